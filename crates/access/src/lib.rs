@@ -1,0 +1,1 @@
+//! Heaps and B+trees over pages: row headers, versions, ghost records

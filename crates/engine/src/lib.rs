@@ -1,0 +1,1 @@
+//! Catalog, binder, plans, execution, sessions, catalog views of Ringwood

@@ -1,0 +1,1 @@
+//! The studies: targets, drivers, statistics, reports

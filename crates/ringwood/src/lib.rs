@@ -1,0 +1,1 @@
+//! A transactional database that speaks T-SQL: command line and embedded library

@@ -1,0 +1,2 @@
+//! Ringwood's command line.
+fn main() {}

@@ -1,0 +1,1 @@
+//! The simulated disk: seeded faults, crash semantics, in memory

@@ -1,0 +1,1 @@
+//! T-SQL's lexer and parser; knows nothing of the engine

@@ -1,0 +1,1 @@
+//! Transactions, locks, snapshots, rollback, checkpoints, recovery

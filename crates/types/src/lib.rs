@@ -1,0 +1,1 @@
+//! Values, decimal, dates, collations, conversions, row and key formats of Ringwood: pure, no I/O

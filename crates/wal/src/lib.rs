@@ -1,0 +1,1 @@
+//! The transaction log: one circular stream of log blocks cut into virtual log files
