@@ -1,1 +1,163 @@
-//! The one crate that calls the kernel for files: aligned direct I/O, sector discovery, per-file statistics
+//! Block files: the one place that calls the kernel for database, log and backup files.
+//!
+//! [`Disk`] is a namespace of files, [`BlockFile`] one open file. [`OsDisk`] implements them with aligned direct I/O
+//! (`O_DIRECT`) where the file system allows it and with the page cache elsewhere; crate `sim` implements them in memory
+//! with faults and power loss.
+//!
+//! # Guarantees
+//! - Reads and writes are exact: they move every byte that was asked for or return a typed error.
+//! - A write is durable only after [`BlockFile::sync`], [`BlockFile::write_durable`] or [`BlockFile::write_zeros`] says so.
+//! - Creating, removing and renaming a file, and `write_small_atomic`, are durable when they return.
+//! - Nothing is retried after a failed write or sync: the caller decides, and for a log the decision is to stop.
+//!
+//! # Not here: page formats, log blocks, caching.
+#![allow(unsafe_code)]
+
+mod buf;
+mod error;
+mod os;
+mod probe;
+mod shared;
+mod stats;
+
+use std::fmt::Debug;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+pub use buf::AlignedBuf;
+pub use error::{DiskError, Op};
+pub use os::OsDisk;
+pub use shared::{Claim, ClaimError, SharedBuf};
+pub use stats::{FileStats, LATENCY_BUCKETS, SIZE_BUCKETS, StatsSnapshot, size_bucket_label};
+
+/// Alignment in bytes of every buffer that this crate hands out; enough for any device that direct I/O meets.
+pub const BUFFER_ALIGN: usize = 4096;
+
+/// Sector sizes of the device under a file, in bytes, powers of two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sectors {
+    /// Smallest unit that can be read or written; at least 512.
+    pub logical: u32,
+    /// Unit that the device writes without reading first, and that power loss leaves whole; at least `logical`.
+    pub physical: u32,
+}
+
+/// How [`Disk::open`] treats a missing or an existing file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OpenMode {
+    /// A new, empty file; [`DiskError::Exists`] if the name is taken. The name is durable on return.
+    Create,
+    /// An existing file; [`DiskError::NotFound`] otherwise.
+    Open,
+}
+
+/// One open file. Offsets and lengths are bytes and multiples of the logical sector; buffers are aligned to it too
+/// ([`AlignedBuf`] always is). Anything else gives [`DiskError::Misaligned`].
+pub trait BlockFile: Send + Sync + Debug {
+    /// Fills `buf` from `offset`; [`DiskError::ShortRead`] if the file ends before that.
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<(), DiskError>;
+
+    /// Writes all of `buf`. Not durable until the next [`sync`](Self::sync).
+    fn write_at(&self, offset: u64, buf: &[u8]) -> Result<(), DiskError> {
+        self.write_gather(offset, &[buf])
+    }
+
+    /// Writes any number of buffers one behind the other. Not durable until the next [`sync`](Self::sync).
+    fn write_gather(&self, offset: u64, bufs: &[&[u8]]) -> Result<(), DiskError>;
+
+    /// Writes the buffers one behind the other and makes these bytes durable. Earlier writes are not covered:
+    /// they need a [`sync`](Self::sync) of their own.
+    fn write_durable(&self, offset: u64, bufs: &[&[u8]]) -> Result<(), DiskError>;
+
+    /// Makes every finished write of this file durable. After an error the state of unsynced data is unknown for good.
+    fn sync(&self) -> Result<(), DiskError>;
+
+    /// Length of the file in bytes.
+    fn len(&self) -> Result<u64, DiskError>;
+
+    /// True if the file has no bytes.
+    fn is_empty(&self) -> Result<bool, DiskError> {
+        Ok(self.len()? == 0)
+    }
+
+    /// Cuts the file or extends it with zeros (without allocating space); durable on return.
+    fn set_len(&self, len: u64) -> Result<(), DiskError>;
+
+    /// Reserves space for `offset..offset + len`, extending the file if needed; new bytes read as zeros. Durable on return.
+    fn allocate(&self, offset: u64, len: u64) -> Result<(), DiskError>;
+
+    /// Writes real zeros over `offset..offset + len` in large writes, extending the file if needed; durable on return.
+    /// Space prepared like this is overwritten later without a journal commit of the file system.
+    fn write_zeros(&self, offset: u64, len: u64) -> Result<(), DiskError>;
+
+    /// Sector sizes of the device that holds the file.
+    fn sectors(&self) -> Sectors;
+
+    /// True if I/O goes past the page cache.
+    fn is_direct(&self) -> bool;
+
+    /// Counters since the file was opened.
+    fn stats(&self) -> &FileStats;
+
+    /// The path that the file was opened by.
+    fn path(&self) -> &Path;
+}
+
+/// An exclusive lock on an instance folder; released when dropped.
+#[derive(Debug)]
+pub struct DiskLock(#[allow(dead_code)] Box<dyn LockGuard>);
+
+impl DiskLock {
+    /// Wraps the implementation's guard.
+    pub fn new(guard: impl LockGuard + 'static) -> Self {
+        DiskLock(Box::new(guard))
+    }
+}
+
+/// What a [`Disk`] keeps alive while a [`DiskLock`] exists; dropping it releases the lock.
+pub trait LockGuard: Send + Sync + Debug {}
+
+/// A namespace of files. Relative paths are relative to the disk's root (the instance folder).
+pub trait Disk: Send + Sync + Debug {
+    /// Opens or creates a block file.
+    fn open(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn BlockFile>, DiskError>;
+    /// Removes a file; durable on return.
+    fn remove(&self, path: &Path) -> Result<(), DiskError>;
+    /// Renames a file, replacing the target if there is one; durable on return.
+    fn rename(&self, from: &Path, to: &Path) -> Result<(), DiskError>;
+    /// True if a file or folder of that name exists.
+    fn exists(&self, path: &Path) -> Result<bool, DiskError>;
+    /// Creates a folder and its parents; durable on return.
+    fn create_dir_all(&self, path: &Path) -> Result<(), DiskError>;
+    /// Paths of the entries of a folder (folder joined with name), sorted.
+    fn list(&self, dir: &Path) -> Result<Vec<PathBuf>, DiskError>;
+    /// Reads a whole small file (at most [`SMALL_FILE_MAX`] bytes).
+    fn read_small(&self, path: &Path) -> Result<Vec<u8>, DiskError>;
+    /// Replaces a small file: after a crash there is the old or the new content, and the new one once this returned.
+    fn write_small_atomic(&self, path: &Path, bytes: &[u8]) -> Result<(), DiskError>;
+    /// Bytes that may still be allocated on the volume that holds `path` (or would hold it).
+    fn free_space(&self, path: &Path) -> Result<u64, DiskError>;
+    /// Takes the exclusive lock named by `path` without waiting; [`DiskError::Locked`] if another holder has it.
+    fn lock_exclusive(&self, path: &Path) -> Result<DiskLock, DiskError>;
+}
+
+/// Largest file that [`Disk::read_small`] and [`Disk::write_small_atomic`] handle, in bytes.
+pub const SMALL_FILE_MAX: u64 = 16 << 20;
+
+/// Checks that a transfer fits the sectors; shared by all implementations so that tests on one hold for the others.
+pub fn check_aligned(path: &Path, sectors: Sectors, offset: u64, buf: &[u8]) -> Result<(), DiskError> {
+    let unit = sectors.logical as usize;
+    let aligned = offset.is_multiple_of(unit as u64)
+        && buf.len().is_multiple_of(unit)
+        && (buf.as_ptr() as usize).is_multiple_of(unit);
+    if aligned {
+        Ok(())
+    } else {
+        Err(DiskError::Misaligned {
+            path: path.to_path_buf(),
+            offset,
+            len: buf.len() as u64,
+            sector: sectors.logical,
+        })
+    }
+}

@@ -1,0 +1,84 @@
+//! Errors of files: out of space, damaged or short files and plain I/O errors are told apart, because the database
+//! answers them differently.
+
+use std::fmt;
+use std::path::PathBuf;
+
+/// The operation that failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Op {
+    Open,
+    Create,
+    Remove,
+    Rename,
+    CreateDir,
+    List,
+    Read,
+    Write,
+    Sync,
+    Length,
+    SetLength,
+    Allocate,
+    FreeSpace,
+    Lock,
+}
+
+impl fmt::Display for Op {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Op::Open => "open",
+            Op::Create => "create",
+            Op::Remove => "remove",
+            Op::Rename => "rename",
+            Op::CreateDir => "create folder",
+            Op::List => "list folder",
+            Op::Read => "read",
+            Op::Write => "write",
+            Op::Sync => "sync",
+            Op::Length => "length query",
+            Op::SetLength => "length change",
+            Op::Allocate => "allocation",
+            Op::FreeSpace => "free space query",
+            Op::Lock => "lock",
+        })
+    }
+}
+
+/// A failed file operation. Clonable: one failed log write is the answer to many waiting sessions.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DiskError {
+    /// The operating system refused; `code` is its error number, `text` its explanation.
+    #[error("{op} of '{}' at offset {offset} failed: {text} (operating system error {code})", path.display())]
+    Io { op: Op, path: PathBuf, offset: u64, code: i32, text: String },
+    /// The volume or a quota is full.
+    #[error("{op} of '{}' failed: there is not enough space on the disk", path.display())]
+    NoSpace { op: Op, path: PathBuf },
+    /// The file ends before the last byte that was asked for.
+    #[error("'{}' ends early: {wanted} bytes wanted at offset {offset}, {got} read", path.display())]
+    ShortRead { path: PathBuf, offset: u64, wanted: u64, got: u64 },
+    /// No such file.
+    #[error("'{}' does not exist", path.display())]
+    NotFound { path: PathBuf },
+    /// The name is taken.
+    #[error("'{}' already exists", path.display())]
+    Exists { path: PathBuf },
+    /// Offset, length or buffer address is no multiple of the sector.
+    #[error("transfer of {len} bytes at offset {offset} of '{}' is not aligned to sectors of {sector} bytes", path.display())]
+    Misaligned { path: PathBuf, offset: u64, len: u64, sector: u32 },
+    /// Another process or instance holds the lock.
+    #[error("'{}' is locked by another instance", path.display())]
+    Locked { path: PathBuf },
+    /// A whole-file read or write of a file that is larger than [`SMALL_FILE_MAX`](crate::SMALL_FILE_MAX).
+    #[error("'{}' is too large to be handled in one piece ({len} bytes)", path.display())]
+    TooLarge { path: PathBuf, len: u64 },
+    /// A simulated disk has lost power; nothing works any more.
+    #[error("the simulated disk has lost power")]
+    Crashed,
+}
+
+impl DiskError {
+    /// True if more space would help.
+    pub fn is_no_space(&self) -> bool {
+        matches!(self, DiskError::NoSpace { .. })
+    }
+}

@@ -1,0 +1,407 @@
+//! Files of the operating system: `O_DIRECT` where the file system allows it, the page cache elsewhere.
+//!
+//! Durable writes use `RWF_DSYNC`: one system call instead of two, and on overwritten space a little faster than a write
+//! followed by `fdatasync` (58 against 60 microseconds measured); kernels that refuse the flag get the pair.
+
+use std::io::IoSlice;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
+
+use rustix::fs::{FallocateFlags, FlockOperation, Mode, OFlags};
+use rustix::io::{Errno, ReadWriteFlags};
+
+use crate::buf::AlignedBuf;
+use crate::error::{DiskError, Op};
+use crate::stats::FileStats;
+use crate::{BlockFile, Disk, DiskLock, LockGuard, OpenMode, SMALL_FILE_MAX, Sectors, check_aligned, probe};
+
+/// Buffers per system call; Linux allows 1,024.
+const IOV_MAX: usize = 1024;
+/// Zeros are written in pieces of this size.
+const ZERO_CHUNK: usize = 1 << 20;
+
+fn failure(op: Op, path: &Path, offset: u64, errno: Errno) -> DiskError {
+    let path = path.to_path_buf();
+    match errno {
+        Errno::NOSPC | Errno::DQUOT => DiskError::NoSpace { op, path },
+        Errno::NOENT => DiskError::NotFound { path },
+        Errno::EXIST => DiskError::Exists { path },
+        _ => {
+            let code = errno.raw_os_error();
+            DiskError::Io { op, path, offset, code, text: errno.kind().to_string() }
+        }
+    }
+}
+
+fn failure_std(op: Op, path: &Path, error: &std::io::Error) -> DiskError {
+    match Errno::from_io_error(error) {
+        Some(errno) => failure(op, path, 0, errno),
+        None => DiskError::Io { op, path: path.to_path_buf(), offset: 0, code: 0, text: error.to_string() },
+    }
+}
+
+/// The disk of the operating system below a root folder.
+#[derive(Debug)]
+pub struct OsDisk {
+    root: PathBuf,
+    direct: bool,
+}
+
+impl OsDisk {
+    /// Relative paths are resolved below `root`, which need not exist yet.
+    pub fn new(root: impl Into<PathBuf>) -> Self {
+        OsDisk { root: root.into(), direct: true }
+    }
+
+    /// The same without direct I/O, for comparison and for tests of that path.
+    pub fn buffered(root: impl Into<PathBuf>) -> Self {
+        OsDisk { root: root.into(), direct: false }
+    }
+
+    fn resolve(&self, path: &Path) -> PathBuf {
+        self.root.join(path)
+    }
+}
+
+fn parent_of(path: &Path) -> PathBuf {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent.to_path_buf(),
+        _ => PathBuf::from("."),
+    }
+}
+
+/// A name is durable only once its folder is.
+fn sync_parent(path: &Path) -> Result<(), DiskError> {
+    sync_dir(&parent_of(path))
+}
+
+fn sync_dir(dir: &Path) -> Result<(), DiskError> {
+    let fd = rustix::fs::open(dir, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
+        .map_err(|errno| failure(Op::Open, dir, 0, errno))?;
+    rustix::fs::fsync(&fd).map_err(|errno| failure(Op::Sync, dir, 0, errno))
+}
+
+fn open_fd(path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
+    let mode = Mode::RUSR | Mode::WUSR | Mode::RGRP;
+    rustix::fs::open(path, flags | OFlags::RDWR | OFlags::CLOEXEC, mode)
+}
+
+impl Disk for OsDisk {
+    fn open(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn BlockFile>, DiskError> {
+        let path = self.resolve(path);
+        // The name is made without O_DIRECT: some file systems create the file and only then refuse the flag.
+        let flags = if mode == OpenMode::Create { OFlags::CREATE | OFlags::EXCL } else { OFlags::empty() };
+        let plain = open_fd(&path, flags).map_err(|errno| failure(Op::Open, &path, 0, errno))?;
+        if mode == OpenMode::Create {
+            sync_parent(&path)?;
+        }
+        let found = probe::probe(&plain);
+        let direct = if self.direct && found.allowed { open_fd(&path, OFlags::DIRECT).ok() } else { None };
+        let is_direct = direct.is_some();
+        Ok(Arc::new(OsFile {
+            path,
+            fd: direct.unwrap_or(plain),
+            direct: is_direct,
+            sectors: found.sectors,
+            dsync: AtomicBool::new(true),
+            stats: FileStats::default(),
+        }))
+    }
+
+    fn remove(&self, path: &Path) -> Result<(), DiskError> {
+        let path = self.resolve(path);
+        rustix::fs::unlink(&path).map_err(|errno| failure(Op::Remove, &path, 0, errno))?;
+        sync_parent(&path)
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> Result<(), DiskError> {
+        let (from, to) = (self.resolve(from), self.resolve(to));
+        rustix::fs::rename(&from, &to).map_err(|errno| failure(Op::Rename, &from, 0, errno))?;
+        sync_parent(&to)?;
+        if parent_of(&from) != parent_of(&to) {
+            sync_parent(&from)?;
+        }
+        Ok(())
+    }
+
+    fn exists(&self, path: &Path) -> Result<bool, DiskError> {
+        let path = self.resolve(path);
+        path.try_exists().map_err(|error| failure_std(Op::Open, &path, &error))
+    }
+
+    fn create_dir_all(&self, path: &Path) -> Result<(), DiskError> {
+        let path = self.resolve(path);
+        let mut missing = Vec::new();
+        let mut dir = path.as_path();
+        while !dir.as_os_str().is_empty() && !dir.is_dir() {
+            missing.push(dir.to_path_buf());
+            match dir.parent() {
+                Some(parent) => dir = parent,
+                None => break,
+            }
+        }
+        std::fs::create_dir_all(&path).map_err(|error| failure_std(Op::CreateDir, &path, &error))?;
+        for made in missing.iter().rev() {
+            sync_parent(made)?;
+        }
+        Ok(())
+    }
+
+    fn list(&self, dir: &Path) -> Result<Vec<PathBuf>, DiskError> {
+        let full = self.resolve(dir);
+        let entries = std::fs::read_dir(&full).map_err(|error| failure_std(Op::List, &full, &error))?;
+        let mut paths = Vec::new();
+        for entry in entries {
+            let entry = entry.map_err(|error| failure_std(Op::List, &full, &error))?;
+            paths.push(dir.join(entry.file_name()));
+        }
+        paths.sort();
+        Ok(paths)
+    }
+
+    fn read_small(&self, path: &Path) -> Result<Vec<u8>, DiskError> {
+        let path = self.resolve(path);
+        let len = std::fs::metadata(&path).map_err(|error| failure_std(Op::Open, &path, &error))?.len();
+        if len > SMALL_FILE_MAX {
+            return Err(DiskError::TooLarge { path, len });
+        }
+        std::fs::read(&path).map_err(|error| failure_std(Op::Read, &path, &error))
+    }
+
+    fn write_small_atomic(&self, path: &Path, bytes: &[u8]) -> Result<(), DiskError> {
+        let path = self.resolve(path);
+        if bytes.len() as u64 > SMALL_FILE_MAX {
+            return Err(DiskError::TooLarge { path, len: bytes.len() as u64 });
+        }
+        let mut name = path.file_name().unwrap_or_default().to_os_string();
+        name.push(".new");
+        let temp = path.with_file_name(name);
+        let write = || -> std::io::Result<()> {
+            use std::io::Write;
+            let mut file = std::fs::File::create(&temp)?;
+            file.write_all(bytes)?;
+            file.sync_all()
+        };
+        write().map_err(|error| failure_std(Op::Write, &temp, &error))?;
+        rustix::fs::rename(&temp, &path).map_err(|errno| failure(Op::Rename, &temp, 0, errno))?;
+        sync_parent(&path)
+    }
+
+    fn free_space(&self, path: &Path) -> Result<u64, DiskError> {
+        let path = self.resolve(path);
+        let mut at = path.as_path();
+        while !at.exists() {
+            match at.parent() {
+                Some(parent) if !parent.as_os_str().is_empty() => at = parent,
+                _ => at = Path::new("."),
+            }
+        }
+        let stat = rustix::fs::statvfs(at).map_err(|errno| failure(Op::FreeSpace, at, 0, errno))?;
+        Ok(stat.f_bavail.saturating_mul(stat.f_frsize))
+    }
+
+    fn lock_exclusive(&self, path: &Path) -> Result<DiskLock, DiskError> {
+        let path = self.resolve(path);
+        let fd = open_fd(&path, OFlags::CREATE).map_err(|errno| failure(Op::Lock, &path, 0, errno))?;
+        match rustix::fs::flock(&fd, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(DiskLock::new(FileLock { _fd: fd })),
+            Err(Errno::WOULDBLOCK) => Err(DiskError::Locked { path }),
+            Err(errno) => Err(failure(Op::Lock, &path, 0, errno)),
+        }
+    }
+}
+
+/// The kernel drops the lock with the descriptor, also when the process dies.
+#[derive(Debug)]
+struct FileLock {
+    _fd: OwnedFd,
+}
+
+impl LockGuard for FileLock {}
+
+#[derive(Debug)]
+struct OsFile {
+    path: PathBuf,
+    fd: OwnedFd,
+    direct: bool,
+    sectors: Sectors,
+    /// False once the kernel has refused `RWF_DSYNC`.
+    dsync: AtomicBool,
+    stats: FileStats,
+}
+
+impl OsFile {
+    fn fail(&self, op: Op, offset: u64, errno: Errno) -> DiskError {
+        failure(op, &self.path, offset, errno)
+    }
+
+    /// Writes everything, in as many calls as it takes. Returns false if the kernel refused the flags before a byte was written.
+    fn write_all(&self, offset: u64, bufs: &[&[u8]], flags: ReadWriteFlags) -> Result<bool, DiskError> {
+        let mut at = offset;
+        for group in bufs.chunks(IOV_MAX) {
+            let mut slices: Vec<IoSlice<'_>> = group.iter().map(|buf| IoSlice::new(buf)).collect();
+            let mut rest = &mut slices[..];
+            while !rest.is_empty() {
+                let wrote = if flags.is_empty() {
+                    rustix::io::pwritev(&self.fd, rest, at)
+                } else {
+                    rustix::io::pwritev2(&self.fd, rest, at, flags)
+                };
+                match wrote {
+                    // A device that accepts nothing and names no reason is out of space.
+                    Ok(0) if rest.iter().any(|buf| !buf.is_empty()) => {
+                        return Err(self.fail(Op::Write, at, Errno::NOSPC));
+                    }
+                    Ok(0) => break,
+                    Ok(n) => {
+                        at += n as u64;
+                        IoSlice::advance_slices(&mut rest, n);
+                    }
+                    Err(Errno::INTR) => {}
+                    Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL)
+                        if !flags.is_empty() && at == offset =>
+                    {
+                        return Ok(false);
+                    }
+                    Err(errno) => return Err(self.fail(Op::Write, at, errno)),
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    fn check_all(&self, offset: u64, bufs: &[&[u8]]) -> Result<u64, DiskError> {
+        let mut at = offset;
+        for buf in bufs {
+            check_aligned(&self.path, self.sectors, at, buf)?;
+            at += buf.len() as u64;
+        }
+        Ok(at - offset)
+    }
+
+    fn data_sync(&self) -> Result<(), DiskError> {
+        rustix::fs::fdatasync(&self.fd).map_err(|errno| self.fail(Op::Sync, 0, errno))
+    }
+}
+
+fn zeros() -> &'static AlignedBuf {
+    static ZEROS: OnceLock<AlignedBuf> = OnceLock::new();
+    ZEROS.get_or_init(|| AlignedBuf::new(ZERO_CHUNK))
+}
+
+impl BlockFile for OsFile {
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<(), DiskError> {
+        check_aligned(&self.path, self.sectors, offset, buf)?;
+        let start = Instant::now();
+        let mut done = 0;
+        while done < buf.len() {
+            match rustix::io::pread(&self.fd, &mut buf[done..], offset + done as u64) {
+                Ok(0) => {
+                    let (wanted, got) = (buf.len() as u64, done as u64);
+                    return Err(DiskError::ShortRead { path: self.path.clone(), offset, wanted, got });
+                }
+                Ok(n) => done += n,
+                Err(Errno::INTR) => {}
+                // Direct reads must not start inside a sector: the file ended there.
+                Err(Errno::INVAL) if done % self.sectors.logical as usize != 0 => {
+                    let (wanted, got) = (buf.len() as u64, done as u64);
+                    return Err(DiskError::ShortRead { path: self.path.clone(), offset, wanted, got });
+                }
+                Err(errno) => return Err(self.fail(Op::Read, offset + done as u64, errno)),
+            }
+        }
+        self.stats.count_read(buf.len() as u64, start.elapsed());
+        Ok(())
+    }
+
+    fn write_gather(&self, offset: u64, bufs: &[&[u8]]) -> Result<(), DiskError> {
+        let bytes = self.check_all(offset, bufs)?;
+        let start = Instant::now();
+        self.write_all(offset, bufs, ReadWriteFlags::empty())?;
+        self.stats.count_write(bytes, start.elapsed());
+        Ok(())
+    }
+
+    fn write_durable(&self, offset: u64, bufs: &[&[u8]]) -> Result<(), DiskError> {
+        let bytes = self.check_all(offset, bufs)?;
+        let start = Instant::now();
+        let durable =
+            self.dsync.load(Ordering::Relaxed) && self.write_all(offset, bufs, ReadWriteFlags::DSYNC)?;
+        if !durable {
+            self.write_all(offset, bufs, ReadWriteFlags::empty())?;
+            self.data_sync()?;
+            // Only now it is sure that the flag, not the transfer, was refused.
+            self.dsync.store(false, Ordering::Relaxed);
+        }
+        self.stats.count_write(bytes, start.elapsed());
+        Ok(())
+    }
+
+    fn sync(&self) -> Result<(), DiskError> {
+        let start = Instant::now();
+        self.data_sync()?;
+        self.stats.count_sync(start.elapsed());
+        Ok(())
+    }
+
+    fn len(&self) -> Result<u64, DiskError> {
+        let stat = rustix::fs::fstat(&self.fd).map_err(|errno| self.fail(Op::Length, 0, errno))?;
+        Ok(u64::try_from(stat.st_size).unwrap_or(0))
+    }
+
+    fn set_len(&self, len: u64) -> Result<(), DiskError> {
+        rustix::fs::ftruncate(&self.fd, len).map_err(|errno| self.fail(Op::SetLength, len, errno))?;
+        rustix::fs::fsync(&self.fd).map_err(|errno| self.fail(Op::Sync, len, errno))
+    }
+
+    fn allocate(&self, offset: u64, len: u64) -> Result<(), DiskError> {
+        if len == 0 {
+            return Ok(());
+        }
+        match rustix::fs::fallocate(&self.fd, FallocateFlags::empty(), offset, len) {
+            Ok(()) => {}
+            Err(Errno::OPNOTSUPP | Errno::NOSYS) => {
+                // No such call on this file system: the length is all that can be given.
+                let end = offset.saturating_add(len);
+                if self.len()? < end {
+                    return self.set_len(end);
+                }
+            }
+            Err(errno) => return Err(self.fail(Op::Allocate, offset, errno)),
+        }
+        rustix::fs::fsync(&self.fd).map_err(|errno| self.fail(Op::Sync, offset, errno))
+    }
+
+    fn write_zeros(&self, offset: u64, len: u64) -> Result<(), DiskError> {
+        let zeros = zeros();
+        let end = offset.saturating_add(len);
+        let mut at = offset;
+        // Allocation first: the space comes in few extents, and a full volume is known before anything is written.
+        self.allocate(offset, len)?;
+        while at < end {
+            let piece = (end - at).min(ZERO_CHUNK as u64) as usize;
+            self.write_gather(at, &[&zeros[..piece]])?;
+            at += piece as u64;
+        }
+        self.sync()
+    }
+
+    fn sectors(&self) -> Sectors {
+        self.sectors
+    }
+
+    fn is_direct(&self) -> bool {
+        self.direct
+    }
+
+    fn stats(&self) -> &FileStats {
+        &self.stats
+    }
+
+    fn path(&self) -> &Path {
+        &self.path
+    }
+}
