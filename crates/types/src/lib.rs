@@ -1,1 +1,24 @@
-//! Values, decimal, dates, collations, conversions, row and key formats of Ringwood: pure, no I/O
+//! SQL values, types and their rules: conversions, arithmetic, dates, collations, the row and key formats.
+//! Guarantees: pure (no I/O, no clock, no global state), one set of SQL Server's rules for everyone, and no
+//! input, stored bytes included, makes it panic.
+
+pub mod codepage;
+pub mod collation;
+pub mod convert;
+pub mod datatype;
+pub mod datetime;
+pub mod decimal;
+pub mod error;
+pub mod key;
+pub mod ops;
+pub mod row;
+pub mod rowcell;
+pub mod value;
+
+pub use collation::Collation;
+pub use datatype::{DataType, Len, NameContext, TypeArg, common_type};
+pub use decimal::Decimal;
+pub use error::{Corrupt, SqlError};
+pub use key::{KeyPart, encode_key, encode_key_part};
+pub use row::{ColumnType, EncodeValue, Field, MAX_ROW, RowLayout};
+pub use value::{CompactString, Value};

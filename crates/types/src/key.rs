@@ -1,0 +1,125 @@
+//! Normalised keys: bytes whose memcmp order is SQL's order. Guarantees: for values of the part's type, keys
+//! compare as `ops::compare` does, NULL first, a descending part the other way round; no key is a prefix of
+//! another with the same parts, so keys of several columns simply follow each other.
+
+use crate::collation::Collation;
+use crate::datatype::DataType;
+use crate::value::Value;
+
+/// One column of a key.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct KeyPart {
+    pub ty: DataType,
+    pub descending: bool,
+    pub collation: Collation,
+}
+
+const NULL: u8 = 0;
+const NOT_NULL: u8 = 1;
+/// Digits of a decimal key that fits 8 bytes.
+const SHORT_DECIMAL: u8 = 18;
+/// SQL Server's order of a stored uniqueidentifier's bytes, most significant first.
+const GUID_ORDER: [usize; 16] = [10, 11, 12, 13, 14, 15, 8, 9, 6, 7, 4, 5, 0, 1, 2, 3];
+
+/// Appends the key of these columns.
+pub fn encode_key(cols: &[(&Value, KeyPart)], out: &mut Vec<u8>) {
+    for (value, part) in cols {
+        encode_key_part(value, part, out);
+    }
+}
+
+/// Appends one column's part of a key. The value must be of the part's type (or NULL).
+pub fn encode_key_part(value: &Value, part: &KeyPart, out: &mut Vec<u8>) {
+    debug_assert!(value.is_kind_of(part.ty), "{value:?} in a key of {}", part.ty);
+    let start = out.len();
+    if value.is_null() {
+        out.push(NULL);
+    } else {
+        out.push(NOT_NULL);
+        encode_value(value, part, out);
+    }
+    if part.descending {
+        for byte in &mut out[start..] {
+            *byte = !*byte;
+        }
+    }
+}
+
+fn encode_value(value: &Value, part: &KeyPart, out: &mut Vec<u8>) {
+    match value {
+        Value::Null => {}
+        Value::Int(n) => put_i32(*n, out),
+        Value::Str(s) => part.collation.sort_key(s, out),
+        Value::TinyInt(n) => out.push(*n),
+        Value::BigInt(n) | Value::Money(n) => put_i64(*n, out),
+        Value::SmallInt(n) => out.extend_from_slice(&((*n as u16) ^ 0x8000).to_be_bytes()),
+        Value::Bit(b) => out.push(u8::from(*b)),
+        Value::Decimal(d) => put_decimal(*d, part.ty, out),
+        Value::SmallMoney(n) => put_i32(*n, out),
+        Value::Float(f) => put_float(*f, out),
+        Value::Real(f) => put_float(f64::from(*f), out),
+        Value::Bytes(b) => put_bytes(b, out),
+        Value::Date(days) => put_i32(*days, out),
+        Value::Time(ticks) => out.extend_from_slice(&ticks.to_be_bytes()),
+        Value::DateTime { days, ticks } => {
+            put_i32(*days, out);
+            out.extend_from_slice(&ticks.to_be_bytes());
+        }
+        Value::SmallDateTime { days, minutes } => {
+            out.extend_from_slice(&days.to_be_bytes());
+            out.extend_from_slice(&minutes.to_be_bytes());
+        }
+        // An instant is the same in every time zone: the offset is no part of the order.
+        Value::DateTime2 { days, ticks } | Value::DateTimeOffset { days, ticks, .. } => {
+            put_i32(*days, out);
+            out.extend_from_slice(&ticks.to_be_bytes());
+        }
+        Value::Guid(g) => out.extend(GUID_ORDER.iter().map(|&i| g[i])),
+    }
+}
+
+fn put_i32(n: i32, out: &mut Vec<u8>) {
+    out.extend_from_slice(&((n as u32) ^ 0x8000_0000).to_be_bytes());
+}
+
+fn put_i64(n: i64, out: &mut Vec<u8>) {
+    out.extend_from_slice(&((n as u64) ^ (1 << 63)).to_be_bytes());
+}
+
+fn put_decimal(d: crate::decimal::Decimal, ty: DataType, out: &mut Vec<u8>) {
+    let (precision, scale) = match ty {
+        DataType::Decimal { precision, scale } => (precision, scale),
+        _ => (d.precision(), d.scale()),
+    };
+    debug_assert_eq!(d.scale(), scale, "a decimal key holds one scale");
+    let mantissa = d.mantissa();
+    if precision <= SHORT_DECIMAL {
+        let short = i64::try_from(mantissa).unwrap_or(if mantissa < 0 { i64::MIN } else { i64::MAX });
+        put_i64(short, out);
+    } else {
+        out.extend_from_slice(&((mantissa as u128) ^ (1 << 127)).to_be_bytes());
+    }
+}
+
+fn put_float(f: f64, out: &mut Vec<u8>) {
+    // -0.0 equals 0.0
+    let bits = if f == 0.0 { 0 } else { f.to_bits() };
+    let ordered = if bits >> 63 == 1 { !bits } else { bits ^ (1 << 63) };
+    out.extend_from_slice(&ordered.to_be_bytes());
+}
+
+/// Binary values compare as if padded with zeros: trailing zeros go, 0 and 1 are escaped, 0 ends.
+fn put_bytes(bytes: &[u8], out: &mut Vec<u8>) {
+    for &byte in crate::ops::without_trailing_zeros(bytes) {
+        match byte {
+            0 | 1 => out.extend_from_slice(&[1, byte + 1]),
+            _ => out.push(byte),
+        }
+    }
+    out.push(0);
+}
+
+/// The order of two stored uniqueidentifiers.
+pub(crate) fn compare_guids(a: &[u8; 16], b: &[u8; 16]) -> std::cmp::Ordering {
+    GUID_ORDER.iter().map(|&i| a[i]).cmp(GUID_ORDER.iter().map(|&i| b[i]))
+}

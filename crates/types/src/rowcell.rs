@@ -1,0 +1,360 @@
+//! One column's value as stored bytes. Guarantees: `decode` of what `encode` wrote is the same value; decoding
+//! checks every number and date for its type's range, so no stored byte can become an impossible value.
+
+use std::sync::Arc;
+
+use compact_str::CompactString;
+
+use crate::codepage;
+use crate::datatype::{DataType, Len, decimal_bytes};
+use crate::datetime::{DAY_TICKS, DAY_TICKS_300, MAX_DAY};
+use crate::decimal::{Decimal, POW10};
+use crate::error::SqlError;
+use crate::value::Value;
+
+/// How a column's bytes are read and written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Cell {
+    Bit {
+        mask: u8,
+    },
+    TinyInt,
+    SmallInt,
+    Int,
+    BigInt,
+    Decimal {
+        precision: u8,
+        scale: u8,
+    },
+    Float,
+    Real,
+    SmallMoney,
+    Money,
+    Char,
+    NChar,
+    Binary,
+    /// At most this many bytes.
+    VarChar {
+        limit: u32,
+    },
+    /// At most this many UTF-16 units.
+    NVarChar {
+        limit: u32,
+    },
+    VarBinary {
+        limit: u32,
+    },
+    Date,
+    Time(u8),
+    DateTime,
+    SmallDateTime,
+    DateTime2(u8),
+    DateTimeOffset(u8),
+    Guid,
+    /// Not storable; encoding it is an error.
+    Variant,
+}
+
+fn limit(len: Len) -> u32 {
+    match len {
+        Len::N(n) => u32::from(n),
+        Len::Max => u32::MAX,
+    }
+}
+
+impl Cell {
+    pub(crate) fn of(ty: DataType) -> Cell {
+        match ty {
+            DataType::Bit => Cell::Bit { mask: 1 },
+            DataType::TinyInt => Cell::TinyInt,
+            DataType::SmallInt => Cell::SmallInt,
+            DataType::Int => Cell::Int,
+            DataType::BigInt => Cell::BigInt,
+            DataType::Decimal { precision, scale } => Cell::Decimal { precision, scale },
+            DataType::Float => Cell::Float,
+            DataType::Real => Cell::Real,
+            DataType::SmallMoney => Cell::SmallMoney,
+            DataType::Money => Cell::Money,
+            DataType::Char(_) => Cell::Char,
+            DataType::VarChar(len) => Cell::VarChar { limit: limit(len) },
+            DataType::NChar(_) => Cell::NChar,
+            DataType::NVarChar(len) => Cell::NVarChar { limit: limit(len) },
+            DataType::Binary(_) => Cell::Binary,
+            DataType::VarBinary(len) => Cell::VarBinary { limit: limit(len) },
+            DataType::Date => Cell::Date,
+            DataType::Time(scale) => Cell::Time(scale),
+            DataType::DateTime => Cell::DateTime,
+            DataType::SmallDateTime => Cell::SmallDateTime,
+            DataType::DateTime2(scale) => Cell::DateTime2(scale),
+            DataType::DateTimeOffset(scale) => Cell::DateTimeOffset(scale),
+            DataType::UniqueIdentifier => Cell::Guid,
+            DataType::SqlVariant => Cell::Variant,
+        }
+    }
+}
+
+#[cold]
+fn mismatch(cell: Cell, value: &Value) -> SqlError {
+    SqlError::internal(format!("a {cell:?} column cannot store {value:?}"))
+}
+
+/// 100 ns ticks to units of 10^-scale s, rounded down: conversion rounds before.
+fn time_units(ticks: u64, scale: u8) -> u64 {
+    ticks / POW10[usize::from(7 - scale.min(7))] as u64
+}
+
+/// Little-endian bytes of the width that the slot has.
+fn put_uint(value: u64, slot: &mut [u8]) {
+    let n = slot.len().min(8);
+    slot[..n].copy_from_slice(&value.to_le_bytes()[..n]);
+}
+
+#[inline]
+fn get_uint(bytes: &[u8]) -> u64 {
+    let mut wide = [0u8; 8];
+    let n = bytes.len().min(8);
+    wide[..n].copy_from_slice(&bytes[..n]);
+    u64::from_le_bytes(wide)
+}
+
+/// Writes a fixed column; `slot` is zeroed and exactly as wide as the column. Bits are set in the shared byte.
+#[inline]
+pub(crate) fn encode_fixed(cell: Cell, value: &Value, slot: &mut [u8]) -> Result<(), SqlError> {
+    match (cell, value) {
+        (Cell::Int, Value::Int(n)) => slot.copy_from_slice(&n.to_le_bytes()),
+        (Cell::Char, Value::Str(s)) => return put_char(s, slot),
+        (Cell::Decimal { precision, scale }, Value::Decimal(d)) => {
+            let fitted = d.rescale(precision, scale);
+            let d = fitted.ok_or_else(|| SqlError::overflow(DataType::Decimal { precision, scale }))?;
+            let mantissa = d.mantissa();
+            slot[0] = u8::from(mantissa >= 0);
+            let n = slot.len() - 1;
+            slot[1..].copy_from_slice(&mantissa.unsigned_abs().to_le_bytes()[..n]);
+        }
+        (Cell::SmallInt, Value::SmallInt(n)) => slot.copy_from_slice(&n.to_le_bytes()),
+        (Cell::TinyInt, Value::TinyInt(n)) => slot[0] = *n,
+        (Cell::BigInt, Value::BigInt(n)) => slot.copy_from_slice(&n.to_le_bytes()),
+        (Cell::Bit { mask }, Value::Bit(b)) => {
+            if *b {
+                slot[0] |= mask;
+            }
+        }
+        (Cell::DateTime, Value::DateTime { days, ticks }) => {
+            slot[..4].copy_from_slice(&ticks.to_le_bytes());
+            slot[4..].copy_from_slice(&days.to_le_bytes());
+        }
+        (Cell::Float, Value::Float(f)) => slot.copy_from_slice(&f.to_le_bytes()),
+        (Cell::Real, Value::Real(f)) => slot.copy_from_slice(&f.to_le_bytes()),
+        (Cell::Money, Value::Money(m)) => slot.copy_from_slice(&m.to_le_bytes()),
+        (Cell::SmallMoney, Value::SmallMoney(m)) => slot.copy_from_slice(&m.to_le_bytes()),
+        (Cell::NChar, Value::Str(s)) => return put_nchar(s, slot),
+        (Cell::Binary, Value::Bytes(b)) => {
+            let room = slot.get_mut(..b.len()).ok_or_else(|| SqlError::truncation(""))?;
+            room.copy_from_slice(b);
+        }
+        (Cell::Date, Value::Date(days)) => put_uint(*days as u64, slot),
+        (Cell::Time(scale), Value::Time(ticks)) => put_uint(time_units(*ticks, scale), slot),
+        (Cell::SmallDateTime, Value::SmallDateTime { days, minutes }) => {
+            slot[..2].copy_from_slice(&minutes.to_le_bytes());
+            slot[2..].copy_from_slice(&days.to_le_bytes());
+        }
+        (Cell::DateTime2(scale), Value::DateTime2 { days, ticks }) => {
+            let time = slot.len() - 3;
+            put_uint(time_units(*ticks, scale), &mut slot[..time]);
+            put_uint(*days as u64, &mut slot[time..]);
+        }
+        (Cell::DateTimeOffset(scale), Value::DateTimeOffset { days, ticks, offset }) => {
+            let time = slot.len() - 5;
+            put_uint(time_units(*ticks, scale), &mut slot[..time]);
+            put_uint(*days as u64, &mut slot[time..time + 3]);
+            slot[time + 3..].copy_from_slice(&offset.to_le_bytes());
+        }
+        (Cell::Guid, Value::Guid(g)) => slot.copy_from_slice(g),
+        (cell, value) => return Err(mismatch(cell, value)),
+    }
+    Ok(())
+}
+
+#[inline]
+fn put_char(text: &str, slot: &mut [u8]) -> Result<(), SqlError> {
+    if text.is_ascii() {
+        if text.len() > slot.len() {
+            return Err(SqlError::truncation(text));
+        }
+        let (used, rest) = slot.split_at_mut(text.len());
+        used.copy_from_slice(text.as_bytes());
+        rest.fill(b' ');
+        return Ok(());
+    }
+    let mut n = 0;
+    for c in text.chars() {
+        let place = slot.get_mut(n).ok_or_else(|| SqlError::truncation(text))?;
+        *place = codepage::encode_char(c).unwrap_or(b'?');
+        n += 1;
+    }
+    slot[n..].fill(b' ');
+    Ok(())
+}
+
+fn put_nchar(text: &str, slot: &mut [u8]) -> Result<(), SqlError> {
+    let mut units = slot.chunks_exact_mut(2);
+    for unit in text.encode_utf16() {
+        let place = units.next().ok_or_else(|| SqlError::truncation(text))?;
+        place.copy_from_slice(&unit.to_le_bytes());
+    }
+    for place in units {
+        place.copy_from_slice(&[b' ', 0]);
+    }
+    Ok(())
+}
+
+/// Reads a fixed column from exactly its bytes; `None` when they are no value of the type.
+#[inline]
+pub(crate) fn decode_fixed(cell: Cell, bytes: &[u8]) -> Option<Value> {
+    Some(match cell {
+        Cell::Char => Value::Str(latin_text(bytes)),
+        Cell::Int => Value::Int(i32::from_le_bytes(bytes.try_into().ok()?)),
+        Cell::Decimal { precision, scale } => Value::Decimal(get_decimal(bytes, precision, scale)?),
+        Cell::SmallInt => Value::SmallInt(i16::from_le_bytes(bytes.try_into().ok()?)),
+        Cell::TinyInt => Value::TinyInt(*bytes.first()?),
+        Cell::BigInt => Value::BigInt(i64::from_le_bytes(bytes.try_into().ok()?)),
+        Cell::Bit { mask } => Value::Bit(bytes.first()? & mask != 0),
+        Cell::DateTime => {
+            let ticks = u32::try_from(get_uint(bytes.get(..4)?)).ok()?;
+            let days = i32::from_le_bytes(bytes.get(4..8)?.try_into().ok()?);
+            let sound = ticks < DAY_TICKS_300 && (-53_690..=2_958_463).contains(&days);
+            sound.then_some(Value::DateTime { days, ticks })?
+        }
+        Cell::Float => {
+            let f = f64::from_le_bytes(bytes.try_into().ok()?);
+            f.is_finite().then_some(Value::Float(f))?
+        }
+        Cell::Real => {
+            let f = f32::from_le_bytes(bytes.try_into().ok()?);
+            f.is_finite().then_some(Value::Real(f))?
+        }
+        Cell::Money => Value::Money(i64::from_le_bytes(bytes.try_into().ok()?)),
+        Cell::SmallMoney => Value::SmallMoney(i32::from_le_bytes(bytes.try_into().ok()?)),
+        Cell::NChar => Value::Str(wide_text(bytes)?),
+        Cell::Binary => Value::Bytes(Arc::from(bytes)),
+        Cell::Date => Value::Date(get_day(bytes)?),
+        Cell::Time(scale) => Value::Time(get_time(bytes, scale)?),
+        Cell::SmallDateTime => {
+            let minutes = get_uint(bytes.get(..2)?) as u16;
+            let days = get_uint(bytes.get(2..4)?) as u16;
+            (minutes < 1440).then_some(Value::SmallDateTime { days, minutes })?
+        }
+        Cell::DateTime2(scale) => {
+            let (time, day) = bytes.split_at_checked(bytes.len().checked_sub(3)?)?;
+            Value::DateTime2 { days: get_day(day)?, ticks: get_time(time, scale)? }
+        }
+        Cell::DateTimeOffset(scale) => {
+            let (time, rest) = bytes.split_at_checked(bytes.len().checked_sub(5)?)?;
+            let (day, offset) = rest.split_at_checked(3)?;
+            let offset = i16::from_le_bytes(offset.try_into().ok()?);
+            let (days, ticks) = (get_day(day)?, get_time(time, scale)?);
+            (offset.unsigned_abs() <= 840).then_some(Value::DateTimeOffset { days, ticks, offset })?
+        }
+        Cell::Guid => Value::Guid(bytes.try_into().ok()?),
+        Cell::VarChar { .. } | Cell::NVarChar { .. } | Cell::VarBinary { .. } | Cell::Variant => return None,
+    })
+}
+
+fn get_decimal(bytes: &[u8], precision: u8, scale: u8) -> Option<Decimal> {
+    debug_assert_eq!(bytes.len(), usize::from(decimal_bytes(precision)));
+    let (&sign, digits) = bytes.split_first()?;
+    let magnitude = if digits.len() <= 8 {
+        i128::from(get_uint(digits))
+    } else {
+        let mut wide = [0u8; 16];
+        wide.get_mut(..digits.len())?.copy_from_slice(digits);
+        i128::try_from(u128::from_le_bytes(wide)).ok()?
+    };
+    let mantissa = match sign {
+        0 => -magnitude,
+        1 => magnitude,
+        _ => return None,
+    };
+    Decimal::new(mantissa, precision, scale)
+}
+
+fn get_day(bytes: &[u8]) -> Option<i32> {
+    let days = get_uint(bytes) as i32;
+    (days <= MAX_DAY).then_some(days)
+}
+
+fn get_time(bytes: &[u8], scale: u8) -> Option<u64> {
+    let ticks = get_uint(bytes).checked_mul(POW10[usize::from(7 - scale.min(7))] as u64)?;
+    (ticks < DAY_TICKS).then_some(ticks)
+}
+
+/// Appends a variable column's bytes.
+#[inline]
+pub(crate) fn encode_bytes(cell: Cell, value: &Value, out: &mut Vec<u8>) -> Result<(), SqlError> {
+    let start = out.len();
+    let (length, limit) = match (cell, value) {
+        (Cell::VarChar { limit }, Value::Str(s)) => {
+            codepage::encode(s, out);
+            (out.len() - start, limit)
+        }
+        (Cell::NVarChar { limit }, Value::Str(s)) => {
+            encode_utf16(s, out);
+            ((out.len() - start) / 2, limit)
+        }
+        (Cell::VarBinary { limit }, Value::Bytes(b)) => {
+            out.extend_from_slice(b);
+            (b.len(), limit)
+        }
+        (cell, value) => return Err(mismatch(cell, value)),
+    };
+    if length > limit as usize {
+        return Err(SqlError::truncation(value.as_str().unwrap_or("")));
+    }
+    Ok(())
+}
+
+/// Reads a variable column; `None` when the bytes are no value of the type.
+#[inline]
+pub(crate) fn decode_bytes(cell: Cell, bytes: &[u8]) -> Option<Value> {
+    match cell {
+        Cell::VarChar { .. } => Some(Value::Str(latin_text(bytes))),
+        Cell::NVarChar { .. } => wide_text(bytes).map(Value::Str),
+        Cell::VarBinary { .. } => Some(Value::Bytes(Arc::from(bytes))),
+        _ => None,
+    }
+}
+
+/// Appends a text as UTF-16LE.
+pub fn encode_utf16(text: &str, out: &mut Vec<u8>) {
+    out.reserve(text.len() * 2);
+    if text.is_ascii() {
+        out.extend(text.bytes().flat_map(|b| [b, 0]));
+    } else {
+        out.extend(text.encode_utf16().flat_map(u16::to_le_bytes));
+    }
+}
+
+/// Text of code page 1252.
+#[inline]
+pub fn latin_text(bytes: &[u8]) -> CompactString {
+    if bytes.is_ascii() {
+        // ASCII is UTF-8 as it stands; the check inside is what replaces an unchecked conversion.
+        if let Ok(text) = CompactString::from_utf8(bytes) {
+            return text;
+        }
+    }
+    bytes.iter().map(|&b| codepage::decode_byte(b)).collect()
+}
+
+/// Text of UTF-16LE; an unpaired surrogate becomes U+FFFD. `None` for an odd number of bytes.
+pub fn wide_text(bytes: &[u8]) -> Option<CompactString> {
+    if bytes.len() % 2 != 0 {
+        return None;
+    }
+    let units = bytes.chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]]));
+    let mut text = CompactString::with_capacity(bytes.len() / 2);
+    for c in char::decode_utf16(units) {
+        text.push(c.unwrap_or(char::REPLACEMENT_CHARACTER));
+    }
+    Some(text)
+}

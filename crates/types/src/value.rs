@@ -1,0 +1,185 @@
+//! A SQL value in memory. Guarantees: at most 32 bytes, no allocation for numbers, dates and strings of up to 24
+//! bytes; a value knows its kind but not its declared length, precision of a fraction or collation: those belong
+//! to the [`DataType`] beside it.
+
+use std::sync::Arc;
+
+pub use compact_str::CompactString;
+
+use crate::datatype::{DataType, Len};
+use crate::decimal::Decimal;
+
+/// One value; char, varchar, nchar and nvarchar are all `Str`, binary and varbinary are `Bytes`.
+#[derive(Clone, Debug, Default)]
+pub enum Value {
+    #[default]
+    Null,
+    Bit(bool),
+    TinyInt(u8),
+    SmallInt(i16),
+    Int(i32),
+    BigInt(i64),
+    Decimal(Decimal),
+    /// Finite; SQL has neither NaN nor infinity.
+    Float(f64),
+    Real(f32),
+    /// In 1/10000.
+    Money(i64),
+    /// In 1/10000.
+    SmallMoney(i32),
+    /// UTF-8; fixed-length types carry their padding.
+    Str(CompactString),
+    Bytes(Arc<[u8]>),
+    /// Days since 0001-01-01, 0..=3652058.
+    Date(i32),
+    /// 100 ns since midnight, 0..864_000_000_000.
+    Time(u64),
+    DateTime {
+        /// Days since 1900-01-01, -53690 (1753-01-01) ..= 2958463 (9999-12-31).
+        days: i32,
+        /// 1/300 s since midnight, 0..25_920_000.
+        ticks: u32,
+    },
+    SmallDateTime {
+        /// Days since 1900-01-01.
+        days: u16,
+        /// Minutes since midnight, 0..1440.
+        minutes: u16,
+    },
+    DateTime2 {
+        /// Days since 0001-01-01, 0..=3652058.
+        days: i32,
+        /// 100 ns since midnight, 0..864_000_000_000.
+        ticks: u64,
+    },
+    DateTimeOffset {
+        /// Days since 0001-01-01, in UTC.
+        days: i32,
+        /// 100 ns since midnight, in UTC.
+        ticks: u64,
+        /// Minutes east of UTC, -840..=840.
+        offset: i16,
+    },
+    /// In stored order: the first three groups little-endian.
+    Guid([u8; 16]),
+}
+
+const _: () = assert!(std::mem::size_of::<Value>() <= 32);
+
+impl Value {
+    /// A string value.
+    pub fn str(text: impl AsRef<str>) -> Value {
+        Value::Str(CompactString::new(text))
+    }
+
+    /// A binary value.
+    pub fn bytes(bytes: impl Into<Arc<[u8]>>) -> Value {
+        Value::Bytes(bytes.into())
+    }
+
+    /// True for NULL.
+    #[inline]
+    pub fn is_null(&self) -> bool {
+        matches!(self, Value::Null)
+    }
+
+    /// The text of a string.
+    pub fn as_str(&self) -> Option<&str> {
+        match self {
+            Value::Str(s) => Some(s),
+            _ => None,
+        }
+    }
+
+    /// The bytes of a binary value.
+    pub fn as_bytes(&self) -> Option<&[u8]> {
+        match self {
+            Value::Bytes(b) => Some(b),
+            _ => None,
+        }
+    }
+
+    /// Bit, tinyint, smallint, int or bigint as one integer.
+    pub fn as_i64(&self) -> Option<i64> {
+        match *self {
+            Value::Bit(b) => Some(i64::from(b)),
+            Value::TinyInt(n) => Some(i64::from(n)),
+            Value::SmallInt(n) => Some(i64::from(n)),
+            Value::Int(n) => Some(i64::from(n)),
+            Value::BigInt(n) => Some(n),
+            _ => None,
+        }
+    }
+
+    /// A bit's truth.
+    pub fn as_bool(&self) -> Option<bool> {
+        match *self {
+            Value::Bit(b) => Some(b),
+            _ => None,
+        }
+    }
+
+    /// The type that this value has on its own (a sql_variant's base type); NULL is int, as SQL Server types a
+    /// bare NULL.
+    pub fn natural_type(&self) -> DataType {
+        let length = |n: usize, limit: u16| match u16::try_from(n) {
+            Ok(n) if n <= limit => Len::N(n.max(1)),
+            _ => Len::Max,
+        };
+        match self {
+            Value::Null | Value::Int(_) => DataType::Int,
+            Value::Bit(_) => DataType::Bit,
+            Value::TinyInt(_) => DataType::TinyInt,
+            Value::SmallInt(_) => DataType::SmallInt,
+            Value::BigInt(_) => DataType::BigInt,
+            Value::Decimal(d) => d.data_type(),
+            Value::Float(_) => DataType::Float,
+            Value::Real(_) => DataType::Real,
+            Value::Money(_) => DataType::Money,
+            Value::SmallMoney(_) => DataType::SmallMoney,
+            Value::Str(s) => DataType::NVarChar(length(crate::convert::utf16_len(s), 4000)),
+            Value::Bytes(b) => DataType::VarBinary(length(b.len(), 8000)),
+            Value::Date(_) => DataType::Date,
+            Value::Time(_) => DataType::Time(7),
+            Value::DateTime { .. } => DataType::DateTime,
+            Value::SmallDateTime { .. } => DataType::SmallDateTime,
+            Value::DateTime2 { .. } => DataType::DateTime2(7),
+            Value::DateTimeOffset { .. } => DataType::DateTimeOffset(7),
+            Value::Guid(_) => DataType::UniqueIdentifier,
+        }
+    }
+
+    /// Whether this value may stand in a column of the type: its kind fits (lengths are not looked at).
+    pub fn is_kind_of(&self, ty: DataType) -> bool {
+        match self {
+            Value::Null => true,
+            Value::Str(_) => ty.is_string() || ty == DataType::SqlVariant,
+            Value::Bytes(_) => ty.is_binary() || ty == DataType::SqlVariant,
+            other => ty == DataType::SqlVariant || other.natural_type().base_name() == ty.base_name(),
+        }
+    }
+
+    /// Bytes on the heap beside the value itself, for memory accounting.
+    pub fn heap_bytes(&self) -> usize {
+        match self {
+            Value::Str(s) if s.is_heap_allocated() => s.capacity(),
+            Value::Bytes(b) => b.len(),
+            _ => 0,
+        }
+    }
+}
+
+/// Equality of two values of the same kind, byte for byte and NULL equal to NULL: what tests and caches need.
+/// SQL's equality is [`crate::ops::compare`] with a collation.
+impl PartialEq for Value {
+    fn eq(&self, other: &Value) -> bool {
+        match (self, other) {
+            (Value::Null, Value::Null) => true,
+            (Value::Str(a), Value::Str(b)) => a == b,
+            (Value::DateTimeOffset { offset: a, .. }, Value::DateTimeOffset { offset: b, .. }) if a != b => {
+                false
+            }
+            (a, b) => crate::ops::compare(a, b, crate::collation::Collation::BIN2).is_some_and(|o| o.is_eq()),
+        }
+    }
+}
