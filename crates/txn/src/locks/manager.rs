@@ -1,0 +1,434 @@
+//! The sharded lock table and its queues.
+//! Guarantees: new requests are granted strictly in order of arrival; a conversion waits only for the holders it
+//! conflicts with; nobody who waits is forgotten when a holder or a waiter in front leaves.
+
+use std::collections::VecDeque;
+use std::collections::hash_map::{Entry as Slot, HashMap};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use parking_lot::{Mutex, MutexGuard};
+use smallvec::SmallVec;
+
+use super::waits::{LockError, LockWaitStat, LockWaits, Verdict, WaitArgs, Waiter};
+use super::{FastBuild, LockMode, OwnerId, Resource, What};
+use crate::TxnId;
+
+const SHARDS: usize = 64;
+
+/// Who asks for a lock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Who {
+    /// Identity of the holder.
+    pub id: OwnerId,
+    /// The session to show in lists.
+    pub session: u32,
+}
+
+#[derive(Debug)]
+struct Grant {
+    who: Who,
+    mode: LockMode,
+}
+
+/// One locked resource.
+#[derive(Debug, Default)]
+struct Entry {
+    granted: SmallVec<[Grant; 2]>,
+    /// The modes in `granted`, as bits.
+    mask: u32,
+    /// Conversions first, then new requests, each in order of arrival.
+    queue: VecDeque<Arc<Waiter>>,
+}
+
+type Map = HashMap<Resource, Entry, FastBuild>;
+
+/// Keeps two shards off one cache line.
+#[repr(align(64))]
+struct Shard(Mutex<Map>);
+
+/// The lock table of an instance.
+pub struct LockManager {
+    shards: Box<[Shard]>,
+    /// Who waits now, by owner: the edges of the wait-for graph start here.
+    waiting: Mutex<HashMap<OwnerId, Arc<Waiter>, FastBuild>>,
+    /// One search for deadlocks at a time.
+    detector: Mutex<()>,
+    next_owner: AtomicU64,
+    next_ticket: AtomicU64,
+    waits: LockWaits,
+}
+
+impl std::fmt::Debug for LockManager {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("LockManager").field("waiting", &self.waiting.lock().len()).finish_non_exhaustive()
+    }
+}
+
+/// State of a request in sys.dm_tran_locks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LockStatus {
+    /// Held.
+    Grant,
+    /// Waiting in the queue.
+    Wait,
+    /// Held in a weaker mode, waiting for a stronger one.
+    Convert,
+}
+
+/// A row of sys.dm_tran_locks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LockInfo {
+    /// What is locked.
+    pub resource: Resource,
+    /// Held or asked mode.
+    pub mode: LockMode,
+    /// Held or waiting.
+    pub status: LockStatus,
+    /// Who.
+    pub owner: OwnerId,
+    /// The session of the owner.
+    pub session: u32,
+    /// Microseconds waited so far; 0 for a held lock.
+    pub waited_us: u64,
+}
+
+impl Entry {
+    fn position(&self, owner: OwnerId) -> Option<usize> {
+        self.granted.iter().position(|g| g.who.id == owner)
+    }
+
+    fn others_mask(&self, owner: OwnerId) -> u32 {
+        self.granted.iter().filter(|g| g.who.id != owner).fold(0, |m, g| m | g.mode.bit())
+    }
+
+    fn may_hold(&self, owner: OwnerId, mode: LockMode, conversion: bool) -> bool {
+        let others = if conversion { self.others_mask(owner) } else { self.mask };
+        others & !mode.compatible_mask() == 0
+    }
+
+    fn grant(&mut self, who: Who, mode: LockMode) {
+        match self.position(who.id) {
+            Some(i) => {
+                self.granted[i].mode = mode;
+                self.remask();
+            }
+            None => {
+                self.granted.push(Grant { who, mode });
+                self.mask |= mode.bit();
+            }
+        }
+    }
+
+    fn remask(&mut self) {
+        self.mask = self.granted.iter().fold(0, |m, g| m | g.mode.bit());
+    }
+
+    fn enqueue(&mut self, w: Arc<Waiter>) {
+        if w.conversion {
+            let at = self.queue.iter().take_while(|q| q.conversion).count();
+            self.queue.insert(at, w);
+        } else {
+            self.queue.push_back(w);
+        }
+    }
+
+    /// Grants whatever has become possible.
+    fn promote(&mut self) {
+        let mut i = 0;
+        while i < self.queue.len() {
+            let w = self.queue[i].clone();
+            if self.may_hold(w.owner, w.mode, w.conversion) {
+                self.queue.remove(i);
+                if w.decide(Verdict::Granted) {
+                    self.grant(Who { id: w.owner, session: w.session }, w.mode);
+                }
+            } else if w.conversion {
+                i += 1; // another conversion may still fit
+            } else {
+                break;
+            }
+        }
+    }
+
+    fn is_idle(&self) -> bool {
+        self.granted.is_empty() && self.queue.is_empty()
+    }
+}
+
+impl Default for LockManager {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl LockManager {
+    /// An empty lock table.
+    pub fn new() -> Self {
+        LockManager {
+            shards: (0..SHARDS).map(|_| Shard(Mutex::new(Map::default()))).collect(),
+            waiting: Mutex::default(),
+            detector: Mutex::new(()),
+            next_owner: AtomicU64::new(1),
+            next_ticket: AtomicU64::new(1),
+            waits: LockWaits::default(),
+        }
+    }
+
+    /// A new identity for a transaction or session.
+    pub fn new_owner(&self) -> OwnerId {
+        OwnerId(self.next_owner.fetch_add(1, Relaxed))
+    }
+
+    fn shard(&self, r: &Resource) -> MutexGuard<'_, Map> {
+        use std::hash::{BuildHasher, BuildHasherDefault};
+        let h = BuildHasherDefault::<super::FastHash>::default().hash_one(r);
+        self.shards[(h >> 40) as usize % SHARDS].0.lock()
+    }
+
+    /// Locks `resource` for `who` and returns the mode held then (the join with what was held before).
+    /// Waits as `args` say.
+    pub fn lock(
+        &self,
+        who: Who,
+        resource: Resource,
+        mode: LockMode,
+        args: WaitArgs,
+    ) -> Result<LockMode, LockError> {
+        let mut shard = self.shard(&resource);
+        let entry = shard.entry(resource).or_default();
+        let held = entry.position(who.id).map(|i| entry.granted[i].mode);
+        let target = held.map_or(mode, |h| h.join(mode));
+        if held == Some(target) {
+            return Ok(target);
+        }
+        let conversion = held.is_some();
+        if (conversion || entry.queue.is_empty()) && entry.may_hold(who.id, target, conversion) {
+            entry.grant(who, target);
+            return Ok(target);
+        }
+        if args.timeout_ms == 0 {
+            self.waits.timeouts.fetch_add(1, Relaxed);
+            return Err(LockError::Timeout { resource });
+        }
+        let mut waiter = Waiter::new(&who, resource, target, args, self.next_ticket.fetch_add(1, Relaxed));
+        waiter.conversion = conversion;
+        let waiter = Arc::new(waiter);
+        entry.enqueue(waiter.clone());
+        drop(shard);
+        self.block(&waiter).map(|()| target)
+    }
+
+    /// Waits until transaction `txn` has ended. `mark` is called once the wait is registered: it makes the transaction
+    /// call [`LockManager::txn_ended`] when it ends and returns who runs it, or None when it has ended already.
+    pub fn wait_txn(
+        &self,
+        who: Who,
+        db: u16,
+        txn: TxnId,
+        args: WaitArgs,
+        mark: impl FnOnce() -> Option<OwnerId>,
+    ) -> Result<(), LockError> {
+        let resource = Resource { db, what: What::Txn(txn) };
+        let mut shard = self.shard(&resource);
+        let Some(blocker) = mark() else { return Ok(()) };
+        debug_assert_ne!(blocker, who.id, "a transaction waits for itself");
+        if args.timeout_ms == 0 {
+            self.waits.timeouts.fetch_add(1, Relaxed);
+            return Err(LockError::Timeout { resource });
+        }
+        let mut waiter =
+            Waiter::new(&who, resource, LockMode::X, args, self.next_ticket.fetch_add(1, Relaxed));
+        waiter.blocker = Some(blocker);
+        let waiter = Arc::new(waiter);
+        shard.entry(resource).or_default().queue.push_back(waiter.clone());
+        drop(shard);
+        self.block(&waiter)
+    }
+
+    /// Wakes all who wait for `txn`.
+    pub fn txn_ended(&self, db: u16, txn: TxnId) {
+        let resource = Resource { db, what: What::Txn(txn) };
+        let entry = self.shard(&resource).remove(&resource);
+        for w in entry.into_iter().flat_map(|e| e.queue) {
+            w.decide(Verdict::Granted);
+        }
+    }
+
+    fn block(&self, waiter: &Arc<Waiter>) -> Result<(), LockError> {
+        self.waiting.lock().insert(waiter.owner, waiter.clone());
+        let mut verdict = waiter.wait(|| self.break_deadlocks(waiter));
+        if verdict == Verdict::Waiting {
+            // Timed out, unless somebody decides in this moment.
+            verdict = if waiter.decide(Verdict::Cancelled) { Verdict::Waiting } else { waiter.verdict() };
+        }
+        self.waiting.lock().remove(&waiter.owner);
+        self.waits.add(waiter.mode, waiter.since.elapsed());
+        let resource = waiter.resource;
+        if verdict == Verdict::Granted {
+            return Ok(());
+        }
+        self.leave_queue(waiter);
+        Err(match verdict {
+            Verdict::Victim => LockError::Deadlock { resource },
+            Verdict::Cancelled => LockError::Cancelled { resource },
+            _ => {
+                self.waits.timeouts.fetch_add(1, Relaxed);
+                LockError::Timeout { resource }
+            }
+        })
+    }
+
+    fn leave_queue(&self, waiter: &Arc<Waiter>) {
+        let mut shard = self.shard(&waiter.resource);
+        if let Slot::Occupied(mut slot) = shard.entry(waiter.resource) {
+            let entry = slot.get_mut();
+            entry.queue.retain(|q| !Arc::ptr_eq(q, waiter));
+            entry.promote();
+            if entry.is_idle() {
+                slot.remove();
+            }
+        }
+    }
+
+    /// Gives `resource` back. Nothing happens when `owner` does not hold it.
+    pub fn unlock(&self, owner: OwnerId, resource: Resource) {
+        let mut shard = self.shard(&resource);
+        let Slot::Occupied(mut slot) = shard.entry(resource) else { return };
+        let entry = slot.get_mut();
+        if let Some(i) = entry.position(owner) {
+            entry.granted.swap_remove(i);
+            entry.remask();
+            entry.promote();
+        }
+        if entry.is_idle() {
+            slot.remove();
+        }
+    }
+
+    /// Ends the wait of `owner`, if it waits (KILL, attention). True when a wait was ended.
+    pub fn cancel(&self, owner: OwnerId) -> bool {
+        let w = self.waiting.lock().get(&owner).cloned();
+        w.is_some_and(|w| w.decide(Verdict::Cancelled))
+    }
+
+    /// The owners that `w` waits for now.
+    fn blockers(&self, w: &Waiter) -> Vec<OwnerId> {
+        if let Some(b) = w.blocker {
+            return vec![b];
+        }
+        let shard = self.shard(&w.resource);
+        let Some(entry) = shard.get(&w.resource) else { return Vec::new() };
+        let holders = entry.granted.iter().filter(|g| g.who.id != w.owner && !g.mode.compatible(w.mode));
+        let mut list: Vec<OwnerId> = holders.map(|g| g.who.id).collect();
+        if !w.conversion {
+            let ahead = entry.queue.iter().take_while(|q| q.ticket != w.ticket);
+            list.extend(ahead.map(|q| q.owner).filter(|o| *o != w.owner));
+        }
+        list
+    }
+
+    fn waits_now(&self, owner: OwnerId) -> Option<Arc<Waiter>> {
+        self.waiting.lock().get(&owner).filter(|w| w.verdict() == Verdict::Waiting).cloned()
+    }
+
+    /// Looks for cycles through `start` and ends each by choosing a victim.
+    fn break_deadlocks(&self, start: &Arc<Waiter>) {
+        let _one = self.detector.lock();
+        // Bounded: a cycle that dissolves while it is being confirmed does not count as broken.
+        for _ in 0..16 {
+            let Some(cycle) = self.find_cycle(start) else { return };
+            if !self.still_there(&cycle) {
+                continue;
+            }
+            let victim = cycle
+                .iter()
+                .min_by_key(|w| (w.args.priority, w.args.log_bytes, std::cmp::Reverse(w.ticket)))
+                .cloned();
+            let Some(victim) = victim else { return };
+            if victim.decide(Verdict::Victim) {
+                self.waits.deadlocks.fetch_add(1, Relaxed);
+            }
+            if Arc::ptr_eq(&victim, start) {
+                return;
+            }
+        }
+    }
+
+    /// Depth-first search along "waits for" from `start` back to its owner.
+    fn find_cycle(&self, start: &Arc<Waiter>) -> Option<Vec<Arc<Waiter>>> {
+        let mut seen: HashMap<OwnerId, (), FastBuild> = HashMap::default();
+        let mut path: Vec<(Arc<Waiter>, Vec<OwnerId>)> = vec![(start.clone(), self.blockers(start))];
+        while let Some((_, next)) = path.last_mut() {
+            let Some(owner) = next.pop() else {
+                path.pop();
+                continue;
+            };
+            if owner == start.owner {
+                return Some(path.into_iter().map(|(w, _)| w).collect());
+            }
+            if seen.insert(owner, ()).is_some() {
+                continue;
+            }
+            if let Some(w) = self.waits_now(owner) {
+                let next = self.blockers(&w);
+                path.push((w, next));
+            }
+        }
+        None
+    }
+
+    /// The search looks at one shard after the other. The cycle is real when every edge is still there and every
+    /// waiter has waited in one go since it was found: who waits neither takes nor gives locks.
+    fn still_there(&self, cycle: &[Arc<Waiter>]) -> bool {
+        let edges = cycle.iter().zip(cycle.iter().cycle().skip(1));
+        edges.into_iter().all(|(a, b)| self.blockers(a).contains(&b.owner))
+            && cycle.iter().all(|w| w.verdict() == Verdict::Waiting)
+    }
+
+    /// Everything held and waited for, for sys.dm_tran_locks. `db` limits to one database.
+    pub fn list(&self, db: Option<u16>) -> Vec<LockInfo> {
+        let mut out = Vec::new();
+        for shard in &self.shards {
+            for (resource, entry) in shard.0.lock().iter().filter(|(r, _)| db.is_none_or(|d| d == r.db)) {
+                out.extend(entry.granted.iter().map(|g| LockInfo {
+                    resource: *resource,
+                    mode: g.mode,
+                    status: LockStatus::Grant,
+                    owner: g.who.id,
+                    session: g.who.session,
+                    waited_us: 0,
+                }));
+                out.extend(entry.queue.iter().map(|w| LockInfo {
+                    resource: *resource,
+                    mode: w.mode,
+                    status: if w.conversion { LockStatus::Convert } else { LockStatus::Wait },
+                    owner: w.owner,
+                    session: w.session,
+                    waited_us: w.since.elapsed().as_micros() as u64,
+                }));
+            }
+        }
+        out
+    }
+
+    /// For each waiter: its session and the sessions' owners that block it (blocking_session_id).
+    pub fn blocking(&self, owner: OwnerId) -> Vec<OwnerId> {
+        self.waits_now(owner).map_or_else(Vec::new, |w| self.blockers(&w))
+    }
+
+    /// Wait totals per LCK_M_* type, only those that occurred.
+    pub fn wait_stats(&self) -> Vec<LockWaitStat> {
+        self.waits.list()
+    }
+
+    /// Sets the wait totals to zero (DBCC SQLPERF ... CLEAR).
+    pub fn clear_wait_stats(&self) {
+        self.waits.clear();
+    }
+
+    /// Deadlocks broken and timeouts given since the start.
+    pub fn counters(&self) -> (u64, u64) {
+        (self.waits.deadlocks.load(Relaxed), self.waits.timeouts.load(Relaxed))
+    }
+}

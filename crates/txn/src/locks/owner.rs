@@ -1,0 +1,170 @@
+//! What one transaction or session holds: the cache that makes locking again free.
+//! Guarantees: everything held is released at the latest when the owner is dropped.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use super::manager::{LockManager, Who};
+use super::waits::{LockError, WaitArgs};
+use super::{FastBuild, LockMode, OwnerId, Resource};
+
+/// Beyond this many locks a hash index finds them.
+const LINEAR: usize = 16;
+
+#[derive(Debug, Clone, Copy)]
+struct Held {
+    resource: Resource,
+    mode: LockMode,
+    /// Given back at the end of the statement, unless locked for the transaction meanwhile.
+    statement: bool,
+}
+
+/// The locks of one owner. Not shared between threads at a time.
+#[derive(Debug)]
+pub struct LockOwner {
+    manager: Arc<LockManager>,
+    who: Who,
+    held: SmallVec<[Held; 8]>,
+    index: HashMap<Resource, usize, FastBuild>,
+    statement_locks: usize,
+}
+
+impl LockOwner {
+    /// A new owner without locks. `session` is shown in lists.
+    pub fn new(manager: Arc<LockManager>, session: u32) -> Self {
+        let who = Who { id: manager.new_owner(), session };
+        LockOwner { manager, who, held: SmallVec::new(), index: HashMap::default(), statement_locks: 0 }
+    }
+
+    /// Its identity.
+    pub fn id(&self) -> OwnerId {
+        self.who.id
+    }
+
+    /// Identity and session.
+    pub fn who(&self) -> Who {
+        self.who
+    }
+
+    /// The lock table.
+    pub fn manager(&self) -> &Arc<LockManager> {
+        &self.manager
+    }
+
+    fn find(&self, r: &Resource) -> Option<usize> {
+        if self.held.len() <= LINEAR {
+            return self.held.iter().position(|h| h.resource == *r);
+        }
+        self.index.get(r).copied()
+    }
+
+    fn remember(&mut self, h: Held) {
+        self.held.push(h);
+        if self.held.len() == LINEAR + 1 {
+            self.index = self.held.iter().enumerate().map(|(i, h)| (h.resource, i)).collect();
+        } else if self.held.len() > LINEAR {
+            self.index.insert(h.resource, self.held.len() - 1);
+        }
+    }
+
+    fn forget(&mut self, i: usize) -> Held {
+        let gone = self.held.swap_remove(i);
+        // At LINEAR or below the index is not consulted; it is rebuilt when the list grows past that again.
+        if self.held.len() > LINEAR {
+            self.index.remove(&gone.resource);
+            if let Some(moved) = self.held.get(i) {
+                self.index.insert(moved.resource, i);
+            }
+        }
+        gone
+    }
+
+    /// Locks until released or the owner ends.
+    pub fn lock(&mut self, r: Resource, mode: LockMode, args: WaitArgs) -> Result<(), LockError> {
+        self.take(r, mode, args, false)
+    }
+
+    /// Locks until [`LockOwner::end_statement`].
+    pub fn lock_statement(&mut self, r: Resource, mode: LockMode, args: WaitArgs) -> Result<(), LockError> {
+        self.take(r, mode, args, true)
+    }
+
+    fn take(
+        &mut self,
+        r: Resource,
+        mode: LockMode,
+        args: WaitArgs,
+        statement: bool,
+    ) -> Result<(), LockError> {
+        let Some(i) = self.find(&r) else {
+            let mode = self.manager.lock(self.who, r, mode, args)?;
+            self.statement_locks += usize::from(statement);
+            self.remember(Held { resource: r, mode, statement });
+            return Ok(());
+        };
+        let held = self.held[i];
+        if !held.mode.covers(mode) {
+            self.held[i].mode = self.manager.lock(self.who, r, mode, args)?;
+        }
+        if held.statement && !statement {
+            self.held[i].statement = false;
+            self.statement_locks -= 1;
+        }
+        Ok(())
+    }
+
+    /// The mode held on `r`.
+    pub fn mode_of(&self, r: &Resource) -> Option<LockMode> {
+        self.find(r).map(|i| self.held[i].mode)
+    }
+
+    /// Gives one lock back. False when it was not held.
+    pub fn unlock(&mut self, r: &Resource) -> bool {
+        let Some(i) = self.find(r) else { return false };
+        let gone = self.forget(i);
+        self.statement_locks -= usize::from(gone.statement);
+        self.manager.unlock(self.who.id, gone.resource);
+        true
+    }
+
+    /// Gives back what was locked for the statement only.
+    pub fn end_statement(&mut self) {
+        let mut i = 0;
+        while self.statement_locks > 0 && i < self.held.len() {
+            if self.held[i].statement {
+                let gone = self.forget(i);
+                self.statement_locks -= 1;
+                self.manager.unlock(self.who.id, gone.resource);
+            } else {
+                i += 1;
+            }
+        }
+    }
+
+    /// Gives everything back.
+    pub fn release_all(&mut self) {
+        for h in self.held.drain(..) {
+            self.manager.unlock(self.who.id, h.resource);
+        }
+        self.index.clear();
+        self.statement_locks = 0;
+    }
+
+    /// How many resources are held.
+    pub fn len(&self) -> usize {
+        self.held.len()
+    }
+
+    /// Holds nothing?
+    pub fn is_empty(&self) -> bool {
+        self.held.is_empty()
+    }
+}
+
+impl Drop for LockOwner {
+    fn drop(&mut self) {
+        self.release_all();
+    }
+}

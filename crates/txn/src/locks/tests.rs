@@ -1,0 +1,294 @@
+//! The lock manager by itself: order, conversion, timeouts, deadlocks, caches, and a many-thread model check.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::LockMode::*;
+use super::*;
+
+fn table(id: u32) -> Resource {
+    Resource { db: 1, what: What::Table(id) }
+}
+
+fn now() -> WaitArgs {
+    WaitArgs { timeout_ms: 0, ..WaitArgs::default() }
+}
+
+fn owners(n: usize) -> (Arc<LockManager>, Vec<LockOwner>) {
+    let m = Arc::new(LockManager::new());
+    let list = (0..n).map(|i| LockOwner::new(m.clone(), 51 + i as u32)).collect();
+    (m, list)
+}
+
+fn until_waiting(m: &LockManager, n: usize) {
+    let start = Instant::now();
+    while m.list(None).iter().filter(|l| l.status != LockStatus::Grant).count() < n {
+        assert!(start.elapsed() < Duration::from_secs(10), "nobody waits");
+        thread::yield_now();
+    }
+}
+
+#[test]
+fn relocking_and_conversion() {
+    let (m, mut o) = owners(2);
+    let (a, b) = o.split_at_mut(1);
+    a[0].lock(table(1), IS, now()).unwrap();
+    a[0].lock(table(1), IX, now()).unwrap();
+    b[0].lock(table(1), IX, now()).unwrap();
+    assert_eq!(a[0].lock(table(1), S, now()), Err(LockError::Timeout { resource: table(1) }));
+    assert_eq!(a[0].mode_of(&table(1)), Some(IX));
+    assert!(b[0].unlock(&table(1)));
+    a[0].lock(table(1), S, now()).unwrap();
+    assert_eq!(a[0].mode_of(&table(1)), Some(SIX));
+    assert_eq!(m.list(Some(1)).len(), 1);
+    assert_eq!(m.list(Some(2)).len(), 0);
+    a[0].release_all();
+    assert!(m.list(None).is_empty());
+    assert_eq!(m.counters(), (0, 1));
+}
+
+#[test]
+fn statement_locks_end_with_the_statement() {
+    let (m, mut o) = owners(1);
+    let a = &mut o[0];
+    a.lock_statement(table(1), IS, now()).unwrap();
+    a.lock_statement(table(2), IS, now()).unwrap();
+    a.lock(table(2), IX, now()).unwrap();
+    a.lock(table(3), IX, now()).unwrap();
+    a.lock_statement(table(3), IS, now()).unwrap();
+    a.end_statement();
+    assert_eq!(
+        (a.mode_of(&table(1)), a.mode_of(&table(2)), a.mode_of(&table(3))),
+        (None, Some(IX), Some(IX))
+    );
+    assert_eq!(m.list(None).len(), 2);
+}
+
+#[test]
+fn many_locks_of_one_owner_use_the_index() {
+    let (m, mut o) = owners(1);
+    let a = &mut o[0];
+    for round in 0..3 {
+        for i in 0..200 {
+            a.lock(table(i), X, now()).unwrap();
+        }
+        for i in (0..200).step_by(2 + round) {
+            assert!(a.unlock(&table(i)));
+            assert!(!a.unlock(&table(i)));
+            assert_eq!(a.mode_of(&table(i)), None);
+        }
+        for i in 0..200 {
+            let gone = i % (2 + round as u32) == 0;
+            assert_eq!(a.mode_of(&table(i)), (!gone).then_some(X));
+        }
+    }
+    let held = a.len();
+    assert_eq!(m.list(None).len(), held);
+    o.clear();
+    assert!(m.list(None).is_empty());
+}
+
+#[test]
+fn queue_is_fair_and_timeouts_let_the_next_pass() {
+    let (m, mut o) = owners(3);
+    let mut c = o.pop().unwrap();
+    let mut b = o.pop().unwrap();
+    let mut a = o.pop().unwrap();
+    a.lock(table(1), S, now()).unwrap();
+    let (tx, rx) = mpsc::channel();
+    let tb = thread::spawn(move || {
+        let start = Instant::now();
+        let r = b.lock(table(1), X, WaitArgs { timeout_ms: 120, ..WaitArgs::default() });
+        (r, start.elapsed())
+    });
+    until_waiting(&m, 1);
+    // S would fit beside S, but X came first.
+    let tc = thread::spawn(move || {
+        c.lock(table(1), S, WaitArgs::default()).unwrap();
+        tx.send(()).unwrap();
+    });
+    until_waiting(&m, 2);
+    assert!(rx.try_recv().is_err());
+    let (r, waited) = tb.join().unwrap();
+    assert_eq!(r, Err(LockError::Timeout { resource: table(1) }));
+    assert!(waited >= Duration::from_millis(120));
+    rx.recv_timeout(Duration::from_secs(5)).unwrap();
+    tc.join().unwrap();
+    let stats = m.wait_stats();
+    assert_eq!(
+        stats.iter().map(|s| (s.wait_type, s.count)).collect::<Vec<_>>(),
+        [("LCK_M_S", 1), ("LCK_M_X", 1)]
+    );
+    assert!(stats[1].total_us >= 120_000 && stats[1].max_us == stats[1].total_us);
+}
+
+#[test]
+fn conversions_go_first() {
+    let (m, mut o) = owners(3);
+    let mut c = o.pop().unwrap();
+    let mut b = o.pop().unwrap();
+    let mut a = o.pop().unwrap();
+    a.lock(table(1), S, now()).unwrap();
+    b.lock(table(1), S, now()).unwrap();
+    let order = Arc::new(AtomicU64::new(0));
+    let (o1, o2) = (order.clone(), order.clone());
+    let tc = thread::spawn(move || {
+        c.lock(table(1), X, WaitArgs::default()).unwrap();
+        o1.fetch_add(1, Ordering::SeqCst)
+    });
+    until_waiting(&m, 1);
+    let tb = thread::spawn(move || {
+        b.lock(table(1), X, WaitArgs::default()).unwrap();
+        let n = o2.fetch_add(1, Ordering::SeqCst);
+        b.release_all();
+        n
+    });
+    until_waiting(&m, 2);
+    a.release_all();
+    assert_eq!(tb.join().unwrap(), 0);
+    assert_eq!(tc.join().unwrap(), 1);
+}
+
+#[test]
+fn deadlock_by_conversion_has_one_victim() {
+    let (m, o) = owners(2);
+    let done: Vec<_> = o
+        .into_iter()
+        .enumerate()
+        .map(|(i, mut a)| {
+            a.lock(table(1), S, now()).unwrap();
+            thread::spawn(move || {
+                let args = WaitArgs { log_bytes: 100 - i as u64, ..WaitArgs::default() };
+                let r = a.lock(table(1), X, args);
+                drop(a);
+                r
+            })
+        })
+        .collect();
+    let r: Vec<_> = done.into_iter().map(|t| t.join().unwrap()).collect();
+    // Both must ask before the first gets its X for a deadlock to arise; then the one with less log gives way.
+    if m.counters().0 == 1 {
+        assert_eq!(r, [Ok(()), Err(LockError::Deadlock { resource: table(1) })]);
+    } else {
+        assert!(r.iter().all(Result::is_ok));
+    }
+    assert!(m.list(None).is_empty());
+}
+
+/// Three owners in a ring, one edge of which is a wait for a transaction.
+#[test]
+fn deadlock_over_rows_respects_priority() {
+    let (m, mut o) = owners(3);
+    let mut c = o.pop().unwrap();
+    let mut b = o.pop().unwrap();
+    let mut a = o.pop().unwrap();
+    a.lock(table(1), X, now()).unwrap();
+    b.lock(table(2), X, now()).unwrap();
+    let txn = TxnId(77); // run by c
+    let c_id = c.id();
+    let (m1, m2) = (m.clone(), m.clone());
+    let ta = thread::spawn(move || {
+        let r = a.lock(table(2), X, WaitArgs { priority: 1, ..WaitArgs::default() });
+        a.release_all();
+        r
+    });
+    let tb = thread::spawn(move || {
+        let args = WaitArgs { priority: -5, ..WaitArgs::default() };
+        let r = m1.wait_txn(b.who(), 1, txn, args, || Some(c_id));
+        b.release_all();
+        r
+    });
+    until_waiting(&m, 2);
+    let r = c.lock(table(1), X, WaitArgs::default());
+    assert_eq!(r, Ok(()));
+    m2.txn_ended(1, txn);
+    assert_eq!(ta.join().unwrap(), Ok(()));
+    let gone = Resource { db: 1, what: What::Txn(txn) };
+    assert_eq!(tb.join().unwrap(), Err(LockError::Deadlock { resource: gone }));
+    assert_eq!(m.counters().0, 1);
+}
+
+#[test]
+fn waiting_for_a_transaction() {
+    let (m, mut o) = owners(2);
+    let (a, b) = (o.remove(0), o.remove(0));
+    let gone = Resource { db: 1, what: What::Txn(TxnId(5)) };
+    assert_eq!(m.wait_txn(a.who(), 1, TxnId(5), WaitArgs::default(), || None), Ok(()));
+    assert_eq!(
+        m.wait_txn(a.who(), 1, TxnId(5), now(), || Some(b.id())),
+        Err(LockError::Timeout { resource: gone })
+    );
+    let m1 = m.clone();
+    let (who, other, id) = (a.who(), b.id(), a.id());
+    let t = thread::spawn(move || m1.wait_txn(who, 1, TxnId(5), WaitArgs::default(), || Some(other)));
+    until_waiting(&m, 1);
+    assert_eq!(m.blocking(a.id()), [b.id()]);
+    m.txn_ended(1, TxnId(5));
+    assert_eq!(t.join().unwrap(), Ok(()));
+    let m1 = m.clone();
+    let t = thread::spawn(move || m1.wait_txn(who, 1, TxnId(5), WaitArgs::default(), || Some(other)));
+    while !m.cancel(id) {
+        thread::yield_now();
+    }
+    assert_eq!(t.join().unwrap(), Err(LockError::Cancelled { resource: gone }));
+    assert!(m.list(None).is_empty());
+}
+
+/// Threads lock random tables in random modes and check by counters that no two incompatible modes are ever held at
+/// once; deadlocks occur and are all resolved.
+#[test]
+fn random_load_never_grants_conflicts_and_never_hangs() {
+    const TABLES: usize = 4;
+    let m = Arc::new(LockManager::new());
+    let held: Arc<Vec<[AtomicI64; 20]>> =
+        Arc::new((0..TABLES).map(|_| std::array::from_fn(|_| AtomicI64::new(0))).collect());
+    let victims = Arc::new(AtomicU64::new(0));
+    let threads: Vec<_> = (0..6)
+        .map(|t| {
+            let (m, held, victims) = (m.clone(), held.clone(), victims.clone());
+            thread::spawn(move || {
+                let mut rng = fastrand::Rng::with_seed(t);
+                for _ in 0..400 {
+                    let mut o = LockOwner::new(m.clone(), t as u32);
+                    let mut mine: Vec<(usize, LockMode)> = Vec::new();
+                    for _ in 0..rng.usize(1..4) {
+                        let (i, mode) = (rng.usize(0..TABLES), [IS, IX, S, U, X, SIX][rng.usize(0..6)]);
+                        if o.lock(table(i as u32), mode, WaitArgs::default()).is_err() {
+                            victims.fetch_add(1, Ordering::Relaxed);
+                            break;
+                        }
+                        let now = o.mode_of(&table(i as u32)).unwrap();
+                        if let Some(k) = mine.iter().position(|(j, _)| *j == i) {
+                            held[i][mine[k].1 as usize].fetch_sub(1, Ordering::SeqCst);
+                            mine.remove(k);
+                        }
+                        for other in super::modes::ALL_MODES {
+                            if !other.compatible(now) {
+                                assert_eq!(
+                                    held[i][other as usize].load(Ordering::SeqCst),
+                                    0,
+                                    "{now:?} beside {other:?}"
+                                );
+                            }
+                        }
+                        held[i][now as usize].fetch_add(1, Ordering::SeqCst);
+                        mine.push((i, now));
+                        thread::yield_now();
+                    }
+                    for (i, mode) in mine {
+                        held[i][mode as usize].fetch_sub(1, Ordering::SeqCst);
+                    }
+                    drop(o);
+                }
+            })
+        })
+        .collect();
+    for t in threads {
+        t.join().unwrap();
+    }
+    assert_eq!(m.counters().0, victims.load(Ordering::Relaxed));
+    assert!(m.list(None).is_empty());
+}
