@@ -1,1 +1,24 @@
-//! Data files, 8 KB pages, allocation maps, the buffer pool, checkpoint writes
+//! Data files, 8 KB pages, page operations, log records, allocation maps, the buffer pool, checkpoint writes.
+//!
+//! A page changes in exactly one way: an operation is put into a log record, the record is appended, the operation is
+//! applied to the latched page with the record's LSN. Redo applies the same function.
+
+mod codec;
+pub mod error;
+pub mod id;
+mod lsn;
+pub mod op;
+pub mod page;
+pub mod record;
+pub mod row_header;
+
+pub use error::PageError;
+pub use id::{BOOT_PAGE, EXTENT_PAGES, ExtentId, PAGE_SIZE, PageId, TxnId, UnitId};
+pub use lsn::Lsn;
+pub use op::{ApplyCtx, Link, PageOp, apply, split_keyed, value_offset};
+pub use page::{HEADER_SIZE, MAX_SLOT_LEN, Page, PageType, SLOT_SIZE};
+pub use record::{
+    MAX_RECORD, MAX_ROW_OPS, OpIter, RecordBuilder, RecordKind, RecordOp, RecordSink, RecordView,
+    previous_version, row_key, row_op,
+};
+pub use row_header::{FORWARD, FORWARDED, GHOST, ROW_HEADER, RowHeader};

@@ -1,0 +1,98 @@
+//! Little-endian and varint primitives of the log record format. Reading is checked: it never panics.
+
+use crate::error::PageError;
+use crate::id::PageId;
+use crate::lsn::Lsn;
+
+pub(crate) fn put_varint(out: &mut Vec<u8>, mut v: u64) {
+    while v >= 0x80 {
+        out.push((v as u8) | 0x80);
+        v >>= 7;
+    }
+    out.push(v as u8);
+}
+
+pub(crate) fn put_page_id(out: &mut Vec<u8>, id: PageId) {
+    put_varint(out, u64::from(id.page));
+    put_varint(out, u64::from(id.file));
+}
+
+pub(crate) fn put_lsn(out: &mut Vec<u8>, lsn: Lsn) {
+    put_varint(out, u64::from(lsn.vlf));
+    put_varint(out, u64::from(lsn.block));
+    put_varint(out, u64::from(lsn.slot));
+}
+
+pub(crate) fn put_bytes(out: &mut Vec<u8>, b: &[u8]) {
+    put_varint(out, b.len() as u64);
+    out.extend_from_slice(b);
+}
+
+/// Reads the encoded form from front to back.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reader<'a> {
+    pub(crate) rest: &'a [u8],
+}
+
+const SHORT: PageError = PageError::Record { what: "record ends too early" };
+const RANGE: PageError = PageError::Record { what: "number out of range" };
+
+impl<'a> Reader<'a> {
+    pub(crate) fn u8(&mut self) -> Result<u8, PageError> {
+        let (&b, rest) = self.rest.split_first().ok_or(SHORT)?;
+        self.rest = rest;
+        Ok(b)
+    }
+
+    pub(crate) fn take(&mut self, n: usize) -> Result<&'a [u8], PageError> {
+        let (b, rest) = self.rest.split_at_checked(n).ok_or(SHORT)?;
+        self.rest = rest;
+        Ok(b)
+    }
+
+    pub(crate) fn array<const N: usize>(&mut self) -> Result<&'a [u8; N], PageError> {
+        let (b, rest) = self.rest.split_first_chunk::<N>().ok_or(SHORT)?;
+        self.rest = rest;
+        Ok(b)
+    }
+
+    pub(crate) fn varint(&mut self) -> Result<u64, PageError> {
+        let mut v = 0u64;
+        for shift in (0..64).step_by(7) {
+            let b = self.u8()?;
+            let bits = u64::from(b & 0x7f);
+            if shift == 63 && bits > 1 {
+                return Err(RANGE);
+            }
+            v |= bits << shift;
+            if b & 0x80 == 0 {
+                return Ok(v);
+            }
+        }
+        Err(RANGE)
+    }
+
+    pub(crate) fn u16v(&mut self) -> Result<u16, PageError> {
+        u16::try_from(self.varint()?).map_err(|_| RANGE)
+    }
+
+    pub(crate) fn u32v(&mut self) -> Result<u32, PageError> {
+        u32::try_from(self.varint()?).map_err(|_| RANGE)
+    }
+
+    pub(crate) fn page_id(&mut self) -> Result<PageId, PageError> {
+        let page = self.u32v()?;
+        Ok(PageId { page, file: self.u16v()? })
+    }
+
+    pub(crate) fn lsn(&mut self) -> Result<Lsn, PageError> {
+        let vlf = self.u32v()?;
+        let block = self.u32v()?;
+        Ok(Lsn { vlf, block, slot: self.u16v()? })
+    }
+
+    pub(crate) fn bytes(&mut self) -> Result<&'a [u8], PageError> {
+        let n = self.u16v()?;
+        self.take(n as usize)
+    }
+}

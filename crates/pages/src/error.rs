@@ -1,0 +1,53 @@
+//! Errors of the page store. Cheap to clone, so that one failure can answer many waiters.
+
+use crate::id::PageId;
+use crate::lsn::Lsn;
+
+/// What can go wrong with pages, data files and log records.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PageError {
+    /// A page or a log record is not what its format says (SQL Server 824 / 5242).
+    #[error("page {page} is corrupt: {what}")]
+    Corrupt { page: PageId, what: &'static str },
+    /// The checksum of a page that was read does not fit its bytes (824, incorrect checksum).
+    #[error(
+        "incorrect checksum (expected: {expected:#010x}; actual: {actual:#010x}) of page {page} at offset {offset:#018x} in file '{path}'"
+    )]
+    Checksum { page: PageId, path: String, offset: u64, expected: u32, actual: u32 },
+    /// A page that was read names another page in its header (824, incorrect page id).
+    #[error("incorrect page id (expected {page}; actual {actual}) at offset {offset:#018x} in file '{path}'")]
+    WrongPage { page: PageId, actual: PageId, path: String, offset: u64 },
+    /// A log record cannot be decoded.
+    #[error("log record is corrupt: {what}")]
+    Record { what: &'static str },
+    /// A log record cannot be applied.
+    #[error("log record {lsn} cannot be applied to page {page}: {what}")]
+    Apply { lsn: Lsn, page: PageId, what: &'static str },
+    /// The record builder cannot take the operation: 255 row operations or 48 KiB reached.
+    #[error("log record is full")]
+    RecordFull,
+    /// No frame of the buffer pool became free in time (802).
+    #[error("there is insufficient memory available in the buffer pool")]
+    NoFrames,
+    /// The filegroup is full and cannot grow (1105).
+    #[error("could not allocate space because filegroup {filegroup} is full: {why}")]
+    FilegroupFull { filegroup: u16, why: &'static str },
+    /// No file of that number belongs to the database, or the page lies beyond its end.
+    #[error("page {page} does not exist")]
+    NoSuchPage { page: PageId },
+    /// A file is not a data file of this database.
+    #[error("file '{path}' is not a data file of this database: {why}")]
+    NotADataFile { path: String, why: &'static str },
+    /// A parameter is out of its range.
+    #[error("{what}")]
+    Invalid { what: &'static str },
+    /// An earlier failure took the database offline.
+    #[error("the database is offline after a failure: {cause}")]
+    Offline { cause: String },
+}
+
+impl PageError {
+    pub(crate) fn corrupt(page: PageId, what: &'static str) -> PageError {
+        PageError::Corrupt { page, what }
+    }
+}
