@@ -1,1 +1,174 @@
-//! The simulated disk: seeded faults, crash semantics, in memory
+//! The simulated disk: [`disk::Disk`] in memory, with power loss, faults and bit rot by plan and seed.
+//!
+//! # Model
+//! - Every file has a live image (what reads see) and a durable image (what a power loss leaves for sure). A write changes
+//!   the live image; a sync of the file, or `write_durable` for its own bytes, moves it to the durable one.
+//! - [`SimDisk::crash`] makes the disk that a power loss leaves: every sector written since its last sync is, each by
+//!   itself, old, new or any version in between; a file that grew by writing has any length in between. So a write of
+//!   several sectors may be torn and writes may be reordered.
+//! - Creating, removing, renaming, `write_small_atomic`, `set_len` and `allocate` are durable on return. The operation that
+//!   [`SimDisk::crash_at`] interrupts has happened, has not, or (writes) has happened in part.
+//!
+//! # Guarantee
+//! In single-threaded use everything follows from the seeds and the sequence of calls, so a failing run can be replayed.
+//!
+//! # Not here: time. Nothing waits and no latency is modelled.
+
+mod file;
+mod image;
+mod plan;
+mod world;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use disk::{BlockFile, Disk, DiskError, DiskLock, OpenMode, Sectors};
+use parking_lot::Mutex;
+
+pub use plan::{Fault, OpKind};
+use world::{Step, World};
+
+/// Shape of a simulated disk.
+#[derive(Clone, Copy, Debug)]
+pub struct SimConfig {
+    /// What files report as their device's sectors.
+    pub sectors: Sectors,
+    /// Unit in bytes that power loss leaves whole: 512 or a multiple. Smaller than the physical sector is the harsher test.
+    pub atom: u32,
+    /// Bytes that all files together may occupy.
+    pub capacity: u64,
+}
+
+impl Default for SimConfig {
+    fn default() -> Self {
+        SimConfig { sectors: Sectors { logical: 512, physical: 512 }, atom: 512, capacity: 1 << 40 }
+    }
+}
+
+/// A disk in memory; clones share it.
+#[derive(Clone, Debug)]
+pub struct SimDisk {
+    world: Arc<Mutex<World>>,
+}
+
+impl SimDisk {
+    /// An empty disk with 512-byte sectors. The seed decides what is random before any crash (short writes).
+    pub fn new(seed: u64) -> Self {
+        Self::with_config(seed, SimConfig::default())
+    }
+
+    /// An empty disk of the given shape.
+    pub fn with_config(seed: u64, config: SimConfig) -> Self {
+        SimDisk { world: Arc::new(Mutex::new(World::new(seed, config))) }
+    }
+
+    /// The disk after power loss now, or at the point where [`crash_at`](Self::crash_at) struck. `self` is not changed; the
+    /// same seed gives the same result. The new disk has no faults planned, no locks, and counts from zero.
+    pub fn crash(&self, seed: u64) -> SimDisk {
+        SimDisk { world: Arc::new(Mutex::new(self.world.lock().crashed_copy(seed))) }
+    }
+
+    /// Loses power at the `n`-th changing operation from the disk's birth (see [`io_count`](Self::io_count)): it and
+    /// everything after it return [`DiskError::Crashed`].
+    pub fn crash_at(&self, n: u64) {
+        self.world.lock().plan.crash_at = Some(n);
+    }
+
+    /// True once the planned crash has struck.
+    pub fn has_crashed(&self) -> bool {
+        self.world.lock().crashed
+    }
+
+    /// Operations so far that can change the disk: writes, syncs, length changes, changes of names.
+    pub fn io_count(&self) -> u64 {
+        self.world.lock().io_count
+    }
+
+    /// Reads so far.
+    pub fn read_count(&self) -> u64 {
+        self.world.lock().plan.count(OpKind::Read)
+    }
+
+    /// Makes the `nth` operation of that kind from now (1 = the next) fail, on any file.
+    pub fn fail(&self, kind: OpKind, nth: u64, fault: Fault) {
+        self.world.lock().plan.add(None, kind, nth, fault);
+    }
+
+    /// Makes the `nth` operation of that kind on one file from now (1 = the next) fail.
+    pub fn fail_on(&self, path: &Path, kind: OpKind, nth: u64, fault: Fault) {
+        self.world.lock().plan.add(Some(path.to_path_buf()), kind, nth, fault);
+    }
+
+    /// Forgets all planned faults and the planned crash.
+    pub fn clear_faults(&self) {
+        self.world.lock().plan.clear();
+    }
+
+    /// Flips one bit of the byte at `offset`, live and durable, as a decaying sector would.
+    pub fn rot(&self, path: &Path, offset: u64) -> Result<(), DiskError> {
+        self.world.lock().rot(path, offset)
+    }
+
+    /// Changes how many bytes all files together may occupy.
+    pub fn set_capacity(&self, bytes: u64) {
+        self.world.lock().config.capacity = bytes;
+    }
+
+    /// Sectors over all files whose newest content a power loss may lose.
+    pub fn unsynced_atoms(&self) -> usize {
+        self.world.lock().unsynced_atoms()
+    }
+}
+
+impl Disk for SimDisk {
+    fn open(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn BlockFile>, DiskError> {
+        let mut world = self.world.lock();
+        let (inode, sectors) = (world.open(path, mode)?, world.config.sectors);
+        Ok(Arc::new(file::SimFile::new(Arc::clone(&self.world), path.to_path_buf(), inode, sectors)))
+    }
+
+    fn remove(&self, path: &Path) -> Result<(), DiskError> {
+        self.world.lock().remove(path)
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> Result<(), DiskError> {
+        self.world.lock().rename(from, to)
+    }
+
+    fn exists(&self, path: &Path) -> Result<bool, DiskError> {
+        let world = self.world.lock();
+        world.alive()?;
+        Ok(world.names.contains_key(path) || world.dirs.contains(path))
+    }
+
+    fn create_dir_all(&self, path: &Path) -> Result<(), DiskError> {
+        self.world.lock().create_dir_all(path)
+    }
+
+    fn list(&self, dir: &Path) -> Result<Vec<PathBuf>, DiskError> {
+        self.world.lock().list(dir)
+    }
+
+    fn read_small(&self, path: &Path) -> Result<Vec<u8>, DiskError> {
+        self.world.lock().read_small(path)
+    }
+
+    fn write_small_atomic(&self, path: &Path, bytes: &[u8]) -> Result<(), DiskError> {
+        self.world.lock().write_small_atomic(path, bytes)
+    }
+
+    fn free_space(&self, _path: &Path) -> Result<u64, DiskError> {
+        let world = self.world.lock();
+        world.alive()?;
+        Ok(world.config.capacity.saturating_sub(world.occupied()))
+    }
+
+    fn lock_exclusive(&self, path: &Path) -> Result<DiskLock, DiskError> {
+        let mut world = self.world.lock();
+        world.alive()?;
+        if !world.locks.insert(path.to_path_buf()) {
+            return Err(DiskError::Locked { path: path.to_path_buf() });
+        }
+        Ok(DiskLock::new(file::SimLock { world: Arc::clone(&self.world), path: path.to_path_buf() }))
+    }
+}

@@ -1,0 +1,196 @@
+//! One open file of the simulated disk, and its lock guard.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use disk::{BlockFile, DiskError, FileStats, LockGuard, Op, Sectors, check_aligned};
+use parking_lot::Mutex;
+
+use crate::Step;
+use crate::plan::{Fault, OpKind};
+use crate::world::{World, fault_error};
+
+#[derive(Debug)]
+pub(crate) struct SimFile {
+    world: Arc<Mutex<World>>,
+    path: PathBuf,
+    inode: u64,
+    sectors: Sectors,
+    stats: FileStats,
+}
+
+impl SimFile {
+    pub fn new(world: Arc<Mutex<World>>, path: PathBuf, inode: u64, sectors: Sectors) -> Self {
+        SimFile { world, path, inode, sectors, stats: FileStats::default() }
+    }
+
+    fn write(&self, offset: u64, bufs: &[&[u8]], durable: bool) -> Result<(), DiskError> {
+        let mut at = offset;
+        for buf in bufs {
+            check_aligned(&self.path, self.sectors, at, buf)?;
+            at += buf.len() as u64;
+        }
+        let bytes = bufs.concat();
+        let world = &mut *self.world.lock();
+        let atom = world.atom();
+        world.alive()?;
+        if !world.has_room(self.inode, at) {
+            return Err(DiskError::NoSpace { op: Op::Write, path: self.path.clone() });
+        }
+        match world.step(&self.path, OpKind::Write)? {
+            Step::Go => {
+                let inode = world.inode(self.inode);
+                inode.write(offset, &bytes, atom);
+                if durable {
+                    inode.harden(offset, bytes.len() as u64, atom);
+                }
+                self.stats.count_write(bytes.len() as u64, Duration::ZERO);
+                Ok(())
+            }
+            Step::Crash => {
+                // All its sectors are in flight; the crash decides about each.
+                world.inode(self.inode).write(offset, &bytes, atom);
+                Err(DiskError::Crashed)
+            }
+            Step::Fault(fault) => {
+                let unit = self.sectors.logical as usize;
+                let wrote = match fault {
+                    Fault::ShortWrite => world.random_below(bytes.len() / unit) * unit,
+                    Fault::LoseUnsynced => bytes.len(),
+                    Fault::Io | Fault::NoSpace => 0,
+                };
+                let inode = world.inode(self.inode);
+                if fault == Fault::LoseUnsynced {
+                    inode.live.write(offset, &bytes);
+                } else {
+                    inode.write(offset, &bytes[..wrote], atom);
+                }
+                Err(fault_error(fault, Op::Write, &self.path, offset))
+            }
+        }
+    }
+
+    fn change_len(&self, op: Op, len: u64) -> Result<(), DiskError> {
+        let world = &mut *self.world.lock();
+        let atom = world.atom();
+        world.alive()?;
+        if !world.has_room(self.inode, len) {
+            return Err(DiskError::NoSpace { op, path: self.path.clone() });
+        }
+        match world.step(&self.path, OpKind::SetLen)? {
+            Step::Go => {
+                world.inode(self.inode).set_len(len, atom);
+                Ok(())
+            }
+            Step::Crash => {
+                world.inode(self.inode).interrupted_len = Some(len);
+                Err(DiskError::Crashed)
+            }
+            Step::Fault(fault) => Err(fault_error(fault, op, &self.path, len)),
+        }
+    }
+}
+
+impl BlockFile for SimFile {
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<(), DiskError> {
+        check_aligned(&self.path, self.sectors, offset, buf)?;
+        let world = &mut *self.world.lock();
+        world.step_read(&self.path, offset)?;
+        let live = &world.inode(self.inode).live;
+        let wanted = buf.len() as u64;
+        if offset.saturating_add(wanted) > live.len() {
+            let got = live.len().saturating_sub(offset).min(wanted);
+            return Err(DiskError::ShortRead { path: self.path.clone(), offset, wanted, got });
+        }
+        live.read(offset, buf);
+        self.stats.count_read(wanted, Duration::ZERO);
+        Ok(())
+    }
+
+    fn write_gather(&self, offset: u64, bufs: &[&[u8]]) -> Result<(), DiskError> {
+        self.write(offset, bufs, false)
+    }
+
+    fn write_durable(&self, offset: u64, bufs: &[&[u8]]) -> Result<(), DiskError> {
+        self.write(offset, bufs, true)
+    }
+
+    fn sync(&self) -> Result<(), DiskError> {
+        let world = &mut *self.world.lock();
+        let atom = world.atom();
+        match world.step(&self.path, OpKind::Sync)? {
+            Step::Go => {
+                world.inode(self.inode).sync(atom);
+                self.stats.count_sync(Duration::ZERO);
+                Ok(())
+            }
+            // Some of it may be durable: that is what each unsynced sector's fate says already.
+            Step::Crash => Err(DiskError::Crashed),
+            Step::Fault(fault) => {
+                if fault == Fault::LoseUnsynced {
+                    world.inode(self.inode).unsynced.clear();
+                }
+                Err(fault_error(fault, Op::Sync, &self.path, 0))
+            }
+        }
+    }
+
+    fn len(&self) -> Result<u64, DiskError> {
+        let mut world = self.world.lock();
+        world.alive()?;
+        Ok(world.inode(self.inode).live.len())
+    }
+
+    fn set_len(&self, len: u64) -> Result<(), DiskError> {
+        self.change_len(Op::SetLength, len)
+    }
+
+    fn allocate(&self, offset: u64, len: u64) -> Result<(), DiskError> {
+        let end = offset.saturating_add(len).max(self.len()?);
+        self.change_len(Op::Allocate, end)
+    }
+
+    fn write_zeros(&self, offset: u64, len: u64) -> Result<(), DiskError> {
+        const CHUNK: u64 = 1 << 20;
+        let zeros = disk::AlignedBuf::new(CHUNK.min(len) as usize);
+        let end = offset.saturating_add(len);
+        let mut at = offset;
+        while at < end {
+            let piece = (end - at).min(CHUNK);
+            self.write(at, &[&zeros[..piece as usize]], false)?;
+            at += piece;
+        }
+        self.sync()
+    }
+
+    fn sectors(&self) -> Sectors {
+        self.sectors
+    }
+
+    fn is_direct(&self) -> bool {
+        true
+    }
+
+    fn stats(&self) -> &FileStats {
+        &self.stats
+    }
+
+    fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct SimLock {
+    pub world: Arc<Mutex<World>>,
+    pub path: PathBuf,
+}
+
+impl LockGuard for SimLock {}
+
+impl Drop for SimLock {
+    fn drop(&mut self) {
+        self.world.lock().locks.remove(&self.path);
+    }
+}

@@ -1,0 +1,82 @@
+//! What shall go wrong and when: counters of operations by kind, and the faults waiting for one of them.
+
+use std::path::{Path, PathBuf};
+
+/// Kinds of operations that can be told to fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OpKind {
+    Read,
+    /// Any write: `write_at`, `write_gather`, `write_durable`, `write_zeros`.
+    Write,
+    Sync,
+    /// `set_len` and `allocate`.
+    SetLen,
+    /// Open with create, remove, rename, create folder, small atomic write.
+    Name,
+    /// Any of these.
+    Any,
+}
+
+const KINDS: usize = 6;
+
+/// How an operation fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// EIO; nothing is changed.
+    Io,
+    /// ENOSPC; nothing is changed.
+    NoSpace,
+    /// EIO after part of the sectors were written (a write); like [`Fault::Io`] for anything else.
+    ShortWrite,
+    /// A sync returns EIO, and what was unsynced is lost for good although reads still see it and the next sync succeeds:
+    /// what file systems do after a failed writeback. For `write_durable` the bytes written are lost in the same way.
+    LoseUnsynced,
+}
+
+#[derive(Clone, Debug)]
+struct Planned {
+    path: Option<PathBuf>,
+    kind: OpKind,
+    left: u64,
+    fault: Fault,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Plan {
+    pub crash_at: Option<u64>,
+    planned: Vec<Planned>,
+    counts: [u64; KINDS],
+}
+
+impl Plan {
+    pub fn add(&mut self, path: Option<PathBuf>, kind: OpKind, nth: u64, fault: Fault) {
+        self.planned.push(Planned { path, kind, left: nth.max(1), fault });
+    }
+
+    pub fn clear(&mut self) {
+        self.crash_at = None;
+        self.planned.clear();
+    }
+
+    pub fn count(&self, kind: OpKind) -> u64 {
+        self.counts[kind as usize]
+    }
+
+    /// Counts one operation and returns the fault that waits for it.
+    pub fn strike(&mut self, path: &Path, kind: OpKind) -> Option<Fault> {
+        self.counts[kind as usize] += 1;
+        let mut struck = None;
+        self.planned.retain_mut(|planned| {
+            let meant = (planned.kind == kind || planned.kind == OpKind::Any)
+                && planned.path.as_deref().is_none_or(|wanted| wanted == path);
+            if meant {
+                planned.left -= 1;
+                if planned.left == 0 {
+                    struck = struck.or(Some(planned.fault));
+                }
+            }
+            planned.left > 0
+        });
+        struck
+    }
+}

@@ -1,0 +1,288 @@
+//! The state behind a simulated disk: names, files, counters, the fault plan, and the moment of power loss.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use disk::{DiskError, Op, OpenMode, SMALL_FILE_MAX};
+
+use crate::SimConfig;
+use crate::image::Inode;
+use crate::plan::{Fault, OpKind, Plan};
+
+/// A change of names that the crash interrupted: done or not, by the crash's seed.
+#[derive(Clone, Debug)]
+enum NameChange {
+    Create(PathBuf, u64),
+    Remove(PathBuf),
+    Rename(PathBuf, PathBuf),
+    Dirs(PathBuf),
+    Small(PathBuf, Vec<u8>),
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct World {
+    pub config: SimConfig,
+    pub plan: Plan,
+    pub io_count: u64,
+    pub crashed: bool,
+    pub names: BTreeMap<PathBuf, u64>,
+    pub dirs: BTreeSet<PathBuf>,
+    pub locks: BTreeSet<PathBuf>,
+    inodes: BTreeMap<u64, Inode>,
+    next_inode: u64,
+    interrupted: Option<NameChange>,
+    rng: fastrand::Rng,
+}
+
+/// What a changing operation shall do.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    Go,
+    /// Power is lost during this very operation: do what may be half done, then return [`DiskError::Crashed`].
+    Crash,
+    Fault(Fault),
+}
+
+pub(crate) fn io_error(op: Op, path: &Path, offset: u64) -> DiskError {
+    DiskError::Io {
+        op,
+        path: path.to_path_buf(),
+        offset,
+        code: 5,
+        text: "simulated input/output error".into(),
+    }
+}
+
+pub(crate) fn fault_error(fault: Fault, op: Op, path: &Path, offset: u64) -> DiskError {
+    match fault {
+        Fault::NoSpace => DiskError::NoSpace { op, path: path.to_path_buf() },
+        Fault::Io | Fault::ShortWrite | Fault::LoseUnsynced => io_error(op, path, offset),
+    }
+}
+
+impl World {
+    pub fn new(seed: u64, config: SimConfig) -> Self {
+        World {
+            config,
+            plan: Plan::default(),
+            io_count: 0,
+            crashed: false,
+            names: BTreeMap::new(),
+            dirs: BTreeSet::new(),
+            locks: BTreeSet::new(),
+            inodes: BTreeMap::new(),
+            next_inode: 1,
+            interrupted: None,
+            rng: fastrand::Rng::with_seed(seed),
+        }
+    }
+
+    pub fn alive(&self) -> Result<(), DiskError> {
+        if self.crashed { Err(DiskError::Crashed) } else { Ok(()) }
+    }
+
+    /// Counts a changing operation and says what becomes of it.
+    pub fn step(&mut self, path: &Path, kind: OpKind) -> Result<Step, DiskError> {
+        self.alive()?;
+        self.io_count += 1;
+        if self.plan.crash_at.is_some_and(|n| self.io_count >= n) {
+            self.crashed = true;
+            return Ok(Step::Crash);
+        }
+        Ok(match self.plan.strike(path, kind) {
+            Some(fault) => Step::Fault(fault),
+            None => Step::Go,
+        })
+    }
+
+    /// Counts a read.
+    pub fn step_read(&mut self, path: &Path, offset: u64) -> Result<(), DiskError> {
+        self.alive()?;
+        match self.plan.strike(path, OpKind::Read) {
+            Some(fault) => Err(fault_error(fault, Op::Read, path, offset)),
+            None => Ok(()),
+        }
+    }
+
+    pub fn atom(&self) -> u64 {
+        u64::from(self.config.atom.max(512))
+    }
+
+    pub fn inode(&mut self, inode: u64) -> &mut Inode {
+        self.inodes.entry(inode).or_default()
+    }
+
+    /// Bytes of all files, sparse or not.
+    pub fn occupied(&self) -> u64 {
+        self.inodes.values().map(|inode| inode.live.len()).sum()
+    }
+
+    /// True if `inode` may grow to `len`.
+    pub fn has_room(&mut self, inode: u64, len: u64) -> bool {
+        let growth = len.saturating_sub(self.inode(inode).live.len());
+        self.occupied() + growth <= self.config.capacity
+    }
+
+    pub fn random_below(&mut self, n: usize) -> usize {
+        self.rng.usize(0..n.max(1))
+    }
+
+    pub fn unsynced_atoms(&self) -> usize {
+        self.inodes.values().map(|inode| inode.unsynced.len()).sum()
+    }
+
+    pub fn open(&mut self, path: &Path, mode: OpenMode) -> Result<u64, DiskError> {
+        self.alive()?;
+        let known = self.names.get(path).copied();
+        match (mode, known) {
+            (OpenMode::Open, Some(inode)) => Ok(inode),
+            (OpenMode::Open, None) => Err(DiskError::NotFound { path: path.to_path_buf() }),
+            (OpenMode::Create, Some(_)) => Err(DiskError::Exists { path: path.to_path_buf() }),
+            (OpenMode::Create, None) => {
+                let inode = self.next_inode;
+                self.next_inode += 1;
+                self.change_names(Op::Create, path, NameChange::Create(path.to_path_buf(), inode))?;
+                Ok(inode)
+            }
+        }
+    }
+
+    pub fn remove(&mut self, path: &Path) -> Result<(), DiskError> {
+        self.known(path)?;
+        self.change_names(Op::Remove, path, NameChange::Remove(path.to_path_buf()))
+    }
+
+    pub fn rename(&mut self, from: &Path, to: &Path) -> Result<(), DiskError> {
+        self.known(from)?;
+        self.change_names(Op::Rename, from, NameChange::Rename(from.to_path_buf(), to.to_path_buf()))
+    }
+
+    pub fn create_dir_all(&mut self, path: &Path) -> Result<(), DiskError> {
+        self.change_names(Op::CreateDir, path, NameChange::Dirs(path.to_path_buf()))
+    }
+
+    pub fn write_small_atomic(&mut self, path: &Path, bytes: &[u8]) -> Result<(), DiskError> {
+        self.alive()?;
+        let len = bytes.len() as u64;
+        if len > SMALL_FILE_MAX {
+            return Err(DiskError::TooLarge { path: path.to_path_buf(), len });
+        }
+        if self.occupied() + len > self.config.capacity {
+            return Err(DiskError::NoSpace { op: Op::Write, path: path.to_path_buf() });
+        }
+        self.change_names(Op::Write, path, NameChange::Small(path.to_path_buf(), bytes.to_vec()))
+    }
+
+    pub fn read_small(&mut self, path: &Path) -> Result<Vec<u8>, DiskError> {
+        let inode = self.known(path)?;
+        self.step_read(path, 0)?;
+        let live = &self.inode(inode).live;
+        let len = live.len();
+        if len > SMALL_FILE_MAX {
+            return Err(DiskError::TooLarge { path: path.to_path_buf(), len });
+        }
+        let mut bytes = vec![0; len as usize];
+        live.read(0, &mut bytes);
+        Ok(bytes)
+    }
+
+    pub fn list(&self, dir: &Path) -> Result<Vec<PathBuf>, DiskError> {
+        self.alive()?;
+        let inside = |path: &&PathBuf| path.parent() == Some(dir);
+        let all: BTreeSet<&PathBuf> =
+            self.names.keys().filter(inside).chain(self.dirs.iter().filter(inside)).collect();
+        if all.is_empty() && !self.dirs.contains(dir) && !dir.as_os_str().is_empty() {
+            return Err(DiskError::NotFound { path: dir.to_path_buf() });
+        }
+        Ok(all.into_iter().cloned().collect())
+    }
+
+    pub fn rot(&mut self, path: &Path, offset: u64) -> Result<(), DiskError> {
+        let inode = self.known(path)?;
+        let inode = self.inode(inode);
+        for image in [&mut inode.live, &mut inode.durable] {
+            if offset < image.len() {
+                let mut byte = [0];
+                image.read(offset, &mut byte);
+                image.write(offset, &[byte[0] ^ 0x10]);
+            }
+        }
+        Ok(())
+    }
+
+    fn known(&self, path: &Path) -> Result<u64, DiskError> {
+        self.alive()?;
+        self.names.get(path).copied().ok_or_else(|| DiskError::NotFound { path: path.to_path_buf() })
+    }
+
+    fn change_names(&mut self, op: Op, path: &Path, change: NameChange) -> Result<(), DiskError> {
+        match self.step(path, OpKind::Name)? {
+            Step::Go => {
+                self.apply(change);
+                Ok(())
+            }
+            Step::Crash => {
+                self.interrupted = Some(change);
+                Err(DiskError::Crashed)
+            }
+            Step::Fault(fault) => Err(fault_error(fault, op, path, 0)),
+        }
+    }
+
+    fn apply(&mut self, change: NameChange) {
+        match change {
+            NameChange::Create(path, inode) => {
+                self.inodes.insert(inode, Inode::default());
+                self.names.insert(path, inode);
+            }
+            NameChange::Remove(path) => {
+                // An open handle keeps reading the file, as on a real file system; its space comes back at the crash copy.
+                self.names.remove(&path);
+            }
+            NameChange::Rename(from, to) => {
+                if let Some(inode) = self.names.remove(&from) {
+                    self.names.insert(to, inode);
+                }
+            }
+            NameChange::Dirs(path) => {
+                self.dirs.extend(
+                    path.ancestors().filter(|dir| !dir.as_os_str().is_empty()).map(Path::to_path_buf),
+                );
+            }
+            NameChange::Small(path, bytes) => {
+                let inode = self.next_inode;
+                self.next_inode += 1;
+                let mut content = Inode::default();
+                content.live.write(0, &bytes);
+                content.durable = content.live.clone();
+                self.inodes.insert(inode, content);
+                self.names.insert(path, inode);
+            }
+        }
+        self.drop_unnamed();
+    }
+
+    /// Frees the content of removed and replaced files. A handle that is still open finds an empty file.
+    fn drop_unnamed(&mut self) {
+        let named: BTreeSet<u64> = self.names.values().copied().collect();
+        self.inodes.retain(|inode, _| named.contains(inode));
+    }
+
+    /// The world that a power loss leaves.
+    pub fn crashed_copy(&self, seed: u64) -> World {
+        let mut rng = fastrand::Rng::with_seed(seed);
+        let mut left = World::new(seed, self.config);
+        left.names.clone_from(&self.names);
+        left.dirs.clone_from(&self.dirs);
+        left.next_inode = self.next_inode;
+        let atom = self.atom();
+        left.inodes =
+            self.inodes.iter().map(|(inode, content)| (*inode, content.crashed(atom, &mut rng))).collect();
+        if let Some(change) = &self.interrupted
+            && rng.bool()
+        {
+            left.apply(change.clone());
+        }
+        left
+    }
+}
