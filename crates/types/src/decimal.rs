@@ -249,8 +249,9 @@ impl Decimal {
     /// Sum in a given type. Error: 8115.
     pub fn add_as(self, other: Decimal, precision: u8, scale: u8) -> Result<Decimal, SqlError> {
         if self.scale == other.scale && scale == self.scale {
-            // Two numbers below 10^38 each cannot overflow an i128.
-            return Decimal::new(self.mantissa() + other.mantissa(), precision, scale)
+            let sum = self.mantissa().checked_add(other.mantissa());
+            return sum
+                .and_then(|sum| Decimal::new(sum, precision, scale))
                 .ok_or_else(|| overflow(precision, scale));
         }
         let common = self.scale.max(other.scale);
@@ -446,7 +447,7 @@ mod tests {
         assert_eq!(add_type((38, 10), (38, 20)), (38, 10));
         assert_eq!(multiply_type((12, 2), (4, 4)), (17, 6));
         assert_eq!(multiply_type((38, 20), (38, 20)), (38, 6));
-        assert_eq!(divide_type((2, 1), (1, 0)), (8, 6));
+        assert_eq!(divide_type((2, 1), (1, 0)), (7, 6));
         assert_eq!(divide_type((12, 2), (10, 0)), (23, 13));
         assert_eq!(divide_type((38, 0), (38, 38)), (38, 6));
         assert_eq!(modulo_type((10, 2), (5, 3)), (5, 3));

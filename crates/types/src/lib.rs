@@ -6,6 +6,8 @@ pub mod codepage;
 pub mod collation;
 pub mod convert;
 pub mod datatype;
+pub mod dateformat;
+pub mod dateparse;
 pub mod datetime;
 pub mod decimal;
 pub mod error;

@@ -1,0 +1,349 @@
+//! Dates and times from text: SQL Server's usual literal formats. Guarantees: any text gives a moment or a reason,
+//! never a panic; the order of day, month and year is only guessed where the text leaves it open.
+
+use crate::datatype::DataType;
+use crate::datetime::{DAY_1900, MONTHS, Moment, days_from_civil, ticks_of_day};
+use crate::error::SqlError;
+use crate::value::Value;
+
+/// Order of the numbers in `1/2/2020` (SET DATEFORMAT, or a CONVERT style).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum DateOrder {
+    #[default]
+    Mdy,
+    Dmy,
+    Ymd,
+}
+
+impl DateOrder {
+    /// The order that a CONVERT style reads; 0 and unknown styles read month, day, year.
+    pub fn of_style(style: i32) -> DateOrder {
+        match style {
+            3..=6 | 13 | 103..=106 | 113 => DateOrder::Dmy,
+            2 | 11 | 12 | 20 | 21 | 23 | 25 | 102 | 111 | 112 | 120 | 121 | 126 | 127 => DateOrder::Ymd,
+            _ => DateOrder::Mdy,
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Failure {
+    Syntax,
+    /// Well-formed, but no such date or time.
+    Range,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Number {
+    value: i64,
+    digits: usize,
+}
+
+#[derive(Debug, Default)]
+struct Parsed {
+    year: Option<Number>,
+    month: Option<i64>,
+    day: Option<i64>,
+    /// Numbers that stand alone beside a month's name.
+    loose: Vec<Number>,
+    time: Option<[i64; 4]>,
+    fraction_digits: usize,
+    offset: Option<i16>,
+    zulu: bool,
+}
+
+struct Scanner<'a> {
+    text: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Scanner<'a> {
+    fn peek(&self) -> Option<u8> {
+        self.text.get(self.at).copied()
+    }
+
+    fn take(&mut self, byte: u8) -> bool {
+        let found = self.peek() == Some(byte);
+        self.at += usize::from(found);
+        found
+    }
+
+    fn skip_blanks(&mut self) {
+        while matches!(self.peek(), Some(b' ' | b'\t')) {
+            self.at += 1;
+        }
+    }
+
+    fn number(&mut self) -> Option<Number> {
+        let start = self.at;
+        while self.peek().is_some_and(|b| b.is_ascii_digit()) {
+            self.at += 1;
+        }
+        let digits = &self.text[start..self.at];
+        if digits.is_empty() || digits.len() > 9 {
+            return None;
+        }
+        let value = digits.iter().fold(0, |n, b| n * 10 + i64::from(b - b'0'));
+        Some(Number { value, digits: digits.len() })
+    }
+
+    fn word(&mut self) -> &'a [u8] {
+        let start = self.at;
+        while self.peek().is_some_and(|b| b.is_ascii_alphabetic()) {
+            self.at += 1;
+        }
+        &self.text[start..self.at]
+    }
+
+    /// AM or PM after optional blanks; nothing is consumed otherwise.
+    fn meridiem(&mut self) -> Option<bool> {
+        let start = self.at;
+        self.skip_blanks();
+        let word = self.word();
+        if word.eq_ignore_ascii_case(b"am") {
+            return Some(false);
+        }
+        if word.eq_ignore_ascii_case(b"pm") {
+            return Some(true);
+        }
+        self.at = start;
+        None
+    }
+}
+
+fn month_of(word: &[u8]) -> Option<i64> {
+    let found = MONTHS.iter().position(|name| {
+        word.eq_ignore_ascii_case(name.as_bytes()) || word.eq_ignore_ascii_case(&name.as_bytes()[..3])
+    });
+    found.map(|i| i as i64 + 1)
+}
+
+impl Parsed {
+    fn has_date(&self) -> bool {
+        self.year.is_some() || self.month.is_some() || !self.loose.is_empty()
+    }
+
+    fn scan(text: &str, order: DateOrder) -> Result<Parsed, Failure> {
+        let mut scanner = Scanner { text: text.trim().as_bytes(), at: 0 };
+        let mut parsed = Parsed::default();
+        loop {
+            scanner.skip_blanks();
+            match scanner.peek() {
+                None => return Ok(parsed),
+                Some(b',') if parsed.month.is_some() => scanner.at += 1,
+                Some(b'0'..=b'9') => parsed.number(&mut scanner, order)?,
+                Some(b'+' | b'-') if parsed.time.is_some() && parsed.offset.is_none() => {
+                    parsed.offset(&mut scanner)?;
+                }
+                Some(b) if b.is_ascii_alphabetic() => parsed.word(&mut scanner)?,
+                Some(_) => return Err(Failure::Syntax),
+            }
+        }
+    }
+
+    fn word(&mut self, scanner: &mut Scanner<'_>) -> Result<(), Failure> {
+        let word = scanner.word();
+        let next_digit = scanner.peek().is_some_and(|b| b.is_ascii_digit());
+        if word.eq_ignore_ascii_case(b"t") && next_digit && self.has_date() && self.time.is_none() {
+            return Ok(());
+        }
+        if word.eq_ignore_ascii_case(b"z") && self.time.is_some() && self.offset.is_none() {
+            self.offset = Some(0);
+            self.zulu = true;
+            return Ok(());
+        }
+        match month_of(word) {
+            Some(month) if self.month.is_none() && self.year.is_none() => {
+                self.month = Some(month);
+                Ok(())
+            }
+            _ => Err(Failure::Syntax),
+        }
+    }
+
+    fn number(&mut self, scanner: &mut Scanner<'_>, order: DateOrder) -> Result<(), Failure> {
+        let first = scanner.number().ok_or(Failure::Syntax)?;
+        match scanner.peek() {
+            Some(b':') => return self.time(first, scanner),
+            Some(separator @ (b'-' | b'/' | b'.')) if !self.has_date() => {
+                return self.triple(first, separator, scanner, order);
+            }
+            _ => {}
+        }
+        if let Some(afternoon) = scanner.meridiem() {
+            return self.set_time([first.value, 0, 0, 0], Some(afternoon));
+        }
+        if self.year.is_some() {
+            return Err(Failure::Syntax);
+        }
+        let (value, digits) = (first.value, first.digits);
+        match digits {
+            6 | 8 if !self.has_date() => {
+                self.year = Some(Number { value: value / 10_000, digits: digits - 4 });
+                self.month = Some(value / 100 % 100);
+                self.day = Some(value % 100);
+            }
+            _ => self.loose.push(first),
+        }
+        Ok(())
+    }
+
+    /// `a-b-c`, where b may be a month's name.
+    fn triple(
+        &mut self,
+        first: Number,
+        separator: u8,
+        scanner: &mut Scanner<'_>,
+        order: DateOrder,
+    ) -> Result<(), Failure> {
+        scanner.at += 1;
+        if scanner.peek().is_some_and(|b| b.is_ascii_alphabetic()) {
+            self.month = Some(month_of(scanner.word()).ok_or(Failure::Syntax)?);
+            if !scanner.take(separator) {
+                return Err(Failure::Syntax);
+            }
+            self.loose.push(first);
+            self.loose.push(scanner.number().ok_or(Failure::Syntax)?);
+            return Ok(());
+        }
+        let second = scanner.number().ok_or(Failure::Syntax)?;
+        if !scanner.take(separator) {
+            return Err(Failure::Syntax);
+        }
+        let third = scanner.number().ok_or(Failure::Syntax)?;
+        let order = if first.digits == 4 { DateOrder::Ymd } else { order };
+        // A year of four digits at the end settles that it is not in front.
+        let order = if third.digits == 4 && order == DateOrder::Ymd { DateOrder::Mdy } else { order };
+        let (year, month, day) = match order {
+            DateOrder::Mdy => (third, first, second),
+            DateOrder::Dmy => (third, second, first),
+            DateOrder::Ymd => (first, second, third),
+        };
+        if month.digits > 2 || day.digits > 2 {
+            return Err(Failure::Syntax);
+        }
+        (self.year, self.month, self.day) = (Some(year), Some(month.value), Some(day.value));
+        Ok(())
+    }
+
+    /// The rest of `h:m[:s[.f]] [AM|PM]` after the hour.
+    fn time(&mut self, hour: Number, scanner: &mut Scanner<'_>) -> Result<(), Failure> {
+        let small = |n: Option<Number>| n.filter(|n| n.digits <= 2).map(|n| n.value).ok_or(Failure::Syntax);
+        let mut time = [small(Some(hour))?, 0, 0, 0];
+        scanner.at += 1;
+        time[1] = small(scanner.number())?;
+        if scanner.take(b':') {
+            time[2] = small(scanner.number())?;
+            let thousandths = scanner.peek() == Some(b':');
+            if scanner.take(b'.') || scanner.take(b':') {
+                let fraction = scanner.number().ok_or(Failure::Syntax)?;
+                time[3] = self.fraction(fraction, thousandths)?;
+            }
+        }
+        let afternoon = scanner.meridiem();
+        self.set_time(time, afternoon)
+    }
+
+    /// A fraction in 100 ns: `.5` is half a second, `:5` is five thousandths.
+    fn fraction(&mut self, fraction: Number, thousandths: bool) -> Result<i64, Failure> {
+        self.fraction_digits = fraction.digits;
+        if thousandths {
+            return if fraction.digits <= 3 { Ok(fraction.value * 10_000) } else { Err(Failure::Syntax) };
+        }
+        let missing = 7usize.checked_sub(fraction.digits).ok_or(Failure::Syntax)?;
+        Ok(fraction.value * 10i64.pow(missing as u32))
+    }
+
+    fn set_time(&mut self, mut time: [i64; 4], afternoon: Option<bool>) -> Result<(), Failure> {
+        if self.time.is_some() {
+            return Err(Failure::Syntax);
+        }
+        match afternoon {
+            Some(_) if time[0] > 12 => return Err(Failure::Range),
+            Some(true) if time[0] < 12 => time[0] += 12,
+            Some(false) if time[0] == 12 => time[0] = 0,
+            _ => {}
+        }
+        self.time = Some(time);
+        Ok(())
+    }
+
+    fn offset(&mut self, scanner: &mut Scanner<'_>) -> Result<(), Failure> {
+        let west = scanner.peek() == Some(b'-');
+        scanner.at += 1;
+        let hours = scanner.number().filter(|n| n.digits <= 2).ok_or(Failure::Syntax)?;
+        if !scanner.take(b':') {
+            return Err(Failure::Syntax);
+        }
+        let minutes = scanner.number().filter(|n| n.digits == 2).ok_or(Failure::Syntax)?;
+        let total = hours.value * 60 + minutes.value;
+        if minutes.value > 59 || total > 840 {
+            return Err(Failure::Range);
+        }
+        self.offset = Some(if west { -(total as i16) } else { total as i16 });
+        Ok(())
+    }
+
+    /// Puts the numbers beside a month's name, or a year alone, into place.
+    fn settle(&mut self) -> Result<(), Failure> {
+        let (year, day) = match (self.month, self.loose.as_slice()) {
+            (_, []) => return Ok(()),
+            (None, [y]) if y.digits == 4 => {
+                self.month = Some(1);
+                (*y, 1)
+            }
+            (Some(_), [y]) if y.digits == 4 => (*y, 1),
+            (Some(_), [y, d]) if y.digits == 4 && d.digits <= 2 => (*y, d.value),
+            (Some(_), [d, y]) if d.digits <= 2 && matches!(y.digits, 2 | 4) => (*y, d.value),
+            _ => return Err(Failure::Syntax),
+        };
+        (self.year, self.day) = (Some(year), Some(day));
+        Ok(())
+    }
+
+    fn moment(&mut self) -> Result<Moment, Failure> {
+        self.settle()?;
+        let [h, m, s, f] = self.time.unwrap_or([0; 4]);
+        let days = match (self.year, self.month, self.day) {
+            (None, None, None) => DAY_1900,
+            (Some(year), Some(month), Some(day)) => {
+                let year = match year.digits {
+                    1 | 2 if year.value < 50 => year.value + 2000,
+                    1 | 2 => year.value + 1900,
+                    4 => year.value,
+                    _ => return Err(Failure::Syntax),
+                };
+                days_from_civil(year as i32, month as u32, day as u32).ok_or(Failure::Range)?
+            }
+            _ => return Err(Failure::Syntax),
+        };
+        let ticks = ticks_of_day(h, m, s, f).ok_or(Failure::Range)?;
+        Ok(Moment { days, ticks, offset: self.offset.unwrap_or(0) })
+    }
+}
+
+/// A date or time value of type `to` from text of type `from` (which only the messages name).
+///
+/// Errors: 241 not a date (295 for smalldatetime), 242 a date that does not exist or lies outside datetime's or
+/// smalldatetime's range.
+pub fn parse(text: &str, from: DataType, to: DataType, order: DateOrder) -> Result<Value, SqlError> {
+    let coarse = matches!(to, DataType::DateTime | DataType::SmallDateTime);
+    let syntax = || match to {
+        DataType::SmallDateTime => SqlError::smalldatetime_syntax(),
+        _ => SqlError::date_syntax(),
+    };
+    let range = || if coarse { SqlError::date_out_of_range(from, to) } else { SqlError::date_syntax() };
+    let failed = |failure| match failure {
+        Failure::Syntax => syntax(),
+        Failure::Range => range(),
+    };
+    let mut parsed = Parsed::scan(text, order).map_err(failed)?;
+    if coarse && (parsed.fraction_digits > 3 || (parsed.offset.is_some() && !parsed.zulu)) {
+        return Err(syntax());
+    }
+    let mut moment = parsed.moment().map_err(failed)?;
+    if !matches!(to, DataType::DateTimeOffset(_)) {
+        moment.offset = 0;
+    }
+    moment.to_value(to).ok_or_else(range)
+}
