@@ -5,13 +5,17 @@
 pub mod codepage;
 pub mod collation;
 pub mod convert;
+mod convertbin;
 pub mod datatype;
 pub mod dateformat;
 pub mod dateparse;
 pub mod datetime;
 pub mod decimal;
+pub mod display;
 pub mod error;
 pub mod key;
+pub mod like;
+pub mod numtext;
 pub mod ops;
 pub mod row;
 pub mod rowcell;

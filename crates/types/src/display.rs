@@ -1,0 +1,74 @@
+//! Values as a result set shows them. Guarantees: every value has a text; numbers keep their scale, dates their
+//! fraction, and a float's text reads back as the same float.
+
+use crate::convert::utf16_len;
+use crate::datatype::DataType;
+use crate::dateformat;
+use crate::numtext;
+use crate::value::Value;
+
+/// A value of a type as sqlcmd prints it; NULL is `NULL`.
+pub fn format_value(value: &Value, ty: DataType) -> String {
+    let ty = if ty == DataType::SqlVariant { value.natural_type() } else { ty };
+    match value {
+        Value::Null => "NULL".to_owned(),
+        Value::Bit(b) => u8::from(*b).to_string(),
+        Value::TinyInt(n) => n.to_string(),
+        Value::SmallInt(n) => n.to_string(),
+        Value::Int(n) => n.to_string(),
+        Value::BigInt(n) => n.to_string(),
+        Value::Decimal(d) => decimal_display(&d.to_string()),
+        Value::Float(f) => numtext::float_display(&format!("{f:e}")),
+        Value::Real(f) => numtext::float_display(&format!("{f:e}")),
+        Value::Money(m) => numtext::money_text(*m, 2),
+        Value::SmallMoney(m) => numtext::money_text(i64::from(*m), 2),
+        Value::Str(s) => s.to_string(),
+        Value::Bytes(b) => numtext::hex_text("0x", b),
+        Value::Guid(g) => numtext::guid_text(g),
+        Value::Date(_)
+        | Value::Time(_)
+        | Value::DateTime { .. }
+        | Value::SmallDateTime { .. }
+        | Value::DateTime2 { .. }
+        | Value::DateTimeOffset { .. } => {
+            let style = if ty == DataType::SmallDateTime { 120 } else { 121 };
+            dateformat::format(value, ty, style).unwrap_or_default()
+        }
+    }
+}
+
+/// sqlcmd leaves out the zero before a point: `.50`, `-.50`.
+fn decimal_display(text: &str) -> String {
+    match text.strip_prefix('-') {
+        Some(rest) if rest.starts_with("0.") => format!("-{}", &rest[1..]),
+        None if text.starts_with("0.") => text[1..].to_owned(),
+        _ => text.to_owned(),
+    }
+}
+
+/// Columns that a type's widest text takes, for aligned output: never above 256.
+pub fn display_width(ty: DataType) -> usize {
+    let width = match ty {
+        DataType::Bit => 1,
+        DataType::TinyInt => 3,
+        DataType::SmallInt => 6,
+        DataType::Int => 11,
+        DataType::BigInt => 20,
+        DataType::Decimal { precision, .. } => usize::from(precision) + 2,
+        DataType::Float => 24,
+        DataType::Real => 14,
+        DataType::Money => 21,
+        DataType::SmallMoney => 12,
+        DataType::UniqueIdentifier => 36,
+        DataType::Binary(n) => 2 + 2 * usize::from(n),
+        DataType::VarBinary(len) => 2 + 2 * len.limit().unwrap_or(127),
+        _ if ty.is_temporal() => usize::from(ty.precision()),
+        _ => ty.length().unwrap_or(256),
+    };
+    width.min(256)
+}
+
+/// UTF-16 units of a text, exported for drivers that align columns as clients count them.
+pub fn text_width(text: &str) -> usize {
+    utf16_len(text)
+}

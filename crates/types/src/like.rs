@@ -1,0 +1,231 @@
+//! LIKE: patterns with %, _, [a-z], [^a-z] and ESCAPE. Guarantees: matching takes at most text length x pattern
+//! length steps, whatever the pattern; characters compare by the collation.
+
+use smallvec::SmallVec;
+
+use crate::collation::Collation;
+use crate::error::SqlError;
+
+#[derive(Clone, Debug, PartialEq)]
+enum Item {
+    /// `%`
+    Any,
+    /// `_`
+    One,
+    Char(char),
+    Set {
+        negated: bool,
+        ranges: SmallVec<[(char, char); 4]>,
+    },
+    /// An opening bracket without an end: nothing matches.
+    Never,
+}
+
+/// A pattern made ready once for many texts.
+#[derive(Clone, Debug)]
+pub struct LikePattern {
+    items: Vec<Item>,
+    prefix: String,
+}
+
+impl LikePattern {
+    /// Reads a pattern. `escape` is the text after ESCAPE; error 506 unless it is one character.
+    pub fn new(pattern: &str, escape: Option<&str>) -> Result<LikePattern, SqlError> {
+        let escape = match escape {
+            None => None,
+            Some(text) => Some(one_char(text)?),
+        };
+        let mut items = Vec::with_capacity(pattern.len());
+        let mut chars = pattern.chars();
+        while let Some(c) = chars.next() {
+            let item = match c {
+                _ if Some(c) == escape => match chars.next() {
+                    Some(next) => Item::Char(next),
+                    None => Item::Never,
+                },
+                '%' if items.last() == Some(&Item::Any) => continue,
+                '%' => Item::Any,
+                '_' => Item::One,
+                '[' => match set(chars.as_str(), escape) {
+                    Some((item, rest)) => {
+                        chars = rest.chars();
+                        item
+                    }
+                    None => Item::Never,
+                },
+                _ => Item::Char(c),
+            };
+            items.push(item);
+        }
+        let literal = |item: &Item| if let Item::Char(c) = item { Some(*c) } else { None };
+        let prefix = items.iter().map_while(literal).collect();
+        Ok(LikePattern { items, prefix })
+    }
+
+    /// The text that every match begins with: what an index seek can use.
+    pub fn prefix(&self) -> &str {
+        &self.prefix
+    }
+
+    /// True when the pattern is its prefix followed by `%` alone.
+    pub fn is_prefix_match(&self) -> bool {
+        self.items.last() == Some(&Item::Any) && self.prefix.chars().count() + 1 == self.items.len()
+    }
+
+    /// Whether a text matches. Trailing blanks of a text that is not Unicode do not count against it.
+    pub fn matches(&self, text: &str, collation: Collation, unicode: bool) -> bool {
+        let mut text = text.chars();
+        let mut item = 0;
+        // Where to go on when what follows the last % does not match: one character later.
+        let mut retry: Option<(usize, std::str::Chars<'_>)> = None;
+        loop {
+            let mut ahead = text.clone();
+            let advanced = match self.items.get(item) {
+                Some(Item::Any) => {
+                    item += 1;
+                    retry = Some((item, text.clone()));
+                    continue;
+                }
+                Some(single) => ahead.next().is_some_and(|c| single.accepts(c, collation)),
+                None if text.as_str().is_empty() => return true,
+                None if !unicode && text.as_str().bytes().all(|b| b == b' ') => return true,
+                None => false,
+            };
+            if advanced {
+                (text, item) = (ahead, item + 1);
+                continue;
+            }
+            match &mut retry {
+                Some((after, from)) => {
+                    if from.next().is_none() {
+                        return false;
+                    }
+                    (text, item) = (from.clone(), *after);
+                }
+                None => return false,
+            }
+        }
+    }
+}
+
+impl Item {
+    fn accepts(&self, c: char, collation: Collation) -> bool {
+        match self {
+            Item::Any | Item::One => true,
+            Item::Char(own) => collation.same_char(*own, c),
+            Item::Set { negated, ranges } => {
+                let inside = ranges.iter().any(|(low, high)| {
+                    collation.compare_chars(*low, c).is_le() && collation.compare_chars(c, *high).is_le()
+                });
+                inside != *negated
+            }
+            Item::Never => false,
+        }
+    }
+}
+
+fn one_char(text: &str) -> Result<char, SqlError> {
+    let mut chars = text.chars();
+    match (chars.next(), chars.next()) {
+        (Some(c), None) => Ok(c),
+        _ => Err(SqlError::new(
+            506,
+            16,
+            1,
+            format!("The invalid escape character \"{text}\" was specified in a LIKE predicate."),
+        )),
+    }
+}
+
+/// A set after its opening bracket, and what follows it; `None` when it does not end.
+fn set(text: &str, escape: Option<char>) -> Option<(Item, &str)> {
+    let (negated, text) = match text.strip_prefix('^') {
+        Some(rest) => (true, rest),
+        None => (false, text),
+    };
+    let mut ranges = SmallVec::new();
+    let mut chars = text.chars();
+    loop {
+        let mut low = chars.next()?;
+        if low == ']' {
+            return Some((Item::Set { negated, ranges }, chars.as_str()));
+        }
+        if Some(low) == escape {
+            low = chars.next()?;
+        }
+        let mut ahead = chars.clone();
+        let high = match (ahead.next(), ahead.next()) {
+            (Some('-'), Some(high)) if high != ']' => {
+                chars = ahead;
+                high
+            }
+            _ => low,
+        };
+        ranges.push((low, high));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn like(text: &str, pattern: &str) -> bool {
+        LikePattern::new(pattern, Some("!")).unwrap().matches(text, Collation::DEFAULT, true)
+    }
+
+    #[test]
+    fn patterns() {
+        for (text, pattern) in [
+            ("Hello", "h%O"),
+            ("", "%"),
+            ("abc", "_b_"),
+            ("50%", "50!%"),
+            ("a_b", "a[_]b"),
+            ("x5", "x[0-9]"),
+            ("xa", "x[^0-9]"),
+            ("a-b", "a[-]b"),
+            ("aXbXc", "a%x%c"),
+            ("é", "É"),
+            ("]", "[!]]"),
+        ] {
+            assert!(like(text, pattern), "{text} LIKE {pattern}");
+        }
+        for (text, pattern) in
+            [("abc", "ab"), ("abc", "abcd"), ("e", "é"), ("x", "[]"), ("[", "["), ("abc ", "abc"), ("", "_")]
+        {
+            assert!(!like(text, pattern), "{text} NOT LIKE {pattern}");
+        }
+        let blanks = LikePattern::new("abc", None).unwrap();
+        assert!(blanks.matches("abc  ", Collation::DEFAULT, false));
+        assert!(!blanks.matches("ABC", Collation::BIN2, false));
+        assert_eq!(LikePattern::new("ab%", None).unwrap().prefix(), "ab");
+        assert!(LikePattern::new("ab%", None).unwrap().is_prefix_match());
+        assert!(!LikePattern::new("a%b%", None).unwrap().is_prefix_match());
+        assert_eq!(LikePattern::new("a", Some("!!")).unwrap_err().number, 506);
+    }
+
+    #[test]
+    fn many_wildcards_end_soon() {
+        let text = "a".repeat(4000);
+        let pattern = format!("{}b", "a%".repeat(200));
+        assert!(!like(&text, &pattern));
+    }
+
+    proptest! {
+        #[test]
+        fn every_text_matches_itself_escaped(text in "[a-zA-Z%_\\[\\]^!-]{0,20}") {
+            let escaped: String = text.chars().flat_map(|c| ['!', c]).collect();
+            prop_assert!(like(&text, &escaped));
+            let inside = format!("%{}%", escaped);
+            let longer = format!("xx{}yy", text);
+            prop_assert!(like(&longer, &inside));
+        }
+
+        #[test]
+        fn any_pattern_is_taken(pattern in ".{0,30}", text in ".{0,30}") {
+            let _ = like(&text, &pattern);
+        }
+    }
+}
