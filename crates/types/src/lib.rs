@@ -22,9 +22,13 @@ pub mod rowcell;
 pub mod value;
 
 pub use collation::Collation;
+pub use convert::{Mode, convert};
 pub use datatype::{DataType, Len, NameContext, TypeArg, common_type};
 pub use decimal::Decimal;
+pub use display::format_value;
 pub use error::{Corrupt, SqlError};
 pub use key::{KeyPart, encode_key, encode_key_part};
+pub use like::LikePattern;
+pub use ops::{BinaryOp, compare};
 pub use row::{ColumnType, EncodeValue, Field, MAX_ROW, RowLayout};
 pub use value::{CompactString, Value};
