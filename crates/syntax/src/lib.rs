@@ -1,6 +1,35 @@
-//! T-SQL's lexer and parser; knows nothing of the engine. [`ast`] is what a batch becomes.
+//! T-SQL's lexer and parser; knows nothing of the engine.
+//!
+//! - [`split_batches`] cuts a script at GO, [`substitute`] replaces `$(NAME)`: a client's work.
+//! - [`parse`] turns one batch into statements (see [`ast`]) or gives SQL Server's syntax error. As there, the
+//!   whole batch is parsed before anything of it runs.
+//!
+//! Guarantees: no text panics or overflows the stack; time is linear in the text but for pathological
+//! parentheses, where nesting is cut off by error 191; every node knows its place and line.
 
 pub mod ast;
+mod batch;
+mod error;
+pub mod lexer;
+mod parser;
+mod words;
 
-/// Greatest height of a tree that the parser returns, in nodes from root to leaf.
+pub use batch::{Batch, UndefinedVariable, split_batches, substitute};
+pub use error::SyntaxError;
+pub use words::is_reserved;
+
+/// Deepest nesting of the grammar's own rules: statements, queries, expressions, parentheses. Each level of
+/// parentheses takes about two.
+pub const MAX_DEPTH: u32 = 200;
+
+/// Greatest height of a tree that the parser returns, in rules from root to leaf: beyond [`MAX_DEPTH`] only
+/// through left-deep chains such as `a + b + c` or `UNION ALL`. AND and OR are flat and not limited.
 pub const MAX_HEIGHT: u32 = 1000;
+
+/// Parses one batch (without GO).
+///
+/// # Errors
+/// The first syntax error, as SQL Server numbers and words it; nothing of the batch may run then.
+pub fn parse(text: &str) -> Result<Vec<ast::Stmt>, SyntaxError> {
+    parser::parse(text)
+}

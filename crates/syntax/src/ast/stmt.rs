@@ -476,7 +476,7 @@ pub enum ExecuteWhat {
     Procedure { name: ObjectName, number: Option<i64>, args: Vec<ExecuteArg> },
     /// A procedure whose name is in a variable.
     ProcedureVariable { name: CompactString, args: Vec<ExecuteArg> },
-    /// `EXEC (text [, args]) [AS ...] [AT server]`: the pieces joined by `+`.
+    /// `EXEC (text [, args]) [AT server]`: the pieces joined by `+`.
     Text { text: Expr, args: Vec<ExecuteArg>, at: Option<Ident> },
 }
 

@@ -1,0 +1,141 @@
+//! EXECUTE: of procedures, of text, AS somebody.
+
+use super::types::literal_expr;
+use super::{P, Parser};
+use crate::ast::{Execute, ExecuteArg, ExecuteAs, ExecuteWhat, Expr, ExprKind, Literal, StmtKind};
+use crate::lexer::Tok;
+use compact_str::CompactString;
+
+impl Parser<'_> {
+    pub(super) fn execute_statement(&mut self) -> P<StmtKind> {
+        if self.at_word(1, "AS") {
+            self.bump();
+            self.bump();
+            return Ok(StmtKind::ExecuteAs(self.execute_as()?));
+        }
+        Ok(StmtKind::Execute(Box::new(self.execute()?)))
+    }
+
+    /// `CALLER`, `OWNER`, `SELF`, `'user'`, `USER = 'x'`, `LOGIN = 'x'`.
+    pub(super) fn execute_as(&mut self) -> P<ExecuteAs> {
+        if self.eat("CALLER") {
+            Ok(ExecuteAs::Caller)
+        } else if self.eat("OWNER") {
+            Ok(ExecuteAs::Owner)
+        } else if self.eat("SELF") {
+            Ok(ExecuteAs::SelfUser)
+        } else if self.eat("USER") {
+            self.expect_tok(Tok::Eq)?;
+            Ok(ExecuteAs::User(self.string()?))
+        } else if self.eat("LOGIN") {
+            self.expect_tok(Tok::Eq)?;
+            Ok(ExecuteAs::Login(self.string()?))
+        } else {
+            Ok(ExecuteAs::User(self.string()?))
+        }
+    }
+
+    /// `EXEC ...`.
+    pub(super) fn execute(&mut self) -> P<Execute> {
+        if !self.eat("EXEC") {
+            self.expect("EXECUTE")?;
+        }
+        if self.at_tok(Tok::LParen) {
+            return self.execute_text();
+        }
+        let mut result = None;
+        if self.at_tok(Tok::Variable) && self.peek_at(1).kind == Tok::Eq {
+            result = Some(self.variable()?);
+            self.bump();
+        }
+        let mut execute = self.bare_call()?;
+        execute.result = result;
+        Ok(execute)
+    }
+
+    /// A procedure with its arguments, without the word EXEC.
+    pub(super) fn bare_call(&mut self) -> P<Execute> {
+        let what = if self.at_tok(Tok::Variable) {
+            let name = self.variable()?;
+            ExecuteWhat::ProcedureVariable { name, args: self.execute_args()? }
+        } else {
+            let name = self.object_name()?;
+            let numbered = self.at_tok(Tok::Semi) && self.peek_at(1).kind == Tok::Integer;
+            let number = if numbered {
+                self.bump();
+                Some(self.integer()?)
+            } else {
+                None
+            };
+            ExecuteWhat::Procedure { name, number, args: self.execute_args()? }
+        };
+        let mut options = Vec::new();
+        if self.at_seq(&["WITH", "RECOMPILE"]) {
+            options = self.opt_with_bare_options()?;
+        }
+        Ok(Execute { result: None, what, options })
+    }
+
+    fn execute_text(&mut self) -> P<Execute> {
+        self.expect_tok(Tok::LParen)?;
+        let text = self.scalar()?;
+        let args = if self.eat_tok(Tok::Comma) { self.list(Self::execute_arg)? } else { Vec::new() };
+        self.expect_tok(Tok::RParen)?;
+        let at = if self.at("AT") && self.is_ident(1) {
+            self.bump();
+            Some(self.ident()?)
+        } else {
+            None
+        };
+        Ok(Execute { result: None, what: ExecuteWhat::Text { text, args, at }, options: Vec::new() })
+    }
+
+    fn execute_args(&mut self) -> P<Vec<ExecuteArg>> {
+        let argument = match self.kind() {
+            Tok::Integer
+            | Tok::Decimal
+            | Tok::Float
+            | Tok::Money
+            | Tok::Binary
+            | Tok::Str
+            | Tok::NStr
+            | Tok::Variable
+            | Tok::Minus
+            | Tok::Plus => true,
+            Tok::Word | Tok::Quoted => self.at_alias(),
+            Tok::Reserved => self.at_any(&["DEFAULT", "NULL"]),
+            _ => false,
+        };
+        if argument { self.list(Self::execute_arg) } else { Ok(Vec::new()) }
+    }
+
+    fn execute_arg(&mut self) -> P<ExecuteArg> {
+        let mut name: Option<CompactString> = None;
+        if self.at_tok(Tok::Variable) && self.peek_at(1).kind == Tok::Eq {
+            name = Some(self.variable()?);
+            self.bump();
+        }
+        let value = self.execute_value()?;
+        let variable = matches!(value.kind, ExprKind::Variable(_) | ExprKind::GlobalVariable(_));
+        let output = variable && (self.eat("OUTPUT") || self.eat("OUT"));
+        Ok(ExecuteArg { name, value, output })
+    }
+
+    /// A constant, a variable, DEFAULT, or a bare word that is taken for a string.
+    fn execute_value(&mut self) -> P<Expr> {
+        let start = self.peek().span;
+        if self.eat("DEFAULT") {
+            return Ok(Expr { kind: ExprKind::Default, span: start });
+        }
+        if self.at_ident() {
+            let name = self.object_name()?;
+            let value = if name.is_bare() {
+                name.name.value
+            } else {
+                CompactString::from(self.since(start).text(self.text))
+            };
+            return Ok(literal_expr(Literal::String { value, national: false }, self.since(start)));
+        }
+        self.constant_or_variable()
+    }
+}

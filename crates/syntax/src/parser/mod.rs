@@ -1,0 +1,464 @@
+//! The parser: recursive descent over the token list, one module per part of the grammar. Here: the cursor
+//! over the tokens, names, constants, and the two limits that keep recursion and the trees bounded.
+//!
+//! Guarantees: no input panics; recursion is at most [`crate::MAX_DEPTH`] levels deep; a tree is at most
+//! [`crate::MAX_HEIGHT`] nodes high, also where the grammar loops instead of recursing.
+
+mod admin;
+mod database;
+mod dml;
+mod exec;
+mod expr;
+mod flow;
+mod from;
+mod function;
+mod index;
+mod module;
+mod object;
+mod option;
+mod query;
+mod security;
+mod session;
+mod stmt;
+mod table;
+mod types;
+
+use crate::ast::{AssignOp, CursorName, Ident, NameOrVariable, ObjectName, Span, Stmt};
+use crate::error::SyntaxError;
+use crate::lexer::{Tok, Token, Tokens, tokenize, unquote};
+use crate::{MAX_DEPTH, MAX_HEIGHT};
+use compact_str::CompactString;
+
+/// What every rule returns.
+type P<T> = Result<T, SyntaxError>;
+
+/// Parses a whole batch.
+pub fn parse(text: &str) -> Result<Vec<Stmt>, SyntaxError> {
+    let mut parser = Parser { text, tokens: tokenize(text), pos: 0, depth: 0, high: 0 };
+    parser.batch()
+}
+
+struct Parser<'a> {
+    text: &'a str,
+    tokens: Tokens,
+    /// Index of the token to read next; never past the last one.
+    pos: usize,
+    /// Rules entered and not yet left.
+    depth: u32,
+    /// Greatest depth of a node since the innermost loop over left-deep operators began.
+    high: u32,
+}
+
+impl<'a> Parser<'a> {
+    // ---- the cursor ----
+
+    fn peek(&self) -> Token {
+        self.peek_at(0)
+    }
+
+    /// The token `ahead` places from here; the last one behind the end.
+    fn peek_at(&self, ahead: usize) -> Token {
+        self.at_index(self.pos.saturating_add(ahead))
+    }
+
+    fn at_index(&self, index: usize) -> Token {
+        match self.tokens.list.get(index).or(self.tokens.list.last()) {
+            Some(token) => *token,
+            None => Token { kind: Tok::Eof, span: Span::default() },
+        }
+    }
+
+    fn kind(&self) -> Tok {
+        self.peek().kind
+    }
+
+    fn text_of(&self, token: Token) -> &'a str {
+        token.span.text(self.text)
+    }
+
+    /// Takes the next token; the end is never passed.
+    fn bump(&mut self) -> Token {
+        let token = self.peek();
+        if self.pos + 1 < self.tokens.list.len() {
+            self.pos += 1;
+        }
+        token
+    }
+
+    fn at_tok(&self, kind: Tok) -> bool {
+        self.kind() == kind
+    }
+
+    fn eat_tok(&mut self, kind: Tok) -> bool {
+        let found = self.at_tok(kind);
+        if found {
+            self.bump();
+        }
+        found
+    }
+
+    fn expect_tok(&mut self, kind: Tok) -> P<Token> {
+        if self.at_tok(kind) { Ok(self.bump()) } else { Err(self.unexpected()) }
+    }
+
+    /// Whether the token `ahead` places from here is the unquoted word `word`, reserved or not.
+    fn at_word(&self, ahead: usize, word: &str) -> bool {
+        let token = self.peek_at(ahead);
+        matches!(token.kind, Tok::Word | Tok::Reserved)
+            && (token.span.end - token.span.start) as usize == word.len()
+            && self.text_of(token).eq_ignore_ascii_case(word)
+    }
+
+    fn at(&self, word: &str) -> bool {
+        self.at_word(0, word)
+    }
+
+    /// Whether the next tokens are these words.
+    fn at_seq(&self, words: &[&str]) -> bool {
+        words.iter().enumerate().all(|(ahead, word)| self.at_word(ahead, word))
+    }
+
+    fn at_any(&self, words: &[&str]) -> bool {
+        words.iter().any(|word| self.at(word))
+    }
+
+    fn eat(&mut self, word: &str) -> bool {
+        let found = self.at(word);
+        if found {
+            self.bump();
+        }
+        found
+    }
+
+    /// Takes all of `words` or none.
+    fn eat_seq(&mut self, words: &[&str]) -> bool {
+        let found = self.at_seq(words);
+        if found {
+            for _ in words {
+                self.bump();
+            }
+        }
+        found
+    }
+
+    fn expect(&mut self, word: &str) -> P<Token> {
+        if self.at(word) { Ok(self.bump()) } else { Err(self.unexpected()) }
+    }
+
+    fn expect_seq(&mut self, words: &[&str]) -> P<()> {
+        words.iter().try_for_each(|word| self.expect(word).map(|_| ()))
+    }
+
+    /// From `start` to the last token taken.
+    fn since(&self, start: Span) -> Span {
+        match self.pos.checked_sub(1) {
+            Some(last) => start.to(self.at_index(last).span),
+            None => start,
+        }
+    }
+
+    // ---- errors ----
+
+    /// The error for the next token: it cannot stand here.
+    fn unexpected(&self) -> SyntaxError {
+        self.unexpected_at(0)
+    }
+
+    fn unexpected_at(&self, ahead: usize) -> SyntaxError {
+        let token = self.peek_at(ahead);
+        match token.kind {
+            Tok::Bad => match &self.tokens.error {
+                Some(error) => error.clone(),
+                None => SyntaxError::near(token.span.line, ""),
+            },
+            Tok::Reserved if self.at_word(ahead, "WITH") => {
+                SyntaxError::with_after_statement(token.span.line, self.text_of(token))
+            }
+            Tok::Reserved => SyntaxError::near_keyword(token.span.line, self.text_of(token)),
+            _ => {
+                let (line, near) = self.near_at(ahead);
+                SyntaxError::near(line, &near)
+            }
+        }
+    }
+
+    /// What messages quote for the next token, and its line. At the end it is the last token there was.
+    fn near_at(&self, ahead: usize) -> (u32, CompactString) {
+        let index = (self.pos + ahead).min(self.tokens.list.len().saturating_sub(1));
+        let mut token = self.at_index(index);
+        if token.kind == Tok::Eof && index > 0 {
+            token = self.at_index(index - 1);
+        }
+        let text = self.text_of(token);
+        let near = match token.kind {
+            Tok::Str | Tok::NStr | Tok::Quoted => unquote(text),
+            _ => CompactString::from(text),
+        };
+        (token.span.line, near)
+    }
+
+    // ---- limits ----
+
+    /// Runs a rule that may contain itself, one level deeper.
+    fn nest<T>(&mut self, rule: impl FnOnce(&mut Self) -> P<T>) -> P<T> {
+        if self.depth >= MAX_DEPTH {
+            return Err(SyntaxError::too_deep(self.peek().span.line));
+        }
+        self.depth += 1;
+        self.high = self.high.max(self.depth);
+        let result = rule(self);
+        self.depth -= 1;
+        result
+    }
+
+    /// Runs a rule that loops over left-deep operators: between its calls of [`Self::deepen`], `high` counts
+    /// only what the loop itself has built.
+    fn chain<T>(&mut self, rule: impl FnOnce(&mut Self) -> P<T>) -> P<T> {
+        let outer = std::mem::replace(&mut self.high, self.depth);
+        let result = rule(self);
+        self.high = self.high.max(outer);
+        result
+    }
+
+    /// Notes that all that the current chain has built moves one level down.
+    fn deepen(&mut self) -> P<()> {
+        self.high += 1;
+        if self.high > MAX_HEIGHT {
+            return Err(SyntaxError::too_deep(self.peek().span.line));
+        }
+        Ok(())
+    }
+
+    // ---- names ----
+
+    fn at_ident(&self) -> bool {
+        self.is_ident(0)
+    }
+
+    fn is_ident(&self, ahead: usize) -> bool {
+        matches!(self.peek_at(ahead).kind, Tok::Word | Tok::Quoted)
+    }
+
+    /// A name of one part.
+    fn ident(&mut self) -> P<Ident> {
+        if !self.at_ident() {
+            return Err(self.unexpected());
+        }
+        Ok(self.take_ident())
+    }
+
+    /// The next token, whatever it is, as a name.
+    fn take_ident(&mut self) -> Ident {
+        let token = self.bump();
+        let text = self.text_of(token);
+        let quoted = matches!(token.kind, Tok::Quoted | Tok::Str | Tok::NStr);
+        let value = if quoted { unquote(text) } else { CompactString::from(text) };
+        Ident { value, quoted, span: token.span }
+    }
+
+    /// A name where reserved words are names too.
+    fn ident_or_keyword(&mut self) -> P<Ident> {
+        if self.at_ident() || self.at_tok(Tok::Reserved) {
+            Ok(self.take_ident())
+        } else {
+            Err(self.unexpected())
+        }
+    }
+
+    /// A name, or a string that is taken for one.
+    fn ident_or_string(&mut self) -> P<Ident> {
+        if self.at_ident() || matches!(self.kind(), Tok::Str | Tok::NStr) {
+            Ok(self.take_ident())
+        } else {
+            Err(self.unexpected())
+        }
+    }
+
+    /// An unquoted word in upper case, reserved or not.
+    fn upper_word(&mut self) -> P<CompactString> {
+        if matches!(self.kind(), Tok::Word | Tok::Reserved) {
+            let token = self.bump();
+            Ok(CompactString::from(self.text_of(token).to_ascii_uppercase()))
+        } else {
+            Err(self.unexpected())
+        }
+    }
+
+    /// `a`, `a.b`, `a..b`, up to four parts, as far as the dots go.
+    fn object_name(&mut self) -> P<ObjectName> {
+        let first = self.ident()?;
+        self.object_name_after(first)
+    }
+
+    fn object_name_after(&mut self, first: Ident) -> P<ObjectName> {
+        let start = first.span;
+        let mut name = ObjectName::bare(first);
+        let mut dots = 0;
+        while self.at_tok(Tok::Dot) && (self.is_ident(1) || self.peek_at(1).kind == Tok::Dot) {
+            dots += 1;
+            self.bump();
+            if dots > 3 {
+                while self.at_tok(Tok::Dot) || self.at_ident() {
+                    self.bump();
+                }
+                let text = self.since(start).text(self.text);
+                return Err(SyntaxError::too_many_prefixes(start.line, text, 3));
+            }
+            // `a..b`: the part between the dots is left out.
+            let skipped = self.at_tok(Tok::Dot);
+            let next = if skipped { None } else { Some(self.take_ident()) };
+            name = self.shift_name(name, next)?;
+        }
+        Ok(name)
+    }
+
+    /// Moves the parts one place up and puts `next` last; with `None` the next dot's name completes it.
+    fn shift_name(&mut self, name: ObjectName, next: Option<Ident>) -> P<ObjectName> {
+        if let Some(next) = next {
+            let ObjectName { database, schema, name, .. } = name;
+            return Ok(ObjectName { server: database, database: schema, schema: Some(name), name: next });
+        }
+        if name.database.is_some() {
+            return Err(self.unexpected());
+        }
+        self.expect_tok(Tok::Dot)?;
+        let last = self.ident()?;
+        Ok(ObjectName { server: name.schema, database: Some(name.name), schema: None, name: last })
+    }
+
+    /// `(a, b, c)`.
+    fn ident_list(&mut self) -> P<Vec<Ident>> {
+        self.paren_list(Self::ident)
+    }
+
+    /// `(a, b, c)`, or nothing.
+    fn opt_ident_list(&mut self) -> P<Vec<Ident>> {
+        if self.at_tok(Tok::LParen) { self.ident_list() } else { Ok(Vec::new()) }
+    }
+
+    /// One item or more, separated by commas.
+    fn list<T>(&mut self, mut item: impl FnMut(&mut Self) -> P<T>) -> P<Vec<T>> {
+        let mut items = vec![item(self)?];
+        while self.eat_tok(Tok::Comma) {
+            items.push(item(self)?);
+        }
+        Ok(items)
+    }
+
+    /// The same in parentheses.
+    fn paren_list<T>(&mut self, item: impl FnMut(&mut Self) -> P<T>) -> P<Vec<T>> {
+        self.expect_tok(Tok::LParen)?;
+        let items = self.list(item)?;
+        self.expect_tok(Tok::RParen)?;
+        Ok(items)
+    }
+
+    /// `@x`, with its `@`.
+    fn variable(&mut self) -> P<CompactString> {
+        let token = self.expect_tok(Tok::Variable)?;
+        Ok(CompactString::from(self.text_of(token)))
+    }
+
+    /// A string constant.
+    fn string(&mut self) -> P<CompactString> {
+        if matches!(self.kind(), Tok::Str | Tok::NStr) {
+            let token = self.bump();
+            Ok(unquote(self.text_of(token)))
+        } else {
+            Err(self.unexpected())
+        }
+    }
+
+    /// A whole number that fits.
+    fn integer<T: std::str::FromStr>(&mut self) -> P<T> {
+        if !self.at_tok(Tok::Integer) {
+            return Err(self.unexpected());
+        }
+        let Ok(value) = self.text_of(self.peek()).parse() else { return Err(self.unexpected()) };
+        self.bump();
+        Ok(value)
+    }
+
+    fn name_or_variable(&mut self) -> P<NameOrVariable> {
+        if self.at_tok(Tok::Variable) {
+            Ok(NameOrVariable::Variable(self.variable()?))
+        } else {
+            Ok(NameOrVariable::Name(self.ident()?))
+        }
+    }
+
+    /// `[GLOBAL] c`.
+    fn cursor_name(&mut self) -> P<CursorName> {
+        let global = self.at("GLOBAL") && self.is_ident(1);
+        if global {
+            self.bump();
+        }
+        Ok(CursorName { global, name: self.name_or_variable()? })
+    }
+
+    /// `IF EXISTS`, or nothing.
+    fn if_exists(&mut self) -> bool {
+        self.eat_seq(&["IF", "EXISTS"])
+    }
+
+    /// `ON` is true, `OFF` is false.
+    fn on_off(&mut self) -> P<bool> {
+        if self.eat("ON") {
+            Ok(true)
+        } else {
+            self.expect("OFF")?;
+            Ok(false)
+        }
+    }
+
+    /// `NULL` is true, `NOT NULL` is false.
+    fn nullability(&mut self) -> Option<bool> {
+        if self.eat("NULL") {
+            Some(true)
+        } else if self.eat_seq(&["NOT", "NULL"]) {
+            Some(false)
+        } else {
+            None
+        }
+    }
+
+    /// The assignment operator `ahead` places from here.
+    fn assign_op_at(&self, ahead: usize) -> Option<AssignOp> {
+        Some(match self.peek_at(ahead).kind {
+            Tok::Eq => AssignOp::Set,
+            Tok::PlusEq => AssignOp::Add,
+            Tok::MinusEq => AssignOp::Subtract,
+            Tok::StarEq => AssignOp::Multiply,
+            Tok::SlashEq => AssignOp::Divide,
+            Tok::PercentEq => AssignOp::Modulo,
+            Tok::AmpEq => AssignOp::BitAnd,
+            Tok::PipeEq => AssignOp::BitOr,
+            Tok::CaretEq => AssignOp::BitXor,
+            _ => return None,
+        })
+    }
+
+    fn assign_op(&mut self) -> P<AssignOp> {
+        let Some(op) = self.assign_op_at(0) else { return Err(self.unexpected()) };
+        self.bump();
+        Ok(op)
+    }
+
+    /// Index of the token behind the group that opens at token `open`; the end when it is not closed.
+    fn behind_group(&self, open: usize) -> usize {
+        let mut depth = 0usize;
+        let mut index = open;
+        while let Some(token) = self.tokens.list.get(index) {
+            match token.kind {
+                Tok::LParen => depth += 1,
+                Tok::RParen => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            index += 1;
+            if depth == 0 {
+                break;
+            }
+        }
+        index
+    }
+}

@@ -1,0 +1,216 @@
+//! Option lists: the one form for WITH (...), SET of a database, table hints and OPTION (...).
+
+use super::types::literal_expr;
+use super::{P, Parser};
+use crate::ast::{Expr, ExprKind, Literal, OptionItem, OptionValue, Span};
+use crate::lexer::{Tok, unquote};
+use compact_str::CompactString;
+
+/// Words that can follow a number in an option.
+const UNITS: &[&str] = &[
+    "SECONDS", "SECOND", "MINUTES", "MINUTE", "HOURS", "HOUR", "DAYS", "DAY", "WEEKS", "MONTHS", "YEARS",
+    "PERCENT", "ROWS", "KB", "MB", "GB", "TB",
+];
+
+/// Options whose parentheses hold names, numbers and strings rather than options.
+const VALUE_LISTS: &[&str] = &["INDEX", "FORCESEEK", "PARTITIONS", "ORDER", "USE HINT", "TABLE HINT"];
+
+impl Parser<'_> {
+    /// `WITH (a, b = 1)`, when it is there.
+    pub(super) fn opt_with_options(&mut self) -> P<Vec<OptionItem>> {
+        if self.at("WITH") && self.peek_at(1).kind == Tok::LParen {
+            self.bump();
+            self.option_list()
+        } else {
+            Ok(Vec::new())
+        }
+    }
+
+    /// `(a, b = 1, c ON)`.
+    pub(super) fn option_list(&mut self) -> P<Vec<OptionItem>> {
+        self.nest(|p| p.paren_list(Self::option))
+    }
+
+    /// One option: `NAME`, `NAME = value`, `NAME value`, each with an optional list behind.
+    pub(super) fn option(&mut self) -> P<OptionItem> {
+        let start = self.peek().span;
+        let name = self.option_name()?;
+        if VALUE_LISTS.contains(&name.as_str()) && self.peek().kind == Tok::LParen {
+            let nested = self.nest(|p| p.paren_list(Self::value_item))?;
+            return Ok(self.option_node(name, OptionValue::None, nested, start));
+        }
+        let value = if self.eat_tok(Tok::Eq) || self.at_juxtaposed_value() {
+            self.option_value()?
+        } else {
+            OptionValue::None
+        };
+        let mut item = self.option_node(name, value, Vec::new(), start);
+        self.option_tail(&mut item)?;
+        item.span = self.since(start);
+        Ok(item)
+    }
+
+    /// A variable is a name here too: `OPTIMIZE FOR (@x = 1)`.
+    fn option_name(&mut self) -> P<CompactString> {
+        if self.at_tok(Tok::Variable) {
+            return self.variable();
+        }
+        if self.at_tok(Tok::Quoted) {
+            return Ok(self.take_ident().value);
+        }
+        let name = self.upper_word()?;
+        // The few options of two words.
+        for (first, second) in
+            [("SERVER", "CERTIFICATE"), ("SERVER", "ASYMMETRIC"), ("EXECUTE", "AS"), ("EXEC", "AS")]
+        {
+            if name == first && self.eat(second) {
+                return Ok(CompactString::from(format!("{first} {second}")));
+            }
+        }
+        Ok(name)
+    }
+
+    fn option_node(
+        &self,
+        name: CompactString,
+        value: OptionValue,
+        nested: Vec<OptionItem>,
+        start: Span,
+    ) -> OptionItem {
+        OptionItem { name, value, unit: None, nested, span: self.since(start) }
+    }
+
+    /// Whether a value follows without `=`.
+    fn at_juxtaposed_value(&self) -> bool {
+        match self.kind() {
+            Tok::Integer | Tok::Decimal | Tok::Str | Tok::NStr | Tok::Quoted | Tok::Binary => true,
+            Tok::Word => self.peek_at(1).kind != Tok::Colon && !self.at("AFTER"),
+            Tok::Reserved => self.at_any(&["ON", "OFF", "FULL", "PRIMARY", "ASC", "DESC"]),
+            _ => false,
+        }
+    }
+
+    pub(super) fn option_value(&mut self) -> P<OptionValue> {
+        if self.eat("ON") {
+            return Ok(OptionValue::On);
+        }
+        if self.eat("OFF") {
+            return Ok(OptionValue::Off);
+        }
+        match self.kind() {
+            Tok::Word | Tok::Reserved if !self.at("NULL") => Ok(OptionValue::Word(self.upper_word()?)),
+            Tok::Quoted => Ok(OptionValue::Word(self.take_ident().value)),
+            _ => Ok(OptionValue::Expr(self.constant_or_variable()?)),
+        }
+    }
+
+    /// Unit, nested list and the rare words behind an option's value.
+    fn option_tail(&mut self, item: &mut OptionItem) -> P<()> {
+        if matches!(item.value, OptionValue::Expr(_)) {
+            item.unit = self.opt_unit();
+        }
+        if self.at_tok(Tok::LParen) {
+            item.nested = self.nest(|p| p.paren_list(Self::nested_item))?;
+        } else if self.at("AFTER") && matches!(self.peek_at(1).kind, Tok::Str | Tok::NStr | Tok::Variable) {
+            // STOPATMARK = 'mark' AFTER 'time'
+            let start = self.bump().span;
+            let value = OptionValue::Expr(self.constant_or_variable()?);
+            item.nested.push(self.option_node("AFTER".into(), value, Vec::new(), start));
+        } else if self.at_seq(&["ON", "PARTITIONS"]) {
+            self.bump();
+            item.nested.push(self.nest(Self::option)?);
+        } else if item.name == "PASSWORD" && self.at_any(&["MUST_CHANGE", "HASHED", "OLD_PASSWORD"]) {
+            item.nested.push(self.nest(Self::option)?);
+        }
+        Ok(())
+    }
+
+    fn opt_unit(&mut self) -> Option<CompactString> {
+        if self.eat_tok(Tok::Percent) {
+            return Some("PERCENT".into());
+        }
+        if self.at_any(UNITS) { self.upper_word().ok() } else { None }
+    }
+
+    /// An option, or a bare constant, inside an option's parentheses.
+    fn nested_item(&mut self) -> P<OptionItem> {
+        if matches!(self.kind(), Tok::Word | Tok::Reserved | Tok::Quoted | Tok::Variable) && !self.at("NULL")
+        {
+            self.option()
+        } else {
+            self.value_item()
+        }
+    }
+
+    /// A constant, or a name with an optional direction, as an option without a name; `3 TO 5` is an option
+    /// called `TO`.
+    fn value_item(&mut self) -> P<OptionItem> {
+        let start = self.peek().span;
+        let value = if self.at_ident() {
+            let name = self.object_name()?;
+            let span = self.since(start);
+            let column = super::function::column_of(name);
+            Expr { kind: ExprKind::Column(column), span }
+        } else {
+            self.constant_or_variable()?
+        };
+        let mut item =
+            self.option_node(CompactString::default(), OptionValue::Expr(value), Vec::new(), start);
+        if self.at_any(&["ASC", "DESC"]) {
+            item.unit = self.upper_word().ok();
+        } else if self.eat("TO") {
+            item.name = "TO".into();
+            let end = self.peek().span;
+            let value = OptionValue::Expr(self.constant_or_variable()?);
+            item.nested.push(self.option_node(CompactString::default(), value, Vec::new(), end));
+        } else if self.at_tok(Tok::LParen) {
+            item.nested = self.nest(|p| p.paren_list(Self::value_item))?;
+        }
+        item.span = self.since(start);
+        Ok(item)
+    }
+
+    /// `WITH a, b = 1` without parentheses, as in BACKUP and DBCC, when it is there.
+    pub(super) fn opt_with_bare_options(&mut self) -> P<Vec<OptionItem>> {
+        if self.eat("WITH") { self.list(Self::option) } else { Ok(Vec::new()) }
+    }
+
+    /// `OPTION (...)` of a query, when it is there.
+    pub(super) fn opt_query_options(&mut self) -> P<Vec<OptionItem>> {
+        if self.eat("OPTION") { self.paren_list(Self::query_option) } else { Ok(Vec::new()) }
+    }
+
+    /// One query hint: words, then perhaps a number or string, then perhaps a list.
+    fn query_option(&mut self) -> P<OptionItem> {
+        let start = self.peek().span;
+        let mut name = self.upper_word()?;
+        let mut value = OptionValue::None;
+        while matches!(self.kind(), Tok::Word | Tok::Reserved) {
+            let word = self.upper_word()?;
+            name.push(' ');
+            name.push_str(&word);
+        }
+        if self.eat_tok(Tok::Eq) || !matches!(self.kind(), Tok::Comma | Tok::RParen | Tok::LParen) {
+            value = OptionValue::Expr(self.constant_or_variable()?);
+        }
+        let mut nested = Vec::new();
+        if self.at_tok(Tok::LParen) {
+            let values = VALUE_LISTS.contains(&name.as_str());
+            nested =
+                self.nest(|p| p.paren_list(if values { Self::value_item } else { Self::nested_item }))?;
+        }
+        Ok(self.option_node(name, value, nested, start))
+    }
+
+    /// `'text'` as an expression.
+    pub(super) fn string_expr(&mut self) -> P<Expr> {
+        let token = self.peek();
+        let national = token.kind == Tok::NStr;
+        if !national && token.kind != Tok::Str {
+            return Err(self.unexpected());
+        }
+        self.bump();
+        let value = unquote(self.text_of(token));
+        Ok(literal_expr(Literal::String { value, national }, token.span))
+    }
+}

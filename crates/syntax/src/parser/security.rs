@@ -1,0 +1,128 @@
+//! Logins, users, roles, credentials, permissions.
+
+use super::{P, Parser};
+use crate::ast::{
+    Credential, Ident, Permission, PermissionItem, PermissionVerb, Principal, PrincipalKind, PrincipalSource,
+    Securable, StmtKind,
+};
+use crate::lexer::Tok;
+use compact_str::CompactString;
+
+impl Parser<'_> {
+    /// From a principal's name on.
+    pub(super) fn principal(&mut self, kind: PrincipalKind) -> P<Principal> {
+        let name = self.ident()?;
+        let source = self.principal_source()?;
+        let options = self.opt_with_bare_options()?;
+        Ok(Principal { kind, name, source, options })
+    }
+
+    fn principal_source(&mut self) -> P<PrincipalSource> {
+        if self.eat_seq(&["WITHOUT", "LOGIN"]) {
+            return Ok(PrincipalSource::WithoutLogin);
+        }
+        if self.eat("AUTHORIZATION") {
+            return Ok(PrincipalSource::Authorization(self.ident()?));
+        }
+        if self.eat_seq(&["ADD", "MEMBER"]) {
+            return Ok(PrincipalSource::AddMember(self.ident()?));
+        }
+        if self.eat_seq(&["DROP", "MEMBER"]) {
+            return Ok(PrincipalSource::DropMember(self.ident()?));
+        }
+        if self.eat("ENABLE") {
+            return Ok(PrincipalSource::Enable);
+        }
+        if self.eat("DISABLE") {
+            return Ok(PrincipalSource::Disable);
+        }
+        if !self.eat("FOR") && !self.eat("FROM") {
+            return Ok(PrincipalSource::None);
+        }
+        if self.eat("LOGIN") {
+            return Ok(PrincipalSource::Login(self.ident()?));
+        }
+        if self.eat("CERTIFICATE") {
+            return Ok(PrincipalSource::Key("CERTIFICATE".into(), self.ident()?));
+        }
+        if self.eat_seq(&["ASYMMETRIC", "KEY"]) {
+            return Ok(PrincipalSource::Key("ASYMMETRIC KEY".into(), self.ident()?));
+        }
+        if self.eat_seq(&["EXTERNAL", "PROVIDER"]) {
+            return Ok(PrincipalSource::Provider("EXTERNAL PROVIDER".into()));
+        }
+        self.expect("WINDOWS")?;
+        Ok(PrincipalSource::Provider("WINDOWS".into()))
+    }
+
+    /// From CREDENTIAL or DATABASE SCOPED CREDENTIAL on.
+    pub(super) fn credential(&mut self, alter: bool) -> P<StmtKind> {
+        let database_scoped = self.eat_seq(&["DATABASE", "SCOPED"]);
+        self.expect("CREDENTIAL")?;
+        let name = self.ident()?;
+        self.expect("WITH")?;
+        self.expect("IDENTITY")?;
+        self.expect_tok(Tok::Eq)?;
+        let identity = self.string()?;
+        let mut secret = None;
+        if self.eat_tok(Tok::Comma) {
+            self.expect("SECRET")?;
+            self.expect_tok(Tok::Eq)?;
+            secret = Some(self.string()?);
+        }
+        let credential = Credential { alter, database_scoped, name, identity, secret };
+        Ok(StmtKind::CreateCredential(Box::new(credential)))
+    }
+
+    /// `GRANT ... [ON ...] TO ...` and its kin.
+    pub(super) fn permission(&mut self, verb: PermissionVerb) -> P<Permission> {
+        self.bump();
+        let mut grant_option = verb == PermissionVerb::Revoke && self.eat_seq(&["GRANT", "OPTION", "FOR"]);
+        let permissions = self.list(Self::permission_item)?;
+        let on = if self.eat("ON") { Some(self.securable()?) } else { None };
+        let to = verb != PermissionVerb::Revoke || self.at("TO");
+        self.expect(if to { "TO" } else { "FROM" })?;
+        let principals = self.list(Self::grantee)?;
+        if verb == PermissionVerb::Grant {
+            grant_option = self.eat_seq(&["WITH", "GRANT", "OPTION"]);
+        }
+        let cascade = verb != PermissionVerb::Grant && self.eat("CASCADE");
+        let grantor = if self.eat("AS") { Some(self.grantee()?) } else { None };
+        Ok(Permission { verb, permissions, on, principals, grant_option, cascade, grantor })
+    }
+
+    fn grantee(&mut self) -> P<Ident> {
+        if self.at("PUBLIC") { Ok(self.take_ident()) } else { self.ident() }
+    }
+
+    /// Words up to a comma, a list, ON, TO or FROM.
+    fn permission_item(&mut self) -> P<PermissionItem> {
+        let mut name: CompactString = self.upper_word()?;
+        while matches!(self.kind(), Tok::Word | Tok::Reserved) && !self.at_any(&["ON", "TO", "FROM"]) {
+            let word = self.upper_word()?;
+            name.push(' ');
+            name.push_str(&word);
+        }
+        Ok(PermissionItem { name, columns: self.opt_ident_list()? })
+    }
+
+    /// `[class::]name`.
+    fn securable(&mut self) -> P<Securable> {
+        let mut words = 0;
+        while matches!(self.peek_at(words).kind, Tok::Word | Tok::Reserved) {
+            words += 1;
+        }
+        let mut class = None;
+        if words > 0 && self.peek_at(words).kind == Tok::DoubleColon {
+            let mut name: CompactString = self.upper_word()?;
+            for _ in 1..words {
+                let word = self.upper_word()?;
+                name.push(' ');
+                name.push_str(&word);
+            }
+            self.bump();
+            class = Some(name);
+        }
+        Ok(Securable { class, name: self.object_name()? })
+    }
+}

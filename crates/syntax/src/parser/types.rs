@@ -1,0 +1,105 @@
+//! Types and constants.
+
+use super::{P, Parser};
+use crate::ast::{Expr, ExprKind, Literal, ObjectName, Span, TypeName, TypeParam};
+use crate::lexer::{Tok, binary_value, unquote};
+use compact_str::CompactString;
+
+impl Parser<'_> {
+    /// `int`, `decimal(18, 2)`, `varchar(max)`, `dbo.t`, `double precision`.
+    pub(super) fn type_name(&mut self) -> P<TypeName> {
+        let start = self.peek().span;
+        let name = match self.long_type_name() {
+            Some(short) => short,
+            None => self.object_name()?,
+        };
+        let mut params = Vec::new();
+        if self.eat_tok(Tok::LParen) {
+            params = self.list(Self::type_param)?;
+            self.expect_tok(Tok::RParen)?;
+        }
+        Ok(TypeName { name, params, span: self.since(start) })
+    }
+
+    /// The short name of a type that the standard spells with several words.
+    fn long_type_name(&mut self) -> Option<ObjectName> {
+        let start = self.peek().span;
+        let national = self.eat("NATIONAL");
+        let short = if national {
+            if self.eat("TEXT") {
+                "ntext"
+            } else if self.eat("CHARACTER") || self.eat("CHAR") {
+                if self.eat("VARYING") { "nvarchar" } else { "nchar" }
+            } else {
+                return None;
+            }
+        } else if self.eat_seq(&["DOUBLE", "PRECISION"]) {
+            "float"
+        } else if self.eat_seq(&["CHARACTER", "VARYING"]) || self.eat_seq(&["CHAR", "VARYING"]) {
+            "varchar"
+        } else if self.eat_seq(&["BINARY", "VARYING"]) {
+            "varbinary"
+        } else {
+            return None;
+        };
+        let span = self.since(start);
+        Some(ObjectName::bare(crate::ast::Ident { value: short.into(), quoted: false, span }))
+    }
+
+    fn type_param(&mut self) -> P<TypeParam> {
+        if self.at_tok(Tok::Integer) {
+            return Ok(TypeParam::Int(self.integer()?));
+        }
+        if self.eat("MAX") {
+            return Ok(TypeParam::Max);
+        }
+        Ok(TypeParam::Name(self.object_name()?))
+    }
+
+    /// A constant without a sign, when the next token is one.
+    pub(super) fn opt_literal(&mut self) -> Option<Expr> {
+        let token = self.peek();
+        let text = self.text_of(token);
+        let literal = match token.kind {
+            Tok::Integer => match text.parse() {
+                Ok(value) => Literal::Integer(value),
+                Err(_) => Literal::Decimal(text.into()),
+            },
+            Tok::Decimal => Literal::Decimal(text.into()),
+            Tok::Float => Literal::Float(float_text(text)),
+            Tok::Money => Literal::Money(text.chars().skip(1).collect()),
+            Tok::Str => Literal::String { value: unquote(text), national: false },
+            Tok::NStr => Literal::String { value: unquote(text), national: true },
+            Tok::Binary => Literal::Binary(binary_value(text)),
+            Tok::Reserved if self.at("NULL") => Literal::Null,
+            _ => return None,
+        };
+        self.bump();
+        Some(literal_expr(literal, token.span))
+    }
+
+    /// A constant, perhaps with a sign, or a variable.
+    pub(super) fn constant_or_variable(&mut self) -> P<Expr> {
+        if matches!(self.kind(), Tok::Minus | Tok::Plus | Tok::Variable) {
+            return self.signed_operand();
+        }
+        match self.opt_literal() {
+            Some(literal) => Ok(literal),
+            None => Err(self.unexpected()),
+        }
+    }
+}
+
+/// An expression that is a constant.
+pub(super) fn literal_expr(literal: Literal, span: Span) -> Expr {
+    Expr { kind: ExprKind::Literal(literal), span }
+}
+
+/// `1e` means `1e0`, which Rust wants to see.
+fn float_text(text: &str) -> CompactString {
+    let mut result = CompactString::from(text);
+    if text.ends_with(['e', 'E']) {
+        result.push('0');
+    }
+    result
+}
