@@ -38,6 +38,9 @@ pub enum PageError {
     /// A file is not a data file of this database.
     #[error("file '{path}' is not a data file of this database: {why}")]
     NotADataFile { path: String, why: &'static str },
+    /// The file system failed (823, or 5149 when space ran out).
+    #[error(transparent)]
+    Disk(#[from] disk::DiskError),
     /// A parameter is out of its range.
     #[error("{what}")]
     Invalid { what: &'static str },
@@ -47,6 +50,12 @@ pub enum PageError {
 }
 
 impl PageError {
+    /// Whether the bytes of a page in its file are damaged (824).
+    #[must_use]
+    pub fn is_damage(&self) -> bool {
+        matches!(self, PageError::Checksum { .. } | PageError::WrongPage { .. })
+    }
+
     pub(crate) fn corrupt(page: PageId, what: &'static str) -> PageError {
         PageError::Corrupt { page, what }
     }

@@ -3,22 +3,37 @@
 //! A page changes in exactly one way: an operation is put into a log record, the record is appended, the operation is
 //! applied to the latched page with the record's LSN. Redo applies the same function.
 
+mod alloc;
 mod codec;
+mod dwb;
 pub mod error;
+mod files;
 pub mod id;
+mod log;
 mod lsn;
 pub mod op;
 pub mod page;
+mod pool;
 pub mod record;
 pub mod row_header;
+mod store;
+mod waits;
+mod writer;
 
+pub use alloc::{LEVEL_FULL, Maps, PFS_ALLOCATED, PFS_IAM, PFS_LEVEL, Reserved, Unit, UnitSpace, pfs_level};
 pub use error::PageError;
+pub use files::{FileGrowth, FileSpec};
 pub use id::{BOOT_PAGE, EXTENT_PAGES, ExtentId, PAGE_SIZE, PageId, TxnId, UnitId};
+pub use log::{LogHandle, SystemSink};
 pub use lsn::Lsn;
 pub use op::{ApplyCtx, Link, PageOp, apply, split_keyed, value_offset};
 pub use page::{HEADER_SIZE, MAX_SLOT_LEN, Page, PageType, SLOT_SIZE};
+pub use pool::{BufferPool, PageMut, PageRef, PoolCounters, PoolOptions};
 pub use record::{
     MAX_RECORD, MAX_ROW_OPS, OpIter, RecordBuilder, RecordKind, RecordOp, RecordSink, RecordView,
     previous_version, row_key, row_op,
 };
 pub use row_header::{FORWARD, FORWARDED, GHOST, ROW_HEADER, RowHeader};
+pub use store::{FileInfo, MAX_BOOT, PREFETCH_PAGES, Store};
+pub use waits::{PageWait, PageWaits, WaitCount};
+pub use writer::WriteReport;

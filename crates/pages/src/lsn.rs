@@ -12,6 +12,7 @@ pub struct Lsn {
 
 impl Lsn {
     pub const ZERO: Lsn = Lsn { vlf: 0, block: 0, slot: 0 };
+    pub const MAX: Lsn = Lsn { vlf: u32::MAX, block: u32::MAX, slot: u16::MAX };
 }
 
 impl fmt::Display for Lsn {

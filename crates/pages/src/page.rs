@@ -364,6 +364,29 @@ pub(crate) fn checksum_of(bytes: &[u8; PAGE_SIZE]) -> u32 {
     crc32c::crc32c_append(head, &bytes[AT_CHECKSUM + 4..])
 }
 
+/// Puts the checksum into a page image that is about to be written.
+pub(crate) fn seal_image(bytes: &mut [u8; PAGE_SIZE]) {
+    let sum = checksum_of(bytes);
+    bytes[AT_CHECKSUM..AT_CHECKSUM + 4].copy_from_slice(&sum.to_le_bytes());
+}
+
+/// The checksum that a page image carries.
+pub(crate) fn sum_in(bytes: &[u8; PAGE_SIZE]) -> u32 {
+    u32::from_le_bytes([
+        bytes[AT_CHECKSUM],
+        bytes[AT_CHECKSUM + 1],
+        bytes[AT_CHECKSUM + 2],
+        bytes[AT_CHECKSUM + 3],
+    ])
+}
+
+/// The place that a page image names.
+pub(crate) fn id_in(bytes: &[u8; PAGE_SIZE]) -> PageId {
+    let mut b = [0; 6];
+    b.copy_from_slice(&bytes[AT_PAGE..AT_PAGE + 6]);
+    PageId::from_bytes(b)
+}
+
 // --- changes: for this crate's apply function and page images only -----------------------------------------------
 
 impl Page {
@@ -397,8 +420,7 @@ impl Page {
     }
 
     pub(crate) fn set_checksum(&mut self) {
-        let sum = self.compute_checksum();
-        self.put(AT_CHECKSUM, &sum.to_le_bytes());
+        seal_image(&mut self.bytes);
     }
 
     pub(crate) fn raise_newest_writer(&mut self, txn: TxnId) {

@@ -1,0 +1,237 @@
+//! Allocation: extents of files (GAM), extents of units (IAM), pages in use (PFS).
+//!
+//! The maps on disk change only through log records; structures in memory run ahead of them and are built from them
+//! when first used, after redo. Latch order: PFS, IAM, GAM; none of them is held while a lock of this module is taken.
+
+mod fill;
+mod space;
+mod unit;
+
+pub use unit::{Maps, Reserved, Unit, UnitSpace};
+
+use crate::error::PageError;
+use crate::files::DataFile;
+use crate::id::{EXTENT_PAGES, ExtentId, GAM_EXTENTS, PageId};
+use crate::store::Store;
+use fill::Fill;
+use parking_lot::Mutex;
+use space::FreeExtents;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The page is in use.
+pub const PFS_ALLOCATED: u8 = 0x40;
+/// The page is an IAM page.
+pub const PFS_IAM: u8 = 0x10;
+/// Fullness in the low bits of a PFS byte.
+pub const PFS_LEVEL: u8 = 0x07;
+/// The level of a full page.
+pub const LEVEL_FULL: u8 = 4;
+
+/// Fullness class of a heap page with so many free bytes: 0 empty, 1 up to 50 % full, 2 up to 80, 3 up to 95, 4 more.
+#[must_use]
+pub fn pfs_level(free_bytes: usize) -> u8 {
+    let used = crate::page::BODY_SIZE.saturating_sub(free_bytes) * 100;
+    let body = crate::page::BODY_SIZE;
+    match used {
+        0 => 0,
+        u if u <= 50 * body => 1,
+        u if u <= 80 * body => 2,
+        u if u <= 95 * body => 3,
+        _ => LEVEL_FULL,
+    }
+}
+
+/// The class up to which pages surely have room for so many bytes (content and slot); `None` above every class.
+pub(crate) fn level_with_room(bytes: usize) -> Option<u8> {
+    let body = crate::page::BODY_SIZE;
+    (0..LEVEL_FULL).rev().find(|level| {
+        let least_free = match level {
+            0 => body,
+            1 => body / 2,
+            2 => body / 5,
+            _ => body / 20,
+        };
+        least_free >= bytes
+    })
+}
+
+/// Adjacent extents of one file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Run {
+    pub file: u16,
+    pub first: u32,
+    pub count: u32,
+}
+
+impl Run {
+    pub fn extents(self) -> impl Iterator<Item = ExtentId> {
+        (self.first..self.first + self.count).map(move |extent| ExtentId { file: self.file, extent })
+    }
+
+    /// Bit of the first extent in its GAM or IAM page.
+    pub fn bit(self) -> u32 {
+        self.first % GAM_EXTENTS
+    }
+}
+
+/// What allocation keeps in memory.
+#[derive(Default)]
+pub(crate) struct AllocState {
+    space: Mutex<HashMap<u16, Arc<Mutex<FreeExtents>>>>,
+    fill: Mutex<HashMap<u16, Fill>>,
+    units: Mutex<HashMap<PageId, Arc<unit::UnitInner>>>,
+    /// One growth at a time; the number rotates through the files.
+    grow: Mutex<usize>,
+}
+
+impl Store {
+    fn group_files(&self, filegroup: u16) -> Vec<Arc<DataFile>> {
+        let mut files = self.all_files();
+        files.retain(|f| f.spec.filegroup == filegroup);
+        files
+    }
+
+    /// Free extents of a file, read from its GAM pages when first asked for.
+    fn space(&self, file: &DataFile) -> Result<Arc<Mutex<FreeExtents>>, PageError> {
+        let space = Arc::clone(self.alloc.space.lock().entry(file.spec.id).or_default());
+        let mut guard = space.lock();
+        if !guard.loaded {
+            let extents = file.pages() / EXTENT_PAGES;
+            let mut used = Vec::new();
+            for extent in self.allocated_extents(file.spec.id)? {
+                used.push(extent.extent);
+            }
+            guard.build(file.spec.id, extents, |e| used.binary_search(&e).is_ok());
+        }
+        drop(guard);
+        Ok(space)
+    }
+
+    /// The extents that the GAM pages of a file call allocated, ascending.
+    ///
+    /// # Errors
+    /// As [`Store::read`]; damage of a map page.
+    pub fn allocated_extents(&self, file: u16) -> Result<Vec<ExtentId>, PageError> {
+        let pages = self.file(PageId::new(file, 0))?.pages();
+        let extents = pages / EXTENT_PAGES;
+        let mut list = Vec::new();
+        for first in (0..extents).step_by(GAM_EXTENTS as usize) {
+            let id = ExtentId { file, extent: first }.first_page().gam_page();
+            let page = self.read(id)?;
+            if page.page_type() != Some(crate::page::PageType::Gam) {
+                return Err(PageError::corrupt(id, "not a GAM page"));
+            }
+            let bits = (extents - first).min(GAM_EXTENTS);
+            let set = (0..bits).filter(|b| page.body()[*b as usize / 8] >> (b % 8) & 1 != 0);
+            list.extend(set.map(|b| ExtentId { file, extent: first + b }));
+        }
+        Ok(list)
+    }
+
+    /// Extents of a file: all, and free ones.
+    ///
+    /// # Errors
+    /// As [`Store::read`].
+    pub fn file_extents(&self, file: u16) -> Result<(u32, u64), PageError> {
+        let file = self.file(PageId::new(file, 0))?;
+        let space = self.space(&file)?;
+        let guard = space.lock();
+        Ok((guard.extents(), guard.free()))
+    }
+
+    /// Takes up to `most` adjacent extents from a file of the filegroup, chosen by proportional fill; grows a file
+    /// when all are full.
+    pub(crate) fn take_extents(&self, filegroup: u16, most: u32) -> Result<Run, PageError> {
+        loop {
+            let files = self.group_files(filegroup);
+            if files.is_empty() {
+                return Err(PageError::FilegroupFull { filegroup, why: "it has no files" });
+            }
+            let spaces = files.iter().map(|f| self.space(f)).collect::<Result<Vec<_>, _>>()?;
+            // Each pass takes an extent, or finds a file that was full and recalculates, or grows.
+            let chosen = {
+                let mut fills = self.alloc.fill.lock();
+                let fill = fills.entry(filegroup).or_default();
+                if fill.is_stale(files.len()) {
+                    let free: Vec<u64> = spaces.iter().map(|s| s.lock().free()).collect();
+                    *fill = Fill::new(&free);
+                }
+                fill.next()
+            };
+            let Some(i) = chosen else {
+                self.grow(filegroup, &files, &spaces)?;
+                continue;
+            };
+            if let Some((first, count)) = spaces[i].lock().take(most) {
+                return Ok(Run { file: files[i].spec.id, first, count });
+            }
+            self.alloc.fill.lock().remove(&filegroup);
+        }
+    }
+
+    /// Gives extents back to the free ones of their file, after the record that says so, or instead of it.
+    pub(crate) fn put_extents(&self, run: Run) {
+        if let Some(space) = self.alloc.space.lock().get(&run.file).map(Arc::clone) {
+            let mut guard = space.lock();
+            if guard.loaded {
+                guard.put(run.first, run.count);
+            }
+        }
+    }
+
+    /// Grows one file of the filegroup by a step, the next in turn that can.
+    fn grow(
+        &self,
+        filegroup: u16,
+        files: &[Arc<DataFile>],
+        spaces: &[Arc<Mutex<FreeExtents>>],
+    ) -> Result<(), PageError> {
+        let mut turn = self.alloc.grow.lock();
+        if spaces.iter().any(|s| s.lock().free() > 0) {
+            self.alloc.fill.lock().remove(&filegroup);
+            return Ok(());
+        }
+        let mut why = "no file of it may grow";
+        for k in 0..files.len() {
+            let i = (*turn + k) % files.len();
+            let file = &files[i];
+            let _file_turn = file.grow_turn.lock();
+            let Some(pages) = file.next_size() else { continue };
+            match file.extend_to(pages) {
+                Ok(()) => {}
+                Err(PageError::Disk(e)) if e.is_no_space() => {
+                    why = "there is no space left on the disk";
+                    continue;
+                }
+                Err(e) => return Err(e),
+            }
+            // What lies beyond the old end was never allocated.
+            spaces[i].lock().grow(file.spec.id, pages / EXTENT_PAGES, |_| false);
+            *turn = i + 1;
+            self.alloc.fill.lock().remove(&filegroup);
+            return Ok(());
+        }
+        Err(PageError::FilegroupFull { filegroup, why })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::page::BODY_SIZE;
+
+    #[test]
+    fn levels_promise_what_they_say() {
+        for free in 0..=BODY_SIZE {
+            let level = pfs_level(free);
+            for need in [1, 100, 406, 407, 1000, 1625, 2000, 4064, 5000, BODY_SIZE] {
+                if level_with_room(need).is_some_and(|l| level <= l) {
+                    assert!(free >= need, "level {level} with {free} free bytes was offered for {need}");
+                }
+            }
+        }
+        assert_eq!((pfs_level(BODY_SIZE), pfs_level(0)), (0, LEVEL_FULL));
+        assert_eq!(level_with_room(BODY_SIZE + 1), None);
+    }
+}

@@ -1,0 +1,126 @@
+//! Which extents of a file are free: a bitmap in memory, built from the GAM pages when it is first needed.
+
+use crate::id::{ExtentId, GAM_EXTENTS};
+
+/// Free extents of one file. The bitmap runs ahead of the GAM: an extent is taken here first, logged second.
+#[derive(Debug, Default)]
+pub(crate) struct FreeExtents {
+    pub loaded: bool,
+    words: Vec<u64>,
+    extents: u32,
+    free: u64,
+    hint: u32,
+}
+
+impl FreeExtents {
+    /// Makes the bitmap for a file of so many extents; `used` says which are taken according to the GAM.
+    pub fn build(&mut self, file: u16, extents: u32, used: impl Fn(u32) -> bool) {
+        *self = FreeExtents { loaded: true, ..FreeExtents::default() };
+        self.grow(file, extents, used);
+    }
+
+    /// The file has so many extents now.
+    pub fn grow(&mut self, file: u16, extents: u32, used: impl Fn(u32) -> bool) {
+        self.words.resize(extents.div_ceil(64) as usize, 0);
+        for extent in self.extents..extents {
+            if !used(extent) && !(ExtentId { file, extent }).is_system() {
+                self.set(extent, true);
+                self.free += 1;
+            }
+        }
+        self.extents = self.extents.max(extents);
+    }
+
+    pub fn free(&self) -> u64 {
+        self.free
+    }
+
+    pub fn extents(&self) -> u32 {
+        self.extents
+    }
+
+    fn get(&self, extent: u32) -> bool {
+        extent < self.extents && self.words[extent as usize / 64] >> (extent % 64) & 1 != 0
+    }
+
+    fn set(&mut self, extent: u32, free: bool) {
+        let word = &mut self.words[extent as usize / 64];
+        let mask = 1u64 << (extent % 64);
+        if free {
+            *word |= mask;
+        } else {
+            *word &= !mask;
+        }
+    }
+
+    fn first_free(&self, from: u32) -> Option<u32> {
+        let mut at = from as usize / 64;
+        let mut word = self.words.get(at)? & (u64::MAX << (from % 64));
+        loop {
+            if word != 0 {
+                return Some((at * 64) as u32 + word.trailing_zeros());
+            }
+            at += 1;
+            word = *self.words.get(at)?;
+        }
+    }
+
+    /// Takes up to `most` adjacent extents of one GAM interval: first extent and number.
+    pub fn take(&mut self, most: u32) -> Option<(u32, u32)> {
+        let first = self.first_free(self.hint).or_else(|| self.first_free(0))?;
+        let mut count = 1;
+        while count < most && (first + count) / GAM_EXTENTS == first / GAM_EXTENTS && self.get(first + count)
+        {
+            count += 1;
+        }
+        for extent in first..first + count {
+            self.set(extent, false);
+        }
+        self.free -= u64::from(count);
+        self.hint = first + count;
+        Some((first, count))
+    }
+
+    /// Gives extents back.
+    pub fn put(&mut self, first: u32, count: u32) {
+        for extent in first..first + count {
+            debug_assert!(!self.get(extent), "extent {extent} is free already");
+            if extent < self.extents && !self.get(extent) {
+                self.set(extent, true);
+                self.free += 1;
+            }
+        }
+        self.hint = self.hint.min(first);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn takes_runs_and_gives_them_back() {
+        let mut free = FreeExtents::default();
+        free.build(2, 200, |e| e == 10);
+        assert_eq!(free.free(), 197, "two system extents and one used");
+        assert_eq!(free.take(8), Some((2, 8)));
+        assert_eq!(free.take(8), Some((11, 8)));
+        free.put(2, 8);
+        assert_eq!(free.take(100), Some((2, 8)));
+        let mut total = 0;
+        while let Some((_, n)) = free.take(7) {
+            total += n;
+        }
+        assert_eq!((total, free.free()), (181, 0));
+        free.grow(2, 203, |_| false);
+        assert_eq!(free.take(8), Some((200, 3)));
+    }
+
+    #[test]
+    fn runs_end_at_the_gam_interval() {
+        let mut free = FreeExtents::default();
+        free.build(2, GAM_EXTENTS + 10, |e| e < GAM_EXTENTS - 2);
+        assert_eq!(free.take(8), Some((GAM_EXTENTS - 2, 2)));
+        assert_eq!(free.take(8), Some((GAM_EXTENTS + 1, 8)), "the interval's first extent holds its GAM");
+    }
+}

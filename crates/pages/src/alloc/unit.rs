@@ -1,0 +1,624 @@
+//! Allocation units: one heap, one index or one LOB space, described by a chain of IAM pages.
+//!
+//! An IAM page lies in the first page of an extent of its own file and interval; its header names the unit, its bits
+//! the extents. The first one is the unit's first page and its name.
+
+use super::{LEVEL_FULL, PFS_ALLOCATED, PFS_IAM, PFS_LEVEL, Run, level_with_room};
+use crate::error::PageError;
+use crate::id::{EXTENT_PAGES, ExtentId, GAM_EXTENTS, PFS_INTERVAL, PageId, UnitId};
+use crate::op::Link;
+use crate::page::{Page, PageType};
+use crate::pool::PageMut;
+use crate::record::RecordBuilder;
+use crate::store::Store;
+use parking_lot::Mutex;
+use smallvec::SmallVec;
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::Arc;
+
+/// Offset in an IAM page's body of: file u16, interval u32.
+const AT_META: usize = 8000;
+/// From this size on a unit gets several extents at once.
+const LARGE_UNIT: usize = 64;
+const LARGE_STEP: u32 = 8;
+
+#[derive(Clone, Copy, Debug)]
+struct Iam {
+    page: PageId,
+    file: u16,
+    interval: u32,
+}
+
+#[derive(Debug, Default)]
+struct UnitState {
+    iams: Vec<Iam>,
+    extents: Vec<ExtentId>,
+    /// Whether `free` and `space` have been read from the PFS.
+    loaded: bool,
+    free: VecDeque<PageId>,
+    /// Pages with room, by level; an entry counts only if `level` agrees.
+    space: [Vec<PageId>; LEVEL_FULL as usize],
+    level: HashMap<PageId, u8>,
+}
+
+#[derive(Debug)]
+pub(crate) struct UnitInner {
+    id: UnitId,
+    filegroup: u16,
+    first_iam: PageId,
+    state: Mutex<UnitState>,
+    /// One thread at a time reads the PFS or takes new extents.
+    turn: Mutex<()>,
+}
+
+/// Handle of an allocation unit; clones share one state.
+#[derive(Clone, Debug)]
+pub struct Unit(Arc<UnitInner>);
+
+/// Pages of a unit, for sp_spaceused.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct UnitSpace {
+    /// Pages of its extents.
+    pub reserved: u64,
+    /// Pages in use, IAM pages included.
+    pub used: u64,
+}
+
+/// A page set aside for its taker; goes back when dropped without [`Reserved::keep`].
+#[derive(Debug)]
+pub struct Reserved {
+    unit: Unit,
+    id: PageId,
+    kept: bool,
+}
+
+impl Reserved {
+    #[must_use]
+    pub fn id(&self) -> PageId {
+        self.id
+    }
+
+    /// The record that allocates the page has been appended.
+    pub fn keep(mut self) -> PageId {
+        self.kept = true;
+        self.id
+    }
+}
+
+impl Drop for Reserved {
+    fn drop(&mut self) {
+        if !self.kept {
+            self.unit.0.state.lock().free.push_front(self.id);
+        }
+    }
+}
+
+impl UnitState {
+    fn note_level(&mut self, page: PageId, level: u8) {
+        if level >= LEVEL_FULL {
+            self.level.remove(&page);
+        } else if self.level.insert(page, level) != Some(level) {
+            self.space[level as usize].push(page);
+        }
+    }
+}
+
+impl Unit {
+    #[must_use]
+    pub fn id(&self) -> UnitId {
+        self.0.id
+    }
+
+    #[must_use]
+    pub fn first_iam(&self) -> PageId {
+        self.0.first_iam
+    }
+
+    #[must_use]
+    pub fn filegroup(&self) -> u16 {
+        self.0.filegroup
+    }
+
+    /// The extents so far, in the order in which scans read them; new ones come at the end.
+    #[must_use]
+    pub fn extents(&self) -> Vec<ExtentId> {
+        self.0.state.lock().extents.clone()
+    }
+
+    #[must_use]
+    pub fn extent_count(&self) -> usize {
+        self.0.state.lock().extents.len()
+    }
+
+    #[must_use]
+    pub fn extent(&self, i: usize) -> Option<ExtentId> {
+        self.0.state.lock().extents.get(i).copied()
+    }
+
+    /// The unit's IAM pages in chain order.
+    #[must_use]
+    pub fn iam_pages(&self) -> Vec<PageId> {
+        self.0.state.lock().iams.iter().map(|i| i.page).collect()
+    }
+
+    /// Pages whose record of freeing has been appended can be taken again.
+    pub fn note_freed(&self, pages: &[PageId]) {
+        let mut state = self.0.state.lock();
+        for &page in pages {
+            state.level.remove(&page);
+            state.free.push_back(page);
+        }
+    }
+
+    /// Offers a heap page to inserters: to be called with the level that its last record gave it, by whoever no longer
+    /// inserts into it (or has made room in it).
+    pub fn note_level(&self, page: PageId, level: u8) {
+        self.0.state.lock().note_level(page, level);
+    }
+}
+
+/// PFS pages under exclusive latches, for records that allocate, free or re-level pages. To be taken after all other
+/// pages of the record.
+#[derive(Debug)]
+pub struct Maps<'a> {
+    pages: SmallVec<[PageMut<'a>; 2]>,
+}
+
+impl<'a> Maps<'a> {
+    fn byte(&self, rec: &mut RecordBuilder, page: PageId, byte: u8) -> Result<(), PageError> {
+        let pfs = page.pfs_page();
+        if !self.pages.iter().any(|p| p.page_id() == pfs) {
+            return Err(PageError::Invalid { what: "the page's PFS page is not latched" });
+        }
+        rec.page(pfs);
+        rec.put_bytes((page.page % PFS_INTERVAL) as u16, &[byte])
+    }
+
+    /// The record allocates the page; `level` counts for heaps, others give 0.
+    ///
+    /// # Errors
+    /// [`PageError::RecordFull`]; [`PageError::Invalid`] when the page's PFS page is not among the latched.
+    pub fn allocate(&self, rec: &mut RecordBuilder, page: PageId, level: u8) -> Result<(), PageError> {
+        self.byte(rec, page, PFS_ALLOCATED | (level & PFS_LEVEL))
+    }
+
+    /// The record changes the fullness of an allocated page.
+    ///
+    /// # Errors
+    /// As [`Maps::allocate`].
+    pub fn set_level(&self, rec: &mut RecordBuilder, page: PageId, level: u8) -> Result<(), PageError> {
+        self.allocate(rec, page, level)
+    }
+
+    /// The record frees the page. After the change call [`Unit::note_freed`].
+    ///
+    /// # Errors
+    /// As [`Maps::allocate`].
+    pub fn free(&self, rec: &mut RecordBuilder, page: PageId) -> Result<(), PageError> {
+        self.byte(rec, page, 0)
+    }
+
+    /// The latched pages, to be handed to `Store::change` together with the others.
+    pub fn pages(&mut self) -> impl Iterator<Item = &mut PageMut<'a>> {
+        self.pages.iter_mut()
+    }
+}
+
+/// The bits of an IAM page as runs of extents.
+fn iam_runs(page: &Page, iam: Iam) -> Vec<Run> {
+    let base = iam.interval * GAM_EXTENTS;
+    let mut runs: Vec<Run> = Vec::new();
+    for b in (0..GAM_EXTENTS).filter(|b| page.body()[*b as usize / 8] >> (b % 8) & 1 != 0) {
+        match runs.last_mut() {
+            Some(run) if run.first + run.count == base + b => run.count += 1,
+            _ => runs.push(Run { file: iam.file, first: base + b, count: 1 }),
+        }
+    }
+    runs
+}
+
+fn iam_of(page: &Page, id: PageId, unit: Option<UnitId>) -> Result<Iam, PageError> {
+    if page.page_type() != Some(PageType::Iam) || unit.is_some_and(|u| u != page.unit()) {
+        return Err(PageError::corrupt(id, "not an IAM page of the unit"));
+    }
+    let m = &page.body()[AT_META..AT_META + 6];
+    let iam = Iam {
+        page: id,
+        file: u16::from_le_bytes([m[0], m[1]]),
+        interval: u32::from_le_bytes([m[2], m[3], m[4], m[5]]),
+    };
+    if iam.file != id.file || iam.interval != id.extent().extent / GAM_EXTENTS {
+        return Err(PageError::corrupt(id, "IAM page describes another file or interval"));
+    }
+    Ok(iam)
+}
+
+impl Store {
+    /// Creates a unit with one extent.
+    ///
+    /// # Errors
+    /// [`PageError::FilegroupFull`]; log and I/O.
+    pub fn create_unit(&self, id: UnitId, filegroup: u16) -> Result<Unit, PageError> {
+        let run = self.take_extents(filegroup, 1)?;
+        let extent = ExtentId { file: run.file, extent: run.first };
+        let iam = Iam { page: extent.first_page(), file: run.file, interval: run.first / GAM_EXTENTS };
+        if let Err(e) = self.log_extents(id, run, iam, None, true) {
+            self.put_extents(run);
+            return Err(e);
+        }
+        let state = UnitState {
+            iams: vec![iam],
+            extents: vec![extent],
+            loaded: true,
+            free: extent.pages().skip(1).collect(),
+            ..UnitState::default()
+        };
+        Ok(self.register_unit(id, filegroup, state))
+    }
+
+    fn register_unit(&self, id: UnitId, filegroup: u16, state: UnitState) -> Unit {
+        let first_iam = state.iams.first().map_or(PageId::NONE, |i| i.page);
+        let inner = UnitInner { id, filegroup, first_iam, state: Mutex::new(state), turn: Mutex::new(()) };
+        // Two threads may open a unit at once: the first one's handle counts.
+        let mut units = self.alloc.units.lock();
+        match units.get(&first_iam) {
+            Some(unit) if unit.id == id => Unit(Arc::clone(unit)),
+            _ => {
+                let inner = Arc::new(inner);
+                units.insert(first_iam, Arc::clone(&inner));
+                Unit(inner)
+            }
+        }
+    }
+
+    /// One system record: the extents are taken in the GAM and given to the unit in its IAM page, which is made if
+    /// `new_iam` says so and then linked behind `last`.
+    fn log_extents(
+        &self,
+        unit: UnitId,
+        run: Run,
+        iam: Iam,
+        last: Option<PageId>,
+        new_iam: bool,
+    ) -> Result<(), PageError> {
+        let gam_id = (ExtentId { file: run.file, extent: run.first }).first_page().gam_page();
+        let mut rec = RecordBuilder::new();
+        rec.system();
+        let mut pages: SmallVec<[PageMut<'_>; 4]> = SmallVec::new();
+        if new_iam {
+            pages.push(self.write(iam.page.pfs_page())?);
+            rec.page(iam.page.pfs_page());
+            rec.put_bytes((iam.page.page % PFS_INTERVAL) as u16, &[PFS_ALLOCATED | PFS_IAM])?;
+            if let Some(last) = last {
+                pages.push(self.write(last)?);
+                rec.page(last);
+                rec.set_link(Link::Next, iam.page)?;
+            }
+            pages.push(self.fresh(iam.page)?);
+            rec.page(iam.page);
+            rec.format(PageType::Iam, 0, unit, last.unwrap_or(PageId::NONE), PageId::NONE, PageId::NONE)?;
+            let [f0, f1] = iam.file.to_le_bytes();
+            let [i0, i1, i2, i3] = iam.interval.to_le_bytes();
+            rec.put_bytes(AT_META as u16, &[f0, f1, i0, i1, i2, i3])?;
+        } else {
+            pages.push(self.write(iam.page)?);
+            rec.page(iam.page);
+        }
+        rec.set_bits(run.bit(), run.count, true)?;
+        pages.push(self.write(gam_id)?);
+        rec.page(gam_id);
+        rec.set_bits(run.bit(), run.count, true)?;
+        let mut refs: SmallVec<[&mut PageMut<'_>; 4]> = pages.iter_mut().collect();
+        self.change(&mut self.system(), &mut rec, &mut refs)?;
+        Ok(())
+    }
+
+    /// Opens a unit by its first IAM page.
+    ///
+    /// # Errors
+    /// [`PageError::Corrupt`] when that is no IAM page, or its chain is damaged.
+    pub fn open_unit(&self, first_iam: PageId) -> Result<Unit, PageError> {
+        let unit = {
+            let first = self.read(first_iam)?;
+            iam_of(&first, first_iam, None)?;
+            first.unit()
+        };
+        if let Some(open) = self.alloc.units.lock().get(&first_iam).filter(|u| u.id == unit) {
+            return Ok(Unit(Arc::clone(open)));
+        }
+        let mut state = UnitState::default();
+        for (iam, runs) in self.iam_chain(unit, first_iam)? {
+            state.iams.push(iam);
+            state.extents.extend(runs.into_iter().flat_map(Run::extents));
+        }
+        let filegroup = self.file(first_iam)?.spec.filegroup;
+        Ok(self.register_unit(unit, filegroup, state))
+    }
+
+    fn iam_chain(&self, unit: UnitId, first: PageId) -> Result<Vec<(Iam, Vec<Run>)>, PageError> {
+        let mut chain = Vec::new();
+        let mut seen = HashSet::new();
+        let mut at = first;
+        while !at.is_none() {
+            if !seen.insert(at) {
+                return Err(PageError::corrupt(at, "the IAM chain runs in a circle"));
+            }
+            let page = self.read(at)?;
+            let iam = iam_of(&page, at, Some(unit))?;
+            chain.push((iam, iam_runs(&page, iam)));
+            at = page.next();
+        }
+        Ok(chain)
+    }
+
+    /// Sets a page of the unit aside. The caller formats it, names it in `Maps::allocate` of the same record, and calls
+    /// [`Reserved::keep`]. Must not be called while PFS, IAM or GAM pages are latched.
+    ///
+    /// # Errors
+    /// [`PageError::FilegroupFull`] (1105); log and I/O.
+    pub fn alloc_page(&self, unit: &Unit) -> Result<Reserved, PageError> {
+        loop {
+            if let Some(id) = self.pop_free(unit) {
+                return Ok(Reserved { unit: unit.clone(), id, kept: false });
+            }
+            let _turn = unit.0.turn.lock();
+            let (loaded, empty) = {
+                let state = unit.0.state.lock();
+                (state.loaded, state.free.is_empty())
+            };
+            if !loaded {
+                self.load_pages(unit)?;
+            } else if empty {
+                self.extend_unit(unit)?;
+            }
+        }
+    }
+
+    fn pop_free(&self, unit: &Unit) -> Option<PageId> {
+        let mut state = unit.0.state.lock();
+        if state.loaded { state.free.pop_front() } else { None }
+    }
+
+    /// Reads which pages of the unit are free or have room. The caller holds the unit's turn.
+    fn load_pages(&self, unit: &Unit) -> Result<(), PageError> {
+        // No page can be allocated before this is done, and pages freed meanwhile are in the list already.
+        let mut free = Vec::new();
+        let mut levels = Vec::new();
+        self.each_pfs_byte(&unit.extents(), |page, byte| {
+            if byte & PFS_ALLOCATED == 0 {
+                free.push(page);
+            } else if byte & PFS_IAM == 0 && byte & PFS_LEVEL < LEVEL_FULL {
+                levels.push((page, byte & PFS_LEVEL));
+            }
+        })?;
+        let mut state = unit.0.state.lock();
+        let known: HashSet<PageId> = state.free.iter().copied().collect();
+        state.free.extend(free.into_iter().filter(|p| !known.contains(p)));
+        for (page, level) in levels {
+            // Whoever noted a level meanwhile knows better. Level 0 is also what index and LOB pages have: they never
+            // ask for space.
+            if !state.level.contains_key(&page) && !known.contains(&page) {
+                state.note_level(page, level);
+            }
+        }
+        state.loaded = true;
+        Ok(())
+    }
+
+    fn each_pfs_byte(&self, extents: &[ExtentId], mut f: impl FnMut(PageId, u8)) -> Result<(), PageError> {
+        let same = |a: &ExtentId, b: &ExtentId| a.first_page().pfs_page() == b.first_page().pfs_page();
+        for group in extents.chunk_by(same) {
+            let Some(first) = group.first() else { continue };
+            let pfs = self.read(first.first_page().pfs_page())?;
+            for page in group.iter().flat_map(|e| e.pages()) {
+                f(page, pfs.body()[(page.page % PFS_INTERVAL) as usize]);
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives the unit more extents. The caller holds the unit's turn.
+    fn extend_unit(&self, unit: &Unit) -> Result<(), PageError> {
+        let (count, iams) = {
+            let state = unit.0.state.lock();
+            (state.extents.len(), state.iams.clone())
+        };
+        let step = if count > LARGE_UNIT { LARGE_STEP } else { 1 };
+        let run = self.take_extents(unit.0.filegroup, step)?;
+        let interval = run.first / GAM_EXTENTS;
+        let known = iams.iter().find(|i| i.file == run.file && i.interval == interval).copied();
+        let first_page = (ExtentId { file: run.file, extent: run.first }).first_page();
+        let iam = known.unwrap_or(Iam { page: first_page, file: run.file, interval });
+        let last = iams.last().map(|i| i.page);
+        if let Err(e) = self.log_extents(unit.0.id, run, iam, last, known.is_none()) {
+            self.put_extents(run);
+            return Err(e);
+        }
+        let mut state = unit.0.state.lock();
+        if known.is_none() {
+            state.iams.push(iam);
+        }
+        state.extents.extend(run.extents());
+        let skip = usize::from(known.is_none());
+        state.free.extend(run.extents().flat_map(ExtentId::pages).skip(skip));
+        Ok(())
+    }
+
+    /// Latches the PFS pages of these pages, each once and in order.
+    ///
+    /// # Errors
+    /// As [`Store::write`].
+    pub fn latch_maps(&self, pages: &[PageId]) -> Result<Maps<'_>, PageError> {
+        let mut ids: SmallVec<[PageId; 8]> = pages.iter().map(|p| p.pfs_page()).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        let pages = ids.into_iter().map(|id| self.write(id)).collect::<Result<_, _>>()?;
+        Ok(Maps { pages })
+    }
+
+    /// A heap page that surely has room for `bytes` (content and slot), taken out of the offers until
+    /// [`Unit::note_level`] brings it back. The caller checks the page: offers can be out of date.
+    ///
+    /// # Errors
+    /// As [`Store::read`].
+    pub fn find_space(&self, unit: &Unit, bytes: usize) -> Result<Option<PageId>, PageError> {
+        let Some(most) = level_with_room(bytes) else { return Ok(None) };
+        if !unit.0.state.lock().loaded {
+            let _turn = unit.0.turn.lock();
+            if !unit.0.state.lock().loaded {
+                self.load_pages(unit)?;
+            }
+        }
+        let mut guard = unit.0.state.lock();
+        let state = &mut *guard;
+        for level in (0..=most).rev() {
+            while let Some(page) = state.space[level as usize].pop() {
+                if state.level.get(&page) == Some(&level) {
+                    state.level.remove(&page);
+                    return Ok(Some(page));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// The PFS byte of a page: [`PFS_ALLOCATED`], [`PFS_IAM`], level.
+    ///
+    /// # Errors
+    /// As [`Store::read`].
+    pub fn pfs_byte(&self, page: PageId) -> Result<u8, PageError> {
+        let pfs = self.read(page.pfs_page())?;
+        Ok(pfs.body()[(page.page % PFS_INTERVAL) as usize])
+    }
+
+    /// The pages in use, IAM pages left out, of the unit's extents from number `from` on, at least one extent and until
+    /// `out` has `least` of them. Returns the number of the next extent; `None` at the end.
+    ///
+    /// # Errors
+    /// As [`Store::read`].
+    pub fn unit_pages(
+        &self,
+        unit: &Unit,
+        from: usize,
+        least: usize,
+        out: &mut Vec<PageId>,
+    ) -> Result<Option<usize>, PageError> {
+        let extents: Vec<ExtentId> = {
+            let state = unit.0.state.lock();
+            let rest = state.extents.get(from..).unwrap_or(&[]);
+            rest.iter().take(least.div_ceil(EXTENT_PAGES as usize).max(1)).copied().collect()
+        };
+        if extents.is_empty() {
+            return Ok(None);
+        }
+        self.each_pfs_byte(&extents, |page, byte| {
+            if byte & (PFS_ALLOCATED | PFS_IAM) == PFS_ALLOCATED {
+                out.push(page);
+            }
+        })?;
+        Ok(Some(from + extents.len()))
+    }
+
+    /// How many pages the unit has.
+    ///
+    /// # Errors
+    /// As [`Store::read`].
+    pub fn unit_space(&self, unit: &Unit) -> Result<UnitSpace, PageError> {
+        let extents = unit.extents();
+        let mut space = UnitSpace { reserved: extents.len() as u64 * u64::from(EXTENT_PAGES), used: 0 };
+        self.each_pfs_byte(&extents, |_, byte| space.used += u64::from(byte & PFS_ALLOCATED != 0))?;
+        Ok(space)
+    }
+
+    /// Frees all extents of a unit. May be called again after a crash, also when the unit is gone already; nobody may
+    /// use the unit any more.
+    ///
+    /// # Errors
+    /// Log and I/O; the rest of the unit is then freed by the next call.
+    pub fn free_unit(&self, unit: UnitId, first_iam: PageId) -> Result<(), PageError> {
+        self.alloc.units.lock().remove(&first_iam);
+        let byte = self.pfs_byte(first_iam)?;
+        if byte & (PFS_ALLOCATED | PFS_IAM) != PFS_ALLOCATED | PFS_IAM {
+            return Ok(());
+        }
+        {
+            // Unit numbers are never reused: another number means that the extent has a new owner.
+            let page = self.read(first_iam)?;
+            if page.page_type() != Some(PageType::Iam) || page.unit() != unit {
+                return Ok(());
+            }
+        }
+        let mut chain = self.iam_chain(unit, first_iam)?;
+        while let Some((iam, runs)) = chain.pop() {
+            let own = iam.page.extent().extent;
+            let others = runs.iter().flat_map(|r| r.extents()).filter(|e| e.extent != own);
+            let others: Vec<u32> = others.map(|e| e.extent).collect();
+            let same = |a: &u32, b: &u32| a * EXTENT_PAGES / PFS_INTERVAL == b * EXTENT_PAGES / PFS_INTERVAL;
+            for group in others.chunk_by(same) {
+                self.free_extents(iam, group)?;
+            }
+            self.free_iam(iam, chain.last().map(|(i, _)| i.page))?;
+        }
+        Ok(())
+    }
+
+    /// One system record that frees extents of one PFS interval.
+    fn free_extents(&self, iam: Iam, extents: &[u32]) -> Result<(), PageError> {
+        let mut runs: Vec<Run> = Vec::new();
+        for &first in extents {
+            match runs.last_mut() {
+                Some(run) if run.first + run.count == first => run.count += 1,
+                _ => runs.push(Run { file: iam.file, first, count: 1 }),
+            }
+        }
+        let Some(run) = runs.first() else { return Ok(()) };
+        let first_page = (ExtentId { file: run.file, extent: run.first }).first_page();
+        let mut pfs = self.write(first_page.pfs_page())?;
+        let mut map = self.write(iam.page)?;
+        let mut gam = self.write(first_page.gam_page())?;
+        let mut rec = RecordBuilder::new();
+        rec.system();
+        rec.page(pfs.page_id());
+        for run in &runs {
+            rec.set_bits(run.first * EXTENT_PAGES % PFS_INTERVAL * 8, run.count * EXTENT_PAGES * 8, false)?;
+        }
+        for page in [map.page_id(), gam.page_id()] {
+            rec.page(page);
+            for run in &runs {
+                rec.set_bits(run.bit(), run.count, false)?;
+            }
+        }
+        self.change(&mut self.system(), &mut rec, &mut [&mut pfs, &mut map, &mut gam])?;
+        drop((pfs, map, gam));
+        for run in runs {
+            self.put_extents(run);
+        }
+        Ok(())
+    }
+
+    /// One system record that frees the extent of an IAM page and takes the page out of the chain.
+    fn free_iam(&self, iam: Iam, prev: Option<PageId>) -> Result<(), PageError> {
+        let extent = iam.page.extent();
+        let run = Run { file: iam.file, first: extent.extent, count: 1 };
+        let mut pages: SmallVec<[PageMut<'_>; 3]> = SmallVec::new();
+        let mut rec = RecordBuilder::new();
+        rec.system();
+        pages.push(self.write(iam.page.pfs_page())?);
+        rec.page(iam.page.pfs_page());
+        rec.set_bits(iam.page.page % PFS_INTERVAL * 8, EXTENT_PAGES * 8, false)?;
+        if let Some(prev) = prev {
+            pages.push(self.write(prev)?);
+            rec.page(prev);
+            rec.set_link(Link::Next, PageId::NONE)?;
+        }
+        pages.push(self.write(iam.page.gam_page())?);
+        rec.page(iam.page.gam_page());
+        rec.set_bits(run.bit(), 1, false)?;
+        let mut refs: SmallVec<[&mut PageMut<'_>; 3]> = pages.iter_mut().collect();
+        self.change(&mut self.system(), &mut rec, &mut refs)?;
+        drop(refs);
+        drop(pages);
+        self.put_extents(run);
+        Ok(())
+    }
+}

@@ -1,0 +1,39 @@
+//! What the page store needs of the log.
+
+use crate::error::PageError;
+use crate::id::TxnId;
+use crate::lsn::Lsn;
+use crate::record::{RecordBuilder, RecordSink};
+
+/// The log as the page store sees it. `wal::Log` implements it; tests have their own.
+pub trait LogHandle: Send + Sync {
+    /// Appends an encoded record and returns its LSN. Does not wait for it to become durable.
+    ///
+    /// # Errors
+    /// The log is full or offline.
+    fn append(&self, record: &[u8]) -> Result<Lsn, PageError>;
+    /// An LSN that no record appended after this call is below.
+    fn end(&self) -> Lsn;
+    /// Returns when the record at `lsn` and all before it are durable.
+    ///
+    /// # Errors
+    /// The log is offline.
+    fn flush_to(&self, lsn: Lsn) -> Result<(), PageError>;
+    /// All records up to this one are durable.
+    fn hardened(&self) -> Lsn;
+    /// Reads a record that is not truncated.
+    ///
+    /// # Errors
+    /// No such record; I/O.
+    fn read(&self, lsn: Lsn, out: &mut Vec<u8>) -> Result<(), PageError>;
+}
+
+/// Appends records in the name of the system: redone, never undone.
+pub struct SystemSink<'a>(pub(crate) &'a dyn LogHandle);
+
+impl RecordSink for SystemSink<'_> {
+    fn append(&mut self, rec: &mut RecordBuilder) -> Result<Lsn, PageError> {
+        rec.stamp(TxnId::SYSTEM, Lsn::ZERO);
+        self.0.append(rec.bytes())
+    }
+}

@@ -1,0 +1,444 @@
+//! The buffer pool: a fixed number of 8 KB frames shared by the databases of an instance.
+//!
+//! Reading a page that is here costs one lock-free look-up and one latch. The latch is also what keeps the page in its
+//! frame: eviction takes a frame only when it gets its exclusive latch without waiting and nobody waits for it.
+//! Concurrent misses on one page read once: the first inserts the frame, holding its exclusive latch until the page
+//! is loaded, the others wait for that latch.
+
+mod frames;
+mod guard;
+mod sweep;
+mod table;
+
+pub use guard::{PageMut, PageRef};
+
+pub(crate) use frames::{COLD, DIRTY, FREE, Frame, Frames, LOADING, Mode, WRITING, WriteState};
+
+use crate::error::PageError;
+use crate::id::PageId;
+use crate::lsn::Lsn;
+use crate::page::Page;
+use crate::waits::{PageWait, PageWaits};
+use parking_lot::{Condvar, Mutex, RwLock};
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+use table::PageTable;
+
+/// Clock passes a page survives without being touched.
+const MAX_USAGE: u8 = 3;
+
+/// Size and patience of a buffer pool.
+#[derive(Clone, Copy, Debug)]
+pub struct PoolOptions {
+    /// Memory for pages; rounded down to whole frames, at least 16 of them.
+    pub bytes: u64,
+    /// How long a thread waits for a frame before [`PageError::NoFrames`].
+    pub frame_wait: Duration,
+}
+
+impl Default for PoolOptions {
+    fn default() -> Self {
+        PoolOptions { bytes: 256 << 20, frame_wait: Duration::from_secs(15) }
+    }
+}
+
+/// Reads and writes pages of one database for the pool.
+pub(crate) trait PageIo: Send + Sync {
+    /// Reads and verifies one page.
+    fn read_page(&self, id: PageId, into: &mut Page) -> Result<(), PageError>;
+    /// Writes these frames if they are dirty and their latches are free; returns how many were written.
+    fn write_frames(&self, pool: &Inner, frames: &[(u32, u64)]) -> Result<usize, PageError>;
+}
+
+/// One per instance. Dropping it stops the lazy writer; dirty pages are the stores' business (checkpoint first).
+pub struct BufferPool {
+    inner: Arc<Inner>,
+    writer: Option<JoinHandle<()>>,
+}
+
+pub(crate) struct Inner {
+    pub frames: Frames,
+    table: PageTable,
+    free: Mutex<Vec<u32>>,
+    free_len: AtomicU32,
+    cold: Mutex<VecDeque<u32>>,
+    cold_len: AtomicU32,
+    hand: AtomicU32,
+    stores: RwLock<Vec<Option<Weak<dyn PageIo>>>>,
+    pub waits: PageWaits,
+    pub counters: PoolCounters,
+    /// Wakes threads that wait for a frame.
+    freed: Condvar,
+    freed_lock: Mutex<()>,
+    /// Wakes the lazy writer.
+    work: Condvar,
+    work_lock: Mutex<()>,
+    stop: AtomicBool,
+    frame_wait: Duration,
+}
+
+/// What the pool did since it was made.
+#[derive(Debug, Default)]
+pub struct PoolCounters {
+    pub pages_read: AtomicU64,
+    pub read_ahead_pages: AtomicU64,
+    pub pages_written: AtomicU64,
+    pub lazy_writes: AtomicU64,
+    pub evictions: AtomicU64,
+}
+
+impl BufferPool {
+    /// # Errors
+    /// [`PageError::NoFrames`] when the memory cannot be had; [`PageError::Offline`] when no thread can be started.
+    pub fn new(options: PoolOptions) -> Result<BufferPool, PageError> {
+        let count =
+            u32::try_from(options.bytes / crate::id::PAGE_SIZE as u64).unwrap_or(u32::MAX - 1).max(16);
+        let frames = Frames::new(count).ok_or(PageError::NoFrames)?;
+        let inner = Arc::new(Inner {
+            table: PageTable::new(count),
+            frames,
+            free: Mutex::new((0..count).rev().collect()),
+            free_len: AtomicU32::new(count),
+            cold: Mutex::new(VecDeque::new()),
+            cold_len: AtomicU32::new(0),
+            hand: AtomicU32::new(0),
+            stores: RwLock::new(vec![None]),
+            waits: PageWaits::default(),
+            counters: PoolCounters::default(),
+            freed: Condvar::new(),
+            freed_lock: Mutex::new(()),
+            work: Condvar::new(),
+            work_lock: Mutex::new(()),
+            stop: AtomicBool::new(false),
+            frame_wait: options.frame_wait,
+        });
+        let shared = Arc::clone(&inner);
+        let writer = std::thread::Builder::new()
+            .name("lazy-writer".into())
+            .spawn(move || sweep::lazy_writer(&shared))
+            .map_err(|e| PageError::Offline { cause: format!("no thread for the lazy writer: {e}") })?;
+        Ok(BufferPool { inner, writer: Some(writer) })
+    }
+
+    pub(crate) fn inner(&self) -> &Arc<Inner> {
+        &self.inner
+    }
+
+    /// Number of frames.
+    #[must_use]
+    pub fn frames(&self) -> u32 {
+        self.inner.frames.len()
+    }
+
+    /// Frames that hold no page.
+    #[must_use]
+    pub fn free_frames(&self) -> u32 {
+        self.inner.free_len.load(Ordering::Relaxed)
+    }
+
+    #[must_use]
+    pub fn waits(&self) -> &PageWaits {
+        &self.inner.waits
+    }
+
+    #[must_use]
+    pub fn counters(&self) -> &PoolCounters {
+        &self.inner.counters
+    }
+}
+
+impl Drop for BufferPool {
+    fn drop(&mut self) {
+        self.inner.stop.store(true, Ordering::Release);
+        drop(self.inner.work_lock.lock());
+        self.inner.work.notify_all();
+        if let Some(writer) = self.writer.take() {
+            // A panic of the lazy writer has been reported by the panic hook already.
+            let _ = writer.join();
+        }
+    }
+}
+
+/// Key of a page in the pool.
+#[inline]
+pub(crate) fn key_of(store: u16, id: PageId) -> u64 {
+    u64::from(store) << 48 | u64::from(id.file) << 32 | u64::from(id.page)
+}
+
+pub(crate) fn key_store(key: u64) -> u16 {
+    (key >> 48) as u16
+}
+
+pub(crate) fn key_page(key: u64) -> PageId {
+    PageId { file: (key >> 32) as u16, page: key as u32 }
+}
+
+impl Inner {
+    /// Registers a store and gives it its number in keys.
+    pub fn register(&self, io: Weak<dyn PageIo>) -> Result<u16, PageError> {
+        let mut stores = self.stores.write();
+        if let Some(free) = (1..stores.len()).find(|&i| stores[i].is_none()) {
+            stores[free] = Some(io);
+            return Ok(free as u16);
+        }
+        let n = u16::try_from(stores.len())
+            .map_err(|_| PageError::Invalid { what: "too many databases share the buffer pool" })?;
+        stores.push(Some(io));
+        Ok(n)
+    }
+
+    /// Forgets a store and drops all its pages, dirty ones too.
+    pub fn unregister(&self, store: u16) {
+        for i in 0..self.frames.len() {
+            let frame = self.frames.get(i);
+            if key_store(frame.key.load(Ordering::Acquire)) != store {
+                continue;
+            }
+            frame.lock(Mode::Exclusive);
+            let key = frame.key.load(Ordering::Acquire);
+            if key_store(key) == store && key != FREE {
+                self.wait_written(i);
+                *frame.state.lock() = WriteState::default();
+                frame.clear(DIRTY);
+                self.discard(i, key);
+            } else {
+                frame.unlock(Mode::Exclusive);
+            }
+        }
+        self.stores.write()[store as usize] = None;
+    }
+
+    /// Waits until no copy of the frame is on its way to the file.
+    fn wait_written(&self, i: u32) {
+        while self.frames.get(i).has(WRITING) {
+            let mut guard = self.freed_lock.lock();
+            self.freed.wait_for(&mut guard, Duration::from_millis(1));
+        }
+    }
+
+    fn store(&self, n: u16) -> Option<Arc<dyn PageIo>> {
+        self.stores.read().get(n as usize)?.as_ref()?.upgrade()
+    }
+
+    /// A frame with the page, latched in the mode.
+    #[inline]
+    pub fn fetch(&self, io: &dyn PageIo, key: u64, mode: Mode, scan: bool) -> Result<u32, PageError> {
+        if let Some(i) = self.table.find(&self.frames, key) {
+            let frame = self.frames.get(i);
+            if frame.try_lock(mode) {
+                if frame.key.load(Ordering::Acquire) == key {
+                    if !scan {
+                        touch(frame);
+                    }
+                    return Ok(i);
+                }
+                frame.unlock(mode);
+            }
+        }
+        self.fetch_slow(io, key, mode, scan)
+    }
+
+    #[cold]
+    fn fetch_slow(&self, io: &dyn PageIo, key: u64, mode: Mode, scan: bool) -> Result<u32, PageError> {
+        let mut tries = 0u32;
+        loop {
+            if let Some(i) = self.table.find(&self.frames, key) {
+                if self.latch(i, key, mode) {
+                    if !scan {
+                        touch(self.frames.get(i));
+                    }
+                    return Ok(i);
+                }
+            } else if let Some(i) = self.load(io, key, mode, scan)? {
+                return Ok(i);
+            }
+            // The frame is between two pages for some instructions of another thread.
+            tries += 1;
+            if tries.is_multiple_of(64) {
+                std::thread::yield_now();
+            } else {
+                std::hint::spin_loop();
+            }
+        }
+    }
+
+    /// Latches the frame, waiting if need be; false when it holds another page by then.
+    fn latch(&self, i: u32, key: u64, mode: Mode) -> bool {
+        let frame = self.frames.get(i);
+        if !frame.try_lock(mode) {
+            // Pinned first, key checked second; eviction clears the key first and checks pins second: one sees the
+            // other. So nobody waits on a frame whose page has been exchanged, which could be a deadlock.
+            frame.pins.fetch_add(1, Ordering::SeqCst);
+            if frame.key.load(Ordering::SeqCst) != key {
+                frame.pins.fetch_sub(1, Ordering::SeqCst);
+                return false;
+            }
+            let wait = match (frame.has(LOADING), mode, key_page(key)) {
+                (true, Mode::Shared, _) => PageWait::IoSh,
+                (true, Mode::Exclusive, _) => PageWait::IoEx,
+                (false, Mode::Shared, _) => PageWait::LatchSh,
+                // Allocation maps are where SQL Server takes update latches.
+                (false, Mode::Exclusive, p) if p.is_pfs() || p.is_gam() => PageWait::LatchUp,
+                (false, Mode::Exclusive, _) => PageWait::LatchEx,
+            };
+            let begin = Instant::now();
+            frame.lock(mode);
+            self.waits.add(wait, begin.elapsed().as_micros() as u64);
+            frame.pins.fetch_sub(1, Ordering::SeqCst);
+        }
+        if frame.key.load(Ordering::Acquire) == key {
+            return true;
+        }
+        frame.unlock(mode);
+        false
+    }
+
+    /// Reads the page into a new frame; `None` when another thread brought it in meanwhile.
+    fn load(&self, io: &dyn PageIo, key: u64, mode: Mode, scan: bool) -> Result<Option<u32>, PageError> {
+        let i = self.acquire()?;
+        if !self.publish(i, key, LOADING, scan) {
+            return Ok(None);
+        }
+        let begin = Instant::now();
+        let read = io.read_page(key_page(key), self.frames.page_mut(i));
+        let wait = if mode == Mode::Shared { PageWait::IoSh } else { PageWait::IoEx };
+        self.waits.add(wait, begin.elapsed().as_micros() as u64);
+        self.counters.pages_read.fetch_add(1, Ordering::Relaxed);
+        let frame = self.frames.get(i);
+        frame.clear(LOADING);
+        if let Err(e) = read {
+            self.discard(i, key);
+            return Err(e);
+        }
+        if mode == Mode::Exclusive {
+            return Ok(Some(i));
+        }
+        frame.unlock(Mode::Exclusive);
+        Ok(if self.latch(i, key, mode) { Some(i) } else { None })
+    }
+
+    /// Gives an acquired frame its key; false when the page is in the pool already (the frame is given back).
+    fn publish(&self, i: u32, key: u64, flags: u8, scan: bool) -> bool {
+        let frame = self.frames.get(i);
+        *frame.state.lock() = WriteState::default();
+        frame.flags.store(flags | if scan { COLD } else { 0 }, Ordering::Release);
+        frame.usage.store(u8::from(!scan), Ordering::Relaxed);
+        if self.table.insert(&self.frames, key, i).is_err() {
+            frame.flags.store(0, Ordering::Release);
+            frame.unlock(Mode::Exclusive);
+            self.push_free(i);
+            return false;
+        }
+        if scan {
+            self.push_cold(i);
+        }
+        true
+    }
+
+    /// A frame for a page that will be formatted: what the pool has, else zeros without a disk read. The bool says
+    /// whether the frame is new, so that it must not stay when nothing is written to it.
+    pub fn fresh(&self, key: u64) -> Result<(u32, bool), PageError> {
+        loop {
+            if let Some(i) = self.table.find(&self.frames, key) {
+                if self.latch(i, key, Mode::Exclusive) {
+                    touch(self.frames.get(i));
+                    return Ok((i, false));
+                }
+                std::hint::spin_loop();
+                continue;
+            }
+            let i = self.acquire()?;
+            if self.publish(i, key, 0, false) {
+                self.frames.page_mut(i).bytes_mut().fill(0);
+                return Ok((i, true));
+            }
+        }
+    }
+
+    /// Latches a page only if it is here and free.
+    pub fn try_fetch(&self, key: u64, mode: Mode) -> Option<u32> {
+        let i = self.table.find(&self.frames, key)?;
+        let frame = self.frames.get(i);
+        if !frame.try_lock(mode) {
+            return None;
+        }
+        if frame.key.load(Ordering::Acquire) == key {
+            touch(frame);
+            return Some(i);
+        }
+        frame.unlock(mode);
+        None
+    }
+
+    pub fn contains(&self, key: u64) -> bool {
+        self.table.find(&self.frames, key).is_some()
+    }
+
+    /// Frames for read-ahead, exclusive and published; stops at the first page that is here, or for want of frames.
+    pub fn claim_run(&self, keys: impl Iterator<Item = u64>) -> Vec<u32> {
+        let mut run = Vec::new();
+        for key in keys {
+            if self.contains(key) {
+                break;
+            }
+            // Without waiting: others may wait for the frames that are held already.
+            let Some(i) = self.try_acquire() else { break };
+            if !self.publish(i, key, LOADING, true) {
+                break;
+            }
+            run.push(i);
+        }
+        run
+    }
+
+    /// Ends a read-ahead of one frame.
+    pub fn loaded(&self, i: u32, key: u64, ok: bool) {
+        let frame = self.frames.get(i);
+        frame.clear(LOADING);
+        if ok {
+            self.counters.read_ahead_pages.fetch_add(1, Ordering::Relaxed);
+            frame.unlock(Mode::Exclusive);
+        } else {
+            self.discard(i, key);
+        }
+    }
+
+    /// Takes the page out of a frame that is held exclusive, and frees the frame.
+    pub fn discard(&self, i: u32, key: u64) {
+        let frame = self.frames.get(i);
+        frame.key.store(FREE, Ordering::SeqCst);
+        self.table.remove(&self.frames, key, i);
+        frame.clear(COLD | LOADING);
+        frame.unlock(Mode::Exclusive);
+        self.push_free(i);
+    }
+
+    /// Notes a change: the caller holds the latch exclusive, `at` is a lower bound of the record's LSN.
+    pub fn mark_dirty(&self, i: u32, at: Lsn) {
+        let frame = self.frames.get(i);
+        // Becomes clean only under the latch, so the flag is stable here.
+        if !frame.has(DIRTY) {
+            let mut state = frame.state.lock();
+            state.rec_lsn = Some(at);
+            frame.set(DIRTY);
+        }
+    }
+
+    pub fn mark_formatted(&self, i: u32) {
+        self.frames.get(i).state.lock().formatted = true;
+    }
+}
+
+#[inline]
+fn touch(frame: &Frame) {
+    let usage = frame.usage.load(Ordering::Relaxed);
+    if usage < MAX_USAGE {
+        frame.usage.store(usage + 1, Ordering::Relaxed);
+        if frame.has(COLD) {
+            frame.clear(COLD);
+        }
+    }
+}

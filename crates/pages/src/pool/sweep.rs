@@ -1,0 +1,203 @@
+//! Finding frames: free list, pages left by scans, clock; and the lazy writer that keeps clean frames ready.
+
+use crate::error::PageError;
+use crate::pool::{COLD, DIRTY, FREE, Inner, Mode, WRITING, key_store};
+use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+/// Frames that one round of writing takes at most.
+const WRITE_ROUND: usize = 256;
+
+impl Inner {
+    pub(super) fn push_free(&self, i: u32) {
+        let mut free = self.free.lock();
+        free.push(i);
+        self.free_len.store(free.len() as u32, Ordering::Relaxed);
+        drop(free);
+        self.freed.notify_one();
+    }
+
+    fn pop_free(&self) -> Option<u32> {
+        let mut free = self.free.lock();
+        let i = free.pop();
+        self.free_len.store(free.len() as u32, Ordering::Relaxed);
+        i
+    }
+
+    pub(super) fn push_cold(&self, i: u32) {
+        let mut cold = self.cold.lock();
+        cold.push_back(i);
+        self.cold_len.store(cold.len() as u32, Ordering::Relaxed);
+    }
+
+    /// Frames that the lazy writer keeps free.
+    fn free_target(&self) -> u32 {
+        (self.frames.len() / 32).clamp(4, 1024)
+    }
+
+    /// Scans may hold this many frames before they recycle their own.
+    fn cold_limit(&self) -> u32 {
+        (self.frames.len() / 8).max(128).min(self.frames.len() / 2)
+    }
+
+    /// An empty frame, latched exclusive, without waiting.
+    pub(super) fn try_acquire(&self) -> Option<u32> {
+        if let Some(i) = self.pop_free() {
+            // A reader that was led astray may hold the latch for a moment.
+            self.frames.get(i).lock(Mode::Exclusive);
+            debug_assert_eq!(self.frames.get(i).key.load(Ordering::Acquire), FREE);
+            if self.free_len.load(Ordering::Relaxed) < self.free_target() / 2 {
+                self.work.notify_one();
+            }
+            return Some(i);
+        }
+        self.work.notify_one();
+        self.victim()
+    }
+
+    /// An empty frame, latched exclusive. Waits when all are in use.
+    pub(super) fn acquire(&self) -> Result<u32, PageError> {
+        if let Some(i) = self.try_acquire() {
+            return Ok(i);
+        }
+        let begin = Instant::now();
+        loop {
+            let written = self.write_some(64)?;
+            if let Some(i) = self.try_acquire() {
+                return Ok(i);
+            }
+            if begin.elapsed() > self.frame_wait {
+                return Err(PageError::NoFrames);
+            }
+            if written == 0 {
+                let mut guard = self.freed_lock.lock();
+                self.freed.wait_for(&mut guard, Duration::from_millis(1));
+            }
+        }
+    }
+
+    /// Evicts a clean page and returns its frame, latched exclusive.
+    fn victim(&self) -> Option<u32> {
+        while self.cold_len.load(Ordering::Relaxed) > self.cold_limit() {
+            let next = {
+                let mut cold = self.cold.lock();
+                let next = cold.pop_front();
+                self.cold_len.store(cold.len() as u32, Ordering::Relaxed);
+                next
+            };
+            let Some(i) = next else { break };
+            if self.frames.get(i).has(COLD) && self.evict(i) {
+                return Some(i);
+            }
+        }
+        let n = self.frames.len();
+        for _ in 0..n * u32::from(super::MAX_USAGE + 1) {
+            let i = self.hand.fetch_add(1, Ordering::Relaxed) % n;
+            let frame = self.frames.get(i);
+            if frame.key.load(Ordering::Relaxed) == FREE {
+                continue;
+            }
+            let usage = frame.usage.load(Ordering::Relaxed);
+            if usage > 0 {
+                frame.usage.store(usage - 1, Ordering::Relaxed);
+            } else if self.evict(i) {
+                return Some(i);
+            }
+        }
+        None
+    }
+
+    /// Takes a clean, unlatched page out of its frame; on success the frame is held exclusive.
+    fn evict(&self, i: u32) -> bool {
+        let frame = self.frames.get(i);
+        if frame.has(DIRTY | WRITING) || frame.pins.load(Ordering::Relaxed) != 0 {
+            return false;
+        }
+        if !frame.try_lock(Mode::Exclusive) {
+            return false;
+        }
+        let key = frame.key.load(Ordering::Acquire);
+        if key == FREE || frame.has(DIRTY | WRITING) {
+            frame.unlock(Mode::Exclusive);
+            return false;
+        }
+        // See Inner::latch: the key goes before the pins are checked.
+        frame.key.store(FREE, Ordering::SeqCst);
+        if frame.pins.load(Ordering::SeqCst) != 0 {
+            frame.key.store(key, Ordering::SeqCst);
+            frame.unlock(Mode::Exclusive);
+            return false;
+        }
+        self.table.remove(&self.frames, key, i);
+        frame.clear(COLD);
+        self.counters.evictions.fetch_add(1, Ordering::Relaxed);
+        true
+    }
+
+    /// Writes dirty pages that the clock will meet next; returns how many.
+    fn write_some(&self, most: usize) -> Result<usize, PageError> {
+        let n = self.frames.len();
+        let start = self.hand.load(Ordering::Relaxed) % n;
+        let mut by_store: BTreeMap<u16, Vec<(u32, u64)>> = BTreeMap::new();
+        let mut found = 0;
+        // Little-used pages first; when there are none, any.
+        for most_used in [0, super::MAX_USAGE] {
+            for k in 0..n {
+                let i = ((u64::from(start) + u64::from(k)) % u64::from(n)) as u32;
+                let frame = self.frames.get(i);
+                if !frame.has(DIRTY) || frame.has(WRITING) || frame.usage.load(Ordering::Relaxed) > most_used
+                {
+                    continue;
+                }
+                let key = frame.key.load(Ordering::Acquire);
+                if key != FREE {
+                    by_store.entry(key_store(key)).or_default().push((i, key));
+                    found += 1;
+                    if found >= most {
+                        break;
+                    }
+                }
+            }
+            if found > 0 {
+                break;
+            }
+        }
+        let mut written = 0;
+        for (store, mut frames) in by_store {
+            frames.sort_unstable_by_key(|&(_, key)| key);
+            if let Some(io) = self.store(store) {
+                written += io.write_frames(self, &frames)?;
+            }
+        }
+        self.freed.notify_all();
+        Ok(written)
+    }
+}
+
+/// Body of the lazy writer: keeps [`Inner::free_target`] frames free once the pool is full.
+pub(super) fn lazy_writer(pool: &Inner) {
+    while !pool.stop.load(Ordering::Acquire) {
+        {
+            let mut guard = pool.work_lock.lock();
+            if !pool.stop.load(Ordering::Acquire) {
+                pool.work.wait_for(&mut guard, Duration::from_millis(200));
+            }
+        }
+        let target = pool.free_target();
+        while pool.free_len.load(Ordering::Relaxed) < target && !pool.stop.load(Ordering::Acquire) {
+            if let Some(i) = pool.victim() {
+                pool.frames.get(i).unlock(Mode::Exclusive);
+                pool.push_free(i);
+                continue;
+            }
+            // A failed write leaves the page dirty; the checkpoint or the thread that needs the frame reports it.
+            match pool.write_some(WRITE_ROUND) {
+                Ok(n) if n > 0 => {
+                    pool.counters.lazy_writes.fetch_add(n as u64, Ordering::Relaxed);
+                }
+                _ => break,
+            }
+        }
+    }
+}

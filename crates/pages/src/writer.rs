@@ -1,0 +1,357 @@
+//! Writing dirty pages: copies under a shared latch, log first, doublewrite, large sorted writes, files in parallel.
+
+use crate::error::PageError;
+use crate::files::DataFile;
+use crate::id::{DWB_PAGES, PAGE_SIZE, PageId};
+use crate::lsn::Lsn;
+use crate::page::seal_image;
+use crate::pool::{DIRTY, Inner, Mode, WRITING, key_page, key_store};
+use crate::store::Store;
+use disk::AlignedBuf;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// Pages of one batch.
+const BATCH: usize = DWB_PAGES as usize;
+/// Pages of one write: 1 MiB.
+const RUN: usize = 128;
+
+/// A page copied for writing.
+struct Item {
+    frame: u32,
+    id: PageId,
+    rec_lsn: Lsn,
+    lsn: Lsn,
+    formatted: bool,
+}
+
+/// What [`Store::write_dirty`] did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WriteReport {
+    pub pages: u64,
+}
+
+impl Store {
+    /// Writes all pages with changes older than `up_to`, in order of place, and makes them durable. `progress` hears
+    /// pages done and pages to do. Pages may be read and changed meanwhile.
+    ///
+    /// # Errors
+    /// A failed write leaves its pages dirty. A failed sync takes the store offline.
+    pub fn write_dirty(
+        &self,
+        up_to: Lsn,
+        progress: &mut dyn FnMut(usize, usize),
+    ) -> Result<WriteReport, PageError> {
+        self.check_online()?;
+        let mut report = WriteReport::default();
+        let mut todo = interleave(self.dirty_frames(up_to));
+        let total = todo.len();
+        while !todo.is_empty() {
+            let mut later = Vec::new();
+            for batch in todo.chunks(BATCH) {
+                report.pages += self.write_batch(batch, false, &mut later)? as u64;
+                progress(report.pages as usize, total);
+            }
+            // Pages that were latched: one by one, so that nothing else is marked as in writing while this waits.
+            let stubborn = later.len() <= BATCH;
+            for one in if stubborn { &later[..] } else { &[] } {
+                report.pages += self.write_batch(&[*one], true, &mut Vec::new())? as u64;
+                progress(report.pages as usize, total);
+            }
+            todo = if stubborn { Vec::new() } else { later };
+        }
+        while self.older_in_writing(up_to) {
+            std::thread::sleep(Duration::from_micros(200));
+        }
+        self.sync_files()?;
+        Ok(report)
+    }
+
+    /// The oldest record whose effect may be missing in the files: redo has to begin there. `None`: nothing is missing.
+    #[must_use]
+    pub fn min_rec_lsn(&self) -> Option<Lsn> {
+        let mut min: Option<Lsn> = None;
+        let mut note = |lsn: Option<Lsn>| {
+            if let Some(lsn) = lsn {
+                min = Some(min.map_or(lsn, |m| m.min(lsn)));
+            }
+        };
+        // Frames first, files second: a writer reports to the file before it clears the frame.
+        self.each_frame(|_, rec, writing| {
+            note(rec);
+            note(writing);
+        });
+        for file in self.all_files() {
+            note(file.unsynced());
+        }
+        min
+    }
+
+    /// Number of pages that are changed and not written.
+    #[must_use]
+    pub fn dirty_pages(&self) -> usize {
+        let mut n = 0;
+        self.each_frame(|_, _, _| n += 1);
+        n
+    }
+
+    pub(crate) fn sync_files(&self) -> Result<(), PageError> {
+        let files = self.all_files();
+        let result = in_parallel(&files, |file| file.sync());
+        if let Err(e) = &result {
+            // What a failed sync leaves behind is unknown: nothing may be trusted to be on disk any more.
+            self.fail(e);
+        }
+        result
+    }
+
+    fn each_frame(&self, mut f: impl FnMut((u32, u64), Option<Lsn>, Option<Lsn>)) {
+        let pool = self.inner();
+        for i in 0..pool.frames.len() {
+            let frame = pool.frames.get(i);
+            if !frame.has(DIRTY | WRITING) {
+                continue;
+            }
+            let key = frame.key.load(Ordering::Acquire);
+            if key_store(key) != self.number() {
+                continue;
+            }
+            let state = frame.state.lock();
+            let (rec, writing) = (state.rec_lsn, state.writing);
+            drop(state);
+            f((i, key), rec, writing);
+        }
+    }
+
+    fn dirty_frames(&self, up_to: Lsn) -> Vec<(u32, u64)> {
+        let mut list = Vec::new();
+        self.each_frame(|at, rec, _| {
+            if rec.is_some_and(|lsn| lsn < up_to) {
+                list.push(at);
+            }
+        });
+        list.sort_unstable_by_key(|&(_, key)| key);
+        list
+    }
+
+    fn older_in_writing(&self, up_to: Lsn) -> bool {
+        let mut any = false;
+        self.each_frame(|_, _, writing| any |= writing.is_some_and(|lsn| lsn < up_to));
+        any && self.check_online().is_ok()
+    }
+
+    /// Copies and writes up to [`BATCH`] frames, sorted by place within each file. Frames whose latch is taken go to
+    /// `later`, unless `block` says to wait. Returns the number of pages written.
+    pub(crate) fn write_batch(
+        &self,
+        list: &[(u32, u64)],
+        block: bool,
+        later: &mut Vec<(u32, u64)>,
+    ) -> Result<usize, PageError> {
+        debug_assert!(list.len() <= BATCH && (!block || list.len() == 1));
+        let mut staging = self.take_staging();
+        let mut items = Vec::with_capacity(list.len());
+        {
+            let (images, _) = staging.as_chunks_mut::<PAGE_SIZE>();
+            for &at in list {
+                match self.copy_out(at, block, &mut images[items.len()]) {
+                    Ok(Some(item)) => items.push(item),
+                    Ok(None) => {}
+                    Err(Busy) => later.push(at),
+                }
+            }
+        }
+        let result = if items.is_empty() { Ok(()) } else { self.write_items(&items, &staging) };
+        self.finish_items(&items, result.is_ok());
+        self.give_staging(staging);
+        result.map(|()| items.len())
+    }
+
+    /// Copies one dirty page and marks it as in writing. `None`: nothing to do.
+    fn copy_out(
+        &self,
+        (i, key): (u32, u64),
+        block: bool,
+        to: &mut [u8; PAGE_SIZE],
+    ) -> Result<Option<Item>, Busy> {
+        let pool = self.inner();
+        let frame = pool.frames.get(i);
+        if block {
+            frame.lock(Mode::Shared);
+        } else if !frame.try_lock(Mode::Shared) {
+            return Err(Busy);
+        }
+        let mut item = None;
+        if frame.key.load(Ordering::Acquire) == key {
+            let mut state = frame.state.lock();
+            if state.writing.is_none()
+                && let Some(rec_lsn) = state.rec_lsn.take()
+            {
+                state.writing = Some(rec_lsn);
+                let formatted = std::mem::take(&mut state.formatted);
+                frame.set(WRITING);
+                frame.clear(DIRTY);
+                drop(state);
+                let page = pool.frames.page(i);
+                to.copy_from_slice(page.bytes());
+                item = Some(Item { frame: i, id: key_page(key), rec_lsn, lsn: page.lsn(), formatted });
+            }
+        }
+        frame.unlock(Mode::Shared);
+        if item.is_some() {
+            seal_image(to);
+        }
+        Ok(item)
+    }
+
+    fn write_items(&self, items: &[Item], staging: &AlignedBuf) -> Result<(), PageError> {
+        let newest = items.iter().map(|i| i.lsn).max().unwrap_or(Lsn::ZERO);
+        if newest > self.log().hardened() {
+            self.log().flush_to(newest)?;
+        }
+        let (images, _) = staging.as_chunks::<PAGE_SIZE>();
+        let mut files: Vec<Arc<DataFile>> = Vec::new();
+        for item in items {
+            if !files.iter().any(|f| f.spec.id == item.id.file) {
+                files.push(self.file(item.id)?);
+            }
+        }
+        let mut dwb = self.dwb().lock();
+        let protect: Vec<(PageId, &[u8; PAGE_SIZE])> = items
+            .iter()
+            .zip(images)
+            .filter(|(item, _)| !item.formatted || dwb.holds(item.id))
+            .map(|(item, image)| (item.id, image))
+            .collect();
+        // The area must stay as it is until the homes are written, so the lock is kept when it is used.
+        let kept = if protect.is_empty() {
+            drop(dwb);
+            None
+        } else {
+            let primary = self.file(PageId::new(1, 0))?;
+            let done = dwb.protect(&primary, &protect, files.clone());
+            if let Err(e) = &done {
+                self.fail(e);
+            }
+            done?;
+            Some(dwb)
+        };
+        let result = in_parallel(&files, |file| write_home(file, items, images));
+        if let (Err(e), true) = (&result, kept.is_some()) {
+            // A page may be torn now, and only the area has it whole: no further batch may overwrite it. Opening the
+            // database again repairs the page.
+            self.fail(e);
+        }
+        result
+    }
+
+    /// Ends the writing of the items: reports them to their files, or makes them dirty again.
+    fn finish_items(&self, items: &[Item], ok: bool) {
+        let pool = self.inner();
+        for item in items {
+            if ok && let Ok(file) = self.file(item.id) {
+                file.written(item.rec_lsn);
+            }
+            let frame = pool.frames.get(item.frame);
+            let mut state = frame.state.lock();
+            state.writing = None;
+            if !ok {
+                state.rec_lsn = Some(state.rec_lsn.map_or(item.rec_lsn, |l| l.min(item.rec_lsn)));
+                state.formatted |= item.formatted;
+                frame.set(DIRTY);
+            }
+            frame.clear(WRITING);
+        }
+        if ok {
+            pool.counters.pages_written.fetch_add(items.len() as u64, Ordering::Relaxed);
+        }
+    }
+}
+
+/// The page is latched by someone else.
+struct Busy;
+
+/// Writes the items of one file, adjacent pages together.
+fn write_home(file: &DataFile, items: &[Item], images: &[[u8; PAGE_SIZE]]) -> Result<(), PageError> {
+    let mine: Vec<(u32, &[u8])> = items
+        .iter()
+        .zip(images)
+        .filter(|(item, _)| item.id.file == file.spec.id)
+        .map(|(item, image)| (item.id.page, &image[..]))
+        .collect();
+    let mut at = 0;
+    while at < mine.len() {
+        let first = mine[at].0;
+        let mut end = at + 1;
+        while end < mine.len() && end - at < RUN && mine[end].0 == first + (end - at) as u32 {
+            end += 1;
+        }
+        let parts: Vec<&[u8]> = mine[at..end].iter().map(|m| m.1).collect();
+        file.file.write_gather(u64::from(first) * PAGE_SIZE as u64, &parts)?;
+        at = end;
+    }
+    Ok(())
+}
+
+/// Runs a job on every file, each on a thread of its own when there are several.
+fn in_parallel(
+    files: &[Arc<DataFile>],
+    job: impl Fn(&DataFile) -> Result<(), PageError> + Sync,
+) -> Result<(), PageError> {
+    let Some((first, rest)) = files.split_first() else { return Ok(()) };
+    if rest.is_empty() {
+        return job(first);
+    }
+    std::thread::scope(|scope| {
+        let others: Vec<_> = rest.iter().map(|file| scope.spawn(|| job(file))).collect();
+        let mut result = job(first);
+        for other in others {
+            let one = other
+                .join()
+                .unwrap_or_else(|_| Err(PageError::Offline { cause: "a writer thread died".into() }));
+            result = result.and(one);
+        }
+        result
+    })
+}
+
+/// Orders frames so that every batch has work for every file, each file's pages ascending.
+fn interleave(sorted: Vec<(u32, u64)>) -> Vec<(u32, u64)> {
+    let mut by_file: Vec<&[(u32, u64)]> = sorted.chunk_by(|a, b| a.1 >> 32 == b.1 >> 32).collect();
+    if by_file.len() < 2 {
+        return sorted;
+    }
+    let share = (BATCH / by_file.len()).max(1);
+    let mut out = Vec::with_capacity(sorted.len());
+    while !by_file.is_empty() {
+        for pages in &mut by_file {
+            let (now, rest) = pages.split_at(share.min(pages.len()));
+            out.extend_from_slice(now);
+            *pages = rest;
+        }
+        by_file.retain(|pages| !pages.is_empty());
+    }
+    out
+}
+
+impl crate::pool::PageIo for Store {
+    fn read_page(&self, id: PageId, into: &mut crate::page::Page) -> Result<(), PageError> {
+        self.check_online()?;
+        let file = self.file(id)?;
+        file.read_raw(id.page, into.bytes_mut())?;
+        file.verify(id.page, into.bytes())?;
+        crate::store::adopt(id, into);
+        Ok(())
+    }
+
+    fn write_frames(&self, _pool: &Inner, frames: &[(u32, u64)]) -> Result<usize, PageError> {
+        self.check_online()?;
+        let mut written = 0;
+        for batch in frames.chunks(BATCH) {
+            // Latched pages are in use and no candidates for eviction anyway.
+            written += self.write_batch(batch, false, &mut Vec::new())?;
+        }
+        Ok(written)
+    }
+}
