@@ -1,0 +1,168 @@
+//! Log blocks in memory: the ones being filled or written, and recently written or read ones for rollback and versions.
+//!
+//! A block is in the cache from the moment it opens; it may leave only after it was written. So a reader that does not find
+//! a block here finds it in the file, provided it looked here first.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, OnceLock};
+
+use disk::SharedBuf;
+use parking_lot::Mutex;
+
+use crate::block::{BLOCK_MAX, HEADER, ITEMS_MAX, SLOT, record};
+use crate::lsn::block_key;
+
+/// Written blocks up to this size are copied so that their 60 KB buffer can be used again.
+const COPY_MAX: usize = 16 << 10;
+/// Idle buffers that are kept.
+const POOL_MAX: usize = 32;
+
+/// What is decided when a block is sealed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sealed {
+    /// Length on disk in bytes.
+    pub len: usize,
+    /// Place of the block that follows.
+    pub next: (u32, u32),
+    /// Index of the VLF that follows, if the block is the last one of its own.
+    pub successor: Option<u32>,
+}
+
+/// A log block that is being filled, waits to be written, or was written and is kept.
+#[derive(Debug)]
+pub(crate) struct Block {
+    pub vlf: u32,
+    pub block: u32,
+    /// Place in the file in bytes.
+    pub offset: u64,
+    /// Largest length on disk in bytes; less than a header if only a closing block fits.
+    pub cap: usize,
+    pub buf: SharedBuf,
+    pub sealed: OnceLock<Sealed>,
+}
+
+impl Block {
+    pub fn new(mut buf: SharedBuf, vlf: u32, block: u32, offset: u64, cap: usize) -> Self {
+        buf.reset(HEADER, cap, SLOT);
+        Block { vlf, block, offset, cap, buf, sealed: OnceLock::new() }
+    }
+
+    pub fn key(&self) -> u64 {
+        block_key(self.vlf, self.block)
+    }
+
+    /// Key of the block behind this one; its own until it is sealed.
+    pub fn next_key(&self) -> u64 {
+        self.sealed.get().map_or(self.key(), |sealed| block_key(sealed.next.0, sealed.next.1))
+    }
+
+    /// The block as it is on disk, once finished.
+    pub fn image(&self) -> Option<&[u8]> {
+        self.buf.bytes()?.get(..self.sealed.get()?.len)
+    }
+}
+
+/// A block in the cache.
+#[derive(Clone, Debug)]
+pub(crate) enum Stored {
+    Memory(Arc<Block>),
+    Bytes(Arc<[u8]>),
+}
+
+impl Stored {
+    /// The record in a slot (from 1), if it is there and completely copied.
+    pub fn record(&self, slot: u16) -> Option<&[u8]> {
+        match self {
+            Stored::Memory(block) => block.buf.item(usize::from(slot).checked_sub(1)?),
+            Stored::Bytes(bytes) => record(bytes, slot),
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    blocks: HashMap<u64, Stored>,
+    /// Evictable blocks, oldest first, with the memory they hold.
+    order: VecDeque<(u64, usize)>,
+    bytes: usize,
+    pool: Vec<SharedBuf>,
+}
+
+/// Blocks by place, limited in memory; blocks that are not written yet do not count.
+#[derive(Debug)]
+pub(crate) struct BlockCache {
+    inner: Mutex<Inner>,
+    limit: usize,
+}
+
+impl BlockCache {
+    pub fn new(limit: usize) -> Self {
+        BlockCache { inner: Mutex::default(), limit }
+    }
+
+    /// A buffer for a new block.
+    pub fn buffer(&self) -> SharedBuf {
+        let pooled = self.inner.lock().pool.pop();
+        pooled.unwrap_or_else(|| SharedBuf::new(BLOCK_MAX, ITEMS_MAX))
+    }
+
+    /// Makes a block that opens findable.
+    pub fn add_open(&self, block: &Arc<Block>) {
+        self.inner.lock().blocks.insert(block.key(), Stored::Memory(Arc::clone(block)));
+    }
+
+    pub fn get(&self, key: u64) -> Option<Stored> {
+        self.inner.lock().blocks.get(&key).cloned()
+    }
+
+    /// A block was written: from now on it may be evicted.
+    pub fn add_written(&self, block: Arc<Block>) {
+        let key = block.key();
+        let copy = block.image().filter(|image| image.len() <= COPY_MAX).map(Arc::<[u8]>::from);
+        let mut inner = self.inner.lock();
+        match copy {
+            Some(bytes) => {
+                inner.add(key, bytes.len(), Stored::Bytes(bytes));
+                inner.recycle(block);
+            }
+            None => inner.add(key, BLOCK_MAX, Stored::Memory(block)),
+        }
+        inner.evict(self.limit);
+    }
+
+    /// A verified block was read from the file.
+    pub fn add_read(&self, key: u64, bytes: Arc<[u8]>) {
+        let mut inner = self.inner.lock();
+        if !inner.blocks.contains_key(&key) {
+            inner.add(key, bytes.len(), Stored::Bytes(bytes));
+            inner.evict(self.limit);
+        }
+    }
+}
+
+impl Inner {
+    fn add(&mut self, key: u64, bytes: usize, stored: Stored) {
+        self.blocks.insert(key, stored);
+        self.order.push_back((key, bytes));
+        self.bytes += bytes;
+    }
+
+    fn evict(&mut self, limit: usize) {
+        while self.bytes > limit {
+            let Some((key, bytes)) = self.order.pop_front() else { break };
+            self.bytes -= bytes;
+            if let Some(Stored::Memory(block)) = self.blocks.remove(&key) {
+                self.recycle(block);
+            }
+        }
+    }
+
+    /// Keeps the buffer unless somebody still reads it.
+    fn recycle(&mut self, block: Arc<Block>) {
+        if self.pool.len() < POOL_MAX
+            && let Some(block) = Arc::into_inner(block)
+        {
+            self.pool.push(block.buf);
+        }
+    }
+}

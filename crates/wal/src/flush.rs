@@ -1,0 +1,393 @@
+//! Making the log durable: group commit on the committers' own threads, and the background writer of full blocks.
+//!
+//! One thread at a time holds the right to write. A committer that finds it free takes it, seals the open block, writes
+//! all that is sealed and makes it durable: no other thread is involved. Those who come meanwhile wait by LSN; when
+//! the flush ends, one whose record is not durable yet becomes the next writer and takes all that has gathered.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::thread::Thread;
+use std::time::Instant;
+
+use parking_lot::{Condvar, Mutex};
+use smallvec::SmallVec;
+
+use crate::block::{BlockHeader, SLOT};
+use crate::buffer::Block;
+use crate::log::{BUFFERS_MAX, Log};
+use crate::options::WaitKind;
+use crate::{LogError, Lsn};
+
+/// The background writer takes at most this many bytes at once, so that a commit does not wait long behind it.
+const BACKGROUND_BYTES: usize = 1 << 20;
+/// Sealed blocks that call the background writer.
+const BACKGROUND_BLOCKS: u32 = 4;
+
+type Batch = SmallVec<[Arc<Block>; 8]>;
+
+/// Who writes and who waits.
+#[derive(Debug, Default)]
+pub(crate) struct FlushQueue {
+    /// A thread holds the right to write.
+    busy: bool,
+    waiters: VecDeque<Arc<Waiter>>,
+}
+
+const WAITING: u8 = 0;
+const DONE: u8 = 1;
+const LEAD: u8 = 2;
+
+/// A committer that waits until its block is durable.
+#[derive(Debug)]
+struct Waiter {
+    key: u64,
+    state: AtomicU8,
+    thread: Thread,
+}
+
+impl Waiter {
+    fn wake(&self, state: u8) {
+        self.state.store(state, Ordering::Release);
+        self.thread.unpark();
+    }
+
+    fn wait(&self) -> u8 {
+        loop {
+            match self.state.load(Ordering::Acquire) {
+                WAITING => std::thread::park(),
+                state => return state,
+            }
+        }
+    }
+}
+
+/// What only the writing thread touches.
+#[derive(Debug)]
+pub(crate) struct Io {
+    /// Checksum of the last finished block.
+    pub prev_crc: u32,
+    /// Blocks were written that no sync has covered.
+    pub unsynced: bool,
+    /// Last record of the blocks written so far.
+    pub last_lsn: Lsn,
+}
+
+/// Calls and stops the background writer.
+#[derive(Debug, Default)]
+pub(crate) struct Signal {
+    state: Mutex<SignalState>,
+    changed: Condvar,
+    called: AtomicBool,
+}
+
+#[derive(Debug, Default)]
+struct SignalState {
+    work: bool,
+    stop: bool,
+}
+
+impl Signal {
+    fn call(&self) {
+        if !self.called.swap(true, Ordering::AcqRel) {
+            self.state.lock().work = true;
+            self.changed.notify_one();
+        }
+    }
+
+    pub fn stop(&self) {
+        self.state.lock().stop = true;
+        self.changed.notify_all();
+    }
+
+    /// Waits for work; false when the log is gone.
+    fn wait(&self) -> bool {
+        let mut state = self.state.lock();
+        while !state.work && !state.stop {
+            self.changed.wait(&mut state);
+        }
+        state.work = false;
+        self.called.store(false, Ordering::Release);
+        !state.stop
+    }
+}
+
+/// Starts the thread that writes full blocks. It holds the log only while it works.
+pub(crate) fn spawn_writer(log: &Arc<Log>) {
+    let (weak, signal) = (Arc::downgrade(log), Arc::clone(&log.signal));
+    let body = move || {
+        while signal.wait() {
+            let Some(log) = weak.upgrade() else { break };
+            log.write_in_background();
+        }
+    };
+    // Without the thread appenders write themselves when the buffers run out.
+    let _ = std::thread::Builder::new().name("log writer".into()).spawn(body);
+}
+
+impl Log {
+    /// Returns when the record at `lsn` is durable. If nobody is flushing, the calling thread writes everything that has
+    /// been appended; otherwise it waits for its turn or for its record.
+    pub fn flush_to(&self, lsn: Lsn) -> Result<(), LogError> {
+        if self.is_hardened(lsn) {
+            return Ok(());
+        }
+        if lsn >= self.end() {
+            return Err(LogError::NoRecord { lsn });
+        }
+        let start = Instant::now();
+        let result = self.flush_key(lsn.key());
+        self.waited(WaitKind::WriteLog, start);
+        result
+    }
+
+    /// Makes everything appended so far durable.
+    pub fn flush_all(&self) -> Result<(), LogError> {
+        let open = self.open.read();
+        let (key, empty) = (open.key(), open.buf.items() == 0);
+        drop(open);
+        // An empty open block needs nothing, but the one before it may still be on its way.
+        let key = if empty { key.saturating_sub(1) } else { key };
+        if key < self.hard_end.load(Ordering::Acquire) && !self.poisoned.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        self.flush_key(key)
+    }
+
+    /// Hardens everything. The log can still be used; dropping it does not write anything.
+    pub fn close(&self) -> Result<(), LogError> {
+        self.flush_all()
+    }
+
+    fn flush_key(&self, key: u64) -> Result<(), LogError> {
+        loop {
+            if key < self.hard_end.load(Ordering::Acquire) {
+                return Ok(());
+            }
+            if self.poisoned.load(Ordering::Acquire) {
+                return Err(self.offline());
+            }
+            if !self.take_turn(key) {
+                continue;
+            }
+            let result = self.write_out(true);
+            self.release_turn();
+            result?;
+        }
+    }
+
+    /// Gets the right to write; false if another thread's flush covered `key` (or failed) meanwhile.
+    fn take_turn(&self, key: u64) -> bool {
+        let waiter = {
+            let mut queue = self.queue.lock();
+            if !queue.busy {
+                queue.busy = true;
+                return true;
+            }
+            // The flush that was running may have ended between the caller's look and the lock: then busy was false.
+            let waiter = Waiter { key, state: AtomicU8::new(WAITING), thread: std::thread::current() };
+            let waiter = Arc::new(waiter);
+            queue.waiters.push_back(Arc::clone(&waiter));
+            waiter
+        };
+        waiter.wait() == LEAD
+    }
+
+    /// Wakes those whose records are durable and hands the right to write to the first of the others.
+    fn release_turn(&self) {
+        let poisoned = self.poisoned.load(Ordering::Acquire);
+        let mut done: SmallVec<[Arc<Waiter>; 16]> = SmallVec::new();
+        let leader = {
+            let mut queue = self.queue.lock();
+            let hard_end = self.hard_end.load(Ordering::Acquire);
+            queue.waiters.retain(|waiter| {
+                let covered = waiter.key < hard_end || poisoned;
+                if covered {
+                    done.push(Arc::clone(waiter));
+                }
+                !covered
+            });
+            let leader = queue.waiters.pop_front();
+            queue.busy = leader.is_some();
+            leader
+        };
+        // The next flush starts before anybody else is woken.
+        if let Some(leader) = &leader {
+            leader.wake(LEAD);
+        }
+        for waiter in done {
+            waiter.wake(DONE);
+        }
+        self.buffer_freed.notify_all();
+        if leader.is_none() {
+            self.call_writer();
+        }
+    }
+
+    /// Waits until a block may be sealed although many are unwritten; writes some itself if nobody does (LOGBUFFER).
+    pub(crate) fn wait_for_buffer(&self) -> Result<(), LogError> {
+        let start = Instant::now();
+        let mut result = Ok(());
+        {
+            let mut queue = self.queue.lock();
+            let full = || self.unwritten.load(Ordering::Acquire) as usize >= BUFFERS_MAX;
+            while full() && !self.poisoned.load(Ordering::Acquire) {
+                if queue.busy {
+                    self.buffer_freed.wait(&mut queue);
+                } else {
+                    queue.busy = true;
+                    drop(queue);
+                    result = self.write_out(false);
+                    self.release_turn();
+                    break;
+                }
+            }
+        }
+        self.waited(WaitKind::LogBuffer, start);
+        result
+    }
+
+    /// Calls the background writer if enough blocks wait.
+    pub(crate) fn call_writer(&self) {
+        if self.unwritten.load(Ordering::Relaxed) >= BACKGROUND_BLOCKS {
+            self.signal.call();
+        }
+    }
+
+    fn write_in_background(&self) {
+        while self.unwritten.load(Ordering::Acquire) >= BACKGROUND_BLOCKS
+            && !self.poisoned.load(Ordering::Acquire)
+        {
+            {
+                let mut queue = self.queue.lock();
+                if queue.busy {
+                    // Whoever writes now calls again when it has finished.
+                    return;
+                }
+                queue.busy = true;
+            }
+            // A failure has poisoned the log; the next caller gets it.
+            let _ = self.write_out(false);
+            self.release_turn();
+        }
+    }
+
+    /// Writes sealed blocks; the caller holds the right to write. `durable`: the open block too, all of them, and hard.
+    fn write_out(&self, durable: bool) -> Result<(), LogError> {
+        let mut io = self.io.lock();
+        if self.poisoned.load(Ordering::Acquire) {
+            return Err(self.offline());
+        }
+        let batch = self.take_batch(durable)?;
+        if batch.is_empty() && !(durable && io.unsynced) {
+            return Ok(());
+        }
+        for block in &batch {
+            self.finish(&mut io, block);
+        }
+        if let Err(cause) = self.write_batch(&mut io, &batch, durable) {
+            return Err(self.poison(cause));
+        }
+        if let Some(last) = batch.last() {
+            self.written_end.store(last.next_key(), Ordering::Release);
+        }
+        if durable {
+            *self.hardened.lock() = io.last_lsn;
+            self.hard_end.store(self.written_end.load(Ordering::Acquire), Ordering::Release);
+        }
+        self.unwritten.fetch_sub(batch.len() as u32, Ordering::AcqRel);
+        for block in batch {
+            self.cache.add_written(block);
+        }
+        Ok(())
+    }
+
+    /// Takes sealed blocks from the queue, after sealing the open one if all of it shall become durable.
+    fn take_batch(&self, durable: bool) -> Result<Batch, LogError> {
+        let mut tail = self.tail.lock();
+        if durable && tail.open.buf.items() > 0 {
+            self.advance(&mut tail, None)?;
+        }
+        let mut batch = Batch::new();
+        let mut bytes = 0;
+        while durable || bytes < BACKGROUND_BYTES {
+            let Some(block) = tail.queue.pop_front() else { break };
+            bytes += block.sealed.get().map_or(0, |sealed| sealed.len);
+            batch.push(block);
+        }
+        Ok(batch)
+    }
+
+    /// Waits for the last copies into a sealed block, then writes its header, slot table and padding.
+    fn finish(&self, io: &mut Io, block: &Block) {
+        let mut turns = 0u32;
+        while !block.buf.is_complete() {
+            turns += 1;
+            if turns < 64 { std::hint::spin_loop() } else { std::thread::yield_now() }
+        }
+        let Some(sealed) = block.sealed.get() else { return };
+        let records = block.buf.items();
+        let used = block.buf.used();
+        let header = BlockHeader {
+            log_id: self.log_id,
+            vlf: block.vlf,
+            block: block.block,
+            incarnation: self.incarnation,
+            len: sealed.len as u32,
+            used: used as u32,
+            records: records as u16,
+            prev_crc: io.prev_crc,
+            successor: sealed.successor,
+            hard_end: self.hard_end.load(Ordering::Relaxed),
+            crc: 0,
+        };
+        let crc = block.buf.finish(|front, items, back| {
+            let back = &mut back[..sealed.len - used];
+            back.fill(0);
+            for (i, slot) in back.chunks_exact_mut(SLOT).take(records).enumerate() {
+                let start = block.buf.item_start(i).unwrap_or(0);
+                slot.copy_from_slice(&(start as u16).to_le_bytes());
+            }
+            header.encode(front);
+            BlockHeader::stamp(front, items, back)
+        });
+        debug_assert!(crc.is_some(), "a block is finished once");
+        io.prev_crc = crc.unwrap_or(0);
+        if let Some(lsn) = header.last_lsn() {
+            io.last_lsn = lsn;
+        }
+    }
+
+    /// Writes finished blocks, neighbours in one call.
+    fn write_batch(&self, io: &mut Io, batch: &[Arc<Block>], durable: bool) -> Result<(), disk::DiskError> {
+        let mut runs = 0;
+        let mut rest = batch;
+        while let Some(first) = rest.first() {
+            let mut images: SmallVec<[&[u8]; 8]> = SmallVec::new();
+            let mut end = first.offset;
+            for block in rest {
+                let Some(image) = block.image().filter(|_| block.offset == end) else { break };
+                end += image.len() as u64;
+                images.push(image);
+            }
+            assert!(!images.is_empty(), "a block in a batch is finished");
+            rest = &rest[images.len()..];
+            runs += 1;
+            self.counters.count_write(end - first.offset);
+            // A durable write covers its own bytes only.
+            if durable && !io.unsynced && runs == 1 && rest.is_empty() {
+                self.file.write_durable(first.offset, &images)?;
+                self.counters.count_flush();
+                return Ok(());
+            }
+            self.file.write_gather(first.offset, &images)?;
+            io.unsynced = true;
+        }
+        if durable && io.unsynced {
+            self.file.sync()?;
+            io.unsynced = false;
+            self.counters.count_flush();
+        }
+        Ok(())
+    }
+}

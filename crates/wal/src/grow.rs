@@ -1,0 +1,266 @@
+//! Changes of the header and the map on disk: growth, shrinking, checkpoints, truncation.
+//!
+//! Order of a growth: the new space is written with zeros and synced, then (if the last map area is full) a new area is
+//! written inside the new space, then one 4 KB slot makes it known. A crash before that leaves a file that is longer than its
+//! map says; opening cuts it.
+
+use std::sync::atomic::Ordering;
+
+use disk::{AlignedBuf, BlockFile, DiskError};
+
+use crate::header::{
+    CHECKPOINT_PAYLOAD_MAX, FILE_RUNS_MAX, FileHeader, HISTORY_MAX, MAP_RUNS_MAX, MapPart, SLOT_SIZE,
+    encode_file, encode_map,
+};
+use crate::log::Log;
+use crate::options::{AREA, Growth};
+use crate::space::ShrinkReport;
+use crate::tail::Tail;
+use crate::vlf::Run;
+use crate::{CheckpointInfo, LogError, Lsn};
+
+/// Growth is rounded up to this many bytes.
+const GROWTH_UNIT: u64 = 64 << 10;
+
+/// One 8 KB map area in the file.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Area {
+    /// Place in the file in bytes.
+    pub offset: u64,
+    /// Index of its first run in the map.
+    pub first_run: usize,
+    /// Slot that was written last.
+    pub slot: usize,
+}
+
+/// The state of header and map on disk.
+#[derive(Debug)]
+pub(crate) struct Meta {
+    /// The header as last written; history, truncation point and hardened end are refreshed with every write.
+    pub header: FileHeader,
+    pub areas: Vec<Area>,
+    /// Sequence number of the last slot written anywhere.
+    pub seqno: u64,
+}
+
+impl Meta {
+    /// Writes an area's other slot, durably: header and runs `first_run..` up to the next area or the end of `runs`.
+    pub fn write_area(&mut self, file: &dyn BlockFile, index: usize, runs: &[Run]) -> Result<(), DiskError> {
+        let end = self.areas.get(index + 1).map_or(runs.len(), |next| next.first_run);
+        let next = self.areas.get(index + 1).map_or(0, |next| next.offset);
+        let Some(area) = self.areas.get_mut(index) else { return Ok(()) };
+        self.seqno += 1;
+        let part = MapPart { runs: runs[area.first_run..end].to_vec(), next };
+        let mut slot = AlignedBuf::new(SLOT_SIZE);
+        if index == 0 {
+            encode_file(&mut slot, self.seqno, &self.header, &part);
+        } else {
+            encode_map(&mut slot, self.seqno, &self.header.log_id, &part);
+        }
+        let target = 1 - area.slot;
+        file.write_durable(area.offset + (target * SLOT_SIZE) as u64, &[&slot])?;
+        area.slot = target;
+        Ok(())
+    }
+
+    /// Takes over what the tail knows and the header tells.
+    pub fn refresh(&mut self, tail: &Tail, hard_end: u64) {
+        self.header.oldest = tail.oldest;
+        self.header.hard_end = hard_end;
+        let runs = tail.history.runs();
+        // More runs than fit: the oldest are found again by reading the VLFs' first blocks.
+        let skip = runs.len().saturating_sub(HISTORY_MAX);
+        self.header.history = runs.skip(skip).copied().collect();
+    }
+
+    /// Makes new runs at the end of `runs` known on disk; `old` is how many there were before.
+    pub fn publish_growth(
+        &mut self,
+        file: &dyn BlockFile,
+        runs: &[Run],
+        old: usize,
+    ) -> Result<(), DiskError> {
+        let last = self.areas.len() - 1;
+        let room = if last == 0 { FILE_RUNS_MAX } else { MAP_RUNS_MAX };
+        if runs.len() - self.areas[last].first_run > room {
+            // Inside the first new VLF; nobody knows of it until the area before it names it.
+            let offset = runs.get(old).map_or(0, |run| run.first_offset);
+            self.areas.push(Area { offset, first_run: old, slot: 1 });
+            self.write_area(file, last + 1, runs)?;
+        }
+        self.write_area(file, last, runs)
+    }
+}
+
+impl Log {
+    /// Grows by the configured step unless the map no longer ends at `seen_end`: then somebody else has grown it.
+    pub(crate) fn grow_from(&self, seen_end: u64) -> Result<(), LogError> {
+        let mut meta = self.meta.lock();
+        let size = self.tail.lock().map.end();
+        if size != seen_end {
+            return Ok(());
+        }
+        let policy = *self.policy.lock();
+        let step = match policy.growth {
+            Growth::None => 0,
+            Growth::Bytes(bytes) => bytes,
+            Growth::Percent(percent) => (size / 100).saturating_mul(u64::from(percent)).max(GROWTH_UNIT),
+        };
+        let mut step = step.next_multiple_of(GROWTH_UNIT);
+        if let Some(max) = policy.max_size {
+            step = step.min(max.saturating_sub(size) / GROWTH_UNIT * GROWTH_UNIT);
+        }
+        if step == 0 {
+            return Err(LogError::Full { cause: None });
+        }
+        self.extend(&mut meta, size, step)
+    }
+
+    /// Grows the file to `new_size` bytes (rounded up to 64 KB of growth), whatever FILEGROWTH says.
+    pub fn grow(&self, new_size: u64) -> Result<(), LogError> {
+        let mut meta = self.meta.lock();
+        let size = self.tail.lock().map.end();
+        if new_size <= size {
+            return Ok(());
+        }
+        if self.policy.lock().max_size.is_some_and(|max| new_size > max) {
+            return Err(LogError::Full { cause: None });
+        }
+        self.extend(&mut meta, size, (new_size - size).next_multiple_of(GROWTH_UNIT))
+    }
+
+    /// Grows by one step if the VLF after the current one is not free, so that a later append need not. Returns true if it
+    /// grew. A background task may call this at any time.
+    pub fn prepare_ahead(&self) -> Result<bool, LogError> {
+        let (end, ready) = {
+            let tail = self.tail.lock();
+            let next = tail.history.next_free(tail.place.index, tail.oldest.vlf, tail.map.count());
+            (tail.map.end(), next.is_some())
+        };
+        if ready { Ok(false) } else { self.make_room(end).map(|()| true) }
+    }
+
+    fn extend(&self, meta: &mut Meta, size: u64, step: u64) -> Result<(), LogError> {
+        if self.poisoned.load(Ordering::Acquire) {
+            return Err(self.offline());
+        }
+        let cut = self.policy.lock().rule.cut(step, Some(size));
+        if let Err(cause) = self.file.write_zeros(size, step) {
+            // Best effort: opening cuts the file if this does not.
+            let _ = self.file.set_len(size);
+            return Err(LogError::Full { cause: Some(cause) });
+        }
+        let create_lsn = self.end();
+        let (map, old) = {
+            let tail = self.tail.lock();
+            let old = tail.map.runs().len();
+            let mut map = tail.map.clone();
+            for (vlf_size, count) in cut {
+                map.push(vlf_size, count, create_lsn);
+            }
+            meta.refresh(&tail, self.hard_end.load(Ordering::Acquire));
+            (map, old)
+        };
+        // Only meta's holder changes the map, so the copy is current. A failure here leaves the map on disk unknown.
+        meta.publish_growth(&*self.file, map.runs(), old).map_err(|cause| self.poison(cause))?;
+        let mut tail = self.tail.lock();
+        tail.map = map;
+        self.tell_headroom(&tail);
+        self.counters.count_growth();
+        Ok(())
+    }
+
+    /// Cuts free VLFs off the end of the file until it is not larger than `target` bytes, or the last VLF is in use, or two
+    /// VLFs are left.
+    pub fn shrink_to(&self, target: u64) -> Result<ShrinkReport, LogError> {
+        let mut meta = self.meta.lock();
+        let meta = &mut *meta;
+        if self.poisoned.load(Ordering::Acquire) {
+            return Err(self.offline());
+        }
+        let mut tail = self.tail.lock();
+        let (old_size, old_count) = (tail.map.end(), tail.map.count());
+        let mut keep = old_count;
+        let mut held = false;
+        while keep > 2 {
+            let Some(place) = tail.map.place(keep - 1).filter(|place| place.offset >= target.max(AREA))
+            else {
+                break;
+            };
+            held = tail.history.seq_of(place.index).is_some_and(|(seq, _)| seq >= tail.oldest.vlf);
+            if held {
+                break;
+            }
+            keep -= 1;
+        }
+        let report = |new_size| ShrinkReport {
+            old_size,
+            new_size,
+            vlfs_removed: old_count - keep,
+            held_by_active: held,
+        };
+        if keep == old_count {
+            return Ok(report(old_size));
+        }
+        // Out of the map first, so that nobody starts to use them.
+        tail.map.truncate(keep);
+        tail.history.truncate(keep);
+        self.tell_headroom(&tail);
+        let runs = tail.map.runs().to_vec();
+        meta.refresh(&tail, self.hard_end.load(Ordering::Acquire));
+        drop(tail);
+        meta.areas.retain(|area| area.first_run < runs.len());
+        let new_size = runs.last().map_or(AREA, |run| run.first_offset + run.vlf_size * u64::from(run.count));
+        let last = meta.areas.len() - 1;
+        meta.write_area(&*self.file, last, &runs).map_err(|cause| self.poison(cause))?;
+        self.file.set_len(new_size).map_err(|cause| self.poison(cause))?;
+        Ok(report(new_size))
+    }
+
+    /// Makes a checkpoint known: recovery starts from it from now on, and truncation may pass everything before both its LSNs.
+    /// The records up to `checkpoint_lsn` are made durable first.
+    pub fn set_checkpoint(&self, info: CheckpointInfo) -> Result<(), LogError> {
+        if info.payload.len() > CHECKPOINT_PAYLOAD_MAX {
+            return Err(LogError::Option { reason: "the checkpoint payload is too long" });
+        }
+        if !info.checkpoint_lsn.is_zero() {
+            self.flush_to(info.checkpoint_lsn)?;
+        }
+        let mut meta = self.meta.lock();
+        if self.poisoned.load(Ordering::Acquire) {
+            return Err(self.offline());
+        }
+        let runs = {
+            let tail = self.tail.lock();
+            meta.header.checkpoint = info;
+            meta.refresh(&tail, self.hard_end.load(Ordering::Acquire));
+            tail.map.runs().to_vec()
+        };
+        meta.write_area(&*self.file, 0, &runs).map_err(|cause| self.poison(cause))
+    }
+
+    /// The checkpoint that recovery would start from.
+    pub fn checkpoint(&self) -> CheckpointInfo {
+        self.meta.lock().header.checkpoint.clone()
+    }
+
+    /// Lets the VLFs whose records are all below `min` be used again, as far as the checkpoint on disk allows: moves one
+    /// pointer. What else holds the log is the caller's knowledge.
+    pub fn truncate_to(&self, min: Lsn) {
+        let meta = self.meta.lock();
+        let checkpoint = &meta.header.checkpoint;
+        let min = min.min(checkpoint.checkpoint_lsn).min(checkpoint.redo_lsn);
+        let mut tail = self.tail.lock();
+        let min = min.min(Lsn { vlf: tail.seq, block: u32::MAX, slot: u16::MAX });
+        if min <= tail.oldest {
+            return;
+        }
+        let changed = min.vlf != tail.oldest.vlf;
+        tail.oldest = min;
+        if changed {
+            self.oldest_vlf.store(min.vlf, Ordering::Release);
+            tail.count_active();
+            self.tell_headroom(&tail);
+        }
+    }
+}

@@ -1,0 +1,321 @@
+//! The log: appending records, and the small questions about it. Flushing, growing, reading and opening are next door.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::time::Instant;
+
+use disk::{BlockFile, DiskError};
+use parking_lot::{Mutex, RwLock};
+
+use crate::buffer::{Block, BlockCache};
+use crate::flush::{FlushQueue, Io, Signal};
+use crate::grow::Meta;
+use crate::options::{Growth, LogOptions, VlfRule, WaitKind, WaitSink};
+use crate::space::Counters;
+use crate::tail::{Next, Tail};
+use crate::{LogError, Lsn, block};
+
+/// Blocks that may wait to be written before appenders wait for a buffer.
+pub(crate) const BUFFERS_MAX: usize = 128;
+/// Free space in bytes that ordinary records leave to checkpoints and rollbacks, at most; a sixteenth of a small log.
+const SLACK_MAX: u64 = 64 << 10;
+
+/// How the log may grow; can be changed while it is open.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct GrowthPolicy {
+    pub rule: VlfRule,
+    pub growth: Growth,
+    pub max_size: Option<u64>,
+}
+
+/// One database's transaction log. All methods take `&self` and may be called from many threads.
+///
+/// Locks, outermost first: `meta` (header and map on disk), `queue` (who flushes), `io` (only the flusher), `tail`, `open`, cache.
+#[derive(Debug)]
+pub struct Log {
+    pub(crate) file: Arc<dyn BlockFile>,
+    pub(crate) log_id: [u8; 16],
+    pub(crate) incarnation: u32,
+    /// The block that takes records; changed only under the tail's lock.
+    pub(crate) open: RwLock<Arc<Block>>,
+    pub(crate) tail: Mutex<Tail>,
+    pub(crate) cache: BlockCache,
+    pub(crate) meta: Mutex<Meta>,
+    pub(crate) queue: Mutex<FlushQueue>,
+    pub(crate) buffer_freed: parking_lot::Condvar,
+    pub(crate) io: Mutex<Io>,
+    pub(crate) signal: Arc<Signal>,
+    pub(crate) policy: Mutex<GrowthPolicy>,
+    /// Sealed blocks that are not written yet.
+    pub(crate) unwritten: AtomicU32,
+    /// Everything before this block is in the file.
+    pub(crate) written_end: AtomicU64,
+    /// Everything before this block is durable.
+    pub(crate) hard_end: AtomicU64,
+    pub(crate) hardened: Mutex<Lsn>,
+    /// First VLF that is kept.
+    pub(crate) oldest_vlf: AtomicU32,
+    pub(crate) reserved: AtomicU64,
+    /// Free bytes once the open block is used up, less the slack.
+    pub(crate) headroom: AtomicU64,
+    pub(crate) poisoned: AtomicBool,
+    pub(crate) poison: Mutex<Option<DiskError>>,
+    pub(crate) counters: Counters,
+    pub(crate) waits: Option<Arc<dyn WaitSink>>,
+}
+
+/// The start of a log's life in memory, collected by create and open.
+pub(crate) struct Start {
+    pub file: Arc<dyn BlockFile>,
+    pub log_id: [u8; 16],
+    pub incarnation: u32,
+    pub tail: Tail,
+    pub cache: BlockCache,
+    pub meta: Meta,
+    pub prev_crc: u32,
+    pub hardened: Lsn,
+}
+
+impl Log {
+    pub(crate) fn start(start: Start, options: &LogOptions) -> Arc<Log> {
+        let end = start.tail.open.key();
+        let log = Arc::new(Log {
+            file: start.file,
+            log_id: start.log_id,
+            incarnation: start.incarnation,
+            open: RwLock::new(Arc::clone(&start.tail.open)),
+            oldest_vlf: AtomicU32::new(start.tail.oldest.vlf),
+            tail: Mutex::new(start.tail),
+            cache: start.cache,
+            meta: Mutex::new(start.meta),
+            queue: Mutex::default(),
+            buffer_freed: parking_lot::Condvar::new(),
+            io: Mutex::new(Io { prev_crc: start.prev_crc, unsynced: false, last_lsn: start.hardened }),
+            signal: Arc::default(),
+            policy: Mutex::new(GrowthPolicy {
+                rule: options.vlf_rule,
+                growth: options.growth,
+                max_size: options.max_size,
+            }),
+            unwritten: AtomicU32::new(0),
+            written_end: AtomicU64::new(end),
+            hard_end: AtomicU64::new(end),
+            hardened: Mutex::new(start.hardened),
+            reserved: AtomicU64::new(0),
+            headroom: AtomicU64::new(0),
+            poisoned: AtomicBool::new(false),
+            poison: Mutex::new(None),
+            counters: Counters::default(),
+            waits: options.waits.clone(),
+        });
+        log.tell_headroom(&log.tail.lock());
+        if options.background_writer {
+            crate::flush::spawn_writer(&log);
+        }
+        log
+    }
+
+    /// Appends one record made of `parts` and returns its LSN. The record is in memory; [`flush_to`](Self::flush_to) makes
+    /// it durable. `undo_reserve` bytes of log space are set aside for undoing it until
+    /// [`release_reserve`](Self::release_reserve) or [`append_reserved`](Self::append_reserved) gives them back.
+    ///
+    /// Never waits for a commit's flush; waits for a buffer when [`LogStats`](crate::LogStats) says LOGBUFFER, and for growth.
+    pub fn append(&self, parts: &[&[u8]], undo_reserve: u32) -> Result<Lsn, LogError> {
+        let len = block::check_len(parts)?;
+        if undo_reserve > 0 {
+            self.reserve(u64::from(undo_reserve))?;
+        }
+        self.append_checked(parts, len, false).inspect_err(|_| self.release_reserve(u64::from(undo_reserve)))
+    }
+
+    /// Appends a compensation or checkpoint record: it may use the space that other records leave free, and gives back
+    /// `release` bytes of undo reserve.
+    pub fn append_reserved(&self, parts: &[&[u8]], release: u32) -> Result<Lsn, LogError> {
+        let len = block::check_len(parts)?;
+        let lsn = self.append_checked(parts, len, true)?;
+        self.release_reserve(u64::from(release));
+        Ok(lsn)
+    }
+
+    fn append_checked(&self, parts: &[&[u8]], len: usize, privileged: bool) -> Result<Lsn, LogError> {
+        loop {
+            if self.poisoned.load(Ordering::Acquire) {
+                return Err(self.offline());
+            }
+            // Claim and copy without any lock: the clone keeps the block alive.
+            let block = Arc::clone(&self.open.read());
+            match block.buf.claim(len) {
+                Ok(claim) => {
+                    let slot = claim.item() as u16 + 1;
+                    claim.fill(parts);
+                    self.counters.count_record(len as u64);
+                    return Ok(Lsn { vlf: block.vlf, block: block.block, slot });
+                }
+                Err(_) => self.roll(&block, len, privileged)?,
+            }
+        }
+    }
+
+    /// The open block cannot take a record of `len` bytes: opens the next one, growing the file if it must.
+    fn roll(&self, seen: &Arc<Block>, len: usize, privileged: bool) -> Result<(), LogError> {
+        if self.unwritten.load(Ordering::Acquire) as usize >= BUFFERS_MAX {
+            return self.wait_for_buffer();
+        }
+        let mut tail = self.tail.lock();
+        if !Arc::ptr_eq(&tail.open, seen) {
+            return Ok(());
+        }
+        // No record can join any more, so its length is final; a failure below leaves it sealed and still flushable.
+        seen.buf.seal();
+        let (next, left) = tail.next_for(len)?;
+        let wanted = self.required(self.reserved.load(Ordering::Relaxed), &tail);
+        let successor = match next {
+            Next::Grow => None,
+            _ if !privileged && left < wanted => None,
+            Next::SameVlf => Some(None),
+            Next::Vlf(index) => Some(Some(index)),
+        };
+        let Some(successor) = successor else {
+            let end = tail.map.end();
+            drop(tail);
+            return self.make_room(end);
+        };
+        self.advance(&mut tail, successor)?;
+        drop(tail);
+        self.call_writer();
+        Ok(())
+    }
+
+    /// Seals the open block and opens the next one; see [`Tail::advance`].
+    pub(crate) fn advance(&self, tail: &mut Tail, successor: Option<u32>) -> Result<(), LogError> {
+        if tail.advance(successor, &self.cache)? {
+            self.unwritten.fetch_add(1, Ordering::AcqRel);
+        }
+        *self.open.write() = Arc::clone(&tail.open);
+        self.tell_headroom(tail);
+        Ok(())
+    }
+
+    /// Sets undo space aside, growing the log if needed.
+    fn reserve(&self, bytes: u64) -> Result<(), LogError> {
+        let mut now = self.reserved.fetch_add(bytes, Ordering::AcqRel) + bytes;
+        while now + now / 8 > self.headroom.load(Ordering::Acquire) {
+            let end = self.tail.lock().map.end();
+            if let Err(error) = self.make_room(end) {
+                self.release_reserve(bytes);
+                return Err(error);
+            }
+            now = self.reserved.load(Ordering::Acquire);
+        }
+        Ok(())
+    }
+
+    /// Gives back undo space: the transaction has ended or the record was undone.
+    pub fn release_reserve(&self, bytes: u64) {
+        let before = self
+            .reserved
+            .fetch_update(Ordering::AcqRel, Ordering::Relaxed, |now| Some(now.saturating_sub(bytes)));
+        debug_assert!(before.is_ok_and(|now| now >= bytes), "more undo space released than reserved");
+    }
+
+    /// Free bytes that an ordinary record must leave: the undo reserve, an eighth for block ends, and the slack.
+    fn required(&self, reserved: u64, tail: &Tail) -> u64 {
+        reserved + reserved / 8 + slack(tail)
+    }
+
+    /// Publishes what is free, after the tail or the map has changed.
+    pub(crate) fn tell_headroom(&self, tail: &Tail) {
+        self.headroom.store(tail.headroom().saturating_sub(slack(tail)), Ordering::Release);
+    }
+
+    /// Grows the file unless it has changed since its map ended at `seen_end`.
+    pub(crate) fn make_room(&self, seen_end: u64) -> Result<(), LogError> {
+        if self.poisoned.load(Ordering::Acquire) {
+            return Err(self.offline());
+        }
+        let start = Instant::now();
+        let result = self.grow_from(seen_end);
+        self.waited(WaitKind::Growth, start);
+        result
+    }
+
+    /// LSN that the next record gets, or a smaller one that no earlier record has.
+    pub fn end(&self) -> Lsn {
+        let open = self.open.read();
+        Lsn { vlf: open.vlf, block: open.block, slot: (open.buf.items() + 1) as u16 }
+    }
+
+    /// The newest record that is durable; so are all before it.
+    pub fn hardened(&self) -> Lsn {
+        *self.hardened.lock()
+    }
+
+    /// True if the record is durable.
+    pub fn is_hardened(&self, lsn: Lsn) -> bool {
+        lsn.key() < self.hard_end.load(Ordering::Acquire)
+    }
+
+    /// The oldest record that is kept.
+    pub fn oldest(&self) -> Lsn {
+        self.tail.lock().oldest
+    }
+
+    /// Size in bytes to which this file's blocks are aligned in new VLFs.
+    pub fn alignment(&self) -> u32 {
+        self.tail.lock().next_align as u32
+    }
+
+    /// Times that the log has been opened, from 1.
+    pub fn incarnation(&self) -> u32 {
+        self.incarnation
+    }
+
+    /// Identity of the log.
+    pub fn log_id(&self) -> [u8; 16] {
+        self.log_id
+    }
+
+    /// Statistics of the log file.
+    pub fn file_stats(&self) -> disk::StatsSnapshot {
+        self.file.stats().snapshot()
+    }
+
+    /// Changes how the log grows from now on.
+    pub fn set_growth(&self, rule: VlfRule, growth: Growth, max_size: Option<u64>) {
+        *self.policy.lock() = GrowthPolicy { rule, growth, max_size };
+    }
+
+    /// The log can take nothing more: the first failure stays the cause.
+    pub(crate) fn poison(&self, cause: DiskError) -> LogError {
+        self.poison.lock().get_or_insert(cause);
+        self.poisoned.store(true, Ordering::Release);
+        self.offline()
+    }
+
+    pub(crate) fn offline(&self) -> LogError {
+        LogError::Offline { cause: self.poison.lock().clone().unwrap_or(DiskError::Crashed) }
+    }
+
+    /// Why the log is offline, if it is.
+    pub fn failure(&self) -> Option<DiskError> {
+        self.poison.lock().clone()
+    }
+
+    pub(crate) fn waited(&self, kind: WaitKind, start: Instant) {
+        let us = u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);
+        self.counters.count_wait(kind, us);
+        if let Some(sink) = &self.waits {
+            sink.waited(kind, us);
+        }
+    }
+}
+
+fn slack(tail: &Tail) -> u64 {
+    (tail.map.usable() / 16).min(SLACK_MAX)
+}
+
+impl Drop for Log {
+    fn drop(&mut self) {
+        self.signal.stop();
+    }
+}

@@ -1,0 +1,354 @@
+//! Creating a log, and opening one: header, map, then the blocks from the checkpoint to the first that does not belong.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use disk::{AlignedBuf, BlockFile, Disk, DiskError, OpenMode};
+
+use crate::block::{BLOCK_MAX, BlockHeader, FIRST_BLOCK, UNIT, chain_start};
+use crate::buffer::BlockCache;
+use crate::grow::{Area, Meta};
+use crate::header::{FileHeader, MapPart, read_file_area, read_map_area};
+use crate::log::{Log, Start};
+use crate::lsn::block_key;
+use crate::options::{AREA, LogOptions};
+use crate::read::{Reader, following};
+use crate::tail::Tail;
+use crate::vlf::{History, Place, VlfMap};
+use crate::{CheckpointInfo, LogError, Lsn};
+
+/// Bytes behind the end that opening looks at for proof that durable log is missing: more than can have been in flight.
+const PROBE_BYTES: u64 = 8 << 20;
+/// Bytes read at once while looking for the end.
+const SCAN_BYTES: usize = 1 << 20;
+
+/// What opening found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenReport {
+    pub checkpoint: CheckpointInfo,
+    /// Last record of the log; [`Lsn::ZERO`] if none was found from the checkpoint on.
+    pub last: Lsn,
+    /// Oldest record that is kept.
+    pub oldest: Lsn,
+    /// Blocks read to find the end.
+    pub blocks: u64,
+    /// Bytes behind the map's end that a crash during growth had left; they were cut off.
+    pub cut: u64,
+}
+
+impl Log {
+    /// Makes a new log file with zeroed VLFs. The name must be free; a file that could not be finished is removed.
+    pub fn create(disk: &dyn Disk, path: &Path, options: LogOptions) -> Result<Arc<Log>, LogError> {
+        let size = options.checked_size()?;
+        let file = disk.open(path, OpenMode::Create)?;
+        let made = create_in(&file, size, &options);
+        if made.is_err() {
+            // The error that matters is the first one.
+            let _ = disk.remove(path);
+        }
+        made
+    }
+
+    /// Opens an existing log: finds its end, and continues behind it as a new incarnation. Records behind the last valid
+    /// block are gone; the caller reads the others with [`scan`](Self::scan).
+    pub fn open(
+        disk: &dyn Disk,
+        path: &Path,
+        options: LogOptions,
+    ) -> Result<(Arc<Log>, OpenReport), LogError> {
+        let file = disk.open(path, OpenMode::Open)?;
+        let alignment = options.alignment.resolve(file.sectors())?;
+        let (mut meta, map) = read_meta(&*file, path)?;
+        let cut = cut_to_map(&*file, &map)?;
+        // What an earlier process left in the device's cache must be durable before anything is built on it.
+        file.sync()?;
+        let mut found = Recovery::new(&file, &meta.header, map)?;
+        found.find_end()?;
+        found.check_nothing_missing(meta.header.hard_end)?;
+
+        let oldest = found.oldest(meta.header.oldest);
+        let cache = BlockCache::new(options.cache_bytes);
+        let pos = u64::from(found.block) * UNIT;
+        if !pos.is_multiple_of(u64::from(file.sectors().logical)) {
+            return Err(LogError::Option { reason: "the device's sectors are larger than the log's blocks" });
+        }
+        let Recovery { map, history, seq, place, prev_crc, last, blocks, .. } = found;
+        let tail = Tail::new(map, history, seq, place, pos, u64::from(alignment), oldest, &cache);
+        meta.header.incarnation += 1;
+        meta.header.alignment = alignment;
+        meta.refresh(&tail, tail.open.key());
+        meta.write_area(&*file, 0, tail.map.runs())?;
+
+        let report = OpenReport { checkpoint: meta.header.checkpoint.clone(), last, oldest, blocks, cut };
+        let (log_id, incarnation) = (meta.header.log_id, meta.header.incarnation);
+        let start = Start { file, log_id, incarnation, tail, cache, meta, prev_crc, hardened: last };
+        Ok((Log::start(start, &options), report))
+    }
+}
+
+fn create_in(file: &Arc<dyn BlockFile>, size: u64, options: &LogOptions) -> Result<Arc<Log>, LogError> {
+    let alignment = options.alignment.resolve(file.sectors())?;
+    file.write_zeros(0, size)?;
+    let mut map = VlfMap::default();
+    for (vlf_size, count) in options.vlf_rule.cut(size - AREA, None) {
+        map.push(vlf_size, count, Lsn::ZERO);
+    }
+    let place = map.place(0).ok_or(LogError::Option { reason: "the log is too small" })?;
+    let mut history = History::default();
+    history.activate(0, options.first_vlf_seq);
+    let cache = BlockCache::new(options.cache_bytes);
+    let oldest = Lsn { vlf: options.first_vlf_seq, block: FIRST_BLOCK, slot: 1 };
+    let align = u64::from(alignment);
+    let tail = Tail::new(map, history, options.first_vlf_seq, place, AREA, align, oldest, &cache);
+    let header = FileHeader {
+        log_id: options.log_id,
+        incarnation: 1,
+        alignment,
+        first_seq: options.first_vlf_seq,
+        ..FileHeader::default()
+    };
+    let mut meta = Meta { header, areas: vec![Area { offset: 0, first_run: 0, slot: 1 }], seqno: 0 };
+    meta.refresh(&tail, tail.open.key());
+    meta.write_area(&**file, 0, tail.map.runs())?;
+    let start = Start {
+        file: Arc::clone(file),
+        log_id: options.log_id,
+        incarnation: 1,
+        tail,
+        cache,
+        meta,
+        prev_crc: chain_start(&options.log_id),
+        hardened: Lsn::ZERO,
+    };
+    Ok(Log::start(start, options))
+}
+
+fn corrupt(offset: u64, reason: &'static str) -> LogError {
+    LogError::Corrupt { offset, reason }
+}
+
+/// Reads the file header and follows the chain of map areas.
+fn read_meta(file: &dyn BlockFile, path: &Path) -> Result<(Meta, VlfMap), LogError> {
+    let not_a_log = || LogError::NotALog { path: path.display().to_string() };
+    let mut area = AlignedBuf::new(AREA as usize);
+    match file.read_at(0, &mut area) {
+        Err(DiskError::ShortRead { .. }) => return Err(not_a_log()),
+        other => other?,
+    }
+    let first = read_file_area(&area)
+        .map_err(|damaged| if damaged { corrupt(0, "the file header is damaged") } else { not_a_log() })?;
+    let (header, part) = first.content;
+    let mut meta =
+        Meta { areas: vec![Area { offset: 0, first_run: 0, slot: first.slot }], seqno: first.seqno, header };
+    let mut map = VlfMap::default();
+    let mut next = add_part(&mut map, &part, 0)?;
+    while next != 0 {
+        // An area lies in the first VLF that it describes, so the chain only goes forward.
+        if next != map.end() {
+            return Err(corrupt(next, "the chain of map areas is broken"));
+        }
+        match file.read_at(next, &mut area) {
+            Err(DiskError::ShortRead { .. }) => {
+                return Err(corrupt(next, "the file is shorter than its map"));
+            }
+            other => other?,
+        }
+        let found = read_map_area(&area, &meta.header.log_id);
+        let found = found.ok_or(corrupt(next, "a map area is damaged"))?;
+        meta.areas.push(Area { offset: next, first_run: map.runs().len(), slot: found.slot });
+        meta.seqno = meta.seqno.max(found.seqno);
+        next = add_part(&mut map, &found.content, next)?;
+    }
+    if map.count() == 0 {
+        return Err(corrupt(0, "the map is empty"));
+    }
+    Ok((meta, map))
+}
+
+/// Appends an area's runs to the map and returns the next area's place.
+fn add_part(map: &mut VlfMap, part: &MapPart, offset: u64) -> Result<u64, LogError> {
+    for run in &part.runs {
+        if run.first_index != map.count() || run.first_offset != map.end() {
+            return Err(corrupt(offset, "the map has a gap"));
+        }
+        map.push(run.vlf_size, run.count, run.create_lsn);
+    }
+    if part.next != 0 && part.runs.is_empty() {
+        return Err(corrupt(offset, "a map area is empty"));
+    }
+    Ok(part.next)
+}
+
+/// A longer file is an unfinished growth, a shorter one is damage. Returns the bytes cut off.
+fn cut_to_map(file: &dyn BlockFile, map: &VlfMap) -> Result<u64, LogError> {
+    let (len, end) = (file.len()?, map.end());
+    if len < end {
+        return Err(corrupt(len, "the file is shorter than its map"));
+    }
+    if len > end {
+        file.set_len(end)?;
+    }
+    Ok(len - end)
+}
+
+/// Follows the log from the checkpoint to its end.
+struct Recovery {
+    log_id: [u8; 16],
+    map: VlfMap,
+    history: History,
+    reader: Reader,
+    /// Place of the next block to look at.
+    seq: u32,
+    place: Place,
+    block: u32,
+    prev_crc: u32,
+    incarnation: u32,
+    /// The block at the checkpoint is durable: it must be there, and its chain is taken from itself.
+    anchor: bool,
+    last: Lsn,
+    blocks: u64,
+}
+
+impl Recovery {
+    fn new(file: &Arc<dyn BlockFile>, header: &FileHeader, map: VlfMap) -> Result<Recovery, LogError> {
+        let fits = header.history.iter().all(|run| {
+            let end = run.index.checked_add(run.count).filter(|end| *end <= map.count());
+            end.is_some() && run.count > 0 && run.seq.checked_add(run.count).is_some()
+        });
+        let ordered = header.history.windows(2).all(|pair| pair[0].seq + pair[0].count <= pair[1].seq);
+        if !fits || !ordered {
+            return Err(corrupt(0, "the history of VLFs is damaged"));
+        }
+        let mut history = History::from_runs(header.history.iter().copied());
+        let checkpoint = header.checkpoint.checkpoint_lsn;
+        let anchor = !checkpoint.is_zero();
+        if history.oldest_connected().is_some_and(|first| header.oldest.vlf < first) {
+            history = read_history(file, header, &map, &history)?;
+        }
+        let (seq, block) =
+            if anchor { (checkpoint.vlf, checkpoint.block) } else { (header.first_seq, FIRST_BLOCK) };
+        let place = history.index_of(seq).and_then(|index| map.place(index));
+        let place = place.ok_or(corrupt(0, "the checkpoint's VLF is not in the history"))?;
+        if u64::from(block) * UNIT >= place.size || block < FIRST_BLOCK {
+            return Err(corrupt(0, "the checkpoint lies outside its VLF"));
+        }
+        Ok(Recovery {
+            log_id: header.log_id,
+            map,
+            history,
+            reader: Reader::new(Arc::clone(file), SCAN_BYTES),
+            seq,
+            place,
+            block,
+            prev_crc: chain_start(&header.log_id),
+            incarnation: 0,
+            anchor,
+            last: Lsn::ZERO,
+            blocks: 0,
+        })
+    }
+
+    /// Moves forward as long as the blocks continue the chain.
+    fn find_end(&mut self) -> Result<(), LogError> {
+        while let Some(header) = self.next_block()? {
+            self.anchor = false;
+            self.blocks += 1;
+            self.prev_crc = header.crc;
+            self.incarnation = header.incarnation;
+            self.last = header.last_lsn().unwrap_or(self.last);
+            let (seq, block) = following(&header);
+            if let Some(index) = header.successor {
+                let offset = self.place.offset;
+                let place = self.map.place(index).filter(|_| self.seq < u32::MAX - 1);
+                self.place = place.ok_or(corrupt(offset, "a VLF names a successor that does not exist"))?;
+                if self.history.index_of(seq) != Some(index) {
+                    self.history.activate(index, seq);
+                }
+            }
+            (self.seq, self.block) = (seq, block);
+        }
+        if self.anchor {
+            let offset = self.place.offset + u64::from(self.block) * UNIT;
+            return Err(corrupt(offset, "the checkpoint's log block is not valid"));
+        }
+        // The header may know VLFs whose first use the crash undid.
+        self.history.forget_from(self.seq + 1);
+        Ok(())
+    }
+
+    fn next_block(&mut self) -> Result<Option<BlockHeader>, LogError> {
+        if u64::from(self.block) * UNIT >= self.place.size {
+            return Ok(None);
+        }
+        let bytes = self.reader.bytes(&self.place, self.block)?;
+        let Some(header) = BlockHeader::verify(bytes, bytes.len()) else { return Ok(None) };
+        let place = header.log_id == self.log_id && header.vlf == self.seq && header.block == self.block;
+        let chain =
+            self.anchor || (header.prev_crc == self.prev_crc && header.incarnation >= self.incarnation);
+        Ok((place && chain).then_some(header))
+    }
+
+    /// The log must reach what the header knew to be durable, and what any block behind the end says was durable
+    /// when it was written. If it does not, a durable block is damaged: an error, not a shorter log.
+    fn check_nothing_missing(&mut self, hard_end: u64) -> Result<(), LogError> {
+        let end = block_key(self.seq, self.block);
+        let offset = self.place.offset + u64::from(self.block) * UNIT;
+        let missing = || corrupt(offset, "a durable log block is not valid");
+        if end < hard_end {
+            return Err(missing());
+        }
+        let stop = (u64::from(self.block) * UNIT).saturating_add(PROBE_BYTES).min(self.place.size);
+        let mut block = self.block;
+        while u64::from(block) * UNIT < stop {
+            let bytes = self.reader.bytes(&self.place, block)?;
+            let header = BlockHeader::decode(bytes, bytes.len()).filter(|header| {
+                header.log_id == self.log_id
+                    && header.vlf == self.seq
+                    && header.block == block
+                    && header.hard_end > end
+            });
+            if header.is_some() && BlockHeader::verify(bytes, bytes.len()).is_some() {
+                return Err(missing());
+            }
+            block += 1;
+        }
+        Ok(())
+    }
+
+    /// The truncation point, moved up if VLFs before it have been used again since the header was written.
+    fn oldest(&self, persisted: Lsn) -> Lsn {
+        let first = self.history.oldest_connected().unwrap_or(self.seq);
+        persisted.max(Lsn { vlf: first, block: FIRST_BLOCK, slot: 1 })
+    }
+}
+
+/// The header holds only part of the history: asks the first block of every other VLF. Rare, and then costs a read per VLF.
+fn read_history(
+    file: &Arc<dyn BlockFile>,
+    header: &FileHeader,
+    map: &VlfMap,
+    known: &History,
+) -> Result<History, LogError> {
+    let oldest_known = known.runs().map(|run| run.seq).next().unwrap_or(0);
+    let mut reader = Reader::new(Arc::clone(file), BLOCK_MAX);
+    let mut found = Vec::new();
+    for index in (0..map.count()).filter(|index| known.seq_of(*index).is_none()) {
+        let Some(place) = map.place(index) else { continue };
+        let bytes = reader.bytes(&place, FIRST_BLOCK)?;
+        if let Some(block) = BlockHeader::verify(bytes, bytes.len())
+            && block.log_id == header.log_id
+            && block.vlf < oldest_known
+        {
+            found.push((block.vlf, index));
+        }
+    }
+    found.sort_unstable();
+    found.dedup_by_key(|pair| pair.0);
+    let mut history = History::default();
+    for (seq, index) in found {
+        history.activate(index, seq);
+    }
+    let known: Vec<_> = known.runs().copied().collect();
+    let all: Vec<_> = history.runs().copied().chain(known).collect();
+    Ok(History::from_runs(all))
+}

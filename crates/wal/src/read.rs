@@ -1,0 +1,236 @@
+//! Reading records: one by its LSN, or all from a place on. Blocks come from memory or, verified, from the file.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use disk::{AlignedBuf, BlockFile, DiskError};
+
+use crate::block::{BLOCK_MAX, BlockHeader, FIRST_BLOCK, UNIT, record};
+use crate::buffer::Stored;
+use crate::log::Log;
+use crate::lsn::block_key;
+use crate::vlf::Place;
+use crate::{LogError, Lsn};
+
+/// Bytes that a scan reads at once.
+const SCAN_BYTES: usize = 1 << 20;
+
+/// Reads blocks one behind the other with large reads.
+#[derive(Debug)]
+pub(crate) struct Reader {
+    file: Arc<dyn BlockFile>,
+    chunk: AlignedBuf,
+    /// File offset of the chunk and number of valid bytes in it.
+    at: u64,
+    have: usize,
+}
+
+impl Reader {
+    pub fn new(file: Arc<dyn BlockFile>, chunk: usize) -> Self {
+        Reader { file, chunk: AlignedBuf::new(chunk), at: 0, have: 0 }
+    }
+
+    /// Forgets what was read: the file may have changed.
+    pub fn forget(&mut self) {
+        self.have = 0;
+    }
+
+    /// The bytes from a block's start: at least as many as the largest block, unless the VLF ends before.
+    pub fn bytes(&mut self, place: &Place, block: u32) -> Result<&[u8], DiskError> {
+        let within = u64::from(block) * UNIT;
+        let rest = place.size.saturating_sub(within);
+        let offset = place.offset + within;
+        let want = rest.min(BLOCK_MAX as u64) as usize;
+        let skip = offset.wrapping_sub(self.at);
+        if offset < self.at || skip + want as u64 > self.have as u64 {
+            let fill = rest.min(self.chunk.len() as u64) as usize;
+            self.have = 0;
+            self.file.read_at(offset, &mut self.chunk[..fill])?;
+            (self.at, self.have) = (offset, fill);
+        }
+        let skip = (offset - self.at) as usize;
+        Ok(&self.chunk[skip..self.have])
+    }
+}
+
+impl Log {
+    /// Copies the record at `lsn` into `out` (which is emptied first). Any record from the truncation point to the end can be read,
+    /// durable or not; neighbours of a record that came from the file come from memory for a while.
+    pub fn read(&self, lsn: Lsn, out: &mut Vec<u8>) -> Result<(), LogError> {
+        out.clear();
+        if lsn.vlf < self.oldest_vlf.load(Ordering::Acquire) {
+            return Err(LogError::NoRecord { lsn });
+        }
+        let stored = match self.cache.get(lsn.key()) {
+            Some(stored) => stored,
+            None => self.load(lsn)?,
+        };
+        out.extend_from_slice(stored.record(lsn.slot).ok_or(LogError::NoRecord { lsn })?);
+        Ok(())
+    }
+
+    fn place_of(&self, vlf: u32) -> Option<Place> {
+        let tail = self.tail.lock();
+        tail.history.index_of(vlf).and_then(|index| tail.map.place(index))
+    }
+
+    /// Reads the block of a record and those behind it from the file into the cache.
+    fn load(&self, lsn: Lsn) -> Result<Stored, LogError> {
+        let written_end = self.written_end.load(Ordering::Acquire);
+        if lsn.key() >= written_end || lsn.block < FIRST_BLOCK {
+            return Err(LogError::NoRecord { lsn });
+        }
+        let place = self.place_of(lsn.vlf).ok_or(LogError::NoRecord { lsn })?;
+        let mut reader = Reader::new(Arc::clone(&self.file), BLOCK_MAX);
+        let bytes = reader.bytes(&place, lsn.block)?;
+        let mut wanted = None;
+        let mut at = 0;
+        while let Some(header) = BlockHeader::verify(&bytes[at..], bytes.len() - at) {
+            let block = lsn.block + (at as u64 / UNIT) as u32;
+            let key = block_key(lsn.vlf, block);
+            let mine = header.log_id == self.log_id && header.vlf == lsn.vlf && header.block == block;
+            if !mine || key >= written_end {
+                break;
+            }
+            let len = header.len as usize;
+            let copy: Arc<[u8]> = Arc::from(&bytes[at..at + len]);
+            wanted.get_or_insert_with(|| Arc::clone(&copy));
+            self.cache.add_read(key, copy);
+            at += len;
+            if header.successor.is_some() || at >= bytes.len() {
+                break;
+            }
+        }
+        wanted.map(Stored::Bytes).ok_or(LogError::NoRecord { lsn })
+    }
+
+    /// All records from `from` (or from the oldest one kept, if that is later) to the end of the log as it is now. Truncation
+    /// must not pass the scan.
+    pub fn scan(&self, from: Lsn) -> LogScan<'_> {
+        let oldest_vlf = self.oldest_vlf.load(Ordering::Acquire);
+        let first = Lsn { vlf: oldest_vlf, block: FIRST_BLOCK, slot: 1 };
+        let from = from.max(first);
+        LogScan {
+            log: self,
+            end: self.end(),
+            at: Lsn { slot: from.slot.max(1), ..from },
+            current: None,
+            reader: Reader::new(Arc::clone(&self.file), SCAN_BYTES),
+            read_to: 0,
+        }
+    }
+}
+
+/// A block that a scan stands on.
+#[derive(Debug)]
+struct Current {
+    stored: Stored,
+    /// Place of the block behind it; `None` for the open block.
+    next: Option<(u32, u32)>,
+}
+
+/// Forward scan over records. [`next_record`](Self::next_record) lends the bytes; the iterator copies them.
+#[derive(Debug)]
+pub struct LogScan<'a> {
+    log: &'a Log,
+    end: Lsn,
+    at: Lsn,
+    current: Option<Current>,
+    reader: Reader,
+    /// Blocks before this place were written when the reader last read.
+    read_to: u64,
+}
+
+impl LogScan<'_> {
+    /// The next record; `None` at the end of the log.
+    pub fn next_record(&mut self) -> Result<Option<(Lsn, &[u8])>, LogError> {
+        let lsn = loop {
+            if self.at >= self.end {
+                return Ok(None);
+            }
+            if self.current.is_none() {
+                self.current = Some(self.load()?);
+            }
+            let Some(current) = &self.current else { continue };
+            if current.stored.record(self.at.slot).is_some() {
+                break self.at;
+            }
+            match current.next {
+                // Claimed, not yet copied: the appender is between two instructions.
+                _ if is_claimed(&current.stored, self.at.slot) => std::thread::yield_now(),
+                Some((vlf, block)) => {
+                    self.at = Lsn { vlf, block, slot: 1 };
+                    self.current = None;
+                }
+                // The block was open when it was loaded; if it is sealed now, it has a successor.
+                None => self.current = Some(self.load()?),
+            }
+        };
+        self.at.slot = self.at.slot.saturating_add(1);
+        let record = self.current.as_ref().and_then(|current| current.stored.record(lsn.slot));
+        Ok(record.map(|record| (lsn, record)))
+    }
+
+    fn load(&mut self) -> Result<Current, LogError> {
+        let key = self.at.key();
+        if key >= self.log.written_end.load(Ordering::Acquire)
+            && let Some(stored) = self.log.cache.get(key)
+        {
+            let next = match &stored {
+                Stored::Memory(block) => block.sealed.get().map(|sealed| sealed.next),
+                Stored::Bytes(bytes) => {
+                    let header = BlockHeader::decode(bytes, bytes.len());
+                    header.map(|header| following(&header))
+                }
+            };
+            return Ok(Current { stored, next });
+        }
+        let lsn = self.at;
+        let place = self.log.place_of(lsn.vlf).ok_or(LogError::NoRecord { lsn })?;
+        let written_end = self.log.written_end.load(Ordering::Acquire);
+        if key >= self.read_to {
+            self.reader.forget();
+            self.read_to = written_end;
+        }
+        let bytes = self.reader.bytes(&place, lsn.block)?;
+        let header = BlockHeader::verify(bytes, bytes.len()).filter(|header| {
+            header.log_id == self.log.log_id && header.vlf == lsn.vlf && header.block == lsn.block
+        });
+        let offset = place.offset + u64::from(lsn.block) * UNIT;
+        let header =
+            header.ok_or(LogError::Corrupt { offset, reason: "a log block before the end is not valid" })?;
+        let stored = Stored::Bytes(Arc::from(&bytes[..header.len as usize]));
+        Ok(Current { stored, next: Some(following(&header)) })
+    }
+}
+
+/// Place of the block behind a block on disk.
+pub(crate) fn following(header: &BlockHeader) -> (u32, u32) {
+    match header.successor {
+        Some(_) => (header.vlf.wrapping_add(1), FIRST_BLOCK),
+        None => (header.vlf, header.block + header.len / UNIT as u32),
+    }
+}
+
+fn is_claimed(stored: &Stored, slot: u16) -> bool {
+    match stored {
+        Stored::Memory(block) => usize::from(slot) <= block.buf.items(),
+        Stored::Bytes(bytes) => record(bytes, slot).is_some(),
+    }
+}
+
+impl Iterator for LogScan<'_> {
+    type Item = Result<(Lsn, Vec<u8>), LogError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match self.next_record() {
+            Ok(Some((lsn, record))) => Some(Ok((lsn, record.to_vec()))),
+            Ok(None) => None,
+            Err(error) => {
+                // An error ends the scan.
+                self.at = self.end;
+                Some(Err(error))
+            }
+        }
+    }
+}

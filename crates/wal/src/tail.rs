@@ -1,0 +1,181 @@
+//! The end of the log: the VLF in use, the open block, sealed blocks that wait to be written, and what is free.
+//!
+//! Everything here is behind one lock that is held for moments only: when a block is sealed, when the log is truncated
+//! or has grown. Appending to the open block does not take it.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use crate::block::{BLOCK_MAX, FIRST_BLOCK, HEADER, SLOT, UNIT};
+use crate::buffer::{Block, BlockCache, Sealed};
+use crate::options::AREA;
+use crate::vlf::{History, Place, VlfMap};
+use crate::{LogError, Lsn};
+
+/// Where the log ends and what it may use next.
+#[derive(Debug)]
+pub(crate) struct Tail {
+    pub map: VlfMap,
+    pub history: History,
+    /// Sequence number and place of the VLF in use.
+    pub seq: u32,
+    pub place: Place,
+    /// Alignment of this VLF's blocks, and of the VLFs to come.
+    pub align: u64,
+    pub next_align: u64,
+    /// Start of the open block in bytes from the VLF's start.
+    pub pos: u64,
+    pub open: Arc<Block>,
+    /// Sealed blocks in log order, not yet taken by a writer.
+    pub queue: VecDeque<Arc<Block>>,
+    /// Oldest record that is kept.
+    pub oldest: Lsn,
+    /// Bytes for log blocks in the VLFs that hold kept records, all of the current one included.
+    pub active_usable: u64,
+}
+
+/// How a record that does not fit the open block can go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// In a new block of the same VLF.
+    SameVlf,
+    /// In the VLF with this index.
+    Vlf(u32),
+    /// Only after the file has grown.
+    Grow,
+}
+
+/// Largest length of a block that starts with `rest` bytes left in its VLF. One unit always stays for the block that closes
+/// the VLF, so a flush never needs a successor.
+pub(crate) fn block_cap(rest: u64, align: u64) -> usize {
+    let cap = rest.saturating_sub(align).min(BLOCK_MAX as u64);
+    (cap / align * align) as usize
+}
+
+impl Tail {
+    /// The log ends at `pos` in the VLF `seq`; the open block starts there.
+    #[allow(clippy::too_many_arguments)] // the parts of the state, named by their callers' locals
+    pub fn new(
+        map: VlfMap,
+        history: History,
+        seq: u32,
+        place: Place,
+        pos: u64,
+        align: u64,
+        oldest: Lsn,
+        cache: &BlockCache,
+    ) -> Tail {
+        // A VLF keeps the finer alignment it was begun with.
+        let own_align = if pos.is_multiple_of(align) { align } else { UNIT };
+        let open = new_block(cache, seq, &place, pos, own_align);
+        let mut tail = Tail {
+            map,
+            history,
+            seq,
+            place,
+            align: own_align,
+            next_align: align,
+            pos,
+            open,
+            queue: VecDeque::new(),
+            oldest,
+            active_usable: 0,
+        };
+        tail.count_active();
+        tail
+    }
+
+    /// Recomputes the bytes of active VLFs: a sum over runs, not over VLFs.
+    pub fn count_active(&mut self) {
+        let active = self.history.since(self.oldest.vlf);
+        self.active_usable = active.map(|(index, count)| self.map.usable_range(index, count)).sum();
+    }
+
+    /// Bytes in VLFs that may be used.
+    pub fn free_vlf_bytes(&self) -> u64 {
+        self.map.usable().saturating_sub(self.active_usable)
+    }
+
+    /// Bytes that are free if the open block is used up.
+    pub fn headroom(&self) -> u64 {
+        let rest = self.place.size.saturating_sub(self.pos + self.open.cap as u64);
+        self.free_vlf_bytes() + rest
+    }
+
+    /// Bytes on disk of the open block, as if sealed now.
+    fn open_len(&self) -> u64 {
+        let items = self.open.buf.items();
+        if items == 0 {
+            0
+        } else {
+            ((self.open.buf.used() + SLOT * items) as u64).next_multiple_of(self.align)
+        }
+    }
+
+    /// Decides where a block for a record of `len` bytes can open, and how much is free once it is used up. The open block
+    /// must take no more records.
+    pub fn next_for(&self, len: usize) -> Result<(Next, u64), LogError> {
+        let need = HEADER + len + SLOT;
+        let rest = self.place.size.saturating_sub(self.pos + self.open_len());
+        let cap = block_cap(rest, self.align);
+        if cap >= need {
+            return Ok((Next::SameVlf, self.free_vlf_bytes() + rest - cap as u64));
+        }
+        let Some(index) = self.history.next_free(self.place.index, self.oldest.vlf, self.map.count()) else {
+            return Ok((Next::Grow, 0));
+        };
+        let size = self.map.place(index).map_or(0, |place| place.size);
+        let cap = block_cap(size.saturating_sub(AREA), self.next_align);
+        if cap < need {
+            return Err(LogError::RecordTooLarge { len });
+        }
+        Ok((Next::Vlf(index), self.free_vlf_bytes().saturating_sub(cap as u64)))
+    }
+
+    /// Seals the open block, queues it, and opens the next one, in the VLF `successor` if given. An empty block is sealed only
+    /// to close a VLF; otherwise it is replaced in place. Returns true if a block was queued.
+    pub fn advance(&mut self, successor: Option<u32>, cache: &BlockCache) -> Result<bool, LogError> {
+        let target = match successor {
+            Some(index) => {
+                let place = self.map.place(index);
+                let place =
+                    place.ok_or(LogError::Corrupt { offset: 0, reason: "the next VLF is not in the map" })?;
+                let seq = self.seq.checked_add(1);
+                Some((place, seq.ok_or(LogError::Option { reason: "VLF sequence numbers are used up" })?))
+            }
+            None => None,
+        };
+        let old = Arc::clone(&self.open);
+        old.buf.seal();
+        let items = old.buf.items();
+        let len = match target {
+            Some(_) => ((old.buf.used() + SLOT * items) as u64).next_multiple_of(self.align),
+            None => self.open_len(),
+        };
+        debug_assert!(self.pos + len <= self.place.size);
+        self.pos += len;
+        if let Some((place, seq)) = target {
+            (self.place, self.seq, self.pos, self.align) = (place, seq, AREA, self.next_align);
+            self.history.activate(place.index, seq);
+            self.count_active();
+        }
+        let queued = len > 0;
+        if queued {
+            let next = (self.seq, (self.pos / UNIT) as u32);
+            // A block is sealed once, under the tail's lock, so the cell is empty.
+            let _ = old.sealed.set(Sealed { len: len as usize, next, successor });
+            self.queue.push_back(old);
+        }
+        self.open = new_block(cache, self.seq, &self.place, self.pos, self.align);
+        Ok(queued)
+    }
+}
+
+fn new_block(cache: &BlockCache, seq: u32, place: &Place, pos: u64, align: u64) -> Arc<Block> {
+    debug_assert!(pos >= u64::from(FIRST_BLOCK) * UNIT && pos.is_multiple_of(UNIT));
+    let cap = block_cap(place.size.saturating_sub(pos), align);
+    let block = Block::new(cache.buffer(), seq, (pos / UNIT) as u32, place.offset + pos, cap);
+    let block = Arc::new(block);
+    cache.add_open(&block);
+    block
+}

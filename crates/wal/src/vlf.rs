@@ -1,0 +1,323 @@
+//! The VLFs of a log in memory: where each one lies, and which sequence number it got when.
+//!
+//! [`VlfMap`] is runs of VLFs of equal size, one or two for each growth; finding a VLF is a binary search over growths.
+//! [`History`] says which sequence number lives in which VLF, as runs too: VLFs are used in file order, so a window of any
+//! length is a handful of runs. Neither is ever walked VLF by VLF except to list them.
+
+use std::collections::VecDeque;
+
+use crate::Lsn;
+use crate::options::AREA;
+
+/// VLFs of equal size, one behind the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Run {
+    pub first_index: u32,
+    pub first_offset: u64,
+    pub vlf_size: u64,
+    pub count: u32,
+    /// Where the log was when the run was made; zero for the file's first chunk.
+    pub create_lsn: Lsn,
+}
+
+impl Run {
+    fn end_offset(&self) -> u64 {
+        self.first_offset + self.vlf_size * u64::from(self.count)
+    }
+
+    fn end_index(&self) -> u32 {
+        self.first_index + self.count
+    }
+}
+
+/// Place of one VLF in the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub index: u32,
+    pub offset: u64,
+    pub size: u64,
+}
+
+/// All VLFs of the file, by index in file order.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct VlfMap {
+    runs: Vec<Run>,
+}
+
+impl VlfMap {
+    pub fn runs(&self) -> &[Run] {
+        &self.runs
+    }
+
+    /// Number of VLFs.
+    pub fn count(&self) -> u32 {
+        self.runs.last().map_or(0, Run::end_index)
+    }
+
+    /// Offset behind the last VLF: the size that the file must have.
+    pub fn end(&self) -> u64 {
+        self.runs.last().map_or(AREA, Run::end_offset)
+    }
+
+    /// Bytes for log blocks in all VLFs.
+    pub fn usable(&self) -> u64 {
+        self.end() - AREA - AREA * u64::from(self.count())
+    }
+
+    /// Adds VLFs behind the last one.
+    pub fn push(&mut self, vlf_size: u64, count: u32, create_lsn: Lsn) {
+        let (first_index, first_offset) = (self.count(), self.end());
+        self.runs.push(Run { first_index, first_offset, vlf_size, count, create_lsn });
+    }
+
+    /// Keeps the first `count` VLFs.
+    pub fn truncate(&mut self, count: u32) {
+        self.runs.retain(|run| run.first_index < count);
+        if let Some(last) = self.runs.last_mut() {
+            last.count = last.count.min(count - last.first_index);
+        }
+    }
+
+    fn run_of(&self, index: u32) -> Option<&Run> {
+        let at = self.runs.partition_point(|run| run.end_index() <= index);
+        self.runs.get(at)
+    }
+
+    pub fn place(&self, index: u32) -> Option<Place> {
+        let run = self.run_of(index)?;
+        let offset = run.first_offset + run.vlf_size * u64::from(index - run.first_index);
+        Some(Place { index, offset, size: run.vlf_size })
+    }
+
+    /// Bytes for log blocks in `count` VLFs from `index`.
+    pub fn usable_range(&self, index: u32, count: u32) -> u64 {
+        let start = |at: u32| self.place(at).map_or(self.end(), |place| place.offset);
+        start(index + count).saturating_sub(start(index)).saturating_sub(AREA * u64::from(count))
+    }
+}
+
+/// Consecutive sequence numbers in consecutive VLFs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SeqRun {
+    pub seq: u32,
+    pub index: u32,
+    pub count: u32,
+    /// 64 or 128; flips whenever a VLF is used again.
+    pub parity: u8,
+}
+
+/// Latest sequence number of every VLF that has been used, oldest first.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct History {
+    runs: VecDeque<SeqRun>,
+    /// VLFs from here on were never used.
+    high_water: u32,
+    /// Used VLFs of which nothing is known any more, as (first index, count): free.
+    orphans: Vec<(u32, u32)>,
+}
+
+impl History {
+    pub fn from_runs(runs: impl IntoIterator<Item = SeqRun>) -> Self {
+        let runs: VecDeque<SeqRun> = runs.into_iter().collect();
+        let mut history = History { runs, ..History::default() };
+        let mut by_index: Vec<(u32, u32)> = history.runs.iter().map(|run| (run.index, run.count)).collect();
+        by_index.sort_unstable();
+        for (index, count) in by_index {
+            if index > history.high_water {
+                history.orphans.push((history.high_water, index - history.high_water));
+            }
+            history.high_water = history.high_water.max(index + count);
+        }
+        history
+    }
+
+    /// Drops sequence numbers from `seq` on: their use did not survive a crash.
+    pub fn forget_from(&mut self, seq: u32) {
+        for run in self.runs.iter().filter(|run| run.seq + run.count > seq) {
+            let keep = seq.saturating_sub(run.seq);
+            self.orphans.push((run.index + keep, run.count - keep));
+        }
+        self.runs.retain_mut(|run| {
+            run.count = run.count.min(seq.saturating_sub(run.seq));
+            run.count > 0
+        });
+    }
+
+    pub fn runs(&self) -> impl DoubleEndedIterator<Item = &SeqRun> + ExactSizeIterator {
+        self.runs.iter()
+    }
+
+    /// The VLF that holds a sequence number.
+    pub fn index_of(&self, seq: u32) -> Option<u32> {
+        let run = self.runs.iter().rev().find(|run| run.seq <= seq)?;
+        (seq - run.seq < run.count).then(|| run.index + (seq - run.seq))
+    }
+
+    /// Latest sequence number and parity of a VLF; `None` if it was never used.
+    pub fn seq_of(&self, index: u32) -> Option<(u32, u8)> {
+        let run = self.runs.iter().find(|run| run.index <= index && index - run.index < run.count)?;
+        Some((run.seq + (index - run.index), run.parity))
+    }
+
+    /// The VLF gets a new sequence number, higher than all before.
+    pub fn activate(&mut self, index: u32, seq: u32) {
+        let parity = match self.forget(index) {
+            Some(64) => 128,
+            _ => 64,
+        };
+        if index > self.high_water {
+            // Recovery may meet VLFs in another order than the file's.
+            self.orphans.push((self.high_water, index - self.high_water));
+        }
+        self.high_water = self.high_water.max(index + 1);
+        self.adopt(index);
+        if let Some(last) = self.runs.back_mut() {
+            debug_assert!(last.seq + last.count <= seq, "sequence numbers grow");
+            if last.seq + last.count == seq && last.index + last.count == index && last.parity == parity {
+                last.count += 1;
+                return;
+            }
+        }
+        self.runs.push_back(SeqRun { seq, index, count: 1, parity });
+    }
+
+    /// Drops what is known of a VLF and returns its parity; the run around it is split.
+    fn forget(&mut self, index: u32) -> Option<u8> {
+        let at = self.runs.iter().position(|run| run.index <= index && index - run.index < run.count)?;
+        let run = self.runs.remove(at)?;
+        let before = index - run.index;
+        let behind = run.count - before - 1;
+        if behind > 0 {
+            self.runs
+                .insert(at, SeqRun { seq: run.seq + before + 1, index: index + 1, count: behind, ..run });
+        }
+        if before > 0 {
+            self.runs.insert(at, SeqRun { count: before, ..run });
+        }
+        Some(run.parity)
+    }
+
+    fn adopt(&mut self, index: u32) {
+        let Some(at) = self.orphans.iter().position(|range| range.0 <= index && index - range.0 < range.1)
+        else {
+            return;
+        };
+        let (first, count) = self.orphans.swap_remove(at);
+        let before = index - first;
+        let rest = [(first, before), (index + 1, count - before - 1)];
+        self.orphans.extend(rest.into_iter().filter(|range| range.1 > 0));
+    }
+
+    /// Drops all VLFs from `count` on: the file was cut.
+    pub fn truncate(&mut self, count: u32) {
+        self.runs.retain_mut(|run| {
+            run.count = run.count.min(count.saturating_sub(run.index));
+            run.count > 0
+        });
+        self.orphans.retain_mut(|range| {
+            range.1 = range.1.min(count.saturating_sub(range.0));
+            range.1 > 0
+        });
+        self.high_water = self.high_water.min(count);
+    }
+
+    /// The VLF to use after `current`: the next in the file if it is free, else one that is unknown, else the
+    /// one whose content is oldest, else one that was never used. `None` if all hold sequence numbers from `oldest_active` on.
+    pub fn next_free(&self, current: u32, oldest_active: u32, count: u32) -> Option<u32> {
+        let is_free = |index| self.seq_of(index).is_none_or(|(seq, _)| seq < oldest_active);
+        if current + 1 < count && is_free(current + 1) {
+            return Some(current + 1);
+        }
+        if let Some(range) = self.orphans.first() {
+            return Some(range.0);
+        }
+        match self.runs.front() {
+            Some(run) if run.seq < oldest_active => Some(run.index),
+            _ if self.high_water < count => Some(self.high_water),
+            _ => None,
+        }
+    }
+
+    /// Runs of VLFs from a sequence number on: (first index, count).
+    pub fn since(&self, seq: u32) -> impl Iterator<Item = (u32, u32)> {
+        self.runs.iter().filter(move |run| run.seq + run.count > seq).map(move |run| {
+            let skip = seq.saturating_sub(run.seq);
+            (run.index + skip, run.count - skip)
+        })
+    }
+
+    /// The oldest sequence number from which on every one up to the newest is known.
+    pub fn oldest_connected(&self) -> Option<u32> {
+        let mut oldest = None;
+        for run in self.runs.iter().rev() {
+            if oldest.is_some_and(|seq| run.seq + run.count != seq) {
+                break;
+            }
+            oldest = Some(run.seq);
+        }
+        oldest
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::HashMap;
+
+    #[test]
+    fn places_follow_the_runs() {
+        let mut map = VlfMap::default();
+        map.push(2_031_616, 3, Lsn::ZERO);
+        map.push(2_285_568, 1, Lsn::ZERO);
+        let offsets: Vec<u64> =
+            (0..4).filter_map(|index| map.place(index)).map(|place| place.offset).collect();
+        assert_eq!(offsets, [8192, 2_039_808, 4_071_424, 6_103_040]);
+        assert_eq!((map.end(), map.count(), map.place(4)), (8 << 20, 4, None));
+        assert_eq!(map.usable_range(1, 3), (8 << 20) - 2_039_808 - 3 * AREA);
+        assert_eq!(map.usable_range(0, 4), map.usable());
+        map.truncate(2);
+        assert_eq!((map.end(), map.count()), (4_071_424, 2));
+    }
+
+    proptest! {
+        /// Random use, truncation and growth against a plain table.
+        #[test]
+        fn history_agrees_with_a_table(steps in proptest::collection::vec(0u8..8, 1..400)) {
+            let mut history = History::default();
+            let (mut count, mut seq, mut oldest, mut current) = (4u32, 1u32, 1u32, 0u32);
+            let mut table: HashMap<u32, (u32, u8)> = HashMap::new();
+            history.activate(0, 1);
+            table.insert(0, (1, 64));
+            for step in steps {
+                match step {
+                    0..5 => match history.next_free(current, oldest, count) {
+                        Some(index) => {
+                            prop_assert!(table.get(&index).is_none_or(|used| used.0 < oldest));
+                            seq += 1;
+                            current = index;
+                            history.activate(index, seq);
+                            let parity = if table.get(&index).is_some_and(|used| used.1 == 64) { 128 } else { 64 };
+                            table.insert(index, (seq, parity));
+                        }
+                        None => {
+                            prop_assert!((0..count).all(|i| table.get(&i).is_some_and(|used| used.0 >= oldest)));
+                            count += 2;
+                        }
+                    },
+                    5 | 6 => oldest = (oldest + 1).min(seq),
+                    _ => oldest = seq,
+                }
+                for index in 0..count {
+                    prop_assert_eq!(history.seq_of(index), table.get(&index).copied());
+                    if let Some(used) = table.get(&index) {
+                        prop_assert_eq!(history.index_of(used.0), Some(index));
+                    }
+                }
+                prop_assert!(history.oldest_connected().is_some_and(|first| first <= oldest));
+                let active: u32 = history.since(oldest).map(|run| run.1).sum();
+                prop_assert_eq!(active, seq - oldest + 1);
+            }
+        }
+    }
+}
