@@ -29,7 +29,7 @@ pub fn decode_byte(byte: u8) -> char {
 
 /// Appends a text's bytes, '?' for what the code page lacks.
 pub fn encode(text: &str, out: &mut Vec<u8>) {
-    if text.is_ascii() {
+    if is_ascii(text.as_bytes()) {
         out.extend_from_slice(text.as_bytes());
     } else {
         out.extend(text.chars().map(|c| encode_char(c).unwrap_or(b'?')));
@@ -38,7 +38,7 @@ pub fn encode(text: &str, out: &mut Vec<u8>) {
 
 /// The text after a round trip through the code page: `None` when nothing changes.
 pub fn replaced(text: &str) -> Option<String> {
-    if text.is_ascii() || text.chars().all(|c| encode_char(c).is_some()) {
+    if is_ascii(text.as_bytes()) || text.chars().all(|c| encode_char(c).is_some()) {
         return None;
     }
     Some(text.chars().map(|c| if encode_char(c).is_some() { c } else { '?' }).collect())
@@ -46,5 +46,19 @@ pub fn replaced(text: &str) -> Option<String> {
 
 /// Bytes that the text takes in this code page.
 pub fn encoded_len(text: &str) -> usize {
-    if text.is_ascii() { text.len() } else { text.chars().count() }
+    if is_ascii(text.as_bytes()) { text.len() } else { text.chars().count() }
+}
+
+/// Whether all bytes are ASCII; eight at a time also for short texts, where the standard check goes byte by byte.
+#[inline]
+pub fn is_ascii(bytes: &[u8]) -> bool {
+    const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
+    match bytes.last_chunk::<8>() {
+        Some(last) => {
+            let (chunks, _) = bytes.as_chunks::<8>();
+            let all = chunks.iter().fold(u64::from_le_bytes(*last), |all, c| all | u64::from_le_bytes(*c));
+            all & HIGH_BITS == 0
+        }
+        None => bytes.iter().fold(0, |all, b| all | b) < 0x80,
+    }
 }

@@ -204,7 +204,7 @@ fn folded(c: char) -> char {
 }
 
 fn dictionary_key(text: &str, fold: bool, out: &mut Vec<u8>) {
-    if fold && text.is_ascii() {
+    if fold && codepage::is_ascii(text.as_bytes()) {
         out.extend(text.bytes().map(|b| WEIGHTS[usize::from(b)]));
         return;
     }

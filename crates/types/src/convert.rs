@@ -29,7 +29,7 @@ pub enum Mode {
 
 /// UTF-16 units of a text.
 pub fn utf16_len(text: &str) -> usize {
-    if text.is_ascii() { text.len() } else { text.chars().map(char::len_utf16).sum() }
+    if codepage::is_ascii(text.as_bytes()) { text.len() } else { text.chars().map(char::len_utf16).sum() }
 }
 
 /// Whether the conversion exists for who asks. Errors: 529, 206 it does not, 257 only explicitly.
@@ -112,7 +112,7 @@ pub fn fitting_part(value: &Value, ty: DataType) -> String {
 
 /// Byte offset of the longest beginning that has at most `limit` of the type's units.
 fn cut_at(text: &str, limit: usize, ty: DataType) -> usize {
-    if text.is_ascii() {
+    if codepage::is_ascii(text.as_bytes()) {
         return limit.min(text.len());
     }
     let mut units = 0;

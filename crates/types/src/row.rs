@@ -13,7 +13,9 @@
 use crate::collation::Collation;
 use crate::datatype::{DataType, decimal_bytes, time_bytes};
 use crate::error::{Corrupt, SqlError};
-use crate::rowcell::{Cell, decode_bytes, decode_fixed, encode_bytes, encode_fixed};
+use crate::rowcell::{
+    Cell, decode_bytes, decode_bytes_into, decode_fixed_into, encode_bytes, encode_fixed, set_text,
+};
 use crate::value::Value;
 
 /// Most bytes of a row body, pointers to values outside it included.
@@ -70,6 +72,17 @@ pub struct RowLayout {
     fixed_end: usize,
     /// Column numbers of the variable columns.
     variable: Vec<u16>,
+    /// Stretches of neighbouring char columns, (start, end): their text is checked in one go.
+    runs: Vec<(u16, u16)>,
+}
+
+/// The text of the stretch of char columns that was read last.
+#[derive(Clone, Copy)]
+struct RunText<'a> {
+    run: usize,
+    start: usize,
+    /// `None` when it is not all ASCII: then each column is read on its own.
+    text: Option<&'a str>,
 }
 
 /// The parts of one row, found and bounds-checked once.
@@ -149,6 +162,7 @@ impl RowLayout {
             types: types.to_vec(),
             fixed_end: HEADER,
             variable: Vec::new(),
+            runs: Vec::new(),
         };
         // The byte that the next bit column goes into, and the next free bit there.
         let mut bits: Option<(usize, u8)> = None;
@@ -173,7 +187,85 @@ impl RowLayout {
             };
             layout.columns.push(Column { cell: Cell::of(column.ty), place });
         }
+        layout.find_runs();
         layout
+    }
+
+    /// Numbers the stretches of char columns and tells each of them its own.
+    fn find_runs(&mut self) {
+        for column in &mut self.columns {
+            let (Cell::Char { run }, Place::Fixed { offset, width }) = (&mut column.cell, column.place)
+            else {
+                continue;
+            };
+            let end = offset.saturating_add(width);
+            match self.runs.last_mut() {
+                Some(last) if last.1 == offset => last.1 = end,
+                _ => self.runs.push((offset, end)),
+            }
+            *run = (self.runs.len() - 1) as u16;
+        }
+    }
+
+    /// The text of one char column through its stretch's text; `None` when that is not all ASCII or not all there.
+    #[inline]
+    fn run_text<'a>(
+        &self,
+        parts: &Parts<'a>,
+        cache: &mut RunText<'a>,
+        run: u16,
+        from: usize,
+        to: usize,
+    ) -> Option<&'a str> {
+        if cache.run != usize::from(run) {
+            let &(start, end) = self.runs.get(usize::from(run))?;
+            // Older rows may end inside the stretch.
+            let (start, end) = (usize::from(start), usize::from(end).min(parts.fixed_end));
+            let bytes = parts.row.get(start..end).filter(|bytes| crate::codepage::is_ascii(bytes));
+            let text = bytes.and_then(|bytes| std::str::from_utf8(bytes).ok());
+            *cache = RunText { run: usize::from(run), start, text };
+        }
+        cache.text?.get(from - cache.start..to - cache.start)
+    }
+
+    /// One column into its place; `Some` is the pointer that stands for it.
+    #[inline(always)]
+    fn decode_into<'a>(
+        &self,
+        parts: &Parts<'a>,
+        cache: &mut Option<RunText<'a>>,
+        i: usize,
+        place: &mut Value,
+    ) -> Result<Option<&'a [u8]>, Corrupt> {
+        let column = self.columns.get(i).ok_or(Corrupt::NoColumn { column: i })?;
+        if parts.is_null(i) {
+            *place = Value::Null;
+            return Ok(None);
+        }
+        match column.place {
+            Place::Fixed { offset, width } => {
+                let (from, to) = (usize::from(offset), usize::from(offset) + usize::from(width));
+                if to > parts.fixed_end {
+                    return Err(Corrupt::Fixed { column: i });
+                }
+                if let (Cell::Char { run }, Some(cache)) = (column.cell, cache) {
+                    if let Some(text) = self.run_text(parts, cache, run, from, to) {
+                        set_text(place, text);
+                        return Ok(None);
+                    }
+                }
+                let bytes = parts.row.get(from..to).ok_or(Corrupt::Fixed { column: i })?;
+                decode_fixed_into(column.cell, bytes, place).ok_or(Corrupt::Value { column: i })?;
+            }
+            Place::Variable { index } => {
+                let (bytes, pointer) = parts.variable(i, usize::from(index))?;
+                if pointer {
+                    return Ok(Some(bytes));
+                }
+                decode_bytes_into(column.cell, bytes, place).ok_or(Corrupt::Value { column: i })?;
+            }
+        }
+        Ok(None)
     }
 
     /// The columns' types, in order.
@@ -333,34 +425,11 @@ impl RowLayout {
         Ok(())
     }
 
-    #[inline]
-    fn field<'a>(&self, parts: &Parts<'a>, i: usize) -> Result<Field<'a>, Corrupt> {
-        let column = self.columns.get(i).ok_or(Corrupt::NoColumn { column: i })?;
-        if parts.is_null(i) {
-            return Ok(Field::Value(Value::Null));
-        }
-        match column.place {
-            Place::Fixed { offset, width } => {
-                let (from, to) = (usize::from(offset), usize::from(offset) + usize::from(width));
-                if to > parts.fixed_end {
-                    return Err(Corrupt::Fixed { column: i });
-                }
-                let bytes = parts.row.get(from..to).ok_or(Corrupt::Fixed { column: i })?;
-                decode_fixed(column.cell, bytes).map(Field::Value).ok_or(Corrupt::Value { column: i })
-            }
-            Place::Variable { index } => {
-                let (bytes, pointer) = parts.variable(i, usize::from(index))?;
-                if pointer {
-                    return Ok(Field::Lob(bytes));
-                }
-                decode_bytes(column.cell, bytes).map(Field::Value).ok_or(Corrupt::Value { column: i })
-            }
-        }
-    }
-
     /// One column, or the pointer that stands for it.
     pub fn decode_field<'a>(&self, row: &'a [u8], i: usize) -> Result<Field<'a>, Corrupt> {
-        self.field(&Parts::of(row)?, i)
+        let mut value = Value::Null;
+        let pointer = self.decode_into(&Parts::of(row)?, &mut None, i, &mut value)?;
+        Ok(pointer.map_or(Field::Value(value), Field::Lob))
     }
 
     /// One column. Error: `OffRow` when a pointer stands for it.
@@ -384,11 +453,11 @@ impl RowLayout {
         mut fetch: impl FnMut(usize, &[u8]) -> Result<Value, E>,
     ) -> Result<(), E> {
         let parts = Parts::of(row)?;
+        let mut cache = Some(RunText { run: usize::MAX, start: 0, text: None });
         for (i, place) in out.iter_mut().enumerate().take(self.columns.len()) {
-            *place = match self.field(&parts, i)? {
-                Field::Value(value) => value,
-                Field::Lob(pointer) => fetch(i, pointer)?,
-            };
+            if let Some(pointer) = self.decode_into(&parts, &mut cache, i, place)? {
+                *place = fetch(i, pointer)?;
+            }
         }
         Ok(())
     }
@@ -408,10 +477,10 @@ impl RowLayout {
     ) -> Result<(), E> {
         let parts = Parts::of(row)?;
         for (&i, place) in wanted.iter().zip(out) {
-            *place = match self.field(&parts, usize::from(i))? {
-                Field::Value(value) => value,
-                Field::Lob(pointer) => fetch(usize::from(i), pointer)?,
-            };
+            // Columns that were picked out rarely share a stretch: each is read on its own.
+            if let Some(pointer) = self.decode_into(&parts, &mut None, usize::from(i), place)? {
+                *place = fetch(usize::from(i), pointer)?;
+            }
         }
         Ok(())
     }

@@ -30,7 +30,10 @@ pub(crate) enum Cell {
     Real,
     SmallMoney,
     Money,
-    Char,
+    Char {
+        /// Number of the stretch of neighbouring char columns that it belongs to.
+        run: u16,
+    },
     NChar,
     Binary,
     /// At most this many bytes.
@@ -75,7 +78,7 @@ impl Cell {
             DataType::Real => Cell::Real,
             DataType::SmallMoney => Cell::SmallMoney,
             DataType::Money => Cell::Money,
-            DataType::Char(_) => Cell::Char,
+            DataType::Char(_) => Cell::Char { run: 0 },
             DataType::VarChar(len) => Cell::VarChar { limit: limit(len) },
             DataType::NChar(_) => Cell::NChar,
             DataType::NVarChar(len) => Cell::NVarChar { limit: limit(len) },
@@ -118,14 +121,17 @@ fn get_uint(bytes: &[u8]) -> u64 {
 }
 
 /// Writes a fixed column; `slot` is zeroed and exactly as wide as the column. Bits are set in the shared byte.
-#[inline]
+#[inline(always)]
 pub(crate) fn encode_fixed(cell: Cell, value: &Value, slot: &mut [u8]) -> Result<(), SqlError> {
     match (cell, value) {
         (Cell::Int, Value::Int(n)) => slot.copy_from_slice(&n.to_le_bytes()),
-        (Cell::Char, Value::Str(s)) => return put_char(s, slot),
+        (Cell::Char { .. }, Value::Str(s)) => return put_char(s, slot),
         (Cell::Decimal { precision, scale }, Value::Decimal(d)) => {
-            let fitted = d.rescale(precision, scale);
-            let d = fitted.ok_or_else(|| SqlError::overflow(DataType::Decimal { precision, scale }))?;
+            let mut d = *d;
+            if d.scale() != scale || d.precision() > precision {
+                let ty = DataType::Decimal { precision, scale };
+                d = d.rescale(precision, scale).ok_or_else(|| SqlError::overflow(ty))?;
+            }
             let mantissa = d.mantissa();
             slot[0] = u8::from(mantissa >= 0);
             let n = slot.len() - 1;
@@ -175,9 +181,9 @@ pub(crate) fn encode_fixed(cell: Cell, value: &Value, slot: &mut [u8]) -> Result
     Ok(())
 }
 
-#[inline]
+#[inline(always)]
 fn put_char(text: &str, slot: &mut [u8]) -> Result<(), SqlError> {
-    if text.is_ascii() {
+    if codepage::is_ascii(text.as_bytes()) {
         if text.len() > slot.len() {
             return Err(SqlError::truncation(text));
         }
@@ -209,34 +215,55 @@ fn put_nchar(text: &str, slot: &mut [u8]) -> Result<(), SqlError> {
 }
 
 /// Reads a fixed column from exactly its bytes; `None` when they are no value of the type.
-#[inline]
 pub(crate) fn decode_fixed(cell: Cell, bytes: &[u8]) -> Option<Value> {
-    Some(match cell {
-        Cell::Char => Value::Str(latin_text(bytes)),
-        Cell::Int => Value::Int(i32::from_le_bytes(bytes.try_into().ok()?)),
-        Cell::Decimal { precision, scale } => Value::Decimal(get_decimal(bytes, precision, scale)?),
-        Cell::SmallInt => Value::SmallInt(i16::from_le_bytes(bytes.try_into().ok()?)),
-        Cell::TinyInt => Value::TinyInt(*bytes.first()?),
-        Cell::BigInt => Value::BigInt(i64::from_le_bytes(bytes.try_into().ok()?)),
-        Cell::Bit { mask } => Value::Bit(bytes.first()? & mask != 0),
+    let mut value = Value::Null;
+    decode_fixed_into(cell, bytes, &mut value)?;
+    Some(value)
+}
+
+/// As [`decode_fixed`], written where it belongs: a `Value` that is returned through an `Option` is copied in odd
+/// pieces, which costs more than the decoding.
+#[inline(always)]
+pub(crate) fn decode_fixed_into(cell: Cell, bytes: &[u8], place: &mut Value) -> Option<()> {
+    match cell {
+        Cell::Int => *place = Value::Int(i32::from_le_bytes(*bytes.first_chunk()?)),
+        Cell::Char { .. } => set_latin(place, bytes),
+        Cell::Decimal { precision, scale } => {
+            let decimal = get_decimal(bytes, precision, scale)?;
+            *place = Value::Decimal(decimal);
+        }
+        Cell::SmallInt => *place = Value::SmallInt(i16::from_le_bytes(*bytes.first_chunk()?)),
+        Cell::TinyInt => *place = Value::TinyInt(*bytes.first()?),
+        Cell::BigInt => *place = Value::BigInt(i64::from_le_bytes(*bytes.first_chunk()?)),
+        Cell::Bit { mask } => *place = Value::Bit(bytes.first()? & mask != 0),
         Cell::DateTime => {
-            let ticks = u32::try_from(get_uint(bytes.get(..4)?)).ok()?;
-            let days = i32::from_le_bytes(bytes.get(4..8)?.try_into().ok()?);
-            let sound = ticks < DAY_TICKS_300 && (-53_690..=2_958_463).contains(&days);
-            sound.then_some(Value::DateTime { days, ticks })?
+            let (ticks, days) = bytes.split_first_chunk::<4>()?;
+            let (ticks, days) = (u32::from_le_bytes(*ticks), i32::from_le_bytes(*days.first_chunk()?));
+            if ticks >= DAY_TICKS_300 || !(-53_690..=2_958_463).contains(&days) {
+                return None;
+            }
+            *place = Value::DateTime { days, ticks };
         }
         Cell::Float => {
-            let f = f64::from_le_bytes(bytes.try_into().ok()?);
-            f.is_finite().then_some(Value::Float(f))?
+            let f = f64::from_le_bytes(*bytes.first_chunk()?);
+            *place = f.is_finite().then_some(Value::Float(f))?;
         }
         Cell::Real => {
-            let f = f32::from_le_bytes(bytes.try_into().ok()?);
-            f.is_finite().then_some(Value::Real(f))?
+            let f = f32::from_le_bytes(*bytes.first_chunk()?);
+            *place = f.is_finite().then_some(Value::Real(f))?;
         }
-        Cell::Money => Value::Money(i64::from_le_bytes(bytes.try_into().ok()?)),
-        Cell::SmallMoney => Value::SmallMoney(i32::from_le_bytes(bytes.try_into().ok()?)),
-        Cell::NChar => Value::Str(wide_text(bytes)?),
-        Cell::Binary => Value::Bytes(Arc::from(bytes)),
+        Cell::Money => *place = Value::Money(i64::from_le_bytes(*bytes.first_chunk()?)),
+        Cell::SmallMoney => *place = Value::SmallMoney(i32::from_le_bytes(*bytes.first_chunk()?)),
+        Cell::NChar => *place = Value::Str(wide_text(bytes)?),
+        Cell::Binary => *place = Value::Bytes(Arc::from(bytes)),
+        Cell::Guid => *place = Value::Guid(*bytes.first_chunk()?),
+        _ => *place = decode_temporal(cell, bytes)?,
+    }
+    Some(())
+}
+
+fn decode_temporal(cell: Cell, bytes: &[u8]) -> Option<Value> {
+    Some(match cell {
         Cell::Date => Value::Date(get_day(bytes)?),
         Cell::Time(scale) => Value::Time(get_time(bytes, scale)?),
         Cell::SmallDateTime => {
@@ -253,29 +280,33 @@ pub(crate) fn decode_fixed(cell: Cell, bytes: &[u8]) -> Option<Value> {
             let (day, offset) = rest.split_at_checked(3)?;
             let offset = i16::from_le_bytes(offset.try_into().ok()?);
             let (days, ticks) = (get_day(day)?, get_time(time, scale)?);
-            (offset.unsigned_abs() <= 840).then_some(Value::DateTimeOffset { days, ticks, offset })?
+            let value = Value::DateTimeOffset { days, ticks, offset };
+            // An offset may not carry the local time out of the calendar.
+            let local = crate::datetime::Moment::of(&value)?;
+            let sound = offset.unsigned_abs() <= 840 && (0..=MAX_DAY).contains(&local.days);
+            sound.then_some(value)?
         }
-        Cell::Guid => Value::Guid(bytes.try_into().ok()?),
-        Cell::VarChar { .. } | Cell::NVarChar { .. } | Cell::VarBinary { .. } | Cell::Variant => return None,
+        _ => return None,
     })
 }
 
+#[inline]
 fn get_decimal(bytes: &[u8], precision: u8, scale: u8) -> Option<Decimal> {
     debug_assert_eq!(bytes.len(), usize::from(decimal_bytes(precision)));
     let (&sign, digits) = bytes.split_first()?;
-    let magnitude = if digits.len() <= 8 {
-        i128::from(get_uint(digits))
+    if sign > 1 {
+        return None;
+    }
+    let magnitude = if let Ok(digits) = <[u8; 8]>::try_from(digits) {
+        i128::from(u64::from_le_bytes(digits))
+    } else if let Ok(digits) = <[u8; 4]>::try_from(digits) {
+        i128::from(u32::from_le_bytes(digits))
     } else {
         let mut wide = [0u8; 16];
         wide.get_mut(..digits.len())?.copy_from_slice(digits);
         i128::try_from(u128::from_le_bytes(wide)).ok()?
     };
-    let mantissa = match sign {
-        0 => -magnitude,
-        1 => magnitude,
-        _ => return None,
-    };
-    Decimal::new(mantissa, precision, scale)
+    Decimal::new(if sign == 0 { -magnitude } else { magnitude }, precision, scale)
 }
 
 fn get_day(bytes: &[u8]) -> Option<i32> {
@@ -314,30 +345,66 @@ pub(crate) fn encode_bytes(cell: Cell, value: &Value, out: &mut Vec<u8>) -> Resu
 }
 
 /// Reads a variable column; `None` when the bytes are no value of the type.
-#[inline]
 pub(crate) fn decode_bytes(cell: Cell, bytes: &[u8]) -> Option<Value> {
+    let mut value = Value::Null;
+    decode_bytes_into(cell, bytes, &mut value)?;
+    Some(value)
+}
+
+/// As [`decode_bytes`], written where it belongs.
+#[inline]
+pub(crate) fn decode_bytes_into(cell: Cell, bytes: &[u8], place: &mut Value) -> Option<()> {
     match cell {
-        Cell::VarChar { .. } => Some(Value::Str(latin_text(bytes))),
-        Cell::NVarChar { .. } => wide_text(bytes).map(Value::Str),
-        Cell::VarBinary { .. } => Some(Value::Bytes(Arc::from(bytes))),
-        _ => None,
+        Cell::VarChar { .. } => set_latin(place, bytes),
+        Cell::NVarChar { .. } => *place = Value::Str(wide_text(bytes)?),
+        Cell::VarBinary { .. } => *place = Value::Bytes(Arc::from(bytes)),
+        _ => return None,
     }
+    Some(())
+}
+
+/// Puts a text of code page 1252 into a place.
+#[inline(always)]
+fn set_latin(place: &mut Value, bytes: &[u8]) {
+    if codepage::is_ascii(bytes) {
+        // ASCII is UTF-8 as it stands; the check inside is what replaces an unchecked conversion.
+        if let Ok(text) = std::str::from_utf8(bytes) {
+            set_text(place, text);
+            return;
+        }
+    }
+    *place = Value::Str(latin_text(bytes));
 }
 
 /// Appends a text as UTF-16LE.
 pub fn encode_utf16(text: &str, out: &mut Vec<u8>) {
     out.reserve(text.len() * 2);
-    if text.is_ascii() {
+    if codepage::is_ascii(text.as_bytes()) {
         out.extend(text.bytes().flat_map(|b| [b, 0]));
     } else {
         out.extend(text.encode_utf16().flat_map(u16::to_le_bytes));
     }
 }
 
+/// Puts a text into a place, in the memory of the long text that is there when that has about its size.
+#[inline(always)]
+pub(crate) fn set_text(place: &mut Value, text: &str) {
+    if text.len() > size_of::<CompactString>() {
+        if let Value::Str(old) = place {
+            if old.capacity() >= text.len() && old.capacity() <= 2 * text.len() {
+                old.clear();
+                old.push_str(text);
+                return;
+            }
+        }
+    }
+    *place = Value::Str(CompactString::new(text));
+}
+
 /// Text of code page 1252.
 #[inline]
 pub fn latin_text(bytes: &[u8]) -> CompactString {
-    if bytes.is_ascii() {
+    if codepage::is_ascii(bytes) {
         // ASCII is UTF-8 as it stands; the check inside is what replaces an unchecked conversion.
         if let Ok(text) = CompactString::from_utf8(bytes) {
             return text;
