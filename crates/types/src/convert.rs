@@ -134,16 +134,19 @@ pub(crate) fn fit_string(text: CompactString, ty: DataType, mode: Mode) -> Resul
     let Some(limit) = ty.length() else {
         return Ok(Value::Str(text));
     };
-    let units = if ty.is_unicode() { utf16_len(&text) } else { codepage::encoded_len(&text) };
+    let length = |text: &str| if ty.is_unicode() { utf16_len(text) } else { codepage::encoded_len(text) };
+    let mut text = text;
+    let mut units = length(&text);
     if units > limit {
         let end = cut_at(&text, limit, ty);
         let blank = text[end..].bytes().all(|b| b == b' ');
         if mode == Mode::Assignment && !blank {
             return Err(SqlError::truncation(&text[..end]));
         }
-        return Ok(Value::Str(CompactString::from(&text[..end])));
+        text.truncate(end);
+        // One below the limit when a surrogate pair did not fit: a fixed type is padded again.
+        units = length(&text);
     }
-    let mut text = text;
     if matches!(ty, DataType::Char(_) | DataType::NChar(_)) && units < limit {
         let missing = limit - units;
         text.reserve(missing);

@@ -63,8 +63,12 @@ fn days_before_year(year: i32) -> i32 {
     y * 365 + y / 4 - y / 100 + y / 400
 }
 
+/// Days of a common year before each month.
+const BEFORE_MONTH: [i32; 12] = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334];
+
+/// Days of the year before a month 1..=12.
 fn days_before_month(year: i32, month: u32) -> i32 {
-    (1..month).map(|m| days_in_month(year, m) as i32).sum()
+    BEFORE_MONTH[(month as usize - 1) % 12] + i32::from(month > 2 && is_leap(year))
 }
 
 /// Days since 0001-01-01; `None` for no such date or a year outside 1..=9999.
@@ -86,13 +90,13 @@ pub fn civil_from_days(days: i32) -> (i32, u32, u32) {
     while year < 9999 && days_before_year(year + 1) <= days {
         year += 1;
     }
-    let mut rest = (days - days_before_year(year)) as u32;
-    let mut month = 1;
-    while rest >= days_in_month(year, month) {
-        rest -= days_in_month(year, month);
+    let rest = days - days_before_year(year);
+    // No month has more than 31 days, so the guess is right or one too small.
+    let mut month = rest as u32 / 31 + 1;
+    if month < 12 && days_before_month(year, month + 1) <= rest {
         month += 1;
     }
-    (year, month, rest + 1)
+    (year, month, (rest - days_before_month(year, month)) as u32 + 1)
 }
 
 /// ISO weekday, Monday = 1.
