@@ -2,7 +2,7 @@
 
 use crate::error::PageError;
 use crate::id::PageId;
-use crate::lsn::Lsn;
+use wal::Lsn;
 
 pub(crate) fn put_varint(out: &mut Vec<u8>, mut v: u64) {
     while v >= 0x80 {

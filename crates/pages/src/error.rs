@@ -1,7 +1,7 @@
 //! Errors of the page store. Cheap to clone, so that one failure can answer many waiters.
 
 use crate::id::PageId;
-use crate::lsn::Lsn;
+use wal::Lsn;
 
 /// What can go wrong with pages, data files and log records.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -41,6 +41,9 @@ pub enum PageError {
     /// The file system failed (823, or 5149 when space ran out).
     #[error(transparent)]
     Disk(#[from] disk::DiskError),
+    /// The log is full (9002), offline (9001) or damaged.
+    #[error(transparent)]
+    Log(#[from] wal::LogError),
     /// A parameter is out of its range.
     #[error("{what}")]
     Invalid { what: &'static str },

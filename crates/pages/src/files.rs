@@ -3,13 +3,13 @@
 use crate::codec::Reader;
 use crate::error::PageError;
 use crate::id::{DWB_FIRST, DWB_PAGES, EXTENT_PAGES, PAGE_SIZE, PageId, UnitId};
-use crate::lsn::Lsn;
 use crate::page::{BODY_SIZE, Page, PageType, checksum_of, id_in, sum_in};
 use disk::{AlignedBuf, BlockFile};
 use parking_lot::Mutex;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use wal::Lsn;
 
 const MAGIC: &[u8; 8] = b"RINGDATA";
 const FORMAT: u16 = 1;

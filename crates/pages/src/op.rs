@@ -5,9 +5,9 @@
 
 use crate::error::PageError;
 use crate::id::{PAGE_SIZE, PageId, TxnId, UnitId};
-use crate::lsn::Lsn;
 use crate::page::{BODY_SIZE, HEADER_SIZE, MAX_SLOT_LEN, Page, PageType};
 use crate::row_header::{GHOST, ROW_FLAGS, ROW_HEADER, RowHeader};
+use wal::Lsn;
 
 /// Which link of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,9 +5,9 @@
 
 use crate::error::PageError;
 use crate::id::{PAGE_SIZE, PageId, TxnId, UnitId};
-use crate::lsn::Lsn;
 use crate::row_header::{ROW_HEADER, RowHeader, lsn_from_bytes, lsn_to_bytes};
 use std::fmt;
+use wal::Lsn;
 
 /// Bytes of the page header; the content begins here.
 pub const HEADER_SIZE: usize = 64;

@@ -11,11 +11,11 @@
 use crate::codec::{Reader, put_bytes, put_lsn, put_page_id, put_varint};
 use crate::error::PageError;
 use crate::id::{PAGE_SIZE, PageId, TxnId, UnitId};
-use crate::lsn::Lsn;
 use crate::op::{Link, PageOp, split_keyed, value_offset};
 use crate::page::{HEADER_SIZE, Page, PageType, SLOT_SIZE};
 use crate::row_header::{ROW_FLAGS, RowHeader, lsn_from_bytes, lsn_to_bytes};
 use smallvec::SmallVec;
+use wal::Lsn;
 
 /// Longest encoded record.
 pub const MAX_RECORD: usize = 48 * 1024;

@@ -1,7 +1,7 @@
 //! The 18 bytes with which each versioned row begins: who wrote this version, and in which log record.
 
 use crate::id::TxnId;
-use crate::lsn::Lsn;
+use wal::Lsn;
 
 /// Bytes of a row header.
 pub const ROW_HEADER: usize = 18;

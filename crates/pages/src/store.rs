@@ -6,7 +6,6 @@ use crate::error::PageError;
 use crate::files::{DataFile, FileHeader, FileSpec, read_direct};
 use crate::id::{BOOT_PAGE, DWB_PAGES, PAGE_SIZE, PageId, UnitId};
 use crate::log::{LogHandle, SystemSink};
-use crate::lsn::Lsn;
 use crate::op::{ApplyCtx, apply};
 use crate::page::{BODY_SIZE, Page, PageType};
 use crate::pool::{BufferPool, Inner, Mode, PageIo, PageMut, PageRef, key_of};
@@ -18,6 +17,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
 use std::sync::{Arc, Weak};
+use wal::Lsn;
 
 /// Most pages of one read-ahead.
 pub const PREFETCH_PAGES: usize = 64;

@@ -3,7 +3,6 @@
 use crate::error::PageError;
 use crate::files::DataFile;
 use crate::id::{DWB_PAGES, PAGE_SIZE, PageId};
-use crate::lsn::Lsn;
 use crate::page::seal_image;
 use crate::pool::{DIRTY, Inner, Mode, WRITING, key_page, key_store};
 use crate::store::Store;
@@ -11,6 +10,7 @@ use disk::AlignedBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
+use wal::Lsn;
 
 /// Pages of one batch.
 const BATCH: usize = DWB_PAGES as usize;

@@ -5,7 +5,6 @@
 //! `pool` call them.
 #![allow(unsafe_code)]
 
-use crate::lsn::Lsn;
 use crate::page::Page;
 use parking_lot::Mutex;
 use parking_lot::RawRwLock;
@@ -13,6 +12,7 @@ use parking_lot::lock_api::RawRwLock as _;
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+use wal::Lsn;
 
 /// Shared or exclusive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

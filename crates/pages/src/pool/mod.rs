@@ -16,7 +16,6 @@ pub(crate) use frames::{COLD, DIRTY, FREE, Frame, Frames, LOADING, Mode, WRITING
 
 use crate::error::PageError;
 use crate::id::PageId;
-use crate::lsn::Lsn;
 use crate::page::Page;
 use crate::waits::{PageWait, PageWaits};
 use parking_lot::{Condvar, Mutex, RwLock};
@@ -26,6 +25,7 @@ use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use table::PageTable;
+use wal::Lsn;
 
 /// Clock passes a page survives without being touched.
 const MAX_USAGE: u8 = 3;
