@@ -315,7 +315,8 @@ fn integer_from_text(text: &str, from: DataType, to: DataType) -> Result<Value, 
 fn integer_from_float(f: f64, to: DataType) -> Result<Value, SqlError> {
     let whole = f.trunc();
     // 2^63 itself is the first float beyond bigint.
-    let fits = (-9.223_372_036_854_775_8e18..9.223_372_036_854_775_8e18).contains(&whole);
+    let limit = 2f64.powi(63);
+    let fits = (-limit..limit).contains(&whole);
     fits.then(|| narrow_integer(whole as i64, to)).flatten().ok_or_else(|| match to {
         DataType::BigInt => SqlError::overflow_from("float", to),
         _ => SqlError::float_overflow(to, f),
@@ -398,7 +399,7 @@ fn to_money(value: &Value, from: DataType, to: DataType) -> Result<Value, SqlErr
         Value::Decimal(d) => from_decimal(d.rescale(38, 4)),
         Value::Float(f) => from_decimal(Decimal::from_f64(*f, 38, 4)),
         Value::Real(f) => from_decimal(Decimal::from_f64(f64::from(*f), 38, 4)),
-        Value::Str(s) => numtext::parse_money(s).map_err(|()| SqlError::money_syntax())?,
+        Value::Str(s) => numtext::parse_money(s).ok_or_else(SqlError::money_syntax)?,
         Value::Bytes(b) => Some(convertbin::integer_from_bytes(b, DataType::BigInt)),
         Value::DateTime { .. } | Value::SmallDateTime { .. } => {
             from_decimal(Decimal::from_f64(days_as_float(value), 38, 4))

@@ -157,10 +157,11 @@ pub fn format(value: &Value, ty: DataType, style: i32) -> Result<String, SqlErro
     }
     let mut moment = moment;
     let zoned = matches!(ty, DataType::DateTimeOffset(_)) && clock != Clock::None;
-    if zoned && style == 127 {
-        if let Value::DateTimeOffset { days, ticks, .. } = *value {
-            moment = Moment { days, ticks, offset: 0 };
-        }
+    if zoned
+        && style == 127
+        && let Value::DateTimeOffset { days, ticks, .. } = *value
+    {
+        moment = Moment { days, ticks, offset: 0 };
     }
     let mut out = String::with_capacity(34);
     write_day(day, moment.days, short_year(style), &mut out);

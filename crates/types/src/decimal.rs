@@ -78,7 +78,7 @@ impl Decimal {
 
     /// Zero of a type.
     pub fn zero(precision: u8, scale: u8) -> Decimal {
-        debug_assert!(precision >= 1 && precision <= MAX_PRECISION && scale <= precision);
+        debug_assert!((1..=MAX_PRECISION).contains(&precision) && scale <= precision);
         Decimal::raw(0, precision, scale)
     }
 
@@ -236,14 +236,14 @@ impl Decimal {
     }
 
     /// Sum in the type that [`add_type`] gives.
-    pub fn add(self, other: Decimal) -> Result<Decimal, SqlError> {
+    pub fn checked_add(self, other: Decimal) -> Result<Decimal, SqlError> {
         let (precision, scale) = add_type(self.parts(), other.parts());
         self.add_as(other, precision, scale)
     }
 
     /// Difference in the type that [`add_type`] gives.
-    pub fn sub(self, other: Decimal) -> Result<Decimal, SqlError> {
-        self.add(other.negate())
+    pub fn checked_sub(self, other: Decimal) -> Result<Decimal, SqlError> {
+        self.checked_add(other.negate())
     }
 
     /// Sum in a given type. Error: 8115.
@@ -259,7 +259,7 @@ impl Decimal {
     }
 
     /// Product in the type that [`multiply_type`] gives, rounded when the scale had to be cut. Error: 8115.
-    pub fn mul(self, other: Decimal) -> Result<Decimal, SqlError> {
+    pub fn checked_mul(self, other: Decimal) -> Result<Decimal, SqlError> {
         let (precision, scale) = multiply_type(self.parts(), other.parts());
         self.mul_as(other, precision, scale)
     }
@@ -267,16 +267,16 @@ impl Decimal {
     /// Product in a given type. Error: 8115.
     pub fn mul_as(self, other: Decimal, precision: u8, scale: u8) -> Result<Decimal, SqlError> {
         let from = self.scale + other.scale;
-        if from == scale {
-            if let Some(product) = self.mantissa().checked_mul(other.mantissa()) {
-                return Decimal::new(product, precision, scale).ok_or_else(|| overflow(precision, scale));
-            }
+        if from == scale
+            && let Some(product) = self.mantissa().checked_mul(other.mantissa())
+        {
+            return Decimal::new(product, precision, scale).ok_or_else(|| overflow(precision, scale));
         }
         narrow(I256::from(self.mantissa()) * I256::from(other.mantissa()), from, precision, scale)
     }
 
     /// Quotient in the type that [`divide_type`] gives, truncated as SQL Server does. Errors: 8134, 8115.
-    pub fn div(self, other: Decimal) -> Result<Decimal, SqlError> {
+    pub fn checked_div(self, other: Decimal) -> Result<Decimal, SqlError> {
         let (precision, scale) = divide_type(self.parts(), other.parts());
         self.div_as(other, precision, scale)
     }
@@ -300,7 +300,7 @@ impl Decimal {
     }
 
     /// Remainder with the dividend's sign, in the type that [`modulo_type`] gives. Errors: 8134, 8115.
-    pub fn rem(self, other: Decimal) -> Result<Decimal, SqlError> {
+    pub fn checked_rem(self, other: Decimal) -> Result<Decimal, SqlError> {
         let (precision, scale) = modulo_type(self.parts(), other.parts());
         self.rem_as(other, precision, scale)
     }
@@ -455,18 +455,18 @@ mod tests {
 
     #[test]
     fn arithmetic() {
-        assert_eq!(shown(d("2.0").div(d("3"))), "0.666666");
-        assert_eq!(shown(d("-2.0").div(d("3"))), "-0.666666");
-        assert_eq!(shown(d("1.5").mul(d("-2.25"))), "-3.375");
-        assert_eq!(shown(d("10.5").rem(d("3"))), "1.5");
-        assert_eq!(shown(d("0.1").add(d("0.25"))), "0.35");
-        assert_eq!(shown(d("0.1").sub(d("0.25"))), "-0.15");
-        assert_eq!(d("1").div(d("0.0")).unwrap_err().number, 8134);
+        assert_eq!(shown(d("2.0").checked_div(d("3"))), "0.666666");
+        assert_eq!(shown(d("-2.0").checked_div(d("3"))), "-0.666666");
+        assert_eq!(shown(d("1.5").checked_mul(d("-2.25"))), "-3.375");
+        assert_eq!(shown(d("10.5").checked_rem(d("3"))), "1.5");
+        assert_eq!(shown(d("0.1").checked_add(d("0.25"))), "0.35");
+        assert_eq!(shown(d("0.1").checked_sub(d("0.25"))), "-0.15");
+        assert_eq!(d("1").checked_div(d("0.0")).unwrap_err().number, 8134);
         let big = d("99999999999999999999999999999999999999");
-        assert_eq!(big.add(big).unwrap_err().number, 8115);
-        assert_eq!(big.mul(big).unwrap_err().number, 8115);
+        assert_eq!(big.checked_add(big).unwrap_err().number, 8115);
+        assert_eq!(big.checked_mul(big).unwrap_err().number, 8115);
         let tiny = Decimal::new(1, 38, 38).unwrap();
-        assert_eq!(big.div(tiny).unwrap_err().number, 8115);
+        assert_eq!(big.checked_div(tiny).unwrap_err().number, 8115);
     }
 
     #[test]
@@ -499,13 +499,13 @@ mod tests {
             let x = Decimal::new(i128::from(a), 10, s1).unwrap();
             let y = Decimal::new(i128::from(b), 10, s2).unwrap();
             let common = i128::from(a) * POW10[usize::from(4 - s1)] + i128::from(b) * POW10[usize::from(4 - s2)];
-            prop_assert_eq!(x.add(y).unwrap(), Decimal::new(common, 20, 4).unwrap());
+            prop_assert_eq!(x.checked_add(y).unwrap(), Decimal::new(common, 20, 4).unwrap());
             let product = Decimal::new(i128::from(a) * i128::from(b), 20, s1 + s2).unwrap();
-            prop_assert_eq!(x.mul(y).unwrap(), product);
+            prop_assert_eq!(x.checked_mul(y).unwrap(), product);
             prop_assert_eq!(Decimal::parse(&x.to_string()).unwrap(), x);
             if b != 0 {
                 // dividend = quotient * divisor + rest, with a rest below one unit of the quotient
-                let quotient = x.div(y).unwrap();
+                let quotient = x.checked_div(y).unwrap();
                 let back = quotient.to_f64() * y.to_f64();
                 prop_assert!((back - x.to_f64()).abs() <= y.to_f64().abs() * 1e-6 + 1e-9);
             }
@@ -524,7 +524,7 @@ mod tests {
         fn never_panics(a in any::<i128>(), b in any::<i128>(), p in 1u8..39, q in 1u8..39, s in 0u8..39, t in 0u8..39) {
             if let (Some(x), Some(y)) = (Decimal::new(a % POW10[usize::from(p)], p, s),
                                          Decimal::new(b % POW10[usize::from(q)], q, t)) {
-                let results = [x.add(y), x.sub(y), x.mul(y), x.div(y), x.rem(y)];
+                let results = [x.checked_add(y), x.checked_sub(y), x.checked_mul(y), x.checked_div(y), x.checked_rem(y)];
                 for result in results.into_iter().flatten() {
                     prop_assert!(result.mantissa().unsigned_abs() < POW10[usize::from(result.precision())].unsigned_abs());
                 }

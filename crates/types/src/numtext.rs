@@ -115,7 +115,7 @@ pub fn money_text(value: i64, style: i32) -> String {
     let whole = (cents / 100).to_string();
     let mut out = String::from(sign);
     for (i, digit) in whole.chars().enumerate() {
-        if style == 1 && i > 0 && (whole.len() - i) % 3 == 0 {
+        if style == 1 && i > 0 && (whole.len() - i).is_multiple_of(3) {
             out.push(',');
         }
         out.push(digit);
@@ -124,9 +124,9 @@ pub fn money_text(value: i64, style: i32) -> String {
     out
 }
 
-/// Money from text: sign, currency sign, commas among the digits, up to 4 decimals kept (rounded). `Ok(None)` when
-/// it is well-formed and too large.
-pub fn parse_money(text: &str) -> Result<Option<i64>, ()> {
+/// Money from text: sign, currency sign, commas among the digits, 4 decimals kept (rounded). `None` when it is no
+/// money, `Some(None)` when it is well-formed and too large.
+pub fn parse_money(text: &str) -> Option<Option<i64>> {
     let mut digits = String::with_capacity(text.len());
     let (mut negative, mut point, mut signed, mut currency) = (false, false, false, false);
     for c in text.trim().chars() {
@@ -143,17 +143,17 @@ pub fn parse_money(text: &str) -> Result<Option<i64>, ()> {
             }
             '$' | '€' | '£' | '¥' if !currency && digits.is_empty() => currency = true,
             ' ' if digits.is_empty() => {}
-            _ => return Err(()),
+            _ => return None,
         }
     }
     if digits.is_empty() || digits == "." {
         digits = "0".to_owned();
     }
     let Ok(value) = crate::decimal::Decimal::parse(&digits) else {
-        return Ok(None);
+        return Some(None);
     };
     let scaled = value.rescale(38, 4).map(|d| if negative { -d.mantissa() } else { d.mantissa() });
-    Ok(scaled.and_then(|m| i64::try_from(m).ok()))
+    Some(scaled.and_then(|m| i64::try_from(m).ok()))
 }
 
 /// Lower-case or upper-case hexadecimal digits after an optional prefix.
@@ -169,7 +169,7 @@ pub fn hex_text(prefix: &str, bytes: &[u8]) -> String {
 /// Bytes of an even number of hexadecimal digits.
 pub fn parse_hex(text: &str) -> Option<Vec<u8>> {
     let digits = text.as_bytes();
-    if digits.len() % 2 != 0 {
+    if !digits.len().is_multiple_of(2) {
         return None;
     }
     let nibble = |b: u8| char::from(b).to_digit(16).map(|d| d as u8);
@@ -256,9 +256,9 @@ mod tests {
         assert_eq!(money_text(12_345_678, 0), "1234.57");
         assert_eq!(money_text(-12_345_678_900, 1), "-1,234,567.89");
         assert_eq!(money_text(12_345_678, 2), "1234.5678");
-        assert_eq!(parse_money("-$1,234.56789"), Ok(Some(-12_345_679)));
-        assert_eq!(parse_money("abc"), Err(()));
-        assert_eq!(parse_money("99999999999999999999"), Ok(None));
+        assert_eq!(parse_money("-$1,234.56789"), Some(Some(-12_345_679)));
+        assert_eq!(parse_money("abc"), None);
+        assert_eq!(parse_money("99999999999999999999"), Some(None));
     }
 
     #[test]

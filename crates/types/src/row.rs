@@ -248,11 +248,11 @@ impl RowLayout {
                 if to > parts.fixed_end {
                     return Err(Corrupt::Fixed { column: i });
                 }
-                if let (Cell::Char { run }, Some(cache)) = (column.cell, cache) {
-                    if let Some(text) = self.run_text(parts, cache, run, from, to) {
-                        set_text(place, text);
-                        return Ok(None);
-                    }
+                if let (Cell::Char { run }, Some(cache)) = (column.cell, cache)
+                    && let Some(text) = self.run_text(parts, cache, run, from, to)
+                {
+                    set_text(place, text);
+                    return Ok(None);
                 }
                 let bytes = parts.row.get(from..to).ok_or(Corrupt::Fixed { column: i })?;
                 decode_fixed_into(column.cell, bytes, place).ok_or(Corrupt::Value { column: i })?;

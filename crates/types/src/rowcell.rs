@@ -389,14 +389,14 @@ pub fn encode_utf16(text: &str, out: &mut Vec<u8>) {
 /// Puts a text into a place, in the memory of the long text that is there when that has about its size.
 #[inline(always)]
 pub(crate) fn set_text(place: &mut Value, text: &str) {
-    if text.len() > size_of::<CompactString>() {
-        if let Value::Str(old) = place {
-            if old.capacity() >= text.len() && old.capacity() <= 2 * text.len() {
-                old.clear();
-                old.push_str(text);
-                return;
-            }
-        }
+    if text.len() > size_of::<CompactString>()
+        && let Value::Str(old) = place
+        && old.capacity() >= text.len()
+        && old.capacity() <= 2 * text.len()
+    {
+        old.clear();
+        old.push_str(text);
+        return;
     }
     *place = Value::Str(CompactString::new(text));
 }
@@ -415,7 +415,7 @@ pub fn latin_text(bytes: &[u8]) -> CompactString {
 
 /// Text of UTF-16LE; an unpaired surrogate becomes U+FFFD. `None` for an odd number of bytes.
 pub fn wide_text(bytes: &[u8]) -> Option<CompactString> {
-    if bytes.len() % 2 != 0 {
+    if !bytes.len().is_multiple_of(2) {
         return None;
     }
     let units = bytes.chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]]));

@@ -38,10 +38,10 @@ fn order_of_keys_is_order_of_values() {
             // The first column equal, so that the next decides.
             b[0] = a[0].clone();
         }
-        if let Value::Str(s) = &a[0] {
-            if rng.bool() {
-                a[0] = Value::str(s.trim_end());
-            }
+        if let Value::Str(s) = &a[0]
+            && rng.bool()
+        {
+            a[0] = Value::str(s.trim_end());
         }
         let key = |row: &[Value]| {
             let columns: Vec<(&Value, KeyPart)> = row.iter().zip(parts.iter().copied()).collect();

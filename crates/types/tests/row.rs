@@ -164,6 +164,6 @@ fn no_bytes_make_decoding_panic() {
                 assert!(!ringwood_types::format_value(&value, *ty).is_empty() || ty.is_string());
             }
         }
-        assert_eq!(layout.decode_field(&row, types.len()).is_ok(), false);
+        assert!(!layout.decode_field(&row, types.len()).is_ok());
     }
 }
