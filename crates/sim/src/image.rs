@@ -124,6 +124,20 @@ impl Inode {
         self.unsynced.split_off(&len.div_ceil(atom));
     }
 
+    /// What a power loss leaves of this file if each unsynced atom's survival is given.
+    pub fn kept(&self, atom: u64, keep: &mut dyn FnMut() -> bool) -> Inode {
+        let mut left = self.durable.clone();
+        left.set_len(self.live.len());
+        for (index, versions) in &self.unsynced {
+            if let Some(newest) = versions.last().filter(|_| keep()) {
+                let start = index * atom;
+                let fits = left.len().saturating_sub(start).min(newest.len() as u64) as usize;
+                left.write(start.min(left.len()), &newest[..fits]);
+            }
+        }
+        Inode { live: left.clone(), durable: left, ..Inode::default() }
+    }
+
     /// What a power loss leaves of this file.
     pub fn crashed(&self, atom: u64, rng: &mut fastrand::Rng) -> Inode {
         let mut left = self.durable.clone();

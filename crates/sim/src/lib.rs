@@ -68,6 +68,13 @@ impl SimDisk {
         SimDisk { world: Arc::new(Mutex::new(self.world.lock().crashed_copy(seed))) }
     }
 
+    /// The disk after power loss if exactly those unsynced sectors survive (in their newest version) for which `keep` says so;
+    /// sectors are numbered by file and place, from 0 to [`unsynced_atoms`](Self::unsynced_atoms). For tests that try all.
+    /// Lengths are as the files' users saw them, interrupted changes of names and lengths did not happen.
+    pub fn crash_keeping(&self, keep: impl FnMut(usize) -> bool) -> SimDisk {
+        SimDisk { world: Arc::new(Mutex::new(self.world.lock().kept_copy(keep))) }
+    }
+
     /// Loses power at the `n`-th changing operation from the disk's birth (see [`io_count`](Self::io_count)): it and
     /// everything after it return [`DiskError::Crashed`].
     pub fn crash_at(&self, n: u64) {

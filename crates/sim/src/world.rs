@@ -268,13 +268,33 @@ impl World {
         self.inodes.retain(|inode, _| named.contains(inode));
     }
 
-    /// The world that a power loss leaves.
-    pub fn crashed_copy(&self, seed: u64) -> World {
-        let mut rng = fastrand::Rng::with_seed(seed);
+    /// The same names, no files' content, no faults.
+    fn hollow_copy(&self, seed: u64) -> World {
         let mut left = World::new(seed, self.config);
         left.names.clone_from(&self.names);
         left.dirs.clone_from(&self.dirs);
         left.next_inode = self.next_inode;
+        left
+    }
+
+    /// The world in which exactly the chosen unsynced atoms survive.
+    pub fn kept_copy(&self, mut keep: impl FnMut(usize) -> bool) -> World {
+        let mut left = self.hollow_copy(0);
+        let atom = self.atom();
+        let mut number = 0;
+        let mut next = || {
+            number += 1;
+            keep(number - 1)
+        };
+        left.inodes =
+            self.inodes.iter().map(|(inode, content)| (*inode, content.kept(atom, &mut next))).collect();
+        left
+    }
+
+    /// The world that a power loss leaves.
+    pub fn crashed_copy(&self, seed: u64) -> World {
+        let mut rng = fastrand::Rng::with_seed(seed);
+        let mut left = self.hollow_copy(seed);
         let atom = self.atom();
         left.inodes =
             self.inodes.iter().map(|(inode, content)| (*inode, content.crashed(atom, &mut rng))).collect();

@@ -244,23 +244,35 @@ impl Log {
         self.meta.lock().header.checkpoint.clone()
     }
 
-    /// Lets the VLFs whose records are all below `min` be used again, as far as the checkpoint on disk allows: moves one
-    /// pointer. What else holds the log is the caller's knowledge.
+    /// Lets the VLFs whose records are all below `min` be used again, as far as the checkpoint on disk allows. What else
+    /// holds the log is the caller's knowledge. Costs one header write if a VLF becomes free, else nothing: recovery must not
+    /// take a VLF for log that was being overwritten when the power went.
     pub fn truncate_to(&self, min: Lsn) {
-        let meta = self.meta.lock();
-        let checkpoint = &meta.header.checkpoint;
-        let min = min.min(checkpoint.checkpoint_lsn).min(checkpoint.redo_lsn);
-        let mut tail = self.tail.lock();
-        let min = min.min(Lsn { vlf: tail.seq, block: u32::MAX, slot: u16::MAX });
-        if min <= tail.oldest {
+        let mut meta = self.meta.lock();
+        let min = min.min(meta.header.checkpoint.checkpoint_lsn).min(meta.header.checkpoint.redo_lsn);
+        let (min, runs) = {
+            let mut tail = self.tail.lock();
+            let min = min.min(Lsn { vlf: tail.seq, ..Lsn::MAX });
+            if min.vlf <= tail.oldest.vlf {
+                tail.oldest = tail.oldest.max(min);
+                return;
+            }
+            meta.refresh(&tail, self.hard_end.load(Ordering::Acquire));
+            meta.header.oldest = min;
+            (min, tail.map.runs().to_vec())
+        };
+        if self.poisoned.load(Ordering::Acquire) {
             return;
         }
-        let changed = min.vlf != tail.oldest.vlf;
-        tail.oldest = min;
-        if changed {
-            self.oldest_vlf.store(min.vlf, Ordering::Release);
-            tail.count_active();
-            self.tell_headroom(&tail);
+        if let Err(cause) = meta.write_area(&*self.file, 0, &runs) {
+            // Nothing was freed; whoever appends next learns of the failure.
+            self.poison(cause);
+            return;
         }
+        let mut tail = self.tail.lock();
+        tail.oldest = min;
+        self.oldest_vlf.store(min.vlf, Ordering::Release);
+        tail.count_active();
+        self.tell_headroom(&tail);
     }
 }

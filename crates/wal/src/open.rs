@@ -232,11 +232,12 @@ impl Recovery {
         if u64::from(block) * UNIT >= place.size || block < FIRST_BLOCK {
             return Err(corrupt(0, "the checkpoint lies outside its VLF"));
         }
+        let reader = Reader::new(Arc::clone(file), map.end().min(SCAN_BYTES as u64) as usize);
         Ok(Recovery {
             log_id: header.log_id,
             map,
             history,
-            reader: Reader::new(Arc::clone(file), SCAN_BYTES),
+            reader,
             seq,
             place,
             block,

@@ -108,6 +108,7 @@ impl Log {
     /// must not pass the scan.
     pub fn scan(&self, from: Lsn) -> LogScan<'_> {
         let oldest_vlf = self.oldest_vlf.load(Ordering::Acquire);
+        let chunk = self.tail.lock().map.end().min(SCAN_BYTES as u64) as usize;
         let first = Lsn { vlf: oldest_vlf, block: FIRST_BLOCK, slot: 1 };
         let from = from.max(first);
         LogScan {
@@ -115,7 +116,7 @@ impl Log {
             end: self.end(),
             at: Lsn { slot: from.slot.max(1), ..from },
             current: None,
-            reader: Reader::new(Arc::clone(&self.file), SCAN_BYTES),
+            reader: Reader::new(Arc::clone(&self.file), chunk),
             read_to: 0,
         }
     }
