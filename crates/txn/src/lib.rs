@@ -1,5 +1,30 @@
-//! Transactions, locks, snapshots, rollback, checkpoints, recovery
+//! Transactions: locks, snapshots, commit and rollback, checkpoints, restart recovery, and the [`Database`] that joins
+//! page store and log.
+//!
+//! Rows are their own locks (their headers name the writer); the lock manager has the rest. Readers take snapshots and
+//! find older versions in the log. See ARCHITECTURE.md for the decisions behind this.
 
+mod background;
+pub mod check;
+pub mod checkpoint;
+pub mod cleanup;
+pub mod database;
+mod error;
 pub mod locks;
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
-pub struct TxnId(pub u64);
+mod open;
+mod options;
+pub mod recovery;
+mod sink;
+mod snapshot;
+mod txn;
+pub mod txns;
+
+pub use checkpoint::{CheckpointReport, LogReuseWait};
+pub use database::{Database, Env, Status, SystemWriter};
+pub use error::{ErrorKind, TxnError};
+pub use locks::{LockError, LockManager, LockMode, LockOwner, Resource, WaitArgs, What};
+pub use open::CreateSpec;
+pub use options::{DbState, DelayedDurability, Durability, Pace, RecoveryModel};
+pub use recovery::{Phase, RecoveryReport};
+pub use snapshot::SnapshotGuard;
+pub use txn::{Committed, Deferred, Savepoint, Txn};

@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 
 use super::waits::{LockError, LockWaitStat, LockWaits, Verdict, WaitArgs, Waiter};
 use super::{FastBuild, LockMode, OwnerId, Resource, What};
-use crate::TxnId;
+use pages::TxnId;
 
 const SHARDS: usize = 64;
 
@@ -52,6 +52,8 @@ pub struct LockManager {
     shards: Box<[Shard]>,
     /// Who waits now, by owner: the edges of the wait-for graph start here.
     waiting: Mutex<HashMap<OwnerId, Arc<Waiter>, FastBuild>>,
+    /// Databases that went offline: nobody may wait in them.
+    dead: Mutex<Vec<u16>>,
     /// One search for deadlocks at a time.
     detector: Mutex<()>,
     next_owner: AtomicU64,
@@ -168,6 +170,7 @@ impl LockManager {
         LockManager {
             shards: (0..SHARDS).map(|_| Shard(Mutex::new(Map::default()))).collect(),
             waiting: Mutex::default(),
+            dead: Mutex::default(),
             detector: Mutex::new(()),
             next_owner: AtomicU64::new(1),
             next_ticket: AtomicU64::new(1),
@@ -257,6 +260,9 @@ impl LockManager {
 
     fn block(&self, waiter: &Arc<Waiter>) -> Result<(), LockError> {
         self.waiting.lock().insert(waiter.owner, waiter.clone());
+        if self.dead.lock().contains(&waiter.resource.db) {
+            waiter.decide(Verdict::Cancelled);
+        }
         let mut verdict = waiter.wait(|| self.break_deadlocks(waiter));
         if verdict == Verdict::Waiting {
             // Timed out, unless somebody decides in this moment.
@@ -310,6 +316,20 @@ impl LockManager {
     pub fn cancel(&self, owner: OwnerId) -> bool {
         let w = self.waiting.lock().get(&owner).cloned();
         w.is_some_and(|w| w.decide(Verdict::Cancelled))
+    }
+
+    /// The database is opened again.
+    pub fn revive_database(&self, db: u16) {
+        self.dead.lock().retain(|d| *d != db);
+    }
+
+    /// Ends all waits in a database, present and future: it went offline, nobody will release anything.
+    pub fn cancel_database(&self, db: u16) {
+        self.dead.lock().push(db);
+        let list: Vec<_> = self.waiting.lock().values().filter(|w| w.resource.db == db).cloned().collect();
+        for w in list {
+            w.decide(Verdict::Cancelled);
+        }
     }
 
     /// The owners that `w` waits for now.

@@ -12,7 +12,7 @@ pub use modes::LockMode;
 pub use owner::LockOwner;
 pub use waits::{LockError, LockWaitStat, WaitArgs};
 
-use crate::TxnId;
+use pages::TxnId;
 
 /// Identity of who holds and waits: a transaction or a session. Unique within one lock manager, never reused.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]

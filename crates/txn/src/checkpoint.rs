@@ -1,0 +1,389 @@
+//! Fuzzy checkpoints, log truncation, and what holds it back.
+//! Guarantees: a checkpoint is recorded only after every page changed before its redo LSN is on disk and its records
+//! are hard; the log is truncated only below what redo, undo, snapshots and backups need; nobody is stopped meanwhile.
+//!
+//! Order: CkptBegin is appended; dirty pages are written; the active transactions are listed, each under the mutex
+//! that it holds while it appends, so that what it wrote before CkptBegin is in the list and what it writes later is
+//! behind CkptBegin, where analysis sees it; CkptEnd is appended and hardened; the log's header gets the new start.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+use parking_lot::{Condvar, Mutex};
+
+use pages::{RecordBuilder, RecordKind, TxnId};
+use wal::{CheckpointInfo, Lsn};
+
+use crate::background::Bell;
+use crate::database::Database;
+use crate::error::TxnError;
+use crate::options::RecoveryModel;
+use crate::txn::time_bytes;
+
+/// What keeps the log from being reused, with sys.databases.log_reuse_wait's numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum LogReuseWait {
+    /// Nothing does.
+    Nothing = 0,
+    /// The next checkpoint will free some.
+    Checkpoint = 1,
+    /// A log backup will free some.
+    LogBackup = 2,
+    /// A running backup reads it.
+    ActiveBackupOrRestore = 3,
+    /// A transaction, or a snapshot that may need its versions, is open.
+    ActiveTransaction = 4,
+}
+
+impl LogReuseWait {
+    /// The text of log_reuse_wait_desc.
+    pub fn name(self) -> &'static str {
+        match self {
+            LogReuseWait::Nothing => "NOTHING",
+            LogReuseWait::Checkpoint => "CHECKPOINT",
+            LogReuseWait::LogBackup => "LOG_BACKUP",
+            LogReuseWait::ActiveBackupOrRestore => "ACTIVE_BACKUP_OR_RESTORE",
+            LogReuseWait::ActiveTransaction => "ACTIVE_TRANSACTION",
+        }
+    }
+}
+
+/// What a checkpoint did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CheckpointReport {
+    /// Its CkptBegin record.
+    pub lsn: Lsn,
+    /// Where redo would start.
+    pub redo_lsn: Lsn,
+    /// How long it took.
+    pub took: Duration,
+}
+
+/// Payload of the records that list active transactions: the checkpoint they belong to, then 26 bytes each.
+pub(crate) const LIST_KIND: RecordKind = RecordKind::Misc(1);
+const ENTRY: usize = 26;
+const ENTRIES_PER_RECORD: usize = 1500;
+
+#[derive(Debug)]
+struct Last {
+    lsn: Lsn,
+    redo_lsn: Lsn,
+    at: Instant,
+    /// Log bytes at its end, to tell how much came since.
+    bytes: u64,
+    count: u64,
+    error: Option<String>,
+}
+
+/// Checkpoint state of a database.
+#[derive(Debug)]
+pub(crate) struct Checkpointer {
+    /// One checkpoint at a time.
+    one: Mutex<()>,
+    last: Mutex<Last>,
+    done: Condvar,
+    pub bell: Arc<Bell>,
+    /// Where `throttle` last looked, in units of 256 KB of log: looking is not free.
+    looked: AtomicU64,
+    /// Log that backups need: (of the log chain, of a running backup).
+    holds: Mutex<(Option<Lsn>, Option<Lsn>)>,
+}
+
+impl Default for Checkpointer {
+    fn default() -> Self {
+        Checkpointer {
+            one: Mutex::new(()),
+            last: Mutex::new(Last {
+                lsn: Lsn::ZERO,
+                redo_lsn: Lsn::ZERO,
+                at: Instant::now(),
+                bytes: 0,
+                count: 0,
+                error: None,
+            }),
+            done: Condvar::new(),
+            bell: Arc::default(),
+            looked: AtomicU64::new(0),
+            holds: Mutex::default(),
+        }
+    }
+}
+
+/// One active transaction of a checkpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ActiveEntry {
+    pub id: TxnId,
+    pub begin: Lsn,
+    pub last: Lsn,
+}
+
+pub(crate) fn encode_list(checkpoint: Lsn, list: &[ActiveEntry]) -> Vec<u8> {
+    let mut b = Vec::with_capacity(10 + ENTRY * list.len());
+    b.extend_from_slice(&checkpoint.to_bytes());
+    for e in list {
+        b.extend_from_slice(&e.id.to_bytes());
+        b.extend_from_slice(&e.begin.to_bytes());
+        b.extend_from_slice(&e.last.to_bytes());
+    }
+    b
+}
+
+/// The checkpoint and its entries; None for bytes of another form.
+pub(crate) fn decode_list(b: &[u8]) -> Option<(Lsn, Vec<ActiveEntry>)> {
+    let (head, rest) = b.split_first_chunk::<10>()?;
+    if !rest.len().is_multiple_of(ENTRY) {
+        return None;
+    }
+    let list = rest.chunks_exact(ENTRY).map(|c| {
+        Some(ActiveEntry {
+            id: TxnId::from_bytes(*c.first_chunk()?),
+            begin: Lsn::from_bytes(*c[6..].first_chunk()?),
+            last: Lsn::from_bytes(*c[16..].first_chunk()?),
+        })
+    });
+    Some((Lsn::from_bytes(*head), list.collect::<Option<_>>()?))
+}
+
+/// The payload of the log header's checkpoint slot: the next transaction id, and whether the database was closed
+/// behind this checkpoint.
+pub(crate) fn encode_header(next: TxnId, clean: bool) -> Vec<u8> {
+    let mut b = next.0.to_le_bytes().to_vec();
+    b.push(clean.into());
+    b
+}
+
+pub(crate) fn decode_header(b: &[u8]) -> Option<(TxnId, bool)> {
+    let (id, rest) = b.split_first_chunk::<8>()?;
+    Some((TxnId(u64::from_le_bytes(*id)), *rest.first()? != 0))
+}
+
+impl Database {
+    /// Writes a checkpoint and, where the recovery model allows, truncates the log.
+    pub fn checkpoint(&self) -> Result<CheckpointReport, TxnError> {
+        self.checkpoint_as(false)
+    }
+
+    pub(crate) fn checkpoint_as(&self, clean: bool) -> Result<CheckpointReport, TxnError> {
+        let c = self.checkpointer();
+        let _one = c.one.lock();
+        self.check_online()?;
+        let done = self.write_checkpoint(clean);
+        let mut last = c.last.lock();
+        last.count += 1;
+        last.at = Instant::now();
+        match &done {
+            Ok(r) => {
+                last.lsn = r.lsn;
+                last.redo_lsn = r.redo_lsn;
+                last.bytes = self.log_bytes();
+                last.error = None;
+            }
+            Err(e) => last.error = Some(e.to_string()),
+        }
+        drop(last);
+        c.done.notify_all();
+        if done.is_ok() {
+            self.truncate_log();
+        }
+        done
+    }
+
+    fn write_checkpoint(&self, clean: bool) -> Result<CheckpointReport, TxnError> {
+        let start = Instant::now();
+        let log = self.log();
+        let mut rec = RecordBuilder::new();
+        rec.begin(RecordKind::CkptBegin).payload(&time_bytes())?;
+        let begin = self.append_checkpoint(&mut rec)?;
+        if let Err(e) = self.store().write_dirty(begin, &mut |_, _| {}) {
+            // A page may be half written or lost in a failed sync: only the log knows it now, so a restart has to redo.
+            let e = TxnError::from(e);
+            self.fail("checkpoint", &e);
+            return Err(e);
+        }
+        let redo_lsn = self.store().min_rec_lsn().map_or(begin, |l| l.min(begin));
+        let next = self.txns().next_id();
+        for chunk in self.active_list().chunks(ENTRIES_PER_RECORD) {
+            rec.begin(LIST_KIND).payload(&encode_list(begin, chunk))?;
+            self.append_checkpoint(&mut rec)?;
+        }
+        rec.begin(RecordKind::CkptEnd).payload(&begin.to_bytes())?;
+        let end = self.append_checkpoint(&mut rec)?;
+        let recorded = log.flush_to(end).and_then(|()| {
+            let payload = encode_header(next, clean);
+            log.set_checkpoint(CheckpointInfo { checkpoint_lsn: begin, redo_lsn, payload })
+        });
+        if let Err(e) = recorded {
+            let e = TxnError::from(e);
+            self.fail("checkpoint", &e);
+            return Err(e);
+        }
+        Ok(CheckpointReport { lsn: begin, redo_lsn, took: start.elapsed() })
+    }
+
+    /// A checkpoint must get through when the log is full: it is what makes room.
+    fn append_checkpoint(&self, rec: &mut RecordBuilder) -> Result<Lsn, TxnError> {
+        rec.stamp(TxnId::SYSTEM, Lsn::ZERO);
+        Ok(self.log().append_reserved(&[rec.bytes()], 0)?)
+    }
+
+    fn active_list(&self) -> Vec<ActiveEntry> {
+        let list = self.txns().active();
+        list.iter()
+            .filter_map(|t| {
+                let l = t.log.lock();
+                (!l.ended && l.last > Lsn::ZERO).then_some(ActiveEntry {
+                    id: t.id,
+                    begin: l.begin,
+                    last: l.last,
+                })
+            })
+            .collect()
+    }
+
+    /// The oldest log that is needed, and by whom.
+    pub fn log_holder(&self) -> (Lsn, LogReuseWait) {
+        let (chain, running) = *self.checkpointer().holds.lock();
+        // The checkpoint first: what begins after the table is asked needs nothing from before that moment, and the
+        // checkpoint read before lies further back still.
+        let last = self.checkpointer().last.lock();
+        let mut min = (last.redo_lsn.min(last.lsn), LogReuseWait::Checkpoint);
+        drop(last);
+        let txn = self.txns().log_hold().map(|(lsn, _)| (lsn, LogReuseWait::ActiveTransaction));
+        let backup = chain.map(|l| (l, LogReuseWait::LogBackup));
+        let running = running.map(|l| (l, LogReuseWait::ActiveBackupOrRestore));
+        for h in [txn, backup, running].into_iter().flatten() {
+            if h.0 < min.0 {
+                min = h;
+            }
+        }
+        min
+    }
+
+    /// The current reason why the log is not truncated further (log_reuse_wait_desc).
+    pub fn log_reuse_wait(&self) -> LogReuseWait {
+        let (lsn, why) = self.log_holder();
+        // The virtual log file that is being written cannot be freed by anything.
+        if lsn.vlf == self.log().end().vlf { LogReuseWait::Nothing } else { why }
+    }
+
+    /// Gives back the log that nobody needs.
+    pub fn truncate_log(&self) {
+        self.log().truncate_to(self.log_holder().0);
+    }
+
+    /// The log from `lsn` on waits for a log backup (None: no log chain).
+    pub fn hold_for_log_backup(&self, lsn: Option<Lsn>) {
+        self.checkpointer().holds.lock().0 = lsn;
+    }
+
+    /// A running backup needs the log from `lsn` on (None: no more).
+    pub fn hold_for_running_backup(&self, lsn: Option<Lsn>) {
+        self.checkpointer().holds.lock().1 = lsn;
+    }
+
+    /// Does the log empty itself at checkpoints? SIMPLE, or a log chain that has not begun.
+    pub fn truncates_at_checkpoint(&self) -> bool {
+        let s = self.settings();
+        s.recovery_model == RecoveryModel::Simple || !s.log_chain
+    }
+
+    /// Log bytes written since the last checkpoint.
+    pub fn log_since_checkpoint(&self) -> u64 {
+        self.log_bytes().saturating_sub(self.checkpointer().last.lock().bytes)
+    }
+
+    /// LSN and redo LSN of the last checkpoint.
+    pub fn last_checkpoint(&self) -> (Lsn, Lsn) {
+        let last = self.checkpointer().last.lock();
+        (last.lsn, last.redo_lsn)
+    }
+
+    pub(crate) fn restore_checkpoint(&self, lsn: Lsn, redo_lsn: Lsn) {
+        let mut last = self.checkpointer().last.lock();
+        last.lsn = lsn;
+        last.redo_lsn = redo_lsn;
+    }
+
+    /// Share of the log file in use, 0 to 100.
+    fn log_percent(&self) -> u64 {
+        let s = self.log().space();
+        ((s.used + s.reserved) * 100).checked_div(s.size).unwrap_or(0)
+    }
+
+    /// Is a checkpoint due?
+    fn checkpoint_due(&self) -> bool {
+        let since = self.log_since_checkpoint();
+        let pace = self.pace();
+        if since == 0 {
+            return false;
+        }
+        let age = self.checkpointer().last.lock().at.elapsed();
+        since >= pace.checkpoint_bytes
+            || age >= pace.checkpoint_interval
+            || (self.truncates_at_checkpoint()
+                && self.log_percent() >= 70
+                && self.log_holder().1 == LogReuseWait::Checkpoint)
+    }
+
+    /// One round of the checkpoint thread. Errors are kept; those that matter have taken the database offline.
+    pub(crate) fn checkpoint_round(&self) {
+        if self.check_online().is_ok() && self.checkpoint_due() {
+            drop(self.checkpoint());
+        }
+    }
+
+    /// At a statement boundary: pokes the checkpoint thread when the log is 70 % full and waits for it when the log is
+    /// over 90 % full and a checkpoint would help.
+    pub fn throttle(&self) {
+        let c = self.checkpointer();
+        let end = self.log().end();
+        let here = (u64::from(end.vlf) << 32) | u64::from(end.block >> 9);
+        if c.looked.swap(here, Relaxed) == here || !self.pace().background || !self.truncates_at_checkpoint()
+        {
+            return;
+        }
+        let percent = self.log_percent();
+        if percent < 70 || self.log_holder().1 != LogReuseWait::Checkpoint {
+            return;
+        }
+        let mut last = c.last.lock();
+        let before = last.count;
+        c.bell.poke();
+        let deadline = Instant::now() + Duration::from_secs(5);
+        while percent >= 90 && last.count == before {
+            if c.done.wait_until(&mut last, deadline).timed_out() {
+                return;
+            }
+        }
+    }
+
+    /// The error of the last checkpoint, if it failed.
+    pub fn checkpoint_error(&self) -> Option<String> {
+        self.checkpointer().last.lock().error.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_survive_their_encoding() {
+        let at = Lsn { vlf: 3, block: 16, slot: 9 };
+        let list: Vec<_> = (1..=5u64)
+            .map(|i| ActiveEntry {
+                id: TxnId(i << 20),
+                begin: Lsn { vlf: i as u32, block: 16, slot: 1 },
+                last: at,
+            })
+            .collect();
+        let b = encode_list(at, &list);
+        assert_eq!(decode_list(&b), Some((at, list)));
+        assert_eq!(decode_list(&b[..b.len() - 1]), None);
+        assert_eq!(decode_list(&[]), None);
+        assert_eq!(decode_header(&encode_header(TxnId(77), true)), Some((TxnId(77), true)));
+        assert_eq!(decode_header(&[1; 8]), None);
+    }
+}

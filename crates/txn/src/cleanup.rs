@@ -1,0 +1,123 @@
+//! Ghost cleanup and work after commits: queues, and the thread that works them off.
+//! Guarantees: a page is cleaned only when every snapshot, present or future, sees the transaction that left its
+//! ghosts; deferred work runs once, after its transaction has committed, or not at all if the process ends first
+//! (whoever defers keeps a durable note of what is to be done).
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use parking_lot::Mutex;
+
+use access::cleanup_page;
+use pages::{PageId, TxnId, UnitId};
+
+use crate::database::Database;
+use crate::error::TxnError;
+use crate::txn::Deferred;
+
+/// Pages with ghosts, in the order in which their transactions ended.
+#[derive(Debug, Default)]
+pub struct GhostQueue {
+    pages: Mutex<VecDeque<(TxnId, UnitId, PageId)>>,
+    removed: AtomicU64,
+    visited: AtomicU64,
+}
+
+/// Totals of ghost cleanup.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GhostCounts {
+    /// Pages waiting.
+    pub queued: usize,
+    /// Pages looked at.
+    pub visited: u64,
+    /// Ghosts removed.
+    pub removed: u64,
+}
+
+impl GhostQueue {
+    /// Transaction `txn` has ended and left ghosts on `pages`.
+    pub fn add(&self, txn: TxnId, pages: Vec<(UnitId, PageId)>) {
+        if !pages.is_empty() {
+            self.pages.lock().extend(pages.into_iter().map(|(unit, page)| (txn, unit, page)));
+        }
+    }
+
+    /// Up to `max` pages whose transactions everybody sees; neighbours once.
+    fn take(&self, below: TxnId, max: usize) -> Vec<(UnitId, PageId)> {
+        let mut q = self.pages.lock();
+        let mut out = Vec::new();
+        // Transactions end in another order than they begin: one that is still needed does not hold up the rest.
+        for _ in 0..q.len() {
+            if out.len() == max {
+                break;
+            }
+            let Some(e) = q.pop_front() else { break };
+            if e.0 < below {
+                out.push((e.1, e.2));
+            } else {
+                q.push_back(e);
+            }
+        }
+        drop(q);
+        out.sort_unstable();
+        out.dedup();
+        out
+    }
+
+    /// Totals.
+    pub fn counts(&self) -> GhostCounts {
+        GhostCounts {
+            queued: self.pages.lock().len(),
+            visited: self.visited.load(Relaxed),
+            removed: self.removed.load(Relaxed),
+        }
+    }
+}
+
+/// Deferred work waiting for its thread.
+#[derive(Default)]
+pub(crate) struct DeferredQueue {
+    work: Mutex<VecDeque<Deferred>>,
+}
+
+impl DeferredQueue {
+    pub fn add(&self, work: Vec<Deferred>) {
+        self.work.lock().extend(work);
+    }
+
+    pub fn next(&self) -> Option<Deferred> {
+        self.work.lock().pop_front()
+    }
+}
+
+/// Pages cleaned in one go before the oldest snapshot is asked for again.
+const BATCH: usize = 64;
+
+impl Database {
+    /// Removes ghosts from queued pages as far as snapshots allow; returns how many ghosts went.
+    pub fn clean_ghosts(&self) -> Result<u64, TxnError> {
+        let mut removed = 0;
+        loop {
+            self.check_online()?;
+            let xmin = self.txns().oldest_xmin();
+            let pages = self.ghosts().take(xmin, BATCH);
+            if pages.is_empty() {
+                return Ok(removed);
+            }
+            for (unit, page) in pages {
+                let report = cleanup_page(self.store(), &self.store().unit(unit)?, page, xmin)?;
+                self.ghosts().visited.fetch_add(1, Relaxed);
+                self.ghosts().removed.fetch_add(report.removed as u64, Relaxed);
+                removed += report.removed as u64;
+            }
+        }
+    }
+
+    /// Runs all deferred work now, on this thread.
+    pub fn run_deferred(self: &Arc<Self>) {
+        while let Some(work) = self.deferred().next() {
+            work(self);
+        }
+    }
+}

@@ -1,0 +1,404 @@
+//! An open database: page store, log, transactions, background tasks, and the state it is in.
+//! Guarantees: nobody gets a database before recovery has finished; after a failure that may lose data it answers
+//! every change with the cause and is repaired only by opening it again; closing it leaves nothing to redo.
+
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::{Arc, Weak};
+
+use disk::Disk;
+use parking_lot::{Mutex, RwLock};
+
+use pages::{BufferPool, PageError, RecordBuilder, RecordSink, Store, TxnId};
+use wal::{Log, Lsn};
+
+use crate::background::{Bell, Threads};
+use crate::checkpoint::Checkpointer;
+use crate::cleanup::{DeferredQueue, GhostQueue};
+use crate::error::TxnError;
+use crate::locks::LockManager;
+use crate::options::{DbState, DelayedDurability, Durability, Pace, RecoveryModel};
+use crate::recovery::RecoveryReport;
+use crate::sink::append_system;
+use crate::snapshot::SnapshotGuard;
+use crate::txn::{Deferred, Txn};
+use crate::txns::TxnTable;
+
+/// State of a database, with sys.databases.state's numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Status {
+    /// Open for work.
+    Online = 0,
+    /// Restart recovery runs.
+    Recovering = 2,
+    /// A failure stopped it; see [`Database::cause`].
+    Suspect = 4,
+    /// Closed.
+    Offline = 6,
+}
+
+impl Status {
+    /// ONLINE, RECOVERING, SUSPECT, OFFLINE.
+    pub fn name(self) -> &'static str {
+        match self {
+            Status::Online => "ONLINE",
+            Status::Recovering => "RECOVERING",
+            Status::Suspect => "SUSPECT",
+            Status::Offline => "OFFLINE",
+        }
+    }
+
+    fn from_u8(b: u8) -> Status {
+        [Status::Online, Status::Recovering, Status::Suspect]
+            .into_iter()
+            .find(|s| *s as u8 == b)
+            .unwrap_or(Status::Offline)
+    }
+}
+
+/// What all databases of an instance share, and this one's number in it.
+#[derive(Clone)]
+pub struct Env {
+    /// Where the files are.
+    pub disk: Arc<dyn Disk>,
+    /// The buffer pool.
+    pub pool: Arc<BufferPool>,
+    /// The lock table.
+    pub locks: Arc<LockManager>,
+    /// The database id.
+    pub db: u16,
+    /// Pace of the background tasks.
+    pub pace: Pace,
+}
+
+impl std::fmt::Debug for Env {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Env").field("db", &self.db).field("pace", &self.pace).finish_non_exhaustive()
+    }
+}
+
+/// One database.
+pub struct Database {
+    env: Env,
+    log: Arc<Log>,
+    store: Arc<Store>,
+    txns: TxnTable,
+    settings: RwLock<DbState>,
+    delayed: AtomicU8,
+    status: AtomicU8,
+    cause: Mutex<Option<String>>,
+    recovery: Mutex<RecoveryReport>,
+    checkpointer: Checkpointer,
+    ghosts: GhostQueue,
+    deferred: DeferredQueue,
+    /// Rung when ghosts or deferred work may be waiting.
+    cleaner: Arc<Bell>,
+    flusher: Arc<Bell>,
+    /// A delayed commit waits for the flusher.
+    flush_wanted: AtomicBool,
+    threads: Threads,
+}
+
+impl std::fmt::Debug for Database {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Database")
+            .field("db", &self.env.db)
+            .field("status", &self.status())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Database {
+    pub(crate) fn assemble(
+        env: Env,
+        log: Arc<Log>,
+        store: Arc<Store>,
+        next: TxnId,
+        settings: DbState,
+    ) -> Arc<Database> {
+        Arc::new(Database {
+            txns: TxnTable::new(env.db, env.locks.clone(), next),
+            env,
+            log,
+            store,
+            delayed: AtomicU8::new(settings.delayed as u8),
+            settings: RwLock::new(settings),
+            status: AtomicU8::new(Status::Recovering as u8),
+            cause: Mutex::default(),
+            recovery: Mutex::default(),
+            checkpointer: Checkpointer::default(),
+            ghosts: GhostQueue::default(),
+            deferred: DeferredQueue::default(),
+            cleaner: Arc::default(),
+            flusher: Arc::default(),
+            flush_wanted: AtomicBool::new(false),
+            threads: Threads::default(),
+        })
+    }
+
+    /// Opens for work and starts the background threads.
+    pub(crate) fn go_online(self: &Arc<Self>, report: RecoveryReport) -> Result<(), TxnError> {
+        *self.recovery.lock() = report;
+        self.set_status(Status::Online);
+        if !self.env.pace.background {
+            return Ok(());
+        }
+        let (pace, db) = (&self.env.pace, self.env.db);
+        self.spawn(
+            &format!("checkpoint-{db}"),
+            &self.checkpointer.bell,
+            Some(std::time::Duration::from_millis(250)),
+            |d| {
+                d.checkpoint_round();
+            },
+        )?;
+        self.spawn(&format!("cleanup-{db}"), &self.cleaner, Some(pace.ghost_interval), |d| {
+            d.run_deferred();
+            // A failure that matters has taken the database offline; any other page is met again by the next delete.
+            drop(d.clean_ghosts());
+        })?;
+        self.spawn(&format!("log-flush-{db}"), &self.flusher, None, |d| d.flush_round())
+    }
+
+    /// A thread that runs `round` whenever its bell rings or `every` has passed. It does not keep the database alive.
+    fn spawn(
+        self: &Arc<Self>,
+        name: &str,
+        bell: &Arc<Bell>,
+        every: Option<std::time::Duration>,
+        round: fn(&Arc<Database>),
+    ) -> Result<(), TxnError> {
+        let (weak, bell): (Weak<Database>, Arc<Bell>) = (Arc::downgrade(self), bell.clone());
+        let own = bell.clone();
+        let body = move || {
+            while own.wait(every) {
+                let Some(db) = weak.upgrade() else { return };
+                round(&db);
+            }
+        };
+        let started = self.threads.start(name, bell, body);
+        started
+            .map_err(|e| PageError::Offline { cause: format!("thread {name} cannot be started: {e}") }.into())
+    }
+
+    /// The database id.
+    pub fn id(&self) -> u16 {
+        self.env.db
+    }
+
+    /// What it shares with the other databases.
+    pub fn env(&self) -> &Env {
+        &self.env
+    }
+
+    /// Its log.
+    pub fn log(&self) -> &Arc<Log> {
+        &self.log
+    }
+
+    /// Its pages.
+    pub fn store(&self) -> &Arc<Store> {
+        &self.store
+    }
+
+    /// Its transactions and snapshots.
+    pub fn txns(&self) -> &TxnTable {
+        &self.txns
+    }
+
+    /// The lock table of the instance.
+    pub fn locks(&self) -> &Arc<LockManager> {
+        &self.env.locks
+    }
+
+    /// Pages that wait for ghost cleanup.
+    pub fn ghosts(&self) -> &GhostQueue {
+        &self.ghosts
+    }
+
+    pub(crate) fn deferred(&self) -> &DeferredQueue {
+        &self.deferred
+    }
+
+    pub(crate) fn checkpointer(&self) -> &Checkpointer {
+        &self.checkpointer
+    }
+
+    pub(crate) fn pace(&self) -> &Pace {
+        &self.env.pace
+    }
+
+    /// What the last recovery did.
+    pub fn recovery_report(&self) -> RecoveryReport {
+        *self.recovery.lock()
+    }
+
+    /// Bytes of log written since the database was opened.
+    pub(crate) fn log_bytes(&self) -> u64 {
+        self.log.stats().record_bytes
+    }
+
+    /// Its state.
+    pub fn status(&self) -> Status {
+        Status::from_u8(self.status.load(Ordering::Acquire))
+    }
+
+    fn set_status(&self, s: Status) {
+        self.status.store(s as u8, Ordering::Release);
+    }
+
+    /// Why it is not online.
+    pub fn cause(&self) -> Option<String> {
+        self.cause.lock().clone()
+    }
+
+    /// An error unless changes are possible (online, or recovery itself).
+    pub(crate) fn check_online(&self) -> Result<(), PageError> {
+        match self.status() {
+            Status::Online | Status::Recovering => Ok(()),
+            s => Err(PageError::Offline { cause: self.cause().unwrap_or_else(|| s.name().into()) }),
+        }
+    }
+
+    /// Takes the database out of service after a failure that only a restart can repair. The first cause is kept;
+    /// whoever waits for a lock in it is woken with an error.
+    pub fn fail(&self, during: &str, cause: &TxnError) {
+        let mut c = self.cause.lock();
+        if c.is_none() {
+            *c = Some(format!("{during}: {cause}"));
+        }
+        drop(c);
+        if self.status() != Status::Offline {
+            self.set_status(Status::Suspect);
+        }
+        self.env.locks.cancel_database(self.env.db);
+    }
+
+    /// Begins a transaction for `session`.
+    pub fn begin(self: &Arc<Self>, session: u32) -> Result<Txn, TxnError> {
+        self.check_online()?;
+        Ok(Txn::new(self.clone(), session))
+    }
+
+    /// A snapshot for a reader without a transaction.
+    pub fn snapshot(self: &Arc<Self>) -> SnapshotGuard {
+        SnapshotGuard::take(self.clone(), TxnId(0))
+    }
+
+    /// Settings and meta bytes.
+    pub fn settings(&self) -> parking_lot::RwLockReadGuard<'_, DbState> {
+        self.settings.read()
+    }
+
+    /// Delayed durability, without a lock: every commit asks.
+    pub fn delayed_durability(&self) -> DelayedDurability {
+        DelayedDurability::from_u8(self.delayed.load(Ordering::Relaxed))
+            .unwrap_or(DelayedDurability::Disabled)
+    }
+
+    /// Recovery has made the boot page readable.
+    pub(crate) fn adopt_settings(&self, settings: DbState) {
+        self.delayed.store(settings.delayed as u8, Ordering::Relaxed);
+        *self.settings.write() = settings;
+    }
+
+    /// Changes settings or meta bytes; durable on return.
+    pub fn change_settings(&self, change: impl FnOnce(&mut DbState)) -> Result<(), TxnError> {
+        let mut s = self.settings.write();
+        let mut new = s.clone();
+        change(&mut new);
+        if new.meta.len() > DbState::MAX_META {
+            return Err(TxnError::Invalid("the database's meta bytes are too long"));
+        }
+        self.check_online()?;
+        self.store.write_boot(&mut self.system_sink(), &new.encode())?;
+        self.log.flush_all()?;
+        self.delayed.store(new.delayed as u8, Ordering::Relaxed);
+        let left_chain = new.recovery_model == RecoveryModel::Simple;
+        *s = new;
+        drop(s);
+        if left_chain {
+            self.hold_for_log_backup(None);
+        }
+        Ok(())
+    }
+
+    /// Appends a record of the system.
+    pub(crate) fn append_system(&self, rec: &mut RecordBuilder) -> Result<Lsn, PageError> {
+        self.check_online()?;
+        rec.stamp(TxnId::SYSTEM, Lsn::ZERO);
+        append_system(&self.log, rec.bytes())
+    }
+
+    /// A sink for records of the system.
+    pub fn system_sink(&self) -> SystemWriter<'_> {
+        SystemWriter(self)
+    }
+
+    pub(crate) fn after_commit(self: &Arc<Self>, work: Vec<Deferred>) {
+        if work.is_empty() {
+            return;
+        }
+        self.deferred.add(work);
+        self.cleaner.poke();
+    }
+
+    /// A delayed commit is in the log buffer: it becomes hard within about [`Pace::delayed_flush`].
+    pub(crate) fn flush_soon(&self) {
+        if !self.flush_wanted.swap(true, Ordering::AcqRel) {
+            self.flusher.poke();
+        }
+    }
+
+    fn flush_round(&self) {
+        if !self.flush_wanted.load(Ordering::Acquire) {
+            return;
+        }
+        std::thread::sleep(self.env.pace.delayed_flush);
+        self.flush_wanted.store(false, Ordering::Release);
+        if let Err(e) = self.log.flush_all() {
+            self.fail("log flush", &e.into());
+        }
+    }
+
+    /// Hardens everything that is in the log buffers (sp_flush_log).
+    pub fn flush_log(&self) -> Result<(), TxnError> {
+        Ok(self.log.flush_all()?)
+    }
+
+    /// Commits of this database with this setting.
+    pub fn effective_durability(&self, wanted: Durability) -> Durability {
+        self.delayed_durability().decide(wanted)
+    }
+
+    /// Closes the database: nothing is to be redone or undone when it is opened next. Fails with
+    /// [`TxnError::Busy`] while transactions that have written are running.
+    pub fn close(&self) -> Result<(), TxnError> {
+        self.check_online()?;
+        let active = self.txns.active().len();
+        if active > 0 {
+            return Err(TxnError::Busy { active });
+        }
+        self.threads.stop();
+        self.checkpoint_as(true)?;
+        self.set_status(Status::Offline);
+        self.log.close()?;
+        Ok(())
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        self.threads.stop();
+    }
+}
+
+/// Appends records of the system; holds no transaction.
+#[derive(Debug)]
+pub struct SystemWriter<'a>(&'a Database);
+
+impl RecordSink for SystemWriter<'_> {
+    fn append(&mut self, rec: &mut RecordBuilder) -> Result<Lsn, PageError> {
+        self.0.append_system(rec)
+    }
+}

@@ -1,0 +1,110 @@
+//! Creating a database and opening it, recovery included.
+//! Guarantees: a database that could not be created leaves no files; a database that could be opened has been
+//! recovered and has written a checkpoint behind its recovery.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+use disk::DiskError;
+use pages::{FileSpec, LogHandle, Store, TxnId};
+use wal::{Log, LogOptions};
+
+use crate::checkpoint::decode_header;
+use crate::database::{Database, Env};
+use crate::error::TxnError;
+use crate::options::DbState;
+use crate::recovery::{Phase, RecoveryReport};
+use crate::sink::StoreLog;
+
+/// What CREATE DATABASE says.
+#[derive(Clone, Debug)]
+pub struct CreateSpec {
+    /// Identity of the database, in every file.
+    pub guid: [u8; 16],
+    /// Data files; number 1 is the primary file.
+    pub files: Vec<FileSpec>,
+    /// The log file.
+    pub log_path: PathBuf,
+    /// Its size, growth and VLF rule; `log_id` is set to `guid`.
+    pub log: LogOptions,
+    /// Settings and the engine's bytes.
+    pub settings: DbState,
+}
+
+impl Database {
+    /// Creates a database and opens it.
+    pub fn create(env: Env, spec: CreateSpec) -> Result<Arc<Database>, TxnError> {
+        if spec.settings.meta.len() > DbState::MAX_META {
+            return Err(TxnError::Invalid("the database's meta bytes are too long"));
+        }
+        let paths: Vec<&Path> =
+            spec.files.iter().map(|f| f.path.as_path()).chain([spec.log_path.as_path()]).collect();
+        for (i, path) in paths.iter().enumerate() {
+            if env.disk.exists(path)? || paths[..i].contains(path) {
+                return Err(DiskError::Exists { path: path.to_path_buf() }.into());
+            }
+        }
+        Self::create_files(&env, &spec).inspect_err(|_| {
+            for path in paths {
+                // What was not created cannot be removed; the first error is the one to report.
+                drop(env.disk.remove(path));
+            }
+        })
+    }
+
+    fn create_files(env: &Env, spec: &CreateSpec) -> Result<Arc<Database>, TxnError> {
+        let options = LogOptions { log_id: spec.guid, ..spec.log.clone() };
+        let log = Log::create(&*env.disk, &spec.log_path, options)?;
+        let handle: Arc<dyn LogHandle> = Arc::new(StoreLog(log.clone()));
+        let store = Store::create(env.disk.clone(), env.pool.clone(), handle, spec.guid, &spec.files)?;
+        env.locks.revive_database(env.db);
+        let db = Database::assemble(env.clone(), log, store, TxnId(1), spec.settings.clone());
+        db.store().write_boot(&mut db.system_sink(), &spec.settings.encode())?;
+        db.checkpoint()?;
+        db.go_online(RecoveryReport { clean: true, ..RecoveryReport::default() })?;
+        Ok(db)
+    }
+
+    /// Opens a database and recovers it. `progress` hears phase and percent. After an error of recovery the files are
+    /// as they were or further recovered, and may be opened again.
+    pub fn open(
+        env: Env,
+        primary: &Path,
+        log_path: &Path,
+        log: LogOptions,
+        progress: &mut dyn FnMut(Phase, u8),
+    ) -> Result<Arc<Database>, TxnError> {
+        let (log, _) = Log::open(&*env.disk, log_path, log)?;
+        let handle: Arc<dyn LogHandle> = Arc::new(StoreLog(log.clone()));
+        let store = Store::open(env.disk.clone(), env.pool.clone(), handle, primary)?;
+        if log.log_id() != store.database() {
+            return Err(TxnError::NotADatabase {
+                path: log_path.into(),
+                what: "the log belongs to another database",
+            });
+        }
+        let info = log.checkpoint();
+        let (next, clean) = decode_header(&info.payload).ok_or_else(|| TxnError::NotADatabase {
+            path: log_path.into(),
+            what: "the log has no checkpoint",
+        })?;
+        env.locks.revive_database(env.db);
+        // Settings are on a page, and pages are right only after redo.
+        let db = Database::assemble(env, log, store, next, DbState::initial());
+        db.restore_checkpoint(info.checkpoint_lsn, info.redo_lsn);
+        let start = Instant::now();
+        let mut report = db.recover(progress)?;
+        report.clean = clean && report.rolled_back == 0 && report.redone == 0;
+        let boot = db.store().read_boot()?;
+        let settings =
+            DbState::decode(&boot).map_err(|what| TxnError::NotADatabase { path: primary.into(), what })?;
+        db.adopt_settings(settings);
+        if !report.clean {
+            db.checkpoint()?;
+        }
+        report.total_us = start.elapsed().as_micros() as u64;
+        db.go_online(report)?;
+        Ok(db)
+    }
+}

@@ -1,0 +1,203 @@
+//! What a database is told to be: recovery model, durability, checkpoint pace; and how that is kept in the boot page.
+//! Guarantees: [`DbState::decode`] accepts what [`DbState::encode`] made and rejects everything else with an error.
+
+use std::time::Duration;
+
+/// The recovery model, with sys.databases.recovery_model's numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum RecoveryModel {
+    /// The log waits for log backups.
+    Full = 1,
+    /// Like full; bulk operations may log less.
+    BulkLogged = 2,
+    /// The log is reused after checkpoints.
+    Simple = 3,
+}
+
+impl RecoveryModel {
+    /// FULL, BULK_LOGGED, SIMPLE.
+    pub fn name(self) -> &'static str {
+        match self {
+            RecoveryModel::Full => "FULL",
+            RecoveryModel::BulkLogged => "BULK_LOGGED",
+            RecoveryModel::Simple => "SIMPLE",
+        }
+    }
+
+    fn from_u8(b: u8) -> Option<Self> {
+        [RecoveryModel::Full, RecoveryModel::BulkLogged, RecoveryModel::Simple]
+            .into_iter()
+            .find(|m| *m as u8 == b)
+    }
+}
+
+/// The database's DELAYED_DURABILITY setting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum DelayedDurability {
+    /// Every commit waits for the log.
+    Disabled = 0,
+    /// The commit decides.
+    Allowed = 1,
+    /// No commit waits for the log.
+    Forced = 2,
+}
+
+impl DelayedDurability {
+    /// DISABLED, ALLOWED, FORCED.
+    pub fn name(self) -> &'static str {
+        match self {
+            DelayedDurability::Disabled => "DISABLED",
+            DelayedDurability::Allowed => "ALLOWED",
+            DelayedDurability::Forced => "FORCED",
+        }
+    }
+
+    /// What a commit that asked for `wanted` gets: the database's setting goes first.
+    pub fn decide(self, wanted: Durability) -> Durability {
+        match self {
+            DelayedDurability::Disabled => Durability::Full,
+            DelayedDurability::Allowed => wanted,
+            DelayedDurability::Forced => Durability::Delayed,
+        }
+    }
+
+    /// The setting with this number; None for other numbers.
+    pub fn from_u8(b: u8) -> Option<Self> {
+        use DelayedDurability::*;
+        [Disabled, Allowed, Forced].into_iter().find(|m| *m as u8 == b)
+    }
+}
+
+/// What COMMIT asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Durability {
+    /// The answer waits until the commit record is hard.
+    Full,
+    /// The answer does not wait; the log is written soon after.
+    Delayed,
+}
+
+/// How the background tasks of a database pace themselves. Not kept in the database.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pace {
+    /// Run background threads at all. Without them checkpoints, ghost cleanup and delayed flushes happen only when called.
+    pub background: bool,
+    /// A checkpoint starts after this many bytes of log (default 256 MB).
+    pub checkpoint_bytes: u64,
+    /// A checkpoint starts after this time if anything was logged (default 60 s).
+    pub checkpoint_interval: Duration,
+    /// Delayed commits become hard within about this time (default 10 ms).
+    pub delayed_flush: Duration,
+    /// Ghost cleanup looks at its queue this often (default 1 s).
+    pub ghost_interval: Duration,
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        Pace {
+            background: true,
+            checkpoint_bytes: 256 << 20,
+            checkpoint_interval: Duration::from_secs(60),
+            delayed_flush: Duration::from_millis(10),
+            ghost_interval: Duration::from_secs(1),
+        }
+    }
+}
+
+/// The database's own settings in the boot page, and the engine's bytes beside them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DbState {
+    /// Recovery model.
+    pub recovery_model: RecoveryModel,
+    /// Delayed durability.
+    pub delayed: DelayedDurability,
+    /// A full backup exists, so FULL and BULK_LOGGED hold the log for log backups.
+    pub log_chain: bool,
+    /// Opaque bytes of the engine, at most [`DbState::MAX_META`].
+    pub meta: Vec<u8>,
+}
+
+const MAGIC: &[u8; 4] = b"RWDB";
+const VERSION: u8 = 1;
+
+impl DbState {
+    /// Longest `meta` in bytes.
+    pub const MAX_META: usize = 7000;
+
+    /// SIMPLE, durable, without meta bytes.
+    pub fn initial() -> DbState {
+        DbState {
+            recovery_model: RecoveryModel::Simple,
+            delayed: DelayedDurability::Disabled,
+            log_chain: false,
+            meta: Vec::new(),
+        }
+    }
+
+    /// The boot page's bytes.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut b = Vec::with_capacity(12 + self.meta.len());
+        b.extend_from_slice(MAGIC);
+        b.extend_from_slice(&[
+            VERSION,
+            self.recovery_model as u8,
+            self.delayed as u8,
+            u8::from(self.log_chain),
+        ]);
+        b.extend_from_slice(&(self.meta.len() as u32).to_le_bytes());
+        b.extend_from_slice(&self.meta);
+        b
+    }
+
+    /// Reads what [`DbState::encode`] made; bytes behind it are ignored. The error says what is wrong.
+    pub fn decode(b: &[u8]) -> Result<DbState, &'static str> {
+        let Some((head, rest)) = b.split_at_checked(12) else { return Err("boot page is too short") };
+        if &head[..4] != MAGIC {
+            return Err("boot page has no database record");
+        }
+        if head[4] != VERSION {
+            return Err("database version is not known");
+        }
+        let recovery_model = RecoveryModel::from_u8(head[5]).ok_or("recovery model is not known")?;
+        let delayed = DelayedDurability::from_u8(head[6]).ok_or("delayed durability is not known")?;
+        let len = u32::from_le_bytes([head[8], head[9], head[10], head[11]]) as usize;
+        let meta = rest.get(..len).ok_or("boot page is cut off")?.to_vec();
+        Ok(DbState { recovery_model, delayed, log_chain: head[7] != 0, meta })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn state_survives_its_encoding() {
+        let s = DbState {
+            recovery_model: RecoveryModel::BulkLogged,
+            delayed: DelayedDurability::Forced,
+            log_chain: true,
+            meta: vec![7; 300],
+        };
+        let b = s.encode();
+        assert_eq!(DbState::decode(&b), Ok(s));
+        for cut in 0..b.len() {
+            assert!(DbState::decode(&b[..cut]).is_err());
+        }
+        for at in 0..8 {
+            let mut bad = b.clone();
+            bad[at] = 0xEE;
+            assert_eq!(DbState::decode(&bad).is_err(), at != 7, "byte {at}");
+        }
+    }
+
+    #[test]
+    fn the_database_decides_before_the_commit() {
+        use Durability::*;
+        assert_eq!(DelayedDurability::Disabled.decide(Delayed), Full);
+        assert_eq!(DelayedDurability::Allowed.decide(Delayed), Delayed);
+        assert_eq!(DelayedDurability::Allowed.decide(Full), Full);
+        assert_eq!(DelayedDurability::Forced.decide(Full), Delayed);
+    }
+}

@@ -1,0 +1,292 @@
+//! Restart recovery: analysis and redo in one pass over the log since the last checkpoint, then undo of the losers.
+//! Guarantees: afterwards the database holds the work of exactly those transactions whose commit record is in the log;
+//! a crash during recovery leaves a log from which recovery starts again; the log is read once, from the checkpoint's
+//! redo LSN to its end, in batches whose pages are read ahead; nothing depends on the number of virtual log files.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use pages::{PageId, RecordKind, RecordView, TxnId};
+use wal::Lsn;
+
+use crate::checkpoint::{LIST_KIND, decode_list};
+use crate::database::Database;
+use crate::error::TxnError;
+use crate::txn::Txn;
+use crate::txns::TxnLog;
+
+/// What recovery did and how long it took (message 3421).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RecoveryReport {
+    /// The database was closed cleanly: there was nothing to do.
+    pub clean: bool,
+    /// Records read.
+    pub records: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Transactions found committed (rolled forward).
+    pub rolled_forward: u64,
+    /// Transactions undone (rolled back).
+    pub rolled_back: u64,
+    /// Records with page operations that were redone or found done.
+    pub redone: u64,
+    /// Log records written while undoing.
+    pub compensations: u64,
+    /// Microseconds of analysis, redo and undo.
+    pub analysis_us: u64,
+    pub redo_us: u64,
+    pub undo_us: u64,
+    /// Microseconds of all of it, with the checkpoint at its end.
+    pub total_us: u64,
+}
+
+/// The phase that recovery is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    Analysis,
+    Redo,
+    Undo,
+}
+
+/// Progress in percent of a phase; called about once per batch.
+pub type Progress<'a> = &'a mut dyn FnMut(Phase, u8);
+
+/// Bytes of log analysed before they are redone.
+const BATCH_BYTES: usize = 4 << 20;
+/// Records analysed before they are redone.
+const BATCH_RECORDS: usize = 8192;
+
+/// What analysis has learned.
+#[derive(Debug, Default)]
+pub(crate) struct Analysis {
+    checkpoint: Lsn,
+    running: BTreeMap<TxnId, TxnLog>,
+    /// Ended since the scan began, until the checkpoint's list of active transactions is complete: the list may name
+    /// a transaction whose end came into the log before the list did.
+    ended: HashSet<TxnId>,
+    list_complete: bool,
+    highest: TxnId,
+    committed: u64,
+}
+
+impl Analysis {
+    pub fn new(checkpoint: Lsn) -> Self {
+        Analysis { checkpoint, ..Analysis::default() }
+    }
+
+    /// Takes one record into account, in log order.
+    pub fn record(&mut self, lsn: Lsn, view: &RecordView<'_>) -> Result<(), TxnError> {
+        let id = view.txn();
+        if id == TxnId::SYSTEM {
+            return self.system_record(view);
+        }
+        self.highest = self.highest.max(id);
+        match view.kind() {
+            RecordKind::Commit | RecordKind::Abort => {
+                self.running.remove(&id);
+                self.committed += u64::from(view.kind() == RecordKind::Commit);
+                if !self.list_complete {
+                    self.ended.insert(id);
+                }
+            }
+            _ => {
+                let t = self.running.entry(id).or_insert(TxnLog { begin: lsn, ..TxnLog::default() });
+                t.last = lsn;
+                t.records += 1;
+            }
+        }
+        Ok(())
+    }
+
+    fn system_record(&mut self, view: &RecordView<'_>) -> Result<(), TxnError> {
+        match view.kind() {
+            RecordKind::CkptEnd => {
+                if view.payload()? == self.checkpoint.to_bytes() {
+                    self.list_complete = true;
+                    self.ended = HashSet::new();
+                }
+            }
+            LIST_KIND => {
+                let (checkpoint, list) =
+                    decode_list(view.payload()?).ok_or(TxnError::Invalid("checkpoint record is damaged"))?;
+                if checkpoint != self.checkpoint {
+                    return Ok(()); // of a checkpoint that was never completed
+                }
+                for e in list {
+                    self.highest = self.highest.max(e.id);
+                    if self.ended.contains(&e.id) {
+                        continue;
+                    }
+                    let t = self.running.entry(e.id).or_insert(TxnLog { last: e.last, ..TxnLog::default() });
+                    t.begin = e.begin;
+                    t.last = t.last.max(e.last);
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// The transactions to undo.
+    pub fn losers(&self) -> impl Iterator<Item = (TxnId, TxnLog)> {
+        self.running.iter().map(|(id, log)| (*id, *log))
+    }
+}
+
+/// Records waiting to be redone.
+#[derive(Default)]
+struct Batch {
+    bytes: Vec<u8>,
+    records: Vec<(Lsn, std::ops::Range<usize>)>,
+    pages: Vec<PageId>,
+}
+
+impl Batch {
+    fn push(&mut self, lsn: Lsn, record: &[u8]) {
+        let at = self.bytes.len();
+        self.bytes.extend_from_slice(record);
+        self.records.push((lsn, at..self.bytes.len()));
+    }
+
+    fn is_full(&self) -> bool {
+        self.bytes.len() >= BATCH_BYTES || self.records.len() >= BATCH_RECORDS
+    }
+
+    fn clear(&mut self) {
+        self.bytes.clear();
+        self.records.clear();
+        self.pages.clear();
+    }
+}
+
+fn failed(phase: &'static str, lsn: Lsn, e: impl Into<TxnError>) -> TxnError {
+    let e = e.into();
+    TxnError::Recovery { phase, lsn, cause: e.to_string() }
+}
+
+fn micros(d: Duration) -> u64 {
+    d.as_micros() as u64
+}
+
+impl Database {
+    /// Brings the database to a transaction-consistent state. Called once, before anybody else has it.
+    pub(crate) fn recover(self: &Arc<Self>, progress: Progress<'_>) -> Result<RecoveryReport, TxnError> {
+        let info = self.log().checkpoint();
+        let mut report = RecoveryReport::default();
+        let from = info.checkpoint_lsn.min(info.redo_lsn);
+        let mut analysis = Analysis::new(info.checkpoint_lsn);
+        self.analyse_and_redo(from, &mut analysis, &mut report, progress)?;
+        self.store().finish_redo().map_err(|e| failed("redo", from, e))?;
+        self.txns().saw(analysis.highest);
+        report.rolled_forward = analysis.committed;
+        let start = Instant::now();
+        let losers: Vec<_> = analysis.losers().collect();
+        // All come back to life first: while one is undone the rows of the others must not look free.
+        let mut txns: Vec<Txn> =
+            losers.iter().map(|(id, log)| Txn::resume(self.clone(), *id, *log)).collect();
+        let total = txns.len();
+        while let Some(txn) = txns.pop() {
+            let (before, last) = (txn.log_state().records, txn.log_state().last);
+            let shared = txn.shared();
+            txn.rollback().map_err(|e| failed("undo", last, e))?;
+            report.compensations += shared.map_or(0, |s| s.log.lock().records - before);
+            report.rolled_back += 1;
+            progress(Phase::Undo, ((total - txns.len()) * 100 / total) as u8);
+        }
+        report.undo_us = micros(start.elapsed());
+        Ok(report)
+    }
+
+    fn analyse_and_redo(
+        &self,
+        from: Lsn,
+        analysis: &mut Analysis,
+        report: &mut RecoveryReport,
+        progress: Progress<'_>,
+    ) -> Result<(), TxnError> {
+        let mut batch = Batch::default();
+        let mut scan = self.log().scan(from);
+        let mut more = true;
+        while more {
+            let start = Instant::now();
+            batch.clear();
+            while more && !batch.is_full() {
+                match scan.next_record().map_err(|e| failed("analysis", from, e))? {
+                    None => more = false,
+                    Some((lsn, bytes)) => {
+                        let view = RecordView::decode(bytes).map_err(|e| failed("analysis", lsn, e))?;
+                        analysis.record(lsn, &view).map_err(|e| failed("analysis", lsn, e))?;
+                        report.records += 1;
+                        report.bytes += bytes.len() as u64;
+                        if matches!(view.kind(), RecordKind::Change | RecordKind::Compensation) {
+                            batch.pages.extend(view.pages().map_err(|e| failed("analysis", lsn, e))?);
+                            batch.push(lsn, bytes);
+                        }
+                    }
+                }
+            }
+            report.analysis_us += micros(start.elapsed());
+            progress(Phase::Redo, if more { 50 } else { 100 });
+            let start = Instant::now();
+            self.redo_batch(&mut batch)?;
+            report.redone += batch.records.len() as u64;
+            report.redo_us += micros(start.elapsed());
+        }
+        Ok(())
+    }
+
+    fn redo_batch(&self, batch: &mut Batch) -> Result<(), TxnError> {
+        batch.pages.sort_unstable();
+        batch.pages.dedup();
+        // A damaged or missing page is met again by redo, which knows whether a record rebuilds it.
+        drop(self.store().prefetch(&batch.pages));
+        for (lsn, range) in &batch.records {
+            let view =
+                RecordView::decode(&batch.bytes[range.clone()]).map_err(|e| failed("redo", *lsn, e))?;
+            self.store().redo(*lsn, &view).map_err(|e| failed("redo", *lsn, e))?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::checkpoint::{ActiveEntry, encode_list};
+    use pages::RecordBuilder;
+
+    fn lsn(n: u32) -> Lsn {
+        Lsn { vlf: 1, block: n, slot: 1 }
+    }
+
+    fn feed(a: &mut Analysis, at: u32, kind: RecordKind, txn: u64, payload: &[u8]) {
+        let mut rec = RecordBuilder::new();
+        rec.begin(kind).payload(payload).unwrap();
+        rec.stamp(TxnId(txn), Lsn::ZERO);
+        a.record(lsn(at), &RecordView::decode(rec.bytes()).unwrap()).unwrap();
+    }
+
+    /// The list is written after the transactions went on: ends between the checkpoint's begin and its list count.
+    #[test]
+    fn the_list_of_a_checkpoint_may_be_older_than_its_place() {
+        let ckpt = lsn(10);
+        let mut a = Analysis::new(ckpt);
+        feed(&mut a, 5, RecordKind::Change, 3, &[]);
+        feed(&mut a, 10, RecordKind::CkptBegin, 0, &[]);
+        feed(&mut a, 11, RecordKind::Commit, 2, &[]);
+        feed(&mut a, 12, RecordKind::Change, 1, &[]);
+        let entry = |id, last| ActiveEntry { id: TxnId(id), begin: lsn(1), last: lsn(last) };
+        let foreign = encode_list(lsn(9), &[entry(77, 8)]);
+        feed(&mut a, 13, LIST_KIND, 0, &foreign);
+        let list = encode_list(ckpt, &[entry(1, 8), entry(2, 9), entry(3, 5), entry(4, 7)]);
+        feed(&mut a, 14, LIST_KIND, 0, &list);
+        feed(&mut a, 15, RecordKind::CkptEnd, 0, &ckpt.to_bytes());
+        feed(&mut a, 16, RecordKind::Abort, 3, &[]);
+        feed(&mut a, 17, RecordKind::Begin, 9, &[]);
+        let losers: Vec<_> = a.losers().map(|(id, l)| (id.0, l.begin, l.last)).collect();
+        assert_eq!(losers, [(1, lsn(1), lsn(12)), (4, lsn(1), lsn(7)), (9, lsn(17), lsn(17))]);
+        assert_eq!((a.highest, a.committed), (TxnId(9), 1));
+        assert!(a.ended.is_empty());
+    }
+}

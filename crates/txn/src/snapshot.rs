@@ -1,0 +1,74 @@
+//! A live snapshot: what a statement or a transaction sees, registered as long as it is held.
+//! Guarantees: while the guard lives, every version that it sees can be read; `acknowledge` returns only when
+//! everything that it may have seen is hard.
+
+use std::ops::Deref;
+use std::sync::Arc;
+
+use access::{ReadMode, Snapshot};
+use pages::TxnId;
+
+use crate::database::Database;
+use crate::error::TxnError;
+use crate::txns::Ticket;
+
+/// A registered snapshot. Reusable: [`SnapshotGuard::renew`] takes a new one into the same buffers.
+pub struct SnapshotGuard {
+    db: Arc<Database>,
+    snapshot: Snapshot,
+    ticket: Ticket,
+}
+
+impl std::fmt::Debug for SnapshotGuard {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SnapshotGuard").field("snapshot", &self.snapshot).finish_non_exhaustive()
+    }
+}
+
+impl SnapshotGuard {
+    /// A snapshot of now for the transaction `own` (0: has written nothing).
+    pub fn take(db: Arc<Database>, own: TxnId) -> SnapshotGuard {
+        let mut snapshot = Snapshot::default();
+        let ticket = db.txns().snapshot(own, &mut snapshot, || db.log().end());
+        SnapshotGuard { db, snapshot, ticket }
+    }
+
+    /// Ends this snapshot and takes a new one: the next statement of the same reader.
+    pub fn renew(&mut self, own: TxnId) {
+        self.db.txns().release(self.ticket);
+        self.ticket = self.db.txns().snapshot(own, &mut self.snapshot, || self.db.log().end());
+    }
+
+    /// The reader's transaction got its id after the snapshot was taken.
+    pub fn set_own(&mut self, own: TxnId) {
+        self.snapshot.set_own(own);
+    }
+
+    /// The way rows are read through it.
+    pub fn mode(&self) -> ReadMode<'_> {
+        ReadMode::Snapshot(&self.snapshot)
+    }
+
+    /// Waits until every durable commit that this snapshot may have seen is hard. To be called before an answer made
+    /// from it goes out.
+    pub fn acknowledge(&self) -> Result<(), TxnError> {
+        if self.db.log().is_hardened(self.ticket.commit) {
+            return Ok(());
+        }
+        Ok(self.db.log().flush_to(self.ticket.commit)?)
+    }
+}
+
+impl Deref for SnapshotGuard {
+    type Target = Snapshot;
+
+    fn deref(&self) -> &Snapshot {
+        &self.snapshot
+    }
+}
+
+impl Drop for SnapshotGuard {
+    fn drop(&mut self) {
+        self.db.txns().release(self.ticket);
+    }
+}

@@ -1,0 +1,404 @@
+//! One transaction: its identity, its log chain, its locks, its end.
+//! Guarantees: nothing is logged before the first change; a failed append leaves the transaction able to roll back;
+//! rows and locks are free once the commit record is in the log buffer, the caller is answered when it is hard;
+//! a transaction that is dropped is rolled back.
+
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use access::{Writer, undo_record};
+use pages::{PageError, PageId, RecordBuilder, RecordKind, RecordSink, RecordView, TxnId, UnitId};
+use wal::Lsn;
+
+use crate::database::Database;
+use crate::error::TxnError;
+use crate::locks::{LockMode, LockOwner, Resource, WaitArgs, What};
+use crate::options::Durability;
+use crate::sink::Undoing;
+use crate::snapshot::SnapshotGuard;
+use crate::txns::{TxnLog, TxnShared};
+
+/// Work that runs after the commit, outside of the transaction.
+pub type Deferred = Box<dyn FnOnce(&Arc<Database>) + Send>;
+
+/// Log kept free for the record that ends a transaction.
+const END_RESERVE: u32 = 128;
+/// What a compensation record may need beyond the bytes of the record that it undoes.
+const UNDO_OVERHEAD: u32 = 64;
+
+/// A place in a transaction to which it can return.
+#[derive(Debug, Clone, Copy)]
+pub struct Savepoint {
+    lsn: Lsn,
+    deferred: usize,
+}
+
+/// How a transaction ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Committed {
+    /// The commit record; zero for a transaction that wrote nothing.
+    pub lsn: Lsn,
+    /// The answer waited for the log.
+    pub durable: bool,
+}
+
+/// A transaction. Used by one thread at a time.
+pub struct Txn {
+    db: Arc<Database>,
+    shared: Option<Arc<TxnShared>>,
+    /// Locks of this transaction.
+    pub locks: LockOwner,
+    /// How it waits: LOCK_TIMEOUT and DEADLOCK_PRIORITY.
+    pub wait: WaitArgs,
+    ghosts: Vec<(UnitId, PageId)>,
+    deferred: Vec<Deferred>,
+    doomed: bool,
+    ended: bool,
+}
+
+impl std::fmt::Debug for Txn {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Txn").field("id", &self.id()).field("ended", &self.ended).finish_non_exhaustive()
+    }
+}
+
+/// The time as it is kept in begin, commit and checkpoint records: microseconds since 1970, UTC, little-endian.
+pub(crate) fn time_bytes() -> [u8; 8] {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    (now.as_micros() as u64).to_le_bytes()
+}
+
+fn is_compensation(rec: &RecordBuilder) -> bool {
+    RecordView::decode(rec.bytes()).is_ok_and(|v| v.kind() == RecordKind::Compensation)
+}
+
+impl Txn {
+    pub(crate) fn new(db: Arc<Database>, session: u32) -> Txn {
+        let locks = LockOwner::new(db.locks().clone(), session);
+        Txn {
+            db,
+            shared: None,
+            locks,
+            wait: WaitArgs::default(),
+            ghosts: Vec::new(),
+            deferred: Vec::new(),
+            doomed: false,
+            ended: false,
+        }
+    }
+
+    /// Recovery: takes up a transaction that was running when the database died.
+    pub(crate) fn resume(db: Arc<Database>, id: TxnId, log: TxnLog) -> Txn {
+        let mut t = Txn::new(db, 0);
+        t.shared = Some(t.db.txns().resume(t.locks.who(), id, log));
+        t
+    }
+
+    /// The database.
+    pub fn database(&self) -> &Arc<Database> {
+        &self.db
+    }
+
+    /// The id; `TxnId(0)` before the first change.
+    pub fn id(&self) -> TxnId {
+        self.shared.as_ref().map_or(TxnId(0), |s| s.id)
+    }
+
+    pub(crate) fn shared(&self) -> Option<Arc<TxnShared>> {
+        self.shared.clone()
+    }
+
+    /// Has it changed anything (or begun to)?
+    pub fn has_written(&self) -> bool {
+        self.shared.is_some()
+    }
+
+    /// Its trace in the log so far.
+    pub fn log_state(&self) -> TxnLog {
+        self.shared.as_ref().map_or_else(TxnLog::default, |s| *s.log.lock())
+    }
+
+    /// Only a rollback is possible any more (a failed rollback to a savepoint, a deadlock).
+    pub fn is_doomed(&self) -> bool {
+        self.doomed
+    }
+
+    /// Forbids the commit.
+    pub fn doom(&mut self) {
+        self.doomed = true;
+    }
+
+    fn wait_args(&self) -> WaitArgs {
+        WaitArgs { log_bytes: self.log_state().bytes, ..self.wait }
+    }
+
+    /// Locks something of this database until the end of the transaction.
+    pub fn lock(&mut self, what: What, mode: LockMode) -> Result<(), TxnError> {
+        let r = Resource { db: self.db.id(), what };
+        if self.locks.mode_of(&r).is_some_and(|m| m.covers(mode)) {
+            return Ok(());
+        }
+        let args = self.wait_args();
+        Ok(self.locks.lock(r, mode, args)?)
+    }
+
+    /// Locks something of this database until [`LockOwner::end_statement`].
+    pub fn lock_statement(&mut self, what: What, mode: LockMode) -> Result<(), TxnError> {
+        let args = self.wait_args();
+        Ok(self.locks.lock_statement(Resource { db: self.db.id(), what }, mode, args)?)
+    }
+
+    /// Waits until the writer of a row has ended. No latch may be held.
+    pub fn wait_for(&self, other: TxnId) -> Result<(), TxnError> {
+        debug_assert_ne!(other, self.id());
+        Ok(self.db.txns().wait_for(self.locks.who(), other, self.wait_args())?)
+    }
+
+    /// A snapshot that sees this transaction's own work.
+    pub fn snapshot(&self) -> SnapshotGuard {
+        SnapshotGuard::take(self.db.clone(), self.id())
+    }
+
+    /// Runs `work` once the transaction has committed; forgotten when it (or the part since a savepoint) is rolled back.
+    pub fn defer(&mut self, work: Deferred) {
+        self.deferred.push(work);
+    }
+
+    fn begin(&mut self) -> Result<Arc<TxnShared>, PageError> {
+        if let Some(s) = &self.shared {
+            return Ok(s.clone());
+        }
+        let log = self.db.log();
+        let s = self.db.txns().begin(self.locks.who(), || log.end());
+        let mut rec = RecordBuilder::new();
+        rec.begin(RecordKind::Begin);
+        let appended = rec.payload(&time_bytes()).and_then(|()| {
+            rec.stamp(s.id, Lsn::ZERO);
+            let mut l = s.log.lock();
+            let lsn = log.append(&[rec.bytes()], END_RESERVE)?;
+            *l = TxnLog {
+                begin: lsn,
+                last: lsn,
+                records: 1,
+                bytes: rec.bytes().len() as u64,
+                ..TxnLog::default()
+            };
+            l.reserved = END_RESERVE.into();
+            Ok(())
+        });
+        if let Err(e) = appended {
+            // Nothing in the log names the id: it is given up as if it had never been.
+            s.log.lock().ended = true;
+            self.db.txns().end(s.id, None);
+            return Err(e);
+        }
+        self.shared = Some(s.clone());
+        Ok(s)
+    }
+
+    /// Appends a record that ends the transaction, out of the space kept for it.
+    fn append_end(&mut self, s: &TxnShared, kind: RecordKind) -> Result<Lsn, TxnError> {
+        let mut rec = RecordBuilder::new();
+        rec.begin(kind).payload(&time_bytes())?;
+        let mut l = s.log.lock();
+        rec.stamp(s.id, l.last);
+        let lsn = self.db.log().append_reserved(&[rec.bytes()], 0)?;
+        l.last = lsn;
+        l.records += 1;
+        l.bytes += rec.bytes().len() as u64;
+        l.ended = true;
+        let reserved = std::mem::take(&mut l.reserved);
+        drop(l);
+        self.db.log().release_reserve(reserved);
+        Ok(lsn)
+    }
+
+    /// A place to return to, free of cost: for a statement that may fail.
+    pub fn mark(&self) -> Savepoint {
+        Savepoint { lsn: self.log_state().last, deferred: self.deferred.len() }
+    }
+
+    /// SAVE TRANSACTION: like [`Txn::mark`], and visible in the log.
+    pub fn savepoint(&mut self) -> Result<Savepoint, TxnError> {
+        if self.shared.is_some() {
+            let mut rec = RecordBuilder::new();
+            rec.begin(RecordKind::Savepoint).payload(&time_bytes())?;
+            let lsn = self.append(&mut rec)?;
+            if let Some(s) = &self.shared {
+                s.log.lock().savepoint = lsn;
+            }
+        }
+        Ok(self.mark())
+    }
+
+    /// Undoes everything since the savepoint. Locks stay.
+    pub fn rollback_to(&mut self, to: &Savepoint) -> Result<(), TxnError> {
+        self.deferred.truncate(to.deferred);
+        self.undo_until(to.lsn)
+    }
+
+    /// Walks the chain back from the newest record, undoing, until `stop`.
+    fn undo_until(&mut self, stop: Lsn) -> Result<(), TxnError> {
+        let _undoing = Undoing::begin();
+        let mut at = self.log_state().last;
+        let mut bytes = Vec::new();
+        while at > stop {
+            match self.undo_one(at, &mut bytes) {
+                Ok(next) => {
+                    debug_assert!(next < at, "undo must go backwards");
+                    at = next;
+                }
+                Err(e) => {
+                    // A half undone transaction cannot stay among the living: only a restart can finish the work.
+                    self.doomed = true;
+                    self.db.fail("rollback", &e);
+                    return Err(e);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Undoes the record at `at`; returns the one to undo next.
+    fn undo_one(&mut self, at: Lsn, bytes: &mut Vec<u8>) -> Result<Lsn, TxnError> {
+        self.db.log().read(at, bytes)?;
+        let view = RecordView::decode(bytes)?;
+        Ok(match view.kind() {
+            RecordKind::Begin => Lsn::ZERO,
+            RecordKind::Compensation => view.undo_next(),
+            RecordKind::Change => {
+                let next = view.prev_lsn();
+                let store = self.db.store().clone();
+                undo_record(&store, at, &view, self, next)?;
+                next
+            }
+            _ => view.prev_lsn(),
+        })
+    }
+
+    /// Commits. Rows and locks are free and new snapshots see the work as soon as the commit record is in the log;
+    /// with full durability the answer comes when it is hard. After [`TxnError::Log`] the outcome is unknown and the
+    /// database is offline.
+    pub fn commit(mut self, wanted: Durability) -> Result<Committed, TxnError> {
+        if self.doomed {
+            let id = self.id();
+            self.rollback()?;
+            return Err(TxnError::Doomed(id));
+        }
+        let Some(s) = self.shared.clone() else {
+            self.finish();
+            return Ok(Committed { lsn: Lsn::ZERO, durable: true });
+        };
+        let durable = self.db.delayed_durability().decide(wanted) == Durability::Full;
+        let lsn = match self.append_end(&s, RecordKind::Commit) {
+            Ok(lsn) => lsn,
+            Err(e) => {
+                self.db.fail("commit", &e);
+                return Err(e);
+            }
+        };
+        self.db.txns().end(s.id, durable.then_some(lsn));
+        self.finish();
+        self.db.ghosts().add(s.id, std::mem::take(&mut self.ghosts));
+        if durable {
+            if let Err(e) = self.db.log().flush_to(lsn) {
+                let e = TxnError::from(e);
+                self.db.fail("commit", &e);
+                return Err(e);
+            }
+        } else {
+            self.db.flush_soon();
+        }
+        self.db.after_commit(std::mem::take(&mut self.deferred));
+        Ok(Committed { lsn, durable })
+    }
+
+    /// Undoes everything. An error means that the database is offline; a restart finishes the work.
+    pub fn rollback(mut self) -> Result<(), TxnError> {
+        self.roll_back()
+    }
+
+    fn roll_back(&mut self) -> Result<(), TxnError> {
+        self.deferred.clear();
+        let Some(s) = self.shared.clone() else {
+            self.finish();
+            return Ok(());
+        };
+        let undone =
+            self.undo_until(Lsn::ZERO).and_then(|()| self.append_end(&s, RecordKind::Abort).map(drop));
+        if let Err(e) = &undone {
+            self.db.fail("rollback", e);
+            // It stays in the table: its rows are not free. Waiters learn from the database's state.
+            self.ended = true;
+            return undone;
+        }
+        self.db.txns().end(s.id, None);
+        self.finish();
+        self.db.ghosts().add(s.id, std::mem::take(&mut self.ghosts));
+        Ok(())
+    }
+
+    fn finish(&mut self) {
+        self.ended = true;
+        self.locks.release_all();
+    }
+
+    /// At the end of a statement: in SIMPLE, waits for the checkpoint that makes room when the log is nearly full.
+    pub fn throttle(&self) {
+        self.db.throttle();
+    }
+}
+
+impl Drop for Txn {
+    fn drop(&mut self) {
+        if !self.ended {
+            // A failure has taken the database offline and is recorded there.
+            drop(self.roll_back());
+        }
+    }
+}
+
+impl RecordSink for Txn {
+    fn append(&mut self, rec: &mut RecordBuilder) -> Result<Lsn, PageError> {
+        self.db.check_online()?;
+        if rec.is_system() {
+            return self.db.append_system(rec);
+        }
+        let s = self.begin()?;
+        let mut l = s.log.lock();
+        debug_assert!(!l.ended, "a transaction writes after its end");
+        rec.stamp(s.id, l.last);
+        let len = rec.bytes().len() as u32;
+        let lsn = if is_compensation(rec) {
+            let release = u64::from(len).min(l.reserved.saturating_sub(END_RESERVE.into())) as u32;
+            let lsn = self.db.log().append_reserved(&[rec.bytes()], release)?;
+            l.reserved -= u64::from(release);
+            lsn
+        } else {
+            let reserve = len + UNDO_OVERHEAD;
+            let lsn = self.db.log().append(&[rec.bytes()], reserve)?;
+            l.reserved += u64::from(reserve);
+            lsn
+        };
+        l.last = lsn;
+        l.records += 1;
+        l.bytes += u64::from(len);
+        Ok(lsn)
+    }
+}
+
+impl Writer for Txn {
+    fn txn(&self) -> TxnId {
+        self.id()
+    }
+
+    fn active_elsewhere(&self, other: TxnId) -> bool {
+        other != self.id() && self.db.txns().is_active(other)
+    }
+
+    fn ghosted(&mut self, unit: UnitId, page: PageId) {
+        if self.ghosts.last() != Some(&(unit, page)) {
+            self.ghosts.push((unit, page));
+        }
+    }
+}
