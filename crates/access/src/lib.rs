@@ -1,1 +1,75 @@
-//! Heaps and B+trees over pages: row headers, versions, ghost records
+//! Heaps, B+trees and LOBs over pages: row headers, versions, ghost records, undo of a record, checks.
+//!
+//! Rows are bytes and index keys are memcmp-ordered bytes: nothing here knows columns. Every row carries a header that
+//! names the transaction and the log record that wrote it; readers find older versions through it, writers find out
+//! whom to wait for. No function waits for a transaction: it answers `Outcome::Wait` with no latch held.
+
+mod batch;
+pub mod btree;
+mod check;
+mod error;
+pub mod ghost;
+pub mod heap;
+pub mod lob;
+mod record;
+mod snapshot;
+mod space;
+mod undo;
+mod version;
+
+pub use batch::RowBatch;
+pub use btree::{BTree, Cursor, Direction, EntryChange, MAX_ENTRY_LEN, MAX_KEY_LEN};
+pub use check::{CheckReport, Finding};
+pub use error::AccessError;
+pub use ghost::{Cleanup, cleanup_page};
+pub use heap::{Heap, HeapChange, HeapScan, MAX_ROW_LEN, Rid};
+pub use lob::{LOB_PIECE, LobPointer, LobSpace};
+pub use snapshot::{ReadMode, Snapshot};
+pub use undo::undo_record;
+
+use pages::{PageId, RecordSink, RowHeader, TxnId, UnitId};
+
+/// The transaction that changes rows, as far as this crate needs to know it.
+pub trait Writer: RecordSink {
+    /// The transaction's id.
+    fn txn(&self) -> TxnId;
+    /// Whether `txn` is a running transaction other than this one.
+    fn active_elsewhere(&self, txn: TxnId) -> bool;
+    /// The page got ghosts that are to be removed once every snapshot sees their transaction.
+    fn ghosted(&mut self, unit: UnitId, page: PageId);
+}
+
+/// What came of an attempt to change a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome<T> {
+    Done(T),
+    /// The row belongs to this running transaction: wait for it and try again.
+    Wait(TxnId),
+    /// The row is another version than the caller saw: read it again.
+    Changed,
+    /// There is no such row, or it is deleted.
+    Missing,
+    /// A row with this key exists.
+    Duplicate,
+}
+
+/// What is to be done to a row.
+#[derive(Clone, Copy, Debug)]
+pub enum Change<'a> {
+    Delete,
+    /// The row's new bytes, whole; the log gets only what differs.
+    Update(&'a [u8]),
+}
+
+/// Whether a row may be changed whose header is `found`, by a caller who saw `expected`. `None`: it may.
+fn guard(w: &dyn Writer, found: &RowHeader, expected: &RowHeader) -> Option<Outcome<()>> {
+    if w.active_elsewhere(found.txn) {
+        Some(Outcome::Wait(found.txn))
+    } else if found.is_ghost() {
+        Some(Outcome::Missing)
+    } else if found != expected {
+        Some(Outcome::Changed)
+    } else {
+        None
+    }
+}

@@ -1,0 +1,291 @@
+//! Range cursors: the rows of one leaf at a time, forward or backward, between bounds.
+//!
+//! No latch is held between two calls. A forward cursor remembers the next leaf and the last key it passed; when the
+//! next leaf is no longer the neighbour it was, it finds its place again by key. A backward cursor always descends
+//! anew, to the leaf below the lower fence of the one it left. Either way each visible row comes exactly once, in
+//! key order.
+
+use super::BTree;
+use super::descend::{Route, Target};
+use super::node::{leaf_entry, leaf_key, lower_bound, upper_bound};
+use crate::batch::{RowBatch, RowRef, RowState};
+use crate::error::{AccessError, corrupt};
+use crate::snapshot::ReadMode;
+use crate::version::{all_visible, judge, resolve_batch};
+use pages::{PAGE_SIZE, Page, PageId, PageRef, ROW_HEADER, RowHeader};
+use std::ops::Bound;
+
+/// Which way a cursor goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    Forward,
+    Backward,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum State {
+    /// Find the place by the bound that moves along.
+    Seek,
+    /// The right neighbour of the leaf that was read last.
+    Next {
+        page: PageId,
+        from: PageId,
+    },
+    End,
+}
+
+/// A scan over a range of an index. See the module's documentation.
+#[derive(Debug)]
+pub struct Cursor {
+    tree: BTree,
+    /// What is left of the range: one end moves along with the scan.
+    lower: Bound<Vec<u8>>,
+    upper: Bound<Vec<u8>>,
+    direction: Direction,
+    state: State,
+    route: Route,
+    /// Leaves of `route.ahead` that were passed, and that were asked for ahead of time.
+    passed: usize,
+    fetched: usize,
+    leaves: u32,
+}
+
+/// Most leaves that are read ahead of the scan at once.
+const READ_AHEAD: usize = 64;
+
+impl Cursor {
+    pub(super) fn new(tree: BTree, lower: Bound<&[u8]>, upper: Bound<&[u8]>, direction: Direction) -> Cursor {
+        Cursor {
+            tree,
+            lower: lower.map(<[u8]>::to_vec),
+            upper: upper.map(<[u8]>::to_vec),
+            direction,
+            state: State::Seek,
+            route: Route::default(),
+            passed: 0,
+            fetched: 0,
+            leaves: 0,
+        }
+    }
+
+    /// Fills `batch` with the rows of the next leaf that has visible rows in the range; false at the end.
+    ///
+    /// # Errors
+    /// Damaged pages, I/O.
+    pub fn next_batch(&mut self, mode: ReadMode<'_>, batch: &mut RowBatch) -> Result<bool, AccessError> {
+        batch.clear();
+        while !matches!(self.state, State::End) {
+            match self.direction {
+                Direction::Forward => {
+                    self.leaf_forward(mode, batch)?;
+                    self.read_ahead()?;
+                }
+                Direction::Backward => self.leaf_backward(mode, batch)?,
+            }
+            resolve_batch(&self.tree.space.store, batch, mode, true)?;
+            batch.drop_gone();
+            if !batch.is_empty() {
+                return Ok(true);
+            }
+        }
+        batch.clear();
+        Ok(false)
+    }
+
+    fn leaf_forward(&mut self, mode: ReadMode<'_>, batch: &mut RowBatch) -> Result<(), AccessError> {
+        let page = match self.state {
+            State::Next { page, from } => neighbour(&self.tree, page, from),
+            _ => None,
+        };
+        let page = match page {
+            Some(page) => {
+                self.passed += 1;
+                page
+            }
+            None => {
+                (self.passed, self.fetched) = (0, 0);
+                seek(&self.tree, &self.lower, &mut self.route)?
+            }
+        };
+        let begin = first_slot(&page, &self.lower)?;
+        let (end, last) = end_slot(&page, begin, &self.upper)?;
+        copy_rows(&page, begin, end, mode, batch)?;
+        self.state = if last || page.next().is_none() {
+            State::End
+        } else {
+            State::Next { page: page.next(), from: page.id() }
+        };
+        if end > begin {
+            let key = leaf_key(page.slot(end - 1)?)
+                .ok_or_else(|| corrupt(page.id(), "index entry is cut short"))?;
+            move_bound(&mut self.lower, key);
+        }
+        Ok(())
+    }
+
+    fn read_ahead(&mut self) -> Result<(), AccessError> {
+        self.leaves += 1;
+        if self.leaves < 2 || matches!(self.state, State::End) || self.passed + READ_AHEAD / 4 < self.fetched
+        {
+            return Ok(());
+        }
+        if self.passed >= self.route.ahead.len() {
+            // The children of the parent are used up: a descent to where the scan stands finds the next parent's.
+            (self.passed, self.fetched) = (0, 0);
+            seek(&self.tree, &self.lower, &mut self.route)?;
+        }
+        let ahead = &self.route.ahead;
+        let window = READ_AHEAD.min(4 << self.leaves.min(4));
+        let from = self.fetched.max(self.passed).min(ahead.len());
+        let to = (self.passed + window).min(ahead.len());
+        if from < to {
+            self.tree.space.store.prefetch(&ahead[from..to])?;
+        }
+        self.fetched = self.fetched.max(to);
+        Ok(())
+    }
+
+    fn leaf_backward(&mut self, mode: ReadMode<'_>, batch: &mut RowBatch) -> Result<(), AccessError> {
+        let target = match &self.upper {
+            Bound::Unbounded => Target::Last,
+            Bound::Included(k) => Target::Key(k),
+            Bound::Excluded(k) => Target::Before(k),
+        };
+        let page = self.tree.descend_read(target, Some(&mut self.route))?;
+        let begin = first_slot(&page, &self.lower)?;
+        let (end, _) = end_slot(&page, begin, &self.upper)?;
+        copy_rows(&page, begin, end, mode, batch)?;
+        batch.reverse();
+        self.state = State::End;
+        if begin == 0
+            && let Some(low) = self.route.low.get()
+        {
+            move_bound(&mut self.upper, low);
+            self.state = State::Seek;
+        }
+        Ok(())
+    }
+}
+
+/// The leaf where the rest of the range begins.
+fn seek<'t>(tree: &'t BTree, lower: &Bound<Vec<u8>>, route: &mut Route) -> Result<PageRef<'t>, AccessError> {
+    let target = match lower {
+        Bound::Unbounded => Target::First,
+        Bound::Included(k) | Bound::Excluded(k) => Target::Key(k),
+    };
+    tree.descend_read(target, Some(route))
+}
+
+/// The page if it still is the right neighbour of the leaf the cursor comes from. A page that cannot be read any more
+/// is no neighbour: the search by key reports damage where it really is.
+fn neighbour(tree: &BTree, page: PageId, from: PageId) -> Option<PageRef<'_>> {
+    tree.space.store.read(page).ok().filter(|next| tree.is_own_leaf(next) && next.prev() == from)
+}
+
+/// The range goes on beyond this key. Keeps the buffer.
+fn move_bound(bound: &mut Bound<Vec<u8>>, key: &[u8]) {
+    let mut buf = match std::mem::replace(bound, Bound::Unbounded) {
+        Bound::Included(b) | Bound::Excluded(b) => b,
+        Bound::Unbounded => Vec::new(),
+    };
+    buf.clear();
+    buf.extend_from_slice(key);
+    *bound = Bound::Excluded(buf);
+}
+
+fn first_slot(page: &Page, lower: &Bound<Vec<u8>>) -> Result<u16, AccessError> {
+    if page.slot_count() == 0 {
+        return Ok(0);
+    }
+    let first = leaf_key(page.slot(0)?).ok_or_else(|| corrupt(page.id(), "index entry is cut short"))?;
+    match lower {
+        Bound::Unbounded => Ok(0),
+        // The usual case of a scan that came from the leaf to the left.
+        Bound::Included(k) | Bound::Excluded(k) if first > k.as_slice() => Ok(0),
+        Bound::Included(k) => Ok(lower_bound(page, k)?.0),
+        Bound::Excluded(k) => upper_bound(page, k),
+    }
+}
+
+/// Slot behind the last one in the range, and whether the range ends on this leaf.
+fn end_slot(page: &Page, begin: u16, upper: &Bound<Vec<u8>>) -> Result<(u16, bool), AccessError> {
+    let count = page.slot_count();
+    let end = match upper {
+        Bound::Unbounded => count,
+        Bound::Included(k) => upper_bound(page, k)?,
+        Bound::Excluded(k) => lower_bound(page, k)?.0,
+    };
+    Ok((end.max(begin), end < count))
+}
+
+/// Copies the slots' rows into the batch as far as the page alone tells that they may be part of the result.
+pub(super) fn copy_rows(
+    page: &Page,
+    begin: u16,
+    end: u16,
+    mode: ReadMode<'_>,
+    batch: &mut RowBatch,
+) -> Result<(), AccessError> {
+    batch.begin(page.id());
+    if begin >= end {
+        return Ok(());
+    }
+    let whole = usize::from(end - begin) * 3 > usize::from(page.slot_count());
+    let base = page.bytes().as_ptr() as usize;
+    if whole {
+        batch.put(page.bytes());
+    }
+    let clean = all_visible(page, mode);
+    for slot in begin..end {
+        let content = page.slot(slot)?;
+        let key_len = leaf_key(content).ok_or_else(|| corrupt(page.id(), "index entry is cut short"))?.len();
+        let state = if clean {
+            RowState::Live
+        } else {
+            let (header, _) = RowHeader::split(content).unwrap_or_default();
+            judge(&header, mode)
+        };
+        if state == RowState::Gone {
+            continue;
+        }
+        let head = if whole { (content.as_ptr() as usize - base) as u32 } else { batch.put(content) };
+        let skip = (ROW_HEADER + 2 + key_len) as u32;
+        debug_assert!(!whole || head as usize + content.len() <= PAGE_SIZE);
+        batch.push(RowRef {
+            head,
+            at: head + skip,
+            len: content.len() as u32 - skip,
+            key_len: key_len as u16,
+            slot,
+            tail: 0,
+            state,
+        });
+    }
+    Ok(())
+}
+
+impl BTree {
+    /// The version of the entry with this key that the reader sees, as the only row of `batch`; false if there is none.
+    ///
+    /// # Errors
+    /// Damaged pages, I/O.
+    pub fn fetch(&self, key: &[u8], mode: ReadMode<'_>, batch: &mut RowBatch) -> Result<bool, AccessError> {
+        let leaf = self.descend_read(Target::Key(key), None)?;
+        let (slot, found) = lower_bound(&leaf, key)?;
+        if !found {
+            batch.clear();
+            return Ok(false);
+        }
+        debug_assert!(leaf_entry(&leaf, slot).is_ok_and(|e| e.key == key));
+        copy_rows(&leaf, slot, slot + 1, mode, batch)?;
+        drop(leaf);
+        resolve_batch(&self.space.store, batch, mode, true)?;
+        batch.drop_gone();
+        Ok(!batch.is_empty())
+    }
+
+    /// A scan of the keys within the bounds.
+    pub fn cursor(&self, lower: Bound<&[u8]>, upper: Bound<&[u8]>, direction: Direction) -> Cursor {
+        Cursor::new(self.clone(), lower, upper, direction)
+    }
+}

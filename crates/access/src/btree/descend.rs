@@ -1,0 +1,160 @@
+//! The way from the root to a leaf: shared latches down, coupled, and an exclusive one on the leaf that is to change.
+//!
+//! Latch order is top-down and, on one level, left to right. A child's latch is taken before its parent's is given
+//! up, so that a page cannot be unlinked between the look at the parent and the look at the page.
+
+use super::BTree;
+use super::node::{check_node, child_before, child_for, inner_entry};
+use crate::error::{AccessError, corrupt};
+use pages::{Page, PageId, PageMut, PageRef};
+
+/// Which leaf a descent looks for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Target<'a> {
+    First,
+    Last,
+    /// The leaf where the key is or would be.
+    Key(&'a [u8]),
+    /// The leaf that holds the largest keys below this one.
+    Before(&'a [u8]),
+}
+
+/// A separator met on the way down, or none: infinity.
+#[derive(Debug, Default)]
+pub(crate) struct Fence {
+    key: Vec<u8>,
+    finite: bool,
+}
+
+impl Fence {
+    pub(crate) fn get(&self) -> Option<&[u8]> {
+        self.finite.then_some(self.key.as_slice())
+    }
+
+    pub(crate) fn set(&mut self, key: Option<&[u8]>) {
+        self.finite = key.is_some();
+        self.key.clear();
+        self.key.extend_from_slice(key.unwrap_or_default());
+    }
+}
+
+/// What a descent learns on its way.
+#[derive(Debug, Default)]
+pub(crate) struct Route {
+    /// The leaf's keys are `>= low` ...
+    pub low: Fence,
+    /// ... and `< high`.
+    pub high: Fence,
+    /// The leaves to the right of it below the same parent, for read-ahead.
+    pub ahead: Vec<PageId>,
+}
+
+impl Route {
+    pub(crate) fn clear(&mut self) {
+        self.low.set(None);
+        self.high.set(None);
+        self.ahead.clear();
+    }
+
+    fn note(&mut self, page: &Page, slot: u16, want_ahead: bool) -> Result<(), AccessError> {
+        if slot > 0 {
+            self.low.set(Some(inner_entry(page, slot)?.1));
+        }
+        if slot + 1 < page.slot_count() {
+            self.high.set(Some(inner_entry(page, slot + 1)?.1));
+        }
+        if want_ahead && page.level() == 1 {
+            for s in slot + 1..page.slot_count() {
+                self.ahead.push(inner_entry(page, s)?.0);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl BTree {
+    pub(crate) fn slot_of(page: &Page, target: Target<'_>) -> Result<u16, AccessError> {
+        match target {
+            Target::First => Ok(0),
+            Target::Last => Ok(page.slot_count().saturating_sub(1)),
+            Target::Key(key) => child_for(page, key),
+            Target::Before(key) => child_before(page, key),
+        }
+    }
+
+    /// The leaf, with a shared latch.
+    pub(crate) fn descend_read(
+        &self,
+        target: Target<'_>,
+        mut route: Option<&mut Route>,
+    ) -> Result<PageRef<'_>, AccessError> {
+        if let Some(r) = route.as_deref_mut() {
+            r.clear();
+        }
+        let mut page = self.space.store.read(self.root)?;
+        check_node(&page, self.root)?;
+        while page.level() > 0 {
+            let slot = Self::slot_of(&page, target)?;
+            if let Some(r) = route.as_deref_mut() {
+                r.note(&page, slot, true)?;
+            }
+            let child = self.space.store.read(inner_entry(&page, slot)?.0)?;
+            self.check_child(&page, &child)?;
+            page = child;
+        }
+        Ok(page)
+    }
+
+    /// The leaf for `key`, with an exclusive latch. `high` gets the upper fence of the leaf if wanted.
+    pub(crate) fn descend_write(
+        &self,
+        key: &[u8],
+        mut route: Option<&mut Route>,
+    ) -> Result<PageMut<'_>, AccessError> {
+        loop {
+            if let Some(r) = route.as_deref_mut() {
+                r.clear();
+            }
+            let mut page = self.space.store.read(self.root)?;
+            check_node(&page, self.root)?;
+            if page.level() == 0 {
+                drop(page);
+                let leaf = self.space.store.write(self.root)?;
+                check_node(&leaf, self.root)?;
+                if leaf.level() == 0 {
+                    return Ok(leaf);
+                }
+                // The root was split while its latch was changed.
+                continue;
+            }
+            loop {
+                let slot = child_for(&page, key)?;
+                if let Some(r) = route.as_deref_mut() {
+                    r.note(&page, slot, false)?;
+                }
+                let id = inner_entry(&page, slot)?.0;
+                if page.level() == 1 {
+                    let leaf = self.space.store.write(id)?;
+                    self.check_child(&page, &leaf)?;
+                    return Ok(leaf);
+                }
+                let child = self.space.store.read(id)?;
+                self.check_child(&page, &child)?;
+                page = child;
+            }
+        }
+    }
+
+    pub(crate) fn check_child(&self, parent: &Page, child: &Page) -> Result<(), AccessError> {
+        check_node(child, self.root)?;
+        if child.level() + 1 != parent.level() {
+            return Err(corrupt(child.id(), "index page is on another level than its parent says"));
+        }
+        Ok(())
+    }
+
+    /// Whether a page reached by a remembered id is still a leaf of this tree.
+    pub(crate) fn is_own_leaf(&self, page: &Page) -> bool {
+        check_node(page, self.root).is_ok() && page.level() == 0
+    }
+}

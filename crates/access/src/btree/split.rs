@@ -1,0 +1,257 @@
+//! Making room: page splits, one log record each.
+//!
+//! A split takes exclusive latches from the root down, two levels at a time. Inner pages that might not take one more
+//! separator are split on the way, so a split never has to climb. The root keeps its place for life: when it is full,
+//! its content goes to two new pages and the root becomes their parent. Entries only ever move to the right.
+
+use super::BTree;
+use super::node::{check_node, child_for, fits, inner_bytes, inner_entry, leaf_key, lower_bound, separator};
+use crate::error::{AccessError, corrupt};
+use crate::record::with_record;
+use crate::space::NewPage;
+use pages::{Link, Page, PageId, PageMut, PageType, RecordBuilder, SLOT_SIZE};
+
+/// Bytes of an inner entry in front of its separator.
+const CHILD: usize = 6;
+/// Separator length that inner pages are asked to have room for before the true one is known.
+const USUAL_SEPARATOR: usize = 64;
+
+/// Where a page is cut: entries from `at` on go to the new page, which begins at `separator`.
+struct Cut {
+    at: u16,
+    separator: Vec<u8>,
+}
+
+impl BTree {
+    /// Splits until the leaf for `key` has `need` free bytes (contents and slots), or one split is done: the caller
+    /// looks again. `need` must fit an empty leaf.
+    pub(crate) fn make_room(&self, key: &[u8], need: usize) -> Result<(), AccessError> {
+        let mut reserve = USUAL_SEPARATOR.max(key.len());
+        loop {
+            let root = self.space.store.write(self.root)?;
+            check_node(&root, self.root)?;
+            let full = if root.level() == 0 {
+                if root.free_bytes() >= need {
+                    return Ok(());
+                }
+                true
+            } else {
+                !fits(&root, CHILD + reserve)
+            };
+            if full {
+                self.split_root(root, key)?;
+                continue;
+            }
+            match self.split_below(root, key, need, reserve)? {
+                None => return Ok(()),
+                Some(longer) => reserve = longer,
+            }
+        }
+    }
+
+    /// Goes down from an inner root with room. `Some(n)`: an inner page turned out to need room for a separator of n
+    /// bytes; start again.
+    fn split_below<'s>(
+        &'s self,
+        root: PageMut<'s>,
+        key: &[u8],
+        need: usize,
+        reserve: usize,
+    ) -> Result<Option<usize>, AccessError> {
+        let mut parent = root;
+        loop {
+            let slot = child_for(&parent, key)?;
+            let mut child = self.space.store.write(inner_entry(&parent, slot)?.0)?;
+            self.check_child(&parent, &child)?;
+            let leaf = child.level() == 0;
+            if leaf && child.free_bytes() >= need {
+                return Ok(None);
+            }
+            if !leaf && fits(&child, CHILD + reserve) {
+                parent = child;
+                continue;
+            }
+            let cut = if leaf { cut_leaf(&child, key, need)? } else { cut_inner(&child, key)? };
+            if !fits(&parent, CHILD + cut.separator.len()) {
+                return Ok(Some(cut.separator.len().max(reserve + 1)));
+            }
+            self.split_child(&mut parent, slot, &mut child, &cut)?;
+            if leaf {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Splits a page below a parent with room for the separator.
+    fn split_child<'s>(
+        &'s self,
+        parent: &mut PageMut<'s>,
+        slot: u16,
+        child: &mut PageMut<'s>,
+        cut: &Cut,
+    ) -> Result<(), AccessError> {
+        let mut right =
+            if child.next().is_none() { None } else { Some(self.space.store.write(child.next())?) };
+        if let Some(right) = &right {
+            check_node(right, self.root)?;
+        }
+        let mut new = self.space.take()?;
+        with_record(|rec| {
+            rec.system();
+            let count = child.slot_count() - cut.at;
+            new.format(rec, child.level(), child.id(), child.next(), self.root)?;
+            move_entries(rec, child, cut.at, count)?;
+            rec.page(child.id());
+            if count > 0 {
+                rec.remove(cut.at, count)?;
+            }
+            rec.set_link(Link::Next, new.id())?;
+            if let Some(right) = &right {
+                rec.page(right.id());
+                rec.set_link(Link::Prev, new.id())?;
+            }
+            rec.page(parent.id());
+            let mut entry = Vec::with_capacity(CHILD + cut.separator.len());
+            inner_bytes(new.id(), &cut.separator, &mut entry);
+            rec.insert_raw(slot + 1, &entry)?;
+            match &mut right {
+                Some(right) => NewPage::change(
+                    &self.space.store,
+                    &mut self.space.store.system(),
+                    rec,
+                    &mut [child, right, parent],
+                    &mut [&mut new],
+                    None,
+                ),
+                None => NewPage::change(
+                    &self.space.store,
+                    &mut self.space.store.system(),
+                    rec,
+                    &mut [child, parent],
+                    &mut [&mut new],
+                    None,
+                ),
+            }
+        })
+    }
+
+    /// Moves the root's content to two new pages; the root becomes their parent.
+    fn split_root<'s>(&'s self, mut root: PageMut<'s>, key: &[u8]) -> Result<(), AccessError> {
+        let cut = if root.level() == 0 { cut_leaf(&root, key, 0)? } else { cut_inner(&root, key)? };
+        let mut left = self.space.take()?;
+        let mut right = self.space.take()?;
+        let level = root.level();
+        if level + 1 >= super::node::MAX_LEVELS {
+            return Err(corrupt(self.root, "index is too deep"));
+        }
+        with_record(|rec| {
+            rec.system();
+            left.format(rec, level, PageId::NONE, right.id(), self.root)?;
+            copy_entries(rec, &root, 0, cut.at, 0)?;
+            right.format(rec, level, left.id(), PageId::NONE, self.root)?;
+            move_entries(rec, &root, cut.at, root.slot_count() - cut.at)?;
+            rec.page(self.root);
+            rec.format(PageType::Index, level + 1, root.unit(), PageId::NONE, PageId::NONE, self.root)?;
+            let mut entry = Vec::with_capacity(CHILD + cut.separator.len());
+            inner_bytes(left.id(), &[], &mut entry);
+            rec.insert_raw(0, &entry)?;
+            inner_bytes(right.id(), &cut.separator, &mut entry);
+            rec.insert_raw(1, &entry)?;
+            NewPage::change(
+                &self.space.store,
+                &mut self.space.store.system(),
+                rec,
+                &mut [&mut root],
+                &mut [&mut left, &mut right],
+                None,
+            )
+        })
+    }
+}
+
+/// Puts entries as they are into the page that the record is at.
+fn copy_entries(
+    rec: &mut RecordBuilder,
+    page: &Page,
+    from: u16,
+    count: u16,
+    to: u16,
+) -> Result<(), AccessError> {
+    for i in 0..count {
+        rec.insert_raw(to + i, page.slot(from + i)?)?;
+    }
+    Ok(())
+}
+
+/// Puts entries into the new right page; there the first separator of an inner page becomes minus infinity.
+fn move_entries(rec: &mut RecordBuilder, page: &Page, from: u16, count: u16) -> Result<(), AccessError> {
+    if page.level() == 0 || count == 0 {
+        return copy_entries(rec, page, from, count, 0);
+    }
+    rec.insert_raw(0, &inner_entry(page, from)?.0.to_bytes())?;
+    copy_entries(rec, page, from + 1, count - 1, 1)
+}
+
+fn key_at(page: &Page, slot: u16) -> Result<&[u8], AccessError> {
+    leaf_key(page.slot(slot)?).ok_or_else(|| corrupt(page.id(), "index entry is cut short"))
+}
+
+/// Where to cut a leaf that is to take `need` more bytes at `key`.
+///
+/// A key behind the last entry gets a page of its own: ascending inserts leave full pages behind. Otherwise the cut
+/// balances the bytes, the new entry counted in.
+fn cut_leaf(page: &Page, key: &[u8], need: usize) -> Result<Cut, AccessError> {
+    let count = page.slot_count();
+    if count == 0 {
+        return Err(corrupt(page.id(), "entry does not fit an empty page"));
+    }
+    let (pos, found) = lower_bound(page, key)?;
+    if pos == count {
+        return Ok(Cut { at: count, separator: separator(key_at(page, count - 1)?, key).to_vec() });
+    }
+    let mut total = need;
+    for s in 0..count {
+        total += page.slot(s)?.len() + SLOT_SIZE;
+    }
+    // Left of a cut at s: entries 0..s, and the new bytes if they belong before s. Entry 0 stays left unless the new
+    // entry alone shall have the left page.
+    let (mut best, mut best_max, mut left) = (1.min(count - 1), usize::MAX, 0);
+    for s in 0..count {
+        // A grown entry (`found`) goes right when the cut is at its own slot.
+        let new_left = if found { pos < s } else { pos <= s };
+        let bytes = left + if new_left { need } else { 0 };
+        if (s > 0 || (new_left && !found)) && bytes.max(total - bytes) < best_max {
+            (best, best_max) = (s, bytes.max(total - bytes));
+        }
+        left += page.slot(s)?.len() + SLOT_SIZE;
+    }
+    if count == 1 && best == 0 && found {
+        return Err(corrupt(page.id(), "entry does not fit an empty page"));
+    }
+    let right = key_at(page, best)?;
+    // The separator must lie above everything that stays left, the new key included if it belongs there.
+    let mut low = if best > 0 { key_at(page, best - 1)? } else { &[] };
+    if pos == best && !found && key > low {
+        low = key;
+    }
+    Ok(Cut { at: best, separator: separator(low, right).to_vec() })
+}
+
+/// Where to cut an inner page. The separator of the first entry that moves goes up to the parent.
+fn cut_inner(page: &Page, key: &[u8]) -> Result<Cut, AccessError> {
+    let count = page.slot_count();
+    if count < 2 {
+        return Err(corrupt(page.id(), "inner index page with one child is full"));
+    }
+    let at = if page.next().is_none() && child_for(page, key)? == count - 1 {
+        count - 1
+    } else {
+        let (mut half, mut at) = ((pages::PAGE_SIZE - page.free_bytes()) / 2, 0);
+        while at < count - 1 {
+            let Some(rest) = half.checked_sub(page.slot(at)?.len() + SLOT_SIZE) else { break };
+            (half, at) = (rest, at + 1);
+        }
+        at.max(1)
+    };
+    Ok(Cut { at, separator: inner_entry(page, at)?.1.to_vec() })
+}

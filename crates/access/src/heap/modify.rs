@@ -1,0 +1,356 @@
+//! Deletes and updates of heap rows: many rows of a page with one record, forwarding of rows that outgrow their page.
+
+use super::{BACK, Heap, Home, MAX_ROW_LEN, MAX_TRIES, Rid, forwarded, home, stub};
+use crate::error::{AccessError, corrupt};
+use crate::record::{difference, with_record};
+use crate::{Change, Outcome, Writer, guard};
+use pages::{FORWARDED, PageMut, ROW_HEADER, RecordBuilder, RowHeader};
+
+/// One change of one row.
+#[derive(Debug)]
+pub struct HeapChange<'a> {
+    pub rid: Rid,
+    /// Header of the version that the caller decided on.
+    pub header: RowHeader,
+    pub change: Change<'a>,
+    /// What came of it. `Done`, `Wait`, `Changed` or `Missing`.
+    pub outcome: Outcome<()>,
+}
+
+/// What the page at hand is to a row.
+enum Step {
+    Settled,
+    /// The record is full.
+    Flush,
+    /// The row is elsewhere, or has to go elsewhere.
+    Alone,
+}
+
+impl<'a> HeapChange<'a> {
+    /// A change that has not been tried.
+    pub fn new(rid: Rid, header: RowHeader, change: Change<'a>) -> HeapChange<'a> {
+        HeapChange { rid, header, change, outcome: Outcome::Missing }
+    }
+
+    fn deleted(&self) -> bool {
+        matches!((&self.change, &self.outcome), (Change::Delete, Outcome::Done(())))
+    }
+}
+
+/// A row in the form in which it is stored: at least `MIN_ROW_LEN` bytes.
+pub(super) fn padded(row: &[u8]) -> ([u8; BACK], bool) {
+    let mut bytes = [0; BACK];
+    let short = row.len() < BACK;
+    if short {
+        bytes[..row.len()].copy_from_slice(row);
+    }
+    (bytes, short)
+}
+
+pub(super) fn check_len(row: &[u8]) -> Result<(), AccessError> {
+    if row.len() > MAX_ROW_LEN {
+        return Err(AccessError::RowTooLong { len: row.len(), max: MAX_ROW_LEN });
+    }
+    Ok(())
+}
+
+impl Heap {
+    /// Applies the changes with one record per page; those of one page stand together. Each row's outcome says what
+    /// came of it; the others go on regardless.
+    ///
+    /// # Errors
+    /// `RowTooLong`; no space; I/O and the log's errors. Rows before the failing one may be changed, and the caller
+    /// rolls back.
+    pub fn apply_batch(&self, w: &mut dyn Writer, changes: &mut [HeapChange<'_>]) -> Result<(), AccessError> {
+        let mut at = 0;
+        while at < changes.len() {
+            let before = at;
+            let alone = self.apply_page(w, changes, &mut at)?;
+            if changes[before..at].iter().any(HeapChange::deleted) {
+                w.ghosted(self.unit_id(), changes[before].rid.page);
+            }
+            if alone {
+                self.apply_alone(w, &mut changes[at])?;
+                at += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// Deletes a row: it becomes a ghost.
+    ///
+    /// # Errors
+    /// As for `apply_batch`.
+    pub fn delete(
+        &self,
+        w: &mut dyn Writer,
+        rid: Rid,
+        header: &RowHeader,
+    ) -> Result<Outcome<()>, AccessError> {
+        let mut one = [HeapChange::new(rid, *header, Change::Delete)];
+        self.apply_batch(w, &mut one)?;
+        let [one] = one;
+        Ok(one.outcome)
+    }
+
+    /// Gives a row other bytes; its identifier stays.
+    ///
+    /// # Errors
+    /// As for `apply_batch`.
+    pub fn update(
+        &self,
+        w: &mut dyn Writer,
+        rid: Rid,
+        header: &RowHeader,
+        row: &[u8],
+    ) -> Result<Outcome<()>, AccessError> {
+        let mut one = [HeapChange::new(rid, *header, Change::Update(row))];
+        self.apply_batch(w, &mut one)?;
+        let [one] = one;
+        Ok(one.outcome)
+    }
+
+    /// Applies what is on the page of the change at `at` with one record; true if the next one must go alone.
+    fn apply_page(
+        &self,
+        w: &mut dyn Writer,
+        changes: &mut [HeapChange<'_>],
+        at: &mut usize,
+    ) -> Result<bool, AccessError> {
+        let id = changes[*at].rid.page;
+        let mut page = self.space.store.write(id)?;
+        if page.unit() != self.unit_id() {
+            changes[*at].outcome = Outcome::Missing;
+            *at += 1;
+            return Ok(false);
+        }
+        with_record(|rec| {
+            rec.change();
+            rec.page(id);
+            let mut free = page.free_bytes();
+            let mut alone = false;
+            let first = *at;
+            while let Some(change) = changes.get_mut(*at).filter(|c| c.rid.page == id) {
+                match apply_row(w, rec, &page, change, &mut free)? {
+                    Step::Settled => *at += 1,
+                    Step::Flush => break,
+                    Step::Alone => {
+                        alone = true;
+                        break;
+                    }
+                }
+                let twice = |next: &HeapChange<'_>| changes[first..*at].iter().any(|c| c.rid == next.rid);
+                if changes.get(*at).is_some_and(twice) {
+                    break; // the second change of a row sees what the first made of it
+                }
+            }
+            if rec.row_ops() > 0 {
+                self.space.store.change(w, rec, &mut [&mut page])?;
+            }
+            Ok(alone)
+        })
+    }
+
+    /// Changes one row that is, or will be, forwarded.
+    fn apply_alone(&self, w: &mut dyn Writer, change: &mut HeapChange<'_>) -> Result<(), AccessError> {
+        for _ in 0..MAX_TRIES {
+            if let Some(outcome) = self.try_alone(w, change)? {
+                change.outcome = outcome;
+                return Ok(());
+            }
+            std::thread::yield_now();
+        }
+        Err(AccessError::Unstable { page: change.rid.page, what: "row cannot be caught" })
+    }
+
+    /// One try under the latches of both pages; `None`: they were not to be had.
+    fn try_alone(
+        &self,
+        w: &mut dyn Writer,
+        change: &HeapChange<'_>,
+    ) -> Result<Option<Outcome<()>>, AccessError> {
+        let rid = change.rid;
+        let mut at_home = self.space.store.write(rid.page)?;
+        match home(&at_home, rid.slot)? {
+            Home::None => Ok(Some(Outcome::Missing)),
+            Home::Here => {
+                let Some((header, body)) = at_home.row(rid.slot)? else { return Ok(Some(Outcome::Missing)) };
+                if let Some(outcome) = guard(w, &header, &change.header) {
+                    return Ok(Some(outcome));
+                }
+                let Change::Update(row) = change.change else { return Ok(None) };
+                let old = body.to_vec();
+                let old = Moving { rid, header, row: &old };
+                self.forward(w, &mut at_home, None, &old, row).map(Some)
+            }
+            Home::At(target) => {
+                let Some(mut page) = self.space.store.try_write(target.page) else {
+                    drop(at_home);
+                    self.bring(target.page)?;
+                    return Ok(None);
+                };
+                let Some((header, body)) = forwarded(&page, target.slot, rid)? else { return Ok(None) };
+                if let Some(outcome) = guard(w, &header, &change.header) {
+                    return Ok(Some(outcome));
+                }
+                let old = body[..body.len() - BACK].to_vec();
+                let old = Moving { rid, header, row: &old };
+                match change.change {
+                    Change::Delete => {
+                        drop(at_home);
+                        change_in_place(self, w, &mut page, target.slot, &old, None)?;
+                        let id = page.id();
+                        drop(page);
+                        w.ghosted(self.unit_id(), id);
+                        Ok(Some(Outcome::Done(())))
+                    }
+                    Change::Update(row) => {
+                        check_len(row)?;
+                        if row.len().max(BACK) <= old.row.len() + page.free_bytes() {
+                            drop(at_home);
+                            change_in_place(self, w, &mut page, target.slot, &old, Some(row))?;
+                            return Ok(Some(Outcome::Done(())));
+                        }
+                        self.forward(w, &mut at_home, Some((&mut page, target.slot)), &old, row).map(Some)
+                    }
+                }
+            }
+        }
+    }
+
+    /// Moves a row to a page with room and gives it its new bytes, in one record. `from`: where it was forwarded to
+    /// before, if it was.
+    fn forward<'s>(
+        &'s self,
+        w: &mut dyn Writer,
+        at_home: &mut PageMut<'s>,
+        from: Option<(&mut PageMut<'s>, u16)>,
+        old: &Moving<'_>,
+        row: &[u8],
+    ) -> Result<Outcome<()>, AccessError> {
+        check_len(row)?;
+        let (short, is_short) = padded(row);
+        let row = if is_short { &short[..] } else { row };
+        let need = ROW_HEADER + BACK + row.len().max(old.row.len());
+        let mut spot = self.spot(need, true)?;
+        let slot = spot.slot();
+        let target = Rid { page: spot.id(), slot };
+        with_record(|rec| {
+            rec.change();
+            rec.page(at_home.id());
+            rec.replace_raw(old.rid.slot, &stub(target))?;
+            spot.begin(rec, self)?;
+            let header = RowHeader { flags: old.header.flags | FORWARDED, ..old.header };
+            rec.insert_raw_parts(slot, &[&header.to_bytes(), old.row, &old.rid.to_bytes()])?;
+            let (at, o, n) = difference(old.row, row);
+            rec.update(
+                slot,
+                header.flags,
+                &header,
+                Some(&old.rid.to_bytes()),
+                at as u16,
+                &old.row[at..at + o],
+                &row[at..at + n],
+            )?;
+            match from {
+                Some((page, slot)) => {
+                    rec.page(page.id());
+                    rec.remove(slot, 1)?;
+                    spot.change(self, w, rec, &mut [at_home, page])?;
+                }
+                None => spot.change(self, w, rec, &mut [at_home])?,
+            }
+            Ok(Outcome::Done(()))
+        })
+    }
+}
+
+/// A row on its way to another page, or that was on it before.
+struct Moving<'a> {
+    rid: Rid,
+    header: RowHeader,
+    row: &'a [u8],
+}
+
+/// Changes a forwarded row where it is.
+fn change_in_place(
+    heap: &Heap,
+    w: &mut dyn Writer,
+    page: &mut PageMut<'_>,
+    slot: u16,
+    old: &Moving<'_>,
+    row: Option<&[u8]>,
+) -> Result<(), AccessError> {
+    with_record(|rec| {
+        rec.change();
+        rec.page(page.id());
+        let key = old.rid.to_bytes();
+        match row {
+            None => rec.ghost(slot, &old.header, Some(&key))?,
+            Some(row) => {
+                let (short, is_short) = padded(row);
+                let row = if is_short { &short[..] } else { row };
+                let (at, o, n) = difference(old.row, row);
+                let (before, after) = (&old.row[at..at + o], &row[at..at + n]);
+                rec.update(slot, old.header.flags, &old.header, Some(&key), at as u16, before, after)?;
+            }
+        }
+        heap.space.store.change(w, rec, &mut [page])?;
+        Ok(())
+    })
+}
+
+fn apply_row(
+    w: &dyn Writer,
+    rec: &mut RecordBuilder,
+    page: &PageMut<'_>,
+    change: &mut HeapChange<'_>,
+    free: &mut usize,
+) -> Result<Step, AccessError> {
+    let slot = change.rid.slot;
+    match home(page, slot)? {
+        Home::None => {
+            change.outcome = Outcome::Missing;
+            return Ok(Step::Settled);
+        }
+        Home::At(_) => return Ok(Step::Alone),
+        Home::Here => {}
+    }
+    let (header, body) = page.row(slot)?.ok_or_else(|| corrupt(page.id(), "row vanished"))?;
+    if let Some(outcome) = guard(w, &header, &change.header) {
+        change.outcome = outcome;
+        return Ok(Step::Settled);
+    }
+    match change.change {
+        Change::Delete => {
+            if !rec.can_take(0) {
+                return Ok(Step::Flush);
+            }
+            rec.ghost(slot, &header, None)?;
+        }
+        Change::Update(row) => {
+            check_len(row)?;
+            let (short, is_short) = padded(row);
+            let row = if is_short { &short[..] } else { row };
+            let (at, old, new) = difference(body, row);
+            if new > old && new - old > *free {
+                return Ok(Step::Alone);
+            }
+            if !rec.can_take(old + new) {
+                return Ok(Step::Flush);
+            }
+            rec.update(
+                slot,
+                header.flags,
+                &header,
+                None,
+                at as u16,
+                &body[at..at + old],
+                &row[at..at + new],
+            )?;
+            *free = *free + old - new;
+        }
+    }
+    change.outcome = Outcome::Done(());
+    Ok(Step::Settled)
+}

@@ -1,0 +1,149 @@
+//! Reading a heap page by page.
+//!
+//! A row is returned where its home is: forwarded rows are skipped on the page they went to and fetched through their
+//! stub, so each comes once however it moves during the scan.
+
+use super::{BACK, Heap, Rid};
+use crate::batch::{RowBatch, RowRef, RowState};
+use crate::error::{AccessError, corrupt};
+use crate::snapshot::ReadMode;
+use crate::version::{all_visible, judge, resolve_batch};
+use pages::{FORWARD, FORWARDED, Page, PageId, PageType, ROW_HEADER, RowHeader};
+
+/// Pages read ahead of a scan at once.
+const READ_AHEAD: usize = 64;
+
+/// A scan of a heap. See the module's documentation.
+#[derive(Debug)]
+pub struct HeapScan {
+    heap: Heap,
+    pages: Vec<PageId>,
+    at: usize,
+    fetched: usize,
+}
+
+impl Heap {
+    /// A scan of all rows, in allocation order of their pages. Pages that are added later are not visited: their rows
+    /// are newer than the scan.
+    ///
+    /// # Errors
+    /// Damaged allocation maps, I/O.
+    pub fn scan(&self) -> Result<HeapScan, AccessError> {
+        Ok(HeapScan { pages: self.page_ids()?, heap: self.clone(), at: 0, fetched: 0 })
+    }
+}
+
+impl Heap {
+    /// The heap's pages in allocation order.
+    pub(crate) fn page_ids(&self) -> Result<Vec<PageId>, AccessError> {
+        let mut pages = Vec::new();
+        let mut from = 0;
+        while let Some(next) =
+            self.space.store.unit_pages(self.space.unit()?, from, usize::MAX, &mut pages)?
+        {
+            from = next;
+        }
+        Ok(pages)
+    }
+}
+
+impl HeapScan {
+    /// Fills `batch` with the rows of the next page that has visible rows; false at the end.
+    ///
+    /// # Errors
+    /// Damaged pages, I/O.
+    pub fn next_batch(&mut self, mode: ReadMode<'_>, batch: &mut RowBatch) -> Result<bool, AccessError> {
+        batch.clear();
+        while let Some(&id) = self.pages.get(self.at) {
+            self.read_ahead()?;
+            self.at += 1;
+            let stubs = {
+                let page = self.heap.space.store.read(id)?;
+                if page.page_type() != Some(PageType::Data) || page.unit() != self.heap.unit_id() {
+                    continue; // freed since the list was made
+                }
+                copy_page(&page, mode, batch)?
+            };
+            resolve_batch(&self.heap.space.store, batch, mode, false)?;
+            if stubs {
+                self.follow_stubs(mode, batch)?;
+            }
+            batch.drop_gone();
+            if !batch.is_empty() {
+                return Ok(true);
+            }
+        }
+        batch.clear();
+        Ok(false)
+    }
+
+    fn read_ahead(&mut self) -> Result<(), AccessError> {
+        if self.at + READ_AHEAD / 4 < self.fetched || self.pages.len() < 4 {
+            return Ok(());
+        }
+        let from = self.fetched.max(self.at);
+        let to = (self.at + READ_AHEAD).min(self.pages.len());
+        if from < to {
+            self.heap.space.store.prefetch(&self.pages[from..to])?;
+            self.fetched = to;
+        }
+        Ok(())
+    }
+
+    fn follow_stubs(&self, mode: ReadMode<'_>, batch: &mut RowBatch) -> Result<(), AccessError> {
+        for i in 0..batch.rows().len() {
+            let row = batch.rows()[i];
+            if row.state == RowState::Stub {
+                let rid = Rid { page: batch.page(), slot: row.slot };
+                let row = self.heap.load(rid, mode, batch)?;
+                batch.set_row(i, row);
+            }
+        }
+        resolve_batch(&self.heap.space.store, batch, mode, false)
+    }
+}
+
+/// Copies a page's rows; tells whether there are stubs among them.
+fn copy_page(page: &Page, mode: ReadMode<'_>, batch: &mut RowBatch) -> Result<bool, AccessError> {
+    batch.begin(page.id());
+    if page.slot_count() == 0 {
+        return Ok(false);
+    }
+    let base = page.bytes().as_ptr() as usize;
+    batch.put(page.bytes());
+    let clean = all_visible(page, mode);
+    let mut stubs = false;
+    for slot in 0..page.slot_count() {
+        let content = page.slot(slot)?;
+        let Some(&flags) = content.first() else { continue };
+        if content.len() < ROW_HEADER + BACK {
+            return Err(corrupt(page.id(), "heap row is cut short"));
+        }
+        if flags & FORWARDED != 0 {
+            continue;
+        }
+        let state = if flags & FORWARD != 0 {
+            stubs = true;
+            RowState::Stub
+        } else if clean {
+            RowState::Live
+        } else {
+            let (header, _) = RowHeader::split(content).unwrap_or_default();
+            judge(&header, mode)
+        };
+        if state == RowState::Gone {
+            continue;
+        }
+        let head = (content.as_ptr() as usize - base) as u32;
+        batch.push(RowRef {
+            head,
+            at: head + ROW_HEADER as u32,
+            len: (content.len() - ROW_HEADER) as u32,
+            key_len: 0,
+            slot,
+            tail: 0,
+            state,
+        });
+    }
+    Ok(stubs)
+}

@@ -1,0 +1,277 @@
+//! Undo and ghost removal of heap rows, through their home slots.
+
+use super::{BACK, Heap, Home, MAX_TRIES, Rid, forwarded, home, stub};
+use crate::Writer;
+use crate::error::{AccessError, corrupt};
+use crate::ghost::Cleanup;
+use crate::record::with_record;
+use crate::undo::{Back, Undo, compensate};
+use pages::{FORWARDED, PageId, PageMut, ROW_HEADER, RecordBuilder, RowHeader, Store, TxnId};
+use std::sync::Arc;
+
+/// Room that a record keeps for one small operation.
+const SMALL: usize = 128;
+
+impl Heap {
+    /// Undoes operations from `end - 1` down, as far as they are on one page; returns the new end.
+    pub(crate) fn undo(
+        store: &Arc<Store>,
+        undo: &Undo<'_>,
+        end: usize,
+        w: &mut dyn Writer,
+    ) -> Result<usize, AccessError> {
+        let rid = undo.rid(end - 1);
+        let heap = Heap::by_id(Arc::clone(store), store.read(rid.page)?.unit());
+        let mut page = heap.space.store.write(rid.page)?;
+        let reach = {
+            let mut probe = RecordBuilder::new();
+            probe.compensation(undo.lsn);
+            probe.page(rid.page);
+            undo_here(&mut probe, &page, undo, end, 0)?.0
+        };
+        if reach < end {
+            return compensate(undo.next_after(reach), PageId::NONE, |rec| {
+                rec.page(rid.page);
+                let (_, freed) = undo_here(rec, &page, undo, end, reach)?;
+                if rec.is_empty() || freed == 0 {
+                    if !rec.is_empty() {
+                        store.change(w, rec, &mut [&mut page])?;
+                    }
+                    return Ok(reach);
+                }
+                heap.change_level(w, rec, &mut page, freed)?;
+                // The unit's list of pages with room is not at hand here: cleanup tells it.
+                w.ghosted(heap.unit_id(), rid.page);
+                Ok(reach)
+            });
+        }
+        drop(page);
+        heap.undo_away(undo, end - 1, rid, w)?;
+        Ok(end - 1)
+    }
+
+    /// Undoes an operation of a row that is forwarded, or has to be.
+    fn undo_away(&self, undo: &Undo<'_>, i: usize, rid: Rid, w: &mut dyn Writer) -> Result<(), AccessError> {
+        for _ in 0..MAX_TRIES {
+            let mut at_home = self.space.store.write(rid.page)?;
+            match home(&at_home, rid.slot)? {
+                Home::None => return Ok(()),
+                Home::Here => {
+                    let Some((header, body)) = at_home.row(rid.slot)? else { return Ok(()) };
+                    if !undo.made(i, &header) {
+                        return Ok(());
+                    }
+                    let row = body.to_vec();
+                    return self.undo_forward(undo, i, rid, &mut at_home, None, (header, &row), w);
+                }
+                Home::At(target) => {
+                    let Some(mut page) = self.space.store.try_write(target.page) else {
+                        drop(at_home);
+                        self.bring(target.page)?;
+                        continue;
+                    };
+                    let Some((header, body)) = forwarded(&page, target.slot, rid)? else {
+                        return Err(corrupt(target.page, "forward stub leads to another row"));
+                    };
+                    if !undo.made(i, &header) {
+                        return Ok(());
+                    }
+                    let row = body[..body.len() - BACK].to_vec();
+                    return self.undo_at(
+                        undo,
+                        i,
+                        rid,
+                        &mut at_home,
+                        (&mut page, target.slot),
+                        (header, &row),
+                        w,
+                    );
+                }
+            }
+        }
+        Err(AccessError::Unstable { page: rid.page, what: "row cannot be caught" })
+    }
+
+    /// Undoes an operation of a forwarded row, where it is if that works.
+    #[allow(clippy::too_many_arguments)] // both places of the row, and what is done to it
+    fn undo_at<'s>(
+        &'s self,
+        undo: &Undo<'_>,
+        i: usize,
+        rid: Rid,
+        at_home: &mut PageMut<'s>,
+        (page, slot): (&mut PageMut<'s>, u16),
+        row: (RowHeader, &[u8]),
+        w: &mut dyn Writer,
+    ) -> Result<(), AccessError> {
+        let back = undo.back(i);
+        if let Back::Restore { len, bytes, .. } = back
+            && bytes.len() > len + page.free_bytes()
+        {
+            return self.undo_forward(undo, i, rid, at_home, Some((page, slot)), row, w);
+        }
+        compensate(undo.next_after(i), PageId::NONE, |rec| {
+            rec.page(page.id());
+            match back {
+                Back::Restore { header, at, len, bytes } => {
+                    let header = RowHeader { flags: header.flags | FORWARDED, ..header };
+                    rec.restore(slot, &header, at as u16, len as u16, bytes)?;
+                    self.space.store.change(w, rec, &mut [page])?;
+                }
+                Back::Remove => {
+                    rec.remove(slot, 1)?;
+                    rec.page(rid.page);
+                    rec.remove(rid.slot, 1)?;
+                    self.space.store.change(w, rec, &mut [page, at_home])?;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Moves a row to a page with room and restores its older bytes there, in one record.
+    #[allow(clippy::too_many_arguments)] // both places of the row, and what is done to it
+    fn undo_forward<'s>(
+        &'s self,
+        undo: &Undo<'_>,
+        i: usize,
+        rid: Rid,
+        at_home: &mut PageMut<'s>,
+        from: Option<(&mut PageMut<'s>, u16)>,
+        (header, row): (RowHeader, &[u8]),
+        w: &mut dyn Writer,
+    ) -> Result<(), AccessError> {
+        let Back::Restore { header: old, at, len, bytes } = undo.back(i) else {
+            return Err(corrupt(rid.page, "undo of an insert needs no room"));
+        };
+        let need = ROW_HEADER + BACK + row.len() + bytes.len().saturating_sub(len);
+        let mut spot = self.spot(need, true)?;
+        let slot = spot.slot();
+        compensate(undo.next_after(i), PageId::NONE, |rec| {
+            rec.page(rid.page);
+            rec.replace_raw(rid.slot, &stub(Rid { page: spot.id(), slot }))?;
+            spot.begin(rec, self)?;
+            let moved = RowHeader { flags: header.flags | FORWARDED, ..header };
+            rec.insert_raw_parts(slot, &[&moved.to_bytes(), row, &rid.to_bytes()])?;
+            let old = RowHeader { flags: old.flags | FORWARDED, ..old };
+            rec.restore(slot, &old, at as u16, len as u16, bytes)?;
+            match from {
+                Some((page, slot)) => {
+                    rec.page(page.id());
+                    rec.remove(slot, 1)?;
+                    spot.change(self, w, rec, &mut [at_home, page])
+                }
+                None => spot.change(self, w, rec, &mut [at_home]),
+            }
+        })
+    }
+
+    /// Removes the ghosts of a page whose transactions every snapshot sees. A forwarded ghost takes its stub along.
+    pub(crate) fn cleanup(&self, page: PageMut<'_>, oldest: TxnId) -> Result<Cleanup, AccessError> {
+        let mut page = page;
+        let mut result = Cleanup::default();
+        let (mut away, mut freed) = (Vec::new(), 0);
+        with_record(|rec| {
+            rec.system();
+            rec.page(page.id());
+            for slot in 0..page.slot_count() {
+                let Some((header, body)) = page.row(slot)? else { continue };
+                if !header.is_ghost() {
+                    continue;
+                }
+                if header.txn >= oldest {
+                    result.remaining += 1;
+                } else if header.is_forwarded() {
+                    let back = body.last_chunk::<BACK>();
+                    let back = back.ok_or_else(|| corrupt(page.id(), "forwarded row is cut short"))?;
+                    away.push((Rid::from_bytes(*back), slot));
+                } else {
+                    rec.remove(slot, 1)?;
+                    result.removed += 1;
+                    freed += ROW_HEADER + body.len();
+                }
+            }
+            if result.removed > 0 {
+                self.change_level(&mut self.space.store.system(), rec, &mut page, freed)?;
+            }
+            Ok::<_, AccessError>(())
+        })?;
+        let id = page.id();
+        drop(page);
+        for (rid, slot) in away {
+            let gone = self.remove_forwarded(rid, Rid { page: id, slot }, oldest)?;
+            *(if gone { &mut result.removed } else { &mut result.remaining }) += 1;
+        }
+        Ok(result)
+    }
+
+    /// Removes a forwarded ghost and its stub; false if its page was not to be had, or it changed meanwhile.
+    fn remove_forwarded(&self, rid: Rid, target: Rid, oldest: TxnId) -> Result<bool, AccessError> {
+        let mut at_home = self.space.store.write(rid.page)?;
+        if home(&at_home, rid.slot)? != Home::At(target) {
+            return Ok(false);
+        }
+        let Some(mut page) = self.space.store.try_write(target.page) else { return Ok(false) };
+        let dead = |h: RowHeader| h.is_ghost() && h.txn < oldest;
+        if !forwarded(&page, target.slot, rid)?.is_some_and(|(h, _)| dead(h)) {
+            return Ok(false);
+        }
+        with_record(|rec| {
+            rec.system();
+            rec.page(target.page);
+            rec.remove(target.slot, 1)?;
+            rec.page(rid.page);
+            rec.remove(rid.slot, 1)?;
+            self.space.store.change(&mut self.space.store.system(), rec, &mut [&mut page, &mut at_home])?;
+            Ok(true)
+        })
+    }
+}
+
+/// Adds the compensation of operations of rows that are at home on this page, from `end - 1` down to `first`; returns
+/// the new end, and the bytes of rows that vanish.
+fn undo_here(
+    rec: &mut RecordBuilder,
+    page: &PageMut<'_>,
+    undo: &Undo<'_>,
+    end: usize,
+    first: usize,
+) -> Result<(usize, usize), AccessError> {
+    let mut freed = 0;
+    let mut free = page.free_bytes();
+    let mut at = end;
+    while at > first {
+        let i = at - 1;
+        let rid = undo.rid(i);
+        if rid.page != page.id() || rec.room() < SMALL {
+            break;
+        }
+        match home(page, rid.slot)? {
+            Home::At(_) => break,
+            Home::None => {
+                at = i;
+                continue;
+            }
+            Home::Here => {}
+        }
+        let Some((header, body)) = page.row(rid.slot)? else { break };
+        if undo.made(i, &header) {
+            match undo.back(i) {
+                Back::Remove => {
+                    rec.remove(rid.slot, 1)?;
+                    free += ROW_HEADER + body.len();
+                    freed += ROW_HEADER + body.len();
+                }
+                Back::Restore { header, at, len, bytes } => {
+                    if bytes.len() > len + free || rec.room() < bytes.len() + SMALL {
+                        break;
+                    }
+                    rec.restore(rid.slot, &header, at as u16, len as u16, bytes)?;
+                    free = free + len - bytes.len();
+                }
+            }
+        }
+        at = i;
+    }
+    Ok((at, freed))
+}

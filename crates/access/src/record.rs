@@ -1,0 +1,62 @@
+//! One record builder per thread, kept from record to record, so that building a record allocates nothing.
+
+use pages::RecordBuilder;
+use std::cell::Cell;
+
+thread_local! {
+    static BUILDER: Cell<Option<Box<RecordBuilder>>> = const { Cell::new(None) };
+}
+
+/// Lends the thread's builder. A nested call gets one of its own.
+pub(crate) fn with_record<T>(f: impl FnOnce(&mut RecordBuilder) -> T) -> T {
+    let mut rec = BUILDER.take().unwrap_or_default();
+    let result = f(&mut rec);
+    BUILDER.set(Some(rec));
+    result
+}
+
+/// The range in which two byte strings differ: `(at, old length, new length)`; the rest is common head and tail.
+pub(crate) fn difference(old: &[u8], new: &[u8]) -> (usize, usize, usize) {
+    let at = common_head(old, new);
+    let (o, n) = (&old[at..], &new[at..]);
+    let tail = common_tail(o, n);
+    (at, o.len() - tail, n.len() - tail)
+}
+
+/// Bytes compared at a time: long rows usually differ in few places.
+const CHUNK: usize = 32;
+
+fn common_head(a: &[u8], b: &[u8]) -> usize {
+    let chunks = a.chunks_exact(CHUNK).zip(b.chunks_exact(CHUNK)).take_while(|(x, y)| x == y).count() * CHUNK;
+    chunks + a[chunks..].iter().zip(&b[chunks..]).take_while(|(x, y)| x == y).count()
+}
+
+fn common_tail(a: &[u8], b: &[u8]) -> usize {
+    let chunks =
+        a.rchunks_exact(CHUNK).zip(b.rchunks_exact(CHUNK)).take_while(|(x, y)| x == y).count() * CHUNK;
+    let (a, b) = (&a[..a.len() - chunks], &b[..b.len() - chunks]);
+    chunks + a.iter().rev().zip(b.iter().rev()).take_while(|(x, y)| x == y).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn difference_rebuilds_the_new_bytes() {
+        let mut rng = fastrand::Rng::with_seed(3);
+        for _ in 0..3_000 {
+            let old: Vec<u8> = (0..rng.usize(0..90)).map(|_| rng.u8(0..3)).collect();
+            let mut new = old.clone();
+            if rng.bool() {
+                let at = rng.usize(0..=new.len());
+                let end = rng.usize(at..=new.len());
+                new.splice(at..end, (0..rng.usize(0..9)).map(|_| rng.u8(0..3)));
+            }
+            let (at, o, n) = difference(&old, &new);
+            let rebuilt = [&old[..at], &new[at..at + n], &old[at + o..]].concat();
+            assert_eq!(rebuilt, new);
+            assert!(old != new || (o == 0 && n == 0));
+        }
+    }
+}

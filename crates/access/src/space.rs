@@ -1,0 +1,178 @@
+//! Pages for structures: taking new ones and giving them back, with the allocation maps in the same log record.
+
+use crate::error::{AccessError, corrupt};
+use pages::{PFS_IAM, PageId, PageMut, PageType, RecordBuilder, RecordSink, Reserved, Store, Unit, UnitId};
+use smallvec::SmallVec;
+use std::sync::{Arc, OnceLock};
+
+/// A structure's allocation unit. Rollback knows only its number, and looks the unit up when it needs a page.
+#[derive(Clone)]
+pub(crate) struct Space {
+    pub store: Arc<Store>,
+    id: UnitId,
+    unit: OnceLock<Unit>,
+}
+
+impl Space {
+    pub(crate) fn new(store: Arc<Store>, unit: Unit) -> Space {
+        Space { store, id: unit.id(), unit: OnceLock::from(unit) }
+    }
+
+    /// For a unit of which only the number is known.
+    pub(crate) fn by_id(store: Arc<Store>, id: UnitId) -> Space {
+        Space { store, id, unit: OnceLock::new() }
+    }
+
+    pub(crate) fn id(&self) -> UnitId {
+        self.id
+    }
+
+    /// The unit, if it is known without a search.
+    pub(crate) fn known(&self) -> Option<&Unit> {
+        self.unit.get()
+    }
+
+    pub(crate) fn unit(&self) -> Result<&Unit, AccessError> {
+        if let Some(unit) = self.unit.get() {
+            return Ok(unit);
+        }
+        let found = find_unit(&self.store, self.id)?;
+        Ok(self.unit.get_or_init(|| found))
+    }
+
+    /// Sets a page aside and gets its frame. To be called with no allocation map latched.
+    pub(crate) fn take(&self) -> Result<NewPage<'_>, AccessError> {
+        let reserved = self.store.alloc_page(self.unit()?)?;
+        let page = self.store.fresh(reserved.id())?;
+        Ok(NewPage { page, unit: self.id, level: 0, reserved: Some(reserved) })
+    }
+}
+
+/// Looks a unit up by its number in the allocation maps: its first IAM page has no predecessor.
+fn find_unit(store: &Store, id: UnitId) -> Result<Unit, AccessError> {
+    for file in store.files() {
+        let mut base = 0;
+        while base < file.pages {
+            let pfs = PageId::new(file.spec.id, base).pfs_page();
+            let iams: Vec<u32> = {
+                let page = store.read(pfs)?;
+                let bytes = page
+                    .body()
+                    .iter()
+                    .take((file.pages - base) as usize)
+                    .take(pages::id::PFS_INTERVAL as usize);
+                bytes.zip(base..).filter(|(byte, _)| *byte & PFS_IAM != 0).map(|(_, number)| number).collect()
+            };
+            for number in iams {
+                let at = PageId::new(file.spec.id, number);
+                let page = store.read(at)?;
+                if page.page_type() == Some(PageType::Iam) && page.unit() == id && page.prev().is_none() {
+                    drop(page);
+                    return Ok(store.open_unit(at)?);
+                }
+            }
+            base = base.saturating_add(pages::id::PFS_INTERVAL);
+        }
+    }
+    Err(corrupt(PageId::NONE, "allocation unit has no IAM page"))
+}
+
+/// A page that the record being built formats and allocates. Dropped before that, it is free again.
+pub(crate) struct NewPage<'a> {
+    page: PageMut<'a>,
+    unit: UnitId,
+    /// Fullness of a heap page after the record.
+    pub level: u8,
+    reserved: Option<Reserved>,
+}
+
+impl<'a> NewPage<'a> {
+    pub(crate) fn id(&self) -> PageId {
+        self.page.page_id()
+    }
+
+    /// Adds the formatting of the page; it must come before the page's other operations.
+    pub(crate) fn format_as(
+        &self,
+        rec: &mut RecordBuilder,
+        kind: PageType,
+        level: u8,
+        prev: PageId,
+        next: PageId,
+        root: PageId,
+    ) -> Result<(), AccessError> {
+        rec.page(self.id());
+        Ok(rec.format(kind, level, self.unit, prev, next, root)?)
+    }
+
+    /// Formats a B+tree node.
+    pub(crate) fn format(
+        &self,
+        rec: &mut RecordBuilder,
+        level: u8,
+        prev: PageId,
+        next: PageId,
+        root: PageId,
+    ) -> Result<(), AccessError> {
+        self.format_as(rec, PageType::Index, level, prev, next, root)
+    }
+
+    /// Adds the allocation of the new pages to the record and makes the change. `left` is a heap page whose fullness
+    /// is to be written along.
+    pub(crate) fn change(
+        store: &'a Store,
+        sink: &mut dyn RecordSink,
+        rec: &mut RecordBuilder,
+        pages: &mut [&mut PageMut<'a>],
+        new: &mut [&mut NewPage<'a>],
+        left: Option<(PageId, u8)>,
+    ) -> Result<(), AccessError> {
+        let mut ids: SmallVec<[PageId; 8]> = new.iter().map(|n| n.id()).collect();
+        ids.extend(left.map(|(id, _)| id));
+        let mut maps = store.latch_maps(&ids)?;
+        for n in new.iter() {
+            maps.allocate(rec, n.id(), n.level)?;
+        }
+        if let Some((id, level)) = left {
+            maps.set_level(rec, id, level)?;
+        }
+        let mut all: SmallVec<[&mut PageMut<'a>; 12]> = SmallVec::new();
+        all.extend(pages.iter_mut().map(|p| &mut **p));
+        all.extend(new.iter_mut().map(|n| &mut n.page));
+        all.extend(maps.pages());
+        store.change(sink, rec, &mut all)?;
+        drop(all);
+        for n in new {
+            if let Some(reserved) = n.reserved.take() {
+                reserved.keep();
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Adds the freeing of pages to the record and makes the change. `latched` has all pages that the record names; the
+/// freed ones get another LSN by an operation of the record.
+pub(crate) fn change_and_free<'a>(
+    space: &'a Space,
+    sink: &mut dyn RecordSink,
+    rec: &mut RecordBuilder,
+    latched: &mut [&mut PageMut<'a>],
+    freed: &[PageId],
+) -> Result<(), AccessError> {
+    let mut maps = space.store.latch_maps(freed)?;
+    for &id in freed {
+        maps.free(rec, id)?;
+    }
+    let mut all: SmallVec<[&mut PageMut<'a>; 16]> = SmallVec::new();
+    all.extend(latched.iter_mut().map(|p| &mut **p));
+    all.extend(maps.pages());
+    space.store.change(sink, rec, &mut all)?;
+    drop(all);
+    drop(maps);
+    // A unit that is not open finds the pages in the maps when it is opened.
+    if let Some(unit) = space.known() {
+        unit.note_freed(freed);
+    }
+    Ok(())
+}
