@@ -72,7 +72,10 @@ impl Decimal {
         Some(Decimal::raw(mantissa, precision, scale))
     }
 
-    fn raw(mantissa: i128, precision: u8, scale: u8) -> Decimal {
+    /// A decimal whose mantissa is known to fit.
+    #[inline]
+    pub(crate) fn raw(mantissa: i128, precision: u8, scale: u8) -> Decimal {
+        debug_assert!(mantissa.unsigned_abs() < POW10[usize::from(precision)].unsigned_abs());
         Decimal { high: (mantissa >> 64) as i64, low: mantissa as u64, precision, scale }
     }
 

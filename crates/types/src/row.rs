@@ -331,6 +331,9 @@ impl RowLayout {
         if count != self.columns.len() {
             return Err(SqlError::internal("a row has as many values as its table has columns"));
         }
+        if self.min_row_size() > MAX_ROW {
+            return Err(SqlError::row_too_large(self.min_row_size(), MAX_ROW));
+        }
         let start = out.len();
         let result = self.encode_parts(&value, start, out);
         let size = out.len() - start;
@@ -349,7 +352,6 @@ impl RowLayout {
         let head = self.min_row_size();
         out.resize(start + head, 0);
         let row = &mut out[start..];
-        // A layout whose fixed part does not fit 16 bits is far above the row limit: 511 comes out of it.
         let fixed_end = self.fixed_end as u16;
         row[0] = STATUS_NULL_BITMAP;
         row[2..4].copy_from_slice(&fixed_end.to_le_bytes());

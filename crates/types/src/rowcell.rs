@@ -187,6 +187,10 @@ fn put_char(text: &str, slot: &mut [u8]) -> Result<(), SqlError> {
         if text.len() > slot.len() {
             return Err(SqlError::truncation(text));
         }
+        if text.len() == slot.len() {
+            slot.copy_from_slice(text.as_bytes());
+            return Ok(());
+        }
         let (used, rest) = slot.split_at_mut(text.len());
         used.copy_from_slice(text.as_bytes());
         rest.fill(b' ');
@@ -229,8 +233,8 @@ pub(crate) fn decode_fixed_into(cell: Cell, bytes: &[u8], place: &mut Value) -> 
         Cell::Int => *place = Value::Int(i32::from_le_bytes(*bytes.first_chunk()?)),
         Cell::Char { .. } => set_latin(place, bytes),
         Cell::Decimal { precision, scale } => {
-            let decimal = get_decimal(bytes, precision, scale)?;
-            *place = Value::Decimal(decimal);
+            let mantissa = get_mantissa(bytes, precision)?;
+            *place = Value::Decimal(Decimal::raw(mantissa, precision, scale));
         }
         Cell::SmallInt => *place = Value::SmallInt(i16::from_le_bytes(*bytes.first_chunk()?)),
         Cell::TinyInt => *place = Value::TinyInt(*bytes.first()?),
@@ -290,8 +294,9 @@ fn decode_temporal(cell: Cell, bytes: &[u8]) -> Option<Value> {
     })
 }
 
-#[inline]
-fn get_decimal(bytes: &[u8], precision: u8, scale: u8) -> Option<Decimal> {
+/// A decimal's signed digits, if they are no more than its precision.
+#[inline(always)]
+fn get_mantissa(bytes: &[u8], precision: u8) -> Option<i128> {
     debug_assert_eq!(bytes.len(), usize::from(decimal_bytes(precision)));
     let (&sign, digits) = bytes.split_first()?;
     if sign > 1 {
@@ -306,7 +311,8 @@ fn get_decimal(bytes: &[u8], precision: u8, scale: u8) -> Option<Decimal> {
         wide.get_mut(..digits.len())?.copy_from_slice(digits);
         i128::try_from(u128::from_le_bytes(wide)).ok()?
     };
-    Decimal::new(if sign == 0 { -magnitude } else { magnitude }, precision, scale)
+    let fits = magnitude < *POW10.get(usize::from(precision))?;
+    fits.then_some(if sign == 0 { -magnitude } else { magnitude })
 }
 
 fn get_day(bytes: &[u8]) -> Option<i32> {
@@ -386,13 +392,13 @@ pub fn encode_utf16(text: &str, out: &mut Vec<u8>) {
     }
 }
 
-/// Puts a text into a place, in the memory of the long text that is there when that has about its size.
+/// Puts a text into a place; a long one into the memory of the string that is there, if that has about its size.
+/// (For short ones a new string is faster: it needs no memory.)
 #[inline(always)]
 pub(crate) fn set_text(place: &mut Value, text: &str) {
     if text.len() > size_of::<CompactString>()
         && let Value::Str(old) = place
-        && old.capacity() >= text.len()
-        && old.capacity() <= 2 * text.len()
+        && (text.len()..=2 * text.len()).contains(&old.capacity())
     {
         old.clear();
         old.push_str(text);
