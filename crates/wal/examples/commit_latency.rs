@@ -126,7 +126,7 @@ fn raw_bulk(file: &Arc<dyn BlockFile>) {
     let mut rates = Vec::new();
     for _ in 0..5 {
         let start = Instant::now();
-        for i in 0..SIZE / 2 >> 20 {
+        for i in 0..(SIZE / 2) >> 20 {
             file.write_at(i << 20, &buf).expect("write");
         }
         file.sync().expect("sync");
