@@ -190,3 +190,31 @@ fn text_round_trip() {
         assert_eq!(back, value, "seed {seed}: {ty} through {text:?}");
     }
 }
+
+proptest::proptest! {
+    /// Any text, in any style, to any type: a value of the type or an error.
+    #[test]
+    fn any_text_converts_or_fails(text in ".{0,45}", seed in 0u64..1_000_000, style in 0i32..132) {
+        let mut rng = Rng::with_seed(seed);
+        let to = common::any_type(&mut rng);
+        for from in [v(8000), T::NVarChar(Len::Max)] {
+            for mode in [Mode::Implicit, Mode::Explicit, Mode::Assignment] {
+                if let Ok(value) = convert(&Value::str(&text), from, to, style, mode) {
+                    proptest::prop_assert!(value.is_kind_of(to));
+                }
+            }
+        }
+        let pattern = ringwood_types::LikePattern::new(&text, None).unwrap();
+        let _ = pattern.matches(&text, ringwood_types::Collation::DEFAULT, rng.bool());
+        let _ = fitting_part(&Value::str(&text), v(rng.u16(1..50)));
+    }
+}
+
+#[test]
+fn variants_carry_their_own_type() {
+    let variant = cast(&Value::Int(5), T::Int, T::SqlVariant).unwrap();
+    assert_eq!(cast(&variant, T::SqlVariant, v(10)).unwrap(), Value::str("5"));
+    assert_eq!(cast(&variant, T::SqlVariant, T::BigInt).unwrap(), Value::BigInt(5));
+    let text = cast(&Value::str("16.0"), v(10), T::SqlVariant).unwrap();
+    assert_eq!(cast(&text, T::SqlVariant, v(10)).unwrap(), Value::str("16.0"));
+}
