@@ -190,7 +190,7 @@ const RESERVED: &[&str] = &[
 ];
 
 /// Length of the longest reserved word.
-const LONGEST: usize = 31;
+const LONGEST: usize = 30;
 
 /// Whether `word` is reserved, in any case.
 #[must_use]

@@ -1,54 +1,94 @@
 //! Control of flow: IF, WHILE, blocks, TRY, RETURN, GOTO, WAITFOR, PRINT, RAISERROR, THROW.
 
 use super::{P, Parser};
-use crate::ast::{BeginTransaction, RaisError, StmtKind, ThrowArgs, WaitFor};
+use crate::ast::{BeginTransaction, RaisError, Span, Stmt, StmtKind, ThrowArgs, WaitFor};
 use crate::error::SyntaxError;
 use crate::lexer::Tok;
 
 impl Parser<'_> {
     pub(super) fn flow_statement(&mut self, word: &str) -> P<StmtKind> {
-        self.bump();
         match word {
             "IF" => self.if_statement(),
-            "WHILE" => {
-                let condition = self.condition()?;
-                Ok(StmtKind::While { condition, body: Box::new(self.statement()?) })
-            }
-            "BREAK" => Ok(StmtKind::Break),
-            "CONTINUE" => Ok(StmtKind::Continue),
-            "RETURN" => {
-                let value = if self.at_expression() { Some(self.scalar()?) } else { None };
-                Ok(StmtKind::Return(value))
-            }
-            "GOTO" => Ok(StmtKind::Goto(self.ident()?)),
-            "WAITFOR" => {
-                if self.eat("DELAY") {
-                    return Ok(StmtKind::WaitFor(WaitFor::Delay(self.constant_or_variable()?)));
-                }
-                self.expect("TIME")?;
-                Ok(StmtKind::WaitFor(WaitFor::Time(self.constant_or_variable()?)))
-            }
-            "PRINT" => Ok(StmtKind::Print(self.scalar()?)),
-            _ => self.raiserror(),
+            "WHILE" => self.while_statement(),
+            "RAISERROR" => self.raiserror(),
+            _ => self.plain_flow_statement(word),
         }
     }
 
-    fn if_statement(&mut self) -> P<StmtKind> {
+    /// The statements that contain no statement.
+    fn plain_flow_statement(&mut self, word: &str) -> P<StmtKind> {
+        self.bump();
+        Ok(match word {
+            "BREAK" => StmtKind::Break,
+            "CONTINUE" => StmtKind::Continue,
+            "RETURN" => StmtKind::Return(if self.at_expression() { Some(self.scalar()?) } else { None }),
+            "GOTO" => StmtKind::Goto(self.ident()?),
+            "PRINT" => StmtKind::Print(self.scalar()?),
+            _ => {
+                let delay = self.eat("DELAY");
+                if !delay {
+                    self.expect("TIME")?;
+                }
+                let value = self.constant_or_variable()?;
+                StmtKind::WaitFor(if delay { WaitFor::Delay(value) } else { WaitFor::Time(value) })
+            }
+        })
+    }
+
+    fn while_statement(&mut self) -> P<StmtKind> {
+        self.expect("WHILE")?;
         let condition = self.condition()?;
-        let then = Box::new(self.statement()?);
-        // Semicolons before ELSE do not end the IF.
+        let body = self.boxed_statement()?;
+        Ok(StmtKind::While { condition, body })
+    }
+
+    fn boxed_statement(&mut self) -> P<Box<Stmt>> {
+        self.statement().map(Box::new)
+    }
+
+    /// IF with all its ELSE IFs: a loop, because such chains are long in practice.
+    fn if_statement(&mut self) -> P<StmtKind> {
+        self.chain(|p| {
+            let mut arms = Vec::new();
+            let mut otherwise = None;
+            loop {
+                let start = p.expect("IF")?.span;
+                let condition = p.condition()?;
+                arms.push((start, condition, p.boxed_statement()?));
+                if !p.eat_else() {
+                    break;
+                }
+                if !p.at("IF") {
+                    otherwise = Some(p.boxed_statement()?);
+                    break;
+                }
+                p.deepen()?;
+            }
+            let end = p.since(Span::default()).end;
+            while let Some((start, condition, then)) = arms.pop() {
+                let kind = StmtKind::If { condition, then, otherwise: otherwise.take() };
+                if arms.is_empty() {
+                    return Ok(kind);
+                }
+                otherwise = Some(Box::new(Stmt { kind, span: Span { end, ..start } }));
+            }
+            Err(p.unexpected())
+        })
+    }
+
+    /// ELSE, also behind semicolons, which do not end the IF.
+    fn eat_else(&mut self) -> bool {
         let mut ahead = 0;
         while self.peek_at(ahead).kind == Tok::Semi {
             ahead += 1;
         }
-        let mut otherwise = None;
-        if self.at_word(ahead, "ELSE") {
+        let found = self.at_word(ahead, "ELSE");
+        if found {
             for _ in 0..=ahead {
                 self.bump();
             }
-            otherwise = Some(Box::new(self.statement()?));
         }
-        Ok(StmtKind::If { condition, then, otherwise })
+        found
     }
 
     /// Whether a value can begin here, where a statement could as well.
@@ -104,6 +144,11 @@ impl Parser<'_> {
         if self.eat("TRY") {
             return self.try_catch();
         }
+        self.block()
+    }
+
+    /// Behind the word BEGIN.
+    fn block(&mut self) -> P<StmtKind> {
         let body = self.statements(|p| p.at("END"))?;
         if body.is_empty() {
             return Err(self.unexpected());
@@ -133,8 +178,8 @@ impl Parser<'_> {
         Ok(StmtKind::TryCatch { body, catch })
     }
 
-    /// From the parenthesis on.
     fn raiserror(&mut self) -> P<StmtKind> {
+        self.expect("RAISERROR")?;
         self.expect_tok(Tok::LParen)?;
         let mut args = self.list(Self::constant_or_variable)?;
         self.expect_tok(Tok::RParen)?;

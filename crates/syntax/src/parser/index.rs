@@ -3,7 +3,7 @@
 use super::{P, Parser};
 use crate::ast::{
     AlterIndex, AlterIndexAction, CreateIndex, CreateStatistics, DropIndex, DropIndexItem, Expr, ObjectName,
-    StmtKind, UpdateStatistics,
+    OptionItem, StmtKind, UpdateStatistics,
 };
 use crate::lexer::Tok;
 
@@ -39,6 +39,22 @@ impl Parser<'_> {
             on,
         };
         Ok(StmtKind::CreateIndex(Box::new(index)))
+    }
+
+    /// `WITH (...)`, or the old form without parentheses.
+    fn opt_index_options(&mut self) -> P<Vec<OptionItem>> {
+        const OLD: &[&str] = &[
+            "FILLFACTOR",
+            "PAD_INDEX",
+            "IGNORE_DUP_KEY",
+            "DROP_EXISTING",
+            "STATISTICS_NORECOMPUTE",
+            "SORT_IN_TEMPDB",
+        ];
+        if self.at("WITH") && OLD.iter().any(|word| self.at_word(1, word)) {
+            return self.opt_with_bare_options();
+        }
+        self.opt_with_options()
     }
 
     /// Behind ALTER INDEX.

@@ -26,7 +26,7 @@ mod types;
 use crate::ast::{AssignOp, CursorName, Ident, NameOrVariable, ObjectName, Span, Stmt};
 use crate::error::SyntaxError;
 use crate::lexer::{Tok, Token, Tokens, tokenize, unquote};
-use crate::{MAX_DEPTH, MAX_HEIGHT};
+use crate::{MAX_DEPTH, MAX_HEIGHT, MAX_STACK};
 use compact_str::CompactString;
 
 /// What every rule returns.
@@ -34,8 +34,16 @@ type P<T> = Result<T, SyntaxError>;
 
 /// Parses a whole batch.
 pub fn parse(text: &str) -> Result<Vec<Stmt>, SyntaxError> {
-    let mut parser = Parser { text, tokens: tokenize(text), pos: 0, depth: 0, high: 0 };
+    let stack_base = stack_position();
+    let mut parser = Parser { text, tokens: tokenize(text), pos: 0, depth: 0, high: 0, stack_base };
     parser.batch()
+}
+
+/// Roughly where the stack ends now.
+#[inline(never)]
+fn stack_position() -> usize {
+    let here = 0u8;
+    (&raw const here).addr()
 }
 
 struct Parser<'a> {
@@ -47,6 +55,8 @@ struct Parser<'a> {
     depth: u32,
     /// Greatest depth of a node since the innermost loop over left-deep operators began.
     high: u32,
+    /// Where the stack was when parsing began.
+    stack_base: usize,
 }
 
 impl<'a> Parser<'a> {
@@ -201,7 +211,9 @@ impl<'a> Parser<'a> {
 
     /// Runs a rule that may contain itself, one level deeper.
     fn nest<T>(&mut self, rule: impl FnOnce(&mut Self) -> P<T>) -> P<T> {
-        if self.depth >= MAX_DEPTH {
+        // Builds without optimisation have far larger frames: the stack in use is measured, not guessed.
+        let used = self.stack_base.abs_diff(stack_position());
+        if self.depth >= MAX_DEPTH || used > MAX_STACK {
             return Err(SyntaxError::too_deep(self.peek().span.line));
         }
         self.depth += 1;

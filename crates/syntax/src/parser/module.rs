@@ -15,7 +15,8 @@ impl Parser<'_> {
         let word = if verb == ModuleVerb::Alter { "ALTER" } else { "CREATE" };
         if self.eat("VIEW") {
             self.must_be_first(&format!("{word} VIEW"), index)?;
-            return self.view(verb, start);
+            let view = self.view(verb, start)?;
+            return self.must_be_last().map(|()| view);
         }
         if self.eat("PROC") || self.eat("PROCEDURE") {
             self.must_be_first("CREATE/ALTER PROCEDURE", index)?;
@@ -23,7 +24,8 @@ impl Parser<'_> {
         }
         if self.eat("FUNCTION") {
             self.must_be_first(&format!("{word} FUNCTION"), index)?;
-            return self.function(verb, start);
+            let function = self.function(verb, start)?;
+            return self.must_be_last().map(|()| function);
         }
         self.expect("TRIGGER")?;
         self.must_be_first(&format!("{word} TRIGGER"), index)?;

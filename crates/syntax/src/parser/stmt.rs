@@ -1,7 +1,7 @@
 //! Batches, blocks and the dispatch by a statement's first word.
 
 use super::{P, Parser};
-use crate::ast::{Permission, PermissionVerb, Stmt, StmtKind, Truncate};
+use crate::ast::{PermissionVerb, Stmt, StmtKind, Truncate};
 use crate::error::SyntaxError;
 use crate::lexer::Tok;
 
@@ -53,7 +53,7 @@ impl Parser<'_> {
                 Tok::Reserved => p.reserved_statement()?,
                 Tok::Word => p.word_statement()?,
                 Tok::Quoted if p.peek_at(1).kind == Tok::Colon => p.label()?,
-                Tok::LParen if p.at_query() => StmtKind::Select(Box::new(p.query_statement()?)),
+                Tok::LParen if p.at_query() => p.select_statement()?,
                 _ => return Err(p.unexpected()),
             };
             Ok(Stmt { kind, span: p.since(start) })
@@ -64,7 +64,7 @@ impl Parser<'_> {
     fn reserved_statement(&mut self) -> P<StmtKind> {
         let word = self.text_of(self.peek()).to_ascii_uppercase();
         match word.as_str() {
-            "SELECT" => Ok(StmtKind::Select(Box::new(self.query_statement()?))),
+            "SELECT" => self.select_statement(),
             "WITH" | "INSERT" | "UPDATE" | "DELETE" | "MERGE" | "BULK" | "TRUNCATE" => self.data_statement(),
             "DECLARE" => self.declare(),
             "SET" => self.set(),
@@ -74,26 +74,37 @@ impl Parser<'_> {
             "BEGIN" => self.begin(),
             "COMMIT" | "ROLLBACK" | "SAVE" | "CHECKPOINT" => self.transaction_statement(&word),
             "EXEC" | "EXECUTE" => self.execute_statement(),
-            "REVERT" => {
-                self.bump();
-                Ok(StmtKind::Revert)
-            }
             "OPEN" | "FETCH" | "CLOSE" | "DEALLOCATE" => self.cursor_statement(&word),
-            "USE" => {
-                self.bump();
-                Ok(StmtKind::Use(self.ident()?))
-            }
+            "USE" | "REVERT" | "GRANT" | "REVOKE" | "DENY" => self.short_statement(&word),
             "CREATE" => self.create(),
             "ALTER" => self.alter(),
             "DROP" => self.drop_statement(),
             "DBCC" | "BACKUP" | "RESTORE" | "KILL" | "SHUTDOWN" | "RECONFIGURE" | "DUMP" | "LOAD" => {
                 self.admin_statement(&word)
             }
-            "GRANT" => self.permission(PermissionVerb::Grant).map(permission_stmt),
-            "REVOKE" => self.permission(PermissionVerb::Revoke).map(permission_stmt),
-            "DENY" => self.permission(PermissionVerb::Deny).map(permission_stmt),
             _ => Err(self.unexpected()),
         }
+    }
+
+    fn select_statement(&mut self) -> P<StmtKind> {
+        Ok(StmtKind::Select(Box::new(self.query_statement()?)))
+    }
+
+    fn short_statement(&mut self, word: &str) -> P<StmtKind> {
+        let verb = match word {
+            "USE" => {
+                self.bump();
+                return Ok(StmtKind::Use(self.ident()?));
+            }
+            "REVERT" => {
+                self.bump();
+                return Ok(StmtKind::Revert);
+            }
+            "GRANT" => PermissionVerb::Grant,
+            "REVOKE" => PermissionVerb::Revoke,
+            _ => PermissionVerb::Deny,
+        };
+        Ok(StmtKind::Permission(Box::new(self.permission(verb)?)))
     }
 
     fn data_statement(&mut self) -> P<StmtKind> {
@@ -166,6 +177,15 @@ impl Parser<'_> {
         !statement
     }
 
+    /// A view or function is alone in its batch: nothing may follow but semicolons.
+    pub(super) fn must_be_last(&self) -> P<()> {
+        let mut ahead = 0;
+        while self.peek_at(ahead).kind == Tok::Semi {
+            ahead += 1;
+        }
+        if self.peek_at(ahead).kind == Tok::Eof { Ok(()) } else { Err(self.unexpected_at(ahead)) }
+    }
+
     /// Error 111: the statement at hand must be alone at the start of its batch.
     pub(super) fn must_be_first(&self, what: &str, verb: usize) -> P<()> {
         let mut before = self.tokens.list.iter().take(verb);
@@ -176,8 +196,4 @@ impl Parser<'_> {
         let message = format!("'{what}' must be the first statement in a query batch.");
         Err(SyntaxError::new(111, line, message))
     }
-}
-
-fn permission_stmt(permission: Permission) -> StmtKind {
-    StmtKind::Permission(Box::new(permission))
 }

@@ -175,7 +175,7 @@ impl Parser<'_> {
     fn key_constraint(&mut self, primary: bool) -> P<ConstraintKind> {
         let clustered = self.opt_clustered();
         let columns = if self.at_tok(Tok::LParen) { self.index_columns()? } else { Vec::new() };
-        let options = self.opt_index_options()?;
+        let options = self.opt_key_options()?;
         let on = self.opt_placement()?;
         Ok(ConstraintKind::Key { primary, clustered, columns, options, on })
     }
@@ -228,18 +228,12 @@ impl Parser<'_> {
         })
     }
 
-    /// `WITH (...)`, or the old `WITH FILLFACTOR = 80, PAD_INDEX`.
-    pub(super) fn opt_index_options(&mut self) -> P<Vec<OptionItem>> {
-        const OLD: &[&str] = &[
-            "FILLFACTOR",
-            "PAD_INDEX",
-            "IGNORE_DUP_KEY",
-            "DROP_EXISTING",
-            "STATISTICS_NORECOMPUTE",
-            "SORT_IN_TEMPDB",
-        ];
-        if self.at("WITH") && OLD.iter().any(|word| self.at_word(1, word)) {
-            return self.opt_with_bare_options();
+    /// `WITH (...)` of a constraint or inline index, or the old `WITH FILLFACTOR = 80`: one option, because
+    /// the comma behind it leads to the next element of the table.
+    fn opt_key_options(&mut self) -> P<Vec<OptionItem>> {
+        if self.at_seq(&["WITH", "FILLFACTOR"]) {
+            self.bump();
+            return Ok(vec![self.option()?]);
         }
         self.opt_with_options()
     }
@@ -271,7 +265,7 @@ impl Parser<'_> {
         let columns = if self.at_tok(Tok::LParen) { self.index_columns()? } else { Vec::new() };
         let include = if self.eat("INCLUDE") { self.ident_list()? } else { Vec::new() };
         let filter = if self.eat("WHERE") { Some(self.condition()?) } else { None };
-        let options = self.opt_index_options()?;
+        let options = self.opt_key_options()?;
         let on = self.opt_placement()?;
         Ok(InlineIndex { name, unique, clustered, columns, include, filter, options, on })
     }
