@@ -280,7 +280,7 @@ impl SqlError {
         SqlError::new(8117, 16, 1, format!("Operand data type {ty} is invalid for {operator} operator."))
     }
 
-    /// 8152 without names; see [`SqlError::truncation_in`] for what the caller makes of it.
+    /// 2628 before table and column are known; the caller makes [`SqlError::truncation_in`] of it.
     pub fn truncation(value: &str) -> SqlError {
         SqlError::new(
             2628,
