@@ -238,21 +238,22 @@ impl Store {
             Some(dwb)
         };
         let result = in_parallel(&files, |file| write_home(file, items, images));
-        if let (Err(e), true) = (&result, kept.is_some()) {
+        match &result {
+            // While the area is still locked: the next batch syncs the files that have something to sync.
+            Ok(()) => note_written(&files, items),
             // A page may be torn now, and only the area has it whole: no further batch may overwrite it. Opening the
             // database again repairs the page.
-            self.fail(e);
+            Err(e) if kept.is_some() => self.fail(e),
+            Err(_) => {}
         }
         result
     }
 
-    /// Ends the writing of the items: reports them to their files, or makes them dirty again.
+    /// Ends the writing of the items: they are clean, or dirty again. Their files know of them already, so that
+    /// [`Store::min_rec_lsn`] finds them in one place or the other.
     fn finish_items(&self, items: &[Item], ok: bool) {
         let pool = self.inner();
         for item in items {
-            if ok && let Ok(file) = self.file(item.id) {
-                file.written(item.rec_lsn);
-            }
             let frame = pool.frames.get(item.frame);
             let mut state = frame.state.lock();
             state.writing = None;
@@ -271,6 +272,15 @@ impl Store {
 
 /// The page is latched by someone else.
 struct Busy;
+
+/// Tells the files what they have to sync.
+fn note_written(files: &[Arc<DataFile>], items: &[Item]) {
+    for file in files {
+        for item in items.iter().filter(|item| item.id.file == file.spec.id) {
+            file.written(item.rec_lsn);
+        }
+    }
+}
 
 /// Writes the items of one file, adjacent pages together.
 fn write_home(file: &DataFile, items: &[Item], images: &[[u8; PAGE_SIZE]]) -> Result<(), PageError> {

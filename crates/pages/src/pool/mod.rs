@@ -155,7 +155,10 @@ impl Drop for BufferPool {
         self.inner.stop.store(true, Ordering::Release);
         drop(self.inner.work_lock.lock());
         self.inner.work.notify_all();
-        if let Some(writer) = self.writer.take() {
+        if let Some(writer) = self.writer.take()
+            // The lazy writer itself can be the last to hold a store, and so the pool: then it just ends.
+            && writer.thread().id() != std::thread::current().id()
+        {
             // A panic of the lazy writer has been reported by the panic hook already.
             let _ = writer.join();
         }

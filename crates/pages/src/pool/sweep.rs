@@ -135,33 +135,51 @@ impl Inner {
         true
     }
 
-    /// Writes dirty pages that the clock will meet next; returns how many.
-    fn write_some(&self, most: usize) -> Result<usize, PageError> {
+    /// Dirty pages that the clock will meet next, at most `most` of them, within `ahead` frames.
+    fn dirty_ahead(&self, most: usize, ahead: u32, most_used: u8) -> Vec<(u32, u64)> {
         let n = self.frames.len();
         let start = self.hand.load(Ordering::Relaxed) % n;
+        let mut list = Vec::new();
+        for k in 0..ahead.min(n) {
+            let i = ((u64::from(start) + u64::from(k)) % u64::from(n)) as u32;
+            let frame = self.frames.get(i);
+            if !frame.has(DIRTY) || frame.has(WRITING) || frame.usage.load(Ordering::Relaxed) > most_used {
+                continue;
+            }
+            let key = frame.key.load(Ordering::Acquire);
+            if key != FREE {
+                list.push((i, key));
+                if list.len() >= most {
+                    break;
+                }
+            }
+        }
+        list
+    }
+
+    /// Writes dirty pages for want of clean ones, little-used first; returns how many.
+    fn write_some(&self, most: usize) -> Result<usize, PageError> {
+        let all = self.frames.len();
+        let mut list = self.dirty_ahead(most, all, 0);
+        if list.is_empty() {
+            list = self.dirty_ahead(most, all, super::MAX_USAGE);
+        }
+        self.write_list(list)
+    }
+
+    /// Writes the little-used dirty pages in front of the clock, if they are worth a batch: so that they, and not
+    /// clean pages in use, make room.
+    fn write_cold(&self) -> Result<usize, PageError> {
+        let n = self.frames.len();
+        let list = self.dirty_ahead(WRITE_ROUND, (n / 4).max(64), 0);
+        let worth = (n as usize / 16).clamp(1, 32);
+        if list.len() < worth { Ok(0) } else { self.write_list(list) }
+    }
+
+    fn write_list(&self, list: Vec<(u32, u64)>) -> Result<usize, PageError> {
         let mut by_store: BTreeMap<u16, Vec<(u32, u64)>> = BTreeMap::new();
-        let mut found = 0;
-        // Little-used pages first; when there are none, any.
-        for most_used in [0, super::MAX_USAGE] {
-            for k in 0..n {
-                let i = ((u64::from(start) + u64::from(k)) % u64::from(n)) as u32;
-                let frame = self.frames.get(i);
-                if !frame.has(DIRTY) || frame.has(WRITING) || frame.usage.load(Ordering::Relaxed) > most_used
-                {
-                    continue;
-                }
-                let key = frame.key.load(Ordering::Acquire);
-                if key != FREE {
-                    by_store.entry(key_store(key)).or_default().push((i, key));
-                    found += 1;
-                    if found >= most {
-                        break;
-                    }
-                }
-            }
-            if found > 0 {
-                break;
-            }
+        for at in list {
+            by_store.entry(key_store(at.1)).or_default().push(at);
         }
         let mut written = 0;
         for (store, mut frames) in by_store {
@@ -185,6 +203,12 @@ pub(super) fn lazy_writer(pool: &Inner) {
             }
         }
         let target = pool.free_target();
+        let count = |n: usize| pool.counters.lazy_writes.fetch_add(n as u64, Ordering::Relaxed);
+        if pool.free_len.load(Ordering::Relaxed) < target
+            && let Ok(n) = pool.write_cold()
+        {
+            count(n);
+        }
         while pool.free_len.load(Ordering::Relaxed) < target && !pool.stop.load(Ordering::Acquire) {
             if let Some(i) = pool.victim() {
                 pool.frames.get(i).unlock(Mode::Exclusive);
@@ -193,9 +217,7 @@ pub(super) fn lazy_writer(pool: &Inner) {
             }
             // A failed write leaves the page dirty; the checkpoint or the thread that needs the frame reports it.
             match pool.write_some(WRITE_ROUND) {
-                Ok(n) if n > 0 => {
-                    pool.counters.lazy_writes.fetch_add(n as u64, Ordering::Relaxed);
-                }
+                Ok(n) if n > 0 => drop(count(n)),
                 _ => break,
             }
         }

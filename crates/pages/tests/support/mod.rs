@@ -2,8 +2,8 @@
 #![allow(dead_code)] // each test file uses its part
 
 use ringwood_pages::{
-    BufferPool, FileGrowth, FileSpec, Lsn, PageError, PageId, PageMut, PageType, PoolOptions, RecordBuilder, RecordSink,
-    Store, TxnId, Unit, pfs_level,
+    BufferPool, FileGrowth, FileSpec, Lsn, PageError, PageId, PageMut, PageType, PoolOptions, RecordBuilder,
+    RecordSink, Store, TxnId, Unit, pfs_level,
 };
 use sim::SimDisk;
 use std::path::Path;
@@ -39,7 +39,12 @@ pub fn spec(id: u16, filegroup: u16, size: u64) -> FileSpec {
 }
 
 fn log_options() -> LogOptions {
-    LogOptions { initial_size: 1 << 20, growth: wal::Growth::Bytes(1 << 20), background_writer: false, ..LogOptions::default() }
+    LogOptions {
+        initial_size: 1 << 20,
+        growth: wal::Growth::Bytes(1 << 20),
+        background_writer: false,
+        ..LogOptions::default()
+    }
 }
 
 pub fn create(disk: SimDisk, frames: u64, specs: &[FileSpec]) -> Result<Db, PageError> {
