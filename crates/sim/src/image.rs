@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 const PAGE: usize = 4096;
+const ZEROS: [u8; PAGE] = [0; PAGE];
 
 /// A sparse byte image; what was never written reads as zeros. Cloning shares the pages.
 #[derive(Clone, Debug, Default)]
@@ -55,9 +56,15 @@ impl Image {
             let at = offset + done as u64;
             let within = (at % PAGE as u64) as usize;
             let n = (PAGE - within).min(bytes.len() - done);
-            let page = self.pages.entry(at / PAGE as u64).or_insert_with(|| Arc::new([0; PAGE]));
-            Arc::make_mut(page)[within..within + n].copy_from_slice(&bytes[done..done + n]);
+            let part = &bytes[done..done + n];
             done += n;
+            if n == PAGE && part == ZEROS.as_slice() {
+                // Absent pages are zeros.
+                self.pages.remove(&(at / PAGE as u64));
+                continue;
+            }
+            let page = self.pages.entry(at / PAGE as u64).or_insert_with(|| Arc::new([0; PAGE]));
+            Arc::make_mut(page)[within..within + n].copy_from_slice(part);
         }
         self.len = self.len.max(offset + bytes.len() as u64);
     }

@@ -146,6 +146,11 @@ impl BlockHeader {
         (crc == header.crc).then_some(header)
     }
 
+    /// Bytes up to the end of the slot table; the rest is padding. At most `len`.
+    pub fn content_len(&self) -> usize {
+        self.used as usize + SLOT * usize::from(self.records)
+    }
+
     /// LSN of the block's last record; `None` if it has no record.
     pub fn last_lsn(&self) -> Option<Lsn> {
         (self.records > 0).then_some(Lsn { vlf: self.vlf, block: self.block, slot: self.records })

@@ -109,7 +109,10 @@ fn create_in(file: &Arc<dyn BlockFile>, size: u64, options: &LogOptions) -> Resu
     };
     let mut meta = Meta { header, areas: vec![Area { offset: 0, first_run: 0, slot: 1 }], seqno: 0 };
     meta.refresh(&tail, tail.open.key());
-    meta.write_area(&**file, 0, tail.map.runs())?;
+    // Both slots, so that from the first day either may decay.
+    for _ in 0..2 {
+        meta.write_area(&**file, 0, tail.map.runs())?;
+    }
     let start = Start {
         file: Arc::clone(file),
         log_id: options.log_id,

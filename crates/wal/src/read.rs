@@ -93,7 +93,7 @@ impl Log {
                 break;
             }
             let len = header.len as usize;
-            let copy: Arc<[u8]> = Arc::from(&bytes[at..at + len]);
+            let copy: Arc<[u8]> = Arc::from(&bytes[at..at + header.content_len()]);
             wanted.get_or_insert_with(|| Arc::clone(&copy));
             self.cache.add_read(key, copy);
             at += len;
@@ -180,7 +180,8 @@ impl LogScan<'_> {
             let next = match &stored {
                 Stored::Memory(block) => block.sealed.get().map(|sealed| sealed.next),
                 Stored::Bytes(bytes) => {
-                    let header = BlockHeader::decode(bytes, bytes.len());
+                    // The copy has no padding, so its header may name more bytes than there are.
+                    let header = BlockHeader::decode(bytes, BLOCK_MAX);
                     header.map(|header| following(&header))
                 }
             };
@@ -200,7 +201,7 @@ impl LogScan<'_> {
         let offset = place.offset + u64::from(lsn.block) * UNIT;
         let header =
             header.ok_or(LogError::Corrupt { offset, reason: "a log block before the end is not valid" })?;
-        let stored = Stored::Bytes(Arc::from(&bytes[..header.len as usize]));
+        let stored = Stored::Bytes(Arc::from(&bytes[..header.content_len()]));
         Ok(Current { stored, next: Some(following(&header)) })
     }
 }

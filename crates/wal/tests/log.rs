@@ -1,0 +1,380 @@
+//! The log's everyday behaviour, on the real disk and on the simulated one.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use disk::{Disk, OpenMode, OsDisk, Sectors};
+use ringwood_wal::{
+    Alignment, CheckpointInfo, Growth, Log, LogError, LogOptions, Lsn, MAX_RECORD, VlfRule, WaitKind,
+    WaitSink,
+};
+use sim::{Fault, OpKind, SimConfig, SimDisk};
+
+const PATH: &str = "x_log.ldf";
+
+fn options() -> LogOptions {
+    LogOptions {
+        initial_size: 1 << 20,
+        growth: Growth::Bytes(1 << 20),
+        vlf_rule: VlfRule::R100,
+        ..LogOptions::default()
+    }
+}
+
+fn create(disk: &dyn Disk, options: LogOptions) -> Arc<Log> {
+    Log::create(disk, Path::new(PATH), options).expect("create")
+}
+
+fn reopen(disk: &dyn Disk, options: LogOptions) -> Arc<Log> {
+    Log::open(disk, Path::new(PATH), options).expect("open").0
+}
+
+fn checkpoint(log: &Log) -> Lsn {
+    let lsn = log.append_reserved(&[b"checkpoint"], 0).expect("append");
+    let info = CheckpointInfo { checkpoint_lsn: lsn, redo_lsn: lsn, payload: b"where".to_vec() };
+    log.set_checkpoint(info).expect("checkpoint");
+    lsn
+}
+
+fn record(i: u64, len: usize) -> Vec<u8> {
+    let mut bytes = i.to_le_bytes().repeat(len / 8 + 1);
+    bytes.truncate(len.max(8));
+    bytes
+}
+
+#[test]
+fn records_survive_reopening_and_are_read_everywhere() {
+    let folder = tempfile::tempdir().expect("scratch folder");
+    for disk in [&OsDisk::new(folder.path()) as &dyn Disk, &SimDisk::new(1)] {
+        let log = create(disk, options());
+        let lens = [8, 100, 512, 4000, 20_000, MAX_RECORD];
+        let mut all = Vec::new();
+        for i in 0..600u64 {
+            let bytes = record(i, lens[i as usize % lens.len()]);
+            let lsn = log.append(&[&bytes[..5], &bytes[5..]], 0).expect("append");
+            if i % 7 == 0 {
+                log.flush_to(lsn).expect("flush");
+                assert!(log.hardened() >= lsn);
+            }
+            all.push((lsn, bytes));
+        }
+        let check = |log: &Log| {
+            let found: Vec<_> = log.scan(Lsn::ZERO).collect::<Result<_, _>>().expect("scan");
+            assert!(found == all, "scan");
+            let mut out = Vec::new();
+            for (lsn, bytes) in all.iter().rev() {
+                log.read(*lsn, &mut out).expect("read");
+                assert!(out == *bytes, "{lsn}");
+            }
+            let from = all[123].0;
+            assert_eq!(log.scan(from).next().map(|first| first.map(|f| f.0)), Some(Ok(from)));
+        };
+        check(&log);
+        log.close().expect("close");
+        let first = log.incarnation();
+        drop(log);
+        let log = reopen(disk, options());
+        assert_eq!(log.incarnation(), first + 1);
+        assert_eq!(log.hardened(), all[all.len() - 1].0);
+        check(&log);
+        assert!(log.space().vlf_count > 4, "it has grown");
+    }
+}
+
+#[test]
+fn vlfs_are_reused_and_shown() {
+    let disk = SimDisk::new(1);
+    let log = create(&disk, LogOptions { first_vlf_seq: 43, ..options() });
+    let vlfs = log.vlfs();
+    assert_eq!(
+        vlfs.iter().map(|v| (v.seq, v.status, v.parity)).collect::<Vec<_>>(),
+        [(43, 2, 64), (0, 0, 0), (0, 0, 0), (0, 0, 0)]
+    );
+    assert_eq!((vlfs[0].begin_offset, vlfs[0].first_lsn), (8192, Lsn { vlf: 43, block: 16, slot: 1 }));
+    for i in 0..3000u64 {
+        let lsn = log.append(&[&record(i, 2000)], 0).expect("append");
+        if i % 100 == 99 {
+            log.flush_to(lsn).expect("flush");
+            log.truncate_to(checkpoint(&log));
+        }
+    }
+    assert_eq!(log.space().vlf_count, 4, "truncation made growth needless");
+    let vlfs = log.vlfs();
+    let newest = vlfs.iter().map(|v| v.seq).max().expect("some");
+    assert!(newest > 55 && vlfs.iter().all(|v| v.seq + 4 > newest && v.parity != 0), "{vlfs:?}");
+    assert_eq!(vlfs.iter().filter(|v| v.status == 2).count() as u32, log.space().active_vlfs);
+    let gone = Lsn { vlf: 43, block: 16, slot: 1 };
+    assert_eq!(log.read(gone, &mut Vec::new()), Err(LogError::NoRecord { lsn: gone }));
+}
+
+#[test]
+fn the_published_test_of_small_growth() {
+    let disk = SimDisk::new(1);
+    const STEP: u64 = 512 << 10;
+    let log = create(&disk, LogOptions { initial_size: STEP, ..options() });
+    for _ in 0..249 {
+        log.grow(log.space().size + STEP).expect("grow");
+    }
+    assert_eq!(log.space().vlf_count, 2 * 250);
+    let reads = disk.read_count();
+    drop(log);
+    let log = reopen(&disk, options());
+    assert_eq!((log.space().vlf_count, log.space().size), (2 * 250, 250 * STEP));
+    assert!(disk.read_count() - reads < 8, "opening costs a read for each 200 growths, not for each VLF");
+    assert!(log.vlfs()[4].create_lsn >= Lsn { vlf: 1, block: 16, slot: 1 });
+    let report = log.shrink_to(50 << 20).expect("shrink");
+    assert_eq!((report.new_size, report.vlfs_removed, report.held_by_active), (50 << 20, 2 * 150, false));
+    drop(log);
+    let log = reopen(&disk, options());
+    assert_eq!(log.space().vlf_count, 200);
+    log.grow(60 << 20).expect("grow again");
+    drop(log);
+    assert_eq!(reopen(&disk, options()).space().size, 60 << 20);
+}
+
+#[test]
+fn a_full_log_says_so_and_still_rolls_back() {
+    let disk = SimDisk::new(1);
+    let log = create(&disk, LogOptions { growth: Growth::None, ..options() });
+    let bytes = record(1, 400);
+    let mut written = 0u32;
+    let error = loop {
+        match log.append(&[&bytes], 500) {
+            Ok(_) => written += 1,
+            Err(error) => break error,
+        }
+    };
+    assert_eq!(error, LogError::Full { cause: None });
+    assert!(written > 500, "{written} records in a megabyte");
+    let space = log.space();
+    assert_eq!(space.reserved, u64::from(written) * 500);
+    let ordinary = (0..1000).find_map(|_| log.append(&[&record(2, 2000)], 0).err());
+    assert_eq!(ordinary, Some(LogError::Full { cause: None }), "what is reserved is not for others");
+    for i in 0..written {
+        let lsn = log.append_reserved(&[&record(3, 480)], 500).expect("undo has room");
+        if i % 50 == 0 {
+            log.flush_to(lsn).expect("flush");
+        }
+    }
+    assert_eq!(log.space().reserved, 0);
+    log.truncate_to(checkpoint(&log));
+    log.append(&[&bytes], 500).expect("room again");
+}
+
+#[test]
+fn growth_ends_at_the_maximum_and_on_a_full_disk() {
+    let disk = SimDisk::new(1);
+    let log = create(&disk, LogOptions { max_size: Some(3 << 20), ..options() });
+    let full = (0..10_000).find_map(|i| log.append(&[&record(i, 4000)], 0).err());
+    assert_eq!((full, log.space().size), (Some(LogError::Full { cause: None }), 3 << 20));
+    assert!(matches!(log.grow(4 << 20), Err(LogError::Full { cause: None })));
+
+    let disk = SimDisk::with_config(1, SimConfig { capacity: 2 << 20, ..SimConfig::default() });
+    let log = create(&disk, LogOptions { growth: Growth::Percent(150), ..options() });
+    let full = (0..10_000).find_map(|i| log.append(&[&record(i, 4000)], 0).err());
+    assert!(matches!(&full, Some(LogError::Full { cause: Some(cause) }) if cause.is_no_space()), "{full:?}");
+    assert_eq!(log.failure(), None, "a full disk does not take the log offline");
+    log.flush_all().expect("flush");
+    log.truncate_to(checkpoint(&log));
+    log.append(&[b"room again"], 0).expect("append");
+}
+
+#[test]
+fn a_failed_write_or_sync_is_final() {
+    for (kind, fault) in [
+        (OpKind::Write, Fault::Io),
+        (OpKind::Write, Fault::ShortWrite),
+        (OpKind::Write, Fault::NoSpace),
+        (OpKind::Write, Fault::LoseUnsynced),
+    ] {
+        let disk = SimDisk::new(1);
+        let log = create(&disk, options());
+        let kept = log.append(&[b"kept"], 0).expect("append");
+        log.flush_to(kept).expect("flush");
+        let lost = log.append(&[b"lost"], 0).expect("append");
+        disk.fail(kind, 1, fault);
+        assert!(matches!(log.flush_to(lost), Err(LogError::Offline { .. })));
+        assert!(matches!(log.flush_to(lost), Err(LogError::Offline { .. })), "no retry");
+        assert!(matches!(log.append(&[b"more"], 0), Err(LogError::Offline { .. })));
+        assert!(log.failure().is_some() && log.hardened() == kept);
+        drop(log);
+        for seed in 0..20 {
+            let log = reopen(&disk.crash(seed), options());
+            let found: Vec<_> = log.scan(Lsn::ZERO).filter_map(Result::ok).map(|f| f.1).collect();
+            assert!(
+                found == [b"kept".to_vec()] || found == [b"kept".to_vec(), b"lost".to_vec()],
+                "{found:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn damage_is_an_error_not_a_shorter_log() {
+    let disk = SimDisk::new(1);
+    let path = Path::new(PATH);
+    assert!(matches!(Log::open(&disk, path, options()), Err(LogError::Disk(_))));
+    disk.open(path, OpenMode::Create).expect("file").set_len(1 << 20).expect("len");
+    assert!(matches!(Log::open(&disk, path, options()), Err(LogError::NotALog { .. })));
+    disk.remove(path).expect("remove");
+
+    let log = create(&disk, options());
+    for i in 0..50 {
+        let lsn = log.append(&[&record(i, 300)], 0).expect("append");
+        log.flush_to(lsn).expect("flush");
+    }
+    drop(log);
+    // A block in the middle: later blocks prove that it was durable.
+    let rotten = disk.crash(1);
+    rotten.rot(path, 8192 + 8192 + 4096 + 100).expect("rot");
+    assert!(matches!(Log::open(&rotten, path, options()), Err(LogError::Corrupt { .. })));
+    // The header: one slot may go, two may not.
+    let rotten = disk.crash(1);
+    rotten.rot(path, 50).expect("rot");
+    let log = reopen(&rotten, options());
+    let lsn = checkpoint(&log);
+    drop(log);
+    assert_eq!(reopen(&rotten, options()).checkpoint().checkpoint_lsn, lsn);
+    rotten.rot(path, 60).expect("rot");
+    rotten.rot(path, 4096 + 60).expect("rot");
+    assert!(matches!(Log::open(&rotten, path, options()), Err(LogError::Corrupt { .. })));
+    // The file was cut.
+    let cut = disk.crash(1);
+    cut.open(path, OpenMode::Open).expect("open").set_len(600 << 10).expect("cut");
+    assert!(matches!(Log::open(&cut, path, options()), Err(LogError::Corrupt { .. })));
+    // Random damage anywhere: an error or a log, never a panic.
+    for seed in 0..200 {
+        let rotten = disk.crash(seed);
+        let mut rng = fastrand::Rng::with_seed(seed);
+        for _ in 0..20 {
+            rotten.rot(path, rng.u64(0..60_000)).expect("rot");
+        }
+        if let Ok((log, _)) = Log::open(&rotten, path, options()) {
+            log.scan(Lsn::ZERO).for_each(drop);
+        }
+    }
+}
+
+#[test]
+fn options_are_checked() {
+    let disk = SimDisk::with_config(
+        1,
+        SimConfig { sectors: Sectors { logical: 4096, physical: 4096 }, ..SimConfig::default() },
+    );
+    let refused = |options: LogOptions| {
+        let made = Log::create(&disk, Path::new(PATH), options);
+        assert!(matches!(made, Err(LogError::Option { .. })), "{made:?}");
+        assert!(!disk.exists(Path::new(PATH)).expect("exists"), "nothing is left");
+    };
+    refused(LogOptions { alignment: Alignment::Force(512), ..options() });
+    refused(LogOptions { alignment: Alignment::Force(1000), ..options() });
+    refused(LogOptions { first_vlf_seq: 0, ..options() });
+    refused(LogOptions { vlf_rule: VlfRule::Fixed(10_000), ..options() });
+    let log = create(&disk, options());
+    assert_eq!(log.alignment(), 4096);
+    let big = vec![0; MAX_RECORD + 1];
+    assert_eq!(log.append(&[&big], 0), Err(LogError::RecordTooLarge { len: MAX_RECORD + 1 }));
+    assert_eq!(log.flush_to(log.end()), Err(LogError::NoRecord { lsn: log.end() }));
+}
+
+#[test]
+fn alignment_changes_with_the_next_vlf() {
+    let disk = SimDisk::new(1);
+    let log = create(&disk, LogOptions { alignment: Alignment::Force(512), ..options() });
+    let mut last = Lsn::ZERO;
+    for i in 0..5 {
+        last = log.append(&[&record(i, 100)], 0).expect("append");
+        log.flush_to(last).expect("flush");
+    }
+    assert_eq!(last.block, 16 + 4, "512-byte blocks lie side by side");
+    drop(log);
+    let wide = LogOptions { alignment: Alignment::Force(4096), ..options() };
+    let log = reopen(&disk, wide.clone());
+    while last.vlf < 3 {
+        last = log.append(&[&record(9, 100)], 0).expect("append");
+        log.flush_to(last).expect("flush");
+        assert!(last.vlf == 1 || last.block.is_multiple_of(8), "{last}");
+    }
+    drop(log);
+    let log = reopen(&disk, wide);
+    assert_eq!(log.scan(Lsn::ZERO).last().map(|f| f.map(|f| f.0)), Some(Ok(last)));
+}
+
+#[derive(Debug, Default)]
+struct Waits(AtomicU64);
+
+impl WaitSink for Waits {
+    fn waited(&self, kind: WaitKind, _us: u64) {
+        if kind == WaitKind::WriteLog {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+#[test]
+fn many_threads_commit_in_groups() {
+    let folder = tempfile::tempdir().expect("scratch folder");
+    for disk in [&OsDisk::new(folder.path()) as &dyn Disk, &SimDisk::new(1)] {
+        let waits = Arc::new(Waits::default());
+        let log = create(disk, LogOptions { waits: Some(waits.clone()), ..options() });
+        let (threads, each) = (8u64, 300u64);
+        let mut all: Vec<(Lsn, Vec<u8>)> = std::thread::scope(|scope| {
+            let handles: Vec<_> = (0..threads)
+                .map(|thread| {
+                    let log = &log;
+                    scope.spawn(move || {
+                        let mut mine = Vec::new();
+                        let mut out = Vec::new();
+                        for i in 0..each {
+                            let bytes = record(thread << 32 | i, 50 + (i as usize * 37) % 3000);
+                            let lsn = log.append(&[&bytes], 0).expect("append");
+                            if i % 3 == 0 {
+                                log.flush_to(lsn).expect("flush");
+                                assert!(log.is_hardened(lsn) && log.hardened() >= lsn);
+                            }
+                            log.read(lsn, &mut out).expect("read");
+                            assert!(out == bytes);
+                            mine.push((lsn, bytes));
+                        }
+                        mine
+                    })
+                })
+                .collect();
+            handles.into_iter().flat_map(|handle| handle.join().expect("thread")).collect()
+        });
+        all.sort();
+        let found: Vec<_> = log.scan(Lsn::ZERO).collect::<Result<_, _>>().expect("scan");
+        assert!(found == all);
+        let stats = log.stats();
+        assert_eq!(stats.records, threads * each);
+        assert!(stats.flushes <= threads * each.div_ceil(3) + 1 && waits.0.load(Ordering::Relaxed) > 0);
+        log.close().expect("close");
+        drop(log);
+        let log = reopen(disk, options());
+        let found: Vec<_> = log.scan(Lsn::ZERO).collect::<Result<_, _>>().expect("scan");
+        assert!(found == all);
+    }
+}
+
+#[test]
+fn bulk_appending_streams_through_few_buffers() {
+    let disk = SimDisk::new(1);
+    for background_writer in [false, true] {
+        let log = create(&disk, LogOptions { background_writer, initial_size: 64 << 20, ..options() });
+        let mut last = Lsn::ZERO;
+        for i in 0..6000 {
+            last = log.append(&[&record(i, 6000)], 0).expect("append");
+        }
+        log.flush_to(last).expect("flush");
+        let stats = log.stats();
+        assert!(
+            stats.writes < 200 && stats.bytes_written / stats.writes > 200 << 10,
+            "large writes: {stats:?}"
+        );
+        let unique = log.scan(Lsn::ZERO).filter(|f| f.is_ok()).count();
+        assert_eq!(unique, 6000);
+        drop(log);
+        disk.remove(Path::new(PATH)).expect("remove");
+    }
+}
