@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use disk::{Disk, OpenMode};
 use ringwood_wal::{Alignment, CheckpointInfo, Growth, Log, LogError, LogOptions, Lsn, VlfRule};
-use sim::SimDisk;
+use sim::{Fault, OpKind, SimDisk};
 
 const PATH: &str = "log";
 
@@ -219,6 +219,37 @@ fn every_crash_point_of_random_work() {
     // Each point is crashed four times in a row.
     assert!(points * 4 >= 2000, "{points} points");
     println!("{points} first crash points, {} crashes", points * 4);
+}
+
+/// Each I/O in turn fails, the work goes on as far as the log lets it, then the power goes: nothing acknowledged is lost.
+#[test]
+fn every_io_fails_in_turn() {
+    let mut struck = 0;
+    for fault in [Fault::Io, Fault::NoSpace, Fault::ShortWrite, Fault::LoseUnsynced] {
+        for seed in 100..104 {
+            let mut n = 1;
+            loop {
+                let mut rng = fastrand::Rng::with_seed(seed);
+                let disk = SimDisk::new(seed);
+                let log = Log::create(&disk, Path::new(PATH), options()).expect("create");
+                disk.fail(OpKind::Any, n, fault);
+                let mut model = Model::default();
+                if work(&log, &mut model, &mut rng, 60) && log.failure().is_none() {
+                    break;
+                }
+                struck += 1;
+                // Go on in spite of the error: the log may work (a failed read, a failed growth) or refuse.
+                work(&log, &mut model, &mut rng, 20);
+                if log.failure().is_some() {
+                    assert!(matches!(log.append(&[b"x"], 0), Err(LogError::Offline { .. })));
+                }
+                drop(log);
+                verify(&disk.crash(seed ^ n), &mut model);
+                n += 1;
+            }
+        }
+    }
+    assert!(struck > 300, "{struck} faults");
 }
 
 /// A toy log of four VLFs whose space has been used before: for every write that is in flight when the power goes, all
