@@ -1,0 +1,304 @@
+//! Heaps and LOBs against a model: random operations, forwarding, rollback, snapshots at random times, cleanup.
+
+extern crate ringwood_access as access;
+
+mod support;
+
+use access::{
+    Change, Heap, HeapChange, LobPointer, LobSpace, Outcome, ReadMode, Rid, RowBatch, Snapshot, Writer,
+    cleanup_page,
+};
+use pages::{TxnId, Unit};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use support::{Db, Txn};
+
+type Model = BTreeMap<Rid, Vec<u8>>;
+
+fn read_all(heap: &Heap, mode: ReadMode<'_>) -> Model {
+    let mut scan = heap.scan().unwrap();
+    let mut batch = RowBatch::new();
+    let mut rows = Model::new();
+    while scan.next_batch(mode, &mut batch).unwrap() {
+        for i in 0..batch.len() {
+            assert!(rows.insert(batch.rid(i), batch.row(i).to_vec()).is_none(), "a row comes once");
+        }
+    }
+    rows
+}
+
+struct World {
+    db: Arc<Db>,
+    heap: Heap,
+    unit: Unit,
+    committed: Model,
+    old: Vec<(Snapshot, Model)>,
+    rng: fastrand::Rng,
+}
+
+fn row(rng: &mut fastrand::Rng) -> Vec<u8> {
+    let len = match rng.u8(0..20) {
+        0 => rng.usize(3000..8000),
+        1..=5 => rng.usize(300..1500),
+        _ => rng.usize(8..60),
+    };
+    let byte = rng.u8(..);
+    (0..len).map(|i| byte.wrapping_add((i / 40) as u8)).collect()
+}
+
+impl World {
+    fn new(seed: u64, pool_bytes: u64) -> World {
+        let db = Db::sim(seed, pool_bytes);
+        let unit = db.unit(5);
+        let heap = Heap::new(db.store.clone(), unit.clone());
+        World {
+            db,
+            heap,
+            unit,
+            committed: Model::new(),
+            old: Vec::new(),
+            rng: fastrand::Rng::with_seed(seed),
+        }
+    }
+
+    fn change(&mut self, txn: &mut Txn, model: &mut Model) {
+        match self.rng.u8(0..8) {
+            0..=1 => {
+                let bytes = row(&mut self.rng);
+                let rid = self.heap.insert(txn, &bytes).unwrap();
+                assert!(model.insert(rid, bytes).is_none(), "{rid} was free");
+            }
+            2 => {
+                let rows: Vec<Vec<u8>> = (0..self.rng.usize(1..50)).map(|_| row(&mut self.rng)).collect();
+                let refs: Vec<&[u8]> = rows.iter().map(Vec::as_slice).collect();
+                let mut rids = Vec::new();
+                self.heap.insert_batch(txn, &refs, &mut rids).unwrap();
+                for (rid, bytes) in rids.into_iter().zip(rows) {
+                    assert!(model.insert(rid, bytes).is_none(), "{rid} was free");
+                }
+            }
+            _ => self.change_some(txn, model),
+        }
+    }
+
+    fn change_some(&mut self, txn: &mut Txn, model: &mut Model) {
+        let rids: Vec<Rid> = model.keys().copied().collect();
+        if rids.is_empty() {
+            return;
+        }
+        let rng = &mut self.rng;
+        let from = rng.usize(0..rids.len());
+        let picked: Vec<Rid> = rids[from..].iter().take(rng.usize(1..12)).copied().collect();
+        let rows: Vec<Vec<u8>> = picked.iter().map(|_| row(rng)).collect();
+        let mut batch = RowBatch::new();
+        let mut changes = Vec::new();
+        for (&rid, bytes) in picked.iter().zip(&rows) {
+            assert!(self.heap.fetch(rid, ReadMode::Current, &mut batch).unwrap());
+            assert_eq!(batch.row(0), model[&rid].as_slice());
+            let change = if rng.u8(0..3) == 0 { Change::Delete } else { Change::Update(bytes) };
+            changes.push(HeapChange::new(rid, batch.header(0), change));
+        }
+        self.heap.apply_batch(txn, &mut changes).unwrap();
+        for c in &changes {
+            assert_eq!(c.outcome, Outcome::Done(()), "single writer");
+            match c.change {
+                Change::Delete => model.remove(&c.rid),
+                Change::Update(bytes) => model.insert(c.rid, bytes.to_vec()),
+            };
+        }
+    }
+
+    fn clean(&mut self) {
+        let oldest = self.old.iter().map(|(s, _)| s.xmin()).chain([self.db.oldest()]).min().unwrap();
+        for (unit, page) in self.db.take_ghosted() {
+            assert_eq!(unit, self.unit.id());
+            if cleanup_page(&self.db.store, &self.unit, page, oldest).unwrap().remaining > 0 {
+                self.db.put_ghosted(unit, page);
+            }
+        }
+    }
+
+    fn verify(&self) -> access::CheckReport {
+        let report = self.heap.check().unwrap();
+        assert!(report.is_clean(), "{:#?}", report.findings);
+        report
+    }
+
+    /// Returns the largest number of forwarded rows seen.
+    fn run(&mut self, steps: usize) -> u64 {
+        let mut forwarded = 0;
+        for step in 0..steps {
+            let mut txn = self.db.begin();
+            let mut model = self.committed.clone();
+            for _ in 0..self.rng.usize(1..8) {
+                self.change(&mut txn, &mut model);
+                if self.rng.u8(0..5) == 0 {
+                    let (savepoint, kept) = (txn.savepoint(), model.clone());
+                    self.change(&mut txn, &mut model);
+                    self.change(&mut txn, &mut model);
+                    txn.rollback_to(savepoint).unwrap();
+                    model = kept;
+                }
+            }
+            if self.rng.bool() {
+                let (others, own) = (self.db.snapshot(TxnId(0)), self.db.snapshot(txn.txn()));
+                assert_eq!(read_all(&self.heap, ReadMode::Snapshot(&others)), self.committed);
+                assert_eq!(read_all(&self.heap, ReadMode::Snapshot(&own)), model);
+                assert_eq!(read_all(&self.heap, ReadMode::Dirty), model);
+            }
+            if self.rng.u8(0..3) == 0 {
+                txn.rollback().unwrap();
+            } else {
+                txn.commit().unwrap();
+                self.committed = model;
+            }
+            if self.rng.u8(0..4) == 0 {
+                self.old.push((self.db.snapshot(TxnId(0)), self.committed.clone()));
+            }
+            if self.old.len() > 3 {
+                let at = self.rng.usize(0..self.old.len());
+                self.old.swap_remove(at);
+            }
+            for (snapshot, model) in &self.old {
+                assert_eq!(&read_all(&self.heap, ReadMode::Snapshot(snapshot)), model);
+            }
+            if self.rng.u8(0..3) == 0 {
+                self.clean();
+            }
+            if step % 5 == 0 {
+                forwarded = forwarded.max(self.verify().forwarded);
+            }
+        }
+        self.old.clear();
+        self.clean();
+        let report = self.verify();
+        assert_eq!(report.rows, self.committed.len() as u64);
+        let now = self.db.snapshot(TxnId(0));
+        assert_eq!(read_all(&self.heap, ReadMode::Snapshot(&now)), self.committed);
+        forwarded.max(report.forwarded)
+    }
+}
+
+#[test]
+fn model_with_rollback_and_snapshots() {
+    let mut forwarded = 0;
+    for seed in 0..6 {
+        forwarded += World::new(seed, 8 << 20).run(60);
+    }
+    assert!(forwarded > 20, "rows are forwarded: {forwarded}");
+}
+
+#[test]
+fn model_in_a_tiny_pool() {
+    World::new(77, 32 * 8192).run(60);
+}
+
+#[test]
+fn freed_space_is_used_again() {
+    let mut world = World::new(5, 8 << 20);
+    let rows: Vec<Vec<u8>> = (0..3000).map(|i| vec![i as u8; 200]).collect();
+    let refs: Vec<&[u8]> = rows.iter().map(Vec::as_slice).collect();
+    let mut pages = 0;
+    for round in 0..4 {
+        let mut txn = world.db.begin();
+        let mut rids = Vec::new();
+        world.heap.insert_batch(&mut txn, &refs, &mut rids).unwrap();
+        if round == 1 {
+            txn.rollback().unwrap();
+            world.clean();
+            assert_eq!(world.verify().rows, 0);
+            continue;
+        }
+        txn.commit().unwrap();
+        let mut batch = RowBatch::new();
+        let mut txn = world.db.begin();
+        let mut scan = world.heap.scan().unwrap();
+        while scan.next_batch(ReadMode::Current, &mut batch).unwrap() {
+            let live = (0..batch.len()).filter(|&i| !batch.is_ghost(i));
+            let mut changes: Vec<_> =
+                live.map(|i| HeapChange::new(batch.rid(i), batch.header(i), Change::Delete)).collect();
+            world.heap.apply_batch(&mut txn, &mut changes).unwrap();
+        }
+        txn.commit().unwrap();
+        world.clean();
+        let report = world.verify();
+        assert_eq!((report.rows, report.ghosts), (0, 0));
+        pages = if round == 0 { report.pages } else { pages };
+        assert!(report.pages <= pages + 2, "round {round}: {} pages after {pages}", report.pages);
+    }
+}
+
+#[test]
+fn writers_meet_each_other() {
+    let db = Db::sim(3, 4 << 20);
+    let heap = Heap::new(db.store.clone(), db.unit(5));
+    let mut a = db.begin();
+    let rid = heap.insert(&mut a, b"first row").unwrap();
+    let mut batch = RowBatch::new();
+    assert!(!heap.fetch(rid, ReadMode::Snapshot(&db.snapshot(TxnId(0))), &mut batch).unwrap());
+    assert!(heap.fetch(rid, ReadMode::Current, &mut batch).unwrap());
+    let header = batch.header(0);
+    let mut b = db.begin();
+    assert_eq!(heap.delete(&mut b, rid, &header).unwrap(), Outcome::Wait(a.id()));
+    a.commit().unwrap();
+    let before = db.snapshot(TxnId(0));
+    assert_eq!(heap.update(&mut b, rid, &header, b"second row").unwrap(), Outcome::Done(()));
+    assert_eq!(heap.delete(&mut b, rid, &header).unwrap(), Outcome::Changed);
+    assert!(heap.fetch(rid, ReadMode::Current, &mut batch).unwrap());
+    assert_eq!(heap.delete(&mut b, rid, &batch.header(0)).unwrap(), Outcome::Done(()));
+    assert_eq!(heap.delete(&mut b, rid, &header).unwrap(), Outcome::Missing);
+    assert!(heap.fetch(rid, ReadMode::Snapshot(&before), &mut batch).unwrap());
+    assert_eq!(batch.row(0), b"first row");
+    b.commit().unwrap();
+    let mut c = db.begin();
+    let short = heap.insert(&mut c, b"abc").unwrap();
+    assert!(heap.fetch(short, ReadMode::Current, &mut batch).unwrap());
+    assert_eq!(batch.row(0), b"abc\0\0\0\0\0", "short rows are padded");
+    assert!(heap.insert(&mut c, &vec![0; access::MAX_ROW_LEN + 1]).is_err());
+    let nowhere = Rid { page: rid.page, slot: 999 };
+    assert_eq!(heap.delete(&mut c, nowhere, &header).unwrap(), Outcome::Missing);
+}
+
+#[test]
+fn large_values() {
+    let db = Db::sim(8, 2 << 20);
+    let unit = db.unit(9);
+    let space = LobSpace::new(db.store.clone(), unit);
+    let mut rng = fastrand::Rng::with_seed(4);
+    let mut kept: Vec<(LobPointer, Vec<u8>)> = Vec::new();
+    for round in 0..40 {
+        let mut txn = db.begin();
+        let len = [0, 1, 7_999, 8_000, 8_001, 48_000, 48_001, 300_000, 3_000_000][rng.usize(0..9)];
+        let bytes: Vec<u8> = (0..len).map(|i| (i / 97 + round) as u8).collect();
+        let pointer = space.write(&mut txn, &bytes).unwrap();
+        assert_eq!(LobPointer::from_bytes(&pointer.to_bytes()).unwrap(), pointer);
+        let mut out = Vec::new();
+        space.read(pointer, &mut out).unwrap();
+        assert!(out == bytes);
+        let (from, n) = (rng.usize(0..=len + 10), rng.usize(0..20_000));
+        out.clear();
+        space.read_range(pointer, from as u64, n as u64, &mut out).unwrap();
+        assert!(out == bytes[from.min(len)..(from + n).min(len)]);
+        if rng.u8(0..3) == 0 {
+            txn.rollback().unwrap();
+            assert!(len == 0 || space.read(pointer, &mut out).is_err(), "rolled back");
+        } else {
+            txn.commit().unwrap();
+            kept.push((pointer, bytes));
+        }
+        if rng.u8(0..3) == 0 && !kept.is_empty() {
+            let (gone, _) = kept.swap_remove(rng.usize(0..kept.len()));
+            assert_eq!(space.free(gone).unwrap(), gone.pages());
+            assert_eq!(space.free(gone).unwrap(), 0, "freeing again does nothing");
+        }
+    }
+    let values: Vec<LobPointer> = kept.iter().map(|k| k.0).collect();
+    let report = space.check(&values).unwrap();
+    assert!(report.is_clean(), "{:#?}", report.findings);
+    for (pointer, bytes) in &kept {
+        let mut out = Vec::new();
+        space.read(*pointer, &mut out).unwrap();
+        assert!(&out == bytes);
+    }
+    assert!(LobPointer::from_bytes(b"too short").is_err());
+}

@@ -1,0 +1,235 @@
+//! A small transaction system over a real store and log, so that the access layer can be tested on its own: ids at
+//! begin, an active set, snapshots, commit, rollback through `undo_record`, restart by redo and undo.
+#![allow(dead_code)] // each test file uses its part
+
+use access::{Snapshot, Writer, undo_record};
+use disk::Disk;
+use pages::{
+    BufferPool, FileGrowth, FileSpec, Lsn, PageError, PageId, PoolOptions, RecordBuilder, RecordKind,
+    RecordSink, RecordView, Store, TxnId, Unit, UnitId,
+};
+use parking_lot::Mutex;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use wal::{Growth, Log, LogOptions};
+
+pub struct Db {
+    pub store: Arc<Store>,
+    pub log: Arc<Log>,
+    txns: Mutex<Txns>,
+}
+
+#[derive(Default)]
+struct Txns {
+    last: u64,
+    active: BTreeSet<TxnId>,
+    ghosted: BTreeSet<(UnitId, PageId)>,
+}
+
+pub struct Txn {
+    db: Arc<Db>,
+    id: TxnId,
+    last: Lsn,
+}
+
+pub fn pool(bytes: u64) -> Arc<BufferPool> {
+    Arc::new(BufferPool::new(PoolOptions { bytes, frame_wait: Duration::from_secs(20) }).expect("pool"))
+}
+
+fn specs(folder: &Path) -> Vec<FileSpec> {
+    let growth = FileGrowth::Bytes(4 << 20);
+    let path = folder.join("a.mdf");
+    vec![FileSpec { id: 1, name: "a".into(), path, filegroup: 1, size: 4 << 20, growth, max_size: None }]
+}
+
+fn log_options(size: u64, background: bool) -> LogOptions {
+    LogOptions {
+        initial_size: size,
+        growth: Growth::Bytes(size),
+        background_writer: background,
+        cache_bytes: 4 << 20,
+        ..LogOptions::default()
+    }
+}
+
+impl Db {
+    /// A new database; `pool_bytes` is the size of its buffer pool.
+    pub fn create(
+        disk: Arc<dyn Disk>,
+        folder: &Path,
+        pool_bytes: u64,
+        log_bytes: u64,
+    ) -> Result<Arc<Db>, PageError> {
+        let log = Log::create(&*disk, &folder.join("a.ldf"), log_options(log_bytes, false))?;
+        let store = Store::create(disk, pool(pool_bytes), log.clone(), [7; 16], &specs(folder))?;
+        Ok(Arc::new(Db { store, log, txns: Mutex::default() }))
+    }
+
+    pub fn sim(seed: u64, pool_bytes: u64) -> Arc<Db> {
+        let disk: Arc<dyn Disk> = Arc::new(sim::SimDisk::new(seed));
+        Db::create(disk, &PathBuf::new(), pool_bytes, 32 << 20).expect("database")
+    }
+
+    /// Opens a database after a crash: redo from the last checkpoint, undo of what was not committed.
+    pub fn restart(disk: Arc<dyn Disk>, folder: &Path, pool_bytes: u64) -> Result<Arc<Db>, PageError> {
+        let (log, _) = Log::open(&*disk, &folder.join("a.ldf"), log_options(4 << 20, false))?;
+        let store = Store::open(disk, pool(pool_bytes), log.clone(), &folder.join("a.mdf"))?;
+        let from = log.checkpoint().redo_lsn;
+        let mut losers: BTreeMap<TxnId, Lsn> = BTreeMap::new();
+        let mut last = 0;
+        for item in log.scan(from) {
+            let (lsn, bytes) = item?;
+            let view = RecordView::decode(&bytes)?;
+            last = last.max(view.txn().0);
+            match view.kind() {
+                RecordKind::Commit | RecordKind::Abort => {
+                    losers.remove(&view.txn());
+                }
+                _ if !view.is_system() => {
+                    losers.insert(view.txn(), lsn);
+                }
+                _ => {}
+            }
+            store.redo(lsn, &view)?;
+        }
+        store.finish_redo()?;
+        let txns = Txns { last, active: losers.keys().copied().collect(), ..Txns::default() };
+        let db = Arc::new(Db { store, log, txns: Mutex::new(txns) });
+        for (id, last) in losers {
+            Txn { db: Arc::clone(&db), id, last }
+                .rollback()
+                .map_err(|e| PageError::Offline { cause: e.to_string() })?;
+        }
+        Ok(db)
+    }
+
+    /// A checkpoint with nothing running: all pages written, redo begins here.
+    pub fn checkpoint(&self) -> Result<(), PageError> {
+        assert!(self.txns.lock().active.is_empty(), "checkpoints of these tests are quiescent");
+        let mut rec = RecordBuilder::new();
+        rec.begin(RecordKind::CkptEnd);
+        rec.stamp(TxnId::SYSTEM, Lsn::ZERO);
+        let lsn = self.log.append(&[rec.bytes()], 0)?;
+        self.store.write_dirty(Lsn::MAX, &mut |_, _| {})?;
+        self.log.flush_to(lsn)?;
+        self.log.set_checkpoint(wal::CheckpointInfo {
+            checkpoint_lsn: lsn,
+            redo_lsn: lsn,
+            payload: Vec::new(),
+        })?;
+        Ok(())
+    }
+
+    pub fn unit(&self, id: u32) -> Unit {
+        self.store.create_unit(UnitId(id), 1).expect("unit")
+    }
+
+    pub fn begin(self: &Arc<Db>) -> Txn {
+        let mut txns = self.txns.lock();
+        txns.last += 1;
+        let id = TxnId(txns.last);
+        txns.active.insert(id);
+        Txn { db: Arc::clone(self), id, last: Lsn::ZERO }
+    }
+
+    pub fn snapshot(&self, own: TxnId) -> Snapshot {
+        let txns = self.txns.lock();
+        Snapshot::new(own, TxnId(txns.last + 1), txns.active.iter().copied().filter(|t| *t != own).collect())
+    }
+
+    /// Every running transaction and every one to come is newer or equal.
+    pub fn oldest(&self) -> TxnId {
+        let txns = self.txns.lock();
+        txns.active.first().copied().unwrap_or(TxnId(txns.last + 1))
+    }
+
+    pub fn take_ghosted(&self) -> Vec<(UnitId, PageId)> {
+        std::mem::take(&mut self.txns.lock().ghosted).into_iter().collect()
+    }
+
+    pub fn put_ghosted(&self, unit: UnitId, page: PageId) {
+        self.txns.lock().ghosted.insert((unit, page));
+    }
+}
+
+impl RecordSink for Txn {
+    fn append(&mut self, rec: &mut RecordBuilder) -> Result<Lsn, PageError> {
+        rec.stamp(self.id, self.last);
+        let lsn = self.db.log.append(&[rec.bytes()], 0)?;
+        if !rec.is_system() {
+            self.last = lsn;
+        }
+        Ok(lsn)
+    }
+}
+
+impl Writer for Txn {
+    fn txn(&self) -> TxnId {
+        self.id
+    }
+
+    fn active_elsewhere(&self, txn: TxnId) -> bool {
+        txn != self.id && self.db.txns.lock().active.contains(&txn)
+    }
+
+    fn ghosted(&mut self, unit: UnitId, page: PageId) {
+        self.db.put_ghosted(unit, page);
+    }
+}
+
+impl Txn {
+    pub fn id(&self) -> TxnId {
+        self.id
+    }
+
+    pub fn savepoint(&self) -> Lsn {
+        self.last
+    }
+
+    fn end(&mut self, kind: RecordKind) -> Result<Lsn, PageError> {
+        let mut rec = RecordBuilder::new();
+        rec.begin(kind);
+        let lsn = self.append(&mut rec)?;
+        self.db.txns.lock().active.remove(&self.id);
+        Ok(lsn)
+    }
+
+    pub fn commit(mut self) -> Result<Lsn, PageError> {
+        self.end(RecordKind::Commit)
+    }
+
+    /// Commits and waits until the commit is durable.
+    pub fn commit_hard(mut self) -> Result<(), PageError> {
+        let lsn = self.end(RecordKind::Commit)?;
+        Ok(self.db.log.flush_to(lsn)?)
+    }
+
+    pub fn rollback(mut self) -> Result<(), access::AccessError> {
+        self.rollback_to(Lsn::ZERO)?;
+        self.end(RecordKind::Abort)?;
+        Ok(())
+    }
+
+    pub fn rollback_to(&mut self, savepoint: Lsn) -> Result<(), access::AccessError> {
+        let db = Arc::clone(&self.db);
+        let mut at = self.last;
+        let mut bytes = Vec::new();
+        while at > savepoint {
+            db.log.read(at, &mut bytes).map_err(PageError::from)?;
+            let view = RecordView::decode(&bytes)?;
+            assert_eq!(view.txn(), self.id);
+            at = match view.kind() {
+                RecordKind::Compensation => view.undo_next(),
+                RecordKind::Change => {
+                    let next = view.prev_lsn();
+                    undo_record(&db.store, at, &view, self, next)?;
+                    next
+                }
+                _ => view.prev_lsn(),
+            };
+        }
+        Ok(())
+    }
+}
