@@ -4,6 +4,8 @@
 #[path = "../tests/support/mod.rs"]
 mod support;
 
+use ringwood_txn as txn;
+
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -38,7 +40,7 @@ fn main() {
     let log = log_options(256 << 20, Growth::Bytes(64 << 20), true);
     let settings = DbState { delayed: DelayedDurability::Allowed, ..DbState::initial() };
     let db = create(env(disk.clone(), 20_000, true), log, settings).expect("database");
-    let unit = db.store().create_unit(pages::UnitId(100), 1).expect("unit");
+    let unit = db.create_unit(pages::UnitId(100), 1).expect("unit");
     let heap = access::Heap::new(db.store().clone(), unit);
     commits(&db, &heap, &*disk);
     inserts(&db, &heap);
@@ -104,7 +106,9 @@ fn write_raw(file: &dyn BlockFile, at: &mut u64, buf: &AlignedBuf) {
 fn inserts(db: &Arc<Database>, heap: &access::Heap) {
     let row = [b'i'; 200];
     let mut t = db.begin(51).expect("begin");
-    let each = ns(40_000, || drop(heap.insert(&mut t, &row).expect("insert")));
+    let each = ns(40_000, || {
+        black_box(heap.insert(&mut t, &row).expect("insert"));
+    });
     println!("insert of 200 bytes within a transaction: {:.2} us", each / 1000.0);
     let start = Instant::now();
     t.rollback().expect("rollback");

@@ -106,7 +106,9 @@ impl Database {
                 return Ok(removed);
             }
             for (unit, page) in pages {
-                let report = cleanup_page(self.store(), &self.store().unit(unit)?, page, xmin)?;
+                // A unit that is not open any more was dropped, and its ghosts with it.
+                let Some(unit) = self.unit(unit) else { continue };
+                let report = cleanup_page(self.store(), &unit, page, xmin)?;
                 self.ghosts().visited.fetch_add(1, Relaxed);
                 self.ghosts().removed.fetch_add(report.removed as u64, Relaxed);
                 removed += report.removed as u64;

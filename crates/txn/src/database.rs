@@ -2,13 +2,14 @@
 //! Guarantees: nobody gets a database before recovery has finished; after a failure that may lose data it answers
 //! every change with the cause and is repaired only by opening it again; closing it leaves nothing to redo.
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, Weak};
 
 use disk::Disk;
 use parking_lot::{Mutex, RwLock};
 
-use pages::{BufferPool, PageError, RecordBuilder, RecordSink, Store, TxnId};
+use pages::{BufferPool, PageError, PageId, RecordBuilder, RecordSink, Store, TxnId, Unit, UnitId};
 use wal::{Log, Lsn};
 
 use crate::background::{Bell, Threads};
@@ -90,6 +91,8 @@ pub struct Database {
     recovery: Mutex<RecoveryReport>,
     checkpointer: Checkpointer,
     ghosts: GhostQueue,
+    /// Open allocation units by number: ghost cleanup knows no more of a page.
+    units: RwLock<HashMap<UnitId, Unit>>,
     deferred: DeferredQueue,
     /// Rung when ghosts or deferred work may be waiting.
     cleaner: Arc<Bell>,
@@ -128,6 +131,7 @@ impl Database {
             recovery: Mutex::default(),
             checkpointer: Checkpointer::default(),
             ghosts: GhostQueue::default(),
+            units: RwLock::default(),
             deferred: DeferredQueue::default(),
             cleaner: Arc::default(),
             flusher: Arc::default(),
@@ -214,6 +218,33 @@ impl Database {
     /// Pages that wait for ghost cleanup.
     pub fn ghosts(&self) -> &GhostQueue {
         &self.ghosts
+    }
+
+    /// Makes an allocation unit. Not undone by a rollback: the caller notes it where a restart finds it, or frees it.
+    pub fn create_unit(&self, id: UnitId, filegroup: u16) -> Result<Unit, TxnError> {
+        self.check_online()?;
+        let unit = self.store.create_unit(id, filegroup)?;
+        self.units.write().insert(id, unit.clone());
+        Ok(unit)
+    }
+
+    /// Opens an allocation unit. Ghosts are cleaned only from units that were opened here.
+    pub fn open_unit(&self, first_iam: PageId) -> Result<Unit, TxnError> {
+        let unit = self.store.open_unit(first_iam)?;
+        self.units.write().insert(unit.id(), unit.clone());
+        Ok(unit)
+    }
+
+    /// An open unit by its number.
+    pub fn unit(&self, id: UnitId) -> Option<Unit> {
+        self.units.read().get(&id).cloned()
+    }
+
+    /// Gives a unit's extents back; may be called again after a crash. Nobody may use the unit any more.
+    pub fn free_unit(&self, id: UnitId, first_iam: PageId) -> Result<(), TxnError> {
+        self.check_online()?;
+        self.units.write().remove(&id);
+        Ok(self.store.free_unit(id, first_iam)?)
     }
 
     pub(crate) fn deferred(&self) -> &DeferredQueue {

@@ -145,7 +145,6 @@ impl TxnError {
 fn of_access(e: &AccessError) -> ErrorKind {
     match e {
         AccessError::Page(e) => of_page(e),
-        AccessError::Log(e) => of_log(e),
         AccessError::RowTooLong { .. } => ErrorKind::RowTooLong,
         AccessError::KeyTooLong { .. } => ErrorKind::KeyTooLong,
         _ => ErrorKind::Internal,

@@ -2,6 +2,8 @@
 
 mod support;
 
+use ringwood_txn as txn;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
@@ -244,12 +246,12 @@ fn bank_transfers_keep_the_sum() {
                 let (a, b) = (rng.u64(0..ACCOUNTS), rng.u64(0..ACCOUNTS));
                 if a != b {
                     match transfer(&db, &table, a, b, rng.u64(1..50), rng.u32(0..10) == 0) {
-                        Ok(()) => drop(moved.fetch_add(1, Ordering::Relaxed)),
+                        Ok(()) => moved.fetch_add(1, Ordering::Relaxed),
                         Err(e) if e.kind() == ErrorKind::Deadlock => {
-                            drop(deadlocks.fetch_add(1, Ordering::Relaxed))
+                            deadlocks.fetch_add(1, Ordering::Relaxed)
                         }
                         Err(e) => panic!("{e}"),
-                    }
+                    };
                 }
             }
         }));

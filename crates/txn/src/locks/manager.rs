@@ -1,9 +1,8 @@
-//! The sharded lock table and its queues.
+//! The lock table, a fixed number of buckets each with its own mutex, and the queues.
 //! Guarantees: new requests are granted strictly in order of arrival; a conversion waits only for the holders it
 //! conflicts with; nobody who waits is forgotten when a holder or a waiter in front leaves.
 
-use std::collections::VecDeque;
-use std::collections::hash_map::{Entry as Slot, HashMap};
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -14,7 +13,8 @@ use super::waits::{LockError, LockWaitStat, LockWaits, Verdict, WaitArgs, Waiter
 use super::{FastBuild, LockMode, OwnerId, Resource, What};
 use pages::TxnId;
 
-const SHARDS: usize = 64;
+/// A power of two. Each bucket is short unless one owner holds very many keys.
+const BUCKETS: usize = 8192;
 
 /// Who asks for a lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,15 +41,47 @@ struct Entry {
     queue: VecDeque<Arc<Waiter>>,
 }
 
-type Map = HashMap<Resource, Entry, FastBuild>;
+/// The locked resources of one hash bucket. The last one that became idle stays, so that a lock that is taken and given
+/// back again and again moves nothing.
+#[derive(Debug, Default)]
+struct Bucket(Vec<(Resource, Entry)>);
 
-/// Keeps two shards off one cache line.
-#[repr(align(64))]
-struct Shard(Mutex<Map>);
+impl Bucket {
+    fn find(&mut self, r: &Resource) -> Option<usize> {
+        self.0.iter().position(|(at, _)| at == r)
+    }
+
+    fn get(&mut self, r: &Resource) -> Option<&mut Entry> {
+        self.0.iter_mut().find(|(at, _)| at == r).map(|(_, e)| e)
+    }
+
+    fn entry(&mut self, r: Resource) -> &mut Entry {
+        let at = match self.find(&r) {
+            Some(i) => i,
+            None => match self.0.iter().position(|(_, e)| e.is_idle()) {
+                Some(i) => {
+                    self.0[i].0 = r;
+                    i
+                }
+                None => {
+                    self.0.push((r, Entry::default()));
+                    self.0.len() - 1
+                }
+            },
+        };
+        &mut self.0[at].1
+    }
+
+    fn tidy(&mut self, i: usize) {
+        if self.0.len() > 1 && self.0[i].1.is_idle() {
+            self.0.swap_remove(i);
+        }
+    }
+}
 
 /// The lock table of an instance.
 pub struct LockManager {
-    shards: Box<[Shard]>,
+    buckets: Box<[Mutex<Bucket>]>,
     /// Who waits now, by owner: the edges of the wait-for graph start here.
     waiting: Mutex<HashMap<OwnerId, Arc<Waiter>, FastBuild>>,
     /// Databases that went offline: nobody may wait in them.
@@ -168,7 +200,7 @@ impl LockManager {
     /// An empty lock table.
     pub fn new() -> Self {
         LockManager {
-            shards: (0..SHARDS).map(|_| Shard(Mutex::new(Map::default()))).collect(),
+            buckets: (0..BUCKETS).map(|_| Mutex::default()).collect(),
             waiting: Mutex::default(),
             dead: Mutex::default(),
             detector: Mutex::new(()),
@@ -183,10 +215,10 @@ impl LockManager {
         OwnerId(self.next_owner.fetch_add(1, Relaxed))
     }
 
-    fn shard(&self, r: &Resource) -> MutexGuard<'_, Map> {
+    fn bucket(&self, r: &Resource) -> MutexGuard<'_, Bucket> {
         use std::hash::{BuildHasher, BuildHasherDefault};
         let h = BuildHasherDefault::<super::FastHash>::default().hash_one(r);
-        self.shards[(h >> 40) as usize % SHARDS].0.lock()
+        self.buckets[h as usize % BUCKETS].lock()
     }
 
     /// Locks `resource` for `who` and returns the mode held then (the join with what was held before).
@@ -198,8 +230,8 @@ impl LockManager {
         mode: LockMode,
         args: WaitArgs,
     ) -> Result<LockMode, LockError> {
-        let mut shard = self.shard(&resource);
-        let entry = shard.entry(resource).or_default();
+        let mut bucket = self.bucket(&resource);
+        let entry = bucket.entry(resource);
         let held = entry.position(who.id).map(|i| entry.granted[i].mode);
         let target = held.map_or(mode, |h| h.join(mode));
         if held == Some(target) {
@@ -218,7 +250,7 @@ impl LockManager {
         waiter.conversion = conversion;
         let waiter = Arc::new(waiter);
         entry.enqueue(waiter.clone());
-        drop(shard);
+        drop(bucket);
         self.block(&waiter).map(|()| target)
     }
 
@@ -233,7 +265,7 @@ impl LockManager {
         mark: impl FnOnce() -> Option<OwnerId>,
     ) -> Result<(), LockError> {
         let resource = Resource { db, what: What::Txn(txn) };
-        let mut shard = self.shard(&resource);
+        let mut bucket = self.bucket(&resource);
         let Some(blocker) = mark() else { return Ok(()) };
         debug_assert_ne!(blocker, who.id, "a transaction waits for itself");
         if args.timeout_ms == 0 {
@@ -244,16 +276,20 @@ impl LockManager {
             Waiter::new(&who, resource, LockMode::X, args, self.next_ticket.fetch_add(1, Relaxed));
         waiter.blocker = Some(blocker);
         let waiter = Arc::new(waiter);
-        shard.entry(resource).or_default().queue.push_back(waiter.clone());
-        drop(shard);
+        bucket.entry(resource).queue.push_back(waiter.clone());
+        drop(bucket);
         self.block(&waiter)
     }
 
     /// Wakes all who wait for `txn`.
     pub fn txn_ended(&self, db: u16, txn: TxnId) {
         let resource = Resource { db, what: What::Txn(txn) };
-        let entry = self.shard(&resource).remove(&resource);
-        for w in entry.into_iter().flat_map(|e| e.queue) {
+        let mut bucket = self.bucket(&resource);
+        let Some(i) = bucket.find(&resource) else { return };
+        let queue = std::mem::take(&mut bucket.0[i].1.queue);
+        bucket.tidy(i);
+        drop(bucket);
+        for w in queue {
             w.decide(Verdict::Granted);
         }
     }
@@ -286,30 +322,25 @@ impl LockManager {
     }
 
     fn leave_queue(&self, waiter: &Arc<Waiter>) {
-        let mut shard = self.shard(&waiter.resource);
-        if let Slot::Occupied(mut slot) = shard.entry(waiter.resource) {
-            let entry = slot.get_mut();
-            entry.queue.retain(|q| !Arc::ptr_eq(q, waiter));
-            entry.promote();
-            if entry.is_idle() {
-                slot.remove();
-            }
-        }
+        let mut bucket = self.bucket(&waiter.resource);
+        let Some(i) = bucket.find(&waiter.resource) else { return };
+        let entry = &mut bucket.0[i].1;
+        entry.queue.retain(|q| !Arc::ptr_eq(q, waiter));
+        entry.promote();
+        bucket.tidy(i);
     }
 
     /// Gives `resource` back. Nothing happens when `owner` does not hold it.
     pub fn unlock(&self, owner: OwnerId, resource: Resource) {
-        let mut shard = self.shard(&resource);
-        let Slot::Occupied(mut slot) = shard.entry(resource) else { return };
-        let entry = slot.get_mut();
-        if let Some(i) = entry.position(owner) {
-            entry.granted.swap_remove(i);
+        let mut bucket = self.bucket(&resource);
+        let Some(i) = bucket.find(&resource) else { return };
+        let entry = &mut bucket.0[i].1;
+        if let Some(at) = entry.position(owner) {
+            entry.granted.swap_remove(at);
             entry.remask();
             entry.promote();
         }
-        if entry.is_idle() {
-            slot.remove();
-        }
+        bucket.tidy(i);
     }
 
     /// Ends the wait of `owner`, if it waits (KILL, attention). True when a wait was ended.
@@ -337,8 +368,8 @@ impl LockManager {
         if let Some(b) = w.blocker {
             return vec![b];
         }
-        let shard = self.shard(&w.resource);
-        let Some(entry) = shard.get(&w.resource) else { return Vec::new() };
+        let mut bucket = self.bucket(&w.resource);
+        let Some(entry) = bucket.get(&w.resource) else { return Vec::new() };
         let holders = entry.granted.iter().filter(|g| g.who.id != w.owner && !g.mode.compatible(w.mode));
         let mut list: Vec<OwnerId> = holders.map(|g| g.who.id).collect();
         if !w.conversion {
@@ -398,7 +429,7 @@ impl LockManager {
         None
     }
 
-    /// The search looks at one shard after the other. The cycle is real when every edge is still there and every
+    /// The search looks at one resource after the other. The cycle is real when every edge is still there and every
     /// waiter has waited in one go since it was found: who waits neither takes nor gives locks.
     fn still_there(&self, cycle: &[Arc<Waiter>]) -> bool {
         let edges = cycle.iter().zip(cycle.iter().cycle().skip(1));
@@ -409,8 +440,8 @@ impl LockManager {
     /// Everything held and waited for, for sys.dm_tran_locks. `db` limits to one database.
     pub fn list(&self, db: Option<u16>) -> Vec<LockInfo> {
         let mut out = Vec::new();
-        for shard in &self.shards {
-            for (resource, entry) in shard.0.lock().iter().filter(|(r, _)| db.is_none_or(|d| d == r.db)) {
+        for bucket in &self.buckets {
+            for (resource, entry) in bucket.lock().0.iter().filter(|(r, _)| db.is_none_or(|d| d == r.db)) {
                 out.extend(entry.granted.iter().map(|g| LockInfo {
                     resource: *resource,
                     mode: g.mode,

@@ -8,12 +8,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::txn::{
+    Database, DbState, DelayedDurability, Durability, ErrorKind, Savepoint, SnapshotGuard, Txn, TxnError,
+};
 use access::{ReadMode, Snapshot};
 use disk::Sectors;
 use sim::{SimConfig, SimDisk};
-use txn::{
-    Database, DbState, DelayedDurability, Durability, ErrorKind, Savepoint, SnapshotGuard, Txn, TxnError,
-};
 use wal::Growth;
 
 use super::{Model, Table, Tried, create, difference, env, log_options, open};

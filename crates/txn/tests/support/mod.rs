@@ -3,6 +3,8 @@
 
 pub mod explorer;
 
+pub use ringwood_txn as txn;
+
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::path::Path;
@@ -102,17 +104,15 @@ fn split_row(row: &[u8]) -> Option<(u64, &[u8])> {
 impl Table {
     /// Makes the three structures and notes them in the database's meta bytes.
     pub fn create(db: &Arc<Database>) -> Result<Table, TxnError> {
-        let mut t = db.begin(51)?;
         let mut meta = Vec::new();
-        let heap_unit = db.store().create_unit(&mut db.system_sink(), UnitId(100), 1)?;
+        let heap_unit = db.create_unit(UnitId(100), 1)?;
         meta.extend_from_slice(&heap_unit.first_iam().to_bytes());
         for id in [101, 102] {
-            let unit = db.store().create_unit(&mut db.system_sink(), UnitId(id), 1)?;
-            let tree = BTree::create(db.store().clone(), unit.clone(), &mut t)?;
+            let unit = db.create_unit(UnitId(id), 1)?;
+            let tree = BTree::create(db.store().clone(), unit.clone())?;
             meta.extend_from_slice(&unit.first_iam().to_bytes());
             meta.extend_from_slice(&tree.root().to_bytes());
         }
-        t.commit(txn::Durability::Full)?;
         db.change_settings(|s| s.meta = meta)?;
         Self::open(db)
     }
@@ -121,9 +121,9 @@ impl Table {
         let meta = db.settings().meta.clone();
         let page = |i: usize| PageId::from_bytes(meta[i * 6..i * 6 + 6].try_into().unwrap());
         let store = db.store().clone();
-        let heap = Heap::new(store.clone(), store.open_unit(page(0))?);
-        let by_id = BTree::open(store.clone(), store.open_unit(page(1))?, page(2));
-        let by_text = BTree::open(store.clone(), store.open_unit(page(3))?, page(4));
+        let heap = Heap::new(store.clone(), db.open_unit(page(0))?);
+        let by_id = BTree::open(store.clone(), db.open_unit(page(1))?, page(2));
+        let by_text = BTree::open(store.clone(), db.open_unit(page(3))?, page(4));
         Ok(Table { heap, by_id, by_text })
     }
 
@@ -271,12 +271,13 @@ impl Table {
     /// Every structural fault.
     pub fn faults(&self, db: &Arc<Database>) -> Result<Vec<String>, TxnError> {
         use txn::check::CheckUnit;
+        let unit = |id| db.unit(id).expect("unit is open");
         let units = [
-            CheckUnit::Heap(self.heap.clone()),
-            CheckUnit::Tree(self.by_id.clone()),
-            CheckUnit::Tree(self.by_text.clone()),
+            CheckUnit::Heap(&self.heap, unit(self.heap.unit_id())),
+            CheckUnit::Tree(&self.by_id, unit(self.by_id.unit_id())),
+            CheckUnit::Tree(&self.by_text, unit(self.by_text.unit_id())),
         ];
-        Ok(db.check(&units)?.messages)
+        Ok(db.check(&units)?.messages())
     }
 }
 
