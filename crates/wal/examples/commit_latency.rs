@@ -99,6 +99,7 @@ fn group(log: &Arc<Log>, threads: usize, seconds: f64) {
 
 fn bulk(log: &Log, record: usize) {
     let bytes = vec![3; record];
+    let before = log.stats();
     let mut rates = Vec::new();
     let mut appends = Vec::new();
     for _ in 0..5 {
@@ -113,16 +114,21 @@ fn bulk(log: &Log, record: usize) {
         rates.push(total as f64 / start.elapsed().as_secs_f64() / 1e9);
         recycle(log);
     }
+    let after = log.stats();
     println!(
-        "bulk, records of {record} bytes: {:.2} GB/s, {:.0} ns per append",
+        "bulk, records of {record:>4} bytes: {:.2} GB/s, {:.0} ns per append, {} writes of {} KB, LOGBUFFER {} ms",
         median(&mut rates),
-        median(&mut appends)
+        median(&mut appends),
+        after.writes - before.writes,
+        (after.bytes_written - before.bytes_written) / (after.writes - before.writes).max(1) / 1024,
+        (after.log_buffer_wait_us - before.log_buffer_wait_us) / 1000
     );
 }
 
 /// The device's own rate for the same bytes in 1 MiB writes.
 fn raw_bulk(file: &Arc<dyn BlockFile>) {
-    let buf = AlignedBuf::new(1 << 20);
+    let mut buf = AlignedBuf::new(1 << 20);
+    buf.fill(3);
     let mut rates = Vec::new();
     for _ in 0..5 {
         let start = Instant::now();

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering, Ordering::Relaxed};
 
-use crate::block::FIRST_BLOCK;
+use crate::block::{FIRST_BLOCK, HEADER};
 use crate::log::Log;
 use crate::options::{AREA, WaitKind};
 use crate::{LogError, Lsn};
@@ -81,8 +81,8 @@ pub(crate) struct Counters {
 }
 
 impl Counters {
-    pub fn count_record(&self, bytes: u64) {
-        self.records.fetch_add(1, Relaxed);
+    pub fn count_records(&self, records: u64, bytes: u64) {
+        self.records.fetch_add(records, Relaxed);
         self.record_bytes.fetch_add(bytes, Relaxed);
     }
 
@@ -154,9 +154,13 @@ impl Log {
     /// Counters since the log was opened.
     pub fn stats(&self) -> LogStats {
         let c = &self.counters;
+        // Records of the open block are counted when it is sealed.
+        let tail = self.tail.lock();
+        let open = &tail.open.buf;
+        let (open_records, open_bytes) = (open.items() as u64, open.used().saturating_sub(HEADER) as u64);
         LogStats {
-            records: c.records.load(Relaxed),
-            record_bytes: c.record_bytes.load(Relaxed),
+            records: c.records.load(Relaxed) + open_records,
+            record_bytes: c.record_bytes.load(Relaxed) + open_bytes,
             writes: c.writes.load(Relaxed),
             bytes_written: c.bytes_written.load(Relaxed),
             flushes: c.flushes.load(Relaxed),
