@@ -1,0 +1,278 @@
+//! Allocation: units over several files, growth, proportional fill, many threads, freeing, space search.
+
+mod support;
+
+use ringwood_pages::{
+    ExtentId, FileGrowth, LEVEL_FULL, PageError, PageId, PageType, RecordBuilder, Store, Unit, UnitId,
+    pfs_level,
+};
+use sim::SimDisk;
+use std::collections::HashSet;
+use support::{create, new_page, open, spec};
+
+/// GAM, IAM and PFS of the units agree, and nothing belongs to two.
+fn check(store: &Store, units: &[Unit]) {
+    let mut owned: HashSet<ExtentId> = HashSet::new();
+    for unit in units {
+        for extent in unit.extents() {
+            assert!(owned.insert(extent), "extent {extent} has two owners");
+            assert!(!extent.is_system());
+        }
+        let fresh = store.open_unit(unit.first_iam()).unwrap();
+        assert_eq!(fresh.extents().len(), unit.extents().len());
+    }
+    let mut gam = HashSet::new();
+    for file in store.files() {
+        gam.extend(store.allocated_extents(file.spec.id).unwrap());
+    }
+    assert_eq!(gam, owned);
+    for extent in &owned {
+        for page in extent.pages() {
+            store.pfs_byte(page).unwrap();
+        }
+    }
+}
+
+fn pages_of(store: &Store, unit: &Unit) -> Vec<PageId> {
+    let (mut out, mut at) = (Vec::new(), 0);
+    while let Some(next) = store.unit_pages(unit, at, 32, &mut out).unwrap() {
+        at = next;
+    }
+    out
+}
+
+#[test]
+fn pages_come_once_and_in_scan_order() {
+    let db = create(SimDisk::new(1), 400, &[spec(1, 1, 0), spec(2, 1, 4 << 20)]).unwrap();
+    let unit = db.store.create_unit(UnitId(3), 1).unwrap();
+    let made: Vec<PageId> = (0..900).map(|_| new_page(&db.store, &unit, PageType::Data).unwrap()).collect();
+    assert_eq!(made.iter().collect::<HashSet<_>>().len(), made.len());
+    assert_eq!(pages_of(&db.store, &unit), made, "the scan follows the order of allocation");
+    let space = db.store.unit_space(&unit).unwrap();
+    assert_eq!(space.used, 900 + unit.iam_pages().len() as u64);
+    assert_eq!(space.reserved, unit.extent_count() as u64 * 8);
+    assert_eq!(unit.iam_pages().len(), 2, "one per file");
+    check(&db.store, &[unit]);
+}
+
+#[test]
+fn files_fill_in_proportion_to_their_free_space() {
+    let db = create(SimDisk::new(1), 400, &[spec(1, 1, 8 << 20), spec(2, 2, 16 << 20), spec(3, 2, 48 << 20)])
+        .unwrap();
+    let unit = db.store.create_unit(UnitId(3), 2).unwrap();
+    for _ in 0..4000 {
+        new_page(&db.store, &unit, PageType::Index).unwrap();
+    }
+    let extents = unit.extents();
+    let second = extents.iter().filter(|e| e.file == 3).count() as f64 / extents.len() as f64;
+    assert!((0.72..0.78).contains(&second), "{second}");
+    assert!(extents.iter().all(|e| e.file != 1), "the other filegroup is not touched");
+}
+
+#[test]
+fn a_full_filegroup_grows_then_says_1105() {
+    let mut small = spec(1, 1, 0);
+    small.max_size = Some(4 << 20);
+    small.growth = FileGrowth::Bytes(512 << 10);
+    let db = create(SimDisk::new(1), 100, &[small]).unwrap();
+    let unit = db.store.create_unit(UnitId(3), 1).unwrap();
+    let mut pages = Vec::new();
+    let error = loop {
+        match new_page(&db.store, &unit, PageType::Data) {
+            Ok(id) => pages.push(id),
+            Err(e) => break e,
+        }
+    };
+    assert_eq!(error, PageError::FilegroupFull { filegroup: 1, why: "no file of it may grow" });
+    assert_eq!(db.store.files()[0].pages, 512);
+    // Everything but the header, map and doublewrite extents is used.
+    assert_eq!(pages.len(), 512 - 272 - 1);
+    let full = db.store.create_unit(UnitId(4), 1).unwrap_err();
+    assert!(matches!(full, PageError::FilegroupFull { .. }));
+    db.store.free_unit(UnitId(3), unit.first_iam()).unwrap();
+    let again = db.store.create_unit(UnitId(4), 1).unwrap();
+    check(&db.store, &[again]);
+}
+
+#[test]
+fn a_full_disk_is_met_at_growth() {
+    let disk = SimDisk::new(1);
+    let db = create(disk.clone(), 100, &[spec(1, 1, 0)]).unwrap();
+    let unit = db.store.create_unit(UnitId(3), 1).unwrap();
+    disk.set_capacity(6 << 20);
+    let error = loop {
+        if let Err(e) = new_page(&db.store, &unit, PageType::Data) {
+            break e;
+        }
+    };
+    assert!(
+        matches!(error, PageError::FilegroupFull { why: "there is no space left on the disk", .. }),
+        "{error}"
+    );
+    db.checkpoint().unwrap();
+    disk.set_capacity(1 << 30);
+    new_page(&db.store, &unit, PageType::Data).unwrap();
+}
+
+#[test]
+fn many_threads_allocate_and_free() {
+    let db = create(SimDisk::new(1), 300, &[spec(1, 1, 0), spec(2, 1, 0), spec(3, 1, 0)]).unwrap();
+    let shared = db.store.create_unit(UnitId(1), 1).unwrap();
+    let mine: Vec<Unit> = (0..8).map(|t| db.store.create_unit(UnitId(10 + t), 1).unwrap()).collect();
+    let lists: Vec<(Vec<PageId>, Vec<PageId>)> = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..8)
+            .map(|t| {
+                let (db, shared, own) = (&db, &shared, &mine[t]);
+                scope.spawn(move || {
+                    let mut rng = fastrand::Rng::with_seed(t as u64);
+                    let (mut a, mut b) = (Vec::new(), Vec::new());
+                    for n in 0..250u32 {
+                        a.push(new_page(&db.store, shared, PageType::Data).unwrap());
+                        b.push(new_page(&db.store, own, PageType::Index).unwrap());
+                        if n % 5 == 0 {
+                            let id = a.swap_remove(rng.usize(0..a.len()));
+                            free_page(&db.store, shared, id);
+                        }
+                        if n % 50 == 0 {
+                            let short = db.store.create_unit(UnitId(1000 + t as u32 * 100 + n), 1).unwrap();
+                            new_page(&db.store, &short, PageType::Data).unwrap();
+                            db.store.free_unit(short.id(), short.first_iam()).unwrap();
+                        }
+                    }
+                    (a, b)
+                })
+            })
+            .collect();
+        workers.into_iter().map(|w| w.join().unwrap()).collect()
+    });
+    let all: Vec<PageId> = lists.iter().flat_map(|(a, b)| a.iter().chain(b)).copied().collect();
+    assert_eq!(all.iter().collect::<HashSet<_>>().len(), all.len(), "no page was given twice");
+    let expected: HashSet<PageId> = lists.iter().flat_map(|(a, _)| a).copied().collect();
+    assert_eq!(pages_of(&db.store, &shared).into_iter().collect::<HashSet<_>>(), expected);
+    let mut units = mine;
+    units.push(shared);
+    check(&db.store, &units);
+    // The maps on disk say the same as memory does.
+    let known: Vec<(PageId, HashSet<ExtentId>)> =
+        units.iter().map(|u| (u.first_iam(), u.extents().into_iter().collect())).collect();
+    let disk = {
+        db.log.flush_all().unwrap();
+        db.disk.crash(1)
+    };
+    drop((units, db));
+    let db = open(disk, 300).unwrap();
+    let mut units = Vec::new();
+    for (first, extents) in known {
+        let unit = db.store.open_unit(first).unwrap();
+        assert_eq!(unit.extents().into_iter().collect::<HashSet<_>>(), extents);
+        units.push(unit);
+    }
+    check(&db.store, &units);
+    let reused: HashSet<PageId> =
+        (0..100).map(|_| new_page(&db.store, &units[8], PageType::Data).unwrap()).collect();
+    assert!(reused.is_disjoint(&expected), "pages in use are not handed out again");
+}
+
+fn free_page(store: &Store, unit: &Unit, id: PageId) {
+    {
+        let mut maps = store.latch_maps(&[id]).unwrap();
+        let mut rec = RecordBuilder::new();
+        rec.system();
+        maps.free(&mut rec, id).unwrap();
+        let mut list: Vec<_> = maps.pages().collect();
+        store.change(&mut store.system(), &mut rec, &mut list).unwrap();
+    }
+    unit.note_freed(&[id]);
+}
+
+fn set_level(store: &Store, unit: &Unit, id: PageId, level: u8) {
+    {
+        let mut maps = store.latch_maps(&[id]).unwrap();
+        let mut rec = RecordBuilder::new();
+        rec.system();
+        maps.set_level(&mut rec, id, level).unwrap();
+        let mut list: Vec<_> = maps.pages().collect();
+        store.change(&mut store.system(), &mut rec, &mut list).unwrap();
+    }
+    unit.note_level(id, level);
+}
+
+#[test]
+fn space_is_found_by_level_and_offered_once() {
+    let db = create(SimDisk::new(1), 100, &[spec(1, 1, 0)]).unwrap();
+    let unit = db.store.create_unit(UnitId(3), 1).unwrap();
+    let ids: Vec<PageId> = (0..4).map(|_| new_page(&db.store, &unit, PageType::Data).unwrap()).collect();
+    for (id, level) in ids.iter().zip([1, 2, 3, LEVEL_FULL]) {
+        set_level(&db.store, &unit, *id, level);
+    }
+    let find = |bytes| db.store.find_space(&unit, bytes).unwrap();
+    assert_eq!(find(5000), None);
+    assert_eq!(find(300), Some(ids[2]), "the fullest page that surely has room");
+    assert_eq!(find(1000), Some(ids[1]));
+    assert_eq!(find(1000), Some(ids[0]));
+    assert_eq!(find(10), None, "each page is offered once");
+    // The levels are on disk: a new start finds them again.
+    db.checkpoint().unwrap();
+    let (disk, first) = (db.disk.clone(), unit.first_iam());
+    drop((unit, db));
+    let db = open(disk, 100).unwrap();
+    let unit = db.store.open_unit(first).unwrap();
+    assert_eq!(db.store.find_space(&unit, 1000).unwrap(), Some(ids[1]));
+    set_level(&db.store, &unit, ids[3], pfs_level(8128));
+    assert_eq!(db.store.find_space(&unit, 5000).unwrap(), Some(ids[3]));
+    // A freed page is no offer.
+    set_level(&db.store, &unit, ids[2], 1);
+    free_page(&db.store, &unit, ids[2]);
+    assert_eq!(db.store.find_space(&unit, 2000).unwrap(), Some(ids[0]));
+    assert_eq!(db.store.find_space(&unit, 2000).unwrap(), None);
+}
+
+#[test]
+fn large_units_are_freed_and_their_pages_reused() {
+    let disk = SimDisk::new(1);
+    let db = create(disk, 3000, &[spec(1, 1, 8 << 20), spec(2, 1, 128 << 20)]).unwrap();
+    let unit = db.store.create_unit(UnitId(3), 1).unwrap();
+    let other = db.store.create_unit(UnitId(4), 1).unwrap();
+    for n in 0..12_000 {
+        // Over the border of the first PFS page of file 2.
+        let reserved = db.store.alloc_page(&unit).unwrap();
+        reserved.keep();
+        if n % 100 == 0 {
+            new_page(&db.store, &other, PageType::Lob).unwrap();
+        }
+    }
+    let (_, before) = db.store.file_extents(2).unwrap();
+    db.store.free_unit(unit.id(), unit.first_iam()).unwrap();
+    db.store.free_unit(unit.id(), unit.first_iam()).unwrap();
+    let (_, after) = db.store.file_extents(2).unwrap();
+    assert!(after > before + 1000);
+    check(&db.store, &[other.clone()]);
+    let next = db.store.create_unit(UnitId(5), 1).unwrap();
+    for _ in 0..2000 {
+        new_page(&db.store, &next, PageType::Data).unwrap();
+    }
+    // The name of the old unit may be the name of a new one by now: freeing the old one again must not harm it.
+    db.store.free_unit(unit.id(), unit.first_iam()).unwrap();
+    check(&db.store, &[other, next]);
+}
+
+#[test]
+fn boot_page_and_file_list_survive() {
+    let db = create(SimDisk::new(1), 100, &[spec(1, 1, 0), spec(7, 3, 1 << 20)]).unwrap();
+    assert!(db.store.read_boot().unwrap().is_empty());
+    db.store.write_boot(&mut db.store.system(), b"first").unwrap();
+    db.store.write_boot(&mut db.store.system(), b"second thoughts").unwrap();
+    db.log.flush_all().unwrap();
+    let disk = db.disk.crash(4);
+    drop(db);
+    let db = open(disk.clone(), 100).unwrap();
+    assert_eq!(db.store.read_boot().unwrap(), b"second thoughts");
+    let files: Vec<_> = db.store.files().iter().map(|f| (f.spec.clone(), f.pages)).collect();
+    assert_eq!(files[1], (spec(7, 3, 1 << 20), 128));
+    assert_eq!(db.store.database(), [9; 16]);
+    // Another database's file in the place of file 7.
+    db.checkpoint().unwrap();
+    drop(db);
+    disk::Disk::remove(&disk, std::path::Path::new("t7.ndf")).unwrap();
+    assert!(matches!(open(disk, 100), Err(PageError::Disk(disk::DiskError::NotFound { .. }))));
+}
