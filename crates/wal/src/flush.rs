@@ -122,7 +122,7 @@ pub(crate) fn spawn_writer(log: &Arc<Log>) {
         }
     };
     // Without the thread appenders write themselves when the buffers run out.
-    let _ = std::thread::Builder::new().name("log writer".into()).spawn(body);
+    *log.writer.lock() = std::thread::Builder::new().name("log writer".into()).spawn(body).ok();
 }
 
 impl Log {
@@ -154,9 +154,17 @@ impl Log {
         self.flush_key(key)
     }
 
-    /// Hardens everything. The log can still be used; dropping it does not write anything.
+    /// Hardens everything and ends the background writer, also if hardening fails. Call it before the file is opened again in
+    /// this process: a log that is merely dropped may still have a write in flight.
     pub fn close(&self) -> Result<(), LogError> {
-        self.flush_all()
+        let result = self.flush_all();
+        self.signal.stop();
+        let writer = self.writer.lock().take();
+        if let Some(writer) = writer.filter(|writer| writer.thread().id() != std::thread::current().id()) {
+            // A panic of the writer has been reported by its own thread.
+            let _ = writer.join();
+        }
+        result
     }
 
     fn flush_key(&self, key: u64) -> Result<(), LogError> {

@@ -45,6 +45,8 @@ pub struct Log {
     pub(crate) buffer_freed: parking_lot::Condvar,
     pub(crate) io: Mutex<Io>,
     pub(crate) signal: Arc<Signal>,
+    /// The background writer; taken when it is ended.
+    pub(crate) writer: Mutex<Option<std::thread::JoinHandle<()>>>,
     pub(crate) policy: Mutex<GrowthPolicy>,
     /// Sealed blocks that are not written yet.
     pub(crate) unwritten: AtomicU32,
@@ -92,6 +94,7 @@ impl Log {
             buffer_freed: parking_lot::Condvar::new(),
             io: Mutex::new(Io { prev_crc: start.prev_crc, unsynced: false, last_lsn: start.hardened }),
             signal: Arc::default(),
+            writer: Mutex::new(None),
             policy: Mutex::new(GrowthPolicy {
                 rule: options.vlf_rule,
                 growth: options.growth,
