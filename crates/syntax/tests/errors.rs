@@ -110,6 +110,7 @@ fn rules_of_single_statements() {
     check("SET NOCOUNTS ON", 195, 1, "'NOCOUNTS' is not a recognized SET option.");
     check("MERGE t USING u ON 1 = 1 WHEN MATCHED THEN DELETE", 10713, 1, "semi-colon");
     check("SELECT 1 UNION (SELECT 2 ORDER BY 1)", 156, 1, "'ORDER'");
+    check("CREATE TABLE t (a int) ON DELETE", 156, 1, "'DELETE'");
     check("SELECT * FROM t WITH NOLOCK", 319, 1, "'WITH'");
 }
 
@@ -125,7 +126,7 @@ fn nesting_is_bounded() {
     let deep = |open: &str, inner: &str, close: &str, n: usize| {
         parse_on_small_stack(format!("{}{inner}{}", open.repeat(n), close.repeat(n)))
     };
-    for n in [1000, 100_000] {
+    for n in [1000, 20_000] {
         assert_eq!(deep("SELECT (", "1", ")", n), Err(191));
         assert_eq!(parse_on_small_stack(format!("SELECT {}1{}", "(".repeat(n), ")".repeat(n))), Err(191));
         assert_eq!(parse_on_small_stack(format!("SELECT {}1", "-".repeat(1) + &" -".repeat(n))), Err(191));
@@ -165,10 +166,10 @@ fn nesting_is_bounded() {
 
 #[test]
 fn what_is_flat_may_be_long() {
-    assert_eq!(parse_on_small_stack(format!("SELECT 1 WHERE a = 1{}", " OR a = 1".repeat(50_000))), Ok(1));
-    assert_eq!(parse_on_small_stack(format!("SELECT 1 WHERE a IN (1{})", ", 1".repeat(50_000))), Ok(1));
-    assert_eq!(parse_on_small_stack(format!("INSERT t VALUES (1){}", ", (1)".repeat(50_000))), Ok(1));
-    assert_eq!(parse_on_small_stack("SELECT 1 ".repeat(50_000)), Ok(50_000));
+    assert_eq!(parse_on_small_stack(format!("SELECT 1 WHERE a = 1{}", " OR a = 1".repeat(20_000))), Ok(1));
+    assert_eq!(parse_on_small_stack(format!("SELECT 1 WHERE a IN (1{})", ", 1".repeat(20_000))), Ok(1));
+    assert_eq!(parse_on_small_stack(format!("INSERT t VALUES (1){}", ", (1)".repeat(20_000))), Ok(1));
+    assert_eq!(parse_on_small_stack("SELECT 1 ".repeat(20_000)), Ok(20_000));
     assert_eq!(parse_on_small_stack(format!("SELECT 'a'{}", " + 'b'".repeat(900))), Ok(1));
     assert_eq!(parse_on_small_stack(format!("SELECT {}1{}", "(".repeat(60), ")".repeat(60))), Ok(1));
     let chain = format!("{}SELECT 1", "IF 1 = 1 SELECT 1 ELSE ".repeat(150));

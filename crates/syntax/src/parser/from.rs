@@ -221,14 +221,15 @@ impl Parser<'_> {
         if !self.at_word(inner - first, "SELECT") {
             return false;
         }
-        while inner > first + 1 {
-            inner -= 1;
-            let behind = self.behind_group(inner);
+        // One walk outwards over the groups, innermost first.
+        let mut behind = self.behind_group(inner - 1, 0);
+        for _ in first + 1..inner {
             let ahead = behind - first;
             let set = ["UNION", "EXCEPT", "INTERSECT"].iter().any(|word| self.at_word(ahead, word));
             if !set && self.at_index(behind).kind != Tok::RParen {
                 return false;
             }
+            behind = self.behind_group(behind, 1);
         }
         true
     }

@@ -456,10 +456,10 @@ impl<'a> Parser<'a> {
         Ok(op)
     }
 
-    /// Index of the token behind the group that opens at token `open`; the end when it is not closed.
-    fn behind_group(&self, open: usize) -> usize {
-        let mut depth = 0usize;
-        let mut index = open;
+    /// Index of the token behind the group that token `from` opens, or with `depth` 1 is inside of; the end
+    /// when it is not closed.
+    fn behind_group(&self, from: usize, mut depth: usize) -> usize {
+        let mut index = from;
         while let Some(token) = self.tokens.list.get(index) {
             match token.kind {
                 Tok::LParen => depth += 1,

@@ -190,7 +190,7 @@ impl Parser<'_> {
             self.expect_tok(Tok::RParen)?;
             return Ok(query);
         }
-        if self.at_tok(Tok::LParen) && self.behind_group(self.pos) + 1 >= self.tokens.list.len() {
+        if self.at_tok(Tok::LParen) && self.behind_group(self.pos, 0) + 1 >= self.tokens.list.len() {
             // The outermost parentheses may hold an ORDER BY, which a part of a set operation may not.
             return Ok(*self.parenthesised_query()?);
         }

@@ -17,7 +17,7 @@ impl Parser<'_> {
         let mut table = CreateTable { name, elements, on: None, textimage_on: None, options: Vec::new() };
         loop {
             if table.on.is_none() && self.at("ON") {
-                table.on = self.opt_placement()?;
+                table.on = Some(self.placement()?);
             } else if table.textimage_on.is_none() && self.eat("TEXTIMAGE_ON") {
                 table.textimage_on = Some(self.placement_name()?);
             } else if table.options.is_empty() && self.at("WITH") && self.peek_at(1).kind == Tok::LParen {
@@ -247,14 +247,18 @@ impl Parser<'_> {
         if !self.at("ON") || self.at_word(1, "DELETE") || self.at_word(1, "UPDATE") {
             return Ok(None);
         }
-        self.bump();
+        self.placement().map(Some)
+    }
+
+    fn placement(&mut self) -> P<Placement> {
+        self.expect("ON")?;
         let name = self.placement_name()?;
         let mut column = None;
         if self.eat_tok(Tok::LParen) {
             column = Some(self.ident()?);
             self.expect_tok(Tok::RParen)?;
         }
-        Ok(Some(Placement { name, column }))
+        Ok(Placement { name, column })
     }
 
     fn inline_index(&mut self) -> P<InlineIndex> {
