@@ -206,6 +206,8 @@ struct Recovery {
     block: u32,
     prev_crc: u32,
     incarnation: u32,
+    /// Device sector in units of 512 bytes: blocks start on it.
+    step: u32,
     /// The block at the checkpoint is durable: it must be there, and its chain is taken from itself.
     anchor: bool,
     last: Lsn,
@@ -246,6 +248,7 @@ impl Recovery {
             block,
             prev_crc: chain_start(&header.log_id),
             incarnation: 0,
+            step: file.sectors().logical.max(512) / 512,
             anchor,
             last: Lsn::ZERO,
             blocks: 0,
@@ -314,7 +317,7 @@ impl Recovery {
             if header.is_some() && BlockHeader::verify(bytes, bytes.len()).is_some() {
                 return Err(missing());
             }
-            block += 1;
+            block += self.step;
         }
         Ok(())
     }

@@ -46,7 +46,10 @@ fn record(i: u64, len: usize) -> Vec<u8> {
 #[test]
 fn records_survive_reopening_and_are_read_everywhere() {
     let folder = tempfile::tempdir().expect("scratch folder");
-    for disk in [&OsDisk::new(folder.path()) as &dyn Disk, &SimDisk::new(1)] {
+    let large_sectors =
+        SimConfig { sectors: Sectors { logical: 4096, physical: 4096 }, ..SimConfig::default() };
+    let large_sectors = SimDisk::with_config(1, large_sectors);
+    for disk in [&OsDisk::new(folder.path()) as &dyn Disk, &SimDisk::new(1), &large_sectors] {
         let log = create(disk, options());
         let lens = [8, 100, 512, 4000, 20_000, MAX_RECORD];
         let mut all = Vec::new();
