@@ -228,12 +228,14 @@ impl Store {
 
     /// # Errors
     /// [`PageError::Offline`] after a failed sync, or when a record could not be applied.
+    #[inline]
     pub fn check_online(&self) -> Result<(), PageError> {
-        if self.offline.load(Ordering::Acquire) {
-            let cause = self.cause.lock().clone().unwrap_or_default();
-            return Err(PageError::Offline { cause });
-        }
-        Ok(())
+        if self.offline.load(Ordering::Acquire) { Err(self.offline_error()) } else { Ok(()) }
+    }
+
+    #[cold]
+    fn offline_error(&self) -> PageError {
+        PageError::Offline { cause: self.cause.lock().clone().unwrap_or_default() }
     }
 
     fn key(&self, id: PageId) -> u64 {
@@ -246,6 +248,7 @@ impl Store {
     /// Damage (824), I/O (823), no frame (802).
     #[inline]
     pub fn read(&self, id: PageId) -> Result<PageRef<'_>, PageError> {
+        self.check_online()?;
         let i = self.inner.fetch(self, self.key(id), Mode::Shared, false)?;
         Ok(PageRef::new(&self.inner, i))
     }
@@ -255,6 +258,7 @@ impl Store {
     /// # Errors
     /// As [`Store::read`].
     pub fn read_scan(&self, id: PageId) -> Result<PageRef<'_>, PageError> {
+        self.check_online()?;
         let i = self.inner.fetch(self, self.key(id), Mode::Shared, true)?;
         Ok(PageRef::new(&self.inner, i))
     }
@@ -377,9 +381,11 @@ impl Store {
     ) -> Result<Lsn, PageError> {
         self.check_online()?;
         // Before the append: a checkpoint that begins in between must see the pages as dirty.
-        let at = self.log.end();
-        for page in pages.iter() {
-            self.inner.mark_dirty(page.frame(), at);
+        if pages.iter().any(|page| !self.inner.is_dirty(page.frame())) {
+            let at = self.log.end();
+            for page in pages.iter() {
+                self.inner.mark_dirty(page.frame(), at);
+            }
         }
         let lsn = sink.append(rec)?;
         if let Err(e) = self.apply_to(lsn, rec, pages) {

@@ -56,7 +56,7 @@ impl Store {
             // Pages that were latched: one by one, so that nothing else is marked as in writing while this waits.
             let stubborn = later.len() <= BATCH;
             for one in if stubborn { &later[..] } else { &[] } {
-                report.pages += self.write_batch(&[*one], true, &mut Vec::new())? as u64;
+                report.pages += self.write_one(*one)? as u64;
                 progress(report.pages as usize, total);
             }
             todo = if stubborn { Vec::new() } else { later };
@@ -66,6 +66,18 @@ impl Store {
         }
         self.sync_files()?;
         Ok(report)
+    }
+
+    /// Writes one frame, waiting for its latch and for the end of a write that is under way.
+    fn write_one(&self, at: (u32, u64)) -> Result<usize, PageError> {
+        loop {
+            let mut again = Vec::new();
+            let written = self.write_batch(&[at], true, &mut again)?;
+            if again.is_empty() {
+                return Ok(written);
+            }
+            std::thread::sleep(Duration::from_micros(200));
+        }
     }
 
     /// The oldest record whose effect may be missing in the files: redo has to begin there. `None`: nothing is missing.
@@ -142,7 +154,7 @@ impl Store {
     }
 
     /// Copies and writes up to [`BATCH`] frames, sorted by place within each file. Frames whose latch is taken go to
-    /// `later`, unless `block` says to wait. Returns the number of pages written.
+    /// `later`, unless `block` says to wait for it; so do frames that are being written already. Returns the number of pages written.
     pub(crate) fn write_batch(
         &self,
         list: &[(u32, u64)],
@@ -185,9 +197,13 @@ impl Store {
         let mut item = None;
         if frame.key.load(Ordering::Acquire) == key {
             let mut state = frame.state.lock();
-            if state.writing.is_none()
-                && let Some(rec_lsn) = state.rec_lsn.take()
-            {
+            if state.writing.is_some() && state.rec_lsn.is_some() {
+                // Changed again while an earlier copy is on its way.
+                drop(state);
+                frame.unlock(Mode::Shared);
+                return Err(Busy);
+            }
+            if let Some(rec_lsn) = state.rec_lsn.take() {
                 state.writing = Some(rec_lsn);
                 let formatted = std::mem::take(&mut state.formatted);
                 frame.set(WRITING);
@@ -270,7 +286,7 @@ impl Store {
     }
 }
 
-/// The page is latched by someone else.
+/// The page is latched, or being written, by someone else.
 struct Busy;
 
 /// Tells the files what they have to sync.

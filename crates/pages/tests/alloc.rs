@@ -246,7 +246,7 @@ fn large_units_are_freed_and_their_pages_reused() {
     db.store.free_unit(unit.id(), unit.first_iam()).unwrap();
     let (_, after) = db.store.file_extents(2).unwrap();
     assert!(after > before + 1000);
-    check(&db.store, &[other.clone()]);
+    check(&db.store, std::slice::from_ref(&other));
     let next = db.store.create_unit(UnitId(5), 1).unwrap();
     for _ in 0..2000 {
         new_page(&db.store, &next, PageType::Data).unwrap();

@@ -430,6 +430,10 @@ impl Inner {
         }
     }
 
+    pub fn is_dirty(&self, i: u32) -> bool {
+        self.frames.get(i).has(DIRTY)
+    }
+
     pub fn mark_formatted(&self, i: u32) {
         self.frames.get(i).state.lock().formatted = true;
     }
