@@ -321,7 +321,7 @@ fn crash_once(seed: u64) {
     let places = Places { heap_iam: units[0].first_iam(), tree_iam: units[1].first_iam(), root: tree.root() };
     db.checkpoint().unwrap();
     let begin = sim.io_count();
-    sim.crash_at(begin + fastrand::Rng::with_seed(seed).u64(1..600));
+    sim.crash_at(begin + fastrand::Rng::with_seed(seed).u64(1..350));
     let (sure, maybe) = work_until_crash(&db, &heap, &tree, &units, seed);
     drop((heap, tree, units, db));
     // A second crash in the middle of recovery, then recovery to the end.
