@@ -1,0 +1,119 @@
+//! Where the two halves of the engine meet: what a statement is compiled against ([`CompileEnv`]), what it runs
+//! with ([`ExecCtx`]), and the entry points that compile queries, DML and expressions.
+//! Guarantees: a compiled object holds no name that must be looked up again; variables are slots; a plan stays
+//! valid until the schema version of its database moves.
+
+use crate::catalog::Catalog;
+use crate::instance::{Db, Instance};
+use crate::session::{SessionCore, SessionOptions};
+use compact_str::CompactString;
+use std::collections::HashMap;
+use std::sync::Arc;
+use types::{DataType, SqlError, Value};
+
+pub use crate::dml::{DmlPlan, compile_dml};
+pub use crate::expr::compile::{Condition, Scalar, compile_condition, compile_scalar};
+pub use crate::query::{QueryPlan, compile_query};
+pub use crate::storage::build_index;
+
+/// What names resolve to while a statement is compiled.
+#[derive(Clone)]
+pub struct CompileEnv<'a> {
+    /// The instance, for other databases and server-wide names.
+    pub instance: &'a Arc<Instance>,
+    /// The session's current database.
+    pub db: &'a Arc<Db>,
+    /// Its catalog as of the statement.
+    pub catalog: Arc<Catalog>,
+    /// The batch's variables.
+    pub vars: &'a VarScope,
+    /// SET options that change what a statement means.
+    pub options: &'a SessionOptions,
+}
+
+/// The variables of a batch: names with `@`, compared without regard to case; a slot each, in order of declaration.
+#[derive(Clone, Debug, Default)]
+pub struct VarScope {
+    slots: Vec<(CompactString, DataType)>,
+    by_name: HashMap<CompactString, usize>,
+}
+
+impl VarScope {
+    /// An empty scope.
+    pub fn new() -> VarScope {
+        VarScope::default()
+    }
+
+    /// Gives the next slot to a variable. Errors: 134 when the name is taken.
+    pub fn declare(&mut self, name: &str, ty: DataType) -> Result<usize, SqlError> {
+        let slot = self.slots.len();
+        if self.by_name.contains_key(&fold_name(name)) {
+            let text = format!(
+                "The variable name '{name}' has already been declared. Variable names must be unique within a \
+                 query batch or stored procedure."
+            );
+            return Err(SqlError::new(134, 15, 2, text));
+        }
+        self.by_name.insert(fold_name(name), slot);
+        self.slots.push((name.into(), ty));
+        Ok(slot)
+    }
+
+    /// Slot and type of a variable. Errors: 137 when it was not declared.
+    pub fn find(&self, name: &str) -> Result<(usize, DataType), SqlError> {
+        match self.by_name.get(&fold_name(name)) {
+            Some(&slot) => Ok((slot, self.slots[slot].1)),
+            None => {
+                let text = format!("Must declare the scalar variable \"{name}\".");
+                Err(SqlError::new(137, 15, 2, text))
+            }
+        }
+    }
+
+    /// How many slots there are.
+    pub fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Whether nothing was declared.
+    pub fn is_empty(&self) -> bool {
+        self.slots.is_empty()
+    }
+
+    /// Name and type of a slot.
+    pub fn get(&self, slot: usize) -> Option<(&str, DataType)> {
+        self.slots.get(slot).map(|(name, ty)| (name.as_str(), *ty))
+    }
+}
+
+/// One statement's run.
+pub struct ExecCtx<'s> {
+    /// The session that runs it.
+    pub session: &'s mut SessionCore,
+    /// The batch's variables by slot.
+    pub vars: &'s mut [Value],
+}
+
+/// Takes the rows of a query. An error stops the query.
+pub trait RowSink {
+    /// One row; valid for the call only.
+    fn row(&mut self, row: &[Value]) -> Result<(), SqlError>;
+}
+
+/// A sink that keeps what it gets: for small internal queries and tests.
+impl RowSink for Vec<Vec<Value>> {
+    fn row(&mut self, row: &[Value]) -> Result<(), SqlError> {
+        self.push(row.to_vec());
+        Ok(())
+    }
+}
+
+/// A name in the form in which names are compared: the catalog's collation ignores case.
+pub fn fold_name(name: &str) -> CompactString {
+    if name.is_ascii() {
+        let mut folded = CompactString::from(name);
+        folded.as_mut_str().make_ascii_lowercase();
+        return folded;
+    }
+    CompactString::from(name.to_lowercase())
+}

@@ -1,0 +1,171 @@
+//! DELETE.
+
+use super::target::{RowChange, Target, limit_of, wait_for};
+use crate::context::ExecCtx;
+use crate::exec::RowSet;
+use crate::expr::bind::{Binder, unsupported};
+use crate::expr::{Expr, Rt};
+use crate::instance::Db;
+use crate::query::Tables;
+use crate::storage::write::{Locator, RowWriter};
+use crate::storage::{Base, TableStore, access_error};
+use access::{Change, EntryChange, HeapChange, Outcome, RowBatch};
+use pages::RowHeader;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use syntax::ast;
+use txn::locks::LockMode;
+use types::{SqlError, Value};
+
+/// A compiled DELETE.
+#[derive(Debug)]
+pub struct DeletePlan {
+    db: Arc<Db>,
+    store: Arc<TableStore>,
+    target: Target,
+    top: Option<Expr>,
+    tables: Tables,
+}
+
+/// Compiles DELETE.
+pub fn compile(binder: &mut Binder<'_>, delete: &ast::Delete) -> Result<DeletePlan, SqlError> {
+    if !delete.output.is_empty() {
+        return Err(unsupported("OUTPUT"));
+    }
+    binder.push_ctes(&delete.ctes);
+    let bound = binder.dml_source(&delete.target, &delete.from, delete.filter.as_ref())?;
+    let (db, table) = (bound.get.db.clone(), bound.get.table.clone());
+    let top = match &delete.top {
+        Some(top) if top.percent => return Err(unsupported("DELETE TOP (n) PERCENT")),
+        Some(top) => binder.top(top, Vec::new())?.count,
+        None => None,
+    };
+    let (target, _) = binder.plan_target(bound, &[], false)?;
+    binder.scopes.pop();
+    Ok(DeletePlan {
+        store: TableStore::open(&db, &table)?,
+        target,
+        top,
+        tables: Tables(std::mem::take(&mut binder.tables)),
+        db,
+    })
+}
+
+impl DeletePlan {
+    /// Runs the statement.
+    pub fn run(&self, ctx: &mut ExecCtx<'_>) -> Result<u64, SqlError> {
+        ctx.session.lock_table(&self.db, &self.store.table, LockMode::IX)?;
+        self.tables.lock(ctx)?;
+        let mut rt = Rt::new(ctx);
+        let limit = limit_of(&self.top, &mut rt)?;
+        let width = self.store.table.columns.len();
+        let mut change = Deleting {
+            db: &self.db,
+            store: &self.store,
+            writer: RowWriter::default(),
+            old: vec![Value::Null; if self.store.indexes.is_empty() { 0 } else { width }],
+        };
+        let count = self.target.run(&self.db, &self.store, &mut rt, limit, &mut change)?;
+        self.store.table.state.rows.fetch_sub(count as i64, Ordering::Relaxed);
+        Ok(count)
+    }
+}
+
+struct Deleting<'p> {
+    db: &'p Arc<Db>,
+    store: &'p TableStore,
+    writer: RowWriter,
+    /// The row's values, for its index entries.
+    old: Vec<Value>,
+}
+
+impl Deleting<'_> {
+    fn entries(&mut self, rt: &mut Rt<'_, '_>, locator: &[u8], row: &[u8]) -> Result<(), SqlError> {
+        if self.store.indexes.is_empty() {
+            return Ok(());
+        }
+        self.store.all_columns(self.db, row, &mut self.old)?;
+        let txn = rt.session()?.txn(self.db)?;
+        self.writer.delete_entries(self.db, txn, self.store, &self.old, locator, &|_| true)
+    }
+
+    fn settled(
+        &mut self,
+        rt: &mut Rt<'_, '_>,
+        page: &RowBatch,
+        outcomes: &[(usize, Outcome<()>)],
+        again: &mut Vec<usize>,
+    ) -> Result<u64, SqlError> {
+        let mut count = 0;
+        for (i, outcome) in outcomes {
+            match outcome {
+                Outcome::Done(()) => {
+                    count += 1;
+                    if !self.store.indexes.is_empty() {
+                        let locator = match &self.store.base {
+                            Base::Heap(_) => page.rid(*i).to_bytes().to_vec(),
+                            Base::Tree(_) => page.key(*i).to_vec(),
+                        };
+                        self.entries(rt, &locator, page.row(*i))?;
+                    }
+                }
+                Outcome::Wait(_) | Outcome::Changed => again.push(*i),
+                Outcome::Missing | Outcome::Duplicate => {}
+            }
+        }
+        Ok(count)
+    }
+}
+
+impl RowChange for Deleting<'_> {
+    fn page(
+        &mut self,
+        rt: &mut Rt<'_, '_>,
+        page: &RowBatch,
+        picked: &[usize],
+        _: &RowSet,
+        again: &mut Vec<usize>,
+    ) -> Result<u64, SqlError> {
+        let txn = rt.session()?.txn(self.db)?;
+        let fail = |e| access_error(self.db, e);
+        let outcomes: Vec<(usize, Outcome<()>)> = match &self.store.base {
+            Base::Heap(heap) => {
+                let mut changes: Vec<HeapChange<'_>> =
+                    picked.iter().map(|i| HeapChange::new(page.rid(*i), page.header(*i), Change::Delete)).collect();
+                heap.apply_batch(txn, &mut changes).map_err(fail)?;
+                picked.iter().copied().zip(changes.into_iter().map(|c| c.outcome)).collect()
+            }
+            Base::Tree(tree) => {
+                let mut changes: Vec<EntryChange<'_>> = picked
+                    .iter()
+                    .map(|i| EntryChange::new(page.key(*i), page.slot(*i), page.header(*i), Change::Delete))
+                    .collect();
+                tree.apply_batch(txn, &mut changes).map_err(fail)?;
+                picked.iter().copied().zip(changes.into_iter().map(|c| c.outcome)).collect()
+            }
+        };
+        self.settled(rt, page, &outcomes, again)
+    }
+
+    fn one(
+        &mut self,
+        rt: &mut Rt<'_, '_>,
+        locator: &Locator,
+        header: &RowHeader,
+        row: &[u8],
+        _: &[Value],
+    ) -> Result<bool, SqlError> {
+        if !self.store.indexes.is_empty() {
+            self.store.all_columns(self.db, row, &mut self.old)?;
+        }
+        let txn = rt.session()?.txn(self.db)?;
+        match self.writer.delete(self.db, txn, self.store, locator, header, &self.old)? {
+            Outcome::Done(()) => Ok(true),
+            Outcome::Wait(other) => {
+                wait_for(self.db, rt, other)?;
+                Ok(false)
+            }
+            _ => Ok(false),
+        }
+    }
+}

@@ -1,0 +1,510 @@
+//! INSERT: VALUES (one row takes a short way), SELECT, DEFAULT VALUES.
+
+use super::loader::Loader;
+use super::{column_value, null_error};
+use crate::catalog::{TableDef, identity};
+use crate::context::{ExecCtx, fold_name};
+use crate::exec::scan::{Path, Scan, ScanPlan};
+use crate::exec::{BATCH, RowSet};
+use crate::expr::bind::{Binder, unsupported};
+use crate::expr::scope::{Clause, Scope};
+use crate::expr::{Expr, Rt, Typed, bind_ops};
+use crate::instance::Db;
+use crate::query::Tables;
+use crate::query::bind_from::Named;
+use crate::query::physical::{self, Node, Plan};
+use crate::storage::write::RowWriter;
+use crate::storage::{TableMode, TableStore};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use syntax::ast::{self, ExprKind, InsertSource};
+use txn::locks::LockMode;
+use types::convert::Mode;
+use types::{DataType, SqlError, Value};
+
+/// A compiled INSERT.
+#[derive(Debug)]
+pub struct InsertPlan {
+    db: Arc<Db>,
+    store: Arc<TableStore>,
+    source: Source,
+    /// The identity column, when the statement does not give its values.
+    identity: Option<usize>,
+    /// The identity column, when it does.
+    explicit_identity: Option<usize>,
+    /// Columns that take no NULL.
+    not_null: Vec<usize>,
+    /// The source reads the target: it is read to its end first.
+    reads_target: bool,
+    top: Option<Expr>,
+    tables: Tables,
+}
+
+#[derive(Debug)]
+enum Source {
+    /// Rows of expressions, one per column of the table (the identity's is ignored).
+    Values(Vec<Vec<Expr>>),
+    /// A query; the expressions are over its rows.
+    Query { plan: Plan, exprs: Vec<Expr>, copy: Copy },
+}
+
+/// How much work a row of the query is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Copy {
+    /// Each column is computed.
+    Computed,
+    /// The rows are the table's rows as they are.
+    Values,
+    /// The bytes of the stored rows are.
+    Bytes,
+}
+
+/// The target of a statement.
+pub fn target_table(binder: &Binder<'_>, target: &ast::Target) -> Result<(Arc<Db>, Arc<TableDef>), SqlError> {
+    match target {
+        ast::Target::Name(name) => match binder.resolve(name)? {
+            Named::Table(db, table) => Ok((db, table)),
+            Named::View(..) => {
+                Err(SqlError::new(259, 16, 1, "Ad hoc updates to system catalogs are not allowed."))
+            }
+        },
+        ast::Target::Variable(name) => {
+            Err(SqlError::new(1087, 15, 2, format!("Must declare the table variable \"{name}\".")))
+        }
+        ast::Target::Function { .. } => Err(unsupported("A function as target")),
+    }
+}
+
+/// Compiles INSERT.
+pub fn compile(binder: &mut Binder<'_>, insert: &ast::Insert) -> Result<InsertPlan, SqlError> {
+    if !insert.output.is_empty() {
+        return Err(unsupported("OUTPUT"));
+    }
+    binder.push_ctes(&insert.ctes);
+    let (db, table) = target_table(binder, &insert.target)?;
+    let explicit_allowed = binder.env.options.identity_insert == Some((db.id(), table.object_id));
+    let columns = target_columns(&table, &insert.columns, explicit_allowed)?;
+    let identity = table.columns.iter().position(|c| c.identity.is_some());
+    let given = identity.filter(|at| columns.contains(at));
+    let source = match &insert.source {
+        InsertSource::Values(rows) => values_source(binder, &table, &columns, rows, !insert.columns.is_empty())?,
+        InsertSource::DefaultValues => {
+            Source::Values(vec![row_of(binder, &table, &[], Vec::new())?])
+        }
+        InsertSource::Query(query) => query_source(binder, &table, &columns, query, !insert.columns.is_empty())?,
+        InsertSource::Execute(_) => return Err(unsupported("INSERT ... EXEC")),
+    };
+    let top = match &insert.top {
+        Some(top) => {
+            binder.scopes.push(Scope::default());
+            let top = binder.top(top, Vec::new());
+            binder.scopes.pop();
+            top?.count
+        }
+        None => None,
+    };
+    let reads_target = binder.tables.iter().any(|(_, t)| t.object_id == table.object_id);
+    let not_null = (0..table.columns.len()).filter(|i| !table.columns[*i].nullable);
+    Ok(InsertPlan {
+        store: TableStore::open(&db, &table)?,
+        source,
+        identity: identity.filter(|_| given.is_none()),
+        explicit_identity: given,
+        not_null: not_null.filter(|i| given.is_some() || Some(*i) != identity).collect(),
+        reads_target,
+        top,
+        tables: Tables(std::mem::take(&mut binder.tables)),
+        db,
+    })
+}
+
+/// Table positions that the statement gives values for, in its order.
+fn target_columns(table: &TableDef, names: &[ast::Ident], explicit: bool) -> Result<Vec<usize>, SqlError> {
+    if names.is_empty() {
+        if explicit {
+            let text = format!(
+                "An explicit value for the identity column in table '{}' can only be specified when a column list \
+                 is used and IDENTITY_INSERT is ON.",
+                table.name
+            );
+            return Err(SqlError::new(8101, 16, 1, text));
+        }
+        return Ok((0..table.columns.len()).filter(|i| table.columns[*i].identity.is_none()).collect());
+    }
+    let mut columns = Vec::with_capacity(names.len());
+    for name in names {
+        let folded = fold_name(&name.value);
+        let Some(at) = table.columns.iter().position(|c| fold_name(&c.name) == folded) else {
+            return Err(SqlError::new(207, 16, 1, format!("Invalid column name '{}'.", name.value)));
+        };
+        if columns.contains(&at) {
+            let text = format!(
+                "The column name '{}' is specified more than once in the SET clause or column list of an INSERT. A \
+                 column cannot be assigned more than one value in the same clause. Modify the clause to make sure \
+                 that a column is updated only once. If this statement updates or inserts columns into a view, \
+                 column aliasing can conceal the duplication in your code.",
+                name.value
+            );
+            return Err(SqlError::new(264, 16, 1, text));
+        }
+        columns.push(at);
+    }
+    Ok(columns)
+}
+
+/// Error of a list of the wrong length.
+fn wrong_count(given: usize, expected: usize, listed: bool, select: bool) -> SqlError {
+    if !listed {
+        return SqlError::new(
+            213,
+            16,
+            1,
+            "Column name or number of supplied values does not match table definition.",
+        );
+    }
+    let (list, clause) = if select { ("select list", "select list") } else { ("INSERT statement", "VALUES clause") };
+    let (number, more) = match (select, given < expected) {
+        (true, true) => (120, "fewer"),
+        (true, false) => (121, "more"),
+        (false, true) => (109, "more"),
+        (false, false) => (110, "fewer"),
+    };
+    let text = if select {
+        format!(
+            "The {list} for the INSERT statement contains {more} items than the insert list. The number of SELECT \
+             values must match the number of INSERT columns."
+        )
+    } else {
+        format!(
+            "There are {more} columns in the {list} than values specified in the {clause}. The number of values in \
+             the VALUES clause must match the number of columns specified in the INSERT statement."
+        )
+    };
+    SqlError::new(number, 15, 1, text)
+}
+
+/// The value of a column that the statement does not mention.
+pub fn default_of(binder: &mut Binder<'_>, table: &TableDef, column: usize) -> Result<Expr, SqlError> {
+    let def = &table.columns[column];
+    let Some(default) = &def.default else { return Ok(Expr::Const(Value::Null)) };
+    binder.scopes.push(Scope { clause: Clause::None, ..Scope::default() });
+    let typed = binder.expr(&default.expr);
+    binder.scopes.pop();
+    let typed = typed?;
+    if let Ok(e) = bind_ops::assigned(typed.clone(), def.ty, Mode::Assignment) {
+        return Ok(e);
+    }
+    Ok(bind_ops::explicit(typed, def.ty, 0, false)?.expr)
+}
+
+/// One expression per column of the table, of which `columns` are given.
+fn row_of(
+    binder: &mut Binder<'_>,
+    table: &TableDef,
+    columns: &[usize],
+    given: Vec<Expr>,
+) -> Result<Vec<Expr>, SqlError> {
+    let mut row: Vec<Option<Expr>> = vec![None; table.columns.len()];
+    for (column, e) in columns.iter().zip(given) {
+        row[*column] = Some(e);
+    }
+    let mut out = Vec::with_capacity(row.len());
+    for (column, e) in row.into_iter().enumerate() {
+        out.push(match e {
+            Some(e) => e,
+            None => default_of(binder, table, column)?,
+        });
+    }
+    Ok(out)
+}
+
+fn values_source(
+    binder: &mut Binder<'_>,
+    table: &TableDef,
+    columns: &[usize],
+    rows: &[Vec<ast::Expr>],
+    listed: bool,
+) -> Result<Source, SqlError> {
+    let mut out = Vec::with_capacity(rows.len());
+    for row in rows {
+        if row.len() != columns.len() {
+            if rows.iter().any(|r| r.len() != rows[0].len()) {
+                let text = "All the rows in a VALUES list must have the same number of values.";
+                return Err(SqlError::new(10709, 16, 1, text));
+            }
+            return Err(wrong_count(row.len(), columns.len(), listed, false));
+        }
+        let mut given = Vec::with_capacity(row.len());
+        for (e, column) in row.iter().zip(columns) {
+            let value = match e.kind {
+                ExprKind::Default => default_of(binder, table, *column)?,
+                _ => {
+                    binder.scopes.push(Scope { clause: Clause::None, ..Scope::default() });
+                    let typed = binder.expr(e);
+                    binder.scopes.pop();
+                    into_column(typed?, table, *column)?
+                }
+            };
+            given.push(value);
+        }
+        out.push(row_of(binder, table, columns, given)?);
+    }
+    Ok(Source::Values(out))
+}
+
+/// The conversion to a column's type.
+pub fn into_column(typed: Typed, table: &TableDef, column: usize) -> Result<Expr, SqlError> {
+    bind_ops::assigned(typed, table.columns[column].ty, Mode::Assignment)
+}
+
+fn query_source(
+    binder: &mut Binder<'_>,
+    table: &TableDef,
+    columns: &[usize],
+    query: &ast::Query,
+    listed: bool,
+) -> Result<Source, SqlError> {
+    let bound = binder.query(query)?;
+    if bound.columns.len() != columns.len() {
+        return Err(wrong_count(bound.columns.len(), columns.len(), listed, true));
+    }
+    let wanted: Vec<_> = bound.columns.iter().map(|c| c.id).collect();
+    let mut given = Vec::with_capacity(columns.len());
+    for (slot, (out, column)) in bound.columns.iter().zip(columns).enumerate() {
+        let mut typed = out.typed();
+        typed.expr = Expr::Col(slot as u32);
+        given.push(if out.untyped { Expr::Const(Value::Null) } else { into_column(typed, table, *column)? });
+    }
+    let plan = physical::plan_query(binder, bound.logical, &wanted, None)?;
+    let exprs = row_of(binder, table, columns, given)?;
+    let copy = copy_kind(table, &plan, &exprs);
+    Ok(Source::Query { plan, exprs, copy })
+}
+
+fn copy_kind(table: &TableDef, plan: &Plan, exprs: &[Expr]) -> Copy {
+    let straight = exprs.iter().enumerate().all(|(i, e)| matches!(e, Expr::Col(slot) if *slot as usize == i));
+    if !straight || plan.width() != exprs.len() || table.columns.iter().any(|c| c.identity.is_some()) {
+        return Copy::Computed;
+    }
+    let Some(scan) = whole_rows(&plan.node) else { return Copy::Values };
+    let source = &scan.store.table;
+    let in_place = scan.columns.iter().enumerate().all(|(i, c)| usize::from(*c) == i);
+    let nulls = source.columns.iter().zip(&table.columns).all(|(s, t)| t.nullable || !s.nullable);
+    let same = source.columns.len() == table.columns.len() && source.layout.same_bytes_as(&table.layout);
+    let plain = scan.store.lob_columns.is_empty() && scan.pred.is_none() && !scan.locator;
+    let base = matches!(scan.path, Path::Base | Path::Clustered(_) | Path::Point(_));
+    if in_place && nulls && same && plain && base { Copy::Bytes } else { Copy::Values }
+}
+
+/// The scan that a plan is, when nothing else is in it.
+fn whole_rows(node: &Node) -> Option<&ScanPlan> {
+    match node {
+        Node::Scan(scan) => Some(scan),
+        _ => None,
+    }
+}
+
+impl InsertPlan {
+    /// Runs the statement.
+    pub fn run(&self, ctx: &mut ExecCtx<'_>) -> Result<u64, SqlError> {
+        self.check_identity(ctx)?;
+        ctx.session.lock_table(&self.db, &self.store.table, LockMode::IX)?;
+        if !self.tables.0.is_empty() {
+            self.tables.lock(ctx)?;
+        }
+        let mut rt = Rt::new(ctx);
+        let limit = self.limit(&mut rt)?;
+        let count = match &self.source {
+            Source::Values(rows) if rows.len() == 1 && limit > 0 => self.one_row(&rows[0], &mut rt)?,
+            Source::Values(rows) => self.rows(rows, &mut rt, limit)?,
+            Source::Query { plan, exprs, copy } => match copy {
+                Copy::Bytes if !self.reads_target && limit == u64::MAX => self.bytes(plan, &mut rt)?,
+                _ => self.query(plan, exprs, *copy, &mut rt, limit)?,
+            },
+        };
+        self.store.table.state.rows.fetch_add(count as i64, Ordering::Relaxed);
+        Ok(count)
+    }
+
+    fn limit(&self, rt: &mut Rt<'_, '_>) -> Result<u64, SqlError> {
+        let rowcount = match (rt.session()?.options.rowcount, &self.source) {
+            (0, _) | (_, Source::Values(_)) => u64::MAX,
+            (n, _) => n,
+        };
+        match &self.top {
+            None => Ok(rowcount),
+            Some(e) => Ok(rowcount.min(e.eval(&[], rt)?.as_i64().map_or(0, |n| n.max(0) as u64))),
+        }
+    }
+
+    fn check_identity(&self, ctx: &mut ExecCtx<'_>) -> Result<(), SqlError> {
+        let table = &self.store.table;
+        let on = ctx.session.options.identity_insert == Some((self.db.id(), table.object_id));
+        if self.explicit_identity.is_some() && !on {
+            let text = format!(
+                "Cannot insert explicit value for identity column in table '{}' when IDENTITY_INSERT is set to OFF.",
+                table.name
+            );
+            return Err(SqlError::new(544, 16, 1, text));
+        }
+        if self.identity.is_some() && on {
+            let text = format!(
+                "Explicit value must be specified for identity column in table '{}' either when IDENTITY_INSERT is \
+                 set to ON or when a replication user is inserting into a NOT FOR REPLICATION identity column.",
+                table.name
+            );
+            return Err(SqlError::new(545, 16, 1, text));
+        }
+        Ok(())
+    }
+
+    fn checked(&self, values: &[Value]) -> Result<(), SqlError> {
+        match self.not_null.iter().find(|at| values[**at].is_null()) {
+            None => Ok(()),
+            Some(at) => Err(null_error(&self.db, &self.store.table, *at, "INSERT")),
+        }
+    }
+
+    fn compute(
+        &self,
+        exprs: &[Expr],
+        row: &[Value],
+        rt: &mut Rt<'_, '_>,
+        values: &mut [Value],
+    ) -> Result<(), SqlError> {
+        let table = &self.store.table;
+        for (column, (place, e)) in values.iter_mut().zip(exprs).enumerate() {
+            *place = column_value(e, row, rt, &self.db, table, column)?;
+        }
+        Ok(())
+    }
+
+    fn one_row(&self, exprs: &[Expr], rt: &mut Rt<'_, '_>) -> Result<u64, SqlError> {
+        let mut values: smallvec::SmallVec<[Value; 8]> = smallvec::smallvec![Value::Null; exprs.len()];
+        self.compute(exprs, &[], rt, &mut values)?;
+        if let Some(column) = self.identity {
+            let next = identity::next(&self.db, &self.store.table, 1)?;
+            self.give_identity(&mut values, column, next)?;
+            self.note_identity(rt, next)?;
+        }
+        self.note_explicit(&values, rt)?;
+        self.checked(&values)?;
+        let txn = rt.session()?.txn(&self.db)?;
+        RowWriter::default().insert(&self.db, txn, &self.store, &values)?;
+        Ok(1)
+    }
+
+    fn give_identity(&self, values: &mut [Value], column: usize, next: i64) -> Result<(), SqlError> {
+        let ty = self.store.table.columns[column].ty;
+        values[column] = match ty {
+            DataType::BigInt => Value::BigInt(next),
+            DataType::Int if i32::try_from(next).is_ok() => Value::Int(next as i32),
+            _ => types::convert::convert(&Value::BigInt(next), DataType::BigInt, ty, 0, Mode::Implicit).map_err(|_| {
+                let name = ty.message_name();
+                let text = format!("Arithmetic overflow error converting IDENTITY to data type {name}.");
+                SqlError::new(8115, 16, 1, text)
+            })?,
+        };
+        Ok(())
+    }
+
+    fn note_identity(&self, rt: &mut Rt<'_, '_>, last: i64) -> Result<(), SqlError> {
+        let session = rt.session()?;
+        session.last_identity = Some(last);
+        session.scope_identity = Some(last);
+        Ok(())
+    }
+
+    fn note_explicit(&self, values: &[Value], rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
+        let Some(column) = self.explicit_identity else { return Ok(()) };
+        let given = match &values[column] {
+            Value::Decimal(d) => i64::try_from(d.truncated()).ok(),
+            other => other.as_i64(),
+        };
+        if let Some(given) = given {
+            identity::used(&self.db, &self.store.table, given)?;
+            self.note_identity(rt, given)?;
+        }
+        Ok(())
+    }
+
+    fn rows(&self, rows: &[Vec<Expr>], rt: &mut Rt<'_, '_>, limit: u64) -> Result<u64, SqlError> {
+        let mut loader = Loader::new(&self.db, &self.store);
+        let mut values = vec![Value::Null; self.store.table.columns.len()];
+        for exprs in rows.iter().take(usize::try_from(limit).unwrap_or(usize::MAX)) {
+            self.compute(exprs, &[], rt, &mut values)?;
+            self.load(&mut loader, &mut values, rt)?;
+        }
+        loader.finish(rt)
+    }
+
+    /// Adds a computed row to a load.
+    fn load(&self, loader: &mut Loader<'_>, values: &mut [Value], rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
+        if let Some(column) = self.identity {
+            let next = identity::next(&self.db, &self.store.table, 1)?;
+            self.give_identity(values, column, next)?;
+            self.note_identity(rt, next)?;
+        }
+        self.note_explicit(values, rt)?;
+        self.checked(values)?;
+        loader.add(rt, values)
+    }
+
+    fn query(
+        &self,
+        plan: &Plan,
+        exprs: &[Expr],
+        copy: Copy,
+        rt: &mut Rt<'_, '_>,
+        limit: u64,
+    ) -> Result<u64, SqlError> {
+        let mut loader = Loader::new(&self.db, &self.store);
+        let mut op = physical::open(plan);
+        let mut batch = RowSet::default();
+        let mut values = vec![Value::Null; self.store.table.columns.len()];
+        let mut left = limit;
+        if self.reads_target {
+            let mut kept: Vec<Box<[Value]>> = Vec::new();
+            while op.next(rt, &mut batch)? {
+                for i in 0..batch.len() {
+                    rt.memory.reserve(crate::exec::memory::row_bytes(batch.row(i)))?;
+                    kept.push(batch.row(i).into());
+                }
+            }
+            for row in kept.iter().take(usize::try_from(limit).unwrap_or(usize::MAX)) {
+                self.compute(exprs, row, rt, &mut values)?;
+                self.load(&mut loader, &mut values, rt)?;
+            }
+            return loader.finish(rt);
+        }
+        while left > 0 && op.next(rt, &mut batch)? {
+            debug_assert!(batch.len() <= BATCH * 64);
+            for i in 0..batch.len().min(usize::try_from(left).unwrap_or(usize::MAX)) {
+                left -= 1;
+                if copy == Copy::Computed {
+                    self.compute(exprs, batch.row(i), rt, &mut values)?;
+                    self.load(&mut loader, &mut values, rt)?;
+                } else {
+                    self.checked(batch.row(i))?;
+                    loader.add(rt, batch.row(i))?;
+                }
+            }
+        }
+        loader.finish(rt)
+    }
+
+    /// Copies stored rows as they are.
+    fn bytes(&self, plan: &Plan, rt: &mut Rt<'_, '_>) -> Result<u64, SqlError> {
+        let Some(scan) = whole_rows(&plan.node) else { return Err(SqlError::internal("not a plain scan")) };
+        debug_assert!(scan.mode != TableMode::Current);
+        let mut loader = Loader::new(&self.db, &self.store);
+        let mut scan = Scan::new(scan);
+        while scan.next_page(rt)? {
+            let page = scan.rows();
+            for i in 0..page.len() {
+                loader.add_bytes(rt, page.row(i))?;
+            }
+        }
+        loader.finish(rt)
+    }
+}

@@ -1,0 +1,127 @@
+//! SELECT INTO: creates the table that the query's columns describe and loads it.
+
+use super::loader::Loader;
+use crate::catalog::{self, NewColumn, NewTable};
+use crate::context::ExecCtx;
+use crate::exec::RowSet;
+use crate::expr::Rt;
+use crate::expr::bind::{Binder, unsupported};
+use crate::instance::Db;
+use crate::query::Tables;
+use crate::query::logical::OutColumn;
+use crate::query::physical::{self, Plan};
+use crate::storage::TableStore;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use syntax::ast;
+use types::{DataType, Len, SqlError, Value};
+
+/// A compiled SELECT INTO.
+#[derive(Debug)]
+pub struct SelectIntoPlan {
+    db: Arc<Db>,
+    table: NewTable,
+    plan: Plan,
+    tables: Tables,
+}
+
+/// Compiles SELECT INTO.
+pub fn compile(binder: &mut Binder<'_>, query: &ast::Query) -> Result<SelectIntoPlan, SqlError> {
+    let Some(into) = &query.body.first_select().into else {
+        return Err(SqlError::internal("a SELECT without INTO"));
+    };
+    let name = &into.table;
+    let db = match &name.database {
+        None if name.name.value.starts_with('#') => return Err(unsupported("A temporary table as target")),
+        None => binder.env.db.clone(),
+        Some(db) => binder
+            .env
+            .instance
+            .find_db(&db.value)
+            .ok_or_else(|| crate::errors::invalid_object(&name.to_string()))?,
+    };
+    let bound = binder.query(query)?;
+    if !bound.assignments.is_empty() {
+        let text = "A SELECT statement that assigns a value to a variable must not be combined with data-retrieval \
+                    operations.";
+        return Err(SqlError::new(141, 15, 1, text));
+    }
+    let mut table = NewTable {
+        schema: name.schema.as_ref().map_or_else(|| "dbo".into(), |s| s.value.clone()),
+        name: name.name.value.clone(),
+        filegroup: into.filegroup.as_ref().map_or_else(Default::default, |f| f.value.clone()),
+        ..NewTable::default()
+    };
+    for (at, column) in bound.columns.iter().enumerate() {
+        table.columns.push(new_column(column, at, &table.columns)?);
+    }
+    // Only one identity column can be inherited; with several the new table has none.
+    if table.columns.iter().filter(|c| c.identity.is_some()).count() > 1 {
+        table.columns.iter_mut().for_each(|c| c.identity = None);
+    }
+    let wanted: Vec<_> = bound.columns.iter().map(|c| c.id).collect();
+    let plan = physical::plan_query(binder, bound.logical, &wanted, None)?;
+    Ok(SelectIntoPlan { db, table, plan, tables: Tables(std::mem::take(&mut binder.tables)) })
+}
+
+fn new_column(column: &OutColumn, at: usize, before: &[NewColumn]) -> Result<NewColumn, SqlError> {
+    if column.name.is_empty() {
+        let text = "An object or column name is missing or empty. For SELECT INTO statements, verify each column has a \
+                    name. For other statements, look for empty alias names. Aliases defined as \"\" or [] are not \
+                    allowed. Change the alias to a valid name.";
+        return Err(SqlError::new(1038, 15, 5, text));
+    }
+    if before.iter().any(|c| c.name.eq_ignore_ascii_case(&column.name)) {
+        let text = format!(
+            "Column names in each table must be unique. Column name '{}' in table is specified more than once.",
+            column.name
+        );
+        return Err(SqlError::new(2705, 16, 3, text));
+    }
+    debug_assert_eq!(at, before.len());
+    let ty = match column.ty {
+        DataType::VarChar(Len::N(0)) => DataType::VarChar(Len::N(1)),
+        ty => ty,
+    };
+    let mut new = NewColumn::new(column.name.clone(), ty, column.nullable || column.untyped);
+    new.collation = column.collation;
+    new.identity = column.identity;
+    Ok(new)
+}
+
+impl SelectIntoPlan {
+    /// Creates the table and loads it.
+    pub fn run(&self, ctx: &mut ExecCtx<'_>) -> Result<u64, SqlError> {
+        self.tables.lock(ctx)?;
+        let table = catalog::create_table(ctx.session, &self.db, self.table.clone())?;
+        let store = TableStore::open(&self.db, &table)?;
+        let mut rt = Rt::new(ctx);
+        let mut loader = Loader::new(&self.db, &store);
+        let mut op = physical::open(&self.plan);
+        let mut batch = RowSet::default();
+        let mut last: Option<i64> = None;
+        let identity = table.columns.iter().position(|c| c.identity.is_some());
+        while op.next(&mut rt, &mut batch)? {
+            for i in 0..batch.len() {
+                let row = batch.row(i);
+                if let Some(given) = identity.and_then(|at| whole(&row[at])) {
+                    last = Some(last.map_or(given, |l| l.max(given)));
+                }
+                loader.add(&mut rt, row)?;
+            }
+        }
+        let count = loader.finish(&mut rt)?;
+        if let Some(last) = last {
+            catalog::identity::used(&self.db, &table, last)?;
+        }
+        table.state.rows.store(count as i64, Ordering::Relaxed);
+        Ok(count)
+    }
+}
+
+fn whole(value: &Value) -> Option<i64> {
+    match value {
+        Value::Decimal(d) => i64::try_from(d.truncated()).ok(),
+        other => other.as_i64(),
+    }
+}

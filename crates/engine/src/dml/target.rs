@@ -1,0 +1,422 @@
+//! The rows that an UPDATE or DELETE changes. Two ways: *pages* (one table, read along the heap or clustered index,
+//! changed page by page while it is read) and *gathered* (joins, secondary indexes, changes of the clustered key: the
+//! rows are found first, then changed).
+
+use crate::catalog::TableDef;
+use crate::exec::hash::{KeySet, encode};
+use crate::exec::memory::row_bytes;
+use crate::exec::scan::{Path, Scan, ScanPlan};
+use crate::exec::{Operator, RowSet};
+use crate::expr::bind::{Binder, unsupported};
+use crate::expr::scope::{Clause, Scope};
+use crate::expr::{ColId, Expr, Pred, Rt};
+use crate::instance::Db;
+use crate::query::bind_from::inner;
+use crate::query::logical::{Get, Logical};
+use crate::query::physical::{self, Node, Plan, pred_slots};
+use crate::storage::write::{Locator, read_current, wait};
+use crate::storage::{Base, TableMode, TableStore};
+use access::{RowBatch, Writer};
+use pages::{RowHeader, TxnId};
+use std::sync::Arc;
+use syntax::ast;
+use types::{Collation, SqlError, Value};
+
+/// The bound source of an UPDATE or DELETE: its scope is on the binder's stack.
+pub struct BoundTarget {
+    pub get: Get,
+    logical: Logical,
+    preds: Vec<Pred>,
+}
+
+/// How the rows are found.
+#[derive(Debug)]
+pub enum Target {
+    Pages(Box<ScanPlan>),
+    Gathered(Box<Gathered>),
+}
+
+/// Rows found by a plan; slot 0 is the locator.
+#[derive(Debug)]
+pub struct Gathered {
+    plan: Plan,
+    /// Slots that hold columns of the target: (slot, column). They are read again before the change.
+    own: Vec<(usize, u16)>,
+    /// Tested again on the row as it is then.
+    recheck: Option<Pred>,
+    /// Several source rows may lead to one target row.
+    repeats: bool,
+}
+
+impl Binder<'_> {
+    /// Binds target, FROM and WHERE; leaves the scope on the stack for the assignments.
+    pub fn dml_source(
+        &mut self,
+        target: &ast::Target,
+        from: &[ast::TableRef],
+        filter: Option<&ast::Filter>,
+    ) -> Result<BoundTarget, SqlError> {
+        let ast::Target::Name(name) = target else {
+            super::insert::target_table(self, target)?;
+            return Err(unsupported("This target"));
+        };
+        self.scopes.push(Scope::default());
+        let mut logical = self.from_clause(from)?;
+        let scope = self.scope()?;
+        let known = scope.sources.iter().find(|s| s.is_named(name)).map(|s| (s.object_id, s.columns.first().map(|c| c.id)));
+        let first = match known {
+            Some((0, _)) | Some((_, None)) => {
+                let text = format!("Cannot update the view or function '{name}' because it is not updatable.");
+                return Err(SqlError::new(4405, 16, 1, text));
+            }
+            Some((_, Some(first))) => first,
+            None => {
+                let (db, table) = super::insert::target_table(self, target)?;
+                let existing = self.source_of(&table, from.is_empty());
+                match existing {
+                    Some(first) => first,
+                    None => {
+                        let get = self.get(db, table, TableMode::Current, None);
+                        let source = crate::query::bind_from::table_source(&get, name, None);
+                        self.scope()?.sources.insert(0, source);
+                        let (first, node) = (get.first, Logical::Get(Box::new(get)));
+                        logical = if from.is_empty() { node } else { inner(node, logical) };
+                        first
+                    }
+                }
+            }
+        };
+        let Some(get) = make_current(&mut logical, first) else {
+            return Err(SqlError::internal("the target is not among the sources"));
+        };
+        self.scope()?.visible = true;
+        self.scope()?.clause = Clause::Where;
+        let mut preds = Vec::new();
+        match filter {
+            None => {}
+            Some(ast::Filter::Condition(e)) => self.pred(e)?.into_conjuncts(&mut preds),
+            Some(ast::Filter::CurrentOf(_)) => return Err(unsupported("WHERE CURRENT OF")),
+        }
+        Ok(BoundTarget { get, logical, preds })
+    }
+
+    /// `UPDATE t ... FROM dbo.t AS x`: the one source that is the table is the target.
+    fn source_of(&mut self, table: &TableDef, alone: bool) -> Option<ColId> {
+        if alone {
+            return None;
+        }
+        let scope = self.scopes.last()?;
+        let mut same = scope.sources.iter().filter(|s| s.object_id == table.object_id);
+        let first = same.next()?.columns.first()?.id;
+        same.next().is_none().then_some(first)
+    }
+
+    /// Decides how the rows are found. `needed`: columns that the change reads. `gather`: the change moves rows within
+    /// the structure that is read.
+    pub fn plan_target(
+        &mut self,
+        bound: BoundTarget,
+        needed: &[ColId],
+        gather: bool,
+    ) -> Result<(Target, Vec<ColId>), SqlError> {
+        let BoundTarget { get, logical, preds } = bound;
+        let simple = matches!(logical, Logical::Get(_)) && !gather && !preds.iter().any(Pred::has_subquery);
+        if simple {
+            let mut ids: Vec<ColId> = needed.to_vec();
+            preds.iter().for_each(|p| p.columns(&mut ids));
+            let node = Logical::Filter { input: Box::new(logical.clone()), preds: preds.clone() };
+            let plan = crate::query::planner::Planner { binder: self }.plan(node, &ids, None)?;
+            if let Node::Scan(scan) = plan.node
+                && !matches!(scan.path, Path::Index { .. })
+            {
+                return Ok((Target::Pages(scan), plan.cols));
+            }
+        }
+        let repeats = !matches!(logical, Logical::Get(_));
+        let (mut again, mut ids) = (Vec::new(), vec![get.locator()]);
+        let add = |list: &[ColId], ids: &mut Vec<ColId>| {
+            list.iter().for_each(|id| if !ids.contains(id) { ids.push(*id) });
+        };
+        add(needed, &mut ids);
+        for pred in preds.iter().filter(|p| !p.has_subquery()) {
+            let mut used = Vec::new();
+            pred.columns(&mut used);
+            add(&used, &mut ids);
+            again.push(pred.clone());
+        }
+        let node = Logical::Filter { input: Box::new(logical), preds };
+        let plan = physical::plan_query(self, node, &ids, None)?;
+        let mut recheck = Pred::from_conjuncts(again);
+        if let Some(pred) = &mut recheck {
+            pred_slots(pred, &ids)?;
+        }
+        let own = ids.iter().enumerate().filter_map(|(slot, id)| Some((slot, get.position(*id)? as u16)));
+        let own = own.collect();
+        Ok((Target::Gathered(Box::new(Gathered { plan, own, recheck, repeats })), ids))
+    }
+}
+
+/// Marks the target's node: it is read for change. Returns a copy of it.
+fn make_current(logical: &mut Logical, first: ColId) -> Option<Get> {
+    match logical {
+        Logical::Get(get) if get.first == first => {
+            get.mode = TableMode::Current;
+            Some((**get).clone())
+        }
+        Logical::Join { left, right, .. } | Logical::Apply { left, right, .. } => {
+            make_current(left, first).or_else(|| make_current(right, first))
+        }
+        Logical::Filter { input, .. } => make_current(input, first),
+        _ => None,
+    }
+}
+
+/// What is done to the rows that were found.
+pub trait RowChange {
+    /// Changes rows of one page: `picked` are their numbers in the page, `slots` their decoded values. Rows that were
+    /// changed by someone else meanwhile are left for [`RowChange::one`]: their numbers go to `again`.
+    fn page(
+        &mut self,
+        rt: &mut Rt<'_, '_>,
+        page: &RowBatch,
+        picked: &[usize],
+        slots: &RowSet,
+        again: &mut Vec<usize>,
+    ) -> Result<u64, SqlError>;
+
+    /// Changes one row that was just read; false when it was changed by someone else in between.
+    fn one(
+        &mut self,
+        rt: &mut Rt<'_, '_>,
+        locator: &Locator,
+        header: &RowHeader,
+        row: &[u8],
+        slots: &[Value],
+    ) -> Result<bool, SqlError>;
+}
+
+impl Target {
+    /// Finds the rows and changes them; at most `limit`.
+    pub fn run(
+        &self,
+        db: &Arc<Db>,
+        store: &Arc<TableStore>,
+        rt: &mut Rt<'_, '_>,
+        limit: u64,
+        change: &mut dyn RowChange,
+    ) -> Result<u64, SqlError> {
+        match self {
+            Target::Pages(plan) => Pages::new(db, plan).run(rt, limit, change),
+            Target::Gathered(gathered) => gathered.run(db, store, rt, limit, change),
+        }
+    }
+}
+
+/// A page-by-page run.
+struct Pages<'p> {
+    db: &'p Arc<Db>,
+    plan: &'p ScanPlan,
+    slots: RowSet,
+    picked: Vec<usize>,
+    again: Vec<usize>,
+    lookup: RowBatch,
+    /// A transaction that is known not to be running elsewhere.
+    quiet: TxnId,
+}
+
+impl<'p> Pages<'p> {
+    fn new(db: &'p Arc<Db>, plan: &'p ScanPlan) -> Pages<'p> {
+        Pages {
+            db,
+            plan,
+            slots: RowSet::new(plan.width()),
+            picked: Vec::new(),
+            again: Vec::new(),
+            lookup: RowBatch::new(),
+            quiet: TxnId(0),
+        }
+    }
+
+    fn run(&mut self, rt: &mut Rt<'_, '_>, limit: u64, change: &mut dyn RowChange) -> Result<u64, SqlError> {
+        let mut scan = Scan::new(self.plan);
+        let mut count = 0;
+        while count < limit && scan.next_page(rt)? {
+            let page = scan.rows();
+            self.pick(rt, page, limit - count)?;
+            if !self.picked.is_empty() {
+                count += change.page(rt, page, &self.picked, &self.slots, &mut self.again)?;
+            }
+            for i in std::mem::take(&mut self.again) {
+                if count < limit && self.settle(rt, page, i, change)? {
+                    count += 1;
+                }
+            }
+        }
+        Ok(count)
+    }
+
+    /// Tests the rows of a page; those that others are changing go to `again`.
+    fn pick(&mut self, rt: &mut Rt<'_, '_>, page: &RowBatch, limit: u64) -> Result<(), SqlError> {
+        let plan = self.plan;
+        self.slots.reset(plan.width());
+        self.picked.clear();
+        self.again.clear();
+        for i in 0..page.len() {
+            if self.picked.len() as u64 >= limit {
+                break;
+            }
+            let writer = page.header(i).txn;
+            if writer != self.quiet {
+                if rt.session()?.txn(self.db)?.active_elsewhere(writer) {
+                    self.again.push(i);
+                    continue;
+                }
+                self.quiet = writer;
+            }
+            if page.is_ghost(i) {
+                continue;
+            }
+            let slots = self.slots.push_row();
+            plan.store.columns(self.db, page.row(i), &plan.columns[..plan.tested], slots)?;
+            if let Some(pred) = &plan.pred
+                && !pred.is_true(slots, rt)?
+            {
+                self.slots.pop_row();
+                continue;
+            }
+            plan.store.columns(self.db, page.row(i), &plan.columns[plan.tested..], &mut slots[plan.tested..])?;
+            self.picked.push(i);
+        }
+        Ok(())
+    }
+
+    /// A row that someone else is or was changing: reads it as it is now and tries again.
+    fn settle(
+        &mut self,
+        rt: &mut Rt<'_, '_>,
+        page: &RowBatch,
+        i: usize,
+        change: &mut dyn RowChange,
+    ) -> Result<bool, SqlError> {
+        let plan = self.plan;
+        let locator = match &plan.store.base {
+            Base::Heap(_) => Locator::Rid(page.rid(i)),
+            Base::Tree(_) => Locator::Key(page.key(i).to_vec()),
+        };
+        let value = locator.value();
+        let mut slots = vec![Value::Null; plan.width()];
+        loop {
+            let txn = rt.session()?.txn(self.db)?;
+            if !read_current(self.db, txn, &plan.store, &value, &mut self.lookup)? {
+                return Ok(false);
+            }
+            plan.store.columns(self.db, self.lookup.row(0), &plan.columns, &mut slots)?;
+            if let Some(pred) = &plan.pred
+                && !pred.is_true(&slots, rt)?
+            {
+                return Ok(false);
+            }
+            // A clustered key that no longer satisfies the seek means another key, so the row is found elsewhere.
+            let header = self.lookup.header(0);
+            if change.one(rt, &locator, &header, self.lookup.row(0), &slots)? {
+                return Ok(true);
+            }
+        }
+    }
+}
+
+impl Gathered {
+    fn run(
+        &self,
+        db: &Arc<Db>,
+        store: &Arc<TableStore>,
+        rt: &mut Rt<'_, '_>,
+        limit: u64,
+        change: &mut dyn RowChange,
+    ) -> Result<u64, SqlError> {
+        let mut rows = self.gather(rt, limit)?;
+        let mut lookup = RowBatch::new();
+        let mut count = 0;
+        for row in &mut rows {
+            rt.check_cancel()?;
+            let locator = Locator::of(&row[0])?;
+            loop {
+                let txn = rt.session()?.txn(db)?;
+                if !read_current(db, txn, store, &row[0], &mut lookup)? {
+                    break;
+                }
+                for (slot, column) in &self.own {
+                    row[*slot] = store.column(db, lookup.row(0), usize::from(*column))?;
+                }
+                if let Some(pred) = &self.recheck
+                    && !pred.is_true(row, rt)?
+                {
+                    break;
+                }
+                let header = lookup.header(0);
+                if change.one(rt, &locator, &header, lookup.row(0), row)? {
+                    count += 1;
+                    break;
+                }
+            }
+        }
+        Ok(count)
+    }
+
+    fn gather(&self, rt: &mut Rt<'_, '_>, limit: u64) -> Result<Vec<Box<[Value]>>, SqlError> {
+        let mut rows: Vec<Box<[Value]>> = Vec::new();
+        let mut seen = KeySet::default();
+        let mut key = Vec::new();
+        let mut batch = RowSet::default();
+        let mut op = physical::open(&self.plan);
+        while (rows.len() as u64) < limit && op.next(rt, &mut batch)? {
+            for i in 0..batch.len() {
+                if rows.len() as u64 >= limit {
+                    break;
+                }
+                let row = batch.row(i);
+                // The target of an outer join may be missing.
+                if row[0].is_null() {
+                    continue;
+                }
+                if self.repeats {
+                    key.clear();
+                    encode_locator(&row[0], &mut key);
+                    if seen.contains(key.as_slice()) {
+                        continue;
+                    }
+                    seen.insert(key.clone());
+                }
+                rt.memory.reserve(row_bytes(row) + key.len())?;
+                rows.push(row.into());
+            }
+        }
+        Ok(rows)
+    }
+}
+
+/// Locators are compared byte for byte: trailing zeros of a key count.
+fn encode_locator(value: &Value, out: &mut Vec<u8>) {
+    match value {
+        Value::Bytes(bytes) => out.extend_from_slice(bytes),
+        other => encode(other, Collation::BIN2, out),
+    }
+}
+
+/// The number of rows that TOP allows now.
+pub fn limit_of(top: &Option<Expr>, rt: &mut Rt<'_, '_>) -> Result<u64, SqlError> {
+    let rowcount = match rt.session()?.options.rowcount {
+        0 => u64::MAX,
+        n => n,
+    };
+    match top {
+        None => Ok(rowcount),
+        Some(e) => Ok(rowcount.min(e.eval(&[], rt)?.as_i64().map_or(0, |n| n.max(0) as u64))),
+    }
+}
+
+/// Waits for the writer of a row that an attempt met.
+pub fn wait_for(db: &Arc<Db>, rt: &mut Rt<'_, '_>, other: TxnId) -> Result<(), SqlError> {
+    let txn = rt.session()?.txn(db)?;
+    wait(db, txn, other)
+}

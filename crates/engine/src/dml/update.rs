@@ -1,0 +1,394 @@
+//! UPDATE. Where no index holds a changed column, rows are changed page by page with one log record per page, and
+//! fixed-length columns are patched in a copy of the row instead of encoding it anew.
+
+use super::insert::{default_of, into_column};
+use super::target::{RowChange, Target, limit_of, wait_for};
+use super::{column_value, null_error};
+use crate::catalog::TableDef;
+use crate::context::{ExecCtx, fold_name};
+use crate::exec::RowSet;
+use crate::expr::bind::{Binder, unsupported};
+use crate::expr::scope::Clause;
+use crate::expr::{ColId, Expr, Rt, Typed, bind_ops};
+use crate::instance::Db;
+use crate::query::Tables;
+use crate::query::bind_select::compound;
+use crate::query::logical::Get;
+use crate::query::physical::slots;
+use crate::storage::write::{Locator, RowWriter};
+use crate::storage::{Base, TableStore, access_error};
+use access::{Change, EntryChange, HeapChange, Outcome, RowBatch};
+use pages::RowHeader;
+use std::sync::Arc;
+use syntax::ast::{self, Assignment, ExprKind};
+use txn::locks::LockMode;
+use types::convert::Mode;
+use types::{ColumnType, RowLayout, SqlError, Value};
+
+/// A compiled UPDATE.
+#[derive(Debug)]
+pub struct UpdatePlan {
+    db: Arc<Db>,
+    store: Arc<TableStore>,
+    target: Target,
+    sets: Vec<SetColumn>,
+    /// `@v = x` and `@v = column = x`: slot, value over the row's slots, or the new value of a set column.
+    vars: Vec<(usize, VarValue)>,
+    /// Columns that are set.
+    changed: Vec<usize>,
+    /// Some nonclustered index holds a changed column, or a large value may be one.
+    row_by_row: bool,
+    top: Option<Expr>,
+    tables: Tables,
+}
+
+#[derive(Debug)]
+enum VarValue {
+    Expr(Expr),
+    /// The new value of `sets[i]`, converted.
+    Set(usize, Expr),
+}
+
+/// `column = x`.
+#[derive(Debug)]
+struct SetColumn {
+    column: usize,
+    expr: Expr,
+    /// How to write the value into a row without encoding the others.
+    patch: Option<Patch>,
+}
+
+/// A fixed-length column: where its bytes lie, and a layout of it alone that makes them.
+#[derive(Debug)]
+struct Patch {
+    offset: usize,
+    width: usize,
+    alone: RowLayout,
+    /// Where the bytes lie in a row of the column alone.
+    from: usize,
+}
+
+fn patch_of(table: &TableDef, column: usize) -> Option<Patch> {
+    let (offset, width) = table.layout.fixed_place(column)?;
+    let def = &table.columns[column];
+    let alone = RowLayout::new(&[ColumnType { ty: def.ty, nullable: def.nullable, collation: def.collation }]);
+    let (from, same) = alone.fixed_place(0)?;
+    (same == width).then_some(Patch { offset, width, alone, from })
+}
+
+/// Compiles UPDATE.
+pub fn compile(binder: &mut Binder<'_>, update: &ast::Update) -> Result<UpdatePlan, SqlError> {
+    if !update.output.is_empty() {
+        return Err(unsupported("OUTPUT"));
+    }
+    binder.push_ctes(&update.ctes);
+    let bound = binder.dml_source(&update.target, &update.from, update.filter.as_ref())?;
+    let get = bound.get.clone();
+    let (db, table) = (get.db.clone(), get.table.clone());
+    let (mut sets, mut vars) = (Vec::new(), Vec::new());
+    for assignment in &update.assignments {
+        bind_assignment(binder, &get, assignment, &mut sets, &mut vars)?;
+    }
+    let top = match &update.top {
+        Some(top) if top.percent => return Err(unsupported("UPDATE TOP (n) PERCENT")),
+        Some(top) => binder.top(top, Vec::new())?.count,
+        None => None,
+    };
+    let changed: Vec<usize> = sets.iter().map(|s| s.column).collect();
+    let mut needed: Vec<ColId> = Vec::new();
+    sets.iter().for_each(|s| s.expr.columns(&mut needed));
+    for (_, value) in &vars {
+        if let VarValue::Expr(e) = value {
+            e.columns(&mut needed);
+        }
+    }
+    let moves = table.storage.key.iter().any(|(c, _)| changed.contains(c));
+    let (target, cols) = binder.plan_target(bound, &needed, moves)?;
+    binder.scopes.pop();
+    for set in &mut sets {
+        slots(&mut set.expr, &cols)?;
+    }
+    for (_, value) in &mut vars {
+        if let VarValue::Expr(e) = value {
+            slots(e, &cols)?;
+        }
+    }
+    let store = TableStore::open(&db, &table)?;
+    let indexed = store.indexes.iter().any(|i| i.columns.iter().any(|c| changed.contains(c)));
+    let row_by_row = indexed || !store.lob_columns.is_empty();
+    let tables = Tables(std::mem::take(&mut binder.tables));
+    Ok(UpdatePlan { db, store, target, sets, vars, changed, row_by_row, top, tables })
+}
+
+fn target_column(get: &Get, name: &ast::ColumnRef) -> Result<usize, SqlError> {
+    let folded = fold_name(&name.name.value);
+    let found = get.table.columns.iter().position(|c| fold_name(&c.name) == folded);
+    found.ok_or_else(|| SqlError::new(207, 16, 1, format!("Invalid column name '{}'.", name.name.value)))
+}
+
+fn bind_assignment(
+    binder: &mut Binder<'_>,
+    get: &Get,
+    assignment: &Assignment,
+    sets: &mut Vec<SetColumn>,
+    vars: &mut Vec<(usize, VarValue)>,
+) -> Result<(), SqlError> {
+    match assignment {
+        Assignment::Variable { variable, op, value } => {
+            binder.scope()?.clause = Clause::Select;
+            let (slot, e) = binder.assignment(variable, *op, value)?;
+            vars.push((slot, VarValue::Expr(e)));
+        }
+        Assignment::Column { variable, column, op, value } => {
+            let at = target_column(get, column)?;
+            let def = &get.table.columns[at];
+            if def.identity.is_some() {
+                let text = format!("Cannot update identity column '{}'.", def.name);
+                return Err(SqlError::new(8102, 16, 1, text));
+            }
+            if sets.iter().any(|s| s.column == at) {
+                let text = format!(
+                    "The column name '{}' is specified more than once in the SET clause or column list of an \
+                     INSERT. A column cannot be assigned more than one value in the same clause. Modify the clause \
+                     to make sure that a column is updated only once. If this statement updates or inserts columns \
+                     into a view, column aliasing can conceal the duplication in your code.",
+                    def.name
+                );
+                return Err(SqlError::new(264, 16, 1, text));
+            }
+            let expr = match &value.kind {
+                ExprKind::Default => default_of(binder, &get.table, at)?,
+                _ => {
+                    binder.scope()?.clause = Clause::Where;
+                    let mut typed = binder.expr(value)?;
+                    if let Some(op) = compound(*op) {
+                        let own = Typed {
+                            expr: Expr::Col(get.first + at as ColId),
+                            ty: def.ty,
+                            nullable: def.nullable,
+                            collation: def.collation,
+                            explicit_collation: false,
+                        };
+                        typed = bind_ops::binary(op, own, typed)?;
+                    }
+                    into_column(typed, &get.table, at)?
+                }
+            };
+            sets.push(SetColumn { column: at, expr, patch: patch_of(&get.table, at) });
+            if let Some(variable) = variable {
+                let (slot, ty) = binder.env.vars.find(variable)?;
+                let new = Typed::new(Expr::Col(0), def.ty, true);
+                let e = bind_ops::assigned(new, ty, Mode::Implicit)?;
+                vars.push((slot, VarValue::Set(sets.len() - 1, e)));
+            }
+        }
+        Assignment::Write { .. } => return Err(unsupported("The .WRITE clause")),
+    }
+    Ok(())
+}
+
+impl UpdatePlan {
+    /// Runs the statement.
+    pub fn run(&self, ctx: &mut ExecCtx<'_>) -> Result<u64, SqlError> {
+        ctx.session.lock_table(&self.db, &self.store.table, LockMode::IX)?;
+        self.tables.lock(ctx)?;
+        let mut rt = Rt::new(ctx);
+        let limit = limit_of(&self.top, &mut rt)?;
+        let width = self.store.table.columns.len();
+        let mut change = Updating {
+            plan: self,
+            writer: RowWriter::default(),
+            values: Vec::with_capacity(self.sets.len()),
+            old: vec![Value::Null; width],
+            new: vec![Value::Null; width],
+            rows: Vec::new(),
+            ends: Vec::new(),
+            bytes: Vec::new(),
+        };
+        self.target.run(&self.db, &self.store, &mut rt, limit, &mut change)
+    }
+}
+
+struct Updating<'p> {
+    plan: &'p UpdatePlan,
+    writer: RowWriter,
+    /// New values of the set columns.
+    values: Vec<Value>,
+    old: Vec<Value>,
+    new: Vec<Value>,
+    /// New rows of a page, one after another.
+    rows: Vec<u8>,
+    ends: Vec<usize>,
+    bytes: Vec<u8>,
+}
+
+impl Updating<'_> {
+    /// Computes the new values of a row; assigns variables.
+    fn compute(&mut self, slots: &[Value], rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
+        let plan = self.plan;
+        self.values.clear();
+        for set in &plan.sets {
+            let value = column_value(&set.expr, slots, rt, &plan.db, &plan.store.table, set.column)?;
+            if value.is_null() && !plan.store.table.columns[set.column].nullable {
+                return Err(null_error(&plan.db, &plan.store.table, set.column, "UPDATE"));
+            }
+            self.values.push(value);
+        }
+        for (slot, value) in &plan.vars {
+            let value = match value {
+                VarValue::Expr(e) => e.eval(slots, rt)?,
+                VarValue::Set(at, e) => e.eval(std::slice::from_ref(&self.values[*at]), rt)?,
+            };
+            rt.set_var(*slot, value);
+        }
+        Ok(())
+    }
+
+    /// Appends the new row to `self.rows`: patched where all changed columns are of fixed length and not NULL.
+    fn build(&mut self, row: &[u8]) -> Result<(), SqlError> {
+        let start = self.rows.len();
+        if !self.patch(row, start)? {
+            self.rows.truncate(start);
+            let store = &self.plan.store;
+            store.all_columns(&self.plan.db, row, &mut self.new)?;
+            for (set, value) in self.plan.sets.iter().zip(&mut self.values) {
+                self.new[set.column] = std::mem::take(value);
+            }
+            store.table.layout.encode(&self.new, &mut self.rows)?;
+        }
+        self.ends.push(self.rows.len());
+        Ok(())
+    }
+
+    fn patch(&mut self, row: &[u8], start: usize) -> Result<bool, SqlError> {
+        self.rows.extend_from_slice(row);
+        for (set, value) in self.plan.sets.iter().zip(&self.values) {
+            let Some(patch) = &set.patch else { return Ok(false) };
+            let there = self.plan.store.table.layout.raw_column(row, set.column);
+            if value.is_null() || there.is_none() {
+                return Ok(false);
+            }
+            self.bytes.clear();
+            patch.alone.encode(std::slice::from_ref(value), &mut self.bytes)?;
+            let made = self.bytes.get(patch.from..patch.from + patch.width);
+            let place = self.rows.get_mut(start + patch.offset..start + patch.offset + patch.width);
+            let (Some(made), Some(place)) = (made, place) else { return Ok(false) };
+            place.copy_from_slice(made);
+        }
+        Ok(true)
+    }
+
+    fn apply(
+        &mut self,
+        rt: &mut Rt<'_, '_>,
+        page: &RowBatch,
+        picked: &[usize],
+        again: &mut Vec<usize>,
+    ) -> Result<u64, SqlError> {
+        let (db, store) = (&self.plan.db, &self.plan.store);
+        let txn = rt.session()?.txn(db)?;
+        let fail = |e| access_error(db, e);
+        let mut start = 0;
+        let rows = self.ends.iter().map(|end| {
+            let row = &self.rows[start..*end];
+            start = *end;
+            row
+        });
+        let mut count = 0;
+        let mut settle = |i: usize, outcome: Outcome<()>| match outcome {
+            Outcome::Done(()) => count += 1,
+            Outcome::Wait(_) | Outcome::Changed => again.push(i),
+            Outcome::Missing | Outcome::Duplicate => {}
+        };
+        match &store.base {
+            Base::Heap(heap) => {
+                let changes = picked.iter().zip(rows);
+                let mut changes: Vec<HeapChange<'_>> = changes
+                    .map(|(i, row)| HeapChange::new(page.rid(*i), page.header(*i), Change::Update(row)))
+                    .collect();
+                heap.apply_batch(txn, &mut changes).map_err(fail)?;
+                picked.iter().zip(changes).for_each(|(i, c)| settle(*i, c.outcome));
+            }
+            Base::Tree(tree) => {
+                let changes = picked.iter().zip(rows);
+                let mut changes: Vec<EntryChange<'_>> = changes
+                    .map(|(i, row)| EntryChange::new(page.key(*i), page.slot(*i), page.header(*i), Change::Update(row)))
+                    .collect();
+                tree.apply_batch(txn, &mut changes).map_err(fail)?;
+                picked.iter().zip(changes).for_each(|(i, c)| settle(*i, c.outcome));
+            }
+        }
+        Ok(count)
+    }
+}
+
+impl RowChange for Updating<'_> {
+    fn page(
+        &mut self,
+        rt: &mut Rt<'_, '_>,
+        page: &RowBatch,
+        picked: &[usize],
+        slots: &RowSet,
+        again: &mut Vec<usize>,
+    ) -> Result<u64, SqlError> {
+        if self.plan.sets.is_empty() {
+            for i in 0..picked.len() {
+                self.compute(slots.row(i), rt)?;
+            }
+            return Ok(picked.len() as u64);
+        }
+        if self.plan.row_by_row {
+            let mut count = 0;
+            for (at, i) in picked.iter().enumerate() {
+                let locator = match &self.plan.store.base {
+                    Base::Heap(_) => Locator::Rid(page.rid(*i)),
+                    Base::Tree(_) => Locator::Key(page.key(*i).to_vec()),
+                };
+                if self.one(rt, &locator, &page.header(*i), page.row(*i), slots.row(at))? {
+                    count += 1;
+                } else {
+                    again.push(*i);
+                }
+            }
+            return Ok(count);
+        }
+        self.rows.clear();
+        self.ends.clear();
+        for (at, i) in picked.iter().enumerate() {
+            self.compute(slots.row(at), rt)?;
+            self.build(page.row(*i))?;
+        }
+        self.apply(rt, page, picked, again)
+    }
+
+    fn one(
+        &mut self,
+        rt: &mut Rt<'_, '_>,
+        locator: &Locator,
+        header: &RowHeader,
+        row: &[u8],
+        slots: &[Value],
+    ) -> Result<bool, SqlError> {
+        self.compute(slots, rt)?;
+        if self.plan.sets.is_empty() {
+            return Ok(true);
+        }
+        let (db, store) = (&self.plan.db, &self.plan.store);
+        store.all_columns(db, row, &mut self.old)?;
+        self.new.clone_from_slice(&self.old);
+        for (set, value) in self.plan.sets.iter().zip(&mut self.values) {
+            self.new[set.column] = std::mem::take(value);
+        }
+        let txn = rt.session()?.txn(db)?;
+        let outcome =
+            self.writer.update(db, txn, store, locator, header, &self.old, &self.new, &self.plan.changed)?;
+        match outcome {
+            Outcome::Done(()) => Ok(true),
+            Outcome::Wait(other) => {
+                wait_for(db, rt, other)?;
+                Ok(false)
+            }
+            _ => Ok(false),
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Apply: the right plan runs once per left row, with parameters set from it. CROSS and OUTER APPLY, and index
+//! nested loop joins, whose inner plan is a seek on the parameters.
+
+use super::{BATCH, Operator, RowSet};
+use crate::expr::{Expr, Pred, Rt};
+use crate::query::logical::JoinKind;
+use crate::query::physical::{Plan, open};
+use types::{SqlError, Value};
+
+/// What an apply does; arguments are over the left's slots, the residual over left and right side by side.
+#[derive(Debug)]
+pub struct ApplyPlan {
+    /// Inner, Left, Semi or Anti.
+    pub kind: JoinKind,
+    pub args: Vec<(usize, Expr)>,
+    pub right: Plan,
+    pub residual: Option<Pred>,
+    pub left_width: usize,
+}
+
+/// The operator.
+pub struct Apply<'p> {
+    pub left: Box<dyn Operator + 'p>,
+    pub plan: &'p ApplyPlan,
+    batch: RowSet,
+    at: usize,
+    inner: Option<Box<dyn Operator + 'p>>,
+    inner_rows: RowSet,
+    inner_at: usize,
+    found: bool,
+    scratch: Vec<Value>,
+}
+
+impl<'p> Apply<'p> {
+    /// Over a left input.
+    pub fn new(left: Box<dyn Operator + 'p>, plan: &'p ApplyPlan) -> Apply<'p> {
+        Apply {
+            left,
+            plan,
+            batch: RowSet::default(),
+            at: 0,
+            inner: None,
+            inner_rows: RowSet::default(),
+            inner_at: 0,
+            found: false,
+            scratch: Vec::new(),
+        }
+    }
+
+    fn left_row(&mut self, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
+        let left = self.batch.row(self.at);
+        if self.inner.is_none() {
+            for (slot, e) in &self.plan.args {
+                let value = e.eval(left, rt)?;
+                rt.set_param(*slot, value);
+            }
+            self.inner = Some(open(&self.plan.right));
+            self.inner_rows.truncate(0);
+            self.inner_at = 0;
+            self.found = false;
+        }
+        let half = matches!(self.plan.kind, JoinKind::Semi | JoinKind::Anti);
+        let Some(inner) = &mut self.inner else { return Ok(true) };
+        'rows: loop {
+            while self.inner_at < self.inner_rows.len() {
+                if out.len() >= BATCH {
+                    return Ok(false);
+                }
+                let right = self.inner_rows.row(self.inner_at);
+                self.inner_at += 1;
+                if let Some(residual) = &self.plan.residual {
+                    self.scratch.clear();
+                    self.scratch.extend_from_slice(left);
+                    self.scratch.extend_from_slice(right);
+                    if !residual.is_true(&self.scratch, rt)? {
+                        continue;
+                    }
+                }
+                self.found = true;
+                if half {
+                    break 'rows;
+                }
+                out.push_pair(left, right);
+            }
+            self.inner_at = 0;
+            if !inner.next(rt, &mut self.inner_rows)? {
+                break;
+            }
+        }
+        match (self.plan.kind, self.found) {
+            (JoinKind::Semi, true) | (JoinKind::Anti, false) => out.push(left),
+            (JoinKind::Left, false) => {
+                let row = out.push_row();
+                row[..left.len()].clone_from_slice(left);
+                row[left.len()..].fill(Value::Null);
+            }
+            _ => {}
+        }
+        Ok(true)
+    }
+}
+
+impl Operator for Apply<'_> {
+    fn next(&mut self, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
+        let half = matches!(self.plan.kind, JoinKind::Semi | JoinKind::Anti);
+        out.reset(self.plan.left_width + if half { 0 } else { self.plan.right.width() });
+        while out.len() < BATCH {
+            if self.at < self.batch.len() {
+                if self.left_row(rt, out)? {
+                    self.at += 1;
+                    self.inner = None;
+                }
+                continue;
+            }
+            rt.check_cancel()?;
+            self.at = 0;
+            if !self.left.next(rt, &mut self.batch)? {
+                self.batch.truncate(0);
+                break;
+            }
+        }
+        Ok(!out.is_empty())
+    }
+}

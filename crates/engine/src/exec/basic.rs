@@ -1,0 +1,148 @@
+//! The small operators: one row, VALUES, system views, filter, projection, concatenation.
+
+use super::{BATCH, Operator, RowSet};
+use crate::expr::{Expr, Pred, Rt};
+use crate::query::logical::ViewScan;
+use crate::query::physical::{Plan, open};
+use smallvec::SmallVec;
+use types::{SqlError, Value};
+
+/// One row without columns.
+pub struct One {
+    pub done: bool,
+}
+
+impl Operator for One {
+    fn next(&mut self, _: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
+        out.reset(0);
+        if std::mem::replace(&mut self.done, true) {
+            return Ok(false);
+        }
+        out.push_row();
+        Ok(true)
+    }
+}
+
+/// Rows of expressions.
+pub struct Values<'p> {
+    pub rows: &'p [Vec<Expr>],
+    pub at: usize,
+}
+
+impl Operator for Values<'_> {
+    fn next(&mut self, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
+        out.reset(self.rows.first().map_or(0, Vec::len));
+        while out.len() < BATCH && self.at < self.rows.len() {
+            for (place, e) in out.push_row().iter_mut().zip(&self.rows[self.at]) {
+                *place = e.eval(&[], rt)?;
+            }
+            self.at += 1;
+        }
+        Ok(!out.is_empty())
+    }
+}
+
+/// A system view: its rows are made at once.
+pub struct View<'p> {
+    pub scan: &'p ViewScan,
+    /// Positions of the view's columns that are wanted.
+    pub keep: &'p [usize],
+    pub rows: Option<std::vec::IntoIter<Vec<Value>>>,
+}
+
+impl Operator for View<'_> {
+    fn next(&mut self, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
+        out.reset(self.keep.len());
+        let rows = match &mut self.rows {
+            Some(rows) => rows,
+            none => {
+                let mut args: SmallVec<[Value; 4]> = SmallVec::new();
+                for e in &self.scan.args {
+                    args.push(e.eval(&[], rt)?);
+                }
+                let rows = self.scan.view.rows(rt.session()?, &self.scan.db, &args)?;
+                none.insert(rows.into_iter())
+            }
+        };
+        for mut row in rows.by_ref().take(BATCH) {
+            for (place, at) in out.push_row().iter_mut().zip(self.keep) {
+                *place = row.get_mut(*at).map_or(Value::Null, std::mem::take);
+            }
+        }
+        Ok(!out.is_empty())
+    }
+}
+
+/// Rows that satisfy a condition.
+pub struct Filter<'p> {
+    pub input: Box<dyn Operator + 'p>,
+    pub pred: &'p Pred,
+    pub batch: RowSet,
+}
+
+impl Operator for Filter<'_> {
+    fn next(&mut self, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
+        loop {
+            if !self.input.next(rt, &mut self.batch)? {
+                out.reset(self.batch.width());
+                return Ok(false);
+            }
+            out.reset(self.batch.width());
+            for i in 0..self.batch.len() {
+                if self.pred.is_true(self.batch.row(i), rt)? {
+                    for (place, value) in out.push_row().iter_mut().zip(self.batch.row_mut(i)) {
+                        std::mem::swap(place, value);
+                    }
+                }
+            }
+            if !out.is_empty() {
+                return Ok(true);
+            }
+            rt.check_cancel()?;
+        }
+    }
+}
+
+/// New rows computed from the input's.
+pub struct Project<'p> {
+    pub input: Box<dyn Operator + 'p>,
+    pub exprs: &'p [Expr],
+    pub batch: RowSet,
+}
+
+impl Operator for Project<'_> {
+    fn next(&mut self, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
+        out.reset(self.exprs.len());
+        if !self.input.next(rt, &mut self.batch)? {
+            return Ok(false);
+        }
+        for i in 0..self.batch.len() {
+            let row = self.batch.row(i);
+            for (place, e) in out.push_row().iter_mut().zip(self.exprs) {
+                *place = e.eval(row, rt)?;
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// One input after another, each with its own order of columns.
+pub struct Concat<'p> {
+    pub inputs: &'p [Plan],
+    pub at: usize,
+    pub current: Option<Box<dyn Operator + 'p>>,
+}
+
+impl Operator for Concat<'_> {
+    fn next(&mut self, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
+        while let Some(plan) = self.inputs.get(self.at) {
+            let current = self.current.get_or_insert_with(|| open(plan));
+            if current.next(rt, out)? {
+                return Ok(true);
+            }
+            self.current = None;
+            self.at += 1;
+        }
+        Ok(false)
+    }
+}

@@ -1,0 +1,41 @@
+//! Memory that sorts, hashes and aggregates of one statement hold. There is no spill yet: a statement that passes
+//! the limit fails with error 701 instead of taking the machine down.
+
+use types::SqlError;
+
+/// Bytes that one statement may hold.
+const LIMIT: usize = 4 << 30;
+
+/// One statement's use of memory.
+#[derive(Debug, Default)]
+pub struct MemoryGrant {
+    used: usize,
+}
+
+impl MemoryGrant {
+    /// Takes bytes for the rest of the statement. Error: 701.
+    #[inline]
+    pub fn reserve(&mut self, bytes: usize) -> Result<(), SqlError> {
+        self.used = self.used.saturating_add(bytes);
+        if self.used > LIMIT { Err(out_of_memory()) } else { Ok(()) }
+    }
+
+    /// Gives bytes back.
+    pub fn release(&mut self, bytes: usize) {
+        self.used = self.used.saturating_sub(bytes);
+    }
+
+    /// Whether bytes could be had at all. Error: 701.
+    pub fn check(&self, bytes: usize) -> Result<(), SqlError> {
+        if bytes > LIMIT { Err(out_of_memory()) } else { Ok(()) }
+    }
+}
+
+fn out_of_memory() -> SqlError {
+    SqlError::new(701, 17, 123, "There is insufficient system memory in resource pool 'default' to run this query.")
+}
+
+/// Bytes that a kept row takes.
+pub fn row_bytes(row: &[types::Value]) -> usize {
+    std::mem::size_of_val(row) + row.iter().map(types::Value::heap_bytes).sum::<usize>() + 32
+}

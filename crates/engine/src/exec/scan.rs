@@ -1,0 +1,308 @@
+//! Scans and seeks of base tables: a page of rows at a time; the condition's columns are decoded first, the others
+//! only for rows that satisfy it.
+
+use super::{BATCH, Operator, RowSet};
+use crate::expr::{Pred, Rt};
+use crate::instance::Db;
+use crate::storage::seek::{self, SeekSpec};
+use crate::storage::{Base, IndexStore, TableMode, TableStore, access_error, corrupt_row, rid_value};
+use crate::storage::write::{read_current, wait};
+use access::{Cursor, Direction, HeapScan, ReadMode, Rid, RowBatch, Writer};
+use std::sync::Arc;
+use txn::SnapshotGuard;
+use types::{Corrupt, SqlError, Value};
+
+/// Which structure is read, and how.
+#[derive(Debug)]
+pub enum Path {
+    /// The heap, or the clustered index from end to end.
+    Base,
+    /// A range of the clustered index.
+    Clustered(SeekSpec),
+    /// One row by its whole clustered key.
+    Point(SeekSpec),
+    /// A nonclustered index (its number in `TableStore::indexes`); `covering` when it holds all wanted columns.
+    Index { index: usize, seek: SeekSpec, point: bool, covering: bool },
+}
+
+/// A read of one table. Slot `i` holds table column `columns[i]`; behind them the locator when it is wanted.
+#[derive(Debug)]
+pub struct ScanPlan {
+    pub db: Arc<Db>,
+    pub store: Arc<TableStore>,
+    pub mode: TableMode,
+    pub path: Path,
+    pub backward: bool,
+    pub columns: Vec<u16>,
+    /// As `columns`, in a covering index's own positions.
+    pub index_columns: Vec<u16>,
+    /// So many columns are decoded for the condition.
+    pub tested: usize,
+    pub pred: Option<Pred>,
+    pub locator: bool,
+}
+
+impl ScanPlan {
+    /// Slots of a row.
+    pub fn width(&self) -> usize {
+        self.columns.len() + usize::from(self.locator)
+    }
+}
+
+enum Source {
+    Heap(HeapScan),
+    Tree(Cursor),
+    /// The batch is all there is.
+    Done,
+}
+
+/// The operator.
+pub struct Scan<'p> {
+    plan: &'p ScanPlan,
+    source: Option<Source>,
+    guard: Option<Arc<SnapshotGuard>>,
+    batch: RowBatch,
+    at: usize,
+    /// Base rows behind index entries.
+    lookup: RowBatch,
+}
+
+impl<'p> Scan<'p> {
+    /// A scan that has not begun.
+    pub fn new(plan: &'p ScanPlan) -> Scan<'p> {
+        Scan { plan, source: None, guard: None, batch: RowBatch::new(), at: 0, lookup: RowBatch::new() }
+    }
+
+    fn start(&mut self, rt: &mut Rt<'_, '_>) -> Result<Source, SqlError> {
+        let plan = self.plan;
+        if plan.mode == TableMode::Snapshot {
+            self.guard = Some(rt.session()?.snapshot(&plan.db)?);
+        }
+        let direction = if plan.backward { Direction::Backward } else { Direction::Forward };
+        let fail = |e| access_error(&plan.db, e);
+        Ok(match (&plan.path, &plan.store.base) {
+            (Path::Base, Base::Heap(heap)) => Source::Heap(heap.scan().map_err(fail)?),
+            (Path::Base, Base::Tree(tree)) => {
+                Source::Tree(tree.cursor(std::ops::Bound::Unbounded, std::ops::Bound::Unbounded, direction))
+            }
+            (Path::Clustered(spec), Base::Tree(tree)) => match seek::range(spec, &plan.store.parts, rt)? {
+                Some(r) => Source::Tree(tree.cursor(seek::borrowed(&r.lower), seek::borrowed(&r.upper), direction)),
+                None => Source::Done,
+            },
+            (Path::Point(spec), Base::Tree(tree)) => {
+                let mut key = Vec::new();
+                if seek::point(spec, &plan.store.parts, rt, &mut key)? {
+                    tree.fetch(&key, read_mode(&self.guard, plan.mode), &mut self.batch).map_err(fail)?;
+                }
+                Source::Done
+            }
+            (Path::Index { index, seek: spec, point, .. }, _) => {
+                let index = &plan.store.indexes[*index];
+                if *point {
+                    let mut key = Vec::new();
+                    if seek::point(spec, &index.parts, rt, &mut key)? {
+                        let mode = read_mode(&self.guard, plan.mode);
+                        index.tree.fetch(&key, mode, &mut self.batch).map_err(fail)?;
+                    }
+                    Source::Done
+                } else {
+                    match seek::range(spec, &index.parts, rt)? {
+                        Some(r) => Source::Tree(index.tree.cursor(
+                            seek::borrowed(&r.lower),
+                            seek::borrowed(&r.upper),
+                            direction,
+                        )),
+                        None => Source::Done,
+                    }
+                }
+            }
+            _ => return Err(SqlError::internal("a seek on a heap")),
+        })
+    }
+
+    /// The next page of rows that the path leads to, the condition not yet tested; false at the end.
+    pub fn next_page(&mut self, rt: &mut Rt<'_, '_>) -> Result<bool, SqlError> {
+        rt.check_cancel()?;
+        if self.source.is_none() {
+            self.source = Some(self.start(rt)?);
+            if !self.batch.is_empty() {
+                return Ok(true);
+            }
+        }
+        self.page()
+    }
+
+    /// The rows of the page.
+    pub fn rows(&self) -> &RowBatch {
+        &self.batch
+    }
+
+    /// Reads the next page of rows; false at the end.
+    fn page(&mut self) -> Result<bool, SqlError> {
+        let mode = read_mode(&self.guard, self.plan.mode);
+        let more = match &mut self.source {
+            Some(Source::Heap(scan)) => scan.next_batch(mode, &mut self.batch),
+            Some(Source::Tree(cursor)) => cursor.next_batch(mode, &mut self.batch),
+            _ => return Ok(false),
+        };
+        self.at = 0;
+        more.map_err(|e| access_error(&self.plan.db, e))
+    }
+
+    /// A row that another transaction is changing: waits for it and takes what it leaves. False: nobody does.
+    fn current_row(&mut self, i: usize, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
+        let plan = self.plan;
+        let writer = self.batch.header(i).txn;
+        let txn = rt.session()?.txn(&plan.db)?;
+        if !txn.active_elsewhere(writer) {
+            return Ok(false);
+        }
+        let locator = match (&plan.path, &plan.store.base) {
+            (Path::Index { index, .. }, _) => index_locator(&plan.store.indexes[*index], self.batch.row(i), plan)?,
+            (_, Base::Heap(_)) => rid_value(self.batch.rid(i)),
+            (_, Base::Tree(_)) => Value::bytes(self.batch.key(i).to_vec()),
+        };
+        wait(&plan.db, txn, writer)?;
+        if read_current(&plan.db, txn, &plan.store, &locator, &mut self.lookup)? {
+            let shown = locator_of(plan, || locator.clone());
+            base_row(plan, self.lookup.row(0), shown, rt, out)?;
+        }
+        Ok(true)
+    }
+
+    /// Decodes the row at hand into a new row of `out`, unless the condition rejects it.
+    fn row(&mut self, i: usize, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<(), SqlError> {
+        let plan = self.plan;
+        match &plan.path {
+            Path::Index { index, covering: true, .. } => {
+                let index = &plan.store.indexes[*index];
+                let bytes = self.batch.row(i);
+                let slots = out.push_row();
+                let decode = |wanted: &[u16], slots: &mut [Value]| {
+                    index.layout.decode_some(bytes, wanted, slots).map_err(|e| corrupt_row(&plan.store.table, &e))
+                };
+                decode(&plan.index_columns[..plan.tested], slots)?;
+                if let Some(pred) = &plan.pred
+                    && !pred.is_true(slots, rt)?
+                {
+                    out.pop_row();
+                    return Ok(());
+                }
+                let slots = out.row_mut(out.len() - 1);
+                decode(&plan.index_columns[plan.tested..], &mut slots[plan.tested..])?;
+                if plan.locator {
+                    slots[plan.columns.len()] = index_locator(index, bytes, plan)?;
+                }
+                Ok(())
+            }
+            Path::Index { index, .. } => {
+                let locator = index_locator(&plan.store.indexes[*index], self.batch.row(i), plan)?;
+                let mode = read_mode(&self.guard, plan.mode);
+                if !fetch(&plan.db, &plan.store, &locator, mode, &mut self.lookup)? {
+                    // The entry and its row are versions of one moment; only a dirty read can miss the row.
+                    return Ok(());
+                }
+                base_row(plan, self.lookup.row(0), locator_of(plan, || locator.clone()), rt, out)
+            }
+            _ => {
+                let locator = locator_of(plan, || match &plan.store.base {
+                    Base::Heap(_) => rid_value(self.batch.rid(i)),
+                    Base::Tree(_) => Value::bytes(self.batch.key(i).to_vec()),
+                });
+                base_row(plan, self.batch.row(i), locator, rt, out)
+            }
+        }
+    }
+}
+
+fn read_mode(guard: &Option<Arc<SnapshotGuard>>, mode: TableMode) -> ReadMode<'_> {
+    match (guard, mode) {
+        (Some(guard), TableMode::Snapshot) => guard.mode(),
+        (_, TableMode::Current) => ReadMode::Current,
+        _ => ReadMode::Dirty,
+    }
+}
+
+fn locator_of(plan: &ScanPlan, make: impl FnOnce() -> Value) -> Option<Value> {
+    plan.locator.then(make)
+}
+
+/// Decodes a base row: first what the condition needs, then the rest.
+#[inline]
+fn base_row(
+    plan: &ScanPlan,
+    bytes: &[u8],
+    locator: Option<Value>,
+    rt: &mut Rt<'_, '_>,
+    out: &mut RowSet,
+) -> Result<(), SqlError> {
+    let slots = out.push_row();
+    plan.store.columns(&plan.db, bytes, &plan.columns[..plan.tested], slots)?;
+    if let Some(pred) = &plan.pred
+        && !pred.is_true(slots, rt)?
+    {
+        out.pop_row();
+        return Ok(());
+    }
+    plan.store.columns(&plan.db, bytes, &plan.columns[plan.tested..], &mut slots[plan.tested..])?;
+    if let Some(locator) = locator {
+        slots[plan.columns.len()] = locator;
+    }
+    Ok(())
+}
+
+fn index_locator(index: &IndexStore, bytes: &[u8], plan: &ScanPlan) -> Result<Value, SqlError> {
+    let value = index.layout.decode_column(bytes, index.columns.len());
+    let value = value.map_err(|e| corrupt_row(&plan.store.table, &e))?;
+    match (&plan.store.base, &value) {
+        (Base::Heap(_), Value::Bytes(b)) => match <[u8; 8]>::try_from(&b[..]) {
+            Ok(rid) => Ok(rid_value(Rid::from_bytes(rid))),
+            Err(_) => Err(corrupt_row(&plan.store.table, &Corrupt::Value { column: index.columns.len() })),
+        },
+        _ => Ok(value),
+    }
+}
+
+/// The base row of a locator, as the only row of `batch`.
+pub fn fetch(
+    db: &Db,
+    store: &TableStore,
+    locator: &Value,
+    mode: ReadMode<'_>,
+    batch: &mut RowBatch,
+) -> Result<bool, SqlError> {
+    let found = match (&store.base, locator) {
+        (Base::Heap(heap), Value::BigInt(n)) => heap.fetch(Rid::from_bytes(n.to_le_bytes()), mode, batch),
+        (Base::Tree(tree), Value::Bytes(key)) => tree.fetch(key, mode, batch),
+        _ => return Err(SqlError::internal("a locator of another table")),
+    };
+    found.map_err(|e| access_error(db, e))
+}
+
+impl Operator for Scan<'_> {
+    fn next(&mut self, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
+        out.reset(self.plan.width());
+        if self.source.is_none() {
+            self.source = Some(self.start(rt)?);
+        }
+        while out.len() < BATCH {
+            if self.at >= self.batch.len() {
+                rt.check_cancel()?;
+                if !self.page()? {
+                    break;
+                }
+            }
+            while self.at < self.batch.len() && out.len() < BATCH {
+                let i = self.at;
+                self.at += 1;
+                if self.plan.mode == TableMode::Current && self.current_row(i, rt, out)? {
+                    continue;
+                }
+                if !self.batch.is_ghost(i) {
+                    self.row(i, rt, out)?;
+                }
+            }
+        }
+        Ok(!out.is_empty())
+    }
+}

@@ -1,0 +1,128 @@
+//! TOP (with PERCENT and TIES), OFFSET and FETCH.
+
+use super::sort::{SortSlot, compare_rows};
+use super::{BATCH, Operator, RowSet};
+use crate::expr::{Expr, Rt};
+use types::{SqlError, Value};
+
+/// What a TOP operator does, over slots.
+#[derive(Debug)]
+pub struct TopPlan {
+    pub count: Option<Expr>,
+    pub percent: bool,
+    pub ties: Option<Vec<SortSlot>>,
+    pub offset: Option<Expr>,
+}
+
+/// Passes the first rows on.
+pub struct Top<'p> {
+    pub input: Box<dyn Operator + 'p>,
+    pub plan: &'p TopPlan,
+    pub state: Option<TopState>,
+}
+
+/// Rows to skip and to give, the last row given.
+pub struct TopState {
+    skip: u64,
+    left: u64,
+    last: Option<Vec<Value>>,
+    /// PERCENT needs all rows first.
+    kept: Option<std::vec::IntoIter<Vec<Value>>>,
+}
+
+impl<'p> Top<'p> {
+    fn start(&mut self, rt: &mut Rt<'_, '_>) -> Result<TopState, SqlError> {
+        let skip = match &self.plan.offset {
+            None => 0,
+            Some(e) => count(&e.eval(&[], rt)?, 10742, "The offset specified in a OFFSET clause may not be negative.")?,
+        };
+        let mut state = TopState { skip, left: u64::MAX, last: None, kept: None };
+        let Some(e) = &self.plan.count else { return Ok(state) };
+        let value = e.eval(&[], rt)?;
+        if !self.plan.percent {
+            state.left =
+                count(&value, 1060, "The number of rows provided for a TOP or FETCH clauses row count parameter must be an integer.")?;
+            return Ok(state);
+        }
+        let percent = match value {
+            Value::Float(p) if (0.0..=100.0).contains(&p) => p,
+            _ => return Err(SqlError::new(1031, 15, 1, "Percent values must be between 0 and 100.")),
+        };
+        let mut rows = Vec::new();
+        let mut batch = RowSet::default();
+        while self.input.next(rt, &mut batch)? {
+            for i in 0..batch.len() {
+                rt.memory.reserve(super::memory::row_bytes(batch.row(i)))?;
+                rows.push(batch.row(i).to_vec());
+            }
+        }
+        state.left = (rows.len() as f64 * percent / 100.0).ceil() as u64;
+        state.kept = Some(rows.into_iter());
+        Ok(state)
+    }
+}
+
+fn count(value: &Value, number: i32, message: &str) -> Result<u64, SqlError> {
+    value.as_i64().and_then(|n| u64::try_from(n).ok()).ok_or_else(|| SqlError::new(number, 15, 1, message))
+}
+
+impl TopState {
+    fn input(&mut self, input: &mut dyn Operator, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
+        let Some(kept) = &mut self.kept else { return input.next(rt, out) };
+        let mut first = true;
+        for row in kept.by_ref().take(BATCH) {
+            if std::mem::take(&mut first) {
+                out.reset(row.len());
+            }
+            out.push(&row);
+        }
+        Ok(!first)
+    }
+}
+
+impl Operator for Top<'_> {
+    fn next(&mut self, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
+        if self.state.is_none() {
+            self.state = Some(self.start(rt)?);
+        }
+        let Some(state) = &mut self.state else { return Ok(false) };
+        loop {
+            if state.left == 0 && (self.plan.ties.is_none() || state.last.is_none()) {
+                return Ok(false);
+            }
+            if !state.input(self.input.as_mut(), rt, out)? {
+                return Ok(false);
+            }
+            if state.skip > 0 {
+                let skipped = (out.len() as u64).min(state.skip);
+                state.skip -= skipped;
+                out.drop_front(skipped as usize);
+            }
+            if !out.is_empty() {
+                break;
+            }
+        }
+        let wanted = usize::try_from(state.left).unwrap_or(usize::MAX).min(out.len());
+        state.left -= wanted as u64;
+        let Some(ties) = &self.plan.ties else {
+            out.truncate(wanted);
+            return Ok(true);
+        };
+        let mut end = wanted;
+        if wanted > 0 {
+            state.last = Some(out.row(wanted - 1).to_vec());
+        }
+        if state.left == 0
+            && let Some(last) = &state.last
+        {
+            while end < out.len() && compare_rows(ties, last, out.row(end)).is_eq() {
+                end += 1;
+            }
+            if end < out.len() {
+                state.last = None;
+            }
+        }
+        out.truncate(end);
+        Ok(!out.is_empty())
+    }
+}

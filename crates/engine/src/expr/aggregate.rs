@@ -1,0 +1,345 @@
+//! Aggregate functions: result types and accumulators.
+//! Guarantees: NULLs are left out (COUNT(*) counts rows); an empty group gives NULL, or 0 for COUNT; integer sums
+//! overflow with 8115 as SQL Server's do; decimals add up exactly.
+
+use super::{ColId, Expr, Rt};
+use crate::exec::hash::ValueKey;
+use compact_str::CompactString;
+use std::cmp::Ordering;
+use std::collections::HashSet;
+use types::{Collation, DataType, Decimal, Len, SqlError, Value, ops};
+
+/// Which aggregate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AggKind {
+    Count,
+    CountBig,
+    Sum,
+    Avg,
+    Min,
+    Max,
+    Stdev,
+    StdevP,
+    Var,
+    VarP,
+    StringAgg,
+    ChecksumAgg,
+}
+
+impl AggKind {
+    /// The aggregate of a lower-case name.
+    pub fn from_name(name: &str) -> Option<AggKind> {
+        Some(match name {
+            "count" => AggKind::Count,
+            "count_big" | "approx_count_distinct" => AggKind::CountBig,
+            "sum" => AggKind::Sum,
+            "avg" => AggKind::Avg,
+            "min" => AggKind::Min,
+            "max" => AggKind::Max,
+            "stdev" => AggKind::Stdev,
+            "stdevp" => AggKind::StdevP,
+            "var" => AggKind::Var,
+            "varp" => AggKind::VarP,
+            "string_agg" => AggKind::StringAgg,
+            "checksum_agg" => AggKind::ChecksumAgg,
+            _ => return None,
+        })
+    }
+
+    /// The result's type for an argument's. Errors: 8117 when the aggregate does not take the type.
+    pub fn result_type(self, arg: DataType, name: &str) -> Result<DataType, SqlError> {
+        let invalid = || {
+            let text = format!("Operand data type {} is invalid for {name} operator.", arg.message_name());
+            SqlError::new(8117, 16, 1, text)
+        };
+        Ok(match self {
+            AggKind::Count | AggKind::ChecksumAgg => DataType::Int,
+            AggKind::CountBig => DataType::BigInt,
+            AggKind::Min | AggKind::Max => {
+                if arg == DataType::Bit {
+                    return Err(invalid());
+                }
+                arg
+            }
+            AggKind::StringAgg => match arg {
+                DataType::NVarChar(Len::Max) => arg,
+                ty if ty.is_unicode() => DataType::NVarChar(Len::N(4000)),
+                DataType::VarChar(Len::Max) => arg,
+                ty if ty.is_string() => DataType::VarChar(Len::N(8000)),
+                _ => DataType::NVarChar(Len::N(4000)),
+            },
+            AggKind::Sum | AggKind::Avg => match arg {
+                DataType::TinyInt | DataType::SmallInt | DataType::Int => DataType::Int,
+                DataType::BigInt => DataType::BigInt,
+                DataType::Decimal { scale, .. } => {
+                    let scale = if self == AggKind::Avg { scale.max(6) } else { scale };
+                    DataType::Decimal { precision: 38, scale }
+                }
+                DataType::Money | DataType::SmallMoney => DataType::Money,
+                DataType::Float | DataType::Real => DataType::Float,
+                _ => return Err(invalid()),
+            },
+            AggKind::Stdev | AggKind::StdevP | AggKind::Var | AggKind::VarP => {
+                if !arg.is_number() || arg == DataType::Bit {
+                    return Err(invalid());
+                }
+                DataType::Float
+            }
+        })
+    }
+}
+
+/// An aggregate of a block.
+#[derive(Clone, Debug)]
+pub struct Aggregate {
+    pub kind: AggKind,
+    /// `None` for COUNT(*).
+    pub arg: Option<Expr>,
+    pub distinct: bool,
+    /// The result's type.
+    pub ty: DataType,
+    pub collation: Collation,
+    /// STRING_AGG's separator.
+    pub separator: Option<Expr>,
+    /// STRING_AGG's WITHIN GROUP: key, descending.
+    pub order: Vec<(Expr, bool)>,
+    /// The column that carries the result.
+    pub output: ColId,
+}
+
+/// One aggregate's state for one group.
+#[derive(Debug)]
+pub struct Accumulator {
+    seen: Option<HashSet<ValueKey>>,
+    state: State,
+}
+
+#[derive(Debug)]
+enum State {
+    Count(i64),
+    Exact { sum: i128, scale: u8, n: i64 },
+    Float { sum: f64, n: i64 },
+    /// Welford's running mean and sum of squared differences.
+    Spread { mean: f64, squares: f64, n: i64 },
+    Extreme(Value),
+    Text { parts: Vec<(Vec<Value>, CompactString)>, separator: Option<CompactString> },
+    Checksum { value: i32, any: bool },
+}
+
+impl Aggregate {
+    /// A state for a new group.
+    pub fn start(&self) -> Accumulator {
+        let exact = |scale| State::Exact { sum: 0, scale, n: 0 };
+        let state = match (self.kind, self.ty) {
+            (AggKind::Count | AggKind::CountBig, _) => State::Count(0),
+            (AggKind::Sum | AggKind::Avg, DataType::Float) => State::Float { sum: 0.0, n: 0 },
+            (AggKind::Sum | AggKind::Avg, DataType::Decimal { .. }) => exact(u8::MAX),
+            (AggKind::Sum | AggKind::Avg, _) => exact(0),
+            (AggKind::Min | AggKind::Max, _) => State::Extreme(Value::Null),
+            (AggKind::StringAgg, _) => State::Text { parts: Vec::new(), separator: None },
+            (AggKind::ChecksumAgg, _) => State::Checksum { value: 0, any: false },
+            _ => State::Spread { mean: 0.0, squares: 0.0, n: 0 },
+        };
+        Accumulator { seen: self.distinct.then(HashSet::new), state }
+    }
+
+    /// Takes one row into a group.
+    pub fn update(
+        &self,
+        acc: &mut Accumulator,
+        row: &[Value],
+        rt: &mut Rt<'_, '_>,
+    ) -> Result<(), SqlError> {
+        let Some(arg) = &self.arg else {
+            if let State::Count(n) = &mut acc.state {
+                *n += 1;
+            }
+            return Ok(());
+        };
+        let mut scratch = Value::Null;
+        let value = arg.eval_ref(row, rt, &mut scratch)?;
+        if value.is_null() {
+            return Ok(());
+        }
+        if let Some(seen) = &mut acc.seen
+            && !seen.insert(ValueKey::new(value, self.collation))
+        {
+            return Ok(());
+        }
+        match &mut acc.state {
+            State::Count(n) => *n += 1,
+            State::Exact { sum, scale, n } => add_exact(sum, scale, n, value, self.ty)?,
+            State::Float { sum, n } => {
+                *sum += to_f64(value);
+                *n += 1;
+            }
+            State::Spread { mean, squares, n } => {
+                *n += 1;
+                let x = to_f64(value);
+                let delta = x - *mean;
+                *mean += delta / *n as f64;
+                *squares += delta * (x - *mean);
+            }
+            State::Extreme(best) => {
+                let wanted = if self.kind == AggKind::Min { Ordering::Less } else { Ordering::Greater };
+                let better = best.is_null() || ops::compare(value, best, self.collation) == Some(wanted);
+                if better {
+                    *best = value.clone();
+                }
+            }
+            State::Checksum { value: sum, any } => {
+                *sum ^= value.as_i64().unwrap_or(0) as i32;
+                *any = true;
+            }
+            State::Text { .. } => {
+                let text = value.as_str().unwrap_or("").into();
+                self.add_text(acc, text, row, rt)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn add_text(
+        &self,
+        acc: &mut Accumulator,
+        text: CompactString,
+        row: &[Value],
+        rt: &mut Rt<'_, '_>,
+    ) -> Result<(), SqlError> {
+        let mut keys = Vec::with_capacity(self.order.len());
+        for (key, _) in &self.order {
+            keys.push(key.eval(row, rt)?);
+        }
+        let State::Text { parts, separator } = &mut acc.state else { return Ok(()) };
+        if separator.is_none() && let Some(e) = &self.separator {
+            *separator = Some(e.eval(row, rt)?.as_str().unwrap_or("").into());
+        }
+        rt.memory.reserve(text.len() + 64)?;
+        parts.push((keys, text));
+        Ok(())
+    }
+
+    /// The group's result.
+    pub fn finish(&self, acc: Accumulator) -> Result<Value, SqlError> {
+        match acc.state {
+            State::Count(n) if self.kind == AggKind::CountBig => Ok(Value::BigInt(n)),
+            State::Count(n) => {
+                i32::try_from(n).map(Value::Int).map_err(|_| SqlError::overflow(DataType::Int))
+            }
+            State::Exact { n: 0, .. } | State::Float { n: 0, .. } => Ok(Value::Null),
+            State::Exact { sum, scale, n } => self.finish_exact(sum, scale, n),
+            State::Float { sum, n } if self.kind == AggKind::Avg => Ok(Value::Float(sum / n as f64)),
+            State::Float { sum, .. } if sum.is_finite() => Ok(Value::Float(sum)),
+            State::Float { .. } => Err(SqlError::overflow(DataType::Float)),
+            State::Spread { squares, n, .. } => Ok(self.finish_spread(squares, n)),
+            State::Extreme(best) => Ok(best),
+            State::Checksum { any: false, .. } => Ok(Value::Null),
+            State::Checksum { value, .. } => Ok(Value::Int(value)),
+            State::Text { parts, separator } => self.finish_text(parts, &separator.unwrap_or_default()),
+        }
+    }
+
+    fn finish_exact(&self, sum: i128, scale: u8, n: i64) -> Result<Value, SqlError> {
+        let average = self.kind == AggKind::Avg;
+        let overflow = || SqlError::overflow(self.ty);
+        match self.ty {
+            DataType::Int => {
+                let whole = if average { sum / i128::from(n) } else { sum };
+                i32::try_from(whole).map(Value::Int).map_err(|_| overflow())
+            }
+            DataType::BigInt => {
+                let whole = if average { sum / i128::from(n) } else { sum };
+                i64::try_from(whole).map(Value::BigInt).map_err(|_| overflow())
+            }
+            DataType::Money => {
+                let units = if average { sum / i128::from(n) } else { sum };
+                i64::try_from(units).map(Value::Money).map_err(|_| overflow())
+            }
+            DataType::Decimal { precision, scale: to } => {
+                let total = Decimal::new(sum, 38, scale.min(38)).ok_or_else(overflow)?;
+                let result = if average {
+                    total.div_as(Decimal::from_i64(n), precision, to)?
+                } else {
+                    total.rescale(precision, to).ok_or_else(overflow)?
+                };
+                Ok(Value::Decimal(result))
+            }
+            _ => Err(SqlError::internal("an exact sum of an inexact type")),
+        }
+    }
+
+    fn finish_spread(&self, squares: f64, n: i64) -> Value {
+        let population = matches!(self.kind, AggKind::StdevP | AggKind::VarP);
+        let divisor = if population { n } else { n - 1 };
+        if divisor <= 0 {
+            return Value::Null;
+        }
+        let variance = squares / divisor as f64;
+        let root = matches!(self.kind, AggKind::Stdev | AggKind::StdevP);
+        Value::Float(if root { variance.sqrt() } else { variance })
+    }
+
+    fn finish_text(
+        &self,
+        mut parts: Vec<(Vec<Value>, CompactString)>,
+        separator: &str,
+    ) -> Result<Value, SqlError> {
+        if parts.is_empty() {
+            return Ok(Value::Null);
+        }
+        parts.sort_by(|(a, _), (b, _)| {
+            let keys = a.iter().zip(b).zip(&self.order).map(|((a, b), (_, descending))| {
+                let order = crate::exec::sort::order_of(a, b, self.collation);
+                if *descending { order.reverse() } else { order }
+            });
+            keys.fold(Ordering::Equal, Ordering::then)
+        });
+        let mut text = String::new();
+        for (i, (_, part)) in parts.iter().enumerate() {
+            if i > 0 {
+                text.push_str(separator);
+            }
+            text.push_str(part);
+        }
+        let limit = self.ty.length().unwrap_or(usize::MAX);
+        if text.len() > limit && types::convert::utf16_len(&text) > limit {
+            let message = "STRING_AGG aggregation result exceeded the limit of 8000 bytes. Use LOB types to avoid \
+                           result truncation.";
+            return Err(SqlError::new(9829, 16, 1, message));
+        }
+        Ok(Value::Str(text.into()))
+    }
+}
+
+fn add_exact(sum: &mut i128, scale: &mut u8, n: &mut i64, value: &Value, ty: DataType) -> Result<(), SqlError> {
+    let overflow = || SqlError::overflow(ty);
+    let term = match value {
+        Value::Decimal(d) => {
+            if *scale == u8::MAX {
+                *scale = d.scale();
+            }
+            if d.scale() == *scale {
+                d.mantissa()
+            } else {
+                d.rescale(38, *scale).ok_or_else(overflow)?.mantissa()
+            }
+        }
+        Value::Money(m) => i128::from(*m),
+        Value::SmallMoney(m) => i128::from(*m),
+        other => i128::from(other.as_i64().unwrap_or(0)),
+    };
+    *sum = sum.checked_add(term).ok_or_else(overflow)?;
+    *n += 1;
+    Ok(())
+}
+
+fn to_f64(value: &Value) -> f64 {
+    match value {
+        Value::Float(f) => *f,
+        Value::Real(f) => f64::from(*f),
+        Value::Decimal(d) => d.to_f64(),
+        Value::Money(m) => *m as f64 / 10_000.0,
+        Value::SmallMoney(m) => f64::from(*m) / 10_000.0,
+        other => other.as_i64().unwrap_or(0) as f64,
+    }
+}

@@ -1,0 +1,369 @@
+//! Types of operators, comparisons and literals; every conversion that an expression needs is inserted here.
+//! Guarantees: both sides of a comparison have one comparable kind; operands of arithmetic have the kind that the
+//! operation takes; a conversion of a constant that succeeds is done at compile time.
+
+use super::eval::{compare_values, satisfies};
+use super::{BinaryExpr, CompareExpr, ConvertExpr, Expr, Pred, Rt, Typed};
+use syntax::ast::{self, BinaryOp, CompareOp, ExprKind, Literal, OdbcKind, UnaryOp};
+use types::convert::Mode;
+use types::datatype::{Conversion, conversion};
+use types::ops::{self, BinaryOp as ArithOp};
+use types::{Collation, DataType, Decimal, Len, SqlError, Value};
+
+/// A constant as written.
+pub fn literal(literal: &Literal) -> Result<Typed, SqlError> {
+    let constant = |value: Value, ty: DataType| Typed::new(Expr::Const(value), ty, false);
+    Ok(match literal {
+        Literal::Null => Typed::new(Expr::Const(Value::Null), DataType::Int, true),
+        Literal::Integer(n) => match i32::try_from(*n) {
+            Ok(n) => constant(Value::Int(n), DataType::Int),
+            Err(_) => decimal_literal(&n.to_string())?,
+        },
+        Literal::Decimal(text) => decimal_literal(text)?,
+        Literal::Float(text) => match text.parse::<f64>() {
+            Ok(f) if f.is_finite() => constant(Value::Float(f), DataType::Float),
+            _ => {
+                let text = format!("The floating point value '{text}' is out of the range of computer \
+                                    representation (8 bytes).");
+                return Err(SqlError::new(168, 15, 1, text));
+            }
+        },
+        Literal::Money(text) => money_literal(text)?,
+        Literal::String { value, national } => {
+            let units = types::convert::utf16_len(value);
+            let ty = match (national, u16::try_from(units)) {
+                (true, Ok(n)) if n <= 4000 => DataType::NVarChar(Len::N(n.max(1))),
+                (true, _) => DataType::NVarChar(Len::Max),
+                (false, Ok(n)) if n <= 8000 => DataType::VarChar(Len::N(n.max(1))),
+                (false, _) => DataType::VarChar(Len::Max),
+            };
+            // Without N the text passes through the code page: what it does not have becomes '?'.
+            let value = if *national || value.is_ascii() {
+                Value::Str(value.clone())
+            } else {
+                types::convert::convert(&Value::Str(value.clone()), DataType::NVarChar(Len::Max), ty, 0, Mode::Explicit)?
+            };
+            constant(value, ty)
+        }
+        Literal::Binary(bytes) => {
+            let ty = match u16::try_from(bytes.len()) {
+                Ok(n) if n <= 8000 => DataType::VarBinary(Len::N(n.max(1))),
+                _ => DataType::VarBinary(Len::Max),
+            };
+            constant(Value::bytes(bytes.to_vec()), ty)
+        }
+    })
+}
+
+fn decimal_literal(text: &str) -> Result<Typed, SqlError> {
+    let too_long = || {
+        let text = format!("The number '{text}' is out of the range for numeric representation (maximum precision 38).");
+        SqlError::new(1007, 15, 1, text)
+    };
+    let value = Decimal::parse(text).map_err(|_| too_long())?;
+    let ty = DataType::Decimal { precision: value.precision(), scale: value.scale() };
+    Ok(Typed::new(Expr::Const(Value::Decimal(value)), ty, false))
+}
+
+fn money_literal(text: &str) -> Result<Typed, SqlError> {
+    let text = if text.is_empty() || text == "." { "0" } else { text };
+    let out_of_range = || SqlError::new(8115, 16, 4, "Arithmetic overflow error converting numeric to data type money.");
+    let value = Decimal::parse(text).map_err(|_| SqlError::money_syntax())?;
+    let value = value.rescale(19, 4).ok_or_else(out_of_range)?;
+    let units = i64::try_from(value.mantissa()).map_err(|_| out_of_range())?;
+    Ok(Typed::new(Expr::Const(Value::Money(units)), DataType::Money, false))
+}
+
+/// `{ts '...'}` and the like.
+pub fn odbc_literal(kind: OdbcKind, text: &str) -> Result<Typed, SqlError> {
+    let ty = match kind {
+        OdbcKind::Date | OdbcKind::Timestamp => DataType::DateTime,
+        OdbcKind::Time => DataType::DateTime,
+        OdbcKind::Guid => DataType::UniqueIdentifier,
+    };
+    let text = Typed::new(Expr::Const(Value::str(text)), DataType::VarChar(Len::N(8000)), false);
+    explicit(text, ty, 0, false)
+}
+
+/// `-x`, `+x`, `~x`.
+pub fn unary(op: UnaryOp, operand: Typed) -> Result<Typed, SqlError> {
+    match op {
+        UnaryOp::Plus => Ok(operand),
+        UnaryOp::Minus => {
+            let ty = ops::negate_type(operand.ty)?;
+            let (nullable, inner) = (operand.nullable, implicit(operand, ty)?);
+            Ok(folded(Typed::new(Expr::Negate(Box::new(inner), ty), ty, nullable)))
+        }
+        UnaryOp::BitNot => {
+            if !operand.ty.is_integer() && operand.ty != DataType::Bit {
+                return Err(SqlError::operand_invalid(operand.ty, "'~'"));
+            }
+            let (ty, nullable) = (operand.ty, operand.nullable);
+            Ok(folded(Typed::new(Expr::BitNot(Box::new(operand.expr), ty), ty, nullable)))
+        }
+    }
+}
+
+fn arith_op(op: BinaryOp) -> ArithOp {
+    match op {
+        BinaryOp::Add | BinaryOp::Concat => ArithOp::Add,
+        BinaryOp::Subtract => ArithOp::Sub,
+        BinaryOp::Multiply => ArithOp::Mul,
+        BinaryOp::Divide => ArithOp::Div,
+        BinaryOp::Modulo => ArithOp::Mod,
+        BinaryOp::BitAnd => ArithOp::BitAnd,
+        BinaryOp::BitOr => ArithOp::BitOr,
+        BinaryOp::BitXor => ArithOp::BitXor,
+    }
+}
+
+/// An operator with two operands.
+pub fn binary(op: BinaryOp, mut left: Typed, mut right: Typed) -> Result<Typed, SqlError> {
+    // A bare NULL takes the other side's type.
+    if left.is_null_literal() && !right.is_null_literal() {
+        left.ty = right.ty;
+    } else if right.is_null_literal() && !left.is_null_literal() {
+        right.ty = left.ty;
+    }
+    let op = arith_op(op);
+    let typing = ops::operand_types(op, left.ty, right.ty)?;
+    let collation = if typing.result.is_string() { collation_of(&left, &right)? } else { (false, Collation::DEFAULT) };
+    let nullable = left.nullable || right.nullable;
+    let left = implicit(left, typing.left)?;
+    let right = implicit(right, typing.right)?;
+    let ty = typing.result;
+    let expr = Expr::Binary(Box::new(BinaryExpr { op, ty, left, right }));
+    let mut typed = Typed::new(expr, ty, nullable);
+    (typed.explicit_collation, typed.collation) = collation;
+    Ok(folded(typed))
+}
+
+/// `a op b` as a condition.
+pub fn compare(op: CompareOp, left: Typed, right: Typed) -> Result<Pred, SqlError> {
+    let (left, right, collation) = comparable(left, right, operator_name(op))?;
+    if let (Some(a), Some(b)) = (left.as_const(), right.as_const()) {
+        return Ok(Pred::Const(compare_values(a, b, collation).map(|order| satisfies(op, order))));
+    }
+    Ok(Pred::Compare(Box::new(CompareExpr { op, left, right, collation })))
+}
+
+fn operator_name(op: CompareOp) -> &'static str {
+    match op {
+        CompareOp::Equal => "equal to",
+        CompareOp::NotEqual => "not equal to",
+        CompareOp::Less => "less than",
+        CompareOp::LessEqual => "less than or equal to",
+        CompareOp::Greater => "greater than",
+        CompareOp::GreaterEqual => "greater than or equal to",
+    }
+}
+
+/// Both sides in one comparable kind, and the collation that compares them.
+pub fn comparable(left: Typed, right: Typed, operator: &str) -> Result<(Expr, Expr, Collation), SqlError> {
+    let (_, collation) = collation_of(&left, &right)?;
+    let ty = match (left.is_null_literal(), right.is_null_literal()) {
+        (true, false) => right.ty,
+        (false, true) => left.ty,
+        _ => comparison_type(left.ty, right.ty, operator)?,
+    };
+    Ok((to_comparison(left, ty)?, to_comparison(right, ty)?, collation))
+}
+
+/// The type in which two types are compared.
+pub fn comparison_type(left: DataType, right: DataType, operator: &str) -> Result<DataType, SqlError> {
+    let ty = types::common_type(left, right)?;
+    if ty.is_lob() && ty.is_binary() && left != right && (left.is_number() || right.is_number()) {
+        return Err(SqlError::incompatible(left, right, operator));
+    }
+    Ok(ty)
+}
+
+/// Converts for a comparison: strings and binaries are compared as they are, whatever their lengths.
+pub fn to_comparison(operand: Typed, ty: DataType) -> Result<Expr, SqlError> {
+    match conversion_for_comparison(operand.ty, ty)? {
+        None => Ok(operand.expr),
+        Some((_, to)) if operand.is_null_literal() => implicit(operand, to),
+        Some((_, to)) => implicit(operand, to),
+    }
+}
+
+/// What a value of one type needs to be compared in another; `None` when nothing.
+pub fn conversion_for_comparison(
+    from: DataType,
+    to: DataType,
+) -> Result<Option<(DataType, DataType)>, SqlError> {
+    let same_kind = from == to
+        || (from.is_string() && to.is_string())
+        || (from.is_binary() && to.is_binary())
+        || (from.base_name() == to.base_name());
+    if same_kind {
+        return Ok(None);
+    }
+    if conversion(from, to) != Conversion::Implicit {
+        return Err(SqlError::type_clash(from, to));
+    }
+    Ok(Some((from, to)))
+}
+
+/// The collation of an operation on two strings: (written with COLLATE, collation). Error: 468 on a conflict.
+pub fn collation_of(left: &Typed, right: &Typed) -> Result<(bool, Collation), SqlError> {
+    if left.collation == right.collation || !right.ty.is_string() {
+        return Ok((left.explicit_collation || right.explicit_collation, left.collation));
+    }
+    if !left.ty.is_string() {
+        return Ok((right.explicit_collation, right.collation));
+    }
+    let coercible = |side: &Typed| !side.explicit_collation && side.collation == Collation::DEFAULT
+        && !matches!(side.expr, Expr::Col(_));
+    match (left.explicit_collation, right.explicit_collation) {
+        (true, false) => Ok((true, left.collation)),
+        (false, true) => Ok((true, right.collation)),
+        (false, false) if coercible(right) => Ok((false, left.collation)),
+        (false, false) if coercible(left) => Ok((false, right.collation)),
+        _ => {
+            let text = format!(
+                "Cannot resolve the collation conflict between \"{}\" and \"{}\" in the equal to operation.",
+                left.collation.name(),
+                right.collation.name()
+            );
+            Err(SqlError::new(468, 16, 9, text))
+        }
+    }
+}
+
+/// The type and collation that the branches of CASE, COALESCE, UNION meet in; bare NULLs do not count.
+pub fn unified(list: &[&Typed]) -> Result<(DataType, Collation), SqlError> {
+    let mut meet: Option<(DataType, Collation)> = None;
+    for typed in list.iter().filter(|t| !t.is_null_literal()) {
+        meet = Some(match meet {
+            None => (typed.ty, typed.collation),
+            Some((ty, collation)) => {
+                let collation = if typed.explicit_collation { typed.collation } else { collation };
+                (types::common_type(ty, typed.ty)?, collation)
+            }
+        });
+    }
+    Ok(meet.unwrap_or((DataType::Int, Collation::DEFAULT)))
+}
+
+/// An implicit conversion. Errors: 206, 257 when SQL Server has none.
+pub fn implicit(operand: Typed, to: DataType) -> Result<Expr, SqlError> {
+    if operand.is_null_literal() || operand.ty == to {
+        return Ok(operand.expr);
+    }
+    match conversion(operand.ty, to) {
+        Conversion::Implicit => Ok(converted(operand, to, 0, Mode::Implicit, false).expr),
+        Conversion::ExplicitOnly => Err(SqlError::implicit_not_allowed(operand.ty, to)),
+        Conversion::None => Err(SqlError::type_clash(operand.ty, to)),
+    }
+}
+
+/// A conversion to the type of a column or variable that takes the value: too long a string is an error for a
+/// column and is cut for a variable, which is the difference between `Assignment` and `Implicit`.
+pub fn assigned(operand: Typed, to: DataType, mode: Mode) -> Result<Expr, SqlError> {
+    if operand.is_null_literal() || operand.ty == to {
+        return Ok(operand.expr);
+    }
+    match conversion(operand.ty, to) {
+        Conversion::Implicit => Ok(converted(operand, to, 0, mode, false).expr),
+        Conversion::ExplicitOnly => Err(SqlError::implicit_not_allowed(operand.ty, to)),
+        Conversion::None => Err(SqlError::type_clash(operand.ty, to)),
+    }
+}
+
+/// CAST, CONVERT, TRY_CAST, TRY_CONVERT. Error: 529 when SQL Server has no such conversion.
+pub fn explicit(operand: Typed, to: DataType, style: i32, or_null: bool) -> Result<Typed, SqlError> {
+    if operand.is_null_literal() {
+        return Ok(Typed::new(operand.expr, to, true));
+    }
+    if conversion(operand.ty, to) == Conversion::None {
+        return Err(SqlError::explicit_not_allowed(operand.ty, to));
+    }
+    Ok(converted(operand, to, style, Mode::Explicit, or_null))
+}
+
+fn converted(operand: Typed, to: DataType, style: i32, mode: Mode, or_null: bool) -> Typed {
+    let nullable = operand.nullable || or_null;
+    let (collation, explicit_collation) = (operand.collation, operand.explicit_collation);
+    let convert = ConvertExpr { operand: operand.expr, from: operand.ty, to, style, mode, or_null };
+    let expr = Expr::Convert(Box::new(convert));
+    folded(Typed { expr, ty: to, nullable, collation, explicit_collation })
+}
+
+/// Any type as a string, for LIKE and string functions.
+pub fn as_string(operand: Typed) -> Result<Expr, SqlError> {
+    if operand.ty.is_string() || operand.is_null_literal() {
+        return Ok(operand.expr);
+    }
+    let to = DataType::VarChar(Len::N(8000));
+    if operand.ty.is_binary() {
+        return Ok(explicit(operand, to, 0, false)?.expr);
+    }
+    implicit(operand, to)
+}
+
+/// Computes an expression whose operands are constants, when that succeeds; an error waits for its row.
+pub fn folded(mut typed: Typed) -> Typed {
+    let foldable = match &typed.expr {
+        Expr::Convert(c) => c.operand.as_const().is_some(),
+        Expr::Binary(b) => b.left.as_const().is_some() && b.right.as_const().is_some(),
+        Expr::Negate(e, _) | Expr::BitNot(e, _) => e.as_const().is_some(),
+        Expr::Call(c) => c.function.pure && c.args.iter().all(|a| a.as_const().is_some()),
+        _ => false,
+    };
+    if foldable && let Ok(value) = typed.expr.eval(&[], &mut Rt::constant()) {
+        typed.nullable = value.is_null();
+        typed.expr = Expr::Const(value);
+    }
+    typed
+}
+
+/// Whether two expressions are written the same way: spans and the case of names apart.
+pub fn same_syntax(a: &ast::Expr, b: &ast::Expr) -> bool {
+    use ExprKind as K;
+    let all = |a: &[ast::Expr], b: &[ast::Expr]| {
+        a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same_syntax(a, b))
+    };
+    let option = |a: &Option<Box<ast::Expr>>, b: &Option<Box<ast::Expr>>| match (a, b) {
+        (None, None) => true,
+        (Some(a), Some(b)) => same_syntax(a, b),
+        _ => false,
+    };
+    match (&a.kind, &b.kind) {
+        (K::Literal(a), K::Literal(b)) => a == b,
+        (K::Column(a), K::Column(b)) => a.name.value.eq_ignore_ascii_case(&b.name.value),
+        (K::Variable(a), K::Variable(b)) => a.eq_ignore_ascii_case(b),
+        (K::Unary { op: o, operand: a }, K::Unary { op: p, operand: b }) => o == p && same_syntax(a, b),
+        (K::Binary { op: o, left: l, right: r }, K::Binary { op: p, left: m, right: s }) => {
+            o == p && same_syntax(l, m) && same_syntax(r, s)
+        }
+        (K::Compare { op: o, left: l, right: r }, K::Compare { op: p, left: m, right: s }) => {
+            o == p && same_syntax(l, m) && same_syntax(r, s)
+        }
+        (K::Cast { operand: a, target: t, .. }, K::Cast { operand: b, target: u, .. }) => {
+            same_syntax(a, b) && t.name.name.is(&u.name.name.value) && t.params == u.params
+        }
+        (
+            K::Convert { target: t, operand: a, style: s, .. },
+            K::Convert { target: u, operand: b, style: z, .. },
+        ) => same_syntax(a, b) && t.name.name.is(&u.name.name.value) && t.params == u.params && option(s, z),
+        (K::Function(a), K::Function(b)) => {
+            a.name.name.is(&b.name.name.value) && a.distinct == b.distinct && all(&a.args, &b.args)
+        }
+        (
+            K::Case { operand: a, branches: v, otherwise: x },
+            K::Case { operand: b, branches: w, otherwise: y },
+        ) => {
+            let branches = v.iter().zip(w).all(|(v, w)| {
+                same_syntax(&v.when, &w.when) && same_syntax(&v.then, &w.then)
+            });
+            option(a, b) && option(x, y) && v.len() == w.len() && branches
+        }
+        (K::IsNull { operand: a, negated: m }, K::IsNull { operand: b, negated: n }) => {
+            m == n && same_syntax(a, b)
+        }
+        (K::And(a), K::And(b)) | (K::Or(a), K::Or(b)) => all(a, b),
+        (K::Not(a), K::Not(b)) => same_syntax(a, b),
+        _ => false,
+    }
+}

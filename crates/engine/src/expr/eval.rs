@@ -1,0 +1,335 @@
+//! Evaluation of [`Expr`] and [`Pred`] over one row. Types were settled by the binder: a node only computes.
+//! Guarantees: columns and constants are compared in place, without a copy; no allocation for numbers.
+
+use super::{CallExpr, CaseExpr, CompareExpr, ConvertExpr, Expr, InListExpr, LikeExpr, Pred};
+use crate::context::ExecCtx;
+use crate::exec::memory::MemoryGrant;
+use crate::expr::functions::CallCx;
+use crate::expr::subquery::SubState;
+use crate::session::SessionCore;
+use smallvec::SmallVec;
+use std::cmp::Ordering;
+use syntax::ast::CompareOp;
+use types::like::LikePattern;
+use types::ops::{self, BinaryOp as ArithOp};
+use types::{Collation, DataType, SqlError, Value};
+
+/// What one run of a statement keeps: variables and session, parameters of inner plans, results of subqueries that
+/// need no second run, snapshots, memory in use.
+pub struct Rt<'r, 's> {
+    ctx: Option<&'r mut ExecCtx<'s>>,
+    params: Vec<Value>,
+    pub(crate) subs: Vec<SubState>,
+    /// Memory of sorts, hashes and the like.
+    pub(crate) memory: MemoryGrant,
+}
+
+impl<'r, 's> Rt<'r, 's> {
+    /// For a statement's run.
+    pub fn new(ctx: &'r mut ExecCtx<'s>) -> Rt<'r, 's> {
+        Rt {
+            ctx: Some(ctx),
+            params: Vec::new(),
+            subs: Vec::new(),
+            memory: MemoryGrant::default(),
+        }
+    }
+
+    /// For expressions that need no session: constants.
+    pub fn constant() -> Rt<'static, 'static> {
+        Rt {
+            ctx: None,
+            params: Vec::new(),
+            subs: Vec::new(),
+            memory: MemoryGrant::default(),
+        }
+    }
+
+    /// The session. Error: internal, when a constant asks for it.
+    #[inline]
+    pub fn session(&mut self) -> Result<&mut SessionCore, SqlError> {
+        match &mut self.ctx {
+            Some(ctx) => Ok(ctx.session),
+            None => Err(SqlError::internal("a constant expression asked for the session")),
+        }
+    }
+
+    /// Whether this is a run at compile time.
+    pub fn is_constant(&self) -> bool {
+        self.ctx.is_none()
+    }
+
+    fn var(&self, slot: usize) -> Value {
+        match &self.ctx {
+            Some(ctx) => ctx.vars.get(slot).cloned().unwrap_or(Value::Null),
+            None => Value::Null,
+        }
+    }
+
+    /// Sets a variable.
+    pub fn set_var(&mut self, slot: usize, value: Value) {
+        if let Some(place) = self.ctx.as_mut().and_then(|ctx| ctx.vars.get_mut(slot)) {
+            *place = value;
+        }
+    }
+
+    /// The value of a parameter; NULL before it was set.
+    #[inline]
+    pub fn param(&self, slot: usize) -> Value {
+        self.params.get(slot).cloned().unwrap_or(Value::Null)
+    }
+
+    /// Sets a parameter for an inner plan.
+    #[inline]
+    pub fn set_param(&mut self, slot: usize, value: Value) {
+        if self.params.len() <= slot {
+            self.params.resize(slot + 1, Value::Null);
+        }
+        self.params[slot] = value;
+    }
+
+    /// Error when the session was told to stop; called once per page or batch.
+    #[inline]
+    pub fn check_cancel(&self) -> Result<(), SqlError> {
+        match &self.ctx {
+            Some(ctx) => ctx.session.check_cancel(),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Expr {
+    /// The value over a row.
+    pub fn eval(&self, row: &[Value], rt: &mut Rt<'_, '_>) -> Result<Value, SqlError> {
+        match self {
+            Expr::Const(value) => Ok(value.clone()),
+            Expr::Var(slot) => Ok(rt.var(*slot)),
+            Expr::Param(slot) => Ok(rt.param(*slot)),
+            Expr::Col(slot) => Ok(row[*slot as usize].clone()),
+            Expr::Convert(c) => c.eval(row, rt),
+            Expr::Binary(b) => {
+                let (mut left, mut right) = (Value::Null, Value::Null);
+                let left = b.left.eval_ref(row, rt, &mut left)?;
+                let right = b.right.eval_ref(row, rt, &mut right)?;
+                arithmetic(b.op, b.ty, left, right)
+            }
+            Expr::Negate(e, ty) => {
+                let value = e.eval(row, rt)?;
+                ops::negate(&value, *ty)
+            }
+            Expr::BitNot(e, ty) => ops::bit_not(&e.eval(row, rt)?, *ty),
+            Expr::Case(c) => c.eval(row, rt),
+            Expr::Coalesce(list) => {
+                for e in list {
+                    let value = e.eval(row, rt)?;
+                    if !value.is_null() {
+                        return Ok(value);
+                    }
+                }
+                Ok(Value::Null)
+            }
+            Expr::Call(c) => c.eval(row, rt),
+            Expr::Subquery(s) => s.scalar(row, rt),
+        }
+    }
+
+    /// The value by reference where the row or the plan has it, else computed into `scratch`.
+    #[inline]
+    pub fn eval_ref<'a>(
+        &'a self,
+        row: &'a [Value],
+        rt: &mut Rt<'_, '_>,
+        scratch: &'a mut Value,
+    ) -> Result<&'a Value, SqlError> {
+        match self {
+            Expr::Const(value) => Ok(value),
+            Expr::Col(slot) => Ok(&row[*slot as usize]),
+            other => {
+                *scratch = other.eval(row, rt)?;
+                Ok(scratch)
+            }
+        }
+    }
+}
+
+/// An operator on values of its operand types; integers of one kind take the short way.
+#[inline]
+fn arithmetic(op: ArithOp, ty: DataType, left: &Value, right: &Value) -> Result<Value, SqlError> {
+    if let (Value::Int(a), Value::Int(b)) = (left, right) {
+        let result = match op {
+            ArithOp::Add => a.checked_add(*b),
+            ArithOp::Sub => a.checked_sub(*b),
+            ArithOp::Mul => a.checked_mul(*b),
+            _ => return ops::evaluate(op, left, right, ty),
+        };
+        return result.map(Value::Int).ok_or_else(|| SqlError::overflow(DataType::Int));
+    }
+    ops::evaluate(op, left, right, ty)
+}
+
+impl ConvertExpr {
+    fn eval(&self, row: &[Value], rt: &mut Rt<'_, '_>) -> Result<Value, SqlError> {
+        let mut scratch = Value::Null;
+        let value = self.operand.eval_ref(row, rt, &mut scratch)?;
+        match types::convert::convert(value, self.from, self.to, self.style, self.mode) {
+            Err(error) if self.or_null && error.severity <= 16 => Ok(Value::Null),
+            result => result,
+        }
+    }
+}
+
+impl CaseExpr {
+    fn eval(&self, row: &[Value], rt: &mut Rt<'_, '_>) -> Result<Value, SqlError> {
+        for (when, then) in &self.branches {
+            if when.test(row, rt)? == Some(true) {
+                return then.eval(row, rt);
+            }
+        }
+        self.otherwise.eval(row, rt)
+    }
+}
+
+impl CallExpr {
+    fn eval(&self, row: &[Value], rt: &mut Rt<'_, '_>) -> Result<Value, SqlError> {
+        let mut args: SmallVec<[Value; 4]> = SmallVec::new();
+        for arg in &self.args {
+            let value = arg.eval(row, rt)?;
+            if self.function.strict && value.is_null() {
+                return Ok(Value::Null);
+            }
+            args.push(value);
+        }
+        let mut cx = CallCx { rt, ty: self.ty, types: &self.types, collation: self.collation };
+        (self.function.eval)(&args, &mut cx)
+    }
+}
+
+/// The order of two values of one comparable kind; `None` when one is NULL.
+#[inline]
+pub fn compare_values(a: &Value, b: &Value, collation: Collation) -> Option<Ordering> {
+    match (a, b) {
+        (Value::Int(a), Value::Int(b)) => Some(a.cmp(b)),
+        (Value::BigInt(a), Value::BigInt(b)) => Some(a.cmp(b)),
+        (Value::Null, _) | (_, Value::Null) => None,
+        _ => ops::compare(a, b, collation),
+    }
+}
+
+/// Whether an order satisfies an operator.
+#[inline]
+pub fn satisfies(op: CompareOp, order: Ordering) -> bool {
+    match op {
+        CompareOp::Equal => order == Ordering::Equal,
+        CompareOp::NotEqual => order != Ordering::Equal,
+        CompareOp::Less => order == Ordering::Less,
+        CompareOp::LessEqual => order != Ordering::Greater,
+        CompareOp::Greater => order == Ordering::Greater,
+        CompareOp::GreaterEqual => order != Ordering::Less,
+    }
+}
+
+impl CompareExpr {
+    #[inline]
+    fn order(&self, row: &[Value], rt: &mut Rt<'_, '_>) -> Result<(Option<Ordering>, bool), SqlError> {
+        let (mut left, mut right) = (Value::Null, Value::Null);
+        let left = self.left.eval_ref(row, rt, &mut left)?;
+        let right = self.right.eval_ref(row, rt, &mut right)?;
+        let both_null = left.is_null() && right.is_null();
+        Ok((compare_values(left, right, self.collation), both_null))
+    }
+}
+
+impl Pred {
+    /// True, false or unknown over a row.
+    pub fn test(&self, row: &[Value], rt: &mut Rt<'_, '_>) -> Result<Option<bool>, SqlError> {
+        match self {
+            Pred::Const(truth) => Ok(*truth),
+            Pred::Compare(c) => Ok(c.order(row, rt)?.0.map(|order| satisfies(c.op, order))),
+            Pred::Distinct(c, negated) => {
+                let (order, both_null) = c.order(row, rt)?;
+                let same = both_null || order == Some(Ordering::Equal);
+                Ok(Some(same == *negated))
+            }
+            Pred::And(list) => {
+                let mut truth = Some(true);
+                for p in list {
+                    match p.test(row, rt)? {
+                        Some(false) => return Ok(Some(false)),
+                        None => truth = None,
+                        Some(true) => {}
+                    }
+                }
+                Ok(truth)
+            }
+            Pred::Or(list) => {
+                let mut truth = Some(false);
+                for p in list {
+                    match p.test(row, rt)? {
+                        Some(true) => return Ok(Some(true)),
+                        None => truth = None,
+                        Some(false) => {}
+                    }
+                }
+                Ok(truth)
+            }
+            Pred::Not(p) => Ok(p.test(row, rt)?.map(|truth| !truth)),
+            Pred::IsNull(e, negated) => {
+                let mut scratch = Value::Null;
+                Ok(Some(e.eval_ref(row, rt, &mut scratch)?.is_null() != *negated))
+            }
+            Pred::Like(l) => l.test(row, rt),
+            Pred::InList(l) => l.test(row, rt),
+            Pred::Exists(s) => s.exists(row, rt).map(Some),
+            Pred::Quantified(q) => q.test(row, rt),
+        }
+    }
+
+    /// Whether the condition is true (unknown is not).
+    #[inline]
+    pub fn is_true(&self, row: &[Value], rt: &mut Rt<'_, '_>) -> Result<bool, SqlError> {
+        Ok(self.test(row, rt)? == Some(true))
+    }
+}
+
+impl LikeExpr {
+    fn test(&self, row: &[Value], rt: &mut Rt<'_, '_>) -> Result<Option<bool>, SqlError> {
+        let mut scratch = Value::Null;
+        let text = self.operand.eval_ref(row, rt, &mut scratch)?;
+        let Some(text) = text.as_str() else { return Ok(None) };
+        if let Some(pattern) = &self.compiled {
+            return Ok(Some(pattern.matches(text, self.collation, self.unicode) != self.negated));
+        }
+        let mut scratch = Value::Null;
+        let pattern = self.pattern.eval_ref(row, rt, &mut scratch)?;
+        let Some(pattern) = pattern.as_str() else { return Ok(None) };
+        let escape = match &self.escape {
+            None => Value::Null,
+            Some(e) => e.eval(row, rt)?,
+        };
+        if self.escape.is_some() && escape.is_null() {
+            return Ok(None);
+        }
+        let pattern = LikePattern::new(pattern, escape.as_str())?;
+        Ok(Some(pattern.matches(text, self.collation, self.unicode) != self.negated))
+    }
+}
+
+impl InListExpr {
+    fn test(&self, row: &[Value], rt: &mut Rt<'_, '_>) -> Result<Option<bool>, SqlError> {
+        let mut scratch = Value::Null;
+        let operand = self.operand.eval_ref(row, rt, &mut scratch)?;
+        if operand.is_null() {
+            return Ok(None);
+        }
+        let mut found = Some(false);
+        for e in &self.list {
+            let mut element = Value::Null;
+            match compare_values(operand, e.eval_ref(row, rt, &mut element)?, self.collation) {
+                Some(Ordering::Equal) => return Ok(Some(!self.negated)),
+                None => found = None,
+                Some(_) => {}
+            }
+        }
+        Ok(found.map(|truth| truth != self.negated))
+    }
+}

@@ -1,0 +1,349 @@
+//! Functions over the catalog: DB_ID, OBJECT_ID, COL_NAME, TYPE_NAME and the like. They see the committed catalog of
+//! the moment, as SQL Server's do.
+
+use super::{ArgRule as A, CallCx, Function, int, int_arg, smallint, sysname, text_arg};
+use crate::catalog::{Catalog, TableDef};
+use crate::context::fold_name;
+use crate::instance::Db;
+use std::sync::Arc;
+use types::{DataType, SqlError, Value};
+
+const fn f(name: &'static str, count: (u8, u8), args: &'static [A], result: super::ResultRule, eval: super::Eval) -> Function {
+    Function { name, min: count.0, max: count.1, args, result, strict: true, pure: false, nullable: true, eval }
+}
+
+/// The functions of this theme.
+pub const FUNCTIONS: &[Function] = &[
+    f("db_id", (0, 1), &[A::Name], smallint, db_id),
+    f("db_name", (0, 1), &[A::Int], sysname, db_name),
+    f("original_db_name", (0, 0), &[], sysname, db_name),
+    f("object_id", (1, 2), &[A::Name], int, object_id),
+    f("object_name", (1, 2), &[A::Int], sysname, |a, cx| {
+        let db = other_db(a, 1, cx)?;
+        Ok(with_table(&db, int_arg(a, 0), |t| Value::Str(t.name.clone())))
+    }),
+    f("object_schema_name", (1, 2), &[A::Int], sysname, |a, cx| {
+        let db = other_db(a, 1, cx)?;
+        Ok(with_table(&db, int_arg(a, 0), |t| Value::Str(t.schema.clone())))
+    }),
+    f("schema_name", (0, 1), &[A::Int], sysname, schema_name),
+    f("schema_id", (0, 1), &[A::Name], int, schema_id),
+    f("col_name", (2, 2), &[A::Int], sysname, |a, cx| {
+        let db = Some(cx.rt.session()?.db().clone());
+        let id = int_arg(a, 1);
+        Ok(with_table(&db, int_arg(a, 0), |t| {
+            let column = t.columns.iter().find(|c| i64::from(c.column_id) == id);
+            column.map_or(Value::Null, |c| Value::Str(c.name.clone()))
+        }))
+    }),
+    f("col_length", (2, 2), &[A::Name], smallint, |a, cx| {
+        let Some((_, table)) = named_table(text_arg(a, 0), cx)? else { return Ok(Value::Null) };
+        let name = fold_name(text_arg(a, 1));
+        let column = table.columns.iter().find(|c| fold_name(&c.name) == name);
+        Ok(column.map_or(Value::Null, |c| Value::SmallInt(c.ty.max_length())))
+    }),
+    f("columnproperty", (3, 3), &[A::Int, A::Name], int, columnproperty),
+    f("objectproperty", (2, 2), &[A::Int, A::Name], int, objectproperty),
+    f("objectpropertyex", (2, 2), &[A::Int, A::Name], int, objectproperty),
+    f("indexproperty", (3, 3), &[A::Int, A::Name], int, indexproperty),
+    f("index_col", (3, 3), &[A::Name, A::Int], sysname, index_col),
+    f("type_name", (1, 1), &[A::Int], sysname, |a, _| {
+        let ty = ALL_TYPES.iter().find(|ty| i64::from(ty.user_type_id()) == int_arg(a, 0));
+        Ok(match (ty, int_arg(a, 0)) {
+            (Some(ty), _) => Value::str(ty.base_name()),
+            (None, 256) => Value::str("sysname"),
+            _ => Value::Null,
+        })
+    }),
+    f("type_id", (1, 1), &[A::Name], int, |a, _| {
+        Ok(match DataType::from_name(text_arg(a, 0), &[]) {
+            Ok(_) if text_arg(a, 0).eq_ignore_ascii_case("sysname") => Value::Int(256),
+            Ok(ty) => Value::Int(ty.user_type_id()),
+            Err(_) => Value::Null,
+        })
+    }),
+    f("ident_current", (1, 1), &[A::Name], numeric_38, |a, cx| {
+        let Some((_, table)) = named_table(text_arg(a, 0), cx)? else { return Ok(Value::Null) };
+        let Some((seed, _)) = table.columns.iter().find_map(|c| c.identity) else { return Ok(Value::Null) };
+        let last = table.state.identity.lock().last;
+        Ok(super::system::identity_value(Some(last.unwrap_or(seed))))
+    }),
+    f("ident_seed", (1, 1), &[A::Name], numeric_38, |a, cx| identity_part(a, cx, |(seed, _)| seed)),
+    f("ident_incr", (1, 1), &[A::Name], numeric_38, |a, cx| identity_part(a, cx, |(_, step)| step)),
+    f("has_dbaccess", (1, 1), &[A::Name], int, |a, cx| {
+        let found = cx.rt.session()?.instance().find_db(text_arg(a, 0)).is_some();
+        Ok(if found { Value::Int(1) } else { Value::Null })
+    }),
+    f("databasepropertyex", (2, 2), &[A::Name], sysname, databasepropertyex),
+    f("parsename", (2, 2), &[A::Name, A::Int], sysname, parsename),
+];
+
+/// One of each type, for TYPE_NAME.
+const ALL_TYPES: &[DataType] = &[
+    DataType::Bit,
+    DataType::TinyInt,
+    DataType::SmallInt,
+    DataType::Int,
+    DataType::BigInt,
+    DataType::Decimal { precision: 18, scale: 0 },
+    DataType::Float,
+    DataType::Real,
+    DataType::SmallMoney,
+    DataType::Money,
+    DataType::Char(1),
+    DataType::VarChar(types::Len::N(1)),
+    DataType::NChar(1),
+    DataType::NVarChar(types::Len::N(1)),
+    DataType::Binary(1),
+    DataType::VarBinary(types::Len::N(1)),
+    DataType::Date,
+    DataType::Time(7),
+    DataType::DateTime,
+    DataType::SmallDateTime,
+    DataType::DateTime2(7),
+    DataType::DateTimeOffset(7),
+    DataType::UniqueIdentifier,
+    DataType::SqlVariant,
+];
+
+fn numeric_38(_: &[DataType], _: &[crate::expr::Expr]) -> Result<DataType, SqlError> {
+    Ok(DataType::Decimal { precision: 38, scale: 0 })
+}
+
+fn db_id(args: &[Value], cx: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
+    let session = cx.rt.session()?;
+    let id = match args.first() {
+        None => Some(session.db().id()),
+        Some(_) => session.instance().find_db(text_arg(args, 0)).map(|db| db.id()),
+    };
+    Ok(id.map_or(Value::Null, |id| Value::SmallInt(id as i16)))
+}
+
+fn db_name(args: &[Value], cx: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
+    let session = cx.rt.session()?;
+    if args.is_empty() {
+        return Ok(Value::Str(session.db().name()));
+    }
+    let db = session.instance().db_by_id(int_arg(args, 0) as i32);
+    Ok(db.map_or(Value::Null, |db| Value::Str(db.name())))
+}
+
+fn other_db(args: &[Value], at: usize, cx: &mut CallCx<'_, '_, '_>) -> Result<Option<Arc<Db>>, SqlError> {
+    let session = cx.rt.session()?;
+    if args.len() > at {
+        return Ok(session.instance().db_by_id(int_arg(args, at) as i32));
+    }
+    Ok(Some(session.db().clone()))
+}
+
+fn with_table(db: &Option<Arc<Db>>, id: i64, f: impl Fn(&TableDef) -> Value) -> Value {
+    let Some(db) = db else { return Value::Null };
+    let catalog = db.catalog();
+    i32::try_from(id).ok().and_then(|id| catalog.by_id.get(&id)).map_or(Value::Null, |t| f(t))
+}
+
+/// The parts of `[a].b.c`, the last first. `None` when it is no name.
+fn name_parts(text: &str) -> Option<Vec<String>> {
+    let mut parts = Vec::new();
+    let mut chars = text.trim().chars().peekable();
+    loop {
+        let mut part = String::new();
+        match chars.peek() {
+            Some('[') | Some('"') => {
+                let close = if chars.next() == Some('[') { ']' } else { '"' };
+                loop {
+                    match chars.next()? {
+                        c if c == close && chars.peek() == Some(&close) => {
+                            chars.next();
+                            part.push(c);
+                        }
+                        c if c == close => break,
+                        c => part.push(c),
+                    }
+                }
+            }
+            _ => {
+                while let Some(c) = chars.next_if(|c| *c != '.') {
+                    part.push(c);
+                }
+            }
+        }
+        parts.push(part);
+        match chars.next() {
+            None => break,
+            Some('.') => {}
+            Some(_) => return None,
+        }
+    }
+    parts.reverse();
+    (parts.len() <= 4).then_some(parts)
+}
+
+/// The table of a name as text, in the current database unless the name says another.
+fn named_table(
+    text: &str,
+    cx: &mut CallCx<'_, '_, '_>,
+) -> Result<Option<(Arc<Catalog>, Arc<TableDef>)>, SqlError> {
+    let session = cx.rt.session()?;
+    let Some(parts) = name_parts(text) else { return Ok(None) };
+    let db = match parts.get(2).filter(|p| !p.is_empty()) {
+        Some(name) => session.instance().find_db(name),
+        None => Some(session.db().clone()),
+    };
+    let Some(db) = db else { return Ok(None) };
+    let catalog = db.catalog();
+    let schema = parts.get(1).filter(|p| !p.is_empty()).map_or("dbo", String::as_str);
+    let table = catalog.tables.get(&(fold_name(schema), fold_name(&parts[0]))).cloned();
+    Ok(table.map(|t| (catalog, t)))
+}
+
+fn object_id(args: &[Value], cx: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
+    if args.len() > 1 && !matches!(text_arg(args, 1).trim_end().to_ascii_uppercase().as_str(), "U" | "S" | "V" | "PK" | "UQ" | "D") {
+        return Ok(Value::Null);
+    }
+    let kind = if args.len() > 1 { text_arg(args, 1).trim_end().to_ascii_uppercase() } else { String::new() };
+    if matches!(kind.as_str(), "" | "U")
+        && let Some((_, table)) = named_table(text_arg(args, 0), cx)?
+    {
+        return Ok(Value::Int(table.object_id));
+    }
+    let Some(parts) = name_parts(text_arg(args, 0)) else { return Ok(Value::Null) };
+    if matches!(kind.as_str(), "" | "V" | "S") {
+        let schema = parts.get(1).filter(|p| !p.is_empty()).map_or("dbo", String::as_str);
+        if let Some(view) = crate::views::find(schema, &parts[0]) {
+            return Ok(Value::Int(view.object_id()));
+        }
+    }
+    constraint_id(&parts[0], cx)
+}
+
+/// Constraints are objects too.
+fn constraint_id(name: &str, cx: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
+    let catalog = cx.rt.session()?.db().catalog();
+    let name = fold_name(name);
+    for table in catalog.by_id.values() {
+        let indexes = table.indexes.iter().chain([&table.storage]);
+        for index in indexes {
+            if let Some(id) = index.primary_key.or(index.unique_constraint)
+                && fold_name(&index.name) == name
+            {
+                return Ok(Value::Int(id));
+            }
+        }
+        let defaults = table.columns.iter().filter_map(|c| c.default.as_ref());
+        if let Some(d) = defaults.into_iter().find(|d| fold_name(&d.name) == name) {
+            return Ok(Value::Int(d.object_id));
+        }
+    }
+    Ok(Value::Null)
+}
+
+fn schema_name(args: &[Value], cx: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
+    if args.is_empty() {
+        return Ok(Value::str("dbo"));
+    }
+    let catalog = cx.rt.session()?.db().catalog();
+    let found = catalog.schemas.iter().find(|(_, id)| i64::from(**id) == int_arg(args, 0));
+    Ok(match (found, int_arg(args, 0)) {
+        (Some((name, _)), _) => Value::Str(name.clone()),
+        (None, 4) => Value::str("sys"),
+        (None, 3) => Value::str("INFORMATION_SCHEMA"),
+        _ => Value::Null,
+    })
+}
+
+fn schema_id(args: &[Value], cx: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
+    let name = if args.is_empty() { "dbo".into() } else { fold_name(text_arg(args, 0)) };
+    let catalog = cx.rt.session()?.db().catalog();
+    Ok(match (catalog.schemas.get(&name), name.as_str()) {
+        (Some(id), _) => Value::Int(*id),
+        (None, "sys") => Value::Int(4),
+        (None, "information_schema") => Value::Int(3),
+        _ => Value::Null,
+    })
+}
+
+fn flag(yes: bool) -> Value {
+    Value::Int(i32::from(yes))
+}
+
+fn columnproperty(args: &[Value], cx: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
+    let db = Some(cx.rt.session()?.db().clone());
+    let (name, property) = (fold_name(text_arg(args, 1)), fold_name(text_arg(args, 2)));
+    Ok(with_table(&db, int_arg(args, 0), |t| {
+        let Some(c) = t.columns.iter().find(|c| fold_name(&c.name) == name) else { return Value::Null };
+        match property.as_str() {
+            "isidentity" => flag(c.identity.is_some()),
+            "allowsnull" => flag(c.nullable),
+            "columnid" | "ordinal" => Value::Int(c.column_id),
+            "precision" => Value::Int(i32::from(c.ty.precision())),
+            "scale" => Value::Int(i32::from(c.ty.scale())),
+            "iscomputed" | "isrowguidcol" => flag(false),
+            _ => Value::Null,
+        }
+    }))
+}
+
+fn objectproperty(args: &[Value], cx: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
+    let db = Some(cx.rt.session()?.db().clone());
+    let property = fold_name(text_arg(args, 1));
+    Ok(with_table(&db, int_arg(args, 0), |t| match property.as_str() {
+        "istable" | "isusertable" => flag(true),
+        "isview" | "isprocedure" | "istrigger" | "ismsshipped" => flag(false),
+        "tablehasprimarykey" => {
+            flag(t.indexes.iter().chain([&t.storage]).any(|i| i.primary_key.is_some()))
+        }
+        "tablehasidentity" => flag(t.columns.iter().any(|c| c.identity.is_some())),
+        "tablehasclustindex" => flag(t.storage.index_id == 1),
+        "tablehasindex" => flag(t.storage.index_id == 1 || !t.indexes.is_empty()),
+        _ => Value::Null,
+    }))
+}
+
+fn indexproperty(args: &[Value], cx: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
+    let db = Some(cx.rt.session()?.db().clone());
+    let (name, property) = (fold_name(text_arg(args, 1)), fold_name(text_arg(args, 2)));
+    Ok(with_table(&db, int_arg(args, 0), |t| {
+        let mut all = t.indexes.iter().chain([&t.storage]);
+        let Some(index) = all.find(|i| fold_name(&i.name) == name) else { return Value::Null };
+        match property.as_str() {
+            "isunique" => flag(index.unique),
+            "isclustered" => flag(index.index_id == 1),
+            "indexid" => Value::Int(index.index_id),
+            "indexfillfactor" => Value::Int(i32::from(index.fill_factor)),
+            "isdisabled" | "isstatistics" | "ishypothetical" => flag(false),
+            _ => Value::Null,
+        }
+    }))
+}
+
+fn index_col(args: &[Value], cx: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
+    let Some((_, table)) = named_table(text_arg(args, 0), cx)? else { return Ok(Value::Null) };
+    let (index, key) = (int_arg(args, 1), int_arg(args, 2));
+    let mut all = table.indexes.iter().chain([&table.storage]);
+    let index = all.find(|i| i64::from(i.index_id) == index);
+    let column = usize::try_from(key - 1).ok().and_then(|k| index.and_then(|i| i.key.get(k)));
+    Ok(column.and_then(|(c, _)| table.columns.get(*c)).map_or(Value::Null, |c| Value::Str(c.name.clone())))
+}
+
+fn identity_part(
+    args: &[Value],
+    cx: &mut CallCx<'_, '_, '_>,
+    part: fn((i64, i64)) -> i64,
+) -> Result<Value, SqlError> {
+    let Some((_, table)) = named_table(text_arg(args, 0), cx)? else { return Ok(Value::Null) };
+    let identity = table.columns.iter().find_map(|c| c.identity);
+    Ok(super::system::identity_value(identity.map(part)))
+}
+
+fn databasepropertyex(args: &[Value], cx: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
+    let Some(db) = cx.rt.session()?.instance().find_db(text_arg(args, 0)) else { return Ok(Value::Null) };
+    let property = text_arg(args, 1).trim_end().to_ascii_lowercase();
+    Ok(db.property(&property))
+}
+
+fn parsename(args: &[Value], _: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
+    let parts = name_parts(text_arg(args, 0)).unwrap_or_default();
+    let part = usize::try_from(int_arg(args, 1) - 1).ok().and_then(|i| parts.get(i));
+    Ok(part.filter(|p| !p.is_empty()).map_or(Value::Null, Value::str))
+}

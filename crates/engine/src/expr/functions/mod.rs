@@ -1,0 +1,226 @@
+//! The table of scalar functions: name, argument types, result type, evaluator. One list per theme.
+//! Guarantees: names are unique and lower case; an evaluator gets arguments of the kinds that its rules say; a
+//! `strict` function is not called with a NULL; a `pure` one depends on its arguments alone.
+
+pub mod convert;
+pub mod date;
+pub mod math;
+pub mod metadata;
+pub mod string;
+pub mod system;
+
+use super::{Expr, Rt};
+use std::collections::HashMap;
+use std::sync::OnceLock;
+use types::{Collation, DataType, Len, SqlError, Value};
+
+/// What an evaluator gets besides its arguments.
+pub struct CallCx<'c, 'r, 's> {
+    pub rt: &'c mut Rt<'r, 's>,
+    /// The result's type.
+    pub ty: DataType,
+    /// The arguments' types.
+    pub types: &'c [DataType],
+    pub collation: Collation,
+}
+
+/// An evaluator.
+pub type Eval = fn(&[Value], &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError>;
+/// A result type from the arguments' types and expressions.
+pub type ResultRule = fn(&[DataType], &[Expr]) -> Result<DataType, SqlError>;
+
+/// A scalar function.
+pub struct Function {
+    /// Lower case.
+    pub name: &'static str,
+    pub min: u8,
+    pub max: u8,
+    /// Rule per argument; the last one holds for the rest.
+    pub args: &'static [ArgRule],
+    pub result: ResultRule,
+    /// NULL in, NULL out.
+    pub strict: bool,
+    /// Depends on its arguments alone.
+    pub pure: bool,
+    /// Can give NULL without a NULL argument.
+    pub nullable: bool,
+    pub eval: Eval,
+}
+
+impl std::fmt::Debug for Function {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+/// What an argument is converted to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ArgRule {
+    /// Kept as it is.
+    Any,
+    /// A string; anything else becomes varchar.
+    Str,
+    /// nvarchar(4000): names.
+    Name,
+    Int,
+    BigInt,
+    Float,
+    /// A number of its own type; a string becomes float.
+    Number,
+    /// A date or time of its own type; strings become datetime2, numbers datetime.
+    Moment,
+    Date,
+    DateTimeOffset,
+    /// A string or a binary.
+    Bytes,
+    Guid,
+}
+
+impl ArgRule {
+    /// The type to convert to; `None` keeps the argument. Error: 8116.
+    pub fn target(self, ty: DataType, null: bool, name: &str, at: usize) -> Result<Option<DataType>, SqlError> {
+        let invalid = || invalid_argument(ty, at, name);
+        Ok(match self {
+            ArgRule::Any => None,
+            ArgRule::Str | ArgRule::Bytes if null => Some(DataType::VarChar(Len::N(1))),
+            ArgRule::Str if ty.is_string() => None,
+            ArgRule::Str if ty.is_binary() => Some(DataType::VarChar(Len::N(8000))),
+            ArgRule::Str => Some(DataType::VarChar(Len::N(text_width(ty)))),
+            ArgRule::Name => Some(DataType::NVarChar(Len::N(4000))),
+            ArgRule::Int => Some(DataType::Int),
+            ArgRule::BigInt => Some(DataType::BigInt),
+            ArgRule::Float => Some(DataType::Float),
+            ArgRule::Number if ty.is_number() => None,
+            ArgRule::Number if ty.is_string() => Some(DataType::Float),
+            ArgRule::Number => return Err(invalid()),
+            ArgRule::Moment if ty.is_temporal() => None,
+            ArgRule::Moment if ty.is_string() => Some(DataType::DateTime2(7)),
+            ArgRule::Moment if ty.is_number() || null => Some(DataType::DateTime),
+            ArgRule::Moment => return Err(invalid()),
+            ArgRule::Date => Some(DataType::Date),
+            ArgRule::DateTimeOffset => Some(DataType::DateTimeOffset(7)),
+            ArgRule::Bytes if ty.is_string() || ty.is_binary() => None,
+            ArgRule::Bytes => return Err(invalid()),
+            ArgRule::Guid => Some(DataType::UniqueIdentifier),
+        })
+    }
+
+    /// Whether the function converts what SQL Server would not convert implicitly.
+    pub fn is_explicit(self) -> bool {
+        matches!(self, ArgRule::Str | ArgRule::Date)
+    }
+}
+
+/// Characters that a value of a type may take as text.
+pub fn text_width(ty: DataType) -> u16 {
+    match ty {
+        DataType::Bit => 1,
+        DataType::TinyInt => 3,
+        DataType::SmallInt => 6,
+        DataType::Int => 12,
+        DataType::BigInt => 20,
+        DataType::UniqueIdentifier => 36,
+        _ => 50,
+    }
+}
+
+/// 8116: a type that the function does not take.
+pub fn invalid_argument(ty: DataType, at: usize, name: &str) -> SqlError {
+    let text = format!("Argument data type {} is invalid for argument {at} of {name} function.", ty.message_name());
+    SqlError::new(8116, 16, 1, text)
+}
+
+/// The function of a lower-case name.
+pub fn find(name: &str) -> Option<&'static Function> {
+    static TABLE: OnceLock<HashMap<&'static str, &'static Function>> = OnceLock::new();
+    let table = TABLE.get_or_init(|| {
+        let lists =
+            [string::FUNCTIONS, date::FUNCTIONS, math::FUNCTIONS, convert::FUNCTIONS, system::FUNCTIONS, metadata::FUNCTIONS];
+        lists.into_iter().flatten().map(|f| (f.name, f)).collect()
+    });
+    table.get(name).copied()
+}
+
+/// A function that the binder itself relies on.
+pub fn required(name: &str) -> Result<&'static Function, SqlError> {
+    find(name).ok_or_else(|| SqlError::internal(format!("function {name} is missing")))
+}
+
+// Result rules that several lists share.
+
+pub(crate) fn int(_: &[DataType], _: &[Expr]) -> Result<DataType, SqlError> {
+    Ok(DataType::Int)
+}
+
+pub(crate) fn smallint(_: &[DataType], _: &[Expr]) -> Result<DataType, SqlError> {
+    Ok(DataType::SmallInt)
+}
+
+pub(crate) fn bigint(_: &[DataType], _: &[Expr]) -> Result<DataType, SqlError> {
+    Ok(DataType::BigInt)
+}
+
+pub(crate) fn float(_: &[DataType], _: &[Expr]) -> Result<DataType, SqlError> {
+    Ok(DataType::Float)
+}
+
+pub(crate) fn sysname(_: &[DataType], _: &[Expr]) -> Result<DataType, SqlError> {
+    Ok(DataType::NVarChar(Len::N(128)))
+}
+
+pub(crate) fn nvarchar_4000(_: &[DataType], _: &[Expr]) -> Result<DataType, SqlError> {
+    Ok(DataType::NVarChar(Len::N(4000)))
+}
+
+pub(crate) fn first_type(types: &[DataType], _: &[Expr]) -> Result<DataType, SqlError> {
+    types.first().copied().ok_or_else(|| SqlError::internal("a function without arguments has no first type"))
+}
+
+/// The variable string type with the first argument's length.
+pub(crate) fn same_length(types: &[DataType], _: &[Expr]) -> Result<DataType, SqlError> {
+    Ok(match types.first().copied() {
+        Some(DataType::Char(n)) => DataType::VarChar(Len::N(n)),
+        Some(DataType::NChar(n)) => DataType::NVarChar(Len::N(n)),
+        Some(ty) if ty.is_string() => ty,
+        _ => DataType::VarChar(Len::N(8000)),
+    })
+}
+
+/// The longest variable string type of the arguments' family; max only when the first is.
+pub(crate) fn longest(types: &[DataType], _: &[Expr]) -> Result<DataType, SqlError> {
+    let unicode = types.iter().any(|ty| ty.is_unicode());
+    let max = types.first().is_some_and(|ty| ty.is_lob());
+    Ok(match (unicode, max) {
+        (true, true) => DataType::NVarChar(Len::Max),
+        (true, false) => DataType::NVarChar(Len::N(4000)),
+        (false, true) => DataType::VarChar(Len::Max),
+        (false, false) => DataType::VarChar(Len::N(8000)),
+    })
+}
+
+/// An argument as an integer; 0 for NULL, which strict functions never see.
+pub(crate) fn int_arg(args: &[Value], i: usize) -> i64 {
+    args.get(i).and_then(Value::as_i64).unwrap_or(0)
+}
+
+/// An argument as text; empty for NULL.
+pub(crate) fn text_arg(args: &[Value], i: usize) -> &str {
+    args.get(i).and_then(Value::as_str).unwrap_or("")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_lower_case() {
+        let lists =
+            [string::FUNCTIONS, date::FUNCTIONS, math::FUNCTIONS, convert::FUNCTIONS, system::FUNCTIONS, metadata::FUNCTIONS];
+        let mut seen = std::collections::HashSet::new();
+        for f in lists.into_iter().flatten() {
+            assert!(seen.insert(f.name), "{} twice", f.name);
+            assert_eq!(f.name, f.name.to_lowercase());
+            assert!(f.min <= f.max, "{}", f.name);
+        }
+    }
+}

@@ -1,0 +1,425 @@
+//! String functions. Positions and lengths count UTF-16 units as SQL Server does where a text is all in the basic
+//! plane: one character, one unit.
+
+use super::{ArgRule as A, CallCx, Function, int, int_arg, longest, nvarchar_4000, same_length, text_arg};
+use crate::expr::Expr;
+use compact_str::CompactString;
+use types::like::LikePattern;
+use types::{Collation, DataType, Len, SqlError, Value};
+
+const fn f(name: &'static str, count: (u8, u8), args: &'static [A], result: super::ResultRule, eval: super::Eval) -> Function {
+    Function { name, min: count.0, max: count.1, args, result, strict: true, pure: true, nullable: false, eval }
+}
+
+/// The string functions.
+pub const FUNCTIONS: &[Function] = &[
+    f("len", (1, 1), &[A::Str], len_type, |a, _| Ok(count_value(types::convert::utf16_len(text_arg(a, 0).trim_end_matches(' ')), false))),
+    f("datalength", (1, 1), &[A::Any], len_type, datalength),
+    f("lower", (1, 1), &[A::Str], same_length, |a, _| Ok(cased(text_arg(a, 0), false))),
+    f("upper", (1, 1), &[A::Str], same_length, |a, _| Ok(cased(text_arg(a, 0), true))),
+    f("ltrim", (1, 2), &[A::Str], same_length, |a, _| Ok(trimmed(a, true, false))),
+    f("rtrim", (1, 2), &[A::Str], same_length, |a, _| Ok(trimmed(a, false, true))),
+    f("trim", (1, 2), &[A::Str], same_length, |a, _| Ok(trimmed(a, true, true))),
+    f("left", (2, 2), &[A::Str, A::BigInt], same_length, left),
+    f("right", (2, 2), &[A::Str, A::BigInt], same_length, right),
+    Function { nullable: false, ..f("substring", (3, 3), &[A::Bytes, A::BigInt], substring_type, substring) },
+    f("charindex", (2, 3), &[A::Str, A::Str, A::BigInt], int, charindex),
+    f("patindex", (2, 2), &[A::Str], int, patindex),
+    f("replace", (3, 3), &[A::Str], longest, replace),
+    Function { nullable: true, ..f("replicate", (2, 2), &[A::Str, A::BigInt], longest, replicate) },
+    Function { strict: false, nullable: true, ..f("stuff", (4, 4), &[A::Str, A::BigInt, A::BigInt, A::Str], longest, stuff) },
+    f("reverse", (1, 1), &[A::Str], same_length, |a, _| Ok(Value::Str(text_arg(a, 0).chars().rev().collect()))),
+    Function { nullable: true, ..f("space", (1, 1), &[A::BigInt], space_type, space) },
+    Function { strict: false, ..f("concat", (2, 254), &[A::Str], concat_type, concat) },
+    Function { strict: false, ..f("concat_ws", (3, 254), &[A::Str], concat_type, concat_ws) },
+    Function { nullable: true, ..f("ascii", (1, 1), &[A::Str], int, ascii) },
+    Function { nullable: true, ..f("unicode", (1, 1), &[A::Str], int, unicode) },
+    Function { nullable: true, ..f("char", (1, 1), &[A::Int], |_, _| Ok(DataType::Char(1)), char_of) },
+    Function { nullable: true, ..f("nchar", (1, 1), &[A::Int], |_, _| Ok(DataType::NChar(1)), nchar_of) },
+    Function { nullable: true, ..f("str", (1, 3), &[A::Float, A::Int], str_type, str_of) },
+    Function { nullable: true, ..f("quotename", (1, 2), &[A::Name], |_, _| Ok(DataType::NVarChar(Len::N(258))), quotename) },
+    f("translate", (3, 3), &[A::Str], longest, translate),
+    f("string_escape", (2, 2), &[A::Name], nvarchar_4000, string_escape),
+    f("soundex", (1, 1), &[A::Str], |_, _| Ok(DataType::VarChar(Len::N(5))), |a, _| Ok(Value::str(soundex(text_arg(a, 0))))),
+    f("difference", (2, 2), &[A::Str], int, difference),
+];
+
+fn len_type(types: &[DataType], _: &[Expr]) -> Result<DataType, SqlError> {
+    Ok(if types.first().is_some_and(|ty| ty.is_lob()) { DataType::BigInt } else { DataType::Int })
+}
+
+fn count_value(n: usize, big: bool) -> Value {
+    if big { Value::BigInt(n as i64) } else { Value::Int(n as i32) }
+}
+
+fn datalength(args: &[Value], cx: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
+    let ty = cx.types[0];
+    let bytes = match &args[0] {
+        Value::Str(s) if ty.is_unicode() => types::convert::utf16_len(s) * 2,
+        Value::Str(s) if s.is_ascii() => s.len(),
+        Value::Str(s) => s.chars().count(),
+        Value::Bytes(b) => b.len(),
+        _ => usize::try_from(ty.max_length()).unwrap_or(0),
+    };
+    Ok(count_value(bytes, cx.ty == DataType::BigInt))
+}
+
+fn cased(text: &str, upper: bool) -> Value {
+    if text.is_ascii() {
+        let mut folded = CompactString::from(text);
+        let bytes = folded.as_mut_str();
+        if upper { bytes.make_ascii_uppercase() } else { bytes.make_ascii_lowercase() }
+        return Value::Str(folded);
+    }
+    // Character by character: SQL Server never changes the length of a text.
+    let one = |c: char| {
+        let mut mapped: smallvec::SmallVec<[char; 3]> =
+            if upper { c.to_uppercase().collect() } else { c.to_lowercase().collect() };
+        if mapped.len() == 1 { mapped.pop().unwrap_or(c) } else { c }
+    };
+    Value::Str(text.chars().map(one).collect())
+}
+
+fn trimmed(args: &[Value], start: bool, end: bool) -> Value {
+    let mut text = text_arg(args, 0);
+    let set = args.get(1).and_then(Value::as_str).unwrap_or(" ");
+    let inside = |c: char| set.contains(c);
+    if start {
+        text = text.trim_start_matches(inside);
+    }
+    if end {
+        text = text.trim_end_matches(inside);
+    }
+    Value::str(text)
+}
+
+fn bad_length(name: &str) -> SqlError {
+    let text = format!("Invalid length parameter passed to the {name} function.");
+    SqlError::new(537, 16, 3, text)
+}
+
+/// Byte offset of a character position; the end when beyond it.
+fn byte_at(text: &str, chars: usize) -> usize {
+    if text.is_ascii() {
+        return chars.min(text.len());
+    }
+    text.char_indices().nth(chars).map_or(text.len(), |(at, _)| at)
+}
+
+fn left(args: &[Value], _: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
+    let text = text_arg(args, 0);
+    let n = usize::try_from(int_arg(args, 1)).map_err(|_| bad_length("LEFT"))?;
+    Ok(Value::str(&text[..byte_at(text, n)]))
+}
+
+fn right(args: &[Value], _: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
+    let text = text_arg(args, 0);
+    let n = usize::try_from(int_arg(args, 1)).map_err(|_| bad_length("RIGHT"))?;
+    let skip = text.chars().count().saturating_sub(n);
+    Ok(Value::str(&text[byte_at(text, skip)..]))
+}
+
+fn substring_type(types: &[DataType], exprs: &[Expr]) -> Result<DataType, SqlError> {
+    match types[0] {
+        DataType::Binary(n) => Ok(DataType::VarBinary(Len::N(n))),
+        ty if ty.is_binary() => Ok(ty),
+        _ => {
+            let ty = same_length(types, exprs)?;
+            let wanted = exprs.get(2).and_then(Expr::as_const).and_then(Value::as_i64);
+            let Some(wanted) = wanted.and_then(|n| u16::try_from(n.max(1)).ok()) else { return Ok(ty) };
+            Ok(match ty {
+                DataType::VarChar(Len::N(n)) => DataType::VarChar(Len::N(n.min(wanted))),
+                DataType::NVarChar(Len::N(n)) => DataType::NVarChar(Len::N(n.min(wanted))),
+                other => other,
+            })
+        }
+    }
+}
+
+fn substring(args: &[Value], _: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
+    let (start, length) = (int_arg(args, 1), int_arg(args, 2));
+    if length < 0 {
+        return Err(bad_length("substring"));
+    }
+    let end = usize::try_from(start.saturating_add(length).saturating_sub(1)).unwrap_or(0);
+    let start = usize::try_from(start - 1).unwrap_or(0);
+    if let Value::Bytes(bytes) = &args[0] {
+        let end = end.min(bytes.len());
+        return Ok(Value::bytes(bytes.get(start..end).unwrap_or(&[]).to_vec()));
+    }
+    let text = text_arg(args, 0);
+    let (from, to) = (byte_at(text, start), byte_at(text, end));
+    Ok(Value::str(text.get(from..to).unwrap_or("")))
+}
+
+/// Character position of a needle by the collation, from a character position on.
+fn find(haystack: &str, needle: &str, from: usize, collation: Collation) -> Option<usize> {
+    if haystack.is_ascii() && needle.is_ascii() && needle.len() + from <= haystack.len() {
+        let (h, n) = (haystack.as_bytes(), needle.as_bytes());
+        let same = |a: u8, b: u8| a == b || (collation.is_case_insensitive() && a.eq_ignore_ascii_case(&b));
+        return (from..=h.len() - n.len()).find(|&at| h[at..at + n.len()].iter().zip(n).all(|(a, b)| same(*a, *b)));
+    }
+    let h: Vec<char> = haystack.chars().collect();
+    let n: Vec<char> = needle.chars().collect();
+    if n.len() + from > h.len() {
+        return None;
+    }
+    (from..=h.len() - n.len())
+        .find(|&at| h[at..at + n.len()].iter().zip(&n).all(|(a, b)| collation.same_char(*a, *b)))
+}
+
+fn charindex(args: &[Value], cx: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
+    let (needle, haystack) = (text_arg(args, 0), text_arg(args, 1));
+    let from = if args.len() > 2 { usize::try_from(int_arg(args, 2) - 1).unwrap_or(0) } else { 0 };
+    if needle.is_empty() {
+        return Ok(Value::Int(0));
+    }
+    Ok(Value::Int(find(haystack, needle, from, cx.collation).map_or(0, |at| at as i32 + 1)))
+}
+
+fn patindex(args: &[Value], cx: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
+    let (pattern, text) = (text_arg(args, 0), text_arg(args, 1));
+    let unicode = cx.types.iter().any(|ty| ty.is_unicode());
+    let Some(inner) = pattern.strip_prefix('%') else {
+        let whole = LikePattern::new(pattern, None)?.matches(text, cx.collation, unicode);
+        return Ok(Value::Int(i32::from(whole)));
+    };
+    // The first place where the rest of the pattern fits.
+    let inner = LikePattern::new(inner, None)?;
+    for (position, (at, _)) in text.char_indices().enumerate() {
+        if inner.matches(&text[at..], cx.collation, unicode) {
+            return Ok(Value::Int(position as i32 + 1));
+        }
+    }
+    Ok(Value::Int(0))
+}
+
+/// Cuts a text to a result type's length.
+fn fitted(mut text: String, ty: DataType) -> Value {
+    if let Some(limit) = ty.length()
+        && text.len() > limit
+        && text.chars().count() > limit
+    {
+        text.truncate(byte_at(&text, limit));
+    }
+    Value::Str(text.into())
+}
+
+fn replace(args: &[Value], cx: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
+    let (text, from, to) = (text_arg(args, 0), text_arg(args, 1), text_arg(args, 2));
+    if from.is_empty() {
+        return Ok(args[0].clone());
+    }
+    let mut out = String::with_capacity(text.len());
+    let length = from.chars().count();
+    let (mut rest, mut start) = (text, 0);
+    while let Some(at) = find(rest, from, start, cx.collation) {
+        out.push_str(&rest[..byte_at(rest, at)]);
+        out.push_str(to);
+        rest = &rest[byte_at(rest, at + length)..];
+        start = 0;
+    }
+    out.push_str(rest);
+    Ok(fitted(out, cx.ty))
+}
+
+fn replicate(args: &[Value], cx: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
+    let text = text_arg(args, 0);
+    let Ok(count) = usize::try_from(int_arg(args, 1)) else { return Ok(Value::Null) };
+    // The result is cut to its type; no more than that is ever built.
+    let limit = cx.ty.length().unwrap_or(1 << 30);
+    let chars = text.chars().count().max(1);
+    let count = count.min(limit.div_ceil(chars));
+    cx.rt.memory.check(count.saturating_mul(text.len()))?;
+    Ok(fitted(text.repeat(count), cx.ty))
+}
+
+fn stuff(args: &[Value], cx: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
+    let (Some(text), Some(start), Some(length)) = (args[0].as_str(), args[1].as_i64(), args[2].as_i64()) else {
+        return Ok(Value::Null);
+    };
+    let count = text.chars().count() as i64;
+    if start < 1 || length < 0 || start > count {
+        return Ok(Value::Null);
+    }
+    let from = byte_at(text, (start - 1) as usize);
+    let to = byte_at(text, (start - 1).saturating_add(length).min(count) as usize);
+    let mut out = String::with_capacity(text.len());
+    out.push_str(&text[..from]);
+    out.push_str(text_arg(args, 3));
+    out.push_str(&text[to..]);
+    Ok(fitted(out, cx.ty))
+}
+
+fn space_type(_: &[DataType], exprs: &[Expr]) -> Result<DataType, SqlError> {
+    let wanted = exprs.first().and_then(Expr::as_const).and_then(Value::as_i64);
+    let n = wanted.and_then(|n| u16::try_from(n).ok()).unwrap_or(8000);
+    Ok(DataType::VarChar(Len::N(n.clamp(1, 8000))))
+}
+
+fn space(args: &[Value], _: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
+    match usize::try_from(int_arg(args, 0)) {
+        Ok(n) => Ok(Value::Str(" ".repeat(n.min(8000)).into())),
+        Err(_) => Ok(Value::Null),
+    }
+}
+
+fn concat_type(types: &[DataType], _: &[Expr]) -> Result<DataType, SqlError> {
+    let unicode = types.iter().any(|ty| ty.is_unicode());
+    let max = types.iter().any(|ty| ty.is_lob());
+    let total: usize = types.iter().map(|ty| ty.length().unwrap_or(8000)).sum();
+    let len = |limit: u16| if max { Len::Max } else { Len::N(u16::try_from(total).unwrap_or(limit).clamp(1, limit)) };
+    Ok(if unicode { DataType::NVarChar(len(4000)) } else { DataType::VarChar(len(8000)) })
+}
+
+fn concat(args: &[Value], cx: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
+    let mut out = String::new();
+    args.iter().filter_map(Value::as_str).for_each(|s| out.push_str(s));
+    Ok(fitted(out, cx.ty))
+}
+
+fn concat_ws(args: &[Value], cx: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
+    let parts: Vec<&str> = args[1..].iter().filter_map(Value::as_str).collect();
+    Ok(fitted(parts.join(text_arg(args, 0)), cx.ty))
+}
+
+fn ascii(args: &[Value], _: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
+    let first = text_arg(args, 0).chars().next();
+    Ok(first.map_or(Value::Null, |c| Value::Int(i32::from(types::codepage::encode_char(c).unwrap_or(b'?')))))
+}
+
+fn unicode(args: &[Value], _: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
+    Ok(text_arg(args, 0).encode_utf16().next().map_or(Value::Null, |unit| Value::Int(i32::from(unit))))
+}
+
+fn char_of(args: &[Value], _: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
+    Ok(match u8::try_from(int_arg(args, 0)) {
+        Ok(byte) => Value::Str(types::codepage::decode_byte(byte).to_string().into()),
+        Err(_) => Value::Null,
+    })
+}
+
+fn nchar_of(args: &[Value], _: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
+    let c = u32::try_from(int_arg(args, 0)).ok().and_then(char::from_u32);
+    Ok(c.map_or(Value::Null, |c| Value::Str(c.to_string().into())))
+}
+
+fn str_type(_: &[DataType], exprs: &[Expr]) -> Result<DataType, SqlError> {
+    let wanted = exprs.get(1).and_then(Expr::as_const).and_then(Value::as_i64).unwrap_or(10);
+    Ok(DataType::VarChar(Len::N(u16::try_from(wanted).unwrap_or(8000).clamp(1, 8000))))
+}
+
+fn str_of(args: &[Value], _: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
+    let Value::Float(number) = args[0] else { return Ok(Value::Null) };
+    let length = if args.len() > 1 { int_arg(args, 1) } else { 10 };
+    let decimals = if args.len() > 2 { int_arg(args, 2).clamp(0, 16) as usize } else { 0 };
+    let Some(length) = usize::try_from(length).ok().filter(|n| (1..=8000).contains(n)) else {
+        return Ok(Value::Null);
+    };
+    let whole = format!("{:.0}", number.trunc()).len();
+    if whole > length {
+        return Ok(Value::Str("*".repeat(length).into()));
+    }
+    let room = length.saturating_sub(whole + 1);
+    // Half away from zero, as everywhere in SQL Server.
+    let decimals = decimals.min(room);
+    let scale = 10f64.powi(decimals as i32);
+    let rounded = (number * scale).round() / scale;
+    Ok(Value::Str(format!("{rounded:>length$.decimals$}").into()))
+}
+
+fn quotename(args: &[Value], _: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
+    let text = text_arg(args, 0);
+    let quote = if args.len() > 1 { text_arg(args, 1) } else { "[" };
+    let (open, close) = match quote.chars().next() {
+        Some('[' | ']') => ('[', ']'),
+        Some('\'') => ('\'', '\''),
+        Some('"') => ('"', '"'),
+        Some('(' | ')') => ('(', ')'),
+        Some('<' | '>') => ('<', '>'),
+        Some('{' | '}') => ('{', '}'),
+        Some('`') => ('`', '`'),
+        _ => return Ok(Value::Null),
+    };
+    if text.chars().count() > 128 {
+        return Ok(Value::Null);
+    }
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push(open);
+    for c in text.chars() {
+        if c == close {
+            out.push(close);
+        }
+        out.push(c);
+    }
+    out.push(close);
+    Ok(Value::Str(out.into()))
+}
+
+fn translate(args: &[Value], cx: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
+    let from: Vec<char> = text_arg(args, 1).chars().collect();
+    let to: Vec<char> = text_arg(args, 2).chars().collect();
+    if from.len() != to.len() {
+        let text = "The second and third arguments of the TRANSLATE built-in function must contain an equal number \
+                    of characters.";
+        return Err(SqlError::new(9828, 16, 1, text));
+    }
+    let one = |c: char| from.iter().position(|f| cx.collation.same_char(*f, c)).map_or(c, |i| to[i]);
+    Ok(Value::Str(text_arg(args, 0).chars().map(one).collect()))
+}
+
+fn string_escape(args: &[Value], _: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
+    let mut out = String::new();
+    for c in text_arg(args, 0).chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '/' => out.push_str("\\/"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            c if c < ' ' => out.push_str(&format!("\\u{:04x}", c as u32)),
+            c => out.push(c),
+        }
+    }
+    Ok(Value::Str(out.into()))
+}
+
+fn soundex(text: &str) -> String {
+    let digit = |c: char| match c.to_ascii_uppercase() {
+        'B' | 'F' | 'P' | 'V' => Some('1'),
+        'C' | 'G' | 'J' | 'K' | 'Q' | 'S' | 'X' | 'Z' => Some('2'),
+        'D' | 'T' => Some('3'),
+        'L' => Some('4'),
+        'M' | 'N' => Some('5'),
+        'R' => Some('6'),
+        _ => None,
+    };
+    let mut chars = text.chars();
+    let Some(first) = chars.next().filter(|c| c.is_ascii_alphabetic()) else { return "0000".to_owned() };
+    let mut out = String::from(first.to_ascii_uppercase());
+    let mut last = digit(first);
+    for c in chars {
+        if !c.is_ascii_alphabetic() || out.len() == 4 {
+            break;
+        }
+        let code = digit(c);
+        if let Some(d) = code
+            && code != last
+        {
+            out.push(d);
+        }
+        if !matches!(c.to_ascii_uppercase(), 'H' | 'W') {
+            last = code;
+        }
+    }
+    while out.len() < 4 {
+        out.push('0');
+    }
+    out
+}
+
+fn difference(args: &[Value], _: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
+    let (a, b) = (soundex(text_arg(args, 0)), soundex(text_arg(args, 1)));
+    Ok(Value::Int(a.chars().zip(b.chars()).filter(|(a, b)| a == b).count() as i32))
+}

@@ -1,0 +1,160 @@
+//! What the session and the server say of themselves: @@ variables, identity, the error of CATCH.
+
+use super::{ArgRule as A, CallCx, Function, bigint, int, nvarchar_4000, smallint, sysname, text_arg};
+use crate::session::SessionCore;
+use types::{DataType, Decimal, Len, SqlError, Value};
+
+/// A function of the session.
+macro_rules! session {
+    ($name:literal, $result:expr, $get:expr) => {
+        Function {
+            name: $name,
+            min: 0,
+            max: 0,
+            args: &[],
+            result: $result,
+            strict: false,
+            pure: false,
+            nullable: true,
+            eval: |_, cx| {
+                let get: fn(&SessionCore) -> Value = $get;
+                Ok(get(cx.rt.session()?))
+            },
+        }
+    };
+}
+
+const VERSION: &str = concat!("Ringwood ", env!("CARGO_PKG_VERSION"), " (X64)");
+
+fn version_type(_: &[DataType], _: &[crate::expr::Expr]) -> Result<DataType, SqlError> {
+    Ok(DataType::NVarChar(Len::N(300)))
+}
+
+fn identity_type(_: &[DataType], _: &[crate::expr::Expr]) -> Result<DataType, SqlError> {
+    Ok(DataType::Decimal { precision: 38, scale: 0 })
+}
+
+pub(crate) fn identity_value(id: Option<i64>) -> Value {
+    let wide = id.and_then(|id| Decimal::from_i64(id).rescale(38, 0));
+    wide.map_or(Value::Null, Value::Decimal)
+}
+
+/// The functions of this theme.
+pub const FUNCTIONS: &[Function] = &[
+    session!("@@rowcount", int, |s| Value::Int(i32::try_from(s.rowcount).unwrap_or(i32::MAX))),
+    session!("rowcount_big", bigint, |s| Value::BigInt(s.rowcount as i64)),
+    session!("@@error", int, |s| Value::Int(s.error_number)),
+    session!("@@trancount", int, |s| Value::Int(s.trancount() as i32)),
+    session!("@@spid", smallint, |s| Value::SmallInt(s.spid() as i16)),
+    session!("@@identity", identity_type, |s| identity_value(s.last_identity)),
+    session!("scope_identity", identity_type, |s| identity_value(s.scope_identity)),
+    session!("@@nestlevel", int, |s| Value::Int(s.nest_level as i32)),
+    session!("@@options", int, |s| Value::Int(s.options.bits())),
+    session!("@@lock_timeout", int, |s| Value::Int(s.options.lock_timeout)),
+    session!("@@datefirst", |_, _| Ok(DataType::TinyInt), |s| Value::TinyInt(s.options.datefirst)),
+    session!("@@language", sysname, |s| Value::Str(s.options.language.clone())),
+    session!("@@langid", smallint, |_| Value::SmallInt(0)),
+    session!("@@textsize", int, |s| Value::Int(s.options.textsize)),
+    session!("@@version", version_type, |_| Value::str(VERSION)),
+    session!("@@servername", sysname, |_| Value::str("RINGWOOD")),
+    session!("@@servicename", sysname, |_| Value::str("MSSQLSERVER")),
+    session!("@@microsoftversion", int, |_| Value::Int(0x1000_0000)),
+    session!("@@max_connections", int, |_| Value::Int(32767)),
+    session!("@@max_precision", |_, _| Ok(DataType::TinyInt), |_| Value::TinyInt(38)),
+    session!("@@procid", int, |_| Value::Int(0)),
+    session!("@@fetch_status", int, |_| Value::Int(-1)),
+    session!("@@cursor_rows", int, |_| Value::Int(0)),
+    session!("@@dbts", |_, _| Ok(DataType::VarBinary(Len::N(8))), |_| Value::bytes(vec![0u8; 8])),
+    session!("xact_state", smallint, |s| Value::SmallInt(s.xact_state())),
+    session!("app_name", sysname, |s| Value::Str(s.app_name.clone())),
+    session!("host_name", sysname, |s| Value::Str(s.host_name.clone())),
+    session!("suser_name", sysname, |s| Value::Str(s.login.clone())),
+    session!("original_login", sysname, |s| Value::Str(s.login.clone())),
+    session!("system_user", sysname, |s| Value::Str(s.login.clone())),
+    session!("session_user", sysname, |_| Value::str("dbo")),
+    session!("current_user", sysname, |_| Value::str("dbo")),
+    session!("user", sysname, |_| Value::str("dbo")),
+    session!("error_number", int, |s| s.error().map_or(Value::Null, |e| Value::Int(e.number))),
+    session!("error_severity", int, |s| s.error().map_or(Value::Null, |e| Value::Int(i32::from(e.severity)))),
+    session!("error_state", int, |s| s.error().map_or(Value::Null, |e| Value::Int(i32::from(e.state)))),
+    session!("error_line", int, |s| s.error().map_or(Value::Null, |e| Value::Int(e.line as i32))),
+    session!("error_message", nvarchar_4000, |s| s.error().map_or(Value::Null, |e| Value::str(&e.message))),
+    session!("error_procedure", sysname, |_| Value::Null),
+    session!("current_transaction_id", bigint, |_| Value::Null),
+    Function {
+        name: "suser_sname",
+        min: 0,
+        max: 1,
+        args: &[A::Any],
+        result: sysname,
+        strict: false,
+        pure: false,
+        nullable: true,
+        eval: |_, cx| Ok(Value::Str(cx.rt.session()?.login.clone())),
+    },
+    Function {
+        name: "user_name",
+        min: 0,
+        max: 1,
+        args: &[A::Int],
+        result: sysname,
+        strict: false,
+        pure: false,
+        nullable: true,
+        eval: |args, _| {
+            Ok(match args.first().and_then(Value::as_i64) {
+                None | Some(1) => Value::str("dbo"),
+                Some(_) => Value::Null,
+            })
+        },
+    },
+    Function {
+        name: "serverproperty",
+        min: 1,
+        max: 1,
+        args: &[A::Name],
+        result: |_, _| Ok(DataType::NVarChar(Len::N(128))),
+        strict: true,
+        pure: true,
+        nullable: true,
+        eval: serverproperty,
+    },
+    Function {
+        name: "is_srvrolemember",
+        min: 1,
+        max: 2,
+        args: &[A::Name],
+        result: int,
+        strict: true,
+        pure: true,
+        nullable: true,
+        eval: |_, _| Ok(Value::Int(1)),
+    },
+    Function {
+        name: "is_member",
+        min: 1,
+        max: 1,
+        args: &[A::Name],
+        result: int,
+        strict: true,
+        pure: true,
+        nullable: true,
+        eval: |_, _| Ok(Value::Int(1)),
+    },
+];
+
+fn serverproperty(args: &[Value], _: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
+    Ok(match text_arg(args, 0).trim_end().to_ascii_lowercase().as_str() {
+        "productversion" => Value::str("16.0.1000.6"),
+        "productmajorversion" => Value::str("16"),
+        "productlevel" => Value::str("RTM"),
+        "edition" => Value::str("Ringwood"),
+        "engineedition" => Value::str("3"),
+        "servername" | "machinename" => Value::str("RINGWOOD"),
+        "collation" => Value::str(types::Collation::DEFAULT.name()),
+        "isclustered" | "ishadrenabled" | "issingleuser" | "isfulltextinstalled" | "isintegratedsecurityonly" => {
+            Value::str("0")
+        }
+        _ => Value::Null,
+    })
+}

@@ -1,0 +1,408 @@
+//! Typed expressions. The binder ([`bind`]) turns syntax into [`Expr`] and [`Pred`] and inserts every conversion, so
+//! that evaluation ([`eval`]) never decides a type. Before planning, [`Expr::Col`] holds a statement-wide column id;
+//! the planner rewrites it to a slot of the row that the expression is evaluated over.
+//! Guarantees: conditions follow three-valued logic; numbers never allocate; evaluation order of AND/OR is left to
+//! right with short cuts; a constant subexpression that cannot fail is evaluated once, at compile time.
+
+pub mod aggregate;
+pub mod bind;
+pub mod bind_ops;
+pub mod bind_call;
+pub mod compile;
+pub mod eval;
+pub mod functions;
+pub mod scope;
+pub mod subquery;
+
+use std::sync::Arc;
+use syntax::ast::CompareOp;
+use types::convert::Mode;
+use types::ops::BinaryOp as ArithOp;
+use types::like::LikePattern;
+use types::{Collation, DataType, Value};
+
+pub use eval::Rt;
+pub use subquery::SubRef;
+
+/// A column's number, unique within a statement, given by the binder.
+pub type ColId = u32;
+
+/// A scalar expression.
+#[derive(Clone, Debug)]
+pub enum Expr {
+    /// A constant.
+    Const(Value),
+    /// A variable's slot.
+    Var(usize),
+    /// A value that the enclosing row supplies: an outer column of a correlated subquery or an inner seek key.
+    Param(usize),
+    /// A column id, after planning a slot.
+    Col(ColId),
+    /// A conversion.
+    Convert(Box<ConvertExpr>),
+    /// Arithmetic, bitwise operators, concatenation; both sides already have the operation's operand types.
+    Binary(Box<BinaryExpr>),
+    /// `-x`.
+    Negate(Box<Expr>, DataType),
+    /// `~x`.
+    BitNot(Box<Expr>, DataType),
+    /// CASE, IIF, NULLIF.
+    Case(Box<CaseExpr>),
+    /// COALESCE: the first that is not NULL.
+    Coalesce(Vec<Expr>),
+    /// A function of the table in [`functions`].
+    Call(Box<CallExpr>),
+    /// `(SELECT ...)` as a value: NULL without a row, error 512 with several.
+    Subquery(Box<SubRef>),
+}
+
+/// CAST, CONVERT and the conversions that the binder inserts.
+#[derive(Clone, Debug)]
+pub struct ConvertExpr {
+    pub operand: Expr,
+    pub from: DataType,
+    pub to: DataType,
+    pub style: i32,
+    pub mode: Mode,
+    /// TRY_CAST: an error becomes NULL.
+    pub or_null: bool,
+}
+
+/// An operator with two operands.
+#[derive(Clone, Debug)]
+pub struct BinaryExpr {
+    pub op: ArithOp,
+    /// The result's type.
+    pub ty: DataType,
+    pub left: Expr,
+    pub right: Expr,
+}
+
+/// Branches are tried in order.
+#[derive(Clone, Debug)]
+pub struct CaseExpr {
+    pub branches: Vec<(Pred, Expr)>,
+    pub otherwise: Expr,
+}
+
+/// A call of a scalar function.
+#[derive(Clone, Debug)]
+pub struct CallExpr {
+    pub function: &'static functions::Function,
+    pub args: Vec<Expr>,
+    pub types: Vec<DataType>,
+    /// The result's type.
+    pub ty: DataType,
+    pub collation: Collation,
+}
+
+/// A condition: true, false or unknown (`None`).
+#[derive(Clone, Debug)]
+pub enum Pred {
+    Const(Option<bool>),
+    /// Both sides have one comparable kind.
+    Compare(Box<CompareExpr>),
+    And(Vec<Pred>),
+    Or(Vec<Pred>),
+    Not(Box<Pred>),
+    IsNull(Box<Expr>, bool),
+    /// `a IS [NOT] DISTINCT FROM b`; the flag says NOT.
+    Distinct(Box<CompareExpr>, bool),
+    Like(Box<LikeExpr>),
+    /// `x IN (a, b, ...)`; the flag says NOT.
+    InList(Box<InListExpr>),
+    /// `EXISTS (SELECT ...)`.
+    Exists(Box<SubRef>),
+    /// `x IN (SELECT ...)` and `x op ANY/ALL (SELECT ...)`.
+    Quantified(Box<QuantifiedExpr>),
+}
+
+/// A comparison.
+#[derive(Clone, Debug)]
+pub struct CompareExpr {
+    pub op: CompareOp,
+    pub left: Expr,
+    pub right: Expr,
+    pub collation: Collation,
+}
+
+/// LIKE.
+#[derive(Clone, Debug)]
+pub struct LikeExpr {
+    pub operand: Expr,
+    pub pattern: Expr,
+    pub escape: Option<Expr>,
+    /// The pattern, read once when it is a constant.
+    pub compiled: Option<Arc<LikePattern>>,
+    /// nvarchar: trailing blanks count.
+    pub unicode: bool,
+    pub negated: bool,
+    pub collation: Collation,
+}
+
+/// IN with a list.
+#[derive(Clone, Debug)]
+pub struct InListExpr {
+    pub operand: Expr,
+    pub list: Vec<Expr>,
+    pub negated: bool,
+    pub collation: Collation,
+}
+
+/// `x op ANY (SELECT ...)`; IN is `= ANY`, NOT IN is `<> ALL`.
+#[derive(Clone, Debug)]
+pub struct QuantifiedExpr {
+    pub op: CompareOp,
+    pub operand: Expr,
+    pub all: bool,
+    pub query: SubRef,
+    pub collation: Collation,
+}
+
+/// An expression with what the binder knows of it.
+#[derive(Clone, Debug)]
+pub struct Typed {
+    pub expr: Expr,
+    pub ty: DataType,
+    pub nullable: bool,
+    pub collation: Collation,
+    /// COLLATE was written: it wins over a column's collation.
+    pub explicit_collation: bool,
+}
+
+impl Typed {
+    /// An expression of a type, with the default collation.
+    pub fn new(expr: Expr, ty: DataType, nullable: bool) -> Typed {
+        Typed { expr, ty, nullable, collation: Collation::DEFAULT, explicit_collation: false }
+    }
+
+    /// A bare NULL: it takes any type.
+    pub fn is_null_literal(&self) -> bool {
+        matches!(self.expr, Expr::Const(Value::Null))
+    }
+}
+
+impl Expr {
+    /// The constant that this is.
+    pub fn as_const(&self) -> Option<&Value> {
+        match self {
+            Expr::Const(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// Calls `f` on every leaf (constants, variables, parameters, columns), depth first; the outer values that a
+    /// subquery is given count as children, its inside does not.
+    pub fn leaves_mut(&mut self, f: &mut dyn FnMut(&mut Expr)) {
+        match self {
+            Expr::Const(_) | Expr::Var(_) | Expr::Param(_) | Expr::Col(_) => f(self),
+            Expr::Convert(c) => c.operand.leaves_mut(f),
+            Expr::Binary(b) => {
+                b.left.leaves_mut(f);
+                b.right.leaves_mut(f);
+            }
+            Expr::Negate(e, _) | Expr::BitNot(e, _) => e.leaves_mut(f),
+            Expr::Case(c) => {
+                for (when, then) in &mut c.branches {
+                    when.leaves_mut(f);
+                    then.leaves_mut(f);
+                }
+                c.otherwise.leaves_mut(f);
+            }
+            Expr::Coalesce(list) => list.iter_mut().for_each(|e| e.leaves_mut(f)),
+            Expr::Call(c) => c.args.iter_mut().for_each(|e| e.leaves_mut(f)),
+            Expr::Subquery(s) => s.leaves_mut(f),
+        }
+    }
+
+    /// Calls `f` on every leaf.
+    pub fn leaves(&self, f: &mut dyn FnMut(&Expr)) {
+        match self {
+            Expr::Const(_) | Expr::Var(_) | Expr::Param(_) | Expr::Col(_) => f(self),
+            Expr::Convert(c) => c.operand.leaves(f),
+            Expr::Binary(b) => {
+                b.left.leaves(f);
+                b.right.leaves(f);
+            }
+            Expr::Negate(e, _) | Expr::BitNot(e, _) => e.leaves(f),
+            Expr::Case(c) => {
+                for (when, then) in &c.branches {
+                    when.leaves(f);
+                    then.leaves(f);
+                }
+                c.otherwise.leaves(f);
+            }
+            Expr::Coalesce(list) => list.iter().for_each(|e| e.leaves(f)),
+            Expr::Call(c) => c.args.iter().for_each(|e| e.leaves(f)),
+            Expr::Subquery(s) => s.leaves(f),
+        }
+    }
+
+    /// Whether the value depends on no row: constants, variables and parameters only.
+    pub fn is_row_free(&self) -> bool {
+        let mut free = true;
+        self.leaves(&mut |leaf| free &= !matches!(leaf, Expr::Col(_)));
+        free && !self.has_subquery()
+    }
+
+    /// Whether a subquery is somewhere inside.
+    pub fn has_subquery(&self) -> bool {
+        match self {
+            Expr::Const(_) | Expr::Var(_) | Expr::Param(_) | Expr::Col(_) => false,
+            Expr::Convert(c) => c.operand.has_subquery(),
+            Expr::Binary(b) => b.left.has_subquery() || b.right.has_subquery(),
+            Expr::Negate(e, _) | Expr::BitNot(e, _) => e.has_subquery(),
+            Expr::Case(c) => {
+                c.otherwise.has_subquery()
+                    || c.branches.iter().any(|(when, then)| when.has_subquery() || then.has_subquery())
+            }
+            Expr::Coalesce(list) => list.iter().any(Expr::has_subquery),
+            Expr::Call(c) => c.args.iter().any(Expr::has_subquery),
+            Expr::Subquery(_) => true,
+        }
+    }
+
+    /// Whether evaluating it twice may give two values (NEWID, RAND) or has an effect.
+    pub fn is_volatile(&self) -> bool {
+        match self {
+            Expr::Const(_) | Expr::Var(_) | Expr::Param(_) | Expr::Col(_) => false,
+            Expr::Convert(c) => c.operand.is_volatile(),
+            Expr::Binary(b) => b.left.is_volatile() || b.right.is_volatile(),
+            Expr::Negate(e, _) | Expr::BitNot(e, _) => e.is_volatile(),
+            Expr::Case(c) => {
+                c.otherwise.is_volatile() || c.branches.iter().any(|(_, then)| then.is_volatile())
+            }
+            Expr::Coalesce(list) => list.iter().any(Expr::is_volatile),
+            Expr::Call(c) => !c.function.pure || c.args.iter().any(Expr::is_volatile),
+            Expr::Subquery(_) => true,
+        }
+    }
+
+    /// The column ids inside.
+    pub fn columns(&self, out: &mut Vec<ColId>) {
+        self.leaves(&mut |leaf| {
+            if let Expr::Col(id) = leaf
+                && !out.contains(id)
+            {
+                out.push(*id);
+            }
+        });
+    }
+}
+
+impl Pred {
+    /// As [`Expr::leaves_mut`].
+    pub fn leaves_mut(&mut self, f: &mut dyn FnMut(&mut Expr)) {
+        match self {
+            Pred::Const(_) => {}
+            Pred::Compare(c) | Pred::Distinct(c, _) => {
+                c.left.leaves_mut(f);
+                c.right.leaves_mut(f);
+            }
+            Pred::And(list) | Pred::Or(list) => list.iter_mut().for_each(|p| p.leaves_mut(f)),
+            Pred::Not(p) => p.leaves_mut(f),
+            Pred::IsNull(e, _) => e.leaves_mut(f),
+            Pred::Like(l) => {
+                l.operand.leaves_mut(f);
+                l.pattern.leaves_mut(f);
+                if let Some(e) = &mut l.escape {
+                    e.leaves_mut(f);
+                }
+            }
+            Pred::InList(l) => {
+                l.operand.leaves_mut(f);
+                l.list.iter_mut().for_each(|e| e.leaves_mut(f));
+            }
+            Pred::Exists(s) => s.leaves_mut(f),
+            Pred::Quantified(q) => {
+                q.operand.leaves_mut(f);
+                q.query.leaves_mut(f);
+            }
+        }
+    }
+
+    /// As [`Expr::leaves`].
+    pub fn leaves(&self, f: &mut dyn FnMut(&Expr)) {
+        match self {
+            Pred::Const(_) => {}
+            Pred::Compare(c) | Pred::Distinct(c, _) => {
+                c.left.leaves(f);
+                c.right.leaves(f);
+            }
+            Pred::And(list) | Pred::Or(list) => list.iter().for_each(|p| p.leaves(f)),
+            Pred::Not(p) => p.leaves(f),
+            Pred::IsNull(e, _) => e.leaves(f),
+            Pred::Like(l) => {
+                l.operand.leaves(f);
+                l.pattern.leaves(f);
+                if let Some(e) = &l.escape {
+                    e.leaves(f);
+                }
+            }
+            Pred::InList(l) => {
+                l.operand.leaves(f);
+                l.list.iter().for_each(|e| e.leaves(f));
+            }
+            Pred::Exists(s) => s.leaves(f),
+            Pred::Quantified(q) => {
+                q.operand.leaves(f);
+                q.query.leaves(f);
+            }
+        }
+    }
+
+    /// Whether a subquery is somewhere inside.
+    pub fn has_subquery(&self) -> bool {
+        match self {
+            Pred::Const(_) => false,
+            Pred::Compare(c) | Pred::Distinct(c, _) => c.left.has_subquery() || c.right.has_subquery(),
+            Pred::And(list) | Pred::Or(list) => list.iter().any(Pred::has_subquery),
+            Pred::Not(p) => p.has_subquery(),
+            Pred::IsNull(e, _) => e.has_subquery(),
+            Pred::Like(l) => l.operand.has_subquery() || l.pattern.has_subquery(),
+            Pred::InList(l) => l.operand.has_subquery() || l.list.iter().any(Expr::has_subquery),
+            Pred::Exists(_) | Pred::Quantified(_) => true,
+        }
+    }
+
+    /// The column ids inside.
+    pub fn columns(&self, out: &mut Vec<ColId>) {
+        self.leaves(&mut |leaf| {
+            if let Expr::Col(id) = leaf
+                && !out.contains(id)
+            {
+                out.push(*id);
+            }
+        });
+    }
+
+    /// The conjuncts of a condition, flat.
+    pub fn into_conjuncts(self, out: &mut Vec<Pred>) {
+        match self {
+            Pred::And(list) => list.into_iter().for_each(|p| p.into_conjuncts(out)),
+            Pred::Const(Some(true)) => {}
+            other => out.push(other),
+        }
+    }
+
+    /// One condition of conjuncts; `None` for none.
+    pub fn from_conjuncts(mut list: Vec<Pred>) -> Option<Pred> {
+        match list.len() {
+            0 => None,
+            1 => list.pop(),
+            _ => Some(Pred::And(list)),
+        }
+    }
+}
+
+/// The comparison with its sides exchanged.
+pub fn mirrored(op: CompareOp) -> CompareOp {
+    match op {
+        CompareOp::Less => CompareOp::Greater,
+        CompareOp::LessEqual => CompareOp::GreaterEqual,
+        CompareOp::Greater => CompareOp::Less,
+        CompareOp::GreaterEqual => CompareOp::LessEqual,
+        same => same,
+    }
+}
+

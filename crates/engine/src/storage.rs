@@ -1,0 +1,220 @@
+//! Typed access to the storage of a table: heap or clustered index, nonclustered indexes, large values.
+//! A [`TableStore`] is made once per table definition and kept by plans; it knows layouts, key parts and locators.
+//!
+//! A row's *locator* is its RID in a heap, its whole clustered key (with the uniquifier) otherwise. A nonclustered
+//! entry's key is the normalised key columns, followed by the locator unless the index is unique; its value is a row
+//! of (key columns, included columns, locator).
+
+pub mod build;
+pub mod row;
+pub mod seek;
+pub mod write;
+
+use crate::catalog::{IndexDef, TableDef};
+use crate::errors;
+use crate::instance::Db;
+use crate::session::Isolation;
+use access::lob::LobSpace;
+use access::{AccessError, BTree, Heap, Rid};
+use std::any::Any;
+use std::sync::Arc;
+use txn::TxnError;
+use types::{ColumnType, Corrupt, DataType, KeyPart, Len, RowLayout, SqlError, Value, encode_key_part};
+
+pub use build::build_index;
+
+/// How a table is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TableMode {
+    /// The statement's snapshot.
+    Snapshot,
+    /// NOLOCK: the newest version, committed or not.
+    Dirty,
+    /// The newest version, for rows that are to be changed.
+    Current,
+}
+
+impl TableMode {
+    /// How an isolation level reads.
+    pub fn of(isolation: Isolation) -> TableMode {
+        if isolation == Isolation::ReadUncommitted { TableMode::Dirty } else { TableMode::Snapshot }
+    }
+}
+
+/// Where a table's rows are.
+#[derive(Clone, Debug)]
+pub enum Base {
+    Heap(Heap),
+    Tree(BTree),
+}
+
+/// A nonclustered index, opened.
+#[derive(Debug)]
+pub struct IndexStore {
+    pub def: Arc<IndexDef>,
+    pub tree: BTree,
+    /// One per key column.
+    pub parts: Vec<KeyPart>,
+    /// Layout of an entry's value: key columns, included columns, locator.
+    pub layout: RowLayout,
+    /// Table positions of the value's columns, without the locator.
+    pub columns: Vec<usize>,
+}
+
+impl IndexStore {
+    /// Where the value keeps a table column.
+    pub fn position(&self, column: usize) -> Option<usize> {
+        self.columns.iter().position(|c| *c == column)
+    }
+}
+
+/// A table, opened.
+#[derive(Debug)]
+pub struct TableStore {
+    pub table: Arc<TableDef>,
+    pub base: Base,
+    /// Key parts of the clustered index; empty for a heap.
+    pub parts: Vec<KeyPart>,
+    pub indexes: Vec<IndexStore>,
+    pub lob: Option<LobSpace>,
+    /// Positions of MAX columns.
+    pub lob_columns: Vec<usize>,
+}
+
+/// An open storage unit, kept with the table's state so that all plans share insertion points and the like.
+enum Handle {
+    Heap(Heap),
+    Tree(BTree),
+    Lob(LobSpace),
+}
+
+/// An error of rows and pages as the user sees it.
+pub fn access_error(db: &Db, e: AccessError) -> SqlError {
+    errors::db_error(db, &TxnError::from(e))
+}
+
+/// A row that does not decode.
+pub fn corrupt_row(table: &TableDef, e: &Corrupt) -> SqlError {
+    let text = format!("A row of table '{}' is damaged: {e}. Run DBCC CHECKDB.", table.name);
+    SqlError::new(824, 24, 2, text)
+}
+
+impl TableStore {
+    /// Opens a table. Errors: the database is not usable, a unit cannot be opened.
+    pub fn open(db: &Arc<Db>, table: &Arc<TableDef>) -> Result<Arc<TableStore>, SqlError> {
+        let base = match &*handle(db, table, Some(&table.storage), table.storage.index_id > 0)? {
+            Handle::Heap(heap) => Base::Heap(heap.clone()),
+            Handle::Tree(tree) => Base::Tree(tree.clone()),
+            Handle::Lob(_) => return Err(SqlError::internal("a table's unit holds large values")),
+        };
+        let mut indexes = Vec::with_capacity(table.indexes.len());
+        for def in &table.indexes {
+            indexes.push(open_index(db, table, def)?);
+        }
+        let lob_columns = table.columns.iter().enumerate().filter(|(_, c)| c.ty.is_lob()).map(|(i, _)| i);
+        let lob = match &table.lob {
+            None => None,
+            Some(_) => match &*handle(db, table, None, false)? {
+                Handle::Lob(space) => Some(space.clone()),
+                _ => None,
+            },
+        };
+        let parts = if table.storage.index_id > 0 { key_parts(table, &table.storage) } else { Vec::new() };
+        Ok(Arc::new(TableStore {
+            table: table.clone(),
+            base,
+            parts,
+            indexes,
+            lob,
+            lob_columns: lob_columns.collect(),
+        }))
+    }
+
+    /// The clustered key of a row, without the uniquifier.
+    pub fn clustered_key(&self, values: &[Value], out: &mut Vec<u8>) {
+        for (part, (column, _)) in self.parts.iter().zip(&self.table.storage.key) {
+            encode_key_part(&values[*column], part, out);
+        }
+    }
+
+    /// The index that an index id means; `None` for the base.
+    pub fn index(&self, index_id: i32) -> Option<&IndexStore> {
+        self.indexes.iter().find(|i| i.def.index_id == index_id)
+    }
+}
+
+/// Opens a nonclustered index.
+pub fn open_index(db: &Arc<Db>, table: &Arc<TableDef>, def: &Arc<IndexDef>) -> Result<IndexStore, SqlError> {
+    let tree = match &*handle(db, table, Some(def), true)? {
+        Handle::Tree(tree) => tree.clone(),
+        _ => return Err(SqlError::internal("an index is not a tree")),
+    };
+    let mut columns: Vec<usize> = def.key.iter().map(|(c, _)| *c).collect();
+    columns.extend(def.included.iter().filter(|c| !def.key.iter().any(|(k, _)| k == *c)));
+    let mut types: Vec<ColumnType> = columns.iter().map(|c| column_type(table, *c)).collect();
+    types.push(ColumnType {
+        ty: DataType::VarBinary(Len::N(8000)),
+        nullable: false,
+        collation: types::Collation::DEFAULT,
+    });
+    Ok(IndexStore { def: def.clone(), tree, parts: key_parts(table, def), layout: RowLayout::new(&types), columns })
+}
+
+fn column_type(table: &TableDef, column: usize) -> ColumnType {
+    let c = &table.columns[column];
+    ColumnType { ty: c.ty, nullable: c.nullable, collation: c.collation }
+}
+
+/// The parts of an index's key.
+pub fn key_parts(table: &TableDef, index: &IndexDef) -> Vec<KeyPart> {
+    let parts = index.key.iter().map(|(column, descending)| {
+        let c = &table.columns[*column];
+        KeyPart { ty: c.ty, descending: *descending, collation: c.collation }
+    });
+    parts.collect()
+}
+
+/// The shared handle of a unit; `index` none means the large values.
+fn handle(db: &Arc<Db>, table: &TableDef, index: Option<&IndexDef>, tree: bool) -> Result<Arc<Handle>, SqlError> {
+    let (unit, first_iam) = match (index, table.lob) {
+        (Some(index), _) => (index.unit, index.first_iam),
+        (None, Some(lob)) => lob,
+        (None, None) => return Err(SqlError::internal("the table has no large values")),
+    };
+    // Unit numbers are never used twice, so a handle can be kept under its unit's.
+    let key = unit.0 as i32;
+    let mut handles = table.state.handles.lock();
+    if let Some(known) = handles.get(&key)
+        && let Ok(known) = known.clone().downcast::<Handle>()
+    {
+        return Ok(known);
+    }
+    let store = db.storage()?.store().clone();
+    let open = store.open_unit(first_iam).map_err(|e| errors::db_error(db, &TxnError::from(e)))?;
+    let made = Arc::new(match index {
+        Some(index) if tree => Handle::Tree(BTree::open(store, open, index.root)),
+        Some(_) => Handle::Heap(Heap::new(store, open)),
+        None => Handle::Lob(LobSpace::new(store, open)),
+    });
+    handles.insert(key, made.clone() as Arc<dyn Any + Send + Sync>);
+    Ok(made)
+}
+
+/// A RID as a value that flows through plans.
+pub fn rid_value(rid: Rid) -> Value {
+    Value::BigInt(i64::from_le_bytes(rid.to_bytes()))
+}
+
+/// The RID in a locator value.
+pub fn value_rid(value: &Value) -> Option<Rid> {
+    match value {
+        Value::BigInt(n) => Some(Rid::from_bytes(n.to_le_bytes())),
+        _ => None,
+    }
+}
+
+impl std::fmt::Debug for Db {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Db({})", self.id())
+    }
+}

@@ -1,0 +1,78 @@
+//! Decoding stored rows, large values included.
+
+use super::{TableStore, access_error, corrupt_row};
+use crate::instance::Db;
+use access::lob::{LobPointer, LobSpace};
+use types::{Corrupt, Field, RowLayout, SqlError, Value};
+
+impl TableStore {
+    /// One column of a base row.
+    #[inline]
+    pub fn column(&self, db: &Db, row: &[u8], column: usize) -> Result<Value, SqlError> {
+        match self.table.layout.decode_column(row, column) {
+            Ok(value) => Ok(value),
+            Err(Corrupt::OffRow { .. }) => self.off_row(db, row, column),
+            Err(e) => Err(corrupt_row(&self.table, &e)),
+        }
+    }
+
+    /// Columns of a base row into the first places of `out`.
+    #[inline]
+    pub fn columns(&self, db: &Db, row: &[u8], wanted: &[u16], out: &mut [Value]) -> Result<(), SqlError> {
+        match self.table.layout.decode_some(row, wanted, out) {
+            Ok(()) => Ok(()),
+            Err(Corrupt::OffRow { .. }) => {
+                for (column, place) in wanted.iter().zip(out) {
+                    *place = self.column(db, row, usize::from(*column))?;
+                }
+                Ok(())
+            }
+            Err(e) => Err(corrupt_row(&self.table, &e)),
+        }
+    }
+
+    /// All columns of a base row.
+    pub fn all_columns(&self, db: &Db, row: &[u8], out: &mut [Value]) -> Result<(), SqlError> {
+        match self.table.layout.decode_all(row, out) {
+            Ok(()) => Ok(()),
+            Err(Corrupt::OffRow { .. }) => {
+                for (column, place) in out.iter_mut().enumerate().take(self.table.columns.len()) {
+                    *place = self.column(db, row, column)?;
+                }
+                Ok(())
+            }
+            Err(e) => Err(corrupt_row(&self.table, &e)),
+        }
+    }
+
+    fn off_row(&self, db: &Db, row: &[u8], column: usize) -> Result<Value, SqlError> {
+        read_off_row(db, self.lob.as_ref(), &self.table.layout, row, column)
+            .and_then(|value| value.ok_or_else(|| corrupt_row(&self.table, &Corrupt::OffRow { column })))
+    }
+
+    /// The pointers to large values in a row.
+    pub fn pointers(&self, row: &[u8], out: &mut Vec<LobPointer>) {
+        for column in &self.lob_columns {
+            if let Ok(Field::Lob(bytes)) = self.table.layout.decode_field(row, *column)
+                && let Ok(pointer) = LobPointer::from_bytes(bytes)
+            {
+                out.push(pointer);
+            }
+        }
+    }
+}
+
+fn read_off_row(
+    db: &Db,
+    lob: Option<&LobSpace>,
+    layout: &RowLayout,
+    row: &[u8],
+    column: usize,
+) -> Result<Option<Value>, SqlError> {
+    let Ok(Field::Lob(bytes)) = layout.decode_field(row, column) else { return Ok(None) };
+    let pointer = LobPointer::from_bytes(bytes).map_err(|e| access_error(db, e))?;
+    let Some(lob) = lob else { return Ok(None) };
+    let mut bytes = Vec::with_capacity(usize::try_from(pointer.len).unwrap_or(0));
+    lob.read(pointer, &mut bytes).map_err(|e| access_error(db, e))?;
+    Ok(layout.value_from_bytes(column, &bytes).ok())
+}

@@ -1,0 +1,146 @@
+//! Seeks: the keys that a condition asks for become bounds of memcmp-ordered bytes.
+//! Guarantee: a bound never leaves out a row that satisfies the condition it stands for; conditions that a bound does
+//! not stand for exactly are tested again on the row.
+
+use crate::expr::{Expr, Rt};
+use std::ops::Bound;
+use types::convert::{Mode, convert};
+use types::{DataType, KeyPart, SqlError, Value, encode_key_part, ops};
+
+/// What a seek is for: equal values of the first key columns, and a range of the next.
+#[derive(Clone, Debug, Default)]
+pub struct SeekSpec {
+    /// Value per leading key column.
+    pub equal: Vec<Expr>,
+    /// NULL is a value to look for (IS NULL), per leading key column.
+    pub null_ok: Vec<bool>,
+    /// Lower end of the next column, inclusive when the flag is set.
+    pub lower: Option<(Expr, bool)>,
+    /// Upper end of the next column.
+    pub upper: Option<(Expr, bool)>,
+}
+
+impl SeekSpec {
+    /// Whether nothing is asked for: a scan.
+    pub fn is_empty(&self) -> bool {
+        self.equal.is_empty() && self.lower.is_none() && self.upper.is_none()
+    }
+}
+
+/// Bounds of a range of keys.
+#[derive(Debug)]
+pub struct Range {
+    pub lower: Bound<Vec<u8>>,
+    pub upper: Bound<Vec<u8>>,
+}
+
+/// How a value fits a column's type.
+enum Fit {
+    Exact(Value),
+    /// Lies between two values of the column's type, or outside its range.
+    Between,
+    Null,
+}
+
+fn fit(value: Value, ty: DataType) -> Fit {
+    if value.is_null() {
+        return Fit::Null;
+    }
+    let own = value.natural_type();
+    let same_family = (own.is_string() && ty.is_string()) || (own.is_binary() && ty.is_binary());
+    if same_family || own == ty {
+        return Fit::Exact(value);
+    }
+    let Ok(there) = convert(&value, own, ty, 0, Mode::Explicit) else { return Fit::Between };
+    match convert(&there, ty, own, 0, Mode::Explicit) {
+        Ok(back) if ops::compare(&back, &value, types::Collation::BIN2) == Some(std::cmp::Ordering::Equal) => {
+            Fit::Exact(there)
+        }
+        _ => Fit::Between,
+    }
+}
+
+/// The first key above all keys that begin with `prefix`.
+pub fn after_prefix(mut prefix: Vec<u8>) -> Bound<Vec<u8>> {
+    while let Some(last) = prefix.last_mut() {
+        if *last < 0xFF {
+            *last += 1;
+            return Bound::Excluded(prefix);
+        }
+        prefix.pop();
+    }
+    Bound::Unbounded
+}
+
+/// Lower bound: from the first key that begins with `prefix`, or behind the last one.
+fn from_prefix(prefix: Vec<u8>, inclusive: bool) -> Bound<Vec<u8>> {
+    if inclusive {
+        return Bound::Included(prefix);
+    }
+    match after_prefix(prefix) {
+        Bound::Excluded(next) => Bound::Included(next),
+        other => other,
+    }
+}
+
+/// The range of keys for a seek now; `None` when no row can satisfy it.
+pub fn range(spec: &SeekSpec, parts: &[KeyPart], rt: &mut Rt<'_, '_>) -> Result<Option<Range>, SqlError> {
+    let mut prefix = Vec::with_capacity(32);
+    for ((e, null_ok), part) in spec.equal.iter().zip(&spec.null_ok).zip(parts) {
+        match fit(e.eval(&[], rt)?, part.ty) {
+            Fit::Exact(value) => encode_key_part(&value, part, &mut prefix),
+            Fit::Null if *null_ok => encode_key_part(&Value::Null, part, &mut prefix),
+            Fit::Between | Fit::Null => return Ok(None),
+        }
+    }
+    let whole = if prefix.is_empty() { Bound::Unbounded } else { Bound::Included(prefix.clone()) };
+    let end = if prefix.is_empty() { Bound::Unbounded } else { after_prefix(prefix.clone()) };
+    let mut range = Range { lower: whole, upper: end };
+    let Some(part) = parts.get(spec.equal.len()) else { return Ok(Some(range)) };
+    // In a descending column the larger values come first.
+    let (first, last) = if part.descending { (&spec.upper, &spec.lower) } else { (&spec.lower, &spec.upper) };
+    for (end, is_first) in [(first, true), (last, false)] {
+        let Some((e, inclusive)) = end else { continue };
+        let value = match fit(e.eval(&[], rt)?, part.ty) {
+            Fit::Exact(value) => value,
+            Fit::Null => return Ok(None),
+            // The condition is tested on the row.
+            Fit::Between => continue,
+        };
+        let mut key = prefix.clone();
+        encode_key_part(&value, part, &mut key);
+        if is_first {
+            range.lower = from_prefix(key, *inclusive);
+        } else {
+            range.upper = if *inclusive { after_prefix(key) } else { Bound::Excluded(key) };
+        }
+    }
+    Ok(Some(range))
+}
+
+/// The whole key of a point seek now; `None` when no row can have it.
+pub fn point(
+    spec: &SeekSpec,
+    parts: &[KeyPart],
+    rt: &mut Rt<'_, '_>,
+    key: &mut Vec<u8>,
+) -> Result<bool, SqlError> {
+    key.clear();
+    for ((e, null_ok), part) in spec.equal.iter().zip(&spec.null_ok).zip(parts) {
+        match fit(e.eval(&[], rt)?, part.ty) {
+            Fit::Exact(value) => encode_key_part(&value, part, key),
+            Fit::Null if *null_ok => encode_key_part(&Value::Null, part, key),
+            Fit::Between | Fit::Null => return Ok(false),
+        }
+    }
+    Ok(true)
+}
+
+/// Borrowed bounds, as cursors take them.
+pub fn borrowed(bound: &Bound<Vec<u8>>) -> Bound<&[u8]> {
+    match bound {
+        Bound::Included(key) => Bound::Included(key),
+        Bound::Excluded(key) => Bound::Excluded(key),
+        Bound::Unbounded => Bound::Unbounded,
+    }
+}

@@ -1,0 +1,462 @@
+//! Writing rows of a table: encoding (large values moved out of the row), the base row, the nonclustered entries.
+//! Guarantees: a row and its entries change together or the statement fails and is rolled back; who meets a row of a
+//! running transaction waits for it without holding a latch; a unique violation names the constraint and the key.
+
+use super::{Base, IndexStore, TableStore, access_error, value_rid};
+use crate::errors::db_error;
+use crate::exec::scan::fetch;
+use crate::instance::Db;
+use access::lob::LobPointer;
+use access::{Outcome, ReadMode, Rid, RowBatch};
+use pages::{RowHeader, TxnId};
+use std::ops::Bound;
+use std::sync::Arc;
+use txn::Txn;
+use types::{EncodeValue, SqlError, Value, encode_key_part};
+
+/// Values of a MAX column that are longer than this many stored bytes always live outside the row.
+const IN_ROW: usize = 8000;
+/// Bytes of the uniquifier behind the key of a clustered index that is not unique.
+const UNIQUIFIER: usize = 4;
+
+/// Where a row is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Locator {
+    Rid(Rid),
+    Key(Vec<u8>),
+}
+
+impl Locator {
+    /// As bytes, as a nonclustered entry keeps it.
+    pub fn bytes(&self) -> Vec<u8> {
+        match self {
+            Locator::Rid(rid) => rid.to_bytes().to_vec(),
+            Locator::Key(key) => key.clone(),
+        }
+    }
+
+    /// As a value of a plan.
+    pub fn value(&self) -> Value {
+        match self {
+            Locator::Rid(rid) => super::rid_value(*rid),
+            Locator::Key(key) => Value::bytes(key.clone()),
+        }
+    }
+
+    /// From a value of a plan.
+    pub fn of(value: &Value) -> Result<Locator, SqlError> {
+        match value {
+            Value::Bytes(key) => Ok(Locator::Key(key.to_vec())),
+            other => match value_rid(other) {
+                Some(rid) => Ok(Locator::Rid(rid)),
+                None => Err(SqlError::internal("a value that is no locator")),
+            },
+        }
+    }
+}
+
+/// Buffers of a statement that writes.
+#[derive(Default)]
+pub struct RowWriter {
+    pub row: Vec<u8>,
+    key: Vec<u8>,
+    entry: Vec<u8>,
+    entry_key: Vec<u8>,
+    batch: RowBatch,
+}
+
+/// Waits until a row's writer has ended.
+pub fn wait(db: &Arc<Db>, txn: &Txn, other: TxnId) -> Result<(), SqlError> {
+    txn.wait_for(other).map_err(|e| db_error(db, &e))
+}
+
+impl RowWriter {
+    /// Encodes a row into `self.row`; values that do not fit go to the large value space first.
+    pub fn encode(
+        &mut self,
+        db: &Arc<Db>,
+        txn: &mut Txn,
+        store: &TableStore,
+        values: &[Value],
+    ) -> Result<(), SqlError> {
+        self.row.clear();
+        if store.lob_columns.is_empty() {
+            return store.table.layout.encode(values, &mut self.row);
+        }
+        let long = store.lob_columns.iter().any(|c| stored_len(&values[*c]) > IN_ROW);
+        if !long {
+            match store.table.layout.encode(values, &mut self.row) {
+                Err(e) if e.number == 511 => {}
+                result => return result,
+            }
+        }
+        self.encode_off_row(db, txn, store, values)
+    }
+
+    fn encode_off_row(
+        &mut self,
+        db: &Arc<Db>,
+        txn: &mut Txn,
+        store: &TableStore,
+        values: &[Value],
+    ) -> Result<(), SqlError> {
+        let Some(lob) = &store.lob else { return Err(SqlError::internal("no space for large values")) };
+        let mut order = store.lob_columns.clone();
+        order.sort_by_key(|c| std::cmp::Reverse(stored_len(&values[*c])));
+        let mut pointers: Vec<(usize, [u8; 16])> = Vec::new();
+        for column in order {
+            let length = stored_len(&values[column]);
+            let fits = length <= IN_ROW && {
+                self.row.clear();
+                let fields = fields(values, &pointers);
+                match store.table.layout.encode_fields(&fields, &mut self.row) {
+                    Ok(()) => return Ok(()),
+                    Err(e) if e.number == 511 => false,
+                    Err(e) => return Err(e),
+                }
+            };
+            if fits || length <= 24 {
+                continue;
+            }
+            let mut bytes = Vec::with_capacity(length);
+            store.table.layout.value_to_bytes(column, &values[column], &mut bytes)?;
+            let pointer: LobPointer = lob.write(txn, &bytes).map_err(|e| access_error(db, e))?;
+            pointers.push((column, pointer.to_bytes()));
+        }
+        self.row.clear();
+        store.table.layout.encode_fields(&fields(values, &pointers), &mut self.row)
+    }
+
+    /// Inserts a row: base and entries. Errors: 2601, 2627.
+    pub fn insert(
+        &mut self,
+        db: &Arc<Db>,
+        txn: &mut Txn,
+        store: &TableStore,
+        values: &[Value],
+    ) -> Result<(), SqlError> {
+        self.encode(db, txn, store, values)?;
+        let rid = match &store.base {
+            Base::Heap(heap) => Some(heap.insert(txn, &self.row).map_err(|e| access_error(db, e))?),
+            Base::Tree(_) => {
+                self.insert_clustered(db, txn, store, values)?;
+                None
+            }
+        };
+        if store.indexes.is_empty() {
+            return Ok(());
+        }
+        let locator = match rid {
+            Some(rid) => rid.to_bytes().to_vec(),
+            None => self.key.clone(),
+        };
+        self.insert_entries(db, txn, store, values, &locator, &|_| true)
+    }
+
+    /// Inserts `self.row` into the clustered index; `self.key` is its whole key then.
+    fn insert_clustered(
+        &mut self,
+        db: &Arc<Db>,
+        txn: &mut Txn,
+        store: &TableStore,
+        values: &[Value],
+    ) -> Result<(), SqlError> {
+        let Base::Tree(tree) = &store.base else { return Err(SqlError::internal("a heap has no key")) };
+        self.key.clear();
+        store.clustered_key(values, &mut self.key);
+        let prefix = self.key.len();
+        let mut uniquifier = 0u32;
+        loop {
+            if store.table.uniquifier {
+                self.key.truncate(prefix);
+                self.key.extend_from_slice(&uniquifier.to_be_bytes());
+            }
+            match tree.insert(txn, &self.key, &self.row).map_err(|e| access_error(db, e))? {
+                Outcome::Done(()) => return Ok(()),
+                Outcome::Wait(other) => wait(db, txn, other)?,
+                Outcome::Duplicate if store.table.uniquifier => {
+                    uniquifier = self.next_uniquifier(db, store, prefix)?;
+                }
+                Outcome::Duplicate => {
+                    return Err(duplicate(store, &store.table.storage, values));
+                }
+                Outcome::Changed | Outcome::Missing => {
+                    return Err(SqlError::internal("an insert met a row that it did not look for"));
+                }
+            }
+        }
+    }
+
+    /// Inserts a row under a key whose uniquifier is taken; returns the key that it got.
+    pub fn insert_with_uniquifier(
+        &mut self,
+        db: &Arc<Db>,
+        txn: &mut Txn,
+        store: &TableStore,
+        key: &[u8],
+        row: &[u8],
+    ) -> Result<Vec<u8>, SqlError> {
+        let Base::Tree(tree) = &store.base else { return Err(SqlError::internal("a heap has no key")) };
+        let prefix = key.len().saturating_sub(UNIQUIFIER);
+        self.key.clear();
+        self.key.extend_from_slice(&key[..prefix]);
+        loop {
+            let uniquifier = self.next_uniquifier(db, store, prefix)?;
+            self.key.truncate(prefix);
+            self.key.extend_from_slice(&uniquifier.to_be_bytes());
+            match tree.insert(txn, &self.key, row).map_err(|e| access_error(db, e))? {
+                Outcome::Done(()) => return Ok(self.key.clone()),
+                Outcome::Wait(other) => wait(db, txn, other)?,
+                _ => {}
+            }
+        }
+    }
+
+    /// One more than the largest uniquifier of the rows with this key.
+    fn next_uniquifier(&mut self, db: &Arc<Db>, store: &TableStore, prefix: usize) -> Result<u32, SqlError> {
+        let Base::Tree(tree) = &store.base else { return Ok(0) };
+        let lower = self.key[..prefix].to_vec();
+        let upper = super::seek::after_prefix(lower.clone());
+        let mut cursor = tree.cursor(
+            Bound::Included(&lower),
+            super::seek::borrowed(&upper),
+            access::Direction::Backward,
+        );
+        let more = cursor.next_batch(ReadMode::Current, &mut self.batch).map_err(|e| access_error(db, e))?;
+        let last = if more { self.batch.key(0).get(prefix..prefix + UNIQUIFIER) } else { None };
+        let last = last.and_then(|b| <[u8; 4]>::try_from(b).ok()).map_or(0, u32::from_be_bytes);
+        last.checked_add(1).ok_or_else(|| {
+            let text = "The maximum system-generated unique value for a duplicate group was exceeded for index with \
+                        partition ID 0. Dropping and re-creating the index may resolve this; otherwise, use another \
+                        clustering key.";
+            SqlError::new(666, 16, 2, text)
+        })
+    }
+
+    /// Inserts the entries of a row into the indexes that `wanted` names.
+    pub fn insert_entries(
+        &mut self,
+        db: &Arc<Db>,
+        txn: &mut Txn,
+        store: &TableStore,
+        values: &[Value],
+        locator: &[u8],
+        wanted: &dyn Fn(&IndexStore) -> bool,
+    ) -> Result<(), SqlError> {
+        for index in store.indexes.iter().filter(|i| wanted(i)) {
+            entry_key(index, values, locator, &mut self.entry_key);
+            entry_value(index, values, locator, &mut self.entry)?;
+            loop {
+                let outcome = index.tree.insert(txn, &self.entry_key, &self.entry);
+                match outcome.map_err(|e| access_error(db, e))? {
+                    Outcome::Done(()) => break,
+                    Outcome::Wait(other) => wait(db, txn, other)?,
+                    Outcome::Duplicate => return Err(duplicate(store, &index.def, values)),
+                    Outcome::Changed | Outcome::Missing => {
+                        return Err(SqlError::internal("an entry met a row that it did not look for"));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Deletes the entries of a row.
+    pub fn delete_entries(
+        &mut self,
+        db: &Arc<Db>,
+        txn: &mut Txn,
+        store: &TableStore,
+        values: &[Value],
+        locator: &[u8],
+        wanted: &dyn Fn(&IndexStore) -> bool,
+    ) -> Result<(), SqlError> {
+        for index in store.indexes.iter().filter(|i| wanted(i)) {
+            entry_key(index, values, locator, &mut self.entry_key);
+            let fail = |e| access_error(db, e);
+            let found = index.tree.fetch(&self.entry_key, ReadMode::Current, &mut self.batch).map_err(fail)?;
+            let gone = || SqlError::new(
+                8646,
+                21,
+                1,
+                format!(
+                    "Unable to find index entry in index ID {}, of table {}, in database '{}'. The indicated index \
+                     is corrupt or there is a problem with the current update plan. Run DBCC CHECKDB or DBCC \
+                     CHECKTABLE.",
+                    index.def.index_id, store.table.object_id, db.name()
+                ),
+            );
+            if !found || self.batch.is_ghost(0) {
+                return Err(gone());
+            }
+            let header = self.batch.header(0);
+            match index.tree.delete(txn, &self.entry_key, &header).map_err(fail)? {
+                Outcome::Done(()) => {}
+                // The base row is ours, so nobody else can hold its entry.
+                _ => return Err(gone()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Deletes a row that the caller has just read: base first, then its entries.
+    pub fn delete(
+        &mut self,
+        db: &Arc<Db>,
+        txn: &mut Txn,
+        store: &TableStore,
+        locator: &Locator,
+        header: &RowHeader,
+        old: &[Value],
+    ) -> Result<Outcome<()>, SqlError> {
+        let outcome = match (&store.base, locator) {
+            (Base::Heap(heap), Locator::Rid(rid)) => heap.delete(txn, *rid, header),
+            (Base::Tree(tree), Locator::Key(key)) => tree.delete(txn, key, header),
+            _ => return Err(SqlError::internal("a locator of another table")),
+        };
+        let outcome = outcome.map_err(|e| access_error(db, e))?;
+        if outcome == Outcome::Done(()) && !store.indexes.is_empty() {
+            self.delete_entries(db, txn, store, old, &locator.bytes(), &|_| true)?;
+        }
+        Ok(outcome)
+    }
+
+    /// Changes a row that the caller has just read from `old` to `new`; `changed` are the columns that were set.
+    #[allow(clippy::too_many_arguments)] // a row is all of these
+    pub fn update(
+        &mut self,
+        db: &Arc<Db>,
+        txn: &mut Txn,
+        store: &TableStore,
+        locator: &Locator,
+        header: &RowHeader,
+        old: &[Value],
+        new: &[Value],
+        changed: &[usize],
+    ) -> Result<Outcome<()>, SqlError> {
+        if let Locator::Key(key) = locator
+            && store.table.storage.key.iter().any(|(c, _)| changed.contains(c))
+        {
+            self.key.clear();
+            store.clustered_key(new, &mut self.key);
+            if !key.starts_with(&self.key) {
+                // Another place in the index: the row is deleted here and inserted there.
+                let outcome = self.delete(db, txn, store, locator, header, old)?;
+                if outcome == Outcome::Done(()) {
+                    self.insert(db, txn, store, new)?;
+                }
+                return Ok(outcome);
+            }
+        }
+        self.encode(db, txn, store, new)?;
+        let outcome = match (&store.base, locator) {
+            (Base::Heap(heap), Locator::Rid(rid)) => heap.update(txn, *rid, header, &self.row),
+            (Base::Tree(tree), Locator::Key(key)) => tree.update(txn, key, header, &self.row),
+            _ => return Err(SqlError::internal("a locator of another table")),
+        };
+        let outcome = outcome.map_err(|e| access_error(db, e))?;
+        if outcome != Outcome::Done(()) {
+            return Ok(outcome);
+        }
+        let touched = |index: &IndexStore| index.columns.iter().any(|c| changed.contains(c));
+        if store.indexes.iter().any(touched) {
+            let locator = locator.bytes();
+            self.delete_entries(db, txn, store, old, &locator, &touched)?;
+            self.insert_entries(db, txn, store, new, &locator, &touched)?;
+        }
+        Ok(outcome)
+    }
+}
+
+/// Reads the newest version of a row, waiting for whoever is changing it; false when it is deleted.
+pub fn read_current(
+    db: &Arc<Db>,
+    txn: &Txn,
+    store: &TableStore,
+    locator: &Value,
+    batch: &mut RowBatch,
+) -> Result<bool, SqlError> {
+    use access::Writer;
+    loop {
+        if !fetch(db, store, locator, ReadMode::Current, batch)? {
+            return Ok(false);
+        }
+        let writer = batch.header(0).txn;
+        if txn.active_elsewhere(writer) {
+            wait(db, txn, writer)?;
+            continue;
+        }
+        return Ok(!batch.is_ghost(0));
+    }
+}
+
+fn fields<'v>(values: &'v [Value], pointers: &'v [(usize, [u8; 16])]) -> Vec<EncodeValue<'v>> {
+    let field = |(i, value)| match pointers.iter().find(|(column, _)| *column == i) {
+        Some((_, bytes)) => EncodeValue::LobPointer(bytes),
+        None => EncodeValue::Value(value),
+    };
+    values.iter().enumerate().map(field).collect()
+}
+
+/// About how many bytes a value takes in a row.
+fn stored_len(value: &Value) -> usize {
+    match value {
+        Value::Str(s) => s.len(),
+        Value::Bytes(b) => b.len(),
+        _ => 0,
+    }
+}
+
+/// The key of a row's entry.
+pub fn entry_key(index: &IndexStore, values: &[Value], locator: &[u8], out: &mut Vec<u8>) {
+    out.clear();
+    for (part, (column, _)) in index.parts.iter().zip(&index.def.key) {
+        encode_key_part(&values[*column], part, out);
+    }
+    if !index.def.unique {
+        out.extend_from_slice(locator);
+    }
+}
+
+/// The value of a row's entry.
+pub fn entry_value(
+    index: &IndexStore,
+    values: &[Value],
+    locator: &[u8],
+    out: &mut Vec<u8>,
+) -> Result<(), SqlError> {
+    out.clear();
+    let locator = Value::bytes(locator.to_vec());
+    let fields: smallvec::SmallVec<[EncodeValue<'_>; 8]> =
+        index.columns.iter().map(|c| &values[*c]).chain([&locator]).map(EncodeValue::Value).collect();
+    index.layout.encode_fields(&fields, out)
+}
+
+/// 2627 for a constraint, 2601 for an index.
+pub fn duplicate(store: &TableStore, index: &crate::catalog::IndexDef, values: &[Value]) -> SqlError {
+    let table = &store.table;
+    let shown = index.key.iter().map(|(column, _)| {
+        let text = types::display::format_value(&values[*column], table.columns[*column].ty);
+        if values[*column].is_null() { "<NULL>".to_owned() } else { text.trim_end().to_owned() }
+    });
+    let key = shown.collect::<Vec<_>>().join(", ");
+    let object = format!("{}.{}", table.schema, table.name);
+    let kind = match (index.primary_key, index.unique_constraint) {
+        (Some(_), _) => "PRIMARY KEY",
+        (_, Some(_)) => "UNIQUE KEY",
+        _ => {
+            let text = format!(
+                "Cannot insert duplicate key row in object '{object}' with unique index '{}'. The duplicate key \
+                 value is ({key}).",
+                index.name
+            );
+            return SqlError::new(2601, 14, 1, text);
+        }
+    };
+    let text = format!(
+        "Violation of {kind} constraint '{}'. Cannot insert duplicate key in object '{object}'. The duplicate key \
+         value is ({key}).",
+        index.name
+    );
+    SqlError::new(2627, 14, 1, text)
+}
