@@ -1,1 +1,26 @@
-//! Catalog, binder, plans, execution, sessions, catalog views of Ringwood
+//! The engine of Ringwood: instance, sessions, batches, catalog, binder, plans, execution, catalog views, DBCC.
+//! Entry points: [`Instance::open`], [`Instance::session`], [`Session::execute`]. What a batch produces goes to a
+//! [`Sink`]. Guarantees: errors carry SQL Server's numbers; a statement that fails leaves no trace; what was
+//! acknowledged as committed survives a crash.
+
+pub mod batch;
+pub mod catalog;
+pub mod context;
+pub mod dbcc;
+pub mod dml;
+pub mod errors;
+pub mod exec;
+pub mod expr;
+pub mod instance;
+pub mod output;
+pub mod query;
+pub mod session;
+pub mod stmt;
+pub mod storage;
+pub mod sysproc;
+pub mod views;
+
+pub use instance::{Instance, InstanceOptions};
+pub use output::{ColumnInfo, Sink};
+pub use session::Session;
+pub use types::{DataType, SqlError, Value};

@@ -1,0 +1,99 @@
+//! Compiled batches kept by text: a client that sends the same text again parses and binds nothing.
+//! The least recently used go when there are too many; texts that are too long to be worth keeping are not kept.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use compact_str::CompactString;
+use parking_lot::Mutex;
+use types::{DataType, SqlError};
+
+use super::Compiled;
+
+/// Batches kept.
+const CAPACITY: usize = 1000;
+/// Longest text that is kept, in bytes.
+const MAX_TEXT: usize = 64 << 10;
+
+type Params = Vec<(CompactString, DataType)>;
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Key {
+    /// Statements bind to names of the database they run in.
+    db: i32,
+    /// SET options that change what a text means.
+    options: i32,
+    text: Arc<str>,
+    params: Params,
+}
+
+#[derive(Default)]
+struct State {
+    tick: u64,
+    entries: HashMap<Key, (u64, Arc<Compiled>)>,
+}
+
+/// The cache; one per instance.
+#[derive(Default)]
+pub struct BatchCache {
+    state: Mutex<State>,
+}
+
+impl BatchCache {
+    /// The compiled batch for a text, compiled now when it is not there.
+    pub fn get(
+        &self,
+        db: i32,
+        options: i32,
+        text: &str,
+        params: &[(CompactString, DataType)],
+    ) -> Result<Arc<Compiled>, SqlError> {
+        if text.len() > MAX_TEXT {
+            return Compiled::new(text, params).map(Arc::new);
+        }
+        let key = Key { db, options, text: text.into(), params: params.to_vec() };
+        {
+            let mut state = self.state.lock();
+            state.tick += 1;
+            let tick = state.tick;
+            if let Some((used, batch)) = state.entries.get_mut(&key) {
+                *used = tick;
+                return Ok(batch.clone());
+            }
+        }
+        let batch = Arc::new(Compiled::new(text, params)?);
+        let mut state = self.state.lock();
+        if state.entries.len() >= CAPACITY {
+            state.evict();
+        }
+        let tick = state.tick;
+        state.entries.insert(key, (tick, batch.clone()));
+        Ok(batch)
+    }
+
+    /// How many batches are kept.
+    pub fn len(&self) -> usize {
+        self.state.lock().entries.len()
+    }
+
+    /// Whether none is kept.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Forgets everything: DBCC FREEPROCCACHE, DROP DATABASE.
+    pub fn clear(&self) {
+        self.state.lock().entries.clear();
+    }
+}
+
+impl State {
+    /// Drops the older half: rare, and cheaper than keeping a list in order at each use.
+    fn evict(&mut self) {
+        let mut ages: Vec<u64> = self.entries.values().map(|(used, _)| *used).collect();
+        let middle = ages.len() / 2;
+        let (_, median, _) = ages.select_nth_unstable(middle);
+        let median = *median;
+        self.entries.retain(|_, (used, _)| *used > median);
+    }
+}

@@ -1,0 +1,139 @@
+//! Finds variables that are used before they are declared, before anything of the batch runs, as SQL Server does.
+//! It looks at tokens: the scope of a variable is the rest of the batch from its DECLARE on, whatever the blocks.
+
+use std::collections::HashSet;
+
+use compact_str::CompactString;
+use syntax::ast::{Declaration, Execute, ExecuteWhat, InsertSource, Stmt, StmtKind};
+use syntax::lexer::{Tok, tokenize};
+use types::{DataType, SqlError};
+
+use crate::context::fold_name;
+
+/// Positions where an `@name` token is something else than the use of a variable, and where variables begin.
+#[derive(Default)]
+struct Places {
+    /// (start, name) of declarations.
+    declared: Vec<(u32, CompactString)>,
+    /// Spans of modules: they have their own variables.
+    modules: Vec<(u32, u32)>,
+    /// Spans of EXEC with named arguments, and the names.
+    arguments: Vec<(u32, u32, HashSet<CompactString>)>,
+}
+
+/// 137 for the first variable that is used before it exists.
+pub fn check(text: &str, stmts: &[Stmt], params: &[(CompactString, DataType)]) -> Result<(), SqlError> {
+    let tokens = tokenize(text);
+    if !tokens.list.iter().any(|t| matches!(t.kind, Tok::Variable)) {
+        return Ok(());
+    }
+    let mut places = Places::default();
+    places.block(stmts);
+    let mut known: HashSet<CompactString> = params.iter().map(|(name, _)| fold_name(name)).collect();
+    for (i, token) in tokens.list.iter().enumerate() {
+        if !matches!(token.kind, Tok::Variable) {
+            continue;
+        }
+        let name = fold_name(token.span.text(text));
+        let at = token.span.start;
+        if places.declared.iter().any(|(start, declared)| *start <= at && *declared == name) {
+            known.insert(name.clone());
+        }
+        let next = tokens.list.get(i + 1).map(|t| t.span.text(text));
+        if known.contains(&name) || places.is_other(at, &name, next) {
+            continue;
+        }
+        let shown = token.span.text(text);
+        let text = format!("Must declare the scalar variable \"{shown}\".");
+        return Err(SqlError::new(137, 15, 2, text).at_line(token.span.line));
+    }
+    Ok(())
+}
+
+impl Places {
+    fn is_other(&self, at: u32, name: &CompactString, next: Option<&str>) -> bool {
+        let inside = |&(start, end): &(u32, u32)| start <= at && at < end;
+        if self.modules.iter().any(inside) {
+            return true;
+        }
+        next == Some("=")
+            && self
+                .arguments
+                .iter()
+                .any(|(start, end, names)| inside(&(*start, *end)) && names.contains(name))
+    }
+
+    fn block(&mut self, stmts: &[Stmt]) {
+        for stmt in stmts {
+            self.stmt(stmt);
+        }
+    }
+
+    fn stmt(&mut self, stmt: &Stmt) {
+        let span = (stmt.span.start, stmt.span.end);
+        match &stmt.kind {
+            StmtKind::Declare(list) => {
+                for item in list {
+                    let (Declaration::Scalar { name, span, .. }
+                    | Declaration::Table { name, span, .. }
+                    | Declaration::Cursor { name, span }) = item;
+                    self.declared.push((span.start, fold_name(name)));
+                }
+            }
+            StmtKind::If { then, otherwise, .. } => {
+                self.stmt(then);
+                if let Some(otherwise) = otherwise {
+                    self.stmt(otherwise);
+                }
+            }
+            StmtKind::While { body, .. } => self.stmt(body),
+            StmtKind::Block(body) => self.block(body),
+            StmtKind::TryCatch { body, catch } => {
+                self.block(body);
+                self.block(catch);
+            }
+            StmtKind::Execute(execute) => self.execute(execute, span),
+            StmtKind::Insert(insert) => {
+                if let InsertSource::Execute(execute) = &insert.source {
+                    self.execute(execute, span);
+                }
+            }
+            StmtKind::CreateProcedure(_)
+            | StmtKind::CreateFunction(_)
+            | StmtKind::CreateTrigger(_)
+            | StmtKind::CreateView(_) => self.modules.push(span),
+            _ => {}
+        }
+    }
+
+    fn execute(&mut self, execute: &Execute, (start, end): (u32, u32)) {
+        let (ExecuteWhat::Procedure { args, .. }
+        | ExecuteWhat::ProcedureVariable { args, .. }
+        | ExecuteWhat::Text { args, .. }) = &execute.what;
+        let names: HashSet<_> = args.iter().filter_map(|a| a.name.as_ref()).map(|n| fold_name(n)).collect();
+        if !names.is_empty() {
+            self.arguments.push((start, end, names));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn number(text: &str) -> Option<(i32, u32)> {
+        let stmts = syntax::parse(text).unwrap();
+        check(text, &stmts, &[("@p".into(), DataType::Int)]).err().map(|e| (e.number, e.line))
+    }
+
+    #[test]
+    fn uses_before_declaration() {
+        assert_eq!(number("select @p"), None);
+        assert_eq!(number("declare @a int = 1, @b int = @a\nselect @A + @b"), None);
+        assert_eq!(number("select 1\nselect @a\ndeclare @a int"), Some((137, 2)));
+        assert_eq!(number("while 1 = 0 begin declare @x int end set @x = 2"), None);
+        assert_eq!(number("exec sp_x @name = 5, @other = @p"), None);
+        assert_eq!(number("exec sp_x @name = @q"), Some((137, 1)));
+        assert_eq!(number("print '@a'"), None);
+    }
+}

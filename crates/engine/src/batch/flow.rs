@@ -1,0 +1,358 @@
+//! Statements that the interpreter itself knows: messages and errors, waiting, SET options, transactions, USE.
+
+use std::time::{Duration, Instant};
+
+use syntax::ast::{
+    AssignOp, BinaryOp, Expr, ExprKind, IsolationLevel, NameOrVariable, RaisError, SetOption, Stmt, StmtKind,
+    ThrowArgs, WaitFor,
+};
+use txn::Durability;
+use types::{DataType, Len, SqlError, Value};
+
+use super::errors_text::format_message;
+use super::run::{Effect, Failure, Flow, Run};
+use crate::errors;
+use crate::session::{DateFormat, Isolation};
+
+/// Longest PRINT, in characters.
+const MAX_PRINT: usize = 8000;
+/// How often a waiting session looks whether it was cancelled.
+const POLL: Duration = Duration::from_millis(20);
+
+/// The operator inside a compound assignment, `None` for `=`.
+pub fn binary_of(op: AssignOp) -> Option<BinaryOp> {
+    Some(match op {
+        AssignOp::Set => return None,
+        AssignOp::Add => BinaryOp::Add,
+        AssignOp::Subtract => BinaryOp::Subtract,
+        AssignOp::Multiply => BinaryOp::Multiply,
+        AssignOp::Divide => BinaryOp::Divide,
+        AssignOp::Modulo => BinaryOp::Modulo,
+        AssignOp::BitAnd => BinaryOp::BitAnd,
+        AssignOp::BitOr => BinaryOp::BitOr,
+        AssignOp::BitXor => BinaryOp::BitXor,
+    })
+}
+
+impl Run<'_> {
+    /// Everything that is not a query, DML or an assignment.
+    pub(super) fn other(&mut self, at: usize, stmt: &Stmt) -> Result<Flow, Failure> {
+        match &stmt.kind {
+            StmtKind::Print(value) => self.print(at, value)?,
+            StmtKind::RaisError(raise) => return self.raise(at, raise),
+            StmtKind::Throw(args) => return self.throw(at, args.as_deref()),
+            StmtKind::WaitFor(wait) => self.wait(at, wait)?,
+            StmtKind::Execute(execute) => return self.execute(at, execute),
+            StmtKind::SetOption(option) => self.set_option(at, option)?,
+            StmtKind::BeginTransaction(begin) => {
+                let name = self.name_of(begin.name.as_ref())?.unwrap_or_default();
+                self.core.begin_tran(&name);
+                self.core.succeeded(0);
+            }
+            StmtKind::Commit(commit) => {
+                let delayed = commit.delayed_durability == Some(true);
+                let durability = if delayed { Durability::Delayed } else { Durability::Full };
+                self.core.commit_tran(durability)?;
+                self.core.succeeded(0);
+            }
+            StmtKind::Rollback(name) => {
+                let name = self.name_of(name.as_ref())?;
+                self.core.rollback_tran(name.as_deref())?;
+                self.core.succeeded(0);
+            }
+            StmtKind::SaveTransaction(name) => {
+                let name = self.name_of(Some(name))?.unwrap_or_default();
+                self.core.save_tran(&name)?;
+                self.core.succeeded(0);
+            }
+            StmtKind::Use(name) => self.use_database(&name.value)?,
+            _ => return self.utility(stmt),
+        }
+        Ok(Flow::Next)
+    }
+
+    /// A statement of stmt/ or dbcc/.
+    fn utility(&mut self, stmt: &Stmt) -> Result<Flow, Failure> {
+        let batch = self.batch;
+        let variables = crate::stmt::Variables { scope: &batch.program.vars, values: self.vars };
+        let mut ctx = crate::stmt::StmtCtx { core: self.core, sink: self.sink, text: &batch.text, variables };
+        let rows = ctx.run(stmt)?;
+        self.core.succeeded(rows.unwrap_or(0));
+        if rows.is_some() {
+            self.done(rows)?;
+        }
+        Ok(Flow::Next)
+    }
+
+    /// A name written out or held by a variable.
+    fn name_of(&self, name: Option<&NameOrVariable>) -> Result<Option<String>, SqlError> {
+        Ok(match name {
+            None => None,
+            Some(NameOrVariable::Name(name)) => Some(name.value.to_string()),
+            Some(NameOrVariable::Variable(variable)) => {
+                let (slot, _) = self.batch.program.vars.find(variable)?;
+                Some(self.vars[slot].as_str().unwrap_or_default().to_string())
+            }
+        })
+    }
+
+    fn print(&mut self, at: usize, value: &Expr) -> Result<(), Failure> {
+        let values = self.evaluate_at(at, &[value])?;
+        let text = match values.first() {
+            None | Some(Value::Null) => String::from(" "),
+            Some(value) => to_text(value)?.chars().take(MAX_PRINT).collect(),
+        };
+        let mut message = SqlError::new(0, 0, 1, text);
+        message.line = self.batch.program.lines[at];
+        self.sink.message(&message)?;
+        self.core.succeeded(0);
+        Ok(())
+    }
+
+    fn raise(&mut self, at: usize, raise: &RaisError) -> Result<Flow, Failure> {
+        let mut exprs = vec![&raise.message, &raise.severity, &raise.state];
+        exprs.extend(&raise.args);
+        let values = self.evaluate_at(at, &exprs)?;
+        let [message, severity, state, args @ ..] = values.as_slice() else {
+            return Err(SqlError::internal("RAISERROR has too few arguments").into());
+        };
+        let severity = severity.as_i64().unwrap_or(0).clamp(0, 25) as u8;
+        let state = state.as_i64().unwrap_or(1).clamp(0, 255) as u8;
+        let (number, text) = match message {
+            Value::Str(format) => (50_000, format_message(format, args)?),
+            Value::Null => (50_000, String::new()),
+            number => return Err(no_user_message(number).into()),
+        };
+        let mut error = SqlError::new(number, severity, state, text);
+        error.line = self.batch.program.lines[at];
+        if raise.log {
+            let source = format!("spid{}", self.core.spid());
+            self.core.instance().error_log().write(&source, &error.message);
+        }
+        if severity > 10 {
+            return Err(Failure { error, effect: Effect::Raise });
+        }
+        let number = if raise.set_error { number } else { 0 };
+        self.sink.message(&error)?;
+        self.core.succeeded(0);
+        self.core.error_number = number;
+        Ok(Flow::Next)
+    }
+
+    fn throw(&mut self, at: usize, args: Option<&ThrowArgs>) -> Result<Flow, Failure> {
+        let Some(args) = args else {
+            return match self.core.error().cloned() {
+                Some(error) => Err(Failure { error, effect: Effect::Throw }),
+                None => Err(SqlError::new(
+                    10704,
+                    15,
+                    1,
+                    "To rethrow an error, a THROW statement must be used inside a CATCH block. Insert the THROW \
+                     statement inside a CATCH block, or add error parameters to the THROW statement.",
+                )
+                .into()),
+            };
+        };
+        let values = self.evaluate_at(at, &[&args.number, &args.message, &args.state])?;
+        let [number, message, state] = values.as_slice() else {
+            return Err(SqlError::internal("THROW takes three arguments").into());
+        };
+        let number = number.as_i64().unwrap_or(0);
+        if !(50_000..=i64::from(i32::MAX)).contains(&number) {
+            let text = format!(
+                "Error number {number} in the THROW statement is outside the valid range. Specify an error number \
+                 in the valid range of 50000 to 2147483647."
+            );
+            return Err(SqlError::new(35100, 16, 10, text).into());
+        }
+        let message = if message.is_null() { String::new() } else { to_text(message)? };
+        let state = state.as_i64().unwrap_or(1).clamp(0, 255) as u8;
+        let mut error = SqlError::new(number as i32, 16, state, message);
+        error.line = self.batch.program.lines[at];
+        Err(Failure { error, effect: Effect::Throw })
+    }
+
+    fn wait(&mut self, at: usize, wait: &WaitFor) -> Result<(), Failure> {
+        let (WaitFor::Delay(expr) | WaitFor::Time(expr)) = wait;
+        let values = self.evaluate_at(at, &[expr])?;
+        let time = values.first().and_then(time_of_day).ok_or_else(|| bad_time(values.first()))?;
+        let length = match wait {
+            WaitFor::Delay(_) => time,
+            WaitFor::Time(_) => {
+                let (_, ticks) = crate::instance::clock::now_parts();
+                let now = Duration::from_micros(u64::from(ticks) * 10_000 / 3);
+                let day = Duration::from_secs(86_400);
+                if time >= now { time - now } else { day - now + time }
+            }
+        };
+        let end = Instant::now() + length;
+        loop {
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            std::thread::sleep(left.min(POLL));
+            self.core.check_cancel()?;
+        }
+        self.core.succeeded(0);
+        Ok(())
+    }
+
+    fn use_database(&mut self, name: &str) -> Result<(), Failure> {
+        let db = self.core.instance().clone().database(name)?;
+        db.check_usable()?;
+        self.core.set_db(db.clone());
+        let mut message = SqlError::new(5701, 0, 2, format!("Changed database context to '{}'.", db.name()));
+        message.line = 0;
+        self.sink.message(&message)?;
+        self.core.succeeded(0);
+        Ok(())
+    }
+
+    fn set_option(&mut self, at: usize, option: &SetOption) -> Result<(), Failure> {
+        match option {
+            SetOption::Switch { names, on } => {
+                for name in names {
+                    if !self.core.options.set_switch(name, *on) {
+                        return Err(unknown_option(name).into());
+                    }
+                }
+            }
+            SetOption::Statistics { names, on } => {
+                for name in names {
+                    match name.as_str() {
+                        "IO" => self.core.options.statistics_io = *on,
+                        "TIME" => self.core.options.statistics_time = *on,
+                        "XML" | "PROFILE" => {}
+                        _ => return Err(unknown_option(name).into()),
+                    }
+                }
+            }
+            SetOption::IdentityInsert { table, on } => self.core.set_identity_insert(table, *on)?,
+            SetOption::IsolationLevel(level) => {
+                self.core.options.isolation = match level {
+                    IsolationLevel::ReadUncommitted => Isolation::ReadUncommitted,
+                    IsolationLevel::ReadCommitted => Isolation::ReadCommitted,
+                    IsolationLevel::RepeatableRead => Isolation::RepeatableRead,
+                    IsolationLevel::Snapshot => Isolation::Snapshot,
+                    IsolationLevel::Serializable => Isolation::Serializable,
+                };
+            }
+            SetOption::Value { name, value } => self.set_value(at, name, value)?,
+        }
+        self.core.succeeded(0);
+        Ok(())
+    }
+
+    fn set_value(&mut self, at: usize, name: &str, expr: &Expr) -> Result<(), Failure> {
+        let value = match &expr.kind {
+            ExprKind::Column(column) if column.qualifier.is_none() => Value::str(&column.name.value),
+            _ => self.evaluate_at(at, &[expr])?.into_iter().next().unwrap_or(Value::Null),
+        };
+        let number = value.as_i64();
+        let options = &mut self.core.options;
+        match name {
+            "LOCK_TIMEOUT" => options.lock_timeout = small(name, number, -1, i32::MAX)?,
+            "ROWCOUNT" => options.rowcount = u64::try_from(number.unwrap_or(0)).unwrap_or(0),
+            "TEXTSIZE" => options.textsize = small(name, number, -1, i32::MAX)?,
+            "DATEFIRST" => options.datefirst = small(name, number, 1, 7)? as u8,
+            "DEADLOCK_PRIORITY" => {
+                options.deadlock_priority = match value.as_str().map(str::to_ascii_uppercase).as_deref() {
+                    Some("LOW") => -5,
+                    Some("NORMAL") => 0,
+                    Some("HIGH") => 5,
+                    Some(_) => return Err(errors::syntax_near("DEADLOCK_PRIORITY").into()),
+                    None => small(name, number, -10, 10)?,
+                };
+            }
+            "DATEFORMAT" => {
+                let text = value.as_str().unwrap_or_default();
+                options.dateformat = DateFormat::from_name(text).ok_or_else(|| {
+                    SqlError::new(2741, 16, 1, format!("SET DATEFORMAT date order '{text}' is invalid."))
+                })?;
+            }
+            "LANGUAGE" => {
+                let text = value.as_str().unwrap_or_default().to_ascii_lowercase();
+                if !matches!(text.as_str(), "us_english" | "english") {
+                    let text = format!("Cannot find the language '{text}'. Only us_english is available.");
+                    return Err(SqlError::new(2740, 16, 1, text).into());
+                }
+            }
+            "CONTEXT_INFO" => self.core.context_info = value,
+            "QUERY_GOVERNOR_COST_LIMIT" | "FIPS_FLAGGER" => {}
+            _ => return Err(unknown_option(name).into()),
+        }
+        self.core.apply_wait_options();
+        Ok(())
+    }
+}
+
+/// A value as PRINT and THROW show it.
+pub fn to_text(value: &Value) -> Result<String, SqlError> {
+    let to = DataType::NVarChar(Len::Max);
+    let text = types::convert::convert(value, value.natural_type(), to, 0, types::convert::Mode::Explicit)?;
+    Ok(text.as_str().unwrap_or_default().to_string())
+}
+
+/// `hh:mm[:ss[.fff]]` or the time of a datetime.
+fn time_of_day(value: &Value) -> Option<Duration> {
+    match value {
+        Value::DateTime { ticks, .. } => Some(Duration::from_micros(u64::from(*ticks) * 10_000 / 3)),
+        Value::Time(ticks) | Value::DateTime2 { ticks, .. } => Some(Duration::from_nanos(ticks * 100)),
+        Value::Str(text) => {
+            let mut parts = text.trim().split(':');
+            let hours: u64 = parts.next()?.trim().parse().ok()?;
+            let minutes: u64 = parts.next()?.trim().parse().ok()?;
+            let seconds: f64 = parts.next().map_or(Ok(0.0), |s| s.trim().parse()).ok()?;
+            let valid =
+                hours < 24 && minutes < 60 && (0.0..60.0).contains(&seconds) && parts.next().is_none();
+            valid.then(|| Duration::from_secs(hours * 3600 + minutes * 60) + Duration::from_secs_f64(seconds))
+        }
+        _ => None,
+    }
+}
+
+fn bad_time(value: Option<&Value>) -> SqlError {
+    let shown = value.and_then(Value::as_str).unwrap_or_default();
+    SqlError::new(148, 15, 1, format!("Incorrect time syntax in time string '{shown}' used with WAITFOR."))
+}
+
+fn no_user_message(number: &Value) -> SqlError {
+    let number = number.as_i64().unwrap_or(0);
+    let text = format!(
+        "Error {number}, severity 16, state 1 was raised, but no message with that error number was found in \
+         sys.messages. If error is larger than 50000, make sure the user-defined message is added using \
+         sp_addmessage."
+    );
+    SqlError::new(18054, 16, 1, text)
+}
+
+fn unknown_option(name: &str) -> SqlError {
+    SqlError::new(195, 15, 5, format!("'{name}' is not a recognized SET option."))
+}
+
+fn small(name: &str, number: Option<i64>, low: i32, high: i32) -> Result<i32, SqlError> {
+    match number.and_then(|n| i32::try_from(n).ok()) {
+        Some(n) if (low..=high).contains(&n) => Ok(n),
+        _ => Err(SqlError::new(1080, 15, 1, format!("The integer value for SET {name} is out of range."))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times() {
+        let check = |text: &str, millis: Option<u64>| {
+            assert_eq!(time_of_day(&Value::str(text)), millis.map(Duration::from_millis), "{text}");
+        };
+        check("00:00:05", Some(5_000));
+        check("0:1", Some(60_000));
+        check("01:00:00.250", Some(3_600_250));
+        check("24:00", None);
+        check("5", None);
+        check("00:00:-1", None);
+        check("00:00:nan", None);
+    }
+}

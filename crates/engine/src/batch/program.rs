@@ -1,0 +1,288 @@
+//! A batch as a flat program: control of flow becomes jumps, every other statement one operation.
+//! Guarantees: all jump targets are within the program; TRY regions nest properly; the depth of CATCH blocks is
+//! known at every operation, so that GOTO out of one leaves its error behind.
+
+use std::collections::HashMap;
+
+use compact_str::CompactString;
+use syntax::ast::{Declaration, Expr, Stmt, StmtKind};
+use types::{DataType, SqlError};
+
+use crate::context::{VarScope, fold_name};
+
+/// One step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Op {
+    /// Run a statement.
+    Stmt(u32),
+    /// Go on when the condition holds, else jump.
+    Branch { condition: u32, otherwise: u32 },
+    /// Jump.
+    Jump(u32),
+    /// A TRY block begins: nothing happens, it marks a place to report.
+    Nop,
+    /// The CATCH block ended normally: its error is forgotten.
+    EndCatch,
+    /// Give a variable its initial value: DECLARE @v = x.
+    Init { slot: u32, expr: u32 },
+    /// RETURN without or with a value.
+    Return(Option<u32>),
+}
+
+/// A TRY block: operations `start..end`, its CATCH block at `catch`.
+#[derive(Clone, Copy, Debug)]
+pub struct TryRegion {
+    pub start: u32,
+    pub end: u32,
+    pub catch: u32,
+    /// CATCH blocks around the TRY block.
+    pub depth: u32,
+}
+
+/// A compiled batch; statements in it are bound when they first run.
+#[derive(Debug, Default)]
+pub struct Program {
+    /// Operations in order.
+    pub ops: Vec<Op>,
+    /// Line of each operation.
+    pub lines: Vec<u32>,
+    /// CATCH depth of each operation.
+    pub depths: Vec<u32>,
+    /// What [`Op::Stmt`] names.
+    pub stmts: Vec<Stmt>,
+    /// What conditions and initial values name.
+    pub exprs: Vec<Expr>,
+    /// TRY blocks, inner ones before outer ones.
+    pub tries: Vec<TryRegion>,
+    /// Variables of the batch.
+    pub vars: VarScope,
+}
+
+/// Resolves a declared type name.
+pub type TypeOf<'a> = &'a dyn Fn(&syntax::ast::TypeName) -> Result<DataType, SqlError>;
+
+struct Loop {
+    start: u32,
+    breaks: Vec<usize>,
+}
+
+struct Builder<'a> {
+    program: Program,
+    type_of: TypeOf<'a>,
+    loops: Vec<Loop>,
+    labels: HashMap<CompactString, u32>,
+    gotos: Vec<(usize, CompactString, u32)>,
+    depth: u32,
+}
+
+impl Program {
+    /// Flattens parsed statements. `vars` holds parameters that exist already.
+    ///
+    /// Errors: 134 a variable declared twice, 133 GOTO to no label, 132 a label twice, 135 and 136 BREAK and
+    /// CONTINUE outside a loop, and errors of types.
+    pub fn build(stmts: Vec<Stmt>, vars: VarScope, type_of: TypeOf<'_>) -> Result<Program, SqlError> {
+        let mut builder = Builder {
+            program: Program { vars, ..Program::default() },
+            type_of,
+            loops: Vec::new(),
+            labels: HashMap::new(),
+            gotos: Vec::new(),
+            depth: 0,
+        };
+        builder.block(stmts)?;
+        builder.resolve_gotos()?;
+        Ok(builder.program)
+    }
+
+    /// The innermost TRY block around an operation.
+    pub fn handler(&self, at: usize) -> Option<&TryRegion> {
+        let at = at as u32;
+        self.tries.iter().find(|region| region.start <= at && at < region.end)
+    }
+}
+
+impl Builder<'_> {
+    fn here(&self) -> u32 {
+        self.program.ops.len() as u32
+    }
+
+    fn push(&mut self, op: Op, line: u32) -> usize {
+        self.program.ops.push(op);
+        self.program.lines.push(line);
+        self.program.depths.push(self.depth);
+        self.program.ops.len() - 1
+    }
+
+    fn expr(&mut self, expr: Expr) -> u32 {
+        self.program.exprs.push(expr);
+        self.program.exprs.len() as u32 - 1
+    }
+
+    fn patch(&mut self, at: usize, target: u32) {
+        match &mut self.program.ops[at] {
+            Op::Jump(to) | Op::Branch { otherwise: to, .. } => *to = target,
+            _ => {}
+        }
+    }
+
+    fn block(&mut self, stmts: Vec<Stmt>) -> Result<(), SqlError> {
+        for stmt in stmts {
+            let line = stmt.span.line;
+            self.stmt(stmt).map_err(|e| e.at_line(line))?;
+        }
+        Ok(())
+    }
+
+    fn stmt(&mut self, stmt: Stmt) -> Result<(), SqlError> {
+        let line = stmt.span.line;
+        match stmt.kind {
+            StmtKind::Block(body) => self.block(body),
+            StmtKind::If { condition, then, otherwise } => self.branch(condition, *then, otherwise, line),
+            StmtKind::While { condition, body } => self.repeat(condition, *body, line),
+            StmtKind::Break => self.leave_loop(line),
+            StmtKind::Continue => match self.loops.last() {
+                Some(inner) => {
+                    let start = inner.start;
+                    self.push(Op::Jump(start), line);
+                    Ok(())
+                }
+                None => Err(outside_loop(136, "CONTINUE")),
+            },
+            StmtKind::TryCatch { body, catch } => self.try_catch(body, catch, line),
+            StmtKind::Return(value) => {
+                let value = value.map(|e| self.expr(e));
+                self.push(Op::Return(value), line);
+                Ok(())
+            }
+            StmtKind::Goto(label) => {
+                let at = self.push(Op::Jump(0), line);
+                self.gotos.push((at, fold_name(&label.value), line));
+                Ok(())
+            }
+            StmtKind::Label(label) => {
+                let here = self.here();
+                if self.labels.insert(fold_name(&label.value), here).is_some() {
+                    let text = format!(
+                        "The label '{label}' has already been declared. Label names must be unique within a \
+                         query batch or stored procedure."
+                    );
+                    return Err(SqlError::new(132, 15, 1, text));
+                }
+                Ok(())
+            }
+            StmtKind::Declare(list) => self.declare(list, line),
+            kind => {
+                let index = self.program.stmts.len() as u32;
+                self.program.stmts.push(Stmt { kind, span: stmt.span });
+                self.push(Op::Stmt(index), line);
+                Ok(())
+            }
+        }
+    }
+
+    fn branch(
+        &mut self,
+        condition: Expr,
+        then: Stmt,
+        otherwise: Option<Box<Stmt>>,
+        line: u32,
+    ) -> Result<(), SqlError> {
+        let condition = self.expr(condition);
+        let branch = self.push(Op::Branch { condition, otherwise: 0 }, line);
+        self.stmt(then)?;
+        if let Some(otherwise) = otherwise {
+            let over = self.push(Op::Jump(0), line);
+            let here = self.here();
+            self.patch(branch, here);
+            self.stmt(*otherwise)?;
+            let end = self.here();
+            self.patch(over, end);
+        } else {
+            let here = self.here();
+            self.patch(branch, here);
+        }
+        Ok(())
+    }
+
+    fn repeat(&mut self, condition: Expr, body: Stmt, line: u32) -> Result<(), SqlError> {
+        let start = self.here();
+        let condition = self.expr(condition);
+        let branch = self.push(Op::Branch { condition, otherwise: 0 }, line);
+        self.loops.push(Loop { start, breaks: Vec::new() });
+        self.stmt(body)?;
+        self.push(Op::Jump(start), line);
+        let end = self.here();
+        self.patch(branch, end);
+        for at in self.loops.pop().map(|l| l.breaks).unwrap_or_default() {
+            self.patch(at, end);
+        }
+        Ok(())
+    }
+
+    fn leave_loop(&mut self, line: u32) -> Result<(), SqlError> {
+        if self.loops.is_empty() {
+            return Err(outside_loop(135, "BREAK"));
+        }
+        let at = self.push(Op::Jump(0), line);
+        if let Some(inner) = self.loops.last_mut() {
+            inner.breaks.push(at);
+        }
+        Ok(())
+    }
+
+    fn try_catch(&mut self, body: Vec<Stmt>, catch: Vec<Stmt>, line: u32) -> Result<(), SqlError> {
+        let start = self.push(Op::Nop, line) as u32;
+        let depth = self.depth;
+        self.block(body)?;
+        let over = self.push(Op::Jump(0), line);
+        let handler = self.here();
+        self.program.tries.push(TryRegion { start, end: handler, catch: handler, depth });
+        self.depth += 1;
+        self.block(catch)?;
+        self.push(Op::EndCatch, line);
+        self.depth -= 1;
+        let end = self.here();
+        self.patch(over, end);
+        Ok(())
+    }
+
+    fn declare(&mut self, list: Vec<Declaration>, line: u32) -> Result<(), SqlError> {
+        for item in list {
+            match item {
+                Declaration::Scalar { name, data_type, value, .. } => {
+                    let ty = (self.type_of)(&data_type)?;
+                    let slot = self.program.vars.declare(&name, ty)? as u32;
+                    if let Some(value) = value {
+                        let expr = self.expr(value);
+                        self.push(Op::Init { slot, expr }, line);
+                    }
+                }
+                Declaration::Table { .. } => return Err(crate::errors::not_supported("DECLARE TABLE")),
+                Declaration::Cursor { .. } => return Err(crate::errors::not_supported("DECLARE CURSOR")),
+            }
+        }
+        Ok(())
+    }
+
+    fn resolve_gotos(&mut self) -> Result<(), SqlError> {
+        for (at, label, line) in std::mem::take(&mut self.gotos) {
+            let Some(&target) = self.labels.get(&label) else {
+                let text = format!(
+                    "A GOTO statement references the label '{label}' but the label has not been declared."
+                );
+                return Err(SqlError::new(133, 15, 1, text).at_line(line));
+            };
+            self.patch(at, target);
+        }
+        Ok(())
+    }
+}
+
+fn outside_loop(number: i32, word: &str) -> SqlError {
+    SqlError::new(
+        number,
+        15,
+        1,
+        format!("Cannot use a {word} statement outside the scope of a WHILE statement."),
+    )
+}

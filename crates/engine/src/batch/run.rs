@@ -1,0 +1,528 @@
+//! The interpreter: runs a compiled batch operation by operation, binds statements when they first run, and decides
+//! what an error does: end the statement, jump to CATCH, end the batch, doom the transaction.
+//! A bound statement costs no lookup by name and no allocation of the interpreter's.
+
+use std::sync::Arc;
+
+use syntax::ast::{Expr, ExprKind, SetValue, Span, Stmt, StmtKind};
+use types::{SqlError, Value};
+
+use super::program::Op;
+use super::{Bound, Compiled, Stamp};
+use crate::context::{
+    CompileEnv, ExecCtx, RowSink, compile_condition, compile_dml, compile_query, compile_scalar,
+};
+use crate::errors;
+use crate::output::Sink;
+use crate::session::SessionCore;
+
+/// How often a statement is compiled again because the schema moved under it, before that is an error.
+const MAX_RECOMPILES: u32 = 100;
+
+/// How a batch ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// It came to its end or to RETURN; the status is 0 unless RETURN gave one.
+    Finished(i32),
+    /// An error ended this scope; the caller's goes on.
+    ScopeAborted,
+    /// An error ended the whole batch, callers included.
+    BatchAborted,
+}
+
+/// What an error does beyond ending its statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// What its number says.
+    Usual,
+    /// It was found while binding: this scope ends, and its own CATCH does not see it.
+    Compile,
+    /// THROW: the batch ends.
+    Throw,
+    /// RAISERROR: the batch goes on, XACT_ABORT or not.
+    Raise,
+}
+
+/// A statement that failed.
+#[derive(Debug)]
+pub struct Failure {
+    pub error: SqlError,
+    pub effect: Effect,
+}
+
+impl From<SqlError> for Failure {
+    fn from(error: SqlError) -> Failure {
+        Failure { error, effect: Effect::Usual }
+    }
+}
+
+/// What a statement tells the interpreter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flow {
+    /// Go on with the next operation.
+    Next,
+    /// The batch ends here, callers included.
+    Abort,
+}
+
+/// One run of a batch.
+pub struct Run<'a> {
+    pub(super) core: &'a mut SessionCore,
+    pub(super) sink: &'a mut dyn Sink,
+    pub(super) batch: &'a Arc<Compiled>,
+    pub(super) vars: &'a mut Vec<Value>,
+    bound: Vec<Option<(Stamp, Bound)>>,
+    /// The operation that runs.
+    at: usize,
+    /// A CATCH of a calling scope waits for errors of this one.
+    outer_try: bool,
+    /// CATCH blocks of calling scopes.
+    base_depth: usize,
+}
+
+/// Runs a batch to its end. `vars` holds its parameters and gets the rest of its variables, NULL at first.
+///
+/// Errors: one that no CATCH of this scope took, for the caller's CATCH; only when `outer_try`.
+pub fn run_batch(
+    core: &mut SessionCore,
+    sink: &mut dyn Sink,
+    batch: &Arc<Compiled>,
+    vars: &mut Vec<Value>,
+    outer_try: bool,
+) -> Result<End, SqlError> {
+    vars.resize(batch.program.vars.len(), Value::Null);
+    let bound = batch.bound.lock().clone();
+    let base_depth = core.caught.len();
+    let mut run = Run { core, sink, batch, vars, bound, at: 0, outer_try, base_depth };
+    let end = run.main();
+    run.core.caught.truncate(base_depth);
+    end
+}
+
+impl<'a> Run<'a> {
+    fn main(&mut self) -> Result<End, SqlError> {
+        let batch = self.batch;
+        let program = &batch.program;
+        let mut at = 0;
+        while let Some(&op) = program.ops.get(at) {
+            if let Op::Jump(target) = op {
+                at = self.jump(at, target as usize);
+                continue;
+            }
+            self.at = at;
+            match self.retry_step(at, op) {
+                Ok(Step::Next) => at += 1,
+                Ok(Step::To(target)) => at = target,
+                Ok(Step::Return(status)) => return Ok(End::Finished(status)),
+                Ok(Step::Abort) => return Ok(End::BatchAborted),
+                Err(failure) => match self.failed(at, failure)? {
+                    After::Resume(target) => at = target,
+                    After::End(end) => return Ok(end),
+                },
+            }
+        }
+        Ok(End::Finished(0))
+    }
+
+    /// A jump out of CATCH blocks leaves their errors behind.
+    fn jump(&mut self, from: usize, to: usize) -> usize {
+        let depths = &self.batch.program.depths;
+        if depths.get(from) != depths.get(to) {
+            let depth = depths.get(to).copied().unwrap_or(0) as usize;
+            self.core.caught.truncate(self.base_depth + depth);
+        }
+        to
+    }
+
+    fn step(&mut self, at: usize, op: Op) -> Result<Step, Failure> {
+        self.core.check_cancel()?;
+        match op {
+            Op::Stmt(index) => self.statement(at, index as usize),
+            Op::Branch { condition, otherwise } => {
+                let holds = self.test(at, condition as usize)?;
+                self.core.succeeded(0);
+                Ok(if holds { Step::Next } else { Step::To(otherwise as usize) })
+            }
+            Op::Init { slot, expr } => {
+                self.bind_assignment(at, slot as usize, |batch| &batch.program.exprs[expr as usize])?;
+                self.assign(at)?;
+                Ok(Step::Next)
+            }
+            Op::Jump(target) => Ok(Step::To(target as usize)),
+            Op::Nop => Ok(Step::Next),
+            Op::EndCatch => {
+                self.core.caught.pop();
+                Ok(Step::Next)
+            }
+            Op::Return(None) => Ok(Step::Return(0)),
+            Op::Return(Some(expr)) => {
+                let batch = self.batch;
+                let values = self.evaluate_at(at, &[&batch.program.exprs[expr as usize]])?;
+                let status = values.first().and_then(Value::as_i64).unwrap_or(0);
+                Ok(Step::Return(i32::try_from(status).unwrap_or(0)))
+            }
+        }
+    }
+
+    /// Decides what an error does. Errors: the error itself, for a CATCH of a calling scope.
+    fn failed(&mut self, at: usize, failure: Failure) -> Result<After, SqlError> {
+        let Failure { error, effect } = failure;
+        let program = &self.batch.program;
+        let error = error.at_line(program.lines.get(at).copied().unwrap_or(0));
+        self.core.error_number = error.number;
+        self.core.rowcount = 0;
+        let handler = if effect == Effect::Compile { None } else { program.handler(at) };
+        let fatal =
+            error.severity >= 20 || self.core.shared.cancel.load(std::sync::atomic::Ordering::Relaxed);
+        let aborts = fatal
+            || match effect {
+                Effect::Raise => false,
+                Effect::Throw | Effect::Compile => self.core.options.xact_abort,
+                Effect::Usual => self.core.options.xact_abort || errors::ends_batch(&error),
+            };
+        if let Some(region) = handler.filter(|_| !fatal) {
+            if aborts && self.core.trancount > 0 {
+                self.core.doomed = true;
+            }
+            self.core.caught.truncate(self.base_depth + region.depth as usize);
+            self.core.caught.push(error);
+            return Ok(After::Resume(region.catch as usize));
+        }
+        if self.outer_try && !fatal {
+            if aborts && self.core.trancount > 0 {
+                self.core.doomed = true;
+            }
+            return Err(error);
+        }
+        self.report(at, &error, aborts);
+        if aborts {
+            self.core.rollback_all();
+            return Ok(After::End(End::BatchAborted));
+        }
+        Ok(match effect {
+            Effect::Throw => After::End(End::BatchAborted),
+            Effect::Compile => After::End(End::ScopeAborted),
+            _ => After::Resume(at + 1),
+        })
+    }
+
+    /// Sends an uncaught error to the client, and for DML that it stopped the note that SQL Server adds.
+    fn report(&mut self, at: usize, error: &SqlError, aborts: bool) {
+        // A client that went away is noticed at the next result; an error report has nobody else to go to.
+        let _ = self.sink.error(error);
+        let program = &self.batch.program;
+        let modifies = match program.ops.get(at) {
+            Some(Op::Stmt(index)) => is_dml(&program.stmts[*index as usize].kind),
+            _ => false,
+        };
+        if modifies && !aborts && (11..17).contains(&error.severity) && error.number < 50_000 {
+            let mut note = SqlError::new(3621, 0, 0, "The statement has been terminated.");
+            note.line = error.line;
+            let _ = self.sink.message(&note);
+        }
+    }
+
+    fn statement(&mut self, at: usize, index: usize) -> Result<Step, Failure> {
+        let batch = self.batch;
+        let stmt = &batch.program.stmts[index];
+        match &stmt.kind {
+            StmtKind::Insert(_) | StmtKind::Update(_) | StmtKind::Delete(_) | StmtKind::Merge(_) => {
+                self.dml(at, stmt)?;
+            }
+            StmtKind::SetVariable(set) => {
+                self.bind_set(at, set, stmt.span)?;
+                self.assign(at)?;
+            }
+            StmtKind::Select(query) if query.body.first_select().into.is_some() => self.dml(at, stmt)?,
+            StmtKind::Select(query) => self.query(at, query)?,
+            _ => {
+                return Ok(match self.other(at, stmt)? {
+                    Flow::Next => Step::Next,
+                    Flow::Abort => Step::Abort,
+                });
+            }
+        }
+        Ok(Step::Next)
+    }
+
+    // ---- binding ----
+
+    fn stamp(&self) -> Stamp {
+        let db = self.core.db();
+        (db.id(), db.schema_version())
+    }
+
+    fn is_bound(&self, at: usize) -> bool {
+        matches!(&self.bound[at], Some((stamp, _)) if *stamp == self.stamp())
+    }
+
+    /// Compiles with the environment of this moment.
+    fn compile(
+        &mut self,
+        at: usize,
+        make: impl Fn(&CompileEnv<'_>) -> Result<Bound, SqlError>,
+    ) -> Result<(), Failure> {
+        let mut waited = false;
+        loop {
+            let stamp = self.stamp();
+            let env = CompileEnv {
+                instance: self.core.instance(),
+                db: self.core.db(),
+                catalog: self.core.db().catalog(),
+                vars: &self.batch.program.vars,
+                options: &self.core.options,
+            };
+            match make(&env) {
+                Ok(bound) => {
+                    self.bound[at] = Some((stamp, bound.clone()));
+                    self.batch.bound.lock()[at] = Some((stamp, bound));
+                    return Ok(());
+                }
+                // The name may belong to a table that another transaction has dropped and not yet committed.
+                Err(error) if error.number == 208 && !waited => {
+                    waited = true;
+                    if !self.core.wait_for_ddl_of_others()? {
+                        return Err(Failure { error, effect: Effect::Compile });
+                    }
+                }
+                Err(error) => return Err(Failure { error, effect: Effect::Compile }),
+            }
+        }
+    }
+
+    fn bind_assignment(
+        &mut self,
+        at: usize,
+        slot: usize,
+        expr: impl Fn(&Compiled) -> &Expr,
+    ) -> Result<(), Failure> {
+        if self.is_bound(at) {
+            return Ok(());
+        }
+        let batch = self.batch;
+        let ty = batch.program.vars.get(slot).map(|(_, ty)| ty);
+        self.compile(at, |env| {
+            let value = compile_scalar(expr(&batch), env, ty)?;
+            Ok(Bound::Assign { slot, value })
+        })
+    }
+
+    fn bind_set(&mut self, at: usize, set: &syntax::ast::SetVariable, span: Span) -> Result<(), Failure> {
+        if self.is_bound(at) {
+            return Ok(());
+        }
+        let SetValue::Expr(expr) = &set.value else {
+            return Err(errors::not_supported("SET @cursor = CURSOR").into());
+        };
+        let (slot, ty) = self.batch.program.vars.find(&set.name)?;
+        let whole = match super::flow::binary_of(set.op) {
+            None => expr.clone(),
+            Some(op) => {
+                let left = Expr { kind: ExprKind::Variable(set.name.clone()), span };
+                let kind = ExprKind::Binary { op, left: Box::new(left), right: Box::new(expr.clone()) };
+                Expr { kind, span }
+            }
+        };
+        self.compile(at, |env| {
+            let value = compile_scalar(&whole, env, Some(ty))?;
+            Ok(Bound::Assign { slot, value })
+        })
+    }
+
+    // ---- running ----
+
+    fn assign(&mut self, at: usize) -> Result<(), Failure> {
+        self.with_retry(at, |run| {
+            let Run { core, vars, bound, .. } = run;
+            let Some((_, Bound::Assign { slot, value })) = &bound[at] else {
+                return Err(SqlError::internal("an assignment was expected"));
+            };
+            let result = value.eval(&mut ExecCtx { session: core, vars });
+            let result = core.end_expression(result)?;
+            vars[*slot] = result;
+            Ok(())
+        })?;
+        self.core.succeeded(1);
+        Ok(())
+    }
+
+    fn test(&mut self, at: usize, condition: usize) -> Result<bool, Failure> {
+        if !self.is_bound(at) {
+            let batch = self.batch;
+            self.compile(at, |env| {
+                Ok(Bound::Condition(compile_condition(&batch.program.exprs[condition], env)?))
+            })?;
+        }
+        self.with_retry(at, |run| {
+            let Run { core, vars, bound, .. } = run;
+            let Some((_, Bound::Condition(condition))) = &bound[at] else {
+                return Err(SqlError::internal("a condition was expected"));
+            };
+            let result = condition.test(&mut ExecCtx { session: core, vars });
+            core.end_expression(result)
+        })
+    }
+
+    /// Compiles expressions of a utility statement (once per binding) and evaluates them.
+    pub(super) fn evaluate_at(&mut self, at: usize, exprs: &[&Expr]) -> Result<Vec<Value>, Failure> {
+        if !self.is_bound(at) {
+            self.compile(at, |env| {
+                let scalars: Result<Vec<_>, _> = exprs.iter().map(|e| compile_scalar(e, env, None)).collect();
+                Ok(Bound::Scalars(scalars?.into()))
+            })?;
+        }
+        self.with_retry(at, |run| {
+            let Run { core, vars, bound, .. } = run;
+            let Some((_, Bound::Scalars(scalars))) = &bound[at] else {
+                return Err(SqlError::internal("arguments were expected"));
+            };
+            let mut ctx = ExecCtx { session: core, vars };
+            let result: Result<Vec<Value>, SqlError> = scalars.iter().map(|s| s.eval(&mut ctx)).collect();
+            core.end_expression(result)
+        })
+    }
+
+    fn query(&mut self, at: usize, query: &syntax::ast::Query) -> Result<(), Failure> {
+        if !self.is_bound(at) {
+            self.compile(at, |env| Ok(Bound::Query(compile_query(query, env)?)))?;
+        }
+        let (rows, returns) = self.with_retry(at, |run| {
+            let Run { core, vars, bound, sink, .. } = run;
+            let Some((_, Bound::Query(plan))) = &bound[at] else {
+                return Err(SqlError::internal("a query was expected"));
+            };
+            core.begin_statement(true)?;
+            let columns = plan.columns();
+            let returns = !columns.is_empty();
+            let mut out = ToSink { sink: *sink, header: returns.then_some(columns), begun: false };
+            let result = plan.run(&mut ExecCtx { session: core, vars }, &mut out);
+            let result = result.and_then(|rows| out.finish().map(|()| rows));
+            Ok((core.end_statement(result)?, returns))
+        })?;
+        self.core.succeeded(rows);
+        self.done(returns.then_some(rows))
+    }
+
+    fn dml(&mut self, at: usize, stmt: &Stmt) -> Result<(), Failure> {
+        if !self.is_bound(at) {
+            self.compile(at, |env| Ok(Bound::Dml(compile_dml(stmt, env)?)))?;
+        }
+        if self.core.doomed {
+            return Err(errors::doomed().into());
+        }
+        let rows = self.with_retry(at, |run| {
+            let Run { core, vars, bound, sink, .. } = run;
+            let Some((_, Bound::Dml(plan))) = &bound[at] else {
+                return Err(SqlError::internal("a data modification was expected"));
+            };
+            core.begin_statement(true)?;
+            let columns = plan.columns();
+            let mut out =
+                ToSink { sink: *sink, header: (!columns.is_empty()).then_some(columns), begun: false };
+            let result = plan.run(&mut ExecCtx { session: core, vars }, &mut out);
+            let result = result.and_then(|rows| out.finish().map(|()| rows));
+            core.end_statement(result)
+        })?;
+        self.core.succeeded(rows);
+        self.done(Some(rows))
+    }
+
+    /// Tells the client that a statement ended.
+    pub(super) fn done(&mut self, rows: Option<u64>) -> Result<(), Failure> {
+        let rows = rows.filter(|_| !self.core.options.nocount);
+        Ok(self.sink.done(rows)?)
+    }
+
+    /// Runs a bound statement; binds and runs it again when the schema has moved under it.
+    fn with_retry<T>(
+        &mut self,
+        at: usize,
+        mut body: impl FnMut(&mut Self) -> Result<T, SqlError>,
+    ) -> Result<T, Failure> {
+        match body(self) {
+            Ok(value) => Ok(value),
+            Err(e) if e.number == errors::SCHEMA_CHANGED => {
+                self.bound[at] = None;
+                Err(Failure { error: e, effect: Effect::Usual })
+            }
+            Err(e) => Err(e.into()),
+        }
+    }
+
+    /// [`Run::step`] again for as long as the schema keeps moving.
+    fn retry_step(&mut self, at: usize, op: Op) -> Result<Step, Failure> {
+        for _ in 0..MAX_RECOMPILES {
+            match self.step(at, op) {
+                Err(f) if f.error.number == errors::SCHEMA_CHANGED => {}
+                other => return other,
+            }
+        }
+        Err(SqlError::new(1205, 13, 1, "The schema of the statement's tables changed again and again.")
+            .into())
+    }
+}
+
+enum Step {
+    Next,
+    To(usize),
+    Return(i32),
+    Abort,
+}
+
+enum After {
+    Resume(usize),
+    End(End),
+}
+
+/// Passes a query's rows on; the header goes out with the first row, so that a statement that must be compiled
+/// again has not shown anything yet.
+struct ToSink<'s> {
+    sink: &'s mut dyn Sink,
+    header: Option<&'s [crate::output::ColumnInfo]>,
+    begun: bool,
+}
+
+impl ToSink<'_> {
+    fn begin(&mut self) -> Result<(), SqlError> {
+        if !self.begun {
+            self.begun = true;
+            if let Some(header) = self.header {
+                self.sink.columns(header)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<(), SqlError> {
+        self.begin()
+    }
+}
+
+impl RowSink for ToSink<'_> {
+    fn row(&mut self, row: &[Value]) -> Result<(), SqlError> {
+        if !self.begun {
+            self.begin()?;
+        }
+        self.sink.row(row)
+    }
+}
+
+/// INSERT, UPDATE, DELETE, MERGE, SELECT INTO, BULK INSERT.
+fn is_dml(kind: &StmtKind) -> bool {
+    match kind {
+        StmtKind::Insert(_)
+        | StmtKind::Update(_)
+        | StmtKind::Delete(_)
+        | StmtKind::Merge(_)
+        | StmtKind::BulkInsert(_) => true,
+        StmtKind::Select(query) => query.body.first_select().into.is_some(),
+        _ => false,
+    }
+}
+
+impl Run<'_> {
+    /// Whether an error of a scope below would find a CATCH here or further up.
+    pub(super) fn catches(&self) -> bool {
+        self.outer_try || self.batch.program.handler(self.at).is_some()
+    }
+}

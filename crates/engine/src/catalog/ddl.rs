@@ -1,0 +1,95 @@
+//! One change of a database's schema, as the session that made it remembers it until its transaction ends: the
+//! catalog is changed at once (others are kept out by SCH-M locks), and changed back by a rollback.
+
+use std::sync::Arc;
+
+use compact_str::CompactString;
+use pages::{PageId, UnitId};
+
+use super::TableDef;
+use crate::errors;
+use crate::instance::Db;
+use types::SqlError;
+
+/// An allocation unit that a statement created or dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnitRef {
+    pub unit: UnitId,
+    pub first_iam: PageId,
+    pub filegroup: u16,
+}
+
+/// A change of schema in one database.
+pub struct DdlChange {
+    db: Arc<Db>,
+    what: What,
+    /// Units to free if the change is rolled back.
+    created: Vec<UnitRef>,
+}
+
+enum What {
+    /// A table's definition before and after; `None` = it was or is not there.
+    Table { before: Option<Arc<TableDef>>, after: Option<Arc<TableDef>> },
+    /// Nothing but storage, of a change that failed half-way.
+    Units,
+    /// A schema that was created (`true`) or dropped.
+    Schema { name: CompactString, id: i32, created: bool },
+}
+
+impl DdlChange {
+    /// Publishes a table's new definition. Errors: 2714 when another transaction has taken the name meanwhile.
+    pub fn table(
+        db: &Arc<Db>,
+        spid: i32,
+        before: Option<Arc<TableDef>>,
+        after: Option<Arc<TableDef>>,
+        created: Vec<UnitRef>,
+    ) -> Result<DdlChange, SqlError> {
+        if !db.replace_table(before.as_deref(), after.clone()) {
+            return Err(errors::name_taken(after.map(|t| t.name.clone()).unwrap_or_default().as_str()));
+        }
+        if let (Some(table), None) = (&before, &after) {
+            db.begin_drop(table.object_id, spid);
+        }
+        Ok(DdlChange { db: db.clone(), what: What::Table { before, after }, created })
+    }
+
+    /// Publishes a schema's creation or removal.
+    pub fn schema(db: &Arc<Db>, name: &str, id: i32, created: bool) -> DdlChange {
+        db.set_schema(name, id, created);
+        let what = What::Schema { name: name.into(), id, created };
+        DdlChange { db: db.clone(), what, created: Vec::new() }
+    }
+
+    /// Storage that was made for a change that failed: freed when the statement has been rolled back.
+    pub fn only_units(db: &Arc<Db>, created: Vec<UnitRef>) -> DdlChange {
+        DdlChange { db: db.clone(), what: What::Units, created }
+    }
+
+    /// Changes the catalog back.
+    pub(crate) fn undo(&self, spid: i32) {
+        match &self.what {
+            What::Table { before, after } => {
+                let restored = self.db.replace_table(after.as_deref(), before.clone());
+                debug_assert!(restored, "the old name was kept free by the lock on the table");
+                if let (Some(table), None) = (before, after) {
+                    self.db.end_drop(table.object_id, spid);
+                }
+            }
+            What::Units => {}
+            What::Schema { name, id, created } => self.db.set_schema(name, *id, !created),
+        }
+    }
+
+    /// The transaction has committed.
+    pub(crate) fn committed(&self, spid: i32) {
+        if let What::Table { before: Some(table), after: None } = &self.what {
+            self.db.end_drop(table.object_id, spid);
+        }
+    }
+
+    /// The change has been rolled back: created storage can go.
+    pub(crate) fn free_created(&self) {
+        self.db.free_units(&self.created);
+    }
+}

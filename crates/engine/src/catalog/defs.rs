@@ -1,0 +1,186 @@
+//! What the catalog says of a database's objects: immutable once published, shared by plans.
+//! A change of schema publishes new definitions and raises the database's schema version; plans made from older ones
+//! are compiled again.
+
+use crate::context::fold_name;
+use compact_str::CompactString;
+use pages::{PageId, UnitId};
+use parking_lot::Mutex;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::AtomicI64;
+use types::{Collation, DataType, RowLayout};
+
+/// A column of a table.
+#[derive(Clone, Debug)]
+pub struct ColumnDef {
+    /// sys.columns.column_id, from 1; never reused within a table.
+    pub column_id: i32,
+    /// Name as written at creation.
+    pub name: CompactString,
+    /// Declared type.
+    pub ty: DataType,
+    /// NULL allowed.
+    pub nullable: bool,
+    /// Collation of character columns.
+    pub collation: Collation,
+    /// DEFAULT constraint.
+    pub default: Option<DefaultDef>,
+    /// IDENTITY(seed, increment).
+    pub identity: Option<(i64, i64)>,
+}
+
+/// A DEFAULT constraint: its text is parsed again when the catalog is loaded.
+#[derive(Clone, Debug)]
+pub struct DefaultDef {
+    /// object_id of the constraint.
+    pub object_id: i32,
+    /// Constraint name.
+    pub name: CompactString,
+    /// The expression's text, as in sys.default_constraints.definition.
+    pub text: CompactString,
+    /// The parsed expression.
+    pub expr: Arc<syntax::ast::Expr>,
+}
+
+/// Where an index or heap keeps its rows, what its key is.
+#[derive(Clone, Debug)]
+pub struct IndexDef {
+    /// 0 heap, 1 clustered, 2.. nonclustered.
+    pub index_id: i32,
+    /// Empty for a heap.
+    pub name: CompactString,
+    /// Allocation unit.
+    pub unit: UnitId,
+    /// First IAM page of the unit.
+    pub first_iam: PageId,
+    /// Root page of the B+tree; `PageId` none for a heap.
+    pub root: PageId,
+    /// No two rows share the key.
+    pub unique: bool,
+    /// Key columns: position in `TableDef::columns`, descending.
+    pub key: Vec<(usize, bool)>,
+    /// INCLUDE columns: positions in `TableDef::columns`.
+    pub included: Vec<usize>,
+    /// Made by a PRIMARY KEY constraint (object_id of the constraint).
+    pub primary_key: Option<i32>,
+    /// Made by a UNIQUE constraint (object_id of the constraint).
+    pub unique_constraint: Option<i32>,
+    /// Percent of a leaf that a build fills, 0 = 100.
+    pub fill_factor: u8,
+    /// Filegroup of its unit, 1 = PRIMARY.
+    pub filegroup: u16,
+}
+
+/// What a running instance keeps of a table besides its definition; shared by all versions of the definition.
+#[derive(Debug, Default)]
+pub struct TableState {
+    /// Rows as far as known: kept up by DML; negative when unknown (after a start, until counted).
+    pub rows: AtomicI64,
+    /// Next identity value and the value up to which the catalog has reserved.
+    pub identity: Mutex<IdentityState>,
+    /// Open storage handles by index id (heap, trees), made on first use.
+    pub handles: Mutex<HashMap<i32, Arc<dyn std::any::Any + Send + Sync>>>,
+}
+
+/// Identity counter: values are reserved in blocks in the catalog so that a crash never reuses one.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct IdentityState {
+    /// The value that was given last; `None` before the first.
+    pub last: Option<i64>,
+    /// Values up to here may be given without touching the catalog.
+    pub reserved: i64,
+}
+
+/// A table.
+#[derive(Clone, Debug)]
+pub struct TableDef {
+    /// sys.objects.object_id.
+    pub object_id: i32,
+    /// Schema name (`dbo`).
+    pub schema: CompactString,
+    /// Table name as written at creation.
+    pub name: CompactString,
+    /// Columns in order.
+    pub columns: Vec<ColumnDef>,
+    /// Row format of the heap or clustered index: one layout column per entry of `columns`, same order.
+    pub layout: Arc<RowLayout>,
+    /// Heap (index_id 0) or clustered index (1).
+    pub storage: Arc<IndexDef>,
+    /// Nonclustered indexes.
+    pub indexes: Vec<Arc<IndexDef>>,
+    /// LOB unit (first IAM), when a column is (max).
+    pub lob: Option<(UnitId, PageId)>,
+    /// A clustered index that is not unique appends a 4-byte uniquifier to its key.
+    pub uniquifier: bool,
+    /// Creation time, as days/ticks of datetime.
+    pub create_date: types::Value,
+    /// Shared run-time state.
+    pub state: Arc<TableState>,
+}
+
+/// Everything that names resolve to in one database, at one schema version.
+#[derive(Clone, Debug, Default)]
+pub struct Catalog {
+    /// Raised by each committed or rolled back change of schema.
+    pub version: u64,
+    /// Tables by (schema, name), both folded to lower case.
+    pub tables: HashMap<(CompactString, CompactString), Arc<TableDef>>,
+    /// Tables by object_id.
+    pub by_id: HashMap<i32, Arc<TableDef>>,
+    /// Schemas by lower-case name.
+    pub schemas: HashMap<CompactString, i32>,
+    /// Schemas' names as written, by schema_id.
+    pub schema_names: HashMap<i32, CompactString>,
+}
+
+impl Catalog {
+    /// Adds a table.
+    pub fn insert(&mut self, table: Arc<TableDef>) {
+        self.tables.insert((fold_name(&table.schema), fold_name(&table.name)), table.clone());
+        self.by_id.insert(table.object_id, table);
+    }
+
+    /// Takes a table out.
+    pub fn remove(&mut self, object_id: i32) {
+        if let Some(table) = self.by_id.remove(&object_id) {
+            self.tables.remove(&(fold_name(&table.schema), fold_name(&table.name)));
+        }
+    }
+
+    /// The table with this name; an empty schema is `dbo`.
+    pub fn find(&self, schema: &str, name: &str) -> Option<&Arc<TableDef>> {
+        let schema = if schema.is_empty() { "dbo" } else { schema };
+        self.tables.get(&(fold_name(schema), fold_name(name)))
+    }
+
+    /// The schema_id of a table's schema.
+    pub fn schema_id(&self, table: &TableDef) -> i32 {
+        self.schemas.get(&fold_name(&table.schema)).copied().unwrap_or(1)
+    }
+
+    /// Tables in order of name, for views.
+    pub fn sorted(&self) -> Vec<&Arc<TableDef>> {
+        let mut tables: Vec<_> = self.by_id.values().collect();
+        tables.sort_by(|a, b| (&a.schema, &a.name).cmp(&(&b.schema, &b.name)));
+        tables
+    }
+}
+
+impl TableDef {
+    /// Heap or clustered index, then the nonclustered ones.
+    pub fn all_indexes(&self) -> impl Iterator<Item = &Arc<IndexDef>> {
+        std::iter::once(&self.storage).chain(&self.indexes)
+    }
+
+    /// The position of a column by name.
+    pub fn column(&self, name: &str) -> Option<usize> {
+        let folded = fold_name(name);
+        self.columns.iter().position(|c| fold_name(&c.name) == folded)
+    }
+
+    /// `schema.name`.
+    pub fn full_name(&self) -> String {
+        format!("{}.{}", self.schema, self.name)
+    }
+}

@@ -1,0 +1,99 @@
+//! Identity values: given from memory, reserved in blocks in a system table, so that a crash skips some and repeats
+//! none. A rollback gives no value back.
+
+use std::sync::Arc;
+
+use txn::Durability;
+use types::{SqlError, Value};
+
+use super::systables::SysTable;
+use super::{IdentityState, TableDef};
+use crate::errors;
+use crate::instance::Db;
+
+/// Values reserved at a time.
+const BLOCK: i64 = 1000;
+
+/// The first of `count` new values of a table's identity column; the others follow in steps of the increment.
+///
+/// Errors: 8115 past the end of bigint (the column's own type is the caller's check); what the log says.
+#[inline]
+pub fn next(db: &Arc<Db>, table: &TableDef, count: u64) -> Result<i64, SqlError> {
+    let Some((seed, step)) = table.columns.iter().find_map(|c| c.identity) else {
+        return Err(SqlError::internal("the table has no identity column"));
+    };
+    let mut state = table.state.identity.lock();
+    let overflow =
+        || SqlError::new(8115, 16, 1, "Arithmetic overflow error converting IDENTITY to data type bigint.");
+    let first = match state.last {
+        None => seed,
+        Some(last) => last.checked_add(step).ok_or_else(overflow)?,
+    };
+    let more = i64::try_from(count.max(1) - 1).ok().and_then(|n| n.checked_mul(step)).ok_or_else(overflow)?;
+    let last = first.checked_add(more).ok_or_else(overflow)?;
+    let inside =
+        state.last.is_some() && if step > 0 { last <= state.reserved } else { last >= state.reserved };
+    if !inside {
+        reserve(db, table, &mut state, last, step)?;
+    }
+    state.last = Some(last);
+    Ok(first)
+}
+
+/// An explicit value was inserted under IDENTITY_INSERT: later values go on behind it.
+pub fn used(db: &Arc<Db>, table: &TableDef, value: i64) -> Result<(), SqlError> {
+    let Some((_, step)) = table.columns.iter().find_map(|c| c.identity) else { return Ok(()) };
+    let mut state = table.state.identity.lock();
+    let ahead = match state.last {
+        None => true,
+        Some(last) if step > 0 => value > last,
+        Some(last) => value < last,
+    };
+    if ahead {
+        reserve(db, table, &mut state, value, step)?;
+        state.last = Some(value);
+    }
+    Ok(())
+}
+
+/// Sets the value that was given last (`None`: starts over with the seed): TRUNCATE, DBCC CHECKIDENT, clean close.
+pub fn set(db: &Arc<Db>, table: &TableDef, last: Option<i64>) -> Result<(), SqlError> {
+    let mut state = table.state.identity.lock();
+    write(db, table, last)?;
+    *state = IdentityState { last, reserved: last.unwrap_or(0) };
+    Ok(())
+}
+
+fn reserve(
+    db: &Arc<Db>,
+    table: &TableDef,
+    state: &mut IdentityState,
+    needed: i64,
+    step: i64,
+) -> Result<(), SqlError> {
+    let reserved = needed.saturating_add(step.saturating_mul(BLOCK));
+    write(db, table, Some(reserved))?;
+    state.reserved = reserved;
+    Ok(())
+}
+
+/// In a transaction of its own: the value outlives a rollback of the statement that took it.
+fn write(db: &Arc<Db>, table: &TableDef, last: Option<i64>) -> Result<(), SqlError> {
+    let open = db.open()?;
+    let run = || -> Result<(), super::store::StoreError> {
+        let mut txn = open.storage.begin(0)?;
+        let id = Value::Int(table.object_id);
+        match last {
+            Some(last) => {
+                open.trees.put(&mut txn, SysTable::Identities, &[id, Value::BigInt(last)])?;
+            }
+            None => {
+                open.trees.delete(&mut txn, SysTable::Identities, &[id])?;
+            }
+        }
+        // Rows with the values are logged behind this commit, so it need not be hard first.
+        txn.commit(Durability::Delayed)?;
+        Ok(())
+    };
+    run().map_err(|e| errors::store_error(db, e))
+}

@@ -1,0 +1,406 @@
+//! From the rows of the system tables to the [`Catalog`] and back.
+//! Guarantee: `load` of what `rows_of` wrote gives the same definition.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use access::ReadMode;
+use compact_str::CompactString;
+use pages::{PageId, UnitId};
+use types::{Collation, ColumnType, DataType, RowLayout, SqlError, TypeArg, Value};
+
+use super::store::{StoreError, SysTrees};
+use super::systables::SysTable;
+use super::{Catalog, ColumnDef, DefaultDef, IdentityState, IndexDef, TableDef, TableState};
+use crate::context::fold_name;
+
+/// `index_id` of the row that names a table's LOB unit.
+pub const LOB_INDEX_ID: i32 = 255;
+/// Schemas that every database has.
+pub const BUILT_IN_SCHEMAS: [(&str, i32); 4] =
+    [("dbo", 1), ("guest", 2), ("INFORMATION_SCHEMA", 3), ("sys", 4)];
+/// First schema_id of CREATE SCHEMA.
+pub const FIRST_USER_SCHEMA: i32 = 5;
+
+/// `TableState::rows` of a table that has not been counted: so far below zero that DML cannot bring it above.
+const UNKNOWN_ROWS: i64 = i64::MIN / 2;
+
+/// What an object is, as sys.objects.type shows it.
+pub const TABLE: &str = "U ";
+pub const PRIMARY_KEY: &str = "PK";
+pub const UNIQUE: &str = "UQ";
+pub const DEFAULT: &str = "D ";
+
+/// A row of the objects' table.
+#[derive(Clone, Debug)]
+struct ObjectRow {
+    name: CompactString,
+    schema_id: i32,
+    kind: CompactString,
+    create_date: Value,
+    text: Option<CompactString>,
+}
+
+/// Reads the whole catalog. No other transaction may be changing the schema (the database is being opened).
+pub fn load(trees: &SysTrees) -> Result<Catalog, StoreError> {
+    let mut schemas: HashMap<i32, CompactString> =
+        BUILT_IN_SCHEMAS.iter().map(|(name, id)| (*id, CompactString::from(*name))).collect();
+    for row in trees.rows(SysTable::Schemas, &[], ReadMode::Dirty)? {
+        schemas.insert(int(&row, 0)?, text(&row, 1)?);
+    }
+    let mut objects = HashMap::new();
+    for row in trees.rows(SysTable::Objects, &[], ReadMode::Dirty)? {
+        objects.insert(int(&row, 0)?, object_row(&row)?);
+    }
+    let mut columns = group(trees.rows(SysTable::Columns, &[], ReadMode::Dirty)?)?;
+    let mut indexes = group(trees.rows(SysTable::Indexes, &[], ReadMode::Dirty)?)?;
+    let mut keys = group(trees.rows(SysTable::IndexColumns, &[], ReadMode::Dirty)?)?;
+    let mut reserved = HashMap::new();
+    for row in trees.rows(SysTable::Identities, &[], ReadMode::Dirty)? {
+        reserved.insert(int(&row, 0)?, bigint(&row, 1)?);
+    }
+    let mut catalog = Catalog { version: 1, ..Catalog::default() };
+    for (id, name) in &schemas {
+        catalog.schemas.insert(fold_name(name), *id);
+        catalog.schema_names.insert(*id, name.clone());
+    }
+    for (&id, object) in objects.iter().filter(|(_, o)| o.kind == TABLE) {
+        let parts = TableRows {
+            columns: columns.remove(&id).unwrap_or_default(),
+            indexes: indexes.remove(&id).unwrap_or_default(),
+            keys: keys.remove(&id).unwrap_or_default(),
+        };
+        let schema = schemas.get(&object.schema_id).cloned().ok_or_else(|| damaged("schema", id))?;
+        let table = Arc::new(table(id, object, schema, &parts, &objects, reserved.get(&id).copied())?);
+        catalog.insert(table);
+    }
+    Ok(catalog)
+}
+
+struct TableRows {
+    columns: Vec<Vec<Value>>,
+    indexes: Vec<Vec<Value>>,
+    keys: Vec<Vec<Value>>,
+}
+
+fn table(
+    object_id: i32,
+    object: &ObjectRow,
+    schema: CompactString,
+    rows: &TableRows,
+    objects: &HashMap<i32, ObjectRow>,
+    reserved: Option<i64>,
+) -> Result<TableDef, StoreError> {
+    let mut columns = Vec::with_capacity(rows.columns.len());
+    for row in &rows.columns {
+        columns.push(column(row, objects)?);
+    }
+    let mut storage = None;
+    let mut indexes = Vec::new();
+    let mut lob = None;
+    for row in &rows.indexes {
+        let index = index(row, &rows.keys, &columns, objects)?;
+        match index.index_id {
+            LOB_INDEX_ID => lob = Some((index.unit, index.first_iam)),
+            0 | 1 => storage = Some(Arc::new(index)),
+            _ => indexes.push(Arc::new(index)),
+        }
+    }
+    let storage = storage.ok_or_else(|| damaged("heap or clustered index", object_id))?;
+    let state = TableState::default();
+    state.rows.store(UNKNOWN_ROWS, std::sync::atomic::Ordering::Relaxed);
+    *state.identity.lock() = IdentityState { last: reserved, reserved: reserved.unwrap_or(0) };
+    Ok(TableDef {
+        object_id,
+        schema,
+        name: object.name.clone(),
+        layout: layout_of(&columns),
+        columns,
+        uniquifier: storage.index_id == 1 && !storage.unique,
+        storage,
+        indexes,
+        lob,
+        create_date: object.create_date.clone(),
+        state: Arc::new(state),
+    })
+}
+
+/// The row format of these columns.
+pub fn layout_of(columns: &[ColumnDef]) -> Arc<RowLayout> {
+    let types: Vec<ColumnType> = columns
+        .iter()
+        .map(|c| ColumnType { ty: c.ty, nullable: c.nullable, collation: c.collation })
+        .collect();
+    Arc::new(RowLayout::new(&types))
+}
+
+fn column(row: &[Value], objects: &HashMap<i32, ObjectRow>) -> Result<ColumnDef, StoreError> {
+    let default = match row[8].as_i64() {
+        None => None,
+        Some(id) => {
+            let id = i32::try_from(id).map_err(|_| damaged("default", 0))?;
+            let object = objects.get(&id).ok_or_else(|| damaged("default", id))?;
+            let text = object.text.clone().unwrap_or_default();
+            let expr = Arc::new(parse_expression(&text)?);
+            Some(DefaultDef { object_id: id, name: object.name.clone(), text, expr })
+        }
+    };
+    let collation = u8::try_from(bigint(row, 4)?).ok().and_then(Collation::from_id).unwrap_or_default();
+    Ok(ColumnDef {
+        column_id: int(row, 1)?,
+        name: text(row, 2)?,
+        ty: type_of_text(&text(row, 3)?)?,
+        nullable: row[5].as_bool().unwrap_or(true),
+        collation,
+        default,
+        identity: row[6].as_i64().zip(row[7].as_i64()),
+    })
+}
+
+fn index(
+    row: &[Value],
+    keys: &[Vec<Value>],
+    columns: &[ColumnDef],
+    objects: &HashMap<i32, ObjectRow>,
+) -> Result<IndexDef, StoreError> {
+    let (object_id, index_id) = (int(row, 0)?, int(row, 1)?);
+    let constraint = row[9].as_i64().and_then(|id| i32::try_from(id).ok());
+    let kind = constraint.and_then(|id| objects.get(&id)).map(|o| o.kind.as_str());
+    let (mut key, mut included) = (Vec::new(), Vec::new());
+    for part in keys.iter().filter(|part| part[1].as_i64() == Some(index_id.into())) {
+        let id = int(part, 3)?;
+        let at =
+            columns.iter().position(|c| c.column_id == id).ok_or_else(|| damaged("key column", object_id))?;
+        if part[5].as_bool() == Some(true) {
+            included.push(at);
+        } else {
+            key.push((at, part[4].as_bool() == Some(true)));
+        }
+    }
+    Ok(IndexDef {
+        index_id,
+        name: row[2].as_str().unwrap_or_default().into(),
+        unit: UnitId(u32::try_from(bigint(row, 3)?).map_err(|_| damaged("unit", object_id))?),
+        first_iam: page_id(row, 4)?,
+        root: page_id(row, 6)?,
+        unique: row[8].as_bool() == Some(true),
+        key,
+        included,
+        primary_key: constraint.filter(|_| kind == Some(PRIMARY_KEY)),
+        unique_constraint: constraint.filter(|_| kind == Some(UNIQUE)),
+        fill_factor: u8::try_from(bigint(row, 10)?).unwrap_or(0),
+        filegroup: u16::try_from(bigint(row, 11)?).unwrap_or(1),
+    })
+}
+
+// ---- definitions to rows ----
+
+/// Rows of a table's own definition: (system table, values).
+pub fn rows_of(table: &TableDef, schema_id: i32) -> Vec<(SysTable, Vec<Value>)> {
+    let id = Value::Int(table.object_id);
+    let mut rows =
+        vec![(SysTable::Objects, object(table.object_id, &table.name, schema_id, TABLE, 0, table, None))];
+    for column in &table.columns {
+        let default = column.default.as_ref();
+        rows.push((
+            SysTable::Columns,
+            vec![
+                id.clone(),
+                Value::Int(column.column_id),
+                Value::str(&column.name),
+                Value::str(column.ty.to_string()),
+                Value::TinyInt(column.collation.id()),
+                Value::Bit(column.nullable),
+                column.identity.map_or(Value::Null, |(seed, _)| Value::BigInt(seed)),
+                column.identity.map_or(Value::Null, |(_, step)| Value::BigInt(step)),
+                default.map_or(Value::Null, |d| Value::Int(d.object_id)),
+            ],
+        ));
+        if let Some(d) = default {
+            let parent = table.object_id;
+            let row = object(d.object_id, &d.name, schema_id, DEFAULT, parent, table, Some(&d.text));
+            rows.push((SysTable::Objects, row));
+        }
+    }
+    for index in std::iter::once(&table.storage).chain(&table.indexes) {
+        index_rows(table, index, schema_id, &mut rows);
+    }
+    if let Some((unit, first_iam)) = table.lob {
+        let lob = IndexDef {
+            index_id: LOB_INDEX_ID,
+            name: CompactString::default(),
+            unit,
+            first_iam,
+            root: PageId::NONE,
+            unique: false,
+            key: Vec::new(),
+            included: Vec::new(),
+            primary_key: None,
+            unique_constraint: None,
+            fill_factor: 0,
+            filegroup: table.storage.filegroup,
+        };
+        index_rows(table, &lob, schema_id, &mut rows);
+    }
+    rows
+}
+
+fn index_rows(table: &TableDef, index: &IndexDef, schema_id: i32, rows: &mut Vec<(SysTable, Vec<Value>)>) {
+    let (id, index_id) = (Value::Int(table.object_id), Value::Int(index.index_id));
+    let constraint = index.primary_key.or(index.unique_constraint);
+    let name = if index.name.is_empty() { Value::Null } else { Value::str(&index.name) };
+    rows.push((
+        SysTable::Indexes,
+        vec![
+            id.clone(),
+            index_id.clone(),
+            name,
+            Value::BigInt(index.unit.0.into()),
+            Value::Int(index.first_iam.file.into()),
+            Value::BigInt(index.first_iam.page.into()),
+            Value::Int(index.root.file.into()),
+            Value::BigInt(index.root.page.into()),
+            Value::Bit(index.unique),
+            constraint.map_or(Value::Null, Value::Int),
+            Value::TinyInt(index.fill_factor),
+            Value::SmallInt(index.filegroup as i16),
+        ],
+    ));
+    let key = index.key.iter().map(|&(at, descending)| (at, descending, false));
+    let included = index.included.iter().map(|&at| (at, false, true));
+    for (ordinal, (at, descending, included)) in key.chain(included).enumerate() {
+        rows.push((
+            SysTable::IndexColumns,
+            vec![
+                id.clone(),
+                index_id.clone(),
+                Value::Int(ordinal as i32 + 1),
+                Value::Int(table.columns[at].column_id),
+                Value::Bit(descending),
+                Value::Bit(included),
+            ],
+        ));
+    }
+    if let Some(constraint) = constraint {
+        let kind = if index.primary_key.is_some() { PRIMARY_KEY } else { UNIQUE };
+        let row = object(constraint, &index.name, schema_id, kind, table.object_id, table, None);
+        rows.push((SysTable::Objects, row));
+    }
+}
+
+fn object(
+    id: i32,
+    name: &str,
+    schema_id: i32,
+    kind: &str,
+    parent: i32,
+    table: &TableDef,
+    text: Option<&str>,
+) -> Vec<Value> {
+    vec![
+        Value::Int(id),
+        Value::str(name),
+        Value::Int(schema_id),
+        Value::str(kind),
+        Value::Int(parent),
+        table.create_date.clone(),
+        crate::instance::clock::now(),
+        text.map_or(Value::Null, Value::str),
+    ]
+}
+
+// ---- single fields ----
+
+/// The type that [`DataType`]'s display wrote.
+pub fn type_of_text(text: &str) -> Result<DataType, SqlError> {
+    let (name, args) = match text.split_once('(') {
+        None => (text, ""),
+        Some((name, rest)) => (name, rest.trim_end_matches(')')),
+    };
+    let mut parsed = Vec::new();
+    for arg in args.split(',').filter(|a| !a.is_empty()) {
+        parsed.push(match arg.parse() {
+            Ok(n) => TypeArg::Number(n),
+            Err(_) => TypeArg::Max,
+        });
+    }
+    DataType::from_name(name, &parsed)
+}
+
+/// An expression that the catalog keeps as text.
+pub fn parse_expression(text: &str) -> Result<syntax::ast::Expr, SqlError> {
+    let stmts = syntax::parse(&format!("PRINT {text}")).map_err(crate::batch::syntax_error)?;
+    match stmts.into_iter().next().map(|s| s.kind) {
+        Some(syntax::ast::StmtKind::Print(expr)) => Ok(expr),
+        _ => Err(SqlError::internal(format!("the definition {text} is no expression"))),
+    }
+}
+
+fn object_row(row: &[Value]) -> Result<ObjectRow, StoreError> {
+    Ok(ObjectRow {
+        name: text(row, 1)?,
+        schema_id: int(row, 2)?,
+        kind: text(row, 3)?,
+        create_date: row[5].clone(),
+        text: row[7].as_str().map(CompactString::from),
+    })
+}
+
+/// Rows by their first column.
+fn group(rows: Vec<Vec<Value>>) -> Result<HashMap<i32, Vec<Vec<Value>>>, StoreError> {
+    let mut out: HashMap<i32, Vec<Vec<Value>>> = HashMap::new();
+    for row in rows {
+        out.entry(int(&row, 0)?).or_default().push(row);
+    }
+    Ok(out)
+}
+
+fn int(row: &[Value], at: usize) -> Result<i32, StoreError> {
+    bigint(row, at).and_then(|n| i32::try_from(n).map_err(|_| damaged("number", 0)))
+}
+
+fn bigint(row: &[Value], at: usize) -> Result<i64, StoreError> {
+    row.get(at).and_then(Value::as_i64).ok_or_else(|| damaged("number", 0))
+}
+
+fn text(row: &[Value], at: usize) -> Result<CompactString, StoreError> {
+    row.get(at).and_then(Value::as_str).map(CompactString::from).ok_or_else(|| damaged("name", 0))
+}
+
+fn page_id(row: &[Value], at: usize) -> Result<PageId, StoreError> {
+    let file = u16::try_from(bigint(row, at)?).map_err(|_| damaged("page", 0))?;
+    let page = u32::try_from(bigint(row, at + 1)?).map_err(|_| damaged("page", 0))?;
+    Ok(PageId { file, page })
+}
+
+fn damaged(what: &str, object_id: i32) -> StoreError {
+    StoreError::Sql(SqlError::new(
+        8966,
+        21,
+        1,
+        format!("The catalog is damaged: {what} of object {object_id} cannot be read."),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use types::Len;
+
+    #[test]
+    fn types_survive_their_text() {
+        let types = [
+            DataType::Int,
+            DataType::Decimal { precision: 12, scale: 2 },
+            DataType::VarChar(Len::Max),
+            DataType::NVarChar(Len::N(128)),
+            DataType::Char(500),
+            DataType::DateTime2(3),
+            DataType::Time(0),
+            DataType::UniqueIdentifier,
+        ];
+        for ty in types {
+            assert_eq!(type_of_text(&ty.to_string()).unwrap(), ty);
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! What a statement asks to be created, checked against itself but not yet against the database.
+
+use std::sync::Arc;
+
+use compact_str::CompactString;
+use types::{Collation, DataType};
+
+/// A table to create.
+#[derive(Clone, Debug, Default)]
+pub struct NewTable {
+    /// Schema; `dbo` when empty.
+    pub schema: CompactString,
+    /// Name.
+    pub name: CompactString,
+    /// Columns in order; never empty.
+    pub columns: Vec<NewColumn>,
+    /// Indexes, at most one of them clustered.
+    pub indexes: Vec<NewIndex>,
+    /// Filegroup by name; the database's default one when empty.
+    pub filegroup: CompactString,
+}
+
+/// A column to create.
+#[derive(Clone, Debug)]
+pub struct NewColumn {
+    pub name: CompactString,
+    pub ty: DataType,
+    pub nullable: bool,
+    pub collation: Collation,
+    pub default: Option<NewDefault>,
+    /// Seed and increment.
+    pub identity: Option<(i64, i64)>,
+}
+
+impl NewColumn {
+    /// A plain column.
+    pub fn new(name: impl Into<CompactString>, ty: DataType, nullable: bool) -> NewColumn {
+        NewColumn {
+            name: name.into(),
+            ty,
+            nullable,
+            collation: Collation::default(),
+            default: None,
+            identity: None,
+        }
+    }
+}
+
+/// A DEFAULT constraint to create.
+#[derive(Clone, Debug)]
+pub struct NewDefault {
+    /// `None`: a name is made up.
+    pub name: Option<CompactString>,
+    /// As sys.default_constraints.definition shows it: in parentheses.
+    pub text: CompactString,
+    pub expr: Arc<syntax::ast::Expr>,
+}
+
+/// What kind of constraint an index enforces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyConstraint {
+    Primary,
+    Unique,
+}
+
+/// An index to create; columns are positions in the table.
+#[derive(Clone, Debug)]
+pub struct NewIndex {
+    /// `None`: a name is made up (constraints only).
+    pub name: Option<CompactString>,
+    pub unique: bool,
+    pub clustered: bool,
+    /// Position, descending; never empty.
+    pub key: Vec<(usize, bool)>,
+    pub included: Vec<usize>,
+    pub constraint: Option<KeyConstraint>,
+    pub fill_factor: u8,
+}

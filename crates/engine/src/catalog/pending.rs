@@ -1,0 +1,88 @@
+//! Storage that is to be freed: the table of pending drops, and the work that empties it.
+//!
+//! A unit that is created is listed there at once, in a transaction of its own; the transaction that creates it takes
+//! it off the list. A rollback or a crash puts it back, so nothing leaks. A unit that is dropped is put on the
+//! list by the transaction that drops it. Whatever is on the list when a database is opened is freed.
+
+use std::sync::Arc;
+
+use access::ReadMode;
+use pages::{PageId, UnitId};
+use txn::{Database, Durability, Txn};
+use types::Value;
+
+use super::ddl::UnitRef;
+use super::store::{StoreError, SysTrees};
+use super::systables::SysTable;
+use crate::instance::db::Open;
+
+fn row(unit: &UnitRef) -> [Value; 4] {
+    [
+        Value::BigInt(unit.unit.0.into()),
+        Value::Int(unit.first_iam.file.into()),
+        Value::BigInt(unit.first_iam.page.into()),
+        Value::SmallInt(unit.filegroup as i16),
+    ]
+}
+
+/// Lists a unit that has just been created, at once and whatever becomes of the caller's transaction.
+pub fn list_created(storage: &Arc<Database>, trees: &SysTrees, unit: &UnitRef) -> Result<(), StoreError> {
+    let mut txn = storage.begin(0)?;
+    trees.put(&mut txn, SysTable::PendingDrops, &row(unit))?;
+    // The unit's pages are logged behind this commit, so it need not be hard first.
+    txn.commit(Durability::Delayed)?;
+    Ok(())
+}
+
+/// The transaction keeps the unit: it leaves the list when the transaction commits.
+pub fn keep(txn: &mut Txn, trees: &SysTrees, unit: &UnitRef) -> Result<(), StoreError> {
+    trees.delete(txn, SysTable::PendingDrops, &row(unit)).map(drop)
+}
+
+/// The transaction drops the unit: it goes on the list when the transaction commits.
+pub fn list_dropped(txn: &mut Txn, trees: &SysTrees, unit: &UnitRef) -> Result<(), StoreError> {
+    trees.put(txn, SysTable::PendingDrops, &row(unit))
+}
+
+/// Units on the list. Only right when no transaction is changing it: while the database is being opened.
+pub fn listed(trees: &SysTrees) -> Result<Vec<UnitRef>, StoreError> {
+    let rows = trees.rows(SysTable::PendingDrops, &[], ReadMode::Dirty)?;
+    let number = |v: &Value| v.as_i64().unwrap_or(0);
+    Ok(rows
+        .iter()
+        .map(|row| UnitRef {
+            unit: UnitId(number(&row[0]) as u32),
+            first_iam: PageId { file: number(&row[1]) as u16, page: number(&row[2]) as u32 },
+            filegroup: number(&row[3]) as u16,
+        })
+        .collect())
+}
+
+/// What a transaction that drops units does once it has committed: frees them on the database's cleanup thread.
+pub fn free_after_commit(open: &Arc<Open>, units: Vec<UnitRef>) -> txn::Deferred {
+    // The closure must not keep the database alive: it sits in the database's own queue.
+    let weak = Arc::downgrade(open);
+    Box::new(move |storage| {
+        if let Some(open) = weak.upgrade() {
+            free_all(storage, &open, &units);
+        }
+    })
+}
+
+/// Frees units now. A failure leaves a unit on the list, for when the database is next opened.
+pub fn free_all(storage: &Arc<Database>, open: &Open, units: &[UnitRef]) {
+    for unit in units {
+        if let Err(e) = free(storage, &open.trees, unit) {
+            open.errors.write("cleanup", &e.to_string());
+        }
+    }
+}
+
+/// Frees a unit and takes it off the list.
+pub fn free(storage: &Arc<Database>, trees: &SysTrees, unit: &UnitRef) -> Result<(), StoreError> {
+    storage.store().free_unit(unit.unit, unit.first_iam).map_err(txn::TxnError::from)?;
+    let mut txn = storage.begin(0)?;
+    trees.delete(&mut txn, SysTable::PendingDrops, &row(unit))?;
+    txn.commit(Durability::Delayed)?;
+    Ok(())
+}

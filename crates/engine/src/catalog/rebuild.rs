@@ -1,0 +1,126 @@
+//! New storage for a table's rows: heap to clustered index and back, columns dropped or retyped. The rows go through
+//! an ordinary INSERT ... SELECT between two definitions that only this statement sees.
+//! Guarantee: the table is locked with SCH-M and its old storage is whole until the transaction commits.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use syntax::ast::StmtKind;
+use types::SqlError;
+
+use super::tables::Work;
+use super::{Catalog, TableDef, TableState};
+use crate::context::{CompileEnv, ExecCtx, VarScope, compile_dml};
+
+const OLD: &str = "rows before";
+const NEW: &str = "rows after";
+
+/// Copies all rows of `from` into the empty storage of `to`. `sources` gives, for each column of `to`, the expression
+/// over the columns of `from`; rows go in in the order of the new clustered key. Returns how many.
+pub fn copy_rows(
+    work: &mut Work<'_>,
+    from: &Arc<TableDef>,
+    to: &TableDef,
+    sources: &[String],
+) -> Result<u64, SqlError> {
+    let before = Arc::new(private(from, OLD));
+    let after = Arc::new(private(to, NEW));
+    let mut catalog = Catalog { version: u64::MAX, ..Catalog::default() };
+    catalog.schemas.insert("dbo".into(), 1);
+    catalog.schema_names.insert(1, "dbo".into());
+    // Both have the object_id of the table: the map by id is not used to compile.
+    catalog.insert(before.clone());
+    catalog.insert(after.clone());
+    let mut text = format!("INSERT INTO {} (", quote(NEW));
+    for (i, column) in to.columns.iter().enumerate() {
+        let _ = write!(text, "{}{}", if i == 0 { "" } else { ", " }, quote(&column.name));
+    }
+    let _ = write!(text, ") SELECT {} FROM {}", sources.join(", "), quote(OLD));
+    for (i, (at, descending)) in to.storage.key.iter().enumerate() {
+        let lead = if i == 0 { " ORDER BY " } else { ", " };
+        let order = if *descending { " DESC" } else { "" };
+        let _ = write!(text, "{lead}{}{order}", at + 1);
+    }
+    let rows = run(work, &text, catalog, vec![before, after]);
+    rows.map_err(|e| duplicate_key(e, to))
+}
+
+/// Runs a DML text against the current catalog: for statements that are partly DML.
+pub fn run_dml(work: &mut Work<'_>, text: &str) -> Result<u64, SqlError> {
+    let catalog = Catalog::clone(&work.db.catalog());
+    run(work, text, catalog, Vec::new())
+}
+
+fn run(
+    work: &mut Work<'_>,
+    text: &str,
+    catalog: Catalog,
+    private: Vec<Arc<TableDef>>,
+) -> Result<u64, SqlError> {
+    let stmts = syntax::parse(text).map_err(crate::batch::syntax_error)?;
+    let Some(stmt) = stmts.first().filter(|s| matches!(s.kind, StmtKind::Insert(_) | StmtKind::Update(_)))
+    else {
+        return Err(SqlError::internal("a rebuild is not DML"));
+    };
+    let vars = VarScope::new();
+    let instance = work.core.instance().clone();
+    let db = work.db.clone();
+    let options = work.core.options.clone();
+    let env = CompileEnv {
+        instance: &instance,
+        db: &db,
+        catalog: Arc::new(catalog),
+        vars: &vars,
+        options: &options,
+    };
+    let plan = compile_dml(stmt, &env)?;
+    let kept = std::mem::replace(&mut work.core.private_tables, private);
+    let (rowcount, identity) = (work.core.options.rowcount, work.core.last_identity);
+    work.core.options.rowcount = 0;
+    let mut ignored: Vec<Vec<types::Value>> = Vec::new();
+    let result = plan.run(&mut ExecCtx { session: work.core, vars: &mut [] }, &mut ignored);
+    work.core.options.rowcount = rowcount;
+    work.core.last_identity = identity;
+    work.core.private_tables = kept;
+    result
+}
+
+/// The definition under another name, without what an INSERT would add: identity values and counted rows.
+fn private(table: &TableDef, name: &str) -> TableDef {
+    let mut copy = table.clone();
+    copy.schema = "dbo".into();
+    copy.name = name.into();
+    for column in &mut copy.columns {
+        column.identity = None;
+    }
+    copy.state = Arc::new(TableState::default());
+    copy
+}
+
+/// A name in brackets.
+pub fn quote(name: &str) -> String {
+    format!("[{}]", name.replace(']', "]]"))
+}
+
+/// A violated key while an index is built is 1505, with the key that the original error names.
+pub fn duplicate_key(e: SqlError, table: &TableDef) -> SqlError {
+    if !matches!(e.number, 2601 | 2627) {
+        return e;
+    }
+    let index = table.all_indexes().find(|i| e.message.contains(&format!("'{}'", i.name)));
+    let name = index.map_or("", |i| i.name.as_str());
+    let key = e.message.rfind('(').map_or("", |at| e.message[at..].trim_end_matches('.'));
+    let text = format!(
+        "The CREATE UNIQUE INDEX statement terminated because a duplicate key was found for the object name '{}' and \
+         the index name '{name}'. The duplicate key value is {key}.",
+        table.full_name()
+    );
+    let mut error = SqlError::new(1505, 16, 1, text);
+    error.line = e.line;
+    error
+}
+
+/// Whether a definition is one of a rebuild that this session runs.
+pub fn is_private(tables: &[Arc<TableDef>], table: &TableDef) -> bool {
+    tables.iter().any(|t| std::ptr::eq(Arc::as_ptr(t), table))
+}

@@ -1,0 +1,200 @@
+//! The system tables: what columns they have and how rows become keys and bytes. They are ordinary B+trees of the
+//! database, written in the transaction of the statement that changes the schema.
+//! Guarantee: the numbers of tables and the order of columns never change; new columns are only added at the end.
+
+use std::sync::OnceLock;
+
+use types::{Collation, ColumnType, DataType, KeyPart, Len, RowLayout, SqlError, Value, encode_key_part};
+
+/// A system table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SysTable {
+    /// object_id | name, schema_id, type, parent, created, modified, text
+    Objects = 0,
+    /// object_id, column_id | name, type, collation, nullable, seed, increment, default's object_id
+    Columns = 1,
+    /// object_id, index_id | name, unit, IAM page, root page, unique, constraint, fill factor, filegroup
+    Indexes = 2,
+    /// object_id, index_id, ordinal | column_id, descending, included
+    IndexColumns = 3,
+    /// schema_id | name
+    Schemas = 4,
+    /// unit | first IAM page, filegroup
+    PendingDrops = 5,
+    /// object_id | last value that was reserved
+    Identities = 6,
+    /// id | next value that was not reserved
+    Counters = 7,
+}
+
+/// All of them, in the order of their numbers.
+pub const ALL: [SysTable; 8] = [
+    SysTable::Objects,
+    SysTable::Columns,
+    SysTable::Indexes,
+    SysTable::IndexColumns,
+    SysTable::Schemas,
+    SysTable::PendingDrops,
+    SysTable::Identities,
+    SysTable::Counters,
+];
+
+/// Counter of allocation units.
+pub const COUNTER_UNITS: i32 = 1;
+/// Counter of object ids.
+pub const COUNTER_OBJECTS: i32 = 2;
+/// First unit id of user objects; the system tables' units are below.
+pub const FIRST_USER_UNIT: i64 = 100;
+
+const NAME: DataType = DataType::NVarChar(Len::N(128));
+const TYPE_TEXT: DataType = DataType::VarChar(Len::N(60));
+const TEXT: DataType = DataType::NVarChar(Len::N(3900));
+
+/// (type, nullable) of each column.
+type Columns = &'static [(DataType, bool)];
+
+impl SysTable {
+    /// Number, also the position of its root in the boot page.
+    pub fn number(self) -> usize {
+        self as usize
+    }
+
+    /// How many leading columns are the key.
+    pub fn key_columns(self) -> usize {
+        match self {
+            SysTable::Columns | SysTable::Indexes => 2,
+            SysTable::IndexColumns => 3,
+            _ => 1,
+        }
+    }
+
+    fn columns(self) -> Columns {
+        use DataType::{BigInt, Bit, Char, DateTime, Int, SmallInt, TinyInt};
+        match self {
+            SysTable::Objects => &[
+                (Int, false),
+                (NAME, false),
+                (Int, false),
+                (Char(2), false),
+                (Int, false),
+                (DateTime, false),
+                (DateTime, false),
+                (TEXT, true),
+            ],
+            SysTable::Columns => &[
+                (Int, false),
+                (Int, false),
+                (NAME, false),
+                (TYPE_TEXT, false),
+                (TinyInt, false),
+                (Bit, false),
+                (BigInt, true),
+                (BigInt, true),
+                (Int, true),
+            ],
+            SysTable::Indexes => &[
+                (Int, false),
+                (Int, false),
+                (NAME, true),
+                (BigInt, false),
+                (Int, false),
+                (BigInt, false),
+                (Int, false),
+                (BigInt, false),
+                (Bit, false),
+                (Int, true),
+                (TinyInt, false),
+                (SmallInt, false),
+            ],
+            SysTable::IndexColumns => {
+                &[(Int, false), (Int, false), (Int, false), (Int, false), (Bit, false), (Bit, false)]
+            }
+            SysTable::Schemas => &[(Int, false), (NAME, false)],
+            SysTable::PendingDrops => &[(BigInt, false), (Int, false), (BigInt, false), (SmallInt, false)],
+            SysTable::Identities => &[(Int, false), (BigInt, false)],
+            SysTable::Counters => &[(Int, false), (BigInt, false)],
+        }
+    }
+
+    /// The row format.
+    pub fn layout(self) -> &'static RowLayout {
+        static LAYOUTS: OnceLock<Vec<RowLayout>> = OnceLock::new();
+        let all = LAYOUTS.get_or_init(|| {
+            ALL.iter()
+                .map(|table| {
+                    let columns: Vec<ColumnType> = table
+                        .columns()
+                        .iter()
+                        .map(|&(ty, nullable)| ColumnType { ty, nullable, collation: Collation::BIN2 })
+                        .collect();
+                    RowLayout::new(&columns)
+                })
+                .collect()
+        });
+        &all[self.number()]
+    }
+
+    /// Normalised key of a row, or of a prefix of its key columns.
+    pub fn key(self, values: &[Value]) -> Vec<u8> {
+        let mut out = Vec::with_capacity(16);
+        for (value, &(ty, _)) in values.iter().zip(self.columns()).take(self.key_columns()) {
+            encode_key_part(value, &KeyPart { ty, descending: false, collation: Collation::BIN2 }, &mut out);
+        }
+        out
+    }
+
+    /// Bytes of a row. Errors: 511 when a definition is too long.
+    pub fn encode(self, values: &[Value]) -> Result<Vec<u8>, SqlError> {
+        debug_assert_eq!(values.len(), self.columns().len());
+        let mut out = Vec::with_capacity(64);
+        self.layout().encode(values, &mut out)?;
+        Ok(out)
+    }
+
+    /// Values of a row. Errors: 3624-like when the bytes are no row of this table.
+    pub fn decode(self, row: &[u8]) -> Result<Vec<Value>, SqlError> {
+        let mut out = vec![Value::Null; self.columns().len()];
+        self.layout()
+            .decode_all(row, &mut out)
+            .map_err(|e| SqlError::internal(format!("system table {} is damaged: {e}", self.number())))?;
+        Ok(out)
+    }
+}
+
+/// The smallest byte string above every string that begins with `prefix`; `None` when there is none.
+pub fn prefix_end(prefix: &[u8]) -> Option<Vec<u8>> {
+    let mut end = prefix.to_vec();
+    while let Some(last) = end.pop() {
+        if last < u8::MAX {
+            end.push(last + 1);
+            return Some(end);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_survive() {
+        let row = vec![Value::Int(5), Value::str("dbo")];
+        let bytes = SysTable::Schemas.encode(&row).unwrap();
+        assert_eq!(SysTable::Schemas.decode(&bytes).unwrap(), row);
+        assert!(SysTable::Schemas.decode(&bytes[..3]).is_err());
+        for table in ALL {
+            assert!(table.key_columns() <= table.columns().len());
+        }
+    }
+
+    #[test]
+    fn keys_order_and_end() {
+        let key = |a, b| SysTable::Columns.key(&[Value::Int(a), Value::Int(b)]);
+        assert!(key(1, 2) < key(1, 3) && key(1, 300) < key(2, 1) && key(-1, 5) < key(0, 0));
+        let prefix = SysTable::Columns.key(&[Value::Int(7)]);
+        let end = prefix_end(&prefix).unwrap();
+        assert!(key(7, i32::MAX) < end && end <= key(8, i32::MIN));
+        assert_eq!(prefix_end(&[0xff, 0xff]), None);
+    }
+}

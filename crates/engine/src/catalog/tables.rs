@@ -1,0 +1,481 @@
+//! Changes of tables: create, drop, truncate, columns, indexes, constraints. Each works in the session's transaction:
+//! system tables through it, storage beside it (see `pending`), the catalog at once under SCH-M locks.
+
+use std::sync::Arc;
+
+use access::BTree;
+use compact_str::CompactString;
+use pages::PageId;
+use txn::locks::LockMode;
+use txn::locks::What;
+use types::SqlError;
+
+use super::ddl::{DdlChange, UnitRef};
+use super::load::{layout_of, rows_of};
+use super::store::StoreError;
+use super::{
+    ColumnDef, DefaultDef, IndexDef, KeyConstraint, NewColumn, NewIndex, NewTable, TableDef, TableState,
+    pending,
+};
+use crate::context::fold_name;
+use crate::errors;
+use crate::instance::Db;
+use crate::instance::db::Open;
+use crate::session::SessionCore;
+
+/// Longest row that the declared fixed columns may need.
+const MAX_FIXED_ROW: usize = 8060;
+
+/// Creates a table with its indexes, all empty. The new table is locked until the transaction ends.
+///
+/// Errors: 2714 the name is taken, 2760 no such schema, 1701 rows too long, what the storage says.
+pub fn create_table(core: &mut SessionCore, db: &Arc<Db>, new: NewTable) -> Result<Arc<TableDef>, SqlError> {
+    let mut work = Work::begin(core, db)?;
+    let schema = work.schema(&new.schema)?;
+    work.check_name(&schema, &new.name)?;
+    let filegroup = work.filegroup(&new.filegroup)?;
+    let object_id = work.object_id()?;
+    work.lock(object_id, LockMode::SchM)?;
+    let mut columns = Vec::with_capacity(new.columns.len());
+    for (i, column) in new.columns.iter().enumerate() {
+        columns.push(work.column(&new.name, i as i32 + 1, column)?);
+    }
+    let layout = layout_of(&columns);
+    if layout.min_row_size() > MAX_FIXED_ROW {
+        return Err(row_too_wide(&new.name, layout.min_row_size()));
+    }
+    let clustered = new.indexes.iter().position(|index| index.clustered);
+    let storage = match clustered {
+        Some(at) => work.index(&new.name, object_id, 1, &new.indexes[at], filegroup)?,
+        None => work.heap(filegroup)?,
+    };
+    let mut indexes = Vec::new();
+    for index in new.indexes.iter().filter(|index| !index.clustered) {
+        let id = indexes.len() as i32 + 2;
+        indexes.push(Arc::new(work.index(&new.name, object_id, id, index, filegroup)?));
+    }
+    let lob = if columns.iter().any(|c| c.ty.is_lob()) { Some(work.unit(filegroup)?) } else { None };
+    let table = Arc::new(TableDef {
+        object_id,
+        schema,
+        name: new.name,
+        layout,
+        columns,
+        uniquifier: storage.index_id == 1 && !storage.unique,
+        storage: Arc::new(storage),
+        indexes,
+        lob: lob.map(|unit| (unit.unit, unit.first_iam)),
+        create_date: crate::instance::clock::now(),
+        state: Arc::new(TableState::default()),
+    });
+    work.check_constraint_names(&table)?;
+    work.write_rows(&table)?;
+    work.publish(None, Some(table.clone()))?;
+    Ok(table)
+}
+
+/// Drops a table.
+pub fn drop_table(core: &mut SessionCore, db: &Arc<Db>, table: &Arc<TableDef>) -> Result<(), SqlError> {
+    let mut work = Work::begin(core, db)?;
+    work.lock_current(table)?;
+    work.delete_rows(table)?;
+    work.drop_units(units_of(table))?;
+    work.publish(Some(table.clone()), None)
+}
+
+/// Empties a table by giving it new storage; an identity column starts over.
+pub fn truncate_table(core: &mut SessionCore, db: &Arc<Db>, table: &Arc<TableDef>) -> Result<(), SqlError> {
+    let mut work = Work::begin(core, db)?;
+    work.lock_current(table)?;
+    let mut next = TableDef::clone(table);
+    next.state = Arc::new(TableState::default());
+    next.storage = Arc::new(work.renewed(&table.storage)?);
+    next.indexes =
+        table.indexes.iter().map(|index| work.renewed(index).map(Arc::new)).collect::<Result<_, _>>()?;
+    if table.lob.is_some() {
+        let unit = work.unit(table.storage.filegroup)?;
+        next.lob = Some((unit.unit, unit.first_iam));
+    }
+    let next = Arc::new(next);
+    work.delete_rows(table)?;
+    work.write_rows(&next)?;
+    work.drop_units(units_of(table))?;
+    work.publish(Some(table.clone()), Some(next))
+}
+
+/// Replaces a definition whose storage stays: columns added, constraints and indexes dropped. `gone` are the units
+/// that no longer belong to it, `created` those that were made by [`Work`] for it.
+pub fn replace(
+    core: &mut SessionCore,
+    db: &Arc<Db>,
+    before: &Arc<TableDef>,
+    after: TableDef,
+) -> Result<Arc<TableDef>, SqlError> {
+    let mut work = Work::begin(core, db)?;
+    work.lock_current(before)?;
+    work.replace(before, after)
+}
+
+/// Allocation units of a table.
+pub fn units_of(table: &TableDef) -> Vec<UnitRef> {
+    let mut units: Vec<UnitRef> = table
+        .all_indexes()
+        .map(|i| UnitRef { unit: i.unit, first_iam: i.first_iam, filegroup: i.filegroup })
+        .collect();
+    if let Some((unit, first_iam)) = table.lob {
+        units.push(UnitRef { unit, first_iam, filegroup: table.storage.filegroup });
+    }
+    units
+}
+
+/// A change of schema in progress.
+pub struct Work<'a> {
+    pub core: &'a mut SessionCore,
+    pub db: Arc<Db>,
+    pub open: Arc<Open>,
+    created: Vec<UnitRef>,
+}
+
+impl<'a> Work<'a> {
+    /// Begins a change. Errors: 3930 in a doomed transaction, 3906 in a read-only database.
+    pub fn begin(core: &'a mut SessionCore, db: &Arc<Db>) -> Result<Work<'a>, SqlError> {
+        if core.xact_state() == -1 {
+            return Err(errors::doomed());
+        }
+        let open = db.open()?;
+        if db.settings().read_only {
+            return Err(errors::read_only(&db.name()));
+        }
+        Ok(Work { core, db: db.clone(), open, created: Vec::new() })
+    }
+
+    fn store<T>(&self, result: Result<T, StoreError>) -> Result<T, SqlError> {
+        result.map_err(|e| errors::store_error(&self.db, e))
+    }
+
+    /// Locks an object's definition until the transaction ends.
+    pub fn lock(&mut self, object_id: i32, mode: LockMode) -> Result<(), SqlError> {
+        let db = self.db.clone();
+        let txn = self.core.txn(&db)?;
+        txn.lock(What::Table(object_id as u32), mode).map_err(|e| errors::db_error(&db, &e))
+    }
+
+    /// SCH-M on a table whose definition must still be the current one.
+    pub fn lock_current(&mut self, table: &TableDef) -> Result<(), SqlError> {
+        let db = self.db.clone();
+        self.core.lock_table(&db, table, LockMode::SchM)
+    }
+
+    /// The schema's name as it was created; `dbo` for an empty one.
+    pub fn schema(&self, name: &str) -> Result<CompactString, SqlError> {
+        let name = if name.is_empty() { "dbo" } else { name };
+        let catalog = self.db.catalog();
+        let id = catalog.schemas.get(&fold_name(name)).copied();
+        match id.and_then(|id| catalog.schema_names.get(&id)) {
+            Some(name) if !matches!(name.as_str(), "sys" | "INFORMATION_SCHEMA") => Ok(name.clone()),
+            _ => Err(SqlError::new(
+                2760,
+                16,
+                1,
+                format!(
+                    "The specified schema name \"{name}\" either does not exist or you do not have permission to use it."
+                ),
+            )),
+        }
+    }
+
+    /// Error 2714 when a table has the name; one that another transaction is making or dropping is waited for.
+    fn check_name(&mut self, schema: &str, name: &str) -> Result<(), SqlError> {
+        self.core.wait_for_ddl_of_others()?;
+        let Some(other) = self.db.catalog().find(schema, name).cloned() else { return Ok(()) };
+        let db = self.db.clone();
+        match self.core.lock_table(&db, &other, LockMode::SchS) {
+            // It was rolled back or dropped while we waited.
+            Err(e) if e.number == errors::SCHEMA_CHANGED => Err(e),
+            Err(e) => Err(e),
+            Ok(()) => Err(errors::name_taken(name)),
+        }
+    }
+
+    fn check_constraint_names(&self, table: &TableDef) -> Result<(), SqlError> {
+        for name in constraint_names(table) {
+            self.check_free_name(name)?;
+        }
+        let mut seen: Vec<CompactString> = Vec::new();
+        for name in constraint_names(table) {
+            let folded = fold_name(name);
+            if seen.contains(&folded) || folded == fold_name(&table.name) {
+                return Err(errors::name_taken(name));
+            }
+            seen.push(folded);
+        }
+        let mut seen: Vec<CompactString> = Vec::new();
+        for index in table.all_indexes().filter(|i| !i.name.is_empty()) {
+            let folded = fold_name(&index.name);
+            if seen.contains(&folded) {
+                return Err(duplicate_index(&index.name, &table.full_name()));
+            }
+            seen.push(folded);
+        }
+        Ok(())
+    }
+
+    /// Error 2714 when a table or constraint of the database has the name.
+    pub fn check_free_name(&self, name: &str) -> Result<(), SqlError> {
+        let folded = fold_name(name);
+        let catalog = self.db.catalog();
+        let taken = catalog.by_id.values().any(|t| {
+            fold_name(&t.name) == folded || constraint_names(t).any(|other| fold_name(other) == folded)
+        });
+        if taken { Err(errors::name_taken(name)) } else { Ok(()) }
+    }
+
+    /// A filegroup's id by name; 1921 when there is none.
+    fn filegroup(&self, name: &str) -> Result<u16, SqlError> {
+        let entry = self.db.entry();
+        if name.is_empty() || name.eq_ignore_ascii_case("default") {
+            return Ok(self.db.settings().default_filegroup);
+        }
+        let folded = fold_name(name);
+        match entry.filegroups.iter().position(|g| fold_name(g) == folded) {
+            Some(at) => Ok(at as u16 + 1),
+            None => Err(SqlError::new(1921, 16, 1, format!("Invalid filegroup '{name}' specified."))),
+        }
+    }
+
+    /// A new object_id.
+    pub fn object_id(&self) -> Result<i32, SqlError> {
+        self.store(self.open.counters.next_object(&self.open.storage, &self.open.trees))
+    }
+
+    /// A column's definition with its DEFAULT.
+    pub fn column(&self, table: &str, column_id: i32, new: &NewColumn) -> Result<ColumnDef, SqlError> {
+        let default = match &new.default {
+            None => None,
+            Some(default) => {
+                let object_id = self.object_id()?;
+                let name = default.name.clone().unwrap_or_else(|| default_name(table, &new.name, object_id));
+                Some(DefaultDef { object_id, name, text: default.text.clone(), expr: default.expr.clone() })
+            }
+        };
+        Ok(ColumnDef {
+            column_id,
+            name: new.name.clone(),
+            ty: new.ty,
+            nullable: new.nullable,
+            collation: new.collation,
+            default,
+            identity: new.identity,
+        })
+    }
+
+    /// A new allocation unit; freed again if the transaction does not commit.
+    pub fn unit(&mut self, filegroup: u16) -> Result<UnitRef, SqlError> {
+        let db = self.db.clone();
+        let open = self.open.clone();
+        let id = self.store(open.counters.next_unit(&open.storage, &open.trees))?;
+        let unit = open.storage.store().create_unit(id, filegroup);
+        let unit = unit.map_err(|e| errors::db_error(&db, &e.into()))?;
+        let unit = UnitRef { unit: id, first_iam: unit.first_iam(), filegroup };
+        self.store(pending::list_created(&open.storage, &open.trees, &unit))?;
+        self.created.push(unit);
+        let txn = self.core.txn(&db)?;
+        let kept = pending::keep(txn, &open.trees, &unit);
+        self.store(kept)?;
+        Ok(unit)
+    }
+
+    /// An empty B+tree in a new unit: the unit and the root page.
+    pub fn tree(&mut self, filegroup: u16) -> Result<(UnitRef, PageId), SqlError> {
+        let unit = self.unit(filegroup)?;
+        let store = self.open.storage.store().clone();
+        let made = store
+            .open_unit(unit.first_iam)
+            .map_err(access::AccessError::from)
+            .and_then(|handle| BTree::create(store, handle));
+        let tree = made.map_err(|e| errors::db_error(&self.db, &e.into()))?;
+        Ok((unit, tree.root()))
+    }
+
+    /// A heap in a new unit.
+    pub fn heap(&mut self, filegroup: u16) -> Result<IndexDef, SqlError> {
+        let unit = self.unit(filegroup)?;
+        Ok(IndexDef {
+            index_id: 0,
+            name: CompactString::default(),
+            unit: unit.unit,
+            first_iam: unit.first_iam,
+            root: PageId::NONE,
+            unique: false,
+            key: Vec::new(),
+            included: Vec::new(),
+            primary_key: None,
+            unique_constraint: None,
+            fill_factor: 0,
+            filegroup,
+        })
+    }
+
+    /// An empty index in a new unit. Constraint names are made up where none is given.
+    pub fn index(
+        &mut self,
+        table: &str,
+        table_id: i32,
+        index_id: i32,
+        new: &NewIndex,
+        filegroup: u16,
+    ) -> Result<IndexDef, SqlError> {
+        let constraint = match new.constraint {
+            None => None,
+            Some(kind) => Some((kind, self.object_id()?)),
+        };
+        let name = match (&new.name, constraint) {
+            (Some(name), _) => name.clone(),
+            (None, Some((kind, id))) => key_name(kind, table, table_id, id),
+            (None, None) => return Err(SqlError::internal("an index needs a name")),
+        };
+        let (unit, root) = self.tree(filegroup)?;
+        Ok(IndexDef {
+            index_id,
+            name,
+            unit: unit.unit,
+            first_iam: unit.first_iam,
+            root,
+            unique: new.unique,
+            key: new.key.clone(),
+            included: new.included.clone(),
+            primary_key: constraint.filter(|(kind, _)| *kind == KeyConstraint::Primary).map(|(_, id)| id),
+            unique_constraint: constraint
+                .filter(|(kind, _)| *kind == KeyConstraint::Unique)
+                .map(|(_, id)| id),
+            fill_factor: new.fill_factor,
+            filegroup,
+        })
+    }
+
+    /// The same heap or index in a new, empty unit.
+    pub fn renewed(&mut self, old: &IndexDef) -> Result<IndexDef, SqlError> {
+        let mut next = old.clone();
+        if old.index_id == 0 {
+            let unit = self.unit(old.filegroup)?;
+            (next.unit, next.first_iam) = (unit.unit, unit.first_iam);
+        } else {
+            let (unit, root) = self.tree(old.filegroup)?;
+            (next.unit, next.first_iam, next.root) = (unit.unit, unit.first_iam, root);
+        }
+        Ok(next)
+    }
+
+    /// Writes a definition's rows.
+    pub fn write_rows(&mut self, table: &TableDef) -> Result<(), SqlError> {
+        let schema_id = self.db.catalog().schema_id(table);
+        let (db, open) = (self.db.clone(), self.open.clone());
+        let txn = self.core.txn(&db)?;
+        for (system, values) in rows_of(table, schema_id) {
+            open.trees.put(txn, system, &values).map_err(|e| errors::store_error(&db, e))?;
+        }
+        Ok(())
+    }
+
+    /// Deletes a definition's rows.
+    pub fn delete_rows(&mut self, table: &TableDef) -> Result<(), SqlError> {
+        let (db, open) = (self.db.clone(), self.open.clone());
+        let txn = self.core.txn(&db)?;
+        for (system, values) in rows_of(table, 0) {
+            open.trees.delete(txn, system, &values).map_err(|e| errors::store_error(&db, e))?;
+        }
+        Ok(())
+    }
+
+    /// Lists units to be freed when the transaction commits.
+    pub fn drop_units(&mut self, units: Vec<UnitRef>) -> Result<(), SqlError> {
+        let (db, open) = (self.db.clone(), self.open.clone());
+        let txn = self.core.txn(&db)?;
+        for unit in &units {
+            pending::list_dropped(txn, &open.trees, unit).map_err(|e| errors::store_error(&db, e))?;
+        }
+        txn.defer(pending::free_after_commit(&open, units));
+        Ok(())
+    }
+
+    /// Replaces a definition: rows, storage that is no longer named, catalog.
+    pub fn replace(&mut self, before: &Arc<TableDef>, after: TableDef) -> Result<Arc<TableDef>, SqlError> {
+        let after = Arc::new(after);
+        let kept = units_of(&after);
+        let gone: Vec<UnitRef> = units_of(before).into_iter().filter(|u| !kept.contains(u)).collect();
+        self.delete_rows(before)?;
+        self.write_rows(&after)?;
+        if !gone.is_empty() {
+            self.drop_units(gone)?;
+        }
+        self.publish(Some(before.clone()), Some(after.clone()))?;
+        Ok(after)
+    }
+
+    /// Publishes the change in the catalog; a rollback takes it back.
+    pub fn publish(
+        &mut self,
+        before: Option<Arc<TableDef>>,
+        after: Option<Arc<TableDef>>,
+    ) -> Result<(), SqlError> {
+        let change = DdlChange::table(&self.db, self.core.spid(), before, after, self.created.clone())?;
+        self.created.clear();
+        self.core.remember_ddl(change);
+        Ok(())
+    }
+}
+
+impl Drop for Work<'_> {
+    /// A change that failed half-way still has units to free after the statement's rollback.
+    fn drop(&mut self) {
+        if !self.created.is_empty() {
+            let change = DdlChange::only_units(&self.db, std::mem::take(&mut self.created));
+            self.core.remember_ddl(change);
+        }
+    }
+}
+
+/// Names of a table's constraints.
+pub fn constraint_names(table: &TableDef) -> impl Iterator<Item = &str> {
+    let keys = table
+        .all_indexes()
+        .filter(|i| i.primary_key.is_some() || i.unique_constraint.is_some())
+        .map(|i| i.name.as_str());
+    keys.chain(table.columns.iter().filter_map(|c| c.default.as_ref()).map(|d| d.name.as_str()))
+}
+
+fn key_name(kind: KeyConstraint, table: &str, table_id: i32, id: i32) -> CompactString {
+    let prefix = if kind == KeyConstraint::Primary { "PK" } else { "UQ" };
+    let table: String = table.chars().take(9).collect();
+    format!("{prefix}__{table}__{table_id:08X}{id:08X}").into()
+}
+
+fn default_name(table: &str, column: &str, id: i32) -> CompactString {
+    let table: String = table.chars().take(9).collect();
+    let column: String = column.chars().take(5).collect();
+    format!("DF__{table}__{column}__{id:08X}").into()
+}
+
+fn row_too_wide(table: &str, size: usize) -> SqlError {
+    SqlError::new(
+        1701,
+        16,
+        1,
+        format!(
+            "Creating or altering table '{table}' failed because the minimum row size would be {size}, including 7 \
+             bytes of internal overhead. This exceeds the maximum allowable table row size of {MAX_FIXED_ROW} bytes."
+        ),
+    )
+}
+
+/// 1913: the table has an index of that name.
+pub fn duplicate_index(name: &str, table: &str) -> SqlError {
+    SqlError::new(
+        1913,
+        16,
+        1,
+        format!(
+            "The operation failed because an index or statistics with name '{name}' already exists on table '{table}'."
+        ),
+    )
+}

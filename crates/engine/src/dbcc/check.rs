@@ -1,0 +1,248 @@
+//! DBCC CHECKDB, CHECKTABLE and the offline check: structures, allocation, rows, and that every index says what its
+//! table says.
+//! Guarantee: tables are locked against changes while they are checked; damage is reported and does not end the check.
+
+use std::ops::Bound;
+use std::sync::Arc;
+
+use access::{Direction, LobPointer, ReadMode, RowBatch};
+use txn::LockMode;
+use txn::check::{CheckResult, CheckUnit};
+use types::{SqlError, Value};
+
+use super::Command;
+use crate::catalog::TableDef;
+use crate::catalog::pending;
+use crate::catalog::systables;
+use crate::context::ExecCtx;
+use crate::errors::{self, db_error};
+use crate::instance::db::Open;
+use crate::instance::{Db, Instance};
+use crate::session::SessionCore;
+use crate::storage::build::for_each_row;
+use crate::storage::write::entry_key;
+use crate::storage::{Base, IndexStore, TableStore};
+
+/// What a check found.
+#[derive(Clone, Debug, Default)]
+pub struct CheckReport {
+    /// Allocation faults.
+    pub allocation: Vec<String>,
+    /// All other faults.
+    pub consistency: Vec<String>,
+    /// Tables that were checked, with their rows.
+    pub tables: Vec<(String, u64)>,
+}
+
+impl CheckReport {
+    /// Nothing is wrong.
+    pub fn is_clean(&self) -> bool {
+        self.allocation.is_empty() && self.consistency.is_empty()
+    }
+}
+
+impl Instance {
+    /// Checks a database: what DBCC CHECKDB does. Errors: 911 no such database, 945 and its kin, I/O that is not damage.
+    pub fn check_database(self: &Arc<Self>, name: &str) -> Result<CheckReport, SqlError> {
+        let db = self.database(name)?;
+        let mut session = self.session()?;
+        session.with_core(|core| {
+            core.begin_statement(false)?;
+            let report = check_all(core, &db);
+            core.end_statement(report)
+        })
+    }
+}
+
+/// Checks all of a database.
+pub(crate) fn check_all(core: &mut SessionCore, db: &Arc<Db>) -> Result<CheckReport, SqlError> {
+    let open = db.open()?;
+    let catalog = db.catalog();
+    let mut report = CheckReport::default();
+    let tables: Vec<Arc<TableDef>> = catalog.sorted().into_iter().cloned().collect();
+    let mut stores = Vec::with_capacity(tables.len());
+    for table in &tables {
+        core.lock_table(db, table, LockMode::S)?;
+        stores.push(TableStore::open(db, table)?);
+    }
+    let mut pointers = Vec::with_capacity(stores.len());
+    for store in &stores {
+        pointers.push(check_rows(core, db, store, &mut report)?);
+    }
+    let result = check_units(&open, &stores, &pointers);
+    let result = result.map_err(|e| db_error(db, &e))?;
+    for (unit, found) in &result.reports {
+        report.consistency.extend(found.findings.iter().map(|f| format!("Allocation unit {}: {f}.", unit.0)));
+    }
+    report.allocation.extend(result.allocation);
+    Ok(report)
+}
+
+/// Structures and allocation of all units: tables, system tables, and what waits to be dropped.
+fn check_units(
+    open: &Arc<Open>,
+    stores: &[Arc<TableStore>],
+    pointers: &[Vec<LobPointer>],
+) -> Result<CheckResult, txn::TxnError> {
+    let store = open.storage.store();
+    let mut units = Vec::new();
+    for (table, pointers) in stores.iter().zip(pointers) {
+        let unit = store.open_unit(table.table.storage.first_iam)?;
+        units.push(match &table.base {
+            Base::Heap(heap) => CheckUnit::Heap(heap, unit),
+            Base::Tree(tree) => CheckUnit::Tree(tree, unit),
+        });
+        for index in &table.indexes {
+            units.push(CheckUnit::Tree(&index.tree, store.open_unit(index.def.first_iam)?));
+        }
+        if let (Some(lob), Some((_, first_iam))) = (&table.lob, table.table.lob) {
+            units.push(CheckUnit::Lob(lob, pointers, store.open_unit(first_iam)?));
+        }
+    }
+    for table in systables::ALL {
+        let tree = open.trees.tree(table);
+        units.push(CheckUnit::Tree(tree, store.open_unit(open.trees.first_iam(table))?));
+    }
+    if let Ok(pending) = pending::listed(&open.trees) {
+        for unit in pending {
+            // One that was freed a moment ago has nothing to check.
+            if let Ok(handle) = store.open_unit(unit.first_iam)
+                && handle.id() == unit.unit
+            {
+                units.push(CheckUnit::Space(handle));
+            }
+        }
+    }
+    open.storage.check(&units)
+}
+
+/// The entries that an index should have, or has, as one number: order does not matter, and a difference of any entry
+/// shows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Tally {
+    count: u64,
+    sum: u64,
+}
+
+impl Tally {
+    fn add(&mut self, key: &[u8]) {
+        let hash = key
+            .iter()
+            .fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(*b)).wrapping_mul(0x0100_0000_01b3));
+        self.count += 1;
+        self.sum = self.sum.wrapping_add(hash);
+    }
+}
+
+/// Decodes every row and compares what the indexes should hold with what they hold. Returns the pointers to large
+/// values.
+fn check_rows(
+    core: &mut SessionCore,
+    db: &Arc<Db>,
+    store: &Arc<TableStore>,
+    report: &mut CheckReport,
+) -> Result<Vec<LobPointer>, SqlError> {
+    let name = store.table.full_name();
+    let mut expected = vec![Tally::default(); store.indexes.len()];
+    let mut pointers = Vec::new();
+    let mut values = vec![Value::Null; store.table.columns.len()];
+    let (mut rows, mut key, mut faults) = (0u64, Vec::new(), Vec::new());
+    let mut ctx = ExecCtx { session: core, vars: &mut [] };
+    let scanned = for_each_row(&mut ctx, db, store, &mut |_, locator, row| {
+        rows += 1;
+        store.pointers(row, &mut pointers);
+        if let Err(e) = store.all_columns(db, row, &mut values) {
+            faults.push(format!("Table {name}: row {rows} cannot be read: {}", e.message));
+            return Ok(());
+        }
+        for (at, column) in store.table.columns.iter().enumerate() {
+            if values[at].is_null() && !column.nullable {
+                faults.push(format!("Table {name}: row {rows} has NULL in column {}.", column.name));
+            }
+        }
+        for (index, tally) in store.indexes.iter().zip(&mut expected) {
+            entry_key(index, &values, &locator.bytes(), &mut key);
+            tally.add(&key);
+        }
+        Ok(())
+    });
+    if let Err(e) = scanned {
+        faults.push(format!("Table {name}: its rows cannot be read: {}", e.message));
+    }
+    for (index, expected) in store.indexes.iter().zip(&expected) {
+        match actual(db, index) {
+            Ok(found) if found == *expected => {}
+            Ok(found) => faults.push(format!(
+                "Table {name}: index {} has {} entries for {} rows, or entries that no row has.",
+                index.def.name, found.count, expected.count
+            )),
+            Err(e) => {
+                faults.push(format!("Table {name}: index {} cannot be read: {}", index.def.name, e.message))
+            }
+        }
+    }
+    report.consistency.append(&mut faults);
+    report.tables.push((name, rows));
+    Ok(pointers)
+}
+
+fn actual(db: &Arc<Db>, index: &IndexStore) -> Result<Tally, SqlError> {
+    let mut tally = Tally::default();
+    let mut batch = RowBatch::new();
+    let mut cursor = index.tree.cursor(Bound::Unbounded, Bound::Unbounded, Direction::Forward);
+    let fail = |e: access::AccessError| db_error(db, &e.into());
+    while cursor.next_batch(ReadMode::Dirty, &mut batch).map_err(fail)? {
+        for i in 0..batch.len() {
+            tally.add(batch.key(i));
+        }
+    }
+    Ok(tally)
+}
+
+/// DBCC CHECKDB [(database)].
+pub(super) fn check_db(command: &mut Command<'_, '_>) -> Result<(), SqlError> {
+    let db = command.database(0)?;
+    db.check_usable()?;
+    let report = check_all(command.ctx.core, &db)?;
+    tell(command, &db, &report, None)
+}
+
+/// DBCC CHECKTABLE (table): the whole database is checked, the table's rows are told.
+pub(super) fn check_table(command: &mut Command<'_, '_>) -> Result<(), SqlError> {
+    let name = command.text(0).unwrap_or_default().to_string();
+    let db = command.ctx.core.db().clone();
+    let mut parts = name.rsplit('.').map(|p| p.trim_matches(['[', ']', '"']).to_string());
+    let (table, schema) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+    let Some(table) = db.catalog().find(&schema, &table).cloned() else {
+        return Err(errors::invalid_object(&name));
+    };
+    let report = check_all(command.ctx.core, &db)?;
+    tell(command, &db, &report, Some(table.full_name()))
+}
+
+fn tell(
+    command: &mut Command<'_, '_>,
+    db: &Arc<Db>,
+    report: &CheckReport,
+    only: Option<String>,
+) -> Result<(), SqlError> {
+    for fault in report.allocation.iter().chain(&report.consistency) {
+        command.ctx.sink.error(&SqlError::new(8928, 16, 1, fault.clone()))?;
+        db.log_failure(fault);
+    }
+    if command.quiet() {
+        return Ok(());
+    }
+    for (name, rows) in &report.tables {
+        if only.as_ref().is_none_or(|only| only == name) {
+            command.ctx.inform(2593, 10, format!("There are {rows} rows in object \"{name}\"."))?;
+        }
+    }
+    let text = format!(
+        "CHECKDB found {} allocation errors and {} consistency errors in database '{}'.",
+        report.allocation.len(),
+        report.consistency.len(),
+        db.name()
+    );
+    command.ctx.inform(8989, 10, text)
+}

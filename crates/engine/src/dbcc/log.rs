@@ -1,0 +1,106 @@
+//! DBCC LOGINFO, SQLPERF, OPENTRAN.
+
+use types::{DataType, SqlError, Value};
+
+use super::Command;
+use crate::sysproc::column;
+use crate::views::{LSN_NUMERIC, SYSNAME, big, lsn_numeric, megabytes, server, text};
+
+/// DBCC LOGINFO [(database)].
+pub(super) fn log_info(command: &mut Command<'_, '_>) -> Result<(), SqlError> {
+    let db = command.database(0)?;
+    let storage = db.storage()?;
+    let zero = Value::Decimal(types::Decimal::zero(25, 0));
+    let rows: Vec<Vec<Value>> = storage
+        .log()
+        .vlfs()
+        .into_iter()
+        .map(|vlf| {
+            vec![
+                Value::Int(0),
+                Value::TinyInt(2),
+                big(vlf.size),
+                big(vlf.begin_offset),
+                Value::Int(i32::try_from(vlf.seq).unwrap_or(i32::MAX)),
+                Value::TinyInt(vlf.status),
+                Value::TinyInt(vlf.parity),
+                match lsn_numeric(vlf.create_lsn) {
+                    Value::Null => zero.clone(),
+                    lsn => lsn,
+                },
+            ]
+        })
+        .collect();
+    let columns = [
+        column("RecoveryUnitId", DataType::Int, true),
+        column("FileId", DataType::TinyInt, true),
+        column("FileSize", DataType::BigInt, true),
+        column("StartOffset", DataType::BigInt, true),
+        column("FSeqNo", DataType::Int, true),
+        column("Status", DataType::TinyInt, true),
+        column("Parity", DataType::TinyInt, true),
+        column("CreateLSN", LSN_NUMERIC, true),
+    ];
+    command.result(&columns, &rows)
+}
+
+/// DBCC SQLPERF (LOGSPACE) and DBCC SQLPERF ('sys.dm_os_wait_stats', CLEAR).
+pub(super) fn sql_perf(command: &mut Command<'_, '_>) -> Result<(), SqlError> {
+    let what = command.text(0).unwrap_or_default().to_ascii_lowercase();
+    let clear = command.text(1).is_some_and(|word| word.eq_ignore_ascii_case("clear"));
+    match (what.as_str(), clear) {
+        ("logspace", false) => log_space(command),
+        ("sys.dm_os_wait_stats" | "waitstats", true) => server::clear_waits(command.ctx.core),
+        ("sys.dm_os_latch_stats", true) => Ok(()),
+        _ => {
+            let text = "Invalid parameter was passed to DBCC SQLPERF.";
+            Err(SqlError::new(2581, 10, 1, text))
+        }
+    }
+}
+
+fn log_space(command: &mut Command<'_, '_>) -> Result<(), SqlError> {
+    let mut rows = Vec::new();
+    for db in command.ctx.core.instance().databases() {
+        let Some(storage) = db.storage_if_open() else { continue };
+        let space = storage.log().space();
+        // The file's header is not log space.
+        let size = space.size.saturating_sub(8192);
+        let used = space.used as f64 * 100.0 / size.max(1) as f64;
+        rows.push(vec![
+            text(db.name()),
+            Value::Real(megabytes(size) as f32),
+            Value::Real(used as f32),
+            Value::Int(0),
+        ]);
+    }
+    let columns = [
+        column("Database Name", SYSNAME, true),
+        column("Log Size (MB)", DataType::Real, true),
+        column("Log Space Used (%)", DataType::Real, true),
+        column("Status", DataType::Int, true),
+    ];
+    command.result(&columns, &rows)
+}
+
+/// DBCC OPENTRAN [(database)].
+pub(super) fn open_tran(command: &mut Command<'_, '_>) -> Result<(), SqlError> {
+    let db = command.database(0)?;
+    let storage = db.storage()?;
+    let oldest = storage.txns().active().into_iter().min_by_key(|txn| txn.id);
+    let Some(txn) = oldest else {
+        return command.ctx.inform(7969, 10, "No active open transactions.".into());
+    };
+    let log = *txn.log.lock();
+    let lines = format!(
+        "Transaction information for database '{}'.\n\nOldest active transaction:\n    SPID (server process ID): {}\n    \
+         Transaction ID: {}\n    LSN           : ({})\n    Log records   : {}\n    Log bytes     : {}",
+        db.name(),
+        txn.session,
+        txn.id.0,
+        log.begin.to_decimal(),
+        log.records,
+        log.bytes
+    );
+    command.ctx.inform(7970, 10, lines)
+}

@@ -1,0 +1,97 @@
+//! DBCC: one file per group of commands.
+
+pub mod check;
+mod identity;
+mod log;
+mod shrink;
+mod trace;
+
+use syntax::ast::Dbcc;
+use types::{SqlError, Value};
+
+use crate::stmt::StmtCtx;
+
+/// What a finished DBCC says.
+const DONE: &str =
+    "DBCC execution completed. If DBCC printed error messages, contact your system administrator.";
+
+/// A command at work.
+pub(crate) struct Command<'c, 's> {
+    pub ctx: &'c mut StmtCtx<'s>,
+    /// Evaluated arguments; a bare word is text.
+    pub args: Vec<Value>,
+    /// Options in upper case.
+    pub options: Vec<String>,
+}
+
+/// Runs a DBCC statement.
+pub fn run(ctx: &mut StmtCtx<'_>, stmt: &Dbcc) -> Result<(), SqlError> {
+    let args = stmt.args.iter().map(|e| ctx.value(e)).collect::<Result<Vec<_>, _>>()?;
+    let options = stmt.options.iter().map(|o| o.name.to_ascii_uppercase().to_string()).collect();
+    let mut command = Command { ctx, args, options };
+    match stmt.name.to_ascii_uppercase().as_str() {
+        "LOGINFO" => log::log_info(&mut command)?,
+        "SQLPERF" => log::sql_perf(&mut command)?,
+        "OPENTRAN" => log::open_tran(&mut command)?,
+        "SHRINKFILE" => shrink::shrink_file(&mut command)?,
+        "SHRINKDATABASE" => shrink::shrink_database(&mut command)?,
+        "CHECKDB" | "CHECKALLOC" | "CHECKCATALOG" => check::check_db(&mut command)?,
+        "CHECKTABLE" => check::check_table(&mut command)?,
+        "CHECKIDENT" => identity::check_ident(&mut command)?,
+        "TRACEON" => trace::switch(&mut command, true)?,
+        "TRACEOFF" => trace::switch(&mut command, false)?,
+        "TRACESTATUS" => trace::status(&mut command)?,
+        "FREEPROCCACHE" => command.ctx.core.instance().batches().clear(),
+        // Caches of pages empty themselves; emptying them by hand only costs time.
+        "DROPCLEANBUFFERS" | "FREESYSTEMCACHE" | "FREESESSIONCACHE" | "UPDATEUSAGE" => {}
+        other => {
+            let text = format!(
+                "Incorrect DBCC statement. Check the documentation for the correct DBCC syntax and options ({other})."
+            );
+            return Err(SqlError::new(2526, 16, 3, text));
+        }
+    }
+    if !command.quiet() {
+        command.ctx.inform(2528, 10, DONE.into())?;
+    }
+    Ok(())
+}
+
+impl Command<'_, '_> {
+    /// WITH NO_INFOMSGS.
+    pub fn quiet(&self) -> bool {
+        self.options.iter().any(|o| o == "NO_INFOMSGS")
+    }
+
+    /// An argument as text.
+    pub fn text(&self, at: usize) -> Option<&str> {
+        self.args.get(at).and_then(Value::as_str)
+    }
+
+    /// An argument as a number.
+    pub fn number(&self, at: usize) -> Option<i64> {
+        self.args.get(at).and_then(Value::as_i64)
+    }
+
+    /// Sends a result set.
+    pub fn result(
+        &mut self,
+        columns: &[crate::output::ColumnInfo],
+        rows: &[Vec<Value>],
+    ) -> Result<(), SqlError> {
+        crate::sysproc::send(self.ctx.sink, columns, rows, self.ctx.core.options.nocount)
+    }
+
+    /// The database of an argument (name or id), the current one without it.
+    pub fn database(&self, at: usize) -> Result<std::sync::Arc<crate::instance::Db>, SqlError> {
+        let instance = self.ctx.core.instance();
+        match (self.text(at), self.number(at)) {
+            (Some(name), _) => instance.database(name),
+            (_, Some(0)) | (None, None) => Ok(self.ctx.core.db().clone()),
+            (_, Some(id)) => i32::try_from(id)
+                .ok()
+                .and_then(|id| instance.db_by_id(id))
+                .ok_or_else(|| crate::errors::no_database(&id.to_string())),
+        }
+    }
+}

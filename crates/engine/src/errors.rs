@@ -1,0 +1,220 @@
+//! SQL Server's errors that the engine itself raises, and what the lower rooms' errors become.
+//! Guarantees: numbers, severities and texts are SQL Server's; the line is filled in by whoever runs the statement.
+
+use txn::{ErrorKind, TxnError};
+use types::SqlError;
+
+use crate::catalog::store::StoreError;
+use crate::instance::Db;
+use crate::instance::db::DbStatus;
+
+/// The plan was compiled against a definition that is no longer current: compile again and retry. Never shown.
+pub const SCHEMA_CHANGED: i32 = -1;
+
+/// Internal: see [`SCHEMA_CHANGED`].
+pub fn schema_changed() -> SqlError {
+    SqlError::new(SCHEMA_CHANGED, 16, 1, "The schema changed while the statement was compiled.")
+}
+
+/// 3617: a cancel request or KILL ended the statement.
+pub fn cancelled() -> SqlError {
+    SqlError::new(3617, 16, 1, "Operation cancelled by user.")
+}
+
+/// 208: no such table or view.
+pub fn invalid_object(name: &str) -> SqlError {
+    SqlError::new(208, 16, 1, format!("Invalid object name '{name}'."))
+}
+
+/// 2812: no such procedure.
+pub fn no_procedure(name: &str) -> SqlError {
+    SqlError::new(2812, 16, 62, format!("Could not find stored procedure '{name}'."))
+}
+
+/// 911: USE or a name that names no database.
+pub fn no_database(name: &str) -> SqlError {
+    SqlError::new(
+        911,
+        16,
+        1,
+        format!("Database '{name}' does not exist. Make sure that the name is entered correctly."),
+    )
+}
+
+/// 40517-like refusals: something that T-SQL has and this version does not. Number 40510 says so.
+pub fn not_supported(what: &str) -> SqlError {
+    SqlError::new(40510, 16, 1, format!("Statement '{what}' is not supported in this version of Ringwood."))
+}
+
+/// 102 for what the parser takes and the engine cannot.
+pub fn syntax_near(word: &str) -> SqlError {
+    SqlError::new(102, 15, 1, format!("Incorrect syntax near '{word}'."))
+}
+
+/// 3701: DROP of what is not there.
+pub fn cannot_drop(kind: &str, name: &str) -> SqlError {
+    let text =
+        format!("Cannot drop the {kind} '{name}', because it does not exist or you do not have permission.");
+    SqlError::new(3701, 11, 5, text)
+}
+
+/// 2714: the name is taken.
+pub fn name_taken(name: &str) -> SqlError {
+    SqlError::new(2714, 16, 6, format!("There is already an object named '{name}' in the database."))
+}
+
+/// 226: not inside a transaction.
+pub fn not_in_transaction(what: &str) -> SqlError {
+    SqlError::new(226, 16, 6, format!("{what} statement not allowed within multi-statement transaction."))
+}
+
+/// 3930: the transaction can only be rolled back.
+pub fn doomed() -> SqlError {
+    SqlError::new(
+        3930,
+        16,
+        1,
+        "The current transaction cannot be committed and cannot support operations that write to the log file. \
+         Roll back the transaction.",
+    )
+}
+
+/// 3906: a change in a read-only database.
+pub fn read_only(database: &str) -> SqlError {
+    SqlError::new(
+        3906,
+        16,
+        1,
+        format!("Failed to update database \"{database}\" because the database is read-only."),
+    )
+}
+
+/// 926, 942, 945 and their kin: the database exists and cannot be used.
+pub fn not_usable(database: &str, status: DbStatus) -> SqlError {
+    match status {
+        DbStatus::Offline => SqlError::new(
+            942,
+            14,
+            4,
+            format!("Database '{database}' cannot be opened because it is offline."),
+        ),
+        DbStatus::Suspect => SqlError::new(
+            926,
+            14,
+            1,
+            format!(
+                "Database '{database}' cannot be opened. It has been marked SUSPECT by recovery. See the error log \
+                 for more information."
+            ),
+        ),
+        DbStatus::Recovering => SqlError::new(
+            922,
+            14,
+            1,
+            format!("Database '{database}' is being recovered. Waiting until recovery is finished."),
+        ),
+        _ => SqlError::new(
+            945,
+            14,
+            2,
+            format!(
+                "Database '{database}' cannot be opened due to inaccessible files or insufficient memory or disk \
+                 space. See the error log for details."
+            ),
+        ),
+    }
+}
+
+/// An error of the catalog's storage.
+pub fn store_error(db: &Db, e: StoreError) -> SqlError {
+    match e {
+        StoreError::Sql(e) => e,
+        StoreError::Txn(e) => db_error(db, &e),
+    }
+}
+
+/// An error of transactions, rows, pages, log or disk in a database, as the user sees it. Damage and failed I/O also
+/// go to the error log.
+pub fn db_error(db: &Db, e: &TxnError) -> SqlError {
+    let name = db.name();
+    let kind = e.kind();
+    let error = |severity, state, text: String| SqlError::new(kind.number(), severity, state, text);
+    let sql = match kind {
+        ErrorKind::Deadlock => error(
+            13,
+            51,
+            "Transaction was deadlocked on lock resources with another process and has been chosen as the deadlock \
+             victim. Rerun the transaction."
+                .into(),
+        ),
+        ErrorKind::LockTimeout => error(16, 51, "Lock request time out period exceeded.".into()),
+        ErrorKind::Cancelled => cancelled(),
+        ErrorKind::Doomed => doomed(),
+        ErrorKind::LogFull => error(17, 2, format!("The transaction log for database '{name}' is full due to {}.", log_full(e))),
+        ErrorKind::LogNotAvailable => error(
+            21,
+            1,
+            format!("The log for database '{name}' is not available. Check the error log for details: {e}."),
+        ),
+        ErrorKind::LogCorrupt => error(24, 1, format!("The log record of database '{name}' is corrupted: {e}.")),
+        ErrorKind::Io => error(24, 2, format!("The operating system returned an error to database '{name}': {e}.")),
+        ErrorKind::Corrupt => error(
+            24,
+            2,
+            format!("A logical consistency-based I/O error was detected in database '{name}': {e}."),
+        ),
+        ErrorKind::NoFrames => error(17, 0, "There is insufficient memory available in the buffer pool.".into()),
+        ErrorKind::FilegroupFull => error(
+            17,
+            2,
+            format!(
+                "Could not allocate space in database '{name}' because the filegroup is full ({e}). Create disk \
+                 space by deleting unneeded files, dropping objects in the filegroup, or setting autogrowth on for \
+                 existing files in the filegroup."
+            ),
+        ),
+        ErrorKind::DiskFull => error(16, 3, format!("A file of database '{name}' could not be grown: {e}.")),
+        ErrorKind::RecoveryFailed => error(21, 1, format!("Recovery of database '{name}' failed: {e}.")),
+        ErrorKind::RowTooLong | ErrorKind::KeyTooLong => error(16, 1, format!("{e}.")),
+        ErrorKind::File => error(16, 101, format!("A file of database '{name}' cannot be used: {e}.")),
+        ErrorKind::Internal => error(20, 1, format!("An inconsistency was detected in database '{name}': {e}.")),
+    };
+    if sql.severity >= 17 {
+        db.log_failure(&sql.message);
+    }
+    sql
+}
+
+fn log_full(e: &TxnError) -> String {
+    match e {
+        TxnError::LogFull { reason, lsn } => format!("'{}' and the holdup lsn is {lsn}", reason.name()),
+        other => format!("'{other}'"),
+    }
+}
+
+/// Whether an error that no CATCH takes ends the batch and its transaction, XACT_ABORT or not: SQL Server's failed
+/// conversions, deadlocks, snapshot conflicts, a full log.
+pub fn ends_batch(error: &SqlError) -> bool {
+    error.severity >= 20
+        || matches!(
+            error.number,
+            235 | 236
+                | 241
+                | 242
+                | 244
+                | 245
+                | 248
+                | 295
+                | 296
+                | 517
+                | 701
+                | 1205
+                | 3930
+                | 3960
+                | 3961
+                | 8114
+                | 8169
+                | 9001
+                | 9002
+        )
+}

@@ -1,0 +1,358 @@
+//! One database as the engine sees it: name, state, catalog, storage, settings.
+//! Guarantees: the catalog that plans were compiled against is compared by version; whoever uses a database that is
+//! not online gets SQL Server's error for its state.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+
+use compact_str::CompactString;
+use parking_lot::{Mutex, RwLock};
+use txn::{Database, DelayedDurability, RecoveryModel, Status, TxnError};
+use types::{SqlError, Value};
+
+use super::counters::Counters;
+use super::errorlog::ErrorLog;
+use super::registry::DbEntry;
+use super::settings::DbSettings;
+use crate::catalog::ddl::UnitRef;
+use crate::catalog::store::SysTrees;
+use crate::catalog::{Catalog, TableDef};
+use crate::context::fold_name;
+use crate::errors;
+
+/// State of a database, with sys.databases.state's numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DbStatus {
+    Online = 0,
+    Recovering = 2,
+    RecoveryPending = 3,
+    Suspect = 4,
+    Offline = 6,
+}
+
+impl DbStatus {
+    /// state_desc.
+    pub fn name(self) -> &'static str {
+        match self {
+            DbStatus::Online => "ONLINE",
+            DbStatus::Recovering => "RECOVERING",
+            DbStatus::RecoveryPending => "RECOVERY_PENDING",
+            DbStatus::Suspect => "SUSPECT",
+            DbStatus::Offline => "OFFLINE",
+        }
+    }
+}
+
+/// An open database's storage and what goes with it.
+pub struct Open {
+    pub storage: Arc<Database>,
+    pub trees: SysTrees,
+    pub counters: Counters,
+    pub errors: Arc<ErrorLog>,
+}
+
+/// Open, or why not.
+enum State {
+    Open(Arc<Open>),
+    Down { status: DbStatus, cause: String },
+}
+
+/// A database of the instance.
+pub struct Db {
+    /// database_id.
+    id: i32,
+    name: RwLock<CompactString>,
+    catalog: RwLock<Arc<Catalog>>,
+    version: AtomicU64,
+    state: RwLock<State>,
+    settings: RwLock<DbSettings>,
+    entry: RwLock<DbEntry>,
+    /// (object, session) of tables that an open transaction has dropped.
+    drops: Mutex<Vec<(i32, i32)>>,
+    /// Sessions whose current database this is.
+    users: AtomicI64,
+    errors: Arc<ErrorLog>,
+}
+
+impl Db {
+    /// A database that is open.
+    pub(crate) fn online(entry: DbEntry, open: Open, catalog: Catalog, settings: DbSettings) -> Arc<Db> {
+        let errors = open.errors.clone();
+        Db::with(entry, State::Open(Arc::new(open)), catalog, settings, errors)
+    }
+
+    /// A database that could not be opened.
+    pub(crate) fn down(entry: DbEntry, status: DbStatus, cause: String, errors: Arc<ErrorLog>) -> Arc<Db> {
+        Db::with(entry, State::Down { status, cause }, Catalog::default(), DbSettings::default(), errors)
+    }
+
+    fn with(
+        entry: DbEntry,
+        state: State,
+        catalog: Catalog,
+        settings: DbSettings,
+        errors: Arc<ErrorLog>,
+    ) -> Arc<Db> {
+        Arc::new(Db {
+            id: entry.id,
+            name: RwLock::new(entry.name.clone()),
+            version: AtomicU64::new(catalog.version),
+            catalog: RwLock::new(Arc::new(catalog)),
+            state: RwLock::new(state),
+            settings: RwLock::new(settings),
+            entry: RwLock::new(entry),
+            drops: Mutex::default(),
+            users: AtomicI64::new(0),
+            errors,
+        })
+    }
+
+    /// database_id; stable while the instance knows the database.
+    pub fn id(&self) -> i32 {
+        self.id
+    }
+
+    /// Its name, case as created.
+    pub fn name(&self) -> CompactString {
+        self.name.read().clone()
+    }
+
+    pub(crate) fn set_name(&self, name: &str) {
+        *self.name.write() = name.into();
+        self.entry.write().name = name.into();
+    }
+
+    /// Its files as the registry keeps them.
+    pub fn entry(&self) -> DbEntry {
+        self.entry.read().clone()
+    }
+
+    pub(crate) fn change_entry(&self, change: impl FnOnce(&mut DbEntry)) {
+        change(&mut self.entry.write());
+    }
+
+    /// Its options.
+    pub fn settings(&self) -> DbSettings {
+        self.settings.read().clone()
+    }
+
+    pub(crate) fn set_settings(&self, settings: DbSettings) {
+        *self.settings.write() = settings;
+    }
+
+    /// Sessions whose current database this is.
+    pub fn users(&self) -> i64 {
+        self.users.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn add_user(&self, n: i64) {
+        self.users.fetch_add(n, Ordering::Relaxed);
+    }
+
+    // ---- state ----
+
+    /// Its state now.
+    pub fn status(&self) -> DbStatus {
+        match &*self.state.read() {
+            State::Down { status, .. } => *status,
+            State::Open(open) => match open.storage.status() {
+                Status::Online => DbStatus::Online,
+                Status::Recovering => DbStatus::Recovering,
+                Status::Suspect => DbStatus::Suspect,
+                Status::Offline => DbStatus::Offline,
+            },
+        }
+    }
+
+    /// Why it is not online.
+    pub fn cause(&self) -> Option<String> {
+        match &*self.state.read() {
+            State::Down { cause, .. } => Some(cause.clone()),
+            State::Open(open) => open.storage.cause(),
+        }
+    }
+
+    /// Takes it out of service; whoever holds the storage keeps it alive until done.
+    pub(crate) fn take_down(&self, status: DbStatus, cause: &str) -> Option<Arc<Open>> {
+        let down = State::Down { status, cause: cause.to_string() };
+        match std::mem::replace(&mut *self.state.write(), down) {
+            State::Open(open) => Some(open),
+            State::Down { .. } => None,
+        }
+    }
+
+    /// Brings it back into service.
+    pub(crate) fn bring_up(&self, open: Open, catalog: Catalog, settings: DbSettings) {
+        self.set_settings(settings);
+        self.publish(|current| {
+            let version = current.version;
+            *current = catalog;
+            current.version = version;
+            true
+        });
+        *self.state.write() = State::Open(Arc::new(open));
+    }
+
+    /// Error 945, 926 or 942 unless it is online.
+    pub fn check_usable(&self) -> Result<(), SqlError> {
+        self.open().map(drop)
+    }
+
+    /// Storage, system tables and counters. Errors as [`Db::check_usable`].
+    pub fn open(&self) -> Result<Arc<Open>, SqlError> {
+        match &*self.state.read() {
+            State::Down { status, .. } => Err(errors::not_usable(&self.name.read(), *status)),
+            State::Open(open) => match open.storage.status() {
+                Status::Online | Status::Recovering => Ok(open.clone()),
+                Status::Suspect => Err(errors::not_usable(&self.name.read(), DbStatus::Suspect)),
+                Status::Offline => Err(errors::not_usable(&self.name.read(), DbStatus::Offline)),
+            },
+        }
+    }
+
+    /// The storage. Errors as [`Db::check_usable`].
+    pub fn storage(&self) -> Result<Arc<Database>, SqlError> {
+        self.open().map(|open| open.storage.clone())
+    }
+
+    /// The storage whatever its state, for views.
+    pub fn storage_if_open(&self) -> Option<Arc<Database>> {
+        match &*self.state.read() {
+            State::Open(open) => Some(open.storage.clone()),
+            State::Down { .. } => None,
+        }
+    }
+
+    /// A failure that no user can be told about; the storage has kept its cause.
+    pub(crate) fn note_failure(&self, error: &TxnError) {
+        if let Some(storage) = self.storage_if_open()
+            && storage.status() == Status::Suspect
+        {
+            self.log_failure(&error.to_string());
+        }
+    }
+
+    /// Tells the error log.
+    pub fn log_failure(&self, text: &str) {
+        self.errors.write("database", &format!("'{}': {text}", self.name()));
+        self.errors.save();
+    }
+
+    // ---- catalog ----
+
+    /// The catalog of this moment.
+    pub fn catalog(&self) -> Arc<Catalog> {
+        self.catalog.read().clone()
+    }
+
+    /// Moves whenever the catalog does: what plans compare before they run.
+    #[inline]
+    pub fn schema_version(&self) -> u64 {
+        self.version.load(Ordering::Acquire)
+    }
+
+    /// Whether a definition is the current one of its table.
+    #[inline]
+    pub fn is_current(&self, table: &TableDef) -> bool {
+        let catalog = self.catalog.read();
+        catalog.by_id.get(&table.object_id).is_some_and(|t| std::ptr::eq(Arc::as_ptr(t), table))
+    }
+
+    /// Publishes a changed catalog; the change says whether it wants to be published.
+    fn publish(&self, change: impl FnOnce(&mut Catalog) -> bool) -> bool {
+        let mut current = self.catalog.write();
+        let mut next = Catalog::clone(&current);
+        if !change(&mut next) {
+            return false;
+        }
+        next.version += 1;
+        self.version.store(next.version, Ordering::Release);
+        *current = Arc::new(next);
+        true
+    }
+
+    /// Replaces, adds or removes a table's definition; false when the name belongs to another table.
+    pub(crate) fn replace_table(&self, old: Option<&TableDef>, new: Option<Arc<TableDef>>) -> bool {
+        self.publish(|catalog| {
+            if let Some(old) = old {
+                catalog.remove(old.object_id);
+            }
+            let Some(new) = new else { return true };
+            let free = catalog.find(&new.schema, &new.name).is_none();
+            if free {
+                catalog.insert(new);
+            }
+            free
+        })
+    }
+
+    /// Adds or removes a schema.
+    pub(crate) fn set_schema(&self, name: &str, id: i32, present: bool) {
+        self.publish(|catalog| {
+            if present {
+                catalog.schemas.insert(fold_name(name), id);
+                catalog.schema_names.insert(id, name.into());
+            } else {
+                catalog.schemas.remove(&fold_name(name));
+                catalog.schema_names.remove(&id);
+            }
+            true
+        });
+    }
+
+    pub(crate) fn begin_drop(&self, object_id: i32, spid: i32) {
+        self.drops.lock().push((object_id, spid));
+    }
+
+    pub(crate) fn end_drop(&self, object_id: i32, spid: i32) {
+        self.drops.lock().retain(|drop| *drop != (object_id, spid));
+    }
+
+    /// Tables that other sessions have dropped and not yet committed.
+    pub(crate) fn drops_in_flight(&self, spid: i32) -> Vec<i32> {
+        self.drops.lock().iter().filter(|(_, session)| *session != spid).map(|(object, _)| *object).collect()
+    }
+
+    /// Frees units that a rolled back transaction had created. What a crash leaves is freed when the database is next
+    /// opened.
+    pub(crate) fn free_units(&self, units: &[UnitRef]) {
+        if let (false, Ok(open)) = (units.is_empty(), self.open()) {
+            crate::catalog::pending::free_all(&open.storage, &open, units);
+        }
+    }
+
+    /// DATABASEPROPERTYEX; `property` in lower case, NULL for an unknown one.
+    pub fn property(&self, property: &str) -> Value {
+        let settings = self.settings();
+        let flag = |on: bool| Value::Int(i32::from(on));
+        match property {
+            "status" => Value::str(self.status().name()),
+            "recovery" => Value::str(self.recovery_model().name()),
+            "collation" => Value::str(&settings.collation),
+            "updateability" => Value::str(if settings.read_only { "READ_ONLY" } else { "READ_WRITE" }),
+            "useraccess" => Value::str(USER_ACCESS[usize::from(settings.user_access.min(2))]),
+            "isautoclose" => flag(settings.auto_close),
+            "isautoshrink" => flag(settings.auto_shrink),
+            "isautocreatestatistics" => flag(settings.auto_create_stats),
+            "isautoupdatestatistics" => flag(settings.auto_update_stats),
+            "isinstandby" | "isfulltextenabled" | "ispublished" | "isxtpsupported" => flag(false),
+            "version" => Value::Int(957),
+            "sqlsortorder" => Value::Int(52),
+            "comparisonstyle" => Value::Int(196_609),
+            _ => Value::Null,
+        }
+    }
+
+    /// The recovery model; FULL for a database that is not open.
+    pub fn recovery_model(&self) -> RecoveryModel {
+        self.storage_if_open().map_or(RecoveryModel::Full, |storage| storage.settings().recovery_model)
+    }
+
+    /// The setting of delayed durability; DISABLED for a database that is not open.
+    pub fn delayed_durability(&self) -> DelayedDurability {
+        self.storage_if_open().map_or(DelayedDurability::Disabled, |storage| storage.delayed_durability())
+    }
+}
+
+/// user_access_desc by number.
+pub const USER_ACCESS: [&str; 3] = ["MULTI_USER", "SINGLE_USER", "RESTRICTED_USER"];

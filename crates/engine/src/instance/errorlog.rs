@@ -1,0 +1,76 @@
+//! The error log: what an administrator wants to read after something went wrong. Kept in memory (the newest lines)
+//! and written to `log/ERRORLOG`; the previous start's file is kept as `ERRORLOG.1`.
+//! Guarantee: a failing log file never fails the server.
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use disk::Disk;
+use parking_lot::Mutex;
+
+/// Lines kept; older ones are dropped from memory and file.
+const KEPT: usize = 4000;
+
+/// The log of one run of the instance.
+#[derive(Debug)]
+pub struct ErrorLog {
+    disk: Arc<dyn Disk>,
+    folder: PathBuf,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    lines: VecDeque<String>,
+    unsaved: bool,
+    rotated: bool,
+}
+
+impl ErrorLog {
+    /// A log whose files are in `folder`; nothing is written before [`ErrorLog::save`].
+    pub fn new(disk: Arc<dyn Disk>, folder: PathBuf) -> ErrorLog {
+        ErrorLog { disk, folder, state: Mutex::default() }
+    }
+
+    /// Adds a line with the time and its source (`Server`, `spid52`).
+    pub fn write(&self, source: &str, text: &str) {
+        let line = format!("{} {source:<10} {text}", super::clock::now_text());
+        let mut state = self.state.lock();
+        if state.lines.len() == KEPT {
+            state.lines.pop_front();
+        }
+        state.lines.push_back(line);
+        state.unsaved = true;
+    }
+
+    /// The lines, oldest first.
+    pub fn lines(&self) -> Vec<String> {
+        self.state.lock().lines.iter().cloned().collect()
+    }
+
+    /// Brings the file up to date. The first time in a run it keeps the previous run's file.
+    pub fn save(&self) {
+        let (text, rotate) = {
+            let mut state = self.state.lock();
+            if !state.unsaved {
+                return;
+            }
+            state.unsaved = false;
+            let rotate = !std::mem::replace(&mut state.rotated, true);
+            let mut text = String::new();
+            for line in &state.lines {
+                text.push_str(line);
+                text.push('\n');
+            }
+            (text, rotate)
+        };
+        let current = self.folder.join("ERRORLOG");
+        // The log is a convenience: a full or failing disk must not stop the server because of it.
+        let _ = self.disk.create_dir_all(&self.folder);
+        if rotate && self.disk.exists(&current).unwrap_or(false) {
+            let _ = self.disk.rename(&current, &self.folder.join("ERRORLOG.1"));
+        }
+        let _ = self.disk.write_small_atomic(&current, text.as_bytes());
+    }
+}

@@ -1,0 +1,514 @@
+//! Databases come and go: creating, opening, closing and dropping them with their files.
+//! Guarantees: the registry names a database only when all its files are there; a database that could not be created
+//! leaves no files; what waited to be freed when a database went down is freed when it comes up.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use access::BTree;
+use compact_str::CompactString;
+use disk::DiskError;
+use pages::{FileGrowth, FileSpec, PageError, PageId, UnitId};
+use txn::{CreateSpec, Database, DbState, DelayedDurability, Env, RecoveryModel, TxnError};
+use types::SqlError;
+use wal::{Alignment, LogError, LogOptions};
+
+use super::counters::Counters;
+use super::db::{Db, DbStatus, Open};
+use super::registry::{self, DbEntry, FileEntry};
+use super::settings::DbSettings;
+use super::{Instance, clock};
+use crate::catalog::store::{StoreError, SysTrees};
+use crate::catalog::{self, Catalog, pending};
+use crate::stmt::file_specs::{Growth, NewFile, NewFiles};
+
+/// First line of the engine's part of the boot page.
+const META: &str = "ringwood 1";
+/// Trace flag: log writes are aligned to 4096 bytes whatever the device.
+const TRACE_ALIGN_4K: i32 = 1800;
+/// Sizes of a system database.
+const SYSTEM_DATA: u64 = 4 << 20;
+const SYSTEM_LOG: u64 = 1 << 20;
+const SYSTEM_GROWTH: u64 = 8 << 20;
+
+/// Why a database could not be opened.
+enum OpenError {
+    Txn(TxnError),
+    Other(String),
+}
+
+impl From<TxnError> for OpenError {
+    fn from(e: TxnError) -> Self {
+        OpenError::Txn(e)
+    }
+}
+
+impl From<StoreError> for OpenError {
+    fn from(e: StoreError) -> Self {
+        match e {
+            StoreError::Txn(e) => OpenError::Txn(e),
+            StoreError::Sql(e) => OpenError::Other(e.message),
+        }
+    }
+}
+
+impl OpenError {
+    fn status(&self) -> DbStatus {
+        let missing = |e: &DiskError| matches!(e, DiskError::NotFound { .. } | DiskError::Locked { .. });
+        match self {
+            OpenError::Txn(
+                TxnError::Disk(e) | TxnError::Page(PageError::Disk(e)) | TxnError::Log(LogError::Disk(e)),
+            ) if missing(e) => DbStatus::RecoveryPending,
+            _ => DbStatus::Suspect,
+        }
+    }
+
+    fn text(&self) -> String {
+        match self {
+            OpenError::Txn(e) => e.to_string(),
+            OpenError::Other(text) => text.clone(),
+        }
+    }
+}
+
+type Opened = (Open, Catalog, DbSettings);
+
+impl Instance {
+    fn env(&self, id: i32) -> Env {
+        Env {
+            disk: self.disk.clone(),
+            pool: self.pool.clone(),
+            locks: self.locks.clone(),
+            db: u16::try_from(id).unwrap_or(u16::MAX),
+            pace: self.pace.clone(),
+        }
+    }
+
+    fn log_options(&self, alignment: u16) -> LogOptions {
+        let alignment = match alignment {
+            512 | 4096 => Alignment::Force(alignment.into()),
+            _ if self.has_trace_flag(TRACE_ALIGN_4K) => Alignment::Force(4096),
+            _ => Alignment::Device,
+        };
+        LogOptions { alignment, waits: Some(self.log_waits.clone()), ..LogOptions::default() }
+    }
+
+    /// Opens a database of the registry; one that cannot be opened comes back as such.
+    pub(super) fn open_entry(&self, entry: DbEntry) -> Arc<Db> {
+        let errors = self.error_log_arc().clone();
+        if entry.offline {
+            return Db::down(entry, DbStatus::Offline, "it was taken offline".into(), errors);
+        }
+        match self.open_files(&entry) {
+            Ok((open, catalog, settings)) => Db::online(entry, open, catalog, settings),
+            Err(e) => {
+                let text = format!("Database '{}' cannot be opened: {}", entry.name, e.text());
+                self.error_log().write("Server", &text);
+                self.error_log().save();
+                Db::down(entry, e.status(), e.text(), errors)
+            }
+        }
+    }
+
+    fn open_files(&self, entry: &DbEntry) -> Result<Opened, OpenError> {
+        let path = |log: bool| entry.files.iter().find(|f| f.log == log).map(|f| f.path.clone());
+        let (Some(primary), Some(log)) = (path(false), path(true)) else {
+            return Err(OpenError::Other("the registry names no files for it".into()));
+        };
+        let options = self.log_options(entry.log_alignment);
+        let name = entry.name.clone();
+        let storage = Database::open(self.env(entry.id), &primary, &log, options, &mut |_, _| {})?;
+        let report = storage.recovery_report();
+        if !report.clean {
+            self.error_log().write(
+                "Server",
+                &format!(
+                    "Recovery of database '{name}' is complete: {} transactions rolled forward, {} rolled back.",
+                    report.rolled_forward, report.rolled_back
+                ),
+            );
+        }
+        self.assemble(storage)
+    }
+
+    /// Catalog and settings of an opened storage; frees what was waiting for it.
+    fn assemble(&self, storage: Arc<Database>) -> Result<Opened, OpenError> {
+        let meta = String::from_utf8(storage.settings().meta.clone())
+            .map_err(|_| OpenError::Other("its boot page cannot be read".into()))?;
+        let settings = DbSettings::read(&meta);
+        let trees = open_trees(&storage, &meta)?;
+        apply_log_settings(&storage, &settings);
+        let catalog = catalog::load::load(&trees)?;
+        let counters = Counters::load(&trees)?;
+        for unit in pending::listed(&trees)? {
+            pending::free(&storage, &trees, &unit)?;
+        }
+        let open = Open { storage, trees, counters, errors: self.error_log_arc().clone() };
+        Ok((open, catalog, settings))
+    }
+
+    /// Brings a database that is down back up: ALTER DATABASE SET ONLINE.
+    pub(crate) fn reopen(&self, db: &Arc<Db>) -> Result<(), SqlError> {
+        let entry = db.entry();
+        match self.open_files(&entry) {
+            Ok((open, catalog, settings)) => {
+                db.bring_up(open, catalog, settings);
+                Ok(())
+            }
+            Err(e) => {
+                let status = e.status();
+                db.take_down(status, &e.text());
+                db.log_failure(&e.text());
+                Err(crate::errors::not_usable(&db.name(), status))
+            }
+        }
+    }
+
+    /// Closes a database's storage cleanly. Identity counters go back to the last value that was used.
+    pub(crate) fn close_database(&self, db: &Arc<Db>) -> Result<(), SqlError> {
+        let Some(storage) = db.storage_if_open() else { return Ok(()) };
+        if storage.status() != txn::Status::Online {
+            return Ok(());
+        }
+        for table in db.catalog().by_id.values() {
+            let state = *table.state.identity.lock();
+            let reserved_more = state.last.is_some_and(|last| last != state.reserved);
+            if reserved_more && table.columns.iter().any(|c| c.identity.is_some()) {
+                catalog::identity::set(db, table, state.last)?;
+            }
+        }
+        let closed = storage.close();
+        closed.map_err(|e| crate::errors::db_error(db, &e))
+    }
+
+    /// Makes a new database. The caller holds `changing` and has checked the name.
+    pub(crate) fn create_database(
+        &self,
+        id: i32,
+        name: &str,
+        files: &NewFiles,
+        settings: &DbSettings,
+        recovery_model: RecoveryModel,
+        log_alignment: u16,
+    ) -> Result<Arc<Db>, SqlError> {
+        let entry = self.new_entry(id, name, files, log_alignment)?;
+        for file in &entry.files {
+            if let Some(folder) = file.path.parent() {
+                self.disk.create_dir_all(folder).map_err(|e| cannot_create_file(&file.shown, &e))?;
+            }
+        }
+        let spec = self.create_spec(&entry, files, settings, recovery_model);
+        let storage = Database::create(self.env(id), spec).map_err(|e| cannot_create(&entry, &e))?;
+        let made = self.fill(&storage, settings).and_then(|()| self.assemble(storage.clone()));
+        let (open, catalog, settings) = made.map_err(|e| {
+            self.remove_files(&storage, &entry);
+            SqlError::new(1802, 16, 4, format!("CREATE DATABASE failed: {}.", e.text()))
+        })?;
+        let db = Db::online(entry.clone(), open, catalog, settings);
+        let mut entries = self.entries();
+        entries.push(entry.clone());
+        if let Err(e) = registry::write(&*self.disk, self.paths.root(), &entries) {
+            self.remove_files(&storage, &entry);
+            return Err(registry_failed(&e));
+        }
+        self.add_database(db.clone());
+        Ok(db)
+    }
+
+    fn new_entry(
+        &self,
+        id: i32,
+        name: &str,
+        files: &NewFiles,
+        log_alignment: u16,
+    ) -> Result<DbEntry, SqlError> {
+        let mut entry = DbEntry {
+            id,
+            name: name.into(),
+            offline: false,
+            log_alignment,
+            filegroups: files.filegroups.clone(),
+            files: Vec::new(),
+        };
+        // File 1 is the primary data file and file 2 the log, as everywhere in SQL Server.
+        let mut next_data = 1;
+        for file in &files.files {
+            let file_id = match (file.log, next_data) {
+                (true, _) => 2,
+                (false, 1) => 1,
+                (false, n) => n,
+            };
+            if !file.log {
+                next_data = if next_data == 1 { 3 } else { next_data + 1 };
+            }
+            let shown = file.filename.clone().unwrap_or_else(|| default_file_name(file, file_id));
+            let path = self.paths.resolve(&shown)?;
+            if entry.files.iter().any(|f| f.path == path) {
+                let text =
+                    format!("File '{shown}' cannot be reused until after the next BACKUP LOG operation.");
+                return Err(SqlError::new(1833, 16, 2, text));
+            }
+            let (log, filegroup, name) = (file.log, file.filegroup, file.name.clone());
+            entry.files.push(FileEntry { file_id, log, filegroup, name, path, shown });
+        }
+        entry.files.sort_by_key(|f| f.file_id);
+        Ok(entry)
+    }
+
+    fn create_spec(
+        &self,
+        entry: &DbEntry,
+        files: &NewFiles,
+        settings: &DbSettings,
+        recovery_model: RecoveryModel,
+    ) -> CreateSpec {
+        let mut specs = Vec::new();
+        let mut log = self.log_options(entry.log_alignment);
+        let mut log_path = PathBuf::new();
+        for placed in &entry.files {
+            let Some(file) = files.files.iter().find(|f| f.name == placed.name) else { continue };
+            if file.log {
+                log_path = placed.path.clone();
+                log.initial_size = file.size;
+            } else {
+                specs.push(FileSpec {
+                    id: placed.file_id,
+                    name: file.name.to_string(),
+                    path: placed.path.clone(),
+                    filegroup: file.filegroup,
+                    size: file.size,
+                    growth: data_growth(file.growth),
+                    max_size: file.max_size,
+                });
+            }
+        }
+        log.vlf_rule = settings.vlf_rule();
+        log.growth = log_growth(settings.log_growth);
+        log.max_size = settings.log_max_size;
+        CreateSpec {
+            guid: new_guid(),
+            files: specs,
+            log_path,
+            log,
+            settings: DbState {
+                recovery_model,
+                delayed: DelayedDurability::Disabled,
+                log_chain: false,
+                meta: Vec::new(),
+            },
+        }
+    }
+
+    /// Makes the system tables of a new database.
+    fn fill(&self, storage: &Arc<Database>, settings: &DbSettings) -> Result<(), OpenError> {
+        let mut meta = format!("{META}\n");
+        settings.write(&mut meta);
+        for (i, _) in catalog::systables::ALL.iter().enumerate() {
+            let store = storage.store().clone();
+            let unit = store.create_unit(UnitId(i as u32 + 1), 1).map_err(TxnError::from)?;
+            let iam = unit.first_iam();
+            let tree = BTree::create(store, unit).map_err(TxnError::from)?;
+            let root = tree.root();
+            let _ = writeln!(meta, "tree{i}={}:{} {}:{}", iam.file, iam.page, root.file, root.page);
+        }
+        storage.change_settings(|state| state.meta = meta.into_bytes())?;
+        Ok(())
+    }
+
+    /// Drops a database that nobody uses: out of the registry first, then its files. The caller holds `changing`.
+    pub(crate) fn drop_database(&self, db: &Arc<Db>) -> Result<(), SqlError> {
+        let entry = db.entry();
+        let entries: Vec<DbEntry> = self.entries().into_iter().filter(|e| e.id != entry.id).collect();
+        registry::write(&*self.disk, self.paths.root(), &entries).map_err(|e| registry_failed(&e))?;
+        self.remove_database(entry.id);
+        let open = db.take_down(DbStatus::Offline, "it was dropped");
+        self.batches().clear();
+        if let Some(open) = open {
+            self.remove_files(&open.storage, &entry);
+        } else {
+            self.delete(&entry);
+        }
+        Ok(())
+    }
+
+    fn remove_files(&self, storage: &Arc<Database>, entry: &DbEntry) {
+        // Whether the last checkpoint works does not matter: the files go.
+        let _ = storage.close();
+        self.delete(entry);
+    }
+
+    fn delete(&self, entry: &DbEntry) {
+        for file in &entry.files {
+            if let Err(e) = self.disk.remove(&file.path)
+                && !matches!(e, DiskError::NotFound { .. })
+            {
+                self.error_log().write("Server", &format!("A dropped database's file stays: {e}"));
+            }
+        }
+    }
+
+    /// The registry's entries as they are now.
+    pub(crate) fn entries(&self) -> Vec<DbEntry> {
+        self.databases().iter().map(|db| db.entry()).collect()
+    }
+
+    /// Writes the registry after a change of an entry.
+    pub(crate) fn save_registry(&self) -> Result<(), SqlError> {
+        registry::write(&*self.disk, self.paths.root(), &self.entries()).map_err(|e| registry_failed(&e))
+    }
+
+    pub(super) fn make_system_database(&self, name: &str, id: i32) -> Result<(), SqlError> {
+        let (data, log) = if id == super::MASTER {
+            (CompactString::from("master"), CompactString::from("mastlog"))
+        } else {
+            (CompactString::from(name), CompactString::from(format!("{name}_log")))
+        };
+        let file = |name: CompactString, log: bool| NewFile {
+            name,
+            filename: None,
+            filegroup: u16::from(!log),
+            size: if log { SYSTEM_LOG } else { SYSTEM_DATA },
+            max_size: None,
+            growth: Growth::Bytes(SYSTEM_GROWTH),
+            log,
+        };
+        let files = NewFiles {
+            filegroups: vec!["PRIMARY".into()],
+            default_filegroup: 1,
+            files: vec![file(data, false), file(log, true)],
+        };
+        let settings = DbSettings {
+            create_date: clock::now_parts(),
+            log_growth: Growth::Bytes(SYSTEM_GROWTH),
+            log_min_size: SYSTEM_LOG,
+            ..DbSettings::default()
+        };
+        self.create_database(id, name, &files, &settings, RecoveryModel::Simple, 0).map(drop)
+    }
+}
+
+/// Writes a database's settings to its boot page; durable on return.
+pub(crate) fn save_settings(db: &Arc<Db>, settings: &DbSettings) -> Result<(), SqlError> {
+    let storage = db.storage()?;
+    let mut text = format!("{META}\n");
+    settings.write(&mut text);
+    let changed = storage.change_settings(|state| {
+        let old = String::from_utf8_lossy(&state.meta).into_owned();
+        for line in old.lines().filter(|line| line.starts_with("tree")) {
+            text.push_str(line);
+            text.push('\n');
+        }
+        state.meta = text.into_bytes();
+    });
+    changed.map_err(|e| crate::errors::db_error(db, &e))?;
+    apply_log_settings(&storage, settings);
+    db.set_settings(settings.clone());
+    Ok(())
+}
+
+fn apply_log_settings(storage: &Arc<Database>, settings: &DbSettings) {
+    storage.log().set_growth(settings.vlf_rule(), log_growth(settings.log_growth), settings.log_max_size);
+}
+
+fn open_trees(storage: &Arc<Database>, meta: &str) -> Result<SysTrees, OpenError> {
+    let damaged = || OpenError::Other("its boot page does not name the system tables".into());
+    if !meta.starts_with(META) {
+        return Err(damaged());
+    }
+    let mut trees = Vec::new();
+    for i in 0..catalog::systables::ALL.len() {
+        let key = format!("tree{i}=");
+        let line = meta.lines().find_map(|line| line.strip_prefix(&key)).ok_or_else(damaged)?;
+        let (iam, root) = line.split_once(' ').ok_or_else(damaged)?;
+        let (iam, root) = (page_id(iam).ok_or_else(damaged)?, page_id(root).ok_or_else(damaged)?);
+        let unit = storage.store().open_unit(iam).map_err(TxnError::from)?;
+        trees.push((BTree::open(storage.store().clone(), unit, root), iam));
+    }
+    Ok(SysTrees::new(trees))
+}
+
+fn page_id(text: &str) -> Option<PageId> {
+    let (file, page) = text.split_once(':')?;
+    Some(PageId { file: file.parse().ok()?, page: page.parse().ok()? })
+}
+
+pub(crate) fn data_growth(growth: Growth) -> FileGrowth {
+    match growth {
+        Growth::Bytes(0) | Growth::Percent(0) => FileGrowth::None,
+        Growth::Bytes(n) => FileGrowth::Bytes(n),
+        Growth::Percent(p) => FileGrowth::Percent(p),
+    }
+}
+
+fn log_growth(growth: Growth) -> wal::Growth {
+    match growth {
+        Growth::Bytes(0) | Growth::Percent(0) => wal::Growth::None,
+        Growth::Bytes(n) => wal::Growth::Bytes(n),
+        Growth::Percent(p) => wal::Growth::Percent(p),
+    }
+}
+
+fn default_file_name(file: &NewFile, file_id: u16) -> CompactString {
+    let ending = match (file.log, file_id) {
+        (true, _) => "ldf",
+        (false, 1) => "mdf",
+        (false, _) => "ndf",
+    };
+    // A logical name may hold what a file name may not.
+    let name: String = file.name.chars().map(|c| if "/\\:\0".contains(c) { '_' } else { c }).collect();
+    format!("{name}.{ending}").into()
+}
+
+fn new_guid() -> [u8; 16] {
+    let mut guid = [0; 16];
+    fastrand::fill(&mut guid);
+    guid
+}
+
+fn registry_failed(e: &DiskError) -> SqlError {
+    SqlError::new(5120, 16, 101, format!("The list of databases cannot be written: {e}."))
+}
+
+fn cannot_create_file(shown: &str, e: &DiskError) -> SqlError {
+    match e {
+        DiskError::Exists { .. } => SqlError::new(
+            5170,
+            16,
+            1,
+            format!(
+                "Cannot create file '{shown}' because it already exists. Change the file path or the file name, and \
+                 retry the operation."
+            ),
+        ),
+        e => SqlError::new(
+            5123,
+            16,
+            1,
+            format!(
+                "CREATE FILE encountered operating system error while attempting to open or create the physical \
+                 file '{shown}': {e}."
+            ),
+        ),
+    }
+}
+
+/// The error of the file that was in the way, with the name as it was written.
+fn cannot_create(entry: &DbEntry, e: &TxnError) -> SqlError {
+    let shown = |path: &Path| {
+        let file = entry.files.iter().find(|f| f.path == path);
+        file.map_or_else(|| path.display().to_string(), |f| f.shown.to_string())
+    };
+    let disk = match e {
+        TxnError::Disk(e) | TxnError::Page(PageError::Disk(e)) | TxnError::Log(LogError::Disk(e)) => e,
+        other => {
+            return SqlError::new(1802, 16, 4, format!("CREATE DATABASE failed: {other}."));
+        }
+    };
+    match disk {
+        DiskError::Exists { path } | DiskError::NotFound { path } | DiskError::NoSpace { path, .. } => {
+            cannot_create_file(&shown(path), disk)
+        }
+        other => cannot_create_file(&entry.name, other),
+    }
+}

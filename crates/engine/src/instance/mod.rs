@@ -1,0 +1,398 @@
+//! An instance: its folder, databases, sessions, settings and error log.
+//! Guarantees: one instance per folder at a time; a database that cannot be opened does not keep the others from it;
+//! a clean close leaves nothing to recover.
+
+pub mod clock;
+pub mod counters;
+pub mod db;
+pub mod errorlog;
+pub mod files;
+pub mod paths;
+pub mod registry;
+pub mod settings;
+pub mod waits;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::{Arc, Weak};
+
+use disk::{Disk, DiskError, DiskLock};
+use pages::PageWait;
+use pages::{BufferPool, PoolOptions};
+use parking_lot::{Mutex, RwLock};
+use txn::{LockManager, Pace};
+use types::{SqlError, Value};
+
+pub use db::Db;
+use errorlog::ErrorLog;
+use paths::Paths;
+use registry::RegistryError;
+use waits::LogWaits;
+
+use crate::batch::cache::BatchCache;
+use crate::context::fold_name;
+use crate::errors;
+use crate::session::Session;
+use crate::session::core::SessionShared;
+
+/// database_id of master.
+pub const MASTER: i32 = 1;
+/// First database_id of user databases.
+pub const FIRST_USER_DB: i32 = 5;
+/// System databases that are made at first start, with their ids.
+const SYSTEM: [(&str, i32); 3] = [("master", MASTER), ("tempdb", 2), ("msdb", 4)];
+/// Names that no user database may have.
+const RESERVED: [&str; 5] = ["master", "tempdb", "model", "msdb", "resource"];
+/// session_ids up to here are the system's.
+const FIRST_SPID: i32 = 51;
+/// Least memory for pages.
+const MIN_POOL: u64 = 8 << 20;
+
+/// How an instance is opened.
+#[derive(Clone, Debug)]
+pub struct InstanceOptions {
+    /// Its folder; made when it is not there.
+    pub data_dir: PathBuf,
+    /// Memory for pages in bytes; a quarter of the machine's when `None`.
+    pub memory_bytes: Option<u64>,
+    /// Drive letter to folder, for Windows paths in statements.
+    pub volumes: HashMap<char, PathBuf>,
+    /// Trace flags; 1800 aligns log writes to 4096 bytes.
+    pub trace_flags: Vec<i32>,
+    /// Where the files are.
+    pub disk: Arc<dyn Disk>,
+    /// Pace of the databases' background tasks.
+    pub pace: Pace,
+}
+
+impl InstanceOptions {
+    /// Options for a folder of the file system, all else as usual.
+    pub fn new(data_dir: impl Into<PathBuf>) -> InstanceOptions {
+        let data_dir = data_dir.into();
+        InstanceOptions {
+            disk: Arc::new(disk::OsDisk::new(&data_dir)),
+            data_dir,
+            memory_bytes: None,
+            volumes: HashMap::new(),
+            trace_flags: Vec::new(),
+            pace: Pace::default(),
+        }
+    }
+}
+
+/// Why an instance could not be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum InstanceError {
+    /// Another instance has the folder.
+    #[error("the folder {} is in use by another instance", .0.display())]
+    InUse(PathBuf),
+    /// The disk refused.
+    #[error(transparent)]
+    Disk(#[from] DiskError),
+    /// The list of databases cannot be read.
+    #[error(transparent)]
+    Registry(#[from] RegistryError),
+    /// No memory for the buffer pool, or an option out of range.
+    #[error("{0}")]
+    Memory(String),
+    /// master could not be made or opened.
+    #[error("the system database master cannot be opened: {0}")]
+    Master(String),
+}
+
+/// A running instance.
+pub struct Instance {
+    pub(crate) disk: Arc<dyn Disk>,
+    pub(crate) paths: Paths,
+    pub(crate) pool: Arc<BufferPool>,
+    pub(crate) locks: Arc<LockManager>,
+    pub(crate) log_waits: Arc<LogWaits>,
+    /// (number, microseconds) of the buffer pool's waits at the last CLEAR.
+    page_waits_base: Mutex<[(u64, u64); PageWait::ALL.len()]>,
+    pub(crate) pace: Pace,
+    memory_bytes: u64,
+    trace_flags: RwLock<BTreeSet<i32>>,
+    databases: RwLock<BTreeMap<i32, Arc<Db>>>,
+    /// Held while the list of databases changes.
+    pub(crate) changing: Mutex<()>,
+    sessions: Mutex<BTreeMap<i32, Weak<SessionShared>>>,
+    next_spid: AtomicI32,
+    error_log: Arc<ErrorLog>,
+    batches: BatchCache,
+    started: Value,
+    closed: AtomicBool,
+    /// SHUTDOWN was asked for.
+    shutdown: AtomicBool,
+    _lock: DiskLock,
+}
+
+impl Instance {
+    /// Opens the instance of a folder and all its databases; makes it when the folder is empty.
+    ///
+    /// # Errors
+    /// The folder is in use or cannot be written, the list of databases is damaged, master cannot be opened.
+    pub fn open(options: InstanceOptions) -> Result<Arc<Instance>, InstanceError> {
+        let InstanceOptions { data_dir, memory_bytes, volumes, trace_flags, disk, pace } = options;
+        disk.create_dir_all(&data_dir)?;
+        let lock = disk.lock_exclusive(&data_dir.join("instance.lock")).map_err(|e| match e {
+            DiskError::Locked { .. } => InstanceError::InUse(data_dir.clone()),
+            e => e.into(),
+        })?;
+        let memory_bytes = memory_bytes.unwrap_or_else(|| machine_memory() / 4).max(MIN_POOL);
+        let pool = BufferPool::new(PoolOptions { bytes: memory_bytes, ..PoolOptions::default() });
+        let pool = pool.map_err(|e| InstanceError::Memory(e.to_string()))?;
+        let error_log = Arc::new(ErrorLog::new(disk.clone(), data_dir.join("log")));
+        let instance = Arc::new(Instance {
+            disk,
+            paths: Paths::new(data_dir, volumes),
+            pool: Arc::new(pool),
+            locks: Arc::new(LockManager::new()),
+            log_waits: Arc::default(),
+            page_waits_base: Mutex::default(),
+            pace,
+            memory_bytes,
+            trace_flags: RwLock::new(trace_flags.into_iter().collect()),
+            databases: RwLock::default(),
+            changing: Mutex::new(()),
+            sessions: Mutex::default(),
+            next_spid: AtomicI32::new(FIRST_SPID),
+            error_log,
+            batches: BatchCache::default(),
+            started: clock::now(),
+            closed: AtomicBool::new(false),
+            shutdown: AtomicBool::new(false),
+            _lock: lock,
+        });
+        instance.start()?;
+        Ok(instance)
+    }
+
+    fn start(&self) -> Result<(), InstanceError> {
+        let version = env!("CARGO_PKG_VERSION");
+        self.error_log.write("Server", &format!("Ringwood {version} is starting."));
+        self.error_log.write("Server", &format!("Buffer pool: {} MB.", self.memory_bytes >> 20));
+        let entries = registry::read(&*self.disk, self.paths.root())?;
+        let opened: Vec<Arc<Db>> = std::thread::scope(|scope| {
+            let threads: Vec<_> = entries
+                .iter()
+                .map(|entry| (entry, scope.spawn(move || self.open_entry(entry.clone()))))
+                .collect();
+            threads
+                .into_iter()
+                .map(|(entry, thread)| {
+                    thread.join().unwrap_or_else(|_| {
+                        let cause = "a system assertion failed while it was opened".to_string();
+                        Db::down(entry.clone(), db::DbStatus::Suspect, cause, self.error_log.clone())
+                    })
+                })
+                .collect()
+        });
+        self.databases.write().extend(opened.into_iter().map(|db| (db.id(), db)));
+        for (name, id) in SYSTEM {
+            if self.db_by_id(id).is_none() {
+                self.make_system_database(name, id).map_err(|e| InstanceError::Master(e.message))?;
+            }
+        }
+        match self.db_by_id(MASTER) {
+            Some(master) => master
+                .check_usable()
+                .map_err(|e| InstanceError::Master(master.cause().unwrap_or(e.message)))?,
+            None => return Err(InstanceError::Master("it is missing".into())),
+        }
+        self.error_log.write("Server", "Ringwood is ready.");
+        Ok(())
+    }
+
+    /// A new session in master.
+    ///
+    /// # Errors
+    /// 6005 when the instance is shutting down.
+    pub fn session(self: &Arc<Self>) -> Result<Session, SqlError> {
+        if self.closed.load(Ordering::Acquire) {
+            return Err(SqlError::new(6005, 10, 1, "SHUTDOWN is in progress."));
+        }
+        let master = self.db_by_id(MASTER).ok_or_else(|| errors::no_database("master"))?;
+        let spid = self.next_spid.fetch_add(1, Ordering::Relaxed);
+        let shared = Arc::new(SessionShared::default());
+        let mut sessions = self.sessions.lock();
+        sessions.retain(|_, session| session.strong_count() > 0);
+        sessions.insert(spid, Arc::downgrade(&shared));
+        drop(sessions);
+        Ok(Session::new(self.clone(), master, spid, shared))
+    }
+
+    /// Closes all databases cleanly: everything hardened and checkpointed. Sessions that still run get errors.
+    ///
+    /// # Errors
+    /// Of the first database that could not be closed; the next start recovers it.
+    pub fn close(&self) -> Result<(), SqlError> {
+        if self.closed.swap(true, Ordering::AcqRel) {
+            return Ok(());
+        }
+        self.error_log.write("Server", "Ringwood is shutting down.");
+        let mut first = None;
+        for db in self.databases() {
+            if let Err(e) = self.close_database(&db) {
+                self.error_log
+                    .write("Server", &format!("'{}' was not closed cleanly: {}", db.name(), e.message));
+                first.get_or_insert(e);
+            }
+        }
+        self.error_log.save();
+        first.map_or(Ok(()), Err)
+    }
+
+    // ---- what it has ----
+
+    /// The database of a name.
+    pub fn find_db(&self, name: &str) -> Option<Arc<Db>> {
+        let folded = fold_name(name);
+        self.databases.read().values().find(|db| fold_name(&db.name()) == folded).cloned()
+    }
+
+    /// The database of an id.
+    pub fn db_by_id(&self, id: i32) -> Option<Arc<Db>> {
+        self.databases.read().get(&id).cloned()
+    }
+
+    /// The database of a name; 911 when there is none.
+    pub fn database(&self, name: &str) -> Result<Arc<Db>, SqlError> {
+        self.find_db(name).ok_or_else(|| errors::no_database(name))
+    }
+
+    /// All databases by id.
+    pub fn databases(&self) -> Vec<Arc<Db>> {
+        self.databases.read().values().cloned().collect()
+    }
+
+    pub(crate) fn add_database(&self, db: Arc<Db>) {
+        self.databases.write().insert(db.id(), db);
+    }
+
+    pub(crate) fn remove_database(&self, id: i32) {
+        self.databases.write().remove(&id);
+    }
+
+    /// The least id that no database has.
+    pub(crate) fn free_database_id(&self) -> i32 {
+        let databases = self.databases.read();
+        (FIRST_USER_DB..).find(|id| !databases.contains_key(id)).unwrap_or(i32::MAX)
+    }
+
+    /// Whether a name belongs to the system.
+    pub fn is_reserved_name(name: &str) -> bool {
+        RESERVED.iter().any(|reserved| reserved.eq_ignore_ascii_case(name))
+    }
+
+    /// Running sessions by spid.
+    pub(crate) fn sessions(&self) -> Vec<(i32, Arc<SessionShared>)> {
+        let sessions = self.sessions.lock();
+        sessions.iter().filter_map(|(spid, session)| session.upgrade().map(|s| (*spid, s))).collect()
+    }
+
+    /// Ends the lock wait of a session that is to stop.
+    pub(crate) fn wake(&self, session: &SessionShared) {
+        let owner = session.lock_owner.load(Ordering::Acquire);
+        if owner != 0 {
+            self.locks.cancel(txn::locks::OwnerId(owner));
+        }
+    }
+
+    /// Compiled batches.
+    pub fn batches(&self) -> &BatchCache {
+        &self.batches
+    }
+
+    /// The error log.
+    pub fn error_log(&self) -> &ErrorLog {
+        &self.error_log
+    }
+
+    pub(crate) fn error_log_arc(&self) -> &Arc<ErrorLog> {
+        &self.error_log
+    }
+
+    /// Buffer pool of all databases.
+    pub fn pool(&self) -> &Arc<BufferPool> {
+        &self.pool
+    }
+
+    pub(crate) fn cleared_page_waits(&self) -> [(u64, u64); PageWait::ALL.len()] {
+        *self.page_waits_base.lock()
+    }
+
+    /// The buffer pool's counters only grow: clearing them means to remember where they were.
+    pub(crate) fn clear_page_waits(&self) {
+        let now = PageWait::ALL.map(|wait| {
+            let w = self.pool.waits().get(wait);
+            (w.count, w.total_us)
+        });
+        *self.page_waits_base.lock() = now;
+    }
+
+    /// Lock table of all databases.
+    pub fn locks(&self) -> &Arc<LockManager> {
+        &self.locks
+    }
+
+    /// When it was opened, as datetime.
+    pub fn started(&self) -> &Value {
+        &self.started
+    }
+
+    /// Memory for pages in bytes.
+    pub fn memory_bytes(&self) -> u64 {
+        self.memory_bytes
+    }
+
+    /// Trace flags that are on.
+    pub fn trace_flags(&self) -> Vec<i32> {
+        self.trace_flags.read().iter().copied().collect()
+    }
+
+    pub(crate) fn set_trace_flag(&self, flag: i32, on: bool) {
+        let mut flags = self.trace_flags.write();
+        if on {
+            flags.insert(flag);
+        } else {
+            flags.remove(&flag);
+        }
+    }
+
+    pub(crate) fn has_trace_flag(&self, flag: i32) -> bool {
+        self.trace_flags.read().contains(&flag)
+    }
+
+    /// SHUTDOWN was asked for: whoever runs the instance closes it.
+    pub fn shutdown_requested(&self) -> bool {
+        self.shutdown.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn request_shutdown(&self) {
+        self.shutdown.store(true, Ordering::Release);
+    }
+}
+
+impl std::fmt::Debug for Instance {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Instance").field("root", &self.paths.root()).finish_non_exhaustive()
+    }
+}
+
+impl Drop for Instance {
+    fn drop(&mut self) {
+        // What could not be closed is in the error log and is recovered at the next start.
+        let _ = self.close();
+    }
+}
+
+/// The machine's memory in bytes; 4 GB where it cannot be told.
+pub(crate) fn machine_memory() -> u64 {
+    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let kilobytes = text
+        .lines()
+        .find_map(|line| line.strip_prefix("MemTotal:"))
+        .and_then(|rest| rest.trim().trim_end_matches("kB").trim().parse::<u64>().ok());
+    kilobytes.unwrap_or(4 << 20) << 10
+}

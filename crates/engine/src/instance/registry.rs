@@ -1,0 +1,205 @@
+//! The list of an instance's databases: one small file, replaced atomically whenever a database comes, goes, is
+//! renamed or moves a file. It holds what is needed to open each database; all else is in the databases themselves.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use compact_str::CompactString;
+use disk::{Disk, DiskError};
+
+/// The file's name in the instance's folder.
+pub const FILE_NAME: &str = "databases.registry";
+const MAGIC: &str = "ringwood databases 1";
+
+/// One file of a database.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileEntry {
+    /// sys.database_files.file_id.
+    pub file_id: u16,
+    /// Log rather than data.
+    pub log: bool,
+    /// 1 = PRIMARY; 0 for the log.
+    pub filegroup: u16,
+    /// Logical name.
+    pub name: CompactString,
+    /// Where it is, as resolved at creation.
+    pub path: PathBuf,
+    /// As written in the statement: what physical_name shows.
+    pub shown: CompactString,
+}
+
+/// One database.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DbEntry {
+    /// database_id.
+    pub id: i32,
+    /// Its name.
+    pub name: CompactString,
+    /// Taken offline by ALTER DATABASE SET OFFLINE.
+    pub offline: bool,
+    /// Forced alignment of log writes, 512 or 4096; 0 = the device's.
+    pub log_alignment: u16,
+    /// Filegroup names by id, from 1.
+    pub filegroups: Vec<CompactString>,
+    /// Files by file_id.
+    pub files: Vec<FileEntry>,
+}
+
+/// What reading the registry can end in.
+#[derive(Debug, thiserror::Error)]
+pub enum RegistryError {
+    /// The disk refused.
+    #[error(transparent)]
+    Disk(#[from] DiskError),
+    /// The file is not a registry, or was damaged.
+    #[error("the list of databases is damaged: {0}")]
+    Damaged(String),
+}
+
+/// Reads the list; an instance that has none yet gives an empty one.
+pub fn read(disk: &dyn Disk, root: &Path) -> Result<Vec<DbEntry>, RegistryError> {
+    let bytes = match disk.read_small(&root.join(FILE_NAME)) {
+        Ok(bytes) => bytes,
+        Err(DiskError::NotFound { .. }) => return Ok(Vec::new()),
+        Err(e) => return Err(e.into()),
+    };
+    let text = String::from_utf8(bytes).map_err(|_| RegistryError::Damaged("not text".into()))?;
+    parse(&text)
+}
+
+/// Replaces the list.
+pub fn write(disk: &dyn Disk, root: &Path, entries: &[DbEntry]) -> Result<(), DiskError> {
+    disk.write_small_atomic(&root.join(FILE_NAME), format_entries(entries).as_bytes())
+}
+
+fn format_entries(entries: &[DbEntry]) -> String {
+    let mut body = String::new();
+    for db in entries {
+        let _ = writeln!(
+            body,
+            "database\t{}\t{}\t{}\t{}",
+            db.id,
+            u8::from(db.offline),
+            db.log_alignment,
+            escape(&db.name)
+        );
+        for group in &db.filegroups {
+            let _ = writeln!(body, "filegroup\t{}", escape(group));
+        }
+        for f in &db.files {
+            let (name, shown) = (escape(&f.name), escape(&f.shown));
+            let path = escape(&f.path.to_string_lossy());
+            let log = u8::from(f.log);
+            let _ = writeln!(body, "file\t{}\t{log}\t{}\t{name}\t{path}\t{shown}", f.file_id, f.filegroup);
+        }
+    }
+    format!("{MAGIC}\n{body}end\t{:08x}\n", checksum(&body))
+}
+
+fn parse(text: &str) -> Result<Vec<DbEntry>, RegistryError> {
+    let damaged = |what: &str| RegistryError::Damaged(what.to_string());
+    let rest = text
+        .strip_prefix(MAGIC)
+        .and_then(|t| t.strip_prefix('\n'))
+        .ok_or_else(|| damaged("unknown format"))?;
+    let (body, end) = rest.rsplit_once("end\t").ok_or_else(|| damaged("it ends early"))?;
+    if u32::from_str_radix(end.trim(), 16).ok() != Some(checksum(body)) {
+        return Err(damaged("its checksum is wrong"));
+    }
+    let mut entries: Vec<DbEntry> = Vec::new();
+    for line in body.lines() {
+        let fields: Vec<&str> = line.split('\t').collect();
+        let parsed = match fields.as_slice() {
+            ["database", id, offline, alignment, name] => id.parse().ok().map(|id| {
+                entries.push(DbEntry {
+                    id,
+                    name: unescape(name),
+                    offline: *offline == "1",
+                    log_alignment: alignment.parse().unwrap_or(0),
+                    filegroups: Vec::new(),
+                    files: Vec::new(),
+                });
+            }),
+            ["filegroup", name] => entries.last_mut().map(|db| db.filegroups.push(unescape(name))),
+            ["file", id, log, group, name, path, shown] => {
+                let entry = parse_file(id, log, group, name, path, shown);
+                entries.last_mut().zip(entry).map(|(db, file)| db.files.push(file))
+            }
+            _ => None,
+        };
+        parsed.ok_or_else(|| damaged(line))?;
+    }
+    Ok(entries)
+}
+
+fn parse_file(id: &str, log: &str, group: &str, name: &str, path: &str, shown: &str) -> Option<FileEntry> {
+    Some(FileEntry {
+        file_id: id.parse().ok()?,
+        log: log == "1",
+        filegroup: group.parse().ok()?,
+        name: unescape(name),
+        path: PathBuf::from(unescape(path).as_str()),
+        shown: unescape(shown),
+    })
+}
+
+fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '%' => out.push_str("%25"),
+            '\t' => out.push_str("%09"),
+            '\n' => out.push_str("%0A"),
+            '\r' => out.push_str("%0D"),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+fn unescape(text: &str) -> CompactString {
+    text.replace("%09", "\t").replace("%0A", "\n").replace("%0D", "\r").replace("%25", "%").into()
+}
+
+/// FNV-1a: it tells a hand-edited or cut file from a whole one.
+fn checksum(text: &str) -> u32 {
+    text.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> Vec<DbEntry> {
+        vec![DbEntry {
+            id: 5,
+            name: "odd\tname 100%09".into(),
+            offline: true,
+            log_alignment: 512,
+            filegroups: vec!["PRIMARY".into()],
+            files: vec![FileEntry {
+                file_id: 1,
+                log: false,
+                filegroup: 1,
+                name: "x".into(),
+                path: "/data/E/x.mdf".into(),
+                shown: r"E:\x.mdf".into(),
+            }],
+        }]
+    }
+
+    #[test]
+    fn the_list_survives() {
+        assert_eq!(parse(&format_entries(&sample())).unwrap(), sample());
+        assert_eq!(parse(&format_entries(&[])).unwrap(), Vec::new());
+    }
+
+    #[test]
+    fn damage_is_noticed() {
+        let text = format_entries(&sample());
+        for cut in [0, 5, text.len() / 2, text.len() - 3] {
+            assert!(parse(&text[..cut]).is_err());
+        }
+        assert!(parse(&text.replace("x.mdf", "y.mdf")).is_err());
+    }
+}

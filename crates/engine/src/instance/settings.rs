@@ -1,0 +1,172 @@
+//! A database's options as ALTER DATABASE ... SET stores them, and their form on disk: lines `key=value` in the boot
+//! page's free bytes. Unknown keys are kept out; missing keys take their default, so versions can differ.
+
+use std::fmt::Write as _;
+
+use crate::stmt::file_specs::Growth;
+
+/// Everything ALTER DATABASE ... SET can set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DbSettings {
+    pub read_committed_snapshot: bool,
+    pub snapshot_isolation: bool,
+    /// 100..=160.
+    pub compatibility_level: u8,
+    /// Seconds; 0 = automatic checkpoints.
+    pub target_recovery_time: i32,
+    /// 0 NONE, 1 TORN_PAGE_DETECTION, 2 CHECKSUM.
+    pub page_verify: u8,
+    pub read_only: bool,
+    /// Taken offline by ALTER DATABASE.
+    pub offline: bool,
+    /// 0 MULTI_USER, 1 SINGLE_USER, 2 RESTRICTED_USER.
+    pub user_access: u8,
+    pub auto_close: bool,
+    pub auto_shrink: bool,
+    pub auto_create_stats: bool,
+    pub auto_update_stats: bool,
+    pub accelerated_recovery: bool,
+    pub mixed_page_allocation: bool,
+    /// Filegroup of tables that name none.
+    pub default_filegroup: u16,
+    /// FILEGROWTH of the log.
+    pub log_growth: Growth,
+    /// MAXSIZE of the log in bytes.
+    pub log_max_size: Option<u64>,
+    /// Size that the log was created with, in bytes: what DBCC SHRINKFILE goes back to.
+    pub log_min_size: u64,
+    /// Days since 1900-01-01 and 1/300 s.
+    pub create_date: (i32, u32),
+    pub collation: String,
+}
+
+impl Default for DbSettings {
+    fn default() -> Self {
+        DbSettings {
+            read_committed_snapshot: true,
+            snapshot_isolation: false,
+            compatibility_level: 160,
+            target_recovery_time: 60,
+            page_verify: 2,
+            read_only: false,
+            offline: false,
+            user_access: 0,
+            auto_close: false,
+            auto_shrink: false,
+            auto_create_stats: true,
+            auto_update_stats: true,
+            accelerated_recovery: false,
+            mixed_page_allocation: false,
+            default_filegroup: 1,
+            log_growth: Growth::Bytes(64 << 20),
+            log_max_size: None,
+            log_min_size: 0,
+            create_date: (0, 0),
+            collation: types::Collation::default().name().to_string(),
+        }
+    }
+}
+
+impl DbSettings {
+    /// The rule for the number of VLFs that the compatibility level stands for.
+    pub fn vlf_rule(&self) -> wal::VlfRule {
+        match self.compatibility_level {
+            0..=119 => wal::VlfRule::R100,
+            120..=159 => wal::VlfRule::R120,
+            _ => wal::VlfRule::R160,
+        }
+    }
+
+    /// The lines for the boot page.
+    pub fn write(&self, out: &mut String) {
+        let numbers: [(&str, i64); 19] = [
+            ("rcsi", self.read_committed_snapshot.into()),
+            ("snapshot", self.snapshot_isolation.into()),
+            ("compat", self.compatibility_level.into()),
+            ("target_recovery_time", self.target_recovery_time.into()),
+            ("page_verify", self.page_verify.into()),
+            ("read_only", self.read_only.into()),
+            ("offline", self.offline.into()),
+            ("user_access", self.user_access.into()),
+            ("auto_close", self.auto_close.into()),
+            ("auto_shrink", self.auto_shrink.into()),
+            ("auto_create_stats", self.auto_create_stats.into()),
+            ("auto_update_stats", self.auto_update_stats.into()),
+            ("adr", self.accelerated_recovery.into()),
+            ("mixed_pages", self.mixed_page_allocation.into()),
+            ("default_filegroup", self.default_filegroup.into()),
+            ("log_growth", self.log_growth.number()),
+            ("log_max", self.log_max_size.map_or(0, |n| i64::try_from(n).unwrap_or(i64::MAX))),
+            ("log_min", i64::try_from(self.log_min_size).unwrap_or(i64::MAX)),
+            ("created", (i64::from(self.create_date.0) << 32) | i64::from(self.create_date.1)),
+        ];
+        for (key, value) in numbers {
+            let _ = writeln!(out, "{key}={value}");
+        }
+        let _ = writeln!(out, "collation={}", self.collation);
+    }
+
+    /// Reads what [`DbSettings::write`] wrote.
+    pub fn read(text: &str) -> DbSettings {
+        let mut settings = DbSettings::default();
+        for (key, value) in text.lines().filter_map(|line| line.split_once('=')) {
+            if key == "collation" {
+                settings.collation = value.to_string();
+            } else if let Ok(number) = value.parse::<i64>() {
+                settings.read_number(key, number);
+            }
+        }
+        settings
+    }
+
+    fn read_number(&mut self, key: &str, n: i64) {
+        let on = n != 0;
+        match key {
+            "default_filegroup" => self.default_filegroup = n.clamp(1, 32767) as u16,
+            "log_growth" => self.log_growth = Growth::from_number(n),
+            "log_max" => self.log_max_size = u64::try_from(n).ok().filter(|n| *n > 0),
+            "log_min" => self.log_min_size = u64::try_from(n).unwrap_or(0),
+            "rcsi" => self.read_committed_snapshot = on,
+            "snapshot" => self.snapshot_isolation = on,
+            "compat" => self.compatibility_level = n.clamp(90, 160) as u8,
+            "target_recovery_time" => self.target_recovery_time = n.clamp(0, i64::from(i32::MAX)) as i32,
+            "page_verify" => self.page_verify = n.clamp(0, 2) as u8,
+            "read_only" => self.read_only = on,
+            "offline" => self.offline = on,
+            "user_access" => self.user_access = n.clamp(0, 2) as u8,
+            "auto_close" => self.auto_close = on,
+            "auto_shrink" => self.auto_shrink = on,
+            "auto_create_stats" => self.auto_create_stats = on,
+            "auto_update_stats" => self.auto_update_stats = on,
+            "adr" => self.accelerated_recovery = on,
+            "mixed_pages" => self.mixed_page_allocation = on,
+            "created" => self.create_date = ((n >> 32) as i32, (n & 0xffff_ffff) as u32),
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_survive_the_disk() {
+        let settings = DbSettings {
+            log_growth: Growth::Percent(10),
+            log_max_size: Some(2 << 40),
+            compatibility_level: 100,
+            create_date: (46000, 25_000_000),
+            ..DbSettings::default()
+        };
+        let mut text = String::new();
+        settings.write(&mut text);
+        assert_eq!(DbSettings::read(&text), settings);
+        assert_eq!(settings.vlf_rule(), wal::VlfRule::R100);
+    }
+
+    #[test]
+    fn missing_and_foreign_lines_take_defaults() {
+        assert_eq!(DbSettings::read("x=1\nnonsense\nrcsi=y\n"), DbSettings::default());
+    }
+}

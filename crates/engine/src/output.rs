@@ -1,0 +1,31 @@
+//! What a batch says to its caller: result sets, row counts, messages and errors, in the order they happen.
+//! The engine never buffers a result set for its caller: rows stream through [`Sink::row`].
+
+use compact_str::CompactString;
+use types::{DataType, SqlError, Value};
+
+/// One column of a result set.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ColumnInfo {
+    /// The name that the client sees; empty for an unnamed expression.
+    pub name: CompactString,
+    /// The static type of the column.
+    pub ty: DataType,
+    /// Whether the column can be NULL.
+    pub nullable: bool,
+}
+
+/// Receives what a batch produces. An error that the sink returns (a client that went away) stops the batch.
+pub trait Sink {
+    /// A result set begins.
+    fn columns(&mut self, columns: &[ColumnInfo]) -> Result<(), SqlError>;
+    /// A row of the current result set; valid for the call only.
+    fn row(&mut self, row: &[Value]) -> Result<(), SqlError>;
+    /// A statement ended; `rows` is the count that `(n rows affected)` shows, `None` under SET NOCOUNT ON.
+    /// After [`Sink::columns`] it also ends the result set.
+    fn done(&mut self, rows: Option<u64>) -> Result<(), SqlError>;
+    /// PRINT, informational messages (severity up to 10).
+    fn message(&mut self, message: &SqlError) -> Result<(), SqlError>;
+    /// An error that was not caught (severity 11 and more).
+    fn error(&mut self, error: &SqlError) -> Result<(), SqlError>;
+}

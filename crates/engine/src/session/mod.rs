@@ -1,0 +1,254 @@
+//! Sessions: one per connection or embedded caller. A session runs one batch at a time; it may move between threads.
+
+pub mod core;
+pub mod options;
+pub mod transactions;
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use compact_str::CompactString;
+use types::convert::{Mode, convert};
+use types::{DataType, SqlError, Value};
+
+use self::core::SessionShared;
+use crate::batch::Compiled;
+use crate::batch::run::{End, run_batch};
+use crate::instance::{Db, Instance};
+use crate::output::Sink;
+
+pub use self::core::SessionCore;
+pub use options::{DateFormat, Isolation, SessionOptions};
+
+/// A session. Dropping it rolls back what is open.
+pub struct Session {
+    core: SessionCore,
+}
+
+/// How a batch ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// No error was reported.
+    pub ok: bool,
+    /// What RETURN gave; 0 without RETURN.
+    pub status: i32,
+}
+
+/// Stops what a session runs, from any thread.
+#[derive(Clone, Debug)]
+pub struct CancelHandle {
+    shared: Arc<SessionShared>,
+    instance: Arc<Instance>,
+}
+
+impl CancelHandle {
+    /// The running batch ends with error 3617 as soon as it notices; without one nothing happens.
+    pub fn cancel(&self) {
+        if self.shared.running.load(Ordering::Acquire) {
+            self.shared.cancel.store(true, Ordering::Release);
+            self.instance.wake(&self.shared);
+        }
+    }
+}
+
+/// A batch with parameters, compiled once.
+pub struct Prepared {
+    text: String,
+    params: Vec<(CompactString, DataType)>,
+}
+
+impl Session {
+    pub(crate) fn new(
+        instance: Arc<Instance>,
+        db: Arc<Db>,
+        spid: i32,
+        shared: Arc<SessionShared>,
+    ) -> Session {
+        Session { core: SessionCore::new(instance, db, spid, shared) }
+    }
+
+    /// The session's number.
+    pub fn spid(&self) -> i32 {
+        self.core.spid()
+    }
+
+    /// Name of the current database.
+    pub fn database(&self) -> CompactString {
+        self.core.db().name()
+    }
+
+    /// @@TRANCOUNT.
+    pub fn trancount(&self) -> u32 {
+        self.core.trancount()
+    }
+
+    /// KILL has ended it: its batches only give errors.
+    pub fn is_killed(&self) -> bool {
+        self.core.shared.killed.load(Ordering::Acquire)
+    }
+
+    /// What the client says of itself.
+    pub fn set_names(&mut self, app: &str, host: &str, login: &str) {
+        self.core.app_name = app.into();
+        self.core.host_name = host.into();
+        self.core.login = login.into();
+        let mut names = self.core.shared.names.lock();
+        (names.app, names.host, names.login) = (app.into(), host.into(), login.into());
+    }
+
+    /// USE, without a message. Errors: 911 no such database, 945 and its kin.
+    pub fn use_database(&mut self, name: &str) -> Result<(), SqlError> {
+        let db = self.core.instance().database(name)?;
+        db.check_usable()?;
+        self.core.set_db(db);
+        Ok(())
+    }
+
+    /// Stops this session's batches from another thread.
+    pub fn cancel_handle(&self) -> CancelHandle {
+        CancelHandle { shared: self.core.shared.clone(), instance: self.core.instance().clone() }
+    }
+
+    /// Runs a batch. Errors of statements go to the sink; the result says whether there were any.
+    ///
+    /// # Errors
+    /// None of the batch's own.
+    pub fn execute(&mut self, text: &str, sink: &mut dyn Sink) -> Outcome {
+        self.run(text, &[], Vec::new(), sink).0
+    }
+
+    /// Checks a batch and its parameters (names with `@`). Errors: syntax, undeclared variables, types.
+    pub fn prepare(&mut self, text: &str, params: &[(&str, DataType)]) -> Result<Prepared, SqlError> {
+        let params: Vec<_> = params.iter().map(|(name, ty)| (CompactString::from(*name), *ty)).collect();
+        self.compiled(text, &params)?;
+        Ok(Prepared { text: text.to_string(), params })
+    }
+
+    /// Runs a prepared batch with values for its parameters, converted to their types; returns the parameters as the
+    /// batch left them.
+    ///
+    /// # Errors
+    /// A value that does not convert, or the wrong number of them; statements' errors go to the sink.
+    pub fn execute_prepared(
+        &mut self,
+        prepared: &Prepared,
+        values: &[Value],
+        sink: &mut dyn Sink,
+    ) -> Result<(Outcome, Vec<Value>), SqlError> {
+        if values.len() != prepared.params.len() {
+            let text =
+                format!("The batch takes {} parameters, {} were given.", prepared.params.len(), values.len());
+            return Err(SqlError::new(8144, 16, 2, text));
+        }
+        let mut vars = Vec::with_capacity(values.len());
+        for (value, (_, ty)) in values.iter().zip(&prepared.params) {
+            vars.push(convert(value, value.natural_type(), *ty, 0, Mode::Implicit)?);
+        }
+        let (outcome, mut vars) = self.run(&prepared.text, &prepared.params, vars, sink);
+        vars.truncate(prepared.params.len());
+        Ok((outcome, vars))
+    }
+
+    /// Work of the engine itself in this session.
+    pub(crate) fn with_core<T>(&mut self, work: impl FnOnce(&mut SessionCore) -> T) -> T {
+        work(&mut self.core)
+    }
+
+    fn compiled(&self, text: &str, params: &[(CompactString, DataType)]) -> Result<Arc<Compiled>, SqlError> {
+        let core = &self.core;
+        core.instance().batches().get(core.db().id(), core.options.bits(), text, params)
+    }
+
+    fn run(
+        &mut self,
+        text: &str,
+        params: &[(CompactString, DataType)],
+        mut vars: Vec<Value>,
+        sink: &mut dyn Sink,
+    ) -> (Outcome, Vec<Value>) {
+        let shared = self.core.shared.clone();
+        let mut sink = Watch { inner: sink, errors: 0 };
+        if shared.killed.load(Ordering::Acquire) {
+            let error = SqlError::new(
+                596,
+                21,
+                1,
+                "Cannot continue the execution because the session is in the kill state.",
+            );
+            // A client that went away cannot be told.
+            let _ = sink.error(&error);
+            return (Outcome { ok: false, status: -1 }, vars);
+        }
+        shared.cancel.store(false, Ordering::Release);
+        shared.running.store(true, Ordering::Release);
+        shared.batches.fetch_add(1, Ordering::Relaxed);
+        self.core.nest_level = 0;
+        self.core.caught.clear();
+        let mut status = 0;
+        match self.compiled(text, params) {
+            Err(error) => {
+                self.core.error_number = error.number;
+                let _ = sink.error(&error);
+            }
+            Ok(batch) => match run_batch(&mut self.core, &mut sink, &batch, &mut vars, false) {
+                Ok(End::Finished(n)) => status = n,
+                Ok(End::ScopeAborted | End::BatchAborted) => status = -1,
+                Err(error) => {
+                    let _ = sink.error(&error);
+                }
+            },
+        }
+        self.end_batch(&mut sink);
+        shared.running.store(false, Ordering::Release);
+        shared.open_transactions.store(self.core.trancount().into(), Ordering::Relaxed);
+        if shared.killed.load(Ordering::Acquire) {
+            self.core.rollback_all();
+        }
+        (Outcome { ok: sink.errors == 0, status }, vars)
+    }
+
+    /// A doomed transaction does not outlive its batch.
+    fn end_batch(&mut self, sink: &mut dyn Sink) {
+        if self.core.xact_state() == -1 {
+            self.core.rollback_all();
+            let error = SqlError::new(
+                3998,
+                16,
+                1,
+                "Uncommittable transaction is detected at the end of the batch. The transaction is rolled back.",
+            );
+            let _ = sink.error(&error);
+        } else if self.core.trancount() == 0 {
+            self.core.rollback_all();
+        }
+    }
+}
+
+/// Counts the errors that go by.
+struct Watch<'a> {
+    inner: &'a mut dyn Sink,
+    errors: u64,
+}
+
+impl Sink for Watch<'_> {
+    fn columns(&mut self, columns: &[crate::output::ColumnInfo]) -> Result<(), SqlError> {
+        self.inner.columns(columns)
+    }
+
+    fn row(&mut self, row: &[Value]) -> Result<(), SqlError> {
+        self.inner.row(row)
+    }
+
+    fn done(&mut self, rows: Option<u64>) -> Result<(), SqlError> {
+        self.inner.done(rows)
+    }
+
+    fn message(&mut self, message: &SqlError) -> Result<(), SqlError> {
+        self.inner.message(message)
+    }
+
+    fn error(&mut self, error: &SqlError) -> Result<(), SqlError> {
+        self.errors += 1;
+        self.inner.error(error)
+    }
+}

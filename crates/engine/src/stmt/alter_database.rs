@@ -1,0 +1,391 @@
+//! ALTER DATABASE: options, files, name. Changes are durable when the statement ends and are not undone by a rollback,
+//! so the statement is refused inside a transaction.
+
+use std::sync::Arc;
+
+use syntax::ast::{
+    AlterDatabase, AlterDatabaseAction, FileSpec, FilegroupChange, OptionItem, OptionValue, Termination,
+};
+use txn::{DelayedDurability, RecoveryModel};
+use types::SqlError;
+
+use super::{StmtCtx, file_specs};
+use crate::context::fold_name;
+use crate::errors::{self, db_error};
+use crate::instance::db::DbStatus;
+use crate::instance::files::save_settings;
+use crate::instance::registry::FileEntry;
+use crate::instance::settings::DbSettings;
+use crate::instance::{Db, Instance};
+
+/// Compatibility levels that exist.
+const LEVELS: [i64; 8] = [90, 100, 110, 120, 130, 140, 150, 160];
+
+impl StmtCtx<'_> {
+    pub(super) fn alter_database(&mut self, stmt: &AlterDatabase) -> Result<(), SqlError> {
+        if self.core.trancount() > 0 {
+            return Err(errors::not_in_transaction("ALTER DATABASE"));
+        }
+        let instance = self.core.instance().clone();
+        let db = match &stmt.name {
+            None => self.core.db().clone(),
+            Some(name) => instance.find_db(&name.value).ok_or_else(|| {
+                let text = format!(
+                    "User does not have permission to alter database '{name}', the database does not exist, or the \
+                     database is not in a state that allows access checks."
+                );
+                SqlError::new(5011, 14, 5, text)
+            })?,
+        };
+        let _turn = instance.changing.lock();
+        self.alter(&instance, &db, &stmt.action).map_err(|e| self.alter_failed(e))
+    }
+
+    /// The reason goes first, then 5069: as SQL Server reports it.
+    fn alter_failed(&mut self, reason: SqlError) -> SqlError {
+        // Whoever cannot hear the reason will not hear the error either.
+        let _ = self.sink.error(&reason);
+        SqlError::new(5069, 16, 1, "ALTER DATABASE statement failed.")
+    }
+
+    fn alter(
+        &mut self,
+        instance: &Arc<Instance>,
+        db: &Arc<Db>,
+        action: &AlterDatabaseAction,
+    ) -> Result<(), SqlError> {
+        match action {
+            AlterDatabaseAction::Set { options, termination } => {
+                self.set_options(instance, db, options, *termination)
+            }
+            AlterDatabaseAction::ModifyFile(spec) => self.modify_file(instance, db, spec),
+            AlterDatabaseAction::ModifyName(name) => self.rename_database(instance, db, &name.value),
+            AlterDatabaseAction::ModifyFilegroup { name, change, .. } => {
+                self.modify_filegroup(instance, db, &name.value, change)
+            }
+            AlterDatabaseAction::Collate(_) => Err(errors::not_supported("ALTER DATABASE COLLATE")),
+            AlterDatabaseAction::AddFile { .. } => Err(errors::not_supported("ALTER DATABASE ADD FILE")),
+            AlterDatabaseAction::AddLogFile(_) => Err(errors::not_supported("ALTER DATABASE ADD LOG FILE")),
+            AlterDatabaseAction::RemoveFile(_) => Err(errors::not_supported("ALTER DATABASE REMOVE FILE")),
+            AlterDatabaseAction::AddFilegroup { .. } => {
+                Err(errors::not_supported("ALTER DATABASE ADD FILEGROUP"))
+            }
+            AlterDatabaseAction::RemoveFilegroup(_) => {
+                Err(errors::not_supported("ALTER DATABASE REMOVE FILEGROUP"))
+            }
+        }
+    }
+
+    // ---- SET ----
+
+    fn set_options(
+        &mut self,
+        instance: &Arc<Instance>,
+        db: &Arc<Db>,
+        options: &[OptionItem],
+        termination: Option<Termination>,
+    ) -> Result<(), SqlError> {
+        for option in options {
+            match option.name.as_str() {
+                "ONLINE" => self.set_online(instance, db)?,
+                "OFFLINE" => self.set_offline(instance, db, termination)?,
+                "EMERGENCY" => return Err(errors::not_supported("ALTER DATABASE SET EMERGENCY")),
+                "RECOVERY" => {
+                    let model = match word(option) {
+                        "FULL" => RecoveryModel::Full,
+                        "SIMPLE" => RecoveryModel::Simple,
+                        "BULK_LOGGED" => RecoveryModel::BulkLogged,
+                        other => return Err(errors::syntax_near(other)),
+                    };
+                    let storage = db.storage()?;
+                    let changed = storage.change_settings(|s| s.recovery_model = model);
+                    changed.map_err(|e| db_error(db, &e))?;
+                }
+                "DELAYED_DURABILITY" => {
+                    let setting = match word(option) {
+                        "DISABLED" => DelayedDurability::Disabled,
+                        "ALLOWED" => DelayedDurability::Allowed,
+                        "FORCED" => DelayedDurability::Forced,
+                        other => return Err(errors::syntax_near(other)),
+                    };
+                    let storage = db.storage()?;
+                    let changed = storage.change_settings(|s| s.delayed = setting);
+                    changed.map_err(|e| db_error(db, &e))?;
+                }
+                "LOG_ALIGNMENT" => {
+                    let alignment = match (word(option), self.number(option)?) {
+                        ("AUTO" | "DEVICE", _) => 0,
+                        (_, Some(512)) => 512,
+                        (_, Some(4096)) => 4096,
+                        _ => return Err(errors::syntax_near("LOG_ALIGNMENT")),
+                    };
+                    db.change_entry(|entry| entry.log_alignment = alignment);
+                    instance.save_registry()?;
+                }
+                _ => {
+                    let mut settings = db.settings();
+                    self.set_option(&mut settings, option)?;
+                    save_settings(db, &settings)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn set_option(&self, settings: &mut DbSettings, option: &OptionItem) -> Result<(), SqlError> {
+        let on = option.is_on();
+        match option.name.as_str() {
+            "READ_COMMITTED_SNAPSHOT" => settings.read_committed_snapshot = on,
+            "ALLOW_SNAPSHOT_ISOLATION" => settings.snapshot_isolation = on,
+            "ACCELERATED_DATABASE_RECOVERY" => settings.accelerated_recovery = on,
+            "MIXED_PAGE_ALLOCATION" => settings.mixed_page_allocation = on,
+            "AUTO_CLOSE" => settings.auto_close = on,
+            "AUTO_SHRINK" => settings.auto_shrink = on,
+            "AUTO_CREATE_STATISTICS" => settings.auto_create_stats = on,
+            "AUTO_UPDATE_STATISTICS" | "AUTO_UPDATE_STATISTICS_ASYNC" => settings.auto_update_stats = on,
+            "READ_ONLY" => settings.read_only = true,
+            "READ_WRITE" => settings.read_only = false,
+            "MULTI_USER" => settings.user_access = 0,
+            "SINGLE_USER" => settings.user_access = 1,
+            "RESTRICTED_USER" => settings.user_access = 2,
+            "PAGE_VERIFY" => {
+                settings.page_verify = match word(option) {
+                    "NONE" => 0,
+                    "TORN_PAGE_DETECTION" => 1,
+                    "CHECKSUM" => 2,
+                    other => return Err(errors::syntax_near(other)),
+                }
+            }
+            "COMPATIBILITY_LEVEL" => {
+                let level = self.number(option)?.unwrap_or(0);
+                if !LEVELS.contains(&level) {
+                    let text = "Valid values of the database compatibility level are 90, 100, 110, 120, 130, 140, \
+                                150, or 160.";
+                    return Err(SqlError::new(15048, 16, 1, text));
+                }
+                settings.compatibility_level = level as u8;
+            }
+            "TARGET_RECOVERY_TIME" => {
+                let seconds = match option.unit.as_deref() {
+                    Some("MINUTES") => self.number(option)?.map(|n| n.saturating_mul(60)),
+                    _ => self.number(option)?,
+                };
+                settings.target_recovery_time = seconds
+                    .and_then(|n| i32::try_from(n).ok())
+                    .filter(|n| *n >= 0)
+                    .ok_or_else(|| SqlError::new(5005, 16, 1, "Specified recovery time is out of range."))?;
+            }
+            "ANSI_NULLS"
+            | "ANSI_NULL_DEFAULT"
+            | "ANSI_PADDING"
+            | "ANSI_WARNINGS"
+            | "ARITHABORT"
+            | "CONCAT_NULL_YIELDS_NULL"
+            | "QUOTED_IDENTIFIER"
+            | "NUMERIC_ROUNDABORT"
+            | "RECURSIVE_TRIGGERS"
+            | "CURSOR_CLOSE_ON_COMMIT"
+            | "CURSOR_DEFAULT"
+            | "TRUSTWORTHY"
+            | "DB_CHAINING"
+            | "PARAMETERIZATION"
+            | "DATE_CORRELATION_OPTIMIZATION"
+            | "QUERY_STORE"
+            | "DISABLE_BROKER"
+            | "ENABLE_BROKER"
+            | "NEW_BROKER" => {}
+            other => {
+                let text = format!("'{other}' is not a recognized ALTER DATABASE option.");
+                return Err(SqlError::new(195, 15, 1, text));
+            }
+        }
+        Ok(())
+    }
+
+    fn number(&self, option: &OptionItem) -> Result<Option<i64>, SqlError> {
+        match &option.value {
+            OptionValue::Expr(expr) => Ok(self.value(expr)?.as_i64()),
+            _ => Ok(None),
+        }
+    }
+
+    fn set_online(&self, instance: &Arc<Instance>, db: &Arc<Db>) -> Result<(), SqlError> {
+        if db.status() == DbStatus::Online {
+            return Ok(());
+        }
+        db.change_entry(|entry| entry.offline = false);
+        instance.reopen(db)?;
+        instance.save_registry()
+    }
+
+    fn set_offline(
+        &self,
+        instance: &Arc<Instance>,
+        db: &Arc<Db>,
+        termination: Option<Termination>,
+    ) -> Result<(), SqlError> {
+        if Instance::is_reserved_name(&db.name()) {
+            let text = format!("Option 'OFFLINE' cannot be set in database '{}'.", db.name());
+            return Err(SqlError::new(5058, 16, 1, text));
+        }
+        if termination.is_some() {
+            self.end_sessions_of(instance, db);
+        }
+        if db.users() > 0 {
+            let text = format!("Database '{}' is in use: it cannot be taken offline now.", db.name());
+            return Err(SqlError::new(5070, 16, 2, text));
+        }
+        instance.close_database(db)?;
+        db.take_down(DbStatus::Offline, "it was taken offline");
+        db.change_entry(|entry| entry.offline = true);
+        instance.batches().clear();
+        instance.save_registry()
+    }
+
+    /// WITH ROLLBACK IMMEDIATE: sessions in the database are killed, and waited for a little.
+    fn end_sessions_of(&self, instance: &Arc<Instance>, db: &Arc<Db>) {
+        use std::sync::atomic::Ordering;
+        for (spid, session) in instance.sessions() {
+            let there = session.db.load(Ordering::Relaxed) == i64::from(db.id());
+            if there && spid != self.core.spid() {
+                session.killed.store(true, Ordering::Release);
+                session.cancel.store(true, Ordering::Release);
+                instance.wake(&session);
+            }
+        }
+        let end = std::time::Instant::now() + std::time::Duration::from_secs(5);
+        while db.users() > 0 && std::time::Instant::now() < end {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+    }
+
+    // ---- files ----
+
+    fn modify_file(
+        &mut self,
+        instance: &Arc<Instance>,
+        db: &Arc<Db>,
+        spec: &FileSpec,
+    ) -> Result<(), SqlError> {
+        let name = spec.name.clone().unwrap_or_default();
+        let entry = db.entry();
+        let file = entry.files.iter().find(|f| fold_name(&f.name) == fold_name(&name)).cloned();
+        let Some(file) = file else {
+            let text = format!("MODIFY FILE failed. File '{name}' does not exist.");
+            return Err(SqlError::new(5041, 16, 1, text));
+        };
+        if spec.filename.is_some() {
+            return Err(errors::not_supported("MODIFY FILE (FILENAME)"));
+        }
+        if let Some(new) = &spec.new_name {
+            db.change_entry(|entry| {
+                for f in entry.files.iter_mut().filter(|f| f.file_id == file.file_id) {
+                    f.name = new.clone();
+                }
+            });
+            return instance.save_registry();
+        }
+        if file.log { self.modify_log(db, &file, spec) } else { self.modify_data(db, &file, spec) }
+    }
+
+    fn modify_log(&self, db: &Arc<Db>, file: &FileEntry, spec: &FileSpec) -> Result<(), SqlError> {
+        let storage = db.storage()?;
+        let mut settings = db.settings();
+        let size = storage.log().space().size;
+        if spec.max_size.is_some() {
+            settings.log_max_size = file_specs::max_bytes(spec.max_size)?;
+        }
+        if spec.growth.is_some() {
+            settings.log_growth = file_specs::growth_of(spec.growth)?;
+        }
+        let wanted = spec.size.map(file_specs::bytes).transpose()?;
+        file_specs::check_limits(
+            &file.name,
+            wanted.unwrap_or(size),
+            settings.log_max_size,
+            settings.log_growth,
+        )?;
+        save_settings(db, &settings)?;
+        let Some(wanted) = wanted else { return Ok(()) };
+        check_larger(wanted, size)?;
+        storage.log().grow(wanted).map_err(|e| db_error(db, &e.into()))?;
+        settings.log_min_size = settings.log_min_size.max(wanted);
+        save_settings(db, &settings)
+    }
+
+    /// The page store has no way yet to change a data file's size or growth once it is made.
+    fn modify_data(&self, _db: &Arc<Db>, _file: &FileEntry, _spec: &FileSpec) -> Result<(), SqlError> {
+        Err(errors::not_supported("MODIFY FILE of a data file"))
+    }
+
+    fn modify_filegroup(
+        &self,
+        instance: &Arc<Instance>,
+        db: &Arc<Db>,
+        name: &str,
+        change: &FilegroupChange,
+    ) -> Result<(), SqlError> {
+        let entry = db.entry();
+        let Some(at) = entry.filegroups.iter().position(|g| fold_name(g) == fold_name(name)) else {
+            let text = format!("The filegroup '{name}' does not exist in database '{}'.", db.name());
+            return Err(SqlError::new(5011, 16, 1, text));
+        };
+        match change {
+            FilegroupChange::Default => {
+                let mut settings = db.settings();
+                settings.default_filegroup = at as u16 + 1;
+                save_settings(db, &settings)
+            }
+            FilegroupChange::Name(new) => {
+                db.change_entry(|entry| entry.filegroups[at] = new.value.clone());
+                instance.save_registry()
+            }
+            FilegroupChange::ReadWrite | FilegroupChange::AutogrowSingleFile => Ok(()),
+            FilegroupChange::ReadOnly | FilegroupChange::AutogrowAllFiles => {
+                Err(errors::not_supported("MODIFY FILEGROUP with this option"))
+            }
+        }
+    }
+
+    fn rename_database(&mut self, instance: &Arc<Instance>, db: &Arc<Db>, new: &str) -> Result<(), SqlError> {
+        if Instance::is_reserved_name(&db.name()) {
+            let text = format!("Cannot change the name of the system database {}.", db.name());
+            return Err(SqlError::new(5032, 16, 1, text));
+        }
+        let other = instance.find_db(new).is_some_and(|other| other.id() != db.id());
+        if other || Instance::is_reserved_name(new) {
+            let text = format!("The database '{new}' already exists. Specify a unique database name.");
+            return Err(SqlError::new(1801, 16, 1, text));
+        }
+        let old = db.name();
+        db.set_name(new);
+        if let Err(e) = instance.save_registry() {
+            db.set_name(&old);
+            return Err(e);
+        }
+        instance.batches().clear();
+        self.inform(5701, 0, format!("The database name '{new}' has been set."))
+    }
+}
+
+fn word(option: &OptionItem) -> &str {
+    match &option.value {
+        OptionValue::Word(word) => word,
+        OptionValue::On => "ON",
+        OptionValue::Off => "OFF",
+        _ => "",
+    }
+}
+
+/// 5039: MODIFY FILE only grows.
+fn check_larger(wanted: u64, size: u64) -> Result<(), SqlError> {
+    if wanted <= size {
+        return Err(SqlError::new(
+            5039,
+            16,
+            1,
+            "MODIFY FILE failed. Specified size is less than or equal to current size.",
+        ));
+    }
+    Ok(())
+}

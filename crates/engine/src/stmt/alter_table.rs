@@ -1,0 +1,326 @@
+//! ALTER TABLE: columns and constraints added, constraints and columns dropped.
+
+use std::sync::Arc;
+
+use syntax::ast::{
+    AlterTable, AlterTableAction, ColumnDef, Constraint, ConstraintKind, DropElement, TableElement,
+};
+use types::SqlError;
+
+use super::index::{add_index, drop_from, new_columns};
+use super::{StmtCtx, resolve_table, table_def};
+use crate::catalog::load::layout_of;
+use crate::catalog::rebuild::{copy_rows, quote, run_dml};
+use crate::catalog::tables::Work;
+use crate::catalog::{DefaultDef, KeyConstraint, TableDef};
+use crate::context::fold_name;
+use crate::errors;
+
+impl StmtCtx<'_> {
+    pub(super) fn alter_table(&mut self, stmt: &AlterTable) -> Result<(), SqlError> {
+        let (db, table) = resolve_table(self.core, &stmt.name).map_err(|e| match e.number {
+            208 => SqlError::new(
+                4902,
+                16,
+                1,
+                format!(
+                    "Cannot find the object \"{}\" because it does not exist or you do not have permissions.",
+                    stmt.name
+                ),
+            ),
+            _ => e,
+        })?;
+        let text = self.text;
+        let mut work = Work::begin(self.core, &db)?;
+        work.lock_current(&table)?;
+        match &stmt.action {
+            AlterTableAction::Add { elements, .. } => {
+                let mut table = table;
+                for element in elements {
+                    table = add_element(&mut work, &table, element, text)?;
+                }
+                Ok(())
+            }
+            AlterTableAction::Drop(elements) => {
+                let mut table = table;
+                for element in elements {
+                    table = drop_element(&mut work, &table, element)?;
+                }
+                Ok(())
+            }
+            AlterTableAction::AlterColumn(column) => alter_column(&mut work, &table, column, text),
+            AlterTableAction::SwitchConstraints { .. } | AlterTableAction::SwitchTriggers { .. } => Ok(()),
+            AlterTableAction::Rebuild(_) => Err(errors::not_supported("ALTER TABLE REBUILD")),
+            AlterTableAction::Set(_)
+            | AlterTableAction::ColumnProperty { .. }
+            | AlterTableAction::Switch(_) => Err(errors::not_supported("ALTER TABLE with this action")),
+        }
+    }
+}
+
+fn add_element(
+    work: &mut Work<'_>,
+    table: &Arc<TableDef>,
+    element: &TableElement,
+    text: &str,
+) -> Result<Arc<TableDef>, SqlError> {
+    match element {
+        TableElement::Column(column) => add_column(work, table, column, text),
+        TableElement::Constraint(constraint) => add_constraint(work, table, constraint, None, text),
+        TableElement::Index(_) => Err(errors::not_supported("ALTER TABLE ADD INDEX")),
+    }
+}
+
+/// A nullable column is added to the definition only: older rows read as NULL. A NOT NULL one is given its default
+/// in every row.
+fn add_column(
+    work: &mut Work<'_>,
+    table: &Arc<TableDef>,
+    column: &ColumnDef,
+    text: &str,
+) -> Result<Arc<TableDef>, SqlError> {
+    let new = table_def::new_column(column, &table.name, text)?;
+    if table.column(&new.name).is_some() {
+        let text = format!(
+            "Column names in each table must be unique. Column name '{}' in table '{}' is specified more than once.",
+            new.name,
+            table.full_name()
+        );
+        return Err(SqlError::new(2705, 16, 4, text));
+    }
+    if new.identity.is_some() {
+        return Err(errors::not_supported("ALTER TABLE ADD of an identity column"));
+    }
+    let with_values = column
+        .constraints
+        .iter()
+        .any(|c| matches!(c.kind, ConstraintKind::Default { with_values: true, .. }));
+    let id = table.columns.iter().map(|c| c.column_id).max().unwrap_or(0) + 1;
+    let mut next = TableDef::clone(table);
+    next.columns.push(work.column(&table.name, id, &new)?);
+    next.layout = layout_of(&next.columns);
+    if new.ty.is_lob() && next.lob.is_none() {
+        let unit = work.unit(table.storage.filegroup)?;
+        next.lob = Some((unit.unit, unit.first_iam));
+    }
+    if let Some(name) = new.default.as_ref().and_then(|d| d.name.as_ref()) {
+        work.check_free_name(name)?;
+    }
+    let must_fill = !new.nullable || (with_values && new.default.is_some());
+    if must_fill && new.default.is_none() {
+        require_empty(work, table, &new.name)?;
+    }
+    let mut after = work.replace(table, next)?;
+    if must_fill && let Some(default) = &new.default {
+        let (name, column) = (table_name(&after), quote(&new.name));
+        run_dml(work, &format!("UPDATE {name} SET {column} = {}", default.text))?;
+    }
+    for constraint in &column.constraints {
+        if matches!(constraint.kind, ConstraintKind::Key { .. }) {
+            after = add_constraint(work, &after, constraint, Some(&new.name), text)?;
+        }
+    }
+    Ok(after)
+}
+
+fn table_name(table: &TableDef) -> String {
+    format!("{}.{}", quote(&table.schema), quote(&table.name))
+}
+
+/// 4901: NOT NULL without a default only on an empty table.
+fn require_empty(work: &mut Work<'_>, table: &Arc<TableDef>, column: &str) -> Result<(), SqlError> {
+    let name = table_name(table);
+    // An UPDATE that changes nothing, of at most one row, finds out whether there is one.
+    let first = quote(&table.columns[0].name);
+    if run_dml(work, &format!("UPDATE TOP (1) {name} SET {first} = {first}"))? == 0 {
+        return Ok(());
+    }
+    let text = format!(
+        "ALTER TABLE only allows columns to be added that can contain nulls, or have a DEFAULT definition specified, \
+         or the column being added is an identity or timestamp column, or alternatively if none of the previous \
+         conditions are satisfied the table must be empty to allow addition of this column. Column '{column}' cannot \
+         be added to non-empty table '{}' because it does not satisfy these conditions.",
+        table.name
+    );
+    Err(SqlError::new(4901, 16, 1, text))
+}
+
+fn add_constraint(
+    work: &mut Work<'_>,
+    table: &Arc<TableDef>,
+    constraint: &Constraint,
+    column: Option<&str>,
+    text: &str,
+) -> Result<Arc<TableDef>, SqlError> {
+    match &constraint.kind {
+        ConstraintKind::Key { primary, clustered, .. } => {
+            let mut index = table_def::key_constraint(&new_columns(table), &table.name, constraint, column)?;
+            if *primary && table.all_indexes().any(|i| i.primary_key.is_some()) {
+                let text = format!("Table '{}' already has a primary key defined on it.", table.name);
+                return Err(SqlError::new(1779, 16, 0, text));
+            }
+            if *primary && index.key.iter().any(|(at, _)| table.columns[*at].nullable) {
+                return Err(table_def::nullable_key(&table.name));
+            }
+            // Without a word on it, a primary key is clustered only where nothing is yet.
+            if clustered.is_none() && table.storage.index_id == 1 {
+                index.clustered = false;
+            }
+            debug_assert_eq!(index.constraint == Some(KeyConstraint::Primary), *primary);
+            add_index(work, table, &index)
+        }
+        ConstraintKind::Default { expr, column: Some(name), .. } => {
+            let at = table.column(&name.value).ok_or_else(|| unknown_column(&name.value, table))?;
+            if table.columns[at].default.is_some() {
+                return Err(SqlError::new(1781, 16, 1, "Column already has a DEFAULT bound to it."));
+            }
+            let mut new = new_columns(table)[at].clone();
+            new.default = Some(table_def::new_default(constraint, expr, text));
+            let mut next = TableDef::clone(table);
+            let made: Option<DefaultDef> =
+                work.column(&table.name, table.columns[at].column_id, &new)?.default;
+            if let Some(default) = &made {
+                work.check_free_name(&default.name)?;
+            }
+            next.columns[at].default = made;
+            work.replace(table, next)
+        }
+        ConstraintKind::Default { .. } => Err(errors::syntax_near("DEFAULT")),
+        ConstraintKind::Check { .. } => Err(errors::not_supported("CHECK constraint")),
+        ConstraintKind::ForeignKey { .. } => Err(errors::not_supported("FOREIGN KEY constraint")),
+    }
+}
+
+fn drop_element(
+    work: &mut Work<'_>,
+    table: &Arc<TableDef>,
+    element: &DropElement,
+) -> Result<Arc<TableDef>, SqlError> {
+    match element {
+        DropElement::Constraint { name, if_exists, .. } => {
+            let folded = fold_name(&name.value);
+            let key = table
+                .all_indexes()
+                .find(|i| fold_name(&i.name) == folded && (i.primary_key.or(i.unique_constraint)).is_some())
+                .cloned();
+            if let Some(index) = key {
+                return drop_from(work, table, &index);
+            }
+            let at = table
+                .columns
+                .iter()
+                .position(|c| c.default.as_ref().is_some_and(|d| fold_name(&d.name) == folded));
+            match at {
+                Some(at) => {
+                    let mut next = TableDef::clone(table);
+                    next.columns[at].default = None;
+                    work.replace(table, next)
+                }
+                None if *if_exists => Ok(table.clone()),
+                None => Err(SqlError::new(3728, 16, 1, format!("'{name}' is not a constraint."))),
+            }
+        }
+        DropElement::Column { name, if_exists } => match table.column(&name.value) {
+            Some(at) => drop_column(work, table, at),
+            None if *if_exists => Ok(table.clone()),
+            None => Err(SqlError::new(
+                4924,
+                16,
+                1,
+                format!(
+                    "ALTER TABLE DROP COLUMN failed because column '{name}' does not exist in table '{}'.",
+                    table.name
+                ),
+            )),
+        },
+    }
+}
+
+fn drop_column(work: &mut Work<'_>, table: &Arc<TableDef>, at: usize) -> Result<Arc<TableDef>, SqlError> {
+    let name = &table.columns[at].name;
+    let default = table.columns[at].default.as_ref().map(|d| ("object", d.name.clone()));
+    let used = |i: &crate::catalog::IndexDef| i.key.iter().any(|(k, _)| *k == at) || i.included.contains(&at);
+    let index = table.all_indexes().find(|i| used(i)).map(|i| ("index", i.name.clone()));
+    if let Some((kind, other)) = default.or(index) {
+        let text = format!("The {kind} '{other}' is dependent on column '{name}'.");
+        return Err(SqlError::new(5074, 16, 1, text));
+    }
+    if table.columns.len() == 1 {
+        let text = format!(
+            "ALTER TABLE DROP COLUMN failed because '{name}' is the only data column in table '{}'. A table must \
+             have at least one data column.",
+            table.name
+        );
+        return Err(SqlError::new(4923, 16, 1, text));
+    }
+    let mut next = TableDef::clone(table);
+    next.columns.remove(at);
+    let shift = |position: usize| if position > at { position - 1 } else { position };
+    let moved = |index: &crate::catalog::IndexDef| {
+        let mut index = index.clone();
+        index.key.iter_mut().for_each(|(position, _)| *position = shift(*position));
+        index.included.iter_mut().for_each(|position| *position = shift(*position));
+        Arc::new(index)
+    };
+    next.storage = moved(&table.storage);
+    next.indexes = table.indexes.iter().map(|i| moved(i)).collect();
+    rewrite(work, table, next, None)
+}
+
+/// Another type or nullability for a column: the rows are rewritten, converted by the usual rules.
+fn alter_column(
+    work: &mut Work<'_>,
+    table: &Arc<TableDef>,
+    column: &ColumnDef,
+    text: &str,
+) -> Result<(), SqlError> {
+    let at = table.column(&column.name.value).ok_or_else(|| unknown_column(&column.name.value, table))?;
+    let new = table_def::new_column(column, &table.name, text)?;
+    let in_key = |i: &crate::catalog::IndexDef| i.key.iter().any(|(k, _)| *k == at);
+    if let Some(index) = table.all_indexes().find(|i| in_key(i)) {
+        let text = format!("The index '{}' is dependent on column '{}'.", index.name, column.name);
+        return Err(SqlError::new(5074, 16, 1, text));
+    }
+    let mut next = TableDef::clone(table);
+    next.columns[at].ty = new.ty;
+    next.columns[at].nullable = new.nullable;
+    next.columns[at].collation = new.collation;
+    rewrite(work, table, next, Some(at)).map(drop)
+}
+
+/// New storage for all rows in the layout of `next`; `converted` is the column that is cast.
+fn rewrite(
+    work: &mut Work<'_>,
+    table: &Arc<TableDef>,
+    mut next: TableDef,
+    converted: Option<usize>,
+) -> Result<Arc<TableDef>, SqlError> {
+    next.layout = layout_of(&next.columns);
+    next.storage = Arc::new(work.renewed(&next.storage)?);
+    let mut indexes = Vec::with_capacity(next.indexes.len());
+    for index in &next.indexes {
+        indexes.push(Arc::new(work.renewed(index)?));
+    }
+    next.indexes = indexes;
+    next.lob = None;
+    if next.columns.iter().any(|c| c.ty.is_lob()) {
+        let unit = work.unit(next.storage.filegroup)?;
+        next.lob = Some((unit.unit, unit.first_iam));
+    }
+    let source = |(i, c): (usize, &crate::catalog::ColumnDef)| match converted {
+        Some(at) if at == i => format!("CONVERT({}, {})", c.ty, quote(&c.name)),
+        _ => quote(&c.name),
+    };
+    let sources: Vec<String> = next.columns.iter().enumerate().map(source).collect();
+    copy_rows(work, table, &next, &sources)?;
+    work.replace(table, next)
+}
+
+fn unknown_column(name: &str, table: &TableDef) -> SqlError {
+    SqlError::new(
+        4924,
+        16,
+        1,
+        format!("ALTER TABLE failed because column '{name}' does not exist in table '{}'.", table.name),
+    )
+}

@@ -1,0 +1,228 @@
+//! File specifications of CREATE and ALTER DATABASE: defaults, units, and the checks that need no disk.
+
+use compact_str::CompactString;
+use syntax::ast::{CreateDatabase, FileGrowth, FileSize, FileSpec, MaxSize};
+use types::SqlError;
+
+use crate::context::fold_name;
+use crate::errors;
+
+const KB: u64 = 1 << 10;
+const MB: u64 = 1 << 20;
+/// SIZE of a file that does not say: model's.
+const DEFAULT_SIZE: u64 = 8 * MB;
+/// FILEGROWTH of a file that does not say.
+const DEFAULT_GROWTH: u64 = 64 * MB;
+/// Smallest file.
+const MIN_SIZE: u64 = 512 * KB;
+/// Sizes and growth steps are whole extents.
+const EXTENT: u64 = 64 * KB;
+/// Largest data and log file.
+const MAX_DATA: u64 = 16 << 40;
+const MAX_LOG: u64 = 2 << 40;
+
+/// How a file grows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Growth {
+    /// Bytes, whole extents; 0 = not at all.
+    Bytes(u64),
+    /// Percent of the size at the time.
+    Percent(u32),
+}
+
+impl Growth {
+    /// One number for the boot page: bytes, or minus the percentage.
+    pub fn number(self) -> i64 {
+        match self {
+            Growth::Bytes(n) => i64::try_from(n).unwrap_or(i64::MAX),
+            Growth::Percent(p) => -i64::from(p),
+        }
+    }
+
+    /// What [`Growth::number`] gave.
+    pub fn from_number(n: i64) -> Growth {
+        match u64::try_from(n) {
+            Ok(bytes) => Growth::Bytes(bytes),
+            Err(_) => Growth::Percent(u32::try_from(n.unsigned_abs()).unwrap_or(u32::MAX)),
+        }
+    }
+}
+
+/// A file to create.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewFile {
+    /// Logical name.
+    pub name: CompactString,
+    /// As written; `None`: the name with the usual ending in the instance's folder.
+    pub filename: Option<CompactString>,
+    /// 1 = PRIMARY, 2.. in order of appearance; 0 for logs.
+    pub filegroup: u16,
+    /// Bytes.
+    pub size: u64,
+    /// Bytes; `None` = until the disk is full.
+    pub max_size: Option<u64>,
+    pub growth: Growth,
+    pub log: bool,
+}
+
+/// What CREATE DATABASE asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewFiles {
+    /// Names by id, from 1.
+    pub filegroups: Vec<CompactString>,
+    /// Filegroup that tables go to unless they say otherwise.
+    pub default_filegroup: u16,
+    /// Data files, the primary one first, then the log.
+    pub files: Vec<NewFile>,
+}
+
+/// The files of a CREATE DATABASE statement.
+///
+/// Errors: 5103, 5169, 5174, 5150 sizes; 1828 a logical name twice; 1826-like a filegroup twice.
+pub fn from_create(stmt: &CreateDatabase) -> Result<NewFiles, SqlError> {
+    let name = stmt.name.value.as_str();
+    let mut out = NewFiles { filegroups: vec!["PRIMARY".into()], default_filegroup: 1, files: Vec::new() };
+    if stmt.primary.is_empty() {
+        out.files.push(new_file(&FileSpec::default(), name, 1, DEFAULT_SIZE)?);
+    }
+    for (i, spec) in stmt.primary.iter().enumerate() {
+        let default = if i == 0 { name.to_string() } else { format!("{name}_{i}") };
+        out.files.push(new_file(spec, &default, 1, DEFAULT_SIZE)?);
+    }
+    for group in &stmt.filegroups {
+        if group.contains.is_some() {
+            return Err(errors::not_supported("CONTAINS"));
+        }
+        if out.filegroups.iter().any(|g| fold_name(g) == fold_name(&group.name.value)) {
+            let text = format!("The filegroup '{}' has already been specified.", group.name);
+            return Err(SqlError::new(1826, 16, 1, text));
+        }
+        out.filegroups.push(group.name.value.clone());
+        let id = out.filegroups.len() as u16;
+        if group.is_default {
+            out.default_filegroup = id;
+        }
+        for (i, spec) in group.files.iter().enumerate() {
+            out.files.push(new_file(spec, &format!("{name}_{}_{i}", group.name), id, DEFAULT_SIZE)?);
+        }
+    }
+    add_log(&mut out, stmt, name)?;
+    check_names(&out.files)?;
+    Ok(out)
+}
+
+fn add_log(out: &mut NewFiles, stmt: &CreateDatabase, name: &str) -> Result<(), SqlError> {
+    if stmt.log.len() > 1 {
+        return Err(errors::not_supported("more than one log file"));
+    }
+    let default_name = format!("{name}_log");
+    match stmt.log.first() {
+        Some(spec) => out.files.push(new_log(spec, &default_name, DEFAULT_SIZE)?),
+        None => {
+            // A database whose data files were sized gets a quarter of them as its log.
+            let data: u64 = out.files.iter().map(|f| f.size).sum();
+            let size =
+                if stmt.primary.is_empty() { DEFAULT_SIZE } else { round_up((data / 4).max(MIN_SIZE)) };
+            out.files.push(new_log(&FileSpec::default(), &default_name, size)?);
+        }
+    }
+    Ok(())
+}
+
+fn new_log(spec: &FileSpec, name: &str, size: u64) -> Result<NewFile, SqlError> {
+    let mut file = new_file(spec, name, 0, size)?;
+    file.log = true;
+    if file.size > MAX_LOG {
+        let text =
+            format!("The size of a single log file must not be greater than 2 TB. File '{}'.", file.name);
+        return Err(SqlError::new(5150, 16, 2, text));
+    }
+    file.max_size = Some(file.max_size.unwrap_or(MAX_LOG).min(MAX_LOG));
+    Ok(file)
+}
+
+/// One file, with defaults filled in.
+pub fn new_file(spec: &FileSpec, name: &str, filegroup: u16, default_size: u64) -> Result<NewFile, SqlError> {
+    let file_name = spec.name.clone().unwrap_or_else(|| name.into());
+    let size = match spec.size {
+        Some(size) => round_up(bytes(size)?),
+        None => default_size,
+    };
+    if size < MIN_SIZE {
+        return Err(SqlError::new(5174, 16, 1, "Each file size must be greater than or equal to 512 KB."));
+    }
+    let max_size = max_bytes(spec.max_size)?;
+    let growth = growth_of(spec.growth)?;
+    check_limits(&file_name, size, max_size, growth)?;
+    Ok(NewFile {
+        name: file_name,
+        filename: spec.filename.clone(),
+        filegroup,
+        size,
+        max_size,
+        growth,
+        log: false,
+    })
+}
+
+/// MAXSIZE in bytes, `None` = unlimited.
+pub fn max_bytes(max: Option<MaxSize>) -> Result<Option<u64>, SqlError> {
+    match max {
+        None | Some(MaxSize::Unlimited) => Ok(None),
+        Some(MaxSize::Size(size)) => Ok(Some(round_up(bytes(size)?))),
+    }
+}
+
+/// FILEGROWTH with its default.
+pub fn growth_of(growth: Option<FileGrowth>) -> Result<Growth, SqlError> {
+    Ok(match growth {
+        None => Growth::Bytes(DEFAULT_GROWTH),
+        Some(FileGrowth::Size(size)) => Growth::Bytes(round_up(bytes(size)?)),
+        Some(FileGrowth::Percent(percent)) => Growth::Percent(u32::try_from(percent).unwrap_or(u32::MAX)),
+    })
+}
+
+/// 5103 MAXSIZE below SIZE, 5169 FILEGROWTH above MAXSIZE.
+pub fn check_limits(name: &str, size: u64, max: Option<u64>, growth: Growth) -> Result<(), SqlError> {
+    let Some(max) = max else { return Ok(()) };
+    if max < size {
+        let text = format!("MAXSIZE cannot be less than SIZE for file '{name}'.");
+        return Err(SqlError::new(5103, 16, 1, text));
+    }
+    if matches!(growth, Growth::Bytes(step) if step > max) {
+        let text = format!("FILEGROWTH cannot be greater than MAXSIZE for file '{name}'.");
+        return Err(SqlError::new(5169, 16, 1, text));
+    }
+    Ok(())
+}
+
+/// A size in bytes; 5171-like when it is beyond any file.
+pub fn bytes(size: FileSize) -> Result<u64, SqlError> {
+    match size.bytes() {
+        Some(n) if n <= MAX_DATA => Ok(n),
+        _ => Err(SqlError::new(
+            1842,
+            16,
+            1,
+            "The file size, max size cannot be greater than 2147483647 in units of a page size. The file growth cannot be greater than 2147483647 in units of both page size and percentage.",
+        )),
+    }
+}
+
+/// Up to a whole extent.
+pub fn round_up(bytes: u64) -> u64 {
+    bytes.next_multiple_of(EXTENT)
+}
+
+fn check_names(files: &[NewFile]) -> Result<(), SqlError> {
+    for (i, file) in files.iter().enumerate() {
+        if files[..i].iter().any(|other| fold_name(&other.name) == fold_name(&file.name)) {
+            let text = format!(
+                "The logical file name \"{}\" is already in use. Choose a different name.",
+                file.name
+            );
+            return Err(SqlError::new(1828, 16, 3, text));
+        }
+    }
+    Ok(())
+}

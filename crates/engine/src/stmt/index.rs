@@ -1,0 +1,255 @@
+//! CREATE INDEX, DROP INDEX, ALTER INDEX.
+
+use std::sync::Arc;
+
+use syntax::ast::{AlterIndex, AlterIndexAction, CreateIndex, DropIndex, DropIndexItem};
+use types::SqlError;
+
+use super::table_def::{fill_factor, key_columns};
+use super::{StmtCtx, resolve_table};
+use crate::catalog::rebuild::{copy_rows, duplicate_key, quote};
+use crate::catalog::tables::{Work, duplicate_index};
+use crate::catalog::{IndexDef, NewColumn, NewIndex, TableDef};
+use crate::context::{ExecCtx, build_index, fold_name};
+use crate::errors;
+use crate::instance::Db;
+
+impl StmtCtx<'_> {
+    pub(super) fn create_index(&mut self, stmt: &CreateIndex) -> Result<(), SqlError> {
+        if stmt.columnstore || stmt.filter.is_some() {
+            return Err(errors::not_supported("columnstore or filtered index"));
+        }
+        let (db, table) = resolve_table(self.core, &stmt.table).map_err(no_table)?;
+        let columns = new_columns(&table);
+        let mut included = Vec::new();
+        for name in &stmt.include {
+            included.push(table.column(&name.value).ok_or_else(|| no_column(&name.value))?);
+        }
+        let new = NewIndex {
+            name: Some(stmt.name.value.clone()),
+            unique: stmt.unique,
+            clustered: stmt.clustered,
+            key: key_columns(&columns, &stmt.columns, &table.name)?,
+            included,
+            constraint: None,
+            fill_factor: fill_factor(&stmt.options)?,
+        };
+        let drop_existing = stmt.options.iter().any(|o| o.name == "DROP_EXISTING" && o.is_on());
+        let old = table.all_indexes().find(|i| fold_name(&i.name) == fold_name(&stmt.name.value)).cloned();
+        let mut work = Work::begin(self.core, &db)?;
+        work.lock_current(&table)?;
+        match old {
+            Some(old) if drop_existing => {
+                let without = drop_from(&mut work, &table, &old)?;
+                add_index(&mut work, &without, &new).map(drop)
+            }
+            Some(_) => Err(duplicate_index(&stmt.name.value, &table.full_name())),
+            None => add_index(&mut work, &table, &new).map(drop),
+        }
+    }
+
+    pub(super) fn drop_index(&mut self, stmt: &DropIndex) -> Result<(), SqlError> {
+        for item in &stmt.items {
+            self.drop_one(item, stmt.if_exists)?;
+        }
+        Ok(())
+    }
+
+    fn drop_one(&mut self, item: &DropIndexItem, if_exists: bool) -> Result<(), SqlError> {
+        let shown = format!("{}.{}", item.table, item.index);
+        let found = resolve_table(self.core, &item.table);
+        let (db, table) = match found {
+            Ok(found) => found,
+            Err(e) if e.number == 208 && if_exists => return Ok(()),
+            Err(e) if e.number == 208 => return Err(errors::cannot_drop("index", &shown)),
+            Err(e) => return Err(e),
+        };
+        let name = fold_name(&item.index.value);
+        let index = table.all_indexes().find(|i| !i.name.is_empty() && fold_name(&i.name) == name).cloned();
+        let Some(index) = index else {
+            return if if_exists { Ok(()) } else { Err(errors::cannot_drop("index", &shown)) };
+        };
+        if let Some(kind) = constraint_kind(&index) {
+            let text = format!(
+                "An explicit DROP INDEX is not allowed on index '{shown}'. It is being used for {kind} constraint \
+                 enforcement."
+            );
+            return Err(SqlError::new(3723, 16, 4, text));
+        }
+        let mut work = Work::begin(self.core, &db)?;
+        work.lock_current(&table)?;
+        drop_from(&mut work, &table, &index).map(drop)
+    }
+
+    pub(super) fn alter_index(&mut self, stmt: &AlterIndex) -> Result<(), SqlError> {
+        let (db, table) = resolve_table(self.core, &stmt.table).map_err(no_table)?;
+        if let Some(name) = &stmt.name
+            && !table.all_indexes().any(|i| fold_name(&i.name) == fold_name(&name.value))
+        {
+            let text = format!("Cannot find index '{name}'.");
+            return Err(SqlError::new(2727, 11, 1, text));
+        }
+        match &stmt.action {
+            AlterIndexAction::Rebuild { .. } => {
+                let only = stmt.name.as_ref().map(|n| fold_name(&n.value));
+                rebuild(self, &db, &table, only.as_deref())
+            }
+            // Pages are reorganised as ghosts are removed; there is nothing more to do while others work.
+            AlterIndexAction::Reorganize { .. } | AlterIndexAction::Set(_) => Ok(()),
+            AlterIndexAction::Disable => Err(errors::not_supported("ALTER INDEX DISABLE")),
+        }
+    }
+}
+
+/// The columns as a new table would have them, for checks that look at names and types.
+pub(super) fn new_columns(table: &TableDef) -> Vec<NewColumn> {
+    let columns = table.columns.iter();
+    columns
+        .map(|c| NewColumn { collation: c.collation, ..NewColumn::new(c.name.clone(), c.ty, c.nullable) })
+        .collect()
+}
+
+/// Adds an index and builds it. A clustered one takes the rows over and has the others built anew.
+pub(super) fn add_index(
+    work: &mut Work<'_>,
+    table: &Arc<TableDef>,
+    new: &NewIndex,
+) -> Result<Arc<TableDef>, SqlError> {
+    let filegroup = table.storage.filegroup;
+    let mut next = TableDef::clone(table);
+    if new.clustered {
+        if table.storage.index_id == 1 {
+            let text = format!(
+                "Cannot create more than one clustered index on table '{}'. Drop the existing clustered index '{}' \
+                 before creating another.",
+                table.name, table.storage.name
+            );
+            return Err(SqlError::new(1902, 16, 3, text));
+        }
+        let index = work.index(&table.name, table.object_id, 1, new, filegroup)?;
+        next.uniquifier = !index.unique;
+        next.storage = Arc::new(index);
+        return with_new_base(work, table, next);
+    }
+    let id = (2..).find(|id| table.indexes.iter().all(|i| i.index_id != *id)).unwrap_or(i32::MAX);
+    let index = Arc::new(work.index(&table.name, table.object_id, id, new, filegroup)?);
+    next.indexes.push(index.clone());
+    next.indexes.sort_by_key(|i| i.index_id);
+    check_index_name(work, table, &index)?;
+    let after = work.replace(table, next)?;
+    build(work, &after, &index)?;
+    Ok(after)
+}
+
+fn check_index_name(work: &Work<'_>, table: &TableDef, index: &IndexDef) -> Result<(), SqlError> {
+    if table.all_indexes().any(|i| fold_name(&i.name) == fold_name(&index.name)) {
+        return Err(duplicate_index(&index.name, &table.full_name()));
+    }
+    if index.primary_key.or(index.unique_constraint).is_some() {
+        work.check_free_name(&index.name)?;
+    }
+    Ok(())
+}
+
+fn build(work: &mut Work<'_>, table: &Arc<TableDef>, index: &Arc<IndexDef>) -> Result<(), SqlError> {
+    let db = work.db.clone();
+    let mut ctx = ExecCtx { session: work.core, vars: &mut [] };
+    build_index(&mut ctx, &db, table, index).map_err(|e| duplicate_key(e, table))
+}
+
+/// Copies the rows into a new base and builds the nonclustered indexes anew: their locators have changed.
+fn with_new_base(
+    work: &mut Work<'_>,
+    table: &Arc<TableDef>,
+    mut next: TableDef,
+) -> Result<Arc<TableDef>, SqlError> {
+    if next.storage.primary_key.or(next.storage.unique_constraint).is_some() {
+        work.check_free_name(&next.storage.name)?;
+    }
+    let mut indexes = Vec::with_capacity(next.indexes.len());
+    for index in &next.indexes {
+        indexes.push(Arc::new(work.renewed(index)?));
+    }
+    next.indexes = Vec::new();
+    let sources: Vec<String> = next.columns.iter().map(|c| quote(&c.name)).collect();
+    if next.lob.is_some() {
+        let unit = work.unit(next.storage.filegroup)?;
+        next.lob = Some((unit.unit, unit.first_iam));
+    }
+    copy_rows(work, table, &next, &sources)?;
+    next.indexes = indexes.clone();
+    let after = work.replace(table, next)?;
+    for index in &indexes {
+        build(work, &after, index)?;
+    }
+    Ok(after)
+}
+
+/// Takes an index away. Without its clustered index a table becomes a heap.
+pub(super) fn drop_from(
+    work: &mut Work<'_>,
+    table: &Arc<TableDef>,
+    index: &IndexDef,
+) -> Result<Arc<TableDef>, SqlError> {
+    let mut next = TableDef::clone(table);
+    if index.index_id == 1 {
+        next.storage = Arc::new(work.heap(index.filegroup)?);
+        next.uniquifier = false;
+        return with_new_base(work, table, next);
+    }
+    next.indexes.retain(|i| i.index_id != index.index_id);
+    work.replace(table, next)
+}
+
+/// ALTER INDEX ... REBUILD: the clustered index (and with it all others), or nonclustered ones.
+fn rebuild(
+    ctx: &mut StmtCtx<'_>,
+    db: &Arc<Db>,
+    table: &Arc<TableDef>,
+    only: Option<&str>,
+) -> Result<(), SqlError> {
+    let mut work = Work::begin(ctx.core, db)?;
+    work.lock_current(table)?;
+    let base = only.is_none_or(|name| fold_name(&table.storage.name) == name);
+    let mut next = TableDef::clone(table);
+    if base {
+        next.storage = Arc::new(work.renewed(&table.storage)?);
+        return with_new_base(&mut work, table, next).map(drop);
+    }
+    let mut renewed = Vec::new();
+    for index in &mut next.indexes {
+        if only.is_some_and(|name| fold_name(&index.name) == name) {
+            *index = Arc::new(work.renewed(index)?);
+            renewed.push(index.clone());
+        }
+    }
+    let after = work.replace(table, next)?;
+    for index in &renewed {
+        build(&mut work, &after, index)?;
+    }
+    Ok(())
+}
+
+/// What 3723 calls the constraint behind an index.
+pub(super) fn constraint_kind(index: &IndexDef) -> Option<&'static str> {
+    match (index.primary_key, index.unique_constraint) {
+        (Some(_), _) => Some("PRIMARY KEY"),
+        (_, Some(_)) => Some("UNIQUE KEY"),
+        _ => None,
+    }
+}
+
+fn no_table(e: SqlError) -> SqlError {
+    if e.number != 208 {
+        return e;
+    }
+    let name = e.message.split('\'').nth(1).unwrap_or_default();
+    let text = format!(
+        "Cannot find the object \"{name}\" because it does not exist or you do not have permissions."
+    );
+    SqlError::new(1088, 16, 12, text)
+}
+
+fn no_column(name: &str) -> SqlError {
+    SqlError::new(1911, 16, 1, format!("Column name '{name}' does not exist in the target table or view."))
+}

@@ -1,0 +1,397 @@
+//! From CREATE TABLE's text to a [`NewTable`]: types, nullability, constraints, names, all checks that need no database.
+
+use std::sync::Arc;
+
+use compact_str::CompactString;
+use syntax::ast::{
+    ColumnDef, Constraint, ConstraintKind, CreateTable, Expr, ExprKind, Identity, IndexColumn, InlineIndex,
+    Literal, OptionItem, OptionValue, TableElement, TypeName,
+};
+use types::{Collation, DataType, SqlError};
+
+use crate::catalog::{KeyConstraint, NewColumn, NewDefault, NewIndex, NewTable};
+use crate::context::fold_name;
+use crate::errors;
+
+/// Most columns of a table, key columns of an index.
+const MAX_COLUMNS: usize = 1024;
+const MAX_KEY_COLUMNS: usize = 32;
+
+/// The type that a column, variable or parameter names.
+///
+/// Errors: 2715 no such type, and what [`DataType::from_name`] gives.
+pub fn data_type(name: &TypeName) -> Result<DataType, SqlError> {
+    if name.name.schema.as_ref().is_some_and(|schema| !schema.is("sys")) {
+        return Err(cannot_find_type(name));
+    }
+    crate::expr::bind::declared_type(name)
+        .map_err(|e| if e.number == 243 { cannot_find_type(name) } else { e })
+}
+
+fn cannot_find_type(name: &TypeName) -> SqlError {
+    SqlError::new(
+        2715,
+        16,
+        6,
+        format!("Column, parameter, or variable #1: Cannot find data type {}.", name.name),
+    )
+}
+
+/// The table that a CREATE TABLE statement describes; `batch` is the text that spans point into.
+///
+/// Errors: 2705 and 1505-like duplicates, 8110/1779 two primary keys, 8112 two clustered indexes, 8111 a nullable
+/// primary key, 2744 two identity columns, 2749/8107 what cannot be an identity, 1911 unknown key columns.
+pub fn from_create(stmt: &CreateTable, batch: &str) -> Result<NewTable, SqlError> {
+    let schema = stmt.name.schema.as_ref().map(|s| s.value.clone()).unwrap_or_default();
+    let mut table = NewTable { schema, name: stmt.name.name.value.clone(), ..NewTable::default() };
+    if let Some(on) = &stmt.on {
+        table.filegroup = on.name.value.clone();
+    }
+    for element in &stmt.elements {
+        if let TableElement::Column(column) = element {
+            add_column(&mut table, column, batch)?;
+        }
+    }
+    for element in &stmt.elements {
+        match element {
+            TableElement::Column(column) => add_column_keys(&mut table, column)?,
+            TableElement::Constraint(constraint) => add_constraint(&mut table, constraint, None, batch)?,
+            TableElement::Index(index) => add_inline_index(&mut table, index, None)?,
+        }
+    }
+    check_table(&mut table)?;
+    Ok(table)
+}
+
+fn add_column(table: &mut NewTable, column: &ColumnDef, batch: &str) -> Result<(), SqlError> {
+    let new = new_column(column, &table.name, batch)?;
+    if find(&table.columns, &new.name).is_some() {
+        let text = format!(
+            "Column names in each table must be unique. Column name '{}' in table '{}' is specified more than once.",
+            new.name, table.name
+        );
+        return Err(SqlError::new(2705, 16, 3, text));
+    }
+    table.columns.push(new);
+    Ok(())
+}
+
+/// One column with its DEFAULT and IDENTITY; keys behind it are [`add_column_keys`]'s.
+pub fn new_column(column: &ColumnDef, table: &str, batch: &str) -> Result<NewColumn, SqlError> {
+    if column.computed.is_some() {
+        return Err(errors::not_supported("computed column"));
+    }
+    let Some(type_name) = &column.data_type else {
+        return Err(SqlError::new(
+            173,
+            15,
+            1,
+            format!("The definition for column '{}' must include a data type.", column.name),
+        ));
+    };
+    let ty = data_type(type_name)?;
+    if ty == DataType::SqlVariant {
+        return Err(errors::not_supported("sql_variant column"));
+    }
+    let mut new = NewColumn::new(column.name.value.clone(), ty, column.nullable.unwrap_or(true));
+    if let Some(name) = &column.collation {
+        new.collation = Collation::from_name(&name.value)
+            .ok_or_else(|| SqlError::new(448, 16, 3, format!("Invalid collation '{name}'.")))?;
+    }
+    if let Some(identity) = &column.identity {
+        new.identity = Some(identity_of(identity, &new, column.nullable)?);
+        new.nullable = false;
+    }
+    for constraint in &column.constraints {
+        match &constraint.kind {
+            ConstraintKind::Default { expr, .. } => {
+                if new.default.is_some() || new.identity.is_some() {
+                    return Err(SqlError::new(
+                        1754,
+                        16,
+                        0,
+                        format!(
+                            "Defaults cannot be created on columns with an IDENTITY attribute. Table '{table}', column '{}'.",
+                            new.name
+                        ),
+                    ));
+                }
+                new.default = Some(new_default(constraint, expr, batch));
+            }
+            ConstraintKind::Key { primary: true, .. } => {
+                if column.nullable == Some(true) {
+                    return Err(nullable_key(table));
+                }
+                new.nullable = false;
+            }
+            ConstraintKind::Key { .. } => {}
+            ConstraintKind::Check { .. } => return Err(errors::not_supported("CHECK constraint")),
+            ConstraintKind::ForeignKey { .. } => return Err(errors::not_supported("FOREIGN KEY constraint")),
+        }
+    }
+    Ok(new)
+}
+
+/// A DEFAULT's text as the catalog keeps it: in parentheses, numbers in two pairs of them.
+pub fn new_default(constraint: &Constraint, expr: &Expr, batch: &str) -> NewDefault {
+    let text = expr.span.text(batch).trim();
+    let number = matches!(
+        expr.kind,
+        ExprKind::Literal(Literal::Integer(_) | Literal::Decimal(_) | Literal::Float(_) | Literal::Money(_))
+    );
+    let text = if number { format!("(({text}))") } else { format!("({text})") };
+    NewDefault {
+        name: constraint.name.as_ref().map(|n| n.value.clone()),
+        text: text.into(),
+        expr: Arc::new(expr.clone()),
+    }
+}
+
+fn identity_of(
+    identity: &Identity,
+    column: &NewColumn,
+    nullable: Option<bool>,
+) -> Result<(i64, i64), SqlError> {
+    let name = &column.name;
+    let whole = column.ty.is_integer() || matches!(column.ty, DataType::Decimal { scale: 0, .. });
+    if !whole {
+        let text = format!(
+            "Identity column '{name}' must be of data type int, bigint, smallint, tinyint, or decimal or numeric \
+             with a scale of 0, unencrypted, and constrained to be nonnullable."
+        );
+        return Err(SqlError::new(2749, 16, 2, text));
+    }
+    if nullable == Some(true) {
+        return Err(SqlError::new(
+            8147,
+            16,
+            1,
+            format!("Could not create IDENTITY attribute on nullable column '{name}'."),
+        ));
+    }
+    let parse = |text: &CompactString, what: &str, number: i32| {
+        text.parse::<i64>().map_err(|_| {
+            SqlError::new(number, 16, 1, format!("Identity column '{name}' contains invalid {what}."))
+        })
+    };
+    let seed = parse(&identity.seed, "SEED", 2752)?;
+    let increment = parse(&identity.increment, "INCREMENT", 2751)?;
+    if increment == 0 {
+        return Err(SqlError::new(
+            2751,
+            16,
+            1,
+            format!("Identity column '{name}' contains invalid INCREMENT."),
+        ));
+    }
+    Ok((seed, increment))
+}
+
+fn add_column_keys(table: &mut NewTable, column: &ColumnDef) -> Result<(), SqlError> {
+    for constraint in &column.constraints {
+        if matches!(constraint.kind, ConstraintKind::Key { .. }) {
+            add_constraint(table, constraint, Some(&column.name.value), "")?;
+        }
+    }
+    if let Some(index) = &column.index {
+        add_inline_index(table, index, Some(&column.name.value))?;
+    }
+    Ok(())
+}
+
+/// Adds a table constraint, or a key constraint written behind `column`.
+fn add_constraint(
+    table: &mut NewTable,
+    constraint: &Constraint,
+    column: Option<&str>,
+    batch: &str,
+) -> Result<(), SqlError> {
+    match &constraint.kind {
+        ConstraintKind::Key { .. } => {
+            let index = key_constraint(&table.columns, &table.name, constraint, column)?;
+            if index.constraint == Some(KeyConstraint::Primary) {
+                for &(at, _) in &index.key {
+                    table.columns[at].nullable = false;
+                }
+            }
+            table.indexes.push(index);
+            Ok(())
+        }
+        ConstraintKind::Default { expr, column: Some(name), .. } => {
+            let at = find(&table.columns, &name.value).ok_or_else(|| no_column(&name.value, &table.name))?;
+            table.columns[at].default = Some(new_default(constraint, expr, batch));
+            Ok(())
+        }
+        ConstraintKind::Default { .. } => Err(errors::syntax_near("DEFAULT")),
+        ConstraintKind::Check { .. } => Err(errors::not_supported("CHECK constraint")),
+        ConstraintKind::ForeignKey { .. } => Err(errors::not_supported("FOREIGN KEY constraint")),
+    }
+}
+
+/// The index of a PRIMARY KEY or UNIQUE constraint over these columns.
+pub fn key_constraint(
+    columns: &[NewColumn],
+    table: &str,
+    constraint: &Constraint,
+    column: Option<&str>,
+) -> Result<NewIndex, SqlError> {
+    let ConstraintKind::Key { primary, clustered, columns: keys, options, .. } = &constraint.kind else {
+        return Err(SqlError::internal("a key constraint was expected"));
+    };
+    let key = match (keys.is_empty(), column) {
+        (true, Some(name)) => {
+            vec![(find(columns, name).ok_or_else(|| no_column(name, table))?, false)]
+        }
+        _ => key_columns(columns, keys, table)?,
+    };
+    Ok(NewIndex {
+        name: constraint.name.as_ref().map(|n| n.value.clone()),
+        unique: true,
+        clustered: clustered.unwrap_or(*primary),
+        key,
+        included: Vec::new(),
+        constraint: Some(if *primary { KeyConstraint::Primary } else { KeyConstraint::Unique }),
+        fill_factor: fill_factor(options)?,
+    })
+}
+
+fn add_inline_index(table: &mut NewTable, index: &InlineIndex, column: Option<&str>) -> Result<(), SqlError> {
+    if index.filter.is_some() {
+        return Err(errors::not_supported("filtered index"));
+    }
+    let key = match (index.columns.is_empty(), column) {
+        (true, Some(name)) => {
+            vec![(find(&table.columns, name).ok_or_else(|| no_column(name, &table.name))?, false)]
+        }
+        _ => key_columns(&table.columns, &index.columns, &table.name)?,
+    };
+    let mut included = Vec::new();
+    for name in &index.include {
+        included.push(find(&table.columns, &name.value).ok_or_else(|| no_column(&name.value, &table.name))?);
+    }
+    table.indexes.push(NewIndex {
+        name: Some(index.name.value.clone()),
+        unique: index.unique,
+        clustered: index.clustered == Some(true),
+        key,
+        included,
+        constraint: None,
+        fill_factor: fill_factor(&index.options)?,
+    });
+    Ok(())
+}
+
+/// Positions of an index's key columns. Errors: 1911 unknown, 1909 twice, 1904 too many, 1919 a (max) column.
+pub fn key_columns(
+    columns: &[NewColumn],
+    keys: &[IndexColumn],
+    table: &str,
+) -> Result<Vec<(usize, bool)>, SqlError> {
+    let mut out: Vec<(usize, bool)> = Vec::with_capacity(keys.len());
+    for key in keys {
+        let name = &key.name.value;
+        let at = find(columns, name).ok_or_else(|| no_column(name, table))?;
+        if out.iter().any(|(seen, _)| *seen == at) {
+            let text = format!(
+                "Cannot use duplicate column names in index. Column name '{name}' listed more than once."
+            );
+            return Err(SqlError::new(1909, 16, 1, text));
+        }
+        if columns[at].ty.is_lob() {
+            let text = format!(
+                "Column '{name}' in table '{table}' is of a type that is invalid for use as a key column in an index."
+            );
+            return Err(SqlError::new(1919, 16, 1, text));
+        }
+        out.push((at, key.descending));
+    }
+    if out.is_empty() || out.len() > MAX_KEY_COLUMNS {
+        let text = format!(
+            "The index on table '{table}' has {} columns in the key list. The maximum limit for index key column \
+             list is {MAX_KEY_COLUMNS}.",
+            out.len()
+        );
+        return Err(SqlError::new(1904, 16, 1, text));
+    }
+    Ok(out)
+}
+
+/// FILLFACTOR of an option list, 0 when not given. Other index options are accepted without effect.
+pub fn fill_factor(options: &[OptionItem]) -> Result<u8, SqlError> {
+    for option in options.iter().filter(|o| o.name == "FILLFACTOR") {
+        if let OptionValue::Expr(Expr { kind: ExprKind::Literal(Literal::Integer(n)), .. }) = &option.value {
+            if (1..=100).contains(n) {
+                return Ok(*n as u8);
+            }
+            let text = format!(
+                "{n} is not a valid percentage for FILLFACTOR. FILLFACTOR must be between 1 and 100."
+            );
+            return Err(SqlError::new(129, 15, 1, text));
+        }
+    }
+    Ok(0)
+}
+
+fn check_table(table: &mut NewTable) -> Result<(), SqlError> {
+    let name = &table.name;
+    if table.columns.len() > MAX_COLUMNS {
+        let text = format!(
+            "CREATE TABLE failed because column '{}' in table '{name}' exceeds the maximum of {MAX_COLUMNS} columns.",
+            table.columns[MAX_COLUMNS].name
+        );
+        return Err(SqlError::new(1702, 16, 1, text));
+    }
+    if table.columns.iter().filter(|c| c.identity.is_some()).count() > 1 {
+        let text = format!(
+            "Multiple identity columns specified for table '{name}'. Only one identity column per table is allowed."
+        );
+        return Err(SqlError::new(2744, 16, 2, text));
+    }
+    let primary = |i: &&NewIndex| i.constraint == Some(KeyConstraint::Primary);
+    if table.indexes.iter().filter(primary).count() > 1 {
+        let text = format!("Cannot add multiple PRIMARY KEY constraints to table '{name}'.");
+        return Err(SqlError::new(8110, 16, 0, text));
+    }
+    // A PRIMARY KEY that does not say so is clustered only if nothing else is.
+    let others = table.indexes.iter().filter(|i| i.clustered && !primary(i)).count();
+    if others > 1 {
+        return Err(SqlError::new(
+            8112,
+            16,
+            0,
+            format!("Cannot add more than one clustered index for constraints on table '{name}'."),
+        ));
+    }
+    if others == 1 {
+        for index in table.indexes.iter_mut().filter(|i| i.constraint == Some(KeyConstraint::Primary)) {
+            index.clustered = false;
+        }
+    }
+    // The clustered index is built first: the others' rows point through its key.
+    table.indexes.sort_by_key(|i| !i.clustered);
+    Ok(())
+}
+
+/// 8111: a primary key over a column that allows NULL.
+pub fn nullable_key(table: &str) -> SqlError {
+    SqlError::new(
+        8111,
+        16,
+        1,
+        format!("Cannot define PRIMARY KEY constraint on nullable column in table '{table}'."),
+    )
+}
+
+fn find(columns: &[NewColumn], name: &str) -> Option<usize> {
+    let folded = fold_name(name);
+    columns.iter().position(|c| fold_name(&c.name) == folded)
+}
+
+fn no_column(name: &str, table: &str) -> SqlError {
+    SqlError::new(
+        1911,
+        16,
+        1,
+        format!("Column name '{name}' does not exist in the target table or view '{table}'."),
+    )
+}

@@ -1,0 +1,213 @@
+//! Procedures about the instance and its databases: sp_helpdb, sp_databases, sp_flush_log, sp_who, sp_configure,
+//! sp_rename.
+
+use std::sync::atomic::Ordering;
+
+use types::{DataType, Len, SqlError, Value};
+
+use super::{Call, column};
+use crate::catalog::TableDef;
+use crate::catalog::tables::Work;
+use crate::context::fold_name;
+use crate::errors;
+use crate::views::files::database_size;
+
+const NAME: DataType = DataType::NVarChar(Len::N(128));
+
+/// EXEC sp_helpdb [name].
+pub fn help_db(call: &mut Call<'_>) -> Result<i32, SqlError> {
+    let instance = call.core.instance().clone();
+    let only = call.arg(0, "@dbname").and_then(Value::as_str).map(fold_name);
+    let mut rows = Vec::new();
+    for db in instance.databases() {
+        if only.as_ref().is_some_and(|name| fold_name(&db.name()) != *name) {
+            continue;
+        }
+        let size = database_size(&db).0 as f64 / f64::from(1 << 20);
+        let settings = db.settings();
+        let status = format!(
+            "Status={}, Updateability={}, Recovery={}, Collation={}",
+            db.status().name(),
+            if settings.read_only { "READ_ONLY" } else { "READ_WRITE" },
+            db.recovery_model().name(),
+            settings.collation
+        );
+        let (days, ticks) = settings.create_date;
+        rows.push(vec![
+            Value::Str(db.name()),
+            Value::str(format!("{size:10.2} MB")),
+            Value::str("sa"),
+            Value::SmallInt(db.id() as i16),
+            Value::DateTime { days, ticks },
+            Value::str(status),
+            Value::TinyInt(settings.compatibility_level),
+        ]);
+    }
+    if let (Some(name), true) = (&only, rows.is_empty()) {
+        let text = format!("The database '{name}' does not exist. Supply a valid database name.");
+        return Err(SqlError::new(15010, 16, 1, text));
+    }
+    let columns = [
+        column("name", NAME, true),
+        column("db_size", DataType::NVarChar(Len::N(13)), true),
+        column("owner", NAME, true),
+        column("dbid", DataType::SmallInt, true),
+        column("created", DataType::DateTime, true),
+        column("status", DataType::NVarChar(Len::N(600)), true),
+        column("compatibility_level", DataType::TinyInt, true),
+    ];
+    call.result(&columns, &rows)?;
+    Ok(0)
+}
+
+/// EXEC sp_databases.
+pub fn databases(call: &mut Call<'_>) -> Result<i32, SqlError> {
+    let rows: Vec<Vec<Value>> = call
+        .core
+        .instance()
+        .databases()
+        .iter()
+        .map(|db| {
+            let kilobytes = database_size(db).0 >> 10;
+            vec![Value::Str(db.name()), Value::Int(i32::try_from(kilobytes).unwrap_or(i32::MAX)), Value::Null]
+        })
+        .collect();
+    let columns = [
+        column("DATABASE_NAME", NAME, true),
+        column("DATABASE_SIZE", DataType::Int, true),
+        column("REMARKS", DataType::VarChar(Len::N(254)), true),
+    ];
+    call.result(&columns, &rows)?;
+    Ok(0)
+}
+
+/// EXEC sys.sp_flush_log: delayed commits become hard.
+pub fn flush_log(call: &mut Call<'_>) -> Result<i32, SqlError> {
+    let db = call.core.db().clone();
+    db.storage()?.flush_log().map_err(|e| errors::db_error(&db, &e))?;
+    Ok(0)
+}
+
+/// EXEC sp_who.
+pub fn who(call: &mut Call<'_>) -> Result<i32, SqlError> {
+    let instance = call.core.instance().clone();
+    let mut rows = Vec::new();
+    for (spid, session) in instance.sessions() {
+        let names = session.names.lock().clone();
+        let db = instance.db_by_id(session.db.load(Ordering::Relaxed) as i32);
+        let running = session.running.load(Ordering::Relaxed);
+        rows.push(vec![
+            Value::SmallInt(spid as i16),
+            Value::SmallInt(0),
+            Value::str(if running { "runnable" } else { "sleeping" }),
+            Value::Str(names.login),
+            Value::Str(names.host),
+            Value::str("0"),
+            db.map_or(Value::Null, |db| Value::Str(db.name())),
+            Value::str(if running { "BATCH" } else { "AWAITING COMMAND" }),
+            Value::Int(0),
+        ]);
+    }
+    let columns = [
+        column("spid", DataType::SmallInt, true),
+        column("ecid", DataType::SmallInt, true),
+        column("status", DataType::NVarChar(Len::N(30)), true),
+        column("loginame", NAME, true),
+        column("hostname", NAME, true),
+        column("blk", DataType::Char(5), true),
+        column("dbname", NAME, true),
+        column("cmd", DataType::NVarChar(Len::N(16)), true),
+        column("request_id", DataType::Int, true),
+    ];
+    call.result(&columns, &rows)?;
+    Ok(0)
+}
+
+/// EXEC sp_configure: scripts turn knobs that this engine does not have; reading shows the memory.
+pub fn configure(call: &mut Call<'_>) -> Result<i32, SqlError> {
+    if call.arg(1, "@configvalue").is_some() {
+        return Err(errors::not_supported("sp_configure with a value"));
+    }
+    let megabytes = i32::try_from(call.core.instance().memory_bytes() >> 20).unwrap_or(i32::MAX);
+    let row = vec![
+        Value::str("max server memory (MB)"),
+        Value::Int(8),
+        Value::Int(i32::MAX),
+        Value::Int(megabytes),
+        Value::Int(megabytes),
+    ];
+    let columns = [
+        column("name", DataType::NVarChar(Len::N(35)), true),
+        column("minimum", DataType::Int, true),
+        column("maximum", DataType::Int, true),
+        column("config_value", DataType::Int, true),
+        column("run_value", DataType::Int, true),
+    ];
+    call.result(&columns, &[row])?;
+    Ok(0)
+}
+
+/// EXEC sp_rename 'table', 'new' | 'table.column', 'new', 'COLUMN' | 'table.index', 'new', 'INDEX'.
+pub fn rename(call: &mut Call<'_>) -> Result<i32, SqlError> {
+    let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_string();
+    let (old, new) = (text(call.arg(0, "@objname")), text(call.arg(1, "@newname")));
+    let kind = text(call.arg(2, "@objtype")).to_ascii_uppercase();
+    let mut parts: Vec<String> =
+        old.split('.').map(|p| p.trim_matches(['[', ']', '"']).to_string()).collect();
+    let part = if matches!(kind.as_str(), "COLUMN" | "INDEX") { parts.pop() } else { None };
+    let name = parts.pop().unwrap_or_default();
+    let schema = parts.pop().unwrap_or_default();
+    let db = call.core.db().clone();
+    let missing = || {
+        let text = format!(
+            "Either the parameter @objname is ambiguous or the claimed @objtype ({kind}) is wrong. No item by the \
+             name of '{old}' could be found in the current database."
+        );
+        SqlError::new(15248, 11, 1, text)
+    };
+    let table = db.catalog().find(&schema, &name).cloned().ok_or_else(missing)?;
+    let mut next = TableDef::clone(&table);
+    let mut work = Work::begin(call.core, &db)?;
+    work.lock_current(&table)?;
+    match (kind.as_str(), part) {
+        ("COLUMN", Some(column)) => {
+            let at = table.column(&column).ok_or_else(missing)?;
+            if table.column(&new).is_some_and(|other| other != at) {
+                return Err(taken(&new, "COLUMN"));
+            }
+            next.columns[at].name = new.as_str().into();
+        }
+        ("INDEX", Some(index)) => {
+            let id =
+                table.all_indexes().find(|i| fold_name(&i.name) == fold_name(&index)).map(|i| i.index_id);
+            let id = id.ok_or_else(missing)?;
+            if table.all_indexes().any(|i| i.index_id != id && fold_name(&i.name) == fold_name(&new)) {
+                return Err(taken(&new, "INDEX"));
+            }
+            let renamed = |i: &std::sync::Arc<crate::catalog::IndexDef>| {
+                let mut def = crate::catalog::IndexDef::clone(i);
+                if def.index_id == id {
+                    def.name = new.as_str().into();
+                }
+                std::sync::Arc::new(def)
+            };
+            next.storage = renamed(&table.storage);
+            next.indexes = table.indexes.iter().map(renamed).collect();
+        }
+        _ => {
+            work.check_free_name(&new).map_err(|_| taken(&new, "OBJECT"))?;
+            next.name = new.as_str().into();
+        }
+    }
+    work.replace(&table, next)?;
+    let text = "Caution: Changing any part of an object name could break scripts and stored procedures.";
+    call.sink.message(&SqlError::new(15477, 10, 1, text))?;
+    Ok(0)
+}
+
+fn taken(name: &str, kind: &str) -> SqlError {
+    let text = format!(
+        "Error: The new name '{name}' is already in use as a {kind} name and would cause a duplicate that is not permitted."
+    );
+    SqlError::new(15335, 11, 1, text)
+}

@@ -1,0 +1,80 @@
+//! System procedures, one file each.
+
+mod databases;
+mod space_used;
+
+use compact_str::CompactString;
+use types::{SqlError, Value};
+
+use crate::output::{ColumnInfo, Sink};
+use crate::session::SessionCore;
+
+/// An argument of a call.
+#[derive(Clone, Debug)]
+pub struct Arg {
+    /// With `@`; `None` is positional.
+    pub name: Option<CompactString>,
+    pub value: Value,
+    /// The caller's variable that takes the result.
+    pub output: Option<usize>,
+}
+
+/// A call of a system procedure.
+pub struct Call<'a> {
+    pub core: &'a mut SessionCore,
+    pub sink: &'a mut dyn Sink,
+    pub args: &'a [Arg],
+    /// Results for the caller's variables.
+    pub outputs: &'a mut Vec<(usize, Value)>,
+}
+
+/// A procedure; it returns its status.
+pub type Procedure = fn(&mut Call<'_>) -> Result<i32, SqlError>;
+
+/// The procedure of a name; sp_executesql is the interpreter's own.
+pub fn find(name: &str) -> Option<Procedure> {
+    let table: [(&str, Procedure); 7] = [
+        ("sp_spaceused", space_used::run),
+        ("sp_helpdb", databases::help_db),
+        ("sp_databases", databases::databases),
+        ("sp_flush_log", databases::flush_log),
+        ("sp_who", databases::who),
+        ("sp_configure", databases::configure),
+        ("sp_rename", databases::rename),
+    ];
+    table.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, procedure)| *procedure)
+}
+
+impl Call<'_> {
+    /// The argument at a position or with a name.
+    pub fn arg(&self, position: usize, name: &str) -> Option<&Value> {
+        let named =
+            self.args.iter().find(|a| a.name.as_deref().is_some_and(|n| n.eq_ignore_ascii_case(name)));
+        let positional = || self.args.get(position).filter(|a| a.name.is_none());
+        named.or_else(positional).map(|a| &a.value).filter(|v| !v.is_null())
+    }
+
+    /// Sends a whole result set.
+    pub fn result(&mut self, columns: &[ColumnInfo], rows: &[Vec<Value>]) -> Result<(), SqlError> {
+        send(self.sink, columns, rows, self.core.options.nocount)
+    }
+}
+
+/// Sends a whole result set.
+pub fn send(
+    sink: &mut dyn Sink,
+    columns: &[ColumnInfo],
+    rows: &[Vec<Value>],
+    nocount: bool,
+) -> Result<(), SqlError> {
+    sink.columns(columns)?;
+    for row in rows {
+        sink.row(row)?;
+    }
+    sink.done((!nocount).then_some(rows.len() as u64))
+}
+
+/// A column of a result set.
+pub fn column(name: &str, ty: types::DataType, nullable: bool) -> ColumnInfo {
+    ColumnInfo { name: name.into(), ty, nullable }
+}

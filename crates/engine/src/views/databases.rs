@@ -1,0 +1,166 @@
+//! sys.databases.
+
+use std::sync::Arc;
+
+use types::{DataType, Value};
+
+use super::{NVARCHAR60, Rows, SYSNAME, View, ViewColumn, bit, text};
+use crate::instance::Db;
+use crate::instance::db::USER_ACCESS;
+use crate::session::SessionCore;
+
+use DataType::{Bit, DateTime, Int, TinyInt, UniqueIdentifier, VarBinary};
+
+const COLUMNS: &[ViewColumn] = &[
+    ("name", SYSNAME, false),
+    ("database_id", Int, false),
+    ("source_database_id", Int, true),
+    ("owner_sid", VarBinary(types::Len::N(85)), true),
+    ("create_date", DateTime, false),
+    ("compatibility_level", TinyInt, false),
+    ("collation_name", SYSNAME, true),
+    ("user_access", TinyInt, true),
+    ("user_access_desc", NVARCHAR60, true),
+    ("is_read_only", Bit, true),
+    ("is_auto_close_on", Bit, false),
+    ("is_auto_shrink_on", Bit, true),
+    ("state", TinyInt, true),
+    ("state_desc", NVARCHAR60, true),
+    ("is_in_standby", Bit, true),
+    ("is_cleanly_shutdown", Bit, true),
+    ("is_supplemental_logging_enabled", Bit, true),
+    ("snapshot_isolation_state", TinyInt, true),
+    ("snapshot_isolation_state_desc", NVARCHAR60, true),
+    ("is_read_committed_snapshot_on", Bit, true),
+    ("recovery_model", TinyInt, true),
+    ("recovery_model_desc", NVARCHAR60, true),
+    ("page_verify_option", TinyInt, true),
+    ("page_verify_option_desc", NVARCHAR60, true),
+    ("is_auto_create_stats_on", Bit, true),
+    ("is_auto_create_stats_incremental_on", Bit, true),
+    ("is_auto_update_stats_on", Bit, true),
+    ("is_auto_update_stats_async_on", Bit, true),
+    ("is_ansi_null_default_on", Bit, true),
+    ("is_ansi_nulls_on", Bit, true),
+    ("is_ansi_padding_on", Bit, true),
+    ("is_ansi_warnings_on", Bit, true),
+    ("is_arithabort_on", Bit, true),
+    ("is_concat_null_yields_null_on", Bit, true),
+    ("is_numeric_roundabort_on", Bit, true),
+    ("is_quoted_identifier_on", Bit, true),
+    ("is_recursive_triggers_on", Bit, true),
+    ("is_cursor_close_on_commit_on", Bit, true),
+    ("is_local_cursor_default", Bit, true),
+    ("is_fulltext_enabled", Bit, true),
+    ("is_trustworthy_on", Bit, true),
+    ("is_db_chaining_on", Bit, true),
+    ("is_parameterization_forced", Bit, true),
+    ("is_master_key_encrypted_by_server", Bit, false),
+    ("is_query_store_on", Bit, true),
+    ("is_published", Bit, false),
+    ("is_subscribed", Bit, false),
+    ("is_merge_published", Bit, false),
+    ("is_distributor", Bit, false),
+    ("is_sync_with_backup", Bit, false),
+    ("service_broker_guid", UniqueIdentifier, false),
+    ("is_broker_enabled", Bit, false),
+    ("log_reuse_wait", TinyInt, true),
+    ("log_reuse_wait_desc", NVARCHAR60, true),
+    ("is_date_correlation_on", Bit, false),
+    ("is_cdc_enabled", Bit, false),
+    ("is_encrypted", Bit, true),
+    ("is_honor_broker_priority_on", Bit, true),
+    ("containment", TinyInt, false),
+    ("containment_desc", NVARCHAR60, false),
+    ("target_recovery_time_in_seconds", Int, true),
+    ("delayed_durability", Int, true),
+    ("delayed_durability_desc", NVARCHAR60, true),
+    ("is_accelerated_database_recovery_on", Bit, true),
+    ("is_mixed_page_allocation_on", Bit, true),
+];
+
+/// sys.databases.
+pub static DATABASES: View = View::sys("databases", COLUMNS, rows);
+
+const SNAPSHOT: [&str; 2] = ["OFF", "ON"];
+const VERIFY: [&str; 3] = ["NONE", "TORN_PAGE_DETECTION", "CHECKSUM"];
+
+fn rows(session: &mut SessionCore, _db: &Arc<Db>, _args: &[Value]) -> Rows {
+    Ok(session.instance().databases().iter().map(|db| row(db)).collect())
+}
+
+fn row(db: &Arc<Db>) -> Vec<Value> {
+    let s = db.settings();
+    let (days, ticks) = s.create_date;
+    let state = db.status();
+    let reuse = db.storage_if_open().map(|storage| storage.log_reuse_wait());
+    let (recovery, delayed) = (db.recovery_model(), db.delayed_durability());
+    let (on, off) = (bit(true), bit(false));
+    vec![
+        Value::Str(db.name()),
+        Value::Int(db.id()),
+        Value::Null,
+        Value::bytes([1u8].as_slice()),
+        Value::DateTime { days, ticks },
+        Value::TinyInt(s.compatibility_level),
+        text(&s.collation),
+        Value::TinyInt(s.user_access),
+        text(USER_ACCESS[usize::from(s.user_access.min(2))]),
+        bit(s.read_only),
+        bit(s.auto_close),
+        bit(s.auto_shrink),
+        Value::TinyInt(state as u8),
+        text(state.name()),
+        off.clone(),
+        bit(state == crate::instance::db::DbStatus::Offline),
+        off.clone(),
+        Value::TinyInt(s.snapshot_isolation.into()),
+        text(SNAPSHOT[usize::from(s.snapshot_isolation)]),
+        bit(s.read_committed_snapshot),
+        Value::TinyInt(recovery as u8),
+        text(recovery.name()),
+        Value::TinyInt(s.page_verify),
+        text(VERIFY[usize::from(s.page_verify.min(2))]),
+        bit(s.auto_create_stats),
+        off.clone(),
+        bit(s.auto_update_stats),
+        off.clone(),
+        off.clone(),
+        off.clone(),
+        off.clone(),
+        off.clone(),
+        off.clone(),
+        off.clone(),
+        off.clone(),
+        off.clone(),
+        off.clone(),
+        off.clone(),
+        off.clone(),
+        off.clone(),
+        off.clone(),
+        off.clone(),
+        off.clone(),
+        off.clone(),
+        off.clone(),
+        off.clone(),
+        off.clone(),
+        off.clone(),
+        off.clone(),
+        off.clone(),
+        Value::Guid([0; 16]),
+        off.clone(),
+        reuse.map_or(Value::Null, |r| Value::TinyInt(r as u8)),
+        reuse.map_or(Value::Null, |r| text(r.name())),
+        off.clone(),
+        off.clone(),
+        off.clone(),
+        off,
+        Value::TinyInt(0),
+        text("NONE"),
+        Value::Int(s.target_recovery_time),
+        Value::Int(delayed as i32),
+        text(delayed.name()),
+        bit(s.accelerated_recovery),
+        if s.mixed_page_allocation { on } else { bit(false) },
+    ]
+}

@@ -1,0 +1,220 @@
+//! System views and table functions: `sys.*`, `INFORMATION_SCHEMA.*`, DMVs. One file per group of views.
+//! Guarantee: names and types of the columns are SQL Server's.
+
+pub mod databases;
+pub mod files;
+pub mod information_schema;
+pub mod log;
+pub mod objects;
+pub mod server;
+pub mod sessions;
+pub mod types;
+
+use std::sync::Arc;
+
+use ::types::{DataType, Decimal, Len, SqlError, Value};
+
+use crate::instance::Db;
+use crate::session::SessionCore;
+
+/// A column of a system view: name, type, nullable.
+pub type ViewColumn = (&'static str, DataType, bool);
+
+/// Rows of a view.
+pub type Rows = Result<Vec<Vec<Value>>, SqlError>;
+
+/// A view whose rows the engine makes.
+pub trait SystemView: Sync {
+    /// Schema: `sys` or `INFORMATION_SCHEMA`.
+    fn schema(&self) -> &'static str {
+        "sys"
+    }
+    /// Name without schema.
+    fn name(&self) -> &'static str;
+    /// Columns in order.
+    fn columns(&self) -> &'static [ViewColumn];
+    /// Number of arguments for a table function, `None` for a view.
+    fn arguments(&self) -> Option<usize> {
+        None
+    }
+    /// object_id as sys.all_objects shows it: negative, stable.
+    fn object_id(&self) -> i32 {
+        let mut hash = 0x811c_9dc5_u32;
+        for byte in self.schema().bytes().chain(self.name().bytes()) {
+            hash = (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
+        }
+        -i32::try_from(hash >> 1).unwrap_or(1).max(1)
+    }
+    /// The rows, each with a value for every column; `args` are the function's arguments, already evaluated.
+    /// `db` is the database the view was named in, the current one unless the name said otherwise.
+    fn rows(&self, session: &mut SessionCore, db: &Arc<Db>, args: &[Value]) -> Rows;
+}
+
+/// A view made of its columns and a function.
+pub struct View {
+    schema: &'static str,
+    name: &'static str,
+    columns: &'static [ViewColumn],
+    arguments: Option<usize>,
+    make: fn(&mut SessionCore, &Arc<Db>, &[Value]) -> Rows,
+}
+
+impl SystemView for View {
+    fn schema(&self) -> &'static str {
+        self.schema
+    }
+
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn columns(&self) -> &'static [ViewColumn] {
+        self.columns
+    }
+
+    fn arguments(&self) -> Option<usize> {
+        self.arguments
+    }
+
+    fn rows(&self, session: &mut SessionCore, db: &Arc<Db>, args: &[Value]) -> Rows {
+        let rows = (self.make)(session, db, args)?;
+        debug_assert!(
+            rows.iter().all(|row| row.len() == self.columns.len()),
+            "rows of {} have a wrong width",
+            self.name
+        );
+        Ok(rows)
+    }
+}
+
+impl View {
+    /// `sys.name`.
+    pub const fn sys(
+        name: &'static str,
+        columns: &'static [ViewColumn],
+        make: fn(&mut SessionCore, &Arc<Db>, &[Value]) -> Rows,
+    ) -> View {
+        View { schema: "sys", name, columns, arguments: None, make }
+    }
+
+    /// `sys.name(arguments)`.
+    pub const fn function(
+        name: &'static str,
+        arguments: usize,
+        columns: &'static [ViewColumn],
+        make: fn(&mut SessionCore, &Arc<Db>, &[Value]) -> Rows,
+    ) -> View {
+        View { schema: "sys", name, columns, arguments: Some(arguments), make }
+    }
+
+    /// `INFORMATION_SCHEMA.name`.
+    pub const fn information(
+        name: &'static str,
+        columns: &'static [ViewColumn],
+        make: fn(&mut SessionCore, &Arc<Db>, &[Value]) -> Rows,
+    ) -> View {
+        View { schema: "INFORMATION_SCHEMA", name, columns, arguments: None, make }
+    }
+}
+
+/// All views.
+static VIEWS: &[&dyn SystemView] = &[
+    &databases::DATABASES,
+    &files::DATABASE_FILES,
+    &files::MASTER_FILES,
+    &files::FILEGROUPS,
+    &files::DATA_SPACES,
+    &files::FILE_STATS,
+    &objects::OBJECTS,
+    &objects::ALL_OBJECTS,
+    &objects::TABLES,
+    &objects::COLUMNS,
+    &objects::ALL_COLUMNS,
+    &objects::IDENTITY_COLUMNS,
+    &objects::INDEXES,
+    &objects::INDEX_COLUMNS,
+    &objects::KEY_CONSTRAINTS,
+    &objects::DEFAULT_CONSTRAINTS,
+    &objects::SCHEMAS,
+    &objects::PARTITIONS,
+    &objects::ALLOCATION_UNITS,
+    &types::TYPES,
+    &log::LOG_INFO,
+    &log::LOG_STATS,
+    &log::LOG_SPACE_USAGE,
+    &server::WAIT_STATS,
+    &server::LOCKS,
+    &server::DATABASE_TRANSACTIONS,
+    &server::CONFIGURATIONS,
+    &server::SYS_INFO,
+    &sessions::SESSIONS,
+    &sessions::REQUESTS,
+    &information_schema::TABLES,
+    &information_schema::COLUMNS,
+    &information_schema::SCHEMATA,
+    &information_schema::TABLE_CONSTRAINTS,
+    &information_schema::KEY_COLUMN_USAGE,
+];
+
+/// The view or function with this name; names compare without regard to case.
+pub fn find(schema: &str, name: &str) -> Option<&'static dyn SystemView> {
+    VIEWS
+        .iter()
+        .copied()
+        .find(|view| view.schema().eq_ignore_ascii_case(schema) && view.name().eq_ignore_ascii_case(name))
+}
+
+/// Every view, for sys.all_objects.
+pub fn all() -> &'static [&'static dyn SystemView] {
+    VIEWS
+}
+
+// ---- types and values that many views use ----
+
+pub(crate) const SYSNAME: DataType = DataType::NVarChar(Len::N(128));
+pub(crate) const NVARCHAR60: DataType = DataType::NVarChar(Len::N(60));
+pub(crate) const LSN_NUMERIC: DataType = DataType::Decimal { precision: 25, scale: 0 };
+
+pub(crate) fn text(value: impl AsRef<str>) -> Value {
+    Value::str(value)
+}
+
+pub(crate) fn bit(value: bool) -> Value {
+    Value::Bit(value)
+}
+
+pub(crate) fn big(value: u64) -> Value {
+    Value::BigInt(i64::try_from(value).unwrap_or(i64::MAX))
+}
+
+pub(crate) fn int(value: u64) -> Value {
+    Value::Int(i32::try_from(value).unwrap_or(i32::MAX))
+}
+
+/// An LSN as numeric(25,0); NULL for none.
+pub(crate) fn lsn_numeric(lsn: wal::Lsn) -> Value {
+    if lsn.is_zero() {
+        return Value::Null;
+    }
+    let number = i128::try_from(lsn.to_numeric()).unwrap_or(i128::MAX);
+    Decimal::new(number, 25, 0).map_or(Value::Null, Value::Decimal)
+}
+
+/// An LSN as text; NULL for none.
+pub(crate) fn lsn_text(lsn: wal::Lsn) -> Value {
+    if lsn.is_zero() { Value::Null } else { text(lsn.to_string()) }
+}
+
+pub(crate) fn megabytes(bytes: u64) -> f64 {
+    bytes as f64 / f64::from(1 << 20)
+}
+
+/// The databases that a function's first argument names: NULL or no argument means all, DB_ID() one.
+pub(crate) fn databases_of(session: &SessionCore, arg: Option<&Value>) -> Vec<Arc<Db>> {
+    match arg.and_then(Value::as_i64) {
+        None => session.instance().databases(),
+        Some(id) => {
+            i32::try_from(id).ok().and_then(|id| session.instance().db_by_id(id)).into_iter().collect()
+        }
+    }
+}

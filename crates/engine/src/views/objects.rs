@@ -1,0 +1,581 @@
+//! Objects of a database: sys.objects, tables, columns, indexes, constraints, schemas, partitions, allocation units.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use types::{DataType, Len, SqlError, Value};
+
+use super::{NVARCHAR60, SYSNAME, View, ViewColumn, all, big, bit, text};
+use crate::catalog::rebuild::quote;
+use crate::catalog::{Catalog, ColumnDef, IndexDef, TableDef};
+use crate::context::{CompileEnv, ExecCtx, VarScope, compile_query};
+use crate::instance::Db;
+use crate::session::SessionCore;
+
+use DataType::{BigInt, Bit, Char, DateTime, Int, NVarChar, SmallInt, TinyInt};
+
+macro_rules! object_columns {
+    ($($more:expr),*) => {
+        &[
+            ("name", SYSNAME, false),
+            ("object_id", Int, false),
+            ("principal_id", Int, true),
+            ("schema_id", Int, false),
+            ("parent_object_id", Int, false),
+            ("type", Char(2), true),
+            ("type_desc", NVARCHAR60, true),
+            ("create_date", DateTime, false),
+            ("modify_date", DateTime, false),
+            ("is_ms_shipped", Bit, false),
+            ("is_published", Bit, false),
+            ("is_schema_published", Bit, false),
+            $($more),*
+        ]
+    };
+}
+
+const OBJECT_COLUMNS: &[ViewColumn] = object_columns!();
+
+/// (type, type_desc).
+type Kind = (&'static str, &'static str);
+const TABLE: Kind = ("U ", "USER_TABLE");
+const PRIMARY: Kind = ("PK", "PRIMARY_KEY_CONSTRAINT");
+const UNIQUE: Kind = ("UQ", "UNIQUE_CONSTRAINT");
+const DEFAULT: Kind = ("D ", "DEFAULT_CONSTRAINT");
+const VIEW: Kind = ("V ", "VIEW");
+const FUNCTION: Kind = ("IF", "SQL_INLINE_TABLE_VALUED_FUNCTION");
+
+fn object(
+    name: &str,
+    id: i32,
+    schema_id: i32,
+    parent: i32,
+    kind: Kind,
+    created: &Value,
+    system: bool,
+) -> Vec<Value> {
+    vec![
+        text(name),
+        Value::Int(id),
+        Value::Null,
+        Value::Int(schema_id),
+        Value::Int(parent),
+        text(kind.0),
+        text(kind.1),
+        created.clone(),
+        created.clone(),
+        bit(system),
+        bit(false),
+        bit(false),
+    ]
+}
+
+/// A table and its constraints.
+fn table_objects(catalog: &Catalog, table: &TableDef, rows: &mut Vec<Vec<Value>>) {
+    let schema_id = catalog.schema_id(table);
+    let created = &table.create_date;
+    rows.push(object(&table.name, table.object_id, schema_id, 0, TABLE, created, false));
+    for (index, id, kind) in keys(table) {
+        rows.push(object(&index.name, id, schema_id, table.object_id, kind, created, false));
+    }
+    for default in table.columns.iter().filter_map(|c| c.default.as_ref()) {
+        rows.push(object(
+            &default.name,
+            default.object_id,
+            schema_id,
+            table.object_id,
+            DEFAULT,
+            created,
+            false,
+        ));
+    }
+}
+
+/// PRIMARY KEY and UNIQUE constraints: index, object_id, kind.
+fn keys(table: &TableDef) -> impl Iterator<Item = (&Arc<IndexDef>, i32, Kind)> {
+    table.all_indexes().filter_map(|index| match (index.primary_key, index.unique_constraint) {
+        (Some(id), _) => Some((index, id, PRIMARY)),
+        (_, Some(id)) => Some((index, id, UNIQUE)),
+        _ => None,
+    })
+}
+
+/// sys.objects.
+pub static OBJECTS: View = View::sys("objects", OBJECT_COLUMNS, |_, db, _| {
+    let catalog = db.catalog();
+    let mut rows = Vec::new();
+    for table in catalog.sorted() {
+        table_objects(&catalog, table, &mut rows);
+    }
+    Ok(rows)
+});
+
+/// sys.all_objects: also the system views.
+pub static ALL_OBJECTS: View = View::sys("all_objects", OBJECT_COLUMNS, |session, db, _| {
+    let catalog = db.catalog();
+    let mut rows = Vec::new();
+    for table in catalog.sorted() {
+        table_objects(&catalog, table, &mut rows);
+    }
+    let started = session.instance().started().clone();
+    for view in all() {
+        let schema_id = if view.schema() == "sys" { 4 } else { 3 };
+        let kind = if view.arguments().is_some() { FUNCTION } else { VIEW };
+        rows.push(object(view.name(), view.object_id(), schema_id, 0, kind, &started, true));
+    }
+    Ok(rows)
+});
+
+const TABLE_COLUMNS: &[ViewColumn] = object_columns!(
+    ("lob_data_space_id", Int, false),
+    ("filestream_data_space_id", Int, true),
+    ("max_column_id_used", Int, false),
+    ("lock_on_bulk_load", Bit, false),
+    ("uses_ansi_nulls", Bit, true),
+    ("is_replicated", Bit, true),
+    ("has_replication_filter", Bit, true),
+    ("is_merge_published", Bit, true),
+    ("is_sync_tran_subscribed", Bit, true),
+    ("has_unchecked_assembly_data", Bit, false),
+    ("text_in_row_limit", Int, true),
+    ("large_value_types_out_of_row", Bit, true),
+    ("is_tracked_by_cdc", Bit, true),
+    ("lock_escalation", TinyInt, true),
+    ("lock_escalation_desc", NVARCHAR60, true),
+    ("is_filetable", Bit, true),
+    ("is_memory_optimized", Bit, true),
+    ("durability", TinyInt, true),
+    ("durability_desc", NVARCHAR60, true),
+    ("temporal_type", TinyInt, true),
+    ("temporal_type_desc", NVARCHAR60, true)
+);
+
+/// sys.tables.
+pub static TABLES: View = View::sys("tables", TABLE_COLUMNS, |_, db, _| {
+    let catalog = db.catalog();
+    let row = |table: &Arc<TableDef>| {
+        let created = &table.create_date;
+        let schema_id = catalog.schema_id(table);
+        let mut row = object(&table.name, table.object_id, schema_id, 0, TABLE, created, false);
+        let last = table.columns.iter().map(|c| c.column_id).max().unwrap_or(0);
+        row.extend([
+            Value::Int(if table.lob.is_some() { table.storage.filegroup.into() } else { 0 }),
+            Value::Null,
+            Value::Int(last),
+            bit(false),
+            bit(true),
+            bit(false),
+            bit(false),
+            bit(false),
+            bit(false),
+            bit(false),
+            Value::Int(0),
+            bit(false),
+            bit(false),
+            Value::TinyInt(0),
+            text("TABLE"),
+            bit(false),
+            bit(false),
+            Value::TinyInt(0),
+            text("SCHEMA_AND_DATA"),
+            Value::TinyInt(0),
+            text("NON_TEMPORAL_TABLE"),
+        ]);
+        row
+    };
+    Ok(catalog.sorted().into_iter().map(row).collect())
+});
+
+macro_rules! column_columns {
+    ($($more:expr),*) => {
+        &[
+            ("object_id", Int, false),
+            ("name", SYSNAME, true),
+            ("column_id", Int, false),
+            ("system_type_id", TinyInt, false),
+            ("user_type_id", Int, false),
+            ("max_length", SmallInt, false),
+            ("precision", TinyInt, false),
+            ("scale", TinyInt, false),
+            ("collation_name", SYSNAME, true),
+            ("is_nullable", Bit, true),
+            ("is_ansi_padded", Bit, false),
+            ("is_rowguidcol", Bit, false),
+            ("is_identity", Bit, false),
+            ("is_computed", Bit, false),
+            ("is_filestream", Bit, false),
+            ("is_replicated", Bit, true),
+            ("is_non_sql_subscribed", Bit, true),
+            ("is_merge_published", Bit, true),
+            ("is_dts_replicated", Bit, true),
+            ("is_xml_document", Bit, false),
+            ("xml_collection_id", Int, false),
+            ("default_object_id", Int, false),
+            ("rule_object_id", Int, false),
+            ("is_sparse", Bit, true),
+            ("is_column_set", Bit, true),
+            $($more),*
+        ]
+    };
+}
+
+const COLUMN_COLUMNS: &[ViewColumn] = column_columns!();
+
+fn column_row(
+    object_id: i32,
+    column_id: i32,
+    name: &str,
+    ty: DataType,
+    nullable: bool,
+    def: Option<&ColumnDef>,
+) -> Vec<Value> {
+    let padded = ty.is_string() || ty.is_binary();
+    let collation = def.map(|c| c.collation).unwrap_or_default();
+    let off = bit(false);
+    vec![
+        Value::Int(object_id),
+        text(name),
+        Value::Int(column_id),
+        Value::TinyInt(ty.system_type_id()),
+        Value::Int(ty.user_type_id()),
+        Value::SmallInt(ty.max_length()),
+        Value::TinyInt(ty.precision()),
+        Value::TinyInt(ty.scale()),
+        if ty.is_string() { text(collation.name()) } else { Value::Null },
+        bit(nullable),
+        bit(padded),
+        off.clone(),
+        bit(def.is_some_and(|c| c.identity.is_some())),
+        off.clone(),
+        off.clone(),
+        off.clone(),
+        off.clone(),
+        off.clone(),
+        off.clone(),
+        off.clone(),
+        Value::Int(0),
+        Value::Int(def.and_then(|c| c.default.as_ref()).map_or(0, |d| d.object_id)),
+        Value::Int(0),
+        off.clone(),
+        off,
+    ]
+}
+
+fn columns_of(table: &TableDef) -> impl Iterator<Item = Vec<Value>> {
+    let id = table.object_id;
+    table.columns.iter().map(move |c| column_row(id, c.column_id, &c.name, c.ty, c.nullable, Some(c)))
+}
+
+/// sys.columns.
+pub static COLUMNS: View = View::sys("columns", COLUMN_COLUMNS, |_, db, _| {
+    Ok(db.catalog().sorted().into_iter().flat_map(|t| columns_of(t)).collect())
+});
+
+/// sys.all_columns: also those of the system views.
+pub static ALL_COLUMNS: View = View::sys("all_columns", COLUMN_COLUMNS, |_, db, _| {
+    let catalog = db.catalog();
+    let mut rows: Vec<Vec<Value>> = catalog.sorted().into_iter().flat_map(|t| columns_of(t)).collect();
+    for view in all() {
+        for (i, (name, ty, nullable)) in view.columns().iter().enumerate() {
+            rows.push(column_row(view.object_id(), i as i32 + 1, name, *ty, *nullable, None));
+        }
+    }
+    Ok(rows)
+});
+
+const IDENTITY_COLUMN_COLUMNS: &[ViewColumn] = column_columns!(
+    ("seed_value", BigInt, true),
+    ("increment_value", BigInt, true),
+    ("last_value", BigInt, true),
+    ("is_not_for_replication", Bit, true)
+);
+
+/// sys.identity_columns.
+pub static IDENTITY_COLUMNS: View = View::sys("identity_columns", IDENTITY_COLUMN_COLUMNS, |_, db, _| {
+    let mut rows = Vec::new();
+    for table in db.catalog().sorted() {
+        for c in &table.columns {
+            let Some((seed, step)) = c.identity else { continue };
+            let mut row = column_row(table.object_id, c.column_id, &c.name, c.ty, c.nullable, Some(c));
+            let last = table.state.identity.lock().last;
+            row.extend([
+                Value::BigInt(seed),
+                Value::BigInt(step),
+                last.map_or(Value::Null, Value::BigInt),
+                bit(false),
+            ]);
+            rows.push(row);
+        }
+    }
+    Ok(rows)
+});
+
+const INDEX_COLUMNS_OF: &[ViewColumn] = &[
+    ("object_id", Int, false),
+    ("name", SYSNAME, true),
+    ("index_id", Int, false),
+    ("type", TinyInt, false),
+    ("type_desc", NVARCHAR60, true),
+    ("is_unique", Bit, true),
+    ("data_space_id", Int, true),
+    ("ignore_dup_key", Bit, true),
+    ("is_primary_key", Bit, true),
+    ("is_unique_constraint", Bit, true),
+    ("fill_factor", TinyInt, false),
+    ("is_padded", Bit, true),
+    ("is_disabled", Bit, true),
+    ("is_hypothetical", Bit, true),
+    ("is_ignored_in_optimization", Bit, true),
+    ("allow_row_locks", Bit, true),
+    ("allow_page_locks", Bit, true),
+    ("has_filter", Bit, true),
+    ("filter_definition", NVarChar(Len::Max), true),
+    ("compression_delay", Int, true),
+    ("suppress_dup_key_messages", Bit, true),
+    ("auto_created", Bit, true),
+    ("optimize_for_sequential_key", Bit, true),
+];
+
+const INDEX_KINDS: [&str; 3] = ["HEAP", "CLUSTERED", "NONCLUSTERED"];
+
+/// sys.indexes.
+pub static INDEXES: View = View::sys("indexes", INDEX_COLUMNS_OF, |_, db, _| {
+    let mut rows = Vec::new();
+    for table in db.catalog().sorted() {
+        for index in table.all_indexes() {
+            let kind = index.index_id.clamp(0, 2);
+            let off = bit(false);
+            rows.push(vec![
+                Value::Int(table.object_id),
+                if index.name.is_empty() { Value::Null } else { text(&index.name) },
+                Value::Int(index.index_id),
+                Value::TinyInt(kind as u8),
+                text(INDEX_KINDS[kind as usize]),
+                bit(index.unique),
+                Value::Int(index.filegroup.into()),
+                off.clone(),
+                bit(index.primary_key.is_some()),
+                bit(index.unique_constraint.is_some()),
+                Value::TinyInt(index.fill_factor),
+                off.clone(),
+                off.clone(),
+                off.clone(),
+                off.clone(),
+                bit(true),
+                bit(true),
+                off.clone(),
+                Value::Null,
+                Value::Null,
+                off.clone(),
+                off.clone(),
+                off,
+            ]);
+        }
+    }
+    Ok(rows)
+});
+
+const INDEX_COLUMN_COLUMNS: &[ViewColumn] = &[
+    ("object_id", Int, false),
+    ("index_id", Int, false),
+    ("index_column_id", Int, false),
+    ("column_id", Int, false),
+    ("key_ordinal", TinyInt, false),
+    ("partition_ordinal", TinyInt, false),
+    ("is_descending_key", Bit, true),
+    ("is_included_column", Bit, true),
+    ("column_store_order_ordinal", TinyInt, false),
+];
+
+/// sys.index_columns.
+pub static INDEX_COLUMNS: View = View::sys("index_columns", INDEX_COLUMN_COLUMNS, |_, db, _| {
+    let mut rows = Vec::new();
+    for table in db.catalog().sorted() {
+        for index in table.all_indexes() {
+            let keys =
+                index.key.iter().enumerate().map(|(i, (at, descending))| (*at, i + 1, *descending, false));
+            let included = index.included.iter().map(|at| (*at, 0, false, true));
+            for (i, (at, ordinal, descending, included)) in keys.chain(included).enumerate() {
+                rows.push(vec![
+                    Value::Int(table.object_id),
+                    Value::Int(index.index_id),
+                    Value::Int(i as i32 + 1),
+                    Value::Int(table.columns[at].column_id),
+                    Value::TinyInt(ordinal as u8),
+                    Value::TinyInt(0),
+                    bit(descending),
+                    bit(included),
+                    Value::TinyInt(0),
+                ]);
+            }
+        }
+    }
+    Ok(rows)
+});
+
+const KEY_COLUMNS: &[ViewColumn] = object_columns!(
+    ("unique_index_id", Int, true),
+    ("is_system_named", Bit, false),
+    ("is_enforced", Bit, true)
+);
+
+/// A name that this engine made up.
+fn is_made_up(name: &str, prefix: &str) -> bool {
+    name.starts_with(prefix) && name.rsplit("__").next().is_some_and(|end| end.len() >= 8)
+}
+
+/// sys.key_constraints.
+pub static KEY_CONSTRAINTS: View = View::sys("key_constraints", KEY_COLUMNS, |_, db, _| {
+    let catalog = db.catalog();
+    let mut rows = Vec::new();
+    for table in catalog.sorted() {
+        for (index, id, kind) in keys(table) {
+            let schema_id = catalog.schema_id(table);
+            let mut row =
+                object(&index.name, id, schema_id, table.object_id, kind, &table.create_date, false);
+            let made_up = is_made_up(&index.name, "PK__") || is_made_up(&index.name, "UQ__");
+            row.extend([Value::Int(index.index_id), bit(made_up), bit(true)]);
+            rows.push(row);
+        }
+    }
+    Ok(rows)
+});
+
+const DEFAULT_COLUMNS: &[ViewColumn] = object_columns!(
+    ("parent_column_id", Int, false),
+    ("definition", NVarChar(Len::Max), true),
+    ("is_system_named", Bit, false)
+);
+
+/// sys.default_constraints.
+pub static DEFAULT_CONSTRAINTS: View = View::sys("default_constraints", DEFAULT_COLUMNS, |_, db, _| {
+    let catalog = db.catalog();
+    let mut rows = Vec::new();
+    for table in catalog.sorted() {
+        for column in &table.columns {
+            let Some(d) = &column.default else { continue };
+            let (schema_id, parent) = (catalog.schema_id(table), table.object_id);
+            let mut row = object(&d.name, d.object_id, schema_id, parent, DEFAULT, &table.create_date, false);
+            let made_up = is_made_up(&d.name, "DF__");
+            row.extend([Value::Int(column.column_id), text(&d.text), bit(made_up)]);
+            rows.push(row);
+        }
+    }
+    Ok(rows)
+});
+
+const SCHEMA_COLUMNS: &[ViewColumn] =
+    &[("name", SYSNAME, false), ("schema_id", Int, false), ("principal_id", Int, true)];
+
+/// sys.schemas.
+pub static SCHEMAS: View = View::sys("schemas", SCHEMA_COLUMNS, |_, db, _| {
+    let catalog = db.catalog();
+    let mut ids: Vec<_> = catalog.schema_names.iter().collect();
+    ids.sort();
+    Ok(ids.into_iter().map(|(id, name)| vec![text(name), Value::Int(*id), Value::Int(1)]).collect())
+});
+
+// ---- partitions: each heap and index is one ----
+
+const PARTITION_COLUMNS: &[ViewColumn] = &[
+    ("partition_id", BigInt, false),
+    ("object_id", Int, false),
+    ("index_id", Int, false),
+    ("partition_number", Int, false),
+    ("hobt_id", BigInt, false),
+    ("rows", BigInt, true),
+    ("filestream_filegroup_id", SmallInt, false),
+    ("data_compression", TinyInt, false),
+    ("data_compression_desc", NVARCHAR60, true),
+];
+
+/// A unit's number in the form in which SQL Server shows partition and container ids.
+fn partition_id(index: &IndexDef) -> Value {
+    Value::BigInt((72_057_594_037_927_936 + (u64::from(index.unit.0) << 16)) as i64)
+}
+
+/// sys.partitions.
+pub static PARTITIONS: View = View::sys("partitions", PARTITION_COLUMNS, |session, db, _| {
+    let mut rows = Vec::new();
+    for table in db.catalog().sorted() {
+        let count = table_rows(session, db, table)?;
+        for index in table.all_indexes() {
+            rows.push(vec![
+                partition_id(index),
+                Value::Int(table.object_id),
+                Value::Int(index.index_id),
+                Value::Int(1),
+                partition_id(index),
+                Value::BigInt(count),
+                Value::SmallInt(0),
+                Value::TinyInt(0),
+                text("NONE"),
+            ]);
+        }
+    }
+    Ok(rows)
+});
+
+const UNIT_COLUMNS: &[ViewColumn] = &[
+    ("allocation_unit_id", BigInt, false),
+    ("type", TinyInt, false),
+    ("type_desc", NVARCHAR60, true),
+    ("container_id", BigInt, false),
+    ("data_space_id", Int, true),
+    ("total_pages", BigInt, false),
+    ("used_pages", BigInt, false),
+    ("data_pages", BigInt, false),
+];
+
+/// sys.allocation_units.
+pub static ALLOCATION_UNITS: View = View::sys("allocation_units", UNIT_COLUMNS, |_, db, _| {
+    let mut rows = Vec::new();
+    for table in db.catalog().sorted() {
+        let base = (table.storage.clone(), 2, "LOB_DATA");
+        let units = table.all_indexes().map(|i| (i.unit, i.first_iam, i.clone(), 1, "IN_ROW_DATA"));
+        let lob = table.lob.map(|(unit, iam)| (unit, iam, base.0.clone(), base.1, base.2));
+        for (unit, first_iam, index, kind, name) in units.chain(lob) {
+            let (reserved, used) = super::files::unit_pages(db, first_iam)?;
+            rows.push(vec![
+                Value::BigInt((72_057_594_037_927_936 + (u64::from(unit.0) << 16)) as i64),
+                Value::TinyInt(kind),
+                text(name),
+                partition_id(&index),
+                Value::Int(index.filegroup.into()),
+                big(reserved),
+                big(used),
+                big(used.saturating_sub(1)),
+            ]);
+        }
+    }
+    Ok(rows)
+});
+
+/// The number of a table's rows: kept up by DML, counted once after a start.
+pub fn table_rows(session: &mut SessionCore, db: &Arc<Db>, table: &Arc<TableDef>) -> Result<i64, SqlError> {
+    let known = table.state.rows.load(Ordering::Relaxed);
+    if known >= 0 {
+        return Ok(known);
+    }
+    let name = format!("{}.{}.{}", quote(&db.name()), quote(&table.schema), quote(&table.name));
+    let counted = count_rows(session, &name)?;
+    // DML that ran while we counted has moved the number: then the next one counts again.
+    let _ = table.state.rows.compare_exchange(known, counted, Ordering::Relaxed, Ordering::Relaxed);
+    Ok(counted)
+}
+
+fn count_rows(session: &mut SessionCore, name: &str) -> Result<i64, SqlError> {
+    let stmts =
+        syntax::parse(&format!("SELECT COUNT_BIG(*) FROM {name}")).map_err(crate::batch::syntax_error)?;
+    let Some(syntax::ast::StmtKind::Select(query)) = stmts.into_iter().next().map(|s| s.kind) else {
+        return Err(SqlError::internal("a count is no query"));
+    };
+    let vars = VarScope::new();
+    let (instance, db, options) = (session.instance().clone(), session.db().clone(), session.options.clone());
+    let env =
+        CompileEnv { instance: &instance, db: &db, catalog: db.catalog(), vars: &vars, options: &options };
+    let plan = compile_query(&query, &env)?;
+    let mut rows: Vec<Vec<Value>> = Vec::new();
+    plan.run(&mut ExecCtx { session, vars: &mut [] }, &mut rows)?;
+    Ok(rows.first().and_then(|row| row.first()).and_then(Value::as_i64).unwrap_or(0))
+}
