@@ -34,63 +34,90 @@ pub(crate) struct Reader<'a> {
     pub(crate) rest: &'a [u8],
 }
 
-const SHORT: PageError = PageError::Record { what: "record ends too early" };
-const RANGE: PageError = PageError::Record { what: "number out of range" };
+// Made only when needed: building and dropping an error on every read would show in the cost of a change.
+#[cold]
+fn short() -> PageError {
+    PageError::Record { what: "record ends too early" }
+}
+
+#[cold]
+fn range<T>(_: T) -> PageError {
+    PageError::Record { what: "number out of range" }
+}
 
 impl<'a> Reader<'a> {
+    #[inline]
     pub(crate) fn u8(&mut self) -> Result<u8, PageError> {
-        let (&b, rest) = self.rest.split_first().ok_or(SHORT)?;
+        let (&b, rest) = self.rest.split_first().ok_or_else(short)?;
         self.rest = rest;
         Ok(b)
     }
 
+    #[inline]
     pub(crate) fn take(&mut self, n: usize) -> Result<&'a [u8], PageError> {
-        let (b, rest) = self.rest.split_at_checked(n).ok_or(SHORT)?;
+        let (b, rest) = self.rest.split_at_checked(n).ok_or_else(short)?;
         self.rest = rest;
         Ok(b)
     }
 
+    #[inline]
     pub(crate) fn array<const N: usize>(&mut self) -> Result<&'a [u8; N], PageError> {
-        let (b, rest) = self.rest.split_first_chunk::<N>().ok_or(SHORT)?;
+        let (b, rest) = self.rest.split_first_chunk::<N>().ok_or_else(short)?;
         self.rest = rest;
         Ok(b)
     }
 
+    #[inline]
     pub(crate) fn varint(&mut self) -> Result<u64, PageError> {
+        match *self.rest {
+            [b, ref rest @ ..] if b < 0x80 => {
+                self.rest = rest;
+                Ok(u64::from(b))
+            }
+            _ => self.long_varint(),
+        }
+    }
+
+    fn long_varint(&mut self) -> Result<u64, PageError> {
         let mut v = 0u64;
         for shift in (0..64).step_by(7) {
             let b = self.u8()?;
             let bits = u64::from(b & 0x7f);
             if shift == 63 && bits > 1 {
-                return Err(RANGE);
+                return Err(range(()));
             }
             v |= bits << shift;
             if b & 0x80 == 0 {
                 return Ok(v);
             }
         }
-        Err(RANGE)
+        Err(range(()))
     }
 
+    #[inline]
     pub(crate) fn u16v(&mut self) -> Result<u16, PageError> {
-        u16::try_from(self.varint()?).map_err(|_| RANGE)
+        u16::try_from(self.varint()?).map_err(range)
     }
 
+    #[inline]
     pub(crate) fn u32v(&mut self) -> Result<u32, PageError> {
-        u32::try_from(self.varint()?).map_err(|_| RANGE)
+        u32::try_from(self.varint()?).map_err(range)
     }
 
+    #[inline]
     pub(crate) fn page_id(&mut self) -> Result<PageId, PageError> {
         let page = self.u32v()?;
         Ok(PageId { page, file: self.u16v()? })
     }
 
+    #[inline]
     pub(crate) fn lsn(&mut self) -> Result<Lsn, PageError> {
         let vlf = self.u32v()?;
         let block = self.u32v()?;
         Ok(Lsn { vlf, block, slot: self.u16v()? })
     }
 
+    #[inline]
     pub(crate) fn bytes(&mut self) -> Result<&'a [u8], PageError> {
         let n = self.u16v()?;
         self.take(n as usize)

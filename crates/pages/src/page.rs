@@ -242,6 +242,7 @@ impl Page {
         PAGE_SIZE - SLOT_SIZE * (slot as usize + 1)
     }
 
+    #[inline]
     fn entry(&self, slot: u16) -> Result<(usize, usize), PageError> {
         if slot >= self.slot_count() || slot as usize >= BODY_SIZE / SLOT_SIZE {
             return Err(PageError::corrupt(self.id(), "slot number out of range"));

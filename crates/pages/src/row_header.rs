@@ -30,12 +30,14 @@ pub struct RowHeader {
 impl RowHeader {
     /// Splits a slot's content into header and body. `None` when it is shorter than a header.
     #[must_use]
+    #[inline]
     pub fn split(content: &[u8]) -> Option<(RowHeader, &[u8])> {
         let (head, body) = content.split_first_chunk::<ROW_HEADER>()?;
         Some((RowHeader::from_bytes(head), body))
     }
 
     #[must_use]
+    #[inline]
     pub fn from_bytes(b: &[u8; ROW_HEADER]) -> RowHeader {
         RowHeader {
             flags: b[0],
@@ -50,6 +52,7 @@ impl RowHeader {
     }
 
     #[must_use]
+    #[inline]
     pub fn to_bytes(&self) -> [u8; ROW_HEADER] {
         let mut b = [0; ROW_HEADER];
         b[0] = self.flags;

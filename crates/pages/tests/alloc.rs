@@ -163,11 +163,14 @@ fn many_threads_allocate_and_free() {
     let db = open(disk, 300).unwrap();
     let mut units = Vec::new();
     for (first, extents) in known {
-        let unit = db.store.open_unit(first).unwrap();
+        let id = db.store.read(first).unwrap().unit();
+        let unit = db.store.find_unit(id).unwrap().unwrap();
+        assert_eq!((unit.id(), unit.first_iam()), (id, first));
         assert_eq!(unit.extents().into_iter().collect::<HashSet<_>>(), extents);
         units.push(unit);
     }
     check(&db.store, &units);
+    assert!(db.store.find_unit(UnitId(999)).unwrap().is_none());
     let reused: HashSet<PageId> =
         (0..100).map(|_| new_page(&db.store, &units[8], PageType::Data).unwrap()).collect();
     assert!(reused.is_disjoint(&expected), "pages in use are not handed out again");

@@ -335,6 +335,36 @@ impl Store {
         Ok(self.register_unit(unit, filegroup, state))
     }
 
+    /// Looks a unit up by its number: among the open ones, else through the allocation maps of all files (its first IAM
+    /// page has no predecessor). `None` when there is no such unit.
+    ///
+    /// # Errors
+    /// As [`Store::read`].
+    pub fn find_unit(&self, id: UnitId) -> Result<Option<Unit>, PageError> {
+        let open = self.alloc.units.lock().values().find(|u| u.id == id).map(Arc::clone);
+        if let Some(unit) = open {
+            return Ok(Some(Unit(unit)));
+        }
+        for file in self.files() {
+            for base in (0..file.pages).step_by(PFS_INTERVAL as usize) {
+                let iams: Vec<u32> = {
+                    let page = self.read(PageId::new(file.spec.id, base).pfs_page())?;
+                    let bytes = page.body().iter().take(PFS_INTERVAL.min(file.pages - base) as usize);
+                    bytes.zip(base..).filter(|(b, _)| **b & PFS_IAM != 0).map(|(_, page)| page).collect()
+                };
+                for number in iams {
+                    let at = PageId::new(file.spec.id, number);
+                    let page = self.read(at)?;
+                    if page.page_type() == Some(PageType::Iam) && page.unit() == id && page.prev().is_none() {
+                        drop(page);
+                        return self.open_unit(at).map(Some);
+                    }
+                }
+            }
+        }
+        Ok(None)
+    }
+
     fn iam_chain(&self, unit: UnitId, first: PageId) -> Result<Vec<(Iam, Vec<Run>)>, PageError> {
         let mut chain = Vec::new();
         let mut seen = HashSet::new();
