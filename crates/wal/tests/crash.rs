@@ -353,3 +353,66 @@ fn an_unfinished_growth_is_cut() {
     let (log, report) = Log::open(&disk, Path::new(PATH), options()).expect("open");
     assert_eq!((report.cut, log.space().size, file.len()), (65536, size, Ok(size)));
 }
+
+/// A block is lost, the one behind it survives; what is written in the lost one's place must not connect to the survivor.
+#[test]
+fn a_stale_block_does_not_continue_the_chain() {
+    let disk = SimDisk::new(1);
+    let options = LogOptions { vlf_rule: VlfRule::R100, initial_size: 1 << 20, max_size: None, ..options() };
+    let log = Log::create(&disk, Path::new(PATH), options.clone()).expect("create");
+    log.append(&[&[1; 40_000]], 0).expect("append");
+    let last = log.append(&[&[2; 40_000]], 0).expect("append");
+    assert_eq!((last.block, last.slot), (16 + 79, 1), "two blocks in one write");
+    disk.crash_at(disk.io_count() + 1);
+    assert!(log.flush_to(last).is_err());
+    let left = disk.crash_keeping(|sector| sector != 0);
+    for records in 0..4u8 {
+        let (log, _) = Log::open(&left, Path::new(PATH), options.clone()).expect("open");
+        let found: Vec<u8> = log.scan(Lsn::ZERO).map(|found| found.expect("scan").1[0]).collect();
+        assert_eq!(found, (0..records).map(|i| 10 + i).collect::<Vec<u8>>());
+        // As long as the lost block, so that the survivor is its neighbour.
+        let lsn = log.append(&[&[10 + records; 40_000]], 0).expect("append");
+        log.flush_to(lsn).expect("flush");
+    }
+}
+
+/// Blocks written without a sync because the buffers ran out are covered by the next flush.
+#[test]
+fn a_flush_covers_what_was_written_before_it() {
+    let disk = SimDisk::new(1);
+    let vlf_rule = VlfRule::Fixed(16 << 20);
+    let options =
+        LogOptions { vlf_rule, background_writer: false, initial_size: 40 << 20, ..LogOptions::default() };
+    let log = Log::create(&disk, Path::new(PATH), options.clone()).expect("create");
+    while log.stats().log_buffer_waits < 2 {
+        log.append(&[&[1; 20_000]], 0).expect("append");
+    }
+    assert!(disk.unsynced_atoms() > 0, "something was written and not synced");
+    // Leave one run to write, so that a durable write of it alone would be tempting.
+    let last = log.append(&[b"last"], 0).expect("append");
+    log.flush_to(last).expect("flush");
+    let records = log.scan(Lsn::ZERO).count();
+    for seed in 0..10 {
+        let (log, _) = Log::open(&disk.crash(seed), Path::new(PATH), options.clone()).expect("open");
+        assert_eq!(log.scan(Lsn::ZERO).count(), records);
+    }
+}
+
+/// Whatever a caller asks for, the log that recovery needs is kept.
+#[test]
+fn truncation_never_passes_the_checkpoint() {
+    let disk = SimDisk::new(1);
+    let log = Log::create(&disk, Path::new(PATH), options()).expect("create");
+    let fill = |count: usize| (0..count).map(|_| log.append(&[&[1; 2000]], 0).expect("append")).max();
+    let first = fill(20).expect("some");
+    let before = log.oldest();
+    log.truncate_to(Lsn::MAX);
+    assert_eq!(log.oldest(), before, "there is no checkpoint yet");
+    let redo_lsn = first;
+    let checkpoint_lsn = fill(20).expect("some");
+    log.set_checkpoint(CheckpointInfo { checkpoint_lsn, redo_lsn, payload: Vec::new() }).expect("checkpoint");
+    log.truncate_to(Lsn::MAX);
+    assert_eq!(log.oldest(), redo_lsn);
+    fill(60);
+    log.read(redo_lsn, &mut Vec::new()).expect("kept");
+}
