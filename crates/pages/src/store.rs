@@ -10,7 +10,7 @@ use crate::op::{ApplyCtx, apply};
 use crate::page::{BODY_SIZE, Page, PageType};
 use crate::pool::{BufferPool, Inner, Mode, PageIo, PageMut, PageRef, key_of};
 use crate::record::{RecordBuilder, RecordSink, RecordView};
-use disk::{AlignedBuf, Disk, OpenMode};
+use disk::{AlignedBuf, BlockFile, Disk, OpenMode};
 use parking_lot::{Mutex, RwLock};
 use smallvec::{SmallVec, smallvec};
 use std::collections::HashSet;
@@ -78,7 +78,16 @@ impl Store {
         for spec in specs {
             let others = if spec.id == 1 { all.clone() } else { Vec::new() };
             let header = FileHeader { database, spec: spec.clone(), others };
-            files.push(create_file(&*disk, &header)?);
+            match create_file(&*disk, &header) {
+                Ok(file) => files.push(file),
+                Err(e) => {
+                    // Half a database is of no use. The first error is the one that matters.
+                    for file in files {
+                        let _ = disk.remove(&file.spec.path);
+                    }
+                    return Err(e);
+                }
+            }
         }
         Store::assemble(disk, pool, log, database, files)
     }
@@ -617,11 +626,19 @@ fn check_specs(specs: &[FileSpec]) -> Result<(), PageError> {
     Ok(())
 }
 
+/// Creates one file; nothing is left of it after an error.
 fn create_file(disk: &dyn Disk, header: &FileHeader) -> Result<Arc<DataFile>, PageError> {
+    let raw = disk.open(&header.spec.path, OpenMode::Create)?;
+    let made = fill_file(raw, header);
+    if made.is_err() {
+        let _ = disk.remove(&header.spec.path);
+    }
+    made
+}
+
+fn fill_file(raw: Arc<dyn BlockFile>, header: &FileHeader) -> Result<Arc<DataFile>, PageError> {
     let spec = &header.spec;
-    let pages = spec.pages()?;
-    let raw = disk.open(&spec.path, OpenMode::Create)?;
-    raw.allocate(0, u64::from(pages) * PAGE_SIZE as u64)?;
+    raw.allocate(0, u64::from(spec.pages()?) * PAGE_SIZE as u64)?;
     let page = header.page()?;
     raw.write_at(0, &AlignedBuf::from_slice(page.bytes()))?;
     if spec.id == 1 {

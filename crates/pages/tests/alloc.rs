@@ -279,3 +279,17 @@ fn boot_page_and_file_list_survive() {
     disk::Disk::remove(&disk, std::path::Path::new("t7.ndf")).unwrap();
     assert!(matches!(open(disk, 100), Err(PageError::Disk(disk::DiskError::NotFound { .. }))));
 }
+
+#[test]
+fn a_failed_creation_leaves_no_files() {
+    let disk = SimDisk::new(1);
+    disk.set_capacity(6 << 20);
+    let error = create(disk.clone(), 64, &[spec(1, 1, 3 << 20), spec(2, 1, 3 << 20)]).err();
+    assert!(matches!(error, Some(PageError::Disk(e)) if e.is_no_space()));
+    for file in [support::DATA, "t2.ndf"] {
+        assert!(!disk::Disk::exists(&disk, std::path::Path::new(file)).unwrap(), "{file}");
+    }
+    disk::Disk::remove(&disk, std::path::Path::new(support::LOG)).unwrap();
+    disk.set_capacity(1 << 30);
+    create(disk, 64, &[spec(1, 1, 3 << 20), spec(2, 1, 3 << 20)]).unwrap();
+}
