@@ -9,6 +9,7 @@ use access::{BTree, Direction, Heap, Outcome, ReadMode, Rid, RowBatch, cleanup_p
 use disk::Disk;
 use pages::{PageId, TxnId, Unit};
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::ops::Bound;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -210,7 +211,10 @@ fn own_rows(n: u8, db: &Arc<Db>, heap: &Heap, tree: &BTree) -> u64 {
                         assert_eq!(heap.delete(&mut txn, rid, &header).unwrap(), Outcome::Done(()));
                         assert!(tree.fetch(&full, ReadMode::Current, &mut batch).unwrap());
                         assert_eq!(batch.row(0), rid.to_bytes());
-                        assert_eq!(tree.delete(&mut txn, &full, &batch.header(0)).unwrap(), Outcome::Done(()));
+                        assert_eq!(
+                            tree.delete(&mut txn, &full, &batch.header(0)).unwrap(),
+                            Outcome::Done(())
+                        );
                         now.remove(&key);
                     }
                 }
@@ -235,8 +239,11 @@ struct Places {
 type Contents = BTreeMap<u32, Vec<u8>>;
 
 fn contents(heap: &Heap, tree: &BTree) -> Contents {
-    let (mut cursor, mut batch, mut row) =
-        (tree.cursor(Bound::Unbounded, Bound::Unbounded, Direction::Forward), RowBatch::new(), RowBatch::new());
+    let (mut cursor, mut batch, mut row) = (
+        tree.cursor(Bound::Unbounded, Bound::Unbounded, Direction::Forward),
+        RowBatch::new(),
+        RowBatch::new(),
+    );
     let mut found = Contents::new();
     while cursor.next_batch(ReadMode::Dirty, &mut batch).unwrap() {
         for i in 0..batch.len() {
@@ -249,7 +256,13 @@ fn contents(heap: &Heap, tree: &BTree) -> Contents {
 }
 
 /// Runs transactions until the disk crashes. Returns what was acknowledged and what may have become durable besides.
-fn work_until_crash(db: &Arc<Db>, heap: &Heap, tree: &BTree, units: &[Unit], seed: u64) -> (Contents, Contents) {
+fn work_until_crash(
+    db: &Arc<Db>,
+    heap: &Heap,
+    tree: &BTree,
+    units: &[Unit],
+    seed: u64,
+) -> (Contents, Contents) {
     let mut rng = fastrand::Rng::with_seed(seed);
     let (mut sure, mut maybe) = (Contents::new(), Contents::new());
     let mut batch = RowBatch::new();
@@ -261,10 +274,10 @@ fn work_until_crash(db: &Arc<Db>, heap: &Heap, tree: &BTree, units: &[Unit], see
                 let key = rng.u32(0..300);
                 let full = key.to_be_bytes();
                 let bytes = vec![round as u8; rng.usize(8..1200)];
-                if !now.contains_key(&key) {
+                if let Entry::Vacant(place) = now.entry(key) {
                     let rid = heap.insert(&mut txn, &bytes)?;
                     assert_eq!(tree.insert(&mut txn, &full, &rid.to_bytes())?, Outcome::Done(()));
-                    now.insert(key, bytes);
+                    place.insert(bytes);
                     continue;
                 }
                 assert!(tree.fetch(&full, ReadMode::Current, &mut batch)?);
@@ -299,7 +312,10 @@ fn work_until_crash(db: &Arc<Db>, heap: &Heap, tree: &BTree, units: &[Unit], see
         let side = match rng.u8(0..12) {
             0 => db.checkpoint().is_err(),
             1..=2 => db.take_ghosted().into_iter().any(|(of, page)| {
-                units.iter().filter(|u| u.id() == of).any(|u| cleanup_page(&db.store, u, page, db.oldest()).is_err())
+                units
+                    .iter()
+                    .filter(|u| u.id() == of)
+                    .any(|u| cleanup_page(&db.store, u, page, db.oldest()).is_err())
             }),
             _ => false,
         };

@@ -61,7 +61,7 @@ impl Cursor {
             upper: upper.map(<[u8]>::to_vec),
             direction,
             state: State::Seek,
-            route: Route::default(),
+            route: Route { want_ahead: direction == Direction::Forward, ..Route::default() },
             passed: 0,
             fetched: 0,
             leaves: 0,

@@ -45,8 +45,9 @@ pub(crate) struct Route {
     pub low: Fence,
     /// ... and `< high`.
     pub high: Fence,
-    /// The leaves to the right of it below the same parent, for read-ahead.
+    /// The leaves to the right of it below the same parent, for read-ahead; gathered if `want_ahead` is set.
     pub ahead: Vec<PageId>,
+    pub want_ahead: bool,
 }
 
 impl Route {
@@ -56,14 +57,14 @@ impl Route {
         self.ahead.clear();
     }
 
-    fn note(&mut self, page: &Page, slot: u16, want_ahead: bool) -> Result<(), AccessError> {
+    fn note(&mut self, page: &Page, slot: u16) -> Result<(), AccessError> {
         if slot > 0 {
             self.low.set(Some(inner_entry(page, slot)?.1));
         }
         if slot + 1 < page.slot_count() {
             self.high.set(Some(inner_entry(page, slot + 1)?.1));
         }
-        if want_ahead && page.level() == 1 {
+        if self.want_ahead && page.level() == 1 {
             for s in slot + 1..page.slot_count() {
                 self.ahead.push(inner_entry(page, s)?.0);
             }
@@ -96,7 +97,7 @@ impl BTree {
         while page.level() > 0 {
             let slot = Self::slot_of(&page, target)?;
             if let Some(r) = route.as_deref_mut() {
-                r.note(&page, slot, true)?;
+                r.note(&page, slot)?;
             }
             let child = self.space.store.read(inner_entry(&page, slot)?.0)?;
             self.check_child(&page, &child)?;
@@ -130,7 +131,7 @@ impl BTree {
             loop {
                 let slot = child_for(&page, key)?;
                 if let Some(r) = route.as_deref_mut() {
-                    r.note(&page, slot, false)?;
+                    r.note(&page, slot)?;
                 }
                 let id = inner_entry(&page, slot)?.0;
                 if page.level() == 1 {

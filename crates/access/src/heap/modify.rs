@@ -55,7 +55,7 @@ pub(super) fn check_len(row: &[u8]) -> Result<(), AccessError> {
 }
 
 impl Heap {
-    /// Applies the changes with one record per page; those of one page stand together. Each row's outcome says what
+    /// Applies the changes with one record for those of one page that stand together in ascending order. Each row's outcome says what
     /// came of it; the others go on regardless.
     ///
     /// # Errors
@@ -129,7 +129,6 @@ impl Heap {
             rec.page(id);
             let mut free = page.free_bytes();
             let mut alone = false;
-            let first = *at;
             while let Some(change) = changes.get_mut(*at).filter(|c| c.rid.page == id) {
                 match apply_row(w, rec, &page, change, &mut free)? {
                     Step::Settled => *at += 1,
@@ -139,9 +138,9 @@ impl Heap {
                         break;
                     }
                 }
-                let twice = |next: &HeapChange<'_>| changes[first..*at].iter().any(|c| c.rid == next.rid);
-                if changes.get(*at).is_some_and(twice) {
-                    break; // the second change of a row sees what the first made of it
+                let done = changes[*at - 1].rid;
+                if changes.get(*at).is_some_and(|next| next.rid <= done) {
+                    break; // perhaps a row's second change, which sees what the first made of it
                 }
             }
             if rec.row_ops() > 0 {

@@ -62,7 +62,21 @@ impl Db {
         pool_bytes: u64,
         log_bytes: u64,
     ) -> Result<Arc<Db>, PageError> {
-        let log = Log::create(&*disk, &folder.join("a.ldf"), log_options(log_bytes, false))?;
+        Db::create_with(disk, folder, pool_bytes, log_options(log_bytes, false))
+    }
+
+    /// The same with a log that a thread of its own writes, as in earnest.
+    pub fn create_fast(disk: Arc<dyn Disk>, pool_bytes: u64, log_bytes: u64) -> Result<Arc<Db>, PageError> {
+        Db::create_with(disk, Path::new(""), pool_bytes, log_options(log_bytes, true))
+    }
+
+    fn create_with(
+        disk: Arc<dyn Disk>,
+        folder: &Path,
+        pool_bytes: u64,
+        options: LogOptions,
+    ) -> Result<Arc<Db>, PageError> {
+        let log = Log::create(&*disk, &folder.join("a.ldf"), options)?;
         let store = Store::create(disk, pool(pool_bytes), log.clone(), [7; 16], &specs(folder))?;
         Ok(Arc::new(Db { store, log, txns: Mutex::default() }))
     }
