@@ -17,7 +17,7 @@ use wal::{CheckpointInfo, Lsn};
 
 use crate::background::Bell;
 use crate::database::Database;
-use crate::error::TxnError;
+use crate::error::{ErrorKind, TxnError};
 use crate::options::RecoveryModel;
 use crate::txn::time_bytes;
 
@@ -85,7 +85,7 @@ pub(crate) struct Checkpointer {
     last: Mutex<Last>,
     done: Condvar,
     pub bell: Arc<Bell>,
-    /// Where `throttle` last looked, in units of 256 KB of log: looking is not free.
+    /// Where `throttle` last looked, in units of 16 KB of log: looking is not free.
     looked: AtomicU64,
     /// Log that backups need: (of the log chain, of a running backup).
     holds: Mutex<(Option<Lsn>, Option<Lsn>)>,
@@ -268,6 +268,15 @@ impl Database {
         if lsn.vlf == self.log().end().vlf { LogReuseWait::Nothing } else { why }
     }
 
+    /// Adds to "the log is full" why it is and from which record on (error 9002); other errors stay as they are.
+    pub fn explain(&self, e: TxnError) -> TxnError {
+        if e.kind() != ErrorKind::LogFull {
+            return e;
+        }
+        let (lsn, reason) = self.log_holder();
+        TxnError::LogFull { reason, lsn }
+    }
+
     /// Gives back the log that nobody needs.
     pub fn truncate_log(&self) {
         self.log().truncate_to(self.log_holder().0);
@@ -306,10 +315,14 @@ impl Database {
         last.redo_lsn = redo_lsn;
     }
 
-    /// Share of the log file in use, 0 to 100.
+    /// Share of what ordinary records may use of the log that is in use or reserved, 0 to about 100.
     fn log_percent(&self) -> u64 {
         let s = self.log().space();
-        ((s.used + s.reserved) * 100).checked_div(s.size).unwrap_or(0)
+        // Headers of the file and of each VLF, and what the log keeps free for checkpoints and rollbacks.
+        let overhead = (u64::from(s.vlf_count) + 1) * 8192 + (s.size / 16).min(64 << 10);
+        ((s.used + s.reserved + s.reserved / 8) * 100)
+            .checked_div(s.size.saturating_sub(overhead))
+            .unwrap_or(100)
     }
 
     /// Is a checkpoint due?
@@ -339,7 +352,7 @@ impl Database {
     pub fn throttle(&self) {
         let c = self.checkpointer();
         let end = self.log().end();
-        let here = (u64::from(end.vlf) << 32) | u64::from(end.block >> 9);
+        let here = (u64::from(end.vlf) << 32) | u64::from(end.block >> 5);
         if c.looked.swap(here, Relaxed) == here || !self.pace().background || !self.truncates_at_checkpoint()
         {
             return;

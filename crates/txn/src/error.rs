@@ -32,9 +32,6 @@ pub enum TxnError {
     /// The log is full (9002).
     #[error("the transaction log is full due to '{}' and the holdup lsn is {lsn}", reason.name())]
     LogFull { reason: LogReuseWait, lsn: Lsn },
-    /// The database is not online (9001).
-    #[error("the database is {state}: {cause}")]
-    Offline { state: &'static str, cause: String },
     /// Restart recovery failed (3414).
     #[error("recovery of the database failed at {phase} (log record {lsn}): {cause}")]
     Recovery { phase: &'static str, lsn: Lsn, cause: String },
@@ -128,7 +125,6 @@ impl TxnError {
             TxnError::Lock(LockError::Deadlock { .. }) => ErrorKind::Deadlock,
             TxnError::Lock(LockError::Cancelled { .. }) => ErrorKind::Cancelled,
             TxnError::LogFull { .. } => ErrorKind::LogFull,
-            TxnError::Offline { .. } => ErrorKind::LogNotAvailable,
             TxnError::Recovery { .. } => ErrorKind::RecoveryFailed,
             TxnError::Doomed(_) => ErrorKind::Doomed,
             TxnError::NotADatabase { .. } => ErrorKind::File,

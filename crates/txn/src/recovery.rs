@@ -101,11 +101,9 @@ impl Analysis {
 
     fn system_record(&mut self, view: &RecordView<'_>) -> Result<(), TxnError> {
         match view.kind() {
-            RecordKind::CkptEnd => {
-                if view.payload()? == self.checkpoint.to_bytes() {
-                    self.list_complete = true;
-                    self.ended = HashSet::new();
-                }
+            RecordKind::CkptEnd if view.payload()? == self.checkpoint.to_bytes() => {
+                self.list_complete = true;
+                self.ended = HashSet::new();
             }
             LIST_KIND => {
                 let (checkpoint, list) =

@@ -173,6 +173,7 @@ fn a_full_log_stops_the_statement_and_rollback_always_works() {
     };
     assert_eq!((e.kind(), e.number()), (ErrorKind::LogFull, 9002));
     assert!(id > 200, "full after {id} rows");
+    assert!(db.explain(e).to_string().contains("holdup lsn is"));
     db.checkpoint().unwrap();
     assert_eq!(db.log_reuse_wait(), LogReuseWait::ActiveTransaction);
     t.rollback().unwrap();

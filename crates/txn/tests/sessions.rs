@@ -262,7 +262,10 @@ fn bank_transfers_keep_the_sum() {
         while !stop2.load(Ordering::Relaxed) {
             let s = db2.snapshot();
             let all = table2.read_all(s.mode()).unwrap().unwrap();
-            let sum: u64 = all.values().map(|p| u64::from_be_bytes(p.as_slice().try_into().unwrap())).sum();
+            let sum = all
+                .values()
+                .map(|p| u64::from_be_bytes(p.as_slice().try_into().unwrap()))
+                .fold(0u64, u64::wrapping_add);
             assert_eq!((all.len() as u64, sum), (ACCOUNTS, 1000 * ACCOUNTS));
             s.acknowledge().unwrap();
             sums += 1;
@@ -279,7 +282,7 @@ fn bank_transfers_keep_the_sum() {
     println!("{} transfers, {} deadlocks", moved.load(Ordering::Relaxed), deadlocks.load(Ordering::Relaxed));
     assert_eq!(db.locks().counters().0, deadlocks.load(Ordering::Relaxed));
     assert_eq!(table.faults(&db).unwrap(), Vec::<String>::new());
-    assert!(db.locks().list(None).is_empty());
+    assert!(db.locks().list(None).is_empty(), "{:?} {:?}", db.locks().list(None), db.txns().active());
 }
 
 fn transfer(

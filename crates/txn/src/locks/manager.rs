@@ -326,7 +326,10 @@ impl LockManager {
         let Some(i) = bucket.find(&waiter.resource) else { return };
         let entry = &mut bucket.0[i].1;
         entry.queue.retain(|q| !Arc::ptr_eq(q, waiter));
-        entry.promote();
+        // Nobody is granted a transaction: those who wait for it wait for its end.
+        if waiter.blocker.is_none() {
+            entry.promote();
+        }
         bucket.tidy(i);
     }
 
