@@ -1,0 +1,104 @@
+//! The checks find what is broken: damage is made through ordinary log records, one kind at a time.
+
+extern crate ringwood_access as access;
+
+mod support;
+
+use access::{BTree, Change, Heap, HeapChange, Outcome, ReadMode, RowBatch};
+use pages::{Link, PageId, RecordBuilder};
+use std::sync::Arc;
+use support::Db;
+
+/// Applies one system record to one page.
+fn damage(db: &Db, page: PageId, f: impl FnOnce(&mut RecordBuilder)) {
+    let mut latched = db.store.write(page).unwrap();
+    let mut rec = RecordBuilder::new();
+    rec.system();
+    rec.page(page);
+    f(&mut rec);
+    db.store.change(&mut db.store.system(), &mut rec, &mut [&mut latched]).unwrap();
+}
+
+fn tree() -> (Arc<Db>, BTree, PageId) {
+    let db = Db::sim(1, 8 << 20);
+    let tree = BTree::create(db.store.clone(), db.unit(5)).unwrap();
+    let mut txn = db.begin();
+    for i in 0..2000u32 {
+        assert_eq!(tree.insert(&mut txn, &i.to_be_bytes(), &[1; 50]).unwrap(), Outcome::Done(()));
+    }
+    txn.commit().unwrap();
+    assert!(tree.check().unwrap().is_clean());
+    let mut batch = RowBatch::new();
+    assert!(tree.fetch(&700u32.to_be_bytes(), ReadMode::Current, &mut batch).unwrap());
+    let leaf = batch.page();
+    (db, tree, leaf)
+}
+
+#[test]
+fn broken_trees_are_found() {
+    let content =
+        |db: &Db, page: PageId, slot: u16| db.store.read(page).unwrap().slot(slot).unwrap().to_vec();
+    type Break = (&'static str, fn(&Db, PageId, PageId, &[u8]));
+    let kinds: [Break; 5] = [
+        ("not above", |db, leaf, _, row| {
+            damage(db, leaf, |r| {
+                r.remove(3, 1).unwrap();
+                r.insert_raw(9, row).unwrap();
+            });
+        }),
+        ("right neighbour", |db, leaf, _, _| {
+            damage(db, leaf, |r| r.set_link(Link::Next, PageId::NONE).unwrap())
+        }),
+        ("outside the separators", |db, _, root, _| {
+            damage(db, root, |r| {
+                r.remove(2, 1).unwrap();
+            });
+        }),
+        ("cut short", |db, leaf, _, row| damage(db, leaf, |r| r.replace_raw(3, &row[..19]).unwrap())),
+        ("free in the PFS", |db, leaf, _, _| {
+            let mut maps = db.store.latch_maps(&[leaf]).unwrap();
+            let mut rec = RecordBuilder::new();
+            rec.system();
+            maps.free(&mut rec, leaf).unwrap();
+            let mut pages: Vec<_> = maps.pages().collect();
+            db.store.change(&mut db.store.system(), &mut rec, &mut pages).unwrap();
+        }),
+    ];
+    for (what, damage) in kinds {
+        let (db, tree, leaf) = tree();
+        let row = content(&db, leaf, 3);
+        damage(&db, leaf, tree.root(), &row);
+        let report = tree.check().unwrap();
+        // A child that is cut out of the tree shows as a gap between its neighbours and a page of nobody.
+        let found = report.findings.iter().any(|f| f.what.contains(what));
+        let orphan = report.findings.iter().any(|f| f.what.contains("not part of the structure"));
+        assert!(found || (what == "outside the separators" && orphan), "{what}: {:#?}", report.findings);
+    }
+}
+
+#[test]
+fn broken_heaps_are_found() {
+    for kind in 0..3 {
+        let db = Db::sim(2, 8 << 20);
+        let heap = Heap::new(db.store.clone(), db.unit(6));
+        let mut txn = db.begin();
+        let rids: Vec<_> = (0..100).map(|_| heap.insert(&mut txn, &[1; 150]).unwrap()).collect();
+        let mut batch = RowBatch::new();
+        assert!(heap.fetch(rids[0], ReadMode::Current, &mut batch).unwrap());
+        let long = [2; 5000];
+        let mut grow = [HeapChange::new(rids[0], batch.header(0), Change::Update(&long))];
+        heap.apply_batch(&mut txn, &mut grow).unwrap();
+        txn.commit().unwrap();
+        let report = heap.check().unwrap();
+        assert!(report.is_clean() && report.forwarded == 1 && report.rows == 100);
+        let home = rids[0];
+        match kind {
+            0 => damage(&db, home.page, |r| r.remove(home.slot, 1).unwrap()),
+            1 => damage(&db, home.page, |r| r.replace_raw(home.slot, &[2; 20]).unwrap()),
+            _ => damage(&db, home.page, |r| r.set_link(Link::Next, PageId::NONE).unwrap()),
+        }
+        let clean = heap.check().unwrap().is_clean();
+        // The last kind changes nothing that matters and must not be reported.
+        assert_eq!(clean, kind == 2, "kind {kind}");
+    }
+}
