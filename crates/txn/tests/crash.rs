@@ -1,30 +1,37 @@
-//! Crash tests in the normal run: a few hundred seeds of the explorer. `cargo run --example crash_explorer` runs more.
+//! Crash tests in the normal run: some hundred seeds of the explorer. `cargo run --example crash_explorer` runs more.
 
 mod support;
 
+use std::sync::mpsc;
+use std::time::Duration;
+
 use support::explorer::{Tally, explore};
+
+const SEEDS: u64 = 300;
+/// A seed takes a fraction of a second; one that is not done after this hangs.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 #[test]
 fn crashes_anywhere_lose_nothing_acknowledged() {
-    const SEEDS: u64 = 300;
-    let parts: Vec<_> = (0..2u64)
-        .map(|part| {
-            std::thread::spawn(move || {
-                let mut sum = Tally::default();
-                for seed in (0..SEEDS).filter(|s| s % 2 == part) {
-                    sum.add(&explore(seed).unwrap_or_else(|e| panic!("{e}")));
+    let (done, results) = mpsc::channel();
+    for part in 0..2 {
+        let done = done.clone();
+        std::thread::spawn(move || {
+            for seed in (0..SEEDS).filter(|s| s % 2 == part) {
+                let result = std::panic::catch_unwind(|| explore(seed));
+                if done.send(result.unwrap_or_else(|_| Err(format!("seed {seed} panicked")))).is_err() {
+                    return;
                 }
-                sum
-            })
-        })
-        .collect();
+            }
+        });
+    }
+    drop(done);
     let mut sum = Tally::default();
-    for p in parts {
-        sum.add(&p.join().unwrap());
+    for n in 0..SEEDS {
+        let result = results.recv_timeout(PATIENCE).unwrap_or_else(|_| panic!("hangs after {n} seeds"));
+        sum.add(&result.unwrap_or_else(|e| panic!("{e}")));
     }
     println!("{sum:?}");
     // The load must have met what it is meant to test.
-    assert!(
-        sum.crashed > SEEDS / 2 && sum.undone > SEEDS / 2 && sum.commits > 10 * SEEDS && sum.waits > SEEDS
-    );
+    assert!(sum.crashed > SEEDS / 2 && sum.undone > SEEDS / 2 && sum.log_full > 5 && sum.waits > SEEDS);
 }

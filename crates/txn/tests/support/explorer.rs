@@ -9,12 +9,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::txn::{
-    Database, DbState, DelayedDurability, Durability, ErrorKind, Savepoint, SnapshotGuard, Txn, TxnError,
+    Database, DbState, DelayedDurability, Durability, Env, ErrorKind, Savepoint, SnapshotGuard, Txn, TxnError,
 };
 use access::{ReadMode, Snapshot};
 use disk::Sectors;
 use sim::{SimConfig, SimDisk};
-use wal::Growth;
+use wal::{Growth, LogOptions, VlfRule};
 
 use super::{Model, Table, Tried, create, difference, env, log_options, open};
 
@@ -57,6 +57,8 @@ fn apply(model: &mut Model, delta: &Delta) {
 #[derive(Default)]
 struct History {
     base: Model,
+    /// After all commits.
+    now: Model,
     /// In the order of their commit records; the last may be in doubt.
     commits: Vec<Delta>,
     /// So many are acknowledged as durable.
@@ -64,6 +66,11 @@ struct History {
 }
 
 impl History {
+    fn push(&mut self, delta: Delta) {
+        apply(&mut self.now, &delta);
+        self.commits.push(delta);
+    }
+
     fn state(&self, n: usize) -> Model {
         let mut m = self.base.clone();
         self.commits[..n].iter().for_each(|d| apply(&mut m, d));
@@ -113,15 +120,11 @@ fn payload(rng: &mut fastrand::Rng) -> Vec<u8> {
 }
 
 impl Load<'_> {
-    fn committed(&self) -> Model {
-        self.history.state(self.history.commits.len())
-    }
-
     /// The row as transaction `who` sees it, and who else has changed it.
     fn view(&self, who: usize, id: u64) -> (Option<Vec<u8>>, Option<usize>) {
         let other = (0..self.running.len()).find(|i| *i != who && self.running[*i].delta.contains_key(&id));
         let own = self.running[who].delta.get(&id).cloned();
-        (own.unwrap_or_else(|| self.committed().get(&id).cloned()), other)
+        (own.unwrap_or_else(|| self.history.now.get(&id).cloned()), other)
     }
 
     fn run(&mut self, steps: u32) -> Result<(), Stop> {
@@ -175,7 +178,7 @@ impl Load<'_> {
                 Ok(())
             }
             97 => {
-                self.snapshots.push((self.db.snapshot(), self.committed()));
+                self.snapshots.push((self.db.snapshot(), self.history.now.clone()));
                 Ok(())
             }
             98 => self.check_snapshot(),
@@ -227,7 +230,7 @@ impl Load<'_> {
         let r = self.running.swap_remove(who);
         let wanted = if self.rng.u32(0..3) == 0 { Durability::Delayed } else { Durability::Full };
         // From the attempt on the commit may be in the log.
-        self.history.commits.push(r.delta);
+        self.history.push(r.delta);
         let done = r.txn.commit(wanted)?;
         self.tally.commits += 1;
         if done.durable && done.lsn > wal::Lsn::ZERO {
@@ -273,32 +276,37 @@ fn verify(db: &Arc<Database>, history: &mut History) -> Result<Table, Stop> {
     if !faults.is_empty() {
         return Err(Stop::Wrong(format!("structural faults: {faults:?}")));
     }
-    *history = History { base: seen, ..History::default() };
+    *history = History { base: seen.clone(), now: seen, ..History::default() };
     Ok(table)
 }
 
 struct Shape {
     frames: u64,
-    log_size: u64,
-    growth: Growth,
+    log: LogOptions,
 }
 
 impl Shape {
     fn of(rng: &mut fastrand::Rng) -> (Shape, SimConfig) {
         let physical = if rng.bool() { 512 } else { 4096 };
         let sectors = Sectors { logical: 512, physical };
-        let full = rng.u32(0..6) == 0;
-        let shape = Shape {
-            frames: if rng.u32(0..4) == 0 { 48 } else { 2000 },
-            log_size: if full { 1 << 20 } else { 2 << 20 },
-            growth: if full { Growth::None } else { Growth::Bytes(1 << 20) },
-        };
-        (shape, SimConfig { sectors, atom: if rng.bool() { 512 } else { physical }, ..SimConfig::default() })
+        let frames = if rng.u32(0..4) == 0 { 48 } else { 500 };
+        let mut log = log_options(2 << 20, Growth::Bytes(1 << 20), false);
+        if rng.u32(0..5) == 0 {
+            // A log that is full again and again.
+            log.vlf_rule = VlfRule::Fixed(64 << 10);
+            log.initial_size = (8 + 5 * 64) << 10;
+            log.growth = Growth::None;
+        }
+        let atom = if rng.bool() { 512 } else { physical };
+        (Shape { frames, log }, SimConfig { sectors, atom, ..SimConfig::default() })
+    }
+
+    fn env(&self, disk: &SimDisk) -> Env {
+        env(Arc::new(disk.clone()), self.frames, false)
     }
 
     fn open(&self, disk: &SimDisk) -> Result<Arc<Database>, TxnError> {
-        let log = log_options(self.log_size, self.growth, false);
-        open(env(Arc::new(disk.clone()), self.frames, false), log)
+        open(self.env(disk), self.log.clone())
     }
 }
 
@@ -317,8 +325,7 @@ fn run_seed(seed: u64, tally: &mut Tally) -> Result<(), Stop> {
     let mut disk = SimDisk::with_config(seed, config);
     let mut history = History::default();
     let settings = DbState { delayed: DelayedDurability::Allowed, ..DbState::initial() };
-    let log = log_options(shape.log_size, shape.growth, false);
-    let db = create(env(Arc::new(disk.clone()), shape.frames, false), log, settings)?;
+    let db = create(shape.env(&disk), shape.log.clone(), settings)?;
     let table = Table::create(&db)?;
     for life in 0..3 {
         // Only the first life has a database at hand; each later one begins with the recovery of the one before.
@@ -326,7 +333,7 @@ fn run_seed(seed: u64, tally: &mut Tally) -> Result<(), Stop> {
             0 => (db.clone(), table.clone()),
             _ => recover(&mut rng, &shape, &mut disk, &mut history, tally)?,
         };
-        disk.crash_at(disk.io_count() + rng.u64(1..400));
+        disk.crash_at(disk.io_count() + rng.u64(1..250));
         let load = Load {
             rng: fastrand::Rng::with_seed(rng.u64(..)),
             db,

@@ -64,6 +64,9 @@ pub fn open(env: Env, log: LogOptions) -> Result<Arc<Database>, TxnError> {
     Database::open(env, Path::new(PRIMARY), Path::new(LOG), log, &mut |_, _| {})
 }
 
+/// Header, place, payload, and whether it is a ghost.
+type Found = (pages::RowHeader, Rid, Vec<u8>, bool);
+
 /// One table: a heap, an index by id (value: RID and payload), an index by the payload's first bytes and id.
 #[derive(Clone)]
 pub struct Table {
@@ -149,7 +152,7 @@ impl Table {
     }
 
     /// The row's place and payload in its newest version, if it is not a ghost or its ghost is fresh.
-    fn find(&self, id: u64) -> Result<Option<(pages::RowHeader, Rid, Vec<u8>, bool)>, TxnError> {
+    fn find(&self, id: u64) -> Result<Option<Found>, TxnError> {
         let mut batch = RowBatch::new();
         if !self.by_id.fetch(&id.to_be_bytes(), ReadMode::Current, &mut batch)? {
             return Ok(None);
