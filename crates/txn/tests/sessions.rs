@@ -269,7 +269,7 @@ fn bank_transfers_keep_the_sum() {
             assert_eq!((all.len() as u64, sum), (ACCOUNTS, 1000 * ACCOUNTS));
             s.acknowledge().unwrap();
             sums += 1;
-            if sums % 20 == 0 {
+            if sums.is_multiple_of(20) {
                 db2.checkpoint().unwrap();
             }
         }
