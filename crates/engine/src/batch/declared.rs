@@ -35,6 +35,9 @@ pub fn check(text: &str, stmts: &[Stmt], params: &[(CompactString, DataType)]) -
             continue;
         }
         let name = fold_name(token.span.text(text));
+        if name.starts_with("@@") {
+            continue;
+        }
         let at = token.span.start;
         if places.declared.iter().any(|(start, declared)| *start <= at && *declared == name) {
             known.insert(name.clone());

@@ -75,7 +75,9 @@ impl Run<'_> {
     fn utility(&mut self, stmt: &Stmt) -> Result<Flow, Failure> {
         let batch = self.batch;
         let variables = crate::stmt::Variables { scope: &batch.program.vars, values: self.vars };
-        let mut ctx = crate::stmt::StmtCtx { core: self.core, sink: self.sink, text: &batch.text, variables };
+        let line = stmt.span.line;
+        let mut ctx =
+            crate::stmt::StmtCtx { core: self.core, sink: self.sink, text: &batch.text, line, variables };
         let rows = ctx.run(stmt)?;
         self.core.succeeded(rows.unwrap_or(0));
         if rows.is_some() {

@@ -81,6 +81,13 @@ impl InstanceOptions {
     }
 }
 
+impl Default for InstanceOptions {
+    /// The folder `ringwood-data` under the current one.
+    fn default() -> Self {
+        InstanceOptions::new("ringwood-data")
+    }
+}
+
 /// Why an instance could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum InstanceError {

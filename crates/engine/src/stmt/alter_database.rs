@@ -43,8 +43,7 @@ impl StmtCtx<'_> {
 
     /// The reason goes first, then 5069: as SQL Server reports it.
     fn alter_failed(&mut self, reason: SqlError) -> SqlError {
-        // Whoever cannot hear the reason will not hear the error either.
-        let _ = self.sink.error(&reason);
+        self.first_error(reason);
         SqlError::new(5069, 16, 1, "ALTER DATABASE statement failed.")
     }
 

@@ -61,8 +61,7 @@ impl StmtCtx<'_> {
         if reason.number == 1802 {
             return reason;
         }
-        // Whoever cannot hear the reason will not hear the error either.
-        let _ = self.sink.error(&reason);
+        self.first_error(reason);
         SqlError::new(
             1802,
             16,

@@ -38,6 +38,8 @@ pub struct StmtCtx<'a> {
     pub sink: &'a mut dyn Sink,
     /// The batch's text, which spans point into.
     pub text: &'a str,
+    /// Line of the statement within the batch.
+    pub line: u32,
     pub variables: Variables<'a>,
 }
 
@@ -102,6 +104,12 @@ impl StmtCtx<'_> {
             ExprKind::Column(column) => Ok(Value::str(&column.name.value)),
             _ => literal(expr),
         }
+    }
+
+    /// Sends an error that comes before the statement's own.
+    pub fn first_error(&mut self, reason: SqlError) {
+        // Whoever cannot hear the reason will not hear the error either.
+        let _ = self.sink.error(&reason.at_line(self.line));
     }
 
     /// Sends an informational message.

@@ -1,0 +1,225 @@
+//! Batches: control of flow, variables, errors and TRY, transactions, EXEC.
+
+extern crate ringwood_engine as engine;
+
+#[path = "support/text.rs"]
+mod text;
+
+use text::Bench;
+
+/// What a batch says, without the names that are made up.
+#[track_caller]
+fn check(b: &mut Bench, sql: &str, expected: &str) {
+    b.check(sql, expected);
+}
+
+#[test]
+fn variables_and_loops() {
+    let b = &mut Bench::new();
+    check(
+        b,
+        "declare @i int = 1, @s varchar(20) = ''
+         while @i <= 5 begin set @s += cast(@i as varchar) if @i = 4 break set @i = @i + 1 end
+         select @i, @s",
+        "4|1234",
+    );
+    check(b, "declare @n int = 0 again: set @n = @n + 1 if @n < 3 goto again print @n", "3");
+    check(
+        b,
+        "declare @n int = 0 while @n < 5 begin set @n += 1 if @n = 2 continue print @n end",
+        "1\n3\n4\n5",
+    );
+    check(b, "declare @n int if @n is null print 'null' else print 'not'", "null");
+    check(b, "select @@rowcount; select 1 union all select 2; select @@rowcount", "0\n1\n2\n2");
+    check(b, "print 'a' return print 'b'", "a");
+    check(b, "while 1 = 0 begin declare @x int = 5 end select @x", "NULL");
+}
+
+#[test]
+fn mistakes_found_before_anything_runs() {
+    let b = &mut Bench::new();
+    check(b, "print 'a' select @x", "Msg 137: Must declare the scalar variable \"@x\".");
+    check(
+        b,
+        "print 'a' declare @a int declare @a int",
+        "Msg 134: The variable name '@a' has already been declared. Variable names must be unique within a query \
+         batch or stored procedure.",
+    );
+    check(
+        b,
+        "print 'a' break",
+        "Msg 135: Cannot use a BREAK statement outside the scope of a WHILE statement.",
+    );
+    check(
+        b,
+        "goto nowhere",
+        "Msg 133: A GOTO statement references the label 'nowhere' but the label has not been declared.",
+    );
+    check(b, "print 'a' select from", "Msg 156: Incorrect syntax near the keyword 'from'.");
+}
+
+#[test]
+fn errors_and_catch() {
+    let b = &mut Bench::new();
+    check(b, "select 1/0\nprint 'on'", "Msg 8134: Divide by zero error encountered.\non");
+    check(
+        b,
+        "begin try\nselect 1/0\nend try\nbegin catch\nselect error_number(), error_line(), error_severity(), \
+         error_message()\nend catch\nselect error_number()",
+        "8134|2|16|Divide by zero error encountered.\nNULL",
+    );
+    check(
+        b,
+        "begin try raiserror('bad %d %s', 16, 3, 7, 'x') end try
+         begin catch print error_message() print error_state() end catch",
+        "bad 7 x\n3",
+    );
+    check(b, "raiserror('note', 10, 1) raiserror('low', 0, 1)", "note\nlow");
+    check(b, "raiserror('bad', 16, 1) print @@error", "Msg 50000: bad\n50000");
+    check(b, "throw 50001, 'mine', 2 print 'not here'", "Msg 50001: mine");
+    check(
+        b,
+        "begin try throw 50001, 'mine', 2 end try begin catch print 'caught'; throw end catch print 'no'",
+        "caught\nMsg 50001: mine",
+    );
+    check(
+        b,
+        "begin try begin try select 1/0 end try begin catch print 'inner'; throw 50002, 'again', 1 end catch end try
+         begin catch print error_message() end catch",
+        "inner\nagain",
+    );
+    check(
+        b,
+        "select cast('x' as int) print 'not here'",
+        "Msg 245: Conversion failed when converting the varchar value 'x' to data type int.",
+    );
+}
+
+#[test]
+fn names_are_bound_when_a_statement_first_runs() {
+    let b = &mut Bench::new();
+    check(b, "if 1 = 0 select * from nowhere print 'fine'", "fine");
+    check(b, "create table n(a int) insert n values(1) select * from n", "(1)\n1");
+    check(b, "select * from nowhere print 'not here'", "Msg 208: Invalid object name 'nowhere'.");
+    check(
+        b,
+        "begin try select * from nowhere end try begin catch print 'no' end catch",
+        "Msg 208: Invalid object name 'nowhere'.",
+    );
+    check(
+        b,
+        "begin try exec('select * from nowhere') end try begin catch print error_number() end catch",
+        "208",
+    );
+    check(
+        b,
+        "declare @i int = 0 while @i < 2 begin select * from n if @i = 0 alter table n add b int set @i += 1 end",
+        "1\n1|NULL",
+    );
+}
+
+#[test]
+fn transactions() {
+    let b = &mut Bench::new();
+    check(b, "create table t(a int primary key, b int)", "");
+    check(
+        b,
+        "begin tran insert t values(1,1) select @@trancount begin tran select @@trancount commit select @@trancount
+         rollback select @@trancount, count(*) from t",
+        "(1)\n1\n2\n1\n0|0",
+    );
+    check(
+        b,
+        "begin tran insert t values(1,1) save tran s insert t values(2,2) rollback tran s commit select a from t",
+        "(1)\n(1)\n1",
+    );
+    check(
+        b,
+        "set nocount on begin try insert t values(3,3),(1,1) end try begin catch print error_number() end catch
+         select count(*) from t",
+        "2627\n1",
+    );
+    check(
+        b,
+        "set nocount on begin tran insert t values(5,5)
+         begin try insert t values(7,7),(1,1) end try begin catch print xact_state() end catch
+         insert t values(6,6) commit select a from t",
+        "1\n1\n5\n6",
+    );
+    check(b, "commit", "Msg 3902: The COMMIT TRANSACTION request has no corresponding BEGIN TRANSACTION.");
+    check(
+        b,
+        "rollback",
+        "Msg 3903: The ROLLBACK TRANSACTION request has no corresponding BEGIN TRANSACTION.",
+    );
+}
+
+#[test]
+fn doomed_transactions() {
+    let b = &mut Bench::new();
+    check(b, "set nocount on create table t(a int primary key) insert t values(1)", "");
+    let said = b.run("set xact_abort on begin tran insert t values(2) insert t values(1) print 'no'");
+    assert!(said.starts_with("Msg 2627") && !said.contains("no\n"), "{said}");
+    check(b, "select @@trancount, count(*) from t", "0|1");
+    let said = b.run(
+        "begin try begin tran insert t values(2) insert t values(1) end try
+         begin catch print xact_state() insert t values(3) end catch",
+    );
+    assert!(said.starts_with("-1\nMsg 3930"), "{said}");
+    check(b, "select @@trancount, count(*) from t", "0|1");
+    check(
+        b,
+        "set xact_abort off begin try begin tran insert t values(2) select cast('x' as int) end try
+         begin catch print xact_state() rollback print xact_state() end catch",
+        "-1\n0",
+    );
+    check(
+        b,
+        "begin try begin tran select cast('x' as int) end try begin catch print 'left open' end catch",
+        "left open\nMsg 3998: Uncommittable transaction is detected at the end of the batch. The transaction is \
+         rolled back.",
+    );
+}
+
+#[test]
+fn exec_and_parameters() {
+    let b = &mut Bench::new();
+    check(b, "declare @s varchar(100) = 'select 1' exec(@s + ' + 1')", "2");
+    check(b, "exec sp_executesql N'select @a + @b', N'@a int, @b int = 5', @a = 2", "7");
+    check(
+        b,
+        "declare @r int exec sp_executesql N'set @o = 42', N'@o int output', @o = @r output select @r",
+        "42",
+    );
+    check(b, "exec nothing", "Msg 2812: Could not find stored procedure 'nothing'.");
+    check(b, "exec('use master') select db_name()", "Changed database context to 'master'.\nt");
+    check(b, "exec('set nocount on') create table e(a int) insert e values(1)", "(1)");
+    check(b, "exec('exec(''select @@nestlevel'')')", "2");
+    check(
+        b,
+        "exec('begin tran') select @@trancount rollback",
+        "Msg 266: Transaction count after EXECUTE indicates a mismatching number of BEGIN and COMMIT statements. \
+         Previous count = 0, current count = 1.\n1",
+    );
+}
+
+#[test]
+fn prepared_statements_take_typed_parameters() {
+    use engine::{DataType, Value};
+    let b = &mut Bench::new();
+    b.check("create table p(a int, b varchar(10))", "");
+    let insert = b.session.prepare(
+        "insert p values(@a, @b); set @a = @a * 2",
+        &[("@a", DataType::Int), ("@b", DataType::VarChar(types::Len::N(10)))],
+    );
+    let insert = insert.unwrap();
+    for i in 1..4 {
+        let mut out = text::Text::default();
+        let values = [Value::Int(i), Value::str(format!("r{i}"))];
+        let (outcome, after) = b.session.execute_prepared(&insert, &values, &mut out).unwrap();
+        assert!(outcome.ok);
+        assert_eq!(after[0], Value::Int(i * 2));
+    }
+    b.check("select * from p order by a", "1|r1\n2|r2\n3|r3");
+    assert!(b.session.prepare("select @zz", &[]).is_err());
+}

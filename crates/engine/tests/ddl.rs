@@ -1,0 +1,224 @@
+//! Changes of schema: tables, columns, indexes, constraints, schemas, databases; their rollback; what the catalog
+//! views say; that a restart finds everything again.
+
+extern crate ringwood_engine as engine;
+
+#[path = "support/text.rs"]
+mod text;
+
+use engine::{Instance, InstanceOptions};
+use sim::SimDisk;
+use std::sync::Arc;
+use text::{Bench, Text};
+
+fn open(disk: &Arc<SimDisk>) -> Arc<Instance> {
+    let options = InstanceOptions {
+        data_dir: "/data".into(),
+        memory_bytes: Some(64 << 20),
+        disk: disk.clone(),
+        ..InstanceOptions::default()
+    };
+    Instance::open(options).unwrap()
+}
+
+fn say(instance: &Arc<Instance>, sql: &str) -> String {
+    let mut out = Text::default();
+    instance.session().unwrap().execute(sql, &mut out);
+    out.out.trim().to_string()
+}
+
+#[test]
+fn tables_come_and_go() {
+    let b = &mut Bench::new();
+    b.check(
+        "create table d(a int identity(5,5), b varchar(10)) insert d(b) values('a'),('b') select * from d",
+        "(2)\n5|a\n10|b",
+    );
+    b.check("begin tran drop table d rollback select count(*) from d", "2");
+    b.check(
+        "begin tran truncate table d insert d(b) values('z') select * from d rollback select * from d",
+        "(1)\n5|z\n5|a\n10|b",
+    );
+    b.check("truncate table d insert d(b) values('y') select * from d", "(1)\n5|y");
+    b.check(
+        "begin tran create table n(a int) insert n values(1) rollback select object_id('n')",
+        "(1)\nNULL",
+    );
+    b.check("create table d(a int)", "Msg 2714: There is already an object named 'd' in the database.");
+    b.check(
+        "drop table nope",
+        "Msg 3701: Cannot drop the table 'nope', because it does not exist or you do not have permission.",
+    );
+    b.check("drop table if exists nope drop table d select count(*) from sys.objects", "0");
+    b.check("dbcc checkdb with no_infomsgs", "");
+}
+
+#[test]
+fn indexes_are_built_and_dropped() {
+    let b = &mut Bench::new();
+    b.check("set nocount on create table d(a int, b varchar(10)) insert d values(1,'x'),(3,'z'),(2,'y')", "");
+    b.check(
+        "create index ix on d(b) include(a) create unique clustered index cx on d(a desc) select * from d",
+        "3|z\n2|y\n1|x",
+    );
+    b.check("select name, type_desc, is_unique from sys.indexes where object_id = object_id('d') order by index_id", "cx|CLUSTERED|1\nix|NONCLUSTERED|0");
+    b.check("insert d values(4,'w') select a from d where b = 'w'", "4");
+    b.check("create unique index ux on d(b)", "");
+    b.check("begin try insert d values(5,'w') end try begin catch print error_number() end catch", "2601");
+    b.check("drop index cx on d select count(*) from d where b > 'a'", "4");
+    b.check("drop index d.ix drop index ux on d select name, type_desc from sys.indexes where object_id = object_id('d')", "NULL|HEAP");
+    b.check("insert d values(4,'w') create unique index ux on d(b)", "Msg 1505: The CREATE UNIQUE INDEX statement terminated because a duplicate key was found for the object name 'dbo.d' and the index name 'ux'. The duplicate key value is (w).");
+    b.check("begin tran create clustered index c on d(b) rollback select type_desc from sys.indexes where object_id = object_id('d')", "HEAP");
+    b.check("alter index all on d rebuild select count(*) from d", "5");
+    b.check("dbcc checkdb with no_infomsgs", "");
+}
+
+#[test]
+fn columns_and_constraints_change() {
+    let b = &mut Bench::new();
+    b.check(
+        "set nocount on create table d(a int not null, b varchar(10)) insert d values(1,'x'),(2,'y')",
+        "",
+    );
+    b.check(
+        "alter table d add c int, e varchar(5) not null default 'q' select * from d",
+        "1|x|NULL|q\n2|y|NULL|q",
+    );
+    b.check("alter table d add constraint pk_d primary key(a) alter table d add constraint df_c default 7 for c insert d(a) values(3) select * from d", "1|x|NULL|q\n2|y|NULL|q\n3|NULL|7|q");
+    b.check("alter table d drop column a", "Msg 5074: The index 'pk_d' is dependent on column 'a'.");
+    b.check(
+        "alter table d drop constraint df_c alter table d drop column c select * from d",
+        "1|x|q\n2|y|q\n3|NULL|q",
+    );
+    b.check("alter table d alter column b varchar(30) not null", "Msg 515: Cannot insert the value NULL into column 'b', table 't.dbo.rows after'; column does not allow nulls. INSERT fails.\nThe statement has been terminated.");
+    b.check("alter table d add f int not null", "Msg 4901: ALTER TABLE only allows columns to be added that can contain nulls, or have a DEFAULT definition specified, or the column being added is an identity or timestamp column, or alternatively if none of the previous conditions are satisfied the table must be empty to allow addition of this column. Column 'f' cannot be added to non-empty table 'd' because it does not satisfy these conditions.");
+    b.check(
+        "alter table d drop constraint pk_d alter table d alter column a bigint select * from d",
+        "1|x|q\n2|y|q\n3|NULL|q",
+    );
+    b.check("dbcc checkdb with no_infomsgs", "");
+}
+
+#[test]
+fn databases_come_and_go() {
+    let b = &mut Bench::new();
+    b.check("create database t", "Msg 1801: Database 't' already exists. Choose a different database name.");
+    b.check("create database [x y] on (name = a, filename = 'E:\\d\\a.mdf', size = 4MB), (name = b, filename = 'sub/b.ndf', size = 2MB) log on (name = l, filename = 'F:\\l.ldf', size = 1024KB, filegrowth = 10%)", "");
+    b.check("use [x y] select file_id, name, physical_name, size, growth, is_percent_growth from sys.database_files", "Changed database context to 'x y'.\n1|a|E:\\d\\a.mdf|512|8192|0\n2|l|F:\\l.ldf|128|10|1\n3|b|sub/b.ndf|256|8192|0");
+    b.check("create database z on (name = a, filename = 'E:\\d\\a.mdf')", "Msg 5170: Cannot create file 'E:\\d\\a.mdf' because it already exists. Change the file path or the file name, and retry the operation.\nMsg 1802: CREATE DATABASE failed. Some file names listed could not be created. Check related errors.");
+    b.check("create database z on (name = a, size = 10MB, maxsize = 5MB)", "Msg 5103: MAXSIZE cannot be less than SIZE for file 'a'.\nMsg 1802: CREATE DATABASE failed. Some file names listed could not be created. Check related errors.");
+    b.check("drop database [x y]", "Msg 3702: Cannot drop database \"x y\" because it is currently in use.");
+    b.check(
+        "alter database [x y] modify name = w select db_name()",
+        "The database name 'w' has been set.\nw",
+    );
+    b.check("use master drop database w select db_id('w')", "Changed database context to 'master'.\nNULL");
+    b.check("use w", "Msg 911: Database 'w' does not exist. Make sure that the name is entered correctly.");
+    b.check(
+        "drop database master",
+        "Msg 3708: Cannot drop the database 'master' because it is a system database.",
+    );
+}
+
+#[test]
+fn options_are_kept_and_shown() {
+    let b = &mut Bench::new();
+    let show = "select recovery_model_desc, delayed_durability_desc, compatibility_level, is_read_committed_snapshot_on, target_recovery_time_in_seconds from sys.databases where name = 't'";
+    b.check(show, "FULL|DISABLED|160|1|60");
+    b.check("alter database t set recovery simple, delayed_durability = allowed alter database t set compatibility_level = 100, read_committed_snapshot off, target_recovery_time = 2 minutes", "");
+    b.check(show, "SIMPLE|ALLOWED|100|0|120");
+    b.check("alter database t set compatibility_level = 99", "Msg 15048: Valid values of the database compatibility level are 90, 100, 110, 120, 130, 140, 150, or 160.\nMsg 5069: ALTER DATABASE statement failed.");
+    b.check("alter database t modify file (name = t_log, size = 1MB)", "Msg 5039: MODIFY FILE failed. Specified size is less than or equal to current size.\nMsg 5069: ALTER DATABASE statement failed.");
+    b.check("alter database t modify file (name = t_log, size = 12MB) select size from sys.database_files where file_id = 2", "1536");
+}
+
+#[test]
+fn vlfs_follow_the_compatibility_level() {
+    let b = &mut Bench::new();
+    let count = "select count(*) from sys.dm_db_log_info(db_id('v'))";
+    b.check("create database v on (name = v, size = 4MB) log on (name = v_log, size = 1MB)", "");
+    b.check(count, "4");
+    b.check("alter database v set compatibility_level = 100 alter database v modify file (name = v_log, size = 2MB) alter database v modify file (name = v_log, size = 3MB)", "");
+    b.check(count, "12");
+    b.check("alter database v set compatibility_level = 160 alter database v modify file (name = v_log, size = 4MB)", "");
+    b.check(count, "13");
+    b.check("dbcc shrinkfile('v_log', 1) with no_infomsgs", "Msg 8985: Could not locate file 'v_log' for database 't' in sys.database_files. The file either does not exist, or was dropped.");
+    b.check("use v dbcc shrinkfile(v_log, 1) with no_infomsgs select size from sys.database_files where file_id = 2", "Changed database context to 'v'.\n5|2|128|128|128|128\n128");
+}
+
+#[test]
+fn a_restart_finds_everything_again() {
+    let disk = Arc::new(SimDisk::new(3));
+    let instance = open(&disk);
+    assert_eq!(say(&instance, "create database r"), "");
+    assert_eq!(
+        say(
+            &instance,
+            "set nocount on exec('use r') use r exec('create schema s') create table s.t(a int identity primary key, b decimal(12,2) not null default 1.5, c varchar(max)) create index ix on s.t(b desc) include(c) insert s.t(c) values('x'),(replicate(cast('y' as varchar(max)), 20000)) alter database r set recovery simple"
+        ),
+        "Changed database context to 'r'.\nChanged database context to 'r'."
+    );
+    instance.close().unwrap();
+    drop(instance);
+    let instance = open(&disk);
+    let rows = "use r select a, b, len(c) from s.t";
+    assert_eq!(say(&instance, rows), "Changed database context to 'r'.\n1|1.50|1\n2|1.50|20000");
+    assert_eq!(
+        say(&instance, "use r insert s.t(c) values('n') select max(a), count(*) from s.t where b = 1.5 select name, type from sys.objects order by type select recovery_model_desc from sys.databases where name = 'r'")
+            .lines()
+            .filter(|l| !l.contains("__"))
+            .collect::<Vec<_>>(),
+        ["Changed database context to 'r'.", "(1)", "3|3", "t|U ", "SIMPLE"]
+    );
+    assert!(instance.check_database("r").unwrap().is_clean());
+}
+
+#[test]
+fn one_bad_database_does_not_keep_the_others() {
+    let disk = Arc::new(SimDisk::new(4));
+    let instance = open(&disk);
+    assert_eq!(say(&instance, "create database good create database bad"), "");
+    instance.close().unwrap();
+    drop(instance);
+    disk::Disk::remove(&*disk, std::path::Path::new("/data/bad_log.ldf")).unwrap();
+    let instance = open(&disk);
+    assert_eq!(
+        say(&instance, "select name, state_desc from sys.databases where database_id > 4 order by name"),
+        "bad|RECOVERY_PENDING\ngood|ONLINE"
+    );
+    assert!(say(&instance, "use bad").starts_with("Msg 945"));
+    assert!(say(&instance, "select * from bad..x").starts_with("Msg 945"));
+    assert_eq!(say(&instance, "drop database bad select db_id('bad')"), "NULL");
+}
+
+#[test]
+fn an_instance_has_its_folder_alone() {
+    let disk = Arc::new(SimDisk::new(5));
+    let first = open(&disk);
+    let options = InstanceOptions {
+        data_dir: "/data".into(),
+        memory_bytes: Some(16 << 20),
+        disk: disk.clone(),
+        ..InstanceOptions::default()
+    };
+    assert!(Instance::open(options).is_err());
+    drop(first);
+    open(&disk);
+}
+
+#[test]
+fn others_wait_for_uncommitted_schema() {
+    let b = &mut Bench::new();
+    b.check("create table w(a int) insert w values(1)", "(1)");
+    b.check("begin tran drop table w", "");
+    let instance = b.instance.clone();
+    let reader =
+        std::thread::spawn(move || say(&instance, "use t set lock_timeout 10000 select count(*) from w"));
+    std::thread::sleep(std::time::Duration::from_millis(100));
+    b.check("rollback", "");
+    assert_eq!(reader.join().unwrap(), "Changed database context to 't'.\n1");
+    b.check("begin tran alter table w add b int", "");
+    let said = say(&b.instance, "use t set lock_timeout 50 select count(*) from w");
+    assert!(said.contains("Msg 1222"), "{said}");
+    b.check("commit", "");
+}
