@@ -1,1 +1,237 @@
-//! A transactional database that speaks T-SQL: command line and embedded library
+//! Ringwood embedded: a transactional database that speaks T-SQL, inside your process.
+//!
+//! Open an instance on a folder, open a session per thread, execute T-SQL.
+//!
+//! ```
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let folder = tempfile::tempdir()?;
+//! let db = ringwood::Database::open(folder.path())?;
+//! let mut session = db.session()?;
+//! session.execute("create table greeting (id int primary key, words nvarchar(50))")?;
+//! session.execute("insert greeting values (1, N'hello'), (2, N'good day')")?;
+//! for row in session.query("select words from greeting order by id")?.rows {
+//!     println!("{}", row[0]);
+//! }
+//! db.close()?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! A commit that returned is on disk (unless delayed durability was asked for). Dropping the last handle closes the
+//! instance cleanly; [`Database::close`] does so and reports what went wrong. One process at a time may open a folder.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+pub use engine::{ColumnInfo, DataType, Sink, SqlError, Value};
+pub use types::{Decimal, Len};
+
+/// How an instance is opened.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    folder: PathBuf,
+    memory: Option<u64>,
+    volumes: Vec<(char, PathBuf)>,
+    trace_flags: Vec<i32>,
+}
+
+impl Options {
+    /// An instance in `folder`, which is made when it is not there.
+    pub fn new(folder: impl Into<PathBuf>) -> Options {
+        Options { folder: folder.into(), ..Options::default() }
+    }
+
+    /// Bytes of buffer pool; a quarter of the machine's memory unless set.
+    pub fn memory(mut self, bytes: u64) -> Options {
+        self.memory = Some(bytes);
+        self
+    }
+
+    /// The folder that a drive letter in T-SQL file names stands for.
+    pub fn volume(mut self, letter: char, folder: impl Into<PathBuf>) -> Options {
+        self.volumes.push((letter.to_ascii_uppercase(), folder.into()));
+        self
+    }
+
+    /// A trace flag at start, e.g. 1800 (log blocks aligned to 4,096 bytes whatever the device says).
+    pub fn trace_flag(mut self, flag: i32) -> Options {
+        self.trace_flags.push(flag);
+        self
+    }
+
+    /// Opens the instance: recovers its databases where the last stop was not clean.
+    /// Errors: the folder is in use or cannot be written. A single database that cannot be opened does not fail the
+    /// instance; using it says why.
+    pub fn open(self) -> Result<Database, SqlError> {
+        let options = engine::InstanceOptions {
+            memory_bytes: self.memory,
+            volumes: self.volumes.into_iter().collect(),
+            trace_flags: self.trace_flags,
+            ..engine::InstanceOptions::new(self.folder)
+        };
+        let instance =
+            engine::Instance::open(options).map_err(|e| SqlError::new(17_113, 16, 1, e.to_string()))?;
+        Ok(Database { instance })
+    }
+}
+
+/// An open instance. Clones share it.
+#[derive(Clone, Debug)]
+pub struct Database {
+    instance: Arc<engine::Instance>,
+}
+
+impl Database {
+    /// Opens the instance in `folder` with the defaults of [`Options`].
+    pub fn open(folder: impl AsRef<Path>) -> Result<Database, SqlError> {
+        Options::new(folder.as_ref()).open()
+    }
+
+    /// A new session in the database `master`: its own transaction, variables and SET options. Give each thread its own.
+    /// Errors: the instance was closed.
+    pub fn session(&self) -> Result<Session, SqlError> {
+        Ok(Session { inner: self.instance.session()? })
+    }
+
+    /// Checks the integrity of a database: allocation, indexes, rows and their agreement. The problems found; none = clean.
+    pub fn check(&self, database: &str) -> Result<Vec<String>, SqlError> {
+        let report = self.instance.check_database(database)?;
+        Ok(report.allocation.into_iter().chain(report.consistency).collect())
+    }
+
+    /// Stops cleanly: everything that was committed is hardened, data files are written, nothing is left to redo.
+    pub fn close(&self) -> Result<(), SqlError> {
+        self.instance.close()
+    }
+}
+
+/// One result set, kept in memory.
+#[derive(Clone, Debug, Default)]
+pub struct ResultSet {
+    /// Names and types.
+    pub columns: Vec<ColumnInfo>,
+    /// Rows in order.
+    pub rows: Vec<Vec<Value>>,
+}
+
+/// What a batch produced.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    /// Result sets in order.
+    pub sets: Vec<ResultSet>,
+    /// Rows affected by each statement that counts rows.
+    pub affected: Vec<u64>,
+    /// PRINT and informational messages.
+    pub messages: Vec<SqlError>,
+}
+
+#[derive(Default)]
+struct Collector {
+    outcome: Outcome,
+    error: Option<SqlError>,
+}
+
+impl Sink for Collector {
+    fn columns(&mut self, columns: &[ColumnInfo]) -> Result<(), SqlError> {
+        self.outcome.sets.push(ResultSet { columns: columns.to_vec(), rows: Vec::new() });
+        Ok(())
+    }
+    fn row(&mut self, row: &[Value]) -> Result<(), SqlError> {
+        if let Some(set) = self.outcome.sets.last_mut() {
+            set.rows.push(row.to_vec());
+        }
+        Ok(())
+    }
+    fn done(&mut self, rows: Option<u64>) -> Result<(), SqlError> {
+        self.outcome.affected.extend(rows);
+        Ok(())
+    }
+    fn message(&mut self, message: &SqlError) -> Result<(), SqlError> {
+        self.outcome.messages.push(message.clone());
+        Ok(())
+    }
+    fn error(&mut self, error: &SqlError) -> Result<(), SqlError> {
+        self.error.get_or_insert_with(|| error.clone());
+        Ok(())
+    }
+}
+
+/// Streams rows to a closure, which stops the batch by an error.
+struct Streamer<'a> {
+    each: &'a mut dyn FnMut(&[ColumnInfo], &[Value]) -> Result<(), SqlError>,
+    columns: Vec<ColumnInfo>,
+    error: Option<SqlError>,
+}
+
+impl Sink for Streamer<'_> {
+    fn columns(&mut self, columns: &[ColumnInfo]) -> Result<(), SqlError> {
+        self.columns = columns.to_vec();
+        Ok(())
+    }
+    fn row(&mut self, row: &[Value]) -> Result<(), SqlError> {
+        (self.each)(&self.columns, row)
+    }
+    fn done(&mut self, _: Option<u64>) -> Result<(), SqlError> {
+        Ok(())
+    }
+    fn message(&mut self, _: &SqlError) -> Result<(), SqlError> {
+        Ok(())
+    }
+    fn error(&mut self, error: &SqlError) -> Result<(), SqlError> {
+        self.error.get_or_insert_with(|| error.clone());
+        Ok(())
+    }
+}
+
+/// A session. It runs one batch at a time and may move between threads.
+pub struct Session {
+    inner: engine::Session,
+}
+
+/// A batch with parameters, compiled once; see [`Session::prepare`].
+pub struct Statement(engine::session::Prepared);
+
+impl Session {
+    /// Runs a batch (no GO) and keeps what it produces. Errors: the first error of the batch; statements before it took
+    /// effect, as in SQL Server.
+    pub fn execute(&mut self, batch: &str) -> Result<Outcome, SqlError> {
+        let mut collector = Collector::default();
+        self.inner.execute(batch, &mut collector);
+        collector.error.map_or(Ok(collector.outcome), Err)
+    }
+
+    /// Runs a batch and returns its first result set (empty when there was none).
+    pub fn query(&mut self, batch: &str) -> Result<ResultSet, SqlError> {
+        Ok(self.execute(batch)?.sets.into_iter().next().unwrap_or_default())
+    }
+
+    /// Runs a batch and hands each row to `each` as it is produced; no result set is kept in memory.
+    pub fn stream(
+        &mut self,
+        batch: &str,
+        mut each: impl FnMut(&[ColumnInfo], &[Value]) -> Result<(), SqlError>,
+    ) -> Result<(), SqlError> {
+        let mut streamer = Streamer { each: &mut each, columns: Vec::new(), error: None };
+        self.inner.execute(batch, &mut streamer);
+        streamer.error.map_or(Ok(()), Err)
+    }
+
+    /// Compiles a batch with parameters: `prepare("insert t values (@a, @b)", &[("@a", DataType::Int), ...])`.
+    /// Errors: syntax, undeclared variables, unknown types. Names are resolved when it first runs.
+    pub fn prepare(&mut self, batch: &str, parameters: &[(&str, DataType)]) -> Result<Statement, SqlError> {
+        self.inner.prepare(batch, parameters).map(Statement)
+    }
+
+    /// Runs a prepared batch with values for its parameters, in the order of [`Session::prepare`].
+    /// Errors: as [`Session::execute`]; a value that does not convert to its parameter's type.
+    pub fn execute_prepared(&mut self, statement: &Statement, values: &[Value]) -> Result<Outcome, SqlError> {
+        let mut collector = Collector::default();
+        self.inner.execute_prepared(&statement.0, values, &mut collector)?;
+        collector.error.map_or(Ok(collector.outcome), Err)
+    }
+
+    /// Runs a batch with a sink of your own: everything in the order in which it happens.
+    pub fn run(&mut self, batch: &str, sink: &mut dyn Sink) {
+        self.inner.execute(batch, sink);
+    }
+}

@@ -72,3 +72,14 @@ pub fn display_width(ty: DataType) -> usize {
 pub fn text_width(text: &str) -> usize {
     utf16_len(text)
 }
+
+/// NULL or the text of the value in its natural type.
+impl std::fmt::Display for Value {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.is_null() {
+            f.write_str("NULL")
+        } else {
+            f.write_str(&format_value(self, self.natural_type()))
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! Reports of one `Results`: JSON and CSV for scripts, a terminal table, one self-contained HTML page.
+
+mod csv;
+mod html;
+mod svg;
+mod terminal;
+
+pub use terminal::terminal;
+
+use crate::LabError;
+use crate::results::Results;
+use std::path::Path;
+
+/// Formats a figure of `unit` so that a person reads it: three significant digits.
+fn figure(value: f64, unit: &str) -> String {
+    if !value.is_finite() {
+        return "-".into();
+    }
+    let text = match value.abs() {
+        v if v >= 1000.0 => format!("{value:.0}"),
+        v if v >= 100.0 => format!("{value:.1}"),
+        v if v >= 1.0 => format!("{value:.2}"),
+        v if v >= 0.001 || v == 0.0 => format!("{value:.4}"),
+        _ => format!("{value:.6}"),
+    };
+    if unit.is_empty() { text } else { format!("{text} {unit}") }
+}
+
+/// Formats a ratio, `-` when there is none.
+fn ratio(value: Option<f64>) -> String {
+    value.map_or_else(|| "-".into(), |v| format!("{v:.2}"))
+}
+
+/// Writes `results.json`, `results.csv` and `report.html` into `folder`.
+pub fn write_all(results: &Results, folder: &Path) -> Result<(), LabError> {
+    std::fs::create_dir_all(folder)?;
+    let mut json = serde_json::to_string_pretty(results)?;
+    json.push('\n');
+    std::fs::write(folder.join("results.json"), json)?;
+    std::fs::write(folder.join("results.csv"), csv::csv(results))?;
+    std::fs::write(folder.join("report.html"), html::html(results))?;
+    Ok(())
+}
+
+/// Reads the results of an earlier run.
+pub fn read(folder: &Path) -> Result<Results, LabError> {
+    Ok(serde_json::from_str(&std::fs::read_to_string(folder.join("results.json"))?)?)
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::machine::Machine;
+    use crate::results::StudyResult;
+
+    pub(crate) fn sample() -> Results {
+        let mut study = StudyResult {
+            study: "vlf-count".into(),
+            scale: "quick".into(),
+            target: "ringwood".into(),
+            device: "real".into(),
+            question: "What do 20,000 virtual log files cost?".into(),
+            meaning: "Nothing & <less>.".into(),
+            setup: vec!["rows: 1".into()],
+            cells: vec![],
+            waits: vec![],
+            io: vec![],
+        };
+        for (level, value, published) in
+            [("16", 1.0, 174.0), ("16", 1.2, 174.0), ("20000", 1.0, 1554.0), ("20000", 1.3, 1554.0)]
+        {
+            study.record("VLFs", level, "update", "s", value, Some(published));
+        }
+        study.finish("16");
+        Results { ringwood: "0.1.0".into(), machine: Machine::default(), studies: vec![study] }
+    }
+
+    #[test]
+    fn files_are_written_and_read_back() {
+        let folder = tempfile::tempdir().unwrap();
+        write_all(&sample(), folder.path()).unwrap();
+        let back = read(folder.path()).unwrap();
+        let cell = back.studies[0].cell("20000", "update").unwrap();
+        assert_eq!(cell.runs, [1.0, 1.3]);
+        assert!((cell.published_ratio.unwrap() - 8.931).abs() < 0.001);
+        let csv = std::fs::read_to_string(folder.path().join("results.csv")).unwrap();
+        assert_eq!(csv.lines().count(), 3);
+        let html = std::fs::read_to_string(folder.path().join("report.html")).unwrap();
+        assert!(
+            html.contains("Nothing &amp; &lt;less&gt;.")
+                && html.contains("<svg")
+                && !html.contains("http://")
+        );
+    }
+
+    #[test]
+    fn figures_keep_three_digits() {
+        assert_eq!(figure(1234.5, "s"), "1234 s");
+        assert_eq!(figure(0.0123, "s"), "0.0123 s");
+        assert_eq!(figure(f64::NAN, "s"), "-");
+    }
+}

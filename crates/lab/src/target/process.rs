@@ -1,0 +1,97 @@
+//! Child processes of peers: run a client to its end, find a program, stop a server when its target goes away.
+
+use crate::LabError;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// A server process, killed and reaped when dropped.
+pub(super) struct Server(Child);
+
+impl Server {
+    /// Starts it with its output in `log`.
+    pub fn start(command: &mut Command, log: &Path) -> Result<Server, LabError> {
+        let out = std::fs::File::create(log)?;
+        let child = command.stdin(Stdio::null()).stdout(out.try_clone()?).stderr(out).spawn()?;
+        Ok(Server(child))
+    }
+
+    /// Waits until `ready` says so; an error when the process ended or a minute has passed.
+    pub fn wait_until(&mut self, what: &str, mut ready: impl FnMut() -> bool) -> Result<(), LabError> {
+        let begin = Instant::now();
+        while !ready() {
+            if let Some(status) = self.0.try_wait()? {
+                return Err(LabError::Request(format!("{what} ended at its start: {status}")));
+            }
+            if begin.elapsed() > Duration::from_secs(60) {
+                return Err(LabError::Request(format!("{what} did not start within a minute")));
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        Ok(())
+    }
+
+    fn signal_term(&self) {
+        let _ = Command::new("kill").arg(self.0.id().to_string()).status();
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.signal_term();
+        let begin = Instant::now();
+        while begin.elapsed() < Duration::from_secs(20) {
+            if !matches!(self.0.try_wait(), Ok(None)) {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// The first of the names that exists on PATH or in one of the usual folders.
+pub(super) fn find(names: &[&str]) -> Result<PathBuf, LabError> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
+    folders.extend(["/usr/sbin", "/usr/local/sbin"].map(PathBuf::from));
+    if let Ok(versions) = std::fs::read_dir("/usr/lib/postgresql") {
+        folders.extend(versions.flatten().map(|v| v.path().join("bin")));
+    }
+    names
+        .iter()
+        .flat_map(|name| folders.iter().map(move |f| f.join(name)))
+        .find(|p| p.is_file())
+        .ok_or_else(|| LabError::Request(format!("{} is not installed", names[0])))
+}
+
+/// Runs a client with `input` on its standard input; its standard output, or its error text.
+pub(super) fn client(target: &str, command: &mut Command, input: &str) -> Result<String, LabError> {
+    use std::io::Write;
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    let mut stdin = child.stdin.take();
+    let text = input.to_owned();
+    let writer = std::thread::spawn(move || stdin.as_mut().map_or(Ok(()), |s| s.write_all(text.as_bytes())));
+    let output = child.wait_with_output()?;
+    let _ = writer.join();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    if !output.status.success() || errors.to_ascii_lowercase().contains("error") {
+        return Err(LabError::Target {
+            target: target.to_owned(),
+            message: errors.trim().to_owned(),
+            statement: input.chars().take(300).collect(),
+        });
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Whether this process is root: PostgreSQL refuses to be.
+pub(super) fn is_root() -> bool {
+    std::fs::read_to_string("/proc/self/status")
+        .ok()
+        .and_then(|s| {
+            s.lines().find(|l| l.starts_with("Uid:")).map(|l| l.split_whitespace().nth(2) == Some("0"))
+        })
+        .unwrap_or(false)
+}
