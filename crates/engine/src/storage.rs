@@ -157,7 +157,13 @@ pub fn open_index(db: &Arc<Db>, table: &Arc<TableDef>, def: &Arc<IndexDef>) -> R
         nullable: false,
         collation: types::Collation::DEFAULT,
     });
-    Ok(IndexStore { def: def.clone(), tree, parts: key_parts(table, def), layout: RowLayout::new(&types), columns })
+    Ok(IndexStore {
+        def: def.clone(),
+        tree,
+        parts: key_parts(table, def),
+        layout: RowLayout::new(&types),
+        columns,
+    })
 }
 
 fn column_type(table: &TableDef, column: usize) -> ColumnType {
@@ -175,7 +181,12 @@ pub fn key_parts(table: &TableDef, index: &IndexDef) -> Vec<KeyPart> {
 }
 
 /// The shared handle of a unit; `index` none means the large values.
-fn handle(db: &Arc<Db>, table: &TableDef, index: Option<&IndexDef>, tree: bool) -> Result<Arc<Handle>, SqlError> {
+fn handle(
+    db: &Arc<Db>,
+    table: &TableDef,
+    index: Option<&IndexDef>,
+    tree: bool,
+) -> Result<Arc<Handle>, SqlError> {
     let (unit, first_iam) = match (index, table.lob) {
         (Some(index), _) => (index.unit, index.first_iam),
         (None, Some(lob)) => lob,

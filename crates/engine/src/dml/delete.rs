@@ -1,7 +1,8 @@
 //! DELETE.
 
+use super::output::{self, Images, OutputPlan};
 use super::target::{RowChange, Target, limit_of, wait_for};
-use crate::context::ExecCtx;
+use crate::context::{ExecCtx, RowSink};
 use crate::exec::RowSet;
 use crate::expr::bind::{Binder, unsupported};
 use crate::expr::{Expr, Rt};
@@ -24,14 +25,12 @@ pub struct DeletePlan {
     store: Arc<TableStore>,
     target: Target,
     top: Option<Expr>,
+    output: Option<OutputPlan>,
     tables: Tables,
 }
 
 /// Compiles DELETE.
 pub fn compile(binder: &mut Binder<'_>, delete: &ast::Delete) -> Result<DeletePlan, SqlError> {
-    if !delete.output.is_empty() {
-        return Err(unsupported("OUTPUT"));
-    }
     binder.push_ctes(&delete.ctes);
     let bound = binder.dml_source(&delete.target, &delete.from, delete.filter.as_ref())?;
     let (db, table) = (bound.get.db.clone(), bound.get.table.clone());
@@ -42,18 +41,25 @@ pub fn compile(binder: &mut Binder<'_>, delete: &ast::Delete) -> Result<DeletePl
     };
     let (target, _) = binder.plan_target(bound, &[], false)?;
     binder.scopes.pop();
+    let output = output::compile(binder, &table, &delete.output, Images::Deleted)?;
     Ok(DeletePlan {
         store: TableStore::open(&db, &table)?,
         target,
         top,
+        output,
         tables: Tables(std::mem::take(&mut binder.tables)),
         db,
     })
 }
 
 impl DeletePlan {
+    /// OUTPUT.
+    pub fn output(&self) -> Option<&OutputPlan> {
+        self.output.as_ref()
+    }
+
     /// Runs the statement.
-    pub fn run(&self, ctx: &mut ExecCtx<'_>) -> Result<u64, SqlError> {
+    pub fn run(&self, ctx: &mut ExecCtx<'_>, out: &mut dyn RowSink) -> Result<u64, SqlError> {
         ctx.session.lock_table(&self.db, &self.store.table, LockMode::IX)?;
         self.tables.lock(ctx)?;
         let mut rt = Rt::new(ctx);
@@ -63,7 +69,10 @@ impl DeletePlan {
             db: &self.db,
             store: &self.store,
             writer: RowWriter::default(),
-            old: vec![Value::Null; if self.store.indexes.is_empty() { 0 } else { width }],
+            needs_old: !self.store.indexes.is_empty() || self.output.is_some(),
+            old: vec![Value::Null; width],
+            output: self.output.as_ref(),
+            out,
         };
         let count = self.target.run(&self.db, &self.store, &mut rt, limit, &mut change)?;
         self.store.table.state.rows.fetch_sub(count as i64, Ordering::Relaxed);
@@ -77,14 +86,20 @@ struct Deleting<'p> {
     writer: RowWriter,
     /// The row's values, for its index entries.
     old: Vec<Value>,
+    needs_old: bool,
+    output: Option<&'p OutputPlan>,
+    out: &'p mut dyn RowSink,
 }
 
 impl Deleting<'_> {
     fn entries(&mut self, rt: &mut Rt<'_, '_>, locator: &[u8], row: &[u8]) -> Result<(), SqlError> {
-        if self.store.indexes.is_empty() {
+        if !self.needs_old {
             return Ok(());
         }
         self.store.all_columns(self.db, row, &mut self.old)?;
+        if let Some(output) = self.output {
+            output.send(&self.old, &[], rt, self.out)?;
+        }
         let txn = rt.session()?.txn(self.db)?;
         self.writer.delete_entries(self.db, txn, self.store, &self.old, locator, &|_| true)
     }
@@ -101,7 +116,7 @@ impl Deleting<'_> {
             match outcome {
                 Outcome::Done(()) => {
                     count += 1;
-                    if !self.store.indexes.is_empty() {
+                    if self.needs_old {
                         let locator = match &self.store.base {
                             Base::Heap(_) => page.rid(*i).to_bytes().to_vec(),
                             Base::Tree(_) => page.key(*i).to_vec(),
@@ -130,8 +145,10 @@ impl RowChange for Deleting<'_> {
         let fail = |e| access_error(self.db, e);
         let outcomes: Vec<(usize, Outcome<()>)> = match &self.store.base {
             Base::Heap(heap) => {
-                let mut changes: Vec<HeapChange<'_>> =
-                    picked.iter().map(|i| HeapChange::new(page.rid(*i), page.header(*i), Change::Delete)).collect();
+                let mut changes: Vec<HeapChange<'_>> = picked
+                    .iter()
+                    .map(|i| HeapChange::new(page.rid(*i), page.header(*i), Change::Delete))
+                    .collect();
                 heap.apply_batch(txn, &mut changes).map_err(fail)?;
                 picked.iter().copied().zip(changes.into_iter().map(|c| c.outcome)).collect()
             }
@@ -155,12 +172,17 @@ impl RowChange for Deleting<'_> {
         row: &[u8],
         _: &[Value],
     ) -> Result<bool, SqlError> {
-        if !self.store.indexes.is_empty() {
+        if self.needs_old {
             self.store.all_columns(self.db, row, &mut self.old)?;
         }
         let txn = rt.session()?.txn(self.db)?;
         match self.writer.delete(self.db, txn, self.store, locator, header, &self.old)? {
-            Outcome::Done(()) => Ok(true),
+            Outcome::Done(()) => {
+                if let Some(output) = self.output {
+                    output.send(&self.old, &[], rt, self.out)?;
+                }
+                Ok(true)
+            }
             Outcome::Wait(other) => {
                 wait_for(self.db, rt, other)?;
                 Ok(false)

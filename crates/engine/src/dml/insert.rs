@@ -1,9 +1,10 @@
 //! INSERT: VALUES (one row takes a short way), SELECT, DEFAULT VALUES.
 
 use super::loader::Loader;
+use super::output::{self, Images, OutputPlan};
 use super::{column_value, null_error};
 use crate::catalog::{TableDef, identity};
-use crate::context::{ExecCtx, fold_name};
+use crate::context::{ExecCtx, RowSink, fold_name};
 use crate::exec::scan::{Path, Scan, ScanPlan};
 use crate::exec::{BATCH, RowSet};
 use crate::expr::bind::{Binder, unsupported};
@@ -13,7 +14,7 @@ use crate::instance::Db;
 use crate::query::Tables;
 use crate::query::bind_from::Named;
 use crate::query::physical::{self, Node, Plan};
-use crate::storage::write::RowWriter;
+use crate::storage::write::with_writer;
 use crate::storage::{TableMode, TableStore};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -37,6 +38,7 @@ pub struct InsertPlan {
     /// The source reads the target: it is read to its end first.
     reads_target: bool,
     top: Option<Expr>,
+    output: Option<OutputPlan>,
     tables: Tables,
 }
 
@@ -77,9 +79,6 @@ pub fn target_table(binder: &Binder<'_>, target: &ast::Target) -> Result<(Arc<Db
 
 /// Compiles INSERT.
 pub fn compile(binder: &mut Binder<'_>, insert: &ast::Insert) -> Result<InsertPlan, SqlError> {
-    if !insert.output.is_empty() {
-        return Err(unsupported("OUTPUT"));
-    }
     binder.push_ctes(&insert.ctes);
     let (db, table) = target_table(binder, &insert.target)?;
     let explicit_allowed = binder.env.options.identity_insert == Some((db.id(), table.object_id));
@@ -87,11 +86,13 @@ pub fn compile(binder: &mut Binder<'_>, insert: &ast::Insert) -> Result<InsertPl
     let identity = table.columns.iter().position(|c| c.identity.is_some());
     let given = identity.filter(|at| columns.contains(at));
     let source = match &insert.source {
-        InsertSource::Values(rows) => values_source(binder, &table, &columns, rows, !insert.columns.is_empty())?,
-        InsertSource::DefaultValues => {
-            Source::Values(vec![row_of(binder, &table, &[], Vec::new())?])
+        InsertSource::Values(rows) => {
+            values_source(binder, &table, &columns, rows, !insert.columns.is_empty())?
         }
-        InsertSource::Query(query) => query_source(binder, &table, &columns, query, !insert.columns.is_empty())?,
+        InsertSource::DefaultValues => Source::Values(vec![row_of(binder, &table, &[], Vec::new())?]),
+        InsertSource::Query(query) => {
+            query_source(binder, &table, &columns, query, !insert.columns.is_empty())?
+        }
         InsertSource::Execute(_) => return Err(unsupported("INSERT ... EXEC")),
     };
     let top = match &insert.top {
@@ -103,6 +104,7 @@ pub fn compile(binder: &mut Binder<'_>, insert: &ast::Insert) -> Result<InsertPl
         }
         None => None,
     };
+    let output = output::compile(binder, &table, &insert.output, Images::Inserted)?;
     let reads_target = binder.tables.iter().any(|(_, t)| t.object_id == table.object_id);
     let not_null = (0..table.columns.len()).filter(|i| !table.columns[*i].nullable);
     Ok(InsertPlan {
@@ -113,6 +115,7 @@ pub fn compile(binder: &mut Binder<'_>, insert: &ast::Insert) -> Result<InsertPl
         not_null: not_null.filter(|i| given.is_some() || Some(*i) != identity).collect(),
         reads_target,
         top,
+        output,
         tables: Tables(std::mem::take(&mut binder.tables)),
         db,
     })
@@ -162,7 +165,8 @@ fn wrong_count(given: usize, expected: usize, listed: bool, select: bool) -> Sql
             "Column name or number of supplied values does not match table definition.",
         );
     }
-    let (list, clause) = if select { ("select list", "select list") } else { ("INSERT statement", "VALUES clause") };
+    let (list, clause) =
+        if select { ("select list", "select list") } else { ("INSERT statement", "VALUES clause") };
     let (number, more) = match (select, given < expected) {
         (true, true) => (120, "fewer"),
         (true, false) => (121, "more"),
@@ -305,8 +309,13 @@ fn whole_rows(node: &Node) -> Option<&ScanPlan> {
 }
 
 impl InsertPlan {
+    /// OUTPUT.
+    pub fn output(&self) -> Option<&OutputPlan> {
+        self.output.as_ref()
+    }
+
     /// Runs the statement.
-    pub fn run(&self, ctx: &mut ExecCtx<'_>) -> Result<u64, SqlError> {
+    pub fn run(&self, ctx: &mut ExecCtx<'_>, out: &mut dyn RowSink) -> Result<u64, SqlError> {
         self.check_identity(ctx)?;
         ctx.session.lock_table(&self.db, &self.store.table, LockMode::IX)?;
         if !self.tables.0.is_empty() {
@@ -315,11 +324,16 @@ impl InsertPlan {
         let mut rt = Rt::new(ctx);
         let limit = self.limit(&mut rt)?;
         let count = match &self.source {
-            Source::Values(rows) if rows.len() == 1 && limit > 0 => self.one_row(&rows[0], &mut rt)?,
-            Source::Values(rows) => self.rows(rows, &mut rt, limit)?,
+            Source::Values(rows) if rows.len() == 1 && limit > 0 => self.one_row(&rows[0], &mut rt, out)?,
+            Source::Values(rows) => self.rows(rows, &mut rt, limit, out)?,
             Source::Query { plan, exprs, copy } => match copy {
-                Copy::Bytes if !self.reads_target && limit == u64::MAX => self.bytes(plan, &mut rt)?,
-                _ => self.query(plan, exprs, *copy, &mut rt, limit)?,
+                Copy::Bytes if !self.reads_target && limit == u64::MAX && self.output.is_none() => {
+                    self.bytes(plan, &mut rt)?
+                }
+                copy => {
+                    let copy = if self.output.is_some() { Copy::Computed } else { *copy };
+                    self.query(plan, exprs, copy, &mut rt, limit, out)?
+                }
             },
         };
         self.store.table.state.rows.fetch_add(count as i64, Ordering::Relaxed);
@@ -379,7 +393,7 @@ impl InsertPlan {
         Ok(())
     }
 
-    fn one_row(&self, exprs: &[Expr], rt: &mut Rt<'_, '_>) -> Result<u64, SqlError> {
+    fn one_row(&self, exprs: &[Expr], rt: &mut Rt<'_, '_>, out: &mut dyn RowSink) -> Result<u64, SqlError> {
         let mut values: smallvec::SmallVec<[Value; 8]> = smallvec::smallvec![Value::Null; exprs.len()];
         self.compute(exprs, &[], rt, &mut values)?;
         if let Some(column) = self.identity {
@@ -390,7 +404,10 @@ impl InsertPlan {
         self.note_explicit(&values, rt)?;
         self.checked(&values)?;
         let txn = rt.session()?.txn(&self.db)?;
-        RowWriter::default().insert(&self.db, txn, &self.store, &values)?;
+        with_writer(|writer| writer.insert(&self.db, txn, &self.store, &values))?;
+        if let Some(output) = &self.output {
+            output.send(&[], &values, rt, out)?;
+        }
         Ok(1)
     }
 
@@ -399,11 +416,12 @@ impl InsertPlan {
         values[column] = match ty {
             DataType::BigInt => Value::BigInt(next),
             DataType::Int if i32::try_from(next).is_ok() => Value::Int(next as i32),
-            _ => types::convert::convert(&Value::BigInt(next), DataType::BigInt, ty, 0, Mode::Implicit).map_err(|_| {
-                let name = ty.message_name();
-                let text = format!("Arithmetic overflow error converting IDENTITY to data type {name}.");
-                SqlError::new(8115, 16, 1, text)
-            })?,
+            _ => types::convert::convert(&Value::BigInt(next), DataType::BigInt, ty, 0, Mode::Implicit)
+                .map_err(|_| {
+                    let name = ty.message_name();
+                    let text = format!("Arithmetic overflow error converting IDENTITY to data type {name}.");
+                    SqlError::new(8115, 16, 1, text)
+                })?,
         };
         Ok(())
     }
@@ -428,18 +446,30 @@ impl InsertPlan {
         Ok(())
     }
 
-    fn rows(&self, rows: &[Vec<Expr>], rt: &mut Rt<'_, '_>, limit: u64) -> Result<u64, SqlError> {
+    fn rows(
+        &self,
+        rows: &[Vec<Expr>],
+        rt: &mut Rt<'_, '_>,
+        limit: u64,
+        out: &mut dyn RowSink,
+    ) -> Result<u64, SqlError> {
         let mut loader = Loader::new(&self.db, &self.store);
         let mut values = vec![Value::Null; self.store.table.columns.len()];
         for exprs in rows.iter().take(usize::try_from(limit).unwrap_or(usize::MAX)) {
             self.compute(exprs, &[], rt, &mut values)?;
-            self.load(&mut loader, &mut values, rt)?;
+            self.load(&mut loader, &mut values, rt, out)?;
         }
         loader.finish(rt)
     }
 
     /// Adds a computed row to a load.
-    fn load(&self, loader: &mut Loader<'_>, values: &mut [Value], rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
+    fn load(
+        &self,
+        loader: &mut Loader<'_>,
+        values: &mut [Value],
+        rt: &mut Rt<'_, '_>,
+        out: &mut dyn RowSink,
+    ) -> Result<(), SqlError> {
         if let Some(column) = self.identity {
             let next = identity::next(&self.db, &self.store.table, 1)?;
             self.give_identity(values, column, next)?;
@@ -447,6 +477,9 @@ impl InsertPlan {
         }
         self.note_explicit(values, rt)?;
         self.checked(values)?;
+        if let Some(output) = &self.output {
+            output.send(&[], values, rt, out)?;
+        }
         loader.add(rt, values)
     }
 
@@ -457,6 +490,7 @@ impl InsertPlan {
         copy: Copy,
         rt: &mut Rt<'_, '_>,
         limit: u64,
+        out: &mut dyn RowSink,
     ) -> Result<u64, SqlError> {
         let mut loader = Loader::new(&self.db, &self.store);
         let mut op = physical::open(plan);
@@ -473,7 +507,7 @@ impl InsertPlan {
             }
             for row in kept.iter().take(usize::try_from(limit).unwrap_or(usize::MAX)) {
                 self.compute(exprs, row, rt, &mut values)?;
-                self.load(&mut loader, &mut values, rt)?;
+                self.load(&mut loader, &mut values, rt, out)?;
             }
             return loader.finish(rt);
         }
@@ -483,7 +517,7 @@ impl InsertPlan {
                 left -= 1;
                 if copy == Copy::Computed {
                     self.compute(exprs, batch.row(i), rt, &mut values)?;
-                    self.load(&mut loader, &mut values, rt)?;
+                    self.load(&mut loader, &mut values, rt, out)?;
                 } else {
                     self.checked(batch.row(i))?;
                     loader.add(rt, batch.row(i))?;

@@ -173,8 +173,13 @@ impl<'t> Loader<'t> {
                     return Err(duplicate(self.store, &self.store.table.storage, &values));
                 }
                 Outcome::Duplicate => {
-                    let key =
-                        self.writer.insert_with_uniquifier(self.db, txn, self.store, entries[done].0, entries[done].1)?;
+                    let key = self.writer.insert_with_uniquifier(
+                        self.db,
+                        txn,
+                        self.store,
+                        entries[done].0,
+                        entries[done].1,
+                    )?;
                     placed.push((key, order[done].1));
                     done += 1;
                 }

@@ -6,6 +6,7 @@
 pub mod delete;
 pub mod insert;
 pub mod loader;
+pub mod output;
 pub mod select_into;
 pub mod target;
 pub mod update;
@@ -32,15 +33,21 @@ pub enum DmlPlan {
 impl DmlPlan {
     /// Columns of the rows that the statement returns.
     pub fn columns(&self) -> &[ColumnInfo] {
-        &[]
+        let output = match self {
+            DmlPlan::Insert(plan) => plan.output(),
+            DmlPlan::Update(plan) => plan.output(),
+            DmlPlan::Delete(plan) => plan.output(),
+            DmlPlan::SelectInto(_) => None,
+        };
+        output.map_or(&[], |output| &output.columns)
     }
 
     /// Runs the statement; returns how many rows it changed.
-    pub fn run(&self, ctx: &mut ExecCtx<'_>, _out: &mut dyn RowSink) -> Result<u64, SqlError> {
+    pub fn run(&self, ctx: &mut ExecCtx<'_>, out: &mut dyn RowSink) -> Result<u64, SqlError> {
         match self {
-            DmlPlan::Insert(plan) => plan.run(ctx),
-            DmlPlan::Update(plan) => plan.run(ctx),
-            DmlPlan::Delete(plan) => plan.run(ctx),
+            DmlPlan::Insert(plan) => plan.run(ctx, out),
+            DmlPlan::Update(plan) => plan.run(ctx, out),
+            DmlPlan::Delete(plan) => plan.run(ctx, out),
             DmlPlan::SelectInto(plan) => plan.run(ctx),
         }
     }
@@ -92,7 +99,14 @@ pub fn column_value(
 }
 
 /// 2628 with names; the value is computed again for the message.
-fn truncated(e: &Expr, row: &[Value], rt: &mut Rt<'_, '_>, db: &Db, table: &TableDef, column: usize) -> SqlError {
+fn truncated(
+    e: &Expr,
+    row: &[Value],
+    rt: &mut Rt<'_, '_>,
+    db: &Db,
+    table: &TableDef,
+    column: usize,
+) -> SqlError {
     let ty = table.columns[column].ty;
     let value = match e {
         Expr::Convert(c) => {

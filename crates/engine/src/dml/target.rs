@@ -3,10 +3,10 @@
 //! rows are found first, then changed).
 
 use crate::catalog::TableDef;
+use crate::exec::RowSet;
 use crate::exec::hash::{KeySet, encode};
 use crate::exec::memory::row_bytes;
 use crate::exec::scan::{Path, Scan, ScanPlan};
-use crate::exec::{Operator, RowSet};
 use crate::expr::bind::{Binder, unsupported};
 use crate::expr::scope::{Clause, Scope};
 use crate::expr::{ColId, Expr, Pred, Rt};
@@ -63,10 +63,15 @@ impl Binder<'_> {
         self.scopes.push(Scope::default());
         let mut logical = self.from_clause(from)?;
         let scope = self.scope()?;
-        let known = scope.sources.iter().find(|s| s.is_named(name)).map(|s| (s.object_id, s.columns.first().map(|c| c.id)));
+        let known = scope
+            .sources
+            .iter()
+            .find(|s| s.is_named(name))
+            .map(|s| (s.object_id, s.columns.first().map(|c| c.id)));
         let first = match known {
             Some((0, _)) | Some((_, None)) => {
-                let text = format!("Cannot update the view or function '{name}' because it is not updatable.");
+                let text =
+                    format!("Cannot update the view or function '{name}' because it is not updatable.");
                 return Err(SqlError::new(4405, 16, 1, text));
             }
             Some((_, Some(first))) => first,
@@ -135,7 +140,11 @@ impl Binder<'_> {
         let repeats = !matches!(logical, Logical::Get(_));
         let (mut again, mut ids) = (Vec::new(), vec![get.locator()]);
         let add = |list: &[ColId], ids: &mut Vec<ColId>| {
-            list.iter().for_each(|id| if !ids.contains(id) { ids.push(*id) });
+            list.iter().for_each(|id| {
+                if !ids.contains(id) {
+                    ids.push(*id)
+                }
+            });
         };
         add(needed, &mut ids);
         for pred in preds.iter().filter(|p| !p.has_subquery()) {
@@ -284,7 +293,12 @@ impl<'p> Pages<'p> {
                 self.slots.pop_row();
                 continue;
             }
-            plan.store.columns(self.db, page.row(i), &plan.columns[plan.tested..], &mut slots[plan.tested..])?;
+            plan.store.columns(
+                self.db,
+                page.row(i),
+                &plan.columns[plan.tested..],
+                &mut slots[plan.tested..],
+            )?;
             self.picked.push(i);
         }
         Ok(())

@@ -2,11 +2,13 @@
 //! fixed-length columns are patched in a copy of the row instead of encoding it anew.
 
 use super::insert::{default_of, into_column};
+use super::output::{self, Images, OutputPlan};
 use super::target::{RowChange, Target, limit_of, wait_for};
 use super::{column_value, null_error};
 use crate::catalog::TableDef;
-use crate::context::{ExecCtx, fold_name};
+use crate::context::{ExecCtx, RowSink, fold_name};
 use crate::exec::RowSet;
+use crate::exec::memory::row_bytes;
 use crate::expr::bind::{Binder, unsupported};
 use crate::expr::scope::Clause;
 use crate::expr::{ColId, Expr, Rt, Typed, bind_ops};
@@ -15,7 +17,7 @@ use crate::query::Tables;
 use crate::query::bind_select::compound;
 use crate::query::logical::Get;
 use crate::query::physical::slots;
-use crate::storage::write::{Locator, RowWriter};
+use crate::storage::write::{Locator, Rest, RowWriter, touches};
 use crate::storage::{Base, TableStore, access_error};
 use access::{Change, EntryChange, HeapChange, Outcome, RowBatch};
 use pages::RowHeader;
@@ -39,6 +41,7 @@ pub struct UpdatePlan {
     /// Some nonclustered index holds a changed column, or a large value may be one.
     row_by_row: bool,
     top: Option<Expr>,
+    output: Option<OutputPlan>,
     tables: Tables,
 }
 
@@ -71,16 +74,14 @@ struct Patch {
 fn patch_of(table: &TableDef, column: usize) -> Option<Patch> {
     let (offset, width) = table.layout.fixed_place(column)?;
     let def = &table.columns[column];
-    let alone = RowLayout::new(&[ColumnType { ty: def.ty, nullable: def.nullable, collation: def.collation }]);
+    let alone =
+        RowLayout::new(&[ColumnType { ty: def.ty, nullable: def.nullable, collation: def.collation }]);
     let (from, same) = alone.fixed_place(0)?;
     (same == width).then_some(Patch { offset, width, alone, from })
 }
 
 /// Compiles UPDATE.
 pub fn compile(binder: &mut Binder<'_>, update: &ast::Update) -> Result<UpdatePlan, SqlError> {
-    if !update.output.is_empty() {
-        return Err(unsupported("OUTPUT"));
-    }
     binder.push_ctes(&update.ctes);
     let bound = binder.dml_source(&update.target, &update.from, update.filter.as_ref())?;
     let get = bound.get.clone();
@@ -113,11 +114,12 @@ pub fn compile(binder: &mut Binder<'_>, update: &ast::Update) -> Result<UpdatePl
             slots(e, &cols)?;
         }
     }
+    let output = output::compile(binder, &table, &update.output, Images::Both)?;
     let store = TableStore::open(&db, &table)?;
-    let indexed = store.indexes.iter().any(|i| i.columns.iter().any(|c| changed.contains(c)));
-    let row_by_row = indexed || !store.lob_columns.is_empty();
+    let indexed = store.indexes.iter().any(|i| touches(i, &changed));
+    let row_by_row = indexed || !store.lob_columns.is_empty() || output.is_some();
     let tables = Tables(std::mem::take(&mut binder.tables));
-    Ok(UpdatePlan { db, store, target, sets, vars, changed, row_by_row, top, tables })
+    Ok(UpdatePlan { db, store, target, sets, vars, changed, row_by_row, top, output, tables })
 }
 
 fn target_column(get: &Get, name: &ast::ColumnRef) -> Result<usize, SqlError> {
@@ -188,8 +190,13 @@ fn bind_assignment(
 }
 
 impl UpdatePlan {
+    /// OUTPUT.
+    pub fn output(&self) -> Option<&OutputPlan> {
+        self.output.as_ref()
+    }
+
     /// Runs the statement.
-    pub fn run(&self, ctx: &mut ExecCtx<'_>) -> Result<u64, SqlError> {
+    pub fn run(&self, ctx: &mut ExecCtx<'_>, out: &mut dyn RowSink) -> Result<u64, SqlError> {
         ctx.session.lock_table(&self.db, &self.store.table, LockMode::IX)?;
         self.tables.lock(ctx)?;
         let mut rt = Rt::new(ctx);
@@ -204,8 +211,17 @@ impl UpdatePlan {
             rows: Vec::new(),
             ends: Vec::new(),
             bytes: Vec::new(),
+            rests: Vec::new(),
+            out,
         };
-        self.target.run(&self.db, &self.store, &mut rt, limit, &mut change)
+        let count = self.target.run(&self.db, &self.store, &mut rt, limit, &mut change)?;
+        let Updating { mut writer, rests, .. } = change;
+        for (rest, new) in &rests {
+            rt.check_cancel()?;
+            let txn = rt.session()?.txn(&self.db)?;
+            writer.finish_update(&self.db, txn, &self.store, rest, new, &self.changed)?;
+        }
+        Ok(count)
     }
 }
 
@@ -220,6 +236,9 @@ struct Updating<'p> {
     rows: Vec<u8>,
     ends: Vec<usize>,
     bytes: Vec<u8>,
+    /// New keys that go in when all old ones are out, with the rows' values.
+    rests: Vec<(Rest, Box<[Value]>)>,
+    out: &'p mut dyn RowSink,
 }
 
 impl Updating<'_> {
@@ -312,7 +331,9 @@ impl Updating<'_> {
             Base::Tree(tree) => {
                 let changes = picked.iter().zip(rows);
                 let mut changes: Vec<EntryChange<'_>> = changes
-                    .map(|(i, row)| EntryChange::new(page.key(*i), page.slot(*i), page.header(*i), Change::Update(row)))
+                    .map(|(i, row)| {
+                        EntryChange::new(page.key(*i), page.slot(*i), page.header(*i), Change::Update(row))
+                    })
                     .collect();
                 tree.apply_batch(txn, &mut changes).map_err(fail)?;
                 picked.iter().zip(changes).for_each(|(i, c)| settle(*i, c.outcome));
@@ -383,7 +404,16 @@ impl RowChange for Updating<'_> {
         let outcome =
             self.writer.update(db, txn, store, locator, header, &self.old, &self.new, &self.plan.changed)?;
         match outcome {
-            Outcome::Done(()) => Ok(true),
+            Outcome::Done(rest) => {
+                if let Some(output) = &self.plan.output {
+                    output.send(&self.old, &self.new, rt, self.out)?;
+                }
+                if rest != Rest::Nothing {
+                    rt.memory.reserve(row_bytes(&self.new))?;
+                    self.rests.push((rest, self.new.as_slice().into()));
+                }
+                Ok(true)
+            }
             Outcome::Wait(other) => {
                 wait_for(db, rt, other)?;
                 Ok(false)

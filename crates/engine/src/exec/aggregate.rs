@@ -91,7 +91,9 @@ impl Operator for HashAggregate<'_> {
             for (place, value) in row.iter_mut().zip(group.keys) {
                 *place = value;
             }
-            for ((place, aggregate), state) in row[width..].iter_mut().zip(&self.plan.aggregates).zip(group.states) {
+            for ((place, aggregate), state) in
+                row[width..].iter_mut().zip(&self.plan.aggregates).zip(group.states)
+            {
                 *place = aggregate.finish(state)?;
             }
         }

@@ -120,7 +120,8 @@ impl Hasher for FastHasher {
         let mut last = [0u8; 8];
         let rest = chunks.remainder();
         last[..rest.len()].copy_from_slice(rest);
-        self.0 = (self.0.rotate_left(5) ^ u64::from_le_bytes(last) ^ ((rest.len() as u64) << 56)).wrapping_mul(K);
+        self.0 =
+            (self.0.rotate_left(5) ^ u64::from_le_bytes(last) ^ ((rest.len() as u64) << 56)).wrapping_mul(K);
     }
 
     fn write_u64(&mut self, n: u64) {

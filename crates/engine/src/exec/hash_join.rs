@@ -76,7 +76,8 @@ impl<'p> HashJoin<'p> {
         while self.right.next(rt, &mut batch)? {
             rt.check_cancel()?;
             for i in 0..batch.len() {
-                let sound = key_of(&self.plan.right_keys, &self.plan.collations, batch.row(i), rt, &mut self.key)?;
+                let sound =
+                    key_of(&self.plan.right_keys, &self.plan.collations, batch.row(i), rt, &mut self.key)?;
                 if !sound && !keep_all {
                     continue;
                 }

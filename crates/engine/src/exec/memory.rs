@@ -32,7 +32,12 @@ impl MemoryGrant {
 }
 
 fn out_of_memory() -> SqlError {
-    SqlError::new(701, 17, 123, "There is insufficient system memory in resource pool 'default' to run this query.")
+    SqlError::new(
+        701,
+        17,
+        123,
+        "There is insufficient system memory in resource pool 'default' to run this query.",
+    )
 }
 
 /// Bytes that a kept row takes.

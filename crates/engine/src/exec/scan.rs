@@ -5,8 +5,8 @@ use super::{BATCH, Operator, RowSet};
 use crate::expr::{Pred, Rt};
 use crate::instance::Db;
 use crate::storage::seek::{self, SeekSpec};
-use crate::storage::{Base, IndexStore, TableMode, TableStore, access_error, corrupt_row, rid_value};
 use crate::storage::write::{read_current, wait};
+use crate::storage::{Base, IndexStore, TableMode, TableStore, access_error, corrupt_row, rid_value};
 use access::{Cursor, Direction, HeapScan, ReadMode, Rid, RowBatch, Writer};
 use std::sync::Arc;
 use txn::SnapshotGuard;
@@ -86,7 +86,9 @@ impl<'p> Scan<'p> {
                 Source::Tree(tree.cursor(std::ops::Bound::Unbounded, std::ops::Bound::Unbounded, direction))
             }
             (Path::Clustered(spec), Base::Tree(tree)) => match seek::range(spec, &plan.store.parts, rt)? {
-                Some(r) => Source::Tree(tree.cursor(seek::borrowed(&r.lower), seek::borrowed(&r.upper), direction)),
+                Some(r) => {
+                    Source::Tree(tree.cursor(seek::borrowed(&r.lower), seek::borrowed(&r.upper), direction))
+                }
                 None => Source::Done,
             },
             (Path::Point(spec), Base::Tree(tree)) => {
@@ -158,7 +160,9 @@ impl<'p> Scan<'p> {
             return Ok(false);
         }
         let locator = match (&plan.path, &plan.store.base) {
-            (Path::Index { index, .. }, _) => index_locator(&plan.store.indexes[*index], self.batch.row(i), plan)?,
+            (Path::Index { index, .. }, _) => {
+                index_locator(&plan.store.indexes[*index], self.batch.row(i), plan)?
+            }
             (_, Base::Heap(_)) => rid_value(self.batch.rid(i)),
             (_, Base::Tree(_)) => Value::bytes(self.batch.key(i).to_vec()),
         };
@@ -179,7 +183,10 @@ impl<'p> Scan<'p> {
                 let bytes = self.batch.row(i);
                 let slots = out.push_row();
                 let decode = |wanted: &[u16], slots: &mut [Value]| {
-                    index.layout.decode_some(bytes, wanted, slots).map_err(|e| corrupt_row(&plan.store.table, &e))
+                    index
+                        .layout
+                        .decode_some(bytes, wanted, slots)
+                        .map_err(|e| corrupt_row(&plan.store.table, &e))
                 };
                 decode(&plan.index_columns[..plan.tested], slots)?;
                 if let Some(pred) = &plan.pred

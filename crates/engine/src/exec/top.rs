@@ -34,14 +34,21 @@ impl<'p> Top<'p> {
     fn start(&mut self, rt: &mut Rt<'_, '_>) -> Result<TopState, SqlError> {
         let skip = match &self.plan.offset {
             None => 0,
-            Some(e) => count(&e.eval(&[], rt)?, 10742, "The offset specified in a OFFSET clause may not be negative.")?,
+            Some(e) => count(
+                &e.eval(&[], rt)?,
+                10742,
+                "The offset specified in a OFFSET clause may not be negative.",
+            )?,
         };
         let mut state = TopState { skip, left: u64::MAX, last: None, kept: None };
         let Some(e) = &self.plan.count else { return Ok(state) };
         let value = e.eval(&[], rt)?;
         if !self.plan.percent {
-            state.left =
-                count(&value, 1060, "The number of rows provided for a TOP or FETCH clauses row count parameter must be an integer.")?;
+            state.left = count(
+                &value,
+                1060,
+                "The number of rows provided for a TOP or FETCH clauses row count parameter must be an integer.",
+            )?;
             return Ok(state);
         }
         let percent = match value {
@@ -67,7 +74,12 @@ fn count(value: &Value, number: i32, message: &str) -> Result<u64, SqlError> {
 }
 
 impl TopState {
-    fn input(&mut self, input: &mut dyn Operator, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
+    fn input(
+        &mut self,
+        input: &mut dyn Operator,
+        rt: &mut Rt<'_, '_>,
+        out: &mut RowSet,
+    ) -> Result<bool, SqlError> {
         let Some(kept) = &mut self.kept else { return input.next(rt, out) };
         let mut first = true;
         for row in kept.by_ref().take(BATCH) {

@@ -141,7 +141,8 @@ fn partition(
             let (size, larger) = (n as i64 / groups, n as i64 % groups);
             for i in 0..n as i64 {
                 let in_larger = i < larger * (size + 1);
-                let tile = if in_larger { i / (size + 1) } else { larger + (i - larger * (size + 1)) / size.max(1) };
+                let tile =
+                    if in_larger { i / (size + 1) } else { larger + (i - larger * (size + 1)) / size.max(1) };
                 out.push(Value::BigInt(tile + 1));
             }
         }

@@ -117,13 +117,30 @@ pub struct Accumulator {
 #[derive(Debug)]
 enum State {
     Count(i64),
-    Exact { sum: i128, scale: u8, n: i64 },
-    Float { sum: f64, n: i64 },
+    Exact {
+        sum: i128,
+        scale: u8,
+        n: i64,
+    },
+    Float {
+        sum: f64,
+        n: i64,
+    },
     /// Welford's running mean and sum of squared differences.
-    Spread { mean: f64, squares: f64, n: i64 },
+    Spread {
+        mean: f64,
+        squares: f64,
+        n: i64,
+    },
     Extreme(Value),
-    Text { parts: Vec<(Vec<Value>, CompactString)>, separator: Option<CompactString> },
-    Checksum { value: i32, any: bool },
+    Text {
+        parts: Vec<(Vec<Value>, CompactString)>,
+        separator: Option<CompactString>,
+    },
+    Checksum {
+        value: i32,
+        any: bool,
+    },
 }
 
 impl Aggregate {
@@ -144,12 +161,7 @@ impl Aggregate {
     }
 
     /// Takes one row into a group.
-    pub fn update(
-        &self,
-        acc: &mut Accumulator,
-        row: &[Value],
-        rt: &mut Rt<'_, '_>,
-    ) -> Result<(), SqlError> {
+    pub fn update(&self, acc: &mut Accumulator, row: &[Value], rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
         let Some(arg) = &self.arg else {
             if let State::Count(n) = &mut acc.state {
                 *n += 1;
@@ -211,7 +223,9 @@ impl Aggregate {
             keys.push(key.eval(row, rt)?);
         }
         let State::Text { parts, separator } = &mut acc.state else { return Ok(()) };
-        if separator.is_none() && let Some(e) = &self.separator {
+        if separator.is_none()
+            && let Some(e) = &self.separator
+        {
             *separator = Some(e.eval(row, rt)?.as_str().unwrap_or("").into());
         }
         rt.memory.reserve(text.len() + 64)?;
@@ -311,7 +325,13 @@ impl Aggregate {
     }
 }
 
-fn add_exact(sum: &mut i128, scale: &mut u8, n: &mut i64, value: &Value, ty: DataType) -> Result<(), SqlError> {
+fn add_exact(
+    sum: &mut i128,
+    scale: &mut u8,
+    n: &mut i64,
+    value: &Value,
+    ty: DataType,
+) -> Result<(), SqlError> {
     let overflow = || SqlError::overflow(ty);
     let term = match value {
         Value::Decimal(d) => {

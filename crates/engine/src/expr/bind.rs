@@ -20,6 +20,8 @@ pub struct Binder<'a> {
     pub scopes: Vec<Scope>,
     /// Common table expressions in sight, the innermost last.
     pub ctes: Vec<Arc<CteDef>>,
+    /// Names of the CTEs that are being bound right now, for the message about one that refers to itself.
+    pub open_ctes: Vec<compact_str::CompactString>,
     next_col: ColId,
     next_param: usize,
     next_sub: usize,
@@ -33,7 +35,17 @@ impl<'a> Binder<'a> {
     /// A binder for one statement.
     pub fn new(env: &'a CompileEnv<'a>) -> Binder<'a> {
         let default_mode = TableMode::of(env.options.isolation);
-        Binder { env, scopes: Vec::new(), ctes: Vec::new(), next_col: 0, next_param: 0, next_sub: 0, default_mode, tables: Vec::new() }
+        Binder {
+            env,
+            scopes: Vec::new(),
+            ctes: Vec::new(),
+            open_ctes: Vec::new(),
+            next_col: 0,
+            next_param: 0,
+            next_sub: 0,
+            default_mode,
+            tables: Vec::new(),
+        }
     }
 
     /// A new column id.
@@ -79,12 +91,9 @@ impl<'a> Binder<'a> {
         match &e.kind {
             ExprKind::Literal(literal) => super::bind_ops::literal(literal),
             ExprKind::OdbcLiteral { kind, text } => super::bind_ops::odbc_literal(*kind, text),
-            ExprKind::Default => Err(SqlError::new(
-                156,
-                15,
-                1,
-                "Incorrect syntax near the keyword 'DEFAULT'.",
-            )),
+            ExprKind::Default => {
+                Err(SqlError::new(156, 15, 1, "Incorrect syntax near the keyword 'DEFAULT'."))
+            }
             ExprKind::Column(column) => self.column(column),
             ExprKind::Variable(name) => {
                 let (slot, ty) = self.env.vars.find(name)?;
@@ -151,9 +160,7 @@ impl<'a> Binder<'a> {
                 let compare = CompareExpr { op: CompareOp::Equal, left, right, collation };
                 Ok(Pred::Distinct(Box::new(compare), *negated))
             }
-            ExprKind::Between { operand, low, high, negated } => {
-                self.between(operand, low, high, *negated)
-            }
+            ExprKind::Between { operand, low, high, negated } => self.between(operand, low, high, *negated),
             ExprKind::InList { operand, list, negated } => self.in_list(operand, list, *negated),
             ExprKind::InQuery { operand, query, negated } => {
                 let op = if *negated { CompareOp::NotEqual } else { CompareOp::Equal };
@@ -205,9 +212,9 @@ impl<'a> Binder<'a> {
         for e in elements.iter().filter(|e| !e.is_null_literal()) {
             ty = super::bind_ops::comparison_type(ty, e.ty, "equal to")?;
         }
-        let collation = elements.iter().fold(operand.collation, |c, e| {
-            if e.explicit_collation { e.collation } else { c }
-        });
+        let collation = elements
+            .iter()
+            .fold(operand.collation, |c, e| if e.explicit_collation { e.collation } else { c });
         let operand = super::bind_ops::to_comparison(operand, ty)?;
         let list = elements
             .into_iter()
@@ -323,9 +330,8 @@ impl<'a> Binder<'a> {
             let text = format!("Expression type {} is invalid for COLLATE clause.", typed.ty.message_name());
             return Err(SqlError::new(447, 16, 0, text));
         }
-        typed.collation = Collation::from_name(&collation.value).ok_or_else(|| {
-            SqlError::new(448, 16, 1, format!("Invalid collation '{}'.", collation.value))
-        })?;
+        typed.collation = Collation::from_name(&collation.value)
+            .ok_or_else(|| SqlError::new(448, 16, 1, format!("Invalid collation '{}'.", collation.value)))?;
         typed.explicit_collation = true;
         Ok(typed)
     }

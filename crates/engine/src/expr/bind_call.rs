@@ -56,7 +56,11 @@ impl Binder<'_> {
         }
     }
 
-    fn args(&mut self, call: &ast::FunctionCall, counts: std::ops::RangeInclusive<usize>) -> Result<Vec<Typed>, SqlError> {
+    fn args(
+        &mut self,
+        call: &ast::FunctionCall,
+        counts: std::ops::RangeInclusive<usize>,
+    ) -> Result<Vec<Typed>, SqlError> {
         if !counts.contains(&call.args.len()) {
             return Err(wrong_count(&call.name.name.value, *counts.start()));
         }
@@ -101,7 +105,9 @@ impl Binder<'_> {
                 case_of(vec![(condition, then)], otherwise)?
             }
             "choose" => self.choose(call)?,
-            "dateadd" | "datediff" | "datediff_big" | "datepart" | "datename" => self.date_call(name, call)?,
+            "dateadd" | "datediff" | "datediff_big" | "datepart" | "datename" => {
+                self.date_call(name, call)?
+            }
             "rand" if !call.args.is_empty() => {
                 let args = self.args(call, 1..=1)?;
                 apply(functions::required("rand_seeded")?, args)?
@@ -307,7 +313,8 @@ pub fn apply(function: &'static Function, args: Vec<Typed>) -> Result<Typed, Sql
         let ty = rule.target(arg.ty, arg.is_null_literal(), function.name, i + 1)?;
         let expr = match ty {
             Some(ty) if arg.ty != ty => {
-                let implicit = types::datatype::conversion(arg.ty, ty) == types::datatype::Conversion::Implicit;
+                let implicit =
+                    types::datatype::conversion(arg.ty, ty) == types::datatype::Conversion::Implicit;
                 arg = if implicit || arg.is_null_literal() {
                     let nullable = arg.nullable;
                     Typed::new(bind_ops::implicit(arg, ty)?, ty, nullable)

@@ -23,8 +23,10 @@ pub fn literal(literal: &Literal) -> Result<Typed, SqlError> {
         Literal::Float(text) => match text.parse::<f64>() {
             Ok(f) if f.is_finite() => constant(Value::Float(f), DataType::Float),
             _ => {
-                let text = format!("The floating point value '{text}' is out of the range of computer \
-                                    representation (8 bytes).");
+                let text = format!(
+                    "The floating point value '{text}' is out of the range of computer \
+                                    representation (8 bytes)."
+                );
                 return Err(SqlError::new(168, 15, 1, text));
             }
         },
@@ -41,7 +43,13 @@ pub fn literal(literal: &Literal) -> Result<Typed, SqlError> {
             let value = if *national || value.is_ascii() {
                 Value::Str(value.clone())
             } else {
-                types::convert::convert(&Value::Str(value.clone()), DataType::NVarChar(Len::Max), ty, 0, Mode::Explicit)?
+                types::convert::convert(
+                    &Value::Str(value.clone()),
+                    DataType::NVarChar(Len::Max),
+                    ty,
+                    0,
+                    Mode::Explicit,
+                )?
             };
             constant(value, ty)
         }
@@ -57,7 +65,9 @@ pub fn literal(literal: &Literal) -> Result<Typed, SqlError> {
 
 fn decimal_literal(text: &str) -> Result<Typed, SqlError> {
     let too_long = || {
-        let text = format!("The number '{text}' is out of the range for numeric representation (maximum precision 38).");
+        let text = format!(
+            "The number '{text}' is out of the range for numeric representation (maximum precision 38)."
+        );
         SqlError::new(1007, 15, 1, text)
     };
     let value = Decimal::parse(text).map_err(|_| too_long())?;
@@ -67,7 +77,8 @@ fn decimal_literal(text: &str) -> Result<Typed, SqlError> {
 
 fn money_literal(text: &str) -> Result<Typed, SqlError> {
     let text = if text.is_empty() || text == "." { "0" } else { text };
-    let out_of_range = || SqlError::new(8115, 16, 4, "Arithmetic overflow error converting numeric to data type money.");
+    let out_of_range =
+        || SqlError::new(8115, 16, 4, "Arithmetic overflow error converting numeric to data type money.");
     let value = Decimal::parse(text).map_err(|_| SqlError::money_syntax())?;
     let value = value.rescale(19, 4).ok_or_else(out_of_range)?;
     let units = i64::try_from(value.mantissa()).map_err(|_| out_of_range())?;
@@ -127,7 +138,8 @@ pub fn binary(op: BinaryOp, mut left: Typed, mut right: Typed) -> Result<Typed, 
     }
     let op = arith_op(op);
     let typing = ops::operand_types(op, left.ty, right.ty)?;
-    let collation = if typing.result.is_string() { collation_of(&left, &right)? } else { (false, Collation::DEFAULT) };
+    let collation =
+        if typing.result.is_string() { collation_of(&left, &right)? } else { (false, Collation::DEFAULT) };
     let nullable = left.nullable || right.nullable;
     let left = implicit(left, typing.left)?;
     let right = implicit(right, typing.right)?;
@@ -213,8 +225,9 @@ pub fn collation_of(left: &Typed, right: &Typed) -> Result<(bool, Collation), Sq
     if !left.ty.is_string() {
         return Ok((right.explicit_collation, right.collation));
     }
-    let coercible = |side: &Typed| !side.explicit_collation && side.collation == Collation::DEFAULT
-        && !matches!(side.expr, Expr::Col(_));
+    let coercible = |side: &Typed| {
+        !side.explicit_collation && side.collation == Collation::DEFAULT && !matches!(side.expr, Expr::Col(_))
+    };
     match (left.explicit_collation, right.explicit_collation) {
         (true, false) => Ok((true, left.collation)),
         (false, true) => Ok((true, right.collation)),
@@ -354,9 +367,8 @@ pub fn same_syntax(a: &ast::Expr, b: &ast::Expr) -> bool {
             K::Case { operand: a, branches: v, otherwise: x },
             K::Case { operand: b, branches: w, otherwise: y },
         ) => {
-            let branches = v.iter().zip(w).all(|(v, w)| {
-                same_syntax(&v.when, &w.when) && same_syntax(&v.then, &w.then)
-            });
+            let branches =
+                v.iter().zip(w).all(|(v, w)| same_syntax(&v.when, &w.when) && same_syntax(&v.then, &w.then));
             option(a, b) && option(x, y) && v.len() == w.len() && branches
         }
         (K::IsNull { operand: a, negated: m }, K::IsNull { operand: b, negated: n }) => {

@@ -27,22 +27,12 @@ pub struct Rt<'r, 's> {
 impl<'r, 's> Rt<'r, 's> {
     /// For a statement's run.
     pub fn new(ctx: &'r mut ExecCtx<'s>) -> Rt<'r, 's> {
-        Rt {
-            ctx: Some(ctx),
-            params: Vec::new(),
-            subs: Vec::new(),
-            memory: MemoryGrant::default(),
-        }
+        Rt { ctx: Some(ctx), params: Vec::new(), subs: Vec::new(), memory: MemoryGrant::default() }
     }
 
     /// For expressions that need no session: constants.
     pub fn constant() -> Rt<'static, 'static> {
-        Rt {
-            ctx: None,
-            params: Vec::new(),
-            subs: Vec::new(),
-            memory: MemoryGrant::default(),
-        }
+        Rt { ctx: None, params: Vec::new(), subs: Vec::new(), memory: MemoryGrant::default() }
     }
 
     /// The session. Error: internal, when a constant asks for it.

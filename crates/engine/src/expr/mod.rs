@@ -6,8 +6,8 @@
 
 pub mod aggregate;
 pub mod bind;
-pub mod bind_ops;
 pub mod bind_call;
+pub mod bind_ops;
 pub mod compile;
 pub mod eval;
 pub mod functions;
@@ -17,8 +17,8 @@ pub mod subquery;
 use std::sync::Arc;
 use syntax::ast::CompareOp;
 use types::convert::Mode;
-use types::ops::BinaryOp as ArithOp;
 use types::like::LikePattern;
+use types::ops::BinaryOp as ArithOp;
 use types::{Collation, DataType, Value};
 
 pub use eval::Rt;
@@ -405,4 +405,3 @@ pub fn mirrored(op: CompareOp) -> CompareOp {
         same => same,
     }
 }
-

@@ -40,7 +40,11 @@ pub enum SubState {
     Scalar(Value),
     Exists(bool),
     /// All values of the column, and the set of them for equality; whether a NULL was among them.
-    List { values: Vec<Value>, set: HashSet<ValueKey>, has_null: bool },
+    List {
+        values: Vec<Value>,
+        set: HashSet<ValueKey>,
+        has_null: bool,
+    },
 }
 
 impl SubRef {
@@ -71,7 +75,9 @@ impl SubRef {
 
     /// The one value of the query.
     pub fn scalar(&self, row: &[Value], rt: &mut Rt<'_, '_>) -> Result<Value, SqlError> {
-        if self.cacheable && let SubState::Scalar(value) = self.cached(rt) {
+        if self.cacheable
+            && let SubState::Scalar(value) = self.cached(rt)
+        {
             return Ok(value.clone());
         }
         self.set_args(row, rt)?;
@@ -96,7 +102,9 @@ impl SubRef {
 
     /// Whether the query has a row.
     pub fn exists(&self, row: &[Value], rt: &mut Rt<'_, '_>) -> Result<bool, SqlError> {
-        if self.cacheable && let SubState::Exists(found) = self.cached(rt) {
+        if self.cacheable
+            && let SubState::Exists(found) = self.cached(rt)
+        {
             return Ok(*found);
         }
         self.set_args(row, rt)?;

@@ -70,15 +70,26 @@ pub fn can_seek(get: &Get, columns: &[ColId], outer_rows: f64, forced: bool) -> 
     let table = &get.table;
     let mut clustered = Some(&table.storage).filter(|s| s.index_id > 0).into_iter();
     let mut all = clustered.by_ref().chain(&table.indexes);
-    let Some(best) = all.find(|i| i.key.first().is_some_and(|(c, _)| positions.contains(c))) else { return false };
+    let Some(best) = all.find(|i| i.key.first().is_some_and(|(c, _)| positions.contains(c))) else {
+        return false;
+    };
     let matched = best.key.iter().take_while(|(c, _)| positions.contains(c)).count();
     let rows = table_rows(table);
-    let per_seek = if best.unique && matched == best.key.len() { 1.0 } else { (rows * 0.1f64.powi(matched as i32)).max(1.0) };
+    let per_seek = if best.unique && matched == best.key.len() {
+        1.0
+    } else {
+        (rows * 0.1f64.powi(matched as i32)).max(1.0)
+    };
     forced || outer_rows * (12.0 + per_seek * 3.0) < rows
 }
 
 /// The plan of a table's read under conditions on its columns alone.
-pub fn plan(get: &Get, store: Arc<TableStore>, preds: Vec<Pred>, wishes: &Wishes<'_>) -> Result<Plan, SqlError> {
+pub fn plan(
+    get: &Get,
+    store: Arc<TableStore>,
+    preds: Vec<Pred>,
+    wishes: &Wishes<'_>,
+) -> Result<Plan, SqlError> {
     let mut tested: Vec<ColId> = Vec::new();
     preds.iter().for_each(|p| p.columns(&mut tested));
     let choice = choose(get, &store, &preds, &tested, wishes);
@@ -115,8 +126,11 @@ pub fn plan(get: &Get, store: Arc<TableStore>, preds: Vec<Pred>, wishes: &Wishes
         Some(index) => {
             if choice.covering {
                 let entry = &store.indexes[index];
-                index_columns =
-                    columns.iter().filter_map(|c| entry.position(usize::from(*c))).map(|c| c as u16).collect();
+                index_columns = columns
+                    .iter()
+                    .filter_map(|c| entry.position(usize::from(*c)))
+                    .map(|c| c as u16)
+                    .collect();
             }
             Path::Index { index, seek: choice.seek, point: choice.point, covering: choice.covering }
         }
@@ -138,7 +152,8 @@ pub fn plan(get: &Get, store: Arc<TableStore>, preds: Vec<Pred>, wishes: &Wishes
 
 fn choose(get: &Get, store: &TableStore, preds: &[Pred], tested: &[ColId], wishes: &Wishes<'_>) -> Choice {
     let terms = terms(get, preds);
-    let mut wanted: Vec<usize> = wishes.needed.iter().chain(tested).filter_map(|id| get.position(*id)).collect();
+    let mut wanted: Vec<usize> =
+        wishes.needed.iter().chain(tested).filter_map(|id| get.position(*id)).collect();
     wanted.sort_unstable();
     wanted.dedup();
     let mut choices = Vec::with_capacity(1 + store.indexes.len());
@@ -209,7 +224,8 @@ fn candidate(
     for _ in preds.iter().enumerate().filter(|(i, _)| !used.contains(i)) {
         rows *= 0.5;
     }
-    let (ordered, backward) = if tree { order(get, def, seek.equal.len(), whole, wishes.order) } else { (false, false) };
+    let (ordered, backward) =
+        if tree { order(get, def, seek.equal.len(), whole, wishes.order) } else { (false, false) };
     let ordered = ordered && !wishes.order.is_empty();
     let mut read = fetched;
     if let Some(goal) = wishes.goal

@@ -96,7 +96,10 @@ impl Binder<'_> {
     }
 
     /// Runs `f` in a new block from which the current one is not seen; also gives the block back.
-    fn nested<T>(&mut self, f: impl FnOnce(&mut Self) -> Result<T, SqlError>) -> Result<(T, Scope), SqlError> {
+    fn nested<T>(
+        &mut self,
+        f: impl FnOnce(&mut Self) -> Result<T, SqlError>,
+    ) -> Result<(T, Scope), SqlError> {
         self.scopes.push(Scope::default());
         let result = f(self);
         let scope = self.scopes.pop().unwrap_or_default();
@@ -113,6 +116,9 @@ impl Binder<'_> {
             && let Some(cte) = self.find_cte(&name.name.value)
         {
             return self.cte(&cte, alias);
+        }
+        if name.is_bare() && self.open_ctes.contains(&fold_name(&name.name.value)) {
+            return Err(unsupported("A common table expression that refers to itself"));
         }
         match self.resolve(name)? {
             Named::Table(db, table) => self.base_table(db, table, name, alias, hints),
@@ -139,8 +145,7 @@ impl Binder<'_> {
             }
             None => self.env.db.clone(),
         };
-        let catalog =
-            if db.id() == self.env.db.id() { self.env.catalog.clone() } else { db.catalog() };
+        let catalog = if db.id() == self.env.db.id() { self.env.catalog.clone() } else { db.catalog() };
         let schema = name.schema.as_ref().map_or("dbo", |s| s.value.as_str());
         if let Some(table) = catalog.tables.get(&(fold_name(schema), fold_name(&name.name.value))) {
             return Ok(Named::Table(db, table.clone()));
@@ -173,7 +178,13 @@ impl Binder<'_> {
     }
 
     /// A table as a node, its columns numbered.
-    pub fn get(&mut self, db: Arc<Db>, table: Arc<TableDef>, mode: TableMode, index_hint: Option<i32>) -> Get {
+    pub fn get(
+        &mut self,
+        db: Arc<Db>,
+        table: Arc<TableDef>,
+        mode: TableMode,
+        index_hint: Option<i32>,
+    ) -> Get {
         let first = self.new_cols(table.columns.len() + 1);
         if !self.tables.iter().any(|(_, t)| Arc::ptr_eq(t, &table)) {
             self.tables.push((db.clone(), table.clone()));
@@ -217,7 +228,8 @@ impl Binder<'_> {
         let Some(view) = view else { return Err(errors::invalid_object(&name.to_string())) };
         let wanted = view.arguments().unwrap_or(0);
         if args.len() != wanted {
-            let (number, few) = if args.len() < wanted { (313, "An insufficient number of") } else { (8144, "Too many") };
+            let (number, few) =
+                if args.len() < wanted { (313, "An insufficient number of") } else { (8144, "Too many") };
             let text = if number == 313 {
                 format!("{few} arguments were supplied for the procedure or function {name}.")
             } else {
@@ -242,13 +254,12 @@ impl Binder<'_> {
     }
 
     fn cte(&mut self, cte: &Arc<CteDef>, alias: Option<&ast::Ident>) -> Result<Logical, SqlError> {
-        if self.scopes.len() > 60 {
-            return Err(unsupported("A common table expression that refers to itself"));
-        }
         // Inside, only the CTEs before it are in sight, and no block around it.
         let hidden = self.ctes.split_off(cte.visible);
         let scopes = std::mem::take(&mut self.scopes);
+        self.open_ctes.push(cte.name.clone());
         let bound = self.nested(|b| b.query_in_scope(&cte.query));
+        self.open_ctes.pop();
         self.scopes = scopes;
         self.ctes.truncate(cte.visible);
         self.ctes.extend(hidden);
@@ -259,7 +270,12 @@ impl Binder<'_> {
     }
 
     /// A source that is a query: its columns need names.
-    fn add_derived(&mut self, alias: &str, names: &[ast::Ident], columns: &[OutColumn]) -> Result<(), SqlError> {
+    fn add_derived(
+        &mut self,
+        alias: &str,
+        names: &[ast::Ident],
+        columns: &[OutColumn],
+    ) -> Result<(), SqlError> {
         if !names.is_empty() && names.len() != columns.len() {
             let (number, few) = if names.len() < columns.len() { (8158, "more") } else { (8159, "fewer") };
             let text = format!("'{alias}' has {few} columns than were specified in the column list.");
@@ -315,7 +331,15 @@ impl Binder<'_> {
                 list.push(bind_ops::implicit(row[i].clone(), ty)?);
             }
             let id = first + i as u32;
-            out.push(OutColumn { name: "".into(), id, ty, nullable, collation, untyped: false, identity: None });
+            out.push(OutColumn {
+                name: "".into(),
+                id,
+                ty,
+                nullable,
+                collation,
+                untyped: false,
+                identity: None,
+            });
         }
         let cols = out.iter().map(|c| c.id).collect();
         Ok((Logical::Values { rows: exprs, cols }, out))
@@ -375,7 +399,12 @@ impl Binder<'_> {
         Ok(list)
     }
 
-    fn apply(&mut self, outer: bool, left: &ast::TableRef, right: &ast::TableRef) -> Result<Logical, SqlError> {
+    fn apply(
+        &mut self,
+        outer: bool,
+        left: &ast::TableRef,
+        right: &ast::TableRef,
+    ) -> Result<Logical, SqlError> {
         let left = self.table_ref(left)?;
         // The right side is a block of its own that sees the sources to its left.
         let was = std::mem::replace(&mut self.scope()?.visible, true);
@@ -394,14 +423,15 @@ impl Binder<'_> {
 /// A base table as a name source.
 pub fn table_source(get: &Get, name: &ast::ObjectName, alias: Option<&ast::Ident>) -> Source {
     let columns = get.table.columns.iter().enumerate();
-    let columns = columns.map(|(i, c)| {
-        ScopeColumn::new(&c.name, get.first + i as u32, c.ty, c.nullable, c.collation)
-    });
+    let columns =
+        columns.map(|(i, c)| ScopeColumn::new(&c.name, get.first + i as u32, c.ty, c.nullable, c.collation));
     Source {
         name: alias.map_or_else(|| fold_name(&get.table.name), |a| fold_name(&a.value)),
         aliased: alias.is_some(),
         schema: Some(fold_name(&get.table.schema)),
-        database: Some(name.database.as_ref().map_or_else(|| fold_name(&get.db.name()), |d| fold_name(&d.value))),
+        database: Some(
+            name.database.as_ref().map_or_else(|| fold_name(&get.db.name()), |d| fold_name(&d.value)),
+        ),
         columns: columns.collect(),
         object_id: get.table.object_id,
     }
@@ -409,15 +439,21 @@ pub fn table_source(get: &Get, name: &ast::ObjectName, alias: Option<&ast::Ident
 
 fn index_of_hint(table: &TableDef, hint: &ast::OptionItem) -> Result<Option<i32>, SqlError> {
     let all = || table.indexes.iter().chain([&table.storage]);
-    let words = hint.nested.iter().map(|n| n.name.to_string());
-    let word = match (&hint.value, words.into_iter().next()) {
-        (_, Some(word)) => word,
-        (ast::OptionValue::Word(word), None) => word.to_string(),
-        (ast::OptionValue::Expr(ast::Expr { kind: ast::ExprKind::Literal(ast::Literal::Integer(n)), .. }), None) => {
-            n.to_string()
-        }
-        _ => return Ok(None),
+    let word_of = |value: &ast::OptionValue| match value {
+        ast::OptionValue::Word(word) => Some(word.to_string()),
+        ast::OptionValue::Expr(e) => match &e.kind {
+            ast::ExprKind::Literal(ast::Literal::Integer(n)) => Some(n.to_string()),
+            ast::ExprKind::Column(c) => Some(c.name.value.to_string()),
+            _ => None,
+        },
+        _ => None,
     };
+    let word = match hint.nested.first() {
+        Some(first) if first.name.is_empty() => word_of(&first.value),
+        Some(first) => Some(first.name.to_string()),
+        None => word_of(&hint.value),
+    };
+    let Some(word) = word else { return Ok(None) };
     let found = match word.parse::<i32>() {
         Ok(id) => all().find(|i| i.index_id == id || (id == 0 && i.index_id == table.storage.index_id)),
         Err(_) => all().find(|i| fold_name(&i.name) == fold_name(&word)),
@@ -436,7 +472,13 @@ fn index_of_hint(table: &TableDef, hint: &ast::OptionItem) -> Result<Option<i32>
 
 /// An inner join without a condition.
 pub fn inner(left: Logical, right: Logical) -> Logical {
-    Logical::Join { kind: JoinKind::Inner, left: Box::new(left), right: Box::new(right), on: Vec::new(), hint: None }
+    Logical::Join {
+        kind: JoinKind::Inner,
+        left: Box::new(left),
+        right: Box::new(right),
+        on: Vec::new(),
+        hint: None,
+    }
 }
 
 /// The type of a column as messages name it.

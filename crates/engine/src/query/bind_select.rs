@@ -304,7 +304,11 @@ impl Binder<'_> {
         Ok((slot, bind_ops::assigned(typed, ty, Mode::Implicit)?))
     }
 
-    fn wildcard(&mut self, qualifier: Option<&ast::ObjectName>, items: &mut Vec<Item>) -> Result<(), SqlError> {
+    fn wildcard(
+        &mut self,
+        qualifier: Option<&ast::ObjectName>,
+        items: &mut Vec<Item>,
+    ) -> Result<(), SqlError> {
         let scope = self.scope()?;
         if scope.sources.is_empty() {
             return Err(SqlError::new(263, 16, 1, "Must specify table to select from."));
@@ -317,10 +321,15 @@ impl Binder<'_> {
             );
             return Err(SqlError::new(107, 15, 1, text));
         }
-        let columns: Vec<_> = scope.sources.iter().filter(|s| wanted(s)).flat_map(|s| {
-            let full = s.name.clone();
-            s.columns.iter().filter(|c| !c.hidden).map(move |c| (full.clone(), c.clone()))
-        }).collect();
+        let columns: Vec<_> = scope
+            .sources
+            .iter()
+            .filter(|s| wanted(s))
+            .flat_map(|s| {
+                let full = s.name.clone();
+                s.columns.iter().filter(|c| !c.hidden).map(move |c| (full.clone(), c.clone()))
+            })
+            .collect();
         let depth = self.scopes.len() - 1;
         for (full, column) in columns {
             let typed = self.grouped_column(depth, column.typed(), &format!("{full}.{}", column.name))?;
@@ -468,7 +477,8 @@ impl Binder<'_> {
 
     fn identity_of(&self, id: crate::expr::ColId) -> Option<(i64, i64)> {
         let scope = self.scopes.last()?;
-        let source = scope.sources.iter().find(|s| s.object_id != 0 && s.columns.iter().any(|c| c.id == id))?;
+        let source =
+            scope.sources.iter().find(|s| s.object_id != 0 && s.columns.iter().any(|c| c.id == id))?;
         let table = self.env.catalog.by_id.get(&source.object_id)?;
         let at = source.columns.iter().position(|c| c.id == id)?;
         table.columns.get(at)?.identity
@@ -483,7 +493,8 @@ impl Binder<'_> {
             scope.clause = clause;
         }
         if !count.is_row_free() && !count.has_subquery() {
-            let text = "The reference to a column is not allowed in an argument to a TOP, OFFSET, or FETCH clause.";
+            let text =
+                "The reference to a column is not allowed in an argument to a TOP, OFFSET, or FETCH clause.";
             return Err(SqlError::new(4115, 15, 1, text));
         }
         if top.with_ties && ties.is_empty() {
@@ -549,9 +560,9 @@ fn output_column<'c>(e: &ast::Expr, columns: &'c [OutColumn]) -> Result<Option<&
         ExprKind::Column(c) if c.qualifier.is_none() => {
             let name = fold_name(&c.name.value);
             let column = columns.iter().find(|o| fold_name(&o.name) == name);
-            column.map(Some).ok_or_else(|| {
-                SqlError::new(207, 16, 1, format!("Invalid column name '{}'.", c.name.value))
-            })
+            column
+                .map(Some)
+                .ok_or_else(|| SqlError::new(207, 16, 1, format!("Invalid column name '{}'.", c.name.value)))
         }
         _ => Ok(None),
     }
@@ -565,9 +576,10 @@ pub fn has_aggregate(e: &ast::Expr) -> bool {
     match &e.kind {
         ExprKind::Function(call) => {
             let own = call.over.is_none() && AggKind::from_name(&fold_name(&call.name.name.value)).is_some();
-            let over = call.over.as_ref().is_some_and(|o| {
-                any(&o.partition_by) || o.order_by.iter().any(|i| has_aggregate(&i.expr))
-            });
+            let over = call
+                .over
+                .as_ref()
+                .is_some_and(|o| any(&o.partition_by) || o.order_by.iter().any(|i| has_aggregate(&i.expr)));
             own || over || any(&call.args)
         }
         ExprKind::Unary { operand, .. }

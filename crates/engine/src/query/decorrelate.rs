@@ -9,8 +9,9 @@ pub fn semi_join(pred: Pred) -> Result<(JoinKind, Logical, Vec<Pred>), Box<Pred>
     match pred {
         Pred::Exists(sub) => exists(*sub, JoinKind::Semi).map_err(|sub| Box::new(Pred::Exists(sub))),
         Pred::Not(inner) => match *inner {
-            Pred::Exists(sub) => exists(*sub, JoinKind::Anti)
-                .map_err(|sub| Box::new(Pred::Not(Box::new(Pred::Exists(sub))))),
+            Pred::Exists(sub) => {
+                exists(*sub, JoinKind::Anti).map_err(|sub| Box::new(Pred::Not(Box::new(Pred::Exists(sub)))))
+            }
             other => Err(Box::new(Pred::Not(Box::new(other)))),
         },
         other => Err(Box::new(other)),

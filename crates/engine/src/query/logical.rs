@@ -22,23 +22,68 @@ pub enum Logical {
     /// A system view or table function.
     View(Box<ViewScan>),
     /// Rows of expressions; column `i` of each row is `cols[i]`.
-    Values { rows: Vec<Vec<Expr>>, cols: Vec<ColId> },
-    Filter { input: Box<Logical>, preds: Vec<Pred> },
-    Join { kind: JoinKind, left: Box<Logical>, right: Box<Logical>, on: Vec<Pred>, hint: Option<JoinHint> },
+    Values {
+        rows: Vec<Vec<Expr>>,
+        cols: Vec<ColId>,
+    },
+    Filter {
+        input: Box<Logical>,
+        preds: Vec<Pred>,
+    },
+    Join {
+        kind: JoinKind,
+        left: Box<Logical>,
+        right: Box<Logical>,
+        on: Vec<Pred>,
+        hint: Option<JoinHint>,
+    },
     /// The right side runs once per left row, with these parameters set from it.
-    Apply { outer: bool, left: Box<Logical>, right: Box<Logical>, args: Vec<(usize, Expr)> },
+    Apply {
+        outer: bool,
+        left: Box<Logical>,
+        right: Box<Logical>,
+        args: Vec<(usize, Expr)>,
+    },
     /// New columns; those of the input stay visible.
-    Project { input: Box<Logical>, exprs: Vec<(ColId, Expr)> },
+    Project {
+        input: Box<Logical>,
+        exprs: Vec<(ColId, Expr)>,
+    },
     /// Groups; without keys one row always comes out when `scalar`.
-    Aggregate { input: Box<Logical>, keys: Vec<GroupCol>, aggregates: Vec<Aggregate>, scalar: bool },
-    Window { input: Box<Logical>, calls: Vec<WindowCall> },
-    Distinct { input: Box<Logical>, cols: Vec<(ColId, Collation)> },
-    Sort { input: Box<Logical>, keys: Vec<SortKey> },
-    Top { input: Box<Logical>, top: TopSpec },
+    Aggregate {
+        input: Box<Logical>,
+        keys: Vec<GroupCol>,
+        aggregates: Vec<Aggregate>,
+        scalar: bool,
+    },
+    Window {
+        input: Box<Logical>,
+        calls: Vec<WindowCall>,
+    },
+    Distinct {
+        input: Box<Logical>,
+        cols: Vec<(ColId, Collation)>,
+    },
+    Sort {
+        input: Box<Logical>,
+        keys: Vec<SortKey>,
+    },
+    Top {
+        input: Box<Logical>,
+        top: TopSpec,
+    },
     /// UNION ALL: column `i` of input `k` is `inputs[k].1[i]`.
-    Concat { inputs: Vec<(Logical, Vec<ColId>)>, cols: Vec<ColId> },
+    Concat {
+        inputs: Vec<(Logical, Vec<ColId>)>,
+        cols: Vec<ColId>,
+    },
     /// EXCEPT and INTERSECT, without duplicates.
-    SetOp { except: bool, left: Box<(Logical, Vec<ColId>)>, right: Box<(Logical, Vec<ColId>)>, cols: Vec<(ColId, Collation)> },
+    SetOp {
+        except: bool,
+        left: Box<(Logical, Vec<ColId>)>,
+        right: Box<(Logical, Vec<ColId>)>,
+        cols: Vec<(ColId, Collation)>,
+    },
 }
 
 /// A base table in a plan. Column `i` of the table is `first + i`; the row's locator is `first + columns`.

@@ -61,11 +61,8 @@ pub fn compile_query(q: &ast::Query, env: &CompileEnv<'_>) -> Result<Arc<QueryPl
     for (_, e) in &mut assignments {
         physical::slots(e, &plan.cols)?;
     }
-    let columns = bound.columns.iter().map(|c| ColumnInfo {
-        name: c.name.clone(),
-        ty: c.ty,
-        nullable: c.nullable,
-    });
+    let columns =
+        bound.columns.iter().map(|c| ColumnInfo { name: c.name.clone(), ty: c.ty, nullable: c.nullable });
     let columns = columns.collect();
     Ok(Arc::new(QueryPlan { columns, plan, assignments, tables: Tables(std::mem::take(&mut binder.tables)) }))
 }

@@ -65,7 +65,9 @@ impl Planner<'_, '_> {
     /// Plans a node under conditions that its rows must satisfy.
     fn node(&mut self, logical: Logical, preds: Vec<Pred>, cx: &Context) -> Result<Plan, SqlError> {
         match logical {
-            Logical::One => self.above(Plan { node: Node::One, cols: vec![], rows: 1.0, ordered: true }, preds),
+            Logical::One => {
+                self.above(Plan { node: Node::One, cols: vec![], rows: 1.0, ordered: true }, preds)
+            }
             Logical::Get(get) => {
                 let wishes = Wishes { needed: &cx.needed, order: &cx.order, goal: cx.goal };
                 let (local, above): (Vec<_>, Vec<_>) = preds.into_iter().partition(|p| !p.has_subquery());
@@ -93,7 +95,9 @@ impl Planner<'_, '_> {
                 all.extend(own);
                 self.filter(*input, all, cx)
             }
-            Logical::Join { kind, left, right, on, hint } => self.join(kind, *left, *right, on, hint, preds, cx),
+            Logical::Join { kind, left, right, on, hint } => {
+                self.join(kind, *left, *right, on, hint, preds, cx)
+            }
             Logical::Apply { outer, left, right, args } => self.apply(outer, *left, *right, args, preds, cx),
             Logical::Project { input, exprs } => self.project(*input, exprs, preds, cx),
             Logical::Aggregate { input, keys, aggregates, scalar } => {
@@ -106,7 +110,12 @@ impl Planner<'_, '_> {
                 let plan = super::physical::exactly(self.node(*input, preds, &inner)?, &ids);
                 let collations = ids.iter().map(|id| collation_in(&cols, *id)).collect();
                 let rows = (plan.rows * 0.5).max(1.0);
-                Ok(Plan { node: Node::Distinct { input: Box::new(plan), collations }, cols: ids, rows, ordered: false })
+                Ok(Plan {
+                    node: Node::Distinct { input: Box::new(plan), collations },
+                    cols: ids,
+                    rows,
+                    ordered: false,
+                })
             }
             Logical::Sort { input, keys } => self.sort(*input, keys, preds, cx),
             Logical::Top { input, top } => {
@@ -148,7 +157,8 @@ impl Planner<'_, '_> {
             }
             match decorrelate::semi_join(pred) {
                 Ok((kind, right, on)) => {
-                    input = Logical::Join { kind, left: Box::new(input), right: Box::new(right), on, hint: None };
+                    input =
+                        Logical::Join { kind, left: Box::new(input), right: Box::new(right), on, hint: None };
                 }
                 Err(pred) => rest.push(*pred),
             }
@@ -170,7 +180,8 @@ impl Planner<'_, '_> {
             used.iter().any(|id| made.contains(id))
         });
         let cx = cx.with(&above);
-        let used: Vec<_> = exprs.into_iter().filter(|(id, e)| cx.needed.contains(id) || e.is_volatile()).collect();
+        let used: Vec<_> =
+            exprs.into_iter().filter(|(id, e)| cx.needed.contains(id) || e.is_volatile()).collect();
         let mut inner = Context { needed: Vec::new(), order: cx.order.clone(), goal: cx.goal };
         inner.needed.extend(cx.needed.iter().filter(|id| !made.contains(id)));
         used.iter().for_each(|(_, e)| e.columns(&mut inner.needed));
@@ -218,7 +229,11 @@ impl Planner<'_, '_> {
                 keys.iter().filter(|k| matches!(k.expr, Expr::Col(_))).map(|k| k.output).collect();
             let mut used = Vec::new();
             pred.columns(&mut used);
-            if !scalar && !used.is_empty() && used.iter().all(|id| outputs.contains(id)) && !pred.has_subquery() {
+            if !scalar
+                && !used.is_empty()
+                && used.iter().all(|id| outputs.contains(id))
+                && !pred.has_subquery()
+            {
                 pred.leaves_mut(&mut |leaf| {
                     if let Expr::Col(id) = leaf
                         && let Some(key) = keys.iter().find(|k| k.output == *id)
@@ -292,7 +307,13 @@ impl Planner<'_, '_> {
         self.above(plan, preds)
     }
 
-    fn sort(&mut self, input: Logical, keys: Vec<SortKey>, preds: Vec<Pred>, cx: &Context) -> Result<Plan, SqlError> {
+    fn sort(
+        &mut self,
+        input: Logical,
+        keys: Vec<SortKey>,
+        preds: Vec<Pred>,
+        cx: &Context,
+    ) -> Result<Plan, SqlError> {
         let mut inner = Context { needed: cx.needed.clone(), order: keys.clone(), goal: cx.goal };
         keys.iter().for_each(|k| k.expr.columns(&mut inner.needed));
         let plan = self.node(input, preds, &inner)?;
@@ -312,7 +333,9 @@ impl Planner<'_, '_> {
             Some(e) => e.as_const().and_then(types::Value::as_i64).and_then(|n| u64::try_from(n).ok()),
         };
         let goal = match (number(&top.count), number(&top.offset)) {
-            (Some(n), Some(skip)) if !top.percent && top.ties.is_none() && top.count.is_some() => Some(n + skip),
+            (Some(n), Some(skip)) if !top.percent && top.ties.is_none() && top.count.is_some() => {
+                Some(n + skip)
+            }
             _ => None,
         };
         let mut inner = Context { needed: cx.needed.clone(), order: Vec::new(), goal };
@@ -406,7 +429,11 @@ impl Planner<'_, '_> {
             }
         }
         for pred in on {
-            let row_free = { let mut c = Vec::new(); pred.columns(&mut c); c.is_empty() };
+            let row_free = {
+                let mut c = Vec::new();
+                pred.columns(&mut c);
+                c.is_empty()
+            };
             match kind {
                 _ if row_free => parts.on.push(pred),
                 JoinKind::Inner | JoinKind::Semi if within(&pred, &left_ids) => parts.left.push(pred),
@@ -497,10 +524,14 @@ impl Equalities {
         };
         for pred in on {
             match pred {
-                Pred::Compare(c) if c.op == CompareOp::Equal && side(&c.left, left) && side(&c.right, right) => {
+                Pred::Compare(c)
+                    if c.op == CompareOp::Equal && side(&c.left, left) && side(&c.right, right) =>
+                {
                     out.pairs.push((c.left, c.right, c.collation));
                 }
-                Pred::Compare(c) if c.op == CompareOp::Equal && side(&c.left, right) && side(&c.right, left) => {
+                Pred::Compare(c)
+                    if c.op == CompareOp::Equal && side(&c.left, right) && side(&c.right, left) =>
+                {
                     out.pairs.push((c.right, c.left, c.collation));
                 }
                 other => out.rest.push(other),
@@ -610,9 +641,11 @@ fn sort_slots(keys: &[SortKey], cols: &[ColId]) -> Result<Vec<SortSlot>, SqlErro
         let mut e = key.expr.clone();
         slots(&mut e, cols)?;
         match e {
-            Expr::Col(slot) => {
-                Ok(Some(SortSlot { slot: slot as usize, descending: key.descending, collation: key.collation }))
-            }
+            Expr::Col(slot) => Ok(Some(SortSlot {
+                slot: slot as usize,
+                descending: key.descending,
+                collation: key.collation,
+            })),
             // A constant or variable orders nothing.
             _ => Ok(None),
         }

@@ -19,7 +19,12 @@ pub enum WindowKind {
     CumeDist,
     Ntile(Expr),
     /// Argument, offset, default; LEAD when `ahead`.
-    Lag { arg: Expr, offset: Expr, default: Expr, ahead: bool },
+    Lag {
+        arg: Expr,
+        offset: Expr,
+        default: Expr,
+        ahead: bool,
+    },
     FirstValue(Expr),
     LastValue(Expr),
     Aggregate(Aggregate),
@@ -50,8 +55,16 @@ pub struct WindowCall {
 pub fn is_window_only(name: &str) -> bool {
     matches!(
         name,
-        "row_number" | "rank" | "dense_rank" | "percent_rank" | "cume_dist" | "ntile" | "lag" | "lead"
-            | "first_value" | "last_value"
+        "row_number"
+            | "rank"
+            | "dense_rank"
+            | "percent_rank"
+            | "cume_dist"
+            | "ntile"
+            | "lag"
+            | "lead"
+            | "first_value"
+            | "last_value"
     )
 }
 
@@ -78,7 +91,8 @@ impl Binder<'_> {
 
     fn named_window(&mut self, over: &ast::Over) -> Result<ast::Over, SqlError> {
         let Some(name) = &over.window else { return Ok(over.clone()) };
-        let named = self.scope()?.named_windows.iter().find(|w| w.name.value.eq_ignore_ascii_case(&name.value));
+        let named =
+            self.scope()?.named_windows.iter().find(|w| w.name.value.eq_ignore_ascii_case(&name.value));
         let Some(named) = named else {
             return Err(SqlError::new(5362, 15, 1, format!("Window '{name}' is undefined.")));
         };
@@ -154,16 +168,26 @@ impl Binder<'_> {
                 let Some(arg) = args(self)?.into_iter().next() else { return Err(too_few(name, 1)) };
                 let typed = Typed { nullable: true, ..arg.clone() };
                 let first = name == "first_value";
-                Ok((if first { WindowKind::FirstValue(arg.expr) } else { WindowKind::LastValue(arg.expr) }, typed))
+                Ok((
+                    if first { WindowKind::FirstValue(arg.expr) } else { WindowKind::LastValue(arg.expr) },
+                    typed,
+                ))
             }
             _ => {
                 let Some(kind) = AggKind::from_name(name) else {
-                    let text = format!("The function '{name}' is not a valid windowing function, and cannot be used \
-                                        with the OVER clause.");
+                    let text = format!(
+                        "The function '{name}' is not a valid windowing function, and cannot be used \
+                                        with the OVER clause."
+                    );
                     return Err(SqlError::new(4113, 16, 1, text));
                 };
                 if call.distinct {
-                    return Err(SqlError::new(10759, 15, 1, "Use of DISTINCT is not allowed with the OVER clause."));
+                    return Err(SqlError::new(
+                        10759,
+                        15,
+                        1,
+                        "Use of DISTINCT is not allowed with the OVER clause.",
+                    ));
                 }
                 let aggregate = self.over_aggregate(kind, name, call)?;
                 let mut typed = Typed::new(Expr::Const(Value::Null), aggregate.ty, true);
@@ -174,7 +198,12 @@ impl Binder<'_> {
     }
 
     /// An aggregate whose argument may itself hold aggregates of the grouped block.
-    fn over_aggregate(&mut self, kind: AggKind, name: &str, call: &ast::FunctionCall) -> Result<Aggregate, SqlError> {
+    fn over_aggregate(
+        &mut self,
+        kind: AggKind,
+        name: &str,
+        call: &ast::FunctionCall,
+    ) -> Result<Aggregate, SqlError> {
         let grouped = self.scope()?.grouping.is_some();
         if !grouped {
             return self.aggregate_args(kind, name, call);

@@ -53,7 +53,9 @@ fn fit(value: Value, ty: DataType) -> Fit {
     }
     let Ok(there) = convert(&value, own, ty, 0, Mode::Explicit) else { return Fit::Between };
     match convert(&there, ty, own, 0, Mode::Explicit) {
-        Ok(back) if ops::compare(&back, &value, types::Collation::BIN2) == Some(std::cmp::Ordering::Equal) => {
+        Ok(back)
+            if ops::compare(&back, &value, types::Collation::BIN2) == Some(std::cmp::Ordering::Equal) =>
+        {
             Fit::Exact(there)
         }
         _ => Fit::Between,

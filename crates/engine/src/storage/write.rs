@@ -9,6 +9,7 @@ use crate::instance::Db;
 use access::lob::LobPointer;
 use access::{Outcome, ReadMode, Rid, RowBatch};
 use pages::{RowHeader, TxnId};
+use std::cell::Cell;
 use std::ops::Bound;
 use std::sync::Arc;
 use txn::Txn;
@@ -63,6 +64,19 @@ pub struct RowWriter {
     entry: Vec<u8>,
     entry_key: Vec<u8>,
     batch: RowBatch,
+}
+
+thread_local! {
+    /// Buffers between two statements of a thread: a one-row statement allocates nothing.
+    static SPARE: Cell<Option<RowWriter>> = const { Cell::new(None) };
+}
+
+/// Runs `f` with buffers that are kept from statement to statement.
+pub fn with_writer<T>(f: impl FnOnce(&mut RowWriter) -> T) -> T {
+    let mut writer = SPARE.take().unwrap_or_default();
+    let result = f(&mut writer);
+    SPARE.set(Some(writer));
+    result
 }
 
 /// Waits until a row's writer has ended.
@@ -217,11 +231,8 @@ impl RowWriter {
         let Base::Tree(tree) = &store.base else { return Ok(0) };
         let lower = self.key[..prefix].to_vec();
         let upper = super::seek::after_prefix(lower.clone());
-        let mut cursor = tree.cursor(
-            Bound::Included(&lower),
-            super::seek::borrowed(&upper),
-            access::Direction::Backward,
-        );
+        let mut cursor =
+            tree.cursor(Bound::Included(&lower), super::seek::borrowed(&upper), access::Direction::Backward);
         let more = cursor.next_batch(ReadMode::Current, &mut self.batch).map_err(|e| access_error(db, e))?;
         let last = if more { self.batch.key(0).get(prefix..prefix + UNIQUIFIER) } else { None };
         let last = last.and_then(|b| <[u8; 4]>::try_from(b).ok()).map_or(0, u32::from_be_bytes);
@@ -274,18 +285,23 @@ impl RowWriter {
         for index in store.indexes.iter().filter(|i| wanted(i)) {
             entry_key(index, values, locator, &mut self.entry_key);
             let fail = |e| access_error(db, e);
-            let found = index.tree.fetch(&self.entry_key, ReadMode::Current, &mut self.batch).map_err(fail)?;
-            let gone = || SqlError::new(
-                8646,
-                21,
-                1,
-                format!(
-                    "Unable to find index entry in index ID {}, of table {}, in database '{}'. The indicated index \
+            let found =
+                index.tree.fetch(&self.entry_key, ReadMode::Current, &mut self.batch).map_err(fail)?;
+            let gone = || {
+                SqlError::new(
+                    8646,
+                    21,
+                    1,
+                    format!(
+                        "Unable to find index entry in index ID {}, of table {}, in database '{}'. The indicated index \
                      is corrupt or there is a problem with the current update plan. Run DBCC CHECKDB or DBCC \
                      CHECKTABLE.",
-                    index.def.index_id, store.table.object_id, db.name()
-                ),
-            );
+                        index.def.index_id,
+                        store.table.object_id,
+                        db.name()
+                    ),
+                )
+            };
             if !found || self.batch.is_ghost(0) {
                 return Err(gone());
             }
@@ -321,7 +337,8 @@ impl RowWriter {
         Ok(outcome)
     }
 
-    /// Changes a row that the caller has just read from `old` to `new`; `changed` are the columns that were set.
+    /// Changes a row that the caller has just read from `old` to `new`; `changed` are the columns that were set. What
+    /// has to wait until all rows of the statement have given up their old keys is said in the result.
     #[allow(clippy::too_many_arguments)] // a row is all of these
     pub fn update(
         &mut self,
@@ -333,7 +350,7 @@ impl RowWriter {
         old: &[Value],
         new: &[Value],
         changed: &[usize],
-    ) -> Result<Outcome<()>, SqlError> {
+    ) -> Result<Outcome<Rest>, SqlError> {
         if let Locator::Key(key) = locator
             && store.table.storage.key.iter().any(|(c, _)| changed.contains(c))
         {
@@ -342,10 +359,7 @@ impl RowWriter {
             if !key.starts_with(&self.key) {
                 // Another place in the index: the row is deleted here and inserted there.
                 let outcome = self.delete(db, txn, store, locator, header, old)?;
-                if outcome == Outcome::Done(()) {
-                    self.insert(db, txn, store, new)?;
-                }
-                return Ok(outcome);
+                return Ok(outcome.map_done(Rest::Row));
             }
         }
         self.encode(db, txn, store, new)?;
@@ -355,16 +369,68 @@ impl RowWriter {
             _ => return Err(SqlError::internal("a locator of another table")),
         };
         let outcome = outcome.map_err(|e| access_error(db, e))?;
-        if outcome != Outcome::Done(()) {
-            return Ok(outcome);
+        let touched = |index: &IndexStore| touches(index, changed);
+        if outcome != Outcome::Done(()) || !store.indexes.iter().any(touched) {
+            return Ok(outcome.map_done(Rest::Nothing));
         }
-        let touched = |index: &IndexStore| index.columns.iter().any(|c| changed.contains(c));
-        if store.indexes.iter().any(touched) {
-            let locator = locator.bytes();
-            self.delete_entries(db, txn, store, old, &locator, &touched)?;
-            self.insert_entries(db, txn, store, new, &locator, &touched)?;
+        let bytes = locator.bytes();
+        self.delete_entries(db, txn, store, old, &bytes, &touched)?;
+        if store.indexes.iter().any(|i| touched(i) && i.def.unique) {
+            return Ok(Outcome::Done(Rest::Entries(bytes)));
         }
-        Ok(outcome)
+        self.insert_entries(db, txn, store, new, &bytes, &touched)?;
+        Ok(Outcome::Done(Rest::Nothing))
+    }
+
+    /// Does what [`RowWriter::update`] left for later.
+    pub fn finish_update(
+        &mut self,
+        db: &Arc<Db>,
+        txn: &mut Txn,
+        store: &TableStore,
+        rest: &Rest,
+        new: &[Value],
+        changed: &[usize],
+    ) -> Result<(), SqlError> {
+        match rest {
+            Rest::Nothing => Ok(()),
+            Rest::Row => self.insert(db, txn, store, new),
+            Rest::Entries(locator) => {
+                self.insert_entries(db, txn, store, new, locator, &|i| touches(i, changed))
+            }
+        }
+    }
+}
+
+/// What is left of the update of a row: new keys may be those that other rows of the statement are giving up, so they
+/// go in when all old ones are out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Rest {
+    Nothing,
+    /// The whole row, under its new clustered key.
+    Row,
+    /// Its entries in the changed indexes, with this locator.
+    Entries(Vec<u8>),
+}
+
+/// Whether an index holds one of the columns.
+pub fn touches(index: &IndexStore, columns: &[usize]) -> bool {
+    index.columns.iter().any(|c| columns.contains(c))
+}
+
+trait MapDone {
+    fn map_done<T>(self, value: T) -> Outcome<T>;
+}
+
+impl MapDone for Outcome<()> {
+    fn map_done<T>(self, value: T) -> Outcome<T> {
+        match self {
+            Outcome::Done(()) => Outcome::Done(value),
+            Outcome::Wait(txn) => Outcome::Wait(txn),
+            Outcome::Changed => Outcome::Changed,
+            Outcome::Missing => Outcome::Missing,
+            Outcome::Duplicate => Outcome::Duplicate,
+        }
     }
 }
 

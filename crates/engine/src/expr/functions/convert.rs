@@ -5,15 +5,37 @@ use super::{ArgRule as A, CallCx, Function, int};
 use types::convert::{Mode, convert};
 use types::{Collation, DataType, SqlError, Value};
 
-const fn f(name: &'static str, count: (u8, u8), args: &'static [A], result: super::ResultRule, eval: super::Eval) -> Function {
-    Function { name, min: count.0, max: count.1, args, result, strict: false, pure: true, nullable: false, eval }
+const fn f(
+    name: &'static str,
+    count: (u8, u8),
+    args: &'static [A],
+    result: super::ResultRule,
+    eval: super::Eval,
+) -> Function {
+    Function {
+        name,
+        min: count.0,
+        max: count.1,
+        args,
+        result,
+        strict: false,
+        pure: true,
+        nullable: false,
+        eval,
+    }
 }
 
 /// The functions of this theme.
 pub const FUNCTIONS: &[Function] = &[
     f("isnumeric", (1, 1), &[A::Any], int, isnumeric),
-    Function { pure: false, ..f("newid", (0, 0), &[], |_, _| Ok(DataType::UniqueIdentifier), |_, _| Ok(newid())) },
-    Function { pure: false, ..f("newsequentialid", (0, 0), &[], |_, _| Ok(DataType::UniqueIdentifier), |_, _| Ok(newid())) },
+    Function {
+        pure: false,
+        ..f("newid", (0, 0), &[], |_, _| Ok(DataType::UniqueIdentifier), |_, _| Ok(newid()))
+    },
+    Function {
+        pure: false,
+        ..f("newsequentialid", (0, 0), &[], |_, _| Ok(DataType::UniqueIdentifier), |_, _| Ok(newid()))
+    },
     f("checksum", (1, 255), &[A::Any], int, |a, cx| Ok(Value::Int(checksum(a, cx.collation)))),
     f("binary_checksum", (1, 255), &[A::Any], int, |a, _| Ok(Value::Int(checksum(a, Collation::BIN2)))),
 ];
@@ -22,10 +44,12 @@ fn isnumeric(args: &[Value], cx: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlEr
     let (value, ty) = (&args[0], cx.types[0]);
     let numeric = match value {
         Value::Null => false,
-        Value::Str(_) => [DataType::Float, DataType::Money]
-            .iter()
-            .any(|to| convert(value, ty, *to, 0, Mode::Explicit).is_ok())
-            && !value.as_str().is_none_or(|s| s.trim().is_empty()),
+        Value::Str(_) => {
+            [DataType::Float, DataType::Money]
+                .iter()
+                .any(|to| convert(value, ty, *to, 0, Mode::Explicit).is_ok())
+                && !value.as_str().is_none_or(|s| s.trim().is_empty())
+        }
         _ => ty.is_number() && ty != DataType::Bit,
     };
     Ok(Value::Int(i32::from(numeric)))
@@ -46,7 +70,8 @@ fn checksum(args: &[Value], collation: Collation) -> i32 {
     let mut sum = 0u32;
     for value in args {
         let key = crate::exec::hash::ValueKey::new(value, collation);
-        let hash = key.bytes().iter().fold(0x811c_9dc5u32, |h, b| (h ^ u32::from(*b)).wrapping_mul(0x0100_0193));
+        let hash =
+            key.bytes().iter().fold(0x811c_9dc5u32, |h, b| (h ^ u32::from(*b)).wrapping_mul(0x0100_0193));
         sum = sum.rotate_left(4) ^ hash;
     }
     sum as i32

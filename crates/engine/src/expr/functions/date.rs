@@ -6,8 +6,24 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use types::datetime::{self, DatePart, Moment};
 use types::{DataType, SqlError, Value};
 
-const fn f(name: &'static str, count: (u8, u8), args: &'static [A], result: super::ResultRule, eval: super::Eval) -> Function {
-    Function { name, min: count.0, max: count.1, args, result, strict: true, pure: true, nullable: false, eval }
+const fn f(
+    name: &'static str,
+    count: (u8, u8),
+    args: &'static [A],
+    result: super::ResultRule,
+    eval: super::Eval,
+) -> Function {
+    Function {
+        name,
+        min: count.0,
+        max: count.1,
+        args,
+        result,
+        strict: true,
+        pure: true,
+        nullable: false,
+        eval,
+    }
 }
 
 const fn clock(name: &'static str, result: super::ResultRule) -> Function {
@@ -35,29 +51,58 @@ pub const FUNCTIONS: &[Function] = &[
     f("year", (1, 1), &[A::Moment], int, |a, cx| one_part(DatePart::Year, a, cx)),
     f("month", (1, 1), &[A::Moment], int, |a, cx| one_part(DatePart::Month, a, cx)),
     f("day", (1, 1), &[A::Moment], int, |a, cx| one_part(DatePart::Day, a, cx)),
-    f("eomonth", (1, 2), &[A::Date, A::BigInt], |_, _| Ok(DataType::Date), |a, _| {
-        datetime::eomonth(&a[0], if a.len() > 1 { int_arg(a, 1) } else { 0 })
-    }),
-    f("datefromparts", (3, 3), &[A::Int], |_, _| Ok(DataType::Date), |a, _| {
-        datetime::date_from_parts(int_arg(a, 0), int_arg(a, 1), int_arg(a, 2))
-    }),
+    f(
+        "eomonth",
+        (1, 2),
+        &[A::Date, A::BigInt],
+        |_, _| Ok(DataType::Date),
+        |a, _| datetime::eomonth(&a[0], if a.len() > 1 { int_arg(a, 1) } else { 0 }),
+    ),
+    f(
+        "datefromparts",
+        (3, 3),
+        &[A::Int],
+        |_, _| Ok(DataType::Date),
+        |a, _| datetime::date_from_parts(int_arg(a, 0), int_arg(a, 1), int_arg(a, 2)),
+    ),
     f("datetimefromparts", (7, 7), &[A::Int], datetime_type, |a, cx| {
         let fraction = int_arg(a, 6) * 10_000;
         from_parts(a, [int_arg(a, 3), int_arg(a, 4), int_arg(a, 5), fraction], 0, cx.ty)
     }),
-    f("smalldatetimefromparts", (5, 5), &[A::Int], |_, _| Ok(DataType::SmallDateTime), |a, cx| {
-        from_parts(a, [int_arg(a, 3), int_arg(a, 4), 0, 0], 0, cx.ty)
-    }),
+    f(
+        "smalldatetimefromparts",
+        (5, 5),
+        &[A::Int],
+        |_, _| Ok(DataType::SmallDateTime),
+        |a, cx| from_parts(a, [int_arg(a, 3), int_arg(a, 4), 0, 0], 0, cx.ty),
+    ),
     f("datetime2fromparts", (8, 8), &[A::Int], parts_type, |a, cx| {
         let fraction = scaled_fraction(int_arg(a, 6), cx.ty);
         from_parts(a, [int_arg(a, 3), int_arg(a, 4), int_arg(a, 5), fraction], 0, cx.ty)
     }),
-    f("timefromparts", (5, 5), &[A::Int], |_, e| Ok(DataType::Time(const_scale(e, 4)?)), |a, cx| {
-        let fraction = scaled_fraction(int_arg(a, 3), cx.ty);
-        datetime::from_parts([1900, 1, 1], [int_arg(a, 0), int_arg(a, 1), int_arg(a, 2), fraction], 0, cx.ty)
-    }),
+    f(
+        "timefromparts",
+        (5, 5),
+        &[A::Int],
+        |_, e| Ok(DataType::Time(const_scale(e, 4)?)),
+        |a, cx| {
+            let fraction = scaled_fraction(int_arg(a, 3), cx.ty);
+            datetime::from_parts(
+                [1900, 1, 1],
+                [int_arg(a, 0), int_arg(a, 1), int_arg(a, 2), fraction],
+                0,
+                cx.ty,
+            )
+        },
+    ),
     Function { strict: false, ..f("isdate", (1, 1), &[A::Any], int, isdate) },
-    f("switchoffset", (2, 2), &[A::DateTimeOffset, A::Any], |_, _| Ok(DataType::DateTimeOffset(7)), switchoffset),
+    f(
+        "switchoffset",
+        (2, 2),
+        &[A::DateTimeOffset, A::Any],
+        |_, _| Ok(DataType::DateTimeOffset(7)),
+        switchoffset,
+    ),
 ];
 
 fn datetime_type(_: &[DataType], _: &[Expr]) -> Result<DataType, SqlError> {
@@ -119,9 +164,14 @@ fn const_scale(exprs: &[Expr], at: usize) -> Result<u8, SqlError> {
     let scale = exprs.get(at).and_then(Expr::as_const).and_then(Value::as_i64);
     match scale.and_then(|s| u8::try_from(s).ok()) {
         Some(scale) if scale <= 7 => Ok(scale),
-        _ => Err(SqlError::new(10760, 16, 1, "Scale argument is not valid. Valid expressions for data type datetime2 \
+        _ => Err(SqlError::new(
+            10760,
+            16,
+            1,
+            "Scale argument is not valid. Valid expressions for data type datetime2 \
                                               scale argument are integer constants and integer constant \
-                                              expressions.")),
+                                              expressions.",
+        )),
     }
 }
 

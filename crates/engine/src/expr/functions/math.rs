@@ -7,8 +7,24 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use types::convert::{Mode, convert};
 use types::{DataType, SqlError, Value};
 
-const fn f(name: &'static str, count: (u8, u8), args: &'static [A], result: super::ResultRule, eval: super::Eval) -> Function {
-    Function { name, min: count.0, max: count.1, args, result, strict: true, pure: true, nullable: false, eval }
+const fn f(
+    name: &'static str,
+    count: (u8, u8),
+    args: &'static [A],
+    result: super::ResultRule,
+    eval: super::Eval,
+) -> Function {
+    Function {
+        name,
+        min: count.0,
+        max: count.1,
+        args,
+        result,
+        strict: true,
+        pure: true,
+        nullable: false,
+        eval,
+    }
 }
 
 /// A function of one float.
@@ -43,10 +59,13 @@ pub const FUNCTIONS: &[Function] = &[
     f("radians", (1, 1), &[A::Number], widened, |a, cx| scaled(a, cx, std::f64::consts::PI / 180.0)),
     f("pi", (0, 0), &[], float, |_, _| Ok(Value::Float(std::f64::consts::PI))),
     Function { pure: false, ..f("rand", (0, 0), &[], float, |_, _| Ok(Value::Float(next_random()))) },
-    Function { pure: false, ..f("rand_seeded", (1, 1), &[A::Int], float, |a, _| {
-        seed(int_arg(a, 0) as u64);
-        Ok(Value::Float(next_random()))
-    }) },
+    Function {
+        pure: false,
+        ..f("rand_seeded", (1, 1), &[A::Int], float, |a, _| {
+            seed(int_arg(a, 0) as u64);
+            Ok(Value::Float(next_random()))
+        })
+    },
 ];
 
 fn float_arg(args: &[Value], i: usize) -> f64 {

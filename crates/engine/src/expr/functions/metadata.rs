@@ -8,8 +8,24 @@ use crate::instance::Db;
 use std::sync::Arc;
 use types::{DataType, SqlError, Value};
 
-const fn f(name: &'static str, count: (u8, u8), args: &'static [A], result: super::ResultRule, eval: super::Eval) -> Function {
-    Function { name, min: count.0, max: count.1, args, result, strict: true, pure: false, nullable: true, eval }
+const fn f(
+    name: &'static str,
+    count: (u8, u8),
+    args: &'static [A],
+    result: super::ResultRule,
+    eval: super::Eval,
+) -> Function {
+    Function {
+        name,
+        min: count.0,
+        max: count.1,
+        args,
+        result,
+        strict: true,
+        pure: false,
+        nullable: true,
+        eval,
+    }
 }
 
 /// The functions of this theme.
@@ -198,7 +214,12 @@ fn named_table(
 }
 
 fn object_id(args: &[Value], cx: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
-    if args.len() > 1 && !matches!(text_arg(args, 1).trim_end().to_ascii_uppercase().as_str(), "U" | "S" | "V" | "PK" | "UQ" | "D") {
+    if args.len() > 1
+        && !matches!(
+            text_arg(args, 1).trim_end().to_ascii_uppercase().as_str(),
+            "U" | "S" | "V" | "PK" | "UQ" | "D"
+        )
+    {
         return Ok(Value::Null);
     }
     let kind = if args.len() > 1 { text_arg(args, 1).trim_end().to_ascii_uppercase() } else { String::new() };
@@ -290,9 +311,7 @@ fn objectproperty(args: &[Value], cx: &mut CallCx<'_, '_, '_>) -> Result<Value, 
     Ok(with_table(&db, int_arg(args, 0), |t| match property.as_str() {
         "istable" | "isusertable" => flag(true),
         "isview" | "isprocedure" | "istrigger" | "ismsshipped" => flag(false),
-        "tablehasprimarykey" => {
-            flag(t.indexes.iter().chain([&t.storage]).any(|i| i.primary_key.is_some()))
-        }
+        "tablehasprimarykey" => flag(t.indexes.iter().chain([&t.storage]).any(|i| i.primary_key.is_some())),
         "tablehasidentity" => flag(t.columns.iter().any(|c| c.identity.is_some())),
         "tablehasclustindex" => flag(t.storage.index_id == 1),
         "tablehasindex" => flag(t.storage.index_id == 1 || !t.indexes.is_empty()),

@@ -78,7 +78,13 @@ pub enum ArgRule {
 
 impl ArgRule {
     /// The type to convert to; `None` keeps the argument. Error: 8116.
-    pub fn target(self, ty: DataType, null: bool, name: &str, at: usize) -> Result<Option<DataType>, SqlError> {
+    pub fn target(
+        self,
+        ty: DataType,
+        null: bool,
+        name: &str,
+        at: usize,
+    ) -> Result<Option<DataType>, SqlError> {
         let invalid = || invalid_argument(ty, at, name);
         Ok(match self {
             ArgRule::Any => None,
@@ -126,7 +132,8 @@ pub fn text_width(ty: DataType) -> u16 {
 
 /// 8116: a type that the function does not take.
 pub fn invalid_argument(ty: DataType, at: usize, name: &str) -> SqlError {
-    let text = format!("Argument data type {} is invalid for argument {at} of {name} function.", ty.message_name());
+    let text =
+        format!("Argument data type {} is invalid for argument {at} of {name} function.", ty.message_name());
     SqlError::new(8116, 16, 1, text)
 }
 
@@ -134,8 +141,14 @@ pub fn invalid_argument(ty: DataType, at: usize, name: &str) -> SqlError {
 pub fn find(name: &str) -> Option<&'static Function> {
     static TABLE: OnceLock<HashMap<&'static str, &'static Function>> = OnceLock::new();
     let table = TABLE.get_or_init(|| {
-        let lists =
-            [string::FUNCTIONS, date::FUNCTIONS, math::FUNCTIONS, convert::FUNCTIONS, system::FUNCTIONS, metadata::FUNCTIONS];
+        let lists = [
+            string::FUNCTIONS,
+            date::FUNCTIONS,
+            math::FUNCTIONS,
+            convert::FUNCTIONS,
+            system::FUNCTIONS,
+            metadata::FUNCTIONS,
+        ];
         lists.into_iter().flatten().map(|f| (f.name, f)).collect()
     });
     table.get(name).copied()
@@ -214,8 +227,14 @@ mod tests {
 
     #[test]
     fn names_are_unique_and_lower_case() {
-        let lists =
-            [string::FUNCTIONS, date::FUNCTIONS, math::FUNCTIONS, convert::FUNCTIONS, system::FUNCTIONS, metadata::FUNCTIONS];
+        let lists = [
+            string::FUNCTIONS,
+            date::FUNCTIONS,
+            math::FUNCTIONS,
+            convert::FUNCTIONS,
+            system::FUNCTIONS,
+            metadata::FUNCTIONS,
+        ];
         let mut seen = std::collections::HashSet::new();
         for f in lists.into_iter().flatten() {
             assert!(seen.insert(f.name), "{} twice", f.name);

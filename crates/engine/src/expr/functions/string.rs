@@ -7,13 +7,31 @@ use compact_str::CompactString;
 use types::like::LikePattern;
 use types::{Collation, DataType, Len, SqlError, Value};
 
-const fn f(name: &'static str, count: (u8, u8), args: &'static [A], result: super::ResultRule, eval: super::Eval) -> Function {
-    Function { name, min: count.0, max: count.1, args, result, strict: true, pure: true, nullable: false, eval }
+const fn f(
+    name: &'static str,
+    count: (u8, u8),
+    args: &'static [A],
+    result: super::ResultRule,
+    eval: super::Eval,
+) -> Function {
+    Function {
+        name,
+        min: count.0,
+        max: count.1,
+        args,
+        result,
+        strict: true,
+        pure: true,
+        nullable: false,
+        eval,
+    }
 }
 
 /// The string functions.
 pub const FUNCTIONS: &[Function] = &[
-    f("len", (1, 1), &[A::Str], len_type, |a, _| Ok(count_value(types::convert::utf16_len(text_arg(a, 0).trim_end_matches(' ')), false))),
+    f("len", (1, 1), &[A::Str], len_type, |a, _| {
+        Ok(count_value(types::convert::utf16_len(text_arg(a, 0).trim_end_matches(' ')), false))
+    }),
     f("datalength", (1, 1), &[A::Any], len_type, datalength),
     f("lower", (1, 1), &[A::Str], same_length, |a, _| Ok(cased(text_arg(a, 0), false))),
     f("upper", (1, 1), &[A::Str], same_length, |a, _| Ok(cased(text_arg(a, 0), true))),
@@ -27,8 +45,14 @@ pub const FUNCTIONS: &[Function] = &[
     f("patindex", (2, 2), &[A::Str], int, patindex),
     f("replace", (3, 3), &[A::Str], longest, replace),
     Function { nullable: true, ..f("replicate", (2, 2), &[A::Str, A::BigInt], longest, replicate) },
-    Function { strict: false, nullable: true, ..f("stuff", (4, 4), &[A::Str, A::BigInt, A::BigInt, A::Str], longest, stuff) },
-    f("reverse", (1, 1), &[A::Str], same_length, |a, _| Ok(Value::Str(text_arg(a, 0).chars().rev().collect()))),
+    Function {
+        strict: false,
+        nullable: true,
+        ..f("stuff", (4, 4), &[A::Str, A::BigInt, A::BigInt, A::Str], longest, stuff)
+    },
+    f("reverse", (1, 1), &[A::Str], same_length, |a, _| {
+        Ok(Value::Str(text_arg(a, 0).chars().rev().collect()))
+    }),
     Function { nullable: true, ..f("space", (1, 1), &[A::BigInt], space_type, space) },
     Function { strict: false, ..f("concat", (2, 254), &[A::Str], concat_type, concat) },
     Function { strict: false, ..f("concat_ws", (3, 254), &[A::Str], concat_type, concat_ws) },
@@ -37,10 +61,19 @@ pub const FUNCTIONS: &[Function] = &[
     Function { nullable: true, ..f("char", (1, 1), &[A::Int], |_, _| Ok(DataType::Char(1)), char_of) },
     Function { nullable: true, ..f("nchar", (1, 1), &[A::Int], |_, _| Ok(DataType::NChar(1)), nchar_of) },
     Function { nullable: true, ..f("str", (1, 3), &[A::Float, A::Int], str_type, str_of) },
-    Function { nullable: true, ..f("quotename", (1, 2), &[A::Name], |_, _| Ok(DataType::NVarChar(Len::N(258))), quotename) },
+    Function {
+        nullable: true,
+        ..f("quotename", (1, 2), &[A::Name], |_, _| Ok(DataType::NVarChar(Len::N(258))), quotename)
+    },
     f("translate", (3, 3), &[A::Str], longest, translate),
     f("string_escape", (2, 2), &[A::Name], nvarchar_4000, string_escape),
-    f("soundex", (1, 1), &[A::Str], |_, _| Ok(DataType::VarChar(Len::N(5))), |a, _| Ok(Value::str(soundex(text_arg(a, 0))))),
+    f(
+        "soundex",
+        (1, 1),
+        &[A::Str],
+        |_, _| Ok(DataType::VarChar(Len::N(5))),
+        |a, _| Ok(Value::str(soundex(text_arg(a, 0)))),
+    ),
     f("difference", (2, 2), &[A::Str], int, difference),
 ];
 
@@ -68,7 +101,11 @@ fn cased(text: &str, upper: bool) -> Value {
     if text.is_ascii() {
         let mut folded = CompactString::from(text);
         let bytes = folded.as_mut_str();
-        if upper { bytes.make_ascii_uppercase() } else { bytes.make_ascii_lowercase() }
+        if upper {
+            bytes.make_ascii_uppercase()
+        } else {
+            bytes.make_ascii_lowercase()
+        }
         return Value::Str(folded);
     }
     // Character by character: SQL Server never changes the length of a text.
@@ -157,7 +194,8 @@ fn find(haystack: &str, needle: &str, from: usize, collation: Collation) -> Opti
     if haystack.is_ascii() && needle.is_ascii() && needle.len() + from <= haystack.len() {
         let (h, n) = (haystack.as_bytes(), needle.as_bytes());
         let same = |a: u8, b: u8| a == b || (collation.is_case_insensitive() && a.eq_ignore_ascii_case(&b));
-        return (from..=h.len() - n.len()).find(|&at| h[at..at + n.len()].iter().zip(n).all(|(a, b)| same(*a, *b)));
+        return (from..=h.len() - n.len())
+            .find(|&at| h[at..at + n.len()].iter().zip(n).all(|(a, b)| same(*a, *b)));
     }
     let h: Vec<char> = haystack.chars().collect();
     let n: Vec<char> = needle.chars().collect();
@@ -235,7 +273,8 @@ fn replicate(args: &[Value], cx: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlEr
 }
 
 fn stuff(args: &[Value], cx: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
-    let (Some(text), Some(start), Some(length)) = (args[0].as_str(), args[1].as_i64(), args[2].as_i64()) else {
+    let (Some(text), Some(start), Some(length)) = (args[0].as_str(), args[1].as_i64(), args[2].as_i64())
+    else {
         return Ok(Value::Null);
     };
     let count = text.chars().count() as i64;
@@ -268,7 +307,9 @@ fn concat_type(types: &[DataType], _: &[Expr]) -> Result<DataType, SqlError> {
     let unicode = types.iter().any(|ty| ty.is_unicode());
     let max = types.iter().any(|ty| ty.is_lob());
     let total: usize = types.iter().map(|ty| ty.length().unwrap_or(8000)).sum();
-    let len = |limit: u16| if max { Len::Max } else { Len::N(u16::try_from(total).unwrap_or(limit).clamp(1, limit)) };
+    let len = |limit: u16| {
+        if max { Len::Max } else { Len::N(u16::try_from(total).unwrap_or(limit).clamp(1, limit)) }
+    };
     Ok(if unicode { DataType::NVarChar(len(4000)) } else { DataType::VarChar(len(8000)) })
 }
 

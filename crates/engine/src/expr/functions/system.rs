@@ -152,9 +152,11 @@ fn serverproperty(args: &[Value], _: &mut CallCx<'_, '_, '_>) -> Result<Value, S
         "engineedition" => Value::str("3"),
         "servername" | "machinename" => Value::str("RINGWOOD"),
         "collation" => Value::str(types::Collation::DEFAULT.name()),
-        "isclustered" | "ishadrenabled" | "issingleuser" | "isfulltextinstalled" | "isintegratedsecurityonly" => {
-            Value::str("0")
-        }
+        "isclustered"
+        | "ishadrenabled"
+        | "issingleuser"
+        | "isfulltextinstalled"
+        | "isintegratedsecurityonly" => Value::str("0"),
         _ => Value::Null,
     })
 }

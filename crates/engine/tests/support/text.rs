@@ -1,0 +1,88 @@
+//! T-SQL in, text out: a fresh instance on the simulated disk, and what a batch says as lines of text.
+
+use engine::{ColumnInfo, DataType, Instance, InstanceOptions, Session, Sink, SqlError, Value};
+use sim::SimDisk;
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+/// A result as text: a line per row with values between bars, `(n)` for a row count, `Msg n: text` for errors.
+#[derive(Default)]
+pub struct Text {
+    pub out: String,
+    types: Vec<DataType>,
+    /// Column names as a line of their own.
+    pub names: bool,
+}
+
+impl Sink for Text {
+    fn columns(&mut self, columns: &[ColumnInfo]) -> Result<(), SqlError> {
+        self.types = columns.iter().map(|c| c.ty).collect();
+        if self.names {
+            let names: Vec<&str> = columns.iter().map(|c| c.name.as_str()).collect();
+            let _ = writeln!(self.out, "[{}]", names.join("|"));
+        }
+        Ok(())
+    }
+    fn row(&mut self, row: &[Value]) -> Result<(), SqlError> {
+        let cells: Vec<String> =
+            row.iter().zip(&self.types).map(|(v, ty)| types::display::format_value(v, *ty)).collect();
+        let _ = writeln!(self.out, "{}", cells.join("|"));
+        Ok(())
+    }
+    fn done(&mut self, rows: Option<u64>) -> Result<(), SqlError> {
+        if let (Some(rows), true) = (rows, self.types.is_empty()) {
+            let _ = writeln!(self.out, "({rows})");
+        }
+        self.types.clear();
+        Ok(())
+    }
+    fn message(&mut self, message: &SqlError) -> Result<(), SqlError> {
+        // 3621 "The statement has been terminated." follows most errors of DML.
+        if message.number != 3621 {
+            let _ = writeln!(self.out, "{}", message.message);
+        }
+        Ok(())
+    }
+    fn error(&mut self, error: &SqlError) -> Result<(), SqlError> {
+        let _ = writeln!(self.out, "Msg {}: {}", error.number, error.message);
+        Ok(())
+    }
+}
+
+/// An instance on a simulated disk with one database that is in use.
+pub struct Bench {
+    pub instance: Arc<Instance>,
+    pub session: Session,
+}
+
+impl Bench {
+    /// A new one.
+    pub fn new() -> Bench {
+        let disk = SimDisk::new(7);
+        let options = InstanceOptions {
+            memory_bytes: Some(64 << 20),
+            disk: Arc::new(disk),
+            ..InstanceOptions::new("/data")
+        };
+        let instance = Instance::open(options).unwrap();
+        let session = instance.session().unwrap();
+        let mut bench = Bench { instance, session };
+        assert_eq!(bench.run("CREATE DATABASE t"), "");
+        bench.session.use_database("t").unwrap();
+        bench
+    }
+
+    /// What a batch says.
+    pub fn run(&mut self, sql: &str) -> String {
+        let mut text = Text::default();
+        self.session.execute(sql, &mut text);
+        text.out
+    }
+
+    /// Checks what a batch says; blanks at the ends of lines and around the whole do not count.
+    #[track_caller]
+    pub fn check(&mut self, sql: &str, expected: &str) {
+        let trimmed = |s: &str| s.trim().lines().map(|l| l.trim().to_owned()).collect::<Vec<_>>().join("\n");
+        assert_eq!(trimmed(&self.run(sql)), trimmed(expected), "{sql}");
+    }
+}
