@@ -33,7 +33,13 @@ impl BTree {
         let key = undo.key(end - 1);
         let mut leaf = tree.descend_write(key, None)?;
         // How far the record will reach decides what it names as next, so it is built for that at once.
-        let reach = tree.reach(&leaf, undo, end)?;
+        let probe = tree.reach(&leaf, undo, end)?;
+        if let (true, Some(need)) = (probe.end == end, probe.room) {
+            drop(leaf);
+            tree.make_room(key, need)?;
+            return Ok(end);
+        }
+        let reach = probe.end;
         let pass = compensate(undo.next_after(reach), root, |rec| {
             rec.page(leaf.id());
             let pass = undo_leaf(rec, &leaf, undo, end, reach)?;
@@ -54,12 +60,12 @@ impl BTree {
     }
 
     /// The first operation that goes into the same record as `end - 1`: descending keys of this leaf, room for all.
-    fn reach(&self, leaf: &PageMut<'_>, undo: &Undo<'_>, end: usize) -> Result<usize, AccessError> {
+    fn reach(&self, leaf: &PageMut<'_>, undo: &Undo<'_>, end: usize) -> Result<Pass, AccessError> {
         let mut probe = RecordBuilder::new();
         probe.compensation(undo.lsn);
         probe.root(self.root)?;
         probe.page(leaf.id());
-        Ok(undo_leaf(&mut probe, leaf, undo, end, 0)?.end)
+        undo_leaf(&mut probe, leaf, undo, end, 0)
     }
 }
 

@@ -111,9 +111,14 @@ impl Frame {
     }
 }
 
+/// Alignment of page memory in bytes: what direct I/O needs.
+const ALIGN: usize = 4096;
+
 /// A fixed number of frames over one aligned allocation.
 pub(crate) struct Frames {
     base: NonNull<Page>,
+    /// What was allocated: `base` is the first aligned address in it.
+    raw: NonNull<u8>,
     layout: Layout,
     meta: Box<[Frame]>,
 }
@@ -126,11 +131,21 @@ unsafe impl Sync for Frames {}
 impl Frames {
     /// `None` when the memory cannot be had.
     pub fn new(count: u32) -> Option<Frames> {
-        let layout = Layout::from_size_align((count as usize).max(1) * size_of::<Page>(), 4096).ok()?;
+        // Asked for with the allocator's own alignment and aligned here: zeroed memory then comes from the system page by
+        // page as it is used, while an over-aligned request would be cleared (and so taken) whole at once.
+        let layout = Layout::from_size_align((count as usize).max(1) * size_of::<Page>() + ALIGN, 8).ok()?;
         // SAFETY: the layout's size is not zero.
-        let base = NonNull::new(unsafe { alloc_zeroed(layout) })?.cast::<Page>();
+        let raw = NonNull::new(unsafe { alloc_zeroed(layout) })?;
+        let skip = raw.as_ptr().align_offset(ALIGN);
+        if skip >= ALIGN {
+            // SAFETY: allocated just above with this layout.
+            unsafe { dealloc(raw.as_ptr(), layout) };
+            return None;
+        }
+        // SAFETY: `skip` is below ALIGN, and ALIGN bytes more than the pages were allocated.
+        let base = unsafe { raw.add(skip) }.cast::<Page>();
         let meta = (0..count).map(|_| Frame::new()).collect();
-        Some(Frames { base, layout, meta })
+        Some(Frames { base, raw, layout, meta })
     }
 
     pub fn len(&self) -> u32 {
@@ -164,6 +179,6 @@ impl Frames {
 impl Drop for Frames {
     fn drop(&mut self) {
         // SAFETY: allocated in `new` with this layout; no guard outlives the pool it borrows.
-        unsafe { dealloc(self.base.as_ptr().cast(), self.layout) }
+        unsafe { dealloc(self.raw.as_ptr(), self.layout) }
     }
 }
