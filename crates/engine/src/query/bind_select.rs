@@ -11,6 +11,9 @@ use syntax::ast::{self, ExprKind, GroupItem, QueryBody, SelectItem, SetOp};
 use types::convert::Mode;
 use types::{Collation, DataType, SqlError, Value};
 
+/// `@v = x` of a select list: slot, value.
+type Assignments = Vec<(usize, Expr)>;
+
 /// One item of a select list, bound.
 struct Item {
     name: compact_str::CompactString,
@@ -253,7 +256,7 @@ impl Binder<'_> {
         Ok(logical)
     }
 
-    fn items(&mut self, select: &ast::Select) -> Result<(Vec<Item>, Vec<(usize, Expr)>), SqlError> {
+    fn items(&mut self, select: &ast::Select) -> Result<(Vec<Item>, Assignments), SqlError> {
         let mut items = Vec::new();
         let mut assignments = Vec::new();
         for item in &select.items {
@@ -426,7 +429,7 @@ impl Binder<'_> {
         select: &ast::Select,
         query: &ast::Query,
         items: Vec<Item>,
-        assignments: Vec<(usize, Expr)>,
+        assignments: Assignments,
         keys: Vec<(SortKey, Option<usize>)>,
     ) -> Result<BoundQuery, SqlError> {
         let mut columns = Vec::with_capacity(items.len());

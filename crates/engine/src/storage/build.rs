@@ -13,13 +13,16 @@ use types::{SqlError, Value};
 /// Entries loaded at a time.
 const LOAD: usize = 4096;
 
+/// Takes the rows of a table: where each is, its bytes.
+pub type RowVisitor<'f> = &'f mut dyn FnMut(&mut ExecCtx<'_>, &Locator, &[u8]) -> Result<(), SqlError>;
+
 /// Reads all rows of a table, newest versions, page by page. The caller holds the table's schema lock, so no other
 /// transaction is writing it.
 pub fn for_each_row(
     ctx: &mut ExecCtx<'_>,
     db: &Arc<Db>,
     store: &TableStore,
-    f: &mut dyn FnMut(&mut ExecCtx<'_>, &Locator, &[u8]) -> Result<(), SqlError>,
+    f: RowVisitor<'_>,
 ) -> Result<(), SqlError> {
     let mut batch = RowBatch::new();
     let fail = |e| access_error(db, e);

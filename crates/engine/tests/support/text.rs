@@ -1,5 +1,7 @@
 //! T-SQL in, text out: a fresh instance on the simulated disk, and what a batch says as lines of text.
 
+#![allow(dead_code)] // each test file uses its part
+
 use engine::{ColumnInfo, DataType, Instance, InstanceOptions, Session, Sink, SqlError, Value};
 use sim::SimDisk;
 use std::fmt::Write as _;

@@ -2,7 +2,7 @@
 //! the moment, as SQL Server's do.
 
 use super::{ArgRule as A, CallCx, Function, int, int_arg, smallint, sysname, text_arg};
-use crate::catalog::{Catalog, TableDef};
+use crate::catalog::TableDef;
 use crate::context::fold_name;
 use crate::instance::Db;
 use std::sync::Arc;
@@ -53,7 +53,7 @@ pub const FUNCTIONS: &[Function] = &[
         }))
     }),
     f("col_length", (2, 2), &[A::Name], smallint, |a, cx| {
-        let Some((_, table)) = named_table(text_arg(a, 0), cx)? else { return Ok(Value::Null) };
+        let Some(table) = named_table(text_arg(a, 0), cx)? else { return Ok(Value::Null) };
         let name = fold_name(text_arg(a, 1));
         let column = table.columns.iter().find(|c| fold_name(&c.name) == name);
         Ok(column.map_or(Value::Null, |c| Value::SmallInt(c.ty.max_length())))
@@ -79,7 +79,7 @@ pub const FUNCTIONS: &[Function] = &[
         })
     }),
     f("ident_current", (1, 1), &[A::Name], numeric_38, |a, cx| {
-        let Some((_, table)) = named_table(text_arg(a, 0), cx)? else { return Ok(Value::Null) };
+        let Some(table) = named_table(text_arg(a, 0), cx)? else { return Ok(Value::Null) };
         let Some((seed, _)) = table.columns.iter().find_map(|c| c.identity) else { return Ok(Value::Null) };
         let last = table.state.identity.lock().last;
         Ok(super::system::identity_value(Some(last.unwrap_or(seed))))
@@ -196,10 +196,7 @@ fn name_parts(text: &str) -> Option<Vec<String>> {
 }
 
 /// The table of a name as text, in the current database unless the name says another.
-fn named_table(
-    text: &str,
-    cx: &mut CallCx<'_, '_, '_>,
-) -> Result<Option<(Arc<Catalog>, Arc<TableDef>)>, SqlError> {
+fn named_table(text: &str, cx: &mut CallCx<'_, '_, '_>) -> Result<Option<Arc<TableDef>>, SqlError> {
     let session = cx.rt.session()?;
     let Some(parts) = name_parts(text) else { return Ok(None) };
     let db = match parts.get(2).filter(|p| !p.is_empty()) {
@@ -209,8 +206,7 @@ fn named_table(
     let Some(db) = db else { return Ok(None) };
     let catalog = db.catalog();
     let schema = parts.get(1).filter(|p| !p.is_empty()).map_or("dbo", String::as_str);
-    let table = catalog.tables.get(&(fold_name(schema), fold_name(&parts[0]))).cloned();
-    Ok(table.map(|t| (catalog, t)))
+    Ok(catalog.tables.get(&(fold_name(schema), fold_name(&parts[0]))).cloned())
 }
 
 fn object_id(args: &[Value], cx: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
@@ -224,7 +220,7 @@ fn object_id(args: &[Value], cx: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlEr
     }
     let kind = if args.len() > 1 { text_arg(args, 1).trim_end().to_ascii_uppercase() } else { String::new() };
     if matches!(kind.as_str(), "" | "U")
-        && let Some((_, table)) = named_table(text_arg(args, 0), cx)?
+        && let Some(table) = named_table(text_arg(args, 0), cx)?
     {
         return Ok(Value::Int(table.object_id));
     }
@@ -337,7 +333,7 @@ fn indexproperty(args: &[Value], cx: &mut CallCx<'_, '_, '_>) -> Result<Value, S
 }
 
 fn index_col(args: &[Value], cx: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
-    let Some((_, table)) = named_table(text_arg(args, 0), cx)? else { return Ok(Value::Null) };
+    let Some(table) = named_table(text_arg(args, 0), cx)? else { return Ok(Value::Null) };
     let (index, key) = (int_arg(args, 1), int_arg(args, 2));
     let mut all = table.indexes.iter().chain([&table.storage]);
     let index = all.find(|i| i64::from(i.index_id) == index);
@@ -350,7 +346,7 @@ fn identity_part(
     cx: &mut CallCx<'_, '_, '_>,
     part: fn((i64, i64)) -> i64,
 ) -> Result<Value, SqlError> {
-    let Some((_, table)) = named_table(text_arg(args, 0), cx)? else { return Ok(Value::Null) };
+    let Some(table) = named_table(text_arg(args, 0), cx)? else { return Ok(Value::Null) };
     let identity = table.columns.iter().find_map(|c| c.identity);
     Ok(super::system::identity_value(identity.map(part)))
 }
