@@ -42,7 +42,11 @@ pub fn copy_rows(
         let _ = write!(text, "{lead}{}{order}", at + 1);
     }
     let rows = run(work, &text, catalog, vec![before, after]);
-    rows.map_err(|e| duplicate_key(e, to))
+    rows.map_err(|mut e| {
+        // The private name means nothing to the user.
+        e.message = e.message.replace(&format!("dbo.{NEW}"), &to.full_name());
+        duplicate_key(e, to)
+    })
 }
 
 /// Runs a DML text against the current catalog: for statements that are partly DML.

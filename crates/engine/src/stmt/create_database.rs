@@ -28,7 +28,7 @@ impl StmtCtx<'_> {
             );
             return Err(SqlError::new(103, 15, 4, text));
         }
-        let files = file_specs::from_create(stmt)?;
+        let files = file_specs::from_create(stmt).map_err(|e| self.create_failed(e))?;
         let log = files.files.iter().find(|f| f.log);
         let mut settings = DbSettings {
             create_date: clock::now_parts(),
