@@ -139,7 +139,11 @@ impl Binder<'_> {
             return Err(missing());
         }
         let db = match &name.database {
-            Some(db) => self.env.instance.find_db(&db.value).ok_or_else(missing)?,
+            Some(db) => {
+                let db = self.env.instance.find_db(&db.value).ok_or_else(missing)?;
+                db.check_usable()?;
+                db
+            }
             None if name.name.value.starts_with('#') => {
                 self.env.instance.find_db("tempdb").ok_or_else(missing)?
             }
