@@ -4,6 +4,7 @@ use super::memory::row_bytes;
 use super::sort::order_of;
 use super::{BATCH, Operator, RowSet};
 use crate::expr::Rt;
+use crate::expr::aggregate::Aggregate;
 use crate::query::window::{FrameEnd, WindowCall, WindowKind};
 use std::cmp::Ordering;
 use types::{SqlError, Value};
@@ -167,26 +168,38 @@ fn partition(
                 });
             }
         }
-        WindowKind::Aggregate(aggregate) => {
-            let mut known: Option<((usize, usize), Value)> = None;
-            for i in 0..n {
-                let range = frame(call, i, n, &peers);
-                if let Some((same, value)) = &known
-                    && *same == range
-                {
-                    out.push(value.clone());
-                    continue;
-                }
-                rt.check_cancel()?;
-                let mut state = aggregate.start();
-                for key in keys.get(range.0..range.1).unwrap_or(&[]) {
-                    aggregate.update(&mut state, &rows[key.row], rt)?;
-                }
-                let value = aggregate.finish(state)?;
-                out.push(value.clone());
-                known = Some((range, value));
-            }
+        WindowKind::Aggregate(aggregate) => framed(call, aggregate, keys, rows, &peers, rt, out)?,
+    }
+    Ok(())
+}
+
+/// An aggregate over each row's frame; rows with the same frame share one computation.
+fn framed(
+    call: &WindowCall,
+    aggregate: &Aggregate,
+    keys: &[Keyed],
+    rows: &[Vec<Value>],
+    peers: &[(usize, usize)],
+    rt: &mut Rt<'_, '_>,
+    out: &mut Vec<Value>,
+) -> Result<(), SqlError> {
+    let mut known: Option<((usize, usize), Value)> = None;
+    for i in 0..keys.len() {
+        let range = frame(call, i, keys.len(), peers);
+        if let Some((same, value)) = &known
+            && *same == range
+        {
+            out.push(value.clone());
+            continue;
         }
+        rt.check_cancel()?;
+        let mut state = aggregate.start();
+        for key in keys.get(range.0..range.1).unwrap_or(&[]) {
+            aggregate.update(&mut state, &rows[key.row], rt)?;
+        }
+        let value = aggregate.finish(state)?;
+        out.push(value.clone());
+        known = Some((range, value));
     }
     Ok(())
 }

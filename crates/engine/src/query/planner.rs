@@ -104,19 +104,7 @@ impl Planner<'_, '_> {
                 self.aggregate(*input, keys, aggregates, scalar, preds, cx)
             }
             Logical::Window { input, calls } => self.window(*input, calls, preds, cx),
-            Logical::Distinct { input, cols } => {
-                let ids: Vec<ColId> = dedup(&cols);
-                let inner = Context { needed: ids.clone(), order: Vec::new(), goal: None };
-                let plan = super::physical::exactly(self.node(*input, preds, &inner)?, &ids);
-                let collations = ids.iter().map(|id| collation_in(&cols, *id)).collect();
-                let rows = (plan.rows * 0.5).max(1.0);
-                Ok(Plan {
-                    node: Node::Distinct { input: Box::new(plan), collations },
-                    cols: ids,
-                    rows,
-                    ordered: false,
-                })
-            }
+            Logical::Distinct { input, cols } => self.distinct(*input, &cols, preds),
             Logical::Sort { input, keys } => self.sort(*input, keys, preds, cx),
             Logical::Top { input, top } => {
                 let plan = self.top(*input, top, &cx.with(&preds))?;
@@ -133,6 +121,21 @@ impl Planner<'_, '_> {
                 self.above(Plan { node, cols, rows, ordered: false }, preds)
             }
         }
+    }
+
+    fn distinct(
+        &mut self,
+        input: Logical,
+        cols: &[(ColId, Collation)],
+        preds: Vec<Pred>,
+    ) -> Result<Plan, SqlError> {
+        let ids: Vec<ColId> = dedup(cols);
+        let inner = Context { needed: ids.clone(), order: Vec::new(), goal: None };
+        let plan = super::physical::exactly(self.node(input, preds, &inner)?, &ids);
+        let collations = ids.iter().map(|id| collation_in(cols, *id)).collect();
+        let rows = (plan.rows * 0.5).max(1.0);
+        let node = Node::Distinct { input: Box::new(plan), collations };
+        Ok(Plan { node, cols: ids, rows, ordered: false })
     }
 
     /// A filter operator for what could not go further down.
