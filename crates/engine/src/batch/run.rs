@@ -302,7 +302,7 @@ impl<'a> Run<'a> {
         let batch = self.batch;
         let ty = batch.program.vars.get(slot).map(|(_, ty)| ty);
         self.compile(at, |env| {
-            let value = compile_scalar(expr(&batch), env, ty)?;
+            let value = compile_scalar(expr(batch), env, ty)?;
             Ok(Bound::Assign { slot, value })
         })
     }

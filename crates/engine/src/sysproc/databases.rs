@@ -191,8 +191,8 @@ pub fn rename(call: &mut Call<'_>) -> Result<i32, SqlError> {
                 }
                 std::sync::Arc::new(def)
             };
+            next.indexes = table.indexes.iter().map(&renamed).collect();
             next.storage = renamed(&table.storage);
-            next.indexes = table.indexes.iter().map(renamed).collect();
         }
         _ => {
             work.check_free_name(&new).map_err(|_| taken(&new, "OBJECT"))?;

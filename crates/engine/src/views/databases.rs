@@ -86,7 +86,7 @@ const SNAPSHOT: [&str; 2] = ["OFF", "ON"];
 const VERIFY: [&str; 3] = ["NONE", "TORN_PAGE_DETECTION", "CHECKSUM"];
 
 fn rows(session: &mut SessionCore, _db: &Arc<Db>, _args: &[Value]) -> Rows {
-    Ok(session.instance().databases().iter().map(|db| row(db)).collect())
+    Ok(session.instance().databases().iter().map(row).collect())
 }
 
 fn row(db: &Arc<Db>) -> Vec<Value> {
@@ -96,7 +96,7 @@ fn row(db: &Arc<Db>) -> Vec<Value> {
     let reuse = db.storage_if_open().map(|storage| storage.log_reuse_wait());
     let (recovery, delayed) = (db.recovery_model(), db.delayed_durability());
     let (on, off) = (bit(true), bit(false));
-    vec![
+    let mut row = vec![
         Value::Str(db.name()),
         Value::Int(db.id()),
         Value::Null,
@@ -124,29 +124,10 @@ fn row(db: &Arc<Db>) -> Vec<Value> {
         bit(s.auto_create_stats),
         off.clone(),
         bit(s.auto_update_stats),
-        off.clone(),
-        off.clone(),
-        off.clone(),
-        off.clone(),
-        off.clone(),
-        off.clone(),
-        off.clone(),
-        off.clone(),
-        off.clone(),
-        off.clone(),
-        off.clone(),
-        off.clone(),
-        off.clone(),
-        off.clone(),
-        off.clone(),
-        off.clone(),
-        off.clone(),
-        off.clone(),
-        off.clone(),
-        off.clone(),
-        off.clone(),
-        off.clone(),
-        off.clone(),
+    ];
+    // Options that exist here only as names: async statistics, ANSI defaults, replication and the like.
+    row.resize(row.len() + 23, off.clone());
+    row.extend([
         Value::Guid([0; 16]),
         off.clone(),
         reuse.map_or(Value::Null, |r| Value::TinyInt(r as u8)),
@@ -162,5 +143,6 @@ fn row(db: &Arc<Db>) -> Vec<Value> {
         text(delayed.name()),
         bit(s.accelerated_recovery),
         if s.mixed_page_allocation { on } else { bit(false) },
-    ]
+    ]);
+    row
 }
