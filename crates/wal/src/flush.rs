@@ -164,7 +164,7 @@ impl Log {
             // A panic of the writer has been reported by its own thread.
             let _ = writer.join();
         }
-        result
+        result.and_then(|()| self.cut_prepared())
     }
 
     fn flush_key(&self, key: u64) -> Result<(), LogError> {

@@ -21,6 +21,9 @@ use crate::{CheckpointInfo, LogError, Lsn};
 
 /// Growth is rounded up to this many bytes.
 const GROWTH_UNIT: u64 = 64 << 10;
+/// A small growth prepares up to this much of the file for those that follow: making a file longer costs the file system's
+/// journal a commit each time, which 1 MB steps would otherwise pay 64 times as often as 64 MB steps.
+const AHEAD_MAX: u64 = 64 << 20;
 
 /// One 8 KB map area in the file.
 #[derive(Clone, Copy, Debug)]
@@ -41,6 +44,8 @@ pub(crate) struct Meta {
     pub areas: Vec<Area>,
     /// Sequence number of the last slot written anywhere.
     pub seqno: u64,
+    /// The file is this long, written and synced; at least as long as the map says. The rest waits for growths to come.
+    pub prepared_end: u64,
 }
 
 impl Meta {
@@ -61,6 +66,12 @@ impl Meta {
         file.write_durable(area.offset + (target * SLOT_SIZE) as u64, &[&slot])?;
         area.slot = target;
         Ok(())
+    }
+
+    /// The runs that the header's own area holds: all that a checkpoint or a truncation writes again.
+    fn first_area(&self, runs: &[Run]) -> Vec<Run> {
+        let end = self.areas.get(1).map_or(runs.len(), |next| next.first_run);
+        runs[..end].to_vec()
     }
 
     /// Takes over what the tail knows and the header tells.
@@ -144,12 +155,11 @@ impl Log {
         if self.poisoned.load(Ordering::Acquire) {
             return Err(self.offline());
         }
-        let cut = self.policy.lock().rule.cut(step, Some(size));
-        if let Err(cause) = self.file.write_zeros(size, step) {
-            // Best effort: opening cuts the file if this does not.
-            let _ = self.file.set_len(size);
-            return Err(LogError::Full { cause: Some(cause) });
-        }
+        let (cut, max_size) = {
+            let policy = self.policy.lock();
+            (policy.rule.cut(step, Some(size)), policy.max_size)
+        };
+        self.prepare(meta, size, step, max_size)?;
         let create_lsn = self.end();
         let (map, old) = {
             let tail = self.tail.lock();
@@ -167,6 +177,45 @@ impl Log {
         tail.map = map;
         self.tell_headroom(&tail);
         self.counters.count_growth();
+        Ok(())
+    }
+
+    /// Makes the file at least `size + step` bytes long, written with zeros and synced; longer for a small step.
+    fn prepare(&self, meta: &mut Meta, size: u64, step: u64, max_size: Option<u64>) -> Result<(), LogError> {
+        let wanted = size + step;
+        if wanted <= meta.prepared_end {
+            return Ok(());
+        }
+        let from = meta.prepared_end.max(size);
+        let ahead = (size / 4).min(AHEAD_MAX).max(step).next_multiple_of(GROWTH_UNIT);
+        let far = (size + ahead).min(max_size.unwrap_or(u64::MAX)).max(wanted);
+        // A volume that has no room for more may have room for what was asked.
+        let written = self.file.write_zeros(from, far - from).map(|()| far).or_else(|cause| {
+            let alone = far > wanted && cause.is_no_space();
+            if alone { self.file.write_zeros(from, wanted - from).map(|()| wanted) } else { Err(cause) }
+        });
+        match written {
+            Ok(end) => meta.prepared_end = end,
+            Err(cause) => {
+                // Best effort: opening cuts the file if this does not.
+                if self.file.set_len(size).is_ok() {
+                    meta.prepared_end = size;
+                }
+                return Err(LogError::Full { cause: Some(cause) });
+            }
+        }
+        Ok(())
+    }
+
+    /// Cuts off what was prepared for growths that did not come. The caller is the last user of the log.
+    pub(crate) fn cut_prepared(&self) -> Result<(), LogError> {
+        let mut meta = self.meta.lock();
+        let size = self.tail.lock().map.end();
+        if meta.prepared_end <= size || self.poisoned.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        self.file.set_len(size).map_err(|cause| self.poison(cause))?;
+        meta.prepared_end = size;
         Ok(())
     }
 
@@ -214,6 +263,7 @@ impl Log {
         let last = meta.areas.len() - 1;
         meta.write_area(&*self.file, last, &runs).map_err(|cause| self.poison(cause))?;
         self.file.set_len(new_size).map_err(|cause| self.poison(cause))?;
+        meta.prepared_end = new_size;
         Ok(report(new_size))
     }
 
@@ -234,7 +284,7 @@ impl Log {
             let tail = self.tail.lock();
             meta.header.checkpoint = info;
             meta.refresh(&tail, self.hard_end.load(Ordering::Acquire));
-            tail.map.runs().to_vec()
+            meta.first_area(tail.map.runs())
         };
         meta.write_area(&*self.file, 0, &runs).map_err(|cause| self.poison(cause))
     }
@@ -259,7 +309,7 @@ impl Log {
             }
             meta.refresh(&tail, self.hard_end.load(Ordering::Acquire));
             meta.header.oldest = min;
-            (min, tail.map.runs().to_vec())
+            (min, meta.first_area(tail.map.runs()))
         };
         if self.poisoned.load(Ordering::Acquire) {
             return;

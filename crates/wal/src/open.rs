@@ -107,7 +107,8 @@ fn create_in(file: &Arc<dyn BlockFile>, size: u64, options: &LogOptions) -> Resu
         first_seq: options.first_vlf_seq,
         ..FileHeader::default()
     };
-    let mut meta = Meta { header, areas: vec![Area { offset: 0, first_run: 0, slot: 1 }], seqno: 0 };
+    let mut meta =
+        Meta { header, areas: vec![Area { offset: 0, first_run: 0, slot: 1 }], seqno: 0, prepared_end: size };
     meta.refresh(&tail, tail.open.key());
     // Both slots, so that from the first day either may decay.
     for _ in 0..2 {
@@ -141,8 +142,8 @@ fn read_meta(file: &dyn BlockFile, path: &Path) -> Result<(Meta, VlfMap), LogErr
     let first = read_file_area(&area)
         .map_err(|damaged| if damaged { corrupt(0, "the file header is damaged") } else { not_a_log() })?;
     let (header, part) = first.content;
-    let mut meta =
-        Meta { areas: vec![Area { offset: 0, first_run: 0, slot: first.slot }], seqno: first.seqno, header };
+    let areas = vec![Area { offset: 0, first_run: 0, slot: first.slot }];
+    let mut meta = Meta { areas, seqno: first.seqno, prepared_end: 0, header };
     let mut map = VlfMap::default();
     let mut next = add_part(&mut map, &part, 0)?;
     while next != 0 {
@@ -165,6 +166,8 @@ fn read_meta(file: &dyn BlockFile, path: &Path) -> Result<(Meta, VlfMap), LogErr
     if map.count() == 0 {
         return Err(corrupt(0, "the map is empty"));
     }
+    // What is longer is cut before the log is used.
+    meta.prepared_end = map.end();
     Ok((meta, map))
 }
 
