@@ -5,6 +5,8 @@
 //! `RINGWOOD_CRASH_SEEDS=10000 cargo test --release -p ringwood-engine --test crash` runs more; RINGWOOD_CRASH_FROM sets
 //! the first seed, so a failing seed can be run alone.
 
+extern crate ringwood_engine as engine;
+
 use engine::{ColumnInfo, Instance, InstanceOptions, Session, Sink, SqlError, Value};
 use sim::SimDisk;
 use std::collections::BTreeMap;
@@ -132,7 +134,7 @@ fn transaction(random: &mut fastrand::Rng, model: &Model) -> (String, Model) {
                 None => {
                     let v = random.i64(..1000);
                     next.extra = Some(v);
-                    format!("begin tran; create table extra (v int); insert extra values ({v}); commit")
+                    format!("begin tran; create table extra (v bigint); insert extra values ({v}); commit")
                 }
             };
             return (batch, next);

@@ -5,6 +5,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use access::BTree;
 use compact_str::CompactString;
@@ -27,6 +28,8 @@ use crate::stmt::file_specs::{Growth, NewFile, NewFiles};
 const META: &str = "ringwood 1";
 /// Trace flag: log writes are aligned to 4096 bytes whatever the device.
 const TRACE_ALIGN_4K: i32 = 1800;
+/// How long a close waits for transactions of background tasks.
+const CLOSE_WAIT: Duration = Duration::from_secs(2);
 /// Sizes of a system database.
 const SYSTEM_DATA: u64 = 4 << 20;
 const SYSTEM_LOG: u64 = 1 << 20;
@@ -178,8 +181,16 @@ impl Instance {
                 catalog::identity::set(db, table, state.last)?;
             }
         }
-        let closed = storage.close();
-        closed.map_err(|e| crate::errors::db_error(db, &e))
+        let end = Instant::now() + CLOSE_WAIT;
+        loop {
+            match storage.close() {
+                // The cleanup thread frees a dropped table in transactions of its own: they end soon.
+                Err(TxnError::Busy { .. }) if Instant::now() < end => {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+                closed => return closed.map_err(|e| crate::errors::db_error(db, &e)),
+            }
+        }
     }
 
     /// Makes a new database. The caller holds `changing` and has checked the name.
