@@ -47,8 +47,11 @@ impl Sink for Collector {
 }
 
 fn open(disk: &SimDisk) -> Result<Arc<Instance>, SqlError> {
-    let options =
-        InstanceOptions { memory_bytes: Some(4 << 20), disk: Arc::new(disk.clone()), ..InstanceOptions::new("/data") };
+    let options = InstanceOptions {
+        memory_bytes: Some(4 << 20),
+        disk: Arc::new(disk.clone()),
+        ..InstanceOptions::new("/data")
+    };
     Instance::open(options).map_err(|e| SqlError::new(17_113, 16, 1, e.to_string()))
 }
 
@@ -67,7 +70,10 @@ fn set_up(disk: &SimDisk) -> Result<(), SqlError> {
     )?;
     run(&mut session, "alter database d set recovery simple")?;
     run(&mut session, "use d")?;
-    run(&mut session, "create table keyed (id int not null primary key, v int not null, s varchar(3000) not null)")?;
+    run(
+        &mut session,
+        "create table keyed (id int not null primary key, v int not null, s varchar(3000) not null)",
+    )?;
     run(&mut session, "create index ix_v on keyed (v)")?;
     run(&mut session, "create table heap (v int not null, pad varchar(500))")?;
     drop(session);
@@ -99,7 +105,10 @@ fn statement(random: &mut fastrand::Rng, model: &mut Model) -> String {
         }
         6 | 7 => {
             *model.heap.entry(v).or_default() += 3;
-            format!("insert heap values ({v}, '{0}'), ({v}, null), ({v}, '{0}')", &text[..text.len().min(500)])
+            format!(
+                "insert heap values ({v}, '{0}'), ({v}, null), ({v}, '{0}')",
+                &text[..text.len().min(500)]
+            )
         }
         8 => {
             model.heap.retain(|value, _| *value >= v / 4);
@@ -164,7 +173,9 @@ fn number(value: &Value) -> i64 {
 fn read(session: &mut Session) -> Result<Model, SqlError> {
     let mut model = Model::default();
     for row in run(session, "select id, v, s from keyed")? {
-        model.keyed.insert(number(&row[0]), (number(&row[1]), row[2].as_str().unwrap_or_default().to_owned()));
+        model
+            .keyed
+            .insert(number(&row[0]), (number(&row[1]), row[2].as_str().unwrap_or_default().to_owned()));
     }
     for row in run(session, "select v, count(*) from heap group by v")? {
         model.heap.insert(number(&row[0]), number(&row[1]));

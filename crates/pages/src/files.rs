@@ -58,6 +58,8 @@ impl FileSpec {
 #[derive(Debug, Default)]
 struct SyncState {
     unsynced: Option<Lsn>,
+    /// The first sync that failed.
+    failed: Option<disk::DiskError>,
     syncing: Option<Lsn>,
     /// Something was written since the last sync began.
     touched: bool,
@@ -148,6 +150,11 @@ impl DataFile {
         let _turn = self.sync_turn.lock();
         {
             let mut state = self.state.lock();
+            // After a failed sync the kernel may call pages clean that never reached the disk: the next sync would
+            // succeed and prove nothing, so the file stays failed for everyone.
+            if let Some(cause) = &state.failed {
+                return Err(cause.clone().into());
+            }
             if !state.touched {
                 return Ok(());
             }
@@ -157,9 +164,10 @@ impl DataFile {
         let result = self.file.sync();
         let mut state = self.state.lock();
         let syncing = state.syncing.take();
-        if result.is_err() {
+        if let Err(cause) = &result {
             state.unsynced = least(state.unsynced, syncing);
             state.touched = true;
+            state.failed = Some(cause.clone());
         }
         Ok(result?)
     }

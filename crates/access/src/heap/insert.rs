@@ -64,7 +64,7 @@ impl Points {
 
 /// Where new bytes go: a page with room, latched, and the insertion point it belongs to.
 pub(super) struct Spot<'a> {
-    _point: Option<MutexGuard<'a, PageId>>,
+    point: Option<MutexGuard<'a, PageId>>,
     page: Place<'a>,
     /// The point's page before, and its fullness.
     left: Option<(PageId, u8)>,
@@ -132,6 +132,10 @@ impl<'a> Spot<'a> {
             Place::New(page) => {
                 page.level = pfs_level(self.free);
                 NewPage::change(&heap.space.store, sink, rec, others, &mut [page], self.left)?;
+                // Not before: a page whose record could not be appended (a full log) was never formatted.
+                if let Some(point) = &mut self.point {
+                    **point = page.id();
+                }
             }
         }
         Ok(())
@@ -227,10 +231,7 @@ impl Heap {
             self.space.unit()?.note_level(id, LEVEL_FULL);
         }
         let page = self.space.take()?;
-        if let Some(point) = &mut point {
-            **point = page.id();
-        }
-        Ok(Spot { _point: point, page: Place::New(page), left, free: BODY, next_slot: 0 })
+        Ok(Spot { point, page: Place::New(page), left, free: BODY, next_slot: 0 })
     }
 
     /// A page of this heap under an exclusive latch; `None` if it is another unit's by now, or `holding` and the latch
@@ -271,6 +272,6 @@ impl Heap {
 impl<'a> Spot<'a> {
     fn old(point: Option<MutexGuard<'a, PageId>>, page: PageMut<'a>) -> Spot<'a> {
         let free = page.free_bytes();
-        Spot { _point: point, page: Place::Old(page), left: None, free, next_slot: 0 }
+        Spot { point, page: Place::Old(page), left: None, free, next_slot: 0 }
     }
 }

@@ -131,7 +131,8 @@ pub struct Instance {
     closed: AtomicBool,
     /// SHUTDOWN was asked for.
     shutdown: AtomicBool,
-    _lock: DiskLock,
+    /// Held until the instance is closed.
+    folder_lock: Mutex<Option<DiskLock>>,
 }
 
 impl Instance {
@@ -169,7 +170,7 @@ impl Instance {
             started: clock::now(),
             closed: AtomicBool::new(false),
             shutdown: AtomicBool::new(false),
-            _lock: lock,
+            folder_lock: Mutex::new(Some(lock)),
         });
         instance.start()?;
         Ok(instance)
@@ -247,6 +248,7 @@ impl Instance {
             }
         }
         self.error_log.save();
+        drop(self.folder_lock.lock().take());
         first.map_or(Ok(()), Err)
     }
 
