@@ -150,7 +150,10 @@ pub fn db_error(db: &Db, e: &TxnError) -> SqlError {
         ErrorKind::LockTimeout => error(16, 51, "Lock request time out period exceeded.".into()),
         ErrorKind::Cancelled => cancelled(),
         ErrorKind::Doomed => doomed(),
-        ErrorKind::LogFull => error(17, 2, format!("The transaction log for database '{name}' is full due to {}.", log_full(e))),
+        ErrorKind::LogFull => {
+            let why = log_full(db, e);
+            error(17, 2, format!("The transaction log for database '{name}' is full due to {why}."))
+        }
         ErrorKind::LogNotAvailable => error(
             21,
             1,
@@ -185,8 +188,10 @@ pub fn db_error(db: &Db, e: &TxnError) -> SqlError {
     sql
 }
 
-fn log_full(e: &TxnError) -> String {
-    match e {
+/// Why the log cannot be truncated now, as log_reuse_wait_desc says it, and from which record on.
+fn log_full(db: &Db, e: &TxnError) -> String {
+    let explained = db.storage_if_open().map(|storage| storage.explain(e.clone()));
+    match explained.as_ref().unwrap_or(e) {
         TxnError::LogFull { reason, lsn } => format!("'{}' and the holdup lsn is {lsn}", reason.name()),
         other => format!("'{other}'"),
     }

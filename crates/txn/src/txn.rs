@@ -23,7 +23,7 @@ pub type Deferred = Box<dyn FnOnce(&Arc<Database>) + Send>;
 
 /// Log kept free for the record that ends a transaction.
 const END_RESERVE: u32 = 128;
-/// What a compensation record may need beyond the bytes of the record that it undoes.
+/// What a compensation record may need beyond what its operations do.
 const UNDO_OVERHEAD: u32 = 64;
 
 /// A place in a transaction to which it can return.
@@ -375,7 +375,7 @@ impl RecordSink for Txn {
             l.reserved -= u64::from(release);
             lsn
         } else {
-            let reserve = len + UNDO_OVERHEAD;
+            let reserve = rec.undo_bytes() as u32 + UNDO_OVERHEAD;
             let lsn = self.db.log().append(&[rec.bytes()], reserve)?;
             l.reserved += u64::from(reserve);
             lsn

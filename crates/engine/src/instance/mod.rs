@@ -70,6 +70,8 @@ impl InstanceOptions {
     /// Options for a folder of the file system, all else as usual.
     pub fn new(data_dir: impl Into<PathBuf>) -> InstanceOptions {
         let data_dir = data_dir.into();
+        // Absolute, so that a path below it means the same to the disk and to a person, whatever the current folder is.
+        let data_dir = std::path::absolute(&data_dir).unwrap_or(data_dir);
         InstanceOptions {
             disk: Arc::new(disk::OsDisk::new(&data_dir)),
             data_dir,

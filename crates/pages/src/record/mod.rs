@@ -108,6 +108,10 @@ pub trait RecordSink {
     fn append(&mut self, rec: &mut RecordBuilder) -> Result<Lsn, PageError>;
 }
 
+/// Bytes that undoing one row operation (or one new page) may log besides key and old bytes: record and page heads, old
+/// header, place.
+const UNDO_ROW: usize = 64;
+
 /// Builds one record in a reusable buffer.
 #[derive(Debug)]
 pub struct RecordBuilder {
@@ -115,6 +119,7 @@ pub struct RecordBuilder {
     rows: usize,
     last: RowHeader,
     page: PageId,
+    undo: usize,
 }
 
 impl Default for RecordBuilder {
@@ -132,6 +137,7 @@ impl RecordBuilder {
             rows: 0,
             last: RowHeader::default(),
             page: PageId::NONE,
+            undo: 0,
         };
         r.change();
         r
@@ -143,6 +149,7 @@ impl RecordBuilder {
         self.buf.resize(FIXED, 0);
         self.buf[0] = kind.to_u8();
         self.rows = 0;
+        self.undo = 0;
         self.last = RowHeader::default();
         self.page = PageId::NONE;
         self
@@ -223,6 +230,13 @@ impl RecordBuilder {
         self.rows
     }
 
+    /// What the compensation records for this record's operations need at most, in bytes: an undone insert logs a place, an
+    /// undone update the old bytes. The log keeps this much free until the transaction ends.
+    #[must_use]
+    pub fn undo_bytes(&self) -> usize {
+        self.undo
+    }
+
     /// Whether there is no operation or payload yet.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -241,6 +255,7 @@ impl RecordBuilder {
             return Err(PageError::RecordFull);
         }
         self.rows += 1;
+        self.undo += UNDO_ROW + key.map_or(0, <[u8]>::len);
         self.buf.push(if key.is_some() { op | KEYED } else { op });
         put_varint(&mut self.buf, u64::from(slot));
         Ok(())
@@ -289,6 +304,7 @@ impl RecordBuilder {
         root: PageId,
     ) -> Result<(), PageError> {
         self.room_for(48)?;
+        self.undo += UNDO_ROW;
         self.buf.extend_from_slice(&[OP_FORMAT, kind as u8, level]);
         put_varint(&mut self.buf, u64::from(unit.0));
         put_page_id(&mut self.buf, prev);
@@ -355,6 +371,7 @@ impl RecordBuilder {
         new_bytes: &[u8],
     ) -> Result<(), PageError> {
         self.row_op(OP_UPDATE, slot, key, old_bytes.len() + new_bytes.len())?;
+        self.undo += old_bytes.len();
         self.buf.push(flags);
         self.old_header(old);
         self.key(key);
@@ -378,6 +395,7 @@ impl RecordBuilder {
         new_value: &[u8],
     ) -> Result<(), PageError> {
         self.row_op(OP_REPLACE, slot, key, old_value.len() + new_value.len())?;
+        self.undo += old_value.len();
         self.buf.push(flags);
         self.old_header(old);
         self.key(key);
