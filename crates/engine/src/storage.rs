@@ -180,6 +180,15 @@ pub fn key_parts(table: &TableDef, index: &IndexDef) -> Vec<KeyPart> {
     parts.collect()
 }
 
+/// Whether the current definition of a table still has a unit.
+fn names_unit(db: &Db, table: &TableDef, unit: pages::UnitId) -> bool {
+    let catalog = db.catalog();
+    catalog
+        .by_id
+        .get(&table.object_id)
+        .is_some_and(|t| t.all_indexes().any(|i| i.unit == unit) || t.lob.is_some_and(|(lob, _)| lob == unit))
+}
+
 /// The shared handle of a unit; `index` none means the large values.
 fn handle(
     db: &Arc<Db>,
@@ -200,8 +209,16 @@ fn handle(
     {
         return Ok(known);
     }
-    let store = db.storage()?.store().clone();
-    let open = store.open_unit(first_iam).map_err(|e| errors::db_error(db, &TxnError::from(e)))?;
+    let storage = db.storage()?;
+    let store = storage.store().clone();
+    // Through the database, so that ghost cleanup knows the unit.
+    let open = match storage.open_unit(first_iam) {
+        Ok(open) if open.id() == unit => open,
+        // Dropped and freed, or given to another table, since the catalog was read: that is no damage.
+        _ if !names_unit(db, table, unit) => return Err(errors::schema_changed()),
+        Ok(_) => return Err(SqlError::internal("a unit has another number than its table says")),
+        Err(e) => return Err(errors::db_error(db, &e)),
+    };
     let made = Arc::new(match index {
         Some(index) if tree => Handle::Tree(BTree::open(store, open, index.root)),
         Some(_) => Handle::Heap(Heap::new(store, open)),

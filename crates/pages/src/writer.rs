@@ -8,7 +8,7 @@ use crate::pool::{DIRTY, Inner, Mode, WRITING, key_page, key_store};
 use crate::store::Store;
 use disk::AlignedBuf;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{Ordering, fence};
 use std::time::Duration;
 use wal::Lsn;
 
@@ -98,6 +98,21 @@ impl Store {
             note(file.unsynced());
         }
         min
+    }
+
+    /// Takes the store out of use for good: when this returns no page of it is on its way to the files, and none will be.
+    pub fn abandon(&self, cause: &str) {
+        self.fail(&PageError::Offline { cause: cause.into() });
+        // With the fence in `write_items`: a writer sees the store offline, or is seen writing here.
+        fence(Ordering::SeqCst);
+        loop {
+            let mut writing = false;
+            self.each_frame(|_, _, at| writing |= at.is_some());
+            if !writing {
+                return;
+            }
+            std::thread::sleep(Duration::from_micros(200));
+        }
     }
 
     /// Number of pages that are changed and not written.
@@ -222,6 +237,9 @@ impl Store {
     }
 
     fn write_items(&self, items: &[Item], staging: &AlignedBuf) -> Result<(), PageError> {
+        // The items are marked as in writing: see `abandon`.
+        fence(Ordering::SeqCst);
+        self.check_online()?;
         let newest = items.iter().map(|i| i.lsn).max().unwrap_or(Lsn::ZERO);
         if newest > self.log().hardened() {
             self.log().flush_to(newest)?;

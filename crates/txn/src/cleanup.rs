@@ -106,9 +106,12 @@ impl Database {
                 return Ok(removed);
             }
             for (unit, page) in pages {
-                // A unit that is not open any more was dropped, and its ghosts with it.
-                let Some(unit) = self.unit(unit) else { continue };
-                let report = cleanup_page(self.store(), &unit, page, xmin)?;
+                // A unit that is not open any more was dropped, and its ghosts with it. The table of units stays locked, so
+                // that a unit's extents are not freed under the cleanup of one of its pages.
+                let units = self.open_units();
+                let Some(unit) = units.get(&unit) else { continue };
+                let report = cleanup_page(self.store(), unit, page, xmin)?;
+                drop(units);
                 self.ghosts().visited.fetch_add(1, Relaxed);
                 self.ghosts().removed.fetch_add(report.removed as u64, Relaxed);
                 removed += report.removed as u64;

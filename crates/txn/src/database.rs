@@ -240,6 +240,10 @@ impl Database {
         self.units.read().get(&id).cloned()
     }
 
+    pub(crate) fn open_units(&self) -> parking_lot::RwLockReadGuard<'_, HashMap<UnitId, Unit>> {
+        self.units.read()
+    }
+
     /// Gives a unit's extents back; may be called again after a crash. Nobody may use the unit any more.
     pub fn free_unit(&self, id: UnitId, first_iam: PageId) -> Result<(), TxnError> {
         self.check_online()?;
@@ -299,9 +303,11 @@ impl Database {
             *c = Some(format!("{during}: {cause}"));
         }
         drop(c);
-        if self.status() != Status::Offline {
-            self.set_status(Status::Suspect);
+        // Out of service already: the waits were ended then, and those of now may be another database's with this number.
+        if matches!(self.status(), Status::Suspect | Status::Offline) {
+            return;
         }
+        self.set_status(Status::Suspect);
         self.env.locks.cancel_database(self.env.db);
     }
 
@@ -392,6 +398,16 @@ impl Database {
         }
     }
 
+    /// Waits until every durable commit of the past is hard: for answers made from newest versions.
+    pub fn harden_commits(&self) -> Result<(), TxnError> {
+        let newest = self.txns.newest_commit();
+        if newest == Lsn::ZERO || self.log.is_hardened(newest) {
+            Ok(())
+        } else {
+            Ok(self.log.flush_to(newest)?)
+        }
+    }
+
     /// Hardens everything that is in the log buffers (sp_flush_log).
     pub fn flush_log(&self) -> Result<(), TxnError> {
         Ok(self.log.flush_all()?)
@@ -400,6 +416,17 @@ impl Database {
     /// Commits of this database with this setting.
     pub fn effective_durability(&self, wanted: Durability) -> Durability {
         self.delayed_durability().decide(wanted)
+    }
+
+    /// Gives up a database that failed, before its files are opened anew: whoever still holds it can neither commit nor
+    /// write a page or a log block when this returns.
+    pub fn abandon(&self) {
+        let cause = PageError::Offline { cause: "its files are being opened anew".into() };
+        self.fail("reopen", &cause.into());
+        self.threads.stop();
+        self.store.abandon("its files are being opened anew");
+        // A log that failed cannot be hardened; recovery finds its end.
+        drop(self.log.close());
     }
 
     /// Closes the database: nothing is to be redone or undone when it is opened next. Fails with

@@ -4,6 +4,7 @@
 //! a transaction that is dropped is rolled back.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use access::{Writer, undo_record};
@@ -54,6 +55,7 @@ pub struct Txn {
     deferred: Vec<Deferred>,
     doomed: bool,
     ended: bool,
+    waited: AtomicBool,
 }
 
 impl std::fmt::Debug for Txn {
@@ -84,6 +86,7 @@ impl Txn {
             deferred: Vec::new(),
             doomed: false,
             ended: false,
+            waited: AtomicBool::new(false),
         }
     }
 
@@ -151,7 +154,13 @@ impl Txn {
     /// Waits until the writer of a row has ended. No latch may be held.
     pub fn wait_for(&self, other: TxnId) -> Result<(), TxnError> {
         debug_assert_ne!(other, self.id());
+        self.waited.store(true, Relaxed);
         Ok(self.db.txns().wait_for(self.locks.who(), other, self.wait_args())?)
+    }
+
+    /// Whether it has waited for another transaction since this was asked last: it may have seen work that is not hard.
+    pub fn take_waited(&self) -> bool {
+        self.waited.load(Relaxed) && self.waited.swap(false, Relaxed)
     }
 
     /// A snapshot that sees this transaction's own work.
@@ -198,6 +207,8 @@ impl Txn {
 
     /// Appends a record that ends the transaction, out of the space kept for it.
     fn append_end(&mut self, s: &TxnShared, kind: RecordKind) -> Result<Lsn, TxnError> {
+        // A database that failed may be open anew already: its log is no longer ours to write.
+        self.db.check_online()?;
         let mut rec = RecordBuilder::new();
         rec.begin(kind).payload(&time_bytes())?;
         let mut l = s.log.lock();

@@ -257,6 +257,11 @@ impl TxnTable {
         TxnId(self.inner.lock().next)
     }
 
+    /// The newest fully durable commit; zero before the first.
+    pub fn newest_commit(&self) -> Lsn {
+        self.inner.lock().newest_commit
+    }
+
     /// Live snapshots.
     pub fn snapshots(&self) -> u64 {
         self.inner.lock().buckets.iter().map(|b| b.live).sum()

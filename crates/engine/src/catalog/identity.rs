@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use access::ReadMode;
 use txn::Durability;
 use types::{SqlError, Value};
 
@@ -71,10 +72,27 @@ fn reserve(
     needed: i64,
     step: i64,
 ) -> Result<(), SqlError> {
+    // Nothing given yet, but values reserved: TRUNCATE TABLE started the counter over and may still be rolled back, here
+    // or by a crash. The reservation of the rows that would come back stays.
+    if state.last.is_none()
+        && let Some(stored) = stored(db, table)?
+        && (if step > 0 { needed <= stored } else { needed >= stored })
+    {
+        state.reserved = stored;
+        return Ok(());
+    }
     let reserved = needed.saturating_add(step.saturating_mul(BLOCK));
     write(db, table, Some(reserved))?;
     state.reserved = reserved;
     Ok(())
+}
+
+/// The reservation on disk.
+fn stored(db: &Arc<Db>, table: &TableDef) -> Result<Option<i64>, SqlError> {
+    let open = db.open()?;
+    let rows = open.trees.rows(SysTable::Identities, &[Value::Int(table.object_id)], ReadMode::Dirty);
+    let rows = rows.map_err(|e| errors::store_error(db, e))?;
+    Ok(rows.first().and_then(|row| row.get(1)).and_then(|v| v.as_i64()))
 }
 
 /// In a transaction of its own: the value outlives a rollback of the statement that took it.

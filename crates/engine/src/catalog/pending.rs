@@ -80,7 +80,7 @@ pub fn free_all(storage: &Arc<Database>, open: &Open, units: &[UnitRef]) {
 
 /// Frees a unit and takes it off the list.
 pub fn free(storage: &Arc<Database>, trees: &SysTrees, unit: &UnitRef) -> Result<(), StoreError> {
-    storage.store().free_unit(unit.unit, unit.first_iam).map_err(txn::TxnError::from)?;
+    storage.free_unit(unit.unit, unit.first_iam)?;
     let mut txn = storage.begin(0)?;
     trees.delete(&mut txn, SysTable::PendingDrops, &row(unit))?;
     txn.commit(Durability::Delayed)?;

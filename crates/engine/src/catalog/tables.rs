@@ -274,8 +274,8 @@ impl<'a> Work<'a> {
         let db = self.db.clone();
         let open = self.open.clone();
         let id = self.store(open.counters.next_unit(&open.storage, &open.trees))?;
-        let unit = open.storage.store().create_unit(id, filegroup);
-        let unit = unit.map_err(|e| errors::db_error(&db, &e.into()))?;
+        let unit = open.storage.create_unit(id, filegroup);
+        let unit = unit.map_err(|e| errors::db_error(&db, &e))?;
         let unit = UnitRef { unit: id, first_iam: unit.first_iam(), filegroup };
         self.store(pending::list_created(&open.storage, &open.trees, &unit))?;
         self.created.push(unit);

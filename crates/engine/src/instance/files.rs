@@ -154,6 +154,12 @@ impl Instance {
     /// Brings a database that is down back up: ALTER DATABASE SET ONLINE.
     pub(crate) fn reopen(&self, db: &Arc<Db>) -> Result<(), SqlError> {
         let entry = db.entry();
+        if let Some(old) = db.take_down(DbStatus::RecoveryPending, "it is being opened") {
+            // Sessions and plans may hold the failed storage for longer: its dirty pages and its log must not reach
+            // the files any more.
+            self.batches().clear();
+            old.storage.abandon();
+        }
         match self.open_files(&entry) {
             Ok((open, catalog, settings)) => {
                 db.bring_up(open, catalog, settings);
@@ -433,7 +439,7 @@ fn open_trees(storage: &Arc<Database>, meta: &str) -> Result<SysTrees, OpenError
         let line = meta.lines().find_map(|line| line.strip_prefix(&key)).ok_or_else(damaged)?;
         let (iam, root) = line.split_once(' ').ok_or_else(damaged)?;
         let (iam, root) = (page_id(iam).ok_or_else(damaged)?, page_id(root).ok_or_else(damaged)?);
-        let unit = storage.store().open_unit(iam).map_err(TxnError::from)?;
+        let unit = storage.open_unit(iam)?;
         trees.push((BTree::open(storage.store().clone(), unit, root), iam));
     }
     Ok(SysTrees::new(trees))

@@ -147,6 +147,11 @@ impl SessionCore {
                 Ok(value)
             }
             Err(e) => {
+                // What the error tells (a duplicate key) may be another transaction's commit; a log that cannot be hardened
+                // has taken the database offline.
+                for open in &self.transactions.open {
+                    let _ = open.txn.database().harden_commits();
+                }
                 self.undo_statement(&e);
                 Err(e)
             }
@@ -162,6 +167,7 @@ impl SessionCore {
         if self.trancount == 0 {
             return self.end_statement(result);
         }
+        let result = result.and_then(|value| self.acknowledge().map(|()| value));
         self.end_statement_locks();
         result
     }
@@ -183,6 +189,12 @@ impl SessionCore {
             if let Some(snapshot) = &open.snapshot {
                 snapshot.acknowledge().map_err(|e| db_error(&open.db, &e))?;
             }
+        }
+        // Rows that were waited for are read as their writer left them, whatever the snapshot says.
+        // A commit that follows at once covers them.
+        let commits = |txn: &Txn| self.trancount == 0 && txn.has_written();
+        for open in self.transactions.open.iter().filter(|o| !commits(&o.txn) && o.txn.take_waited()) {
+            open.txn.database().harden_commits().map_err(|e| db_error(&open.db, &e))?;
         }
         Ok(())
     }

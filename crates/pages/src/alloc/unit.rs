@@ -579,6 +579,11 @@ impl Store {
             }
         }
         let mut chain = self.iam_chain(unit, first_iam)?;
+        // Before the maps change: who builds the bitmap of free extents between the record and `put_extents` would take
+        // the extents from the map, give them away, and have them put back as free while they are in use.
+        for (iam, _) in &chain {
+            drop(self.space(&*self.file(iam.page)?)?);
+        }
         while let Some((iam, runs)) = chain.pop() {
             let own = iam.page.extent().extent;
             let others = runs.iter().flat_map(|r| r.extents()).filter(|e| e.extent != own);

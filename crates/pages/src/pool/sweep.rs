@@ -122,21 +122,27 @@ impl Inner {
             frame.unlock(Mode::Exclusive);
             return false;
         }
-        // See Inner::latch: the key goes before the pins are checked.
-        frame.key.store(FREE, Ordering::SeqCst);
-        if frame.pins.load(Ordering::SeqCst) != 0 {
-            frame.key.store(key, Ordering::SeqCst);
+        // See Inner::latch: the key goes before the pins are checked. Under the shard's lock: whoever misses the page
+        // in the meantime must not insert it a second time before the key may be put back.
+        let gone = self.table.remove_if(&self.frames, key, i, || {
+            frame.key.store(FREE, Ordering::SeqCst);
+            let unpinned = frame.pins.load(Ordering::SeqCst) == 0;
+            if !unpinned {
+                frame.key.store(key, Ordering::SeqCst);
+            }
+            unpinned
+        });
+        if !gone {
             frame.unlock(Mode::Exclusive);
             return false;
         }
-        self.table.remove(&self.frames, key, i);
         frame.clear(COLD);
         self.counters.evictions.fetch_add(1, Ordering::Relaxed);
         true
     }
 
     /// Dirty pages that the clock will meet next, at most `most` of them, within `ahead` frames.
-    fn dirty_ahead(&self, most: usize, ahead: u32, most_used: u8) -> Vec<(u32, u64)> {
+    fn dirty_ahead(&self, most: usize, ahead: u32, most_used: u8, broken: &[u16]) -> Vec<(u32, u64)> {
         let n = self.frames.len();
         let start = self.hand.load(Ordering::Relaxed) % n;
         let mut list = Vec::new();
@@ -147,7 +153,7 @@ impl Inner {
                 continue;
             }
             let key = frame.key.load(Ordering::Acquire);
-            if key != FREE {
+            if key != FREE && !broken.contains(&key_store(key)) {
                 list.push((i, key));
                 if list.len() >= most {
                     break;
@@ -160,36 +166,57 @@ impl Inner {
     /// Writes dirty pages for want of clean ones, little-used first; returns how many.
     fn write_some(&self, most: usize) -> Result<usize, PageError> {
         let all = self.frames.len();
-        let mut list = self.dirty_ahead(most, all, 0);
-        if list.is_empty() {
-            list = self.dirty_ahead(most, all, super::MAX_USAGE);
+        let mut broken = Vec::new();
+        let mut first = None;
+        loop {
+            let mut list = self.dirty_ahead(most, all, 0, &broken);
+            if list.is_empty() {
+                list = self.dirty_ahead(most, all, super::MAX_USAGE, &broken);
+            }
+            let nothing = list.is_empty();
+            let before = broken.len();
+            let (written, failed) = self.write_list(list, &mut broken);
+            first = first.or(failed);
+            if written > 0 || broken.len() == before {
+                // A database that cannot write its pages is no reason to fail others, as long as theirs make room.
+                return match first {
+                    Some(e) if nothing => Err(e),
+                    _ => Ok(written),
+                };
+            }
         }
-        self.write_list(list)
     }
 
     /// Writes the little-used dirty pages in front of the clock, if they are worth a batch: so that they, and not
     /// clean pages in use, make room.
     fn write_cold(&self) -> Result<usize, PageError> {
         let n = self.frames.len();
-        let list = self.dirty_ahead(WRITE_ROUND, (n / 4).max(64), 0);
+        let list = self.dirty_ahead(WRITE_ROUND, (n / 4).max(64), 0, &[]);
         let worth = (n as usize / 16).clamp(1, 32);
-        if list.len() < worth { Ok(0) } else { self.write_list(list) }
+        if list.len() < worth { Ok(0) } else { Ok(self.write_list(list, &mut Vec::new()).0) }
     }
 
-    fn write_list(&self, list: Vec<(u32, u64)>) -> Result<usize, PageError> {
+    /// How many were written, and the first error; the stores that had one are added to `broken`.
+    fn write_list(&self, list: Vec<(u32, u64)>, broken: &mut Vec<u16>) -> (usize, Option<PageError>) {
         let mut by_store: BTreeMap<u16, Vec<(u32, u64)>> = BTreeMap::new();
         for at in list {
             by_store.entry(key_store(at.1)).or_default().push(at);
         }
-        let mut written = 0;
+        let (mut written, mut failed) = (0, None);
         for (store, mut frames) in by_store {
             frames.sort_unstable_by_key(|&(_, key)| key);
             if let Some(io) = self.store(store) {
-                written += io.write_frames(self, &frames)?;
+                match io.write_frames(self, &frames) {
+                    Ok(n) => written += n,
+                    Err(e) => {
+                        broken.push(store);
+                        failed = failed.or(Some(e));
+                    }
+                }
             }
         }
         self.freed.notify_all();
-        Ok(written)
+        (written, failed)
     }
 }
 

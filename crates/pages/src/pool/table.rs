@@ -76,23 +76,32 @@ impl PageTable {
 
     /// Takes a frame out of the key's chain. The frame's own key is the caller's business.
     pub fn remove(&self, frames: &Frames, key: u64, i: u32) {
+        self.remove_if(frames, key, i, || true);
+    }
+
+    /// As [`PageTable::remove`] if `check`, which runs under the lock of the chain, says so.
+    pub fn remove_if(&self, frames: &Frames, key: u64, i: u32, check: impl FnOnce() -> bool) -> bool {
         let bucket = self.bucket(key);
         let _shard = self.lock(bucket);
+        if !check() {
+            return false;
+        }
         let next = frames.get(i).next.load(Ordering::Acquire);
         let mut at = self.buckets[bucket].load(Ordering::Acquire);
         if at == i {
             self.buckets[bucket].store(next, Ordering::Release);
-            return;
+            return true;
         }
         while at != NIL {
             let frame = frames.get(at);
             let follow = frame.next.load(Ordering::Acquire);
             if follow == i {
                 frame.next.store(next, Ordering::Release);
-                return;
+                return true;
             }
             at = follow;
         }
         debug_assert!(false, "frame {i} was not in the chain of its key");
+        true
     }
 }
