@@ -1,6 +1,6 @@
 //! The engine as an embedded library: opens the instance of a folder and runs the batches of standard input.
 //!
-//! `cargo run --release -p ringwood-engine --example embedded -- FOLDER [MEGABYTES] < script.sql`
+//! `cargo run --release -p ringwood-engine --example batches -- FOLDER [MEGABYTES] < script.sql`
 //!
 //! Result sets go to standard output, messages and errors to standard error.
 

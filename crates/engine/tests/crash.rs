@@ -87,8 +87,8 @@ fn statement(random: &mut fastrand::Rng, model: &mut Model) -> String {
     let text = char::from(b'a' + random.u8(..26)).to_string().repeat(random.usize(0..2500));
     match random.u8(..10) {
         0..=3 => {
-            if model.keyed.contains_key(&id) {
-                model.keyed.insert(id, (v, text.clone()));
+            if let Some(row) = model.keyed.get_mut(&id) {
+                *row = (v, text.clone());
                 return format!("update keyed set v = {v}, s = '{text}' where id = {id}");
             }
             model.keyed.insert(id, (v, text.clone()));

@@ -156,9 +156,12 @@ impl Sink for Collector {
     }
 }
 
+/// What [`Session::stream`] calls for each row.
+type EachRow<'a> = dyn FnMut(&[ColumnInfo], &[Value]) -> Result<(), SqlError> + 'a;
+
 /// Streams rows to a closure, which stops the batch by an error.
 struct Streamer<'a> {
-    each: &'a mut dyn FnMut(&[ColumnInfo], &[Value]) -> Result<(), SqlError>,
+    each: &'a mut EachRow<'a>,
     columns: Vec<ColumnInfo>,
     error: Option<SqlError>,
 }
