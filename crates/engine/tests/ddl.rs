@@ -222,3 +222,29 @@ fn others_wait_for_uncommitted_schema() {
     assert!(said.contains("Msg 1222"), "{said}");
     b.check("commit", "");
 }
+
+#[test]
+fn a_rebuild_keeps_its_constraint() {
+    let b = &mut Bench::new();
+    b.check("create table r(a int not null primary key, b int) insert r values(1,2),(3,4)", "(2)");
+    b.check("alter index all on r rebuild select * from r where a = 3", "3|4");
+    b.check(
+        "select count(*) from sys.key_constraints where type = 'PK' and parent_object_id = object_id('r')",
+        "1",
+    );
+}
+
+#[test]
+fn a_kept_plan_does_not_keep_dirty_reads() {
+    let b = &mut Bench::new();
+    b.check("create table iso(a int)", "");
+    b.check("begin tran insert iso values(1)", "(1)");
+    let text = "select count(*) from t..iso";
+    let mut dirty = b.instance.session().unwrap();
+    let mut out = Text::default();
+    dirty.execute("set transaction isolation level read uncommitted", &mut out);
+    dirty.execute(text, &mut out);
+    assert_eq!(out.out.trim(), "1");
+    assert_eq!(say(&b.instance, text), "0");
+    b.check("rollback", "");
+}

@@ -14,6 +14,7 @@ use parking_lot::Mutex;
 use types::{DataType, SqlError};
 
 use crate::context::{Condition, DmlPlan, QueryPlan, Scalar, VarScope};
+use crate::session::Isolation;
 use program::Program;
 
 /// A statement bound to the catalog; cheap to clone.
@@ -31,8 +32,8 @@ pub enum Bound {
     Scalars(Arc<[Arc<Scalar>]>),
 }
 
-/// What a bound statement was bound to: database and its schema version.
-pub type Stamp = (i32, u64);
+/// What a bound statement was bound to: database, its schema version, and how it reads.
+pub type Stamp = (i32, u64, Isolation);
 
 /// A parsed batch with what its statements were bound to when they last ran.
 pub struct Compiled {

@@ -249,7 +249,7 @@ impl<'a> Run<'a> {
 
     fn stamp(&self) -> Stamp {
         let db = self.core.db();
-        (db.id(), db.schema_version())
+        (db.id(), db.schema_version(), self.core.options.isolation)
     }
 
     fn is_bound(&self, at: usize) -> bool {

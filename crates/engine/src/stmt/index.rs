@@ -163,7 +163,9 @@ fn with_new_base(
     table: &Arc<TableDef>,
     mut next: TableDef,
 ) -> Result<Arc<TableDef>, SqlError> {
-    if next.storage.primary_key.or(next.storage.unique_constraint).is_some() {
+    let constraint = next.storage.primary_key.or(next.storage.unique_constraint).is_some();
+    // A rebuild keeps its constraint, whose name is taken by itself.
+    if constraint && !table.all_indexes().any(|i| fold_name(&i.name) == fold_name(&next.storage.name)) {
         work.check_free_name(&next.storage.name)?;
     }
     let mut indexes = Vec::with_capacity(next.indexes.len());
