@@ -7,7 +7,7 @@
 //! behind CkptBegin, where analysis sees it; CkptEnd is appended and hardened; the log's header gets the new start.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
@@ -87,6 +87,8 @@ pub(crate) struct Checkpointer {
     pub bell: Arc<Bell>,
     /// Where `throttle` last looked, in units of 16 KB of log: looking is not free.
     looked: AtomicU64,
+    /// Somebody waits for a checkpoint: it is due whatever the log looks like by now.
+    asked: AtomicBool,
     /// Log that backups need: (of the log chain, of a running backup).
     holds: Mutex<(Option<Lsn>, Option<Lsn>)>,
 }
@@ -106,6 +108,7 @@ impl Default for Checkpointer {
             done: Condvar::new(),
             bell: Arc::default(),
             looked: AtomicU64::new(0),
+            asked: AtomicBool::new(false),
             holds: Mutex::default(),
         }
     }
@@ -342,7 +345,8 @@ impl Database {
 
     /// One round of the checkpoint thread. Errors are kept; those that matter have taken the database offline.
     pub(crate) fn checkpoint_round(&self) {
-        if self.check_online().is_ok() && self.checkpoint_due() {
+        let asked = self.checkpointer().asked.swap(false, Relaxed);
+        if self.check_online().is_ok() && (asked || self.checkpoint_due()) {
             drop(self.checkpoint());
         }
     }
@@ -363,6 +367,7 @@ impl Database {
         }
         let mut last = c.last.lock();
         let before = last.count;
+        c.asked.store(true, Relaxed);
         c.bell.poke();
         let deadline = Instant::now() + Duration::from_secs(5);
         while percent >= 90 && last.count == before {
