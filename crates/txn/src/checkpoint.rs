@@ -174,7 +174,6 @@ impl Database {
         self.check_online()?;
         let done = self.write_checkpoint(clean);
         let mut last = c.last.lock();
-        last.count += 1;
         last.at = Instant::now();
         match &done {
             Ok(r) => {
@@ -186,10 +185,12 @@ impl Database {
             Err(e) => last.error = Some(e.to_string()),
         }
         drop(last);
-        c.done.notify_all();
         if done.is_ok() {
             self.truncate_log();
         }
+        // Not before: whoever waits for a checkpoint waits for the log that it frees.
+        c.last.lock().count += 1;
+        c.done.notify_all();
         done
     }
 
