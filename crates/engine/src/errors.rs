@@ -89,6 +89,59 @@ pub fn read_only(database: &str) -> SqlError {
     )
 }
 
+/// 3951: SNAPSHOT isolation in a transaction that began under another level.
+pub fn snapshot_too_late(database: &str) -> SqlError {
+    let text = format!(
+        "Transaction failed in database '{database}' because the statement was run under snapshot isolation but the \
+         transaction did not start in snapshot isolation. You cannot change the isolation level of the transaction to \
+         snapshot after the transaction has started unless the transaction was originally started under snapshot \
+         isolation level."
+    );
+    SqlError::new(3951, 16, 1, text)
+}
+
+/// 3952: SNAPSHOT isolation where ALLOW_SNAPSHOT_ISOLATION is off.
+pub fn snapshot_not_allowed(database: &str) -> SqlError {
+    let text = format!(
+        "Snapshot isolation transaction failed accessing database '{database}' because snapshot isolation is not \
+         allowed in this database. Use ALTER DATABASE to allow snapshot isolation."
+    );
+    SqlError::new(3952, 16, 1, text)
+}
+
+/// 3960: a row that another transaction has changed since the snapshot.
+pub fn snapshot_conflict(table: &str, database: &str) -> SqlError {
+    let text = format!(
+        "Snapshot isolation transaction aborted due to update conflict. You cannot use snapshot isolation to access \
+         table '{table}' directly or indirectly in database '{database}' to update, delete, or insert the row that \
+         has been modified or deleted by another transaction. Retry the transaction or change the isolation level for \
+         the update/delete statement."
+    );
+    SqlError::new(3960, 16, 2, text)
+}
+
+/// 3961: a definition that is newer than the snapshot.
+pub fn snapshot_ddl(database: &str) -> SqlError {
+    let text = format!(
+        "Snapshot isolation transaction failed in database '{database}' because the object accessed by the statement \
+         has been modified by a DDL statement in another concurrent transaction since the start of this transaction.  \
+         It is disallowed because the metadata is not versioned. A concurrent update to metadata can lead to \
+         inconsistency if mixed with snapshot isolation."
+    );
+    SqlError::new(3961, 16, 1, text)
+}
+
+/// 3964: a change of schema inside a transaction in SNAPSHOT isolation.
+pub fn ddl_in_snapshot() -> SqlError {
+    SqlError::new(
+        3964,
+        16,
+        1,
+        "Transaction failed because this DDL statement is not allowed inside a snapshot isolation transaction. Since \
+         metadata is not versioned, a metadata change can lead to inconsistency if mixed within snapshot isolation.",
+    )
+}
+
 /// 926, 942, 945 and their kin: the database exists and cannot be used.
 pub fn not_usable(database: &str, status: DbStatus) -> SqlError {
     match status {
@@ -215,8 +268,11 @@ pub fn ends_batch(error: &SqlError) -> bool {
                 | 701
                 | 1205
                 | 3930
+                | 3951
+                | 3952
                 | 3960
                 | 3961
+                | 3964
                 | 8114
                 | 8169
                 | 9001

@@ -223,3 +223,41 @@ fn prepared_statements_take_typed_parameters() {
     b.check("select * from p order by a", "1|r1\n2|r2\n3|r3");
     assert!(b.session.prepare("select @zz", &[]).is_err());
 }
+
+/// Messages and errors as a client gets them, in order.
+#[derive(Default)]
+struct Numbers(Vec<i32>);
+
+impl engine::Sink for Numbers {
+    fn columns(&mut self, _: &[engine::ColumnInfo]) -> Result<(), engine::SqlError> {
+        Ok(())
+    }
+    fn row(&mut self, _: &[engine::Value]) -> Result<(), engine::SqlError> {
+        Ok(())
+    }
+    fn done(&mut self, _: Option<u64>) -> Result<(), engine::SqlError> {
+        Ok(())
+    }
+    fn message(&mut self, message: &engine::SqlError) -> Result<(), engine::SqlError> {
+        self.0.push(message.number);
+        Ok(())
+    }
+    fn error(&mut self, error: &engine::SqlError) -> Result<(), engine::SqlError> {
+        self.0.push(error.number);
+        Ok(())
+    }
+}
+
+#[test]
+fn a_statement_that_never_ran_was_not_terminated() {
+    let mut b = Bench::new();
+    b.check("create table t (a int primary key) insert t values (1)", "(1)");
+    let mut numbers = |sql: &str| {
+        let mut out = Numbers::default();
+        b.session.execute(sql, &mut out);
+        out.0
+    };
+    assert_eq!(numbers("insert t values (1)"), [2627, 3621]);
+    assert_eq!(numbers("insert nowhere values (1)"), [208]);
+    assert_eq!(numbers("update t set nothing = 1"), [207]);
+}

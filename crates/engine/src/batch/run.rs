@@ -194,7 +194,7 @@ impl<'a> Run<'a> {
             }
             return Err(error);
         }
-        self.report(at, &error, aborts);
+        self.report(at, &error, aborts || effect == Effect::Compile);
         if aborts {
             self.core.rollback_all();
             return Ok(After::End(End::BatchAborted));
@@ -206,8 +206,8 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// Sends an uncaught error to the client, and for DML that it stopped the note that SQL Server adds.
-    fn report(&mut self, at: usize, error: &SqlError, aborts: bool) {
+    /// Sends an uncaught error to the client, and for DML that it stopped the note that SQL Server adds unless `silent`.
+    fn report(&mut self, at: usize, error: &SqlError, silent: bool) {
         // A client that went away is noticed at the next result; an error report has nobody else to go to.
         let _ = self.sink.error(error);
         let program = &self.batch.program;
@@ -215,7 +215,7 @@ impl<'a> Run<'a> {
             Some(Op::Stmt(index)) => is_dml(&program.stmts[*index as usize].kind),
             _ => false,
         };
-        if modifies && !aborts && (11..17).contains(&error.severity) && error.number < 50_000 {
+        if modifies && !silent && (11..17).contains(&error.severity) && error.number < 50_000 {
             let mut note = SqlError::new(3621, 0, 0, "The statement has been terminated.");
             note.line = error.line;
             let _ = self.sink.message(&note);

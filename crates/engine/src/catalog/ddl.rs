@@ -81,6 +81,16 @@ impl DdlChange {
         }
     }
 
+    /// The table that it changes, if it changes one in this database.
+    pub(crate) fn object_in(&self, db: &Db) -> Option<i32> {
+        match &self.what {
+            What::Table { before, after } if self.db.id() == db.id() => {
+                after.as_ref().or(before.as_ref()).map(|table| table.object_id)
+            }
+            _ => None,
+        }
+    }
+
     /// The transaction has committed.
     pub(crate) fn committed(&self, spid: i32) {
         if let What::Table { before: Some(table), after: None } = &self.what {

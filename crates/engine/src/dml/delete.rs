@@ -61,6 +61,9 @@ impl DeletePlan {
     /// Runs the statement.
     pub fn run(&self, ctx: &mut ExecCtx<'_>, out: &mut dyn RowSink) -> Result<u64, SqlError> {
         ctx.session.lock_table(&self.db, &self.store.table, LockMode::IX)?;
+        if self.output.is_some() {
+            ctx.session.shows_newest(&self.db)?;
+        }
         self.tables.lock(ctx)?;
         let mut rt = Rt::new(ctx);
         let limit = limit_of(&self.top, &mut rt)?;

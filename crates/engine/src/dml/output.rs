@@ -113,6 +113,7 @@ impl OutputPlan {
         rt: &mut Rt<'_, '_>,
         out: &mut dyn RowSink,
     ) -> Result<(), SqlError> {
+        rt.session()?.acknowledge_reads()?;
         let width = deleted.len().max(inserted.len());
         let mut row = Vec::with_capacity(2 * width);
         row.extend_from_slice(deleted);

@@ -3,6 +3,7 @@
 //! rows are found first, then changed).
 
 use crate::catalog::TableDef;
+use crate::errors;
 use crate::exec::RowSet;
 use crate::exec::hash::{KeySet, encode};
 use crate::exec::memory::row_bytes;
@@ -14,6 +15,7 @@ use crate::instance::Db;
 use crate::query::bind_from::inner;
 use crate::query::logical::{Get, Logical};
 use crate::query::physical::{self, Node, Plan, pred_slots};
+use crate::session::Isolation;
 use crate::storage::write::{Locator, read_current, wait};
 use crate::storage::{Base, TableMode, TableStore};
 use access::{RowBatch, Writer};
@@ -46,6 +48,8 @@ pub struct Gathered {
     recheck: Option<Pred>,
     /// Several source rows may lead to one target row.
     repeats: bool,
+    /// The rows are the snapshot's: a newer version is a conflict.
+    snapshot: bool,
 }
 
 impl Binder<'_> {
@@ -91,7 +95,12 @@ impl Binder<'_> {
                 }
             }
         };
-        let Some(get) = make_current(&mut logical, first) else {
+        // In SNAPSHOT isolation the rows are those of the snapshot, and one that was changed since is a conflict.
+        let mode = match self.env.options.isolation {
+            Isolation::Snapshot => TableMode::Snapshot,
+            _ => TableMode::Current,
+        };
+        let Some(get) = read_as(&mut logical, first, mode) else {
             return Err(SqlError::internal("the target is not among the sources"));
         };
         self.scope()?.visible = true;
@@ -125,6 +134,8 @@ impl Binder<'_> {
         gather: bool,
     ) -> Result<(Target, Vec<ColId>), SqlError> {
         let BoundTarget { get, logical, preds } = bound;
+        let snapshot = get.mode == TableMode::Snapshot;
+        let gather = gather || snapshot;
         let simple = matches!(logical, Logical::Get(_)) && !gather && !preds.iter().any(Pred::has_subquery);
         if simple {
             let mut ids: Vec<ColId> = needed.to_vec();
@@ -161,21 +172,21 @@ impl Binder<'_> {
         }
         let own = ids.iter().enumerate().filter_map(|(slot, id)| Some((slot, get.position(*id)? as u16)));
         let own = own.collect();
-        Ok((Target::Gathered(Box::new(Gathered { plan, own, recheck, repeats })), ids))
+        Ok((Target::Gathered(Box::new(Gathered { plan, own, recheck, repeats, snapshot })), ids))
     }
 }
 
 /// Marks the target's node: it is read for change. Returns a copy of it.
-fn make_current(logical: &mut Logical, first: ColId) -> Option<Get> {
+fn read_as(logical: &mut Logical, first: ColId, mode: TableMode) -> Option<Get> {
     match logical {
         Logical::Get(get) if get.first == first => {
-            get.mode = TableMode::Current;
+            get.mode = mode;
             Some((**get).clone())
         }
         Logical::Join { left, right, .. } | Logical::Apply { left, right, .. } => {
-            make_current(left, first).or_else(|| make_current(right, first))
+            read_as(left, first, mode).or_else(|| read_as(right, first, mode))
         }
-        Logical::Filter { input, .. } => make_current(input, first),
+        Logical::Filter { input, .. } => read_as(input, first, mode),
         _ => None,
     }
 }
@@ -356,7 +367,11 @@ impl Gathered {
             let locator = Locator::of(&row[0])?;
             loop {
                 let txn = rt.session()?.txn(db)?;
-                if !read_current(db, txn, store, &row[0], &mut lookup)? {
+                let found = read_current(db, txn, store, &row[0], &mut lookup)?;
+                if self.snapshot {
+                    no_conflict(db, store, rt, &lookup)?;
+                }
+                if !found {
                     break;
                 }
                 for (slot, column) in &self.own {
@@ -406,6 +421,22 @@ impl Gathered {
             }
         }
         Ok(rows)
+    }
+}
+
+/// 3960 when the newest version of a row (none: it is gone) is not the snapshot's and not the transaction's own.
+fn no_conflict(
+    db: &Arc<Db>,
+    store: &TableStore,
+    rt: &mut Rt<'_, '_>,
+    row: &RowBatch,
+) -> Result<(), SqlError> {
+    let session = rt.session()?;
+    let own = session.txn(db)?.id();
+    let writer = (!row.is_empty()).then(|| row.header(0).txn);
+    match writer {
+        Some(writer) if writer == own || session.snapshot(db)?.sees(writer) => Ok(()),
+        _ => Err(errors::snapshot_conflict(&store.table.full_name(), &db.name())),
     }
 }
 

@@ -2,10 +2,12 @@
 //! Guarantees: the catalog that plans were compiled against is compared by version; whoever uses a database that is
 //! not online gets SQL Server's error for its state.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use compact_str::CompactString;
+use pages::TxnId;
 use parking_lot::{Mutex, RwLock};
 use txn::{Database, DelayedDurability, RecoveryModel, Status, TxnError};
 use types::{SqlError, Value};
@@ -69,6 +71,8 @@ pub struct Db {
     entry: RwLock<DbEntry>,
     /// (object, session) of tables that an open transaction has dropped.
     drops: Mutex<Vec<(i32, i32)>>,
+    /// The transaction that changed a table's definition last, as far as one has since the start.
+    ddl: Mutex<HashMap<i32, TxnId>>,
     /// Sessions whose current database this is.
     users: AtomicI64,
     errors: Arc<ErrorLog>,
@@ -102,6 +106,7 @@ impl Db {
             settings: RwLock::new(settings),
             entry: RwLock::new(entry),
             drops: Mutex::default(),
+            ddl: Mutex::default(),
             users: AtomicI64::new(0),
             errors,
         })
@@ -311,6 +316,25 @@ impl Db {
     /// Tables that other sessions have dropped and not yet committed.
     pub(crate) fn drops_in_flight(&self, spid: i32) -> Vec<i32> {
         self.drops.lock().iter().filter(|(_, session)| *session != spid).map(|(object, _)| *object).collect()
+    }
+
+    /// A transaction that changed these tables' definitions is about to commit.
+    pub(crate) fn note_ddl(&self, objects: impl Iterator<Item = i32>, txn: TxnId) {
+        let mut objects = objects.peekable();
+        if objects.peek().is_some() {
+            let mut ddl = self.ddl.lock();
+            ddl.extend(objects.map(|object| (object, txn)));
+        }
+    }
+
+    /// The transaction that changed a table's definition last; `TxnId(0)` when none has since the start.
+    pub(crate) fn newest_ddl(&self, object_id: i32) -> TxnId {
+        self.ddl.lock().get(&object_id).copied().unwrap_or(TxnId(0))
+    }
+
+    /// Whether SNAPSHOT isolation may be used here; the system databases always allow it.
+    pub(crate) fn allows_snapshots(&self) -> bool {
+        self.id < super::FIRST_USER_DB || self.settings.read().snapshot_isolation
     }
 
     /// Frees units that a rolled back transaction had created. What a crash leaves is freed when the database is next

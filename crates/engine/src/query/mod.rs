@@ -104,6 +104,9 @@ impl QueryPlan {
         let mut batch = RowSet::default();
         let mut count = 0;
         while count < limit && op.next(&mut rt, &mut batch)? {
+            if self.assignments.is_empty() {
+                rt.session()?.acknowledge_reads()?;
+            }
             for i in 0..batch.len() {
                 if count == limit {
                     break;

@@ -2,6 +2,7 @@
 
 pub mod core;
 pub mod options;
+mod snapshots;
 pub mod transactions;
 
 use std::sync::Arc;

@@ -27,8 +27,12 @@ pub(crate) struct OpenTxn {
     mark: Savepoint,
     /// The statement snapshot; kept and renewed so that a statement costs no allocation.
     snapshot: Option<Arc<SnapshotGuard>>,
-    /// The snapshot belongs to the running statement (or, in SNAPSHOT isolation, to the transaction).
+    /// The snapshot belongs to the running statement.
     fresh: bool,
+    /// The running statement gives out values that it did not read through a snapshot.
+    newest: bool,
+    /// The snapshot of a transaction in SNAPSHOT isolation.
+    pub(super) kept: Option<Arc<SnapshotGuard>>,
 }
 
 /// SAVE TRANSACTION: the places in all open transactions and in the list of schema changes.
@@ -51,6 +55,8 @@ pub(crate) struct Transactions {
     savepoints: Vec<NamedSavepoint>,
     /// Name of the outermost BEGIN TRANSACTION.
     name: CompactString,
+    /// The isolation level at the transaction's first look at a table.
+    pub(super) began: Option<Isolation>,
 }
 
 impl SessionCore {
@@ -62,7 +68,7 @@ impl SessionCore {
         Ok(&mut self.transactions.open[at].txn)
     }
 
-    fn open_txn(&mut self, db: &Arc<Db>) -> Result<usize, SqlError> {
+    pub(super) fn open_txn(&mut self, db: &Arc<Db>) -> Result<usize, SqlError> {
         if let Some(at) = self.transactions.open.iter().position(|open| open.db.id() == db.id()) {
             return Ok(at);
         }
@@ -71,27 +77,28 @@ impl SessionCore {
         txn.wait = self.wait_args();
         self.shared.lock_owner.store(txn.locks.id().0, Ordering::Relaxed);
         let mark = txn.mark();
-        self.transactions.open.push(OpenTxn { db: db.clone(), txn, mark, snapshot: None, fresh: false });
+        self.transactions.open.push(OpenTxn {
+            db: db.clone(),
+            txn,
+            mark,
+            snapshot: None,
+            fresh: false,
+            newest: false,
+            kept: None,
+        });
         Ok(self.transactions.open.len() - 1)
     }
 
     /// What the running statement sees of a database: what was committed when it first looked, and the session's own
     /// earlier work. In SNAPSHOT isolation the same for the whole transaction.
     pub fn snapshot(&mut self, db: &Arc<Db>) -> Result<Arc<SnapshotGuard>, SqlError> {
+        if self.options.isolation == Isolation::Snapshot && self.trancount > 0 {
+            return self.kept_snapshot(db);
+        }
         let at = self.open_txn(db)?;
-        let keeps = self.options.isolation == Isolation::Snapshot && self.trancount > 0;
         let open = &mut self.transactions.open[at];
         if let (true, Some(snapshot)) = (open.fresh, &open.snapshot) {
-            if keeps && snapshot.own() != open.txn.id() {
-                let mut taken = open.snapshot.take();
-                if let Some(guard) = taken.as_mut().and_then(Arc::get_mut) {
-                    guard.set_own(open.txn.id());
-                }
-                open.snapshot = taken;
-            }
-            if let Some(snapshot) = &open.snapshot {
-                return Ok(snapshot.clone());
-            }
+            return Ok(snapshot.clone());
         }
         let own = open.txn.id();
         match open.snapshot.as_mut().and_then(Arc::get_mut) {
@@ -115,11 +122,13 @@ impl SessionCore {
             _ => txn.lock(what, mode),
         };
         locked.map_err(|e| db_error(db, &e))?;
-        if db.is_current(table) || is_private(&self.private_tables, table) {
-            Ok(())
-        } else {
-            Err(errors::schema_changed())
+        if is_private(&self.private_tables, table) {
+            return Ok(());
         }
+        if !db.is_current(table) {
+            return Err(errors::schema_changed());
+        }
+        self.check_isolation(db, table, mode)
     }
 
     /// A statement begins. `touches_data`: it begins a transaction under SET IMPLICIT_TRANSACTIONS ON.
@@ -173,10 +182,10 @@ impl SessionCore {
     }
 
     fn end_statement_locks(&mut self) {
-        let keep = self.options.isolation == Isolation::Snapshot;
         for open in &mut self.transactions.open {
             open.txn.locks.end_statement();
-            if open.fresh && !keep {
+            open.newest = false;
+            if open.fresh {
                 open.fresh = false;
                 // A snapshot that stays registered would hold log truncation back between statements.
                 open.snapshot = None;
@@ -184,12 +193,29 @@ impl SessionCore {
         }
     }
 
-    fn acknowledge(&self) -> Result<(), SqlError> {
-        for open in self.transactions.open.iter().filter(|open| open.fresh) {
-            if let Some(snapshot) = &open.snapshot {
+    /// Waits until what the running statement has read so far is hard: before rows go out. Costs a look at the log's
+    /// end when it is.
+    pub(crate) fn acknowledge_reads(&self) -> Result<(), SqlError> {
+        for open in &self.transactions.open {
+            for snapshot in open.snapshot.iter().filter(|_| open.fresh).chain(&open.kept) {
                 snapshot.acknowledge().map_err(|e| db_error(&open.db, &e))?;
             }
+            if open.newest {
+                open.txn.database().harden_commits().map_err(|e| db_error(&open.db, &e))?;
+            }
         }
+        Ok(())
+    }
+
+    /// The running statement gives out values of newest versions, which no snapshot vouches for.
+    pub(crate) fn shows_newest(&mut self, db: &Arc<Db>) -> Result<(), SqlError> {
+        let at = self.open_txn(db)?;
+        self.transactions.open[at].newest = true;
+        Ok(())
+    }
+
+    fn acknowledge(&self) -> Result<(), SqlError> {
+        self.acknowledge_reads()?;
         // Rows that were waited for are read as their writer left them, whatever the snapshot says.
         // A commit that follows at once covers them.
         let commits = |txn: &Txn| self.trancount == 0 && txn.has_written();
@@ -345,9 +371,10 @@ impl SessionCore {
     }
 
     fn undo_all_open(&mut self) {
+        self.transactions.began = None;
         self.undo_ddl(0);
         for open in self.transactions.open.drain(..) {
-            drop(open.snapshot);
+            drop((open.snapshot, open.kept));
             // A rollback that fails has taken the database offline and is in its error log.
             if let Err(e) = open.txn.rollback() {
                 open.db.note_failure(&e);
@@ -358,17 +385,20 @@ impl SessionCore {
 
     fn commit_open(&mut self, durability: Durability) -> Result<(), SqlError> {
         self.transactions.savepoints.clear();
+        self.transactions.began = None;
         if self.transactions.open.is_empty() {
             return Ok(());
         }
         let mut failed = None;
         let changes = std::mem::take(&mut self.transactions.ddl);
         for open in std::mem::take(&mut self.transactions.open) {
-            drop(open.snapshot);
+            drop((open.snapshot, open.kept));
             if failed.is_some() {
                 drop(open.txn);
                 continue;
             }
+            // Before the commit: a snapshot that sees it must not take the old definition for its own.
+            open.db.note_ddl(changes.iter().filter_map(|c| c.object_in(&open.db)), open.txn.id());
             open.txn.throttle();
             if let Err(e) = open.txn.commit(durability) {
                 open.db.note_failure(&e);

@@ -24,7 +24,7 @@ use crate::context::VarScope;
 use crate::errors;
 use crate::instance::Db;
 use crate::output::Sink;
-use crate::session::SessionCore;
+use crate::session::{Isolation, SessionCore};
 
 /// The variables of the batch, for statements that take one where a constant may stand.
 pub struct Variables<'a> {
@@ -72,6 +72,16 @@ impl StmtCtx<'_> {
     }
 
     fn in_transaction(&mut self, kind: &StmtKind) -> Result<Option<u64>, SqlError> {
+        let ddl = matches!(
+            kind,
+            StmtKind::AlterTable(_)
+                | StmtKind::CreateIndex(_)
+                | StmtKind::AlterIndex(_)
+                | StmtKind::DropIndex(_)
+        );
+        if ddl && self.core.trancount() > 0 && self.core.options.isolation == Isolation::Snapshot {
+            return Err(errors::ddl_in_snapshot());
+        }
         match kind {
             StmtKind::CreateTable(create) => self.create_table(create)?,
             StmtKind::AlterTable(alter) => self.alter_table(alter)?,
