@@ -28,7 +28,10 @@ pub use buf::AlignedBuf;
 pub use error::{DiskError, Op};
 pub use os::OsDisk;
 pub use shared::{Claim, ClaimError, SharedBuf};
-pub use stats::{FileStats, LATENCY_BUCKETS, SIZE_BUCKETS, StatsSnapshot, size_bucket_label};
+pub use stats::{
+    FileStats, LATENCY_BUCKETS, SIZE_BUCKETS, StatsSnapshot, latency_bucket_limit_us, latency_quantile_us,
+    size_bucket_label,
+};
 
 /// Alignment in bytes of every buffer that this crate hands out; enough for any device that direct I/O meets.
 pub const BUFFER_ALIGN: usize = 4096;
@@ -40,6 +43,20 @@ pub struct Sectors {
     pub logical: u32,
     /// Unit that the device writes without reading first, and that power loss leaves whole; at least `logical`.
     pub physical: u32,
+}
+
+impl Sectors {
+    /// How many physical sectors (0, 1 or 2) a write of `len` bytes at `offset` covers only in part: those at its two ends.
+    pub fn partial(&self, offset: u64, len: u64) -> u32 {
+        let unit = u64::from(self.physical.max(1));
+        let end = offset.saturating_add(len);
+        let (head, tail) = (!offset.is_multiple_of(unit), !end.is_multiple_of(unit));
+        match (head, tail) {
+            _ if len == 0 => 0,
+            (true, true) if offset / unit == (end - 1) / unit => 1,
+            _ => u32::from(head) + u32::from(tail),
+        }
+    }
 }
 
 /// How [`Disk::open`] treats a missing or an existing file.
@@ -159,5 +176,24 @@ pub fn check_aligned(path: &Path, sectors: Sectors, offset: u64, buf: &[u8]) -> 
             len: buf.len() as u64,
             sector: sectors.logical,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn partial_sectors_are_those_at_the_ends() {
+        let sectors = Sectors { logical: 512, physical: 4096 };
+        assert_eq!(sectors.partial(0, 4096), 0);
+        assert_eq!(sectors.partial(4096, 0), 0);
+        assert_eq!(sectors.partial(512, 512), 1);
+        assert_eq!(sectors.partial(0, 512), 1);
+        assert_eq!(sectors.partial(3584, 1024), 2);
+        assert_eq!(sectors.partial(3584, 512), 1);
+        assert_eq!(sectors.partial(512, 8192), 2);
+        assert_eq!(sectors.partial(4096, 4608), 1);
+        assert_eq!(Sectors { logical: 512, physical: 512 }.partial(512, 1024), 0);
     }
 }

@@ -282,6 +282,13 @@ impl OsFile {
         Ok(at - offset)
     }
 
+    /// Behind the page cache nobody knows what reaches the device, so only direct writes are judged.
+    fn note_rmw(&self, offset: u64, bytes: u64) {
+        if self.direct && self.sectors.partial(offset, bytes) > 0 {
+            self.stats.count_rmw();
+        }
+    }
+
     fn data_sync(&self) -> Result<(), DiskError> {
         rustix::fs::fdatasync(&self.fd).map_err(|errno| self.fail(Op::Sync, 0, errno))
     }
@@ -322,6 +329,7 @@ impl BlockFile for OsFile {
         let start = Instant::now();
         self.write_all(offset, bufs, ReadWriteFlags::empty())?;
         self.stats.count_write(bytes, start.elapsed());
+        self.note_rmw(offset, bytes);
         Ok(())
     }
 
@@ -336,7 +344,8 @@ impl BlockFile for OsFile {
             // Only now it is sure that the flag, not the transfer, was refused.
             self.dsync.store(false, Ordering::Relaxed);
         }
-        self.stats.count_write(bytes, start.elapsed());
+        self.stats.count_durable_write(bytes, start.elapsed());
+        self.note_rmw(offset, bytes);
         Ok(())
     }
 

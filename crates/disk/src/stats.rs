@@ -1,6 +1,7 @@
 //! Per-file I/O statistics: counters and histograms of write sizes and latencies, all relaxed atomics.
 //!
-//! They feed `sys.dm_io_virtual_file_stats` and the studies; each counter only grows.
+//! They feed `sys.dm_io_virtual_file_stats` and the studies; each counter only grows. Durable writes are counted as writes
+//! and once more by themselves, because theirs is the latency that a commit sees.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
@@ -9,6 +10,11 @@ use std::time::Duration;
 pub const SIZE_BUCKETS: usize = 13;
 /// Latency classes: bucket `i` counts latencies of less than `2^i` microseconds, the last one everything above.
 pub const LATENCY_BUCKETS: usize = 24;
+
+/// Upper bound of a latency class in microseconds (exclusive); the last class has none and says `u64::MAX`.
+pub fn latency_bucket_limit_us(bucket: usize) -> u64 {
+    if bucket + 1 < LATENCY_BUCKETS { 1 << bucket } else { u64::MAX }
+}
 
 /// Upper bound of a write size class as text.
 pub fn size_bucket_label(bucket: usize) -> &'static str {
@@ -26,11 +32,15 @@ pub struct FileStats {
     writes: AtomicU64,
     bytes_written: AtomicU64,
     write_stall_us: AtomicU64,
+    durable_writes: AtomicU64,
+    durable_stall_us: AtomicU64,
+    rmw_writes: AtomicU64,
     syncs: AtomicU64,
     sync_stall_us: AtomicU64,
     write_sizes: [AtomicU64; SIZE_BUCKETS],
     read_latency: [AtomicU64; LATENCY_BUCKETS],
     write_latency: [AtomicU64; LATENCY_BUCKETS],
+    durable_latency: [AtomicU64; LATENCY_BUCKETS],
     sync_latency: [AtomicU64; LATENCY_BUCKETS],
 }
 
@@ -45,11 +55,17 @@ pub struct StatsSnapshot {
     pub writes: u64,
     pub bytes_written: u64,
     pub write_stall_us: u64,
+    /// Those of the writes that were durable when they returned, and the time they took.
+    pub durable_writes: u64,
+    pub durable_stall_us: u64,
+    /// Those of the writes that begin or end inside a physical sector: the device has to read before it can write.
+    pub rmw_writes: u64,
     pub syncs: u64,
     pub sync_stall_us: u64,
     pub write_sizes: [u64; SIZE_BUCKETS],
     pub read_latency: [u64; LATENCY_BUCKETS],
     pub write_latency: [u64; LATENCY_BUCKETS],
+    pub durable_latency: [u64; LATENCY_BUCKETS],
     pub sync_latency: [u64; LATENCY_BUCKETS],
 }
 
@@ -86,6 +102,20 @@ impl FileStats {
         self.write_latency[latency_bucket(us)].fetch_add(1, Relaxed);
     }
 
+    /// Counts one finished durable write: as a write and by itself.
+    pub fn count_durable_write(&self, bytes: u64, time: Duration) {
+        self.count_write(bytes, time);
+        let us = micros(time);
+        self.durable_writes.fetch_add(1, Relaxed);
+        self.durable_stall_us.fetch_add(us, Relaxed);
+        self.durable_latency[latency_bucket(us)].fetch_add(1, Relaxed);
+    }
+
+    /// Notes that a write (counted by one of the calls above) did not cover whole physical sectors.
+    pub fn count_rmw(&self) {
+        self.rmw_writes.fetch_add(1, Relaxed);
+    }
+
     /// Counts one finished sync.
     pub fn count_sync(&self, time: Duration) {
         let us = micros(time);
@@ -106,14 +136,67 @@ impl FileStats {
             writes: self.writes.load(Relaxed),
             bytes_written: self.bytes_written.load(Relaxed),
             write_stall_us: self.write_stall_us.load(Relaxed),
+            durable_writes: self.durable_writes.load(Relaxed),
+            durable_stall_us: self.durable_stall_us.load(Relaxed),
+            rmw_writes: self.rmw_writes.load(Relaxed),
             syncs: self.syncs.load(Relaxed),
             sync_stall_us: self.sync_stall_us.load(Relaxed),
             write_sizes: all(&self.write_sizes),
             read_latency: all(&self.read_latency),
             write_latency: all(&self.write_latency),
+            durable_latency: all(&self.durable_latency),
             sync_latency: all(&self.sync_latency),
         }
     }
+}
+
+impl StatsSnapshot {
+    /// What was counted between `earlier` and this snapshot of the same file.
+    pub fn since(&self, earlier: &StatsSnapshot) -> StatsSnapshot {
+        self.each(earlier, u64::saturating_sub)
+    }
+
+    /// The sum of two files.
+    pub fn plus(&self, other: &StatsSnapshot) -> StatsSnapshot {
+        self.each(other, u64::saturating_add)
+    }
+
+    fn each(&self, b: &StatsSnapshot, f: fn(u64, u64) -> u64) -> StatsSnapshot {
+        fn all<const N: usize>(a: &[u64; N], b: &[u64; N], f: fn(u64, u64) -> u64) -> [u64; N] {
+            std::array::from_fn(|i| f(a[i], b[i]))
+        }
+        StatsSnapshot {
+            reads: f(self.reads, b.reads),
+            bytes_read: f(self.bytes_read, b.bytes_read),
+            read_stall_us: f(self.read_stall_us, b.read_stall_us),
+            writes: f(self.writes, b.writes),
+            bytes_written: f(self.bytes_written, b.bytes_written),
+            write_stall_us: f(self.write_stall_us, b.write_stall_us),
+            durable_writes: f(self.durable_writes, b.durable_writes),
+            durable_stall_us: f(self.durable_stall_us, b.durable_stall_us),
+            rmw_writes: f(self.rmw_writes, b.rmw_writes),
+            syncs: f(self.syncs, b.syncs),
+            sync_stall_us: f(self.sync_stall_us, b.sync_stall_us),
+            write_sizes: all(&self.write_sizes, &b.write_sizes, f),
+            read_latency: all(&self.read_latency, &b.read_latency, f),
+            write_latency: all(&self.write_latency, &b.write_latency, f),
+            durable_latency: all(&self.durable_latency, &b.durable_latency, f),
+            sync_latency: all(&self.sync_latency, &b.sync_latency, f),
+        }
+    }
+}
+
+/// Upper bound in microseconds of the class that holds the `share` quantile (0..=1) of a latency histogram; `None` when
+/// nothing was counted.
+pub fn latency_quantile_us(histogram: &[u64; LATENCY_BUCKETS], share: f64) -> Option<u64> {
+    let total: u64 = histogram.iter().sum();
+    let rank = ((total as f64 * share.clamp(0.0, 1.0)).ceil() as u64).max(1);
+    let mut seen = 0;
+    let class = histogram.iter().position(|&count| {
+        seen += count;
+        seen >= rank
+    })?;
+    Some(latency_bucket_limit_us(class))
 }
 
 #[cfg(test)]
@@ -128,6 +211,23 @@ mod tests {
         assert_eq!(size_bucket_label(size_bucket(61_440)), "64K");
         assert_eq!(size_bucket_label(size_bucket(1 << 20)), "1M");
         assert_eq!(size_bucket_label(size_bucket((1 << 20) + 1)), ">1M");
+    }
+
+    #[test]
+    fn durable_writes_are_writes_too_and_differences_are_exact() {
+        let stats = FileStats::default();
+        stats.count_write(4096, Duration::from_micros(10));
+        let before = stats.snapshot();
+        stats.count_durable_write(512, Duration::from_micros(100));
+        stats.count_rmw();
+        let now = stats.snapshot();
+        let between = now.since(&before);
+        assert_eq!((between.writes, between.durable_writes, between.rmw_writes), (1, 1, 1));
+        assert_eq!((between.durable_stall_us, between.bytes_written), (100, 512));
+        assert_eq!(between.plus(&before), now);
+        assert_eq!(latency_quantile_us(&now.write_latency, 0.5), Some(16));
+        assert_eq!(latency_quantile_us(&now.write_latency, 1.0), Some(128));
+        assert_eq!(latency_quantile_us(&now.read_latency, 0.5), None);
     }
 
     #[test]

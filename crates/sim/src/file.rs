@@ -44,8 +44,13 @@ impl SimFile {
                 inode.write(offset, &bytes, atom);
                 if durable {
                     inode.harden(offset, bytes.len() as u64, atom);
+                    self.stats.count_durable_write(bytes.len() as u64, Duration::ZERO);
+                } else {
+                    self.stats.count_write(bytes.len() as u64, Duration::ZERO);
                 }
-                self.stats.count_write(bytes.len() as u64, Duration::ZERO);
+                if self.sectors.partial(offset, bytes.len() as u64) > 0 {
+                    self.stats.count_rmw();
+                }
                 Ok(())
             }
             Step::Crash => {

@@ -1,0 +1,100 @@
+//! The clock of a device and the precise wait for a moment of it.
+//!
+//! A wait sleeps until shortly before the moment and spins for the rest. How early it must wake is learnt from how late
+//! earlier sleeps were, between 5 and 80 microseconds, so that spinning stays short.
+
+use std::cell::Cell;
+use std::num::NonZeroU64;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+use crate::params::Nanos;
+
+const LEAST_SPIN: u64 = 5_000;
+const MOST_SPIN: u64 = 80_000;
+
+/// Device time: real time since `start`, times the device's scale.
+#[derive(Debug)]
+pub(crate) struct Clock {
+    start: Instant,
+    scale: f64,
+}
+
+impl Clock {
+    pub fn new(scale: f64) -> Self {
+        Clock { start: Instant::now(), scale }
+    }
+
+    /// The device's time now.
+    pub fn now(&self) -> Nanos {
+        (self.start.elapsed().as_nanos() as f64 * self.scale) as Nanos
+    }
+
+    /// Returns when the device's time is `moment`; returns how late it was already when asked, in real time.
+    pub fn wait_until(&self, moment: Nanos) -> Duration {
+        let target = self.start + Duration::from_nanos((moment as f64 / self.scale) as u64);
+        let now = Instant::now();
+        if target <= now {
+            return now - target;
+        }
+        sleep_until(target);
+        Duration::ZERO
+    }
+}
+
+/// How late sleeps end, nanoseconds, a moving average over all threads.
+static LATENESS: AtomicU64 = AtomicU64::new(30_000);
+
+thread_local! {
+    static SLACK_SET: Cell<bool> = const { Cell::new(false) };
+}
+
+fn sleep_until(target: Instant) {
+    let spin = Duration::from_nanos(LATENESS.load(Relaxed).clamp(LEAST_SPIN, MOST_SPIN));
+    let wake = target.checked_sub(spin).unwrap_or(target);
+    let now = Instant::now();
+    if wake > now {
+        shorten_slack();
+        std::thread::sleep(wake - now);
+        learn(Instant::now().saturating_duration_since(wake));
+    }
+    while Instant::now() < target {
+        std::hint::spin_loop();
+    }
+}
+
+/// A thread's timer slack is 50 microseconds unless it says otherwise. Refused is as good: the wait learns to wake earlier.
+fn shorten_slack() {
+    SLACK_SET.with(|set| {
+        if !set.replace(true) {
+            let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1_000));
+        }
+    });
+}
+
+/// Up at once, down slowly: waking early costs a little spinning, waking late a wrong measurement. A sleep that was
+/// preempted for longer says nothing about the next.
+fn learn(late: Duration) {
+    let late = late.as_nanos().min(u128::from(MOST_SPIN)) as u64;
+    let known = LATENESS.load(Relaxed);
+    let next = if late > known { known + (late - known) / 4 } else { known - (known - late) / 16 };
+    LATENESS.store(next.clamp(LEAST_SPIN, MOST_SPIN), Relaxed);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_never_ends_early() {
+        for scale in [1.0, 10.0, 0.5] {
+            let clock = Clock::new(scale);
+            for step in [1_000, 50_000, 400_000] {
+                let moment = clock.now() + step;
+                clock.wait_until(moment);
+                assert!(clock.now() + 10 >= moment, "scale {scale}, step {step}");
+            }
+            assert!(clock.wait_until(0) > Duration::ZERO);
+        }
+    }
+}

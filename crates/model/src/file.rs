@@ -1,0 +1,191 @@
+//! One open file of a modelled device.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+use disk::{AlignedBuf, BlockFile, DiskError, FileStats, Op, Sectors, check_aligned};
+
+use crate::modeldisk::{Placed, Shared};
+use crate::params::{Device, Nanos};
+use crate::timeline::Request;
+
+/// Zeros are written in pieces of this size, two in flight.
+const ZERO_CHUNK: u64 = 1 << 20;
+
+#[derive(Debug)]
+pub(crate) struct ModelFile {
+    host: Arc<dyn BlockFile>,
+    shared: Arc<Shared>,
+    placed: Arc<Placed>,
+    stats: FileStats,
+}
+
+impl ModelFile {
+    pub fn new(host: Arc<dyn BlockFile>, shared: Arc<Shared>, placed: Arc<Placed>) -> Self {
+        ModelFile { host, shared, placed, stats: FileStats::default() }
+    }
+
+    /// A model can make sectors larger than the real ones, not smaller.
+    pub fn check_host(host: &dyn BlockFile, device: &Device) -> Result<(), DiskError> {
+        if host.sectors().logical <= device.logical {
+            return Ok(());
+        }
+        Err(DiskError::Io {
+            op: Op::Open,
+            path: host.path().to_path_buf(),
+            offset: 0,
+            code: 22,
+            text: format!(
+                "the real disk's sectors of {} bytes are larger than the modelled device's of {}",
+                host.sectors().logical,
+                device.logical
+            ),
+        })
+    }
+
+    /// Gives a transfer to the model, part by part as the file lies on its array.
+    fn submit(&self, offset: u64, len: u64, request: impl Fn(u64, u64) -> Request) -> Nanos {
+        let array = self.placed.array;
+        let parts = {
+            let mut extents = self.placed.extents.lock();
+            let mut space = self.shared.arrays[array].space.lock();
+            extents.locate(&mut space, offset, len)
+        };
+        self.shared.submit(array, parts.into_iter().map(|(pos, len)| request(pos, len)))
+    }
+
+    fn check_all(&self, offset: u64, bufs: &[&[u8]]) -> Result<u64, DiskError> {
+        let mut at = offset;
+        for buf in bufs {
+            check_aligned(self.host.path(), self.sectors(), at, buf)?;
+            at += buf.len() as u64;
+        }
+        Ok(at - offset)
+    }
+
+    fn write(&self, offset: u64, bufs: &[&[u8]], durable: bool) -> Result<(), DiskError> {
+        let len = self.check_all(offset, bufs)?;
+        let start = Instant::now();
+        let done = self.submit(offset, len, |pos, len| Request::Write { pos, len, durable });
+        if durable && self.shared.host_durable {
+            self.host.write_durable(offset, bufs)?;
+        } else {
+            self.host.write_gather(offset, bufs)?;
+        }
+        self.shared.wait(done);
+        self.count_write(offset, len, durable, start);
+        Ok(())
+    }
+
+    fn count_write(&self, offset: u64, len: u64, durable: bool, start: Instant) {
+        let time = start.elapsed();
+        if durable {
+            self.stats.count_durable_write(len, time);
+        } else {
+            self.stats.count_write(len, time);
+        }
+        if self.shared.device.true_sectors().partial(offset, len) > 0 {
+            self.stats.count_rmw();
+        }
+    }
+
+    fn changed_length(&self) {
+        self.shared.wait(self.shared.journal(self.placed.array));
+    }
+}
+
+impl BlockFile for ModelFile {
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<(), DiskError> {
+        check_aligned(self.host.path(), self.sectors(), offset, buf)?;
+        let start = Instant::now();
+        let len = buf.len() as u64;
+        let done = self.submit(offset, len, |pos, len| Request::Read { pos, len });
+        self.host.read_at(offset, buf)?;
+        self.shared.wait(done);
+        self.stats.count_read(len, start.elapsed());
+        Ok(())
+    }
+
+    fn write_gather(&self, offset: u64, bufs: &[&[u8]]) -> Result<(), DiskError> {
+        self.write(offset, bufs, false)
+    }
+
+    fn write_durable(&self, offset: u64, bufs: &[&[u8]]) -> Result<(), DiskError> {
+        self.write(offset, bufs, true)
+    }
+
+    fn sync(&self) -> Result<(), DiskError> {
+        let start = Instant::now();
+        let done = self.shared.submit(self.placed.array, [Request::Flush]);
+        if self.shared.host_durable {
+            self.host.sync()?;
+        }
+        self.shared.wait(done);
+        self.stats.count_sync(start.elapsed());
+        Ok(())
+    }
+
+    fn len(&self) -> Result<u64, DiskError> {
+        self.host.len()
+    }
+
+    fn set_len(&self, len: u64) -> Result<(), DiskError> {
+        self.host.set_len(len)?;
+        {
+            let mut extents = self.placed.extents.lock();
+            let mut space = self.shared.arrays[self.placed.array].space.lock();
+            extents.cut(&mut space, len);
+        }
+        self.changed_length();
+        Ok(())
+    }
+
+    fn allocate(&self, offset: u64, len: u64) -> Result<(), DiskError> {
+        if len == 0 {
+            return Ok(());
+        }
+        self.host.allocate(offset, len)?;
+        self.changed_length();
+        Ok(())
+    }
+
+    fn write_zeros(&self, offset: u64, len: u64) -> Result<(), DiskError> {
+        let zeros = AlignedBuf::new(ZERO_CHUNK.min(len) as usize);
+        let end = offset.saturating_add(len);
+        self.allocate(offset, len)?;
+        let (mut at, mut before) = (offset, 0);
+        while at < end {
+            let piece = (end - at).min(ZERO_CHUNK);
+            let bufs: [&[u8]; 1] = [&zeros[..piece as usize]];
+            self.check_all(at, &bufs)?;
+            let start = Instant::now();
+            // The next piece is asked for before the one before it is done, so that a disk need not wait for it to come
+            // round.
+            let done = self.submit(at, piece, |pos, len| Request::Write { pos, len, durable: false });
+            self.host.write_gather(at, &bufs)?;
+            self.shared.wait(before);
+            self.count_write(at, piece, false, start);
+            before = done;
+            at += piece;
+        }
+        self.shared.wait(before);
+        self.sync()
+    }
+
+    fn sectors(&self) -> Sectors {
+        self.shared.device.sectors()
+    }
+
+    fn is_direct(&self) -> bool {
+        true
+    }
+
+    fn stats(&self) -> &FileStats {
+        &self.stats
+    }
+
+    fn path(&self) -> &Path {
+        self.host.path()
+    }
+}

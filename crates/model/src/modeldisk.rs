@@ -1,0 +1,319 @@
+//! The disk of a modelled device: a real disk keeps the bytes, the model says when a request is done.
+//!
+//! A request is given to the model when it arrives, then done on the real disk, and its caller sleeps until the moment
+//! that the model named. If the real disk was slower than that, it is counted ([`HostLate`]): such a run measured the
+//! host, not the model.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+use disk::{BlockFile, Disk, DiskError, DiskLock, OpenMode};
+use parking_lot::Mutex;
+
+use crate::clock::Clock;
+use crate::file::ModelFile;
+use crate::params::{Device, Nanos};
+use crate::place::{Extents, Space, kind_of};
+use crate::timeline::{Counters, Request, Timeline};
+
+/// The file that remembers which database file lies on which array; only devices of several arrays have it.
+const PLACES: &str = "model-arrays.txt";
+/// A change of a name or a length writes this much of the file system's journal.
+const JOURNAL_WRITE: u64 = 4096;
+
+/// How often and for how long in all the real disk kept a request longer than the model.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HostLate {
+    /// Requests.
+    pub count: u64,
+    /// Microseconds.
+    pub time_us: u64,
+}
+
+/// One array: its timeline and the addresses of its files.
+#[derive(Debug)]
+pub(crate) struct Array {
+    timeline: Mutex<Timeline>,
+    pub space: Mutex<Space>,
+    journal: AtomicU64,
+}
+
+/// What the files of a device share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub device: Device,
+    pub clock: Clock,
+    /// Durable writes and syncs are so on the real disk too.
+    pub host_durable: bool,
+    pub arrays: Vec<Array>,
+    late_count: AtomicU64,
+    late_us: AtomicU64,
+}
+
+impl Shared {
+    /// Gives requests of now to an array; returns when the last is done.
+    pub fn submit(&self, array: usize, requests: impl IntoIterator<Item = Request>) -> Nanos {
+        let mut timeline = self.arrays[array].timeline.lock();
+        // The time is taken under the lock: the timeline wants its requests in order.
+        let now = self.clock.now();
+        requests.into_iter().map(|request| timeline.submit(now, request)).max().unwrap_or(now)
+    }
+
+    /// Sleeps until a moment of the device.
+    pub fn wait(&self, moment: Nanos) {
+        let late = self.clock.wait_until(moment);
+        if late > Duration::ZERO {
+            self.late_count.fetch_add(1, Relaxed);
+            self.late_us.fetch_add(late.as_micros() as u64, Relaxed);
+        }
+    }
+
+    /// Pays for a change of a name or a length: a small durable write in the journal.
+    pub fn journal(&self, array: usize) -> Nanos {
+        let target = &self.arrays[array];
+        let extent = target.space.lock().extent();
+        let len = JOURNAL_WRITE.max(u64::from(self.device.physical));
+        let pos = target.journal.fetch_add(len, Relaxed) % (extent / len * len);
+        self.submit(array, [Request::Write { pos, len, durable: true }, Request::Flush])
+    }
+}
+
+/// What a device knows of a file, open or not.
+#[derive(Debug)]
+pub(crate) struct Placed {
+    pub array: usize,
+    pub extents: Mutex<Extents>,
+}
+
+#[derive(Debug, Default)]
+struct Names {
+    files: BTreeMap<PathBuf, Arc<Placed>>,
+    /// Arrays by path, as [`PLACES`] has them.
+    arrays: BTreeMap<PathBuf, usize>,
+    /// The next array of each kind of file.
+    next: BTreeMap<&'static str, usize>,
+}
+
+/// A [`Disk`] with the timing of a modelled device.
+#[derive(Debug)]
+pub struct ModelDisk {
+    host: Arc<dyn Disk>,
+    shared: Arc<Shared>,
+    /// Path of [`PLACES`].
+    places: PathBuf,
+    names: Mutex<Names>,
+}
+
+impl ModelDisk {
+    /// A device over a real disk. Durable writes and syncs are durable on the real disk too, which costs its time where
+    /// that is longer than the model's.
+    ///
+    /// # Errors
+    /// The file that remembers the arrays of files cannot be read.
+    pub fn new(device: Device, host: Arc<dyn Disk>) -> Result<ModelDisk, DiskError> {
+        ModelDisk::build(device, host, PathBuf::new(), true)
+    }
+
+    /// The same for a device that has only what lies below `folder`.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn below(folder: PathBuf, device: Device, host: Arc<dyn Disk>) -> Result<ModelDisk, DiskError> {
+        ModelDisk::build(device, host, folder, true)
+    }
+
+    /// The same for measurements: the real disk is not asked for durability (a power failure of the host may lose what
+    /// the model called durable; the end of the process does not).
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn for_measuring(device: Device, host: Arc<dyn Disk>) -> Result<ModelDisk, DiskError> {
+        ModelDisk::build(device, host, PathBuf::new(), false)
+    }
+
+    fn build(
+        device: Device,
+        host: Arc<dyn Disk>,
+        folder: PathBuf,
+        host_durable: bool,
+    ) -> Result<ModelDisk, DiskError> {
+        let arrays = (0..device.arrays.max(1))
+            .map(|_| Array {
+                timeline: Mutex::new(Timeline::new(&device)),
+                space: Mutex::new(Space::new(&device)),
+                journal: AtomicU64::new(0),
+            })
+            .collect();
+        let clock = Clock::new(device.time_scale);
+        let (late_count, late_us) = (AtomicU64::new(0), AtomicU64::new(0));
+        let shared = Shared { device, clock, host_durable, arrays, late_count, late_us };
+        let places = folder.join(PLACES);
+        let names = Mutex::new(read_places(&*host, &places, shared.arrays.len())?);
+        Ok(ModelDisk { host, shared: Arc::new(shared), places, names })
+    }
+
+    /// The device.
+    pub fn device(&self) -> &Device {
+        &self.shared.device
+    }
+
+    /// What each array has done.
+    pub fn counters(&self) -> Vec<Counters> {
+        self.shared.arrays.iter().map(|array| array.timeline.lock().counters()).collect()
+    }
+
+    /// How much the real disk delayed.
+    pub fn host_late(&self) -> HostLate {
+        HostLate { count: self.shared.late_count.load(Relaxed), time_us: self.shared.late_us.load(Relaxed) }
+    }
+
+    /// The array of a file, if the device has seen it.
+    pub fn array_of(&self, path: &Path) -> Option<usize> {
+        self.names.lock().files.get(path).map(|placed| placed.array)
+    }
+
+    /// Finds or makes the place of a file.
+    fn place(&self, path: &Path) -> Result<Arc<Placed>, DiskError> {
+        let names = &mut *self.names.lock();
+        if let Some(placed) = names.files.get(path) {
+            return Ok(placed.clone());
+        }
+        let count = self.shared.arrays.len();
+        let array = match (names.arrays.get(path), kind_of(path)) {
+            (Some(&array), _) => array,
+            (None, Some(kind)) if count > 1 => {
+                let next = names.next.entry(kind).or_default();
+                let array = *next % count;
+                *next += 1;
+                names.arrays.insert(path.to_path_buf(), array);
+                self.write_places(names)?;
+                array
+            }
+            _ => 0,
+        };
+        let placed = Arc::new(Placed { array, extents: Mutex::default() });
+        names.files.insert(path.to_path_buf(), placed.clone());
+        Ok(placed)
+    }
+
+    fn write_places(&self, names: &Names) -> Result<(), DiskError> {
+        let mut text = String::from("# Which array of the modelled device a file lies on.\n");
+        for (path, array) in &names.arrays {
+            text.push_str(&format!("{array} {}\n", path.display()));
+        }
+        self.host.write_small_atomic(&self.places, text.as_bytes())
+    }
+
+    /// Forgets a removed file; returns the array that it was on.
+    fn forget(&self, path: &Path) -> Result<usize, DiskError> {
+        let names = &mut *self.names.lock();
+        let array = match names.files.remove(path) {
+            Some(placed) => {
+                let mut extents = placed.extents.lock();
+                extents.cut(&mut self.shared.arrays[placed.array].space.lock(), 0);
+                placed.array
+            }
+            None => 0,
+        };
+        if names.arrays.remove(path).is_some() {
+            self.write_places(names)?;
+        }
+        Ok(array)
+    }
+}
+
+/// Reads [`PLACES`]; lines that say nothing (a device of fewer arrays, a damaged file) are left out: they only mean that
+/// files are dealt anew.
+fn read_places(host: &dyn Disk, path: &Path, count: usize) -> Result<Names, DiskError> {
+    let mut names = Names::default();
+    if count == 1 || !host.exists(path)? {
+        return Ok(names);
+    }
+    let text = String::from_utf8_lossy(&host.read_small(path)?).into_owned();
+    for line in text.lines() {
+        let Some((array, path)) = line.split_once(' ') else { continue };
+        let Some(array) = array.parse().ok().filter(|&array: &usize| array < count) else { continue };
+        let path = PathBuf::from(path);
+        if let Some(kind) = kind_of(&path) {
+            *names.next.entry(kind).or_default() += 1;
+        }
+        names.arrays.insert(path, array);
+    }
+    Ok(names)
+}
+
+impl Disk for ModelDisk {
+    fn open(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn BlockFile>, DiskError> {
+        let file = self.host.open(path, mode)?;
+        if let Err(error) = ModelFile::check_host(&*file, &self.shared.device) {
+            if mode == OpenMode::Create {
+                self.host.remove(path)?;
+            }
+            return Err(error);
+        }
+        let placed = self.place(path)?;
+        if mode == OpenMode::Create {
+            self.shared.wait(self.shared.journal(placed.array));
+        }
+        Ok(Arc::new(ModelFile::new(file, self.shared.clone(), placed)))
+    }
+
+    fn remove(&self, path: &Path) -> Result<(), DiskError> {
+        self.host.remove(path)?;
+        let array = self.forget(path)?;
+        self.shared.wait(self.shared.journal(array));
+        Ok(())
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> Result<(), DiskError> {
+        self.host.rename(from, to)?;
+        if from != to {
+            self.forget(to)?;
+            let names = &mut *self.names.lock();
+            if let Some(placed) = names.files.remove(from) {
+                names.files.insert(to.to_path_buf(), placed);
+            }
+            if let Some(array) = names.arrays.remove(from) {
+                names.arrays.insert(to.to_path_buf(), array);
+                self.write_places(names)?;
+            }
+        }
+        self.shared.wait(self.shared.journal(0));
+        Ok(())
+    }
+
+    fn exists(&self, path: &Path) -> Result<bool, DiskError> {
+        self.host.exists(path)
+    }
+
+    fn create_dir_all(&self, path: &Path) -> Result<(), DiskError> {
+        self.host.create_dir_all(path)
+    }
+
+    fn list(&self, dir: &Path) -> Result<Vec<PathBuf>, DiskError> {
+        self.host.list(dir)
+    }
+
+    fn read_small(&self, path: &Path) -> Result<Vec<u8>, DiskError> {
+        self.host.read_small(path)
+    }
+
+    fn write_small_atomic(&self, path: &Path, bytes: &[u8]) -> Result<(), DiskError> {
+        // The content and the new name.
+        let done = self.shared.journal(0).max(self.shared.journal(0));
+        self.host.write_small_atomic(path, bytes)?;
+        self.shared.wait(done);
+        Ok(())
+    }
+
+    fn free_space(&self, path: &Path) -> Result<u64, DiskError> {
+        self.host.free_space(path)
+    }
+
+    fn lock_exclusive(&self, path: &Path) -> Result<DiskLock, DiskError> {
+        self.host.lock_exclusive(path)
+    }
+}

@@ -1,0 +1,160 @@
+//! Folders on other mounts or devices: a disk that sends each path to the disk of the longest folder that it lies in.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use disk::{BlockFile, Disk, DiskError, DiskLock, Op, OpenMode};
+
+use crate::error::ModelError;
+use crate::modeldisk::ModelDisk;
+use crate::params::Device;
+
+/// Where the files of a folder go.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Placement {
+    /// Into a real folder, for example of another mount.
+    Folder(PathBuf),
+    /// They stay where they are, behind a modelled device.
+    Device(Box<Device>),
+}
+
+impl Placement {
+    /// A built-in device's name, a device file, or a folder that exists.
+    ///
+    /// # Errors
+    /// It is none of these, or the device file is wrong.
+    pub fn parse(text: &str) -> Result<Placement, ModelError> {
+        if crate::builtin(text).is_none() && Path::new(text).is_dir() {
+            return Ok(Placement::Folder(std::path::absolute(text).unwrap_or_else(|_| text.into())));
+        }
+        match crate::device(text) {
+            Ok(device) => Ok(Placement::Device(Box::new(device))),
+            Err(ModelError::Unknown { known, .. }) => Err(ModelError::Placement {
+                text: text.into(),
+                reason: format!("neither a folder nor a device file nor one of {known}"),
+            }),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+#[derive(Debug)]
+enum Target {
+    Folder(PathBuf),
+    Disk(Arc<dyn Disk>),
+}
+
+#[derive(Debug)]
+struct Route {
+    folder: PathBuf,
+    target: Target,
+}
+
+/// A disk of several: each path goes to the placement of the longest folder above it, everything else to the base.
+#[derive(Debug)]
+pub struct Routes {
+    /// Folder that relative paths are under.
+    root: PathBuf,
+    base: Arc<dyn Disk>,
+    routes: Vec<Route>,
+}
+
+impl Routes {
+    /// Everything on `base`; relative paths are under `root`.
+    pub fn new(root: impl Into<PathBuf>, base: Arc<dyn Disk>) -> Routes {
+        Routes { root: root.into(), base, routes: Vec::new() }
+    }
+
+    /// Places the files below `folder` (relative = below the root). `real` keeps the bytes of modelled devices.
+    ///
+    /// # Errors
+    /// As [`ModelDisk::new`].
+    pub fn place(&mut self, folder: &Path, to: Placement, real: Arc<dyn Disk>) -> Result<(), DiskError> {
+        let folder = self.root.join(folder);
+        let target = match to {
+            Placement::Folder(folder) => Target::Folder(folder),
+            Placement::Device(device) => {
+                Target::Disk(Arc::new(ModelDisk::below(folder.clone(), *device, real)?))
+            }
+        };
+        self.routes.push(Route { folder, target });
+        // Longest first: the innermost folder decides.
+        self.routes.sort_by_key(|route| std::cmp::Reverse(route.folder.components().count()));
+        Ok(())
+    }
+
+    /// The disk of a path and the path's name there.
+    fn find(&self, path: &Path) -> (&Arc<dyn Disk>, PathBuf) {
+        let full = self.root.join(path);
+        for route in &self.routes {
+            if let Ok(rest) = full.strip_prefix(&route.folder) {
+                return match &route.target {
+                    Target::Folder(folder) => (&self.base, folder.join(rest)),
+                    Target::Disk(disk) => (disk, full),
+                };
+            }
+        }
+        (&self.base, path.to_path_buf())
+    }
+}
+
+impl Disk for Routes {
+    fn open(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn BlockFile>, DiskError> {
+        let (disk, path) = self.find(path);
+        disk.open(&path, mode)
+    }
+
+    fn remove(&self, path: &Path) -> Result<(), DiskError> {
+        let (disk, path) = self.find(path);
+        disk.remove(&path)
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> Result<(), DiskError> {
+        let ((source, from), (target, to)) = (self.find(from), self.find(to));
+        if Arc::ptr_eq(source, target) {
+            return source.rename(&from, &to);
+        }
+        let text = "the two names are on different devices".to_string();
+        Err(DiskError::Io { op: Op::Rename, path: from, offset: 0, code: 18, text })
+    }
+
+    fn exists(&self, path: &Path) -> Result<bool, DiskError> {
+        let (disk, path) = self.find(path);
+        disk.exists(&path)
+    }
+
+    fn create_dir_all(&self, path: &Path) -> Result<(), DiskError> {
+        let (disk, path) = self.find(path);
+        disk.create_dir_all(&path)
+    }
+
+    fn list(&self, dir: &Path) -> Result<Vec<PathBuf>, DiskError> {
+        let (disk, there) = self.find(dir);
+        let entries = disk.list(&there)?;
+        let back = |entry: PathBuf| match entry.strip_prefix(&there) {
+            Ok(rest) => dir.join(rest),
+            Err(_) => entry,
+        };
+        Ok(entries.into_iter().map(back).collect())
+    }
+
+    fn read_small(&self, path: &Path) -> Result<Vec<u8>, DiskError> {
+        let (disk, path) = self.find(path);
+        disk.read_small(&path)
+    }
+
+    fn write_small_atomic(&self, path: &Path, bytes: &[u8]) -> Result<(), DiskError> {
+        let (disk, path) = self.find(path);
+        disk.write_small_atomic(&path, bytes)
+    }
+
+    fn free_space(&self, path: &Path) -> Result<u64, DiskError> {
+        let (disk, path) = self.find(path);
+        disk.free_space(&path)
+    }
+
+    fn lock_exclusive(&self, path: &Path) -> Result<DiskLock, DiskError> {
+        let (disk, path) = self.find(path);
+        disk.lock_exclusive(&path)
+    }
+}
