@@ -62,7 +62,7 @@ pub struct CheckpointReport {
 }
 
 /// Payload of the records that list active transactions: the checkpoint they belong to, then 26 bytes each.
-pub(crate) const LIST_KIND: RecordKind = RecordKind::Misc(1);
+pub const ACTIVE_LIST: RecordKind = RecordKind::Misc(1);
 const ENTRY: usize = 26;
 const ENTRIES_PER_RECORD: usize = 1500;
 
@@ -209,7 +209,7 @@ impl Database {
         let redo_lsn = self.store().min_rec_lsn().map_or(begin, |l| l.min(begin));
         let next = self.txns().next_id();
         for chunk in self.active_list().chunks(ENTRIES_PER_RECORD) {
-            rec.begin(LIST_KIND).payload(&encode_list(begin, chunk))?;
+            rec.begin(ACTIVE_LIST).payload(&encode_list(begin, chunk))?;
             self.append_checkpoint(&mut rec)?;
         }
         rec.begin(RecordKind::CkptEnd).payload(&begin.to_bytes())?;

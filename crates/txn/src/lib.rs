@@ -19,7 +19,7 @@ mod snapshot;
 mod txn;
 pub mod txns;
 
-pub use checkpoint::{CheckpointReport, LogReuseWait};
+pub use checkpoint::{ACTIVE_LIST, CheckpointReport, LogReuseWait};
 pub use database::{Database, Env, Status, SystemWriter};
 pub use error::{ErrorKind, TxnError};
 pub use locks::{LockError, LockManager, LockMode, LockOwner, Resource, WaitArgs, What};

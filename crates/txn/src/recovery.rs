@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use pages::{PageId, RecordKind, RecordView, TxnId};
 use wal::Lsn;
 
-use crate::checkpoint::{LIST_KIND, decode_list};
+use crate::checkpoint::{ACTIVE_LIST, decode_list};
 use crate::database::Database;
 use crate::error::TxnError;
 use crate::txn::Txn;
@@ -105,7 +105,7 @@ impl Analysis {
                 self.list_complete = true;
                 self.ended = HashSet::new();
             }
-            LIST_KIND => {
+            ACTIVE_LIST => {
                 let (checkpoint, list) =
                     decode_list(view.payload()?).ok_or(TxnError::Invalid("checkpoint record is damaged"))?;
                 if checkpoint != self.checkpoint {
@@ -276,9 +276,9 @@ mod tests {
         feed(&mut a, 12, RecordKind::Change, 1, &[]);
         let entry = |id, last| ActiveEntry { id: TxnId(id), begin: lsn(1), last: lsn(last) };
         let foreign = encode_list(lsn(9), &[entry(77, 8)]);
-        feed(&mut a, 13, LIST_KIND, 0, &foreign);
+        feed(&mut a, 13, ACTIVE_LIST, 0, &foreign);
         let list = encode_list(ckpt, &[entry(1, 8), entry(2, 9), entry(3, 5), entry(4, 7)]);
-        feed(&mut a, 14, LIST_KIND, 0, &list);
+        feed(&mut a, 14, ACTIVE_LIST, 0, &list);
         feed(&mut a, 15, RecordKind::CkptEnd, 0, &ckpt.to_bytes());
         feed(&mut a, 16, RecordKind::Abort, 3, &[]);
         feed(&mut a, 17, RecordKind::Begin, 9, &[]);

@@ -286,6 +286,16 @@ impl Log {
         self.file.stats().snapshot()
     }
 
+    /// Sector sizes of the device that holds the log file.
+    pub fn sectors(&self) -> disk::Sectors {
+        self.file.sectors()
+    }
+
+    /// True if log I/O goes past the page cache.
+    pub fn is_direct(&self) -> bool {
+        self.file.is_direct()
+    }
+
     /// Changes how the log grows from now on.
     pub fn set_growth(&self, rule: VlfRule, growth: Growth, max_size: Option<u64>) {
         *self.policy.lock() = GrowthPolicy { rule, growth, max_size };

@@ -71,6 +71,11 @@ impl BatchCache {
         Ok(batch)
     }
 
+    /// The text of a kept batch that `test` wants.
+    pub fn find_text(&self, test: impl Fn(&str) -> bool) -> Option<Arc<str>> {
+        self.state.lock().entries.keys().map(|key| &key.text).find(|text| test(text)).cloned()
+    }
+
     /// How many batches are kept.
     pub fn len(&self) -> usize {
         self.state.lock().entries.len()

@@ -110,6 +110,9 @@ impl<'a> Run<'a> {
                 continue;
             }
             self.at = at;
+            if self.core.nest_level == 0 {
+                self.core.shared.activity.reached(at);
+            }
             match self.retry_step(at, op) {
                 Ok(Step::Next) => at += 1,
                 Ok(Step::To(target)) => at = target,

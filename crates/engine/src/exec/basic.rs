@@ -4,6 +4,7 @@ use super::{BATCH, Operator, RowSet};
 use crate::expr::{Expr, Pred, Rt};
 use crate::query::logical::ViewScan;
 use crate::query::physical::{Plan, open};
+use crate::views::RowSource;
 use smallvec::SmallVec;
 use types::{SqlError, Value};
 
@@ -42,34 +43,46 @@ impl Operator for Values<'_> {
     }
 }
 
-/// A system view: its rows are made at once.
+/// A system view.
 pub struct View<'p> {
     pub scan: &'p ViewScan,
     /// Positions of the view's columns that are wanted.
     pub keep: &'p [usize],
-    pub rows: Option<std::vec::IntoIter<Vec<Value>>>,
+    source: Option<Box<dyn RowSource>>,
+    rows: std::vec::IntoIter<Vec<Value>>,
+}
+
+impl<'p> View<'p> {
+    /// A view that has not been asked yet.
+    pub fn new(scan: &'p ViewScan, keep: &'p [usize]) -> View<'p> {
+        View { scan, keep, source: None, rows: Vec::new().into_iter() }
+    }
 }
 
 impl Operator for View<'_> {
     fn next(&mut self, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
         out.reset(self.keep.len());
-        let rows = match &mut self.rows {
-            Some(rows) => rows,
+        let source = match &mut self.source {
+            Some(source) => source,
             none => {
                 let mut args: SmallVec<[Value; 4]> = SmallVec::new();
                 for e in &self.scan.args {
                     args.push(e.eval(&[], rt)?);
                 }
-                let rows = self.scan.view.rows(rt.session()?, &self.scan.db, &args)?;
-                none.insert(rows.into_iter())
+                none.insert(self.scan.view.open(rt.session()?, &self.scan.db, &args, self.keep)?)
             }
         };
-        for mut row in rows.by_ref().take(BATCH) {
-            for (place, at) in out.push_row().iter_mut().zip(self.keep) {
-                *place = row.get_mut(*at).map_or(Value::Null, std::mem::take);
+        while self.rows.as_slice().is_empty() {
+            rt.check_cancel()?;
+            match source.next()? {
+                Some(rows) => self.rows = rows.into_iter(),
+                None => return Ok(false),
             }
         }
-        Ok(!out.is_empty())
+        for mut row in self.rows.by_ref().take(BATCH) {
+            out.push_row().swap_with_slice(&mut row);
+        }
+        Ok(true)
     }
 }
 

@@ -39,6 +39,14 @@ pub fn now_text() -> String {
     format!("{y:04}-{m:02}-{d:02} {:02}:{:02}:{:02}.{hundredths:02}", s / 3600, s / 60 % 60, s % 60)
 }
 
+/// Microseconds since 1970 as `2026/01/05 03:04:05:678`, the form of sys.fn_dblog.
+pub fn log_text(micros: u64) -> String {
+    let s = micros / 1_000_000;
+    let (y, m, d) = civil((s / DAY) as i64);
+    let (s, ms) = (s % DAY, micros / 1000 % 1000);
+    format!("{y:04}/{m:02}/{d:02} {:02}:{:02}:{:02}:{ms:03}", s / 3600, s / 60 % 60, s % 60)
+}
+
 /// Year, month, day of a day counted from 1970-01-01 (proleptic Gregorian, eras of 400 years that begin in March).
 fn civil(days: i64) -> (i64, i64, i64) {
     let shifted = days + 719_468;
@@ -62,5 +70,6 @@ mod tests {
         assert_eq!(civil(11_016), (2000, 2, 29));
         assert_eq!(civil(20_454), (2026, 1, 1));
         assert_eq!(parts(Duration::from_millis(1_500)), (25_567, 450));
+        assert_eq!(log_text(951_786_061_023_456), "2000/02/29 01:01:01:023");
     }
 }

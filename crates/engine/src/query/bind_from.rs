@@ -249,7 +249,11 @@ impl Binder<'_> {
                 _ => self.expr(arg)?.expr,
             });
         }
-        self.system_view(self.env.db.clone(), view, bound, name, alias)
+        let db = match &name.database {
+            Some(db) => self.env.instance.database(&db.value)?,
+            None => self.env.db.clone(),
+        };
+        self.system_view(db, view, bound, name, alias)
     }
 
     fn find_cte(&self, name: &str) -> Option<Arc<CteDef>> {

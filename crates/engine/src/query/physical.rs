@@ -94,7 +94,7 @@ pub fn open(plan: &Plan) -> Box<dyn Operator + '_> {
         Node::One => Box::new(basic::One { done: false }),
         Node::Values(rows) => Box::new(basic::Values { rows, at: 0 }),
         Node::Scan(scan) => Box::new(Scan::new(scan)),
-        Node::View { scan, keep } => Box::new(basic::View { scan, keep, rows: None }),
+        Node::View { scan, keep } => Box::new(basic::View::new(scan, keep)),
         Node::Filter { input, pred } => {
             Box::new(basic::Filter { input: open(input), pred, batch: RowSet::default() })
         }

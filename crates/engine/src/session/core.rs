@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use compact_str::CompactString;
 use parking_lot::Mutex;
@@ -10,6 +11,7 @@ use syntax::ast::ObjectName;
 use txn::WaitArgs;
 use types::{SqlError, Value};
 
+use super::activity::Activity;
 use super::options::SessionOptions;
 use super::transactions::Transactions;
 use crate::catalog::TableDef;
@@ -27,14 +29,18 @@ pub struct SessionShared {
     pub running: AtomicBool,
     /// Current database.
     pub db: AtomicI64,
-    /// @@TRANCOUNT when the last batch ended.
+    /// @@TRANCOUNT.
     pub open_transactions: AtomicU64,
+    /// When it became 1: microseconds since 1970.
+    pub tran_began: AtomicU64,
     /// Batches so far.
     pub batches: AtomicU64,
     /// Owner of the locks that the session may be waiting for.
     pub lock_owner: AtomicU64,
     /// What the session calls itself.
     pub names: Mutex<Names>,
+    /// What it does right now.
+    pub activity: Activity,
 }
 
 /// What a client says of itself.
@@ -159,6 +165,16 @@ impl SessionCore {
     /// The error that ERROR_NUMBER() and its kin show: of the innermost CATCH block that runs.
     pub fn error(&self) -> Option<&SqlError> {
         self.caught.last()
+    }
+
+    /// Sets @@TRANCOUNT, for others to see too.
+    pub(crate) fn set_trancount(&mut self, n: u32) {
+        if self.trancount == 0 && n > 0 {
+            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+            self.shared.tran_began.store(now.as_micros() as u64, Ordering::Relaxed);
+        }
+        self.trancount = n;
+        self.shared.open_transactions.store(n.into(), Ordering::Relaxed);
     }
 
     /// XACT_STATE(): 1 a transaction can go on, -1 it can only roll back, 0 none.

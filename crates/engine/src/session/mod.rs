@@ -1,5 +1,6 @@
 //! Sessions: one per connection or embedded caller. A session runs one batch at a time; it may move between threads.
 
+pub mod activity;
 pub mod core;
 pub mod options;
 mod snapshots;
@@ -191,15 +192,19 @@ impl Session {
                 self.core.error_number = error.number;
                 let _ = sink.error(&error);
             }
-            Ok(batch) => match run_batch(&mut self.core, &mut sink, &batch, &mut vars, false) {
-                Ok(End::Finished(n)) => status = n,
-                Ok(End::ScopeAborted | End::BatchAborted) => status = -1,
-                Err(error) => {
-                    let _ = sink.error(&error);
+            Ok(batch) => {
+                shared.activity.begins(&batch);
+                match run_batch(&mut self.core, &mut sink, &batch, &mut vars, false) {
+                    Ok(End::Finished(n)) => status = n,
+                    Ok(End::ScopeAborted | End::BatchAborted) => status = -1,
+                    Err(error) => {
+                        let _ = sink.error(&error);
+                    }
                 }
-            },
+            }
         }
         self.end_batch(&mut sink);
+        shared.activity.ended(&self.core.options, self.core.rowcount, self.core.error_number);
         shared.running.store(false, Ordering::Release);
         shared.open_transactions.store(self.core.trancount().into(), Ordering::Relaxed);
         if shared.killed.load(Ordering::Acquire) {

@@ -44,6 +44,18 @@ pub enum DateFormat {
 }
 
 impl DateFormat {
+    /// `mdy` and the like.
+    pub fn name(self) -> &'static str {
+        match self {
+            DateFormat::Mdy => "mdy",
+            DateFormat::Dmy => "dmy",
+            DateFormat::Ymd => "ymd",
+            DateFormat::Ydm => "ydm",
+            DateFormat::Myd => "myd",
+            DateFormat::Dym => "dym",
+        }
+    }
+
     /// The format of a name such as `dmy`.
     pub fn from_name(name: &str) -> Option<DateFormat> {
         Some(match name.to_ascii_lowercase().as_str() {

@@ -134,7 +134,7 @@ impl SessionCore {
     /// A statement begins. `touches_data`: it begins a transaction under SET IMPLICIT_TRANSACTIONS ON.
     pub(crate) fn begin_statement(&mut self, touches_data: bool) -> Result<(), SqlError> {
         if touches_data && self.options.implicit_transactions && self.trancount == 0 {
-            self.trancount = 1;
+            self.set_trancount(1);
         }
         for open in &mut self.transactions.open {
             open.mark = open.txn.mark();
@@ -253,7 +253,7 @@ impl SessionCore {
         if self.trancount == 0 {
             self.transactions.name = name.into();
         }
-        self.trancount += 1;
+        self.set_trancount(self.trancount + 1);
     }
 
     /// COMMIT: the outermost one commits, the others count down.
@@ -269,11 +269,11 @@ impl SessionCore {
             )),
             _ if self.doomed => Err(errors::doomed()),
             1 => {
-                self.trancount = 0;
+                self.set_trancount(0);
                 self.commit_open(durability)
             }
             _ => {
-                self.trancount -= 1;
+                self.set_trancount(self.trancount - 1);
                 Ok(())
             }
         }
@@ -365,13 +365,14 @@ impl SessionCore {
     /// Rolls everything back and leaves the transaction: ROLLBACK, a batch-aborting error, the end of the session.
     pub(crate) fn rollback_all(&mut self) {
         self.undo_all_open();
-        self.trancount = 0;
+        self.set_trancount(0);
         self.doomed = false;
         self.transactions.savepoints.clear();
     }
 
     fn undo_all_open(&mut self) {
         self.transactions.began = None;
+        self.shared.lock_owner.store(0, Ordering::Relaxed);
         self.undo_ddl(0);
         for open in self.transactions.open.drain(..) {
             drop((open.snapshot, open.kept));
@@ -389,6 +390,7 @@ impl SessionCore {
         if self.transactions.open.is_empty() {
             return Ok(());
         }
+        self.shared.lock_owner.store(0, Ordering::Relaxed);
         let mut failed = None;
         let changes = std::mem::take(&mut self.transactions.ddl);
         for open in std::mem::take(&mut self.transactions.open) {

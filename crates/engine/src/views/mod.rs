@@ -2,13 +2,17 @@
 //! Guarantee: names and types of the columns are SQL Server's.
 
 pub mod databases;
+pub mod dblog;
+pub mod devices;
 pub mod files;
 pub mod information_schema;
 pub mod log;
 pub mod objects;
 pub mod server;
 pub mod sessions;
+pub mod transactions;
 pub mod types;
+pub mod waiting;
 
 use std::sync::Arc;
 
@@ -48,6 +52,35 @@ pub trait SystemView: Sync {
     /// The rows, each with a value for every column; `args` are the function's arguments, already evaluated.
     /// `db` is the database the view was named in, the current one unless the name said otherwise.
     fn rows(&self, session: &mut SessionCore, db: &Arc<Db>, args: &[Value]) -> Rows;
+    /// The wanted columns of the rows, piece by piece: for views that may be longer than memory.
+    fn open(
+        &self,
+        session: &mut SessionCore,
+        db: &Arc<Db>,
+        args: &[Value],
+        keep: &[usize],
+    ) -> Result<Box<dyn RowSource>, SqlError> {
+        let mut rows = self.rows(session, db, args)?;
+        for row in &mut rows {
+            *row = keep.iter().map(|at| row.get_mut(*at).map_or(Value::Null, std::mem::take)).collect();
+        }
+        Ok(Box::new(Made(Some(rows))))
+    }
+}
+
+/// Rows of a view in pieces.
+pub trait RowSource {
+    /// The next rows, which have the wanted columns only; `None` when there are no more.
+    fn next(&mut self) -> Result<Option<Vec<Vec<Value>>>, SqlError>;
+}
+
+/// Rows that were made at once.
+struct Made(Option<Vec<Vec<Value>>>);
+
+impl RowSource for Made {
+    fn next(&mut self) -> Result<Option<Vec<Vec<Value>>>, SqlError> {
+        Ok(self.0.take())
+    }
 }
 
 /// A view made of its columns and a function.
@@ -125,6 +158,9 @@ static VIEWS: &[&dyn SystemView] = &[
     &files::FILEGROUPS,
     &files::DATA_SPACES,
     &files::FILE_STATS,
+    &devices::DEVICES,
+    &devices::WRITE_SIZES,
+    &devices::LATENCY,
     &objects::OBJECTS,
     &objects::ALL_OBJECTS,
     &objects::TABLES,
@@ -142,13 +178,20 @@ static VIEWS: &[&dyn SystemView] = &[
     &log::LOG_INFO,
     &log::LOG_STATS,
     &log::LOG_SPACE_USAGE,
+    &dblog::FN_DBLOG,
     &server::WAIT_STATS,
-    &server::LOCKS,
-    &server::DATABASE_TRANSACTIONS,
+    &waiting::WAITING_TASKS,
+    &transactions::LOCKS,
+    &transactions::DATABASE_TRANSACTIONS,
+    &transactions::ACTIVE_TRANSACTIONS,
+    &transactions::SESSION_TRANSACTIONS,
     &server::CONFIGURATIONS,
     &server::SYS_INFO,
     &sessions::SESSIONS,
     &sessions::REQUESTS,
+    &sessions::CONNECTIONS,
+    &sessions::SQL_TEXT,
+    &sessions::INPUT_BUFFER,
     &information_schema::TABLES,
     &information_schema::COLUMNS,
     &information_schema::SCHEMATA,
@@ -167,6 +210,23 @@ pub fn find(schema: &str, name: &str) -> Option<&'static dyn SystemView> {
 /// Every view, for sys.all_objects.
 pub fn all() -> &'static [&'static dyn SystemView] {
     VIEWS
+}
+
+const fn same(a: &[u8], b: &[u8]) -> bool {
+    let mut i = 0;
+    while i < a.len() && i < b.len() && a[i] == b[i] {
+        i += 1;
+    }
+    i == a.len() && i == b.len()
+}
+
+/// The position of a column, for constants: a name that is not there does not compile.
+pub(crate) const fn position(columns: &[ViewColumn], name: &str) -> usize {
+    let mut i = 0;
+    while !same(columns[i].0.as_bytes(), name.as_bytes()) {
+        i += 1;
+    }
+    i
 }
 
 // ---- types and values that many views use ----

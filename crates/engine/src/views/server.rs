@@ -1,18 +1,15 @@
-//! The instance as a whole: waits, locks, transactions, configuration.
+//! The instance as a whole: waits, configuration.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use pages::PageWait;
-use txn::What;
 use types::{DataType, Len, SqlError, Value};
 
-use super::{LSN_NUMERIC, NVARCHAR60, Rows, View, ViewColumn, big, int, lsn_numeric, text};
+use super::{NVARCHAR60, Rows, View, ViewColumn, big, int, text};
 use crate::instance::{Db, Instance};
 use crate::session::SessionCore;
 
-use DataType::{BigInt, Bit, DateTime, Int, NVarChar, SmallInt, SqlVariant, VarBinary};
+use DataType::{BigInt, Bit, DateTime, Int, NVarChar, SqlVariant};
 
 const WAIT_COLUMNS: &[ViewColumn] = &[
     ("wait_type", NVARCHAR60, false),
@@ -43,126 +40,6 @@ pub static WAIT_STATS: View = View::sys("dm_os_wait_stats", WAIT_COLUMNS, |sessi
     });
     Ok(rows.collect())
 });
-
-const LOCK_COLUMNS: &[ViewColumn] = &[
-    ("resource_type", NVARCHAR60, false),
-    ("resource_subtype", NVARCHAR60, false),
-    ("resource_database_id", Int, false),
-    ("resource_description", NVarChar(Len::N(256)), false),
-    ("resource_associated_entity_id", BigInt, true),
-    ("resource_lock_partition", Int, false),
-    ("request_mode", NVARCHAR60, false),
-    ("request_type", NVARCHAR60, false),
-    ("request_status", NVARCHAR60, false),
-    ("request_reference_count", SmallInt, false),
-    ("request_lifetime", Int, false),
-    ("request_session_id", Int, false),
-    ("request_exec_context_id", Int, false),
-    ("request_request_id", Int, false),
-    ("request_owner_type", NVARCHAR60, false),
-    ("request_owner_id", BigInt, true),
-    ("lock_owner_address", VarBinary(Len::N(8)), false),
-];
-
-/// sys.dm_tran_locks.
-pub static LOCKS: View = View::sys("dm_tran_locks", LOCK_COLUMNS, |session, _, _| {
-    let rows = session.instance().locks().list(None).into_iter().map(|lock| {
-        let (description, entity) = match lock.resource.what {
-            What::Database => (String::new(), 0),
-            What::Schema(id) | What::Object(id) | What::Table(id) => (String::new(), i64::from(id)),
-            What::Key { unit, hash } => (format!("({hash:012x})"), i64::from(unit)),
-            What::Rid { unit, file, page, slot } => (format!("{file}:{page}:{slot}"), i64::from(unit)),
-            What::Application(hash) => (format!("{hash:x}"), 0),
-            What::Txn(id) => (format!("{}", id.0), 0),
-        };
-        let status = match lock.status {
-            txn::locks::LockStatus::Grant => "GRANT",
-            txn::locks::LockStatus::Wait => "WAIT",
-            txn::locks::LockStatus::Convert => "CONVERT",
-        };
-        vec![
-            text(lock.resource.what.type_name()),
-            text(""),
-            Value::Int(lock.resource.db.into()),
-            text(description),
-            Value::BigInt(entity),
-            Value::Int(0),
-            text(lock.mode.name()),
-            text("LOCK"),
-            text(status),
-            Value::SmallInt(1),
-            Value::Int(0),
-            int(lock.session.into()),
-            Value::Int(0),
-            Value::Int(0),
-            text("TRANSACTION"),
-            big(lock.owner.0),
-            Value::bytes(lock.owner.0.to_be_bytes().as_slice()),
-        ]
-    });
-    Ok(rows.collect())
-});
-
-const TRANSACTION_COLUMNS: &[ViewColumn] = &[
-    ("transaction_id", BigInt, false),
-    ("database_id", Int, false),
-    ("database_transaction_begin_time", DateTime, true),
-    ("database_transaction_type", Int, false),
-    ("database_transaction_state", Int, false),
-    ("database_transaction_status", Int, false),
-    ("database_transaction_status2", Int, false),
-    ("database_transaction_log_record_count", BigInt, false),
-    ("database_transaction_replicate_record_count", Int, false),
-    ("database_transaction_log_bytes_used", BigInt, false),
-    ("database_transaction_log_bytes_reserved", BigInt, false),
-    ("database_transaction_log_bytes_used_system", Int, false),
-    ("database_transaction_log_bytes_reserved_system", Int, false),
-    ("database_transaction_begin_lsn", LSN_NUMERIC, true),
-    ("database_transaction_last_lsn", LSN_NUMERIC, true),
-    ("database_transaction_most_recent_savepoint_lsn", LSN_NUMERIC, true),
-    ("database_transaction_commit_lsn", LSN_NUMERIC, true),
-    ("database_transaction_last_rollback_lsn", LSN_NUMERIC, true),
-    ("database_transaction_next_undo_lsn", LSN_NUMERIC, true),
-];
-
-/// sys.dm_tran_database_transactions: transactions that have written.
-pub static DATABASE_TRANSACTIONS: View =
-    View::sys("dm_tran_database_transactions", TRANSACTION_COLUMNS, |session, _, _| {
-        let mut rows = Vec::new();
-        for db in session.instance().databases() {
-            let Some(storage) = db.storage_if_open() else { continue };
-            for txn in storage.txns().active() {
-                let log = *txn.log.lock();
-                rows.push(vec![
-                    big(txn.id.0),
-                    Value::Int(db.id()),
-                    datetime(txn.began),
-                    Value::Int(1),
-                    Value::Int(4),
-                    Value::Int(0),
-                    Value::Int(0),
-                    big(log.records),
-                    Value::Int(0),
-                    big(log.bytes),
-                    big(log.reserved),
-                    Value::Int(0),
-                    Value::Int(0),
-                    lsn_numeric(log.begin),
-                    lsn_numeric(log.last),
-                    lsn_numeric(log.savepoint),
-                    Value::Null,
-                    Value::Null,
-                    Value::Null,
-                ]);
-            }
-        }
-        Ok(rows)
-    });
-
-fn datetime(time: SystemTime) -> Value {
-    let (days, ticks) = crate::instance::clock::parts(time.duration_since(UNIX_EPOCH).unwrap_or_default());
-    Value::DateTime { days, ticks }
-}
 
 const CONFIGURATION_COLUMNS: &[ViewColumn] = &[
     ("configuration_id", Int, false),
@@ -221,6 +98,3 @@ pub fn clear_waits(session: &SessionCore) -> Result<(), SqlError> {
     instance.clear_page_waits();
     Ok(())
 }
-
-/// For sys.dm_exec_sessions: the order in which flags are read does not matter.
-pub(crate) const RELAXED: Ordering = Ordering::Relaxed;

@@ -1,11 +1,32 @@
-//! Sessions: sys.dm_exec_sessions, sys.dm_exec_requests.
+//! Sessions: sys.dm_exec_sessions, sys.dm_exec_requests, sys.dm_exec_connections, sys.dm_exec_sql_text,
+//! sys.dm_exec_input_buffer. What is not measured per session (CPU, reads, writes) is NULL.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
 use types::{DataType, Len, Value};
 
-use super::server::RELAXED;
-use super::{SYSNAME, View, ViewColumn, bit, int, text};
+use super::transactions::datetime;
+use super::waiting::{Wait, task_address, waits};
+use super::{NVARCHAR60, Rows, SYSNAME, View, ViewColumn, big, bit, int, position, text};
+use crate::batch::Compiled;
+use crate::instance::Db;
+use crate::session::activity::{Published, handle};
+use crate::session::core::SessionShared;
+use crate::session::{SessionCore, SessionOptions};
 
-use DataType::{BigInt, Bit, DateTime, Int, NVarChar, SmallInt};
+use DataType::{
+    BigInt, Binary, Bit, DateTime, Int, NVarChar, Real, SmallInt, UniqueIdentifier, VarBinary, VarChar,
+};
+use std::sync::atomic::Ordering::Relaxed;
+
+const fn text_of(len: u16) -> DataType {
+    NVarChar(Len::N(len))
+}
+
+const fn bytes_of(len: u16) -> DataType {
+    VarBinary(Len::N(len))
+}
 
 const SESSION_COLUMNS: &[ViewColumn] = &[
     ("session_id", SmallInt, false),
@@ -13,77 +34,424 @@ const SESSION_COLUMNS: &[ViewColumn] = &[
     ("host_name", SYSNAME, true),
     ("program_name", SYSNAME, true),
     ("host_process_id", Int, true),
-    ("client_interface_name", NVarChar(Len::N(32)), true),
+    ("client_version", Int, true),
+    ("client_interface_name", text_of(32), true),
+    ("security_id", bytes_of(85), false),
     ("login_name", SYSNAME, false),
-    ("status", NVarChar(Len::N(30)), false),
-    ("cpu_time", Int, false),
-    ("memory_usage", Int, false),
-    ("reads", BigInt, false),
-    ("writes", BigInt, false),
-    ("logical_reads", BigInt, false),
+    ("nt_domain", SYSNAME, true),
+    ("nt_user_name", SYSNAME, true),
+    ("status", text_of(30), false),
+    ("context_info", bytes_of(128), true),
+    ("cpu_time", Int, true),
+    ("memory_usage", Int, true),
+    ("total_scheduled_time", Int, true),
+    ("total_elapsed_time", Int, false),
+    ("endpoint_id", Int, false),
+    ("last_request_start_time", DateTime, false),
+    ("last_request_end_time", DateTime, true),
+    ("reads", BigInt, true),
+    ("writes", BigInt, true),
+    ("logical_reads", BigInt, true),
     ("is_user_process", Bit, false),
+    ("text_size", Int, false),
+    ("language", SYSNAME, true),
+    ("date_format", text_of(3), true),
+    ("date_first", SmallInt, false),
+    ("quoted_identifier", Bit, false),
+    ("arithabort", Bit, false),
+    ("ansi_null_dflt_on", Bit, false),
+    ("ansi_defaults", Bit, false),
+    ("ansi_warnings", Bit, false),
+    ("ansi_padding", Bit, false),
+    ("ansi_nulls", Bit, false),
+    ("concat_null_yields_null", Bit, false),
     ("transaction_isolation_level", SmallInt, false),
     ("lock_timeout", Int, false),
+    ("deadlock_priority", Int, false),
     ("row_count", BigInt, false),
+    ("prev_error", Int, false),
+    ("original_security_id", bytes_of(85), false),
+    ("original_login_name", SYSNAME, false),
+    ("last_successful_logon", DateTime, true),
+    ("last_unsuccessful_logon", DateTime, true),
+    ("unsuccessful_logons", BigInt, true),
+    ("group_id", Int, false),
     ("database_id", SmallInt, false),
+    ("authenticating_database_id", Int, true),
     ("open_transaction_count", Int, false),
 ];
 
-/// sys.dm_exec_sessions. Isolation level, LOCK_TIMEOUT and row count are known for the own session only.
-pub static SESSIONS: View = View::sys("dm_exec_sessions", SESSION_COLUMNS, |session, _, _| {
-    let mut rows = Vec::new();
-    for (spid, other) in session.instance().sessions() {
-        let names = other.names.lock().clone();
-        let own = spid == session.spid();
-        let open = if own { session.trancount().into() } else { other.open_transactions.load(RELAXED) };
-        rows.push(vec![
-            Value::SmallInt(spid as i16),
-            names.login_time,
-            Value::Str(names.host),
-            Value::Str(names.app),
-            Value::Null,
-            text("Ringwood"),
-            Value::Str(names.login),
-            text(if other.running.load(RELAXED) { "running" } else { "sleeping" }),
-            Value::Int(0),
-            Value::Int(0),
-            Value::BigInt(0),
-            Value::BigInt(0),
-            Value::BigInt(0),
-            bit(true),
-            Value::SmallInt(if own { session.options.isolation.number() } else { 2 }),
-            Value::Int(if own { session.options.lock_timeout } else { -1 }),
-            Value::BigInt(if own { session.rowcount as i64 } else { 0 }),
-            Value::SmallInt(other.db.load(RELAXED) as i16),
-            int(open),
-        ]);
+/// One session as all these views need it.
+struct Seen {
+    spid: i32,
+    shared: Arc<SessionShared>,
+    published: Published,
+    running: bool,
+}
+
+impl Seen {
+    /// All sessions. The running one says of itself what is not published before its batch ends.
+    fn all(session: &SessionCore) -> Vec<Seen> {
+        let own = session.spid();
+        let see = |(spid, shared): (i32, Arc<SessionShared>)| {
+            let mut published = shared.activity.look();
+            if spid == own {
+                published.options = session.options.clone();
+                (published.rowcount, published.error) = (session.rowcount, session.error_number);
+            }
+            let running = shared.running.load(Relaxed);
+            Seen { spid, shared, published, running }
+        };
+        session.instance().sessions().into_iter().map(see).collect()
     }
-    Ok(rows)
+
+    fn database(&self) -> Value {
+        Value::SmallInt(self.shared.db.load(Relaxed) as i16)
+    }
+
+    fn open_transactions(&self) -> Value {
+        int(self.shared.open_transactions.load(Relaxed))
+    }
+
+    /// Time in the batch that runs.
+    fn running_for(&self) -> Duration {
+        let started = self.published.started.filter(|_| self.running);
+        started.and_then(|started| started.elapsed().ok()).unwrap_or_default()
+    }
+
+    fn handle(&self) -> Value {
+        let batch = self.published.batch.as_ref();
+        batch.map_or(Value::Null, |batch| Value::bytes(handle(&batch.text).as_slice()))
+    }
+}
+
+fn millis(time: Duration) -> Value {
+    int(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
+}
+
+fn moment(time: Option<SystemTime>) -> Value {
+    time.map_or(Value::Null, datetime)
+}
+
+/// Columns text_size to deadlock_priority, which sessions and requests share.
+fn option_values(o: &SessionOptions) -> Vec<Value> {
+    let defaults =
+        o.ansi_warnings && o.ansi_nulls && o.ansi_padding && o.ansi_null_dflt_on && o.quoted_identifier;
+    vec![
+        Value::Int(o.textsize),
+        Value::Str(o.language.clone()),
+        text(o.dateformat.name()),
+        Value::SmallInt(o.datefirst.into()),
+        bit(o.quoted_identifier),
+        bit(o.arithabort),
+        bit(o.ansi_null_dflt_on),
+        bit(defaults),
+        bit(o.ansi_warnings),
+        bit(o.ansi_padding),
+        bit(o.ansi_nulls),
+        bit(o.concat_null_yields_null),
+        Value::SmallInt(o.isolation.number()),
+        Value::Int(o.lock_timeout),
+        Value::Int(o.deadlock_priority),
+    ]
+}
+
+/// sys.dm_exec_sessions. Options and row count of another session are those of the end of its last batch.
+pub static SESSIONS: View = View::sys("dm_exec_sessions", SESSION_COLUMNS, |session, _, _| {
+    Ok(Seen::all(session).iter().map(session_row).collect())
 });
+
+fn session_row(seen: &Seen) -> Vec<Value> {
+    let names = seen.shared.names.lock().clone();
+    let p = &seen.published;
+    let sid = Value::bytes([1u8].as_slice());
+    let started = p.started.map_or_else(|| names.login_time.clone(), datetime);
+    let mut row = vec![
+        Value::SmallInt(seen.spid as i16),
+        names.login_time.clone(),
+        Value::Str(names.host),
+        Value::Str(names.app),
+        int(std::process::id().into()),
+        Value::Null,
+        text("Ringwood"),
+        sid.clone(),
+        Value::Str(names.login.clone()),
+        Value::Null,
+        Value::Null,
+        text(if seen.running { "running" } else { "sleeping" }),
+        Value::Null,
+        Value::Null,
+        Value::Null,
+        Value::Null,
+        millis(p.elapsed + seen.running_for()),
+        Value::Int(0),
+        started,
+        moment(p.ended),
+        Value::Null,
+        Value::Null,
+        Value::Null,
+        bit(true),
+    ];
+    row.extend(option_values(&p.options));
+    row.extend([
+        big(p.rowcount),
+        Value::Int(p.error),
+        sid,
+        Value::Str(names.login),
+        Value::Null,
+        Value::Null,
+        Value::Null,
+        Value::Int(1),
+        seen.database(),
+        Value::Int(1),
+        seen.open_transactions(),
+    ]);
+    row
+}
 
 const REQUEST_COLUMNS: &[ViewColumn] = &[
     ("session_id", SmallInt, false),
     ("request_id", Int, false),
-    ("status", NVarChar(Len::N(30)), false),
-    ("command", NVarChar(Len::N(32)), false),
+    ("start_time", DateTime, false),
+    ("status", text_of(30), false),
+    ("command", text_of(32), false),
+    ("sql_handle", bytes_of(64), true),
+    ("statement_start_offset", Int, true),
+    ("statement_end_offset", Int, true),
+    ("plan_handle", bytes_of(64), true),
     ("database_id", SmallInt, false),
+    ("user_id", Int, false),
+    ("connection_id", UniqueIdentifier, true),
+    ("blocking_session_id", SmallInt, true),
+    ("wait_type", NVARCHAR60, true),
+    ("wait_time", Int, false),
+    ("last_wait_type", NVARCHAR60, true),
+    ("wait_resource", text_of(256), false),
     ("open_transaction_count", Int, false),
+    ("open_resultset_count", Int, false),
+    ("transaction_id", BigInt, false),
+    ("context_info", bytes_of(128), true),
+    ("percent_complete", Real, true),
+    ("estimated_completion_time", BigInt, true),
+    ("cpu_time", Int, true),
+    ("total_elapsed_time", Int, false),
+    ("scheduler_id", Int, true),
+    ("task_address", bytes_of(8), true),
+    ("reads", BigInt, true),
+    ("writes", BigInt, true),
+    ("logical_reads", BigInt, true),
+    ("text_size", Int, false),
+    ("language", SYSNAME, true),
+    ("date_format", text_of(3), true),
+    ("date_first", SmallInt, false),
+    ("quoted_identifier", Bit, false),
+    ("arithabort", Bit, false),
+    ("ansi_null_dflt_on", Bit, false),
+    ("ansi_defaults", Bit, false),
+    ("ansi_warnings", Bit, false),
+    ("ansi_padding", Bit, false),
+    ("ansi_nulls", Bit, false),
+    ("concat_null_yields_null", Bit, false),
+    ("transaction_isolation_level", SmallInt, false),
+    ("lock_timeout", Int, false),
+    ("deadlock_priority", Int, false),
+    ("row_count", BigInt, false),
+    ("prev_error", Int, false),
+    ("nest_level", Int, true),
+    ("granted_query_memory", Int, true),
+    ("executing_managed_code", Bit, true),
+    ("group_id", Int, false),
+    ("query_hash", Binary(8), true),
+    ("query_plan_hash", Binary(8), true),
+    ("statement_sql_handle", bytes_of(64), true),
+    ("statement_context_id", BigInt, true),
+    ("dop", Int, true),
+    ("parallel_worker_count", Int, true),
+    ("external_script_request_id", UniqueIdentifier, true),
+    ("is_resumable", Bit, false),
+    ("page_resource", Binary(8), true),
+    ("page_server_reads", BigInt, true),
 ];
 
 /// sys.dm_exec_requests: batches that run.
 pub static REQUESTS: View = View::sys("dm_exec_requests", REQUEST_COLUMNS, |session, _, _| {
-    let mut rows = Vec::new();
-    for (spid, other) in session.instance().sessions() {
-        if other.running.load(RELAXED) {
-            rows.push(vec![
-                Value::SmallInt(spid as i16),
-                Value::Int(0),
-                text("running"),
-                text("BATCH"),
-                Value::SmallInt(other.db.load(RELAXED) as i16),
-                int(other.open_transactions.load(RELAXED)),
-            ]);
-        }
-    }
-    Ok(rows)
+    let waits = waits(session.instance());
+    let running = Seen::all(session).into_iter().filter(|seen| seen.running);
+    Ok(running.map(|seen| request_row(&seen, waits.iter().find(|w| w.session == seen.spid))).collect())
 });
+
+/// What a statement is called: its first word, with the second one for DDL and backups.
+fn command(statement: &str) -> String {
+    let mut words = statement.split(|c: char| !c.is_ascii_alphanumeric()).filter(|w| !w.is_empty());
+    let first = words.next().unwrap_or("").to_ascii_uppercase();
+    let two =
+        matches!(first.as_str(), "CREATE" | "ALTER" | "DROP" | "BACKUP" | "RESTORE" | "TRUNCATE" | "BULK");
+    match words.next().filter(|_| two) {
+        Some(second) => format!("{first} {}", second.to_ascii_uppercase()),
+        None => first,
+    }
+}
+
+/// Bytes of the text as UTF-16, which offsets count.
+fn utf16(text: &str) -> i32 {
+    i32::try_from(text.encode_utf16().count() * 2).unwrap_or(i32::MAX)
+}
+
+/// Command, start and end of the statement that runs.
+fn statement(seen: &Seen, batch: &Compiled) -> (String, i32, i32) {
+    match seen.shared.activity.statement(batch) {
+        Some((from, to)) => {
+            let (start, end) = (utf16(&batch.text[..from]), utf16(&batch.text[..to]));
+            (command(&batch.text[from..to]), start, end)
+        }
+        None => ("CONDITIONAL".into(), 0, -1),
+    }
+}
+
+fn request_row(seen: &Seen, wait: Option<&Wait>) -> Vec<Value> {
+    let p = &seen.published;
+    let (command, start, end) =
+        p.batch.as_ref().map_or_else(|| ("COMPILE".into(), 0, -1), |batch| statement(seen, batch));
+    let zero = Value::Int(0);
+    let owner = seen.shared.lock_owner.load(Relaxed);
+    let mut row = vec![
+        Value::SmallInt(seen.spid as i16),
+        zero.clone(),
+        p.started.map_or_else(crate::instance::clock::now, datetime),
+        text(if wait.is_some() { "suspended" } else { "running" }),
+        text(command.chars().take(32).collect::<String>()),
+        seen.handle(),
+        Value::Int(start),
+        Value::Int(end),
+        Value::Null,
+        seen.database(),
+        Value::Int(1),
+        Value::Null,
+        Value::SmallInt(wait.and_then(|w| w.blocker).unwrap_or(0) as i16),
+        wait.map_or(Value::Null, |w| text(w.wait_type)),
+        wait.map_or(zero.clone(), |w| millis(w.waited)),
+        wait.map_or(Value::Null, |w| text(w.wait_type)),
+        text(wait.map_or("", |w| w.resource.as_str())),
+        seen.open_transactions(),
+        Value::Int(1),
+        big(owner),
+        Value::Null,
+        Value::Null,
+        Value::Null,
+        Value::Null,
+        millis(seen.running_for()),
+        Value::Null,
+        task_address(seen.spid),
+        Value::Null,
+        Value::Null,
+        Value::Null,
+    ];
+    row.extend(option_values(&p.options));
+    row.extend([big(p.rowcount), Value::Int(p.error)]);
+    row.resize(REQUEST_COLUMNS.len(), Value::Null);
+    row[GROUP_ID] = Value::Int(1);
+    row[IS_RESUMABLE] = bit(false);
+    row
+}
+
+const GROUP_ID: usize = position(REQUEST_COLUMNS, "group_id");
+const IS_RESUMABLE: usize = position(REQUEST_COLUMNS, "is_resumable");
+
+const CONNECTION_COLUMNS: &[ViewColumn] = &[
+    ("session_id", Int, true),
+    ("most_recent_session_id", Int, true),
+    ("connect_time", DateTime, false),
+    ("net_transport", text_of(40), false),
+    ("protocol_type", text_of(40), true),
+    ("protocol_version", Int, true),
+    ("endpoint_id", Int, true),
+    ("encrypt_option", text_of(40), false),
+    ("auth_scheme", text_of(40), false),
+    ("node_affinity", SmallInt, false),
+    ("num_reads", Int, true),
+    ("num_writes", Int, true),
+    ("last_read", DateTime, true),
+    ("last_write", DateTime, true),
+    ("net_packet_size", Int, true),
+    ("client_net_address", VarChar(Len::N(48)), true),
+    ("client_tcp_port", Int, true),
+    ("local_net_address", VarChar(Len::N(48)), true),
+    ("local_tcp_port", Int, true),
+    ("connection_id", UniqueIdentifier, false),
+    ("parent_connection_id", UniqueIdentifier, true),
+    ("most_recent_sql_handle", bytes_of(64), true),
+];
+
+/// sys.dm_exec_connections: every session is a connection inside the process.
+pub static CONNECTIONS: View = View::sys("dm_exec_connections", CONNECTION_COLUMNS, |session, _, _| {
+    let rows = Seen::all(session).into_iter().map(|seen| {
+        let batches = int(seen.shared.batches.load(Relaxed));
+        let mut id = [0; 16];
+        id[12..].copy_from_slice(&seen.spid.to_be_bytes());
+        let login_time = seen.shared.names.lock().login_time.clone();
+        vec![
+            Value::Int(seen.spid),
+            Value::Int(seen.spid),
+            login_time,
+            text("Shared memory"),
+            text("TSQL"),
+            Value::Null,
+            Value::Int(0),
+            text("FALSE"),
+            text("SQL"),
+            Value::SmallInt(0),
+            batches.clone(),
+            batches,
+            moment(seen.published.started),
+            moment(seen.published.ended),
+            Value::Null,
+            text("<local machine>"),
+            Value::Null,
+            Value::Null,
+            Value::Null,
+            Value::Guid(id),
+            Value::Null,
+            seen.handle(),
+        ]
+    });
+    Ok(rows.collect())
+});
+
+const TEXT_COLUMNS: &[ViewColumn] = &[
+    ("dbid", SmallInt, true),
+    ("objectid", Int, true),
+    ("number", SmallInt, true),
+    ("encrypted", Bit, false),
+    ("text", NVarChar(Len::Max), true),
+];
+
+/// sys.dm_exec_sql_text(sql_handle): of batches that run, ran last in a session, or are kept compiled.
+pub static SQL_TEXT: View = View::function("dm_exec_sql_text", 1, TEXT_COLUMNS, sql_text);
+
+fn sql_text(session: &mut SessionCore, _db: &Arc<Db>, args: &[Value]) -> Rows {
+    let Some(Value::Bytes(wanted)) = args.first() else { return Ok(Vec::new()) };
+    let is_it = |text: &str| handle(text).as_slice() == wanted.as_ref();
+    let of_sessions = Seen::all(session).into_iter().filter_map(|seen| seen.published.batch);
+    let found = of_sessions.map(|batch| batch.text.clone()).find(|text| is_it(text));
+    let found = found.or_else(|| session.instance().batches().find_text(is_it));
+    let row = |found: Arc<str>| vec![Value::Null, Value::Null, Value::Null, bit(false), text(found)];
+    Ok(found.into_iter().map(row).collect())
+}
+
+const BUFFER_COLUMNS: &[ViewColumn] = &[
+    ("event_type", text_of(256), true),
+    ("parameters", SmallInt, true),
+    ("event_info", NVarChar(Len::Max), true),
+];
+
+/// sys.dm_exec_input_buffer(session_id, request_id).
+pub static INPUT_BUFFER: View =
+    View::function("dm_exec_input_buffer", 2, BUFFER_COLUMNS, |session, _, args| {
+        let wanted = args.first().and_then(Value::as_i64);
+        let seen = Seen::all(session).into_iter().find(|seen| Some(i64::from(seen.spid)) == wanted);
+        let batch = seen.and_then(|seen| seen.published.batch);
+        Ok(batch
+            .into_iter()
+            .map(|b| vec![text("Language Event"), Value::SmallInt(0), text(&b.text)])
+            .collect())
+    });

@@ -60,7 +60,11 @@ pub struct Bench {
 impl Bench {
     /// A new one.
     pub fn new() -> Bench {
-        let disk = SimDisk::new(7);
+        Bench::on(SimDisk::new(7))
+    }
+
+    /// A new one on a disk.
+    pub fn on(disk: SimDisk) -> Bench {
         let options = InstanceOptions {
             memory_bytes: Some(64 << 20),
             disk: Arc::new(disk),

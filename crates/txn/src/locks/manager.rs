@@ -127,6 +127,23 @@ pub struct LockInfo {
     pub waited_us: u64,
 }
 
+/// A request that is blocked, for sys.dm_os_waiting_tasks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Waiting {
+    /// Who waits.
+    pub owner: OwnerId,
+    /// Its session.
+    pub session: u32,
+    /// For what.
+    pub resource: Resource,
+    /// In which mode.
+    pub mode: LockMode,
+    /// How long so far.
+    pub waited: std::time::Duration,
+    /// Owners that must give way first.
+    pub blockers: Vec<OwnerId>,
+}
+
 impl Entry {
     fn position(&self, owner: OwnerId) -> Option<usize> {
         self.granted.iter().position(|g| g.who.id == owner)
@@ -464,6 +481,22 @@ impl LockManager {
             }
         }
         out
+    }
+
+    /// Who waits now, longest first, and for whom.
+    pub fn waiting(&self) -> Vec<Waiting> {
+        let mut waiters: Vec<Arc<Waiter>> = self.waiting.lock().values().cloned().collect();
+        waiters.retain(|w| w.verdict() == Verdict::Waiting);
+        waiters.sort_by_key(|w| w.since);
+        let describe = |w: &Arc<Waiter>| Waiting {
+            owner: w.owner,
+            session: w.session,
+            resource: w.resource,
+            mode: w.mode,
+            waited: w.since.elapsed(),
+            blockers: self.blockers(w),
+        };
+        waiters.iter().map(describe).collect()
     }
 
     /// For each waiter: its session and the sessions' owners that block it (blocking_session_id).

@@ -7,7 +7,7 @@ pub mod modes;
 pub mod owner;
 pub mod waits;
 
-pub use manager::{LockInfo, LockManager, LockStatus};
+pub use manager::{LockInfo, LockManager, LockStatus, Waiting};
 pub use modes::LockMode;
 pub use owner::LockOwner;
 pub use waits::{LockError, LockWaitStat, WaitArgs};

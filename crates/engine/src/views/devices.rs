@@ -1,0 +1,154 @@
+//! Ringwood's own views of files and the devices under them: sys.dm_ringwood_files, sys.dm_ringwood_write_sizes,
+//! sys.dm_ringwood_io_latencies. SQL Server has no view that shows sectors or sizes of writes.
+
+use std::sync::Arc;
+
+use disk::{LATENCY_BUCKETS, SIZE_BUCKETS, Sectors, StatsSnapshot};
+use types::{DataType, Len, Value};
+
+use super::{NVARCHAR60, SYSNAME, View, ViewColumn, big, bit, int, text};
+use crate::instance::Db;
+use crate::instance::registry::FileEntry;
+use crate::session::SessionCore;
+
+use DataType::{BigInt, Bit, Int, NVarChar, SmallInt};
+
+/// A file of an open database with what its device says and what was counted.
+pub struct FileIo {
+    pub db: Arc<Db>,
+    pub entry: FileEntry,
+    pub sectors: Sectors,
+    pub direct: bool,
+    /// Of a log: what its blocks are aligned to in new VLFs.
+    pub alignment: Option<u32>,
+    /// Size in bytes.
+    pub size: u64,
+    pub stats: StatsSnapshot,
+}
+
+/// All files of one database; none when it is not open.
+pub fn files_of(db: &Arc<Db>) -> Vec<FileIo> {
+    let Some(storage) = db.storage_if_open() else { return Vec::new() };
+    let (infos, log) = (storage.store().files(), storage.log());
+    let see = |entry: FileEntry| {
+        let db = db.clone();
+        if entry.log {
+            let (sectors, direct, stats) = (log.sectors(), log.is_direct(), log.file_stats());
+            let (alignment, size) = (Some(log.alignment()), log.space().size);
+            return Some(FileIo { db, entry, sectors, direct, alignment, size, stats });
+        }
+        let info = infos.iter().find(|f| f.spec.id == entry.file_id)?;
+        let file = &info.file;
+        let (sectors, direct, stats) = (file.sectors(), file.is_direct(), file.stats().snapshot());
+        let size = u64::from(info.pages) * pages::PAGE_SIZE as u64;
+        Some(FileIo { db, entry, sectors, direct, alignment: None, size, stats })
+    };
+    db.entry().files.into_iter().filter_map(see).collect()
+}
+
+fn all(session: &SessionCore) -> impl Iterator<Item = FileIo> {
+    session.instance().databases().into_iter().flat_map(|db| files_of(&db))
+}
+
+const FILES: &[ViewColumn] = &[
+    ("database_id", SmallInt, false),
+    ("file_id", SmallInt, false),
+    ("type_desc", NVARCHAR60, false),
+    ("name", SYSNAME, false),
+    ("physical_name", NVarChar(Len::N(260)), false),
+    ("size_bytes", BigInt, false),
+    ("logical_sector_bytes", Int, false),
+    ("physical_sector_bytes", Int, false),
+    ("log_alignment_bytes", Int, true),
+    ("is_direct_io", Bit, false),
+    ("num_of_syncs", BigInt, false),
+    ("io_stall_sync_ms", BigInt, false),
+];
+
+/// sys.dm_ringwood_files.
+pub static DEVICES: View = View::sys("dm_ringwood_files", FILES, |session, _, _| {
+    let rows = all(session).map(|f| {
+        vec![
+            Value::SmallInt(f.db.id() as i16),
+            Value::SmallInt(f.entry.file_id as i16),
+            text(if f.entry.log { "LOG" } else { "ROWS" }),
+            Value::Str(f.entry.name),
+            Value::Str(f.entry.shown),
+            big(f.size),
+            int(f.sectors.logical.into()),
+            int(f.sectors.physical.into()),
+            f.alignment.map_or(Value::Null, |bytes| int(bytes.into())),
+            bit(f.direct),
+            big(f.stats.syncs),
+            big(f.stats.sync_stall_us / 1000),
+        ]
+    });
+    Ok(rows.collect())
+});
+
+const SIZES: &[ViewColumn] = &[
+    ("database_id", SmallInt, false),
+    ("file_id", SmallInt, false),
+    ("type_desc", NVARCHAR60, false),
+    ("up_to_bytes", BigInt, true),
+    ("num_of_writes", BigInt, false),
+];
+
+/// Upper bound of a class of write sizes; none for the last one.
+pub fn size_bound(class: usize) -> Option<u64> {
+    (class + 1 < SIZE_BUCKETS).then(|| 512 << class)
+}
+
+/// sys.dm_ringwood_write_sizes: how many writes were at most so large, and larger than the class before.
+pub static WRITE_SIZES: View = View::sys("dm_ringwood_write_sizes", SIZES, |session, _, _| {
+    let rows = all(session).flat_map(|f| {
+        let kind = if f.entry.log { "LOG" } else { "ROWS" };
+        let (db, file) = (f.db.id() as i16, f.entry.file_id as i16);
+        f.stats.write_sizes.into_iter().enumerate().map(move |(class, count)| {
+            vec![
+                Value::SmallInt(db),
+                Value::SmallInt(file),
+                text(kind),
+                size_bound(class).map_or(Value::Null, big),
+                big(count),
+            ]
+        })
+    });
+    Ok(rows.collect())
+});
+
+const LATENCIES: &[ViewColumn] = &[
+    ("database_id", SmallInt, false),
+    ("file_id", SmallInt, false),
+    ("type_desc", NVARCHAR60, false),
+    ("operation", NVARCHAR60, false),
+    ("below_us", BigInt, true),
+    ("num_of_ios", BigInt, false),
+];
+
+/// sys.dm_ringwood_io_latencies: how many reads, writes and syncs took less than so many microseconds, and not less than
+/// the class before; classes without any are left out.
+pub static LATENCY: View = View::sys("dm_ringwood_io_latencies", LATENCIES, |session, _, _| {
+    let mut rows = Vec::new();
+    for f in all(session) {
+        let kind = if f.entry.log { "LOG" } else { "ROWS" };
+        let kinds = [
+            ("READ", &f.stats.read_latency),
+            ("WRITE", &f.stats.write_latency),
+            ("SYNC", &f.stats.sync_latency),
+        ];
+        for (operation, counts) in kinds {
+            for (class, count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
+                rows.push(vec![
+                    Value::SmallInt(f.db.id() as i16),
+                    Value::SmallInt(f.entry.file_id as i16),
+                    text(kind),
+                    text(operation),
+                    if class + 1 < LATENCY_BUCKETS { big(1 << class) } else { Value::Null },
+                    big(*count),
+                ]);
+            }
+        }
+    }
+    Ok(rows)
+});

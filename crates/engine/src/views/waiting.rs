@@ -1,0 +1,131 @@
+//! Who waits for what at this moment: sys.dm_os_waiting_tasks, and what the views of sessions and requests say of it.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use txn::locks::OwnerId;
+use txn::{Resource, What};
+use types::{DataType, Len, Value};
+
+use super::{NVARCHAR60, View, ViewColumn, text};
+use crate::instance::Instance;
+
+use DataType::{BigInt, Int, NVarChar, SmallInt, VarBinary};
+
+/// A session that waits.
+#[derive(Clone, Debug)]
+pub struct Wait {
+    pub session: i32,
+    /// LCK_M_X, WRITELOG and the like.
+    pub wait_type: &'static str,
+    pub waited: Duration,
+    /// As dm_exec_requests.wait_resource shows it; empty for a wait without a resource.
+    pub resource: String,
+    /// As dm_os_waiting_tasks.resource_description shows it.
+    pub description: String,
+    /// Who holds it up; none when nobody in particular does.
+    pub blocker: Option<i32>,
+}
+
+/// The sessions that own locks or run transactions.
+fn owners(instance: &Instance) -> HashMap<OwnerId, i32> {
+    let mut owners = HashMap::new();
+    for lock in instance.locks().list(None) {
+        owners.insert(lock.owner, lock.session as i32);
+    }
+    for db in instance.databases() {
+        let Some(storage) = db.storage_if_open() else { continue };
+        for txn in storage.txns().active() {
+            owners.insert(txn.owner, txn.session as i32);
+        }
+    }
+    owners
+}
+
+/// A resource as dm_exec_requests.wait_resource names it.
+fn wait_resource(resource: &Resource) -> String {
+    let db = resource.db;
+    match resource.what {
+        What::Database => format!("DATABASE: {db}:0 "),
+        What::Schema(id) => format!("METADATA: database_id = {db} SCHEMA(schema_id = {id})"),
+        What::Object(id) | What::Table(id) => format!("OBJECT: {db}:{id}:0 "),
+        What::Key { unit, hash } => format!("KEY: {db}:{unit} ({hash:012x})"),
+        What::Rid { file, page, slot, .. } => format!("RID: {db}:{file}:{page}:{slot}"),
+        What::Application(hash) => format!("APPLICATION: {db}:0:[{hash:x}]"),
+        What::Txn(id) => format!("XACT: {db}:{}", id.0),
+    }
+}
+
+/// A resource as dm_os_waiting_tasks.resource_description names it.
+fn description(resource: &Resource, mode: &str) -> String {
+    let db = resource.db;
+    let (what, entity) = match resource.what {
+        What::Database => (format!("databaselock subresource=FULL dbid={db}"), 0),
+        What::Schema(id) => {
+            (format!("metadatalock subresource=SCHEMA classid=schema_id = {id} dbid={db}"), id)
+        }
+        What::Object(id) | What::Table(id) => {
+            (format!("objectlock lockPartition=0 objid={id} subresource=FULL dbid={db}"), id)
+        }
+        What::Key { unit, .. } => (format!("keylock hobtid={unit} dbid={db}"), unit),
+        What::Rid { unit, file, page, .. } => {
+            (format!("ridlock fileid={file} pageid={page} dbid={db}"), unit)
+        }
+        What::Application(hash) => {
+            (format!("applicationlock hash={hash:x} databasePrincipalId=0 dbid={db}"), 0)
+        }
+        What::Txn(id) => (format!("xactlock xdesIdLow={} dbid={db}", id.0), 0),
+    };
+    format!("{what} mode={mode} associatedObjectId={entity}")
+}
+
+/// Everybody who waits, longest first.
+pub fn waits(instance: &Instance) -> Vec<Wait> {
+    let owners = owners(instance);
+    let locks = instance.locks().waiting().into_iter().map(|w| Wait {
+        session: w.session as i32,
+        wait_type: w.mode.wait_type(),
+        waited: w.waited,
+        resource: wait_resource(&w.resource),
+        description: description(&w.resource, w.mode.name()),
+        blocker: w.blockers.iter().find_map(|owner| owners.get(owner)).copied(),
+    });
+    locks.collect()
+}
+
+const COLUMNS: &[ViewColumn] = &[
+    ("waiting_task_address", VarBinary(Len::N(8)), false),
+    ("session_id", SmallInt, true),
+    ("exec_context_id", Int, true),
+    ("wait_duration_ms", BigInt, true),
+    ("wait_type", NVARCHAR60, true),
+    ("resource_address", VarBinary(Len::N(8)), true),
+    ("blocking_task_address", VarBinary(Len::N(8)), true),
+    ("blocking_session_id", SmallInt, true),
+    ("blocking_exec_context_id", Int, true),
+    ("resource_description", NVarChar(Len::N(3072)), true),
+];
+
+/// The task of a session: it has one.
+pub fn task_address(session: i32) -> Value {
+    Value::bytes(i64::from(session).to_be_bytes().as_slice())
+}
+
+/// sys.dm_os_waiting_tasks.
+pub static WAITING_TASKS: View = View::sys("dm_os_waiting_tasks", COLUMNS, |session, _, _| {
+    let rows = waits(session.instance()).into_iter().map(|w| {
+        vec![
+            task_address(w.session),
+            Value::SmallInt(w.session as i16),
+            Value::Int(0),
+            Value::BigInt(i64::try_from(w.waited.as_millis()).unwrap_or(i64::MAX)),
+            text(w.wait_type),
+            Value::Null,
+            w.blocker.map_or(Value::Null, task_address),
+            w.blocker.map_or(Value::Null, |s| Value::SmallInt(s as i16)),
+            w.blocker.map_or(Value::Null, |_| Value::Int(0)),
+            if w.description.is_empty() { Value::Null } else { text(w.description) },
+        ]
+    });
+    Ok(rows.collect())
+});
