@@ -3,7 +3,7 @@
 //! every change with the cause and is repaired only by opening it again; closing it leaves nothing to redo.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering, fence};
 use std::sync::{Arc, Weak};
 
 use disk::Disk;
@@ -17,7 +17,7 @@ use crate::checkpoint::Checkpointer;
 use crate::cleanup::{DeferredQueue, GhostQueue};
 use crate::error::TxnError;
 use crate::locks::LockManager;
-use crate::options::{DbState, DelayedDurability, Durability, Pace, RecoveryModel};
+use crate::options::{DbState, DelayedDurability, Durability, LossWindow, Pace, RecoveryModel};
 use crate::recovery::RecoveryReport;
 use crate::sink::append_system;
 use crate::snapshot::SnapshotGuard;
@@ -85,7 +85,10 @@ pub struct Database {
     store: Arc<Store>,
     txns: TxnTable,
     settings: RwLock<DbState>,
+    /// The setting and its window again, for commits, which must not wait for the lock of `settings`.
     delayed: AtomicU8,
+    window_ms: AtomicU32,
+    window_kb: AtomicU32,
     status: AtomicU8,
     cause: Mutex<Option<String>>,
     recovery: Mutex<RecoveryReport>,
@@ -125,6 +128,8 @@ impl Database {
             log,
             store,
             delayed: AtomicU8::new(settings.delayed as u8),
+            window_ms: AtomicU32::new(settings.window.ms),
+            window_kb: AtomicU32::new(settings.window.kb),
             settings: RwLock::new(settings),
             status: AtomicU8::new(Status::Recovering as u8),
             cause: Mutex::default(),
@@ -333,9 +338,20 @@ impl Database {
             .unwrap_or(DelayedDurability::Disabled)
     }
 
+    /// What delayed commits may lose.
+    pub fn loss_window(&self) -> LossWindow {
+        LossWindow { ms: self.window_ms.load(Ordering::Relaxed), kb: self.window_kb.load(Ordering::Relaxed) }
+    }
+
+    fn publish_durability(&self, settings: &DbState) {
+        self.window_ms.store(settings.window.ms, Ordering::Relaxed);
+        self.window_kb.store(settings.window.kb, Ordering::Relaxed);
+        self.delayed.store(settings.delayed as u8, Ordering::Relaxed);
+    }
+
     /// Recovery has made the boot page readable.
     pub(crate) fn adopt_settings(&self, settings: DbState) {
-        self.delayed.store(settings.delayed as u8, Ordering::Relaxed);
+        self.publish_durability(&settings);
         *self.settings.write() = settings;
     }
 
@@ -347,10 +363,13 @@ impl Database {
         if new.meta.len() > DbState::MAX_META {
             return Err(TxnError::Invalid("the database's meta bytes are too long"));
         }
+        if !new.window.is_valid() {
+            return Err(TxnError::Invalid("the loss window of delayed durability is out of range"));
+        }
         self.check_online()?;
         self.store.write_boot(&mut self.system_sink(), &new.encode())?;
         self.log.flush_all()?;
-        self.delayed.store(new.delayed as u8, Ordering::Relaxed);
+        self.publish_durability(&new);
         let left_chain = new.recovery_model == RecoveryModel::Simple;
         *s = new;
         drop(s);
@@ -380,18 +399,27 @@ impl Database {
         self.cleaner.poke();
     }
 
-    /// A delayed commit is in the log buffer: it becomes hard within about [`Pace::delayed_flush`].
-    pub(crate) fn flush_soon(&self) {
+    /// A delayed commit is in the log buffer: it becomes hard within about [`LossWindow::ms`], and now if more than
+    /// [`LossWindow::kb`] waits, or if the database is being closed and nobody would come for it.
+    pub(crate) fn harden_delayed(&self, commit: Lsn) -> Result<(), TxnError> {
+        // Pairs with close(), which changes the status before it hardens: one of the two sees the other.
+        fence(Ordering::SeqCst);
+        if self.status() != Status::Online || self.log.unhardened() > self.loss_window().bytes() {
+            return Ok(self.log.flush_to(commit)?);
+        }
         if !self.flush_wanted.swap(true, Ordering::AcqRel) {
             self.flusher.poke();
         }
+        Ok(())
     }
 
     fn flush_round(&self) {
         if !self.flush_wanted.load(Ordering::Acquire) {
             return;
         }
-        std::thread::sleep(self.env.pace.delayed_flush);
+        // Not a sleep: closing must not wait for a long window.
+        self.flusher.wait(Some(std::time::Duration::from_millis(self.loss_window().ms.into())));
+        // Before the flush: a commit that comes meanwhile calls again.
         self.flush_wanted.store(false, Ordering::Release);
         if let Err(e) = self.log.flush_all() {
             self.fail("log flush", &e.into());
@@ -440,6 +468,8 @@ impl Database {
         self.threads.stop();
         self.checkpoint_as(true)?;
         self.set_status(Status::Offline);
+        // A delayed commit that still found the database online is in the log by now: the log hardens it.
+        fence(Ordering::SeqCst);
         self.log.close()?;
         Ok(())
     }

@@ -24,7 +24,7 @@ pub use database::{Database, Env, Status, SystemWriter};
 pub use error::{ErrorKind, TxnError};
 pub use locks::{LockError, LockManager, LockMode, LockOwner, Resource, WaitArgs, What};
 pub use open::CreateSpec;
-pub use options::{DbState, DelayedDurability, Durability, Pace, RecoveryModel};
+pub use options::{DbState, DelayedDurability, Durability, LossWindow, Pace, RecoveryModel};
 pub use recovery::{Phase, RecoveryReport};
 pub use snapshot::SnapshotGuard;
 pub use txn::{Committed, Deferred, Savepoint, Txn};

@@ -70,6 +70,39 @@ impl DelayedDurability {
     }
 }
 
+/// How much work of delayed commits a crash may lose, at most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LossWindow {
+    /// Milliseconds from a delayed commit to its hardening, the flush itself not counted; 1 to [`LossWindow::MAX_MS`].
+    pub ms: u32,
+    /// Log that may wait unhardened, in KB; 4 to [`LossWindow::MAX_KB`]. The delayed commit that exceeds it hardens all.
+    pub kb: u32,
+}
+
+impl LossWindow {
+    /// Longest time, in milliseconds.
+    pub const MAX_MS: u32 = 60_000;
+    /// Largest amount of log, in KB.
+    pub const MAX_KB: u32 = 65_536;
+
+    /// Both limits are in their ranges.
+    pub fn is_valid(self) -> bool {
+        (1..=Self::MAX_MS).contains(&self.ms) && (4..=Self::MAX_KB).contains(&self.kb)
+    }
+
+    /// The limit in bytes.
+    pub fn bytes(self) -> u64 {
+        u64::from(self.kb) << 10
+    }
+}
+
+impl Default for LossWindow {
+    /// 10 milliseconds and one log buffer.
+    fn default() -> Self {
+        LossWindow { ms: 10, kb: 60 }
+    }
+}
+
 /// What COMMIT asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Durability {
@@ -88,8 +121,6 @@ pub struct Pace {
     pub checkpoint_bytes: u64,
     /// A checkpoint starts after this time if anything was logged (default 60 s).
     pub checkpoint_interval: Duration,
-    /// Delayed commits become hard within about this time (default 10 ms).
-    pub delayed_flush: Duration,
     /// Ghost cleanup looks at its queue this often (default 1 s).
     pub ghost_interval: Duration,
 }
@@ -100,7 +131,6 @@ impl Default for Pace {
             background: true,
             checkpoint_bytes: 256 << 20,
             checkpoint_interval: Duration::from_secs(60),
-            delayed_flush: Duration::from_millis(10),
             ghost_interval: Duration::from_secs(1),
         }
     }
@@ -113,6 +143,8 @@ pub struct DbState {
     pub recovery_model: RecoveryModel,
     /// Delayed durability.
     pub delayed: DelayedDurability,
+    /// What delayed commits may lose.
+    pub window: LossWindow,
     /// A full backup exists, so FULL and BULK_LOGGED hold the log for log backups.
     pub log_chain: bool,
     /// Opaque bytes of the engine, at most [`DbState::MAX_META`].
@@ -120,7 +152,9 @@ pub struct DbState {
 }
 
 const MAGIC: &[u8; 4] = b"RWDB";
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
+/// Bytes before the engine's.
+const HEAD: usize = 20;
 
 impl DbState {
     /// Longest `meta` in bytes.
@@ -131,6 +165,7 @@ impl DbState {
         DbState {
             recovery_model: RecoveryModel::Simple,
             delayed: DelayedDurability::Disabled,
+            window: LossWindow::default(),
             log_chain: false,
             meta: Vec::new(),
         }
@@ -138,7 +173,7 @@ impl DbState {
 
     /// The boot page's bytes.
     pub fn encode(&self) -> Vec<u8> {
-        let mut b = Vec::with_capacity(12 + self.meta.len());
+        let mut b = Vec::with_capacity(HEAD + self.meta.len());
         b.extend_from_slice(MAGIC);
         b.extend_from_slice(&[
             VERSION,
@@ -146,14 +181,16 @@ impl DbState {
             self.delayed as u8,
             u8::from(self.log_chain),
         ]);
-        b.extend_from_slice(&(self.meta.len() as u32).to_le_bytes());
+        for number in [self.meta.len() as u32, self.window.ms, self.window.kb] {
+            b.extend_from_slice(&number.to_le_bytes());
+        }
         b.extend_from_slice(&self.meta);
         b
     }
 
     /// Reads what [`DbState::encode`] made; bytes behind it are ignored. The error says what is wrong.
     pub fn decode(b: &[u8]) -> Result<DbState, &'static str> {
-        let Some((head, rest)) = b.split_at_checked(12) else { return Err("boot page is too short") };
+        let Some((head, rest)) = b.split_at_checked(HEAD) else { return Err("boot page is too short") };
         if &head[..4] != MAGIC {
             return Err("boot page has no database record");
         }
@@ -162,9 +199,13 @@ impl DbState {
         }
         let recovery_model = RecoveryModel::from_u8(head[5]).ok_or("recovery model is not known")?;
         let delayed = DelayedDurability::from_u8(head[6]).ok_or("delayed durability is not known")?;
-        let len = u32::from_le_bytes([head[8], head[9], head[10], head[11]]) as usize;
-        let meta = rest.get(..len).ok_or("boot page is cut off")?.to_vec();
-        Ok(DbState { recovery_model, delayed, log_chain: head[7] != 0, meta })
+        let number = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
+        let window = LossWindow { ms: number(12), kb: number(16) };
+        if !window.is_valid() {
+            return Err("loss window is out of range");
+        }
+        let meta = rest.get(..number(8) as usize).ok_or("boot page is cut off")?.to_vec();
+        Ok(DbState { recovery_model, delayed, window, log_chain: head[7] != 0, meta })
     }
 }
 
@@ -177,6 +218,7 @@ mod tests {
         let s = DbState {
             recovery_model: RecoveryModel::BulkLogged,
             delayed: DelayedDurability::Forced,
+            window: LossWindow { ms: 250, kb: 1024 },
             log_chain: true,
             meta: vec![7; 300],
         };

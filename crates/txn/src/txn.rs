@@ -311,14 +311,14 @@ impl Txn {
         self.db.txns().end(s.id, durable.then_some(lsn));
         self.finish();
         self.db.ghosts().add(s.id, std::mem::take(&mut self.ghosts));
-        if durable {
-            if let Err(e) = self.db.log().flush_to(lsn) {
-                let e = TxnError::from(e);
-                self.db.fail("commit", &e);
-                return Err(e);
-            }
+        let hard = if durable {
+            self.db.log().flush_to(lsn).map_err(TxnError::from)
         } else {
-            self.db.flush_soon();
+            self.db.harden_delayed(lsn)
+        };
+        if let Err(e) = hard {
+            self.db.fail("commit", &e);
+            return Err(e);
         }
         self.db.after_commit(std::mem::take(&mut self.deferred));
         Ok(Committed { lsn, durable })

@@ -71,6 +71,8 @@ pub(crate) struct Io {
     pub unsynced: bool,
     /// Last record of the blocks written so far.
     pub last_lsn: Lsn,
+    /// Bytes of the blocks written since the log was opened.
+    pub written_bytes: u64,
 }
 
 /// Calls and stops the background writer.
@@ -299,7 +301,10 @@ impl Log {
         if let Some(last) = batch.last() {
             self.written_end.store(last.next_key(), Ordering::Release);
         }
+        let lens = batch.iter().filter_map(|block| block.sealed.get()).map(|sealed| sealed.len as u64);
+        io.written_bytes += lens.sum::<u64>();
         if durable {
+            self.hard_bytes.store(io.written_bytes, Ordering::Release);
             *self.hardened.lock() = io.last_lsn;
             self.hard_end.store(self.written_end.load(Ordering::Acquire), Ordering::Release);
         }

@@ -55,6 +55,9 @@ pub struct Log {
     /// Everything before this block is durable.
     pub(crate) hard_end: AtomicU64,
     pub(crate) hardened: Mutex<Lsn>,
+    /// Bytes of the blocks sealed since the log was opened, and how many of them are durable.
+    pub(crate) sealed_bytes: AtomicU64,
+    pub(crate) hard_bytes: AtomicU64,
     /// First VLF that is kept.
     pub(crate) oldest_vlf: AtomicU32,
     pub(crate) reserved: AtomicU64,
@@ -92,7 +95,12 @@ impl Log {
             meta: Mutex::new(start.meta),
             queue: Mutex::default(),
             buffer_freed: parking_lot::Condvar::new(),
-            io: Mutex::new(Io { prev_crc: start.prev_crc, unsynced: false, last_lsn: start.hardened }),
+            io: Mutex::new(Io {
+                prev_crc: start.prev_crc,
+                unsynced: false,
+                last_lsn: start.hardened,
+                written_bytes: 0,
+            }),
             signal: Arc::default(),
             writer: Mutex::new(None),
             policy: Mutex::new(GrowthPolicy {
@@ -104,6 +112,8 @@ impl Log {
             written_end: AtomicU64::new(end),
             hard_end: AtomicU64::new(end),
             hardened: Mutex::new(start.hardened),
+            sealed_bytes: AtomicU64::new(0),
+            hard_bytes: AtomicU64::new(0),
             reserved: AtomicU64::new(0),
             headroom: AtomicU64::new(0),
             poisoned: AtomicBool::new(false),
@@ -193,6 +203,8 @@ impl Log {
         let old = Arc::clone(&tail.open);
         if tail.advance(successor, &self.cache)? {
             self.unwritten.fetch_add(1, Ordering::AcqRel);
+            let len = old.sealed.get().map_or(0, |sealed| sealed.len as u64);
+            self.sealed_bytes.fetch_add(len, Ordering::Release);
             // Counted here and not with every append, which then touches fewer shared cache lines.
             self.counters.count_records(old.buf.items() as u64, (old.buf.used() - block::HEADER) as u64);
         }
@@ -259,6 +271,13 @@ impl Log {
     /// True if the record is durable.
     pub fn is_hardened(&self, lsn: Lsn) -> bool {
         lsn.key() < self.hard_end.load(Ordering::Acquire)
+    }
+
+    /// Bytes of log that a crash now could lose: everything appended that is not durable.
+    pub fn unhardened(&self) -> u64 {
+        let hard = self.hard_bytes.load(Ordering::Acquire);
+        let open = self.open.read().buf.used().saturating_sub(block::HEADER) as u64;
+        self.sealed_bytes.load(Ordering::Acquire).saturating_sub(hard) + open
     }
 
     /// The oldest record that is kept.

@@ -11,7 +11,7 @@ use access::BTree;
 use compact_str::CompactString;
 use disk::DiskError;
 use pages::{FileGrowth, FileSpec, PageError, PageId, UnitId};
-use txn::{CreateSpec, Database, DbState, DelayedDurability, Env, RecoveryModel, TxnError};
+use txn::{CreateSpec, Database, DbState, DelayedDurability, Env, LossWindow, RecoveryModel, TxnError};
 use types::SqlError;
 use wal::{Alignment, LogError, LogOptions};
 
@@ -194,6 +194,10 @@ impl Instance {
                 Err(TxnError::Busy { .. }) if Instant::now() < end => {
                     std::thread::sleep(Duration::from_millis(1));
                 }
+                // Transactions that go on are rolled back by the next start; what has been committed is hardened now.
+                Err(busy @ TxnError::Busy { .. }) => {
+                    return Err(crate::errors::db_error(db, &storage.flush_log().err().unwrap_or(busy)));
+                }
                 closed => return closed.map_err(|e| crate::errors::db_error(db, &e)),
             }
         }
@@ -311,6 +315,7 @@ impl Instance {
             settings: DbState {
                 recovery_model,
                 delayed: DelayedDurability::Disabled,
+                window: LossWindow::default(),
                 log_chain: false,
                 meta: Vec::new(),
             },

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use syntax::ast::{
     AlterDatabase, AlterDatabaseAction, FileSpec, FilegroupChange, OptionItem, OptionValue, Termination,
 };
-use txn::{DelayedDurability, RecoveryModel};
+use txn::{DelayedDurability, LossWindow, RecoveryModel};
 use types::SqlError;
 
 use super::{StmtCtx, file_specs};
@@ -108,7 +108,8 @@ impl StmtCtx<'_> {
                         other => return Err(errors::syntax_near(other)),
                     };
                     let storage = db.storage()?;
-                    let changed = storage.change_settings(|s| s.delayed = setting);
+                    let window = self.loss_window(option, storage.loss_window())?;
+                    let changed = storage.change_settings(|s| (s.delayed, s.window) = (setting, window));
                     changed.map_err(|e| db_error(db, &e))?;
                 }
                 "LOG_ALIGNMENT" => {
@@ -129,6 +130,27 @@ impl StmtCtx<'_> {
             }
         }
         Ok(())
+    }
+
+    /// `DELAYED_DURABILITY = ... (WINDOW_MS = n, WINDOW_KB = n)`: what is not named stays as it is.
+    fn loss_window(&self, option: &OptionItem, mut window: LossWindow) -> Result<LossWindow, SqlError> {
+        for limit in &option.nested {
+            let number = self.number(limit)?.and_then(|n| u32::try_from(n).ok()).unwrap_or(0);
+            match limit.name.as_str() {
+                "WINDOW_MS" => window.ms = number,
+                "WINDOW_KB" => window.kb = number,
+                other => return Err(errors::syntax_near(other)),
+            }
+        }
+        if !window.is_valid() {
+            let text = format!(
+                "The window of delayed durability is out of range: WINDOW_MS is 1 to {}, WINDOW_KB is 4 to {}.",
+                LossWindow::MAX_MS,
+                LossWindow::MAX_KB
+            );
+            return Err(SqlError::new(5005, 16, 2, text));
+        }
+        Ok(window)
     }
 
     fn set_option(&self, settings: &mut DbSettings, option: &OptionItem) -> Result<(), SqlError> {

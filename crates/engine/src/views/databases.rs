@@ -77,6 +77,9 @@ const COLUMNS: &[ViewColumn] = &[
     ("delayed_durability_desc", NVARCHAR60, true),
     ("is_accelerated_database_recovery_on", Bit, true),
     ("is_mixed_page_allocation_on", Bit, true),
+    // Ringwood's own: what delayed commits may lose.
+    ("delayed_durability_window_ms", Int, true),
+    ("delayed_durability_window_kb", Int, true),
 ];
 
 /// sys.databases.
@@ -94,6 +97,7 @@ fn row(db: &Arc<Db>) -> Vec<Value> {
     let (days, ticks) = s.create_date;
     let state = db.status();
     let reuse = db.storage_if_open().map(|storage| storage.log_reuse_wait());
+    let window = db.storage_if_open().map(|storage| storage.loss_window());
     let (recovery, delayed) = (db.recovery_model(), db.delayed_durability());
     let (on, off) = (bit(true), bit(false));
     let mut row = vec![
@@ -143,6 +147,8 @@ fn row(db: &Arc<Db>) -> Vec<Value> {
         text(delayed.name()),
         bit(s.accelerated_recovery),
         if s.mixed_page_allocation { on } else { bit(false) },
+        window.map_or(Value::Null, |w| Value::Int(w.ms as i32)),
+        window.map_or(Value::Null, |w| Value::Int(w.kb as i32)),
     ]);
     row
 }
