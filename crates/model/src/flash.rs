@@ -56,33 +56,36 @@ impl FlashState {
 
     pub fn read(&mut self, now: Nanos, len: u64) -> Nanos {
         let from = self.admit(now);
-        let busy = transfer(len, self.flash.read_rate).max(SECOND / self.flash.read_iops);
-        let (pipe, latency) = (self.read_pipe, nanos(self.flash.read_latency));
-        let mut piped = pipe;
+        let moved = transfer(len, self.flash.read_rate);
+        let busy = moved.max(SECOND / self.flash.read_iops);
+        let latency = nanos(self.flash.read_latency);
+        let pipe = self.read_pipe;
+        let mut start = pipe;
         let end = self.on_channel(from, |begin| {
-            piped = begin.max(pipe) + busy;
-            piped + latency
+            start = begin.max(pipe);
+            start + moved + latency
         });
-        self.read_pipe = piped;
+        self.read_pipe = start + busy;
         end
     }
 
     /// `len` is what the medium writes (whole physical sectors), `partial` how many of these it has to read first.
     pub fn write(&mut self, now: Nanos, len: u64, partial: u32, durable: bool) -> Nanos {
         let from = self.admit(now);
-        let busy = transfer(len, self.flash.write_rate).max(SECOND / self.flash.write_iops);
+        let moved = transfer(len, self.flash.write_rate);
+        let busy = moved.max(SECOND / self.flash.write_iops);
         let mut latency =
             nanos(self.flash.write_latency) + u64::from(partial) * nanos(self.flash.rmw_latency);
         if durable && self.volatile {
             latency += nanos(self.flash.flush_latency);
         }
         let pipe = self.write_pipe;
-        let mut piped = pipe;
+        let mut start = pipe;
         let end = self.on_channel(from, |begin| {
-            piped = begin.max(pipe) + busy;
-            piped + latency
+            start = begin.max(pipe);
+            start + moved + latency
         });
-        self.write_pipe = piped;
+        self.write_pipe = start + busy;
         self.written = self.written.max(end);
         end
     }

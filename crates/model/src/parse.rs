@@ -29,7 +29,7 @@ impl Device {
                 }
                 let base =
                     builtin(value).ok_or_else(|| fail(format!("there is no built-in device {value:?}")))?;
-                device = Some(base);
+                device = Some(custom(base));
                 continue;
             }
             let device = device.get_or_insert_with(default_base);
@@ -54,8 +54,13 @@ fn strip_comment(line: &str) -> &str {
     line
 }
 
+/// A device that is about to be changed must not go by its base's name.
+fn custom(base: Device) -> Device {
+    Device { about: format!("from a file, based on {}", base.name), name: "custom".into(), ..base }
+}
+
 fn default_base() -> Device {
-    Device { name: "custom".into(), ..hdd_7200() }
+    custom(hdd_7200())
 }
 
 fn set(device: &mut Device, key: &str, value: &str) -> Result<(), String> {

@@ -39,15 +39,11 @@ impl Placement {
 }
 
 #[derive(Debug)]
-enum Target {
-    Folder(PathBuf),
-    Disk(Arc<dyn Disk>),
-}
-
-#[derive(Debug)]
 struct Route {
     folder: PathBuf,
-    target: Target,
+    disk: Arc<dyn Disk>,
+    /// Where the folder is on that disk.
+    there: PathBuf,
 }
 
 /// A disk of several: each path goes to the placement of the longest folder above it, everything else to the base.
@@ -65,19 +61,20 @@ impl Routes {
         Routes { root: root.into(), base, routes: Vec::new() }
     }
 
-    /// Places the files below `folder` (relative = below the root). `real` keeps the bytes of modelled devices.
+    /// Places the files below `folder` (relative = below the root). `real` is the disk of real folders, and keeps the
+    /// bytes of modelled devices.
     ///
     /// # Errors
     /// As [`ModelDisk::new`].
     pub fn place(&mut self, folder: &Path, to: Placement, real: Arc<dyn Disk>) -> Result<(), DiskError> {
         let folder = self.root.join(folder);
-        let target = match to {
-            Placement::Folder(folder) => Target::Folder(folder),
+        let (disk, there): (Arc<dyn Disk>, PathBuf) = match to {
+            Placement::Folder(there) => (real, there),
             Placement::Device(device) => {
-                Target::Disk(Arc::new(ModelDisk::below(folder.clone(), *device, real)?))
+                (Arc::new(ModelDisk::below(folder.clone(), *device, real)?), folder.clone())
             }
         };
-        self.routes.push(Route { folder, target });
+        self.routes.push(Route { folder, disk, there });
         // Longest first: the innermost folder decides.
         self.routes.sort_by_key(|route| std::cmp::Reverse(route.folder.components().count()));
         Ok(())
@@ -88,10 +85,9 @@ impl Routes {
         let full = self.root.join(path);
         for route in &self.routes {
             if let Ok(rest) = full.strip_prefix(&route.folder) {
-                return match &route.target {
-                    Target::Folder(folder) => (&self.base, folder.join(rest)),
-                    Target::Disk(disk) => (disk, full),
-                };
+                // Joining an empty rest would add a slash, and the folder itself is a name too.
+                let empty = rest.as_os_str().is_empty();
+                return (&route.disk, if empty { route.there.clone() } else { route.there.join(rest) });
             }
         }
         (&self.base, path.to_path_buf())

@@ -185,14 +185,14 @@ fn flash_answers_at_its_latency_and_sustains_its_rates() {
     let ssd = device("ssd-512e");
     within("SATA reads, 1 deep", random_reads(&ssd, 1), 9_000.0, 12_000.0);
     within("SATA reads, 32 deep", random_reads(&ssd, 32), 60_000.0, 90_000.0);
-    within("SATA writes, 1 deep", random_writes(&ssd, 1), 11_000.0, 22_000.0);
+    within("SATA writes, 1 deep", random_writes(&ssd, 1), 15_000.0, 25_000.0);
     within("SATA writes, 32 deep", random_writes(&ssd, 32), 30_000.0, 45_000.0);
     within("SATA sequential reads", sequential(&ssd, 8, 131_072, false), 450.0, 560.0);
     within("SATA sequential writes", sequential(&ssd, 8, 131_072, true), 400.0, 520.0);
     let nvme = device("nvme");
     within("NVMe reads, 1 deep", random_reads(&nvme, 1), 10_000.0, 13_000.0);
     within("NVMe reads, 128 deep", random_reads(&nvme, 128), 400_000.0, 700_000.0);
-    within("NVMe writes, 1 deep", random_writes(&nvme, 1), 25_000.0, 60_000.0);
+    within("NVMe writes, 1 deep", random_writes(&nvme, 1), 30_000.0, 60_000.0);
     within("NVMe sequential reads", sequential(&nvme, 32, 131_072, false), 2_500.0, 3_500.0);
 }
 

@@ -7,7 +7,8 @@ mod sql;
 
 use clap::{Args, Parser, Subcommand};
 use engine::{Instance, InstanceOptions};
-use std::path::PathBuf;
+use model::Placement;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -50,18 +51,73 @@ struct InstanceArgs {
     /// Trace flag at start; 1800 forces 4,096-byte log blocks
     #[arg(short = 'T', value_name = "FLAG")]
     trace_flags: Vec<i32>,
+    /// Run on a modelled device: a built-in name such as hdd-raid10-8x15000, or a device file
+    #[arg(long, value_name = "NAME|FILE", value_parser = parse_device)]
+    device: Option<model::Device>,
+    /// Put the files below a folder (or drive letter) on a modelled device or into a real folder, e.g.
+    /// --device-path E:=ssd-512e
+    #[arg(long = "device-path", value_name = "DIR=DEVICE|FOLDER", value_parser = parse_device_path)]
+    device_paths: Vec<(PathBuf, Placement)>,
 }
 
 impl InstanceArgs {
     fn open(&self) -> Result<Arc<Instance>, engine::SqlError> {
-        Instance::open(InstanceOptions {
+        let failed = |e: String| engine::SqlError::new(17_113, 16, 1, e);
+        let mut options = InstanceOptions {
             memory_bytes: self.memory,
             volumes: self.volumes.iter().cloned().collect(),
             trace_flags: self.trace_flags.clone(),
             ..InstanceOptions::new(&self.data)
-        })
-        .map_err(|e| engine::SqlError::new(17_113, 16, 1, e.to_string()))
+        };
+        options.disk = self.placed(&options).map_err(|e| failed(e.to_string()))?;
+        Instance::open(options).map_err(|e| failed(e.to_string()))
     }
+
+    /// The disk that `--device` and `--device-path` ask for. Says on standard error what is a model.
+    fn placed(&self, options: &InstanceOptions) -> Result<Arc<dyn disk::Disk>, disk::DiskError> {
+        let real = options.disk.clone();
+        let mut base = real.clone();
+        if let Some(device) = &self.device {
+            eprintln!("{}", device.describe());
+            base = model::open(device.clone(), real.clone())?;
+        }
+        if self.device_paths.is_empty() {
+            return Ok(base);
+        }
+        let mut routes = model::Routes::new(&options.data_dir, base);
+        for (folder, to) in &self.device_paths {
+            let folder = match drive_letter(folder) {
+                Some(letter) => {
+                    options.volumes.get(&letter).cloned().unwrap_or_else(|| letter.to_string().into())
+                }
+                None => folder.clone(),
+            };
+            if let Placement::Device(device) = to {
+                eprintln!("{}: {}", folder.display(), device.describe());
+            }
+            routes.place(&folder, to.clone(), real.clone())?;
+        }
+        Ok(Arc::new(routes))
+    }
+}
+
+/// `E` of `E:`.
+fn drive_letter(folder: &Path) -> Option<char> {
+    let mut chars = folder.to_str()?.strip_suffix(':')?.chars();
+    let letter = chars.next().filter(char::is_ascii_alphabetic)?;
+    chars.next().is_none().then(|| letter.to_ascii_uppercase())
+}
+
+fn parse_device(text: &str) -> Result<model::Device, String> {
+    model::device(text).map_err(|e| e.to_string())
+}
+
+fn parse_device_path(text: &str) -> Result<(PathBuf, Placement), String> {
+    let (folder, to) = text.split_once('=').ok_or("expected DIR=DEVICE or DIR=FOLDER")?;
+    if folder.is_empty() {
+        return Err("expected DIR=DEVICE or DIR=FOLDER".into());
+    }
+    Ok((PathBuf::from(folder), Placement::parse(to).map_err(|e| e.to_string())?))
 }
 
 /// A size such as `64MB`: KB, MB, GB and TB are powers of 1,024; a bare number is bytes.
@@ -118,6 +174,17 @@ mod tests {
     fn volumes() {
         assert_eq!(parse_volume("e=/mnt/x"), Ok(('E', PathBuf::from("/mnt/x"))));
         assert!(parse_volume("EE=/x").is_err() && parse_volume("E").is_err());
+    }
+
+    #[test]
+    fn devices() {
+        assert_eq!(parse_device("nvme").map(|d| d.name), Ok("nvme".into()));
+        assert!(parse_device("floppy").is_err_and(|e| e.contains("hdd-raid10-8x7200")));
+        assert!(matches!(parse_device_path("E:=ssd-4kn"), Ok((_, Placement::Device(_)))));
+        assert!(matches!(parse_device_path("logs=/"), Ok((_, Placement::Folder(_)))));
+        assert!(parse_device_path("=nvme").is_err() && parse_device_path("E").is_err());
+        assert_eq!(drive_letter(Path::new("e:")), Some('E'));
+        assert_eq!(drive_letter(Path::new("ee:")), None);
     }
 
     #[test]
