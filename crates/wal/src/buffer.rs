@@ -28,6 +28,9 @@ pub(crate) struct Sealed {
     pub next: (u32, u32),
     /// Index of the VLF that follows, if the block is the last one of its own.
     pub successor: Option<u32>,
+    /// Bytes between this block and the following one in the file that a write may overwrite: 0 if they touch, none if the
+    /// next block is elsewhere.
+    pub gap: Option<u64>,
 }
 
 /// A log block that is being filled, waits to be written, or was written and is kept.

@@ -5,11 +5,12 @@
 //! the flush ends, one whose record is not durable yet becomes the next writer and takes all that has gathered.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::thread::Thread;
 use std::time::Instant;
 
+use disk::AlignedBuf;
 use parking_lot::{Condvar, Mutex};
 use smallvec::SmallVec;
 
@@ -23,6 +24,10 @@ use crate::{LogError, Lsn};
 const BACKGROUND_BYTES: usize = 1 << 20;
 /// Sealed blocks that call the background writer.
 const BACKGROUND_BLOCKS: u32 = 4;
+
+/// Largest gap between the blocks of two VLFs that is written with them: the longest end that a record of the largest size can
+/// leave unused, and the next VLF's first 8 KB.
+const GAP_MAX: usize = 64 << 10;
 
 type Batch = SmallVec<[Arc<Block>; 8]>;
 
@@ -371,22 +376,16 @@ impl Log {
         }
     }
 
-    /// Writes finished blocks, neighbours in one call.
+    /// Writes finished blocks, neighbours in one call: the unused end of a VLF and the unused start of the next one are
+    /// written with zeros between them, so that a log of small VLFs is written in pieces as large as one of large VLFs.
     fn write_batch(&self, io: &mut Io, batch: &[Arc<Block>], durable: bool) -> Result<(), disk::DiskError> {
         let mut runs = 0;
         let mut rest = batch;
         while let Some(first) = rest.first() {
-            let mut images: SmallVec<[&[u8]; 8]> = SmallVec::new();
-            let mut end = first.offset;
-            for block in rest {
-                let Some(image) = block.image().filter(|_| block.offset == end) else { break };
-                end += image.len() as u64;
-                images.push(image);
-            }
-            assert!(!images.is_empty(), "a block in a batch is finished");
-            rest = &rest[images.len()..];
+            let (images, len, taken) = gather(rest);
+            rest = &rest[taken..];
             runs += 1;
-            self.counters.count_write(end - first.offset);
+            self.counters.count_write(len);
             // A durable write covers its own bytes only.
             if durable && !io.unsynced && runs == 1 && rest.is_empty() {
                 self.file.write_durable(first.offset, &images)?;
@@ -403,4 +402,36 @@ impl Log {
         }
         Ok(())
     }
+}
+
+/// The images of the first blocks of a batch that one write can cover, with zeros in the gaps between VLFs; their length
+/// in bytes and the number of blocks.
+fn gather(batch: &[Arc<Block>]) -> (SmallVec<[&[u8]; 24]>, u64, usize) {
+    let mut images = SmallVec::new();
+    let (mut len, mut gap, mut taken) = (0, 0, 0);
+    for block in batch {
+        let Some((image, sealed)) = block.image().zip(block.sealed.get()) else { break };
+        if gap > 0 {
+            images.push(&zeros()[..gap]);
+        }
+        images.push(image);
+        len += gap + image.len();
+        taken += 1;
+        match sealed.gap.map(|gap| gap as usize) {
+            Some(next) if next <= GAP_MAX => gap = next,
+            _ => break,
+        }
+        debug_assert!(
+            batch.get(taken).is_none_or(|next| next.offset == batch[0].offset + (len + gap) as u64),
+            "a gap leads to the next block"
+        );
+    }
+    assert!(taken > 0, "a block in a batch is finished");
+    (images, len as u64, taken)
+}
+
+/// What is written between the blocks of two VLFs.
+fn zeros() -> &'static AlignedBuf {
+    static ZEROS: OnceLock<AlignedBuf> = OnceLock::new();
+    ZEROS.get_or_init(|| AlignedBuf::new(GAP_MAX))
 }

@@ -16,7 +16,7 @@ use crate::log::Log;
 use crate::options::{AREA, Growth};
 use crate::space::ShrinkReport;
 use crate::tail::Tail;
-use crate::vlf::Run;
+use crate::vlf::{Run, VlfMap};
 use crate::{CheckpointInfo, LogError, Lsn};
 
 /// Growth is rounded up to this many bytes.
@@ -84,22 +84,23 @@ impl Meta {
         self.header.history = runs.skip(skip).copied().collect();
     }
 
-    /// Makes new runs at the end of `runs` known on disk; `old` is how many there were before.
+    /// Makes new runs at the end of the map known on disk; `old` is how many there were before.
     pub fn publish_growth(
         &mut self,
         file: &dyn BlockFile,
-        runs: &[Run],
+        map: &mut VlfMap,
         old: usize,
     ) -> Result<(), DiskError> {
         let last = self.areas.len() - 1;
         let room = if last == 0 { FILE_RUNS_MAX } else { MAP_RUNS_MAX };
-        if runs.len() - self.areas[last].first_run > room {
+        if map.runs().len() - self.areas[last].first_run > room {
             // Inside the first new VLF; nobody knows of it until the area before it names it.
-            let offset = runs.get(old).map_or(0, |run| run.first_offset);
+            let offset = map.runs().get(old).map_or(0, |run| run.first_offset);
             self.areas.push(Area { offset, first_run: old, slot: 1 });
-            self.write_area(file, last + 1, runs)?;
+            map.add_area(offset);
+            self.write_area(file, last + 1, map.runs())?;
         }
-        self.write_area(file, last, runs)
+        self.write_area(file, last, map.runs())
     }
 }
 
@@ -161,7 +162,7 @@ impl Log {
         };
         self.prepare(meta, size, step, max_size)?;
         let create_lsn = self.end();
-        let (map, old) = {
+        let (mut map, old) = {
             let tail = self.tail.lock();
             let old = tail.map.runs().len();
             let mut map = tail.map.clone();
@@ -172,7 +173,7 @@ impl Log {
             (map, old)
         };
         // Only meta's holder changes the map, so the copy is current. A failure here leaves the map on disk unknown.
-        meta.publish_growth(&*self.file, map.runs(), old).map_err(|cause| self.poison(cause))?;
+        meta.publish_growth(&*self.file, &mut map, old).map_err(|cause| self.poison(cause))?;
         let mut tail = self.tail.lock();
         tail.map = map;
         self.tell_headroom(&tail);

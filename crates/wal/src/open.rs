@@ -160,6 +160,7 @@ fn read_meta(file: &dyn BlockFile, path: &Path) -> Result<(Meta, VlfMap), LogErr
         let found = read_map_area(&area, &meta.header.log_id);
         let found = found.ok_or(corrupt(next, "a map area is damaged"))?;
         meta.areas.push(Area { offset: next, first_run: map.runs().len(), slot: found.slot });
+        map.add_area(next);
         meta.seqno = meta.seqno.max(found.seqno);
         next = add_part(&mut map, &found.content, next)?;
     }
@@ -240,7 +241,8 @@ impl Recovery {
         if u64::from(block) * UNIT >= place.size || block < FIRST_BLOCK {
             return Err(corrupt(0, "the checkpoint lies outside its VLF"));
         }
-        let reader = Reader::new(Arc::clone(file), map.end().min(SCAN_BYTES as u64) as usize);
+        let end = map.end();
+        let reader = Reader::new(Arc::clone(file), end.min(SCAN_BYTES as u64) as usize, end);
         Ok(Recovery {
             log_id: header.log_id,
             map,
@@ -340,7 +342,7 @@ fn read_history(
     known: &History,
 ) -> Result<History, LogError> {
     let oldest_known = known.runs().map(|run| run.seq).next().unwrap_or(0);
-    let mut reader = Reader::new(Arc::clone(file), BLOCK_MAX);
+    let mut reader = Reader::new(Arc::clone(file), BLOCK_MAX, 0);
     let mut found = Vec::new();
     for index in (0..map.count()).filter(|index| known.seq_of(*index).is_none()) {
         let Some(place) = map.place(index) else { continue };

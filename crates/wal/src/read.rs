@@ -23,11 +23,14 @@ pub(crate) struct Reader {
     /// File offset of the chunk and number of valid bytes in it.
     at: u64,
     have: usize,
+    /// Reads end here at the latest, unless a VLF goes further.
+    limit: u64,
 }
 
 impl Reader {
-    pub fn new(file: Arc<dyn BlockFile>, chunk: usize) -> Self {
-        Reader { file, chunk: AlignedBuf::new(chunk), at: 0, have: 0 }
+    /// A reader of `chunk` bytes at once, at least the largest block. `limit`: where the last VLF ends.
+    pub fn new(file: Arc<dyn BlockFile>, chunk: usize, limit: u64) -> Self {
+        Reader { file, chunk: AlignedBuf::new(chunk), at: 0, have: 0, limit }
     }
 
     /// Forgets what was read: the file may have changed.
@@ -43,13 +46,23 @@ impl Reader {
         let want = rest.min(BLOCK_MAX as u64) as usize;
         let skip = offset.wrapping_sub(self.at);
         if offset < self.at || skip + want as u64 > self.have as u64 {
-            let fill = rest.min(self.chunk.len() as u64) as usize;
+            // Past the VLF's end too: the one behind it in the file is nearly always the next one in the log.
+            let chunk = self.chunk.len() as u64;
+            let fill = self.limit.saturating_sub(offset).max(rest).min(chunk) as usize;
+            let least = rest.min(chunk) as usize;
             self.have = 0;
-            self.file.read_at(offset, &mut self.chunk[..fill])?;
-            (self.at, self.have) = (offset, fill);
+            let read = match self.file.read_at(offset, &mut self.chunk[..fill]) {
+                // The free VLFs at the end have been cut off meanwhile.
+                Err(DiskError::ShortRead { .. }) if fill > least => {
+                    self.file.read_at(offset, &mut self.chunk[..least]).map(|()| least)
+                }
+                other => other.map(|()| fill),
+            };
+            (self.at, self.have) = (offset, read?);
         }
         let skip = (offset - self.at) as usize;
-        Ok(&self.chunk[skip..self.have])
+        let end = self.have.min(skip + rest.min(self.chunk.len() as u64) as usize);
+        Ok(&self.chunk[skip..end])
     }
 }
 
@@ -81,7 +94,7 @@ impl Log {
             return Err(LogError::NoRecord { lsn });
         }
         let place = self.place_of(lsn.vlf).ok_or(LogError::NoRecord { lsn })?;
-        let mut reader = Reader::new(Arc::clone(&self.file), BLOCK_MAX);
+        let mut reader = Reader::new(Arc::clone(&self.file), BLOCK_MAX, 0);
         let bytes = reader.bytes(&place, lsn.block)?;
         let mut wanted = None;
         let mut at = 0;
@@ -108,7 +121,8 @@ impl Log {
     /// must not pass the scan.
     pub fn scan(&self, from: Lsn) -> LogScan<'_> {
         let oldest_vlf = self.oldest_vlf.load(Ordering::Acquire);
-        let chunk = self.tail.lock().map.end().min(SCAN_BYTES as u64) as usize;
+        let limit = self.tail.lock().map.end();
+        let chunk = limit.min(SCAN_BYTES as u64) as usize;
         let first = Lsn { vlf: oldest_vlf, block: FIRST_BLOCK, slot: 1 };
         let from = from.max(first);
         LogScan {
@@ -116,7 +130,7 @@ impl Log {
             end: self.end(),
             at: Lsn { slot: from.slot.max(1), ..from },
             current: None,
-            reader: Reader::new(Arc::clone(&self.file), chunk),
+            reader: Reader::new(Arc::clone(&self.file), chunk, limit),
             read_to: 0,
         }
     }

@@ -154,7 +154,9 @@ impl Tail {
         };
         debug_assert!(self.pos + len <= self.place.size);
         self.pos += len;
+        let mut gap = Some(0);
         if let Some((place, seq)) = target {
+            gap = self.map.gap(&self.place, self.place.offset + self.pos, &place);
             (self.place, self.seq, self.pos, self.align) = (place, seq, AREA, self.next_align);
             self.history.activate(place.index, seq);
             self.count_active();
@@ -163,7 +165,7 @@ impl Tail {
         if queued {
             let next = (self.seq, (self.pos / UNIT) as u32);
             // A block is sealed once, under the tail's lock, so the cell is empty.
-            let _ = old.sealed.set(Sealed { len: len as usize, next, successor });
+            let _ = old.sealed.set(Sealed { len: len as usize, next, successor, gap });
             self.queue.push_back(old);
         }
         self.open = new_block(cache, self.seq, &self.place, self.pos, self.align);

@@ -42,6 +42,8 @@ pub(crate) struct Place {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct VlfMap {
     runs: Vec<Run>,
+    /// Offsets of the VLFs whose first 8 KB hold a map area, ascending.
+    areas: Vec<u64>,
 }
 
 impl VlfMap {
@@ -70,12 +72,28 @@ impl VlfMap {
         self.runs.push(Run { first_index, first_offset, vlf_size, count, create_lsn });
     }
 
+    /// The VLF at this offset begins with a map area, which nothing may overwrite.
+    pub fn add_area(&mut self, offset: u64) {
+        debug_assert!(self.areas.last().is_none_or(|last| *last < offset));
+        self.areas.push(offset);
+    }
+
     /// Keeps the first `count` VLFs.
     pub fn truncate(&mut self, count: u32) {
         self.runs.retain(|run| run.first_index < count);
         if let Some(last) = self.runs.last_mut() {
             last.count = last.count.min(count - last.first_index);
         }
+        let end = self.end();
+        self.areas.retain(|area| *area < end);
+    }
+
+    /// Bytes from `end`, the end of the last block in the VLF `from`, to the first block of `to`, if `to` lies right behind
+    /// `from` in the file and nothing between the two blocks is worth keeping: then one write may cover both VLFs.
+    pub fn gap(&self, from: &Place, end: u64, to: &Place) -> Option<u64> {
+        let neighbours = from.offset + from.size == to.offset && end <= to.offset;
+        let free = neighbours && self.areas.binary_search(&to.offset).is_err();
+        free.then(|| to.offset + AREA - end)
     }
 
     fn run_of(&self, index: u32) -> Option<&Run> {
@@ -278,6 +296,26 @@ mod tests {
         assert_eq!(map.usable_range(0, 4), map.usable());
         map.truncate(2);
         assert_eq!((map.end(), map.count()), (4_071_424, 2));
+    }
+
+    #[test]
+    fn a_gap_is_only_between_neighbours_without_a_map_area() {
+        let mut map = VlfMap::default();
+        map.push(65_536, 4, Lsn::ZERO);
+        map.add_area(8192 + 2 * 65_536);
+        let places: Vec<Place> = (0..4).filter_map(|index| map.place(index)).collect();
+        let end = places[0].offset + 65_000;
+        assert_eq!(map.gap(&places[0], end, &places[1]), Some(536 + AREA));
+        assert_eq!(map.gap(&places[0], end, &places[3]), None, "a VLF lies between");
+        assert_eq!(map.gap(&places[1], places[1].offset + AREA, &places[2]), None, "an area lies there");
+        assert_eq!(map.gap(&places[3], places[3].offset + AREA, &places[0]), None, "the ring closes");
+        map.truncate(2);
+        map.push(65_536, 1, Lsn::ZERO);
+        assert_eq!(
+            map.gap(&places[1], places[2].offset, &places[2]),
+            Some(AREA),
+            "the area went with its VLF"
+        );
     }
 
     proptest! {

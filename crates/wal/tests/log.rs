@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use disk::{Disk, OpenMode, OsDisk, Sectors};
 use ringwood_wal::{
-    Alignment, CheckpointInfo, Growth, Log, LogError, LogOptions, Lsn, MAX_RECORD, VlfRule, WaitKind,
-    WaitSink,
+    Alignment, CheckpointInfo, Growth, Log, LogError, LogOptions, Lsn, MAX_RECORD, VlfInfo, VlfRule,
+    WaitKind, WaitSink,
 };
 use sim::{Fault, OpKind, SimConfig, SimDisk};
 
@@ -379,5 +379,54 @@ fn bulk_appending_streams_through_few_buffers() {
         assert_eq!(unique, 6000);
         drop(log);
         disk.remove(Path::new(PATH)).expect("remove");
+    }
+}
+
+/// Small VLFs must not cut the writes into small pieces, nor may the writes between them touch the map.
+#[test]
+fn one_write_covers_many_vlfs_but_no_map_area() {
+    let disk = SimDisk::new(5);
+    let small = || LogOptions {
+        vlf_rule: VlfRule::Fixed(64 << 10),
+        initial_size: (2 << 20) + 8192,
+        growth: Growth::Bytes(64 << 10),
+        background_writer: false,
+        ..LogOptions::default()
+    };
+    let log = create(&disk, small());
+    // Hundreds of growths of another size each: enough runs for several map areas.
+    while log.space().size < 48 << 20 {
+        log.grow(log.space().size + (64 << 10)).expect("grow");
+    }
+    let vlfs = log.vlfs();
+    let mut all = Vec::new();
+    for round in 0..3u64 {
+        let before = log.stats();
+        for i in 0..5_000u64 {
+            let bytes = record(round << 32 | i, 8000);
+            all.push((log.append(&[&bytes], 0).expect("append"), bytes));
+        }
+        log.flush_all().expect("flush");
+        let after = log.stats();
+        let mean = (after.bytes_written - before.bytes_written) / (after.writes - before.writes);
+        assert!(mean > 512 << 10, "writes of {mean} bytes");
+        check_copy(&disk.crash(round), small(), &vlfs, &all);
+        let here = checkpoint(&log);
+        log.truncate_to(here);
+        all.retain(|(lsn, _)| lsn.vlf >= log.oldest().vlf);
+    }
+}
+
+/// Opens what a power loss left and compares places and records.
+fn check_copy(disk: &SimDisk, options: LogOptions, vlfs: &[VlfInfo], all: &[(Lsn, Vec<u8>)]) {
+    let log = reopen(disk, options);
+    let places = |vlfs: &[VlfInfo]| -> Vec<(u64, u64, Lsn)> {
+        vlfs.iter().map(|vlf| (vlf.begin_offset, vlf.size, vlf.create_lsn)).collect()
+    };
+    assert_eq!(places(&log.vlfs()), places(vlfs));
+    let mut out = Vec::new();
+    for (lsn, bytes) in all {
+        log.read(*lsn, &mut out).expect("read");
+        assert!(out == *bytes, "{lsn}");
     }
 }
