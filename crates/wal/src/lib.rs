@@ -15,6 +15,7 @@
 //! # Not here
 //! What records mean, when to take checkpoints, what holds truncation, when to flush under delayed durability.
 
+mod archive;
 mod block;
 mod buffer;
 mod flush;
@@ -25,12 +26,14 @@ mod lsn;
 mod open;
 mod options;
 mod read;
+mod restore;
 mod space;
 mod tail;
 mod vlf;
 
 mod error;
 
+pub use archive::{LogArchive, LogLayout, VlfRun};
 pub use error::LogError;
 pub use header::CHECKPOINT_PAYLOAD_MAX;
 pub use log::Log;
@@ -38,6 +41,7 @@ pub use lsn::Lsn;
 pub use open::OpenReport;
 pub use options::{Alignment, Growth, LogOptions, VlfRule, WaitKind, WaitSink};
 pub use read::LogScan;
+pub use restore::{LogBlock, LogBlocks, LogRestore};
 pub use space::{LogSpace, LogStats, ShrinkReport, VlfInfo};
 
 /// Largest log record in bytes.

@@ -132,7 +132,7 @@ fn corrupt(offset: u64, reason: &'static str) -> LogError {
 }
 
 /// Reads the file header and follows the chain of map areas.
-fn read_meta(file: &dyn BlockFile, path: &Path) -> Result<(Meta, VlfMap), LogError> {
+pub(crate) fn read_meta(file: &dyn BlockFile, path: &Path) -> Result<(Meta, VlfMap), LogError> {
     let not_a_log = || LogError::NotALog { path: path.display().to_string() };
     let mut area = AlignedBuf::new(AREA as usize);
     match file.read_at(0, &mut area) {
@@ -187,7 +187,7 @@ fn add_part(map: &mut VlfMap, part: &MapPart, offset: u64) -> Result<u64, LogErr
 }
 
 /// A longer file is an unfinished growth, a shorter one is damage. Returns the bytes cut off.
-fn cut_to_map(file: &dyn BlockFile, map: &VlfMap) -> Result<u64, LogError> {
+pub(crate) fn cut_to_map(file: &dyn BlockFile, map: &VlfMap) -> Result<u64, LogError> {
     let (len, end) = (file.len()?, map.end());
     if len < end {
         return Err(corrupt(len, "the file is shorter than its map"));
@@ -199,17 +199,17 @@ fn cut_to_map(file: &dyn BlockFile, map: &VlfMap) -> Result<u64, LogError> {
 }
 
 /// Follows the log from the checkpoint to its end.
-struct Recovery {
+pub(crate) struct Recovery {
     log_id: [u8; 16],
-    map: VlfMap,
-    history: History,
+    pub map: VlfMap,
+    pub history: History,
     reader: Reader,
     /// Place of the next block to look at.
-    seq: u32,
-    place: Place,
-    block: u32,
-    prev_crc: u32,
-    incarnation: u32,
+    pub seq: u32,
+    pub place: Place,
+    pub block: u32,
+    pub prev_crc: u32,
+    pub incarnation: u32,
     /// Device sector in units of 512 bytes: blocks start on it.
     step: u32,
     /// The block at the checkpoint is durable: it must be there, and its chain is taken from itself.
@@ -219,7 +219,7 @@ struct Recovery {
 }
 
 impl Recovery {
-    fn new(file: &Arc<dyn BlockFile>, header: &FileHeader, map: VlfMap) -> Result<Recovery, LogError> {
+    pub fn new(file: &Arc<dyn BlockFile>, header: &FileHeader, map: VlfMap) -> Result<Recovery, LogError> {
         let fits = header.history.iter().all(|run| {
             let end = run.index.checked_add(run.count).filter(|end| *end <= map.count());
             end.is_some() && run.count > 0 && run.seq.checked_add(run.count).is_some()
@@ -261,7 +261,7 @@ impl Recovery {
     }
 
     /// Moves forward as long as the blocks continue the chain.
-    fn find_end(&mut self) -> Result<(), LogError> {
+    pub fn find_end(&mut self) -> Result<(), LogError> {
         while let Some(header) = self.next_block()? {
             self.anchor = false;
             self.blocks += 1;
@@ -302,7 +302,7 @@ impl Recovery {
 
     /// The log must reach what the header knew to be durable, and what any block behind the end says was durable
     /// when it was written. If it does not, a durable block is damaged: an error, not a shorter log.
-    fn check_nothing_missing(&mut self, hard_end: u64) -> Result<(), LogError> {
+    pub fn check_nothing_missing(&mut self, hard_end: u64) -> Result<(), LogError> {
         let end = block_key(self.seq, self.block);
         let offset = self.place.offset + u64::from(self.block) * UNIT;
         let missing = || corrupt(offset, "a durable log block is not valid");
@@ -328,7 +328,7 @@ impl Recovery {
     }
 
     /// The truncation point, moved up if VLFs before it have been used again since the header was written.
-    fn oldest(&self, persisted: Lsn) -> Lsn {
+    pub fn oldest(&self, persisted: Lsn) -> Lsn {
         let first = self.history.oldest_connected().unwrap_or(self.seq);
         persisted.max(Lsn { vlf: first, block: FIRST_BLOCK, slot: 1 })
     }

@@ -121,10 +121,14 @@ impl Log {
     /// must not pass the scan.
     pub fn scan(&self, from: Lsn) -> LogScan<'_> {
         let oldest_vlf = self.oldest_vlf.load(Ordering::Acquire);
-        let limit = self.tail.lock().map.end();
+        let (limit, oldest) = {
+            let tail = self.tail.lock();
+            (tail.map.end(), tail.oldest)
+        };
         let chunk = limit.min(SCAN_BYTES as u64) as usize;
-        let first = Lsn { vlf: oldest_vlf, block: FIRST_BLOCK, slot: 1 };
-        let from = from.max(first);
+        // A restored log begins within its first VLF.
+        let block = if oldest.vlf == oldest_vlf { oldest.block.max(FIRST_BLOCK) } else { FIRST_BLOCK };
+        let from = from.max(Lsn { vlf: oldest_vlf, block, slot: 1 });
         LogScan {
             log: self,
             end: self.end(),

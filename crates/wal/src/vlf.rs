@@ -107,6 +107,12 @@ impl VlfMap {
         Some(Place { index, offset, size: run.vlf_size })
     }
 
+    /// Size of a VLF, and how many from it on have that size.
+    pub fn same_size(&self, index: u32) -> Option<(u64, u32)> {
+        let run = self.run_of(index)?;
+        Some((run.vlf_size, run.end_index() - index))
+    }
+
     /// Bytes for log blocks in `count` VLFs from `index`.
     pub fn usable_range(&self, index: u32, count: u32) -> u64 {
         let start = |at: u32| self.place(at).map_or(self.end(), |place| place.offset);

@@ -1,0 +1,293 @@
+//! Reading a stretch of the log as it lies in the file, for a backup: whole log blocks, verified, in log order.
+//!
+//! The file is read in pieces of 1 MB that go on across the borders of VLFs wherever neighbours in the file are
+//! neighbours in sequence, so the cost follows the bytes and not the number of VLFs. The stretch ends where the log
+//! is durable; nothing behind it is looked at, so appends and growth go on meanwhile. Truncation must not pass it.
+//!
+//! Works on an open log ([`Log::archive`]) and on the file alone ([`LogArchive::open`]), which is all that a lost
+//! database may have left.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use disk::{AlignedBuf, BlockFile, Disk, OpenMode};
+
+use crate::block::{BLOCK_MAX, BlockHeader, FIRST_BLOCK, UNIT};
+use crate::log::Log;
+use crate::lsn::block_key;
+use crate::open::{Recovery, read_meta};
+use crate::options::AREA;
+use crate::read::following;
+use crate::vlf::{History, VlfMap};
+use crate::{CheckpointInfo, LogError, Lsn};
+
+/// Bytes read at once.
+const READ_BYTES: usize = 1 << 20;
+
+/// VLFs with consecutive sequence numbers in consecutive places of a file, all of one size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct VlfRun {
+    /// Sequence number of the first.
+    pub seq: u32,
+    /// Its place in the file, counted in VLFs from 0.
+    pub index: u32,
+    pub count: u32,
+    /// Size of each in bytes.
+    pub size: u64,
+}
+
+/// How a log file is cut into VLFs: (size in bytes, count) from the first to the last.
+pub type LogLayout = Vec<(u64, u32)>;
+
+/// A stretch of a log, read block by block.
+#[derive(Debug)]
+pub struct LogArchive {
+    file: Arc<dyn BlockFile>,
+    log_id: [u8; 16],
+    from: Lsn,
+    to: Lsn,
+    layout: LogLayout,
+    vlfs: Vec<VlfRun>,
+    /// File offset of the first VLF of each run.
+    offsets: Vec<u64>,
+    /// Next block to read.
+    at: Lsn,
+    /// Checksum of the block before it, once one was read.
+    chain: Option<u32>,
+    chunk: AlignedBuf,
+    /// File offset and number of the valid bytes in the chunk.
+    chunk_at: u64,
+    have: usize,
+    reads: u64,
+}
+
+impl Log {
+    /// The place behind the last durable block: the first one that a backup of now does not hold. Its slot is 1.
+    pub fn durable_end(&self) -> Lsn {
+        let key = self.hard_end.load(Ordering::Acquire);
+        Lsn { vlf: (key >> 32) as u32, block: key as u32, slot: 1 }
+    }
+
+    /// The log from the block of `from` up to [`durable_end`](Self::durable_end). Errors: `from` is truncated.
+    pub fn archive(&self, from: Lsn) -> Result<LogArchive, LogError> {
+        let to = self.durable_end();
+        let (map, history, oldest) = {
+            let tail = self.tail.lock();
+            (tail.map.clone(), tail.history.clone(), tail.oldest.vlf)
+        };
+        if from.vlf < oldest {
+            return Err(LogError::NoRecord { lsn: from });
+        }
+        LogArchive::new(Arc::clone(&self.file), self.log_id, &map, &history, from, to)
+    }
+}
+
+impl LogArchive {
+    /// The log in a file that no log has open for writing (or whose log has failed), from the block that `from` picks
+    /// with the header's checkpoint at hand, to its end. Changes nothing in the file.
+    pub fn open(
+        disk: &dyn Disk,
+        path: &Path,
+        from: impl FnOnce(&CheckpointInfo, Lsn) -> Lsn,
+    ) -> Result<(LogArchive, CheckpointInfo), LogError> {
+        let file = disk.open(path, OpenMode::Open)?;
+        let (meta, map) = read_meta(&*file, path)?;
+        let mut found = Recovery::new(&file, &meta.header, map)?;
+        found.find_end()?;
+        found.check_nothing_missing(meta.header.hard_end)?;
+        let oldest = found.oldest(meta.header.oldest);
+        let to = Lsn { vlf: found.seq, block: found.block, slot: 1 };
+        let info = meta.header.checkpoint;
+        let from = from(&info, oldest).min(to);
+        if from.vlf < oldest.vlf {
+            return Err(LogError::NoRecord { lsn: from });
+        }
+        let archive = Self::new(file, meta.header.log_id, &found.map, &found.history, from, to)?;
+        Ok((archive, info))
+    }
+
+    fn new(
+        file: Arc<dyn BlockFile>,
+        log_id: [u8; 16],
+        map: &VlfMap,
+        history: &History,
+        from: Lsn,
+        to: Lsn,
+    ) -> Result<LogArchive, LogError> {
+        let from = Lsn { block: from.block.max(FIRST_BLOCK), slot: 1, ..from };
+        let (vlfs, offsets) = cut_runs(map, history, from.vlf, to.vlf)?;
+        let mut layout = LogLayout::new();
+        for run in map.runs() {
+            match layout.last_mut() {
+                Some(last) if last.0 == run.vlf_size => last.1 += run.count,
+                _ => layout.push((run.vlf_size, run.count)),
+            }
+        }
+        let chunk = (map.end().min(READ_BYTES as u64) as usize).max(BLOCK_MAX).next_multiple_of(4096);
+        Ok(LogArchive {
+            file,
+            log_id,
+            from,
+            to,
+            layout,
+            vlfs,
+            offsets,
+            at: from,
+            chain: None,
+            chunk: AlignedBuf::new(chunk),
+            chunk_at: 0,
+            have: 0,
+            reads: 0,
+        })
+    }
+
+    /// First block of the stretch.
+    pub fn from(&self) -> Lsn {
+        self.from
+    }
+
+    /// First block behind the stretch.
+    pub fn to(&self) -> Lsn {
+        self.to
+    }
+
+    /// Identity of the log.
+    pub fn log_id(&self) -> [u8; 16] {
+        self.log_id
+    }
+
+    /// How the file was cut into VLFs when the archive was opened.
+    pub fn layout(&self) -> &LogLayout {
+        &self.layout
+    }
+
+    /// The VLFs of the stretch, that of its end included.
+    pub fn vlfs(&self) -> &[VlfRun] {
+        &self.vlfs
+    }
+
+    /// Reads of the file so far.
+    pub fn reads(&self) -> u64 {
+        self.reads
+    }
+
+    /// Bytes of the stretch as it lies in the file, gaps and all: for progress.
+    pub fn span(&self) -> u64 {
+        if self.from >= self.to {
+            return 0;
+        }
+        let all: u64 = self.vlfs.iter().map(|run| run.size * u64::from(run.count)).sum();
+        let last = self.vlfs.last().map_or(0, |run| run.size);
+        all.saturating_sub(u64::from(self.from.block) * UNIT)
+            .saturating_sub(last.saturating_sub(u64::from(self.to.block) * UNIT))
+    }
+
+    /// Appends whole blocks to `out` until it has `most` bytes or more, or the stretch ends. Returns the number of
+    /// blocks; 0 at the end.
+    ///
+    /// # Errors
+    /// I/O; [`LogError::Corrupt`] for a block that is not the one that belongs here.
+    pub fn read_blocks(&mut self, most: usize, out: &mut Vec<u8>) -> Result<usize, LogError> {
+        let mut blocks = 0;
+        while out.len() < most && self.at < self.to {
+            let (offset, rest) = self.place(self.at)?;
+            let header = {
+                let bytes = self.bytes(offset, rest.min(BLOCK_MAX as u64) as usize)?;
+                BlockHeader::verify(bytes, bytes.len().min(rest as usize))
+            };
+            let header = header.filter(|h| {
+                h.log_id == self.log_id
+                    && h.vlf == self.at.vlf
+                    && h.block == self.at.block
+                    && self.chain.is_none_or(|crc| crc == h.prev_crc)
+            });
+            let header =
+                header.ok_or(LogError::Corrupt { offset, reason: "a log block before the end is not valid" })?;
+            let start = (offset - self.chunk_at) as usize;
+            out.extend_from_slice(&self.chunk[start..start + header.len as usize]);
+            self.chain = Some(header.crc);
+            let (vlf, block) = following(&header);
+            self.at = Lsn { vlf, block, slot: 1 };
+            blocks += 1;
+        }
+        Ok(blocks)
+    }
+
+    /// File offset of a block and bytes from there to the end of its VLF.
+    fn place(&self, at: Lsn) -> Result<(u64, u64), LogError> {
+        let i = self.vlfs.partition_point(|run| run.seq + run.count <= at.vlf);
+        let found = self.vlfs.get(i).zip(self.offsets.get(i)).filter(|(run, _)| run.seq <= at.vlf);
+        let (run, first) = found.ok_or(LogError::NoRecord { lsn: at })?;
+        let within = u64::from(at.block) * UNIT;
+        let offset = first + run.size * u64::from(at.vlf - run.seq) + within;
+        let rest = run.size.checked_sub(within).filter(|rest| *rest > 0);
+        Ok((offset, rest.ok_or(LogError::NoRecord { lsn: at })?))
+    }
+
+    /// The chunk's bytes from `offset` on, at least `want` of them.
+    fn bytes(&mut self, offset: u64, want: usize) -> Result<&[u8], LogError> {
+        let inside = offset >= self.chunk_at && offset + want as u64 <= self.chunk_at + self.have as u64;
+        if !inside {
+            // Never beyond the file's last VLF that belongs to the stretch: the read may cross into the next run's
+            // VLFs only where the file goes on, and what lies there is not looked at.
+            let end = self.run_end(offset);
+            let fill = (self.chunk.len() as u64).min(end - offset).max(want as u64) as usize;
+            self.have = 0;
+            self.file.read_at(offset, &mut self.chunk[..fill])?;
+            (self.chunk_at, self.have) = (offset, fill);
+            self.reads += 1;
+        }
+        let start = (offset - self.chunk_at) as usize;
+        Ok(&self.chunk[start..self.have])
+    }
+
+    /// End of the neighbouring VLFs of the stretch that begin with the one around `offset`.
+    fn run_end(&self, offset: u64) -> u64 {
+        let mut end = None;
+        for (run, first) in self.vlfs.iter().zip(&self.offsets) {
+            let last = first + run.size * u64::from(run.count);
+            if end == Some(*first) || (end.is_none() && (*first..last).contains(&offset)) {
+                end = Some(last);
+            } else if end.is_some() {
+                break;
+            }
+        }
+        end.unwrap_or(offset)
+    }
+}
+
+/// The VLFs `first..=last` as runs of one size, with their file offsets. They must all be known.
+fn cut_runs(
+    map: &VlfMap,
+    history: &History,
+    first: u32,
+    last: u32,
+) -> Result<(Vec<VlfRun>, Vec<u64>), LogError> {
+    let (mut runs, mut offsets) = (Vec::new(), Vec::new());
+    let mut seq = first;
+    for known in history.runs().filter(|run| run.seq + run.count > first && run.seq <= last) {
+        if known.seq > seq {
+            break;
+        }
+        let stop = (known.seq + known.count).min(last + 1);
+        while seq < stop {
+            let index = known.index + (seq - known.seq);
+            let (size, same) = map.same_size(index).ok_or(LogError::NoRecord { lsn: vlf_start(seq) })?;
+            let count = same.min(stop - seq);
+            let place = map.place(index).ok_or(LogError::NoRecord { lsn: vlf_start(seq) })?;
+            runs.push(VlfRun { seq, index, count, size });
+            offsets.push(place.offset);
+            seq += count;
+        }
+    }
+    if seq <= last {
+        return Err(LogError::NoRecord { lsn: vlf_start(seq) });
+    }
+    debug_assert!(runs.iter().all(|run| run.size > AREA && block_key(run.seq, 0) <= block_key(last, 0)));
+    Ok((runs, offsets))
+}
+
+fn vlf_start(seq: u32) -> Lsn {
+    Lsn { vlf: seq, block: FIRST_BLOCK, slot: 1 }
+}
