@@ -5,6 +5,7 @@
 
 mod alloc;
 mod codec;
+mod copy;
 mod dwb;
 pub mod error;
 mod files;
@@ -20,6 +21,7 @@ mod waits;
 mod writer;
 
 pub use alloc::{LEVEL_FULL, Maps, PFS_ALLOCATED, PFS_IAM, PFS_LEVEL, Reserved, Unit, UnitSpace, pfs_level};
+pub use copy::{COPY_PAGES, CopySink, FileRestore, check_images};
 pub use error::PageError;
 pub use files::{FileGrowth, FileSpec};
 pub use id::{BOOT_PAGE, EXTENT_PAGES, ExtentId, PAGE_SIZE, PageId, TxnId, UnitId};

@@ -381,6 +381,13 @@ pub(crate) fn sum_in(bytes: &[u8; PAGE_SIZE]) -> u32 {
     ])
 }
 
+/// The LSN in a page image.
+pub(crate) fn lsn_in(bytes: &[u8; PAGE_SIZE]) -> Lsn {
+    let mut b = [0; 10];
+    b.copy_from_slice(&bytes[AT_LSN..AT_LSN + 10]);
+    lsn_from_bytes(&b)
+}
+
 /// The place that a page image names.
 pub(crate) fn id_in(bytes: &[u8; PAGE_SIZE]) -> PageId {
     let mut b = [0; 6];

@@ -507,14 +507,17 @@ impl Store {
     /// Ends redo.
     ///
     /// # Errors
-    /// [`PageError::Corrupt`] when a damaged page was met that no record rebuilt.
+    /// [`PageError::Corrupt`] when a damaged page was met that no record rebuilt and that is not free: a page that was
+    /// freed later is nobody's, and a backup may not hold it.
     pub fn finish_redo(&self) -> Result<(), PageError> {
-        match self.awaiting.lock().iter().min() {
-            None => Ok(()),
-            Some(&page) => {
-                Err(PageError::corrupt(page, "the page is damaged and the log does not rebuild it"))
+        let mut waiting: Vec<PageId> = self.awaiting.lock().iter().copied().collect();
+        waiting.sort_unstable();
+        for page in waiting {
+            if self.is_allocated(page)? {
+                return Err(PageError::corrupt(page, "the page is damaged and the log does not rebuild it"));
             }
         }
+        Ok(())
     }
 
     /// The database's own data as last written with [`Store::write_boot`]; empty in a new database.
@@ -610,7 +613,7 @@ fn header_of(file: &DataFile, path: &Path) -> Result<FileHeader, PageError> {
     Ok(header)
 }
 
-fn check_specs(specs: &[FileSpec]) -> Result<(), PageError> {
+pub(crate) fn check_specs(specs: &[FileSpec]) -> Result<(), PageError> {
     let mut ids = HashSet::new();
     if !specs.iter().any(|s| s.id == 1 && s.filegroup == 1) {
         return Err(PageError::Invalid { what: "a database needs file 1 in filegroup 1" });

@@ -16,6 +16,7 @@ use pages::{RecordBuilder, RecordKind, TxnId};
 use wal::{CheckpointInfo, Lsn};
 
 use crate::background::Bell;
+use crate::backup::BackupState;
 use crate::database::Database;
 use crate::error::{ErrorKind, TxnError};
 use crate::options::RecoveryModel;
@@ -91,6 +92,11 @@ pub(crate) struct Checkpointer {
     asked: AtomicBool,
     /// Log that backups need: (of the log chain, of a running backup).
     holds: Mutex<(Option<Lsn>, Option<Lsn>)>,
+    /// What the log's header says for backups, as of now.
+    backup: Mutex<BackupState>,
+    /// One backup of the data, and one of the log, at a time.
+    pub data_backup: Mutex<()>,
+    pub log_backup: Mutex<()>,
 }
 
 impl Default for Checkpointer {
@@ -110,6 +116,9 @@ impl Default for Checkpointer {
             looked: AtomicU64::new(0),
             asked: AtomicBool::new(false),
             holds: Mutex::default(),
+            backup: Mutex::default(),
+            data_backup: Mutex::default(),
+            log_backup: Mutex::default(),
         }
     }
 }
@@ -149,17 +158,20 @@ pub(crate) fn decode_list(b: &[u8]) -> Option<(Lsn, Vec<ActiveEntry>)> {
     Some((Lsn::from_bytes(*head), list.collect::<Option<_>>()?))
 }
 
-/// The payload of the log header's checkpoint slot: the next transaction id, and whether the database was closed
-/// behind this checkpoint.
-pub(crate) fn encode_header(next: TxnId, clean: bool) -> Vec<u8> {
+/// The payload of the log header's checkpoint slot: the next transaction id, whether the database was closed behind this
+/// checkpoint, and what backups need to know.
+pub(crate) fn encode_header(next: TxnId, clean: bool, backup: &BackupState) -> Vec<u8> {
     let mut b = next.0.to_le_bytes().to_vec();
     b.push(clean.into());
+    b.extend_from_slice(&backup.encode());
     b
 }
 
-pub(crate) fn decode_header(b: &[u8]) -> Option<(TxnId, bool)> {
+pub(crate) fn decode_header(b: &[u8]) -> Option<(TxnId, bool, BackupState)> {
     let (id, rest) = b.split_first_chunk::<8>()?;
-    Some((TxnId(u64::from_le_bytes(*id)), *rest.first()? != 0))
+    let (clean, backup) = rest.split_first()?;
+    let backup = if backup.is_empty() { BackupState::default() } else { BackupState::decode(backup)? };
+    Some((TxnId(u64::from_le_bytes(*id)), *clean != 0, backup))
 }
 
 impl Database {
@@ -215,7 +227,7 @@ impl Database {
         rec.begin(RecordKind::CkptEnd).payload(&begin.to_bytes())?;
         let end = self.append_checkpoint(&mut rec)?;
         let recorded = log.flush_to(end).and_then(|()| {
-            let payload = encode_header(next, clean);
+            let payload = encode_header(next, clean, &self.backup_state());
             log.set_checkpoint(CheckpointInfo { checkpoint_lsn: begin, redo_lsn, payload })
         });
         if let Err(e) = recorded {
@@ -298,8 +310,39 @@ impl Database {
 
     /// Does the log empty itself at checkpoints? SIMPLE, or a log chain that has not begun.
     pub fn truncates_at_checkpoint(&self) -> bool {
-        let s = self.settings();
-        s.recovery_model == RecoveryModel::Simple || !s.log_chain
+        let chain = self.checkpointer().holds.lock().0.is_some();
+        !chain || self.settings().recovery_model == RecoveryModel::Simple
+    }
+
+    /// What the log's header keeps for backups.
+    pub fn backup_state(&self) -> BackupState {
+        let mut state = self.checkpointer().backup.lock().clone();
+        state.recovery_model = Some(self.settings().recovery_model);
+        state
+    }
+
+    /// Recovery has read the header: a log chain that had begun goes on holding the log.
+    pub(crate) fn restore_backup_state(&self, state: BackupState) {
+        let chain = (!state.log_from.is_zero()).then_some(state.log_from);
+        *self.checkpointer().backup.lock() = state;
+        self.hold_for_log_backup(chain);
+    }
+
+    /// Changes what the header keeps for backups; durable on return.
+    pub(crate) fn change_backup_state(&self, change: impl FnOnce(&mut BackupState)) -> Result<(), TxnError> {
+        let c = self.checkpointer();
+        let _one = c.one.lock();
+        change(&mut c.backup.lock());
+        let info = self.log().checkpoint();
+        let header = decode_header(&info.payload);
+        let (next, clean, _) = header.ok_or(TxnError::Invalid("the log has no checkpoint"))?;
+        let payload = encode_header(next, clean, &self.backup_state());
+        let written = self.log().set_checkpoint(CheckpointInfo { payload, ..info });
+        written.map_err(|e| {
+            let e = TxnError::from(e);
+            self.fail("backup", &e);
+            e
+        })
     }
 
     /// Log bytes written since the last checkpoint.
@@ -320,7 +363,7 @@ impl Database {
     }
 
     /// Share of what ordinary records may use of the log that is in use or reserved, 0 to about 100.
-    fn log_percent(&self) -> u64 {
+    pub(crate) fn log_percent(&self) -> u64 {
         let s = self.log().space();
         // Headers of the file and of each VLF, and what the log keeps free for checkpoints and rollbacks.
         let overhead = (u64::from(s.vlf_count) + 1) * 8192 + (s.size / 16).min(64 << 10);
@@ -402,7 +445,12 @@ mod tests {
         assert_eq!(decode_list(&b), Some((at, list)));
         assert_eq!(decode_list(&b[..b.len() - 1]), None);
         assert_eq!(decode_list(&[]), None);
-        assert_eq!(decode_header(&encode_header(TxnId(77), true)), Some((TxnId(77), true)));
+        let state = BackupState { log_from: at, ..BackupState::default() };
+        assert_eq!(decode_header(&encode_header(TxnId(77), true, &state)), Some((TxnId(77), true, state)));
+        assert_eq!(
+            decode_header(&[1, 0, 0, 0, 0, 0, 0, 0, 0]),
+            Some((TxnId(1), false, BackupState::default()))
+        );
         assert_eq!(decode_header(&[1; 8]), None);
     }
 }

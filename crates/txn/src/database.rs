@@ -360,6 +360,8 @@ impl Database {
         let mut s = self.settings.write();
         let mut new = s.clone();
         change(&mut new);
+        // Leaving for SIMPLE ends the log chain: the way back needs a new full backup.
+        new.log_chain &= new.recovery_model != RecoveryModel::Simple;
         if new.meta.len() > DbState::MAX_META {
             return Err(TxnError::Invalid("the database's meta bytes are too long"));
         }
@@ -373,6 +375,9 @@ impl Database {
         let left_chain = new.recovery_model == RecoveryModel::Simple;
         *s = new;
         drop(s);
+        if left_chain && !self.backup_state().log_from.is_zero() {
+            self.change_backup_state(|state| state.log_from = Lsn::ZERO)?;
+        }
         if left_chain {
             self.hold_for_log_backup(None);
         }

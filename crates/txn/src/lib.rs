@@ -5,6 +5,7 @@
 //! find older versions in the log. See ARCHITECTURE.md for the decisions behind this.
 
 mod background;
+pub mod backup;
 pub mod check;
 pub mod checkpoint;
 pub mod cleanup;

@@ -13,7 +13,7 @@ use wal::{Log, LogOptions};
 use crate::checkpoint::decode_header;
 use crate::database::{Database, Env};
 use crate::error::TxnError;
-use crate::options::DbState;
+use crate::options::{DbState, RecoveryModel};
 use crate::recovery::{Phase, RecoveryReport};
 use crate::sink::StoreLog;
 
@@ -85,14 +85,14 @@ impl Database {
             });
         }
         let info = log.checkpoint();
-        let (next, clean) = decode_header(&info.payload).ok_or_else(|| TxnError::NotADatabase {
-            path: log_path.into(),
-            what: "the log has no checkpoint",
+        let (next, clean, mut backup) = decode_header(&info.payload).ok_or_else(|| {
+            TxnError::NotADatabase { path: log_path.into(), what: "the log has no checkpoint" }
         })?;
         env.locks.revive_database(env.db);
         // Settings are on a page, and pages are right only after redo.
         let db = Database::assemble(env, log, store, next, DbState::initial());
         db.restore_checkpoint(info.checkpoint_lsn, info.redo_lsn);
+        db.restore_backup_state(backup.clone());
         let start = Instant::now();
         let mut report = db.recover(progress)?;
         report.clean = clean && report.rolled_back == 0 && report.redone == 0;
@@ -100,7 +100,15 @@ impl Database {
         let settings =
             DbState::decode(&boot).map_err(|what| TxnError::NotADatabase { path: primary.into(), what })?;
         db.adopt_settings(settings);
-        if !report.clean {
+        let model = db.settings().recovery_model;
+        let restored = backup.end_restore(model);
+        // A crash may have come between the change to SIMPLE and the end of its log chain.
+        let ended = model == RecoveryModel::Simple && !backup.log_from.is_zero();
+        if restored || ended {
+            backup.log_from = if ended { wal::Lsn::ZERO } else { backup.log_from };
+            db.restore_backup_state(backup);
+        }
+        if !report.clean || restored {
             db.checkpoint()?;
         }
         report.total_us = start.elapsed().as_micros() as u64;

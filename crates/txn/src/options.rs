@@ -25,7 +25,7 @@ impl RecoveryModel {
         }
     }
 
-    fn from_u8(b: u8) -> Option<Self> {
+    pub(crate) fn from_u8(b: u8) -> Option<Self> {
         [RecoveryModel::Full, RecoveryModel::BulkLogged, RecoveryModel::Simple]
             .into_iter()
             .find(|m| *m as u8 == b)

@@ -66,13 +66,25 @@ pub(crate) struct Analysis {
     /// a transaction whose end came into the log before the list did.
     ended: HashSet<TxnId>,
     list_complete: bool,
+    /// The newest checkpoint whose end has been seen.
+    newest: Lsn,
     highest: TxnId,
     committed: u64,
 }
 
 impl Analysis {
     pub fn new(checkpoint: Lsn) -> Self {
-        Analysis { checkpoint, ..Analysis::default() }
+        Analysis { checkpoint, newest: checkpoint, ..Analysis::default() }
+    }
+
+    /// The newest checkpoint that the log has whole: where a later recovery may begin once all pages are on disk.
+    pub fn newest_checkpoint(&self) -> Lsn {
+        self.newest
+    }
+
+    /// The highest transaction id that was seen.
+    pub fn highest(&self) -> TxnId {
+        self.highest
     }
 
     /// Takes one record into account, in log order.
@@ -100,6 +112,11 @@ impl Analysis {
     }
 
     fn system_record(&mut self, view: &RecordView<'_>) -> Result<(), TxnError> {
+        if view.kind() == RecordKind::CkptEnd
+            && let Some(begin) = view.payload()?.first_chunk()
+        {
+            self.newest = self.newest.max(Lsn::from_bytes(*begin));
+        }
         match view.kind() {
             RecordKind::CkptEnd if view.payload()? == self.checkpoint.to_bytes() => {
                 self.list_complete = true;
@@ -196,7 +213,7 @@ impl Database {
         Ok(report)
     }
 
-    fn analyse_and_redo(
+    pub(crate) fn analyse_and_redo(
         &self,
         from: Lsn,
         analysis: &mut Analysis,

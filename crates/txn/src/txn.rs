@@ -66,8 +66,12 @@ impl std::fmt::Debug for Txn {
 
 /// The time as it is kept in begin, commit and checkpoint records: microseconds since 1970, UTC, little-endian.
 pub(crate) fn time_bytes() -> [u8; 8] {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    (now.as_micros() as u64).to_le_bytes()
+    now_us().to_le_bytes()
+}
+
+/// Now, in microseconds since 1970, UTC.
+pub(crate) fn now_us() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_micros() as u64
 }
 
 fn is_compensation(rec: &RecordBuilder) -> bool {

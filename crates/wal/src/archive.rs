@@ -202,8 +202,8 @@ impl LogArchive {
                     && h.block == self.at.block
                     && self.chain.is_none_or(|crc| crc == h.prev_crc)
             });
-            let header =
-                header.ok_or(LogError::Corrupt { offset, reason: "a log block before the end is not valid" })?;
+            let header = header
+                .ok_or(LogError::Corrupt { offset, reason: "a log block before the end is not valid" })?;
             let start = (offset - self.chunk_at) as usize;
             out.extend_from_slice(&self.chunk[start..start + header.len as usize]);
             self.chain = Some(header.crc);

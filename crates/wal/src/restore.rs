@@ -82,7 +82,10 @@ impl<'a> Iterator for LogBlocks<'a> {
         }
         let Some(header) = BlockHeader::verify(self.rest, self.rest.len()) else {
             self.rest = &[];
-            return Some(Err(LogError::Corrupt { offset: self.at, reason: "a backed up log block is not valid" }));
+            return Some(Err(LogError::Corrupt {
+                offset: self.at,
+                reason: "a backed up log block is not valid",
+            }));
         };
         let (bytes, rest) = self.rest.split_at(header.len as usize);
         self.rest = rest;
@@ -180,7 +183,13 @@ impl LogRestore {
         Ok(restore)
     }
 
-    fn over(file: Arc<dyn BlockFile>, log_id: [u8; 16], meta: Meta, map: VlfMap, history: History) -> LogRestore {
+    fn over(
+        file: Arc<dyn BlockFile>,
+        log_id: [u8; 16],
+        meta: Meta,
+        map: VlfMap,
+        history: History,
+    ) -> LogRestore {
         LogRestore {
             file,
             log_id,
@@ -242,7 +251,9 @@ impl LogRestore {
             return Err(LogError::NoRecord { lsn: self.end() });
         }
         let successor = match block.header.successor {
-            Some(_) => Some(self.place_for(self.seq.checked_add(1).ok_or(damaged("VLF numbers are used up"))?)?),
+            Some(_) => {
+                Some(self.place_for(self.seq.checked_add(1).ok_or(damaged("VLF numbers are used up"))?)?)
+            }
             None => None,
         };
         let offset = self.place.offset + u64::from(self.block) * UNIT;
@@ -328,12 +339,15 @@ impl LogRestore {
     fn place_for(&mut self, seq: u32) -> Result<Place, LogError> {
         let run = *run_of(&self.vlfs, seq).ok_or(damaged("a VLF of the backup is not named"))?;
         let wanted = run.index.saturating_add(seq - run.seq);
-        if let Some(place) = self.map.place(wanted).filter(|place| place.size == run.size && self.is_free(wanted)) {
+        if let Some(place) =
+            self.map.place(wanted).filter(|place| place.size == run.size && self.is_free(wanted))
+        {
             return Ok(place);
         }
         // Rare: the source has cut its file and grown it again since.
         let same = self.map.runs().iter().filter(|r| r.vlf_size == run.size);
-        let free = same.flat_map(|r| r.first_index..r.first_index + r.count).find(|index| self.is_free(*index));
+        let free =
+            same.flat_map(|r| r.first_index..r.first_index + r.count).find(|index| self.is_free(*index));
         let index = match free {
             Some(index) => index,
             None => {
@@ -364,11 +378,16 @@ impl LogRestore {
         Ok(())
     }
 
-    /// Makes what was laid part of the log, and `info` its checkpoint; records below `oldest` are not kept. Durable on return.
+    /// Makes what was laid part of the log, and `info` its checkpoint; records below `oldest` are not kept. Durable on
+    /// return. The header tells the new payload before the blocks count: a payload may be ahead of the log, never behind.
     pub fn finish(mut self, info: CheckpointInfo, oldest: Lsn) -> Result<(), LogError> {
         self.write_buffer()?;
         self.file.sync()?;
         if let Some((offset, first)) = self.held.take() {
+            if self.published {
+                self.meta.header.checkpoint.payload.clone_from(&info.payload);
+                self.meta.write_area(&*self.file, 0, self.map.runs())?;
+            }
             self.file.write_durable(offset, &[&first])?;
         }
         let header = &mut self.meta.header;

@@ -5,7 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ringwood_wal::{
-    Alignment, CheckpointInfo, Growth, Log, LogArchive, LogBlocks, LogError, LogOptions, LogRestore, Lsn, VlfRule,
+    Alignment, CheckpointInfo, Growth, Log, LogArchive, LogBlocks, LogError, LogOptions, LogRestore, Lsn,
+    VlfRule,
 };
 use sim::SimDisk;
 
@@ -243,7 +244,8 @@ fn the_file_alone_gives_the_log_and_stays_as_it_is() {
     let log: Arc<Log> = log;
     drop(log);
     let before = disk.io_count();
-    let (archive, info) = LogArchive::open(&disk, Path::new(PATH), |info, _| info.checkpoint_lsn).expect("open");
+    let (archive, info) =
+        LogArchive::open(&disk, Path::new(PATH), |info, _| info.checkpoint_lsn).expect("open");
     let offline = take(archive);
     assert_eq!((disk.io_count(), info.payload.as_slice()), (before, &b"where"[..]));
     assert!(offline.bytes == online.bytes && offline.archive.to() == online.archive.to());
@@ -268,7 +270,11 @@ fn gaps_and_damage_are_errors() {
     for _ in 0..300 {
         let mut bad = third.bytes.clone();
         let at = rng.usize(0..bad.len());
-        if rng.bool() { bad.truncate(at) } else { bad[at] ^= 1 << rng.u32(0..8) }
+        if rng.bool() {
+            bad.truncate(at)
+        } else {
+            bad[at] ^= 1 << rng.u32(0..8)
+        }
         for block in LogBlocks::new(&bad) {
             let Ok(block) = block else { break };
             assert!(block.records().all(|(lsn, record)| all.iter().any(|r| r.0 == lsn && r.1 == record)));

@@ -1,6 +1,7 @@
 //! A small database for tests: one heap and two B+trees that hold the same rows, on any disk.
 #![allow(dead_code)] // each test uses its part
 
+pub mod chain;
 pub mod explorer;
 
 pub use ringwood_txn as txn;

@@ -1,0 +1,410 @@
+//! Backup files: media families made of pieces, each with a header and a CRC-32C over all of it.
+//!
+//! | at | bytes | field |
+//! |----|-------|-------|
+//! | 0  | 4  | magic `RWBK` |
+//! | 4  | 2  | format version |
+//! | 6  | 2  | kind |
+//! | 8  | 16 | media set |
+//! | 24 | 2  | position of the backup set; 0 for the media header |
+//! | 26 | 2  | flags: 1 = LZ4 |
+//! | 28 | 8  | number of the piece within the set, over all families |
+//! | 36 | 4  | length of the content |
+//! | 40 | 4  | length as stored |
+//! | 44 | 16 | zero |
+//! | 60 | 4  | CRC-32C of the header before it and the stored content |
+//!
+//! The content follows, then zeros up to a multiple of 4 KB. A family begins with a media header; each backup set is
+//! a set header, data pieces, and a set end that counts the pieces. A set without its end is not there.
+//!
+//! # Guarantees
+//! Reading takes any bytes: what is damaged or cut is an error that names the device, never a panic and never wrong data.
+
+use disk::{AlignedBuf, DiskError};
+
+use super::codec::{Dec, Enc};
+use super::device::{BackupDevice, BackupReader, UNIT};
+use super::error::BackupError;
+use super::set::{SetEnd, SetHeader};
+
+const MAGIC: [u8; 4] = *b"RWBK";
+const VERSION: u16 = 1;
+const HEADER: usize = 64;
+const CRC_AT: usize = 60;
+const LZ4: u16 = 1;
+/// Longest content of a piece in bytes.
+pub(crate) const PIECE_MAX: usize = 4 << 20;
+/// Most media families of a set.
+pub const MAX_FAMILIES: usize = 64;
+
+/// What a piece holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u16)]
+pub(crate) enum PieceKind {
+    Media = 1,
+    SetHeader = 2,
+    Pages = 3,
+    LogStart = 4,
+    LogBlocks = 5,
+    SetEnd = 6,
+}
+
+impl PieceKind {
+    fn from_u16(b: u16) -> Option<PieceKind> {
+        use PieceKind::*;
+        [Media, SetHeader, Pages, LogStart, LogBlocks, SetEnd].into_iter().find(|k| *k as u16 == b)
+    }
+}
+
+/// A piece's header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PieceHeader {
+    pub kind: PieceKind,
+    pub media: [u8; 16],
+    pub position: u16,
+    pub number: u64,
+    flags: u16,
+    raw: u32,
+    stored: u32,
+}
+
+impl PieceHeader {
+    /// Bytes on the device.
+    pub fn total(&self) -> u64 {
+        (HEADER as u64 + u64::from(self.stored)).next_multiple_of(UNIT as u64)
+    }
+
+    fn decode(bytes: &[u8]) -> Option<PieceHeader> {
+        let d = &mut Dec(bytes);
+        if d.take(4)? != MAGIC || d.u16()? != VERSION {
+            return None;
+        }
+        let kind = PieceKind::from_u16(d.u16()?)?;
+        let (media, position, flags) = (d.guid()?, d.u16()?, d.u16()?);
+        let (number, raw, stored) = (d.u64()?, d.u32()?, d.u32()?);
+        let fits = raw as usize <= PIECE_MAX && stored <= raw && flags & !LZ4 == 0;
+        fits.then_some(PieceHeader { kind, media, position, number, flags, raw, stored })
+    }
+}
+
+/// Builds a piece ready to be written.
+pub(crate) fn pack(
+    kind: PieceKind,
+    media: &[u8; 16],
+    position: u16,
+    number: u64,
+    content: &[u8],
+    compress: bool,
+) -> AlignedBuf {
+    debug_assert!(content.len() <= PIECE_MAX);
+    let small = if compress { lz4_flex::block::compress(content) } else { Vec::new() };
+    // What does not get smaller is kept as it is.
+    let packed = compress && small.len() < content.len();
+    let stored: &[u8] = if packed { &small } else { content };
+    let mut e = Enc(Vec::with_capacity(HEADER));
+    e.0.extend_from_slice(&MAGIC);
+    e.u16(VERSION).u16(kind as u16).guid(media).u16(position).u16(if packed { LZ4 } else { 0 });
+    e.u64(number).u32(content.len() as u32).u32(stored.len() as u32);
+    e.0.resize(CRC_AT, 0);
+    let crc = crc32c::crc32c_append(crc32c::crc32c(&e.0), stored);
+    e.u32(crc);
+    let mut buf = AlignedBuf::new((HEADER + stored.len()).next_multiple_of(UNIT));
+    buf[..HEADER].copy_from_slice(&e.0);
+    buf[HEADER..HEADER + stored.len()].copy_from_slice(stored);
+    buf
+}
+
+/// What the media header says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MediaLabel {
+    pub media_id: [u8; 16],
+    /// Families of the set, from 1 to 64.
+    pub families: u16,
+    /// This family's number, from 1.
+    pub family: u16,
+    pub name: String,
+    pub description: String,
+    /// Microseconds since 1970.
+    pub created_us: u64,
+}
+
+impl MediaLabel {
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut e = Enc::default();
+        e.guid(&self.media_id).u16(self.families).u16(self.family).text(&self.name).text(&self.description);
+        e.u64(self.created_us);
+        e.0
+    }
+
+    fn decode(bytes: &[u8]) -> Option<MediaLabel> {
+        let d = &mut Dec(bytes);
+        let label = MediaLabel {
+            media_id: d.guid()?,
+            families: d.u16()?,
+            family: d.u16()?,
+            name: d.text()?,
+            description: d.text()?,
+            created_us: d.u64()?,
+        };
+        let numbers =
+            usize::from(label.families) <= MAX_FAMILIES && (1..=label.families).contains(&label.family);
+        numbers.then_some(label)
+    }
+}
+
+/// One backup set on one family.
+#[derive(Clone, Debug)]
+pub struct SetEntry {
+    pub header: SetHeader,
+    /// `None`: the device ends before the set does, or is damaged.
+    pub end: Option<SetEnd>,
+    /// Offset behind the set header.
+    data_at: u64,
+}
+
+/// Reads one family.
+pub(crate) struct Family {
+    name: String,
+    reader: Box<dyn BackupReader>,
+    pub label: MediaLabel,
+    buf: AlignedBuf,
+    /// Offset behind the media header.
+    first: u64,
+}
+
+impl Family {
+    /// Opens a device and reads its media header.
+    pub fn open(device: &dyn BackupDevice) -> Result<Family, BackupError> {
+        let name = device.name().to_string();
+        let reader = device.reader().map_err(|cause| BackupError::Open { device: name.clone(), cause })?;
+        let mut family =
+            Family { name, reader, label: MediaLabel::default(), buf: AlignedBuf::new(UNIT), first: 0 };
+        let header = match family.header(0)? {
+            Some(header) if header.kind == PieceKind::Media => header,
+            Some(_) => return Err(family.malformed("it does not begin with a media header")),
+            None => return Err(BackupError::NotBackup { device: family.name }),
+        };
+        let content = family.content(0, &header)?;
+        let label = MediaLabel::decode(&content).filter(|label| label.media_id == header.media);
+        family.label = label.ok_or_else(|| family.malformed("its media header is damaged"))?;
+        family.first = header.total();
+        Ok(family)
+    }
+
+    fn malformed(&self, what: &'static str) -> BackupError {
+        BackupError::Malformed { device: self.name.clone(), what }
+    }
+
+    fn read(&mut self, at: u64, len: usize) -> Result<(), BackupError> {
+        let device = || self.name.clone();
+        match self.reader.read_at(at, &mut self.buf, len) {
+            Ok(()) => Ok(()),
+            Err(DiskError::ShortRead { .. }) => Err(BackupError::CutOff { device: device() }),
+            Err(cause) => Err(BackupError::Read { device: device(), cause }),
+        }
+    }
+
+    /// The header of the piece at `at`; `None` at the end of the device, or if there is no piece.
+    fn header(&mut self, at: u64) -> Result<Option<PieceHeader>, BackupError> {
+        if at.saturating_add(UNIT as u64) > self.reader.len() {
+            return Ok(None);
+        }
+        self.read(at, UNIT)?;
+        Ok(PieceHeader::decode(&self.buf))
+    }
+
+    /// The verified content of a piece.
+    fn content(&mut self, at: u64, header: &PieceHeader) -> Result<Vec<u8>, BackupError> {
+        let total = header.total() as usize;
+        if at.saturating_add(total as u64) > self.reader.len() {
+            return Err(BackupError::CutOff { device: self.name.clone() });
+        }
+        if self.buf.len() < total {
+            self.buf = AlignedBuf::new(total);
+        }
+        self.read(at, total)?;
+        let stored = &self.buf[HEADER..HEADER + header.stored as usize];
+        let crc = crc32c::crc32c_append(crc32c::crc32c(&self.buf[..CRC_AT]), stored);
+        let kept = Dec(&self.buf[CRC_AT..HEADER]).u32();
+        let damaged = || BackupError::Damaged { device: self.name.clone() };
+        if kept != Some(crc) || PieceHeader::decode(&self.buf).as_ref() != Some(header) {
+            return Err(damaged());
+        }
+        if header.flags & LZ4 == 0 {
+            return if header.stored == header.raw { Ok(stored.to_vec()) } else { Err(damaged()) };
+        }
+        let out = lz4_flex::block::decompress(stored, header.raw as usize).map_err(|_| damaged())?;
+        if out.len() == header.raw as usize { Ok(out) } else { Err(damaged()) }
+    }
+
+    /// The sets on this family, in order, and the offset behind the last complete one: where the next one goes.
+    pub fn sets(&mut self) -> Result<(Vec<SetEntry>, u64), BackupError> {
+        let (mut sets, mut at, mut end) = (Vec::new(), self.first, self.first);
+        while let Some(header) = self.header(at)? {
+            if header.media != self.label.media_id {
+                return Err(self.malformed("a piece belongs to another media set"));
+            }
+            let behind = at + header.total();
+            match header.kind {
+                PieceKind::SetHeader => {
+                    let set = SetHeader::decode(&self.content(at, &header)?);
+                    let set = set.ok_or_else(|| self.malformed("a set header is damaged"))?;
+                    sets.push(SetEntry { header: set, end: None, data_at: behind });
+                }
+                PieceKind::SetEnd => {
+                    let done = SetEnd::decode(&self.content(at, &header)?);
+                    let done = done.ok_or_else(|| self.malformed("a set end is damaged"))?;
+                    let open = sets.last_mut().filter(|set: &&mut SetEntry| set.end.is_none());
+                    match open {
+                        Some(set) if set.header.position == header.position => set.end = Some(done),
+                        _ => return Err(self.malformed("a set end without its set")),
+                    }
+                    end = behind;
+                }
+                PieceKind::Media => return Err(self.malformed("a second media header")),
+                _ => {}
+            }
+            at = behind;
+        }
+        Ok((sets, end))
+    }
+
+    /// The piece of a set at `at`, and the offset behind it.
+    pub fn piece(&mut self, at: u64, position: u16) -> Result<(PieceHeader, Vec<u8>, u64), BackupError> {
+        if at >= self.reader.len() {
+            return Err(BackupError::CutOff { device: self.name.clone() });
+        }
+        let Some(header) = self.header(at)? else {
+            let cut = at.saturating_add(UNIT as u64) > self.reader.len();
+            let device = self.name.clone();
+            return Err(if cut { BackupError::CutOff { device } } else { BackupError::Damaged { device } });
+        };
+        if header.media != self.label.media_id || header.position != position {
+            return Err(BackupError::Damaged { device: self.name.clone() });
+        }
+        let content = self.content(at, &header)?;
+        Ok((header, content, at + header.total()))
+    }
+}
+
+/// All families of a media set.
+pub struct MediaSet {
+    families: Vec<Family>,
+}
+
+/// A verified piece of a set, in an order in which it can be used.
+#[derive(Debug)]
+pub(crate) enum Piece {
+    /// Pages of a data file.
+    Pages(Vec<u8>),
+    /// Before the first blocks of the log.
+    LogStart(Vec<u8>),
+    /// Blocks of the log, in log order.
+    LogBlocks(Vec<u8>),
+}
+
+impl MediaSet {
+    /// Opens all devices of a media set.
+    ///
+    /// # Errors
+    /// A device cannot be read, is no backup, belongs to another media set, or (unless `some` is enough) one is missing.
+    pub fn open(devices: &[Box<dyn BackupDevice>], some: bool) -> Result<MediaSet, BackupError> {
+        let mut families = Vec::new();
+        for device in devices {
+            families.push(Family::open(&**device)?);
+        }
+        families.sort_by_key(|f| f.label.family);
+        let Some(first) = families.first() else { return Err(BackupError::Families { need: 1, given: 0 }) };
+        let (id, need) = (first.label.media_id, first.label.families);
+        for pair in families.windows(2) {
+            if pair[1].label.media_id != id || pair[1].label.family == pair[0].label.family {
+                return Err(BackupError::OtherMedia { device: pair[1].name.clone() });
+            }
+        }
+        if !some && families.len() != usize::from(need) {
+            return Err(BackupError::Families { need, given: families.len() as u16 });
+        }
+        Ok(MediaSet { families })
+    }
+
+    /// The label of the first device.
+    pub fn label(&self) -> &MediaLabel {
+        &self.families[0].label
+    }
+
+    /// The sets, as the first device has them.
+    pub fn sets(&mut self) -> Result<Vec<SetEntry>, BackupError> {
+        Ok(self.families[0].sets()?.0)
+    }
+
+    /// The set at a position.
+    pub fn set(&mut self, position: u16) -> Result<SetEntry, BackupError> {
+        let device = self.families[0].name.clone();
+        let found = self.sets()?.into_iter().find(|set| set.header.position == position);
+        found.ok_or(BackupError::NoSet { device, position })
+    }
+
+    /// Hands out all pieces of a set: pages in any order, then the log in its own. Everything has been verified, and
+    /// that nothing is missing once this returns.
+    pub(crate) fn read_set(
+        &mut self,
+        position: u16,
+        use_piece: &mut dyn FnMut(Piece) -> Result<(), BackupError>,
+    ) -> Result<SetEnd, BackupError> {
+        let mut places = Vec::new();
+        let mut set_id = None;
+        for family in &mut self.families {
+            let found = family.sets()?.0.into_iter().find(|set| set.header.position == position);
+            let device = family.name.clone();
+            let entry = found.ok_or(BackupError::NoSet { device: device.clone(), position })?;
+            if *set_id.get_or_insert(entry.header.set_id) != entry.header.set_id {
+                return Err(BackupError::OtherMedia { device });
+            }
+            places.push(entry.data_at);
+        }
+        let mut waiting: Vec<Option<(PieceHeader, Vec<u8>)>> = self.families.iter().map(|_| None).collect();
+        let mut pieces = 0;
+        // Pages as they come, up to the first piece of each family that is something else.
+        for (i, family) in self.families.iter_mut().enumerate() {
+            loop {
+                let (header, content, behind) = family.piece(places[i], position)?;
+                places[i] = behind;
+                if header.kind != PieceKind::Pages {
+                    waiting[i] = Some((header, content));
+                    break;
+                }
+                pieces += 1;
+                use_piece(Piece::Pages(content))?;
+            }
+        }
+        // Then the log, by number, up to the end of each family.
+        loop {
+            let open = |w: &Option<(PieceHeader, Vec<u8>)>| {
+                w.as_ref().filter(|(h, _)| h.kind != PieceKind::SetEnd).map(|(h, _)| h.number)
+            };
+            let next = waiting.iter().enumerate().filter_map(|(i, w)| Some((open(w)?, i))).min();
+            let Some((_, i)) = next else { break };
+            let Some((header, content)) = waiting[i].take() else { break };
+            let family = &mut self.families[i];
+            pieces += 1;
+            use_piece(match header.kind {
+                PieceKind::LogStart => Piece::LogStart(content),
+                PieceKind::LogBlocks => Piece::LogBlocks(content),
+                _ => return Err(family.malformed("the pieces of a set are out of order")),
+            })?;
+            let (header, content, behind) = family.piece(places[i], position)?;
+            places[i] = behind;
+            waiting[i] = Some((header, content));
+        }
+        let mut end = None;
+        for (family, last) in self.families.iter().zip(waiting) {
+            let decoded = last.and_then(|(_, content)| SetEnd::decode(&content));
+            let decoded = decoded.ok_or_else(|| family.malformed("a set end is damaged"))?;
+            if decoded.pieces != pieces || end.as_ref().is_some_and(|e| *e != decoded) {
+                return Err(BackupError::Damaged { device: family.name.clone() });
+            }
+            end = Some(decoded);
+        }
+        end.ok_or(BackupError::Families { need: 1, given: 0 })
+    }
+}
