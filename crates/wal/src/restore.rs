@@ -373,7 +373,7 @@ impl LogRestore {
         self.map.push(size, count, self.end());
         self.meta.prepared_end = self.map.end();
         if self.published {
-            self.meta.publish_growth(&*self.file, self.map.runs(), old)?;
+            self.meta.publish_growth(&*self.file, &mut self.map, old)?;
         }
         Ok(())
     }
