@@ -80,7 +80,7 @@ pub(crate) struct Io {
     pub written_bytes: u64,
 }
 
-/// Calls and stops the background writer.
+/// Calls and stops a background thread.
 #[derive(Debug, Default)]
 pub(crate) struct Signal {
     state: Mutex<SignalState>,
@@ -95,7 +95,7 @@ struct SignalState {
 }
 
 impl Signal {
-    fn call(&self) {
+    pub fn call(&self) {
         if !self.called.swap(true, Ordering::AcqRel) {
             self.state.lock().work = true;
             self.changed.notify_one();
@@ -105,6 +105,10 @@ impl Signal {
     pub fn stop(&self) {
         self.state.lock().stop = true;
         self.changed.notify_all();
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.state.lock().stop
     }
 
     /// Waits for work; false when the log is gone.
@@ -119,17 +123,25 @@ impl Signal {
     }
 }
 
-/// Starts the thread that writes full blocks. It holds the log only while it works.
-pub(crate) fn spawn_writer(log: &Arc<Log>) {
-    let (weak, signal) = (Arc::downgrade(log), Arc::clone(&log.signal));
+/// Starts the threads that write full blocks and prepare growth. They hold the log only while they work. Without them
+/// appenders write themselves when the buffers run out, and growths prepare their space themselves.
+pub(crate) fn spawn_threads(log: &Arc<Log>) {
+    spawn(log, "log writer", &log.signal, Log::write_in_background);
+    spawn(log, "log grower", &log.low, |log| {
+        // A failure is for the next growth to report, if there is one.
+        while !log.low.is_stopped() && log.prepare_ahead().unwrap_or(false) {}
+    });
+}
+
+fn spawn(log: &Arc<Log>, name: &str, signal: &Arc<Signal>, work: fn(&Log)) {
+    let (weak, signal) = (Arc::downgrade(log), Arc::clone(signal));
     let body = move || {
         while signal.wait() {
             let Some(log) = weak.upgrade() else { break };
-            log.write_in_background();
+            work(&log);
         }
     };
-    // Without the thread appenders write themselves when the buffers run out.
-    *log.writer.lock() = std::thread::Builder::new().name("log writer".into()).spawn(body).ok();
+    log.threads.lock().extend(std::thread::Builder::new().name(name.into()).spawn(body));
 }
 
 impl Log {
@@ -161,15 +173,17 @@ impl Log {
         self.flush_key(key)
     }
 
-    /// Hardens everything and ends the background writer, also if hardening fails. Call it before the file is opened again in
+    /// Hardens everything and ends the background threads, also if hardening fails. Call it before the file is opened again in
     /// this process: a log that is merely dropped may still have a write in flight.
     pub fn close(&self) -> Result<(), LogError> {
         let result = self.flush_all();
         self.signal.stop();
-        let writer = self.writer.lock().take();
-        if let Some(writer) = writer.filter(|writer| writer.thread().id() != std::thread::current().id()) {
-            // A panic of the writer has been reported by its own thread.
-            let _ = writer.join();
+        self.low.stop();
+        for thread in std::mem::take(&mut *self.threads.lock()) {
+            if thread.thread().id() != std::thread::current().id() {
+                // A panic has been reported by the thread itself.
+                let _ = thread.join();
+            }
         }
         result.and_then(|()| self.cut_prepared())
     }

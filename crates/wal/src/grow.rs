@@ -12,7 +12,7 @@ use crate::header::{
     CHECKPOINT_PAYLOAD_MAX, FILE_RUNS_MAX, FileHeader, HISTORY_MAX, MAP_RUNS_MAX, MapPart, SLOT_SIZE,
     encode_file, encode_map,
 };
-use crate::log::Log;
+use crate::log::{GrowthPolicy, Log};
 use crate::options::{AREA, Growth};
 use crate::space::ShrinkReport;
 use crate::tail::Tail;
@@ -24,6 +24,25 @@ const GROWTH_UNIT: u64 = 64 << 10;
 /// A small growth prepares up to this much of the file for those that follow: making a file longer costs the file system's
 /// journal a commit each time, which 1 MB steps would otherwise pay 64 times as often as 64 MB steps.
 const AHEAD_MAX: u64 = 64 << 20;
+/// Bytes prepared in the background at once: checkpoints and truncations wait for the header no longer than this takes.
+const PIECE: u64 = 4 << 20;
+
+/// Bytes of the next growth; 0 if the file may not grow.
+fn next_step(policy: &GrowthPolicy, size: u64) -> u64 {
+    let step = match policy.growth {
+        Growth::None => 0,
+        Growth::Bytes(bytes) => bytes,
+        Growth::Percent(percent) => (size / 100).saturating_mul(u64::from(percent)).max(GROWTH_UNIT),
+    };
+    let room = policy.max_size.map_or(u64::MAX, |max| max.saturating_sub(size) / GROWTH_UNIT * GROWTH_UNIT);
+    step.next_multiple_of(GROWTH_UNIT).min(room)
+}
+
+/// How far a growth by `step` prepares the file: further than it needs if it is small.
+fn far_end(size: u64, step: u64, max_size: Option<u64>) -> u64 {
+    let ahead = (size / 4).min(AHEAD_MAX).max(step).next_multiple_of(GROWTH_UNIT);
+    (size + ahead).min(max_size.unwrap_or(u64::MAX)).max(size + step)
+}
 
 /// One 8 KB map area in the file.
 #[derive(Clone, Copy, Debug)]
@@ -113,15 +132,7 @@ impl Log {
             return Ok(());
         }
         let policy = *self.policy.lock();
-        let step = match policy.growth {
-            Growth::None => 0,
-            Growth::Bytes(bytes) => bytes,
-            Growth::Percent(percent) => (size / 100).saturating_mul(u64::from(percent)).max(GROWTH_UNIT),
-        };
-        let mut step = step.next_multiple_of(GROWTH_UNIT);
-        if let Some(max) = policy.max_size {
-            step = step.min(max.saturating_sub(size) / GROWTH_UNIT * GROWTH_UNIT);
-        }
+        let step = next_step(&policy, size);
         if step == 0 {
             return Err(LogError::Full { cause: None });
         }
@@ -141,15 +152,34 @@ impl Log {
         self.extend(&mut meta, size, (new_size - size).next_multiple_of(GROWTH_UNIT))
     }
 
-    /// Grows by one step if the VLF after the current one is not free, so that a later append need not. Returns true if it
-    /// grew. A background task may call this at any time.
+    /// True while less than a quarter of the log is free.
+    pub(crate) fn is_running_low(&self, size: u64) -> bool {
+        self.headroom.load(Ordering::Acquire) < size / 4
+    }
+
+    /// Writes a piece of the space that the next growth will take, if the log is running low, so that the growth itself costs
+    /// no more than telling the map. Returns true if there is more to do. The log's own thread calls it; so may others.
     pub fn prepare_ahead(&self) -> Result<bool, LogError> {
-        let (end, ready) = {
-            let tail = self.tail.lock();
-            let next = tail.history.next_free(tail.place.index, tail.oldest.vlf, tail.map.count());
-            (tail.map.end(), next.is_some())
-        };
-        if ready { Ok(false) } else { self.make_room(end).map(|()| true) }
+        let mut meta = self.meta.lock();
+        if self.poisoned.load(Ordering::Acquire) {
+            return Err(self.offline());
+        }
+        let size = self.tail.lock().map.end();
+        if !self.is_running_low(size) {
+            return Ok(false);
+        }
+        let policy = *self.policy.lock();
+        let step = next_step(&policy, size);
+        let from = meta.prepared_end.max(size);
+        let piece = far_end(size, step, policy.max_size).saturating_sub(from).min(PIECE);
+        if step == 0 || piece == 0 {
+            self.prepared.store(true, Ordering::Release);
+            return Ok(false);
+        }
+        // Not final: a full volume matters only if it comes to a growth.
+        self.file.write_zeros(from, piece).map_err(|cause| LogError::Full { cause: Some(cause) })?;
+        meta.prepared_end = from + piece;
+        Ok(true)
     }
 
     fn extend(&self, meta: &mut Meta, size: u64, step: u64) -> Result<(), LogError> {
@@ -176,6 +206,7 @@ impl Log {
         meta.publish_growth(&*self.file, &mut map, old).map_err(|cause| self.poison(cause))?;
         let mut tail = self.tail.lock();
         tail.map = map;
+        self.prepared.store(false, Ordering::Release);
         self.tell_headroom(&tail);
         self.counters.count_growth();
         Ok(())
@@ -188,8 +219,7 @@ impl Log {
             return Ok(());
         }
         let from = meta.prepared_end.max(size);
-        let ahead = (size / 4).min(AHEAD_MAX).max(step).next_multiple_of(GROWTH_UNIT);
-        let far = (size + ahead).min(max_size.unwrap_or(u64::MAX)).max(wanted);
+        let far = far_end(size, step, max_size);
         // A volume that has no room for more may have room for what was asked.
         let written = self.file.write_zeros(from, far - from).map(|()| far).or_else(|cause| {
             let alone = far > wanted && cause.is_no_space();

@@ -44,9 +44,13 @@ pub struct Log {
     pub(crate) queue: Mutex<FlushQueue>,
     pub(crate) buffer_freed: parking_lot::Condvar,
     pub(crate) io: Mutex<Io>,
+    /// Calls the thread that writes full blocks, and the one that prepares growth.
     pub(crate) signal: Arc<Signal>,
-    /// The background writer; taken when it is ended.
-    pub(crate) writer: Mutex<Option<std::thread::JoinHandle<()>>>,
+    pub(crate) low: Arc<Signal>,
+    /// These threads; taken when they are ended.
+    pub(crate) threads: Mutex<Vec<std::thread::JoinHandle<()>>>,
+    /// The next growth is prepared as far as it should be.
+    pub(crate) prepared: AtomicBool,
     pub(crate) policy: Mutex<GrowthPolicy>,
     /// Sealed blocks that are not written yet.
     pub(crate) unwritten: AtomicU32,
@@ -102,7 +106,9 @@ impl Log {
                 written_bytes: 0,
             }),
             signal: Arc::default(),
-            writer: Mutex::new(None),
+            low: Arc::default(),
+            threads: Mutex::default(),
+            prepared: AtomicBool::new(false),
             policy: Mutex::new(GrowthPolicy {
                 rule: options.vlf_rule,
                 growth: options.growth,
@@ -123,7 +129,7 @@ impl Log {
         });
         log.tell_headroom(&log.tail.lock());
         if options.background_writer {
-            crate::flush::spawn_writer(&log);
+            crate::flush::spawn_threads(&log);
         }
         log
     }
@@ -244,6 +250,9 @@ impl Log {
     /// Publishes what is free, after the tail or the map has changed.
     pub(crate) fn tell_headroom(&self, tail: &Tail) {
         self.headroom.store(tail.headroom().saturating_sub(slack(tail)), Ordering::Release);
+        if !self.prepared.load(Ordering::Relaxed) && self.is_running_low(tail.map.end()) {
+            self.low.call();
+        }
     }
 
     /// Grows the file unless it has changed since its map ended at `seen_end`.
@@ -318,6 +327,7 @@ impl Log {
     /// Changes how the log grows from now on.
     pub fn set_growth(&self, rule: VlfRule, growth: Growth, max_size: Option<u64>) {
         *self.policy.lock() = GrowthPolicy { rule, growth, max_size };
+        self.prepared.store(false, Ordering::Release);
     }
 
     /// The log can take nothing more: the first failure stays the cause.
@@ -352,5 +362,6 @@ fn slack(tail: &Tail) -> u64 {
 impl Drop for Log {
     fn drop(&mut self) {
         self.signal.stop();
+        self.low.stop();
     }
 }

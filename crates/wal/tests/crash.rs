@@ -56,8 +56,9 @@ fn work(log: &Log, model: &mut Model, rng: &mut fastrand::Rng, steps: usize) -> 
             0..60 => append(log, model, rng),
             60..80 => flush(log, model, rng),
             80..90 => checkpoint(log, model, rng),
-            90..93 => log.grow(log.space().size + 1).or_else(full_is_fine),
-            93..96 => log.shrink_to(log.space().size / 2).map(|_| ()),
+            90..92 => log.grow(log.space().size + 1).or_else(full_is_fine),
+            92..94 => log.prepare_ahead().map(drop),
+            94..96 => log.shrink_to(log.space().size / 2).map(|_| ()),
             _ => read_some(log, model, rng),
         };
         match done {
