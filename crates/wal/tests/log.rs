@@ -382,6 +382,35 @@ fn bulk_appending_streams_through_few_buffers() {
     }
 }
 
+/// A log that runs low is given the space of its next growth before it needs it; nobody sees that until it grows.
+#[test]
+fn growth_is_prepared_in_the_background() {
+    let disk = SimDisk::new(6);
+    let made = LogOptions { initial_size: 4 << 20, growth: Growth::Bytes(8 << 20), ..options() };
+    let log = create(&disk, made.clone());
+    let file = disk.open(Path::new(PATH), OpenMode::Open).expect("the log's file");
+    let size = log.space().size;
+    assert_eq!(file.len(), Ok(size));
+    while log.space().used < size * 7 / 8 {
+        log.append(&[&record(1, 8000)], 0).expect("append");
+    }
+    let start = std::time::Instant::now();
+    while file.len() != Ok(size + (8 << 20)) {
+        assert!(start.elapsed().as_secs() < 20, "prepared: {:?}", file.len());
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    assert_eq!(log.space().size, size, "not grown yet");
+    let waits = log.stats().growth_waits;
+    while log.space().size == size {
+        log.append(&[&record(1, 8000)], 0).expect("append");
+    }
+    assert_eq!((log.space().size, log.stats().growth_waits), (size + (8 << 20), waits + 1));
+    log.close().expect("close");
+    assert_eq!(file.len(), Ok(log.space().size), "what was prepared for nothing is cut off");
+    drop(log);
+    assert_eq!(reopen(&disk, made).space().size, size + (8 << 20));
+}
+
 /// Small VLFs must not cut the writes into small pieces, nor may the writes between them touch the map.
 #[test]
 fn one_write_covers_many_vlfs_but_no_map_area() {
