@@ -29,7 +29,21 @@ pub use undo::undo_record;
 
 use pages::{PageId, RecordSink, RowHeader, TxnId, UnitId};
 
+/// A row, as locks name it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RowName<'a> {
+    /// A heap row.
+    Rid(Rid),
+    /// An index entry; a range lock on it also covers the gap below.
+    Key(&'a [u8]),
+    /// The gap above the last entry of an index.
+    End,
+}
+
 /// The transaction that changes rows, as far as this crate needs to know it.
+///
+/// The last three say what readers have locked. They are asked under the latch of the page that is to be changed: a
+/// reader announces itself, locks, and reads the page then, so either its lock is seen here or it sees the change.
 pub trait Writer: RecordSink {
     /// The transaction's id.
     fn txn(&self) -> TxnId;
@@ -37,6 +51,24 @@ pub trait Writer: RecordSink {
     fn active_elsewhere(&self, txn: TxnId) -> bool;
     /// The page got ghosts that are to be removed once every snapshot sees their transaction.
     fn ghosted(&mut self, unit: UnitId, page: PageId);
+
+    /// Whether somebody may hold locks on rows of the unit. Cheap: every change asks.
+    fn has_lockers(&self, unit: UnitId) -> bool {
+        let _ = unit;
+        false
+    }
+
+    /// Whether another transaction's lock forbids to change a row.
+    fn row_locked(&mut self, unit: UnitId, row: RowName<'_>) -> bool {
+        let _ = (unit, row);
+        false
+    }
+
+    /// Whether another transaction's lock forbids a new entry `key` in the gap below `next`.
+    fn gap_locked(&mut self, unit: UnitId, key: &[u8], next: RowName<'_>) -> bool {
+        let _ = (unit, key, next);
+        false
+    }
 }
 
 /// What came of an attempt to change a row.
@@ -45,6 +77,8 @@ pub enum Outcome<T> {
     Done(T),
     /// The row belongs to this running transaction: wait for it and try again.
     Wait(TxnId),
+    /// Another transaction has locked the row or the gap, as the [`Writer`] said: wait for that and try again.
+    Locked,
     /// The row is another version than the caller saw: read it again.
     Changed,
     /// There is no such row, or it is deleted.
@@ -62,13 +96,21 @@ pub enum Change<'a> {
 }
 
 /// Whether a row may be changed whose header is `found`, by a caller who saw `expected`. `None`: it may.
-fn guard(w: &dyn Writer, found: &RowHeader, expected: &RowHeader) -> Option<Outcome<()>> {
+fn guard(
+    w: &mut dyn Writer,
+    unit: UnitId,
+    row: RowName<'_>,
+    found: &RowHeader,
+    expected: &RowHeader,
+) -> Option<Outcome<()>> {
     if w.active_elsewhere(found.txn) {
         Some(Outcome::Wait(found.txn))
     } else if found.is_ghost() {
         Some(Outcome::Missing)
     } else if found != expected {
         Some(Outcome::Changed)
+    } else if w.has_lockers(unit) && found.txn != w.txn() && w.row_locked(unit, row) {
+        Some(Outcome::Locked)
     } else {
         None
     }

@@ -13,7 +13,6 @@ pub mod write;
 use crate::catalog::{IndexDef, TableDef};
 use crate::errors;
 use crate::instance::Db;
-use crate::session::Isolation;
 use access::lob::LobSpace;
 use access::{AccessError, BTree, Heap, Rid};
 use std::any::Any;
@@ -32,13 +31,6 @@ pub enum TableMode {
     Dirty,
     /// The newest version, for rows that are to be changed.
     Current,
-}
-
-impl TableMode {
-    /// How an isolation level reads.
-    pub fn of(isolation: Isolation) -> TableMode {
-        if isolation == Isolation::ReadUncommitted { TableMode::Dirty } else { TableMode::Snapshot }
-    }
 }
 
 /// Where a table's rows are.

@@ -19,6 +19,7 @@ use crate::error::TxnError;
 use crate::locks::LockManager;
 use crate::options::{DbState, DelayedDurability, Durability, LossWindow, Pace, RecoveryModel};
 use crate::recovery::RecoveryReport;
+use crate::row_locks::Lockers;
 use crate::sink::append_system;
 use crate::snapshot::SnapshotGuard;
 use crate::txn::{Deferred, Txn};
@@ -103,6 +104,8 @@ pub struct Database {
     /// A delayed commit waits for the flusher.
     flush_wanted: AtomicBool,
     threads: Threads,
+    /// Where transactions hold locks on rows.
+    lockers: Lockers,
 }
 
 impl std::fmt::Debug for Database {
@@ -142,6 +145,7 @@ impl Database {
             flusher: Arc::default(),
             flush_wanted: AtomicBool::new(false),
             threads: Threads::default(),
+            lockers: Lockers::default(),
         })
     }
 
@@ -218,6 +222,10 @@ impl Database {
     /// The lock table of the instance.
     pub fn locks(&self) -> &Arc<LockManager> {
         &self.env.locks
+    }
+
+    pub(crate) fn lockers(&self) -> &Lockers {
+        &self.lockers
     }
 
     /// Pages that wait for ghost cleanup.

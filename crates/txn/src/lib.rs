@@ -15,6 +15,7 @@ pub mod locks;
 mod open;
 mod options;
 pub mod recovery;
+mod row_locks;
 mod sink;
 mod snapshot;
 mod txn;
@@ -27,5 +28,6 @@ pub use locks::{LockError, LockManager, LockMode, LockOwner, Resource, WaitArgs,
 pub use open::CreateSpec;
 pub use options::{DbState, DelayedDurability, Durability, LossWindow, Pace, RecoveryModel};
 pub use recovery::{Phase, RecoveryReport};
+pub use row_locks::Grant;
 pub use snapshot::SnapshotGuard;
 pub use txn::{Committed, Deferred, Savepoint, Txn};

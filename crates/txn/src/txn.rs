@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use access::{Writer, undo_record};
+use access::{RowName, Writer, undo_record};
 use pages::{PageError, PageId, RecordBuilder, RecordKind, RecordSink, RecordView, TxnId, UnitId};
 use wal::Lsn;
 
@@ -15,6 +15,7 @@ use crate::database::Database;
 use crate::error::TxnError;
 use crate::locks::{LockMode, LockOwner, Resource, WaitArgs, What};
 use crate::options::Durability;
+use crate::row_locks::RowLocks;
 use crate::sink::Undoing;
 use crate::snapshot::SnapshotGuard;
 use crate::txns::{TxnLog, TxnShared};
@@ -55,7 +56,9 @@ pub struct Txn {
     deferred: Vec<Deferred>,
     doomed: bool,
     ended: bool,
-    waited: AtomicBool,
+    pub(crate) waited: AtomicBool,
+    /// Its locks on rows.
+    pub(crate) rows: RowLocks,
 }
 
 impl std::fmt::Debug for Txn {
@@ -91,6 +94,7 @@ impl Txn {
             doomed: false,
             ended: false,
             waited: AtomicBool::new(false),
+            rows: RowLocks::default(),
         }
     }
 
@@ -135,7 +139,7 @@ impl Txn {
         self.doomed = true;
     }
 
-    fn wait_args(&self) -> WaitArgs {
+    pub(crate) fn wait_args(&self) -> WaitArgs {
         WaitArgs { log_bytes: self.log_state().bytes, ..self.wait }
     }
 
@@ -356,6 +360,7 @@ impl Txn {
     fn finish(&mut self) {
         self.ended = true;
         self.locks.release_all();
+        self.rows.forget(self.db.lockers());
     }
 
     /// At the end of a statement: in SIMPLE, waits for the checkpoint that makes room when the log is nearly full.
@@ -370,6 +375,7 @@ impl Drop for Txn {
             // A failure has taken the database offline and is recorded there.
             drop(self.roll_back());
         }
+        self.rows.forget(self.db.lockers());
     }
 }
 
@@ -415,5 +421,19 @@ impl Writer for Txn {
         if self.ghosts.last() != Some(&(unit, page)) {
             self.ghosts.push((unit, page));
         }
+    }
+
+    fn has_lockers(&self, unit: UnitId) -> bool {
+        self.db.lockers().any(unit)
+    }
+
+    fn row_locked(&mut self, unit: UnitId, row: RowName<'_>) -> bool {
+        self.is_forbidden(What::row(unit, row), LockMode::X)
+    }
+
+    fn gap_locked(&mut self, unit: UnitId, key: &[u8], next: RowName<'_>) -> bool {
+        let next = What::row(unit, next);
+        self.is_forbidden(next, LockMode::RangeIN)
+            || !self.inherits_gap(next, What::row(unit, RowName::Key(key)))
     }
 }

@@ -188,6 +188,11 @@ impl TxnTable {
         self.inner.lock().active.binary_search_by_key(&id, |a| a.id).is_ok()
     }
 
+    /// Every transaction below this id has ended.
+    pub fn all_ended_below(&self) -> TxnId {
+        TxnId(self.oldest.load(Ordering::Acquire))
+    }
+
     /// Waits until `txn` has ended; at once if it has.
     pub fn wait_for(&self, who: Who, txn: TxnId, args: WaitArgs) -> Result<(), LockError> {
         self.locks.wait_txn(who, self.db, txn, args, || {

@@ -7,7 +7,7 @@ use super::node::{LEAF_HEAD, MAX_ENTRY_LEN, MAX_KEY_LEN, leaf_entry, leaf_key, l
 use super::{BTree, descend::Route};
 use crate::error::{AccessError, corrupt};
 use crate::record::with_record;
-use crate::{Outcome, Writer};
+use crate::{Outcome, RowName, Writer};
 use pages::{Page, RecordBuilder, SLOT_SIZE};
 
 /// Free bytes per cent of a page that `insert_batch` leaves on the pages it fills at the end of an index.
@@ -25,7 +25,8 @@ enum Place {
 
 impl BTree {
     /// Inserts an entry. `Duplicate`: a live entry of a committed transaction (or one's own) has the key.
-    /// `Wait`: a running transaction has inserted or deleted the key; wait for it and try again.
+    /// `Wait`: a running transaction has inserted or deleted the key; wait for it and try again. `Locked`: another
+    /// transaction has locked the place.
     ///
     /// # Errors
     /// `KeyTooLong`, `RowTooLong`; no space; the log's errors.
@@ -35,6 +36,9 @@ impl BTree {
         loop {
             let mut leaf = self.descend_write(key, None)?;
             let place = find_place(&leaf, key, w)?;
+            if w.has_lockers(self.unit_id()) && self.is_locked(w, &leaf, &place, key)? {
+                return Ok(Outcome::Locked);
+            }
             let need = match place {
                 Place::Wait(txn) => return Ok(Outcome::Wait(txn)),
                 Place::Duplicate => return Ok(Outcome::Duplicate),
@@ -98,7 +102,7 @@ impl BTree {
     /// earlier one of the run moves the slots of the later ones by one.
     fn collect_run(
         &self,
-        w: &dyn Writer,
+        w: &mut dyn Writer,
         rec: &mut RecordBuilder,
         leaf: &Page,
         rows: &[(&[u8], &[u8])],
@@ -113,6 +117,7 @@ impl BTree {
         } else {
             0
         };
+        let lockers = w.has_lockers(self.unit_id());
         let (mut free, mut new, mut used) = (leaf.free_bytes(), 0, leaf.slot_count());
         for (i, &(key, value)) in rows.iter().enumerate() {
             check_lengths(key, value)?;
@@ -122,6 +127,9 @@ impl BTree {
             }
             let size = LEAF_HEAD + key.len() + value.len();
             let place = find_place(leaf, key, w)?;
+            if lockers && self.is_locked(w, leaf, &place, key)? {
+                return Ok((i, Stop::Outcome(Outcome::Locked)));
+            }
             let need = match place {
                 Place::Wait(txn) => return Ok((i, Stop::Outcome(Outcome::Wait(txn)))),
                 Place::Duplicate => return Ok((i, Stop::Outcome(Outcome::Duplicate))),
@@ -141,6 +149,49 @@ impl BTree {
             free -= need;
         }
         Ok((rows.len(), Stop::NextLeaf))
+    }
+}
+
+impl BTree {
+    /// Whether another transaction's lock keeps a new entry out of its place.
+    fn is_locked(
+        &self,
+        w: &mut dyn Writer,
+        leaf: &Page,
+        place: &Place,
+        key: &[u8],
+    ) -> Result<bool, AccessError> {
+        match *place {
+            Place::New(slot) => {
+                let next = self.next_key(leaf, slot)?;
+                let next = next.as_deref().map_or(RowName::End, RowName::Key);
+                Ok(w.gap_locked(self.unit_id(), key, next))
+            }
+            Place::Reuse(slot) if leaf_entry(leaf, slot)?.header.txn != w.txn() => {
+                Ok(w.row_locked(self.unit_id(), RowName::Key(key)))
+            }
+            _ => Ok(false),
+        }
+    }
+
+    /// The key at a slot of a latched leaf, or the first one behind it; `None` at the end of the index.
+    fn next_key(&self, leaf: &Page, slot: u16) -> Result<Option<Vec<u8>>, AccessError> {
+        let key_at = |page: &Page, slot: u16| {
+            let key = leaf_key(page.slot(slot)?);
+            key.map(<[u8]>::to_vec).ok_or_else(|| corrupt(page.id(), "index entry is cut short"))
+        };
+        if slot < leaf.slot_count() {
+            return key_at(leaf, slot).map(Some);
+        }
+        let mut next = leaf.next();
+        while !next.is_none() {
+            let page = self.space.store.read(next)?;
+            if page.slot_count() > 0 {
+                return key_at(&page, 0).map(Some);
+            }
+            next = page.next();
+        }
+        Ok(None)
     }
 }
 

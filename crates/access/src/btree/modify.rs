@@ -5,8 +5,8 @@ use super::insert::check_lengths;
 use super::node::{LeafEntry, leaf_entry, leaf_key, lower_bound};
 use crate::error::{AccessError, corrupt};
 use crate::record::{difference, with_record};
-use crate::{Change, Outcome, Writer, guard};
-use pages::{Page, PageMut, RecordBuilder, RowHeader};
+use crate::{Change, Outcome, RowName, Writer, guard};
+use pages::{Page, PageMut, RecordBuilder, RowHeader, UnitId};
 
 /// One change of one entry.
 #[derive(Debug)]
@@ -17,7 +17,7 @@ pub struct EntryChange<'a> {
     /// Header of the version that the caller decided on.
     pub header: RowHeader,
     pub change: Change<'a>,
-    /// What came of it. `Done`, `Wait`, `Changed` or `Missing`.
+    /// What came of it. `Done`, `Wait`, `Locked`, `Changed` or `Missing`.
     pub outcome: Outcome<()>,
 }
 
@@ -110,7 +110,7 @@ impl BTree {
         let mut room = None;
         while let Some(change) = changes.get_mut(*at) {
             // A row twice in one batch: the second sees what the first made of it, so it goes into the next record.
-            match apply_entry(w, rec, leaf, change, *at == first, &mut free)? {
+            match apply_entry(w, self.unit_id(), rec, leaf, change, *at == first, &mut free)? {
                 Step::Settled => *at += 1,
                 Step::Flush => break,
                 Step::Room(need) => {
@@ -156,7 +156,8 @@ fn beyond(leaf: &Page, key: &[u8]) -> Result<bool, AccessError> {
 }
 
 fn apply_entry(
-    w: &dyn Writer,
+    w: &mut dyn Writer,
+    unit: UnitId,
     rec: &mut RecordBuilder,
     leaf: &Page,
     change: &mut EntryChange<'_>,
@@ -171,7 +172,7 @@ fn apply_entry(
         return Ok(Step::Settled);
     };
     let entry = leaf_entry(leaf, slot)?;
-    if let Some(outcome) = guard(w, &entry.header, &change.header) {
+    if let Some(outcome) = guard(w, unit, RowName::Key(change.key), &entry.header, &change.header) {
         change.outcome = outcome;
         return Ok(Step::Settled);
     }

@@ -3,8 +3,8 @@
 use super::{BACK, Heap, Home, MAX_ROW_LEN, MAX_TRIES, Rid, forwarded, home, stub};
 use crate::error::{AccessError, corrupt};
 use crate::record::{difference, with_record};
-use crate::{Change, Outcome, Writer, guard};
-use pages::{FORWARDED, PageMut, ROW_HEADER, RecordBuilder, RowHeader};
+use crate::{Change, Outcome, RowName, Writer, guard};
+use pages::{FORWARDED, PageMut, ROW_HEADER, RecordBuilder, RowHeader, UnitId};
 
 /// One change of one row.
 #[derive(Debug)]
@@ -13,7 +13,7 @@ pub struct HeapChange<'a> {
     /// Header of the version that the caller decided on.
     pub header: RowHeader,
     pub change: Change<'a>,
-    /// What came of it. `Done`, `Wait`, `Changed` or `Missing`.
+    /// What came of it. `Done`, `Wait`, `Locked`, `Changed` or `Missing`.
     pub outcome: Outcome<()>,
 }
 
@@ -130,7 +130,7 @@ impl Heap {
             let mut free = page.free_bytes();
             let mut alone = false;
             while let Some(change) = changes.get_mut(*at).filter(|c| c.rid.page == id) {
-                match apply_row(w, rec, &page, change, &mut free)? {
+                match apply_row(w, self.unit_id(), rec, &page, change, &mut free)? {
                     Step::Settled => *at += 1,
                     Step::Flush => break,
                     Step::Alone => {
@@ -174,7 +174,7 @@ impl Heap {
             Home::None => Ok(Some(Outcome::Missing)),
             Home::Here => {
                 let Some((header, body)) = at_home.row(rid.slot)? else { return Ok(Some(Outcome::Missing)) };
-                if let Some(outcome) = guard(w, &header, &change.header) {
+                if let Some(outcome) = guard(w, self.unit_id(), RowName::Rid(rid), &header, &change.header) {
                     return Ok(Some(outcome));
                 }
                 let Change::Update(row) = change.change else { return Ok(None) };
@@ -189,7 +189,7 @@ impl Heap {
                     return Ok(None);
                 };
                 let Some((header, body)) = forwarded(&page, target.slot, rid)? else { return Ok(None) };
-                if let Some(outcome) = guard(w, &header, &change.header) {
+                if let Some(outcome) = guard(w, self.unit_id(), RowName::Rid(rid), &header, &change.header) {
                     return Ok(Some(outcome));
                 }
                 let old = body[..body.len() - BACK].to_vec();
@@ -300,7 +300,8 @@ fn change_in_place(
 }
 
 fn apply_row(
-    w: &dyn Writer,
+    w: &mut dyn Writer,
+    unit: UnitId,
     rec: &mut RecordBuilder,
     page: &PageMut<'_>,
     change: &mut HeapChange<'_>,
@@ -316,7 +317,7 @@ fn apply_row(
         Home::Here => {}
     }
     let (header, body) = page.row(slot)?.ok_or_else(|| corrupt(page.id(), "row vanished"))?;
-    if let Some(outcome) = guard(w, &header, &change.header) {
+    if let Some(outcome) = guard(w, unit, RowName::Rid(change.rid), &header, &change.header) {
         change.outcome = outcome;
         return Ok(Step::Settled);
     }

@@ -11,6 +11,7 @@ use types::SqlError;
 use super::tables::Work;
 use super::{Catalog, TableDef, TableState};
 use crate::context::{CompileEnv, ExecCtx, VarScope, compile_dml};
+use crate::session::{Isolation, SessionOptions};
 
 const OLD: &str = "rows before";
 const NEW: &str = "rows after";
@@ -69,7 +70,8 @@ fn run(
     let vars = VarScope::new();
     let instance = work.core.instance().clone();
     let db = work.db.clone();
-    let options = work.core.options.clone();
+    // The table is locked as a whole: no level would add anything.
+    let options = SessionOptions { isolation: Isolation::ReadCommitted, ..work.core.options.clone() };
     let env = CompileEnv {
         instance: &instance,
         db: &db,

@@ -66,6 +66,7 @@ impl SysTrees {
             match outcome {
                 Outcome::Done(()) => return Ok(()),
                 Outcome::Wait(other) => txn.wait_for(other)?,
+                Outcome::Locked => txn.wait_for_lock()?,
                 Outcome::Changed | Outcome::Missing | Outcome::Duplicate => {}
             }
         }
@@ -84,6 +85,7 @@ impl SysTrees {
             match tree.delete(txn, &key, &batch.header(0))? {
                 Outcome::Done(()) => return Ok(true),
                 Outcome::Wait(other) => txn.wait_for(other)?,
+                Outcome::Locked => txn.wait_for_lock()?,
                 Outcome::Missing => return Ok(false),
                 Outcome::Changed | Outcome::Duplicate => {}
             }

@@ -21,6 +21,7 @@ use crate::context::fold_name;
 use crate::errors;
 use crate::instance::Db;
 use crate::instance::db::Open;
+use crate::query::hints::TableLock;
 use crate::session::SessionCore;
 
 /// Longest row that the declared fixed columns may need.
@@ -163,7 +164,7 @@ impl<'a> Work<'a> {
     /// SCH-M on a table whose definition must still be the current one.
     pub fn lock_current(&mut self, table: &TableDef) -> Result<(), SqlError> {
         let db = self.db.clone();
-        self.core.lock_table(&db, table, LockMode::SchM)
+        self.core.lock_table(&db, table, TableLock::of(LockMode::SchM))
     }
 
     /// The schema's name as it was created; `dbo` for an empty one.
@@ -189,7 +190,7 @@ impl<'a> Work<'a> {
         self.core.wait_for_ddl_of_others()?;
         let Some(other) = self.db.catalog().find(schema, name).cloned() else { return Ok(()) };
         let db = self.db.clone();
-        match self.core.lock_table(&db, &other, LockMode::SchS) {
+        match self.core.lock_table(&db, &other, TableLock::of(LockMode::SchS)) {
             // It was rolled back or dropped while we waited.
             Err(e) if e.number == errors::SCHEMA_CHANGED => Err(e),
             Err(e) => Err(e),

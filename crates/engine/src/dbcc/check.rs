@@ -5,6 +5,7 @@
 use std::ops::Bound;
 use std::sync::Arc;
 
+use crate::query::hints::TableLock;
 use access::{Direction, LobPointer, ReadMode, RowBatch};
 use txn::LockMode;
 use txn::check::{CheckResult, CheckUnit};
@@ -62,7 +63,7 @@ pub(crate) fn check_all(core: &mut SessionCore, db: &Arc<Db>) -> Result<CheckRep
     let tables: Vec<Arc<TableDef>> = catalog.sorted().into_iter().cloned().collect();
     let mut stores = Vec::with_capacity(tables.len());
     for table in &tables {
-        core.lock_table(db, table, LockMode::S)?;
+        core.lock_table(db, table, TableLock::of(LockMode::S))?;
         stores.push(TableStore::open(db, table)?);
     }
     let mut pointers = Vec::with_capacity(stores.len());

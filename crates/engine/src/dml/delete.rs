@@ -8,14 +8,14 @@ use crate::expr::bind::{Binder, unsupported};
 use crate::expr::{Expr, Rt};
 use crate::instance::Db;
 use crate::query::Tables;
-use crate::storage::write::{Locator, RowWriter};
+use crate::query::hints::TableLock;
+use crate::storage::write::{Locator, RowWriter, wait_for_lock};
 use crate::storage::{Base, TableStore, access_error};
 use access::{Change, EntryChange, HeapChange, Outcome, RowBatch};
 use pages::RowHeader;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use syntax::ast;
-use txn::locks::LockMode;
 use types::{SqlError, Value};
 
 /// A compiled DELETE.
@@ -26,13 +26,15 @@ pub struct DeletePlan {
     target: Target,
     top: Option<Expr>,
     output: Option<OutputPlan>,
+    lock: TableLock,
     tables: Tables,
 }
 
 /// Compiles DELETE.
 pub fn compile(binder: &mut Binder<'_>, delete: &ast::Delete) -> Result<DeletePlan, SqlError> {
     binder.push_ctes(&delete.ctes);
-    let bound = binder.dml_source(&delete.target, &delete.from, delete.filter.as_ref())?;
+    let bound = binder.dml_source(&delete.target, &delete.from, delete.filter.as_ref(), &delete.hints)?;
+    let lock = bound.lock;
     let (db, table) = (bound.get.db.clone(), bound.get.table.clone());
     let top = match &delete.top {
         Some(top) if top.percent => return Err(unsupported("DELETE TOP (n) PERCENT")),
@@ -47,6 +49,7 @@ pub fn compile(binder: &mut Binder<'_>, delete: &ast::Delete) -> Result<DeletePl
         target,
         top,
         output,
+        lock,
         tables: Tables(std::mem::take(&mut binder.tables)),
         db,
     })
@@ -60,7 +63,7 @@ impl DeletePlan {
 
     /// Runs the statement.
     pub fn run(&self, ctx: &mut ExecCtx<'_>, out: &mut dyn RowSink) -> Result<u64, SqlError> {
-        ctx.session.lock_table(&self.db, &self.store.table, LockMode::IX)?;
+        ctx.session.lock_table(&self.db, &self.store.table, self.lock)?;
         if self.output.is_some() {
             ctx.session.shows_newest(&self.db)?;
         }
@@ -127,7 +130,7 @@ impl Deleting<'_> {
                         self.entries(rt, &locator, page.row(*i))?;
                     }
                 }
-                Outcome::Wait(_) | Outcome::Changed => again.push(*i),
+                Outcome::Wait(_) | Outcome::Locked | Outcome::Changed => again.push(*i),
                 Outcome::Missing | Outcome::Duplicate => {}
             }
         }
@@ -188,6 +191,10 @@ impl RowChange for Deleting<'_> {
             }
             Outcome::Wait(other) => {
                 wait_for(self.db, rt, other)?;
+                Ok(false)
+            }
+            Outcome::Locked => {
+                wait_for_lock(self.db, rt.session()?.txn(self.db)?)?;
                 Ok(false)
             }
             _ => Ok(false),

@@ -13,13 +13,13 @@ use crate::expr::{Expr, Rt, Typed, bind_ops};
 use crate::instance::Db;
 use crate::query::Tables;
 use crate::query::bind_from::Named;
+use crate::query::hints::{Hints, TableLock};
 use crate::query::physical::{self, Node, Plan};
 use crate::storage::write::with_writer;
 use crate::storage::{TableMode, TableStore};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use syntax::ast::{self, ExprKind, InsertSource};
-use txn::locks::LockMode;
 use types::convert::Mode;
 use types::{DataType, SqlError, Value};
 
@@ -39,6 +39,7 @@ pub struct InsertPlan {
     reads_target: bool,
     top: Option<Expr>,
     output: Option<OutputPlan>,
+    lock: TableLock,
     tables: Tables,
 }
 
@@ -105,7 +106,7 @@ pub fn compile(binder: &mut Binder<'_>, insert: &ast::Insert) -> Result<InsertPl
         None => None,
     };
     let output = output::compile(binder, &table, &insert.output, Images::Inserted)?;
-    let reads_target = binder.tables.iter().any(|(_, t)| t.object_id == table.object_id);
+    let reads_target = binder.tables.iter().any(|used| used.table.object_id == table.object_id);
     let not_null = (0..table.columns.len()).filter(|i| !table.columns[*i].nullable);
     Ok(InsertPlan {
         store: TableStore::open(&db, &table)?,
@@ -116,6 +117,7 @@ pub fn compile(binder: &mut Binder<'_>, insert: &ast::Insert) -> Result<InsertPl
         reads_target,
         top,
         output,
+        lock: Hints::parse(&table, &insert.hints)?.write_lock()?,
         tables: Tables(std::mem::take(&mut binder.tables)),
         db,
     })
@@ -296,6 +298,7 @@ fn copy_kind(table: &TableDef, plan: &Plan, exprs: &[Expr]) -> Copy {
     let nulls = source.columns.iter().zip(&table.columns).all(|(s, t)| t.nullable || !s.nullable);
     let same = source.columns.len() == table.columns.len() && source.layout.same_bytes_as(&table.layout);
     let plain = scan.store.lob_columns.is_empty() && scan.pred.is_none() && !scan.locator;
+    let plain = plain && scan.locks.is_none();
     let base = matches!(scan.path, Path::Base | Path::Clustered(_) | Path::Point(_));
     if in_place && nulls && same && plain && base { Copy::Bytes } else { Copy::Values }
 }
@@ -317,7 +320,7 @@ impl InsertPlan {
     /// Runs the statement.
     pub fn run(&self, ctx: &mut ExecCtx<'_>, out: &mut dyn RowSink) -> Result<u64, SqlError> {
         self.check_identity(ctx)?;
-        ctx.session.lock_table(&self.db, &self.store.table, LockMode::IX)?;
+        ctx.session.lock_table(&self.db, &self.store.table, self.lock)?;
         if !self.tables.0.is_empty() {
             self.tables.lock(ctx)?;
         }

@@ -2,7 +2,7 @@
 
 use crate::expr::Rt;
 use crate::instance::Db;
-use crate::storage::write::{Locator, RowWriter, duplicate, wait};
+use crate::storage::write::{Locator, RowWriter, duplicate, wait, wait_for_lock};
 use crate::storage::{Base, TableStore, access_error};
 use access::{Outcome, Rid};
 use std::sync::Arc;
@@ -167,6 +167,7 @@ impl<'t> Loader<'t> {
             match outcome {
                 Outcome::Done(()) => break,
                 Outcome::Wait(other) => wait(self.db, txn, other)?,
+                Outcome::Locked => wait_for_lock(self.db, txn)?,
                 Outcome::Duplicate if unique => {
                     let mut values = vec![Value::Null; self.store.table.columns.len()];
                     self.store.all_columns(self.db, entries[done].1, &mut values)?;

@@ -13,6 +13,7 @@ use crate::expr::scope::{Clause, Scope};
 use crate::expr::{ColId, Expr, Pred, Rt};
 use crate::instance::Db;
 use crate::query::bind_from::inner;
+use crate::query::hints::{Hints, Reading, TableLock};
 use crate::query::logical::{Get, Logical};
 use crate::query::physical::{self, Node, Plan, pred_slots};
 use crate::session::Isolation;
@@ -27,6 +28,8 @@ use types::{Collation, SqlError, Value};
 /// The bound source of an UPDATE or DELETE: its scope is on the binder's stack.
 pub struct BoundTarget {
     pub get: Get,
+    /// The lock on the table as a whole.
+    pub lock: TableLock,
     logical: Logical,
     preds: Vec<Pred>,
 }
@@ -59,6 +62,7 @@ impl Binder<'_> {
         target: &ast::Target,
         from: &[ast::TableRef],
         filter: Option<&ast::Filter>,
+        hints: &[ast::OptionItem],
     ) -> Result<BoundTarget, SqlError> {
         let ast::Target::Name(name) = target else {
             super::insert::target_table(self, target)?;
@@ -85,7 +89,9 @@ impl Binder<'_> {
                 match existing {
                     Some(first) => first,
                     None => {
-                        let get = self.get(db, table, TableMode::Current, None);
+                        let hints = Hints::parse(&table, hints)?;
+                        let reading = hints.target(self.env.options.isolation)?;
+                        let get = self.get(db, table, reading, hints);
                         let source = crate::query::bind_from::table_source(&get, name, None);
                         self.scope()?.sources.insert(0, source);
                         let (first, node) = (get.first, Logical::Get(Box::new(get)));
@@ -95,14 +101,10 @@ impl Binder<'_> {
                 }
             }
         };
-        // In SNAPSHOT isolation the rows are those of the snapshot, and one that was changed since is a conflict.
-        let mode = match self.env.options.isolation {
-            Isolation::Snapshot => TableMode::Snapshot,
-            _ => TableMode::Current,
-        };
-        let Some(get) = read_as(&mut logical, first, mode) else {
+        let Some((get, reading)) = read_for_change(&mut logical, first, self.env.options.isolation)? else {
             return Err(SqlError::internal("the target is not among the sources"));
         };
+        let lock = reading.table;
         self.scope()?.visible = true;
         self.scope()?.clause = Clause::Where;
         let mut preds = Vec::new();
@@ -111,7 +113,7 @@ impl Binder<'_> {
             Some(ast::Filter::Condition(e)) => self.pred(e)?.into_conjuncts(&mut preds),
             Some(ast::Filter::CurrentOf(_)) => return Err(unsupported("WHERE CURRENT OF")),
         }
-        Ok(BoundTarget { get, logical, preds })
+        Ok(BoundTarget { get, lock, logical, preds })
     }
 
     /// `UPDATE t ... FROM dbo.t AS x`: the one source that is the table is the target.
@@ -133,9 +135,9 @@ impl Binder<'_> {
         needed: &[ColId],
         gather: bool,
     ) -> Result<(Target, Vec<ColId>), SqlError> {
-        let BoundTarget { get, logical, preds } = bound;
+        let BoundTarget { get, logical, preds, .. } = bound;
         let snapshot = get.mode == TableMode::Snapshot;
-        let gather = gather || snapshot;
+        let gather = gather || snapshot || get.locks.is_some();
         let simple = matches!(logical, Logical::Get(_)) && !gather && !preds.iter().any(Pred::has_subquery);
         if simple {
             let mut ids: Vec<ColId> = needed.to_vec();
@@ -176,18 +178,27 @@ impl Binder<'_> {
     }
 }
 
-/// Marks the target's node: it is read for change. Returns a copy of it.
-fn read_as(logical: &mut Logical, first: ColId, mode: TableMode) -> Option<Get> {
+/// Makes the target's node one that is read for change, by its hints. Returns a copy of it. In SNAPSHOT isolation the
+/// rows are those of the snapshot, and one that was changed since is a conflict.
+fn read_for_change(
+    logical: &mut Logical,
+    first: ColId,
+    isolation: Isolation,
+) -> Result<Option<(Get, Reading)>, SqlError> {
     match logical {
         Logical::Get(get) if get.first == first => {
-            get.mode = mode;
-            Some((**get).clone())
+            let reading = get.hints.target(isolation)?;
+            (get.mode, get.locks) = (reading.mode, reading.locks);
+            Ok(Some(((**get).clone(), reading)))
         }
         Logical::Join { left, right, .. } | Logical::Apply { left, right, .. } => {
-            read_as(left, first, mode).or_else(|| read_as(right, first, mode))
+            match read_for_change(left, first, isolation)? {
+                None => read_for_change(right, first, isolation),
+                found => Ok(found),
+            }
         }
-        Logical::Filter { input, .. } => read_as(input, first, mode),
-        _ => None,
+        Logical::Filter { input, .. } => read_for_change(input, first, isolation),
+        _ => Ok(None),
     }
 }
 
@@ -262,7 +273,7 @@ impl<'p> Pages<'p> {
         let mut count = 0;
         while count < limit && scan.next_page(rt)? {
             let page = scan.rows();
-            self.pick(rt, page, limit - count)?;
+            self.pick(rt, &scan, limit - count)?;
             if !self.picked.is_empty() {
                 count += change.page(rt, page, &self.picked, &self.slots, &mut self.again)?;
             }
@@ -276,8 +287,8 @@ impl<'p> Pages<'p> {
     }
 
     /// Tests the rows of a page; those that others are changing go to `again`.
-    fn pick(&mut self, rt: &mut Rt<'_, '_>, page: &RowBatch, limit: u64) -> Result<(), SqlError> {
-        let plan = self.plan;
+    fn pick(&mut self, rt: &mut Rt<'_, '_>, scan: &Scan<'_>, limit: u64) -> Result<(), SqlError> {
+        let (plan, page) = (self.plan, scan.rows());
         self.slots.reset(plan.width());
         self.picked.clear();
         self.again.clear();
@@ -294,6 +305,9 @@ impl<'p> Pages<'p> {
                 self.quiet = writer;
             }
             if page.is_ghost(i) {
+                if !scan.is_gone(i, rt.session()?.txn(self.db)?.id()) {
+                    self.again.push(i);
+                }
                 continue;
             }
             let slots = self.slots.push_row();

@@ -15,15 +15,15 @@ use crate::expr::{ColId, Expr, Rt, Typed, bind_ops};
 use crate::instance::Db;
 use crate::query::Tables;
 use crate::query::bind_select::compound;
+use crate::query::hints::TableLock;
 use crate::query::logical::Get;
 use crate::query::physical::slots;
-use crate::storage::write::{Locator, Rest, RowWriter, touches};
+use crate::storage::write::{Locator, Rest, RowWriter, touches, wait_for_lock};
 use crate::storage::{Base, TableStore, access_error};
 use access::{Change, EntryChange, HeapChange, Outcome, RowBatch};
 use pages::RowHeader;
 use std::sync::Arc;
 use syntax::ast::{self, Assignment, ExprKind};
-use txn::locks::LockMode;
 use types::convert::Mode;
 use types::{ColumnType, RowLayout, SqlError, Value};
 
@@ -42,6 +42,7 @@ pub struct UpdatePlan {
     row_by_row: bool,
     top: Option<Expr>,
     output: Option<OutputPlan>,
+    lock: TableLock,
     tables: Tables,
 }
 
@@ -83,7 +84,8 @@ fn patch_of(table: &TableDef, column: usize) -> Option<Patch> {
 /// Compiles UPDATE.
 pub fn compile(binder: &mut Binder<'_>, update: &ast::Update) -> Result<UpdatePlan, SqlError> {
     binder.push_ctes(&update.ctes);
-    let bound = binder.dml_source(&update.target, &update.from, update.filter.as_ref())?;
+    let bound = binder.dml_source(&update.target, &update.from, update.filter.as_ref(), &update.hints)?;
+    let lock = bound.lock;
     let get = bound.get.clone();
     let (db, table) = (get.db.clone(), get.table.clone());
     let (mut sets, mut vars) = (Vec::new(), Vec::new());
@@ -119,7 +121,7 @@ pub fn compile(binder: &mut Binder<'_>, update: &ast::Update) -> Result<UpdatePl
     let indexed = store.indexes.iter().any(|i| touches(i, &changed));
     let row_by_row = indexed || !store.lob_columns.is_empty() || output.is_some();
     let tables = Tables(std::mem::take(&mut binder.tables));
-    Ok(UpdatePlan { db, store, target, sets, vars, changed, row_by_row, top, output, tables })
+    Ok(UpdatePlan { db, store, target, sets, vars, changed, row_by_row, top, output, lock, tables })
 }
 
 fn target_column(get: &Get, name: &ast::ColumnRef) -> Result<usize, SqlError> {
@@ -197,7 +199,7 @@ impl UpdatePlan {
 
     /// Runs the statement.
     pub fn run(&self, ctx: &mut ExecCtx<'_>, out: &mut dyn RowSink) -> Result<u64, SqlError> {
-        ctx.session.lock_table(&self.db, &self.store.table, LockMode::IX)?;
+        ctx.session.lock_table(&self.db, &self.store.table, self.lock)?;
         if self.output.is_some() || !self.vars.is_empty() {
             ctx.session.shows_newest(&self.db)?;
         }
@@ -319,7 +321,7 @@ impl Updating<'_> {
         let mut count = 0;
         let mut settle = |i: usize, outcome: Outcome<()>| match outcome {
             Outcome::Done(()) => count += 1,
-            Outcome::Wait(_) | Outcome::Changed => again.push(i),
+            Outcome::Wait(_) | Outcome::Locked | Outcome::Changed => again.push(i),
             Outcome::Missing | Outcome::Duplicate => {}
         };
         match &store.base {
@@ -419,6 +421,10 @@ impl RowChange for Updating<'_> {
             }
             Outcome::Wait(other) => {
                 wait_for(db, rt, other)?;
+                Ok(false)
+            }
+            Outcome::Locked => {
+                wait_for_lock(db, rt.session()?.txn(db)?)?;
                 Ok(false)
             }
             _ => Ok(false),

@@ -7,6 +7,7 @@ pub mod apply;
 pub mod basic;
 pub mod hash;
 pub mod hash_join;
+pub mod locked;
 pub mod loop_join;
 pub mod memory;
 pub mod scan;

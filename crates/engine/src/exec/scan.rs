@@ -4,10 +4,12 @@
 use super::{BATCH, Operator, RowSet};
 use crate::expr::{Pred, Rt};
 use crate::instance::Db;
+use crate::query::hints::RowLocks;
 use crate::storage::seek::{self, SeekSpec};
 use crate::storage::write::{read_current, wait};
 use crate::storage::{Base, IndexStore, TableMode, TableStore, access_error, corrupt_row, rid_value};
 use access::{Cursor, Direction, HeapScan, ReadMode, Rid, RowBatch, Writer};
+use pages::TxnId;
 use std::sync::Arc;
 use txn::SnapshotGuard;
 use types::{Corrupt, SqlError, Value};
@@ -31,6 +33,8 @@ pub struct ScanPlan {
     pub db: Arc<Db>,
     pub store: Arc<TableStore>,
     pub mode: TableMode,
+    /// Locks that it takes on rows: another operator then, [`super::locked::LockedScan`].
+    pub locks: Option<RowLocks>,
     pub path: Path,
     pub backward: bool,
     pub columns: Vec<u16>,
@@ -63,6 +67,8 @@ pub struct Scan<'p> {
     guard: Option<Arc<SnapshotGuard>>,
     batch: RowBatch,
     at: usize,
+    /// When the page was read all transactions below had ended: their ghosts stay ghosts.
+    settled: TxnId,
     /// Base rows behind index entries.
     lookup: RowBatch,
 }
@@ -70,7 +76,15 @@ pub struct Scan<'p> {
 impl<'p> Scan<'p> {
     /// A scan that has not begun.
     pub fn new(plan: &'p ScanPlan) -> Scan<'p> {
-        Scan { plan, source: None, guard: None, batch: RowBatch::new(), at: 0, lookup: RowBatch::new() }
+        Scan {
+            plan,
+            source: None,
+            guard: None,
+            batch: RowBatch::new(),
+            at: 0,
+            settled: TxnId(0),
+            lookup: RowBatch::new(),
+        }
     }
 
     fn start(&mut self, rt: &mut Rt<'_, '_>) -> Result<Source, SqlError> {
@@ -126,12 +140,28 @@ impl<'p> Scan<'p> {
     pub fn next_page(&mut self, rt: &mut Rt<'_, '_>) -> Result<bool, SqlError> {
         rt.check_cancel()?;
         if self.source.is_none() {
+            self.look(rt)?;
             self.source = Some(self.start(rt)?);
             if !self.batch.is_empty() {
                 return Ok(true);
             }
         }
-        self.page()
+        self.page(rt)
+    }
+
+    /// Before newest versions are read.
+    fn look(&mut self, rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
+        if self.plan.mode == TableMode::Current {
+            self.settled = rt.session()?.txn(&self.plan.db)?.database().txns().all_ended_below();
+        }
+        Ok(())
+    }
+
+    /// Whether row `i` of the page is deleted for good. A ghost whose deletion was not decided when the page was read
+    /// may have been brought back since.
+    pub fn is_gone(&self, i: usize, own: TxnId) -> bool {
+        let writer = self.batch.header(i).txn;
+        self.batch.is_ghost(i) && (writer < self.settled || writer == own)
     }
 
     /// The rows of the page.
@@ -140,7 +170,8 @@ impl<'p> Scan<'p> {
     }
 
     /// Reads the next page of rows; false at the end.
-    fn page(&mut self) -> Result<bool, SqlError> {
+    fn page(&mut self, rt: &mut Rt<'_, '_>) -> Result<bool, SqlError> {
+        self.look(rt)?;
         let mode = read_mode(&self.guard, self.plan.mode);
         let more = match &mut self.source {
             Some(Source::Heap(scan)) => scan.next_batch(mode, &mut self.batch),
@@ -151,12 +182,15 @@ impl<'p> Scan<'p> {
         more.map_err(|e| access_error(&self.plan.db, e))
     }
 
-    /// A row that another transaction is changing: waits for it and takes what it leaves. False: nobody does.
+    /// A row that another transaction is or may have been changing: waits for it and takes what it leaves. False: nobody
+    /// is.
     fn current_row(&mut self, i: usize, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
         let plan = self.plan;
         let writer = self.batch.header(i).txn;
         let txn = rt.session()?.txn(&plan.db)?;
-        if !txn.active_elsewhere(writer) {
+        let undecided = self.batch.is_ghost(i) && !self.is_gone(i, txn.id());
+        let active = txn.active_elsewhere(writer);
+        if !active && !undecided {
             return Ok(false);
         }
         let locator = match (&plan.path, &plan.store.base) {
@@ -166,7 +200,9 @@ impl<'p> Scan<'p> {
             (_, Base::Heap(_)) => rid_value(self.batch.rid(i)),
             (_, Base::Tree(_)) => Value::bytes(self.batch.key(i).to_vec()),
         };
-        wait(&plan.db, txn, writer)?;
+        if active {
+            wait(&plan.db, txn, writer)?;
+        }
         if read_current(&plan.db, txn, &plan.store, &locator, &mut self.lookup)? {
             let shown = locator_of(plan, || locator.clone());
             base_row(plan, self.lookup.row(0), shown, rt, out)?;
@@ -230,13 +266,13 @@ fn read_mode(guard: &Option<Arc<SnapshotGuard>>, mode: TableMode) -> ReadMode<'_
     }
 }
 
-fn locator_of(plan: &ScanPlan, make: impl FnOnce() -> Value) -> Option<Value> {
+pub(super) fn locator_of(plan: &ScanPlan, make: impl FnOnce() -> Value) -> Option<Value> {
     plan.locator.then(make)
 }
 
 /// Decodes a base row: first what the condition needs, then the rest.
 #[inline]
-fn base_row(
+pub(super) fn base_row(
     plan: &ScanPlan,
     bytes: &[u8],
     locator: Option<Value>,
@@ -258,7 +294,7 @@ fn base_row(
     Ok(())
 }
 
-fn index_locator(index: &IndexStore, bytes: &[u8], plan: &ScanPlan) -> Result<Value, SqlError> {
+pub(super) fn index_locator(index: &IndexStore, bytes: &[u8], plan: &ScanPlan) -> Result<Value, SqlError> {
     let value = index.layout.decode_column(bytes, index.columns.len());
     let value = value.map_err(|e| corrupt_row(&plan.store.table, &e))?;
     match (&plan.store.base, &value) {
@@ -290,12 +326,13 @@ impl Operator for Scan<'_> {
     fn next(&mut self, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
         out.reset(self.plan.width());
         if self.source.is_none() {
+            self.look(rt)?;
             self.source = Some(self.start(rt)?);
         }
         while out.len() < BATCH {
             if self.at >= self.batch.len() {
                 rt.check_cancel()?;
-                if !self.page()? {
+                if !self.page(rt)? {
                     break;
                 }
             }

@@ -4,11 +4,9 @@
 
 use super::scope::{Clause, Scope};
 use super::{CaseExpr, ColId, CompareExpr, Expr, InListExpr, LikeExpr, Pred, QuantifiedExpr, Typed};
-use crate::catalog::TableDef;
 use crate::context::{CompileEnv, fold_name};
-use crate::instance::Db;
+use crate::query::TableUse;
 use crate::query::logical::CteDef;
-use crate::storage::TableMode;
 use std::sync::Arc;
 use syntax::ast::{self, CompareOp, ExprKind};
 use types::like::LikePattern;
@@ -25,16 +23,13 @@ pub struct Binder<'a> {
     next_col: ColId,
     next_param: usize,
     next_sub: usize,
-    /// How base tables are read unless a hint says otherwise.
-    pub default_mode: TableMode,
     /// Base tables met so far.
-    pub tables: Vec<(Arc<Db>, Arc<TableDef>)>,
+    pub tables: Vec<TableUse>,
 }
 
 impl<'a> Binder<'a> {
     /// A binder for one statement.
     pub fn new(env: &'a CompileEnv<'a>) -> Binder<'a> {
-        let default_mode = TableMode::of(env.options.isolation);
         Binder {
             env,
             scopes: Vec::new(),
@@ -43,7 +38,6 @@ impl<'a> Binder<'a> {
             next_col: 0,
             next_param: 0,
             next_sub: 0,
-            default_mode,
             tables: Vec::new(),
         }
     }

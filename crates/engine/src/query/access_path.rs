@@ -139,6 +139,7 @@ pub fn plan(
         db: get.db.clone(),
         store,
         mode: get.mode,
+        locks: get.locks,
         path,
         backward: choice.backward,
         columns,
@@ -164,7 +165,7 @@ fn choose(get: &Get, store: &TableStore, preds: &[Pred], tested: &[ColId], wishe
         let covering = wanted.iter().all(|c| index.position(*c).is_some()) && get.mode != TableMode::Current;
         choices.push(candidate(get, &index.def, Some(at), true, covering, preds, &terms, wishes));
     }
-    if let Some(hint) = get.index_hint {
+    if let Some(hint) = get.hints.index {
         let hinted = choices.iter().position(|c| match c.index {
             None => get.table.storage.index_id == hint,
             Some(at) => store.indexes[at].def.index_id == hint,

@@ -1,5 +1,7 @@
 //! FROM: tables, views, derived tables, CTEs, VALUES, joins and APPLY become logical nodes and name sources.
 
+use super::TableUse;
+use super::hints::{Hints, Reading};
 use super::logical::{CteDef, Get, JoinHint, JoinKind, Logical, OutColumn, ViewScan};
 use crate::catalog::TableDef;
 use crate::context::fold_name;
@@ -8,7 +10,6 @@ use crate::expr::bind::{Binder, unsupported};
 use crate::expr::scope::{Clause, Scope, ScopeColumn, Source};
 use crate::expr::{Typed, bind_ops};
 use crate::instance::Db;
-use crate::storage::TableMode;
 use std::sync::Arc;
 use syntax::ast::{self, TableRefKind};
 use types::{Collation, DataType, SqlError};
@@ -166,34 +167,22 @@ impl Binder<'_> {
         alias: Option<&ast::Ident>,
         hints: &[ast::OptionItem],
     ) -> Result<Logical, SqlError> {
-        let mut mode = self.default_mode;
-        let mut index_hint = None;
-        for hint in hints {
-            match hint.name.as_str() {
-                "NOLOCK" | "READUNCOMMITTED" => mode = TableMode::Dirty,
-                "INDEX" => index_hint = index_of_hint(&table, hint)?,
-                _ => {}
-            }
-        }
-        let get = self.get(db, table, mode, index_hint);
+        let hints = Hints::parse(&table, hints)?;
+        let reading = hints.reading(self.env.options.isolation)?;
+        let get = self.get(db, table, reading, hints);
         let source = table_source(&get, name, alias);
         self.scope()?.sources.push(source);
         Ok(Logical::Get(Box::new(get)))
     }
 
     /// A table as a node, its columns numbered.
-    pub fn get(
-        &mut self,
-        db: Arc<Db>,
-        table: Arc<TableDef>,
-        mode: TableMode,
-        index_hint: Option<i32>,
-    ) -> Get {
+    pub fn get(&mut self, db: Arc<Db>, table: Arc<TableDef>, reading: Reading, hints: Hints) -> Get {
         let first = self.new_cols(table.columns.len() + 1);
-        if !self.tables.iter().any(|(_, t)| Arc::ptr_eq(t, &table)) {
-            self.tables.push((db.clone(), table.clone()));
+        let lock = reading.table;
+        if !self.tables.iter().any(|used| Arc::ptr_eq(&used.table, &table) && used.lock == lock) {
+            self.tables.push(TableUse { db: db.clone(), table: table.clone(), lock });
         }
-        Get { db, table, first, mode, index_hint }
+        Get { db, table, first, mode: reading.mode, locks: reading.locks, hints }
     }
 
     fn system_view(
@@ -445,7 +434,7 @@ pub fn table_source(get: &Get, name: &ast::ObjectName, alias: Option<&ast::Ident
     }
 }
 
-fn index_of_hint(table: &TableDef, hint: &ast::OptionItem) -> Result<Option<i32>, SqlError> {
+pub(super) fn index_of_hint(table: &TableDef, hint: &ast::OptionItem) -> Result<Option<i32>, SqlError> {
     let all = || table.indexes.iter().chain([&table.storage]);
     let word_of = |value: &ast::OptionValue| match value {
         ast::OptionValue::Word(word) => Some(word.to_string()),

@@ -1,5 +1,6 @@
 //! The logical plan: what a query means, without how. Columns are statement-wide ids.
 
+use super::hints::{Hints, RowLocks};
 use crate::catalog::TableDef;
 use crate::expr::aggregate::Aggregate;
 use crate::expr::scope::ScopeColumn;
@@ -93,8 +94,9 @@ pub struct Get {
     pub table: Arc<TableDef>,
     pub first: ColId,
     pub mode: TableMode,
-    /// INDEX(...) hint: the index id.
-    pub index_hint: Option<i32>,
+    /// Locks that the read takes on rows.
+    pub locks: Option<RowLocks>,
+    pub hints: Hints,
 }
 
 impl Get {

@@ -4,6 +4,7 @@ pub mod access_path;
 pub mod bind_from;
 pub mod bind_select;
 pub mod decorrelate;
+pub mod hints;
 pub mod logical;
 pub mod physical;
 pub mod planner;
@@ -16,10 +17,10 @@ use crate::expr::bind::Binder;
 use crate::expr::{Expr, Rt};
 use crate::instance::Db;
 use crate::output::ColumnInfo;
+use hints::TableLock;
 use physical::Plan;
 use std::sync::Arc;
 use syntax::ast;
-use txn::locks::LockMode;
 use types::{SqlError, Value};
 
 /// A compiled query.
@@ -32,21 +33,29 @@ pub struct QueryPlan {
     tables: Tables,
 }
 
-/// The tables that a plan reads: locked against changes of schema while it runs.
+/// A table that a plan reads, and how it is locked meanwhile.
+#[derive(Clone)]
+pub struct TableUse {
+    pub db: Arc<Db>,
+    pub table: Arc<TableDef>,
+    pub lock: TableLock,
+}
+
+/// The tables that a plan reads: locked against changes of schema while it runs, or as their hints say.
 #[derive(Clone, Default)]
-pub struct Tables(pub Vec<(Arc<Db>, Arc<TableDef>)>);
+pub struct Tables(pub Vec<TableUse>);
 
 impl std::fmt::Debug for Tables {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_list().entries(self.0.iter().map(|(_, table)| &table.name)).finish()
+        f.debug_list().entries(self.0.iter().map(|used| &used.table.name)).finish()
     }
 }
 
 impl Tables {
     /// Locks them for a statement.
     pub fn lock(&self, ctx: &mut ExecCtx<'_>) -> Result<(), SqlError> {
-        for (db, table) in &self.0 {
-            ctx.session.lock_table(db, table, LockMode::SchS)?;
+        for used in &self.0 {
+            ctx.session.lock_table(&used.db, &used.table, used.lock)?;
         }
         Ok(())
     }

@@ -7,6 +7,7 @@ use crate::exec::apply::{Apply, ApplyPlan};
 use crate::exec::basic;
 use crate::exec::hash::KeySet;
 use crate::exec::hash_join::{HashJoin, HashJoinPlan};
+use crate::exec::locked::LockedScan;
 use crate::exec::loop_join::{LoopJoin, LoopJoinPlan};
 use crate::exec::scan::{Scan, ScanPlan};
 use crate::exec::setop::SetOp;
@@ -93,6 +94,7 @@ pub fn open(plan: &Plan) -> Box<dyn Operator + '_> {
     match &plan.node {
         Node::One => Box::new(basic::One { done: false }),
         Node::Values(rows) => Box::new(basic::Values { rows, at: 0 }),
+        Node::Scan(scan) if scan.locks.is_some() => Box::new(LockedScan::new(scan)),
         Node::Scan(scan) => Box::new(Scan::new(scan)),
         Node::View { scan, keep } => Box::new(basic::View::new(scan, keep)),
         Node::Filter { input, pred } => {

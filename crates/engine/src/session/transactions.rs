@@ -18,6 +18,7 @@ use crate::catalog::rebuild::is_private;
 use crate::context::fold_name;
 use crate::errors::{self, db_error};
 use crate::instance::Db;
+use crate::query::hints::TableLock;
 
 /// The session's transaction in one database.
 pub(crate) struct OpenTxn {
@@ -55,6 +56,8 @@ pub(crate) struct Transactions {
     savepoints: Vec<NamedSavepoint>,
     /// Name of the outermost BEGIN TRANSACTION.
     name: CompactString,
+    /// NOWAIT: the running statement waits for no lock.
+    no_wait: bool,
     /// The isolation level at the transaction's first look at a table.
     pub(super) began: Option<Isolation>,
 }
@@ -109,17 +112,20 @@ impl SessionCore {
         open.snapshot.clone().ok_or_else(|| SqlError::internal("a snapshot vanished"))
     }
 
-    /// Locks a table: SCH-S for the statement, every other mode until the transaction ends. The definition must
-    /// still be the current one.
+    /// Locks a table. The definition must still be the current one.
     ///
     /// Errors: [`errors::SCHEMA_CHANGED`] (the interpreter compiles again), 1205, 1222.
-    pub fn lock_table(&mut self, db: &Arc<Db>, table: &TableDef, mode: LockMode) -> Result<(), SqlError> {
+    pub fn lock_table(&mut self, db: &Arc<Db>, table: &TableDef, lock: TableLock) -> Result<(), SqlError> {
         let at = self.open_txn(db)?;
         let txn = &mut self.transactions.open[at].txn;
+        if lock.no_wait {
+            txn.wait.timeout_ms = 0;
+            self.transactions.no_wait = true;
+        }
         let what = What::Table(table.object_id as u32);
-        let locked = match mode {
-            LockMode::SchS => txn.lock_statement(what, mode),
-            _ => txn.lock(what, mode),
+        let locked = match lock.hold {
+            false => txn.lock_statement(what, lock.mode),
+            true => txn.lock(what, lock.mode),
         };
         locked.map_err(|e| db_error(db, &e))?;
         if is_private(&self.private_tables, table) {
@@ -128,7 +134,7 @@ impl SessionCore {
         if !db.is_current(table) {
             return Err(errors::schema_changed());
         }
-        self.check_isolation(db, table, mode)
+        self.check_isolation(db, table, lock.mode)
     }
 
     /// A statement begins. `touches_data`: it begins a transaction under SET IMPLICIT_TRANSACTIONS ON.
@@ -177,11 +183,17 @@ impl SessionCore {
             return self.end_statement(result);
         }
         let result = result.and_then(|value| self.acknowledge().map(|()| value));
-        self.end_statement_locks();
+        match &result {
+            Err(e) if e.number == 1205 => self.undo_statement(e),
+            _ => self.end_statement_locks(),
+        }
         result
     }
 
     fn end_statement_locks(&mut self) {
+        if std::mem::take(&mut self.transactions.no_wait) {
+            self.apply_wait_options();
+        }
         for open in &mut self.transactions.open {
             open.txn.locks.end_statement();
             open.newest = false;

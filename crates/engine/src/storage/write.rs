@@ -84,6 +84,11 @@ pub fn wait(db: &Arc<Db>, txn: &Txn, other: TxnId) -> Result<(), SqlError> {
     txn.wait_for(other).map_err(|e| db_error(db, &e))
 }
 
+/// Waits for the lock that forbade the last change.
+pub fn wait_for_lock(db: &Arc<Db>, txn: &mut Txn) -> Result<(), SqlError> {
+    txn.wait_for_lock().map_err(|e| db_error(db, &e))
+}
+
 impl RowWriter {
     /// Encodes a row into `self.row`; values that do not fit go to the large value space first.
     pub fn encode(
@@ -188,6 +193,7 @@ impl RowWriter {
             match tree.insert(txn, &self.key, &self.row).map_err(|e| access_error(db, e))? {
                 Outcome::Done(()) => return Ok(()),
                 Outcome::Wait(other) => wait(db, txn, other)?,
+                Outcome::Locked => wait_for_lock(db, txn)?,
                 Outcome::Duplicate if store.table.uniquifier => {
                     uniquifier = self.next_uniquifier(db, store, prefix)?;
                 }
@@ -221,6 +227,7 @@ impl RowWriter {
             match tree.insert(txn, &self.key, row).map_err(|e| access_error(db, e))? {
                 Outcome::Done(()) => return Ok(self.key.clone()),
                 Outcome::Wait(other) => wait(db, txn, other)?,
+                Outcome::Locked => wait_for_lock(db, txn)?,
                 _ => {}
             }
         }
@@ -262,6 +269,7 @@ impl RowWriter {
                 match outcome.map_err(|e| access_error(db, e))? {
                     Outcome::Done(()) => break,
                     Outcome::Wait(other) => wait(db, txn, other)?,
+                    Outcome::Locked => wait_for_lock(db, txn)?,
                     Outcome::Duplicate => return Err(duplicate(store, &index.def, values)),
                     Outcome::Changed | Outcome::Missing => {
                         return Err(SqlError::internal("an entry met a row that it did not look for"));
@@ -284,35 +292,34 @@ impl RowWriter {
     ) -> Result<(), SqlError> {
         for index in store.indexes.iter().filter(|i| wanted(i)) {
             entry_key(index, values, locator, &mut self.entry_key);
-            let fail = |e| access_error(db, e);
+            self.delete_entry(db, txn, store, index)?;
+        }
+        Ok(())
+    }
+
+    /// Deletes the entry with `self.entry_key`. The base row is ours, so nobody else can be changing it; who has locked
+    /// it is waited for.
+    fn delete_entry(
+        &mut self,
+        db: &Arc<Db>,
+        txn: &mut Txn,
+        store: &TableStore,
+        index: &IndexStore,
+    ) -> Result<(), SqlError> {
+        let fail = |e| access_error(db, e);
+        loop {
             let found =
                 index.tree.fetch(&self.entry_key, ReadMode::Current, &mut self.batch).map_err(fail)?;
-            let gone = || {
-                SqlError::new(
-                    8646,
-                    21,
-                    1,
-                    format!(
-                        "Unable to find index entry in index ID {}, of table {}, in database '{}'. The indicated index \
-                     is corrupt or there is a problem with the current update plan. Run DBCC CHECKDB or DBCC \
-                     CHECKTABLE.",
-                        index.def.index_id,
-                        store.table.object_id,
-                        db.name()
-                    ),
-                )
-            };
             if !found || self.batch.is_ghost(0) {
-                return Err(gone());
+                return Err(no_entry(db, store, index));
             }
             let header = self.batch.header(0);
             match index.tree.delete(txn, &self.entry_key, &header).map_err(fail)? {
-                Outcome::Done(()) => {}
-                // The base row is ours, so nobody else can hold its entry.
-                _ => return Err(gone()),
+                Outcome::Done(()) => return Ok(()),
+                Outcome::Locked => wait_for_lock(db, txn)?,
+                _ => return Err(no_entry(db, store, index)),
             }
         }
-        Ok(())
     }
 
     /// Deletes a row that the caller has just read: base first, then its entries.
@@ -427,6 +434,7 @@ impl MapDone for Outcome<()> {
         match self {
             Outcome::Done(()) => Outcome::Done(value),
             Outcome::Wait(txn) => Outcome::Wait(txn),
+            Outcome::Locked => Outcome::Locked,
             Outcome::Changed => Outcome::Changed,
             Outcome::Missing => Outcome::Missing,
             Outcome::Duplicate => Outcome::Duplicate,
@@ -471,6 +479,18 @@ fn stored_len(value: &Value) -> usize {
         Value::Bytes(b) => b.len(),
         _ => 0,
     }
+}
+
+/// 8646: a row has no entry in an index.
+fn no_entry(db: &Db, store: &TableStore, index: &IndexStore) -> SqlError {
+    let text = format!(
+        "Unable to find index entry in index ID {}, of table {}, in database '{}'. The indicated index is corrupt or \
+         there is a problem with the current update plan. Run DBCC CHECKDB or DBCC CHECKTABLE.",
+        index.def.index_id,
+        store.table.object_id,
+        db.name()
+    );
+    SqlError::new(8646, 21, 1, text)
 }
 
 /// The key of a row's entry.

@@ -271,6 +271,12 @@ impl LockManager {
         self.block(&waiter).map(|()| target)
     }
 
+    /// Whether others hold `resource` in a mode that forbids `mode` to `owner`. Does not wait.
+    pub fn conflicts(&self, owner: OwnerId, resource: Resource, mode: LockMode) -> bool {
+        let mut bucket = self.bucket(&resource);
+        bucket.get(&resource).is_some_and(|e| e.others_mask(owner) & !mode.compatible_mask() != 0)
+    }
+
     /// Waits until transaction `txn` has ended. `mark` is called once the wait is registered: it makes the transaction
     /// call [`LockManager::txn_ended`] when it ends and returns who runs it, or None when it has ended already.
     pub fn wait_txn(

@@ -194,6 +194,20 @@ impl LockMode {
         best
     }
 
+    /// Whether holding it keeps others from inserting into the gap below the key.
+    pub fn holds_gap(self) -> bool {
+        matches!(self, RangeSS | RangeSU | RangeXX | RangeXS | RangeXU | SchM)
+    }
+
+    /// The range mode that holds the gap below a key as well as the key in this mode (S, U or X).
+    pub fn with_gap(self) -> LockMode {
+        match self {
+            S => RangeSS,
+            U => RangeSU,
+            _ => RangeXX,
+        }
+    }
+
     /// The name as sys.dm_tran_locks.request_mode shows it.
     pub fn name(self) -> &'static str {
         const NAMES: [&str; MODES] = [

@@ -1,0 +1,523 @@
+//! Reading with row locks: REPEATABLE READ, SERIALIZABLE, UPDLOCK, XLOCK, READPAST and their kin.
+//!
+//! A row is locked first and read afterwards, in its newest version; who is changing it is waited for. Range locks lock
+//! every key that is physically there, ghosts too, and the first live key behind the range: a pass over the range is
+//! repeated until it finds nothing that is not locked yet.
+//! Guarantee: what was read under a lock that is held stays so until the transaction ends; with range locks no row
+//! comes into it either.
+
+use super::scan::{Path, ScanPlan, base_row, index_locator, locator_of};
+use super::{BATCH, Operator, RowSet};
+use crate::errors::db_error;
+use crate::expr::Rt;
+use crate::query::hints::{RowLocks, TableLock};
+use crate::storage::write::{Locator, wait};
+use crate::storage::{Base, access_error, seek};
+use access::{BTree, Cursor, Direction, Heap, HeapScan, ReadMode, Rid, RowBatch, RowName, Writer};
+use pages::UnitId;
+use std::ops::Bound;
+use txn::locks::LockMode;
+use txn::{Grant, Resource, Txn, What};
+use types::{SqlError, Value};
+
+/// From so many row locks of one scan on, a lock on the table is tried instead; again after as many more.
+const ESCALATE_AT: usize = 5000;
+
+enum Source {
+    Heap(HeapScan),
+    Range { tree: BTree, range: seek::Range },
+    Point { tree: BTree, key: Vec<u8> },
+    Done,
+}
+
+/// The operator.
+pub struct LockedScan<'p> {
+    plan: &'p ScanPlan,
+    locks: RowLocks,
+    source: Option<Source>,
+    batch: RowBatch,
+    at: usize,
+    /// So many rows of the batch are dealt with: in a range all of them are locked.
+    end: usize,
+    /// How many keys of a range are locked in one go: few at first, for those who want few rows.
+    step: usize,
+    /// Newest versions of rows that are locked.
+    entry: RowBatch,
+    lookup: RowBatch,
+    taken: usize,
+    /// The gap behind a range that is read backward is locked.
+    begun: bool,
+    /// The table is locked in a mode that makes row locks needless.
+    whole: bool,
+}
+
+/// A structure whose rows are locked.
+enum Rows<'t> {
+    Heap(&'t Heap),
+    Tree(&'t BTree),
+}
+
+/// A row by name, owned.
+#[derive(Clone, PartialEq, Eq)]
+enum Name {
+    Rid(Rid),
+    Key(Vec<u8>),
+    End,
+}
+
+impl Name {
+    fn as_ref(&self) -> RowName<'_> {
+        match self {
+            Name::Rid(rid) => RowName::Rid(*rid),
+            Name::Key(key) => RowName::Key(key),
+            Name::End => RowName::End,
+        }
+    }
+}
+
+impl Rows<'_> {
+    fn unit(&self) -> UnitId {
+        match self {
+            Rows::Heap(heap) => heap.unit_id(),
+            Rows::Tree(tree) => tree.unit_id(),
+        }
+    }
+
+    fn fetch(&self, name: &Name, batch: &mut RowBatch) -> Result<bool, access::AccessError> {
+        match (self, name) {
+            (Rows::Heap(heap), Name::Rid(rid)) => heap.fetch(*rid, ReadMode::Current, batch),
+            (Rows::Tree(tree), Name::Key(key)) => tree.fetch(key, ReadMode::Current, batch),
+            _ => Ok(false),
+        }
+    }
+}
+
+impl<'p> LockedScan<'p> {
+    /// A scan that has not begun. Its plan has locks.
+    pub fn new(plan: &'p ScanPlan) -> LockedScan<'p> {
+        let locks =
+            plan.locks.unwrap_or(RowLocks { mode: LockMode::S, range: true, hold: true, read_past: false });
+        LockedScan {
+            plan,
+            locks,
+            source: None,
+            batch: RowBatch::new(),
+            at: 0,
+            end: 0,
+            step: 1,
+            entry: RowBatch::new(),
+            lookup: RowBatch::new(),
+            taken: 0,
+            begun: false,
+            whole: false,
+        }
+    }
+
+    fn txn<'r>(&self, rt: &'r mut Rt<'_, '_>) -> Result<&'r mut Txn, SqlError> {
+        rt.session()?.txn(&self.plan.db)
+    }
+
+    fn start(&mut self, rt: &mut Rt<'_, '_>) -> Result<Source, SqlError> {
+        let plan = self.plan;
+        if !plan.locator {
+            rt.session()?.shows_newest(&plan.db)?;
+        }
+        self.whole = is_locked(self.txn(rt)?, plan, self.locks.mode);
+        let all = || seek::Range { lower: Bound::Unbounded, upper: Bound::Unbounded };
+        Ok(match (&plan.path, &plan.store.base) {
+            (Path::Base, Base::Heap(heap)) => {
+                if self.locks.range && !self.whole {
+                    // A heap has no gaps to lock: rows can come anywhere.
+                    let lock = TableLock::of(self.locks.mode);
+                    rt.session()?.lock_table(&plan.db, &plan.store.table, lock)?;
+                    self.whole = true;
+                }
+                Source::Heap(heap.scan().map_err(|e| access_error(&plan.db, e))?)
+            }
+            (Path::Base, Base::Tree(tree)) => Source::Range { tree: tree.clone(), range: all() },
+            (Path::Clustered(spec), Base::Tree(tree)) => {
+                range_of(tree, seek::range(spec, &plan.store.parts, rt)?)
+            }
+            (Path::Point(spec), Base::Tree(tree)) => point_of(tree, spec, &plan.store.parts, rt)?,
+            (Path::Index { index, seek: spec, point, .. }, _) => {
+                let index = &plan.store.indexes[*index];
+                match *point {
+                    true => point_of(&index.tree, spec, &index.parts, rt)?,
+                    false => range_of(&index.tree, seek::range(spec, &index.parts, rt)?),
+                }
+            }
+            _ => return Err(SqlError::internal("a seek on a heap")),
+        })
+    }
+
+    /// Reads the next page of rows; false at the end.
+    fn page(&mut self, rt: &mut Rt<'_, '_>) -> Result<bool, SqlError> {
+        (self.at, self.end) = (0, 0);
+        let Some(source) = self.source.take() else { return Ok(false) };
+        let (found, next) = match source {
+            Source::Heap(mut scan) => {
+                let more = scan.next_batch(ReadMode::Current, &mut self.batch);
+                (more.map_err(|e| access_error(&self.plan.db, e))?, Source::Heap(scan))
+            }
+            Source::Range { tree, range } => self.range_page(rt, tree, range)?,
+            Source::Point { tree, key } => (self.point(rt, &tree, &key)?, Source::Done),
+            Source::Done => (false, Source::Done),
+        };
+        self.source = Some(next);
+        if found && self.end == 0 {
+            self.end = self.batch.len();
+        }
+        Ok(found)
+    }
+
+    /// The next leaf of a range, its gaps locked when they are to be.
+    fn range_page(
+        &mut self,
+        rt: &mut Rt<'_, '_>,
+        tree: BTree,
+        mut range: seek::Range,
+    ) -> Result<(bool, Source), SqlError> {
+        let backward = self.plan.backward;
+        let gaps = self.locks.range && !self.whole;
+        if gaps && backward && !std::mem::replace(&mut self.begun, true) {
+            self.lock_gap(rt, &tree, behind(&range.upper))?;
+        }
+        loop {
+            rt.check_cancel()?;
+            let direction = if backward { Direction::Backward } else { Direction::Forward };
+            let mut cursor =
+                tree.cursor(seek::borrowed(&range.lower), seek::borrowed(&range.upper), direction);
+            let more = cursor.next_batch(ReadMode::Current, &mut self.batch);
+            let more = more.map_err(|e| access_error(&self.plan.db, e))?;
+            if !more {
+                if gaps && !backward {
+                    self.lock_gap(rt, &tree, behind(&range.upper))?;
+                    // A row may have come in before the gap was locked.
+                    let mut cursor =
+                        tree.cursor(seek::borrowed(&range.lower), seek::borrowed(&range.upper), direction);
+                    let more = cursor.next_batch(ReadMode::Current, &mut self.batch);
+                    if more.map_err(|e| access_error(&self.plan.db, e))? {
+                        continue;
+                    }
+                }
+                return Ok((false, Source::Done));
+            }
+            self.end = self.batch.len();
+            if gaps {
+                self.end = self.end.min(self.step);
+                if !self.lock_page(rt, &tree)? {
+                    continue;
+                }
+                self.step = (self.step * 2).min(BATCH);
+            }
+            let last = self.batch.key(self.end - 1).to_vec();
+            match backward {
+                true => range.upper = Bound::Excluded(last),
+                false => range.lower = Bound::Excluded(last),
+            }
+            return Ok((true, Source::Range { tree, range }));
+        }
+    }
+
+    /// Range-locks the first keys of the page at hand and waits for their writers. True when nothing was left to do: the page
+    /// stays as it was read.
+    fn lock_page(&mut self, rt: &mut Rt<'_, '_>, tree: &BTree) -> Result<bool, SqlError> {
+        let mut settled = true;
+        for i in 0..self.end {
+            let key = Name::Key(self.batch.key(i).to_vec());
+            settled &= self.lock(rt, tree.unit_id(), &key, self.locks.mode.with_gap())? != Grant::New;
+            let writer = self.batch.header(i).txn;
+            let txn = self.txn(rt)?;
+            if txn.active_elsewhere(writer) {
+                wait(&self.plan.db, txn, writer)?;
+                settled = false;
+            }
+        }
+        Ok(settled)
+    }
+
+    /// Locks the gap that begins at `from`: every key down to the first that is committed and live, and that one.
+    /// `None`: only the gap above the last key.
+    fn lock_gap(
+        &mut self,
+        rt: &mut Rt<'_, '_>,
+        tree: &BTree,
+        from: Option<Bound<Vec<u8>>>,
+    ) -> Result<(), SqlError> {
+        let mode = self.locks.mode.with_gap();
+        let Some(from) = from else { return self.lock(rt, tree.unit_id(), &Name::End, mode).map(drop) };
+        let mut batch = RowBatch::new();
+        loop {
+            rt.check_cancel()?;
+            let mut settled = true;
+            let mut cursor = tree.cursor(seek::borrowed(&from), Bound::Unbounded, Direction::Forward);
+            if !self.lock_to_live(rt, tree, &mut cursor, &mut batch, &mut settled)? {
+                settled &= self.lock(rt, tree.unit_id(), &Name::End, mode)? != Grant::New;
+            }
+            if settled {
+                return Ok(());
+            }
+        }
+    }
+
+    /// One pass of [`LockedScan::lock_gap`]; whether it met a live key.
+    fn lock_to_live(
+        &mut self,
+        rt: &mut Rt<'_, '_>,
+        tree: &BTree,
+        cursor: &mut Cursor,
+        batch: &mut RowBatch,
+        settled: &mut bool,
+    ) -> Result<bool, SqlError> {
+        while cursor.next_batch(ReadMode::Current, batch).map_err(|e| access_error(&self.plan.db, e))? {
+            for i in 0..batch.len() {
+                let key = Name::Key(batch.key(i).to_vec());
+                *settled &= self.lock(rt, tree.unit_id(), &key, self.locks.mode.with_gap())? != Grant::New;
+                let writer = batch.header(i).txn;
+                let txn = self.txn(rt)?;
+                if txn.active_elsewhere(writer) {
+                    wait(&self.plan.db, txn, writer)?;
+                    *settled = false;
+                }
+                // A ghost is removed some time, one's own entry by a rollback: they do not end a gap for long.
+                if !batch.is_ghost(i) && writer != txn.id() {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    /// The row with a whole key, as the page at hand. In a range the row is locked, or where there is none the gap that
+    /// it would come into.
+    fn point(&mut self, rt: &mut Rt<'_, '_>, tree: &BTree, key: &[u8]) -> Result<bool, SqlError> {
+        let plan = self.plan;
+        let mut settled = !self.locks.range || self.whole;
+        loop {
+            rt.check_cancel()?;
+            let found = tree.fetch(key, ReadMode::Current, &mut self.batch);
+            let found = found.map_err(|e| access_error(&plan.db, e))?;
+            let writer = self.batch.header(0).txn;
+            let txn = self.txn(rt)?;
+            if found && !settled && txn.active_elsewhere(writer) {
+                wait(&plan.db, txn, writer)?;
+                continue;
+            }
+            if settled {
+                return Ok(found);
+            }
+            if found && !self.batch.is_ghost(0) {
+                let name = Name::Key(key.to_vec());
+                settled = self.lock(rt, tree.unit_id(), &name, self.locks.mode)? != Grant::New;
+            } else {
+                let before = self.taken;
+                self.lock_gap(rt, tree, Some(Bound::Included(key.to_vec())))?;
+                settled = self.taken == before;
+            }
+        }
+    }
+
+    /// Locks a row of a unit, or skips it: [`Grant::Busy`].
+    fn lock(
+        &mut self,
+        rt: &mut Rt<'_, '_>,
+        unit: UnitId,
+        name: &Name,
+        mode: LockMode,
+    ) -> Result<Grant, SqlError> {
+        if self.whole {
+            return Ok(Grant::Held);
+        }
+        let (db, patient) = (&self.plan.db, !self.locks.read_past);
+        let txn = rt.session()?.txn(db)?;
+        let grant = txn.lock_row(unit, name.as_ref(), mode, patient).map_err(|e| db_error(db, &e))?;
+        if grant == Grant::New && self.locks.hold {
+            self.taken += 1;
+            if self.taken.is_multiple_of(ESCALATE_AT) {
+                self.whole = escalate(txn, self.plan, self.locks.mode);
+            }
+        }
+        Ok(grant)
+    }
+
+    /// Whether the lock of a row stays: of one that the condition rejects (`!given`) only where none may come in.
+    fn keeps(&self, given: bool) -> bool {
+        self.locks.hold && (given || self.locks.range)
+    }
+
+    fn unlock(&self, rt: &mut Rt<'_, '_>, unit: UnitId, name: &Name) -> Result<(), SqlError> {
+        self.txn(rt)?.unlock_row(unit, name.as_ref());
+        Ok(())
+    }
+
+    /// Locks a row and reads its newest version into `into`. False: it is deleted, or skipped, and not locked.
+    fn locked_row(
+        &mut self,
+        rt: &mut Rt<'_, '_>,
+        rows: &Rows<'_>,
+        name: &Name,
+        into: &mut RowBatch,
+    ) -> Result<Option<Grant>, SqlError> {
+        let (plan, unit) = (self.plan, rows.unit());
+        let grant = self.lock(rt, unit, name, self.locks.mode)?;
+        if grant == Grant::Busy {
+            return Ok(None);
+        }
+        loop {
+            let found = rows.fetch(name, into).map_err(|e| access_error(&plan.db, e))?;
+            let writer = into.header(0).txn;
+            let txn = self.txn(rt)?;
+            if found && txn.active_elsewhere(writer) && !self.locks.read_past {
+                wait(&plan.db, txn, writer)?;
+                continue;
+            }
+            if found && !into.is_ghost(0) && !txn.active_elsewhere(writer) {
+                return Ok(Some(grant));
+            }
+            if grant == Grant::New {
+                self.unlock(rt, unit, name)?;
+            }
+            return Ok(None);
+        }
+    }
+
+    /// Locks and reads row `i` of the page at hand and adds it to `out`, unless the condition rejects it.
+    fn row(&mut self, i: usize, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<(), SqlError> {
+        let plan = self.plan;
+        // A ghost may have been brought back by a rollback since the page was read.
+        let (mut entry, mut lookup) = (std::mem::take(&mut self.entry), std::mem::take(&mut self.lookup));
+        let result = match (&plan.path, &plan.store.base) {
+            (Path::Index { index, .. }, _) => {
+                let tree = plan.store.indexes[*index].tree.clone();
+                let name = Name::Key(self.batch.key(i).to_vec());
+                self.indexed(rt, &tree, &name, &mut entry, &mut lookup, out)
+            }
+            (_, Base::Heap(heap)) => {
+                self.base(rt, &Rows::Heap(heap), &Name::Rid(self.batch.rid(i)), &mut lookup, out).map(drop)
+            }
+            (_, Base::Tree(tree)) => {
+                let name = Name::Key(self.batch.key(i).to_vec());
+                self.base(rt, &Rows::Tree(tree), &name, &mut lookup, out).map(drop)
+            }
+        };
+        (self.entry, self.lookup) = (entry, lookup);
+        result
+    }
+
+    /// The row behind an index entry: the entry is locked, then the row.
+    fn indexed(
+        &mut self,
+        rt: &mut Rt<'_, '_>,
+        tree: &BTree,
+        name: &Name,
+        entry: &mut RowBatch,
+        lookup: &mut RowBatch,
+        out: &mut RowSet,
+    ) -> Result<(), SqlError> {
+        let (plan, Path::Index { index, .. }) = (self.plan, &self.plan.path) else { return Ok(()) };
+        let Some(grant) = self.locked_row(rt, &Rows::Tree(tree), name, entry)? else { return Ok(()) };
+        let locator = index_locator(&plan.store.indexes[*index], entry.row(0), plan)?;
+        let given = match (&plan.store.base, Locator::of(&locator)?) {
+            (Base::Heap(heap), Locator::Rid(rid)) => {
+                self.base(rt, &Rows::Heap(heap), &Name::Rid(rid), lookup, out)?
+            }
+            (Base::Tree(base), Locator::Key(key)) => {
+                self.base(rt, &Rows::Tree(base), &Name::Key(key), lookup, out)?
+            }
+            _ => return Err(SqlError::internal("a locator of another table")),
+        };
+        if grant == Grant::New && !self.keeps(given) {
+            self.unlock(rt, tree.unit_id(), name)?;
+        }
+        Ok(())
+    }
+
+    /// A row of the heap or clustered index; whether it was given out.
+    fn base(
+        &mut self,
+        rt: &mut Rt<'_, '_>,
+        rows: &Rows<'_>,
+        name: &Name,
+        lookup: &mut RowBatch,
+        out: &mut RowSet,
+    ) -> Result<bool, SqlError> {
+        let plan = self.plan;
+        let Some(grant) = self.locked_row(rt, rows, name, lookup)? else { return Ok(false) };
+        let locator = locator_of(plan, || match name {
+            Name::Rid(rid) => Locator::Rid(*rid).value(),
+            Name::Key(key) => Value::bytes(key.clone()),
+            Name::End => Value::Null,
+        });
+        let before = out.len();
+        base_row(plan, lookup.row(0), locator, rt, out)?;
+        let given = out.len() > before;
+        if grant == Grant::New && !self.keeps(given) {
+            self.unlock(rt, rows.unit(), name)?;
+        }
+        Ok(given)
+    }
+}
+
+fn range_of(tree: &BTree, range: Option<seek::Range>) -> Source {
+    range.map_or(Source::Done, |range| Source::Range { tree: tree.clone(), range })
+}
+
+fn point_of(
+    tree: &BTree,
+    spec: &seek::SeekSpec,
+    parts: &[types::KeyPart],
+    rt: &mut Rt<'_, '_>,
+) -> Result<Source, SqlError> {
+    let mut key = Vec::new();
+    let possible = seek::point(spec, parts, rt, &mut key)?;
+    Ok(if possible { Source::Point { tree: tree.clone(), key } } else { Source::Done })
+}
+
+/// Where the keys begin that lie behind a range.
+fn behind(upper: &Bound<Vec<u8>>) -> Option<Bound<Vec<u8>>> {
+    match upper {
+        Bound::Unbounded => None,
+        Bound::Included(key) => Some(Bound::Excluded(key.clone())),
+        Bound::Excluded(key) => Some(Bound::Included(key.clone())),
+    }
+}
+
+/// Whether the transaction has locked the table in a mode that covers locks on its rows.
+fn is_locked(txn: &Txn, plan: &ScanPlan, mode: LockMode) -> bool {
+    let what = What::Table(plan.store.table.object_id as u32);
+    let held = txn.locks.mode_of(&Resource { db: txn.database().id(), what });
+    let needed = if mode == LockMode::S { LockMode::S } else { LockMode::X };
+    held.is_some_and(|held| held.covers(needed))
+}
+
+/// Tries to lock the table as a whole in place of further rows.
+fn escalate(txn: &mut Txn, plan: &ScanPlan, mode: LockMode) -> bool {
+    let mode = if mode == LockMode::S { LockMode::S } else { LockMode::X };
+    let timeout = std::mem::replace(&mut txn.wait.timeout_ms, 0);
+    let locked = txn.lock(What::Table(plan.store.table.object_id as u32), mode).is_ok();
+    txn.wait.timeout_ms = timeout;
+    locked
+}
+
+impl Operator for LockedScan<'_> {
+    fn next(&mut self, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
+        out.reset(self.plan.width());
+        if self.source.is_none() {
+            self.source = Some(self.start(rt)?);
+        }
+        // One row at a time: who wants no more of them locks no more.
+        while out.is_empty() {
+            if self.at >= self.end {
+                rt.check_cancel()?;
+                if !self.page(rt)? {
+                    return Ok(false);
+                }
+            }
+            while self.at < self.end && out.is_empty() {
+                self.at += 1;
+                self.row(self.at - 1, rt, out)?;
+            }
+        }
+        Ok(true)
+    }
+}

@@ -1,0 +1,188 @@
+//! Locks on single rows and gaps, for readers who ask for them: REPEATABLE READ, SERIALIZABLE, UPDLOCK and the like.
+//!
+//! A writer's rows are locked by its id in them, so most transactions never come here. Who wants to keep others from
+//! changing a row that it only reads announces itself for the unit, locks the row in the lock manager, and reads the
+//! page then. Who changes a row asks, under the page's latch, whether the unit has lockers, and only then for locks.
+//! Guarantee: of a locking reader and a writer of one row, one sees the other, whatever the order.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use access::RowName;
+use pages::UnitId;
+use smallvec::SmallVec;
+
+use crate::error::TxnError;
+use crate::locks::{LockError, LockMode, Resource, WaitArgs, What};
+use crate::txn::Txn;
+
+/// Counters of a database; units share them. A power of two.
+const SLOTS: usize = 1024;
+/// Stands for the gap above the last key of an index.
+const END: u64 = u64::MAX;
+
+/// How many transactions hold row locks, by unit.
+pub(crate) struct Lockers(Box<[AtomicU32]>);
+
+impl Default for Lockers {
+    fn default() -> Self {
+        Lockers((0..SLOTS).map(|_| AtomicU32::new(0)).collect())
+    }
+}
+
+impl Lockers {
+    fn slot(&self, unit: UnitId) -> &AtomicU32 {
+        &self.0[unit.0 as usize % SLOTS]
+    }
+
+    /// Whether there may be any. The latch under which a writer asks orders this against [`Lockers::add`].
+    pub fn any(&self, unit: UnitId) -> bool {
+        self.slot(unit).load(Ordering::SeqCst) != 0
+    }
+
+    fn add(&self, unit: UnitId) {
+        self.slot(unit).fetch_add(1, Ordering::SeqCst);
+    }
+
+    fn remove(&self, unit: UnitId) {
+        let before = self.slot(unit).fetch_sub(1, Ordering::SeqCst);
+        debug_assert!(before > 0, "a locker left that had not come");
+    }
+}
+
+/// What a transaction has to do with row locks.
+#[derive(Debug, Default)]
+pub(crate) struct RowLocks {
+    /// Units for which it has announced itself.
+    units: SmallVec<[UnitId; 4]>,
+    /// The lock that forbade its last change.
+    obstacle: Option<(What, LockMode)>,
+}
+
+impl RowLocks {
+    /// The transaction holds no row locks any more.
+    pub fn forget(&mut self, lockers: &Lockers) {
+        for unit in self.units.drain(..) {
+            lockers.remove(unit);
+        }
+    }
+}
+
+/// What came of the request for a row lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Grant {
+    /// It is held from now on.
+    New,
+    /// It was held before, in this mode or a stronger one.
+    Held,
+    /// Somebody else holds it and it was not to be waited for.
+    Busy,
+}
+
+impl What {
+    /// The lock manager's name of a row.
+    pub(crate) fn row(unit: UnitId, row: RowName<'_>) -> What {
+        match row {
+            RowName::Rid(rid) => {
+                What::Rid { unit: unit.0, file: rid.page.file, page: rid.page.page, slot: rid.slot }
+            }
+            RowName::Key(key) => {
+                let hash = hash_of(key);
+                What::Key { unit: unit.0, hash: if hash == END { 0 } else { hash } }
+            }
+            RowName::End => What::Key { unit: unit.0, hash: END },
+        }
+    }
+}
+
+/// Two keys with one hash share a lock: too much is locked then, never too little.
+fn hash_of(key: &[u8]) -> u64 {
+    use std::hash::Hasher;
+    let mut hasher = crate::locks::FastHash::default();
+    hasher.write(key);
+    hasher.write_usize(key.len());
+    hasher.finish()
+}
+
+impl Txn {
+    /// Locks a row (S, U or X; range modes lock the gap below an index key as well) until the end of the transaction.
+    /// The row must be read, or read again, after this. Without `wait`, [`Grant::Busy`] instead of waiting.
+    ///
+    /// # Errors
+    /// Timeout, deadlock, cancellation.
+    pub fn lock_row(
+        &mut self,
+        unit: UnitId,
+        row: RowName<'_>,
+        mode: LockMode,
+        wait: bool,
+    ) -> Result<Grant, TxnError> {
+        if !self.rows.units.contains(&unit) {
+            self.database().lockers().add(unit);
+            self.rows.units.push(unit);
+        }
+        let r = self.row_resource(unit, row);
+        let held = self.locks.mode_of(&r);
+        if held.is_some_and(|m| m.covers(mode)) {
+            return Ok(Grant::Held);
+        }
+        let timeout_ms = if wait { self.wait.timeout_ms } else { 0 };
+        match self.locks.lock(r, mode, WaitArgs { timeout_ms, ..self.wait_args() }) {
+            Ok(()) => Ok(Grant::New),
+            Err(LockError::Timeout { .. }) if !wait => Ok(Grant::Busy),
+            Err(e) => Err(e.into()),
+        }
+    }
+
+    /// The mode in which it holds a row in the lock manager.
+    pub fn row_mode(&self, unit: UnitId, row: RowName<'_>) -> Option<LockMode> {
+        self.locks.mode_of(&self.row_resource(unit, row))
+    }
+
+    /// Gives a row back that [`Txn::lock_row`] has locked.
+    pub fn unlock_row(&mut self, unit: UnitId, row: RowName<'_>) {
+        let r = self.row_resource(unit, row);
+        self.locks.unlock(&r);
+    }
+
+    /// After [`access::Outcome::Locked`]: waits for the lock that forbade the change, and holds it for the statement.
+    ///
+    /// # Errors
+    /// Timeout, deadlock, cancellation.
+    pub fn wait_for_lock(&mut self) -> Result<(), TxnError> {
+        let Some((what, mode)) = self.rows.obstacle.take() else { return Ok(()) };
+        // Who held it may have changed other rows and committed in the meantime.
+        self.waited.store(true, Ordering::Relaxed);
+        self.lock_statement(what, mode)
+    }
+
+    fn row_resource(&self, unit: UnitId, row: RowName<'_>) -> Resource {
+        Resource { db: self.database().id(), what: What::row(unit, row) }
+    }
+
+    /// Whether another transaction's lock forbids `mode`. Remembers it for [`Txn::wait_for_lock`].
+    pub(crate) fn is_forbidden(&mut self, what: What, mode: LockMode) -> bool {
+        let r = Resource { db: self.database().id(), what };
+        let forbidden = self.locks.manager().conflicts(self.locks.id(), r, mode);
+        if forbidden {
+            self.rows.obstacle = Some((what, mode));
+        }
+        forbidden
+    }
+
+    /// A new key divides the gap below `next`. If the gap is this transaction's, both parts must stay so; false when
+    /// the part below the new key cannot be had at once.
+    pub(crate) fn inherits_gap(&mut self, next: What, key: What) -> bool {
+        let db = self.database().id();
+        let next = Resource { db, what: next };
+        if !self.locks.mode_of(&next).is_some_and(LockMode::holds_gap) {
+            return true;
+        }
+        let r = Resource { db, what: key };
+        let args = WaitArgs { timeout_ms: 0, ..self.wait_args() };
+        let locked = self.locks.lock(r, LockMode::RangeXX, args).is_ok();
+        if !locked {
+            self.rows.obstacle = Some((key, LockMode::RangeXX));
+        }
+        locked
+    }
+}
