@@ -207,11 +207,12 @@ fn check_rows(
 }
 
 impl LobSpace {
-    /// Checks the chains of all values of the space, and that no other page of the unit is in use.
+    /// Checks the chains of all values of the space, and that no other page of the unit is in use. `discarded` are the
+    /// values on the list of discarded ones; of these a part may be freed already.
     ///
     /// # Errors
     /// I/O; damage is in the report.
-    pub fn check(&self, values: &[LobPointer]) -> Result<CheckReport, AccessError> {
+    pub fn check(&self, values: &[LobPointer], discarded: &[LobPointer]) -> Result<CheckReport, AccessError> {
         let mut report = CheckReport::default();
         let mut seen = HashSet::new();
         for &value in values {
@@ -225,6 +226,20 @@ impl LobSpace {
                 if !seen.insert(id) {
                     report.add(id, "page belongs to two values");
                 }
+            }
+        }
+        for &value in discarded {
+            match self.remains(value) {
+                Ok(pages) => {
+                    report.ghosts += 1;
+                    report.pages += pages.len() as u64;
+                    for id in pages {
+                        if !seen.insert(id) {
+                            report.add(id, "page belongs to a discarded value and to another");
+                        }
+                    }
+                }
+                Err(e) => report.damage(value.first, e)?,
             }
         }
         report.maps(self.space(), &seen)?;

@@ -7,6 +7,7 @@
 mod batch;
 pub mod btree;
 mod check;
+mod discard;
 mod error;
 pub mod ghost;
 pub mod heap;
@@ -20,6 +21,7 @@ mod version;
 pub use batch::RowBatch;
 pub use btree::{BTree, Cursor, Direction, EntryChange, MAX_ENTRY_LEN, MAX_KEY_LEN};
 pub use check::{CheckReport, Finding};
+pub use discard::{Discarded, DiscardedScan, DiscardedValues};
 pub use error::AccessError;
 pub use ghost::{Cleanup, cleanup_page};
 pub use heap::{Heap, HeapChange, HeapScan, MAX_ROW_LEN, Rid};

@@ -1,7 +1,7 @@
 //! Large values: chains of pages in the LOB unit of a table.
 //!
-//! A value never changes in place: a new value is a new chain, and whoever replaces or deletes a value frees the old
-//! chain once no snapshot needs it. Pages of a value that is rolled back are freed by undo. Each page holds one piece;
+//! A value never changes in place: a new value is a new chain, and whoever replaces or deletes a value puts the old
+//! chain on the list of discarded values (`DiscardedValues`). Pages of a value that is rolled back are freed by undo. Each page holds one piece;
 //! all but the last are full, so a place in the value is found without looking into the pieces before it.
 
 use crate::Writer;
@@ -88,6 +88,14 @@ impl LobSpace {
     /// The space's allocation unit.
     pub fn unit_id(&self) -> UnitId {
         self.space.id()
+    }
+
+    /// First IAM page of the unit.
+    ///
+    /// # Errors
+    /// I/O, when the unit has to be looked up first.
+    pub fn first_iam(&self) -> Result<PageId, AccessError> {
+        Ok(self.space.unit()?.first_iam())
     }
 
     /// Stores a value.
@@ -220,13 +228,9 @@ impl LobSpace {
         Ok(())
     }
 
-    /// Frees a value's pages; returns how many. To be called when the value can be needed by no snapshot and no
-    /// rollback any more: after the commit of the transaction that replaced or deleted it. A value that is partly
-    /// freed already (the last call was cut short by a crash) is freed for the rest.
-    ///
-    /// # Errors
-    /// I/O and the log's errors.
-    pub fn free(&self, pointer: LobPointer) -> Result<u64, AccessError> {
+    /// The pages that are still a value's own, from the first one on: all of them, or what a crash in the middle of its
+    /// freeing has left. The first page is freed last, so no other value can begin there meanwhile.
+    pub(crate) fn remains(&self, pointer: LobPointer) -> Result<Vec<PageId>, AccessError> {
         let mut chain = Vec::new();
         let mut id = pointer.first;
         while !id.is_none() && (chain.len() as u64) < pointer.pages() {
@@ -240,31 +244,39 @@ impl LobSpace {
             chain.push(id);
             id = page.next();
         }
-        // From the end, so that what is left after a crash is still a chain from the first page.
-        for group in chain.rchunks(FREE_AT_ONCE) {
+        Ok(chain)
+    }
+
+    /// Frees all but the first pages of a chain, from its end; returns those that are left, few enough for one record.
+    pub(crate) fn free_tail<'c>(&self, chain: &'c [PageId]) -> Result<&'c [PageId], AccessError> {
+        let (head, tail) = chain.split_at(chain.len().min(FREE_AT_ONCE));
+        for group in tail.rchunks(FREE_AT_ONCE) {
             with_record(|rec| {
                 rec.system();
-                free_pages(&self.space, &mut self.space.store.system(), rec, group)
+                free_pages(&self.space, &mut self.space.store.system(), rec, group, None)
             })?;
         }
-        Ok(chain.len() as u64)
+        Ok(head)
     }
 }
 
-/// Adds the freeing of LOB pages to the record and makes the change.
-fn free_pages(
-    space: &Space,
+/// Adds the freeing of LOB pages to the record and makes the change. `also` is another page that the record changes;
+/// its latch was taken first.
+pub(crate) fn free_pages<'a>(
+    space: &'a Space,
     sink: &mut dyn pages::RecordSink,
     rec: &mut RecordBuilder,
     ids: &[PageId],
+    also: Option<&mut PageMut<'a>>,
 ) -> Result<(), AccessError> {
-    let mut latched: Vec<PageMut<'_>> = Vec::with_capacity(ids.len());
+    let mut latched: Vec<PageMut<'a>> = Vec::with_capacity(ids.len());
     for &id in ids {
         latched.push(space.store.write(id)?);
         rec.page(id);
         rec.format(PageType::Lob, 0, space.id(), PageId::NONE, PageId::NONE, PageId::NONE)?;
     }
-    let mut all: Vec<&mut PageMut<'_>> = latched.iter_mut().collect();
+    let mut all: Vec<&mut PageMut<'a>> = latched.iter_mut().collect();
+    all.extend(also);
     space::change_and_free(space, sink, rec, &mut all, ids)
 }
 
@@ -289,5 +301,5 @@ pub(crate) fn undo_pages(
         return Ok(());
     }
     let space = Space::by_id(Arc::clone(store), unit);
-    compensate(undo_next, PageId::NONE, |rec| free_pages(&space, w, rec, &mine))
+    compensate(undo_next, PageId::NONE, |rec| free_pages(&space, w, rec, &mine, None))
 }

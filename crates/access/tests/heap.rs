@@ -5,8 +5,8 @@ extern crate ringwood_access as access;
 mod support;
 
 use access::{
-    Change, Heap, HeapChange, LobPointer, LobSpace, Outcome, ReadMode, Rid, RowBatch, Snapshot, Writer,
-    cleanup_page,
+    BTree, Change, DiscardedValues, Heap, HeapChange, LobPointer, LobSpace, Outcome, ReadMode, Rid, RowBatch,
+    Snapshot, Writer, cleanup_page,
 };
 use pages::{TxnId, Unit};
 use std::collections::BTreeMap;
@@ -263,7 +263,8 @@ fn writers_meet_each_other() {
 fn large_values() {
     let db = Db::sim(8, 2 << 20);
     let unit = db.unit(9);
-    let space = LobSpace::new(db.store.clone(), unit);
+    let space = LobSpace::new(db.store.clone(), unit.clone());
+    let list = DiscardedValues::new(BTree::create(db.store.clone(), db.unit(10)).unwrap());
     let mut rng = fastrand::Rng::with_seed(4);
     let mut kept: Vec<(LobPointer, Vec<u8>)> = Vec::new();
     for round in 0..40 {
@@ -288,13 +289,24 @@ fn large_values() {
         }
         if rng.u8(0..3) == 0 && !kept.is_empty() {
             let (gone, _) = kept.swap_remove(rng.usize(0..kept.len()));
-            assert_eq!(space.free(gone).unwrap(), gone.pages());
-            assert_eq!(space.free(gone).unwrap(), 0, "freeing again does nothing");
+            let mut txn = db.begin();
+            list.add(&mut txn, &space, gone).unwrap();
+            txn.commit().unwrap();
+            let mut entries = Vec::new();
+            assert_eq!(list.scan().next(&mut entries).unwrap(), gone.len > 0, "an empty value has no pages");
+            for entry in &entries {
+                assert_eq!(list.free(entry, Some(unit.clone())).unwrap(), gone.pages());
+                assert!(list.free(entry, Some(unit.clone())).is_err(), "it is off the list");
+            }
+            assert!(!list.scan().next(&mut entries).unwrap());
         }
     }
     let values: Vec<LobPointer> = kept.iter().map(|k| k.0).collect();
-    let report = space.check(&values).unwrap();
+    let report = space.check(&values, &[]).unwrap();
     assert!(report.is_clean(), "{:#?}", report.findings);
+    // What no row names and no list has is told.
+    assert!(!space.check(&values[1..], &[]).unwrap().is_clean());
+    assert!(space.check(&values[1..], &values[..1]).unwrap().is_clean());
     for (pointer, bytes) in &kept {
         let mut out = Vec::new();
         space.read(*pointer, &mut out).unwrap();

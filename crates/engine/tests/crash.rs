@@ -12,11 +12,13 @@ use sim::SimDisk;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Contents of the two tables: the indexed one by key, the heap by (value, times there).
+/// Contents of the tables: the indexed one by key, the heap by (value, times there), large values by key as (letter,
+/// length).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Model {
     keyed: BTreeMap<i64, (i64, String)>,
     heap: BTreeMap<i64, i64>,
+    large: BTreeMap<i64, (char, i64)>,
     extra: Option<i64>,
 }
 
@@ -76,8 +78,33 @@ fn set_up(disk: &SimDisk) -> Result<(), SqlError> {
     )?;
     run(&mut session, "create index ix_v on keyed (v)")?;
     run(&mut session, "create table heap (v int not null, pad varchar(500))")?;
+    run(
+        &mut session,
+        "create table large (id int not null primary key, v int not null, t varchar(max) not null)",
+    )?;
     drop(session);
     instance.close()
+}
+
+/// One change of a large value.
+fn large(random: &mut fastrand::Rng, model: &mut Model, id: i64) -> String {
+    let letter = char::from(b'a' + random.u8(..26));
+    let length = [5, 7_000, 8_001, 30_000, 300_000][random.usize(..5)];
+    let value = format!("replicate(cast('{letter}' as varchar(max)), {length})");
+    match random.u8(..4) {
+        0 => {
+            model.large.remove(&id);
+            format!("delete large where id = {id}")
+        }
+        1 => {
+            model.large.values_mut().for_each(|row| *row = (letter, 9_000));
+            format!("update large set v = v + 1, t = replicate(cast('{letter}' as varchar(max)), 9000)")
+        }
+        _ => match model.large.insert(id, (letter, length)) {
+            Some(_) => format!("update large set t = {value} where id = {id}"),
+            None => format!("insert large values ({id}, 0, {value})"),
+        },
+    }
 }
 
 /// One random statement and its effect on the model; `None` where it would violate a constraint.
@@ -85,7 +112,8 @@ fn statement(random: &mut fastrand::Rng, model: &mut Model) -> String {
     let id = random.i64(0..60);
     let v = random.i64(0..1000);
     let text = char::from(b'a' + random.u8(..26)).to_string().repeat(random.usize(0..2500));
-    match random.u8(..10) {
+    match random.u8(..13) {
+        10.. => large(random, model, id / 8),
         0..=3 => {
             if let Some(row) = model.keyed.get_mut(&id) {
                 *row = (v, text.clone());
@@ -179,6 +207,12 @@ fn read(session: &mut Session) -> Result<Model, SqlError> {
     }
     for row in run(session, "select v, count(*) from heap group by v")? {
         model.heap.insert(number(&row[0]), number(&row[1]));
+    }
+    for row in run(session, "select id, t from large")? {
+        let text = row[1].as_str().unwrap_or_default();
+        let letter = text.chars().next().unwrap_or_default();
+        assert!(text.chars().all(|c| c == letter), "a large value is mixed up");
+        model.large.insert(number(&row[0]), (letter, text.len() as i64));
     }
     if number(&run(session, "select count(*) from sys.tables where name = 'extra'")?[0][0]) > 0 {
         model.extra = Some(number(&run(session, "select v from extra")?[0][0]));

@@ -16,7 +16,7 @@ pub enum CheckUnit<'a> {
     Heap(&'a Heap, Unit),
     /// A B+tree.
     Tree(&'a BTree, Unit),
-    /// A LOB space and all pointers into it.
+    /// A LOB space and all pointers to it from rows; those of the list of discarded values are known.
     Lob(&'a LobSpace, &'a [LobPointer], Unit),
     /// Only the allocation of a unit (one that waits to be dropped).
     Space(Unit),
@@ -31,11 +31,14 @@ impl CheckUnit<'_> {
         }
     }
 
-    fn run(&self) -> Result<CheckReport, AccessError> {
+    fn run(&self, db: &Database) -> Result<CheckReport, AccessError> {
         match self {
             CheckUnit::Heap(h, _) => h.check(),
             CheckUnit::Tree(t, _) => t.check(),
-            CheckUnit::Lob(l, pointers, _) => l.check(pointers),
+            CheckUnit::Lob(l, pointers, _) => {
+                let discarded = db.discarded_values().map(|d| d.of_unit(l.unit_id())).transpose()?;
+                l.check(pointers, &discarded.unwrap_or_default())
+            }
             CheckUnit::Space(_) => Ok(CheckReport::default()),
         }
     }
@@ -65,12 +68,12 @@ impl CheckResult {
 }
 
 impl Database {
-    /// Checks the units, which must be all there are, and the allocation maps. The units must not change meanwhile
-    /// (the caller holds their locks), else half-seen changes are reported.
+    /// Checks the units, which must be all there are, and the allocation maps. The units must not change meanwhile (the
+    /// caller holds their locks and [`Database::hold_background`]), else half-seen changes are reported.
     pub fn check(&self, units: &[CheckUnit<'_>]) -> Result<CheckResult, TxnError> {
         let mut result = CheckResult::default();
         for u in units {
-            result.reports.push((u.unit().id(), u.run()?));
+            result.reports.push((u.unit().id(), u.run(self)?));
         }
         self.check_allocation(units, &mut result)?;
         Ok(result)

@@ -108,8 +108,9 @@ impl Database {
             for (unit, page) in pages {
                 // A unit that is not open any more was dropped, and its ghosts with it. The table of units stays locked, so
                 // that a unit's extents are not freed under the cleanup of one of its pages.
+                let _work = self.background_work();
                 let units = self.open_units();
-                let Some(unit) = units.get(&unit) else { continue };
+                let Some(unit) = units.open.get(&unit) else { continue };
                 let report = cleanup_page(self.store(), unit, page, xmin)?;
                 drop(units);
                 self.ghosts().visited.fetch_add(1, Relaxed);

@@ -2,12 +2,12 @@
 //! Guarantees: nobody gets a database before recovery has finished; after a failure that may lose data it answers
 //! every change with the cause and is repaired only by opening it again; closing it leaves nothing to redo.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering, fence};
 use std::sync::{Arc, Weak};
 
 use disk::Disk;
-use parking_lot::{Mutex, RwLock};
+use parking_lot::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use pages::{BufferPool, PageError, PageId, RecordBuilder, RecordSink, Store, TxnId, Unit, UnitId};
 use wal::{Log, Lsn};
@@ -15,6 +15,7 @@ use wal::{Log, Lsn};
 use crate::background::{Bell, Threads};
 use crate::checkpoint::Checkpointer;
 use crate::cleanup::{DeferredQueue, GhostQueue};
+use crate::discard::Discards;
 use crate::error::TxnError;
 use crate::locks::LockManager;
 use crate::options::{DbState, DelayedDurability, Durability, LossWindow, Pace, RecoveryModel};
@@ -79,6 +80,15 @@ impl std::fmt::Debug for Env {
     }
 }
 
+/// Allocation units by number.
+#[derive(Default)]
+pub(crate) struct Units {
+    /// The open ones: ghost cleanup knows no more of a page than its unit's number.
+    pub open: HashMap<UnitId, Unit>,
+    /// Those whose extents were given back since the database was opened.
+    pub freed: HashSet<UnitId>,
+}
+
 /// One database.
 pub struct Database {
     env: Env,
@@ -95,8 +105,10 @@ pub struct Database {
     recovery: Mutex<RecoveryReport>,
     checkpointer: Checkpointer,
     ghosts: GhostQueue,
-    /// Open allocation units by number: ghost cleanup knows no more of a page.
-    units: RwLock<HashMap<UnitId, Unit>>,
+    units: RwLock<Units>,
+    discards: Discards,
+    /// Held shared by each step of background work that changes structures, exclusively by who must see none of it.
+    background: RwLock<()>,
     deferred: DeferredQueue,
     /// Rung when ghosts or deferred work may be waiting.
     cleaner: Arc<Bell>,
@@ -140,6 +152,8 @@ impl Database {
             checkpointer: Checkpointer::default(),
             ghosts: GhostQueue::default(),
             units: RwLock::default(),
+            discards: Discards::default(),
+            background: RwLock::default(),
             deferred: DeferredQueue::default(),
             cleaner: Arc::default(),
             flusher: Arc::default(),
@@ -169,6 +183,8 @@ impl Database {
             d.run_deferred();
             // A failure that matters has taken the database offline; any other page is met again by the next delete.
             drop(d.clean_ghosts());
+            // What fails here is tried again in the next round.
+            drop(d.free_discarded());
         })?;
         self.spawn(&format!("log-flush-{db}"), &self.flusher, None, |d| d.flush_round())
     }
@@ -237,30 +253,49 @@ impl Database {
     pub fn create_unit(&self, id: UnitId, filegroup: u16) -> Result<Unit, TxnError> {
         self.check_online()?;
         let unit = self.store.create_unit(id, filegroup)?;
-        self.units.write().insert(id, unit.clone());
+        self.units.write().open.insert(id, unit.clone());
         Ok(unit)
     }
 
     /// Opens an allocation unit. Ghosts are cleaned only from units that were opened here.
     pub fn open_unit(&self, first_iam: PageId) -> Result<Unit, TxnError> {
         let unit = self.store.open_unit(first_iam)?;
-        self.units.write().insert(unit.id(), unit.clone());
+        self.units.write().open.insert(unit.id(), unit.clone());
         Ok(unit)
     }
 
     /// An open unit by its number.
     pub fn unit(&self, id: UnitId) -> Option<Unit> {
-        self.units.read().get(&id).cloned()
+        self.units.read().open.get(&id).cloned()
     }
 
-    pub(crate) fn open_units(&self) -> parking_lot::RwLockReadGuard<'_, HashMap<UnitId, Unit>> {
+    pub(crate) fn open_units(&self) -> RwLockReadGuard<'_, Units> {
         self.units.read()
+    }
+
+    pub(crate) fn discards(&self) -> &Discards {
+        &self.discards
+    }
+
+    /// To be held for a step of background work that changes rows or extents (a page's ghosts, a value's pages, a
+    /// unit's extents). Waits while [`Database::hold_background`] is in force; not to be taken twice by one thread.
+    pub fn background_work(&self) -> RwLockReadGuard<'_, ()> {
+        self.background.read()
+    }
+
+    /// Waits for the running steps of background work; none begins while this is held. For checks, which report
+    /// half-seen changes as damage.
+    pub fn hold_background(&self) -> RwLockWriteGuard<'_, ()> {
+        self.background.write()
     }
 
     /// Gives a unit's extents back; may be called again after a crash. Nobody may use the unit any more.
     pub fn free_unit(&self, id: UnitId, first_iam: PageId) -> Result<(), TxnError> {
         self.check_online()?;
-        self.units.write().remove(&id);
+        let mut units = self.units.write();
+        units.open.remove(&id);
+        units.freed.insert(id);
+        drop(units);
         Ok(self.store.free_unit(id, first_iam)?)
     }
 

@@ -10,6 +10,7 @@ pub mod check;
 pub mod checkpoint;
 pub mod cleanup;
 pub mod database;
+mod discard;
 mod error;
 pub mod locks;
 mod open;

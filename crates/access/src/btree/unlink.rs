@@ -48,7 +48,7 @@ impl BTree {
 
     /// Takes an empty leaf out of the tree; false if it is not empty, not where `key` leads, or its parent's only
     /// child.
-    fn unlink(&self, key: &[u8], id: PageId) -> Result<bool, AccessError> {
+    pub(crate) fn unlink(&self, key: &[u8], id: PageId) -> Result<bool, AccessError> {
         let mut parent = self.space.store.write(self.root)?;
         while parent.level() > 1 {
             let child = self.space.store.write(inner_entry(&parent, child_for(&parent, key)?)?.0)?;

@@ -80,6 +80,7 @@ pub fn free_all(storage: &Arc<Database>, open: &Open, units: &[UnitRef]) {
 
 /// Frees a unit and takes it off the list.
 pub fn free(storage: &Arc<Database>, trees: &SysTrees, unit: &UnitRef) -> Result<(), StoreError> {
+    let _work = storage.background_work();
     storage.free_unit(unit.unit, unit.first_iam)?;
     let mut txn = storage.begin(0)?;
     trees.delete(&mut txn, SysTable::PendingDrops, &row(unit))?;

@@ -43,6 +43,8 @@ pub const ALL: [SysTable; 8] = [
 pub const COUNTER_UNITS: i32 = 1;
 /// Counter of object ids.
 pub const COUNTER_OBJECTS: i32 = 2;
+/// The unit of the list of discarded large values: a tree of the storage engine, without columns.
+pub const DISCARDED_UNIT: u32 = 99;
 /// First unit id of user objects; the system tables' units are below.
 pub const FIRST_USER_UNIT: i64 = 100;
 

@@ -117,6 +117,13 @@ pub fn replace(
     work.replace(before, after)
 }
 
+/// Locks the database's catalog as a whole until the transaction ends: IX for who changes any of it, S for who must
+/// see all of it standing still. Errors: 1205, 1222.
+pub fn lock_catalog(core: &mut SessionCore, db: &Arc<Db>, mode: LockMode) -> Result<(), SqlError> {
+    let locked = core.txn(db)?.lock(What::Schema(0), mode);
+    locked.map_err(|e| errors::db_error(db, &e))
+}
+
 /// Allocation units of a table.
 pub fn units_of(table: &TableDef) -> Vec<UnitRef> {
     let mut units: Vec<UnitRef> = table
@@ -147,6 +154,7 @@ impl<'a> Work<'a> {
         if db.settings().read_only {
             return Err(errors::read_only(&db.name()));
         }
+        lock_catalog(core, db, LockMode::IX)?;
         Ok(Work { core, db: db.clone(), open, created: Vec::new() })
     }
 

@@ -1,6 +1,7 @@
 //! DBCC CHECKDB, CHECKTABLE and the offline check: structures, allocation, rows, and that every index says what its
 //! table says.
-//! Guarantee: tables are locked against changes while they are checked; damage is reported and does not end the check.
+//! Guarantee: tables and the catalog are locked against changes while they are checked, and the background gives up no
+//! ghost, large value or extent meanwhile; damage is reported and does not end the check.
 
 use std::ops::Bound;
 use std::sync::Arc;
@@ -15,6 +16,7 @@ use super::Command;
 use crate::catalog::TableDef;
 use crate::catalog::pending;
 use crate::catalog::systables;
+use crate::catalog::tables::lock_catalog;
 use crate::context::ExecCtx;
 use crate::errors::{self, db_error};
 use crate::instance::db::Open;
@@ -58,6 +60,7 @@ impl Instance {
 /// Checks all of a database.
 pub(crate) fn check_all(core: &mut SessionCore, db: &Arc<Db>) -> Result<CheckReport, SqlError> {
     let open = db.open()?;
+    lock_catalog(core, db, LockMode::S)?;
     let catalog = db.catalog();
     let mut report = CheckReport::default();
     let tables: Vec<Arc<TableDef>> = catalog.sorted().into_iter().cloned().collect();
@@ -66,6 +69,8 @@ pub(crate) fn check_all(core: &mut SessionCore, db: &Arc<Db>) -> Result<CheckRep
         core.lock_table(db, table, TableLock::of(LockMode::S))?;
         stores.push(TableStore::open(db, table)?);
     }
+    // Dropped units, discarded values and ghosts that go meanwhile would look like damage.
+    let _held = open.storage.hold_background();
     let mut pointers = Vec::with_capacity(stores.len());
     for store in &stores {
         pointers.push(check_rows(core, db, store, &mut report)?);
@@ -103,6 +108,10 @@ fn check_units(
     for table in systables::ALL {
         let tree = open.trees.tree(table);
         units.push(CheckUnit::Tree(tree, store.open_unit(open.trees.first_iam(table))?));
+    }
+    if let Some(list) = open.storage.discarded_values() {
+        let unit = open.storage.unit(list.tree().unit_id());
+        units.extend(unit.map(|unit| CheckUnit::Tree(list.tree(), unit)));
     }
     if let Ok(pending) = pending::listed(&open.trees) {
         for unit in pending {

@@ -122,6 +122,10 @@ impl Deleting<'_> {
             match outcome {
                 Outcome::Done(()) => {
                     count += 1;
+                    if self.store.lob.is_some() {
+                        let txn = rt.session()?.txn(self.db)?;
+                        self.writer.discard_values(self.db, txn, self.store, page.row(*i))?;
+                    }
                     if self.needs_old {
                         let locator = match &self.store.base {
                             Base::Heap(_) => page.rid(*i).to_bytes().to_vec(),
@@ -182,7 +186,7 @@ impl RowChange for Deleting<'_> {
             self.store.all_columns(self.db, row, &mut self.old)?;
         }
         let txn = rt.session()?.txn(self.db)?;
-        match self.writer.delete(self.db, txn, self.store, locator, header, &self.old)? {
+        match self.writer.delete(self.db, txn, self.store, locator, header, row, &self.old)? {
             Outcome::Done(()) => {
                 if let Some(output) = self.output {
                     output.send(&self.old, &[], rt, self.out)?;

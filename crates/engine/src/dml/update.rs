@@ -406,8 +406,17 @@ impl RowChange for Updating<'_> {
             self.new[set.column] = std::mem::take(value);
         }
         let txn = rt.session()?.txn(db)?;
-        let outcome =
-            self.writer.update(db, txn, store, locator, header, &self.old, &self.new, &self.plan.changed)?;
+        let outcome = self.writer.update(
+            db,
+            txn,
+            store,
+            locator,
+            header,
+            row,
+            &self.old,
+            &self.new,
+            &self.plan.changed,
+        )?;
         match outcome {
             Outcome::Done(rest) => {
                 if let Some(output) = &self.plan.output {

@@ -89,7 +89,8 @@ impl<'p> Scan<'p> {
 
     fn start(&mut self, rt: &mut Rt<'_, '_>) -> Result<Source, SqlError> {
         let plan = self.plan;
-        if plan.mode == TableMode::Snapshot {
+        // Whatever the mode: large values are read behind the rows, and freed only when no older snapshot is left.
+        if plan.mode == TableMode::Snapshot || plan.store.lob.is_some() {
             self.guard = Some(rt.session()?.snapshot(&plan.db)?);
         }
         let direction = if plan.backward { Direction::Backward } else { Direction::Forward };

@@ -21,11 +21,14 @@ use super::registry::{self, DbEntry, FileEntry};
 use super::settings::DbSettings;
 use super::{Instance, clock};
 use crate::catalog::store::{StoreError, SysTrees};
+use crate::catalog::systables::DISCARDED_UNIT;
 use crate::catalog::{self, Catalog, pending};
 use crate::stmt::file_specs::{Growth, NewFile, NewFiles};
 
 /// First line of the engine's part of the boot page.
 const META: &str = "ringwood 1";
+/// Begin of the line that says where the list of discarded large values is.
+const DISCARDED: &str = "tree_discarded=";
 /// Trace flag: log writes are aligned to 4096 bytes whatever the device.
 const TRACE_ALIGN_4K: i32 = 1800;
 /// How long a close waits for transactions of background tasks.
@@ -141,6 +144,7 @@ impl Instance {
             .map_err(|_| OpenError::Other("its boot page cannot be read".into()))?;
         let settings = DbSettings::read(&meta);
         let trees = open_trees(&storage, &meta)?;
+        storage.set_discarded_values(discarded_tree(&storage, meta)?);
         apply_log_settings(&storage, &settings);
         let catalog = catalog::load::load(&trees)?;
         let counters = Counters::load(&trees)?;
@@ -327,13 +331,9 @@ impl Instance {
         let mut meta = format!("{META}\n");
         settings.write(&mut meta);
         for (i, _) in catalog::systables::ALL.iter().enumerate() {
-            let store = storage.store().clone();
-            let unit = store.create_unit(UnitId(i as u32 + 1), 1).map_err(TxnError::from)?;
-            let iam = unit.first_iam();
-            let tree = BTree::create(store, unit).map_err(TxnError::from)?;
-            let root = tree.root();
-            let _ = writeln!(meta, "tree{i}={}:{} {}:{}", iam.file, iam.page, root.file, root.page);
+            make_tree(storage, UnitId(i as u32 + 1), &format!("tree{i}="), &mut meta)?;
         }
+        make_tree(storage, UnitId(DISCARDED_UNIT), DISCARDED, &mut meta)?;
         storage.change_settings(|state| state.meta = meta.into_bytes())?;
         Ok(())
     }
@@ -440,14 +440,48 @@ fn open_trees(storage: &Arc<Database>, meta: &str) -> Result<SysTrees, OpenError
     }
     let mut trees = Vec::new();
     for i in 0..catalog::systables::ALL.len() {
-        let key = format!("tree{i}=");
-        let line = meta.lines().find_map(|line| line.strip_prefix(&key)).ok_or_else(damaged)?;
-        let (iam, root) = line.split_once(' ').ok_or_else(damaged)?;
-        let (iam, root) = (page_id(iam).ok_or_else(damaged)?, page_id(root).ok_or_else(damaged)?);
-        let unit = storage.open_unit(iam)?;
-        trees.push((BTree::open(storage.store().clone(), unit, root), iam));
+        trees.push(open_tree(storage, meta, &format!("tree{i}="))?.ok_or_else(damaged)?);
     }
     Ok(SysTrees::new(trees))
+}
+
+/// The tree whose IAM and root page the line of the boot page's text says that begins with `key`.
+fn open_tree(storage: &Arc<Database>, meta: &str, key: &str) -> Result<Option<(BTree, PageId)>, OpenError> {
+    let Some(line) = meta.lines().find_map(|line| line.strip_prefix(key)) else { return Ok(None) };
+    let pages = line.split_once(' ').and_then(|(iam, root)| Some((page_id(iam)?, page_id(root)?)));
+    let Some((iam, root)) = pages else { return Ok(None) };
+    let unit = storage.open_unit(iam)?;
+    Ok(Some((BTree::open(storage.store().clone(), unit, root), iam)))
+}
+
+/// Makes an empty tree in a unit of its own and adds its line to the boot page's text.
+fn make_tree(
+    storage: &Arc<Database>,
+    unit: UnitId,
+    key: &str,
+    meta: &mut String,
+) -> Result<BTree, OpenError> {
+    let unit = storage.create_unit(unit, 1)?;
+    let iam = unit.first_iam();
+    let tree = BTree::create(storage.store().clone(), unit).map_err(TxnError::from)?;
+    let root = tree.root();
+    let _ = writeln!(meta, "{key}{}:{} {}:{}", iam.file, iam.page, root.file, root.page);
+    Ok(tree)
+}
+
+/// The list of discarded large values. A database that was made before there was one gets it now.
+fn discarded_tree(storage: &Arc<Database>, mut meta: String) -> Result<BTree, OpenError> {
+    if let Some((tree, _)) = open_tree(storage, &meta, DISCARDED)? {
+        return Ok(tree);
+    }
+    let unit = UnitId(DISCARDED_UNIT);
+    // A crash may have come between the tree and its line.
+    if let Some(left) = storage.store().find_unit(unit).map_err(TxnError::from)? {
+        storage.store().free_unit(unit, left.first_iam()).map_err(TxnError::from)?;
+    }
+    let tree = make_tree(storage, unit, DISCARDED, &mut meta)?;
+    storage.change_settings(|state| state.meta = meta.into_bytes())?;
+    Ok(tree)
 }
 
 fn page_id(text: &str) -> Option<PageId> {

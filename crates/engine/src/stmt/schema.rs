@@ -1,12 +1,14 @@
 //! CREATE SCHEMA and DROP SCHEMA.
 
 use syntax::ast::{CreateSchema, DropObjects, StmtKind};
+use txn::LockMode;
 use types::{SqlError, Value};
 
 use super::StmtCtx;
 use crate::catalog::ddl::DdlChange;
 use crate::catalog::load::FIRST_USER_SCHEMA;
 use crate::catalog::systables::SysTable;
+use crate::catalog::tables::lock_catalog;
 use crate::context::fold_name;
 use crate::errors;
 
@@ -21,6 +23,7 @@ impl StmtCtx<'_> {
         let id = catalog.schema_names.keys().copied().max().unwrap_or(0).max(FIRST_USER_SCHEMA - 1) + 1;
         let open = db.open()?;
         let row = [Value::Int(id), Value::str(name)];
+        lock_catalog(self.core, &db, LockMode::IX)?;
         let txn = self.core.txn(&db)?;
         open.trees.put(txn, SysTable::Schemas, &row).map_err(|e| errors::store_error(&db, e))?;
         self.core.remember_ddl(DdlChange::schema(&db, name, id, true));
@@ -63,6 +66,7 @@ impl StmtCtx<'_> {
                 return Err(SqlError::new(3729, 16, 1, text));
             }
             let open = db.open()?;
+            lock_catalog(self.core, &db, LockMode::IX)?;
             let txn = self.core.txn(&db)?;
             let deleted = open.trees.delete(txn, SysTable::Schemas, &[Value::Int(id)]);
             deleted.map_err(|e| errors::store_error(&db, e))?;

@@ -2,7 +2,7 @@
 //! Guarantees: a row and its entries change together or the statement fails and is rolled back; who meets a row of a
 //! running transaction waits for it without holding a latch; a unique violation names the constraint and the key.
 
-use super::{Base, IndexStore, TableStore, access_error, value_rid};
+use super::{Base, IndexStore, TableStore, access_error, corrupt_row, value_rid};
 use crate::errors::db_error;
 use crate::exec::scan::fetch;
 use crate::instance::Db;
@@ -13,7 +13,7 @@ use std::cell::Cell;
 use std::ops::Bound;
 use std::sync::Arc;
 use txn::Txn;
-use types::{EncodeValue, SqlError, Value, encode_key_part};
+use types::{EncodeValue, Field, SqlError, Value, encode_key_part};
 
 /// Values of a MAX column that are longer than this many stored bytes always live outside the row.
 const IN_ROW: usize = 8000;
@@ -64,6 +64,8 @@ pub struct RowWriter {
     entry: Vec<u8>,
     entry_key: Vec<u8>,
     batch: RowBatch,
+    /// Large values that a row has lost.
+    lost: Vec<LobPointer>,
 }
 
 thread_local! {
@@ -98,18 +100,31 @@ impl RowWriter {
         store: &TableStore,
         values: &[Value],
     ) -> Result<(), SqlError> {
+        self.encode_keeping(db, txn, store, values, Vec::new())
+    }
+
+    /// As `encode`; the columns of `pointers` have their values outside the row already.
+    fn encode_keeping(
+        &mut self,
+        db: &Arc<Db>,
+        txn: &mut Txn,
+        store: &TableStore,
+        values: &[Value],
+        pointers: Vec<(usize, [u8; 16])>,
+    ) -> Result<(), SqlError> {
         self.row.clear();
         if store.lob_columns.is_empty() {
             return store.table.layout.encode(values, &mut self.row);
         }
-        let long = store.lob_columns.iter().any(|c| stored_len(&values[*c]) > IN_ROW);
+        let kept = |c: &usize| pointers.iter().any(|(column, _)| column == c);
+        let long = store.lob_columns.iter().any(|c| !kept(c) && stored_len(&values[*c]) > IN_ROW);
         if !long {
-            match store.table.layout.encode(values, &mut self.row) {
+            match store.table.layout.encode_fields(&fields(values, &pointers), &mut self.row) {
                 Err(e) if e.number == 511 => {}
                 result => return result,
             }
         }
-        self.encode_off_row(db, txn, store, values)
+        self.encode_off_row(db, txn, store, values, pointers)
     }
 
     fn encode_off_row(
@@ -118,11 +133,12 @@ impl RowWriter {
         txn: &mut Txn,
         store: &TableStore,
         values: &[Value],
+        mut pointers: Vec<(usize, [u8; 16])>,
     ) -> Result<(), SqlError> {
         let Some(lob) = &store.lob else { return Err(SqlError::internal("no space for large values")) };
         let mut order = store.lob_columns.clone();
+        order.retain(|c| !pointers.iter().any(|(column, _)| column == c));
         order.sort_by_key(|c| std::cmp::Reverse(stored_len(&values[*c])));
-        let mut pointers: Vec<(usize, [u8; 16])> = Vec::new();
         for column in order {
             let length = stored_len(&values[column]);
             let fits = length <= IN_ROW && {
@@ -322,7 +338,37 @@ impl RowWriter {
         }
     }
 
-    /// Deletes a row that the caller has just read: base first, then its entries.
+    /// A row's large values that `kept` does not name are discarded: they are freed when no snapshot needs them.
+    fn discard_lost(
+        &mut self,
+        db: &Arc<Db>,
+        txn: &mut Txn,
+        store: &TableStore,
+        row: &[u8],
+        kept: &[LobPointer],
+    ) -> Result<(), SqlError> {
+        let Some(space) = &store.lob else { return Ok(()) };
+        self.lost.clear();
+        store.pointers(row, &mut self.lost);
+        for value in self.lost.iter().filter(|v| !kept.contains(v)) {
+            txn.discard(space, *value).map_err(|e| db_error(db, &e))?;
+        }
+        Ok(())
+    }
+
+    /// The large values of a row that has been deleted are discarded.
+    pub fn discard_values(
+        &mut self,
+        db: &Arc<Db>,
+        txn: &mut Txn,
+        store: &TableStore,
+        row: &[u8],
+    ) -> Result<(), SqlError> {
+        self.discard_lost(db, txn, store, row, &[])
+    }
+
+    /// Deletes a row that the caller has just read as `row`: base first, then its large values and entries.
+    #[allow(clippy::too_many_arguments)] // a row is all of these
     pub fn delete(
         &mut self,
         db: &Arc<Db>,
@@ -330,6 +376,7 @@ impl RowWriter {
         store: &TableStore,
         locator: &Locator,
         header: &RowHeader,
+        row: &[u8],
         old: &[Value],
     ) -> Result<Outcome<()>, SqlError> {
         let outcome = match (&store.base, locator) {
@@ -338,14 +385,17 @@ impl RowWriter {
             _ => return Err(SqlError::internal("a locator of another table")),
         };
         let outcome = outcome.map_err(|e| access_error(db, e))?;
+        if outcome == Outcome::Done(()) {
+            self.discard_values(db, txn, store, row)?;
+        }
         if outcome == Outcome::Done(()) && !store.indexes.is_empty() {
             self.delete_entries(db, txn, store, old, &locator.bytes(), &|_| true)?;
         }
         Ok(outcome)
     }
 
-    /// Changes a row that the caller has just read from `old` to `new`; `changed` are the columns that were set. What
-    /// has to wait until all rows of the statement have given up their old keys is said in the result.
+    /// Changes a row that the caller has just read as `row` from `old` to `new`; `changed` are the columns that were set.
+    /// What has to wait until all rows of the statement have given up their old keys is said in the result.
     #[allow(clippy::too_many_arguments)] // a row is all of these
     pub fn update(
         &mut self,
@@ -354,6 +404,7 @@ impl RowWriter {
         store: &TableStore,
         locator: &Locator,
         header: &RowHeader,
+        row: &[u8],
         old: &[Value],
         new: &[Value],
         changed: &[usize],
@@ -365,17 +416,19 @@ impl RowWriter {
             store.clustered_key(new, &mut self.key);
             if !key.starts_with(&self.key) {
                 // Another place in the index: the row is deleted here and inserted there.
-                let outcome = self.delete(db, txn, store, locator, header, old)?;
+                let outcome = self.delete(db, txn, store, locator, header, row, old)?;
                 return Ok(outcome.map_done(Rest::Row));
             }
         }
-        self.encode(db, txn, store, new)?;
+        let kept = kept_pointers(store, row, changed)?;
+        self.encode_keeping(db, txn, store, new, kept)?;
         let outcome = match (&store.base, locator) {
             (Base::Heap(heap), Locator::Rid(rid)) => heap.update(txn, *rid, header, &self.row),
             (Base::Tree(tree), Locator::Key(key)) => tree.update(txn, key, header, &self.row),
             _ => return Err(SqlError::internal("a locator of another table")),
         };
         let outcome = outcome.map_err(|e| access_error(db, e))?;
+        self.settle_values(db, txn, store, row, outcome == Outcome::Done(()))?;
         let touched = |index: &IndexStore| touches(index, changed);
         if outcome != Outcome::Done(()) || !store.indexes.iter().any(touched) {
             return Ok(outcome.map_done(Rest::Nothing));
@@ -387,6 +440,31 @@ impl RowWriter {
         }
         self.insert_entries(db, txn, store, new, &bytes, &touched)?;
         Ok(Outcome::Done(Rest::Nothing))
+    }
+
+    /// After an attempt to change `row` to `self.row`: who has lost a large value, the old row or (if it is still there)
+    /// the new one that was not stored, discards it.
+    fn settle_values(
+        &mut self,
+        db: &Arc<Db>,
+        txn: &mut Txn,
+        store: &TableStore,
+        row: &[u8],
+        done: bool,
+    ) -> Result<(), SqlError> {
+        if store.lob_columns.is_empty() {
+            return Ok(());
+        }
+        let mut kept = Vec::new();
+        if done {
+            store.pointers(&self.row, &mut kept);
+            return self.discard_lost(db, txn, store, row, &kept);
+        }
+        store.pointers(row, &mut kept);
+        let unused = std::mem::take(&mut self.row);
+        let result = self.discard_lost(db, txn, store, &unused, &kept);
+        self.row = unused;
+        result
     }
 
     /// Does what [`RowWriter::update`] left for later.
@@ -462,6 +540,24 @@ pub fn read_current(
         }
         return Ok(!batch.is_ghost(0));
     }
+}
+
+/// Where the columns that an update does not set keep their values outside the row.
+fn kept_pointers(
+    store: &TableStore,
+    row: &[u8],
+    changed: &[usize],
+) -> Result<Vec<(usize, [u8; 16])>, SqlError> {
+    let mut kept = Vec::new();
+    for column in store.lob_columns.iter().filter(|c| !changed.contains(c)) {
+        let field = store.table.layout.decode_field(row, *column);
+        if let Field::Lob(bytes) = field.map_err(|e| corrupt_row(&store.table, &e))?
+            && let Ok(pointer) = bytes.try_into()
+        {
+            kept.push((*column, pointer));
+        }
+    }
+    Ok(kept)
 }
 
 fn fields<'v>(values: &'v [Value], pointers: &'v [(usize, [u8; 16])]) -> Vec<EncodeValue<'v>> {
