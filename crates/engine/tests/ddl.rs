@@ -9,7 +9,7 @@ mod text;
 use engine::{Instance, InstanceOptions};
 use sim::SimDisk;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use text::{Bench, Text};
 
 fn open(disk: &Arc<SimDisk>) -> Arc<Instance> {
@@ -270,13 +270,13 @@ fn a_kept_plan_does_not_keep_dirty_reads() {
 fn a_check_sees_nothing_half_done() {
     let b = &mut Bench::new();
     b.check("create table g(a int primary key, t varchar(max)) alter database t set recovery simple", "");
-    let (instance, stop) = (b.instance.clone(), Arc::new(AtomicBool::new(false)));
-    let stopped = stop.clone();
+    let instance = b.instance.clone();
+    let rounds = Arc::new(AtomicU32::new(0));
+    let done = rounds.clone();
     let busy = std::thread::spawn(move || {
         let mut session = instance.session().unwrap();
         session.use_database("t").unwrap();
-        let mut rounds = 0;
-        while !stopped.load(Ordering::Relaxed) {
+        while done.load(Ordering::Relaxed) < 8 {
             for sql in [
                 "select top 3000 row_number() over (order by a.object_id) as n, replicate('x', 200) as t into big \
                  from sys.all_columns a cross join sys.all_columns b",
@@ -288,18 +288,15 @@ fn a_check_sees_nothing_half_done() {
                 session.execute(sql, &mut out);
                 assert!(!out.out.contains("Msg"), "{sql}: {}", out.out);
             }
-            rounds += 1;
+            done.fetch_add(1, Ordering::Relaxed);
         }
-        rounds
     });
-    let end = std::time::Instant::now() + std::time::Duration::from_secs(5);
     let mut checks = 0;
-    while std::time::Instant::now() < end {
+    while !busy.is_finished() {
         b.check("dbcc checkdb with no_infomsgs", "");
         checks += 1;
     }
-    stop.store(true, Ordering::Relaxed);
-    let rounds = busy.join().unwrap();
-    println!("{checks} checks, {rounds} rounds");
-    assert!(checks > 10 && rounds > 5);
+    busy.join().unwrap();
+    assert_eq!(rounds.load(Ordering::Relaxed), 8);
+    assert!(checks > 8, "{checks} checks");
 }

@@ -272,7 +272,7 @@ fn crash_run(seed: u64) -> Result<bool, String> {
     let values = Values::create(&db).map_err(text)?;
     db.checkpoint().map_err(text)?;
     let mut rng = fastrand::Rng::with_seed(seed ^ 0x5eed);
-    disk.crash_at(disk.io_count() + rng.u64(1..250));
+    disk.crash_at(disk.io_count() + rng.u64(1..140));
     let mut model = Model::default();
     let crashed = work(&db, &values, seed, &mut model).is_err();
     drop((values, db));
