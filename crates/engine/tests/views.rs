@@ -298,6 +298,7 @@ fn files_show_their_sectors_and_the_sizes_of_their_writes() {
         "0",
     );
     b.check("select distinct operation from sys.dm_ringwood_io_latencies where database_id = db_id() and type_desc = 'LOG' and operation = 'WRITE'", "WRITE");
+    b.check("select sum(num_of_read_modify_writes), count(*) from sys.dm_ringwood_files where database_id = db_id() and num_of_durable_writes > 0 and type_desc = 'LOG'", "0|1");
 }
 
 #[test]

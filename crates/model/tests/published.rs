@@ -216,10 +216,3 @@ fn a_512_byte_log_on_4_kb_sectors_gets_the_published_quarter_to_a_third() {
         }
     }
 }
-
-#[test]
-fn two_arrays_carry_twice_as_much() {
-    let (two, one) = (device("2x-hdd-raid10-4x15000"), device("hdd-raid10-4x15000"));
-    assert_eq!((two.arrays, one.arrays), (2, 1));
-    assert_eq!((&two.medium, two.cache), (&one.medium, one.cache));
-}

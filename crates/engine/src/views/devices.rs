@@ -63,6 +63,9 @@ const FILES: &[ViewColumn] = &[
     ("is_direct_io", Bit, false),
     ("num_of_syncs", BigInt, false),
     ("io_stall_sync_ms", BigInt, false),
+    ("num_of_durable_writes", BigInt, false),
+    ("io_stall_durable_write_ms", BigInt, false),
+    ("num_of_read_modify_writes", BigInt, false),
 ];
 
 /// sys.dm_ringwood_files.
@@ -81,6 +84,9 @@ pub static DEVICES: View = View::sys("dm_ringwood_files", FILES, |session, _, _|
             bit(f.direct),
             big(f.stats.syncs),
             big(f.stats.sync_stall_us / 1000),
+            big(f.stats.durable_writes),
+            big(f.stats.durable_stall_us / 1000),
+            big(f.stats.rmw_writes),
         ]
     });
     Ok(rows.collect())
@@ -126,8 +132,8 @@ const LATENCIES: &[ViewColumn] = &[
     ("num_of_ios", BigInt, false),
 ];
 
-/// sys.dm_ringwood_io_latencies: how many reads, writes and syncs took less than so many microseconds, and not less than
-/// the class before; classes without any are left out.
+/// sys.dm_ringwood_io_latencies: how many reads, writes, durable writes (which are writes too) and syncs took less than
+/// so many microseconds, and not less than the class before; classes without any are left out.
 pub static LATENCY: View = View::sys("dm_ringwood_io_latencies", LATENCIES, |session, _, _| {
     let mut rows = Vec::new();
     for f in all(session) {
@@ -135,6 +141,7 @@ pub static LATENCY: View = View::sys("dm_ringwood_io_latencies", LATENCIES, |ses
         let kinds = [
             ("READ", &f.stats.read_latency),
             ("WRITE", &f.stats.write_latency),
+            ("DURABLE WRITE", &f.stats.durable_latency),
             ("SYNC", &f.stats.sync_latency),
         ];
         for (operation, counts) in kinds {
