@@ -48,21 +48,33 @@ fn failure_std(op: Op, path: &Path, error: &std::io::Error) -> DiskError {
 pub struct OsDisk {
     root: PathBuf,
     direct: bool,
+    durable: bool,
 }
 
 impl OsDisk {
     /// Relative paths are resolved below `root`, which need not exist yet.
     pub fn new(root: impl Into<PathBuf>) -> Self {
-        OsDisk { root: root.into(), direct: true }
+        OsDisk { root: root.into(), direct: true, durable: true }
     }
 
     /// The same without direct I/O, for comparison and for tests of that path.
     pub fn buffered(root: impl Into<PathBuf>) -> Self {
-        OsDisk { root: root.into(), direct: false }
+        OsDisk { root: root.into(), direct: false, durable: true }
+    }
+
+    /// In the page cache and without any durability: nothing is ever synced. For files that need not outlive the machine's
+    /// power, such as those under a modelled device that is measured. **No database belongs here.**
+    pub fn scratch(root: impl Into<PathBuf>) -> Self {
+        OsDisk { root: root.into(), direct: false, durable: false }
     }
 
     fn resolve(&self, path: &Path) -> PathBuf {
         self.root.join(path)
+    }
+
+    /// A name is durable only once its folder is.
+    fn sync_parent(&self, path: &Path) -> Result<(), DiskError> {
+        if self.durable { sync_dir(&parent_of(path)) } else { Ok(()) }
     }
 }
 
@@ -71,11 +83,6 @@ fn parent_of(path: &Path) -> PathBuf {
         Some(parent) if !parent.as_os_str().is_empty() => parent.to_path_buf(),
         _ => PathBuf::from("."),
     }
-}
-
-/// A name is durable only once its folder is.
-fn sync_parent(path: &Path) -> Result<(), DiskError> {
-    sync_dir(&parent_of(path))
 }
 
 fn sync_dir(dir: &Path) -> Result<(), DiskError> {
@@ -96,7 +103,7 @@ impl Disk for OsDisk {
         let flags = if mode == OpenMode::Create { OFlags::CREATE | OFlags::EXCL } else { OFlags::empty() };
         let plain = open_fd(&path, flags).map_err(|errno| failure(Op::Open, &path, 0, errno))?;
         if mode == OpenMode::Create {
-            sync_parent(&path)?;
+            self.sync_parent(&path)?;
         }
         let found = probe::probe(&plain);
         let direct = if self.direct && found.allowed { open_fd(&path, OFlags::DIRECT).ok() } else { None };
@@ -106,6 +113,7 @@ impl Disk for OsDisk {
             fd: direct.unwrap_or(plain),
             direct: is_direct,
             sectors: found.sectors,
+            durable: self.durable,
             dsync: AtomicBool::new(true),
             stats: FileStats::default(),
         }))
@@ -114,15 +122,15 @@ impl Disk for OsDisk {
     fn remove(&self, path: &Path) -> Result<(), DiskError> {
         let path = self.resolve(path);
         rustix::fs::unlink(&path).map_err(|errno| failure(Op::Remove, &path, 0, errno))?;
-        sync_parent(&path)
+        self.sync_parent(&path)
     }
 
     fn rename(&self, from: &Path, to: &Path) -> Result<(), DiskError> {
         let (from, to) = (self.resolve(from), self.resolve(to));
         rustix::fs::rename(&from, &to).map_err(|errno| failure(Op::Rename, &from, 0, errno))?;
-        sync_parent(&to)?;
+        self.sync_parent(&to)?;
         if parent_of(&from) != parent_of(&to) {
-            sync_parent(&from)?;
+            self.sync_parent(&from)?;
         }
         Ok(())
     }
@@ -145,7 +153,7 @@ impl Disk for OsDisk {
         }
         std::fs::create_dir_all(&path).map_err(|error| failure_std(Op::CreateDir, &path, &error))?;
         for made in missing.iter().rev() {
-            sync_parent(made)?;
+            self.sync_parent(made)?;
         }
         Ok(())
     }
@@ -183,11 +191,11 @@ impl Disk for OsDisk {
             use std::io::Write;
             let mut file = std::fs::File::create(&temp)?;
             file.write_all(bytes)?;
-            file.sync_all()
+            if self.durable { file.sync_all() } else { Ok(()) }
         };
         write().map_err(|error| failure_std(Op::Write, &temp, &error))?;
         rustix::fs::rename(&temp, &path).map_err(|errno| failure(Op::Rename, &temp, 0, errno))?;
-        sync_parent(&path)
+        self.sync_parent(&path)
     }
 
     fn free_space(&self, path: &Path) -> Result<u64, DiskError> {
@@ -228,6 +236,8 @@ struct OsFile {
     fd: OwnedFd,
     direct: bool,
     sectors: Sectors,
+    /// False on a scratch disk: nothing is synced.
+    durable: bool,
     /// False once the kernel has refused `RWF_DSYNC`.
     dsync: AtomicBool,
     stats: FileStats,
@@ -282,6 +292,14 @@ impl OsFile {
         Ok(at - offset)
     }
 
+    /// Content and length.
+    fn full_sync(&self, offset: u64) -> Result<(), DiskError> {
+        if !self.durable {
+            return Ok(());
+        }
+        rustix::fs::fsync(&self.fd).map_err(|errno| self.fail(Op::Sync, offset, errno))
+    }
+
     /// Behind the page cache nobody knows what reaches the device, so only direct writes are judged.
     fn note_rmw(&self, offset: u64, bytes: u64) {
         if self.direct && self.sectors.partial(offset, bytes) > 0 {
@@ -290,6 +308,9 @@ impl OsFile {
     }
 
     fn data_sync(&self) -> Result<(), DiskError> {
+        if !self.durable {
+            return Ok(());
+        }
         rustix::fs::fdatasync(&self.fd).map_err(|errno| self.fail(Op::Sync, 0, errno))
     }
 }
@@ -336,12 +357,13 @@ impl BlockFile for OsFile {
     fn write_durable(&self, offset: u64, bufs: &[&[u8]]) -> Result<(), DiskError> {
         let bytes = self.check_all(offset, bufs)?;
         let start = Instant::now();
-        let durable =
-            self.dsync.load(Ordering::Relaxed) && self.write_all(offset, bufs, ReadWriteFlags::DSYNC)?;
+        let durable = self.durable
+            && self.dsync.load(Ordering::Relaxed)
+            && self.write_all(offset, bufs, ReadWriteFlags::DSYNC)?;
         if !durable {
             self.write_all(offset, bufs, ReadWriteFlags::empty())?;
             self.data_sync()?;
-            // Only now it is sure that the flag, not the transfer, was refused.
+            // Only now it is sure that the flag, not the transfer, was refused (a scratch disk does without either).
             self.dsync.store(false, Ordering::Relaxed);
         }
         self.stats.count_durable_write(bytes, start.elapsed());
@@ -363,7 +385,7 @@ impl BlockFile for OsFile {
 
     fn set_len(&self, len: u64) -> Result<(), DiskError> {
         rustix::fs::ftruncate(&self.fd, len).map_err(|errno| self.fail(Op::SetLength, len, errno))?;
-        rustix::fs::fsync(&self.fd).map_err(|errno| self.fail(Op::Sync, len, errno))
+        self.full_sync(len)
     }
 
     fn allocate(&self, offset: u64, len: u64) -> Result<(), DiskError> {
@@ -381,7 +403,7 @@ impl BlockFile for OsFile {
             }
             Err(errno) => return Err(self.fail(Op::Allocate, offset, errno)),
         }
-        rustix::fs::fsync(&self.fd).map_err(|errno| self.fail(Op::Sync, offset, errno))
+        self.full_sync(offset)
     }
 
     fn write_zeros(&self, offset: u64, len: u64) -> Result<(), DiskError> {

@@ -90,8 +90,12 @@ impl ModelFile {
         }
     }
 
-    fn changed_length(&self) {
-        self.shared.wait(self.shared.journal(self.placed.array));
+    /// Does a change of the length on the host while the journal write that it costs is under way.
+    fn change_length(&self, change: impl FnOnce() -> Result<(), DiskError>) -> Result<(), DiskError> {
+        let done = self.shared.journal(self.placed.array);
+        change()?;
+        self.shared.wait(done);
+        Ok(())
     }
 }
 
@@ -131,13 +135,10 @@ impl BlockFile for ModelFile {
     }
 
     fn set_len(&self, len: u64) -> Result<(), DiskError> {
-        self.host.set_len(len)?;
-        {
-            let mut extents = self.placed.extents.lock();
-            let mut space = self.shared.arrays[self.placed.array].space.lock();
-            extents.cut(&mut space, len);
-        }
-        self.changed_length();
+        self.change_length(|| self.host.set_len(len))?;
+        let mut extents = self.placed.extents.lock();
+        let mut space = self.shared.arrays[self.placed.array].space.lock();
+        extents.cut(&mut space, len);
         Ok(())
     }
 
@@ -145,9 +146,7 @@ impl BlockFile for ModelFile {
         if len == 0 {
             return Ok(());
         }
-        self.host.allocate(offset, len)?;
-        self.changed_length();
-        Ok(())
+        self.change_length(|| self.host.allocate(offset, len))
     }
 
     fn write_zeros(&self, offset: u64, len: u64) -> Result<(), DiskError> {

@@ -126,7 +126,8 @@ impl ModelDisk {
     }
 
     /// The same for measurements: the real disk is not asked for durability (a power failure of the host may lose what
-    /// the model called durable; the end of the process does not).
+    /// the model called durable; the end of the process does not). [`disk::OsDisk::scratch`] is the real disk for it: with
+    /// another one, growing, creating and removing files still wait for the machine's own journal.
     ///
     /// # Errors
     /// As [`new`](Self::new).

@@ -52,7 +52,7 @@ fn measure(device: &str, flags: &[i32]) -> Measured {
     let folder = tempfile::tempdir().expect("folder");
     // The device's clock runs slowly, so that its time is measured and not the machine's.
     let device = builtin(device).expect(device).with_time_scale(0.1);
-    let real = Arc::new(OsDisk::buffered(folder.path()));
+    let real = Arc::new(OsDisk::scratch(folder.path()));
     let disk = Arc::new(ModelDisk::for_measuring(device, real).expect("device"));
     let options = InstanceOptions {
         memory_bytes: Some(64 << 20),
