@@ -302,6 +302,19 @@ impl Instance {
         sessions.iter().filter_map(|(spid, session)| session.upgrade().map(|s| (*spid, s))).collect()
     }
 
+    /// Ends all sessions as KILL does: their batches stop at the next statement or wait, and roll back.
+    pub fn end_sessions(&self) {
+        for (_, session) in self.sessions() {
+            self.end_session(&session);
+        }
+    }
+
+    pub(crate) fn end_session(&self, session: &SessionShared) {
+        session.killed.store(true, Ordering::Release);
+        session.cancel.store(true, Ordering::Release);
+        self.wake(session);
+    }
+
     /// Ends the lock wait of a session that is to stop.
     pub(crate) fn wake(&self, session: &SessionShared) {
         let owner = session.lock_owner.load(Ordering::Acquire);

@@ -1,7 +1,5 @@
 //! CHECKPOINT, KILL, SHUTDOWN.
 
-use std::sync::atomic::Ordering;
-
 use syntax::ast::Kill;
 use types::SqlError;
 
@@ -38,9 +36,7 @@ impl StmtCtx<'_> {
             );
             return Err(SqlError::new(6120, 16, 1, text));
         }
-        session.killed.store(true, Ordering::Release);
-        session.cancel.store(true, Ordering::Release);
-        instance.wake(&session);
+        instance.end_session(&session);
         instance
             .error_log()
             .write(&format!("spid{}", self.core.spid()), &format!("Process ID {spid} was killed."));

@@ -3,6 +3,7 @@
 mod check;
 mod lab;
 mod output;
+mod signals;
 mod sql;
 
 use clap::{Args, Parser, Subcommand};

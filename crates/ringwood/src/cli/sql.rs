@@ -1,7 +1,7 @@
 //! `ringwood sql`: scripts, a query, or an interactive prompt on an embedded instance.
 
-use super::InstanceArgs;
 use super::output::{Format, Printer, print_error};
+use super::{InstanceArgs, signals};
 use clap::Args;
 use engine::Session;
 use std::io::{self, BufRead, IsTerminal, Read, Write};
@@ -179,6 +179,9 @@ pub fn run(args: &SqlArgs) -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
+    if let Err(error) = signals::stop_cleanly(&instance) {
+        eprintln!("signals: {error}");
+    }
     let session = match instance.session() {
         Ok(session) => session,
         Err(error) => {
@@ -198,6 +201,7 @@ pub fn run(args: &SqlArgs) -> ExitCode {
     }
     let mut failed = runner.failed || !ready;
     drop(runner);
+    signals::wait_if_stopping();
     if let Err(error) = instance.close() {
         print_error(&error, 1);
         failed = true;
