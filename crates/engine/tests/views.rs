@@ -352,3 +352,90 @@ fn columns_have_the_names_and_types_of_sql_server() {
     assert_eq!(expect(&mut b, "sys.dm_tran_active_transactions", &[("transaction_id", BigInt)]), 12);
     assert_eq!(expect(&mut b, "sys.dm_tran_session_transactions", &[("session_id", Int)]), 9);
 }
+
+/// Value of a counter of the database or, without one, of the instance.
+fn counter(b: &mut Bench, name: &str, instance: &str) -> i64 {
+    let sql = format!(
+        "select cntr_value from sys.dm_os_performance_counters where counter_name = '{name}' and instance_name = '{instance}'"
+    );
+    number(&mut b.session, &sql)
+}
+
+#[test]
+fn performance_counters_count_what_is_done() {
+    let mut b = Bench::new();
+    b.run("create table p(a int not null primary key, b char(200) not null)");
+    let names = ["Log Flushes/sec", "Log Bytes Flushed/sec", "Log Flush Waits/sec", "Write Transactions/sec"];
+    let before: Vec<i64> = names.iter().map(|n| counter(&mut b, n, "t")).collect();
+    for i in 0..10 {
+        b.run(&format!("insert p values ({i}, 'x')"));
+    }
+    let after: Vec<i64> = names.iter().map(|n| counter(&mut b, n, "t")).collect();
+    let grown: Vec<i64> = after.iter().zip(&before).map(|(a, b)| a - b).collect();
+    assert_eq!((grown[0], grown[2], grown[3]), (10, 10, 10), "one write, one wait, one commit each");
+    assert!(grown[1] >= 10 * 512, "{grown:?}");
+    let reads = counter(&mut b, "Transactions/sec", "t");
+    b.run("select count(*) from p");
+    assert!(counter(&mut b, "Transactions/sec", "t") > reads);
+    assert_eq!(counter(&mut b, "Write Transactions/sec", "t"), after[3], "a reader does not write");
+    // Pages that a checkpoint writes, look-ups of pages that are here, the pool's share.
+    let pages = counter(&mut b, "Checkpoint pages/sec", "");
+    let truncations = counter(&mut b, "Log Truncations", "t");
+    b.run("insert p select 100 + row_number() over (order by (select 1)), 'y' from sys.all_columns");
+    b.run("checkpoint");
+    assert!(counter(&mut b, "Checkpoint pages/sec", "") > pages);
+    let written = counter(&mut b, "Page writes/sec", "");
+    assert!(written >= counter(&mut b, "Checkpoint pages/sec", "") - pages);
+    b.run("declare @i int = 0 while @i < 2000 begin declare @b char(200) = (select b from p where a = @i % 10) set @i += 1 end");
+    let (hits, base) =
+        (counter(&mut b, "Buffer cache hit ratio", ""), counter(&mut b, "Buffer cache hit ratio base", ""));
+    assert!(base > 2000 && hits > base * 9 / 10 && hits <= base, "{hits} of {base}");
+    assert!(counter(&mut b, "Database pages", "") > 10);
+    assert!(counter(&mut b, "Page life expectancy", "") < 3600);
+    // Growth, truncation and shrinking of a small log.
+    b.run("create database g on (name = g, filename = 'g.mdf') log on (name = gl, filename = 'g.ldf', size = 1MB, filegrowth = 1MB)");
+    b.run("alter database g set recovery simple");
+    b.run("use g create table big(a int, b char(8000))");
+    let grow = "use g begin tran declare @i int = 0 while @i < 400 begin insert big values (@i, 'x') set @i += 1 end commit";
+    b.run(grow);
+    assert!(counter(&mut b, "Log Growths", "g") >= 2);
+    b.run("checkpoint use g checkpoint");
+    assert!(counter(&mut b, "Log Truncations", "g") > 0);
+    b.run("use g dbcc shrinkfile(gl, 1) with no_infomsgs use t");
+    let shown = b.run("select count(*) from sys.dm_os_performance_counters where counter_name = 'Percent Log Used' and cntr_value between 0 and 100");
+    assert_eq!(shown.trim(), number(&mut b.session, "select count(*) + 1 from sys.databases").to_string());
+    let _ = truncations;
+    let batches = counter(&mut b, "Batch Requests/sec", "");
+    drop(b.instance.session().unwrap());
+    b.run("select 1");
+    assert!(counter(&mut b, "Batch Requests/sec", "") >= batches + 2);
+    b.check(
+        "select distinct rtrim(object_name), cntr_type from sys.dm_os_performance_counters where counter_name in ('Buffer cache hit ratio', 'Buffer cache hit ratio base', 'Log Growths', 'Log Flushes/sec') order by 1, 2",
+        "SQLServer:Buffer Manager|537003264\nSQLServer:Buffer Manager|1073939712\nSQLServer:Databases|65792\nSQLServer:Databases|272696576",
+    );
+}
+
+#[test]
+fn a_session_that_waits_for_the_log_says_so() {
+    let mut b = Bench::new();
+    b.run("create table p(a int)");
+    let mut other = b.instance.session().unwrap();
+    other.use_database("t").unwrap();
+    let spid = other.spid();
+    let writing = std::thread::spawn(move || {
+        other.execute(
+            "declare @i int = 0 while @i < 30000 begin insert p values (@i) set @i += 1 end",
+            &mut Text::default(),
+        );
+    });
+    let look = format!("select last_wait_type from sys.dm_exec_requests where session_id = {spid}");
+    let end = Instant::now() + Duration::from_secs(20);
+    let mut seen = String::new();
+    while !writing.is_finished() && Instant::now() < end && seen.trim() != "WRITELOG" {
+        seen = b.run(&look);
+    }
+    assert_eq!(seen.trim(), "WRITELOG");
+    b.run(&format!("kill {spid}"));
+    writing.join().unwrap();
+    b.check(&format!("select count(*) from sys.dm_os_waiting_tasks where session_id = {spid}"), "0");
+}

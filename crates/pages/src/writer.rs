@@ -65,6 +65,7 @@ impl Store {
             std::thread::sleep(Duration::from_micros(200));
         }
         self.sync_files()?;
+        self.inner().counters.checkpoint_pages.fetch_add(report.pages, Ordering::Relaxed);
         Ok(report)
     }
 

@@ -71,14 +71,28 @@ impl Options {
         };
         let instance =
             engine::Instance::open(options).map_err(|e| SqlError::new(17_113, 16, 1, e.to_string()))?;
-        Ok(Database { instance })
+        // Without it the instance works all the same; only `ringwood top` cannot look in.
+        let _ = instance.open_to_view();
+        Ok(Database { owner: Arc::new(Owner { instance }) })
+    }
+}
+
+/// What handles and sessions share. The last of them closes the instance; nobody who looks in may be later.
+#[derive(Debug)]
+struct Owner {
+    instance: Arc<engine::Instance>,
+}
+
+impl Drop for Owner {
+    fn drop(&mut self) {
+        self.instance.close_to_view();
     }
 }
 
 /// An open instance. Clones share it.
 #[derive(Clone, Debug)]
 pub struct Database {
-    instance: Arc<engine::Instance>,
+    owner: Arc<Owner>,
 }
 
 impl Database {
@@ -90,18 +104,18 @@ impl Database {
     /// A new session in the database `master`: its own transaction, variables and SET options. Give each thread its own.
     /// Errors: the instance was closed.
     pub fn session(&self) -> Result<Session, SqlError> {
-        Ok(Session { inner: self.instance.session()? })
+        Ok(Session { inner: self.owner.instance.session()?, _owner: self.owner.clone() })
     }
 
     /// Checks the integrity of a database: allocation, indexes, rows and their agreement. The problems found; none = clean.
     pub fn check(&self, database: &str) -> Result<Vec<String>, SqlError> {
-        let report = self.instance.check_database(database)?;
+        let report = self.owner.instance.check_database(database)?;
         Ok(report.allocation.into_iter().chain(report.consistency).collect())
     }
 
     /// Stops cleanly: everything that was committed is hardened, data files are written, nothing is left to redo.
     pub fn close(&self) -> Result<(), SqlError> {
-        self.instance.close()
+        self.owner.instance.close()
     }
 }
 
@@ -189,6 +203,8 @@ impl Sink for Streamer<'_> {
 /// A session. It runs one batch at a time and may move between threads.
 pub struct Session {
     inner: engine::Session,
+    /// Dropped last.
+    _owner: Arc<Owner>,
 }
 
 /// A batch with parameters, compiled once; see [`Session::prepare`].

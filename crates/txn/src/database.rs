@@ -3,7 +3,7 @@
 //! every change with the cause and is repaired only by opening it again; closing it leaves nothing to redo.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering, fence};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering, fence};
 use std::sync::{Arc, Weak};
 
 use disk::Disk;
@@ -89,6 +89,15 @@ pub(crate) struct Units {
     pub freed: HashSet<UnitId>,
 }
 
+/// Transactions since the database was opened.
+#[derive(Debug, Default)]
+pub struct TxnCounters {
+    /// Begun, whether they wrote or not.
+    pub begun: AtomicU64,
+    /// Committed after they had written.
+    pub committed: AtomicU64,
+}
+
 /// One database.
 pub struct Database {
     env: Env,
@@ -113,6 +122,7 @@ pub struct Database {
     /// Rung when ghosts or deferred work may be waiting.
     cleaner: Arc<Bell>,
     flusher: Arc<Bell>,
+    counters: TxnCounters,
     /// A delayed commit waits for the flusher.
     flush_wanted: AtomicBool,
     threads: Threads,
@@ -157,6 +167,7 @@ impl Database {
             deferred: DeferredQueue::default(),
             cleaner: Arc::default(),
             flusher: Arc::default(),
+            counters: TxnCounters::default(),
             flush_wanted: AtomicBool::new(false),
             threads: Threads::default(),
             lockers: Lockers::default(),
@@ -242,6 +253,11 @@ impl Database {
 
     pub(crate) fn lockers(&self) -> &Lockers {
         &self.lockers
+    }
+
+    /// Counters of its transactions.
+    pub fn counters(&self) -> &TxnCounters {
+        &self.counters
     }
 
     /// Pages that wait for ghost cleanup.
@@ -362,6 +378,7 @@ impl Database {
     /// Begins a transaction for `session`.
     pub fn begin(self: &Arc<Self>, session: u32) -> Result<Txn, TxnError> {
         self.check_online()?;
+        self.counters.begun.fetch_add(1, Ordering::Relaxed);
         Ok(Txn::new(self.clone(), session))
     }
 

@@ -23,7 +23,7 @@ mod txn;
 pub mod txns;
 
 pub use checkpoint::{ACTIVE_LIST, CheckpointReport, LogReuseWait};
-pub use database::{Database, Env, Status, SystemWriter};
+pub use database::{Database, Env, Status, SystemWriter, TxnCounters};
 pub use error::{ErrorKind, TxnError};
 pub use locks::{LockError, LockManager, LockMode, LockOwner, Resource, WaitArgs, What};
 pub use open::CreateSpec;

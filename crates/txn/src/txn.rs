@@ -316,6 +316,7 @@ impl Txn {
                 return Err(e);
             }
         };
+        self.db.counters().committed.fetch_add(1, Relaxed);
         self.db.txns().end(s.id, durable.then_some(lsn));
         self.finish();
         self.db.ghosts().add(s.id, std::mem::take(&mut self.ghosts));

@@ -8,7 +8,6 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread::Thread;
-use std::time::Instant;
 
 use disk::AlignedBuf;
 use parking_lot::{Condvar, Mutex};
@@ -154,7 +153,7 @@ impl Log {
         if lsn >= self.end() {
             return Err(LogError::NoRecord { lsn });
         }
-        let start = Instant::now();
+        let start = self.waits(WaitKind::WriteLog);
         let result = self.flush_key(lsn.key());
         self.waited(WaitKind::WriteLog, start);
         result
@@ -255,7 +254,7 @@ impl Log {
 
     /// Waits until a block may be sealed although many are unwritten; writes some itself if nobody does (LOGBUFFER).
     pub(crate) fn wait_for_buffer(&self) -> Result<(), LogError> {
-        let start = Instant::now();
+        let start = self.waits(WaitKind::LogBuffer);
         let mut result = Ok(());
         {
             let mut queue = self.queue.lock();

@@ -124,19 +124,20 @@ impl Meta {
 }
 
 impl Log {
-    /// Grows by the configured step unless the map no longer ends at `seen_end`: then somebody else has grown it.
-    pub(crate) fn grow_from(&self, seen_end: u64) -> Result<(), LogError> {
+    /// Grows by the configured step unless the map no longer ends at `seen_end`: then somebody else has grown it. Gives the
+    /// new size.
+    pub(crate) fn grow_from(&self, seen_end: u64) -> Result<Option<u64>, LogError> {
         let mut meta = self.meta.lock();
         let size = self.tail.lock().map.end();
         if size != seen_end {
-            return Ok(());
+            return Ok(None);
         }
         let policy = *self.policy.lock();
         let step = next_step(&policy, size);
         if step == 0 {
             return Err(LogError::Full { cause: None });
         }
-        self.extend(&mut meta, size, step)
+        self.extend(&mut meta, size, step).map(|()| Some(size + step))
     }
 
     /// Grows the file to `new_size` bytes (rounded up to 64 KB of growth), whatever FILEGROWTH says.
@@ -295,6 +296,7 @@ impl Log {
         meta.write_area(&*self.file, last, &runs).map_err(|cause| self.poison(cause))?;
         self.file.set_len(new_size).map_err(|cause| self.poison(cause))?;
         meta.prepared_end = new_size;
+        self.counters.count_shrink();
         Ok(report(new_size))
     }
 
@@ -351,6 +353,7 @@ impl Log {
             return;
         }
         let mut tail = self.tail.lock();
+        self.counters.count_truncation();
         tail.oldest = min;
         self.oldest_vlf.store(min.vlf, Ordering::Release);
         tail.count_active();

@@ -39,7 +39,7 @@ pub use header::CHECKPOINT_PAYLOAD_MAX;
 pub use log::Log;
 pub use lsn::Lsn;
 pub use open::OpenReport;
-pub use options::{Alignment, Growth, LogOptions, VlfRule, WaitKind, WaitSink};
+pub use options::{Alignment, Growth, GrowthEvent, LogOptions, VlfRule, WaitKind, WaitSink};
 pub use read::LogScan;
 pub use restore::{LogBlock, LogBlocks, LogRestore};
 pub use space::{LogSpace, LogStats, ShrinkReport, VlfInfo};

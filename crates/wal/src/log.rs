@@ -10,7 +10,7 @@ use parking_lot::{Mutex, RwLock};
 use crate::buffer::{Block, BlockCache};
 use crate::flush::{FlushQueue, Io, Signal};
 use crate::grow::Meta;
-use crate::options::{Growth, LogOptions, VlfRule, WaitKind, WaitSink};
+use crate::options::{Growth, GrowthEvent, LogOptions, VlfRule, WaitKind, WaitSink};
 use crate::space::Counters;
 use crate::tail::{Next, Tail};
 use crate::{LogError, Lsn, block};
@@ -260,10 +260,13 @@ impl Log {
         if self.poisoned.load(Ordering::Acquire) {
             return Err(self.offline());
         }
-        let start = Instant::now();
-        let result = self.grow_from(seen_end);
-        self.waited(WaitKind::Growth, start);
-        result
+        let start = self.waits(WaitKind::Growth);
+        let grew = self.grow_from(seen_end);
+        let us = self.waited(WaitKind::Growth, start);
+        if let (Some(to), Some(sink)) = (grew?, &self.waits) {
+            sink.grew(&GrowthEvent { from: seen_end, to, us });
+        }
+        Ok(())
     }
 
     /// LSN that the next record gets, or a smaller one that no earlier record has.
@@ -346,12 +349,22 @@ impl Log {
         self.poison.lock().clone()
     }
 
-    pub(crate) fn waited(&self, kind: WaitKind, start: Instant) {
+    /// The calling thread begins to wait.
+    pub(crate) fn waits(&self, kind: WaitKind) -> Instant {
+        if let Some(sink) = &self.waits {
+            sink.waits(kind);
+        }
+        Instant::now()
+    }
+
+    /// The calling thread has waited; gives the microseconds.
+    pub(crate) fn waited(&self, kind: WaitKind, start: Instant) -> u64 {
         let us = u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);
         self.counters.count_wait(kind, us);
         if let Some(sink) = &self.waits {
             sink.waited(kind, us);
         }
+        us
     }
 }
 

@@ -94,10 +94,24 @@ pub enum WaitKind {
     Growth,
 }
 
+/// A growth of the log that nobody asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GrowthEvent {
+    /// Size of the file before and after it, in bytes.
+    pub from: u64,
+    pub to: u64,
+    /// How long it took, microseconds.
+    pub us: u64,
+}
+
 /// Receives finished waits.
 pub trait WaitSink: Send + Sync + Debug {
+    /// The calling thread begins to wait; [`waited`](Self::waited) follows.
+    fn waits(&self, _kind: WaitKind) {}
     /// The calling thread has waited `us` microseconds.
     fn waited(&self, kind: WaitKind, us: u64);
+    /// The log has grown by itself.
+    fn grew(&self, _growth: &GrowthEvent) {}
 }
 
 /// How a log is made (all fields) or opened (`initial_size`, `first_vlf_seq` and `log_id` are ignored).

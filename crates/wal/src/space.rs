@@ -60,6 +60,9 @@ pub struct LogStats {
     /// Times that the log was made durable.
     pub flushes: u64,
     pub growths: u64,
+    pub shrinks: u64,
+    /// Times that VLFs became free.
+    pub truncations: u64,
     pub write_log_waits: u64,
     pub write_log_wait_us: u64,
     pub log_buffer_waits: u64,
@@ -76,6 +79,8 @@ pub(crate) struct Counters {
     bytes_written: AtomicU64,
     flushes: AtomicU64,
     growths: AtomicU64,
+    shrinks: AtomicU64,
+    truncations: AtomicU64,
     waits: [AtomicU64; 3],
     wait_us: [AtomicU64; 3],
 }
@@ -97,6 +102,14 @@ impl Counters {
 
     pub fn count_growth(&self) {
         self.growths.fetch_add(1, Relaxed);
+    }
+
+    pub fn count_shrink(&self) {
+        self.shrinks.fetch_add(1, Relaxed);
+    }
+
+    pub fn count_truncation(&self) {
+        self.truncations.fetch_add(1, Relaxed);
     }
 
     pub fn count_wait(&self, kind: WaitKind, us: u64) {
@@ -165,6 +178,8 @@ impl Log {
             bytes_written: c.bytes_written.load(Relaxed),
             flushes: c.flushes.load(Relaxed),
             growths: c.growths.load(Relaxed),
+            shrinks: c.shrinks.load(Relaxed),
+            truncations: c.truncations.load(Relaxed),
             write_log_waits: c.waits[0].load(Relaxed),
             write_log_wait_us: c.wait_us[0].load(Relaxed),
             log_buffer_waits: c.waits[1].load(Relaxed),

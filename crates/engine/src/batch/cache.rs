@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use compact_str::CompactString;
 use parking_lot::Mutex;
@@ -37,6 +38,7 @@ struct State {
 #[derive(Default)]
 pub struct BatchCache {
     state: Mutex<State>,
+    compiled: AtomicU64,
 }
 
 impl BatchCache {
@@ -49,6 +51,7 @@ impl BatchCache {
         params: &[(CompactString, DataType)],
     ) -> Result<Arc<Compiled>, SqlError> {
         if text.len() > MAX_TEXT {
+            self.compiled.fetch_add(1, Relaxed);
             return Compiled::new(text, params).map(Arc::new);
         }
         let key = Key { db, options, text: text.into(), params: params.to_vec() };
@@ -61,6 +64,7 @@ impl BatchCache {
                 return Ok(batch.clone());
             }
         }
+        self.compiled.fetch_add(1, Relaxed);
         let batch = Arc::new(Compiled::new(text, params)?);
         let mut state = self.state.lock();
         if state.entries.len() >= CAPACITY {
@@ -74,6 +78,11 @@ impl BatchCache {
     /// The text of a kept batch that `test` wants.
     pub fn find_text(&self, test: impl Fn(&str) -> bool) -> Option<Arc<str>> {
         self.state.lock().entries.keys().map(|key| &key.text).find(|text| test(text)).cloned()
+    }
+
+    /// Batches compiled since the start.
+    pub fn compilations(&self) -> u64 {
+        self.compiled.load(Relaxed)
     }
 
     /// How many batches are kept.

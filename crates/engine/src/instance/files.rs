@@ -19,6 +19,7 @@ use super::counters::Counters;
 use super::db::{Db, DbStatus, Open};
 use super::registry::{self, DbEntry, FileEntry};
 use super::settings::DbSettings;
+use super::waits::LogReports;
 use super::{Instance, clock};
 use crate::catalog::store::{StoreError, SysTrees};
 use crate::catalog::systables::DISCARDED_UNIT;
@@ -91,13 +92,16 @@ impl Instance {
         }
     }
 
-    fn log_options(&self, alignment: u16) -> LogOptions {
-        let alignment = match alignment {
-            512 | 4096 => Alignment::Force(alignment.into()),
+    fn log_options(&self, entry: &DbEntry) -> LogOptions {
+        let alignment = match entry.log_alignment {
+            size @ (512 | 4096) => Alignment::Force(size.into()),
             _ if self.has_trace_flag(TRACE_ALIGN_4K) => Alignment::Force(4096),
             _ => Alignment::Device,
         };
-        LogOptions { alignment, waits: Some(self.log_waits.clone()), ..LogOptions::default() }
+        let file = entry.files.iter().find(|f| f.log).map_or("", |f| f.name.as_str());
+        let errors = self.error_log_arc().clone();
+        let reports = LogReports::new(self.log_waits.clone(), errors, file, &entry.name);
+        LogOptions { alignment, waits: Some(Arc::new(reports)), ..LogOptions::default() }
     }
 
     /// Opens a database of the registry; one that cannot be opened comes back as such.
@@ -122,7 +126,7 @@ impl Instance {
         let (Some(primary), Some(log)) = (path(false), path(true)) else {
             return Err(OpenError::Other("the registry names no files for it".into()));
         };
-        let options = self.log_options(entry.log_alignment);
+        let options = self.log_options(entry);
         let name = entry.name.clone();
         let storage = Database::open(self.env(entry.id), &primary, &log, options, &mut |_, _| {})?;
         let report = storage.recovery_report();
@@ -289,7 +293,7 @@ impl Instance {
         recovery_model: RecoveryModel,
     ) -> CreateSpec {
         let mut specs = Vec::new();
-        let mut log = self.log_options(entry.log_alignment);
+        let mut log = self.log_options(entry);
         let mut log_path = PathBuf::new();
         for placed in &entry.files {
             let Some(file) = files.files.iter().find(|f| f.name == placed.name) else { continue };

@@ -10,12 +10,15 @@ pub mod files;
 pub mod paths;
 pub mod registry;
 pub mod settings;
+pub mod status;
 pub mod waits;
+pub mod watch;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
+use std::time::Instant;
 
 use disk::{Disk, DiskError, DiskLock};
 use pages::PageWait;
@@ -127,9 +130,14 @@ pub struct Instance {
     pub(crate) changing: Mutex<()>,
     sessions: Mutex<BTreeMap<i32, Weak<SessionShared>>>,
     next_spid: AtomicI32,
+    /// Batches of sessions that have ended.
+    ended_batches: AtomicU64,
     error_log: Arc<ErrorLog>,
     batches: BatchCache,
     started: Value,
+    born: Instant,
+    /// Where others look in.
+    watch: Mutex<Option<watch::Watch>>,
     closed: AtomicBool,
     /// SHUTDOWN was asked for.
     shutdown: AtomicBool,
@@ -167,9 +175,12 @@ impl Instance {
             changing: Mutex::new(()),
             sessions: Mutex::default(),
             next_spid: AtomicI32::new(FIRST_SPID),
+            ended_batches: AtomicU64::new(0),
             error_log,
             batches: BatchCache::default(),
             started: clock::now(),
+            born: Instant::now(),
+            watch: Mutex::new(None),
             closed: AtomicBool::new(false),
             shutdown: AtomicBool::new(false),
             folder_lock: Mutex::new(Some(lock)),
@@ -240,6 +251,7 @@ impl Instance {
         if self.closed.swap(true, Ordering::AcqRel) {
             return Ok(());
         }
+        self.close_to_view();
         self.error_log.write("Server", "Ringwood is shutting down.");
         let mut first = None;
         for db in self.databases() {
@@ -313,6 +325,21 @@ impl Instance {
         session.killed.store(true, Ordering::Release);
         session.cancel.store(true, Ordering::Release);
         self.wake(session);
+    }
+
+    pub(crate) fn session_ended(&self, session: &SessionShared) {
+        self.ended_batches.fetch_add(session.batches.swap(0, Ordering::Relaxed), Ordering::Relaxed);
+    }
+
+    /// Batches since the start.
+    pub fn batches_run(&self) -> u64 {
+        let running = self.sessions().iter().map(|(_, s)| s.batches.load(Ordering::Relaxed)).sum::<u64>();
+        self.ended_batches.load(Ordering::Relaxed) + running
+    }
+
+    /// Sessions since the start.
+    pub fn logins(&self) -> u64 {
+        (self.next_spid.load(Ordering::Relaxed) - FIRST_SPID).max(0) as u64
     }
 
     /// Ends the lock wait of a session that is to stop.

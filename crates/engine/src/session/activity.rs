@@ -1,14 +1,17 @@
-//! What a session does right now, told to the views while it runs: its batch, the place in it, its options, what it
-//! waits for. Publishing costs two short locks per batch and one store per statement.
+//! What a session does right now, told to the views while it runs: its batch, the place in it, its options, whether it
+//! waits for the log. Publishing costs two short locks per batch and one store per statement.
 
+use std::cell::RefCell;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use std::time::{Duration, SystemTime};
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use parking_lot::Mutex;
+use wal::WaitKind;
 
 use super::SessionOptions;
+use super::core::SessionShared;
 use crate::batch::Compiled;
 use crate::batch::program::Op;
 
@@ -53,6 +56,65 @@ pub struct Activity {
     published: Mutex<Published>,
     /// The operation of the batch that runs.
     at: AtomicU32,
+    /// What it waits for in the log, 1 more than the position in [`KINDS`]; 0 for nothing.
+    waits: AtomicU8,
+    /// The same of its last such wait.
+    waited: AtomicU8,
+    /// Since when, in microseconds since 1970.
+    since: AtomicU64,
+}
+
+/// Waits that a log reports.
+const KINDS: [WaitKind; 3] = [WaitKind::WriteLog, WaitKind::LogBuffer, WaitKind::Growth];
+
+thread_local! {
+    /// The session whose batch this thread runs.
+    static HERE: RefCell<Option<Arc<SessionShared>>> = const { RefCell::new(None) };
+}
+
+/// While it lives, waits of this thread are the session's.
+pub struct Here(Option<Arc<SessionShared>>);
+
+impl Here {
+    /// A session's batch begins on this thread.
+    pub fn enter(session: &Arc<SessionShared>) -> Here {
+        Here(HERE.replace(Some(session.clone())))
+    }
+}
+
+impl Drop for Here {
+    fn drop(&mut self) {
+        HERE.set(self.0.take());
+    }
+}
+
+/// This thread begins to wait for the log.
+pub fn waits(kind: WaitKind) {
+    HERE.with_borrow(|here| {
+        let Some(session) = here else { return };
+        let a = &session.activity;
+        a.since.store(micros(SystemTime::now()), Relaxed);
+        let number = KINDS.iter().position(|k| *k == kind).map_or(0, |at| at as u8 + 1);
+        a.waits.store(number, Relaxed);
+        a.waited.store(number, Relaxed);
+    });
+}
+
+/// This thread has waited for the log.
+pub fn waited() {
+    HERE.with_borrow(|here| {
+        if let Some(session) = here {
+            session.activity.waits.store(0, Relaxed);
+        }
+    });
+}
+
+fn micros(time: SystemTime) -> u64 {
+    time.duration_since(UNIX_EPOCH).unwrap_or_default().as_micros() as u64
+}
+
+fn kind(number: u8) -> Option<WaitKind> {
+    KINDS.get(usize::from(number.checked_sub(1)?)).copied()
 }
 
 impl std::fmt::Debug for Activity {
@@ -85,6 +147,18 @@ impl Activity {
     #[inline]
     pub fn reached(&self, at: usize) {
         self.at.store(at as u32, Relaxed);
+    }
+
+    /// The wait for the log that it is in.
+    pub fn log_wait(&self) -> Option<(WaitKind, Duration)> {
+        let kind = kind(self.waits.load(Relaxed))?;
+        let us = micros(SystemTime::now()).saturating_sub(self.since.load(Relaxed));
+        Some((kind, Duration::from_micros(us)))
+    }
+
+    /// The last wait for the log that it was in.
+    pub fn last_log_wait(&self) -> Option<WaitKind> {
+        kind(self.waited.load(Relaxed))
     }
 
     /// A copy of it all.

@@ -261,6 +261,7 @@ impl SessionCore {
 impl Drop for SessionCore {
     fn drop(&mut self) {
         self.rollback_all();
+        self.instance.session_ended(&self.shared);
         self.db.add_user(-1);
     }
 }

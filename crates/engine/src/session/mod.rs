@@ -181,6 +181,7 @@ impl Session {
             let _ = sink.error(&error);
             return (Outcome { ok: false, status: -1 }, vars);
         }
+        let _here = activity::Here::enter(&shared);
         shared.cancel.store(false, Ordering::Release);
         shared.running.store(true, Ordering::Release);
         shared.batches.fetch_add(1, Ordering::Relaxed);

@@ -1,6 +1,7 @@
 //! System views and table functions: `sys.*`, `INFORMATION_SCHEMA.*`, DMVs. One file per group of views.
 //! Guarantee: names and types of the columns are SQL Server's.
 
+pub mod counters;
 pub mod databases;
 pub mod dblog;
 pub mod devices;
@@ -180,6 +181,7 @@ static VIEWS: &[&dyn SystemView] = &[
     &log::LOG_SPACE_USAGE,
     &dblog::FN_DBLOG,
     &server::WAIT_STATS,
+    &counters::COUNTERS,
     &waiting::WAITING_TASKS,
     &transactions::LOCKS,
     &transactions::DATABASE_TRANSACTIONS,

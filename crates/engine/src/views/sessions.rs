@@ -10,7 +10,8 @@ use super::transactions::datetime;
 use super::waiting::{Wait, task_address, waits};
 use super::{NVARCHAR60, Rows, SYSNAME, View, ViewColumn, big, bit, int, position, text};
 use crate::batch::Compiled;
-use crate::instance::Db;
+use crate::instance::waits::wait_type;
+use crate::instance::{Db, Instance};
 use crate::session::activity::{Published, handle};
 use crate::session::core::SessionShared;
 use crate::session::{SessionCore, SessionOptions};
@@ -90,19 +91,23 @@ struct Seen {
 }
 
 impl Seen {
-    /// All sessions. The running one says of itself what is not published before its batch ends.
-    fn all(session: &SessionCore) -> Vec<Seen> {
-        let own = session.spid();
+    /// All sessions, as published.
+    fn published(instance: &Instance) -> Vec<Seen> {
         let see = |(spid, shared): (i32, Arc<SessionShared>)| {
-            let mut published = shared.activity.look();
-            if spid == own {
-                published.options = session.options.clone();
-                (published.rowcount, published.error) = (session.rowcount, session.error_number);
-            }
-            let running = shared.running.load(Relaxed);
+            let (published, running) = (shared.activity.look(), shared.running.load(Relaxed));
             Seen { spid, shared, published, running }
         };
-        session.instance().sessions().into_iter().map(see).collect()
+        instance.sessions().into_iter().map(see).collect()
+    }
+
+    /// All sessions. The running one says of itself what is not published before its batch ends.
+    fn all(session: &SessionCore) -> Vec<Seen> {
+        let mut all = Seen::published(session.instance());
+        if let Some(own) = all.iter_mut().find(|seen| seen.spid == session.spid()) {
+            own.published.options = session.options.clone();
+            (own.published.rowcount, own.published.error) = (session.rowcount, session.error_number);
+        }
+        all
     }
 
     fn database(&self) -> Value {
@@ -280,6 +285,36 @@ pub static REQUESTS: View = View::sys("dm_exec_requests", REQUEST_COLUMNS, |sess
     Ok(running.map(|seen| request_row(&seen, waits.iter().find(|w| w.session == seen.spid))).collect())
 });
 
+/// A batch that runs, in short.
+pub struct RunningBatch {
+    pub session: i32,
+    /// database_id.
+    pub database: i64,
+    pub command: String,
+    pub running_for: Duration,
+    /// The statement that runs; the whole batch between statements.
+    pub text: String,
+}
+
+/// Batches that run, the longest first.
+pub fn running(instance: &Instance) -> Vec<RunningBatch> {
+    let describe = |seen: Seen| {
+        let batch = seen.published.batch.as_ref();
+        let place = batch.and_then(|b| seen.shared.activity.statement(b));
+        let text = batch.map_or("", |b| place.map_or(&*b.text, |(from, to)| &b.text[from..to])).to_string();
+        RunningBatch {
+            session: seen.spid,
+            database: seen.shared.db.load(Relaxed),
+            command: place.map_or_else(String::new, |_| command(&text)),
+            running_for: seen.running_for(),
+            text,
+        }
+    };
+    let mut all: Vec<_> = Seen::published(instance).into_iter().filter(|s| s.running).map(describe).collect();
+    all.sort_by_key(|r| std::cmp::Reverse(r.running_for));
+    all
+}
+
 /// What a statement is called: its first word, with the second one for DDL and backups.
 fn command(statement: &str) -> String {
     let mut words = statement.split(|c: char| !c.is_ascii_alphanumeric()).filter(|w| !w.is_empty());
@@ -314,6 +349,8 @@ fn request_row(seen: &Seen, wait: Option<&Wait>) -> Vec<Value> {
         p.batch.as_ref().map_or_else(|| ("COMPILE".into(), 0, -1), |batch| statement(seen, batch));
     let zero = Value::Int(0);
     let owner = seen.shared.lock_owner.load(Relaxed);
+    let last_log_wait = || seen.shared.activity.last_log_wait().map(wait_type);
+    let last_wait = wait.map(|w| w.wait_type).or_else(last_log_wait);
     let mut row = vec![
         Value::SmallInt(seen.spid as i16),
         zero.clone(),
@@ -330,7 +367,7 @@ fn request_row(seen: &Seen, wait: Option<&Wait>) -> Vec<Value> {
         Value::SmallInt(wait.and_then(|w| w.blocker).unwrap_or(0) as i16),
         wait.map_or(Value::Null, |w| text(w.wait_type)),
         wait.map_or(zero.clone(), |w| millis(w.waited)),
-        wait.map_or(Value::Null, |w| text(w.wait_type)),
+        last_wait.map_or(Value::Null, text),
         text(wait.map_or("", |w| w.resource.as_str())),
         seen.open_transactions(),
         Value::Int(1),

@@ -9,6 +9,7 @@ use types::{DataType, Len, Value};
 
 use super::{NVARCHAR60, View, ViewColumn, text};
 use crate::instance::Instance;
+use crate::instance::waits::wait_type;
 
 use DataType::{BigInt, Int, NVarChar, SmallInt, VarBinary};
 
@@ -79,8 +80,13 @@ fn description(resource: &Resource, mode: &str) -> String {
     format!("{what} mode={mode} associatedObjectId={entity}")
 }
 
-/// Everybody who waits, longest first.
+/// Everybody who waits for a lock or for the log, longest first.
 pub fn waits(instance: &Instance) -> Vec<Wait> {
+    let log = instance.sessions().into_iter().filter_map(|(session, shared)| {
+        let (kind, waited) = shared.activity.log_wait()?;
+        let (resource, description) = (String::new(), String::new());
+        Some(Wait { session, wait_type: wait_type(kind), waited, resource, description, blocker: None })
+    });
     let owners = owners(instance);
     let locks = instance.locks().waiting().into_iter().map(|w| Wait {
         session: w.session as i32,
@@ -90,7 +96,9 @@ pub fn waits(instance: &Instance) -> Vec<Wait> {
         description: description(&w.resource, w.mode.name()),
         blocker: w.blockers.iter().find_map(|owner| owners.get(owner)).copied(),
     });
-    locks.collect()
+    let mut all: Vec<Wait> = locks.chain(log).collect();
+    all.sort_by_key(|w| std::cmp::Reverse(w.waited));
+    all
 }
 
 const COLUMNS: &[ViewColumn] = &[

@@ -70,6 +70,7 @@ pub(crate) struct Inner {
     stores: RwLock<Vec<Option<Weak<dyn PageIo>>>>,
     pub waits: PageWaits,
     pub counters: PoolCounters,
+    turnover: Turnover,
     /// Wakes threads that wait for a frame.
     freed: Condvar,
     freed_lock: Mutex<()>,
@@ -83,11 +84,24 @@ pub(crate) struct Inner {
 /// What the pool did since it was made.
 #[derive(Debug, Default)]
 pub struct PoolCounters {
+    /// Pages that were asked for, here or not. A thread tells every [`LOOKUP_STEP`] of them.
+    pub lookups: AtomicU64,
     pub pages_read: AtomicU64,
     pub read_ahead_pages: AtomicU64,
     pub pages_written: AtomicU64,
+    /// Of the pages written: by checkpoints.
+    pub checkpoint_pages: AtomicU64,
     pub lazy_writes: AtomicU64,
     pub evictions: AtomicU64,
+    /// Threads that had to wait for a frame.
+    pub stalls: AtomicU64,
+}
+
+/// Look-ups that a thread counts by itself before it tells the pool: a shared counter would cost more than a look-up.
+const LOOKUP_STEP: u32 = 64;
+
+thread_local! {
+    static LOOKUPS: std::cell::Cell<u32> = const { std::cell::Cell::new(0) };
 }
 
 impl BufferPool {
@@ -108,6 +122,7 @@ impl BufferPool {
             stores: RwLock::new(vec![None]),
             waits: PageWaits::default(),
             counters: PoolCounters::default(),
+            turnover: Turnover::new(count),
             freed: Condvar::new(),
             freed_lock: Mutex::new(()),
             work: Condvar::new(),
@@ -148,6 +163,13 @@ impl BufferPool {
     pub fn counters(&self) -> &PoolCounters {
         &self.inner.counters
     }
+
+    /// How long a page lives here that nobody touches: the time in which as many pages were evicted last as there are
+    /// frames; the pool's age as long as there were fewer.
+    #[must_use]
+    pub fn page_life(&self) -> Duration {
+        self.inner.turnover.life(self.inner.counters.evictions.load(Ordering::Relaxed))
+    }
 }
 
 impl Drop for BufferPool {
@@ -162,6 +184,44 @@ impl Drop for BufferPool {
             // A panic of the lazy writer has been reported by the panic hook already.
             let _ = writer.join();
         }
+    }
+}
+
+/// Steps into which a turnover of the pool is divided.
+const TURNOVER_STEPS: u64 = 16;
+
+/// When the pool's frames were evicted: the time of every sixteenth of a turnover.
+pub(crate) struct Turnover {
+    born: Instant,
+    /// Evictions of a step.
+    step: u64,
+    /// Milliseconds since birth at which the last steps ended, by number of the step.
+    ends: [AtomicU64; TURNOVER_STEPS as usize],
+}
+
+impl Turnover {
+    fn new(frames: u32) -> Turnover {
+        let step = (u64::from(frames) / TURNOVER_STEPS).max(1);
+        Turnover { born: Instant::now(), step, ends: std::array::from_fn(|_| AtomicU64::new(0)) }
+    }
+
+    /// Eviction number `n`, from 1, has happened.
+    pub fn evicted(&self, n: u64) {
+        if n.is_multiple_of(self.step) {
+            let at = (n / self.step % TURNOVER_STEPS) as usize;
+            self.ends[at].store(self.born.elapsed().as_millis() as u64, Ordering::Relaxed);
+        }
+    }
+
+    fn life(&self, evictions: u64) -> Duration {
+        let age = self.born.elapsed();
+        let steps = evictions / self.step;
+        if steps < TURNOVER_STEPS {
+            return age;
+        }
+        // The oldest one kept is the next to be overwritten.
+        let oldest = self.ends[((steps + 1) % TURNOVER_STEPS) as usize].load(Ordering::Relaxed);
+        age.saturating_sub(Duration::from_millis(oldest))
     }
 }
 
@@ -229,6 +289,7 @@ impl Inner {
     /// A frame with the page, latched in the mode.
     #[inline]
     pub fn fetch(&self, io: &dyn PageIo, key: u64, mode: Mode, scan: bool) -> Result<u32, PageError> {
+        self.count_lookup();
         if let Some(i) = self.table.find(&self.frames, key) {
             let frame = self.frames.get(i);
             if frame.try_lock(mode) {
@@ -242,6 +303,15 @@ impl Inner {
             }
         }
         self.fetch_slow(io, key, mode, scan)
+    }
+
+    #[inline]
+    fn count_lookup(&self) {
+        let n = LOOKUPS.get() + 1;
+        LOOKUPS.set(n % LOOKUP_STEP);
+        if n == LOOKUP_STEP {
+            self.counters.lookups.fetch_add(LOOKUP_STEP.into(), Ordering::Relaxed);
+        }
     }
 
     #[cold]

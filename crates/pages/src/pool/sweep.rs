@@ -61,6 +61,7 @@ impl Inner {
         if let Some(i) = self.try_acquire() {
             return Ok(i);
         }
+        self.counters.stalls.fetch_add(1, Ordering::Relaxed);
         let begin = Instant::now();
         loop {
             let written = self.write_some(64)?;
@@ -137,7 +138,7 @@ impl Inner {
             return false;
         }
         frame.clear(COLD);
-        self.counters.evictions.fetch_add(1, Ordering::Relaxed);
+        self.turnover.evicted(self.counters.evictions.fetch_add(1, Ordering::Relaxed) + 1);
         true
     }
 

@@ -5,6 +5,7 @@ mod lab;
 mod output;
 mod signals;
 mod sql;
+mod top;
 
 use clap::{Args, Parser, Subcommand};
 use engine::{Instance, InstanceOptions};
@@ -25,6 +26,7 @@ const EXAMPLES: &str = "Examples:
   ringwood sql -Q \"select @@version\"
   ringwood sql --data ./db -d Sales -i schema.sql -i load.sql
   ringwood lab run vlf-count --scale quick
+  ringwood top --data ./db
   ringwood check --data ./db Sales";
 
 #[derive(Subcommand)]
@@ -33,6 +35,8 @@ enum Command {
     Sql(sql::SqlArgs),
     /// Run the studies and their reports
     Lab(lab::LabArgs),
+    /// Watch a running instance: its log ring, log writes, waits, files
+    Top(top::TopArgs),
     /// Check a database's integrity offline
     Check(check::CheckArgs),
 }
@@ -71,7 +75,10 @@ impl InstanceArgs {
             ..InstanceOptions::new(&self.data)
         };
         options.disk = self.placed(&options).map_err(|e| failed(e.to_string()))?;
-        Instance::open(options).map_err(|e| failed(e.to_string()))
+        let instance = Instance::open(options).map_err(|e| failed(e.to_string()))?;
+        // Without it everything works; only `ringwood top` cannot look in.
+        let _ = instance.open_to_view();
+        Ok(instance)
     }
 
     /// The disk that `--device` and `--device-path` ask for. Says on standard error what is a model.
@@ -153,6 +160,7 @@ pub fn run() -> ExitCode {
     match Cli::parse().command {
         Command::Sql(args) => sql::run(&args),
         Command::Lab(args) => lab::run(&args),
+        Command::Top(args) => top::run(&args),
         Command::Check(args) => check::run(&args),
     }
 }

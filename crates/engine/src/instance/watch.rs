@@ -1,0 +1,163 @@
+//! Looking into a running instance from another process: a socket in its folder that answers each connection with one
+//! picture ([`InstanceStatus`]) as a line of JSON.
+//! Guarantees: it costs nothing while nobody connects; whoever reads slowly is left; only the owner of the folder gets in.
+
+use std::fs::{File, Permissions};
+use std::io::{self, Read, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use super::Instance;
+use super::status::InstanceStatus;
+
+/// Name of the socket in the instance's folder.
+const SOCKET: &str = "instance.sock";
+/// A reader that takes nothing for so long is left.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// A path that fits the address of a socket, however deep the folder is; the folder stays open as long as the value lives.
+struct Address(PathBuf, #[allow(dead_code)] File);
+
+impl Address {
+    fn of(folder: &Path) -> io::Result<Address> {
+        let dir = File::open(folder)?;
+        let path = PathBuf::from(format!("/proc/self/fd/{}/{SOCKET}", dir.as_raw_fd()));
+        Ok(Address(path, dir))
+    }
+}
+
+/// The socket of an instance and its thread. When it is dropped, the thread has ended and holds the instance no more.
+pub(crate) struct Watch {
+    address: Address,
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Release);
+        // A last connection wakes the thread.
+        let _ = UnixStream::connect(&self.address.0);
+        let _ = std::fs::remove_file(&self.address.0);
+        if let Some(thread) = self.thread.take()
+            // It can be the last to hold the instance, and so drop it.
+            && thread.thread().id() != std::thread::current().id()
+        {
+            // A panic of the thread has been reported by the panic hook already.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Instance {
+    /// Lets other processes of this user look in: [`look`]. To be called once; ends when the instance is closed.
+    ///
+    /// # Errors
+    /// The socket cannot be made; the instance works without it.
+    pub fn open_to_view(self: &Arc<Self>) -> io::Result<()> {
+        let address = Address::of(self.paths.root())?;
+        // The folder's lock is ours, so a socket that is there belongs to a process that is gone.
+        match std::fs::remove_file(&address.0) {
+            Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
+            _ => {}
+        }
+        let listener = UnixListener::bind(&address.0)?;
+        std::fs::set_permissions(&address.0, Permissions::from_mode(0o600))?;
+        let (instance, stop) = (Arc::downgrade(self), Arc::new(AtomicBool::new(false)));
+        let stopped = stop.clone();
+        let body = move || serve(&listener, &instance, &stopped);
+        let thread = std::thread::Builder::new().name("watch".into()).spawn(body)?;
+        *self.watch.lock() = Some(Watch { address, stop, thread: Some(thread) });
+        Ok(())
+    }
+
+    /// Ends [`Instance::open_to_view`]: afterwards nobody but the callers holds the instance, so that dropping it closes it
+    /// before that returns.
+    pub fn close_to_view(&self) {
+        let watch = self.watch.lock().take();
+        drop(watch);
+    }
+}
+
+fn serve(listener: &UnixListener, instance: &Weak<Instance>, stop: &AtomicBool) {
+    for client in listener.incoming() {
+        if stop.load(Ordering::Acquire) {
+            return;
+        }
+        let Some(instance) = instance.upgrade() else { return };
+        // Whoever looks and goes away, or does not read, is no trouble of ours.
+        if let Ok(client) = client {
+            let _ = answer(client, &instance);
+        }
+    }
+}
+
+fn answer(mut client: UnixStream, instance: &Instance) -> io::Result<()> {
+    client.set_write_timeout(Some(PATIENCE))?;
+    let mut line = serde_json::to_vec(&instance.status())?;
+    line.push(b'\n');
+    client.write_all(&line)
+}
+
+/// A picture of the instance that some process has open in a folder.
+///
+/// # Errors
+/// `NotFound` or `ConnectionRefused` when no process has it open to view.
+pub fn look(folder: &Path) -> io::Result<InstanceStatus> {
+    let address = Address::of(folder)?;
+    let mut stream = UnixStream::connect(&address.0)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    let mut text = Vec::new();
+    stream.read_to_end(&mut text)?;
+    if text.is_empty() {
+        return Err(io::Error::new(io::ErrorKind::ConnectionRefused, "the instance is closing"));
+    }
+    Ok(serde_json::from_slice(&text)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::instance::InstanceOptions;
+
+    #[test]
+    fn another_process_would_see_the_instance_until_it_closes() {
+        let scratch = tempfile::tempdir().unwrap();
+        // Deeper than the address of a socket can say.
+        let folder = scratch.path().join("d".repeat(120));
+        let options = InstanceOptions { memory_bytes: Some(8 << 20), ..InstanceOptions::new(&folder) };
+        let instance = Instance::open(options.clone()).unwrap();
+        assert_eq!(look(&folder).unwrap_err().kind(), io::ErrorKind::NotFound);
+        instance.open_to_view().unwrap();
+        let first = look(&folder).unwrap();
+        assert_eq!(first.pid, std::process::id());
+        assert!(
+            first.databases.iter().any(|db| db.name == "master" && db.log.vlfs > 0 && db.files.len() == 2)
+        );
+        let bytes = |s: &InstanceStatus| {
+            s.databases.iter().map(|db| db.log.runs.iter().map(|r| r.bytes).sum::<u64>()).sum::<u64>()
+        };
+        assert!(bytes(&first) > 0);
+        // One who connects and never reads keeps nobody else out for long, nor the instance from closing.
+        let silent = UnixStream::connect(&Address::of(&folder).unwrap().0).unwrap();
+        assert!(look(&folder).unwrap().at_us >= first.at_us);
+        drop(silent);
+        let mode = std::fs::metadata(folder.join(SOCKET)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        instance.close().unwrap();
+        assert!(look(&folder).is_err());
+        // A socket left by a process that died is replaced.
+        drop(UnixListener::bind(Address::of(&folder).unwrap().0).unwrap());
+        assert_eq!(look(&folder).unwrap_err().kind(), io::ErrorKind::ConnectionRefused);
+        let again = Instance::open(options).unwrap();
+        again.open_to_view().unwrap();
+        assert_eq!(look(&folder).unwrap().sessions, 0);
+        again.close().unwrap();
+    }
+}
