@@ -9,6 +9,7 @@ mod copy;
 mod dwb;
 pub mod error;
 mod files;
+mod ghosts;
 pub mod id;
 mod log;
 pub mod op;
@@ -20,12 +21,14 @@ mod store;
 mod waits;
 mod writer;
 
-pub use alloc::{LEVEL_FULL, Maps, PFS_ALLOCATED, PFS_IAM, PFS_LEVEL, Reserved, Unit, UnitSpace, pfs_level};
+pub use alloc::{
+    LEVEL_FULL, Maps, PFS_ALLOCATED, PFS_IAM, PFS_LEVEL, Reserved, ReservedUnit, Unit, UnitSpace, pfs_level,
+};
 pub use copy::{COPY_PAGES, CopySink, FileRestore, check_images};
 pub use error::PageError;
 pub use files::{FileGrowth, FileSpec};
 pub use id::{BOOT_PAGE, EXTENT_PAGES, ExtentId, PAGE_SIZE, PageId, TxnId, UnitId};
-pub use log::{LogHandle, SystemSink};
+pub use log::{LogHandle, SystemSink, Undoing};
 pub use op::{ApplyCtx, Link, PageOp, apply, split_keyed, value_offset};
 pub use page::{HEADER_SIZE, MAX_SLOT_LEN, Page, PageType, SLOT_SIZE};
 pub use pool::{BufferPool, PageMut, PageRef, PoolCounters, PoolOptions};

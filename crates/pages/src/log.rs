@@ -3,7 +3,37 @@
 use crate::error::PageError;
 use crate::id::TxnId;
 use crate::record::{RecordBuilder, RecordSink};
+use std::cell::Cell;
 use wal::Lsn;
+
+thread_local! {
+    static UNDOING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Marks the thread as undoing a transaction until dropped: a rollback must not fail for want of space, so what it
+/// allocates and logs may use what is kept from others.
+#[derive(Debug)]
+pub struct Undoing(bool);
+
+impl Undoing {
+    /// Begins; may be nested.
+    #[must_use]
+    pub fn begin() -> Undoing {
+        Undoing(UNDOING.replace(true))
+    }
+
+    /// Whether this thread is undoing.
+    #[must_use]
+    pub fn now() -> bool {
+        UNDOING.get()
+    }
+}
+
+impl Drop for Undoing {
+    fn drop(&mut self) {
+        UNDOING.set(self.0);
+    }
+}
 
 /// The log as the page store sees it. `wal::Log` implements it; tests have their own.
 pub trait LogHandle: Send + Sync {

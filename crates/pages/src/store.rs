@@ -4,6 +4,7 @@ use crate::alloc::AllocState;
 use crate::dwb::{self, Doublewrite};
 use crate::error::PageError;
 use crate::files::{DataFile, FileHeader, FileSpec, read_direct};
+use crate::ghosts::GhostHints;
 use crate::id::{BOOT_PAGE, DWB_PAGES, PAGE_SIZE, PageId, UnitId};
 use crate::log::{LogHandle, SystemSink};
 use crate::op::{ApplyCtx, apply};
@@ -41,6 +42,7 @@ pub struct Store {
     /// Torn pages that redo expects a later record to rebuild.
     awaiting: Mutex<HashSet<PageId>>,
     pub(crate) alloc: AllocState,
+    pub(crate) ghosts: GhostHints,
 }
 
 /// What a data file is and holds, for catalog views.
@@ -165,6 +167,7 @@ impl Store {
             cause: Mutex::new(None),
             awaiting: Mutex::new(HashSet::new()),
             alloc: AllocState::default(),
+            ghosts: GhostHints::default(),
         });
         let weak: Weak<dyn PageIo> = Arc::downgrade(&store) as Weak<dyn PageIo>;
         store.number.store(store.inner.register(weak)?, Ordering::Release);

@@ -293,3 +293,26 @@ fn a_failed_creation_leaves_no_files() {
     disk.set_capacity(1 << 30);
     create(disk, 64, &[spec(1, 1, 3 << 20), spec(2, 1, 3 << 20)]).unwrap();
 }
+
+/// The place of a unit is known before the unit is there; who changes their mind, or dies, leaves nothing.
+#[test]
+fn a_unit_is_reserved_then_made() {
+    let disk = SimDisk::new(9);
+    let db = create(disk.clone(), 100, &[spec(1, 1, 4 << 20)]).unwrap();
+    let free = db.store.file_extents(1).unwrap().1;
+    let reserved = db.store.reserve_unit(1).unwrap();
+    let place = reserved.first_iam();
+    assert_eq!(db.store.file_extents(1).unwrap().1, free - 1);
+    drop(reserved);
+    assert_eq!(db.store.file_extents(1).unwrap().1, free);
+    // The place has another owner: freeing by the old note touches neither its extents nor its handle.
+    let reserved = db.store.reserve_unit(1).unwrap();
+    assert_eq!(reserved.first_iam(), place);
+    let unit = db.store.make_unit(UnitId(4), reserved).unwrap();
+    assert_eq!(unit.first_iam(), place);
+    let page = new_page(&db.store, &unit, PageType::Data).unwrap();
+    db.store.free_unit(UnitId(3), place).unwrap();
+    let again = db.store.open_unit(place).unwrap();
+    assert_ne!(new_page(&db.store, &again, PageType::Data).unwrap(), page);
+    check(&db.store, &[unit]);
+}

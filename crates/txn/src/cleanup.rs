@@ -1,4 +1,5 @@
 //! Ghost cleanup and work after commits: queues, and the thread that works them off.
+//! The queue of pages is not durable: what a restart forgets is queued again when a scan meets it.
 //! Guarantees: a page is cleaned only when every snapshot, present or future, sees the transaction that left its
 //! ghosts; deferred work runs once, after its transaction has committed, or not at all if the process ends first
 //! (whoever defers keeps a durable note of what is to be done).
@@ -98,6 +99,8 @@ impl Database {
     /// Removes ghosts from queued pages as far as snapshots allow; returns how many ghosts went.
     pub fn clean_ghosts(&self) -> Result<u64, TxnError> {
         let mut removed = 0;
+        // What scans have met, for instance ghosts that a restart has forgotten, can go at once.
+        self.ghosts().add(TxnId(0), self.store().take_ghosts(self.txns().oldest_xmin()));
         loop {
             self.check_online()?;
             let xmin = self.txns().oldest_xmin();

@@ -9,7 +9,9 @@ use std::sync::{Arc, Weak};
 use disk::Disk;
 use parking_lot::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use pages::{BufferPool, PageError, PageId, RecordBuilder, RecordSink, Store, TxnId, Unit, UnitId};
+use pages::{
+    BufferPool, PageError, PageId, RecordBuilder, RecordSink, ReservedUnit, Store, TxnId, Unit, UnitId,
+};
 use wal::{Log, Lsn};
 
 use crate::background::{Bell, Threads};
@@ -269,6 +271,20 @@ impl Database {
     pub fn create_unit(&self, id: UnitId, filegroup: u16) -> Result<Unit, TxnError> {
         self.check_online()?;
         let unit = self.store.create_unit(id, filegroup)?;
+        self.units.write().open.insert(id, unit.clone());
+        Ok(unit)
+    }
+
+    /// Sets the first extent of a unit aside, so that the unit can be noted before it is made.
+    pub fn reserve_unit(&self, filegroup: u16) -> Result<ReservedUnit<'_>, TxnError> {
+        self.check_online()?;
+        Ok(self.store.reserve_unit(filegroup)?)
+    }
+
+    /// Makes an allocation unit where an extent was set aside for it. Not undone by a rollback.
+    pub fn make_unit(&self, id: UnitId, reserved: ReservedUnit<'_>) -> Result<Unit, TxnError> {
+        self.check_online()?;
+        let unit = self.store.make_unit(id, reserved)?;
         self.units.write().open.insert(id, unit.clone());
         Ok(unit)
     }

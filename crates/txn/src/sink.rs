@@ -1,35 +1,14 @@
 //! The log as the page store uses it, for records of the system: allocation, page splits, ghost removal.
 //! Guarantees: such a record gets through a full log when it is part of a rollback, because a rollback must not fail.
 
-use std::cell::Cell;
 use std::sync::Arc;
 
-use pages::{LogHandle, PageError};
+use pages::{LogHandle, PageError, Undoing};
 use wal::{Log, Lsn};
-
-thread_local! {
-    /// This thread is undoing: what it appends may use the space that other records leave free.
-    static UNDOING: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Marks the thread as undoing until dropped.
-pub(crate) struct Undoing(bool);
-
-impl Undoing {
-    pub fn begin() -> Undoing {
-        Undoing(UNDOING.replace(true))
-    }
-}
-
-impl Drop for Undoing {
-    fn drop(&mut self) {
-        UNDOING.set(self.0);
-    }
-}
 
 /// Appends a record that reserves nothing.
 pub(crate) fn append_system(log: &Log, record: &[u8]) -> Result<Lsn, PageError> {
-    if UNDOING.get() {
+    if Undoing::now() {
         return Ok(log.append_reserved(&[record], 0)?);
     }
     Ok(log.append(&[record], 0)?)

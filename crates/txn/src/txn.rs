@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use access::{RowName, Writer, undo_record};
-use pages::{PageError, PageId, RecordBuilder, RecordKind, RecordSink, RecordView, TxnId, UnitId};
+use pages::{PageError, PageId, RecordBuilder, RecordKind, RecordSink, RecordView, TxnId, Undoing, UnitId};
 use wal::Lsn;
 
 use crate::database::Database;
@@ -16,7 +16,6 @@ use crate::error::TxnError;
 use crate::locks::{LockMode, LockOwner, Resource, WaitArgs, What};
 use crate::options::Durability;
 use crate::row_locks::RowLocks;
-use crate::sink::Undoing;
 use crate::snapshot::SnapshotGuard;
 use crate::txns::{TxnLog, TxnShared};
 
@@ -227,6 +226,7 @@ impl Txn {
         l.bytes += rec.bytes().len() as u64;
         l.ended = true;
         let reserved = std::mem::take(&mut l.reserved);
+        self.db.store().forget_undo_pages(std::mem::take(&mut l.undo_pages));
         drop(l);
         self.db.log().release_reserve(reserved);
         Ok(lsn)
@@ -400,6 +400,12 @@ impl RecordSink for Txn {
             let reserve = rec.undo_bytes() as u32 + UNDO_OVERHEAD;
             let lsn = self.db.log().append(&[rec.bytes()], reserve)?;
             l.reserved += u64::from(reserve);
+            // Rows that became shorter may have to be long again when others have filled their page.
+            if let Some(page) = rec.shrunk_page().filter(|page| *page != l.shrunk) {
+                l.shrunk = page;
+                l.undo_pages += 1;
+                self.db.store().expect_undo_pages(1);
+            }
             lsn
         };
         l.last = lsn;

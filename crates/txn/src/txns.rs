@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 
 use crate::locks::{LockError, LockManager, OwnerId, WaitArgs, manager::Who};
 use access::Snapshot;
-use pages::TxnId;
+use pages::{PageId, TxnId};
 use wal::Lsn;
 
 /// What the log knows of a running transaction. Its mutex is held while the transaction appends, so that a checkpoint
@@ -31,6 +31,9 @@ pub struct TxnLog {
     pub bytes: u64,
     /// Bytes of log kept free for its rollback.
     pub reserved: u64,
+    /// Pages that its rollback may have to add, and the page that was counted last.
+    pub undo_pages: u64,
+    pub shrunk: PageId,
     /// The record that ends it (commit or abort) is in the log.
     pub ended: bool,
 }

@@ -315,3 +315,47 @@ fn background_checkpoints_follow_the_volume() {
         std::thread::sleep(Duration::from_millis(10));
     }
 }
+
+/// The queue of pages with ghosts ends with the process: a scan finds them again.
+#[test]
+fn ghosts_of_before_a_restart_are_found_by_scans() {
+    let disk = SimDisk::new(77);
+    let start = |disk: &SimDisk| {
+        let log = log_options(1 << 20, Growth::Bytes(1 << 20), false);
+        (env(Arc::new(disk.clone()), 400, false), log)
+    };
+    let (e, log) = start(&disk);
+    let db = create(e, log, DbState::initial()).unwrap();
+    let table = Table::create(&db).unwrap();
+    let mut t = db.begin(1).unwrap();
+    for id in 0..500 {
+        assert_eq!(table.insert(&mut t, id, &[id as u8; 60]).unwrap(), Tried::Done);
+    }
+    t.commit(Durability::Full).unwrap();
+    let mut t = db.begin(1).unwrap();
+    for id in 0..400 {
+        assert_eq!(table.delete(&mut t, id).unwrap(), Tried::Done);
+    }
+    t.commit(Durability::Full).unwrap();
+    drop((table, db));
+
+    let (e, log) = start(&disk);
+    let db = open(e, log).unwrap();
+    let table = Table::open(&db).unwrap();
+    let ghosts = || table.heap.check().unwrap().ghosts + table.by_id.check().unwrap().ghosts;
+    assert_eq!(ghosts(), 800);
+    assert_eq!(db.clean_ghosts().unwrap(), 0, "nobody has met them");
+    // A snapshot holds back only what is deleted behind it.
+    let reader = db.snapshot();
+    assert_eq!(table.read_all(reader.mode()).unwrap().unwrap().len(), 100);
+    let mut t = db.begin(1).unwrap();
+    assert_eq!(table.delete(&mut t, 450).unwrap(), Tried::Done);
+    t.commit(Durability::Full).unwrap();
+    assert!(db.clean_ghosts().unwrap() > 1000);
+    assert!(ghosts() <= 2, "{}", ghosts());
+    assert_eq!(table.read_all(reader.mode()).unwrap().unwrap().len(), 100);
+    drop(reader);
+    db.clean_ghosts().unwrap();
+    assert_eq!(ghosts(), 0);
+    assert_eq!(table.faults(&db).unwrap(), Vec::<String>::new());
+}

@@ -107,6 +107,7 @@ impl Cursor {
                 seek(&self.tree, &self.lower, &mut self.route)?
             }
         };
+        self.tree.space.store.note_ghosts(&page);
         let begin = first_slot(&page, &self.lower)?;
         let (end, last) = end_slot(&page, begin, &self.upper)?;
         copy_rows(&page, begin, end, mode, batch)?;
@@ -152,6 +153,7 @@ impl Cursor {
             Bound::Excluded(k) => Target::Before(k),
         };
         let page = self.tree.descend_read(target, Some(&mut self.route))?;
+        self.tree.space.store.note_ghosts(&page);
         let begin = first_slot(&page, &self.lower)?;
         let (end, _) = end_slot(&page, begin, &self.upper)?;
         copy_rows(&page, begin, end, mode, batch)?;

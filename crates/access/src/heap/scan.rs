@@ -62,6 +62,7 @@ impl HeapScan {
                 if page.page_type() != Some(PageType::Data) || page.unit() != self.heap.unit_id() {
                     continue; // freed since the list was made
                 }
+                self.heap.space.store.note_ghosts(&page);
                 copy_page(&page, mode, batch)?
             };
             resolve_batch(&self.heap.space.store, batch, mode, false)?;

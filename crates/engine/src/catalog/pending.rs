@@ -1,7 +1,7 @@
 //! Storage that is to be freed: the table of pending drops, and the work that empties it.
 //!
-//! A unit that is created is listed there at once, in a transaction of its own; the transaction that creates it takes
-//! it off the list. A rollback or a crash puts it back, so nothing leaks. A unit that is dropped is put on the
+//! A unit is listed there before it is made, in a transaction of its own; the transaction that creates it takes it off
+//! the list. A rollback or a crash puts it back, so nothing leaks. A unit that is dropped is put on the
 //! list by the transaction that drops it. Whatever is on the list when a database is opened is freed.
 
 use std::sync::Arc;
@@ -25,11 +25,12 @@ fn row(unit: &UnitRef) -> [Value; 4] {
     ]
 }
 
-/// Lists a unit that has just been created, at once and whatever becomes of the caller's transaction.
+/// Lists a unit that is about to be made, at once and whatever becomes of the caller's transaction. Freeing one that was
+/// not made after all does nothing.
 pub fn list_created(storage: &Arc<Database>, trees: &SysTrees, unit: &UnitRef) -> Result<(), StoreError> {
     let mut txn = storage.begin(0)?;
     trees.put(&mut txn, SysTable::PendingDrops, &row(unit))?;
-    // The unit's pages are logged behind this commit, so it need not be hard first.
+    // The unit is made by a record behind this commit, so it need not be hard first.
     txn.commit(Durability::Delayed)?;
     Ok(())
 }

@@ -283,11 +283,12 @@ impl<'a> Work<'a> {
         let db = self.db.clone();
         let open = self.open.clone();
         let id = self.store(open.counters.next_unit(&open.storage, &open.trees))?;
-        let unit = open.storage.create_unit(id, filegroup);
-        let unit = unit.map_err(|e| errors::db_error(&db, &e))?;
-        let unit = UnitRef { unit: id, first_iam: unit.first_iam(), filegroup };
+        let fail = |e| errors::db_error(&db, &e);
+        let reserved = open.storage.reserve_unit(filegroup).map_err(fail)?;
+        let unit = UnitRef { unit: id, first_iam: reserved.first_iam(), filegroup };
         self.store(pending::list_created(&open.storage, &open.trees, &unit))?;
         self.created.push(unit);
+        open.storage.make_unit(id, reserved).map_err(fail)?;
         let txn = self.core.txn(&db)?;
         let kept = pending::keep(txn, &open.trees, &unit);
         self.store(kept)?;

@@ -4,20 +4,24 @@
 //! when first used, after redo. Latch order: PFS, IAM, GAM; none of them is held while a lock of this module is taken.
 
 mod fill;
+mod reserve;
 mod space;
 mod unit;
 
+pub use reserve::ReservedUnit;
 pub use unit::{Maps, Reserved, Unit, UnitSpace};
 
 use crate::error::PageError;
 use crate::files::DataFile;
 use crate::id::{EXTENT_PAGES, ExtentId, GAM_EXTENTS, PageId};
+use crate::log::Undoing;
 use crate::store::Store;
 use fill::Fill;
 use parking_lot::Mutex;
 use space::FreeExtents;
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// The page is in use.
 pub const PFS_ALLOCATED: u8 = 0x40;
@@ -83,7 +87,15 @@ pub(crate) struct AllocState {
     units: Mutex<HashMap<PageId, Arc<unit::UnitInner>>>,
     /// One growth at a time; the number rotates through the files.
     grow: Mutex<usize>,
+    /// Pages that the rollbacks of running transactions may have to add.
+    undo_pages: AtomicU64,
 }
+
+/// Extents by which a file grows for a rollback when it may not grow any more.
+const UNDO_STEP: u32 = 8;
+/// Of a filegroup's extents at most one in so many is kept for rollbacks, or `UNDO_LEAST` if that is more.
+const UNDO_SHARE: u64 = 16;
+const UNDO_LEAST: u64 = 16;
 
 impl Store {
     fn group_files(&self, filegroup: u16) -> Vec<Arc<DataFile>> {
@@ -140,8 +152,29 @@ impl Store {
         Ok((guard.extents(), guard.free()))
     }
 
+    /// The rollback of a running transaction may have to add so many more pages: allocation keeps room for them.
+    pub fn expect_undo_pages(&self, pages: u64) {
+        self.alloc.undo_pages.fetch_add(pages, Relaxed);
+    }
+
+    /// A transaction has ended for which so many pages were expected.
+    pub fn forget_undo_pages(&self, pages: u64) {
+        self.alloc.undo_pages.fetch_sub(pages, Relaxed);
+    }
+
+    /// Extents of a filegroup that only rollbacks may take: pages may come from several units, so each extent is counted
+    /// on for four. What is beyond the limit is found by growing the files.
+    fn kept_for_undo(&self, spaces: &[Arc<Mutex<FreeExtents>>]) -> u64 {
+        let pages = self.alloc.undo_pages.load(Relaxed);
+        if pages == 0 || Undoing::now() {
+            return 0;
+        }
+        let all: u64 = spaces.iter().map(|s| u64::from(s.lock().extents())).sum();
+        (pages.div_ceil(4) + 1).min((all / UNDO_SHARE).max(UNDO_LEAST))
+    }
+
     /// Takes up to `most` adjacent extents from a file of the filegroup, chosen by proportional fill; grows a file
-    /// when all are full.
+    /// when all are full. For a rollback the files grow beyond their limits if need be.
     pub(crate) fn take_extents(&self, filegroup: u16, most: u32) -> Result<Run, PageError> {
         loop {
             let files = self.group_files(filegroup);
@@ -149,6 +182,11 @@ impl Store {
                 return Err(PageError::FilegroupFull { filegroup, why: "it has no files" });
             }
             let spaces = files.iter().map(|f| self.space(f)).collect::<Result<Vec<_>, _>>()?;
+            let kept = self.kept_for_undo(&spaces);
+            if kept > 0 && free_extents(&spaces) <= kept {
+                self.grow(filegroup, &files, &spaces, kept)?;
+                continue;
+            }
             // Each pass takes an extent, or finds a file that was full and recalculates, or grows.
             let chosen = {
                 let mut fills = self.alloc.fill.lock();
@@ -160,7 +198,7 @@ impl Store {
                 fill.next()
             };
             let Some(i) = chosen else {
-                self.grow(filegroup, &files, &spaces)?;
+                self.grow(filegroup, &files, &spaces, 0)?;
                 continue;
             };
             if let Some((first, count)) = spaces[i].lock().take(most) {
@@ -180,24 +218,29 @@ impl Store {
         }
     }
 
-    /// Grows one file of the filegroup by a step, the next in turn that can.
+    /// Grows one file of the filegroup by a step, the next in turn that can, unless more than `enough` extents are free.
     fn grow(
         &self,
         filegroup: u16,
         files: &[Arc<DataFile>],
         spaces: &[Arc<Mutex<FreeExtents>>],
+        enough: u64,
     ) -> Result<(), PageError> {
         let mut turn = self.alloc.grow.lock();
-        if spaces.iter().any(|s| s.lock().free() > 0) {
+        if free_extents(spaces) > enough {
             self.alloc.fill.lock().remove(&filegroup);
             return Ok(());
         }
         let mut why = "no file of it may grow";
-        for k in 0..files.len() {
+        // A rollback goes on where MAXSIZE and FILEGROWTH say stop, when no file grows by them any more.
+        let rounds = if Undoing::now() { 2 } else { 1 };
+        for k in 0..files.len() * rounds {
             let i = (*turn + k) % files.len();
             let file = &files[i];
             let _file_turn = file.grow_turn.lock();
-            let Some(pages) = file.next_size() else { continue };
+            let beyond = || file.pages().checked_add(UNDO_STEP * EXTENT_PAGES);
+            let next = if k < files.len() { file.next_size() } else { beyond() };
+            let Some(pages) = next else { continue };
             match file.extend_to(pages) {
                 Ok(()) => {}
                 Err(PageError::Disk(e)) if e.is_no_space() => {
@@ -214,6 +257,10 @@ impl Store {
         }
         Err(PageError::FilegroupFull { filegroup, why })
     }
+}
+
+fn free_extents(spaces: &[Arc<Mutex<FreeExtents>>]) -> u64 {
+    spaces.iter().map(|s| s.lock().free()).sum()
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! An IAM page lies in the first page of an extent of its own file and interval; its header names the unit, its bits
 //! the extents. The first one is the unit's first page and its name.
 
-use super::{LEVEL_FULL, PFS_ALLOCATED, PFS_IAM, PFS_LEVEL, Run, level_with_room};
+use super::{LEVEL_FULL, PFS_ALLOCATED, PFS_IAM, PFS_LEVEL, ReservedUnit, Run, level_with_room};
 use crate::error::PageError;
 use crate::id::{EXTENT_PAGES, ExtentId, GAM_EXTENTS, PFS_INTERVAL, PageId, UnitId};
 use crate::op::Link;
@@ -239,13 +239,22 @@ impl Store {
     /// # Errors
     /// [`PageError::FilegroupFull`]; log and I/O.
     pub fn create_unit(&self, id: UnitId, filegroup: u16) -> Result<Unit, PageError> {
-        let run = self.take_extents(filegroup, 1)?;
+        self.make_unit(id, self.reserve_unit(filegroup)?)
+    }
+
+    /// Creates a unit in the extent that was set aside for it.
+    ///
+    /// # Errors
+    /// Log and I/O.
+    pub fn make_unit(&self, id: UnitId, reserved: ReservedUnit<'_>) -> Result<Unit, PageError> {
+        let Some(run) = reserved.run() else {
+            return Err(PageError::Invalid { what: "no extent was set aside" });
+        };
+        let filegroup = reserved.filegroup();
         let extent = ExtentId { file: run.file, extent: run.first };
         let iam = Iam { page: extent.first_page(), file: run.file, interval: run.first / GAM_EXTENTS };
-        if let Err(e) = self.log_extents(id, run, iam, None, true) {
-            self.put_extents(run);
-            return Err(e);
-        }
+        self.log_extents(id, run, iam, None, true)?;
+        reserved.keep();
         let state = UnitState {
             iams: vec![iam],
             extents: vec![extent],
@@ -566,7 +575,12 @@ impl Store {
     /// # Errors
     /// Log and I/O; the rest of the unit is then freed by the next call.
     pub fn free_unit(&self, unit: UnitId, first_iam: PageId) -> Result<(), PageError> {
-        self.alloc.units.lock().remove(&first_iam);
+        {
+            let mut open = self.alloc.units.lock();
+            if open.get(&first_iam).is_some_and(|u| u.id == unit) {
+                open.remove(&first_iam);
+            }
+        }
         let byte = self.pfs_byte(first_iam)?;
         if byte & (PFS_ALLOCATED | PFS_IAM) != PFS_ALLOCATED | PFS_IAM {
             return Ok(());

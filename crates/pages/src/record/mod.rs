@@ -120,6 +120,7 @@ pub struct RecordBuilder {
     last: RowHeader,
     page: PageId,
     undo: usize,
+    shrunk: Option<PageId>,
 }
 
 impl Default for RecordBuilder {
@@ -138,6 +139,7 @@ impl RecordBuilder {
             last: RowHeader::default(),
             page: PageId::NONE,
             undo: 0,
+            shrunk: None,
         };
         r.change();
         r
@@ -150,6 +152,7 @@ impl RecordBuilder {
         self.buf[0] = kind.to_u8();
         self.rows = 0;
         self.undo = 0;
+        self.shrunk = None;
         self.last = RowHeader::default();
         self.page = PageId::NONE;
         self
@@ -235,6 +238,18 @@ impl RecordBuilder {
     #[must_use]
     pub fn undo_bytes(&self) -> usize {
         self.undo
+    }
+
+    /// A page whose rows the record makes shorter: the undo of it may find the page full and need another one.
+    #[must_use]
+    pub fn shrunk_page(&self) -> Option<PageId> {
+        self.shrunk
+    }
+
+    fn note_shrunk(&mut self, old: usize, new: usize) {
+        if old > new {
+            self.shrunk = Some(self.page);
+        }
     }
 
     /// Whether there is no operation or payload yet.
@@ -372,6 +387,7 @@ impl RecordBuilder {
     ) -> Result<(), PageError> {
         self.row_op(OP_UPDATE, slot, key, old_bytes.len() + new_bytes.len())?;
         self.undo += old_bytes.len();
+        self.note_shrunk(old_bytes.len(), new_bytes.len());
         self.buf.push(flags);
         self.old_header(old);
         self.key(key);
@@ -396,6 +412,7 @@ impl RecordBuilder {
     ) -> Result<(), PageError> {
         self.row_op(OP_REPLACE, slot, key, old_value.len() + new_value.len())?;
         self.undo += old_value.len();
+        self.note_shrunk(old_value.len(), new_value.len());
         self.buf.push(flags);
         self.old_header(old);
         self.key(key);

@@ -1,0 +1,40 @@
+//! Pages that scans have met with ghosts which nobody needs any more: how ghosts are found again that were queued for
+//! cleanup when the process ended. A hint that is lost costs nothing but another meeting.
+
+use crate::id::{PageId, TxnId, UnitId};
+use crate::page::Page;
+use crate::store::Store;
+use parking_lot::Mutex;
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// Hints that are kept at most; the cleanup takes them every second or so.
+const MOST: usize = 4096;
+
+/// What scans have met.
+#[derive(Debug, Default)]
+pub(crate) struct GhostHints {
+    /// Every snapshot sees every transaction below.
+    horizon: AtomicU64,
+    pages: Mutex<HashSet<(UnitId, PageId)>>,
+}
+
+impl Store {
+    /// A reader tells of a page that has ghosts. It counts if all rows of the page are older than the cleanup's horizon:
+    /// other ghosts are in its queue.
+    #[inline]
+    pub fn note_ghosts(&self, page: &Page) {
+        if page.ghost_count() > 0 && page.newest_writer().0 < self.ghosts.horizon.load(Relaxed) {
+            let mut pages = self.ghosts.pages.lock();
+            if pages.len() < MOST {
+                pages.insert((page.unit(), page.id()));
+            }
+        }
+    }
+
+    /// The pages that were told of since the last call. `horizon`: every snapshot sees every transaction below.
+    pub fn take_ghosts(&self, horizon: TxnId) -> Vec<(UnitId, PageId)> {
+        self.ghosts.horizon.store(horizon.0, Relaxed);
+        self.ghosts.pages.lock().drain().collect()
+    }
+}
