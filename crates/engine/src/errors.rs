@@ -160,6 +160,12 @@ pub fn not_usable(database: &str, status: DbStatus) -> SqlError {
                  for more information."
             ),
         ),
+        DbStatus::Restoring => SqlError::new(
+            927,
+            14,
+            2,
+            format!("Database '{database}' cannot be opened. It is in the middle of a restore."),
+        ),
         DbStatus::Recovering => SqlError::new(
             922,
             14,

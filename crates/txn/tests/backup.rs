@@ -370,3 +370,77 @@ fn damaged_backups_are_refused() {
     // Padding may be hit without harm.
     assert!(refused > 80 && fine > 5, "refused {refused}, fine {fine}");
 }
+
+/// Power goes at any I/O of a backup or of a restore step: the database is what it was, an unfinished backup is not there
+/// or is refused, and the steps can be repeated from the first one that was not reported done.
+#[test]
+fn crashes_during_backups_and_restores() {
+    let (mut in_backup, mut in_restore) = (0, 0);
+    for seed in 0..25 {
+        let mut rng = fastrand::Rng::with_seed(seed ^ 0xBAC);
+        let mut rig = Rig::new(seed, false);
+        rig.work(120).unwrap();
+        let full = rig.backup(SetKind::Full, &["full.bak"]).unwrap();
+        rig.work(150).unwrap();
+        let log = rig.backup(SetKind::Log, &["log.trn"]).unwrap();
+        rig.work(150).unwrap();
+        let (kind, name) =
+            if rng.bool() { (SetKind::Log, "log.trn") } else { (SetKind::Differential, "diff.bak") };
+        rig.disk.crash_at(rig.disk.io_count() + rng.u64(1..12));
+        let last = rig.backup(kind, &[name]).ok();
+        in_backup += u32::from(last.is_none());
+        let disk = rig.disk.crash(rng.u64(..));
+        // The database itself.
+        let db = open(env(Arc::new(disk.clone()), 600, false), support::chain::options()).unwrap();
+        check(&db, &rig.now).unwrap_or_else(|e| panic!("seed {seed}, after the crash: {e}"));
+        assert!(!db.truncates_at_checkpoint(), "seed {seed}: the chain goes on");
+        let mut rig = Rig {
+            table: Table::open(&db).unwrap(),
+            db,
+            disk,
+            now: rig.now.clone(),
+            ..Rig::new(seed + 500, false)
+        };
+        let end = rig.backup(SetKind::Log, &["end.trn"]).unwrap();
+        assert!(end.done.header.first_lsn >= log.done.end.last_lsn);
+        let mut chain = vec![full.clone(), log.clone()];
+        chain.extend(last.filter(|t| t.done.header.kind == SetKind::Log));
+        chain.push(end);
+        in_restore += restore_with_crashes(&mut rng, rig.disk.clone(), &chain, &rig.now, seed);
+    }
+    assert!(in_backup > 5 && in_restore > 10, "{in_backup} crashes in backups, {in_restore} in restores");
+}
+
+/// Restores a chain, losing power again and again; returns how often.
+fn restore_with_crashes(
+    rng: &mut fastrand::Rng,
+    mut disk: SimDisk,
+    chain: &[Taken],
+    model: &Model,
+    seed: u64,
+) -> u32 {
+    let (mut at, mut crashes) = (0, 0);
+    let mut copy = Copy::new(&disk, "copy");
+    while at < chain.len() {
+        if crashes < 4 {
+            disk.crash_at(disk.io_count() + rng.u64(1..90));
+        }
+        let done = copy.step(&chain[at], None, Step::More);
+        if !disk.has_crashed() {
+            done.unwrap_or_else(|e| panic!("seed {seed}, step {at}: {e}"));
+            at += 1;
+            continue;
+        }
+        crashes += 1;
+        disk = disk.crash(rng.u64(..));
+        copy = Copy { disk: disk.clone(), ..copy };
+        if at == 0 {
+            // A full backup begins anew.
+            copy.remove();
+        }
+    }
+    disk.clear_faults();
+    let db = copy.recover().unwrap_or_else(|e| panic!("seed {seed}: {e}"));
+    check(&db, model).unwrap_or_else(|e| panic!("seed {seed}, restored: {e}"));
+    crashes
+}

@@ -47,6 +47,14 @@ pub fn log_text(micros: u64) -> String {
     format!("{y:04}/{m:02}/{d:02} {:02}:{:02}:{:02}:{ms:03}", s / 3600, s / 60 % 60, s % 60)
 }
 
+/// A time since 1970 as `2026-01-05T03:04:05.123`.
+pub fn iso(since: Duration) -> String {
+    let (y, m, d) = civil((since.as_secs() / DAY) as i64);
+    let s = since.as_secs() % DAY;
+    let (hour, minute, second, milli) = (s / 3600, s / 60 % 60, s % 60, since.subsec_millis());
+    format!("{y:04}-{m:02}-{d:02}T{hour:02}:{minute:02}:{second:02}.{milli:03}")
+}
+
 /// Year, month, day of a day counted from 1970-01-01 (proleptic Gregorian, eras of 400 years that begin in March).
 fn civil(days: i64) -> (i64, i64, i64) {
     let shifted = days + 719_468;

@@ -26,6 +26,7 @@ use crate::errors;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DbStatus {
     Online = 0,
+    Restoring = 1,
     Recovering = 2,
     RecoveryPending = 3,
     Suspect = 4,
@@ -37,6 +38,7 @@ impl DbStatus {
     pub fn name(self) -> &'static str {
         match self {
             DbStatus::Online => "ONLINE",
+            DbStatus::Restoring => "RESTORING",
             DbStatus::Recovering => "RECOVERING",
             DbStatus::RecoveryPending => "RECOVERY_PENDING",
             DbStatus::Suspect => "SUSPECT",

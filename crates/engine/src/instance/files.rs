@@ -40,7 +40,7 @@ const SYSTEM_LOG: u64 = 1 << 20;
 const SYSTEM_GROWTH: u64 = 8 << 20;
 
 /// Why a database could not be opened.
-enum OpenError {
+pub(super) enum OpenError {
     Txn(TxnError),
     Other(String),
 }
@@ -61,7 +61,7 @@ impl From<StoreError> for OpenError {
 }
 
 impl OpenError {
-    fn status(&self) -> DbStatus {
+    pub(super) fn status(&self) -> DbStatus {
         let missing = |e: &DiskError| matches!(e, DiskError::NotFound { .. } | DiskError::Locked { .. });
         match self {
             OpenError::Txn(
@@ -71,7 +71,7 @@ impl OpenError {
         }
     }
 
-    fn text(&self) -> String {
+    pub(super) fn text(&self) -> String {
         match self {
             OpenError::Txn(e) => e.to_string(),
             OpenError::Other(text) => text.clone(),
@@ -79,10 +79,10 @@ impl OpenError {
     }
 }
 
-type Opened = (Open, Catalog, DbSettings);
+pub(super) type Opened = (Open, Catalog, DbSettings);
 
 impl Instance {
-    fn env(&self, id: i32) -> Env {
+    pub(super) fn env(&self, id: i32) -> Env {
         Env {
             disk: self.disk.clone(),
             pool: self.pool.clone(),
@@ -92,7 +92,7 @@ impl Instance {
         }
     }
 
-    fn log_options(&self, entry: &DbEntry) -> LogOptions {
+    pub(super) fn log_options(&self, entry: &DbEntry) -> LogOptions {
         let alignment = match entry.log_alignment {
             size @ (512 | 4096) => Alignment::Force(size.into()),
             _ if self.has_trace_flag(TRACE_ALIGN_4K) => Alignment::Force(4096),
@@ -107,6 +107,9 @@ impl Instance {
     /// Opens a database of the registry; one that cannot be opened comes back as such.
     pub(super) fn open_entry(&self, entry: DbEntry) -> Arc<Db> {
         let errors = self.error_log_arc().clone();
+        if entry.restoring {
+            return Db::down(entry, DbStatus::Restoring, "it is being restored".into(), errors);
+        }
         if entry.offline {
             return Db::down(entry, DbStatus::Offline, "it was taken offline".into(), errors);
         }
@@ -121,7 +124,7 @@ impl Instance {
         }
     }
 
-    fn open_files(&self, entry: &DbEntry) -> Result<Opened, OpenError> {
+    pub(super) fn open_files(&self, entry: &DbEntry) -> Result<Opened, OpenError> {
         let path = |log: bool| entry.files.iter().find(|f| f.log == log).map(|f| f.path.clone());
         let (Some(primary), Some(log)) = (path(false), path(true)) else {
             return Err(OpenError::Other("the registry names no files for it".into()));
@@ -256,6 +259,7 @@ impl Instance {
             id,
             name: name.into(),
             offline: false,
+            restoring: false,
             log_alignment,
             filegroups: files.filegroups.clone(),
             files: Vec::new(),
@@ -364,7 +368,7 @@ impl Instance {
         self.delete(entry);
     }
 
-    fn delete(&self, entry: &DbEntry) {
+    pub(super) fn delete(&self, entry: &DbEntry) {
         for file in &entry.files {
             if let Err(e) = self.disk.remove(&file.path)
                 && !matches!(e, DiskError::NotFound { .. })

@@ -7,8 +7,10 @@ pub mod counters;
 pub mod db;
 pub mod errorlog;
 pub mod files;
+pub(crate) mod msdb;
 pub mod paths;
 pub mod registry;
+pub mod restore;
 pub mod settings;
 pub mod status;
 pub mod waits;
@@ -186,6 +188,7 @@ impl Instance {
             folder_lock: Mutex::new(Some(lock)),
         });
         instance.start()?;
+        msdb::ensure(&instance);
         Ok(instance)
     }
 

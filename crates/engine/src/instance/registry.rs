@@ -37,6 +37,8 @@ pub struct DbEntry {
     pub name: CompactString,
     /// Taken offline by ALTER DATABASE SET OFFLINE.
     pub offline: bool,
+    /// A restore is going on; nobody opens it.
+    pub restoring: bool,
     /// Forced alignment of log writes, 512 or 4096; 0 = the device's.
     pub log_alignment: u16,
     /// Filegroup names by id, from 1.
@@ -79,7 +81,7 @@ fn format_entries(entries: &[DbEntry]) -> String {
             body,
             "database\t{}\t{}\t{}\t{}",
             db.id,
-            u8::from(db.offline),
+            u8::from(db.offline) + 2 * u8::from(db.restoring),
             db.log_alignment,
             escape(&db.name)
         );
@@ -114,7 +116,8 @@ fn parse(text: &str) -> Result<Vec<DbEntry>, RegistryError> {
                 entries.push(DbEntry {
                     id,
                     name: unescape(name),
-                    offline: *offline == "1",
+                    offline: matches!(*offline, "1" | "3"),
+                    restoring: matches!(*offline, "2" | "3"),
                     log_alignment: alignment.parse().unwrap_or(0),
                     filegroups: Vec::new(),
                     files: Vec::new(),
@@ -175,6 +178,7 @@ mod tests {
             id: 5,
             name: "odd\tname 100%09".into(),
             offline: true,
+            restoring: true,
             log_alignment: 512,
             filegroups: vec!["PRIMARY".into()],
             files: vec![FileEntry {

@@ -234,6 +234,10 @@ impl StmtCtx<'_> {
         if db.status() == DbStatus::Online {
             return Ok(());
         }
+        if db.status() == DbStatus::Restoring {
+            let text = "ALTER DATABASE is not permitted while a database is in the Restoring state.";
+            return Err(SqlError::new(5052, 16, 1, text));
+        }
         db.change_entry(|entry| entry.offline = false);
         instance.reopen(db)?;
         instance.save_registry()

@@ -1,34 +1,256 @@
-//! BACKUP and RESTORE: what they are for is not there yet, and they say so.
+//! BACKUP DATABASE and BACKUP LOG.
 
-use syntax::ast::{Backup, NameOrVariable, Restore};
+use std::sync::Arc;
+
+use syntax::ast::{Backup, OptionItem};
+use txn::backup::{BackupDevice, BackupDone, BackupError, BackupSpec, Existing, SetFile, SetKind};
+use txn::backup::{backup_closed_log, mark_restoring};
 use types::SqlError;
 
 use super::StmtCtx;
+use super::backup_errors::{Place, in_transaction};
+use crate::errors;
+use crate::instance::db::DbStatus;
+use crate::instance::registry::DbEntry;
+use crate::instance::{Db, Instance, MASTER, msdb};
+
+/// database_id of tempdb.
+const TEMPDB: i32 = 2;
+const SERVER: &str = "RINGWOOD";
+
+/// What WITH said.
+struct Options {
+    spec: BackupSpec,
+    stats: Option<u8>,
+    no_truncate: bool,
+}
 
 impl StmtCtx<'_> {
     pub(super) fn backup(&mut self, stmt: &Backup) -> Result<(), SqlError> {
-        self.named(&stmt.database)?;
-        Err(not_yet("BACKUP"))
-    }
-
-    pub(super) fn restore(&mut self, _stmt: &Restore) -> Result<(), SqlError> {
-        Err(not_yet("RESTORE"))
-    }
-
-    /// Error 911 when the database does not exist: a wrong name is worth knowing even now.
-    fn named(&self, name: &NameOrVariable) -> Result<(), SqlError> {
-        let name = match name {
-            NameOrVariable::Name(name) => name.value.to_string(),
-            NameOrVariable::Variable(variable) => {
-                let (slot, _) = self.variables.scope.find(variable)?;
-                let value = self.variables.values.get(slot);
-                value.and_then(|v| v.as_str()).unwrap_or_default().to_string()
+        let command = if stmt.log { "BACKUP LOG" } else { "BACKUP DATABASE" };
+        self.run_backup(stmt, command).map_err(|e| match e.number {
+            // Sent with its reason already, or a fault of the statement's text.
+            3013 | 155 | 40510 => e,
+            _ => {
+                let failed = self.terminate_with(command, e);
+                let text = format!("BACKUP failed to complete the command {}", self.text.trim());
+                self.core.instance().error_log().write("Backup", &text);
+                failed
             }
+        })
+    }
+
+    fn run_backup(&mut self, stmt: &Backup, command: &'static str) -> Result<(), SqlError> {
+        if self.core.trancount() > 0 {
+            return Err(in_transaction());
+        }
+        if !stmt.files.is_empty() || !stmt.mirrors.is_empty() {
+            return Err(errors::not_supported("BACKUP of single files, MIRROR TO"));
+        }
+        let name = self.name_of_database(&stmt.database)?;
+        let instance = self.core.instance().clone();
+        let db = instance.database(&name)?;
+        if db.id() == TEMPDB {
+            let text = "Backup and restore operations are not allowed on database tempdb.";
+            return Err(SqlError::new(3147, 16, 1, text));
+        }
+        if stmt.log && db.id() == MASTER {
+            let text = "Cannot back up the log of the master database. Use BACKUP DATABASE instead.";
+            return Err(SqlError::new(4212, 16, 1, text));
+        }
+        let options = self.backup_options(stmt, &db)?;
+        let devices = self.devices(&stmt.devices)?;
+        let done = if options.spec.tail {
+            self.tail_backup(&instance, &db, &devices, &options)
+        } else if options.no_truncate && db.check_usable().is_err() {
+            self.closed_backup(&instance, &db, &devices, &options)
+        } else {
+            let storage = db.storage()?;
+            self.with_progress(options.stats, |progress| storage.backup(&devices, &options.spec, progress))
+                .map_err(|e| self.terminate(&Place { command, database: &db.name(), db: Some(&db) }, &e))
+        }?;
+        self.report(&instance, &db, stmt, &devices, &done)
+    }
+
+    fn backup_options(&self, stmt: &Backup, db: &Db) -> Result<Options, SqlError> {
+        let entry = db.entry();
+        let spec = BackupSpec {
+            kind: if stmt.log { SetKind::Log } else { SetKind::Full },
+            database: db.name().to_string(),
+            server: SERVER.into(),
+            user: self.core.login.to_string(),
+            files: entry.files.iter().map(set_file).collect(),
+            engine: crate::instance::restore::describe(db, &entry),
+            ..BackupSpec::default()
         };
-        self.core.instance().database(&name).map(drop)
+        let mut options = Options { spec, stats: None, no_truncate: false };
+        for option in &stmt.options {
+            self.backup_option(stmt, option, &mut options)?;
+        }
+        Ok(options)
+    }
+
+    fn backup_option(&self, stmt: &Backup, option: &OptionItem, out: &mut Options) -> Result<(), SqlError> {
+        let spec = &mut out.spec;
+        match option.name.as_str() {
+            "DIFFERENTIAL" if !stmt.log => spec.kind = SetKind::Differential,
+            "COPY_ONLY" => spec.copy_only = true,
+            "INIT" => spec.existing = Existing::Overwrite.max_of(spec.existing),
+            "FORMAT" => spec.existing = Existing::Format,
+            "NOINIT" => {}
+            "COMPRESSION" => spec.compress = true,
+            "CHECKSUM" => spec.checksum = true,
+            "CONTINUE_AFTER_ERROR" => spec.continue_after_error = true,
+            "NAME" => spec.name = self.option_text(option)?,
+            "DESCRIPTION" => spec.description = self.option_text(option)?,
+            "MEDIANAME" => spec.media_name = self.option_text(option)?,
+            "MEDIADESCRIPTION" => spec.media_description = self.option_text(option)?,
+            "NORECOVERY" if stmt.log => spec.tail = true,
+            "NO_TRUNCATE" if stmt.log => {
+                spec.copy_only = true;
+                out.no_truncate = true;
+            }
+            "STANDBY" => return Err(errors::not_supported("STANDBY")),
+            "ENCRYPTION" => return Err(errors::not_supported("ENCRYPTION")),
+            _ => return self.common_option("BACKUP", option, &mut out.stats),
+        }
+        Ok(())
+    }
+
+    /// BACKUP LOG WITH NORECOVERY: the database is closed, its log backed up to the very end, and it is RESTORING then.
+    fn tail_backup(
+        &mut self,
+        instance: &Arc<Instance>,
+        db: &Arc<Db>,
+        devices: &[Box<dyn BackupDevice>],
+        options: &Options,
+    ) -> Result<BackupDone, SqlError> {
+        let _turn = instance.changing.lock();
+        let name = db.name();
+        let place = Place { command: "BACKUP LOG", database: &name, db: Some(db) };
+        if db.users() > 0 {
+            return Err(exclusive(&name));
+        }
+        if db.check_usable().is_ok() {
+            let state = db.storage()?.backup_state();
+            if state.recovery_model == Some(txn::RecoveryModel::Simple) {
+                return Err(self.terminate(&place, &BackupError::Simple));
+            }
+            if state.log_from.is_zero() {
+                return Err(self.terminate(&place, &BackupError::NoFullBackup));
+            }
+            instance.close_database(db)?;
+            db.take_down(DbStatus::Restoring, "its tail is being backed up");
+            instance.batches().clear();
+        }
+        let done = self.closed_backup(instance, db, devices, options);
+        let log = log_path(&db.entry());
+        let marked = done.and_then(|done| {
+            let marked = mark_restoring(&*instance.disk, &log);
+            marked.map(|()| done).map_err(|e| self.terminate(&place, &e))
+        });
+        match marked {
+            Ok(done) => {
+                db.change_entry(|entry| entry.restoring = true);
+                db.take_down(DbStatus::Restoring, "its tail was backed up");
+                instance.save_registry()?;
+                Ok(done)
+            }
+            Err(e) => {
+                // The backup failed: the database goes on where it was, if it can.
+                let _ = instance.reopen(db);
+                Err(e)
+            }
+        }
+    }
+
+    /// A log backup from the log file alone.
+    fn closed_backup(
+        &mut self,
+        instance: &Arc<Instance>,
+        db: &Arc<Db>,
+        devices: &[Box<dyn BackupDevice>],
+        options: &Options,
+    ) -> Result<BackupDone, SqlError> {
+        let log = log_path(&db.entry());
+        let done = self.with_progress(options.stats, |progress| {
+            backup_closed_log(&*instance.disk, &log, devices, &options.spec, progress)
+        });
+        done.map_err(|e| {
+            self.terminate(&Place { command: "BACKUP LOG", database: &db.name(), db: Some(db) }, &e)
+        })
+    }
+
+    /// Messages, error log and msdb.
+    fn report(
+        &mut self,
+        instance: &Arc<Instance>,
+        db: &Arc<Db>,
+        stmt: &Backup,
+        devices: &[Box<dyn BackupDevice>],
+        done: &BackupDone,
+    ) -> Result<(), SqlError> {
+        let entry = db.entry();
+        let file_name = |id: u16, log: bool| {
+            let found = entry.files.iter().find(|f| f.log == log && (log || f.file_id == id));
+            found.map_or_else(|| id.to_string(), |f| f.name.to_string())
+        };
+        let mut files: Vec<_> =
+            done.end.pages.iter().map(|(id, pages)| (file_name(*id, false), *pages)).collect();
+        files.push((file_name(0, true), done.end.log_pages()));
+        let command = match done.header.kind {
+            SetKind::Full => "BACKUP DATABASE",
+            SetKind::Differential => "BACKUP DATABASE WITH DIFFERENTIAL",
+            SetKind::Log => "BACKUP LOG",
+        };
+        let name = db.name();
+        if let Err(e) = msdb::note_backup(instance, done, devices) {
+            // The backup is good; what lists it is not.
+            instance.error_log().write("Backup", &format!("msdb could not note a backup: {}", e.message));
+        }
+        let what = if stmt.log { "Log was backed up" } else { "Database backed up" };
+        instance.error_log().write(
+            "Backup",
+            &format!(
+                "{what}. Database: {name}, first LSN: {}, last LSN: {}, number of dump devices: {}.",
+                done.header.first_lsn.to_decimal(),
+                done.end.last_lsn.to_decimal(),
+                devices.len()
+            ),
+        );
+        self.processed(command, &name, &files, done.header.position, done.took)
     }
 }
 
-fn not_yet(what: &str) -> SqlError {
-    SqlError::new(40510, 16, 1, format!("{what} is not supported yet."))
+/// FORMAT stays FORMAT when INIT is said as well.
+trait MaxOf {
+    fn max_of(self, other: Self) -> Self;
+}
+
+impl MaxOf for Existing {
+    fn max_of(self, other: Existing) -> Existing {
+        if other == Existing::Format { other } else { self }
+    }
+}
+
+/// 3101: somebody uses the database.
+pub(super) fn exclusive(name: &str) -> SqlError {
+    let text = format!("Exclusive access could not be obtained because the database '{name}' is in use.");
+    SqlError::new(3101, 16, 1, text)
+}
+
+/// Where a database's log is.
+pub(super) fn log_path(entry: &DbEntry) -> std::path::PathBuf {
+    entry.files.iter().find(|f| f.log).map(|f| f.path.clone()).unwrap_or_default()
+}
+
+fn set_file(file: &crate::instance::registry::FileEntry) -> SetFile {
+    SetFile {
+        id: file.file_id,
+        log: file.log,
+        name: file.name.to_string(),
+        shown: file.shown.to_string(),
+        filegroup: file.filegroup,
+        ..SetFile::default()
+    }
 }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use disk::Disk;
-use pages::{EXTENT_PAGES, PAGE_SIZE, PageError};
+use pages::{EXTENT_PAGES, PAGE_SIZE, PageError, RecordKind, RecordView};
 use wal::{LogArchive, Lsn};
 
 use super::device::BackupDevice;
@@ -161,6 +161,22 @@ impl Database {
         match spec.kind {
             SetKind::Log => self.backup_log(devices, spec, progress),
             SetKind::Full | SetKind::Differential => self.backup_data(devices, spec, progress),
+        }
+    }
+
+    /// Whether a transaction has committed since the record: there is work that no log backup has.
+    pub fn has_commits_since(&self, from: Lsn) -> bool {
+        let mut scan = self.log().scan(from);
+        // A log that cannot be read may hold anything.
+        loop {
+            match scan
+                .next_record()
+                .map(|found| found.map(|(_, bytes)| RecordView::decode(bytes).map(|v| v.kind())))
+            {
+                Ok(None) => return false,
+                Ok(Some(Ok(kind))) if kind != RecordKind::Commit => {}
+                _ => return true,
+            }
         }
     }
 

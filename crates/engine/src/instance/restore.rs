@@ -1,0 +1,203 @@
+//! Databases that are being restored: their place in the registry, and what the engine adds to a backup's header.
+//! Guarantees: a database whose restore has begun is listed as RESTORING until it is recovered, whatever crashes.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use compact_str::CompactString;
+use txn::Env;
+use txn::backup::{MediaSet, RestoreTarget, Restored, SetHeader, Step, restore_data, restore_log};
+use types::SqlError;
+use wal::LogOptions;
+
+use super::Instance;
+use super::db::{Db, DbStatus};
+use super::registry::{DbEntry, FileEntry};
+
+/// What the engine knows of a database beyond its files: lines `key<TAB>value`.
+pub(crate) fn describe(db: &Db, entry: &DbEntry) -> Vec<u8> {
+    let settings = db.settings();
+    let mut text = String::new();
+    for group in &entry.filegroups {
+        let _ = writeln!(text, "filegroup\t{group}");
+    }
+    let (days, ticks) = settings.create_date;
+    let _ = writeln!(text, "compat\t{}", settings.compatibility_level);
+    let _ = writeln!(text, "collation\t{}", settings.collation);
+    let _ = writeln!(text, "created\t{days} {ticks}");
+    let _ = writeln!(text, "alignment\t{}", entry.log_alignment);
+    let _ = writeln!(text, "readonly\t{}", u8::from(settings.read_only));
+    text.into_bytes()
+}
+
+/// What [`describe`] wrote.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Described {
+    pub filegroups: Vec<CompactString>,
+    pub compatibility_level: u8,
+    pub collation: String,
+    /// Days since 1900 and 1/300 s.
+    pub created: (i32, u32),
+    pub alignment: u16,
+    pub read_only: bool,
+}
+
+impl Described {
+    pub fn read(bytes: &[u8]) -> Described {
+        let mut out = Described { compatibility_level: 160, ..Described::default() };
+        let text = String::from_utf8_lossy(bytes);
+        for (key, value) in text.lines().filter_map(|line| line.split_once('\t')) {
+            match key {
+                "filegroup" => out.filegroups.push(value.into()),
+                "compat" => out.compatibility_level = value.parse().unwrap_or(160),
+                "collation" => out.collation = value.into(),
+                "created" => {
+                    let parts = value.split_once(' ');
+                    out.created = parts
+                        .and_then(|(days, ticks)| Some((days.parse().ok()?, ticks.parse().ok()?)))
+                        .unwrap_or_default();
+                }
+                "alignment" => out.alignment = value.parse().unwrap_or(0),
+                "readonly" => out.read_only = value == "1",
+                _ => {}
+            }
+        }
+        if out.filegroups.is_empty() {
+            out.filegroups.push("PRIMARY".into());
+        }
+        out
+    }
+}
+
+impl Instance {
+    /// The registry's entry of a database that a backup makes. `place` gives each file's path and how it is shown.
+    pub(crate) fn restored_entry(
+        &self,
+        id: i32,
+        name: &str,
+        header: &SetHeader,
+        place: &mut dyn FnMut(u16, bool, &str, &str) -> Result<CompactString, SqlError>,
+    ) -> Result<DbEntry, SqlError> {
+        let described = Described::read(&header.engine);
+        let mut entry = DbEntry {
+            id,
+            name: name.into(),
+            offline: false,
+            restoring: true,
+            log_alignment: described.alignment,
+            filegroups: described.filegroups,
+            files: Vec::new(),
+        };
+        for file in &header.files {
+            let shown = place(file.id, file.log, &file.name, &file.shown)?;
+            let path = self.paths.resolve(&shown)?;
+            let (file_id, log, filegroup) = (file.id, file.log, file.filegroup);
+            entry.files.push(FileEntry {
+                file_id,
+                log,
+                filegroup,
+                name: file.name.as_str().into(),
+                path,
+                shown,
+            });
+        }
+        entry.files.sort_by_key(|f| f.file_id);
+        Ok(entry)
+    }
+
+    fn target(&self, entry: &DbEntry) -> (Env, RestoreTarget) {
+        let files = entry.files.iter().filter(|f| !f.log).map(|f| (f.file_id, f.path.clone())).collect();
+        let log_path = entry.files.iter().find(|f| f.log).map(|f| f.path.clone()).unwrap_or_default();
+        let log: LogOptions = self.log_options(entry);
+        (self.env(entry.id), RestoreTarget { files, log_path, log })
+    }
+
+    /// One step of a restore.
+    pub(crate) fn restore_step(
+        &self,
+        entry: &DbEntry,
+        media: &mut MediaSet,
+        position: u16,
+        stop_us: Option<u64>,
+        step: Step,
+        progress: &mut dyn FnMut(u8) -> bool,
+    ) -> Result<Restored, txn::backup::BackupError> {
+        let (env, target) = self.target(entry);
+        let log = media.set(position)?.header.kind == txn::backup::SetKind::Log;
+        if log {
+            restore_log(&env, media, position, &target, stop_us, step, progress)
+        } else {
+            restore_data(&env, media, position, &target, step, progress)
+        }
+    }
+
+    /// The database is RESTORING from now on, in the registry too. The caller holds `changing`.
+    pub(crate) fn begin_restore(&self, db: &Arc<Db>, entry: DbEntry) -> Result<(), SqlError> {
+        db.take_down(DbStatus::Restoring, "it is being restored");
+        db.change_entry(|old| *old = entry);
+        self.batches().clear();
+        self.save_registry()
+    }
+
+    /// A new database that will be RESTORING. The caller holds `changing`.
+    pub(crate) fn add_restoring(&self, entry: DbEntry) -> Result<Arc<Db>, SqlError> {
+        for file in &entry.files {
+            if let Some(folder) = file.path.parent() {
+                self.disk.create_dir_all(folder).map_err(|e| {
+                    SqlError::new(
+                        5133,
+                        16,
+                        1,
+                        format!("Directory lookup for the file \"{}\" failed: {e}.", file.shown),
+                    )
+                })?;
+            }
+        }
+        let errors = self.error_log_arc().clone();
+        let db = Db::down(entry, DbStatus::Restoring, "it is being restored".into(), errors);
+        self.add_database(db.clone());
+        self.save_registry()?;
+        Ok(db)
+    }
+
+    /// A restore that made a new database has failed: nothing of it stays.
+    pub(crate) fn forget_restoring(&self, db: &Arc<Db>) {
+        self.remove_database(db.id());
+        self.delete(&db.entry());
+        if let Err(e) = self.save_registry() {
+            self.error_log().write("Restore", &e.message);
+        }
+    }
+
+    /// RECOVERY: rolls forward, undoes what is open, and brings the database up.
+    pub(crate) fn end_restore(&self, db: &Arc<Db>) -> Result<(), SqlError> {
+        let entry = db.entry();
+        match self.open_files(&entry) {
+            Ok((open, catalog, settings)) => {
+                db.change_entry(|entry| entry.restoring = false);
+                self.save_registry()?;
+                db.bring_up(open, catalog, settings);
+                self.batches().clear();
+                Ok(())
+            }
+            Err(e) => {
+                db.log_failure(&e.text());
+                let text = format!("The database '{}' cannot be recovered: {}.", db.name(), e.text());
+                Err(SqlError::new(3167, 16, 1, text))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_text_takes_defaults() {
+        let described = Described::read(b"filegroup\tPRIMARY\nfilegroup\tFG 2\ncompat\t100\nx\ty\n\xff");
+        assert_eq!(described.filegroups, ["PRIMARY", "FG 2"]);
+        assert_eq!((described.compatibility_level, described.created), (100, (0, 0)));
+        assert_eq!(Described::read(&[]).filegroups, ["PRIMARY"]);
+    }
+}

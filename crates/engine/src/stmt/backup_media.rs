@@ -1,0 +1,202 @@
+//! What BACKUP and RESTORE share: devices, options, progress, and the messages about pages and time.
+//! Guarantees: the messages have SQL Server's form, which tools read figures from.
+
+use std::time::Duration;
+
+use syntax::ast::{Device, Expr, NameOrVariable, OptionItem, OptionValue};
+use txn::backup::{BackupDevice, FileDevice, NullDevice};
+use types::{SqlError, Value};
+
+use super::StmtCtx;
+use super::backup_errors::{Place, reason, terminated};
+use crate::errors;
+
+/// Names of the device that keeps nothing.
+const NUL: [&str; 3] = ["NUL", "NUL:", "/dev/null"];
+
+/// Options that change nothing here: sizes of buffers, tapes, expiry.
+const IGNORED: [&str; 19] = [
+    "SKIP",
+    "NOSKIP",
+    "NOFORMAT",
+    "NO_COMPRESSION",
+    "NO_CHECKSUM",
+    "STOP_ON_ERROR",
+    "BLOCKSIZE",
+    "BUFFERCOUNT",
+    "MAXTRANSFERSIZE",
+    "REWIND",
+    "NOREWIND",
+    "UNLOAD",
+    "NOUNLOAD",
+    "RESTART",
+    "EXPIREDATE",
+    "RETAINDAYS",
+    "MEDIAPASSWORD",
+    "PASSWORD",
+    "RESTRICTED_USER",
+];
+
+impl StmtCtx<'_> {
+    /// The text of a name or variable.
+    pub(super) fn name_of_database(&self, name: &NameOrVariable) -> Result<String, SqlError> {
+        match name {
+            NameOrVariable::Name(name) => Ok(name.value.to_string()),
+            NameOrVariable::Variable(variable) => {
+                let (slot, _) = self.variables.scope.find(variable)?;
+                let value = self.variables.values.get(slot);
+                Ok(value.and_then(|v| v.as_str()).unwrap_or_default().to_string())
+            }
+        }
+    }
+
+    pub(super) fn path_text(&self, expr: &Expr) -> Result<String, SqlError> {
+        match self.value(expr)? {
+            Value::Str(text) => Ok(text.to_string()),
+            _ => Err(errors::syntax_near("=")),
+        }
+    }
+
+    /// The devices of a statement.
+    pub(super) fn devices(&self, list: &[Device]) -> Result<Vec<Box<dyn BackupDevice>>, SqlError> {
+        let instance = self.core.instance();
+        let mut devices: Vec<Box<dyn BackupDevice>> = Vec::new();
+        for device in list {
+            devices.push(match device {
+                Device::Disk(path) => {
+                    let shown = self.path_text(path)?;
+                    if NUL.iter().any(|nul| nul.eq_ignore_ascii_case(shown.trim())) {
+                        Box::new(NullDevice)
+                    } else {
+                        let path = instance.paths.resolve(&shown)?;
+                        Box::new(FileDevice::new(instance.disk.clone(), path, shown))
+                    }
+                }
+                Device::Url(_) => return Err(errors::not_supported("BACKUP and RESTORE with URL")),
+                Device::Tape(_) => return Err(errors::not_supported("BACKUP and RESTORE with TAPE")),
+                Device::Logical(name) => {
+                    let text = format!(
+                        "No entry in sysdevices for backup device '{}'. Update sysdevices and rerun statement.",
+                        self.name_of_database(name)?
+                    );
+                    return Err(SqlError::new(3206, 16, 1, text));
+                }
+            });
+        }
+        Ok(devices)
+    }
+
+    /// A text option.
+    pub(super) fn option_text(&self, option: &OptionItem) -> Result<String, SqlError> {
+        match &option.value {
+            OptionValue::Expr(expr) => self.path_text(expr),
+            OptionValue::Word(word) => Ok(word.to_string()),
+            _ => Err(errors::syntax_near(&option.name)),
+        }
+    }
+
+    /// A whole number option.
+    pub(super) fn option_number(&self, option: &OptionItem) -> Result<Option<i64>, SqlError> {
+        match &option.value {
+            OptionValue::Expr(expr) => Ok(self.value(expr)?.as_i64()),
+            _ => Ok(None),
+        }
+    }
+
+    /// STATS, with its default of 10; an error for what is not an option of the statement.
+    pub(super) fn common_option(
+        &self,
+        statement: &str,
+        option: &OptionItem,
+        stats: &mut Option<u8>,
+    ) -> Result<(), SqlError> {
+        match option.name.as_str() {
+            "STATS" => {
+                let n = self.option_number(option)?.unwrap_or(10);
+                *stats = Some(n.clamp(1, 100) as u8);
+                Ok(())
+            }
+            name if IGNORED.contains(&name) => Ok(()),
+            name => {
+                Err(SqlError::new(155, 15, 1, format!("'{name}' is not a recognized {statement} option.")))
+            }
+        }
+    }
+
+    /// Sends the reason; the statement's own error is 3013.
+    pub(super) fn terminate(&mut self, place: &Place<'_>, e: &txn::backup::BackupError) -> SqlError {
+        let reason = reason(place, e);
+        self.terminate_with(place.command, reason)
+    }
+
+    pub(super) fn terminate_with(&mut self, command: &str, reason: SqlError) -> SqlError {
+        self.first_error(reason);
+        terminated(command)
+    }
+
+    /// Runs `work`, which reports percent, and passes on every `stats` percent. Cancelling the session gives it up.
+    pub(super) fn with_progress<T>(
+        &mut self,
+        stats: Option<u8>,
+        work: impl FnOnce(&mut dyn FnMut(u8) -> bool) -> T,
+    ) -> T {
+        let (core, sink) = (&*self.core, &mut *self.sink);
+        let mut next = stats.unwrap_or(u8::MAX);
+        work(&mut |percent| {
+            while stats.is_some_and(|step| step > 0) && next <= percent && next <= 100 {
+                let text = format!("{next} percent processed.");
+                // Whoever cannot hear it will not hear the end either.
+                let _ = sink.message(&SqlError::new(3211, 0, 1, text));
+                next = next.saturating_add(stats.unwrap_or(100));
+            }
+            !core.cancelled()
+        })
+    }
+
+    /// 4035 for each file and 3014 for the statement.
+    pub(super) fn processed(
+        &mut self,
+        command: &str,
+        database: &str,
+        files: &[(String, u64)],
+        position: u16,
+        took: Duration,
+    ) -> Result<(), SqlError> {
+        for (name, pages) in files {
+            let text = format!(
+                "Processed {pages} pages for database '{database}', file '{name}' on file {position}."
+            );
+            self.inform(4035, 0, text)?;
+        }
+        self.inform(3014, 0, success(command, files.iter().map(|f| f.1).sum(), took))
+    }
+}
+
+/// Message 3014.
+pub(super) fn success(command: &str, pages: u64, took: Duration) -> String {
+    // A clock of milliseconds shows at least one.
+    let millis = took.as_millis().max(1);
+    let rate = pages as f64 * 8192.0 / f64::from(1 << 20) / (millis as f64 / 1000.0);
+    format!(
+        "{command} successfully processed {pages} pages in {}.{:03} seconds ({rate:.3} MB/sec).",
+        millis / 1000,
+        millis % 1000
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_message_has_its_form() {
+        assert_eq!(
+            success("BACKUP LOG", 84_579, Duration::from_millis(17_250)),
+            "BACKUP LOG successfully processed 84579 pages in 17.250 seconds (38.306 MB/sec)."
+        );
+        assert_eq!(
+            success("RESTORE DATABASE", 0, Duration::ZERO),
+            "RESTORE DATABASE successfully processed 0 pages in 0.001 seconds (0.000 MB/sec)."
+        );
+    }
+}

@@ -1,0 +1,440 @@
+//! RESTORE DATABASE and RESTORE LOG.
+//!
+//! A restore leaves the database RESTORING from its first step on; WITH RECOVERY (the default) ends it.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
+
+use compact_str::CompactString;
+use syntax::ast::{OptionItem, OptionValue, Restore, RestoreKind};
+use txn::RecoveryModel;
+use txn::backup::{BackupError, MediaSet, Restored, SetEntry, SetHeader, SetKind, Step, restore_state};
+use types::convert::{Mode, convert};
+use types::{DataType, SqlError, Value};
+
+use super::StmtCtx;
+use super::backup::{exclusive, log_path};
+use super::backup_errors::{Place, in_transaction};
+use super::backup_media::success;
+use crate::context::fold_name;
+use crate::errors;
+use crate::instance::db::DbStatus;
+use crate::instance::registry::DbEntry;
+use crate::instance::{Db, Instance, msdb};
+
+/// Days from 0001-01-01 to 1970-01-01.
+const EPOCH_DAYS: i64 = 719_162;
+
+/// What WITH said.
+#[derive(Default)]
+pub(super) struct RestoreOptions {
+    pub position: u16,
+    pub replace: bool,
+    pub no_recovery: bool,
+    pub stop_us: Option<u64>,
+    pub stats: Option<u8>,
+    /// Logical name and path.
+    pub moves: Vec<(String, String)>,
+}
+
+fn error(number: i32, text: impl Into<String>) -> SqlError {
+    SqlError::new(number, 16, 1, text.into())
+}
+
+impl StmtCtx<'_> {
+    pub(super) fn restore(&mut self, stmt: &Restore) -> Result<(), SqlError> {
+        let command = match stmt.kind {
+            RestoreKind::Database => "RESTORE DATABASE",
+            RestoreKind::Log => "RESTORE LOG",
+            RestoreKind::HeaderOnly => "RESTORE HEADERONLY",
+            RestoreKind::FileListOnly => "RESTORE FILELIST",
+            RestoreKind::LabelOnly => "RESTORE LABELONLY",
+            RestoreKind::VerifyOnly => "VERIFY DATABASE",
+        };
+        let result = match stmt.kind {
+            RestoreKind::Database | RestoreKind::Log => self.run_restore(stmt, command),
+            _ => self.restore_list(stmt, command),
+        };
+        result.map_err(|e| match e.number {
+            3013 | 155 | 40510 => e,
+            _ => self.terminate_with(command, e),
+        })
+    }
+
+    pub(super) fn restore_options(&self, stmt: &Restore) -> Result<RestoreOptions, SqlError> {
+        let mut options = RestoreOptions { position: 1, ..RestoreOptions::default() };
+        for item in &stmt.moves {
+            options.moves.push((self.path_text(&item.logical)?, self.path_text(&item.path)?));
+        }
+        for option in &stmt.options {
+            match option.name.as_str() {
+                "FILE" => {
+                    let n = self.option_number(option)?.and_then(|n| u16::try_from(n).ok());
+                    options.position = n.filter(|n| *n > 0).ok_or_else(|| errors::syntax_near("FILE"))?;
+                }
+                "REPLACE" => options.replace = true,
+                "NORECOVERY" => options.no_recovery = true,
+                "RECOVERY" => options.no_recovery = false,
+                "STOPAT" => options.stop_us = Some(self.stop_time(option)?),
+                "CHECKSUM" | "CONTINUE_AFTER_ERROR" | "LOADHISTORY" | "MEDIANAME" => {}
+                "STOPATMARK" | "STOPBEFOREMARK" | "STANDBY" | "PARTIAL" => {
+                    return Err(errors::not_supported("RESTORE with STOPATMARK, STANDBY, PARTIAL"));
+                }
+                _ => self.common_option("RESTORE", option, &mut options.stats)?,
+            }
+        }
+        Ok(options)
+    }
+
+    /// STOPAT in microseconds since 1970. It names a whole tick of datetime2(7), UTC like all times here.
+    fn stop_time(&self, option: &OptionItem) -> Result<u64, SqlError> {
+        let value = match &option.value {
+            OptionValue::Expr(expr) => self.value(expr)?,
+            _ => Value::Null,
+        };
+        let bad = || error(3250, "The value given for the STOPAT option is not a date and time.");
+        let moment = convert(&value, value.natural_type(), DataType::DateTime2(7), 0, Mode::Implicit);
+        match moment.map_err(|_| bad())? {
+            Value::DateTime2 { days, ticks } => {
+                let days = u64::try_from(i64::from(days) - EPOCH_DAYS).map_err(|_| bad())?;
+                Ok(days * 86_400_000_000 + ticks / 10)
+            }
+            _ => Err(bad()),
+        }
+    }
+
+    fn run_restore(&mut self, stmt: &Restore, command: &'static str) -> Result<(), SqlError> {
+        if self.core.trancount() > 0 {
+            return Err(in_transaction());
+        }
+        if !stmt.files.is_empty() || stmt.snapshot.is_some() {
+            return Err(errors::not_supported("RESTORE of files, pages and snapshots"));
+        }
+        let Some(name) = &stmt.database else { return Err(errors::syntax_near("RESTORE")) };
+        let name = self.name_of_database(name)?;
+        if Instance::is_reserved_name(&name) {
+            return Err(errors::not_supported("RESTORE of system databases"));
+        }
+        let options = self.restore_options(stmt)?;
+        let instance = self.core.instance().clone();
+        let _turn = instance.changing.lock();
+        let db = instance.find_db(&name);
+        if let Some(db) = &db {
+            if db.id() == self.core.db().id() {
+                let text = format!(
+                    "RESTORE cannot process database '{name}' because it is in use by this session. It is recommended that \
+                     the master database be used when performing this operation."
+                );
+                return Err(error(3102, text));
+            }
+            if db.users() > 0 {
+                return Err(exclusive(&name));
+            }
+        }
+        if stmt.devices.is_empty() {
+            return self.only_recover(&instance, db.as_ref(), &name, &options, command);
+        }
+        let devices = self.devices(&stmt.devices)?;
+        let place = Place { command, database: &name, db: None };
+        let opened = MediaSet::open(&devices, false).and_then(|mut m| Ok((m.set(options.position)?, m)));
+        let (set, mut media) = opened.map_err(|e| self.terminate(&place, &e))?;
+        if set.end.is_none() {
+            let device = devices.first().map_or(String::new(), |d| d.name().into());
+            return Err(self.terminate(&place, &BackupError::CutOff { device }));
+        }
+        let log = set.header.kind == SetKind::Log;
+        if log != (stmt.kind == RestoreKind::Log) {
+            return Err(self.terminate(&place, &BackupError::OtherKind));
+        }
+        let done = match set.header.kind {
+            SetKind::Full => self.restore_full(&instance, db, &name, &set, &mut media, &options, command)?,
+            _ => self.restore_more(&instance, db, &name, &set, &mut media, &options, command)?,
+        };
+        let told = (options.replace, !options.no_recovery, options.stop_us);
+        if let Err(e) = msdb::note_restore(&instance, &name, &self.core.login, &done, told, devices.len()) {
+            instance.error_log().write("Restore", &format!("msdb could not note a restore: {}", e.message));
+        }
+        Ok(())
+    }
+
+    /// RESTORE DATABASE name WITH RECOVERY: nothing more is applied.
+    fn only_recover(
+        &mut self,
+        instance: &Arc<Instance>,
+        db: Option<&Arc<Db>>,
+        name: &str,
+        options: &RestoreOptions,
+        command: &'static str,
+    ) -> Result<(), SqlError> {
+        let begin = Instant::now();
+        let db = db.ok_or_else(|| missing(name))?;
+        if db.status() != DbStatus::Restoring || options.no_recovery {
+            return Err(error(3153, "The database is already fully recovered."));
+        }
+        if let Err(e) = restore_state(&*instance.disk, &log_path(&db.entry())) {
+            return Err(self.terminate(&Place { command, database: name, db: None }, &e));
+        }
+        instance.end_restore(db)?;
+        self.inform(3014, 0, success(command, 0, begin.elapsed()))
+    }
+
+    #[allow(clippy::too_many_arguments)] // the parts of one statement, named by their caller's locals
+    fn restore_full(
+        &mut self,
+        instance: &Arc<Instance>,
+        db: Option<Arc<Db>>,
+        name: &str,
+        set: &SetEntry,
+        media: &mut MediaSet,
+        options: &RestoreOptions,
+        command: &'static str,
+    ) -> Result<Restored, SqlError> {
+        let header = &set.header;
+        for (logical, _) in &options.moves {
+            if !header.files.iter().any(|f| fold_name(&f.name) == fold_name(logical)) {
+                return Err(error(
+                    3234,
+                    format!(
+                        "Logical file '{logical}' is not part of database '{name}'. Use RESTORE FILELISTONLY to list the \
+                         logical file names."
+                    ),
+                ));
+            }
+        }
+        if let Some(db) = &db {
+            self.may_replace(instance, db, name, header, options)?;
+        }
+        let id = db.as_ref().map_or_else(|| instance.free_database_id(), |db| db.id());
+        let entry = instance.restored_entry(id, name, header, &mut |_, _, logical, shown| {
+            let moved = options.moves.iter().find(|(l, _)| fold_name(l) == fold_name(logical));
+            Ok(moved.map_or(shown, |(_, path)| path).into())
+        })?;
+        self.check_places(instance, db.as_ref(), &entry, options)?;
+        let fresh = db.is_none();
+        let db = match db {
+            Some(db) => {
+                instance.close_database(&db)?;
+                let old = db.entry();
+                instance.begin_restore(&db, entry.clone())?;
+                remove_files(instance, &old);
+                db
+            }
+            None => instance.add_restoring(entry.clone())?,
+        };
+        if options.replace {
+            remove_files(instance, &entry);
+        }
+        let done = self.step(instance, &db, media, options, command);
+        done.inspect_err(|_| {
+            if fresh {
+                instance.forget_restoring(&db);
+            }
+        })
+    }
+
+    /// Whether a database may be overwritten. Errors: 3154, 3159.
+    fn may_replace(
+        &self,
+        instance: &Instance,
+        db: &Arc<Db>,
+        name: &str,
+        header: &SetHeader,
+        options: &RestoreOptions,
+    ) -> Result<(), SqlError> {
+        if options.replace {
+            return Ok(());
+        }
+        let other = || {
+            error(
+                3154,
+                format!(
+                    "The backup set holds a backup of a database other than the existing '{name}' database."
+                ),
+            )
+        };
+        let Some(storage) = db.storage_if_open() else {
+            // A restore that never came to a log leaves nothing that could be lost.
+            return match restore_state(&*instance.disk, &log_path(&db.entry())) {
+                Ok(state) if state.family != header.family => Err(other()),
+                _ => Ok(()),
+            };
+        };
+        let state = storage.backup_state();
+        let family = if state.family == [0; 16] { storage.store().database() } else { state.family };
+        if family != header.family {
+            return Err(other());
+        }
+        let chain = state.recovery_model != Some(RecoveryModel::Simple) && !state.log_from.is_zero();
+        if chain && options.stop_us.is_none() && storage.has_commits_since(state.log_from) {
+            return Err(error(
+                3159,
+                format!(
+                    "The tail of the log for the database \"{name}\" has not been backed up. Use BACKUP LOG WITH NORECOVERY \
+                     to backup the log if it contains work you do not want to lose. Use the WITH REPLACE or WITH STOPAT \
+                     clause of the RESTORE statement to just overwrite the contents of the log."
+                ),
+            ));
+        }
+        Ok(())
+    }
+
+    /// No file of another database is in the way, and none that belongs to nobody unless REPLACE. Errors: 1834, 3142, 3156, 3119.
+    fn check_places(
+        &mut self,
+        instance: &Instance,
+        db: Option<&Arc<Db>>,
+        entry: &DbEntry,
+        options: &RestoreOptions,
+    ) -> Result<(), SqlError> {
+        let own: Vec<PathBuf> =
+            db.map_or_else(Vec::new, |db| db.entry().files.iter().map(|f| f.path.clone()).collect());
+        let mut problem = false;
+        for file in &entry.files {
+            let others = instance.databases();
+            let taken = others.iter().find(|other| {
+                other.id() != entry.id && other.entry().files.iter().any(|f| f.path == file.path)
+            });
+            let there = instance.disk.exists(&file.path).unwrap_or(false);
+            let reason = match taken {
+                Some(other) => error(
+                    1834,
+                    format!(
+                        "The file '{}' cannot be overwritten.  It is being used by database '{}'.",
+                        file.shown,
+                        other.name()
+                    ),
+                ),
+                None if there && !options.replace && !own.contains(&file.path) => error(
+                    3142,
+                    format!(
+                        "File \"{}\" cannot be restored over the existing \"{}\". Reissue the RESTORE statement using WITH \
+                         REPLACE to overwrite pre-existing files, or WITH MOVE to identify an alternate location.",
+                        file.name, file.shown
+                    ),
+                ),
+                None => continue,
+            };
+            problem = true;
+            self.first_error(reason);
+            self.first_error(error(
+                3156,
+                format!(
+                    "File '{}' cannot be restored to '{}'. Use WITH MOVE to identify a valid location for the file.",
+                    file.name, file.shown
+                ),
+            ));
+        }
+        if problem {
+            let text = "Problems were identified while planning for the RESTORE statement. Previous messages provide details.";
+            return Err(error(3119, text));
+        }
+        Ok(())
+    }
+
+    /// A differential or log backup onto a database that is RESTORING.
+    #[allow(clippy::too_many_arguments)] // the parts of one statement, named by their caller's locals
+    fn restore_more(
+        &mut self,
+        instance: &Arc<Instance>,
+        db: Option<Arc<Db>>,
+        name: &str,
+        set: &SetEntry,
+        media: &mut MediaSet,
+        options: &RestoreOptions,
+        command: &'static str,
+    ) -> Result<Restored, SqlError> {
+        let db = db.ok_or_else(|| missing(name))?;
+        if db.status() != DbStatus::Restoring {
+            return Err(self.terminate(&Place { command, database: name, db: None }, &BackupError::NotReady));
+        }
+        if set.header.kind == SetKind::Differential {
+            // Files that were added since the base was taken are new.
+            let old = db.entry();
+            let entry =
+                instance.restored_entry(db.id(), name, &set.header, &mut |id, log, logical, shown| {
+                    let moved = options.moves.iter().find(|(l, _)| fold_name(l) == fold_name(logical));
+                    let known = old.files.iter().find(|f| f.log == log && (log || f.file_id == id));
+                    Ok(match (moved, known) {
+                        (_, Some(file)) => file.shown.clone(),
+                        (Some((_, path)), None) => CompactString::from(path.as_str()),
+                        (None, None) => shown.into(),
+                    })
+                })?;
+            db.change_entry(|old| *old = entry);
+            instance.save_registry()?;
+        }
+        self.step(instance, &db, media, options, command)
+    }
+
+    /// Applies the set, and recovers unless NORECOVERY was said or the stop time lies further on.
+    fn step(
+        &mut self,
+        instance: &Arc<Instance>,
+        db: &Arc<Db>,
+        media: &mut MediaSet,
+        options: &RestoreOptions,
+        command: &'static str,
+    ) -> Result<Restored, SqlError> {
+        let begin = Instant::now();
+        let entry = db.entry();
+        // Whether the stop time lies in a log backup is known when it has been read.
+        let wait = options.stop_us.is_some();
+        let step = if options.no_recovery || wait { Step::More } else { Step::Last };
+        let done = self.with_progress(options.stats, |progress| {
+            instance.restore_step(&entry, media, options.position, options.stop_us, step, progress)
+        });
+        let name = db.name();
+        let done = done.map_err(|e| self.terminate(&Place { command, database: &name, db: None }, &e))?;
+        let mut files: Vec<(String, u64)> = Vec::new();
+        for (id, pages) in &done.end.pages {
+            let file = entry.files.iter().find(|f| !f.log && f.file_id == *id);
+            files.push((file.map_or_else(|| id.to_string(), |f| f.name.to_string()), *pages));
+        }
+        let log = entry.files.iter().find(|f| f.log).map_or_else(String::new, |f| f.name.to_string());
+        if done.header.kind == SetKind::Log {
+            files.push((log.clone(), 0));
+        }
+        files.push((log, done.end.log_pages()));
+        if done.header.kind == SetKind::Log {
+            // SQL Server lists the data file with no pages of its own, then the log.
+            let first = entry.files.iter().find(|f| !f.log);
+            files[0].0 = first.map_or_else(String::new, |f| f.name.to_string());
+        }
+        let early = wait && done.header.kind == SetKind::Log && !done.stopped;
+        if early {
+            let text = "This backup set contains records that were logged before the designated point in time. The database \
+                        is being left in the restoring state so that more roll forward can be performed.";
+            self.inform(4322, 10, text.into())?;
+        }
+        // A full backup with a stop time is the beginning of a chain.
+        let recover = !options.no_recovery && !early;
+        if recover {
+            instance.end_restore(db)?;
+        }
+        instance.error_log().write(
+            "Restore",
+            &format!("{command} of '{name}' from file {} is complete.", done.header.position),
+        );
+        self.processed(command, &name, &files, done.header.position, begin.elapsed())?;
+        Ok(done)
+    }
+}
+
+/// 3118: only a full backup makes a database.
+fn missing(name: &str) -> SqlError {
+    error(
+        3118,
+        format!(
+            "The database \"{name}\" does not exist. RESTORE can only create a database when restoring either a full backup \
+             or a file backup of the primary file."
+        ),
+    )
+}
+
+fn remove_files(instance: &Instance, entry: &DbEntry) {
+    for file in &entry.files {
+        // What is not there is not in the way; what stays is met when its place is to be taken.
+        let _ = instance.disk.remove(&file.path);
+    }
+}
