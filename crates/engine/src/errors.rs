@@ -1,6 +1,8 @@
 //! SQL Server's errors that the engine itself raises, and what the lower rooms' errors become.
 //! Guarantees: numbers, severities and texts are SQL Server's; the line is filled in by whoever runs the statement.
 
+use access::AccessError;
+use pages::PageError;
 use txn::{ErrorKind, TxnError};
 use types::SqlError;
 
@@ -226,15 +228,7 @@ pub fn db_error(db: &Db, e: &TxnError) -> SqlError {
             format!("A logical consistency-based I/O error was detected in database '{name}': {e}."),
         ),
         ErrorKind::NoFrames => error(17, 0, "There is insufficient memory available in the buffer pool.".into()),
-        ErrorKind::FilegroupFull => error(
-            17,
-            2,
-            format!(
-                "Could not allocate space in database '{name}' because the filegroup is full ({e}). Create disk \
-                 space by deleting unneeded files, dropping objects in the filegroup, or setting autogrowth on for \
-                 existing files in the filegroup."
-            ),
-        ),
+        ErrorKind::FilegroupFull => error(17, 2, filegroup_full(db, e)),
         ErrorKind::DiskFull => error(16, 3, format!("A file of database '{name}' could not be grown: {e}.")),
         ErrorKind::RecoveryFailed => error(21, 1, format!("Recovery of database '{name}' failed: {e}.")),
         ErrorKind::RowTooLong | ErrorKind::KeyTooLong => error(16, 1, format!("{e}.")),
@@ -245,6 +239,26 @@ pub fn db_error(db: &Db, e: &TxnError) -> SqlError {
         db.log_failure(&sql.message);
     }
     sql
+}
+
+/// Which filegroup is full, and why it does not grow.
+fn filegroup_full(db: &Db, e: &TxnError) -> String {
+    let (filegroup, why) = match e {
+        TxnError::Page(PageError::FilegroupFull { filegroup, why })
+        | TxnError::Access(AccessError::Page(PageError::FilegroupFull { filegroup, why })) => {
+            (*filegroup, *why)
+        }
+        _ => (1, "no file of it may grow"),
+    };
+    let entry = db.entry();
+    let name = entry.filegroups.get(usize::from(filegroup).saturating_sub(1));
+    format!(
+        "Could not allocate space in database '{}' because the '{}' filegroup is full: {why}. Create disk space by \
+         deleting unneeded files, dropping objects in the filegroup, adding additional files to the filegroup, or \
+         setting autogrowth on for existing files in the filegroup.",
+        db.name(),
+        name.map_or("PRIMARY", |n| n.as_str())
+    )
 }
 
 /// Why the log cannot be truncated now, as log_reuse_wait_desc says it, and from which record on.

@@ -159,7 +159,21 @@ fn statement(random: &mut fastrand::Rng, model: &mut Model) -> String {
 /// A transaction, schema change, or maintenance statement; returns its batch and the model after it.
 fn transaction(random: &mut fastrand::Rng, model: &Model) -> (String, Model) {
     let mut next = model.clone();
-    match random.u8(..20) {
+    match random.u8(..24) {
+        20 => {
+            let n = random.u32(..);
+            let add = format!(
+                "alter database d add file (name = f{n}, filename = 'f{n}.ndf', size = 1MB, filegrowth = 1MB)"
+            );
+            return (add, next);
+        }
+        21 => {
+            let n = random.u8(1..4);
+            return (
+                format!("alter database d modify file (name = d, filegrowth = {n}MB, maxsize = unlimited)"),
+                next,
+            );
+        }
         0 => return ("checkpoint".into(), next),
         1 => {
             next.heap.clear();

@@ -5,10 +5,10 @@ use crate::error::PageError;
 use crate::id::{DWB_FIRST, DWB_PAGES, EXTENT_PAGES, PAGE_SIZE, PageId, UnitId};
 use crate::page::{BODY_SIZE, Page, PageType, checksum_of, id_in, sum_in};
 use disk::{AlignedBuf, BlockFile};
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use wal::Lsn;
 
 const MAGIC: &[u8; 8] = b"RINGDATA";
@@ -74,6 +74,10 @@ pub(crate) struct DataFile {
     state: Mutex<SyncState>,
     sync_turn: Mutex<()>,
     pub grow_turn: Mutex<()>,
+    /// Growth and limit as they are now; `spec` has those of the time it was opened.
+    pub limits: RwLock<(FileGrowth, Option<u64>)>,
+    /// It is being removed: nothing new goes into it.
+    pub closing: AtomicBool,
 }
 
 fn least(a: Option<Lsn>, b: Option<Lsn>) -> Option<Lsn> {
@@ -89,6 +93,8 @@ impl DataFile {
         let pages = u32::try_from(extents * u64::from(EXTENT_PAGES))
             .map_err(|_| PageError::Invalid { what: "a data file is limited to 32 TB" })?;
         Ok(DataFile {
+            limits: RwLock::new((spec.growth, spec.max_size)),
+            closing: AtomicBool::new(false),
             spec,
             file,
             pages: AtomicU32::new(pages),
@@ -121,12 +127,13 @@ impl DataFile {
     /// The size in pages after one step of growth; `None` when the file may not grow.
     pub fn next_size(&self) -> Option<u32> {
         let now = u64::from(self.pages()) * PAGE_SIZE as u64;
-        let step = match self.spec.growth {
+        let (growth, max_size) = *self.limits.read();
+        let step = match growth {
             FileGrowth::None | FileGrowth::Bytes(0) | FileGrowth::Percent(0) => return None,
             FileGrowth::Bytes(b) => b,
             FileGrowth::Percent(p) => now / 100 * u64::from(p),
         };
-        let limit = self.spec.max_size.unwrap_or(u64::MAX).min((u64::from(u32::MAX) - 16) * PAGE_SIZE as u64);
+        let limit = max_size.unwrap_or(u64::MAX).min((u64::from(u32::MAX) - 16) * PAGE_SIZE as u64);
         let next = now.saturating_add(step.max(1)).div_ceil(EXTENT_BYTES).saturating_mul(EXTENT_BYTES);
         let next = next.min(limit / EXTENT_BYTES * EXTENT_BYTES);
         if next <= now { None } else { u32::try_from(next / PAGE_SIZE as u64).ok() }

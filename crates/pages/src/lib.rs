@@ -12,6 +12,7 @@ mod files;
 mod ghosts;
 pub mod id;
 mod log;
+mod manage;
 pub mod op;
 pub mod page;
 mod pool;

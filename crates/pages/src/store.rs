@@ -105,20 +105,13 @@ impl Store {
         log: Arc<dyn LogHandle>,
         primary: &Path,
     ) -> Result<Arc<Store>, PageError> {
-        let open = |path: &Path| -> Result<(DataFile, FileHeader), PageError> {
-            let raw = disk.open(path, OpenMode::Open)?;
-            let mut file = DataFile::new(placeholder(1, path), raw)?;
-            if path == primary {
-                let one = [Arc::new(file)];
-                dwb::restore(&one[0], &one)?;
-                let [back] = one;
-                file = Arc::into_inner(back).ok_or(PageError::Invalid { what: "file is still in use" })?;
-            }
-            let header = header_of(&file, path)?;
-            file.spec = FileSpec { path: path.to_path_buf(), ..header.spec.clone() };
-            Ok((file, header))
-        };
-        let (first, header) = open(primary)?;
+        let one = [Arc::new(DataFile::new(placeholder(1, primary), disk.open(primary, OpenMode::Open)?)?)];
+        dwb::restore(&one[0], &one)?;
+        let header = header_of(&one[0], primary)?;
+        let first = DataFile::new(
+            FileSpec { path: primary.to_path_buf(), ..header.spec.clone() },
+            Arc::clone(&one[0].file),
+        )?;
         if header.spec.id != 1 {
             return Err(PageError::NotADataFile {
                 path: primary.display().to_string(),
@@ -127,14 +120,7 @@ impl Store {
         }
         let mut files = vec![Arc::new(first)];
         for (id, path) in header.others.iter().filter(|(id, _)| *id != 1) {
-            let (file, other) = open(path)?;
-            if other.database != header.database || other.spec.id != *id {
-                return Err(PageError::NotADataFile {
-                    path: path.display().to_string(),
-                    why: "it belongs to another database",
-                });
-            }
-            files.push(Arc::new(file));
+            files.push(Arc::new(open_file(&*disk, &files[0], header.database, *id, path)?));
         }
         dwb::restore(&files[0], &files)?;
         Store::assemble(disk, pool, log, header.database, files)
@@ -220,6 +206,22 @@ impl Store {
         files.get(page.file as usize).and_then(Clone::clone).ok_or(PageError::NoSuchPage { page })
     }
 
+    /// One more than the largest number that a file has or had.
+    pub(crate) fn file_slots(&self) -> usize {
+        self.files.read().len()
+    }
+
+    /// Takes a file into use, or out of it.
+    pub(crate) fn put_file(&self, id: u16, file: Option<Arc<DataFile>>) {
+        // Before anybody can take space from it.
+        self.forget_space(id);
+        let mut files = self.files.write();
+        if files.len() <= id as usize {
+            files.resize(id as usize + 1, None);
+        }
+        files[id as usize] = file;
+    }
+
     pub(crate) fn all_files(&self) -> Vec<Arc<DataFile>> {
         self.files.read().iter().flatten().cloned().collect()
     }
@@ -227,8 +229,11 @@ impl Store {
     /// The data files.
     #[must_use]
     pub fn files(&self) -> Vec<FileInfo> {
-        let info =
-            |f: Arc<DataFile>| FileInfo { spec: f.spec.clone(), pages: f.pages(), file: Arc::clone(&f.file) };
+        let info = |f: Arc<DataFile>| FileInfo {
+            spec: f.current_spec(),
+            pages: f.pages(),
+            file: Arc::clone(&f.file),
+        };
         self.all_files().into_iter().map(info).collect()
     }
 
@@ -471,7 +476,8 @@ impl Store {
         if !rebuilds && self.awaiting.lock().contains(&id) {
             return Ok(());
         }
-        let file = self.file(id)?;
+        // A file that the list does not name any more was empty when it was taken out.
+        let Ok(file) = self.file(id) else { return Ok(()) };
         if id.page >= file.pages() {
             // The growth was durable before the record; so this is a file that was cut or restored shorter.
             let _turn = file.grow_turn.lock();
@@ -632,8 +638,28 @@ pub(crate) fn check_specs(specs: &[FileSpec]) -> Result<(), PageError> {
     Ok(())
 }
 
+/// Opens a file that is not the primary one. Its header may be torn: the doublewrite area has it then.
+pub(crate) fn open_file(
+    disk: &dyn Disk,
+    primary: &DataFile,
+    database: [u8; 16],
+    id: u16,
+    path: &Path,
+) -> Result<DataFile, PageError> {
+    let one = [Arc::new(DataFile::new(placeholder(id, path), disk.open(path, OpenMode::Open)?)?)];
+    dwb::restore(primary, &one)?;
+    let header = header_of(&one[0], path)?;
+    if header.database != database || header.spec.id != id {
+        return Err(PageError::NotADataFile {
+            path: path.display().to_string(),
+            why: "it belongs to another database",
+        });
+    }
+    DataFile::new(FileSpec { path: path.to_path_buf(), ..header.spec }, Arc::clone(&one[0].file))
+}
+
 /// Creates one file; nothing is left of it after an error.
-fn create_file(disk: &dyn Disk, header: &FileHeader) -> Result<Arc<DataFile>, PageError> {
+pub(crate) fn create_file(disk: &dyn Disk, header: &FileHeader) -> Result<Arc<DataFile>, PageError> {
     let raw = disk.open(&header.spec.path, OpenMode::Create)?;
     let made = fill_file(raw, header);
     if made.is_err() {

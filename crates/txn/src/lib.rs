@@ -12,6 +12,7 @@ pub mod cleanup;
 pub mod database;
 mod discard;
 mod error;
+mod files;
 pub mod locks;
 mod open;
 mod options;

@@ -269,14 +269,22 @@ impl Run<'_> {
             }
             "DATEFORMAT" => {
                 let text = value.as_str().unwrap_or_default();
-                options.dateformat = DateFormat::from_name(text).ok_or_else(|| {
+                let order = DateFormat::from_name(text).ok_or_else(|| {
                     SqlError::new(2741, 16, 1, format!("SET DATEFORMAT date order '{text}' is invalid."))
                 })?;
+                // Texts are always read as month, day, year: another order must not be promised.
+                if order != DateFormat::Mdy {
+                    return Err(errors::not_supported("SET DATEFORMAT other than mdy").into());
+                }
+                options.dateformat = order;
             }
             "LANGUAGE" => {
                 let text = value.as_str().unwrap_or_default().to_ascii_lowercase();
                 if !matches!(text.as_str(), "us_english" | "english") {
-                    let text = format!("Cannot find the language '{text}'. Only us_english is available.");
+                    let text = format!(
+                        "SET LANGUAGE failed because '{text}' is not an official language name or a language alias on \
+                         this SQL Server."
+                    );
                     return Err(SqlError::new(2740, 16, 1, text).into());
                 }
             }

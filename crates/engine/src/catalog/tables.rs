@@ -151,9 +151,7 @@ impl<'a> Work<'a> {
             return Err(errors::doomed());
         }
         let open = db.open()?;
-        if db.settings().read_only {
-            return Err(errors::read_only(&db.name()));
-        }
+        db.check_writable()?;
         lock_catalog(core, db, LockMode::IX)?;
         Ok(Work { core, db: db.clone(), open, created: Vec::new() })
     }

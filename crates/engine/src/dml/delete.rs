@@ -64,6 +64,7 @@ impl DeletePlan {
     /// Runs the statement.
     pub fn run(&self, ctx: &mut ExecCtx<'_>, out: &mut dyn RowSink) -> Result<u64, SqlError> {
         ctx.session.lock_table(&self.db, &self.store.table, self.lock)?;
+        self.db.check_writable()?;
         if self.output.is_some() {
             ctx.session.shows_newest(&self.db)?;
         }

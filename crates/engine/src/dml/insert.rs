@@ -321,6 +321,7 @@ impl InsertPlan {
     pub fn run(&self, ctx: &mut ExecCtx<'_>, out: &mut dyn RowSink) -> Result<u64, SqlError> {
         self.check_identity(ctx)?;
         ctx.session.lock_table(&self.db, &self.store.table, self.lock)?;
+        self.db.check_writable()?;
         if !self.tables.0.is_empty() {
             self.tables.lock(ctx)?;
         }

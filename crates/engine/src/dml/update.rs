@@ -200,6 +200,7 @@ impl UpdatePlan {
     /// Runs the statement.
     pub fn run(&self, ctx: &mut ExecCtx<'_>, out: &mut dyn RowSink) -> Result<u64, SqlError> {
         ctx.session.lock_table(&self.db, &self.store.table, self.lock)?;
+        self.db.check_writable()?;
         if self.output.is_some() || !self.vars.is_empty() {
             ctx.session.shows_newest(&self.db)?;
         }

@@ -3,6 +3,7 @@
 
 use super::hash::{KeyMap, encode};
 use super::memory::row_bytes;
+use super::outer::Pairs;
 use super::{BATCH, Operator, RowSet};
 use crate::expr::{Expr, Pred, Rt};
 use crate::query::logical::JoinKind;
@@ -27,25 +28,20 @@ struct Table {
     /// The next row with the same key.
     next: Vec<u32>,
     heads: KeyMap<u32>,
-    /// FULL JOIN: rows that found a partner.
-    matched: Vec<bool>,
 }
 
 /// The operator.
 pub struct HashJoin<'p> {
-    pub left: Box<dyn Operator + 'p>,
-    pub right: Box<dyn Operator + 'p>,
-    pub plan: &'p HashJoinPlan,
+    left: Box<dyn Operator + 'p>,
+    right: Box<dyn Operator + 'p>,
+    plan: &'p HashJoinPlan,
+    pairs: Pairs<'p>,
     table: Option<Table>,
     batch: RowSet,
     at: usize,
     /// Where the chain of the current left row goes on.
     chain: u32,
-    found: bool,
     started: bool,
-    /// FULL JOIN: next right row to look at once the left is done.
-    rest: Option<usize>,
-    scratch: Vec<Value>,
     key: Vec<u8>,
 }
 
@@ -56,21 +52,18 @@ impl<'p> HashJoin<'p> {
             left,
             right,
             plan,
+            pairs: Pairs::new(plan.kind, plan.residual.as_ref(), plan.left_width, plan.right_width),
             table: None,
             batch: RowSet::default(),
             at: 0,
             chain: NONE,
-            found: false,
             started: false,
-            rest: None,
-            scratch: Vec::new(),
             key: Vec::new(),
         }
     }
 
     fn build(&mut self, rt: &mut Rt<'_, '_>) -> Result<Table, SqlError> {
-        let mut table =
-            Table { rows: Vec::new(), next: Vec::new(), heads: KeyMap::default(), matched: Vec::new() };
+        let mut table = Table { rows: Vec::new(), next: Vec::new(), heads: KeyMap::default() };
         let keep_all = self.plan.kind == JoinKind::Full;
         let mut batch = RowSet::default();
         while self.right.next(rt, &mut batch)? {
@@ -85,7 +78,6 @@ impl<'p> HashJoin<'p> {
                 rt.memory.reserve(row_bytes(&row) + self.key.len() + 48)?;
                 let at = table.rows.len() as u32;
                 table.rows.push(row);
-                table.matched.push(false);
                 let mut next = NONE;
                 if sound {
                     match table.heads.get_mut(self.key.as_slice()) {
@@ -98,66 +90,32 @@ impl<'p> HashJoin<'p> {
                 table.next.push(next);
             }
         }
+        self.pairs.right_rows(table.rows.len());
         Ok(table)
     }
 
     /// Adds what the current left row gives, until it is done or the batch is full; true when it is done.
     fn left_row(&mut self, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
-        let Some(table) = &mut self.table else { return Ok(true) };
+        let Some(table) = &self.table else { return Ok(true) };
         let left = self.batch.row(self.at);
         if !self.started {
             self.started = true;
-            self.found = false;
             let sound = key_of(&self.plan.left_keys, &self.plan.collations, left, rt, &mut self.key)?;
             let head = if sound { table.heads.get(self.key.as_slice()) } else { None };
             self.chain = head.copied().unwrap_or(NONE);
         }
-        let half = matches!(self.plan.kind, JoinKind::Semi | JoinKind::Anti);
         while self.chain != NONE {
             if out.len() >= BATCH {
                 return Ok(false);
             }
             let at = self.chain as usize;
             self.chain = table.next[at];
-            let right = &table.rows[at];
-            if let Some(residual) = &self.plan.residual {
-                self.scratch.clear();
-                self.scratch.extend_from_slice(left);
-                self.scratch.extend_from_slice(right);
-                if !residual.is_true(&self.scratch, rt)? {
-                    continue;
-                }
-            }
-            self.found = true;
-            table.matched[at] = true;
-            if half {
+            if self.pairs.pair(left, &table.rows[at], at, rt, out)? {
                 break;
             }
-            out.push_pair(left, right);
         }
-        match (self.plan.kind, self.found) {
-            (JoinKind::Semi, true) | (JoinKind::Anti, false) => out.push(left),
-            (JoinKind::Left | JoinKind::Full, false) => {
-                let row = out.push_row();
-                row[..left.len()].clone_from_slice(left);
-                row[left.len()..].fill(Value::Null);
-            }
-            _ => {}
-        }
+        self.pairs.end_left(left, out);
         Ok(true)
-    }
-
-    /// FULL JOIN: right rows that no left row has met.
-    fn unmatched(&mut self, out: &mut RowSet) {
-        let (Some(table), Some(at)) = (&mut self.table, &mut self.rest) else { return };
-        while out.len() < BATCH && *at < table.rows.len() {
-            if !table.matched[*at] {
-                let row = out.push_row();
-                row[..self.plan.left_width].fill(Value::Null);
-                row[self.plan.left_width..].swap_with_slice(&mut table.rows[*at]);
-            }
-            *at += 1;
-        }
     }
 }
 
@@ -183,12 +141,11 @@ fn key_of(
 
 impl Operator for HashJoin<'_> {
     fn next(&mut self, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
-        let half = matches!(self.plan.kind, JoinKind::Semi | JoinKind::Anti);
-        out.reset(self.plan.left_width + if half { 0 } else { self.plan.right_width });
+        out.reset(self.pairs.width());
         if self.table.is_none() {
             self.table = Some(self.build(rt)?);
         }
-        while out.len() < BATCH && self.rest.is_none() {
+        while out.len() < BATCH && !self.pairs.lefts_ended() {
             if self.at < self.batch.len() {
                 if self.left_row(rt, out)? {
                     self.at += 1;
@@ -200,11 +157,11 @@ impl Operator for HashJoin<'_> {
             self.at = 0;
             if !self.left.next(rt, &mut self.batch)? {
                 self.batch.truncate(0);
-                self.rest = Some(0);
+                self.pairs.end_lefts();
             }
         }
-        if self.plan.kind == JoinKind::Full {
-            self.unmatched(out);
+        if let Some(table) = &mut self.table {
+            self.pairs.unmatched(&mut table.rows, out);
         }
         Ok(!out.is_empty())
     }

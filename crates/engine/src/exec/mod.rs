@@ -10,6 +10,7 @@ pub mod hash_join;
 pub mod locked;
 pub mod loop_join;
 pub mod memory;
+pub mod outer;
 pub mod scan;
 pub mod setop;
 pub mod sort;

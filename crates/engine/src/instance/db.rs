@@ -4,13 +4,13 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 
 use compact_str::CompactString;
 use pages::TxnId;
 use parking_lot::{Mutex, RwLock};
 use txn::{Database, DelayedDurability, RecoveryModel, Status, TxnError};
-use types::{SqlError, Value};
+use types::{Collation, SqlError, Value};
 
 use super::counters::Counters;
 use super::errorlog::ErrorLog;
@@ -70,6 +70,8 @@ pub struct Db {
     version: AtomicU64,
     state: RwLock<State>,
     settings: RwLock<DbSettings>,
+    /// As the settings say, without their lock: every change of rows asks.
+    read_only: AtomicBool,
     entry: RwLock<DbEntry>,
     /// (object, session) of tables that an open transaction has dropped.
     drops: Mutex<Vec<(i32, i32)>>,
@@ -105,6 +107,7 @@ impl Db {
             version: AtomicU64::new(catalog.version),
             catalog: RwLock::new(Arc::new(catalog)),
             state: RwLock::new(state),
+            read_only: AtomicBool::new(settings.read_only),
             settings: RwLock::new(settings),
             entry: RwLock::new(entry),
             drops: Mutex::default(),
@@ -143,8 +146,22 @@ impl Db {
         self.settings.read().clone()
     }
 
+    /// The collation of character columns that name none.
+    pub fn default_collation(&self) -> Collation {
+        Collation::from_name(&self.settings.read().collation).unwrap_or_default()
+    }
+
     pub(crate) fn set_settings(&self, settings: DbSettings) {
+        self.read_only.store(settings.read_only, Ordering::SeqCst);
         *self.settings.write() = settings;
+    }
+
+    /// Error 3906 in a read-only database.
+    pub fn check_writable(&self) -> Result<(), SqlError> {
+        match self.read_only.load(Ordering::SeqCst) {
+            true => Err(errors::read_only(&self.name())),
+            false => Ok(()),
+        }
     }
 
     /// Sessions whose current database this is.

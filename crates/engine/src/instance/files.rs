@@ -17,7 +17,7 @@ use wal::{Alignment, LogError, LogOptions};
 
 use super::counters::Counters;
 use super::db::{Db, DbStatus, Open};
-use super::registry::{self, DbEntry, FileEntry};
+use super::registry::{DbEntry, FileEntry};
 use super::settings::DbSettings;
 use super::waits::LogReports;
 use super::{Instance, clock};
@@ -230,19 +230,36 @@ impl Instance {
                 self.disk.create_dir_all(folder).map_err(|e| cannot_create_file(&file.shown, &e))?;
             }
         }
-        let spec = self.create_spec(&entry, files, settings, recovery_model);
-        let storage = Database::create(self.env(id), spec).map_err(|e| cannot_create(&entry, &e))?;
+        // From here on a crash leaves files that the next start removes.
+        self.announce(id, &entry.files)?;
+        let made = self.create_announced(&entry, files, settings, recovery_model);
+        if made.is_err() {
+            self.settled(id);
+        }
+        made
+    }
+
+    fn create_announced(
+        &self,
+        entry: &DbEntry,
+        files: &NewFiles,
+        settings: &DbSettings,
+        recovery_model: RecoveryModel,
+    ) -> Result<Arc<Db>, SqlError> {
+        let spec = self.create_spec(entry, files, settings, recovery_model);
+        let storage = Database::create(self.env(entry.id), spec).map_err(|e| cannot_create(entry, &e))?;
         let made = self.fill(&storage, settings).and_then(|()| self.assemble(storage.clone()));
         let (open, catalog, settings) = made.map_err(|e| {
-            self.remove_files(&storage, &entry);
+            self.remove_files(&storage, entry);
             SqlError::new(1802, 16, 4, format!("CREATE DATABASE failed: {}.", e.text()))
         })?;
         let db = Db::online(entry.clone(), open, catalog, settings);
         let mut entries = self.entries();
         entries.push(entry.clone());
-        if let Err(e) = registry::write(&*self.disk, self.paths.root(), &entries) {
-            self.remove_files(&storage, &entry);
-            return Err(registry_failed(&e));
+        self.forget_pending(entry.id);
+        if let Err(e) = self.write_registry(&entries) {
+            self.remove_files(&storage, entry);
+            return Err(e);
         }
         self.add_database(db.clone());
         Ok(db)
@@ -350,7 +367,7 @@ impl Instance {
     pub(crate) fn drop_database(&self, db: &Arc<Db>) -> Result<(), SqlError> {
         let entry = db.entry();
         let entries: Vec<DbEntry> = self.entries().into_iter().filter(|e| e.id != entry.id).collect();
-        registry::write(&*self.disk, self.paths.root(), &entries).map_err(|e| registry_failed(&e))?;
+        self.write_registry(&entries)?;
         self.remove_database(entry.id);
         let open = db.take_down(DbStatus::Offline, "it was dropped");
         self.batches().clear();
@@ -385,10 +402,16 @@ impl Instance {
 
     /// Writes the registry after a change of an entry.
     pub(crate) fn save_registry(&self) -> Result<(), SqlError> {
-        registry::write(&*self.disk, self.paths.root(), &self.entries()).map_err(|e| registry_failed(&e))
+        self.write_registry(&self.entries())
     }
 
-    pub(super) fn make_system_database(&self, name: &str, id: i32) -> Result<(), SqlError> {
+    /// Makes a system database; `before`: with the files that it had.
+    pub(super) fn make_system_database(
+        &self,
+        name: &str,
+        id: i32,
+        before: Option<&DbEntry>,
+    ) -> Result<(), SqlError> {
         let (data, log) = if id == super::MASTER {
             (CompactString::from("master"), CompactString::from("mastlog"))
         } else {
@@ -403,10 +426,25 @@ impl Instance {
             growth: Growth::Bytes(SYSTEM_GROWTH),
             log,
         };
-        let files = NewFiles {
-            filegroups: vec!["PRIMARY".into()],
-            default_filegroup: 1,
-            files: vec![file(data, false), file(log, true)],
+        let files = match before {
+            Some(entry) => NewFiles {
+                filegroups: entry.filegroups.clone(),
+                default_filegroup: 1,
+                files: entry
+                    .files
+                    .iter()
+                    .map(|f| NewFile {
+                        filename: Some(f.shown.clone()),
+                        filegroup: f.filegroup,
+                        ..file(f.name.clone(), f.log)
+                    })
+                    .collect(),
+            },
+            None => NewFiles {
+                filegroups: vec!["PRIMARY".into()],
+                default_filegroup: 1,
+                files: vec![file(data, false), file(log, true)],
+            },
         };
         let settings = DbSettings {
             create_date: clock::now_parts(),
@@ -530,11 +568,11 @@ fn new_guid() -> [u8; 16] {
     guid
 }
 
-fn registry_failed(e: &DiskError) -> SqlError {
+pub(super) fn registry_failed(e: &DiskError) -> SqlError {
     SqlError::new(5120, 16, 101, format!("The list of databases cannot be written: {e}."))
 }
 
-fn cannot_create_file(shown: &str, e: &DiskError) -> SqlError {
+pub(super) fn cannot_create_file(shown: &str, e: &DiskError) -> SqlError {
     match e {
         DiskError::Exists { .. } => SqlError::new(
             5170,
@@ -558,7 +596,7 @@ fn cannot_create_file(shown: &str, e: &DiskError) -> SqlError {
 }
 
 /// The error of the file that was in the way, with the name as it was written.
-fn cannot_create(entry: &DbEntry, e: &TxnError) -> SqlError {
+pub(super) fn cannot_create(entry: &DbEntry, e: &TxnError) -> SqlError {
     let shown = |path: &Path| {
         let file = entry.files.iter().find(|f| f.path == path);
         file.map_or_else(|| path.display().to_string(), |f| f.shown.to_string())

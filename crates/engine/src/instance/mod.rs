@@ -4,6 +4,7 @@
 
 pub mod clock;
 pub mod counters;
+mod data_files;
 pub mod db;
 pub mod errorlog;
 pub mod files;
@@ -43,10 +44,12 @@ use crate::session::core::SessionShared;
 
 /// database_id of master.
 pub const MASTER: i32 = 1;
+/// database_id of tempdb, which is made anew at each start.
+pub const TEMPDB: i32 = 2;
 /// First database_id of user databases.
 pub const FIRST_USER_DB: i32 = 5;
 /// System databases that are made at first start, with their ids.
-const SYSTEM: [(&str, i32); 3] = [("master", MASTER), ("tempdb", 2), ("msdb", 4)];
+const SYSTEM: [(&str, i32); 3] = [("master", MASTER), ("tempdb", TEMPDB), ("msdb", 4)];
 /// Names that no user database may have.
 const RESERVED: [&str; 5] = ["master", "tempdb", "model", "msdb", "resource"];
 /// session_ids up to here are the system's.
@@ -130,6 +133,8 @@ pub struct Instance {
     databases: RwLock<BTreeMap<i32, Arc<Db>>>,
     /// Held while the list of databases changes.
     pub(crate) changing: Mutex<()>,
+    /// Files that are being made or removed, as the registry has them.
+    pending: Mutex<Vec<registry::Pending>>,
     sessions: Mutex<BTreeMap<i32, Weak<SessionShared>>>,
     next_spid: AtomicI32,
     /// Batches of sessions that have ended.
@@ -175,6 +180,7 @@ impl Instance {
             trace_flags: RwLock::new(trace_flags.into_iter().collect()),
             databases: RwLock::default(),
             changing: Mutex::new(()),
+            pending: Mutex::default(),
             sessions: Mutex::default(),
             next_spid: AtomicI32::new(FIRST_SPID),
             ended_batches: AtomicU64::new(0),
@@ -196,7 +202,10 @@ impl Instance {
         let version = env!("CARGO_PKG_VERSION");
         self.error_log.write("Server", &format!("Ringwood {version} is starting."));
         self.error_log.write("Server", &format!("Buffer pool: {} MB.", self.memory_bytes >> 20));
-        let entries = registry::read(&*self.disk, self.paths.root())?;
+        let registry::Registry { mut entries, pending } = registry::read(&*self.disk, self.paths.root())?;
+        *self.pending.lock() = pending;
+        let tempdb = entries.iter().position(|e| e.id == TEMPDB).map(|at| entries.remove(at));
+        self.forget_tempdb(tempdb.as_ref());
         let opened: Vec<Arc<Db>> = std::thread::scope(|scope| {
             let threads: Vec<_> = entries
                 .iter()
@@ -213,9 +222,11 @@ impl Instance {
                 .collect()
         });
         self.databases.write().extend(opened.into_iter().map(|db| (db.id(), db)));
+        self.settle_files();
         for (name, id) in SYSTEM {
             if self.db_by_id(id).is_none() {
-                self.make_system_database(name, id).map_err(|e| InstanceError::Master(e.message))?;
+                let before = tempdb.as_ref().filter(|_| id == TEMPDB);
+                self.make_system_database(name, id, before).map_err(|e| InstanceError::Master(e.message))?;
             }
         }
         match self.db_by_id(MASTER) {

@@ -47,6 +47,22 @@ pub struct DbEntry {
     pub files: Vec<FileEntry>,
 }
 
+/// A file that is being made or removed: if its database does not have it at the next start, it goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pending {
+    /// database_id of the database that it is for.
+    pub db: i32,
+    /// Where it is.
+    pub path: PathBuf,
+}
+
+/// All that the registry says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Registry {
+    pub entries: Vec<DbEntry>,
+    pub pending: Vec<Pending>,
+}
+
 /// What reading the registry can end in.
 #[derive(Debug, thiserror::Error)]
 pub enum RegistryError {
@@ -59,10 +75,10 @@ pub enum RegistryError {
 }
 
 /// Reads the list; an instance that has none yet gives an empty one.
-pub fn read(disk: &dyn Disk, root: &Path) -> Result<Vec<DbEntry>, RegistryError> {
+pub fn read(disk: &dyn Disk, root: &Path) -> Result<Registry, RegistryError> {
     let bytes = match disk.read_small(&root.join(FILE_NAME)) {
         Ok(bytes) => bytes,
-        Err(DiskError::NotFound { .. }) => return Ok(Vec::new()),
+        Err(DiskError::NotFound { .. }) => return Ok(Registry::default()),
         Err(e) => return Err(e.into()),
     };
     let text = String::from_utf8(bytes).map_err(|_| RegistryError::Damaged("not text".into()))?;
@@ -70,12 +86,20 @@ pub fn read(disk: &dyn Disk, root: &Path) -> Result<Vec<DbEntry>, RegistryError>
 }
 
 /// Replaces the list.
-pub fn write(disk: &dyn Disk, root: &Path, entries: &[DbEntry]) -> Result<(), DiskError> {
-    disk.write_small_atomic(&root.join(FILE_NAME), format_entries(entries).as_bytes())
+pub fn write(
+    disk: &dyn Disk,
+    root: &Path,
+    entries: &[DbEntry],
+    pending: &[Pending],
+) -> Result<(), DiskError> {
+    disk.write_small_atomic(&root.join(FILE_NAME), format_registry(entries, pending).as_bytes())
 }
 
-fn format_entries(entries: &[DbEntry]) -> String {
+fn format_registry(entries: &[DbEntry], pending: &[Pending]) -> String {
     let mut body = String::new();
+    for file in pending {
+        let _ = writeln!(body, "pending\t{}\t{}", file.db, escape(&file.path.to_string_lossy()));
+    }
     for db in entries {
         let _ = writeln!(
             body,
@@ -98,7 +122,7 @@ fn format_entries(entries: &[DbEntry]) -> String {
     format!("{MAGIC}\n{body}end\t{:08x}\n", checksum(&body))
 }
 
-fn parse(text: &str) -> Result<Vec<DbEntry>, RegistryError> {
+fn parse(text: &str) -> Result<Registry, RegistryError> {
     let damaged = |what: &str| RegistryError::Damaged(what.to_string());
     let rest = text
         .strip_prefix(MAGIC)
@@ -108,7 +132,7 @@ fn parse(text: &str) -> Result<Vec<DbEntry>, RegistryError> {
     if u32::from_str_radix(end.trim(), 16).ok() != Some(checksum(body)) {
         return Err(damaged("its checksum is wrong"));
     }
-    let mut entries: Vec<DbEntry> = Vec::new();
+    let Registry { mut entries, mut pending } = Registry::default();
     for line in body.lines() {
         let fields: Vec<&str> = line.split('\t').collect();
         let parsed = match fields.as_slice() {
@@ -123,6 +147,9 @@ fn parse(text: &str) -> Result<Vec<DbEntry>, RegistryError> {
                     files: Vec::new(),
                 });
             }),
+            ["pending", id, path] => id.parse().ok().map(|db| {
+                pending.push(Pending { db, path: PathBuf::from(unescape(path).as_str()) });
+            }),
             ["filegroup", name] => entries.last_mut().map(|db| db.filegroups.push(unescape(name))),
             ["file", id, log, group, name, path, shown] => {
                 let entry = parse_file(id, log, group, name, path, shown);
@@ -132,7 +159,7 @@ fn parse(text: &str) -> Result<Vec<DbEntry>, RegistryError> {
         };
         parsed.ok_or_else(|| damaged(line))?;
     }
-    Ok(entries)
+    Ok(Registry { entries, pending })
 }
 
 fn parse_file(id: &str, log: &str, group: &str, name: &str, path: &str, shown: &str) -> Option<FileEntry> {
@@ -192,15 +219,20 @@ mod tests {
         }]
     }
 
+    fn pending() -> Vec<Pending> {
+        vec![Pending { db: 7, path: "/data/half\tmade.mdf".into() }]
+    }
+
     #[test]
     fn the_list_survives() {
-        assert_eq!(parse(&format_entries(&sample())).unwrap(), sample());
-        assert_eq!(parse(&format_entries(&[])).unwrap(), Vec::new());
+        let all = Registry { entries: sample(), pending: pending() };
+        assert_eq!(parse(&format_registry(&sample(), &pending())).unwrap(), all);
+        assert_eq!(parse(&format_registry(&[], &[])).unwrap(), Registry::default());
     }
 
     #[test]
     fn damage_is_noticed() {
-        let text = format_entries(&sample());
+        let text = format_registry(&sample(), &pending());
         for cut in [0, 5, text.len() / 2, text.len() - 3] {
             assert!(parse(&text[..cut]).is_err());
         }

@@ -3,18 +3,14 @@
 
 use std::sync::Arc;
 
-use syntax::ast::{
-    AlterDatabase, AlterDatabaseAction, FileSpec, FilegroupChange, OptionItem, OptionValue, Termination,
-};
+use syntax::ast::{AlterDatabase, AlterDatabaseAction, OptionItem, OptionValue, Termination};
 use txn::{DelayedDurability, LossWindow, RecoveryModel};
-use types::SqlError;
+use types::{Collation, SqlError};
 
-use super::{StmtCtx, file_specs};
-use crate::context::fold_name;
+use super::StmtCtx;
 use crate::errors::{self, db_error};
 use crate::instance::db::DbStatus;
 use crate::instance::files::save_settings;
-use crate::instance::registry::FileEntry;
 use crate::instance::settings::DbSettings;
 use crate::instance::{Db, Instance};
 
@@ -62,16 +58,19 @@ impl StmtCtx<'_> {
             AlterDatabaseAction::ModifyFilegroup { name, change, .. } => {
                 self.modify_filegroup(instance, db, &name.value, change)
             }
-            AlterDatabaseAction::Collate(_) => Err(errors::not_supported("ALTER DATABASE COLLATE")),
-            AlterDatabaseAction::AddFile { .. } => Err(errors::not_supported("ALTER DATABASE ADD FILE")),
+            AlterDatabaseAction::Collate(name) => self.set_collation(db, &name.value),
+            AlterDatabaseAction::AddFile { files, filegroup } => {
+                self.add_files(instance, db, files, filegroup.as_ref())
+            }
             AlterDatabaseAction::AddLogFile(_) => Err(errors::not_supported("ALTER DATABASE ADD LOG FILE")),
-            AlterDatabaseAction::RemoveFile(_) => Err(errors::not_supported("ALTER DATABASE REMOVE FILE")),
-            AlterDatabaseAction::AddFilegroup { .. } => {
-                Err(errors::not_supported("ALTER DATABASE ADD FILEGROUP"))
+            AlterDatabaseAction::RemoveFile(name) => self.remove_file(instance, db, name),
+            AlterDatabaseAction::AddFilegroup { name, contains } => {
+                if contains.is_some() {
+                    return Err(errors::not_supported("ADD FILEGROUP ... CONTAINS"));
+                }
+                self.add_filegroup(instance, db, &name.value)
             }
-            AlterDatabaseAction::RemoveFilegroup(_) => {
-                Err(errors::not_supported("ALTER DATABASE REMOVE FILEGROUP"))
-            }
+            AlterDatabaseAction::RemoveFilegroup(name) => self.remove_filegroup(instance, db, &name.value),
         }
     }
 
@@ -125,6 +124,9 @@ impl StmtCtx<'_> {
                 _ => {
                     let mut settings = db.settings();
                     self.set_option(&mut settings, option)?;
+                    if settings.read_only && !db.settings().read_only {
+                        self.set_read_only(instance, db, &settings, termination)?;
+                    }
                     save_settings(db, &settings)?;
                 }
             }
@@ -284,92 +286,42 @@ impl StmtCtx<'_> {
         }
     }
 
-    // ---- files ----
-
-    fn modify_file(
-        &mut self,
-        instance: &Arc<Instance>,
-        db: &Arc<Db>,
-        spec: &FileSpec,
-    ) -> Result<(), SqlError> {
-        let name = spec.name.clone().unwrap_or_default();
-        let entry = db.entry();
-        let file = entry.files.iter().find(|f| fold_name(&f.name) == fold_name(&name)).cloned();
-        let Some(file) = file else {
-            let text = format!("MODIFY FILE failed. File '{name}' does not exist.");
-            return Err(SqlError::new(5041, 16, 1, text));
-        };
-        if spec.filename.is_some() {
-            return Err(errors::not_supported("MODIFY FILE (FILENAME)"));
-        }
-        if let Some(new) = &spec.new_name {
-            db.change_entry(|entry| {
-                for f in entry.files.iter_mut().filter(|f| f.file_id == file.file_id) {
-                    f.name = new.clone();
-                }
-            });
-            return instance.save_registry();
-        }
-        if file.log { self.modify_log(db, &file, spec) } else { self.modify_data(db, &file, spec) }
-    }
-
-    fn modify_log(&self, db: &Arc<Db>, file: &FileEntry, spec: &FileSpec) -> Result<(), SqlError> {
-        let storage = db.storage()?;
-        let mut settings = db.settings();
-        let size = storage.log().space().size;
-        if spec.max_size.is_some() {
-            settings.log_max_size = file_specs::max_bytes(spec.max_size)?;
-        }
-        if spec.growth.is_some() {
-            settings.log_growth = file_specs::growth_of(spec.growth)?;
-        }
-        let wanted = spec.size.map(file_specs::bytes).transpose()?;
-        file_specs::check_limits(
-            &file.name,
-            wanted.unwrap_or(size),
-            settings.log_max_size,
-            settings.log_growth,
-        )?;
-        save_settings(db, &settings)?;
-        let Some(wanted) = wanted else { return Ok(()) };
-        check_larger(wanted, size)?;
-        storage.log().grow(wanted).map_err(|e| db_error(db, &e.into()))?;
-        settings.log_min_size = settings.log_min_size.max(wanted);
-        save_settings(db, &settings)
-    }
-
-    /// The page store has no way yet to change a data file's size or growth once it is made.
-    fn modify_data(&self, _db: &Arc<Db>, _file: &FileEntry, _spec: &FileSpec) -> Result<(), SqlError> {
-        Err(errors::not_supported("MODIFY FILE of a data file"))
-    }
-
-    fn modify_filegroup(
+    /// Nobody may be changing rows when the database becomes read-only.
+    fn set_read_only(
         &self,
         instance: &Arc<Instance>,
         db: &Arc<Db>,
-        name: &str,
-        change: &FilegroupChange,
+        settings: &DbSettings,
+        termination: Option<Termination>,
     ) -> Result<(), SqlError> {
-        let entry = db.entry();
-        let Some(at) = entry.filegroups.iter().position(|g| fold_name(g) == fold_name(name)) else {
-            let text = format!("The filegroup '{name}' does not exist in database '{}'.", db.name());
-            return Err(SqlError::new(5011, 16, 1, text));
-        };
-        match change {
-            FilegroupChange::Default => {
-                let mut settings = db.settings();
-                settings.default_filegroup = at as u16 + 1;
-                save_settings(db, &settings)
-            }
-            FilegroupChange::Name(new) => {
-                db.change_entry(|entry| entry.filegroups[at] = new.value.clone());
-                instance.save_registry()
-            }
-            FilegroupChange::ReadWrite | FilegroupChange::AutogrowSingleFile => Ok(()),
-            FilegroupChange::ReadOnly | FilegroupChange::AutogrowAllFiles => {
-                Err(errors::not_supported("MODIFY FILEGROUP with this option"))
-            }
+        if Instance::is_reserved_name(&db.name()) {
+            let text = format!("Option 'READ_ONLY' cannot be set in database '{}'.", db.name());
+            return Err(SqlError::new(5058, 16, 1, text));
         }
+        if termination.is_some() {
+            self.end_sessions_of(instance, db);
+        }
+        let storage = db.storage()?;
+        let before = db.settings();
+        // First, so that whoever begins to write from now on is refused.
+        db.set_settings(settings.clone());
+        if !storage.txns().active().is_empty() {
+            db.set_settings(before);
+            let text = format!(
+                "Database state cannot be changed while other users are using the database '{}'",
+                db.name()
+            );
+            return Err(SqlError::new(5070, 16, 2, text));
+        }
+        Ok(())
+    }
+
+    /// The collation of columns that name none. 448 for one that is not known.
+    fn set_collation(&self, db: &Arc<Db>, name: &str) -> Result<(), SqlError> {
+        let known = Collation::from_name(name)
+            .ok_or_else(|| SqlError::new(448, 16, 3, format!("Invalid collation '{name}'.")))?;
+        let settings = DbSettings { collation: known.name().to_string(), ..db.settings() };
+        save_settings(db, &settings)
     }
 
     fn rename_database(&mut self, instance: &Arc<Instance>, db: &Arc<Db>, new: &str) -> Result<(), SqlError> {
@@ -400,17 +352,4 @@ fn word(option: &OptionItem) -> &str {
         OptionValue::Off => "OFF",
         _ => "",
     }
-}
-
-/// 5039: MODIFY FILE only grows.
-fn check_larger(wanted: u64, size: u64) -> Result<(), SqlError> {
-    if wanted <= size {
-        return Err(SqlError::new(
-            5039,
-            16,
-            1,
-            "MODIFY FILE failed. Specified size is less than or equal to current size.",
-        ));
-    }
-    Ok(())
 }

@@ -79,7 +79,7 @@ fn add_column(
     column: &ColumnDef,
     text: &str,
 ) -> Result<Arc<TableDef>, SqlError> {
-    let new = table_def::new_column(column, &table.name, text)?;
+    let new = table_def::new_column(column, &table.name, text, work.db.default_collation())?;
     if table.column(&new.name).is_some() {
         let text = format!(
             "Column names in each table must be unique. Column name '{}' in table '{}' is specified more than once.",
@@ -275,7 +275,7 @@ fn alter_column(
     text: &str,
 ) -> Result<(), SqlError> {
     let at = table.column(&column.name.value).ok_or_else(|| unknown_column(&column.name.value, table))?;
-    let new = table_def::new_column(column, &table.name, text)?;
+    let new = table_def::new_column(column, &table.name, text, work.db.default_collation())?;
     let in_key = |i: &crate::catalog::IndexDef| i.key.iter().any(|(k, _)| *k == at);
     if let Some(index) = table.all_indexes().find(|i| in_key(i)) {
         let text = format!("The index '{}' is dependent on column '{}'.", index.name, column.name);

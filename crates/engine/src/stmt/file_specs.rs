@@ -10,7 +10,7 @@ use crate::errors;
 const KB: u64 = 1 << 10;
 const MB: u64 = 1 << 20;
 /// SIZE of a file that does not say: model's.
-const DEFAULT_SIZE: u64 = 8 * MB;
+pub const DEFAULT_SIZE: u64 = 8 * MB;
 /// FILEGROWTH of a file that does not say.
 const DEFAULT_GROWTH: u64 = 64 * MB;
 /// Smallest file.
@@ -217,12 +217,14 @@ pub fn round_up(bytes: u64) -> u64 {
 fn check_names(files: &[NewFile]) -> Result<(), SqlError> {
     for (i, file) in files.iter().enumerate() {
         if files[..i].iter().any(|other| fold_name(&other.name) == fold_name(&file.name)) {
-            let text = format!(
-                "The logical file name \"{}\" is already in use. Choose a different name.",
-                file.name
-            );
-            return Err(SqlError::new(1828, 16, 3, text));
+            return Err(name_taken(&file.name));
         }
     }
     Ok(())
+}
+
+/// 1828: two files of one logical name.
+pub fn name_taken(name: &str) -> SqlError {
+    let text = format!("The logical file name \"{name}\" is already in use. Choose a different name.");
+    SqlError::new(1828, 16, 3, text)
 }

@@ -10,6 +10,7 @@ mod backup_media;
 mod bulk_file;
 mod bulk_insert;
 mod create_database;
+mod database_files;
 pub mod file_specs;
 mod index;
 mod restore;

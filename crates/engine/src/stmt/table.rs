@@ -17,7 +17,8 @@ impl StmtCtx<'_> {
         if stmt.on.as_ref().is_some_and(|on| on.column.is_some()) {
             return Err(errors::not_supported("partitioned table"));
         }
-        let new = table_def::from_create(stmt, self.text)?;
+        let collation = db.default_collation();
+        let new = table_def::from_create(stmt, self.text, collation)?;
         tables::create_table(self.core, &db, new).map(drop)
     }
 

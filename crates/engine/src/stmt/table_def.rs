@@ -37,11 +37,12 @@ fn cannot_find_type(name: &TypeName) -> SqlError {
     )
 }
 
-/// The table that a CREATE TABLE statement describes; `batch` is the text that spans point into.
+/// The table that a CREATE TABLE statement describes; `batch` is the text that spans point into, `collation` the
+/// database's.
 ///
 /// Errors: 2705 and 1505-like duplicates, 8110/1779 two primary keys, 8112 two clustered indexes, 8111 a nullable
 /// primary key, 2744 two identity columns, 2749/8107 what cannot be an identity, 1911 unknown key columns.
-pub fn from_create(stmt: &CreateTable, batch: &str) -> Result<NewTable, SqlError> {
+pub fn from_create(stmt: &CreateTable, batch: &str, collation: Collation) -> Result<NewTable, SqlError> {
     let schema = stmt.name.schema.as_ref().map(|s| s.value.clone()).unwrap_or_default();
     let mut table = NewTable { schema, name: stmt.name.name.value.clone(), ..NewTable::default() };
     if let Some(on) = &stmt.on {
@@ -49,7 +50,7 @@ pub fn from_create(stmt: &CreateTable, batch: &str) -> Result<NewTable, SqlError
     }
     for element in &stmt.elements {
         if let TableElement::Column(column) = element {
-            add_column(&mut table, column, batch)?;
+            add_column(&mut table, column, batch, collation)?;
         }
     }
     for element in &stmt.elements {
@@ -63,8 +64,13 @@ pub fn from_create(stmt: &CreateTable, batch: &str) -> Result<NewTable, SqlError
     Ok(table)
 }
 
-fn add_column(table: &mut NewTable, column: &ColumnDef, batch: &str) -> Result<(), SqlError> {
-    let new = new_column(column, &table.name, batch)?;
+fn add_column(
+    table: &mut NewTable,
+    column: &ColumnDef,
+    batch: &str,
+    collation: Collation,
+) -> Result<(), SqlError> {
+    let new = new_column(column, &table.name, batch, collation)?;
     if find(&table.columns, &new.name).is_some() {
         let text = format!(
             "Column names in each table must be unique. Column name '{}' in table '{}' is specified more than once.",
@@ -76,8 +82,14 @@ fn add_column(table: &mut NewTable, column: &ColumnDef, batch: &str) -> Result<(
     Ok(())
 }
 
-/// One column with its DEFAULT and IDENTITY; keys behind it are [`add_column_keys`]'s.
-pub fn new_column(column: &ColumnDef, table: &str, batch: &str) -> Result<NewColumn, SqlError> {
+/// One column with its DEFAULT and IDENTITY; keys behind it are [`add_column_keys`]'s. `collation` is that of a column
+/// that names none.
+pub fn new_column(
+    column: &ColumnDef,
+    table: &str,
+    batch: &str,
+    collation: Collation,
+) -> Result<NewColumn, SqlError> {
     if column.computed.is_some() {
         return Err(errors::not_supported("computed column"));
     }
@@ -94,6 +106,7 @@ pub fn new_column(column: &ColumnDef, table: &str, batch: &str) -> Result<NewCol
         return Err(errors::not_supported("sql_variant column"));
     }
     let mut new = NewColumn::new(column.name.value.clone(), ty, column.nullable.unwrap_or(true));
+    new.collation = collation;
     if let Some(name) = &column.collation {
         new.collation = Collation::from_name(&name.value)
             .ok_or_else(|| SqlError::new(448, 16, 3, format!("Invalid collation '{name}'.")))?;

@@ -21,7 +21,7 @@ use parking_lot::Mutex;
 use space::FreeExtents;
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, Ordering, Ordering::Relaxed};
 
 /// The page is in use.
 pub const PFS_ALLOCATED: u8 = 0x40;
@@ -100,7 +100,7 @@ const UNDO_LEAST: u64 = 16;
 impl Store {
     fn group_files(&self, filegroup: u16) -> Vec<Arc<DataFile>> {
         let mut files = self.all_files();
-        files.retain(|f| f.spec.filegroup == filegroup);
+        files.retain(|f| f.spec.filegroup == filegroup && !f.closing.load(Ordering::SeqCst));
         files
     }
 
@@ -201,8 +201,15 @@ impl Store {
                 self.grow(filegroup, &files, &spaces, 0)?;
                 continue;
             };
-            if let Some((first, count)) = spaces[i].lock().take(most) {
-                return Ok(Run { file: files[i].spec.id, first, count });
+            let taken = spaces[i].lock().take(most);
+            if let Some((first, count)) = taken {
+                let run = Run { file: files[i].spec.id, first, count };
+                // Who closes a file says so first and counts its extents then: one of the two sees the other.
+                if files[i].closing.load(Ordering::SeqCst) {
+                    self.put_extents(run);
+                    continue;
+                }
+                return Ok(run);
             }
             self.alloc.fill.lock().remove(&filegroup);
         }
@@ -252,10 +259,39 @@ impl Store {
             // What lies beyond the old end was never allocated.
             spaces[i].lock().grow(file.spec.id, pages / EXTENT_PAGES, |_| false);
             *turn = i + 1;
-            self.alloc.fill.lock().remove(&filegroup);
+            self.forget_fill(filegroup);
             return Ok(());
         }
         Err(PageError::FilegroupFull { filegroup, why })
+    }
+
+    /// Makes a file at least so many pages long.
+    pub(crate) fn extend_file(&self, file: &DataFile, pages: u32) -> Result<(), PageError> {
+        let space = self.space(file)?;
+        let _turn = self.alloc.grow.lock();
+        let _file_turn = file.grow_turn.lock();
+        file.extend_to(pages)?;
+        space.lock().grow(file.spec.id, file.pages() / EXTENT_PAGES, |_| false);
+        self.forget_fill(file.spec.filegroup);
+        Ok(())
+    }
+
+    /// How many extents of a file are allocated or set aside, those of its fixed pages not counted.
+    pub(crate) fn taken_extents(&self, file: &DataFile) -> Result<u64, PageError> {
+        let space = self.space(file)?;
+        let guard = space.lock();
+        let fixed = (0..guard.extents()).filter(|e| ExtentId { file: file.spec.id, extent: *e }.is_system());
+        Ok(u64::from(guard.extents()) - fixed.count() as u64 - guard.free())
+    }
+
+    /// The shares of a filegroup's files are calculated anew.
+    pub(crate) fn forget_fill(&self, filegroup: u16) {
+        self.alloc.fill.lock().remove(&filegroup);
+    }
+
+    /// A file that was given up: its free space is not known any more.
+    pub(crate) fn forget_space(&self, file: u16) {
+        self.alloc.space.lock().remove(&file);
     }
 }
 

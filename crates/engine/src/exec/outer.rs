@@ -1,0 +1,116 @@
+//! What becomes of the rows of a join, whatever finds the pairs: residual conditions, semi and anti joins, rows without a
+//! partner on either side. Guarantee: all join operators treat the kinds of joins alike.
+
+use super::{BATCH, RowSet};
+use crate::expr::{Pred, Rt};
+use crate::query::logical::JoinKind;
+use types::{SqlError, Value};
+
+/// The pairs of a running join.
+pub struct Pairs<'p> {
+    kind: JoinKind,
+    on: Option<&'p Pred>,
+    left_width: usize,
+    right_width: usize,
+    /// The current left row has a partner.
+    found: bool,
+    /// Right rows that have one.
+    matched: Vec<bool>,
+    /// The left side is done; FULL JOIN: the next right row to look at.
+    rest: Option<usize>,
+    scratch: Vec<Value>,
+}
+
+impl<'p> Pairs<'p> {
+    /// For a join; `on` is tested on both rows side by side.
+    pub fn new(kind: JoinKind, on: Option<&'p Pred>, left_width: usize, right_width: usize) -> Pairs<'p> {
+        Pairs {
+            kind,
+            on,
+            left_width,
+            right_width,
+            found: false,
+            matched: Vec::new(),
+            rest: None,
+            scratch: Vec::new(),
+        }
+    }
+
+    /// Gives only left rows.
+    fn is_half(&self) -> bool {
+        matches!(self.kind, JoinKind::Semi | JoinKind::Anti)
+    }
+
+    /// Slots of a row of the result.
+    pub fn width(&self) -> usize {
+        self.left_width + if self.is_half() { 0 } else { self.right_width }
+    }
+
+    /// How many right rows there are, once that is known.
+    pub fn right_rows(&mut self, rows: usize) {
+        self.matched = vec![false; rows];
+    }
+
+    /// Tests a left row with right row number `at` and adds what they give. True when the left row wants no more.
+    #[inline]
+    pub fn pair(
+        &mut self,
+        left: &[Value],
+        right: &[Value],
+        at: usize,
+        rt: &mut Rt<'_, '_>,
+        out: &mut RowSet,
+    ) -> Result<bool, SqlError> {
+        if let Some(on) = self.on {
+            self.scratch.clear();
+            self.scratch.extend_from_slice(left);
+            self.scratch.extend_from_slice(right);
+            if !on.is_true(&self.scratch, rt)? {
+                return Ok(false);
+            }
+        }
+        self.found = true;
+        self.matched[at] = true;
+        if self.is_half() {
+            return Ok(true);
+        }
+        out.push_pair(left, right);
+        Ok(false)
+    }
+
+    /// The current left row has met all its right rows: adds what it gives by itself.
+    pub fn end_left(&mut self, left: &[Value], out: &mut RowSet) {
+        match (self.kind, std::mem::take(&mut self.found)) {
+            (JoinKind::Semi, true) | (JoinKind::Anti, false) => out.push(left),
+            (JoinKind::Left | JoinKind::Full, false) => {
+                let row = out.push_row();
+                row[..left.len()].clone_from_slice(left);
+                row[left.len()..].fill(Value::Null);
+            }
+            _ => {}
+        }
+    }
+
+    /// There are no more left rows.
+    pub fn end_lefts(&mut self) {
+        self.rest = Some(0);
+    }
+
+    /// Whether all left rows have passed.
+    pub fn lefts_ended(&self) -> bool {
+        self.rest.is_some()
+    }
+
+    /// FULL JOIN, when the left rows have passed: right rows that met none of them. Their values are taken.
+    pub fn unmatched(&mut self, rights: &mut [Box<[Value]>], out: &mut RowSet) {
+        let (JoinKind::Full, Some(at)) = (self.kind, &mut self.rest) else { return };
+        while out.len() < BATCH && *at < rights.len() {
+            if !self.matched[*at] {
+                let row = out.push_row();
+                row[..self.left_width].fill(Value::Null);
+                row[self.left_width..].swap_with_slice(&mut rights[*at]);
+            }
+            *at += 1;
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! Files of databases that come and go, and what a crash in between leaves.
+//! Guarantees: a file is announced in the registry before it is made and before its database gives it up; at the next
+//! start an announced file that no database has is removed, so that the statement can be given again.
+
+use std::sync::Arc;
+
+use disk::DiskError;
+use pages::FileSpec;
+use types::SqlError;
+
+use super::db::{Db, DbStatus};
+use super::files::{cannot_create, cannot_create_file, data_growth, registry_failed};
+use super::registry::{self, DbEntry, FileEntry, Pending};
+use super::{Instance, TEMPDB};
+use crate::errors::db_error;
+use crate::stmt::file_specs::NewFile;
+
+impl Instance {
+    pub(super) fn write_registry(&self, entries: &[DbEntry]) -> Result<(), SqlError> {
+        let pending = self.pending.lock().clone();
+        registry::write(&*self.disk, self.paths.root(), entries, &pending).map_err(|e| registry_failed(&e))
+    }
+
+    /// Announces files that are about to be made. Error: 5170 when one is there already.
+    pub(super) fn announce(&self, db: i32, files: &[FileEntry]) -> Result<(), SqlError> {
+        for file in files {
+            let there = self.disk.exists(&file.path).map_err(|e| cannot_create_file(&file.shown, &e))?;
+            if there {
+                let exists = DiskError::Exists { path: file.path.clone() };
+                return Err(cannot_create_file(&file.shown, &exists));
+            }
+        }
+        self.announce_all(db, files)
+    }
+
+    fn announce_all(&self, db: i32, files: &[FileEntry]) -> Result<(), SqlError> {
+        let new = files.iter().map(|f| Pending { db, path: f.path.clone() });
+        self.pending.lock().extend(new);
+        self.write_registry(&self.entries()).inspect_err(|_| self.forget_pending(db))
+    }
+
+    pub(super) fn forget_pending(&self, db: i32) {
+        self.pending.lock().retain(|p| p.db != db);
+    }
+
+    /// What was announced for a database is done or undone. A registry that cannot be written says it once more, and the
+    /// next start finds that there is nothing to do.
+    pub(super) fn settled(&self, db: i32) {
+        self.forget_pending(db);
+        if let Err(e) = self.write_registry(&self.entries()) {
+            self.error_log().write("Server", &e.message);
+        }
+    }
+
+    /// tempdb begins empty: its files go before it is made anew.
+    pub(super) fn forget_tempdb(&self, entry: Option<&DbEntry>) {
+        if let Some(entry) = entry {
+            self.delete(entry);
+        }
+        let pending: Vec<Pending> = self.pending.lock().iter().filter(|p| p.db == TEMPDB).cloned().collect();
+        for file in pending {
+            self.remove_orphan(&file);
+        }
+        self.forget_pending(TEMPDB);
+    }
+
+    fn remove_orphan(&self, file: &Pending) {
+        match self.disk.remove(&file.path) {
+            Ok(()) => self.error_log().write(
+                "Server",
+                &format!("Removed '{}', which an interrupted statement has left.", file.path.display()),
+            ),
+            Err(DiskError::NotFound { .. }) => {}
+            Err(e) => self.error_log().write("Server", &format!("An unfinished file stays: {e}")),
+        }
+    }
+
+    /// At the start: the registry's files become those that the databases have; announced files that nobody has go.
+    pub(super) fn settle_files(&self) {
+        let mut changed = false;
+        for db in self.databases() {
+            if let Some(storage) = db.storage_if_open() {
+                changed |= adopt_files(&db, &storage.store().files());
+            }
+        }
+        let pending = std::mem::take(&mut *self.pending.lock());
+        let entries = self.entries();
+        for file in pending {
+            changed = true;
+            let owner = self.db_by_id(file.db);
+            let listed = entries.iter().any(|e| e.files.iter().any(|f| f.path == file.path));
+            if listed {
+                continue;
+            }
+            match owner.filter(|db| db.status() != DbStatus::Online) {
+                // Whether it has the file is not known before it can be opened.
+                Some(_) => self.pending.lock().push(file),
+                None => self.remove_orphan(&file),
+            }
+        }
+        if changed {
+            if let Err(e) = self.write_registry(&self.entries()) {
+                self.error_log().write("Server", &e.message);
+            }
+        }
+    }
+
+    /// ALTER DATABASE ADD FILE. The caller holds `changing` and has checked the logical name.
+    ///
+    /// Errors: 5170, 5123 the file; what the log says.
+    pub(crate) fn add_data_file(&self, db: &Arc<Db>, file: &NewFile) -> Result<(), SqlError> {
+        let storage = db.storage()?;
+        let file_id = storage.store().next_file_id();
+        let shown = file.filename.clone().unwrap_or_else(|| format!("{}.ndf", file.name).into());
+        let path = self.paths.resolve(&shown)?;
+        let placed = FileEntry {
+            file_id,
+            log: false,
+            filegroup: file.filegroup,
+            name: file.name.clone(),
+            path: path.clone(),
+            shown: shown.clone(),
+        };
+        if let Some(folder) = path.parent() {
+            self.disk.create_dir_all(folder).map_err(|e| cannot_create_file(&shown, &e))?;
+        }
+        self.announce(db.id(), std::slice::from_ref(&placed))?;
+        let spec = FileSpec {
+            id: file_id,
+            name: file.name.to_string(),
+            path,
+            filegroup: file.filegroup,
+            size: file.size,
+            growth: data_growth(file.growth),
+            max_size: file.max_size,
+        };
+        if let Err(e) = storage.add_file(&spec) {
+            // The announcement stays if the database may have it: the next start decides.
+            let mut with = db.entry();
+            with.files.push(placed);
+            if !self.disk.exists(&spec.path).unwrap_or(true) {
+                self.settled(db.id());
+            }
+            return Err(cannot_create(&with, &e));
+        }
+        db.change_entry(|entry| entry.files.push(placed));
+        self.settled(db.id());
+        Ok(())
+    }
+
+    /// ALTER DATABASE REMOVE FILE. The caller holds `changing`.
+    ///
+    /// Errors: 5042 the file is not empty; what the log says.
+    pub(crate) fn remove_data_file(&self, db: &Arc<Db>, file: &FileEntry) -> Result<(), SqlError> {
+        let storage = db.storage()?;
+        self.announce_all(db.id(), std::slice::from_ref(file))?;
+        match storage.remove_file(file.file_id) {
+            Ok(true) => {}
+            Ok(false) => {
+                self.settled(db.id());
+                let text = format!("The file '{}' cannot be removed because it is not empty.", file.name);
+                return Err(SqlError::new(5042, 16, 1, text));
+            }
+            Err(e) => return Err(db_error(db, &e)),
+        }
+        db.change_entry(|entry| entry.files.retain(|f| f.file_id != file.file_id));
+        self.remove_orphan(&Pending { db: db.id(), path: file.path.clone() });
+        self.settled(db.id());
+        Ok(())
+    }
+}
+
+/// Makes a database's registered data files those that its storage has; whether anything changed.
+fn adopt_files(db: &Arc<Db>, files: &[pages::FileInfo]) -> bool {
+    let before = db.entry();
+    db.change_entry(|entry| {
+        entry.files.retain(|f| f.log || files.iter().any(|info| info.spec.id == f.file_id));
+        for info in files {
+            if !entry.files.iter().any(|f| f.file_id == info.spec.id) {
+                entry.files.push(FileEntry {
+                    file_id: info.spec.id,
+                    log: false,
+                    filegroup: info.spec.filegroup,
+                    name: info.spec.name.as_str().into(),
+                    path: info.spec.path.clone(),
+                    shown: info.spec.path.display().to_string().into(),
+                });
+            }
+        }
+        entry.files.sort_by_key(|f| f.file_id);
+    });
+    db.entry() != before
+}

@@ -1,0 +1,231 @@
+//! ALTER DATABASE: files and filegroups. Data files and the log grow, change their limits, come and go.
+
+use std::sync::Arc;
+
+use pages::{FileGrowth, PAGE_SIZE};
+use syntax::ast::{FileSpec, FilegroupChange, Ident};
+use types::SqlError;
+
+use super::file_specs::{Growth, NewFile};
+use super::{StmtCtx, file_specs};
+use crate::context::fold_name;
+use crate::errors::{self, db_error};
+use crate::instance::files::{data_growth, save_settings};
+use crate::instance::registry::{DbEntry, FileEntry};
+use crate::instance::{Db, Instance};
+
+impl StmtCtx<'_> {
+    pub(super) fn modify_file(
+        &mut self,
+        instance: &Arc<Instance>,
+        db: &Arc<Db>,
+        spec: &FileSpec,
+    ) -> Result<(), SqlError> {
+        let name = spec.name.clone().unwrap_or_default();
+        let entry = db.entry();
+        let file = entry.files.iter().find(|f| fold_name(&f.name) == fold_name(&name)).cloned();
+        let Some(file) = file else {
+            let text = format!("MODIFY FILE failed. File '{name}' does not exist.");
+            return Err(SqlError::new(5041, 16, 1, text));
+        };
+        if spec.filename.is_some() {
+            return Err(errors::not_supported("MODIFY FILE (FILENAME)"));
+        }
+        if let Some(new) = &spec.new_name {
+            db.change_entry(|entry| {
+                for f in entry.files.iter_mut().filter(|f| f.file_id == file.file_id) {
+                    f.name = new.clone();
+                }
+            });
+            return instance.save_registry();
+        }
+        if file.log { self.modify_log(db, &file, spec) } else { self.modify_data(db, &file, spec) }
+    }
+
+    fn modify_log(&self, db: &Arc<Db>, file: &FileEntry, spec: &FileSpec) -> Result<(), SqlError> {
+        let storage = db.storage()?;
+        let mut settings = db.settings();
+        let size = storage.log().space().size;
+        if spec.max_size.is_some() {
+            settings.log_max_size = file_specs::max_bytes(spec.max_size)?;
+        }
+        if spec.growth.is_some() {
+            settings.log_growth = file_specs::growth_of(spec.growth)?;
+        }
+        let wanted = spec.size.map(file_specs::bytes).transpose()?;
+        file_specs::check_limits(
+            &file.name,
+            wanted.unwrap_or(size),
+            settings.log_max_size,
+            settings.log_growth,
+        )?;
+        save_settings(db, &settings)?;
+        let Some(wanted) = wanted else { return Ok(()) };
+        check_larger(wanted, size)?;
+        storage.log().grow(wanted).map_err(|e| db_error(db, &e.into()))?;
+        settings.log_min_size = settings.log_min_size.max(wanted);
+        save_settings(db, &settings)
+    }
+
+    fn modify_data(&self, db: &Arc<Db>, file: &FileEntry, spec: &FileSpec) -> Result<(), SqlError> {
+        let storage = db.storage()?;
+        let Some(info) = storage.store().files().into_iter().find(|f| f.spec.id == file.file_id) else {
+            return Err(SqlError::internal("a registered file is not open"));
+        };
+        let size = u64::from(info.pages) * PAGE_SIZE as u64;
+        let wanted = spec.size.map(file_specs::bytes).transpose()?.map(file_specs::round_up);
+        let max_size = match spec.max_size {
+            None => info.spec.max_size,
+            given => file_specs::max_bytes(given)?,
+        };
+        let growth = match (spec.growth, info.spec.growth) {
+            (None, FileGrowth::None) => Growth::Bytes(0),
+            (None, FileGrowth::Bytes(n)) => Growth::Bytes(n),
+            (None, FileGrowth::Percent(p)) => Growth::Percent(p),
+            (given, _) => file_specs::growth_of(given)?,
+        };
+        file_specs::check_limits(&file.name, wanted.unwrap_or(size), max_size, growth)?;
+        if let Some(wanted) = wanted {
+            check_larger(wanted, size)?;
+        }
+        if spec.growth.is_some() || spec.max_size.is_some() {
+            let changed = storage.limit_file(file.file_id, data_growth(growth), max_size);
+            changed.map_err(|e| db_error(db, &e))?;
+        }
+        if let Some(wanted) = wanted {
+            storage.grow_file(file.file_id, wanted).map_err(|e| db_error(db, &e))?;
+        }
+        Ok(())
+    }
+
+    /// ADD FILE. Errors: 5011 no such filegroup, 1828 the logical name is taken, 5170 the file is there.
+    pub(super) fn add_files(
+        &mut self,
+        instance: &Arc<Instance>,
+        db: &Arc<Db>,
+        specs: &[FileSpec],
+        filegroup: Option<&Ident>,
+    ) -> Result<(), SqlError> {
+        let entry = db.entry();
+        let filegroup = match filegroup {
+            None => 1,
+            Some(name) => filegroup_of(db, &entry, &name.value)? as u16 + 1,
+        };
+        let mut files = Vec::new();
+        for spec in specs {
+            let default = format!("{}_{}", db.name(), entry.files.len() + files.len());
+            let file = file_specs::new_file(spec, &default, filegroup, file_specs::DEFAULT_SIZE)?;
+            let taken = entry.files.iter().map(|f| &f.name).chain(files.iter().map(|f: &NewFile| &f.name));
+            if taken.into_iter().any(|name| fold_name(name) == fold_name(&file.name)) {
+                return Err(file_specs::name_taken(&file.name));
+            }
+            files.push(file);
+        }
+        files.iter().try_for_each(|file| instance.add_data_file(db, file))
+    }
+
+    /// REMOVE FILE. Errors: 5009 no such file, 5020 the primary file or the log, 5042 it is not empty.
+    pub(super) fn remove_file(
+        &mut self,
+        instance: &Arc<Instance>,
+        db: &Arc<Db>,
+        name: &str,
+    ) -> Result<(), SqlError> {
+        let entry = db.entry();
+        let Some(file) = entry.files.iter().find(|f| fold_name(&f.name) == fold_name(name)) else {
+            let text =
+                "One or more files listed in the statement could not be found or could not be initialized.";
+            return Err(SqlError::new(5009, 16, 9, text));
+        };
+        if file.log || file.file_id == 1 {
+            let text = "The primary data or log file cannot be removed from a database.";
+            return Err(SqlError::new(5020, 16, 1, text));
+        }
+        instance.remove_data_file(db, file)?;
+        self.inform(5701, 0, format!("The file '{}' has been removed.", file.name))
+    }
+
+    /// ADD FILEGROUP: a name that files can be added to. Error: 1826-like when there is one.
+    pub(super) fn add_filegroup(
+        &mut self,
+        instance: &Arc<Instance>,
+        db: &Arc<Db>,
+        name: &str,
+    ) -> Result<(), SqlError> {
+        if db.entry().filegroups.iter().any(|g| fold_name(g) == fold_name(name)) {
+            let text = format!("The filegroup '{name}' has already been specified.");
+            return Err(SqlError::new(1826, 16, 1, text));
+        }
+        db.change_entry(|entry| entry.filegroups.push(name.into()));
+        instance.save_registry()
+    }
+
+    /// REMOVE FILEGROUP: the one that was added last, when it has no files. Error: 5042 it has some.
+    pub(super) fn remove_filegroup(
+        &mut self,
+        instance: &Arc<Instance>,
+        db: &Arc<Db>,
+        name: &str,
+    ) -> Result<(), SqlError> {
+        let entry = db.entry();
+        let at = filegroup_of(db, &entry, name)?;
+        let id = at as u16 + 1;
+        if at == 0 || entry.files.iter().any(|f| f.filegroup == id) || db.settings().default_filegroup == id {
+            let text = format!("The filegroup '{name}' cannot be removed because it is not empty.");
+            return Err(SqlError::new(5042, 16, 8, text));
+        }
+        if id as usize != entry.filegroups.len() {
+            return Err(errors::not_supported("REMOVE FILEGROUP of any but the last"));
+        }
+        db.change_entry(|entry| entry.filegroups.truncate(at));
+        instance.save_registry()
+    }
+
+    pub(super) fn modify_filegroup(
+        &self,
+        instance: &Arc<Instance>,
+        db: &Arc<Db>,
+        name: &str,
+        change: &FilegroupChange,
+    ) -> Result<(), SqlError> {
+        let entry = db.entry();
+        let at = filegroup_of(db, &entry, name)?;
+        match change {
+            FilegroupChange::Default => {
+                let mut settings = db.settings();
+                settings.default_filegroup = at as u16 + 1;
+                save_settings(db, &settings)
+            }
+            FilegroupChange::Name(new) => {
+                db.change_entry(|entry| entry.filegroups[at] = new.value.clone());
+                instance.save_registry()
+            }
+            FilegroupChange::ReadWrite | FilegroupChange::AutogrowSingleFile => Ok(()),
+            FilegroupChange::ReadOnly | FilegroupChange::AutogrowAllFiles => {
+                Err(errors::not_supported("MODIFY FILEGROUP with this option"))
+            }
+        }
+    }
+}
+
+/// The place of a filegroup in the list. Error: 5011.
+fn filegroup_of(db: &Db, entry: &DbEntry, name: &str) -> Result<usize, SqlError> {
+    let at = entry.filegroups.iter().position(|g| fold_name(g) == fold_name(name));
+    at.ok_or_else(|| {
+        let text = format!("The filegroup '{name}' does not exist in database '{}'.", db.name());
+        SqlError::new(5011, 16, 1, text)
+    })
+}
+
+/// 5039: MODIFY FILE only grows.
+fn check_larger(wanted: u64, size: u64) -> Result<(), SqlError> {
+    if wanted <= size {
+        return Err(SqlError::new(
+            5039,
+            16,
+            1,
+            "MODIFY FILE failed. Specified size is less than or equal to current size.",
+        ));
+    }
+    Ok(())
+}

@@ -1,0 +1,76 @@
+//! Data files of an open database: added, changed, removed.
+//! Guarantees: a file that [`Database::add_file`] has returned is there after a crash, one that
+//! [`Database::remove_file`] has taken out is not; a change of size, growth or limit is durable on return.
+
+use pages::{FileGrowth, FileSpec};
+
+use crate::database::Database;
+use crate::error::TxnError;
+
+impl Database {
+    /// Adds a data file; its number is `spec.id` (see [`pages::Store::next_file_id`]). It takes its share of new extents
+    /// at once. One call at a time. After an error the file may be left on the disk, listed or not: opening the database
+    /// again decides.
+    ///
+    /// # Errors
+    /// The file is there already or cannot be made; the log's errors.
+    pub fn add_file(&self, spec: &FileSpec) -> Result<(), TxnError> {
+        self.check_online()?;
+        let store = self.store();
+        store.make_file(spec)?;
+        store.list_file(&mut self.system_sink(), spec.id, &spec.path, true)?;
+        // The list is read before redo: it must be on disk before any record can mean the new file.
+        self.log().flush_all()?;
+        self.checkpoint()?;
+        Ok(store.use_file(spec.id, &spec.path)?)
+    }
+
+    /// Takes a data file out of the database; false when something is allocated in it. The caller removes the file
+    /// itself. One call at a time.
+    ///
+    /// # Errors
+    /// [`pages::PageError::Invalid`] for the primary file; no such file; the log's errors.
+    pub fn remove_file(&self, id: u16) -> Result<bool, TxnError> {
+        self.check_online()?;
+        let store = self.store();
+        let Some(file) = store.files().into_iter().find(|f| f.spec.id == id) else {
+            return Err(TxnError::Invalid("no such data file"));
+        };
+        if !store.close_file(id)? {
+            return Ok(false);
+        }
+        let listed = store.list_file(&mut self.system_sink(), id, &file.spec.path, false);
+        let done = listed.map_err(TxnError::from).and_then(|_| {
+            self.log().flush_all()?;
+            // Writes what is left of its maps: nothing of it is redone any more.
+            self.checkpoint().map(drop)
+        });
+        if let Err(e) = &done
+            && store.list_file(&mut self.system_sink(), id, &file.spec.path, true).is_err()
+        {
+            // In use and not listed: the next open would not find what is written to it from now on.
+            self.fail("removing a data file", e);
+        }
+        store.end_close(id, done.is_ok());
+        done.map(|()| true)
+    }
+
+    /// Changes how a data file grows, and its limit in bytes.
+    ///
+    /// # Errors
+    /// No such file; the log's errors.
+    pub fn limit_file(&self, id: u16, growth: FileGrowth, max_size: Option<u64>) -> Result<(), TxnError> {
+        self.check_online()?;
+        self.store().limit_file(&mut self.system_sink(), id, growth, max_size)?;
+        Ok(self.log().flush_all()?)
+    }
+
+    /// Makes a data file at least so many bytes long.
+    ///
+    /// # Errors
+    /// The disk is full; no such file.
+    pub fn grow_file(&self, id: u16, bytes: u64) -> Result<(), TxnError> {
+        self.check_online()?;
+        Ok(self.store().grow_file(id, bytes)?)
+    }
+}
