@@ -98,10 +98,8 @@ impl Instance {
                 None => self.remove_orphan(&file),
             }
         }
-        if changed {
-            if let Err(e) = self.write_registry(&self.entries()) {
-                self.error_log().write("Server", &e.message);
-            }
+        if changed && let Err(e) = self.write_registry(&self.entries()) {
+            self.error_log().write("Server", &e.message);
         }
     }
 
