@@ -252,6 +252,20 @@ fn repeatable_read_repeats() {
     }
 }
 
+/// A row that a later statement locks more strongly and rejects is still locked as it was.
+#[test]
+fn a_rejected_row_keeps_its_older_lock() {
+    let (mut b, mut s) = locking();
+    b.check(
+        "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; BEGIN TRAN; SELECT n FROM a WHERE id = 20",
+        "2",
+    );
+    b.check("SELECT COUNT(*) FROM a WITH (UPDLOCK) WHERE n = 77", "0");
+    s.check("SET LOCK_TIMEOUT 30; UPDATE a SET n = 5 WHERE id = 10", "(1)");
+    s.check("UPDATE a SET n = 5 WHERE id = 20", TIMEOUT);
+    b.check("COMMIT", "");
+}
+
 #[test]
 fn serializable_has_no_phantoms() {
     for (read, intruder, free) in [

@@ -8,10 +8,10 @@
 use crate::error::PageError;
 use crate::files::{DataFile, FileGrowth, FileHeader, FileSpec};
 use crate::id::PageId;
-use crate::page::Page;
+use crate::page::{HEADER_SIZE, Page};
 use crate::record::{RecordBuilder, RecordSink};
 use crate::store::{Store, create_file, open_file};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use wal::Lsn;
@@ -129,16 +129,30 @@ impl Store {
     }
 
     /// After redo: what the header pages say now holds, whatever was read before. Files that the list names since are
-    /// opened, those that it does not name any more are given up.
+    /// opened, those that it does not name any more are given up; files that are elsewhere than the log says (they were
+    /// restored to another place) stay where they are.
     ///
     /// # Errors
-    /// As [`Store::open`].
-    pub fn settle_files(&self) -> Result<(), PageError> {
-        let list = self.header(1)?.others;
-        for (id, path) in list.iter().filter(|(id, _)| *id != 1) {
-            if self.file(PageId::new(*id, 0)).is_err() {
-                self.use_file(*id, path)?;
+    /// As [`Store::open`]; [`PageError::Invalid`] when the log of a database that is being restored adds a file: what is
+    /// at its place, if anything is, is not the restored database's.
+    pub fn settle_files(&self, restoring: bool) -> Result<(), PageError> {
+        let mut list = self.header(1)?.others;
+        let mut moved = false;
+        for (id, path) in &mut list {
+            match self.file(PageId::new(*id, 0)) {
+                Ok(file) => {
+                    moved |= *path != file.spec.path;
+                    path.clone_from(&file.spec.path);
+                }
+                Err(_) if restoring => {
+                    let what = "the log adds a data file: restore a backup that was taken after that";
+                    return Err(PageError::Invalid { what });
+                }
+                Err(_) => self.use_file(*id, path)?,
             }
+        }
+        if moved {
+            self.correct_list(&list)?;
         }
         for file in self.all_files() {
             let id = file.spec.id;
@@ -149,6 +163,19 @@ impl Store {
             let spec = self.header(id)?.spec;
             *file.limits.write() = (spec.growth, spec.max_size);
         }
+        Ok(())
+    }
+
+    /// Writes other paths into the list than the log says. No record: the log is not this database's alone, and whoever
+    /// redoes it again corrects them again.
+    fn correct_list(&self, list: &[(u16, PathBuf)]) -> Result<(), PageError> {
+        let at = PageId::new(1, 0);
+        let file = self.file(at)?;
+        let mut page = self.write(at)?;
+        let header = FileHeader::decode(&page as &Page, &file.spec.path)?;
+        let body = FileHeader { others: list.to_vec(), ..header }.encode()?;
+        self.inner().mark_dirty(page.frame(), self.log().end());
+        page.page_mut().bytes_mut()[HEADER_SIZE..][..body.len()].copy_from_slice(&body);
         Ok(())
     }
 

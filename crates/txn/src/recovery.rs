@@ -193,7 +193,8 @@ impl Database {
         let mut analysis = Analysis::new(info.checkpoint_lsn);
         self.analyse_and_redo(from, &mut analysis, &mut report, progress)?;
         self.store().finish_redo().map_err(|e| failed("redo", from, e))?;
-        self.store().settle_files().map_err(|e| failed("redo", from, e))?;
+        let restoring = self.backup_state().restoring.is_some();
+        self.store().settle_files(restoring).map_err(|e| failed("redo", from, e))?;
         self.txns().saw(analysis.highest);
         report.rolled_forward = analysis.committed;
         let start = Instant::now();

@@ -72,6 +72,8 @@ impl RowLocks {
 pub enum Grant {
     /// It is held from now on.
     New,
+    /// It was held in a weaker mode.
+    Stronger,
     /// It was held before, in this mode or a stronger one.
     Held,
     /// Somebody else holds it and it was not to be waited for.
@@ -127,7 +129,7 @@ impl Txn {
         }
         let timeout_ms = if wait { self.wait.timeout_ms } else { 0 };
         match self.locks.lock(r, mode, WaitArgs { timeout_ms, ..self.wait_args() }) {
-            Ok(()) => Ok(Grant::New),
+            Ok(()) => Ok(if held.is_none() { Grant::New } else { Grant::Stronger }),
             Err(LockError::Timeout { .. }) if !wait => Ok(Grant::Busy),
             Err(e) => Err(e.into()),
         }

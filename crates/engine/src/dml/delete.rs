@@ -9,7 +9,7 @@ use crate::expr::{Expr, Rt};
 use crate::instance::Db;
 use crate::query::Tables;
 use crate::query::hints::TableLock;
-use crate::storage::write::{Locator, RowWriter, wait_for_lock};
+use crate::storage::write::{Image, Locator, RowWriter, wait_for_lock};
 use crate::storage::{Base, TableStore, access_error};
 use access::{Change, EntryChange, HeapChange, Outcome, RowBatch};
 use pages::RowHeader;
@@ -108,7 +108,8 @@ impl Deleting<'_> {
             output.send(&self.old, &[], rt, self.out)?;
         }
         let txn = rt.session()?.txn(self.db)?;
-        self.writer.delete_entries(self.db, txn, self.store, &self.old, locator, &|_| true)
+        let row = Image::Old { values: &self.old, locator };
+        self.writer.entries(self.db, txn, self.store, row, &|_| true)
     }
 
     fn settled(

@@ -2,7 +2,7 @@
 
 use crate::expr::Rt;
 use crate::instance::Db;
-use crate::storage::write::{Locator, RowWriter, duplicate, wait, wait_for_lock};
+use crate::storage::write::{Image, Locator, RowWriter, duplicate, wait, wait_for_lock};
 use crate::storage::{Base, TableStore, access_error};
 use access::{Outcome, Rid};
 use std::sync::Arc;
@@ -134,7 +134,8 @@ impl<'t> Loader<'t> {
     fn entries(&mut self, txn: &mut Txn, i: usize, locator: &[u8]) -> Result<(), SqlError> {
         let width = self.store.table.columns.len();
         let values = &self.values[i * width..(i + 1) * width];
-        self.writer.insert_entries(self.db, txn, self.store, values, locator, &|_| true)
+        let row = Image::New { values, locator };
+        self.writer.entries(self.db, txn, self.store, row, &|_| true)
     }
 
     fn flush_tree(&mut self, txn: &mut Txn) -> Result<(), SqlError> {

@@ -225,7 +225,7 @@ impl<'p> LockedScan<'p> {
         let mut settled = true;
         for i in 0..self.end {
             let key = Name::Key(self.batch.key(i).to_vec());
-            settled &= self.lock(rt, tree.unit_id(), &key, self.locks.mode.with_gap())? != Grant::New;
+            settled &= self.lock(rt, tree.unit_id(), &key, self.locks.mode.with_gap())? == Grant::Held;
             let writer = self.batch.header(i).txn;
             let txn = self.txn(rt)?;
             if txn.active_elsewhere(writer) {
@@ -252,7 +252,7 @@ impl<'p> LockedScan<'p> {
             let mut settled = true;
             let mut cursor = tree.cursor(seek::borrowed(&from), Bound::Unbounded, Direction::Forward);
             if !self.lock_to_live(rt, tree, &mut cursor, &mut batch, &mut settled)? {
-                settled &= self.lock(rt, tree.unit_id(), &Name::End, mode)? != Grant::New;
+                settled &= self.lock(rt, tree.unit_id(), &Name::End, mode)? == Grant::Held;
             }
             if settled {
                 return Ok(());
@@ -272,7 +272,7 @@ impl<'p> LockedScan<'p> {
         while cursor.next_batch(ReadMode::Current, batch).map_err(|e| access_error(&self.plan.db, e))? {
             for i in 0..batch.len() {
                 let key = Name::Key(batch.key(i).to_vec());
-                *settled &= self.lock(rt, tree.unit_id(), &key, self.locks.mode.with_gap())? != Grant::New;
+                *settled &= self.lock(rt, tree.unit_id(), &key, self.locks.mode.with_gap())? == Grant::Held;
                 let writer = batch.header(i).txn;
                 let txn = self.txn(rt)?;
                 if txn.active_elsewhere(writer) {
@@ -308,7 +308,7 @@ impl<'p> LockedScan<'p> {
             }
             if found && !self.batch.is_ghost(0) {
                 let name = Name::Key(key.to_vec());
-                settled = self.lock(rt, tree.unit_id(), &name, self.locks.mode)? != Grant::New;
+                settled = self.lock(rt, tree.unit_id(), &name, self.locks.mode)? == Grant::Held;
             } else {
                 let before = self.taken;
                 self.lock_gap(rt, tree, Some(Bound::Included(key.to_vec())))?;
@@ -331,7 +331,7 @@ impl<'p> LockedScan<'p> {
         let (db, patient) = (&self.plan.db, !self.locks.read_past);
         let txn = rt.session()?.txn(db)?;
         let grant = txn.lock_row(unit, name.as_ref(), mode, patient).map_err(|e| db_error(db, &e))?;
-        if grant == Grant::New && self.locks.hold {
+        if matches!(grant, Grant::New | Grant::Stronger) && self.locks.hold {
             self.taken += 1;
             if self.taken.is_multiple_of(ESCALATE_AT) {
                 self.whole = escalate(txn, self.plan, self.locks.mode);

@@ -68,6 +68,13 @@ pub struct RowWriter {
     lost: Vec<LobPointer>,
 }
 
+/// A row as its index entries see it: what goes in, or what has to go.
+#[derive(Clone, Copy, Debug)]
+pub enum Image<'r> {
+    New { values: &'r [Value], locator: &'r [u8] },
+    Old { values: &'r [Value], locator: &'r [u8] },
+}
+
 thread_local! {
     /// Buffers between two statements of a thread: a one-row statement allocates nothing.
     static SPARE: Cell<Option<RowWriter>> = const { Cell::new(None) };
@@ -185,7 +192,7 @@ impl RowWriter {
             Some(rid) => rid.to_bytes().to_vec(),
             None => self.key.clone(),
         };
-        self.insert_entries(db, txn, store, values, &locator, &|_| true)
+        self.entries(db, txn, store, Image::New { values, locator: &locator }, &|_| true)
     }
 
     /// Inserts `self.row` into the clustered index; `self.key` is its whole key then.
@@ -267,50 +274,50 @@ impl RowWriter {
         })
     }
 
-    /// Inserts the entries of a row into the indexes that `wanted` names.
-    pub fn insert_entries(
+    /// Puts a row's entries into the indexes that `wanted` names, or takes them out.
+    pub fn entries(
         &mut self,
         db: &Arc<Db>,
         txn: &mut Txn,
         store: &TableStore,
-        values: &[Value],
-        locator: &[u8],
+        row: Image<'_>,
         wanted: &dyn Fn(&IndexStore) -> bool,
     ) -> Result<(), SqlError> {
+        let (Image::New { values, locator } | Image::Old { values, locator }) = row;
         for index in store.indexes.iter().filter(|i| wanted(i)) {
             entry_key(index, values, locator, &mut self.entry_key);
-            entry_value(index, values, locator, &mut self.entry)?;
-            loop {
-                let outcome = index.tree.insert(txn, &self.entry_key, &self.entry);
-                match outcome.map_err(|e| access_error(db, e))? {
-                    Outcome::Done(()) => break,
-                    Outcome::Wait(other) => wait(db, txn, other)?,
-                    Outcome::Locked => wait_for_lock(db, txn)?,
-                    Outcome::Duplicate => return Err(duplicate(store, &index.def, values)),
-                    Outcome::Changed | Outcome::Missing => {
-                        return Err(SqlError::internal("an entry met a row that it did not look for"));
-                    }
+            match row {
+                Image::New { .. } => {
+                    entry_value(index, values, locator, &mut self.entry)?;
+                    self.insert_entry(db, txn, store, index, values)?;
                 }
+                Image::Old { .. } => self.delete_entry(db, txn, store, index)?,
             }
         }
         Ok(())
     }
 
-    /// Deletes the entries of a row.
-    pub fn delete_entries(
+    /// Inserts `self.entry` under `self.entry_key`.
+    fn insert_entry(
         &mut self,
         db: &Arc<Db>,
         txn: &mut Txn,
         store: &TableStore,
+        index: &IndexStore,
         values: &[Value],
-        locator: &[u8],
-        wanted: &dyn Fn(&IndexStore) -> bool,
     ) -> Result<(), SqlError> {
-        for index in store.indexes.iter().filter(|i| wanted(i)) {
-            entry_key(index, values, locator, &mut self.entry_key);
-            self.delete_entry(db, txn, store, index)?;
+        loop {
+            let outcome = index.tree.insert(txn, &self.entry_key, &self.entry);
+            match outcome.map_err(|e| access_error(db, e))? {
+                Outcome::Done(()) => return Ok(()),
+                Outcome::Wait(other) => wait(db, txn, other)?,
+                Outcome::Locked => wait_for_lock(db, txn)?,
+                Outcome::Duplicate => return Err(duplicate(store, &index.def, values)),
+                Outcome::Changed | Outcome::Missing => {
+                    return Err(SqlError::internal("an entry met a row that it did not look for"));
+                }
+            }
         }
-        Ok(())
     }
 
     /// Deletes the entry with `self.entry_key`. The base row is ours, so nobody else can be changing it; who has locked
@@ -389,7 +396,8 @@ impl RowWriter {
             self.discard_values(db, txn, store, row)?;
         }
         if outcome == Outcome::Done(()) && !store.indexes.is_empty() {
-            self.delete_entries(db, txn, store, old, &locator.bytes(), &|_| true)?;
+            let old = Image::Old { values: old, locator: &locator.bytes() };
+            self.entries(db, txn, store, old, &|_| true)?;
         }
         Ok(outcome)
     }
@@ -434,11 +442,11 @@ impl RowWriter {
             return Ok(outcome.map_done(Rest::Nothing));
         }
         let bytes = locator.bytes();
-        self.delete_entries(db, txn, store, old, &bytes, &touched)?;
+        self.entries(db, txn, store, Image::Old { values: old, locator: &bytes }, &touched)?;
         if store.indexes.iter().any(|i| touched(i) && i.def.unique) {
             return Ok(Outcome::Done(Rest::Entries(bytes)));
         }
-        self.insert_entries(db, txn, store, new, &bytes, &touched)?;
+        self.entries(db, txn, store, Image::New { values: new, locator: &bytes }, &touched)?;
         Ok(Outcome::Done(Rest::Nothing))
     }
 
@@ -481,7 +489,8 @@ impl RowWriter {
             Rest::Nothing => Ok(()),
             Rest::Row => self.insert(db, txn, store, new),
             Rest::Entries(locator) => {
-                self.insert_entries(db, txn, store, new, locator, &|i| touches(i, changed))
+                let new = Image::New { values: new, locator };
+                self.entries(db, txn, store, new, &|i| touches(i, changed))
             }
         }
     }

@@ -425,6 +425,7 @@ fn roll_forward(
     let from = info.checkpoint_lsn.min(info.redo_lsn);
     db.analyse_and_redo(from, &mut analysis, &mut report, &mut |_, _| {})?;
     db.store().finish_redo()?;
+    db.store().settle_files(true)?;
     db.store().write_dirty(Lsn::MAX, &mut |_, _| {})?;
     // All that was redone is on disk: the next step begins at the newest checkpoint that the log has whole.
     let checkpoint_lsn = analysis.newest_checkpoint();
