@@ -1,32 +1,36 @@
-//! Ringwood embedded, as the lab uses it: text in, rows out, the first error of a batch as a `LabError`.
+//! Ringwood embedded, as the lab uses it: a T-SQL server in this process.
 
 use crate::LabError;
+use crate::target::tsql::{Connection, Reply, Server};
+use disk::Disk;
 use engine::{ColumnInfo, Instance, InstanceOptions, Session, Sink, SqlError, Value};
-use std::path::Path;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Collects the rows of every result set and the first error.
+/// Collects the rows of every result set, the messages and the first error.
 #[derive(Default)]
 struct Collector {
-    sets: Vec<Vec<Vec<Value>>>,
+    reply: Reply,
     error: Option<SqlError>,
 }
 
 impl Sink for Collector {
     fn columns(&mut self, _: &[ColumnInfo]) -> Result<(), SqlError> {
-        self.sets.push(Vec::new());
+        self.reply.sets.push(Vec::new());
         Ok(())
     }
     fn row(&mut self, row: &[Value]) -> Result<(), SqlError> {
-        if let Some(set) = self.sets.last_mut() {
-            set.push(row.to_vec());
+        if let Some(set) = self.reply.sets.last_mut() {
+            set.push(row.iter().map(text_of).collect());
         }
         Ok(())
     }
     fn done(&mut self, _: Option<u64>) -> Result<(), SqlError> {
         Ok(())
     }
-    fn message(&mut self, _: &SqlError) -> Result<(), SqlError> {
+    fn message(&mut self, message: &SqlError) -> Result<(), SqlError> {
+        self.reply.messages.push(message.message.clone());
         Ok(())
     }
     fn error(&mut self, error: &SqlError) -> Result<(), SqlError> {
@@ -35,7 +39,22 @@ impl Sink for Collector {
     }
 }
 
+fn text_of(value: &Value) -> Option<String> {
+    match value {
+        Value::Null => None,
+        Value::Str(text) => Some(text.to_string()),
+        other => Some(other.to_string()),
+    }
+}
+
+/// Error numbers of what cannot be done here, as opposed to what went wrong: not in this version; BACKUP LOG under the
+/// SIMPLE recovery model.
+const UNSUPPORTED: [i32; 2] = [40510, 4208];
+
 fn failed(error: &SqlError, statement: &str) -> LabError {
+    if UNSUPPORTED.contains(&error.number) {
+        return LabError::Unsupported(error.message.clone());
+    }
     LabError::Target {
         target: "Ringwood".into(),
         message: format!(
@@ -46,58 +65,94 @@ fn failed(error: &SqlError, statement: &str) -> LabError {
     }
 }
 
-/// Opens an instance on `folder` with `memory` bytes of buffer pool.
-pub fn open(folder: &Path, memory: u64) -> Result<Arc<Instance>, LabError> {
-    let options = InstanceOptions { memory_bytes: Some(memory), ..InstanceOptions::new(folder) };
-    Instance::open(options).map_err(|e| LabError::Request(format!("Ringwood in {}: {e}", folder.display())))
+/// How an instance is opened.
+pub struct OpenOptions {
+    /// Its folder.
+    pub folder: PathBuf,
+    /// Bytes of buffer pool.
+    pub memory: u64,
+    /// Drive letters of file names.
+    pub volumes: HashMap<char, PathBuf>,
+    /// Where its files are; the operating system's disk unless given.
+    pub disk: Option<Arc<dyn Disk>>,
 }
 
-/// A session with the lab's manners.
-pub struct Client(Session);
+/// An open instance.
+#[derive(Clone)]
+pub struct Embedded(Arc<Instance>);
 
-impl Client {
-    /// A new session, in `database` when one is named.
-    pub fn new(instance: &Arc<Instance>, database: Option<&str>) -> Result<Client, LabError> {
-        let mut client = Client(instance.session().map_err(|e| failed(&e, "a session"))?);
-        if let Some(name) = database {
-            client.run(&format!("use [{name}]"))?;
+impl Embedded {
+    /// Opens the instance and recovers its databases.
+    pub fn open(options: OpenOptions) -> Result<Embedded, LabError> {
+        let folder = options.folder;
+        let mut instance = InstanceOptions {
+            memory_bytes: Some(options.memory),
+            volumes: options.volumes,
+            ..InstanceOptions::new(&folder)
+        };
+        if let Some(disk) = options.disk {
+            instance.disk = disk;
         }
-        Ok(client)
+        let opened = Instance::open(instance);
+        opened.map(Embedded).map_err(|e| LabError::Request(format!("Ringwood in {}: {e}", folder.display())))
     }
 
-    /// Runs a batch; the rows of its result sets.
-    pub fn run(&mut self, batch: &str) -> Result<Vec<Vec<Vec<Value>>>, LabError> {
+    /// A clean stop.
+    pub fn close(&self) -> Result<(), LabError> {
+        self.0.close().map_err(|e| LabError::Request(format!("closing the instance: {}", e.message)))
+    }
+}
+
+struct Client(Session);
+
+impl Connection for Client {
+    fn run(&mut self, batch: &str) -> Result<Reply, LabError> {
         let mut collector = Collector::default();
         self.0.execute(batch, &mut collector);
         match collector.error {
             Some(error) => Err(failed(&error, batch)),
-            None => Ok(collector.sets),
+            None => Ok(collector.reply),
         }
-    }
-
-    /// Runs a batch; seconds.
-    pub fn timed(&mut self, batch: &str) -> Result<f64, LabError> {
-        let begin = std::time::Instant::now();
-        self.run(batch)?;
-        Ok(begin.elapsed().as_secs_f64())
-    }
-
-    /// The single number that a query returns.
-    pub fn number(&mut self, query: &str) -> Result<f64, LabError> {
-        let sets = self.run(query)?;
-        sets.first()
-            .and_then(|s| s.first())
-            .and_then(|r| r.first())
-            .and_then(as_number)
-            .ok_or_else(|| LabError::Request(format!("this query returned no number: {query}")))
     }
 }
 
-/// A number of any numeric type.
-pub fn as_number(value: &Value) -> Option<f64> {
-    match value {
-        Value::Null => None,
-        Value::Str(text) => text.parse().ok(),
-        other => other.to_string().parse().ok(),
+impl Server for Embedded {
+    fn connect(&self, database: Option<&str>) -> Result<Box<dyn Connection>, LabError> {
+        let mut client = Client(self.0.session().map_err(|e| failed(&e, "a session"))?);
+        if let Some(name) = database {
+            client.run(&format!("use [{name}]"))?;
+        }
+        Ok(Box::new(client))
     }
+}
+
+/// The child of a recovery run: updates every customer in a transaction, and dies by SIGKILL when the log has grown by
+/// `bytes`. It returns only when something went wrong.
+pub fn victim(
+    folder: &Path,
+    memory: u64,
+    volumes: HashMap<char, PathBuf>,
+    database: &str,
+    bytes: u64,
+) -> Result<(), LabError> {
+    use crate::target::tsql::number;
+    let server = Embedded::open(OpenOptions { folder: folder.to_owned(), memory, volumes, disk: None })?;
+    let mut watcher = server.connect(Some(database))?;
+    let used = "select used_log_space_in_bytes from sys.dm_db_log_space_usage";
+    watcher.run("checkpoint")?;
+    let start = number(watcher.as_mut(), used)?;
+    let mut updater = server.connect(Some(database))?;
+    // The transaction stays open, so that a short update too is never committed.
+    let updating = std::thread::spawn(move || {
+        let result = updater.run(&format!("begin tran; {}", crate::target::tsql::UPDATE));
+        (updater, result)
+    });
+    while !updating.is_finished() && number(watcher.as_mut(), used)? - start < bytes as f64 {
+        std::thread::sleep(std::time::Duration::from_micros(200));
+    }
+    println!("killing");
+    std::io::Write::flush(&mut std::io::stdout())?;
+    // SIGKILL to ourselves: no destructor runs, nothing is flushed.
+    let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
+    Err(LabError::Request("this process could not kill itself".into()))
 }

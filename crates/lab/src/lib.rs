@@ -1,17 +1,24 @@
-//! The lab: what the layout of a log and its files costs, measured. A study is data (factor, levels, measures, published
-//! figures) and a driver; its runs are interleaved and its report has medians, intervals and paired ratios.
+//! The lab: what the layout of a log and its files costs, measured. A study is data (arms with their configurations and
+//! steps, published figures, bounds), the frame runs it interleaved on targets and devices, and its report has medians,
+//! intervals and paired ratios.
 //!
 //! Not here: anything that knows how the engine works inside. The lab speaks T-SQL to it.
 
+pub mod device;
 pub mod embedded;
+pub mod frame;
 pub mod machine;
+pub mod notify;
 pub mod peers;
+pub mod raw;
 pub mod report;
 pub mod results;
 mod stats;
 pub mod studies;
 pub mod target;
 pub mod tpcc;
+pub mod watch;
+pub mod work;
 
 pub use stats::{median, median_interval, paired_ratio};
 
@@ -34,6 +41,12 @@ pub enum LabError {
         /// What it was asked.
         statement: String,
     },
+    /// What an engine does not do: noted, and the study goes on.
+    #[error("not supported: {0}")]
+    Unsupported(String),
+    /// Work that was stopped after that many seconds.
+    #[error("stopped after {0} s")]
+    TimeLimit(u64),
     /// A request that makes no sense or does not fit the machine.
     #[error("{0}")]
     Request(String),

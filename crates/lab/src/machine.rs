@@ -1,6 +1,7 @@
 //! What machine the figures come from: processors, memory, kernel, file system, sector sizes, and the disk's own
 //! latency, measured before the studies so that a reader can judge them.
 
+use crate::LabError;
 use disk::{Disk, OpenMode, OsDisk};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -74,6 +75,17 @@ pub fn durable_write_us(
     drop(file);
     disk.remove(path)?;
     Ok((crate::stats::median(&times).unwrap_or(0.0), sectors.logical, sectors.physical))
+}
+
+/// Bytes that may still be written below a folder.
+pub fn free_space(folder: &Path) -> Result<u64, LabError> {
+    OsDisk::new(folder).free_space(Path::new(".")).map_err(|e| LabError::Request(e.to_string()))
+}
+
+/// Bytes of memory that could be used now, where the system says.
+pub fn available_memory() -> Option<u64> {
+    let text = first_line_value("/proc/meminfo", "MemAvailable")?;
+    text.split(' ').next()?.parse::<u64>().ok().map(|kib| kib * 1024)
 }
 
 impl Machine {

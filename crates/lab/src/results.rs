@@ -29,6 +29,15 @@ pub struct StudyResult {
     pub device: String,
     /// The question, one sentence.
     pub question: String,
+    /// Where the published figures stand.
+    #[serde(default)]
+    pub source: String,
+    /// Which setting of the target the factor is.
+    #[serde(default)]
+    pub knob: String,
+    /// What a reader must know about a device that is not the real disk.
+    #[serde(default)]
+    pub disclosure: Option<String>,
     /// What the figures mean, one or two sentences made from them.
     pub meaning: String,
     /// What was run: sizes, rows, settings.
@@ -39,6 +48,31 @@ pub struct StudyResult {
     pub waits: Vec<Wait>,
     /// File I/O, summed over the runs of each level.
     pub io: Vec<Io>,
+    /// Bounds and whether they hold.
+    #[serde(default)]
+    pub claims: Vec<ClaimResult>,
+    /// What was not measured, and why.
+    #[serde(default)]
+    pub missing: Vec<String>,
+}
+
+/// A bound and the figure for it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ClaimResult {
+    /// What is compared with what.
+    pub group: String,
+    /// Which measure.
+    pub what: String,
+    /// The figure; null when it was not measured.
+    pub value: Option<f64>,
+    /// Smallest value that holds the bound.
+    pub at_least: Option<f64>,
+    /// Largest value that holds the bound.
+    pub at_most: Option<f64>,
+    /// The same comparison of the published figures.
+    pub published: Option<f64>,
+    /// Whether the bound holds; null when it was not measured.
+    pub holds: Option<bool>,
 }
 
 /// One measure at one level of the factor.
@@ -60,16 +94,25 @@ pub struct Cell {
     pub ci95: Option<[f64; 2]>,
     /// Median of the ratios to the baseline level's runs of the same round; 1 for the baseline itself.
     pub ratio_to_baseline: Option<f64>,
-    /// The published figure for the same cell, in the same unit; null where none was published.
+    /// The published figure for the same cell; null where none was published.
     pub published: Option<f64>,
+    /// Its unit, when it is not the cell's.
+    #[serde(default)]
+    pub published_unit: Option<String>,
     /// The published figure's ratio to the published baseline.
     #[serde(default)]
     pub published_ratio: Option<f64>,
+    /// What a reader must know, e.g. that runs were stopped at a limit and are lower bounds.
+    #[serde(default)]
+    pub note: Option<String>,
 }
 
 /// One wait type at one level.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Wait {
+    /// Factor.
+    #[serde(default)]
+    pub factor: String,
     /// Level of the factor.
     pub level: String,
     /// Wait type.
@@ -83,9 +126,12 @@ pub struct Wait {
 /// One file at one level.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Io {
+    /// Factor.
+    #[serde(default)]
+    pub factor: String,
     /// Level of the factor.
     pub level: String,
-    /// `data` or `log`.
+    /// `data`, `log` or `backup`.
     pub file: String,
     /// Writes.
     pub writes: i64,
@@ -95,46 +141,30 @@ pub struct Io {
     pub reads: i64,
     /// Bytes read.
     pub bytes_read: i64,
+    /// Writes by size class: upper bound and count.
+    #[serde(default)]
+    pub write_sizes: Vec<(String, i64)>,
+    /// Writes that begin or end inside a physical sector.
+    #[serde(default)]
+    pub partial_writes: i64,
 }
 
 impl StudyResult {
-    /// Fills medians, intervals and ratios from the runs; `baseline` is the level that ratios refer to.
-    pub fn finish(&mut self, baseline: &str) {
-        let bases: Vec<(String, Vec<f64>, Option<f64>)> = self
-            .cells
-            .iter()
-            .filter(|c| c.level == baseline)
-            .map(|c| (c.measure.clone(), c.runs.clone(), c.published))
-            .collect();
-        for cell in &mut self.cells {
-            cell.median = stats::median(&cell.runs).unwrap_or(f64::NAN);
-            cell.ci95 = stats::median_interval(&cell.runs).map(|(low, high)| [low, high]);
-            if let Some((_, runs, published)) = bases.iter().find(|(measure, ..)| *measure == cell.measure) {
-                cell.ratio_to_baseline = stats::paired_ratio(&cell.runs, runs);
-                cell.published_ratio = match (cell.published, published) {
-                    (Some(here), Some(base)) if *base > 0.0 => Some(here / base),
-                    _ => None,
-                };
-            }
-        }
-    }
-
-    /// The cell of a level and measure.
+    /// The cell of a level and measure, whatever its factor.
     pub fn cell(&self, level: &str, measure: &str) -> Option<&Cell> {
         self.cells.iter().find(|c| c.level == level && c.measure == measure)
     }
 
+    /// The cell of a factor, level and measure.
+    pub fn cell_of(&self, factor: &str, level: &str, measure: &str) -> Option<&Cell> {
+        self.cells.iter().find(|c| c.factor == factor && c.level == level && c.measure == measure)
+    }
+
     /// Adds one run's figure, making its cell on the first.
-    pub fn record(
-        &mut self,
-        factor: &str,
-        level: &str,
-        measure: &str,
-        unit: &str,
-        value: f64,
-        published: Option<f64>,
-    ) {
-        if let Some(cell) = self.cells.iter_mut().find(|c| c.level == level && c.measure == measure) {
+    pub fn record(&mut self, factor: &str, level: &str, measure: &str, unit: &str, value: f64) {
+        let found =
+            self.cells.iter_mut().find(|c| c.factor == factor && c.level == level && c.measure == measure);
+        if let Some(cell) = found {
             cell.runs.push(value);
             return;
         }
@@ -147,8 +177,29 @@ impl StudyResult {
             median: value,
             ci95: None,
             ratio_to_baseline: None,
-            published,
+            published: None,
+            published_unit: None,
             published_ratio: None,
+            note: None,
         });
+    }
+
+    /// Fills medians, intervals and ratios from the runs. `base` names the factor and level that a factor's cells refer to.
+    pub fn finish<'a>(&mut self, base: &dyn Fn(&str) -> Option<(&'a str, &'a str)>) {
+        let all = self.cells.clone();
+        for cell in &mut self.cells {
+            cell.median = stats::median(&cell.runs).unwrap_or(f64::NAN);
+            cell.ci95 = stats::median_interval(&cell.runs).map(|(low, high)| [low, high]);
+            let Some((factor, level)) = base(&cell.factor) else { continue };
+            let below =
+                all.iter().find(|c| c.factor == factor && c.level == level && c.measure == cell.measure);
+            let Some(below) = below else { continue };
+            cell.ratio_to_baseline = stats::paired_ratio(&cell.runs, &below.runs);
+            if let (Some(here), Some(base)) = (cell.published, below.published)
+                && base > 0.0
+            {
+                cell.published_ratio = Some(here / base);
+            }
+        }
     }
 }

@@ -74,10 +74,21 @@ impl Routes {
                 (Arc::new(ModelDisk::below(folder.clone(), *device, real)?), folder.clone())
             }
         };
+        self.push(folder, disk, there);
+        Ok(())
+    }
+
+    /// Places the files below `folder` (relative = below the root) on a disk, under their own names; several folders may
+    /// share one.
+    pub fn place_disk(&mut self, folder: &Path, disk: Arc<dyn Disk>) {
+        let folder = self.root.join(folder);
+        self.push(folder.clone(), disk, folder);
+    }
+
+    fn push(&mut self, folder: PathBuf, disk: Arc<dyn Disk>, there: PathBuf) {
         self.routes.push(Route { folder, disk, there });
         // Longest first: the innermost folder decides.
         self.routes.sort_by_key(|route| std::cmp::Reverse(route.folder.components().count()));
-        Ok(())
     }
 
     /// The disk of a path and the path's name there.

@@ -1,9 +1,11 @@
 //! The results as one HTML page: charts, tables, machine, waits and I/O. Self-contained: no script, no network, light and
 //! dark by the reader's setting.
 
-use super::svg::{Bar, bars, escape};
+use super::charts::{median_charts, ratio_charts};
+use super::svg::escape;
 use super::{figure, ratio};
-use crate::results::{Results, StudyResult};
+use crate::frame::bound_text;
+use crate::results::{Io, Results, StudyResult};
 use std::fmt::Write;
 
 const STYLE: &str = "
@@ -19,97 +21,105 @@ th{color:var(--soft);font-weight:600;font-size:13px}td:nth-child(-n+2),th:nth-ch
 svg{width:100%;height:auto;margin-top:10px}.grid{stroke:var(--line)}.tick,.name,.value{font:12px system-ui,sans-serif;fill:var(--soft)}.name{fill:var(--ink)}
 .value{fill:var(--ink)}.whisker{stroke:var(--ink);stroke-width:1.5}.ref{stroke:var(--ink);stroke-dasharray:5 4}
 .s0{fill:var(--a)}.s1{fill:var(--b)}.s2{fill:var(--c)}.s3{fill:var(--d)}.s4{fill:var(--e)}.s5{fill:var(--f)}
+.mark{fill:none;stroke:var(--b);stroke-width:2}.banner{border-left:4px solid var(--b);padding:6px 12px;background:color-mix(in srgb,var(--b) 12%,transparent)}
+.chip{display:inline-block;border:1px solid var(--line);border-radius:12px;padding:1px 10px;margin:2px 4px 2px 0;font-size:13px;color:var(--soft);text-decoration:none}
+.yes{color:var(--c);font-weight:600}.no{color:var(--e);font-weight:600}.heat td{text-align:center}.scroll{overflow-x:auto}
 details{margin-top:12px}summary{cursor:pointer;color:var(--soft)}";
-
-fn levels(study: &StudyResult) -> Vec<String> {
-    let mut levels: Vec<String> = Vec::new();
-    for cell in &study.cells {
-        if !levels.contains(&cell.level) {
-            levels.push(cell.level.clone());
-        }
-    }
-    levels
-}
-
-/// Ratios to the baseline: here by level, and the published ratio as the last series.
-fn ratio_chart(study: &StudyResult) -> String {
-    let levels = levels(study);
-    let mut series: Vec<String> = levels
-        .iter()
-        .map(|l| format!("{} {l}, here", study.cells.first().map_or("", |c| c.factor.as_str())))
-        .collect();
-    let mut all = Vec::new();
-    let mut published = false;
-    for cell in &study.cells {
-        let index = levels.iter().position(|l| *l == cell.level).unwrap_or(0);
-        if let Some(value) = cell.ratio_to_baseline {
-            all.push(Bar {
-                group: cell.measure.clone(),
-                series: index,
-                value,
-                interval: None,
-                label: ratio(Some(value)),
-            });
-        }
-        if index > 0
-            && levels.len() == 2
-            && let Some(value) = cell.published_ratio
-        {
-            published = true;
-            all.push(Bar {
-                group: cell.measure.clone(),
-                series: levels.len(),
-                value,
-                interval: None,
-                label: ratio(Some(value)),
-            });
-        }
-    }
-    if published {
-        series.push(format!("{}, published for SQL Server", levels[1]));
-    }
-    bars(&all, &series, "times the baseline", Some(1.0))
-}
-
-fn time_chart(study: &StudyResult) -> String {
-    let levels = levels(study);
-    let bars_of: Vec<Bar> = study
-        .cells
-        .iter()
-        .map(|cell| Bar {
-            group: cell.measure.clone(),
-            series: levels.iter().position(|l| *l == cell.level).unwrap_or(0),
-            value: cell.median,
-            interval: cell.ci95,
-            label: figure(cell.median, ""),
-        })
-        .collect();
-    let unit = study.cells.first().map_or("", |c| c.unit.as_str());
-    bars(&bars_of, &levels, unit, None)
-}
 
 fn figures(out: &mut String, study: &StudyResult) {
     let factor = study.cells.first().map_or("level", |c| c.factor.as_str());
     let _ = write!(
         out,
-        "<table><tr><th>measure</th><th>{}</th><th>median</th><th>95 % interval</th><th>runs</th><th>ratio</th><th>published</th><th>ratio there</th></tr>",
+        "<h3>Figures</h3><div class=\"scroll\"><table><tr><th>measure</th><th>{}</th><th>median</th><th>95 % interval</th><th>runs</th><th>ratio</th><th>published</th><th>ratio there</th></tr>",
         escape(factor)
     );
     for cell in &study.cells {
+        let unit = cell.published_unit.as_deref().unwrap_or(&cell.unit);
+        let note = cell
+            .note
+            .as_ref()
+            .map_or_else(String::new, |n| format!(" <span class=\"soft\">({})</span>", escape(n)));
         let _ = write!(
             out,
-            "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
+            "<tr><td>{}</td><td>{}</td><td>{}{note}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
             escape(&cell.measure),
-            escape(&cell.level),
+            escape(&level_name(study, &cell.factor, &cell.level)),
             figure(cell.median, &cell.unit),
             cell.ci95.map_or_else(|| "-".into(), |[l, h]| format!("{} .. {}", figure(l, ""), figure(h, ""))),
             cell.runs.len(),
             ratio(cell.ratio_to_baseline),
-            cell.published.map_or_else(|| "-".into(), |v| figure(v, &cell.unit)),
+            cell.published.map_or_else(|| "-".into(), |v| figure(v, unit)),
             ratio(cell.published_ratio)
         );
     }
-    out.push_str("</table>");
+    out.push_str("</table></div>");
+}
+
+/// A level; with its factor where the study has more than one.
+fn level_name(study: &StudyResult, factor: &str, level: &str) -> String {
+    if study.cells.iter().all(|c| c.factor == factor) { level.into() } else { format!("{level} ({factor})") }
+}
+
+fn bounds(out: &mut String, study: &StudyResult) {
+    if study.claims.is_empty() {
+        return;
+    }
+    out.push_str("<h3>Bounds</h3><div class=\"scroll\"><table><tr><th>comparison</th><th>measure</th><th>here</th><th>bound</th><th>holds</th><th>published</th></tr>");
+    for claim in &study.claims {
+        let holds = match claim.holds {
+            Some(true) => "<span class=\"yes\">yes</span>",
+            Some(false) => "<span class=\"no\">no</span>",
+            None => "-",
+        };
+        let _ = write!(
+            out,
+            "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{holds}</td><td>{}</td></tr>",
+            escape(&claim.group),
+            escape(&claim.what),
+            ratio(claim.value),
+            bound_text(claim),
+            ratio(claim.published)
+        );
+    }
+    out.push_str("</table></div>");
+}
+
+/// How many writes had which size: one line for each kind of file and level, darker where more of the line is.
+fn write_sizes(out: &mut String, study: &StudyResult) {
+    let lines: Vec<&Io> = study.io.iter().filter(|i| !i.write_sizes.is_empty()).collect();
+    let order = ["512", "1K", "2K", "4K", "8K", "16K", "32K", "64K", "128K", "256K", "512K", "1M", ">1M"];
+    let used: Vec<&str> = order
+        .into_iter()
+        .filter(|label| lines.iter().any(|l| l.write_sizes.iter().any(|s| s.0 == *label && s.1 > 0)))
+        .collect();
+    if used.is_empty() {
+        return;
+    }
+    out.push_str("<h3>Sizes of writes, up to</h3><div class=\"scroll\"><table class=\"heat\"><tr><th>file</th><th>level</th>");
+    for label in &used {
+        let _ = write!(out, "<th>{}</th>", escape(label));
+    }
+    out.push_str("<th>read first</th></tr>");
+    for line in lines {
+        let all: i64 = line.write_sizes.iter().map(|s| s.1).sum();
+        let _ = write!(
+            out,
+            "<tr><td>{}</td><td>{}</td>",
+            escape(&line.file),
+            escape(&level_name(study, &line.factor, &line.level))
+        );
+        for label in &used {
+            let count = line.write_sizes.iter().find(|s| s.0 == *label).map_or(0, |s| s.1);
+            let share = 100 * count / all.max(1);
+            let _ = write!(
+                out,
+                "<td style=\"background:color-mix(in srgb,var(--a) {share}%,transparent)\">{}</td>",
+                if count == 0 { String::new() } else { count.to_string() }
+            );
+        }
+        let _ = write!(out, "<td>{}</td></tr>", line.partial_writes);
+    }
+    out.push_str("</table></div>");
 }
 
 fn waits_and_io(out: &mut String, study: &StudyResult) {
@@ -120,7 +130,7 @@ fn waits_and_io(out: &mut String, study: &StudyResult) {
                 out,
                 "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
                 escape(&wait.wait_type),
-                escape(&wait.level),
+                escape(&level_name(study, &wait.factor, &wait.level)),
                 wait.count,
                 wait.ms
             );
@@ -134,7 +144,7 @@ fn waits_and_io(out: &mut String, study: &StudyResult) {
                 out,
                 "<tr><td>{}</td><td>{}</td><td>{}</td><td>{:.1}</td><td>{:.1}</td><td>{}</td><td>{:.1}</td></tr>",
                 escape(&io.file),
-                escape(&io.level),
+                escape(&level_name(study, &io.factor, &io.level)),
                 io.writes,
                 io.bytes_written as f64 / 1e6,
                 io.bytes_written as f64 / 1e3 / (io.writes.max(1)) as f64,
@@ -146,35 +156,78 @@ fn waits_and_io(out: &mut String, study: &StudyResult) {
     }
 }
 
+fn section(out: &mut String, study: &StudyResult, index: usize) {
+    let _ = write!(
+        out,
+        "<section id=\"s{index}\"><h2>{}</h2><p class=\"soft\">{} scale on {}, disk: {}{}</p>",
+        escape(&study.study),
+        escape(&study.scale),
+        escape(&study.target),
+        escape(&study.device),
+        if study.knob.is_empty() { String::new() } else { format!("; varied: {}", escape(&study.knob)) }
+    );
+    if let Some(disclosure) = &study.disclosure {
+        let _ = write!(out, "<p class=\"banner\">{}</p>", escape(disclosure));
+    }
+    let _ = write!(
+        out,
+        "<p>{}</p><p class=\"meaning\"><b>{}</b></p>",
+        escape(&study.question),
+        escape(&study.meaning)
+    );
+    if !study.cells.is_empty() {
+        let ratios = ratio_charts(study);
+        if !ratios.is_empty() {
+            let _ = write!(out, "<h3>Ratio to the baseline; the diamonds are published</h3>{ratios}");
+        }
+        let _ = write!(out, "<h3>Medians with their 95 % intervals</h3>{}", median_charts(study));
+        bounds(out, study);
+        figures(out, study);
+        write_sizes(out, study);
+        waits_and_io(out, study);
+    }
+    if !study.missing.is_empty() {
+        out.push_str("<h3>Not measured</h3>");
+        for line in &study.missing {
+            let _ = write!(out, "<p class=\"soft\">{}</p>", escape(line));
+        }
+    }
+    out.push_str("<details><summary>Set-up</summary>");
+    let source = (!study.source.is_empty()).then(|| format!("Published: {}", study.source));
+    for line in source.iter().chain(&study.setup) {
+        let _ = write!(out, "<p class=\"soft\">{}</p>", escape(line));
+    }
+    out.push_str("</details></section>");
+}
+
 /// The whole page.
 pub(super) fn html(results: &Results) -> String {
     let mut out = format!(
-        "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\"><title>Ringwood lab</title><style>{STYLE}</style></head><body><main><h1>Ringwood lab</h1><p class=\"soft\">Ringwood {} on {}</p>",
+        "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\"><title>Ringwood lab</title><style>{STYLE}</style></head><body><main><h1>Ringwood lab</h1><p class=\"soft\">Ringwood {} on {}</p><p>",
         escape(&results.ringwood),
         escape(&results.machine.summary())
     );
-    for study in &results.studies {
+    for (index, study) in results.studies.iter().enumerate() {
+        let bounded: Vec<bool> = study.claims.iter().filter_map(|c| c.holds).collect();
+        let held = bounded.iter().filter(|h| **h).count();
+        let verdict = match bounded.len() {
+            0 => String::new(),
+            n => format!(
+                ": <span class=\"{}\">{held} of {n} bounds</span>",
+                if held == n { "yes" } else { "no" }
+            ),
+        };
         let _ = write!(
             out,
-            "<section><h2>{}</h2><p class=\"soft\">{} on {}, disk: {}</p><p>{}</p><p class=\"meaning\"><b>{}</b></p>",
+            "<a class=\"chip\" href=\"#s{index}\">{}, {}, {}{verdict}</a>",
             escape(&study.study),
-            escape(&study.scale),
             escape(&study.target),
-            escape(&study.device),
-            escape(&study.question),
-            escape(&study.meaning)
+            escape(&study.device)
         );
-        if study.cells.iter().any(|c| c.ratio_to_baseline.is_some()) {
-            let _ = write!(out, "<h3>Ratio to the baseline</h3>{}", ratio_chart(study));
-        }
-        let _ = write!(out, "<h3>Medians with their 95 % intervals</h3>{}", time_chart(study));
-        figures(&mut out, study);
-        waits_and_io(&mut out, study);
-        out.push_str("<details><summary>Set-up</summary>");
-        for line in &study.setup {
-            let _ = write!(out, "<p class=\"soft\">{}</p>", escape(line));
-        }
-        out.push_str("</details></section>");
+    }
+    out.push_str("</p>");
+    for (index, study) in results.studies.iter().enumerate() {
+        section(&mut out, study, index);
     }
     out.push_str("</main></body></html>\n");
     out

@@ -1,5 +1,6 @@
 //! Reports of one `Results`: JSON and CSV for scripts, a terminal table, one self-contained HTML page.
 
+mod charts;
 mod csv;
 mod html;
 mod svg;
@@ -17,10 +18,11 @@ fn figure(value: f64, unit: &str) -> String {
         return "-".into();
     }
     let text = match value.abs() {
+        _ if value.fract() == 0.0 => format!("{value:.0}"),
         v if v >= 1000.0 => format!("{value:.0}"),
         v if v >= 100.0 => format!("{value:.1}"),
         v if v >= 1.0 => format!("{value:.2}"),
-        v if v >= 0.001 || v == 0.0 => format!("{value:.4}"),
+        v if v >= 0.001 => format!("{value:.4}"),
         _ => format!("{value:.6}"),
     };
     if unit.is_empty() { text } else { format!("{text} {unit}") }
@@ -53,6 +55,26 @@ pub(crate) mod tests {
     use crate::machine::Machine;
     use crate::results::StudyResult;
 
+    pub(crate) fn empty() -> StudyResult {
+        StudyResult {
+            study: String::new(),
+            scale: String::new(),
+            target: String::new(),
+            device: String::new(),
+            question: String::new(),
+            source: String::new(),
+            knob: String::new(),
+            disclosure: None,
+            meaning: String::new(),
+            setup: vec![],
+            cells: vec![],
+            waits: vec![],
+            io: vec![],
+            claims: vec![],
+            missing: vec![],
+        }
+    }
+
     pub(crate) fn sample() -> Results {
         let mut study = StudyResult {
             study: "vlf-count".into(),
@@ -62,16 +84,17 @@ pub(crate) mod tests {
             question: "What do 20,000 virtual log files cost?".into(),
             meaning: "Nothing & <less>.".into(),
             setup: vec!["rows: 1".into()],
-            cells: vec![],
-            waits: vec![],
-            io: vec![],
+            ..empty()
         };
         for (level, value, published) in
             [("16", 1.0, 174.0), ("16", 1.2, 174.0), ("20000", 1.0, 1554.0), ("20000", 1.3, 1554.0)]
         {
-            study.record("VLFs", level, "update", "s", value, Some(published));
+            study.record("VLFs", level, "update", "s", value);
+            if let Some(cell) = study.cells.last_mut() {
+                cell.published = Some(published);
+            }
         }
-        study.finish("16");
+        study.finish(&|_| Some(("VLFs", "16")));
         Results { ringwood: "0.1.0".into(), machine: Machine::default(), studies: vec![study] }
     }
 
@@ -97,6 +120,7 @@ pub(crate) mod tests {
     fn figures_keep_three_digits() {
         assert_eq!(figure(1234.5, "s"), "1234 s");
         assert_eq!(figure(0.0123, "s"), "0.0123 s");
+        assert_eq!(figure(0.0, "writes"), "0 writes");
         assert_eq!(figure(f64::NAN, "s"), "-");
     }
 }

@@ -24,7 +24,7 @@ pub(super) fn escape(text: &str) -> String {
 
 const WIDTH: f64 = 760.0;
 const HEIGHT: f64 = 260.0;
-const LEFT: f64 = 44.0;
+const LEFT: f64 = 58.0;
 const BOTTOM: f64 = 28.0;
 const TOP: f64 = 22.0;
 
@@ -140,9 +140,99 @@ fn legend(out: &mut String, series: &[String]) {
     }
 }
 
+/// One row of a chart of ratios.
+pub(super) struct Row {
+    /// Left of the bar.
+    pub label: String,
+    /// Length of the bar.
+    pub value: f64,
+    /// A mark at another value, the published one.
+    pub mark: Option<f64>,
+    /// Right of the bar.
+    pub text: String,
+}
+
+const ROW: f64 = 24.0;
+const LABELS: f64 = 250.0;
+const TEXTS: f64 = 165.0;
+
+/// Horizontal bars from `base` to each value, logarithmic where the values span more than a factor of 12: a ratio of
+/// one half is then as long as a ratio of two.
+pub(super) fn rows(rows: &[Row], axis: &str, base: f64) -> String {
+    let values = rows.iter().flat_map(|r| [Some(r.value), r.mark]).flatten().filter(|v| *v > 0.0);
+    let (low, high) = values.fold((base, base), |(l, h), v| (l.min(v), h.max(v)));
+    let wide = high / low > 12.0;
+    let scale = |v: f64| if wide { v.max(low).ln() } else { v };
+    let (left, right) = if wide { (scale(low * 0.8), scale(high * 1.1)) } else { (0.0, high * 1.05) };
+    let x = |v: f64| LABELS + (WIDTH - LABELS - TEXTS) * (scale(v) - left) / (right - left).max(1e-9);
+    let height = ROW * rows.len() as f64 + 30.0;
+    let mut out = format!(
+        "<svg viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"{0}\"><text class=\"tick\" x=\"0\" y=\"12\">{0}</text>",
+        escape(&if wide { format!("{axis} (logarithmic)") } else { axis.to_owned() })
+    );
+    for (index, row) in rows.iter().enumerate() {
+        let y = 20.0 + ROW * index as f64;
+        let (from, to) = (x(base).min(x(row.value)), x(base).max(x(row.value)));
+        let _ = write!(
+            out,
+            "<text class=\"name\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text><rect class=\"s0\" x=\"{from:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"13\" rx=\"2\"/>",
+            LABELS - 10.0,
+            y + 14.0,
+            escape(&row.label),
+            y + 4.0,
+            (to - from).max(2.0),
+        );
+        if let Some(mark) = row.mark {
+            let _ = write!(
+                out,
+                "<path class=\"mark\" d=\"M{0:.1} {1:.1}l6 6.5l-6 6.5l-6-6.5z\"><title>published: {2}</title></path>",
+                x(mark),
+                y + 4.0,
+                super::figure(mark, "")
+            );
+        }
+        let _ = write!(
+            out,
+            "<text class=\"value\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
+            x(row.value.max(row.mark.unwrap_or(0.0)).max(base)) + 12.0,
+            y + 14.0,
+            escape(&row.text)
+        );
+    }
+    let _ = write!(
+        out,
+        "<line class=\"ref\" x1=\"{0:.1}\" x2=\"{0:.1}\" y1=\"18\" y2=\"{1:.1}\"/></svg>",
+        x(base),
+        height - 8.0
+    );
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rows_grow_from_the_base_and_stay_inside() {
+        let row = |value: f64, mark| Row { label: "<m>".into(), value, mark, text: "t".into() };
+        for all in [vec![row(1.01, Some(8.9)), row(0.5, None)], vec![row(0.1, Some(40.0)), row(0.0, None)]] {
+            let svg = rows(&all, "times", 1.0);
+            assert!(svg.contains("&lt;m&gt;") && !svg.contains("NaN"));
+            for part in svg.split("<rect ").skip(1) {
+                let number = |name: &str| -> f64 {
+                    part.split(&format!("{name}=\""))
+                        .nth(1)
+                        .unwrap()
+                        .split('"')
+                        .next()
+                        .unwrap()
+                        .parse()
+                        .unwrap()
+                };
+                assert!(number(" x") >= LABELS - 1.0 && number(" x") + number("width") <= WIDTH, "{part}");
+            }
+        }
+    }
 
     #[test]
     fn axis_ends_are_round() {

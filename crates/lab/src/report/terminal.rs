@@ -1,7 +1,8 @@
 //! The results as a table for a terminal.
 
 use super::{figure, ratio};
-use crate::results::{Results, StudyResult};
+use crate::frame::bound_text;
+use crate::results::{Cell, Results, StudyResult};
 use std::fmt::Write;
 
 fn table(out: &mut String, rows: &[Vec<String>]) {
@@ -22,9 +23,28 @@ fn table(out: &mut String, rows: &[Vec<String>]) {
     }
 }
 
+/// The level, with its factor where there are several, and a mark for a note.
+fn level_name(study: &StudyResult, cell: &Cell) -> String {
+    let mark = if cell.note.is_some() { " *" } else { "" };
+    if study.cells.iter().all(|c| c.factor == cell.factor) {
+        return format!("{}{mark}", cell.level);
+    }
+    format!("{} ({}){mark}", cell.level, cell.factor)
+}
+
 fn study_table(out: &mut String, study: &StudyResult) {
     let _ = writeln!(out, "\n{} on {} ({}, {})", study.study, study.target, study.scale, study.device);
     let _ = writeln!(out, "  {}\n", study.question);
+    if let Some(disclosure) = &study.disclosure {
+        let _ = writeln!(out, "  {disclosure}\n");
+    }
+    for line in &study.missing {
+        let _ = writeln!(out, "  not measured: {line}");
+    }
+    if study.cells.is_empty() {
+        let _ = writeln!(out, "  {}", study.meaning);
+        return;
+    }
     let factor = study.cells.first().map_or("level", |c| c.factor.as_str());
     let mut rows = vec![
         ["measure", factor, "median", "95 % interval", "ratio", "published", "ratio there"]
@@ -36,15 +56,37 @@ fn study_table(out: &mut String, study: &StudyResult) {
             cell.ci95.map_or_else(|| "-".into(), |[l, h]| format!("{} .. {}", figure(l, ""), figure(h, "")));
         rows.push(vec![
             cell.measure.clone(),
-            cell.level.clone(),
+            level_name(study, cell),
             figure(cell.median, &cell.unit),
             interval,
             ratio(cell.ratio_to_baseline),
-            cell.published.map_or_else(|| "-".into(), |v| figure(v, &cell.unit)),
+            cell.published.map_or_else(
+                || "-".into(),
+                |v| figure(v, cell.published_unit.as_deref().unwrap_or(&cell.unit)),
+            ),
             ratio(cell.published_ratio),
         ]);
     }
     table(out, &rows);
+    for cell in study.cells.iter().filter(|c| c.note.is_some()) {
+        let _ = writeln!(
+            out,
+            "  * {}, {}: {}",
+            cell.level,
+            cell.measure,
+            cell.note.as_deref().unwrap_or_default()
+        );
+    }
+    for claim in study.claims.iter().filter(|c| c.holds == Some(false)) {
+        let _ = writeln!(
+            out,
+            "  does not hold: {}, {}: {} ({})",
+            claim.group,
+            claim.what,
+            ratio(claim.value),
+            bound_text(claim)
+        );
+    }
     let _ = writeln!(out, "\n  {}", study.meaning);
 }
 

@@ -1,66 +1,84 @@
-//! The studies: each is a question, a factor with its levels, measures with their published figures, and a driver.
+//! The studies, as data: each file says what one published experiment varied, measured and found, and at which sizes it is
+//! repeated here. Smaller scales keep the shape: rows, log and buffer pool shrink together.
 
-pub mod vlf_count;
+mod data_files;
+mod delayed_durability;
+mod log_block_size;
+mod log_growth;
+mod vlf_count;
 
-use crate::LabError;
-use crate::results::StudyResult;
-use std::path::PathBuf;
+use crate::frame::{Scale, Study};
 
-/// How large a study runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scale {
-    /// Seconds: the shape, for a first look and for CI.
-    Quick,
-    /// Minutes: figures to rely on.
-    Standard,
-    /// The author's own sizes.
-    Paper,
+/// All studies at a scale, in the order in which `run all` takes them.
+pub fn all(scale: Scale) -> Vec<Study> {
+    vec![
+        vlf_count::study(scale),
+        data_files::study(scale),
+        delayed_durability::study(scale),
+        log_growth::study(scale),
+        log_block_size::study(scale),
+    ]
 }
 
-impl Scale {
-    /// Name on the command line and in results.
-    pub fn name(self) -> &'static str {
-        match self {
-            Scale::Quick => "quick",
-            Scale::Standard => "standard",
-            Scale::Paper => "paper",
+/// A size in KB as a person writes it.
+fn size_name(kb: u64) -> String {
+    if kb.is_multiple_of(1024) { format!("{} MB", kb / 1024) } else { format!("{kb} KB") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frame::{Compare, Published};
+    use std::collections::HashSet;
+
+    /// The cells that an arm's steps make, measures of several figures not counted.
+    fn cells(study: &Study) -> HashSet<(&'static str, String, String)> {
+        let mut cells = HashSet::new();
+        for arm in &study.arms {
+            for step in &arm.steps {
+                if let Some(measure) = step.measure {
+                    let level = step.level.map_or_else(|| arm.level.clone(), str::to_owned);
+                    cells.insert((arm.factor, level, measure.to_owned()));
+                }
+            }
+            if let Some((total, _)) = &study.total {
+                cells.insert((arm.factor, arm.level.clone(), (*total).to_owned()));
+            }
+        }
+        cells
+    }
+
+    #[test]
+    fn published_figures_bounds_and_baselines_name_cells_that_exist() {
+        for scale in [Scale::Tiny, Scale::Quick, Scale::Standard, Scale::Paper] {
+            for study in all(scale) {
+                let cells = cells(&study);
+                let check = |c: &crate::frame::CellRef| {
+                    let base = c.measure.split(", read-modify").next().unwrap_or_default().to_owned();
+                    let name = (c.factor, c.level.clone(), base);
+                    assert!(cells.contains(&name), "{} {}: {name:?}", study.name, scale.name());
+                };
+                study.published.iter().for_each(|Published { cell, .. }| check(cell));
+                for claim in &study.claims {
+                    match &claim.compare {
+                        Compare::Value(a) => check(a),
+                        Compare::Ratio(a, b) => {
+                            check(a);
+                            check(b);
+                        }
+                        Compare::ToBest(a, others) => {
+                            check(a);
+                            others.iter().for_each(check);
+                        }
+                    }
+                }
+                for arm in &study.arms {
+                    let base = study.baselines.iter().find(|b| b.factor == arm.factor).unwrap();
+                    assert!(cells.iter().any(|c| c.0 == base.to_factor && c.1 == base.to_level), "{base:?}");
+                }
+                let keys: HashSet<&str> = study.arms.iter().map(|a| a.config.key.as_str()).collect();
+                assert_eq!(keys.len(), study.arms.len(), "keys of {} are unique", study.name);
+            }
         }
     }
-}
-
-/// What a run of studies was asked for.
-#[derive(Clone, Debug)]
-pub struct RunOptions {
-    /// Size.
-    pub scale: Scale,
-    /// Rounds; each level runs once a round.
-    pub runs: usize,
-    /// Folder for databases and results.
-    pub out: PathBuf,
-    /// Print progress to standard error.
-    pub progress: bool,
-}
-
-/// A study.
-pub trait Study {
-    /// Name on the command line.
-    fn name(&self) -> &'static str;
-    /// The question, one sentence.
-    fn question(&self) -> &'static str;
-    /// Where the published figures stand.
-    fn source(&self) -> &'static str;
-    /// What it needs at a scale: (bytes of disk, rough seconds at 5 runs).
-    fn needs(&self, scale: Scale) -> (u64, u64);
-    /// Runs it.
-    fn run(&self, options: &RunOptions) -> Result<StudyResult, LabError>;
-}
-
-/// All studies, in the order in which `run all` takes them.
-pub fn all() -> Vec<Box<dyn Study>> {
-    vec![Box::new(vlf_count::VlfCount)]
-}
-
-/// The study of a name.
-pub fn find(name: &str) -> Option<Box<dyn Study>> {
-    all().into_iter().find(|s| s.name() == name)
 }

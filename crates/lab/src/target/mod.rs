@@ -1,4 +1,5 @@
-//! Engines under test. A target runs the same work at the same durability; its clock is the server's own where it has one.
+//! Engines under test. A target makes a configuration and carries out a study's work on it, and says which of its own
+//! settings the study's factor is. What it cannot do it refuses as unsupported, with the reason.
 //! Peers are the distribution's packages, started on a scratch folder and reachable from this machine only.
 
 mod mariadb;
@@ -6,55 +7,67 @@ mod postgres;
 mod process;
 mod ringwood;
 mod sqlite;
+pub mod tsql;
 
 pub use mariadb::MariaDb;
 pub use postgres::Postgres;
-pub use ringwood::{CUSTOMER, Ringwood, bulk_insert, customer_named};
+pub use ringwood::Ringwood;
 pub use sqlite::Sqlite;
 
 use crate::LabError;
-use std::path::Path;
+use crate::device::Device;
+use crate::work::{Config, Counters, Figure, Knob, Work};
+use std::path::PathBuf;
+use std::sync::Arc;
 
-/// A piece of work that every target can do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Work {
-    /// `INSERT customer_tmp SELECT * FROM customer`
-    InsertSelect,
-    /// `UPDATE customer SET c_data = lower(c_data)`
-    Update,
-    /// `DELETE FROM customer`
-    Delete,
-    /// That many one-row inserts in a loop inside the server, one transaction.
-    LoopInserts(u64),
-    /// That many one-row inserts, each a durable commit, in a loop inside the server.
-    DurableCommits(u64),
-}
-
-impl Work {
-    /// Name in reports.
-    pub fn name(self) -> &'static str {
-        match self {
-            Work::InsertSelect => "insert-select",
-            Work::Update => "update",
-            Work::Delete => "delete",
-            Work::LoopInserts(_) => "loop inserts",
-            Work::DurableCommits(_) => "durable commits",
-        }
-    }
+/// Where a target works.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// Scratch folder of a study on this target.
+    pub folder: PathBuf,
+    /// Its device.
+    pub device: Device,
+    /// Customer rows, for the studies that have them.
+    pub customers: Option<PathBuf>,
+    /// The ringwood command, for the run that kills a process.
+    pub program: Option<PathBuf>,
 }
 
 /// An engine under test.
 pub trait Target {
-    /// Name in reports.
+    /// Name on the command line and in results.
     fn name(&self) -> &'static str;
-    /// Version and the settings that matter, for the report.
-    fn settings(&self) -> String;
-    /// Starts the engine in its scratch folder and loads the source rows (`tpcc` file).
-    fn prepare(&mut self, customers: &Path) -> Result<(), LabError>;
-    /// Makes `customer` (with its index) from the source rows and an empty `customer_tmp` and `one_row`; then settles.
-    fn reset(&mut self) -> Result<(), LabError>;
-    /// Runs the work once; seconds.
-    fn run(&mut self, work: Work) -> Result<f64, LabError>;
-    /// Counts rows of a table, to prove that the work was done.
-    fn count(&mut self, table: &str) -> Result<u64, LabError>;
+    /// Name in text.
+    fn title(&self) -> &'static str;
+    /// Which setting of this engine a factor is; `Err` says why it has none.
+    fn knob(&self, knob: Knob) -> Result<&'static str, &'static str>;
+    /// Makes the database of a configuration (or opens a kept one); settings and sizes in words.
+    fn set_up(&mut self, place: &Place, config: &Config) -> Result<Vec<String>, LabError>;
+    /// Carries out one piece of work and checks that it was done; what was measured.
+    fn run(&mut self, work: &Work) -> Result<Vec<Figure>, LabError>;
+    /// Waits and I/O since the target started; empty where the engine does not count.
+    fn counters(&mut self) -> Result<Counters, LabError>;
+    /// The folder of the log and the disk it lies on, for raw writes beside it.
+    fn log_folder(&self) -> Option<(PathBuf, Arc<dyn disk::Disk>)>;
+    /// Stops the engine and removes the configuration, unless it is kept for the next round.
+    fn tear_down(&mut self) -> Result<(), LabError>;
+}
+
+/// Names of all targets, the default first.
+pub const NAMES: [&str; 4] = ["ringwood", "postgres", "mariadb", "sqlite"];
+
+/// The target of a name, case ignored.
+pub fn find(name: &str) -> Result<Box<dyn Target>, LabError> {
+    Ok(match name.to_ascii_lowercase().as_str() {
+        "ringwood" => Box::new(Ringwood::default()),
+        "postgres" | "postgresql" => Box::new(Postgres::default()),
+        "mariadb" => Box::new(MariaDb::default()),
+        "sqlite" => Box::new(Sqlite::default()),
+        _ => {
+            return Err(LabError::Request(format!(
+                "there is no target {name:?}: choose from {}",
+                NAMES.join(", ")
+            )));
+        }
+    })
 }

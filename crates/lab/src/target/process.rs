@@ -3,6 +3,7 @@
 use crate::LabError;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 /// A server process, killed and reaped when dropped.
@@ -94,4 +95,45 @@ pub(super) fn is_root() -> bool {
             s.lines().find(|l| l.starts_with("Uid:")).map(|l| l.split_whitespace().nth(2) == Some("0"))
         })
         .unwrap_or(false)
+}
+
+/// Runs clients at the same time, each with its input; their outputs.
+pub(super) fn parallel(target: &str, jobs: Vec<(Command, String)>) -> Result<Vec<String>, LabError> {
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = jobs
+            .into_iter()
+            .map(|(mut command, input)| scope.spawn(move || client(target, &mut command, &input)))
+            .collect();
+        threads
+            .into_iter()
+            .map(|t| {
+                t.join()
+                    .unwrap_or_else(|_| Err(LabError::Request("a client's thread ended by a panic".into())))
+            })
+            .collect()
+    })
+}
+
+/// A folder for a Unix socket, whose path must be short; removed when dropped.
+pub(super) struct Socket(PathBuf);
+
+impl Socket {
+    /// A new folder among the temporary files.
+    pub fn new() -> Result<Socket, LabError> {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("rw{}-{number}", std::process::id()));
+        std::fs::create_dir_all(&path)?;
+        Ok(Socket(path))
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Socket {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
 }

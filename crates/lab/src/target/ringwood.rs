@@ -1,109 +1,205 @@
-//! Ringwood embedded: the same work as the peers, in T-SQL.
+//! Ringwood embedded: an instance per configuration, the work in T-SQL, its files watched.
 
-use super::{Target, Work};
+use super::tsql::{self, DATABASE};
+use super::{Place, Target};
 use crate::LabError;
-use crate::embedded::{self, Client};
-use engine::Instance;
-use std::path::{Path, PathBuf};
+use crate::embedded::{Embedded, OpenOptions};
+use crate::watch::Watch;
+use crate::work::{Config, Counters, Figure, Knob, LogBlock, Work};
+use std::collections::HashMap;
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
+use std::time::Instant;
 
-/// Buffer pool, the same as the peers'.
-const MEMORY: u64 = 2 << 30;
+/// Written when a kept configuration is made, and absent while a run uses it.
+const READY: &str = "ready";
+
+/// Roles and the drive letters by which statements name them.
+const DRIVES: [(char, &str); 4] = [('E', "data"), ('G', "data2"), ('F', "log"), ('H', "backup")];
 
 /// A Ringwood instance of our own.
+#[derive(Default)]
 pub struct Ringwood {
-    folder: PathBuf,
-    open: Option<(Arc<Instance>, Client)>,
+    open: Option<Open>,
+    watch: Arc<Watch>,
 }
 
-/// The customer table of the studies, as its author wrote it.
-pub const CUSTOMER: &str = include_str!("customer.sql");
+/// The configuration that is up.
+struct Open {
+    server: Option<Embedded>,
+    folder: PathBuf,
+    place: Place,
+    config: Config,
+}
 
-/// That table under another name, without its index.
-pub fn customer_named(name: &str) -> String {
-    CUSTOMER.replacen("customer", name, 1)
+impl Open {
+    fn volumes(&self) -> HashMap<char, PathBuf> {
+        DRIVES
+            .iter()
+            .map(|(letter, role)| (*letter, self.place.device.folder_of(role, &self.folder)))
+            .collect()
+    }
+
+    fn start(&mut self, watch: &Arc<Watch>) -> Result<(), LabError> {
+        let disk = self.place.device.disk(&self.folder, self.config.data.arrays)?;
+        let options = OpenOptions {
+            folder: self.folder.clone(),
+            memory: self.config.memory,
+            volumes: self.volumes(),
+            disk: Some(watch.over(disk, DATABASE)),
+        };
+        self.server = Some(Embedded::open(options)?);
+        Ok(())
+    }
+
+    fn server(&self) -> Result<&Embedded, LabError> {
+        self.server.as_ref().ok_or_else(|| LabError::Request("Ringwood is not open".into()))
+    }
+
+    fn stop(&mut self, watch: &Watch) -> Result<(), LabError> {
+        let Some(server) = self.server.take() else { return Ok(()) };
+        let closed = server.close();
+        drop(server);
+        watch.release();
+        closed
+    }
 }
 
 impl Ringwood {
-    /// Will live in `folder`.
-    pub fn new(folder: &Path) -> Ringwood {
-        Ringwood { folder: folder.to_owned(), open: None }
+    fn open(&mut self) -> Result<&mut Open, LabError> {
+        self.open.as_mut().ok_or_else(|| LabError::Request("Ringwood was not set up".into()))
     }
 
-    fn client(&mut self) -> Result<&mut Client, LabError> {
-        self.open
-            .as_mut()
-            .map(|(_, client)| client)
-            .ok_or_else(|| LabError::Request("Ringwood was not prepared".into()))
+    /// Kills a process in the middle of the update, then measures opening the database.
+    fn recovery(&mut self, rows: u64) -> Result<Vec<Figure>, LabError> {
+        let watch = self.watch.clone();
+        let open = self.open()?;
+        let Some(program) = open.place.program.clone() else {
+            return Err(LabError::Unsupported("this needs the ringwood command, which is killed".into()));
+        };
+        if open.place.device.disclosure().is_some() {
+            return Err(LabError::Unsupported("a killed process cannot hold a modelled device".into()));
+        }
+        open.stop(&watch)?;
+        crash_in_update(open, &program, rows)?;
+        let begin = Instant::now();
+        open.start(&watch)?;
+        let mut client = tsql::Server::connect(open.server()?, Some(DATABASE))?;
+        let seconds = begin.elapsed().as_secs_f64();
+        let kept = tsql::number(
+            client.as_mut(),
+            "select count_big(*) from customer where c_data = lower(c_data) collate Latin1_General_BIN2",
+        )?;
+        if kept != 0.0 {
+            return Err(LabError::Request("recovery kept rows of the update that never committed".into()));
+        }
+        Ok(Figure::seconds(seconds))
     }
 }
 
-/// BULK INSERT of a customer file.
-pub fn bulk_insert(table: &str, file: &Path) -> String {
-    format!(
-        "bulk insert {table} from '{}' with (fieldterminator = '|', rowterminator = '0x0a', tablock)",
-        file.display().to_string().replace('\'', "''")
-    )
+/// Runs the update in a child process, which kills itself with SIGKILL once half of the update is in the log.
+fn crash_in_update(open: &Open, program: &std::path::Path, rows: u64) -> Result<(), LabError> {
+    // The update logs about 1,000 bytes a row (500 before, 500 after).
+    let half = rows * 500;
+    let mut child = Command::new(program);
+    child.args(["lab", "victim", "--database", DATABASE, "--data"]).arg(&open.folder);
+    child.args(["--bytes", &half.to_string(), "--memory", &open.config.memory.to_string()]);
+    for (letter, folder) in open.volumes() {
+        child.arg("--volume").arg(format!("{letter}={}", folder.display()));
+    }
+    let mut child = child.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
+    let mut last = String::new();
+    if let Some(out) = child.stdout.take() {
+        for line in BufReader::new(out).lines() {
+            last = line?;
+        }
+    }
+    let status = child.wait()?;
+    if last != "killing" {
+        return Err(LabError::Request(format!(
+            "the child that should die in the middle of the update ended: {status}, {last}"
+        )));
+    }
+    Ok(())
 }
 
 impl Target for Ringwood {
     fn name(&self) -> &'static str {
+        "ringwood"
+    }
+
+    fn title(&self) -> &'static str {
         "Ringwood"
     }
 
-    fn settings(&self) -> String {
-        format!(
-            "Ringwood {}: buffer pool 2 GB, log 4 GB in 16 VLFs, full durability, checkpoint before each measure",
-            env!("CARGO_PKG_VERSION")
-        )
+    fn knob(&self, knob: Knob) -> Result<&'static str, &'static str> {
+        Ok(match knob {
+            Knob::LogPieces => "virtual log files, made by the growth steps of the log",
+            Knob::DataFiles => "files of the primary filegroup",
+            Knob::Durability => "ALTER DATABASE ... SET DELAYED_DURABILITY",
+            Knob::LogGrowth => "FILEGROWTH of the log",
+            Knob::LogBlock => {
+                "ALTER DATABASE ... SET LOG_ALIGNMENT (-T1800 forces 4096 for a whole instance)"
+            }
+        })
     }
 
-    fn prepare(&mut self, customers: &Path) -> Result<(), LabError> {
-        std::fs::create_dir_all(&self.folder)?;
-        let instance = embedded::open(&self.folder, MEMORY)?;
-        let mut client = Client::new(&instance, None)?;
-        client.run(
-            "create database lab on (name = lab, filename = 'lab.mdf', size = 4 GB)
-             log on (name = lab_log, filename = 'lab_log.ldf', size = 4 GB)",
-        )?;
-        client.run("alter database lab set recovery simple")?;
-        client.run("use lab")?;
-        client.run(&customer_named("source"))?;
-        client.run(&bulk_insert("source", customers))?;
-        client.run("create table one_row (a int not null, b char(100) not null)")?;
-        self.open = Some((instance, client));
-        Ok(())
+    fn set_up(&mut self, place: &Place, config: &Config) -> Result<Vec<String>, LabError> {
+        self.tear_down()?;
+        let folder = place.folder.join(&config.key);
+        let mut open = Open { server: None, folder, place: place.clone(), config: config.clone() };
+        let ready = open.folder.join(READY);
+        if config.keep && ready.is_file() {
+            let said = std::fs::read_to_string(&ready)?;
+            std::fs::remove_file(&ready)?;
+            open.start(&self.watch)?;
+            self.open = Some(open);
+            return Ok(said.lines().map(str::to_owned).collect());
+        }
+        place.device.clear(&open.folder)?;
+        std::fs::create_dir_all(&open.folder)?;
+        open.start(&self.watch)?;
+        let mut said = tsql::set_up(open.server()?, config, place.customers.as_deref())?;
+        if let LogBlock::Forced(bytes) = config.block {
+            let mut client = tsql::Server::connect(open.server()?, None)?;
+            client.run(&format!("alter database {DATABASE} set log_alignment = {bytes}"))?;
+            drop(client);
+            // The alignment is taken when the log is opened.
+            open.stop(&self.watch)?;
+            open.start(&self.watch)?;
+        }
+        said.push(format!("Ringwood {}: buffer pool {} MB", env!("CARGO_PKG_VERSION"), config.memory >> 20));
+        self.open = Some(open);
+        Ok(said)
     }
 
-    fn reset(&mut self) -> Result<(), LabError> {
-        let client = self.client()?;
-        client.run(
-            "drop table if exists customer; drop table if exists customer_tmp; truncate table one_row",
-        )?;
-        client.run(CUSTOMER)?;
-        client.run("insert customer select * from source")?;
-        client.run("create unique clustered index ci_customer on customer (c_w_id, c_d_id, c_id)")?;
-        client.run("select * into customer_tmp from customer where 1 = 2")?;
-        client.run("checkpoint")?;
-        Ok(())
-    }
-
-    fn run(&mut self, work: Work) -> Result<f64, LabError> {
-        let client = self.client()?;
+    fn run(&mut self, work: &Work) -> Result<Vec<Figure>, LabError> {
         match work {
-            Work::InsertSelect => client.timed("insert customer_tmp select * from customer"),
-            Work::Update => client.timed("update customer set c_data = lower(c_data)"),
-            Work::Delete => client.timed("delete from customer"),
-            Work::LoopInserts(n) => client.timed(&format!(
-                "set nocount on; declare @i int = 0; begin tran; while @i < {n} begin insert one_row values (@i, 'x'); set @i += 1 end; commit"
-            )),
-            Work::DurableCommits(n) => client.timed(&format!(
-                "set nocount on; declare @i int = 0; while @i < {n} begin insert one_row values (@i, 'x'); set @i += 1 end"
-            )),
+            Work::Recovery(rows) => self.recovery(*rows),
+            _ => tsql::run(self.open()?.server()?, work),
         }
     }
 
-    fn count(&mut self, table: &str) -> Result<u64, LabError> {
-        Ok(self.client()?.number(&format!("select count_big(*) from {table}"))? as u64)
+    fn counters(&mut self) -> Result<Counters, LabError> {
+        let io = self.watch.counts();
+        let waits = tsql::waits(self.open()?.server()?)?;
+        Ok(Counters { waits, io })
+    }
+
+    fn log_folder(&self) -> Option<(PathBuf, Arc<dyn disk::Disk>)> {
+        let open = self.open.as_ref()?;
+        let folder = open.place.device.folder_of("log", &open.folder);
+        Some((folder, open.place.device.disk(&open.folder, 1).ok()?))
+    }
+
+    fn tear_down(&mut self) -> Result<(), LabError> {
+        let Some(mut open) = self.open.take() else { return Ok(()) };
+        open.stop(&self.watch)?;
+        if open.config.keep {
+            return Ok(std::fs::write(open.folder.join(READY), "made in an earlier round\n")?);
+        }
+        open.place.device.clear(&open.folder)
     }
 }

@@ -1,12 +1,11 @@
 //! `ringwood lab`: list and run the studies, write and show their reports.
 
 use clap::{Args, Subcommand, ValueEnum};
-use lab::LabError;
+use lab::frame::{self, Options, Scale, duration};
 use lab::machine::Machine;
 use lab::peers::{self, PeerOptions};
-use lab::report;
 use lab::results::Results;
-use lab::studies::{self, RunOptions, Scale, Study, vlf_count};
+use lab::{LabError, device, embedded, report, studies, target};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -14,6 +13,9 @@ const EXAMPLES: &str = "Examples:
   ringwood lab list
   ringwood lab run all
   ringwood lab run vlf-count --scale standard --runs 5 --out ./results
+  ringwood lab run delayed-durability --target ringwood postgres mariadb sqlite
+  ringwood lab run data-files --device-path data=/mnt/a --device-path data2=/mnt/b
+  ringwood lab run all --scale standard --resume
   ringwood lab peers --rows 300000 --runs 5
   ringwood lab report --out ./results";
 
@@ -28,6 +30,9 @@ pub struct LabArgs {
 /// Scale on the command line.
 #[derive(Clone, Copy, ValueEnum)]
 enum ScaleArg {
+    /// A second: does everything work?
+    #[value(hide = true)]
+    Tiny,
     /// Seconds: the shape
     Quick,
     /// Minutes: figures to rely on
@@ -39,6 +44,7 @@ enum ScaleArg {
 impl From<ScaleArg> for Scale {
     fn from(scale: ScaleArg) -> Scale {
         match scale {
+            ScaleArg::Tiny => Scale::Tiny,
             ScaleArg::Quick => Scale::Quick,
             ScaleArg::Standard => Scale::Standard,
             ScaleArg::Paper => Scale::Paper,
@@ -46,113 +52,129 @@ impl From<ScaleArg> for Scale {
     }
 }
 
+/// What a run of studies is asked for.
+#[derive(Args)]
+struct RunArgs {
+    /// Studies, or `all`
+    #[arg(required = true)]
+    studies: Vec<String>,
+    /// Size
+    #[arg(long, value_enum, default_value = "quick")]
+    scale: ScaleArg,
+    /// Rounds: every configuration runs once a round
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    runs: u32,
+    /// Engines: ringwood (default), postgres, mariadb, sqlite
+    #[arg(long = "target", value_name = "TARGET", num_args = 1.., value_parser = known_target)]
+    targets: Vec<String>,
+    /// Disks: `real`, or the name of a model; each study's own choice unless given
+    #[arg(long = "device", value_name = "DEVICE", num_args = 1..)]
+    devices: Vec<String>,
+    /// Folder of a mount for one kind of file: data, data2, log or backup
+    #[arg(long = "device-path", value_name = "KIND=DIR", value_parser = device::parse_mount)]
+    mounts: Vec<(String, PathBuf)>,
+    /// Go on with a run that was interrupted
+    #[arg(long)]
+    resume: bool,
+    /// Seed of the order of runs
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Say at the end how it went: a webhook's address (http://... or https://...)
+    #[arg(long, value_name = "URL")]
+    notify: Option<String>,
+    /// Folder for databases and results
+    #[arg(long, value_name = "DIR", default_value = "./lab-results")]
+    out: PathBuf,
+}
+
+/// What `lab peers` is asked for.
+#[derive(Args)]
+struct PeersArgs {
+    /// Customer rows
+    #[arg(long, default_value_t = 300_000)]
+    rows: u64,
+    /// Rounds
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    runs: u32,
+    /// Only these engines
+    #[arg(long = "target", value_name = "TARGET", num_args = 1.., value_parser = known_target)]
+    targets: Vec<String>,
+    /// One-row inserts of the loop in one transaction
+    #[arg(long, default_value_t = 50_000)]
+    loop_inserts: u64,
+    /// One-row durable commits
+    #[arg(long, default_value_t = 5_000)]
+    commits: u64,
+    /// One-row delayed commits
+    #[arg(long, default_value_t = 50_000)]
+    delayed: u64,
+    /// Rows of about 1,000 bytes that 16 connections insert together
+    #[arg(long, default_value_t = 256_000)]
+    load_rows: u64,
+    /// Updates of one 8,000-byte row in one transaction
+    #[arg(long, default_value_t = 80_000)]
+    updates: u64,
+    /// Seconds after which one piece of work is stopped
+    #[arg(long, default_value_t = 60)]
+    limit: u64,
+    /// Folder for results
+    #[arg(long, value_name = "DIR", default_value = "./lab-results-peers")]
+    out: PathBuf,
+}
+
 #[derive(Subcommand)]
 enum LabCommand {
     /// Name the studies and what they need
     List,
     /// Run studies (names, or all) and write results.json, results.csv and report.html
-    Run {
-        /// Studies, or `all`
-        #[arg(required = true)]
-        studies: Vec<String>,
-        /// Size
-        #[arg(long, value_enum, default_value = "quick")]
-        scale: ScaleArg,
-        /// Rounds: every level runs once a round
-        #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
-        runs: u32,
-        /// Folder for results
-        #[arg(long, value_name = "DIR", default_value = "./lab-results")]
-        out: PathBuf,
-    },
+    Run(RunArgs),
     /// Run the same work on Ringwood, PostgreSQL, MariaDB and SQLite in turn (those that are installed)
-    Peers {
-        /// Customer rows
-        #[arg(long, default_value_t = 300_000)]
-        rows: u64,
-        /// Rounds
-        #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
-        runs: u32,
-        /// Only these targets
-        #[arg(long = "target", value_name = "TARGET")]
-        targets: Vec<String>,
-        /// One-row inserts of the loop in one transaction
-        #[arg(long, default_value_t = 50_000)]
-        loop_inserts: u64,
-        /// One-row durable commits
-        #[arg(long, default_value_t = 5_000)]
-        commits: u64,
-        /// Folder for results
-        #[arg(long, value_name = "DIR", default_value = "./lab-results-peers")]
-        out: PathBuf,
-    },
+    Peers(PeersArgs),
     /// Show the report of an earlier run and write its files again
     Report {
         /// Folder of the results
         #[arg(long, value_name = "DIR", default_value = "./lab-results")]
         out: PathBuf,
     },
-    /// The process that vlf-count kills in the middle of an update
+    /// The process that a recovery run kills in the middle of an update
     #[command(hide = true)]
     Victim {
         #[arg(long)]
         data: PathBuf,
         #[arg(long)]
+        database: String,
+        #[arg(long)]
         bytes: u64,
         #[arg(long)]
         memory: u64,
+        #[arg(long = "volume", value_parser = super::parse_volume)]
+        volumes: Vec<(char, PathBuf)>,
     },
 }
 
+fn known_target(name: &str) -> Result<String, String> {
+    target::find(name).map(|t| t.name().to_owned()).map_err(|e| e.to_string())
+}
+
 fn list() {
-    for study in studies::all() {
-        println!("{:<12} {}", study.name(), study.question());
-        println!("{:<12} published: {}", "", study.source());
-        for scale in [Scale::Quick, Scale::Standard, Scale::Paper] {
-            let (bytes, seconds) = study.needs(scale);
+    for study in studies::all(Scale::Quick) {
+        println!("{:<20} {}", study.name, study.question);
+        println!("{:<20} published: {}", "", study.source);
+        for scale in Scale::ALL {
+            let Some(sized) = studies::all(scale).into_iter().find(|s| s.name == study.name) else {
+                continue;
+            };
             println!(
-                "{:<12}   {:<9} {:>5.1} GB of disk, about {} s",
+                "{:<20}   {:<9} {:>5.1} GB of disk, {:.1} GB of memory, about {} for 5 runs: {}",
                 "",
                 scale.name(),
-                bytes as f64 / 1e9,
-                seconds
+                sized.needs.disk as f64 / 1e9,
+                sized.needs.memory as f64 / 1e9,
+                duration(sized.needs.seconds_per_run * 5.0),
+                sized.sizes
             );
         }
     }
-}
-
-fn chosen(names: &[String]) -> Result<Vec<Box<dyn Study>>, LabError> {
-    if names.iter().any(|n| n == "all") {
-        return Ok(studies::all());
-    }
-    names
-        .iter()
-        .map(|n| {
-            studies::find(n)
-                .ok_or_else(|| LabError::Request(format!("there is no study {n:?}: see `ringwood lab list`")))
-        })
-        .collect()
-}
-
-/// Refuses what does not fit on the disk.
-fn check_space(study: &dyn Study, options: &RunOptions) -> Result<(), LabError> {
-    use disk::Disk;
-    let (bytes, seconds) = study.needs(options.scale);
-    let free = disk::OsDisk::new(&options.out)
-        .free_space(Path::new("."))
-        .map_err(|e| LabError::Request(e.to_string()))?;
-    if free < bytes + (1 << 30) {
-        return Err(LabError::Request(format!(
-            "{} at {} scale needs {:.1} GB of disk; {} has {:.1} GB free",
-            study.name(),
-            options.scale.name(),
-            bytes as f64 / 1e9,
-            options.out.display(),
-            free as f64 / 1e9
-        )));
-    }
-    eprintln!("{}: {:.1} GB of disk, about {seconds} s at 5 rounds", study.name(), bytes as f64 / 1e9);
-    Ok(())
 }
 
 fn finish(results: &Results, out: &Path) -> Result<(), LabError> {
@@ -162,9 +184,54 @@ fn finish(results: &Results, out: &Path) -> Result<(), LabError> {
     Ok(())
 }
 
-fn begin(out: &Path) -> Result<Results, LabError> {
-    std::fs::create_dir_all(out)?;
-    Ok(Results { ringwood: env!("CARGO_PKG_VERSION").into(), machine: Machine::probe(out), studies: vec![] })
+fn run_studies(args: &RunArgs) -> Result<(), LabError> {
+    let options = Options {
+        studies: args.studies.clone(),
+        scale: args.scale.into(),
+        runs: args.runs as usize,
+        targets: args.targets.clone(),
+        devices: args.devices.clone(),
+        mounts: args.mounts.iter().cloned().collect(),
+        out: args.out.clone(),
+        resume: args.resume,
+        seed: args.seed,
+        progress: true,
+        program: Some(std::env::current_exe()?),
+    };
+    let outcome = frame::run(&options);
+    if let Some(url) = &args.notify
+        && let Err(error) = lab::notify::send(url, &outcome)
+    {
+        eprintln!("the message could not be sent: {error}");
+    }
+    match outcome {
+        Ok(results) => finish(&results, &args.out),
+        Err(error) => Err(error),
+    }
+}
+
+fn run_peers(args: &PeersArgs) -> Result<(), LabError> {
+    std::fs::create_dir_all(&args.out)?;
+    let options = PeerOptions {
+        rows: args.rows,
+        runs: args.runs as usize,
+        targets: args.targets.clone(),
+        loop_inserts: args.loop_inserts,
+        commits: args.commits,
+        delayed: args.delayed,
+        load_rows: args.load_rows,
+        updates: args.updates,
+        limit: args.limit,
+    };
+    let machine = Machine::probe(&args.out);
+    let mut said = String::new();
+    let study = peers::run(&options, &args.out, &mut |text| {
+        if text != said {
+            eprintln!("peers: {text}");
+            said = text.to_owned();
+        }
+    })?;
+    finish(&Results { ringwood: env!("CARGO_PKG_VERSION").into(), machine, studies: vec![study] }, &args.out)
 }
 
 fn execute(command: &LabCommand) -> Result<(), LabError> {
@@ -173,35 +240,12 @@ fn execute(command: &LabCommand) -> Result<(), LabError> {
             list();
             Ok(())
         }
-        LabCommand::Run { studies, scale, runs, out } => {
-            let chosen = chosen(studies)?;
-            let mut results = begin(out)?;
-            let options = RunOptions {
-                scale: (*scale).into(),
-                runs: *runs as usize,
-                out: out.canonicalize()?,
-                progress: true,
-            };
-            for study in &chosen {
-                check_space(study.as_ref(), &options)?;
-                results.studies.push(study.run(&options)?);
-            }
-            finish(&results, out)
-        }
-        LabCommand::Peers { rows, runs, targets, loop_inserts, commits, out } => {
-            let mut results = begin(out)?;
-            let options = PeerOptions {
-                rows: *rows,
-                runs: *runs as usize,
-                targets: targets.clone(),
-                loop_inserts: *loop_inserts,
-                commits: *commits,
-            };
-            results.studies.push(peers::run(&options, out, &|text| eprintln!("peers: {text}"))?);
-            finish(&results, out)
-        }
+        LabCommand::Run(args) => run_studies(args),
+        LabCommand::Peers(args) => run_peers(args),
         LabCommand::Report { out } => finish(&report::read(out)?, out),
-        LabCommand::Victim { data, bytes, memory } => vlf_count::victim(data, *bytes, *memory),
+        LabCommand::Victim { data, database, bytes, memory, volumes } => {
+            embedded::victim(data, *memory, volumes.iter().cloned().collect(), database, *bytes)
+        }
     }
 }
 

@@ -1,0 +1,177 @@
+//! The driver: runs the arms of one study on one target and device, interleaved in a seeded order, each run written to
+//! the journal before the next begins. It knows no study and no target.
+
+use super::journal::{Journal, Measured, RunRecord};
+use super::progress::Progress;
+use super::study::{Arm, Step, Study};
+use crate::target::{Place, Target};
+use crate::work::{Counters, Figure, Work};
+use crate::{LabError, raw};
+use std::time::Instant;
+
+/// One study on one target and device.
+pub struct Job<'a> {
+    /// The study.
+    pub study: &'a Study,
+    /// The arms that have a meaning here.
+    pub arms: Vec<&'a Arm>,
+    /// The engine.
+    pub target: &'a mut dyn Target,
+    /// Where it works.
+    pub place: Place,
+    /// As results name the device.
+    pub device: String,
+    /// Rounds.
+    pub runs: usize,
+    /// Seed of the order.
+    pub seed: u64,
+}
+
+impl Job<'_> {
+    /// How the progress bar calls runs like these.
+    pub fn kind(&self) -> String {
+        format!("{} on {}, {}", self.study.name, self.target.name(), self.device)
+    }
+
+    /// Runs that are not in the journal yet.
+    pub fn left(&self, journal: &Journal) -> usize {
+        let (name, target) = (self.study.name, self.target.name());
+        let done = |arm: &Arm, round| journal.has(name, target, &self.device, &arm.config.key, round);
+        (0..self.runs).map(|round| self.arms.iter().filter(|a| !done(a, round)).count()).sum()
+    }
+
+    /// The arms of a round in their order: shuffled by the seed, the study, target, device and round.
+    fn order(&self, round: usize) -> Vec<usize> {
+        let text = format!("{}/{}/{}/{round}", self.study.name, self.target.name(), self.device);
+        let mixed = text.bytes().fold(self.seed ^ 0xcbf2_9ce4_8422_2325, |h, b| {
+            (h ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01b3)
+        });
+        let mut order: Vec<usize> = (0..self.arms.len()).collect();
+        fastrand::Rng::with_seed(mixed).shuffle(&mut order);
+        order
+    }
+
+    /// Runs what is not in the journal.
+    pub fn run(&mut self, journal: &mut Journal, progress: &mut Progress) -> Result<(), LabError> {
+        let kind = self.kind();
+        for round in 0..self.runs {
+            for (order, index) in self.order(round).into_iter().enumerate() {
+                let arm = self.arms[index];
+                let (name, target) = (self.study.name, self.target.name());
+                if journal.has(name, target, &self.device, &arm.config.key, round) {
+                    continue;
+                }
+                progress.now(&format!("{kind}: {}", arm.config.key));
+                let begin = Instant::now();
+                let mut record = RunRecord {
+                    study: name.into(),
+                    target: target.into(),
+                    device: self.device.clone(),
+                    arm: arm.config.key.clone(),
+                    factor: arm.factor.into(),
+                    level: arm.level.clone(),
+                    round,
+                    order: round * self.arms.len() + order,
+                    measured: vec![],
+                    missing: vec![],
+                    counters: Counters::default(),
+                    settings: vec![],
+                    seconds: 0.0,
+                };
+                self.run_arm(arm, &mut record)?;
+                record.seconds = begin.elapsed().as_secs_f64();
+                progress.finished(&kind, record.seconds);
+                journal.push(record)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// One run of one arm. What the target does not support is noted and the run goes on.
+    fn run_arm(&mut self, arm: &Arm, record: &mut RunRecord) -> Result<(), LabError> {
+        match self.target.set_up(&self.place, &arm.config) {
+            Ok(settings) => record.settings = settings,
+            Err(LabError::Unsupported(why)) => {
+                record.missing.push(("set-up".into(), why));
+                return self.target.tear_down();
+            }
+            Err(other) => return Err(other),
+        }
+        let mut last = Counters::default();
+        for step in &arm.steps {
+            let before = if step.measure.is_some() { self.target.counters()? } else { Counters::default() };
+            match self.step(step, &last) {
+                Ok(figures) if step.measure.is_some() => {
+                    last = self.target.counters()?.since(&before);
+                    record.counters.add(&last);
+                    let level = step.level.unwrap_or(&arm.level).to_owned();
+                    record.measured.extend(figures.into_iter().map(|figure| Measured {
+                        level: level.clone(),
+                        figure: named(step.measure.unwrap_or_default(), figure),
+                    }));
+                    if let Some(figure) = partial_writes(step, &last) {
+                        record.measured.push(Measured { level, figure });
+                    }
+                }
+                Ok(_) => {}
+                Err(LabError::Unsupported(why)) => {
+                    let what = step.measure.map_or_else(|| format!("{:?}", step.work), str::to_owned);
+                    record.missing.push((what, why));
+                }
+                Err(LabError::TimeLimit(seconds)) => {
+                    let what = step.measure.unwrap_or_default().to_owned();
+                    record.missing.push((what, format!("stopped after {seconds} s")));
+                }
+                Err(other) => return Err(other),
+            }
+        }
+        self.total(arm, record);
+        self.target.tear_down()
+    }
+
+    /// Adds the study's total when all its parts were measured.
+    fn total(&self, arm: &Arm, record: &mut RunRecord) {
+        let Some((name, parts)) = &self.study.total else { return };
+        let values: Vec<f64> = record
+            .measured
+            .iter()
+            .filter(|m| parts.contains(&m.figure.measure.as_str()))
+            .map(|m| m.figure.value)
+            .collect();
+        if values.len() == parts.len() {
+            let figure = Figure::named(name, "s", values.iter().sum());
+            record.measured.push(Measured { level: arm.level.clone(), figure });
+        }
+    }
+
+    fn step(&mut self, step: &Step, last: &Counters) -> Result<Vec<Figure>, LabError> {
+        match step.work {
+            Work::RawWrites => {
+                let log = last.file("log").filter(|l| l.writes > 0);
+                let unsupported =
+                    || LabError::Unsupported("this target does not say how it wrote its log".into());
+                let log = log.ok_or_else(unsupported)?;
+                let (folder, disk) = self.target.log_folder().ok_or_else(unsupported)?;
+                raw::same_writes(disk.as_ref(), &folder, log.writes, log.bytes_written)
+            }
+            _ => self.target.run(&step.work),
+        }
+    }
+}
+
+/// A figure under its full name.
+fn named(measure: &str, mut figure: Figure) -> Figure {
+    figure.measure = match figure.measure.as_str() {
+        "" => measure.to_owned(),
+        more => format!("{measure}, {more}"),
+    };
+    figure
+}
+
+/// The read-modify-writes of a payload step.
+fn partial_writes(step: &Step, counters: &Counters) -> Option<Figure> {
+    let Work::Payload(..) = step.work else { return None };
+    let log = counters.file("log")?;
+    let name = format!("{}, read-modify-writes", step.measure?);
+    Some(Figure::named(&name, "writes", log.partial_writes as f64))
+}

@@ -1,0 +1,236 @@
+//! The journal of a run of studies: `runs.jsonl` in the results' folder. Each finished run of an arm is one line, on the
+//! disk before the next run begins, so that an interrupted run of studies goes on where it stopped. A last line that a
+//! crash cut short is dropped.
+
+use crate::LabError;
+use crate::machine::Machine;
+use crate::work::{Counters, Figure};
+use serde::{Deserialize, Serialize};
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// What was asked for; a resumed run must have been asked for the same.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Request {
+    /// Version of Ringwood.
+    pub ringwood: String,
+    /// Names of the studies.
+    pub studies: Vec<String>,
+    /// Scale.
+    pub scale: String,
+    /// Rounds.
+    pub runs: usize,
+    /// Targets.
+    pub targets: Vec<String>,
+    /// Devices; empty = each study's own.
+    pub devices: Vec<String>,
+    /// Seed of the order of runs.
+    pub seed: u64,
+}
+
+/// A measured cell of one run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Measured {
+    /// Level of the factor.
+    pub level: String,
+    /// The value.
+    pub figure: Figure,
+}
+
+/// One finished run of an arm.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunRecord {
+    /// Study.
+    pub study: String,
+    /// Target.
+    pub target: String,
+    /// Device.
+    pub device: String,
+    /// Key of the arm's configuration.
+    pub arm: String,
+    /// Factor of the arm.
+    pub factor: String,
+    /// Level of the arm.
+    pub level: String,
+    /// Round, from 0.
+    pub round: usize,
+    /// Place in the order of all runs.
+    pub order: usize,
+    /// Values.
+    pub measured: Vec<Measured>,
+    /// What could not be measured, and why.
+    pub missing: Vec<(String, String)>,
+    /// Waits and I/O of the measured steps.
+    pub counters: Counters,
+    /// What the target said of its settings and of the database it made.
+    pub settings: Vec<String>,
+    /// Seconds with set-up and tear-down.
+    pub seconds: f64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Header {
+    request: Request,
+    machine: Machine,
+}
+
+/// The journal, open for appending.
+pub struct Journal {
+    path: PathBuf,
+    file: File,
+    /// Where it ran.
+    pub machine: Machine,
+    /// Every finished run, in the order in which they ended.
+    pub records: Vec<RunRecord>,
+}
+
+fn path_in(folder: &Path) -> PathBuf {
+    folder.join("runs.jsonl")
+}
+
+impl Journal {
+    /// A new journal; one that is there is replaced.
+    pub fn create(folder: &Path, request: &Request, machine: Machine) -> Result<Journal, LabError> {
+        let path = path_in(folder);
+        let mut journal = Journal { file: File::create(&path)?, path, machine, records: vec![] };
+        let header = Header { request: request.clone(), machine: journal.machine.clone() };
+        journal.line(&serde_json::to_string(&header)?)?;
+        Ok(journal)
+    }
+
+    /// The journal of an interrupted run. Errors: there is none, or it was asked for something else.
+    pub fn resume(folder: &Path, request: &Request) -> Result<Journal, LabError> {
+        let path = path_in(folder);
+        let text = std::fs::read_to_string(&path).map_err(|e| {
+            LabError::Request(format!("there is nothing to resume in {}: {e}", folder.display()))
+        })?;
+        let whole = text.rfind('\n').map_or("", |end| &text[..=end]);
+        let mut lines = whole.lines();
+        let header: Header = serde_json::from_str(lines.next().unwrap_or_default())?;
+        if header.request != *request {
+            return Err(LabError::Request(format!(
+                "{} was begun with other options: {}",
+                path.display(),
+                difference(&header.request, request)
+            )));
+        }
+        let records = lines.map(serde_json::from_str).collect::<Result<Vec<RunRecord>, _>>()?;
+        let file = File::options().write(true).open(&path)?;
+        file.set_len(whole.len() as u64)?;
+        drop(file);
+        let file = File::options().append(true).open(&path)?;
+        Ok(Journal { path, file, machine: header.machine, records })
+    }
+
+    fn line(&mut self, text: &str) -> Result<(), LabError> {
+        self.file.write_all(format!("{text}\n").as_bytes())?;
+        self.file.sync_data()?;
+        Ok(())
+    }
+
+    /// Adds a finished run; it is on the disk when this returns.
+    pub fn push(&mut self, record: RunRecord) -> Result<(), LabError> {
+        self.line(&serde_json::to_string(&record)?)?;
+        self.records.push(record);
+        Ok(())
+    }
+
+    /// Whether a run is done.
+    pub fn has(&self, study: &str, target: &str, device: &str, arm: &str, round: usize) -> bool {
+        self.records.iter().any(|r| {
+            r.round == round && r.arm == arm && r.study == study && r.target == target && r.device == device
+        })
+    }
+
+    /// The runs of one study on one target and device.
+    pub fn of<'a>(
+        &'a self,
+        study: &'a str,
+        target: &'a str,
+        device: &'a str,
+    ) -> impl Iterator<Item = &'a RunRecord> {
+        self.records.iter().filter(move |r| r.study == study && r.target == target && r.device == device)
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+fn difference(old: &Request, new: &Request) -> String {
+    let mut parts = Vec::new();
+    let mut part = |name: &str, a: String, b: String| {
+        if a != b {
+            parts.push(format!("{name} {a}, now {b}"));
+        }
+    };
+    part("version", old.ringwood.clone(), new.ringwood.clone());
+    part("studies", old.studies.join(" "), new.studies.join(" "));
+    part("scale", old.scale.clone(), new.scale.clone());
+    part("runs", old.runs.to_string(), new.runs.to_string());
+    part("targets", old.targets.join(" "), new.targets.join(" "));
+    part("devices", old.devices.join(" "), new.devices.join(" "));
+    part("seed", old.seed.to_string(), new.seed.to_string());
+    parts.join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request() -> Request {
+        Request {
+            ringwood: "0".into(),
+            studies: vec!["vlf-count".into()],
+            scale: "tiny".into(),
+            runs: 2,
+            targets: vec!["ringwood".into()],
+            devices: vec![],
+            seed: 1,
+        }
+    }
+
+    fn record(round: usize) -> RunRecord {
+        RunRecord {
+            study: "vlf-count".into(),
+            target: "ringwood".into(),
+            device: "real".into(),
+            arm: "16".into(),
+            factor: "VLFs".into(),
+            level: "16".into(),
+            round,
+            order: 0,
+            measured: vec![],
+            missing: vec![],
+            counters: Counters::default(),
+            settings: vec![],
+            seconds: 1.0,
+        }
+    }
+
+    #[test]
+    fn a_cut_line_is_dropped_and_the_rest_goes_on() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut journal = Journal::create(folder.path(), &request(), Machine::default()).unwrap();
+        journal.push(record(0)).unwrap();
+        let mut file = File::options().append(true).open(journal.path()).unwrap();
+        file.write_all(b"{\"study\":\"vlf-c").unwrap();
+        let mut again = Journal::resume(folder.path(), &request()).unwrap();
+        assert!(again.has("vlf-count", "ringwood", "real", "16", 0));
+        assert!(!again.has("vlf-count", "ringwood", "real", "16", 1));
+        again.push(record(1)).unwrap();
+        assert_eq!(Journal::resume(folder.path(), &request()).unwrap().records.len(), 2);
+    }
+
+    #[test]
+    fn other_options_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(Journal::resume(folder.path(), &request()).is_err());
+        drop(Journal::create(folder.path(), &request(), Machine::default()).unwrap());
+        let other = Request { runs: 3, ..request() };
+        let error = Journal::resume(folder.path(), &other).map(drop).unwrap_err().to_string();
+        assert!(error.contains("runs 2, now 3"), "{error}");
+    }
+}

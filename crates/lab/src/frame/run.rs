@@ -1,0 +1,335 @@
+//! A run of studies: what was asked for is checked against the machine, then every study runs on every target and device
+//! on which its factor has a meaning. Results are written after each study, so that an interrupted run has a report too.
+
+use super::assemble::{About, assemble};
+use super::driver::Job;
+use super::journal::{Journal, Request};
+use super::progress::{Progress, duration};
+use super::study::{Arm, Scale, Study};
+use crate::device::{Device, REAL};
+use crate::machine::{self, Machine};
+use crate::results::Results;
+use crate::target::{self, Place, Target};
+use crate::{LabError, report, studies, tpcc};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// What a run of studies is asked for.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Names, or `all`.
+    pub studies: Vec<String>,
+    /// Size.
+    pub scale: Scale,
+    /// Rounds; each arm runs once a round.
+    pub runs: usize,
+    /// Targets; empty = Ringwood.
+    pub targets: Vec<String>,
+    /// Devices; empty = the real disk and the models that a study names itself.
+    pub devices: Vec<String>,
+    /// Kinds of files that lie on mounts of their own.
+    pub mounts: BTreeMap<String, PathBuf>,
+    /// Folder for databases and results.
+    pub out: PathBuf,
+    /// Go on with an interrupted run.
+    pub resume: bool,
+    /// Seed of the order of runs.
+    pub seed: u64,
+    /// Show progress on standard error.
+    pub progress: bool,
+    /// The ringwood command, for the runs that kill a process.
+    pub program: Option<PathBuf>,
+}
+
+/// One study on one target and device, before it runs.
+struct Planned {
+    study: usize,
+    target: Box<dyn Target>,
+    device: Device,
+    knob: Result<&'static str, &'static str>,
+    arms: Vec<usize>,
+    left_out: Vec<String>,
+}
+
+/// What would run and what it needs, line by line.
+/// Errors: the disk or the memory is too small for one of the studies.
+pub fn plan(options: &Options) -> Result<Vec<String>, LabError> {
+    let chosen = chosen(options)?;
+    std::fs::create_dir_all(&options.out)?;
+    let free = machine::free_space(&options.out)?;
+    let memory = machine::available_memory();
+    let mut lines = Vec::new();
+    for study in &chosen {
+        let seconds = study.needs.seconds_per_run * options.runs as f64 * options.targets.len().max(1) as f64;
+        lines.push(format!(
+            "{} at {} scale: {:.1} GB of disk, {:.1} GB of memory, about {} for {} runs",
+            study.name,
+            options.scale.name(),
+            study.needs.disk as f64 / 1e9,
+            study.needs.memory as f64 / 1e9,
+            duration(seconds),
+            options.runs
+        ));
+        fits(study, options, free, memory)?;
+    }
+    Ok(lines)
+}
+
+/// Refuses a study for which the machine is too small.
+fn fits(study: &Study, options: &Options, free: u64, memory: Option<u64>) -> Result<(), LabError> {
+    let refuse = |what: &str, needed: u64, there: u64| {
+        Err(LabError::Request(format!(
+            "{} at {} scale needs {:.1} GB of {what}; {:.1} GB are free ({}). Choose a smaller scale or another machine{}",
+            study.name,
+            options.scale.name(),
+            needed as f64 / 1e9,
+            there as f64 / 1e9,
+            options.out.display(),
+            if what == "disk" { ", or a folder on a larger disk with --out" } else { "" }
+        )))
+    };
+    // A little is left: a full disk would fail the study in its last minute.
+    if study.needs.disk + study.needs.disk / 20 > free {
+        return refuse("disk", study.needs.disk, free);
+    }
+    match memory {
+        Some(memory) if study.needs.memory > memory => refuse("memory", study.needs.memory, memory),
+        _ => Ok(()),
+    }
+}
+
+/// The studies in the order in which they were named.
+fn chosen(options: &Options) -> Result<Vec<Study>, LabError> {
+    let all = studies::all(options.scale);
+    if options.studies.iter().any(|n| n == "all") {
+        return Ok(all);
+    }
+    options
+        .studies
+        .iter()
+        .map(|name| {
+            all.iter().find(|s| s.name == name).cloned().ok_or_else(|| {
+                LabError::Request(format!("there is no study {name:?}: see `ringwood lab list`"))
+            })
+        })
+        .collect()
+}
+
+/// Which arms have a meaning on a device and a target, and why others have none.
+fn choose_arms(study: &Study, target: &dyn Target, device: &Device) -> (Vec<usize>, Vec<String>) {
+    let mut left_out = Vec::new();
+    if let Err(why) = target.knob(study.knob) {
+        return (vec![], vec![format!("no meaning on {}: {why}", target.title())]);
+    }
+    let has = device.arrays();
+    let fits = |arm: &Arm| arm.config.data.arrays <= has;
+    if study.most_arrays() > has {
+        left_out.push(format!(
+            "data on {} devices: {} is one device (use --device with a model of two, or --device-path data2=DIR)",
+            study.most_arrays(),
+            device.name()
+        ));
+    }
+    let arms = (0..study.arms.len()).filter(|i| fits(&study.arms[*i])).collect();
+    (arms, left_out)
+}
+
+fn devices_of(study: &Study, options: &Options) -> Result<Vec<Device>, LabError> {
+    let named = |name: &str| Device::named(name, &options.mounts);
+    if !options.devices.is_empty() {
+        return options.devices.iter().map(|n| named(n)).collect();
+    }
+    let mut devices = vec![named(REAL)?];
+    for model in &study.models {
+        devices.push(named(model)?);
+    }
+    Ok(devices)
+}
+
+fn plan_all(chosen: &[Study], options: &Options) -> Result<Vec<Planned>, LabError> {
+    let names: Vec<String> =
+        if options.targets.is_empty() { vec![target::NAMES[0].into()] } else { options.targets.clone() };
+    let mut planned = Vec::new();
+    for (index, study) in chosen.iter().enumerate() {
+        for name in &names {
+            for device in devices_of(study, options)? {
+                let target = target::find(name)?;
+                if target.name() != target::NAMES[0] && device.name() != REAL {
+                    // A model is a layer of Ringwood's own disk; other engines' files cannot lie on it.
+                    continue;
+                }
+                let (arms, left_out) = choose_arms(study, target.as_ref(), &device);
+                let knob = target.knob(study.knob);
+                planned.push(Planned { study: index, target, device, knob, arms, left_out });
+            }
+        }
+    }
+    if planned.is_empty() {
+        return Err(LabError::Request("nothing to run: peers run on the real disk only".into()));
+    }
+    Ok(planned)
+}
+
+/// Scratch folder of a study on a target and device.
+fn scratch_folder(out: &Path, study: &Study, planned: &Planned) -> PathBuf {
+    let device: String =
+        planned.device.name().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    out.join(format!("scratch-{}-{}-{device}", study.name, planned.target.name()))
+}
+
+/// Customer rows for a study that copies them.
+fn customers(study: &Study, folder: &Path) -> Result<Option<PathBuf>, LabError> {
+    let rows = study.arms.iter().map(|a| a.config.customers).max().unwrap_or(0);
+    if rows == 0 {
+        return Ok(None);
+    }
+    let path = folder.join("customer.txt");
+    tpcc::write_customers(&path, rows, 1)?;
+    Ok(Some(path))
+}
+
+fn job<'a>(
+    study: &'a Study,
+    planned: &'a mut Planned,
+    folder: PathBuf,
+    options: &Options,
+    customers: Option<PathBuf>,
+) -> Job<'a> {
+    Job {
+        study,
+        arms: planned.arms.iter().map(|i| &study.arms[*i]).collect(),
+        device: planned.device.name(),
+        place: Place { folder, device: planned.device.clone(), customers, program: options.program.clone() },
+        target: planned.target.as_mut(),
+        runs: options.runs,
+        seed: options.seed,
+    }
+}
+
+fn results(chosen: &[Study], planned: &[Planned], options: &Options, journal: &Journal) -> Results {
+    let studies = planned
+        .iter()
+        .map(|p| {
+            let about = About {
+                scale: options.scale.name(),
+                target: p.target.name().into(),
+                device: p.device.name(),
+                knob: p.knob,
+                disclosure: p.device.disclosure(),
+                left_out: p.left_out.clone(),
+                seed: options.seed,
+            };
+            assemble(&chosen[p.study], &about, journal)
+        })
+        .collect();
+    Results { ringwood: env!("CARGO_PKG_VERSION").into(), machine: journal.machine.clone(), studies }
+}
+
+/// Runs the studies. Results and report are in `options.out`, up to date after each study.
+pub fn run(options: &Options) -> Result<Results, LabError> {
+    std::fs::create_dir_all(&options.out)?;
+    let options = Options { out: options.out.canonicalize()?, ..options.clone() };
+    let chosen = chosen(&options)?;
+    let mut planned = plan_all(&chosen, &options)?;
+    let request = Request {
+        ringwood: env!("CARGO_PKG_VERSION").into(),
+        studies: chosen.iter().map(|s| s.name.to_owned()).collect(),
+        scale: options.scale.name().into(),
+        runs: options.runs,
+        targets: options.targets.clone(),
+        devices: options.devices.clone(),
+        seed: options.seed,
+    };
+    let mut journal = if options.resume {
+        Journal::resume(&options.out, &request)?
+    } else {
+        Journal::create(&options.out, &request, Machine::probe(&options.out))?
+    };
+    let mut progress = Progress::new(options.progress);
+    for line in plan(&options)? {
+        progress.say(&line);
+    }
+    for p in &mut planned {
+        let study = &chosen[p.study];
+        let job = job(study, p, PathBuf::new(), &options, None);
+        let each = study.needs.seconds_per_run / study.arms.len().max(1) as f64;
+        progress.plan(&job.kind(), job.left(&journal), each);
+    }
+    for index in 0..planned.len() {
+        let study = &chosen[planned[index].study];
+        let folder = scratch_folder(&options.out, study, &planned[index]);
+        run_one(study, &mut planned[index], folder, &options, &mut journal, &mut progress)?;
+        report::write_all(&results(&chosen, &planned, &options, &journal), &options.out)?;
+    }
+    progress.end();
+    Ok(results(&chosen, &planned, &options, &journal))
+}
+
+fn run_one(
+    study: &Study,
+    planned: &mut Planned,
+    folder: PathBuf,
+    options: &Options,
+    journal: &mut Journal,
+    progress: &mut Progress,
+) -> Result<(), LabError> {
+    let device = planned.device.clone();
+    if job(study, planned, folder.clone(), options, None).left(journal) == 0 {
+        return device.clear(&folder);
+    }
+    if !options.resume {
+        device.clear(&folder)?;
+    }
+    std::fs::create_dir_all(&folder)?;
+    let rows = customers(study, &folder)?;
+    job(study, planned, folder.clone(), options, rows).run(journal, progress)?;
+    device.clear(&folder)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options(out: &Path) -> Options {
+        Options {
+            studies: vec!["data-files".into()],
+            scale: Scale::Paper,
+            runs: 5,
+            targets: vec![],
+            devices: vec![],
+            mounts: BTreeMap::new(),
+            out: out.into(),
+            resume: false,
+            seed: 1,
+            progress: false,
+            program: None,
+        }
+    }
+
+    #[test]
+    fn the_author_s_sizes_are_refused_on_a_small_machine() {
+        let options = options(Path::new("/nowhere"));
+        let study = chosen(&options).unwrap().remove(0);
+        assert!(study.needs.disk >= 168 << 30, "160 GB of files and a log of 8 GB");
+        let disk = fits(&study, &options, 100_000_000_000, None).unwrap_err().to_string();
+        assert!(disk.contains("GB of disk; 100.0 GB are free") && disk.contains("--out"), "{disk}");
+        let memory = fits(&study, &options, u64::MAX / 4, Some(1 << 30)).unwrap_err().to_string();
+        assert!(memory.contains("GB of memory; 1.1 GB are free"), "{memory}");
+        assert!(fits(&study, &options, u64::MAX / 4, Some(64 << 30)).is_ok());
+    }
+
+    #[test]
+    fn two_arrays_need_two_devices() {
+        let options = options(Path::new("/nowhere"));
+        let study = chosen(&options).unwrap().remove(0);
+        let target = target::find("ringwood").unwrap();
+        let real = Device::named(REAL, &BTreeMap::new()).unwrap();
+        let (arms, left_out) = choose_arms(&study, target.as_ref(), &real);
+        assert_eq!((arms.len(), left_out.len()), (5, 1));
+        let two = Device::named("2x-hdd-raid10-4x15000", &BTreeMap::new()).unwrap();
+        let (arms, left_out) = choose_arms(&study, target.as_ref(), &two);
+        assert_eq!((arms.len(), left_out.len()), (10, 0));
+        let sqlite = target::find("sqlite").unwrap();
+        assert!(choose_arms(&study, sqlite.as_ref(), &real).0.is_empty());
+    }
+}

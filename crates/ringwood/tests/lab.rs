@@ -1,0 +1,209 @@
+//! The studies from the command line at a tiny scale: every cell is measured, the report says what it must, an
+//! interrupted run goes on where it stopped, and what makes no sense is refused.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn lab(arguments: &[&str], out: &Path) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_ringwood"))
+        .arg("lab")
+        .args(arguments)
+        .arg("--out")
+        .arg(out)
+        .output()
+        .unwrap()
+}
+
+fn succeed(arguments: &[&str], out: &Path) -> Value {
+    let output = lab(arguments, out);
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{arguments:?}: {errors}");
+    serde_json::from_str(&std::fs::read_to_string(out.join("results.json")).unwrap()).unwrap()
+}
+
+fn study<'a>(results: &'a Value, name: &str, device: &str) -> &'a Value {
+    let studies = results["studies"].as_array().unwrap();
+    studies
+        .iter()
+        .find(|s| s["study"] == name && s["device"] == device)
+        .unwrap_or_else(|| panic!("{name} on {device} is missing"))
+}
+
+fn cell<'a>(study: &'a Value, factor: &str, level: &str, measure: &str) -> &'a Value {
+    let cells = study["cells"].as_array().unwrap();
+    cells
+        .iter()
+        .find(|c| c["factor"] == factor && c["level"] == level && c["measure"] == measure)
+        .unwrap_or_else(|| panic!("{factor} {level} {measure} is missing in {}", study["missing"]))
+}
+
+/// Every figure is a number above zero (but for counts), there is one for each run, and the median is one of them.
+fn check_cells(study: &Value, runs: usize) {
+    let cells = study["cells"].as_array().unwrap();
+    assert!(!cells.is_empty(), "{} has no cells: {}", study["study"], study["missing"]);
+    for cell in cells {
+        let values: Vec<f64> = cell["runs"].as_array().unwrap().iter().map(|v| v.as_f64().unwrap()).collect();
+        assert_eq!(values.len(), runs, "{cell}");
+        let count = cell["unit"] == "writes" || cell["unit"] == "pages";
+        assert!(values.iter().all(|v| v.is_finite() && (count || *v > 0.0)), "{cell}");
+        assert!(
+            cell["median"].as_f64().unwrap().is_finite() && cell["published"] != Value::String("".into())
+        );
+    }
+}
+
+#[test]
+fn all_studies_run_and_resume() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("r");
+    let results = succeed(&["run", "all", "--scale", "tiny", "--runs", "2"], &out);
+    for (name, device) in [
+        ("vlf-count", "real"),
+        ("data-files", "real"),
+        ("data-files", "2x-iscsi-raid10-4x15000"),
+        ("delayed-durability", "real"),
+        ("log-growth", "real"),
+        ("log-block-size", "real"),
+        ("log-block-size", "ssd-512e"),
+    ] {
+        let study = study(&results, name, device);
+        check_cells(study, 2);
+        assert_eq!(study["target"], "ringwood");
+        assert_eq!(study["disclosure"].is_string(), device != "real", "{name} on {device}");
+        assert!(!study["io"].as_array().unwrap().is_empty(), "{name} on {device} has no I/O");
+    }
+    check_contents(&results);
+    let html = std::fs::read_to_string(out.join("report.html")).unwrap();
+    assert!(html.contains("Measured on a model") && html.contains("<svg") && html.contains("vlf-count"));
+    assert!(!html.contains("http://") && !html.contains("https://") && !html.contains("<script"));
+    let left: Vec<_> = std::fs::read_dir(&out).unwrap().flatten().map(|e| e.file_name()).collect();
+    assert!(left.iter().all(|n| !n.to_string_lossy().starts_with("scratch")), "{left:?}");
+    resume(&out);
+}
+
+fn check_contents(results: &Value) {
+    let vlf = study(results, "vlf-count", "real");
+    for measure in ["insert", "update", "delete", "recovery"] {
+        assert_eq!(cell(vlf, "VLFs", "16", measure)["ratio_to_baseline"], 1.0);
+        assert!(cell(vlf, "VLFs", "400", measure)["ratio_to_baseline"].as_f64().unwrap() > 0.0);
+    }
+    assert_eq!(cell(vlf, "VLFs", "400", "update")["published"], 1554.0);
+    let many =
+        vlf["setup"].as_array().unwrap().iter().filter_map(Value::as_str).find(|s| s.starts_with("400:"));
+    let vlfs: u32 = many.unwrap().split("MB in ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
+    assert!((380..480).contains(&vlfs), "{many:?}");
+    let files = study(results, "data-files", "2x-iscsi-raid10-4x15000");
+    for count in ["1", "2", "4", "8", "16"] {
+        for factor in ["files on one array", "files on two arrays"] {
+            for measure in ["load", "checkpoint", "load and checkpoint"] {
+                cell(files, factor, count, measure);
+            }
+        }
+    }
+    let delayed = study(results, "delayed-durability", "real");
+    let time = |level| cell(delayed, "commits", level, "one-row inserts")["median"].as_f64().unwrap();
+    assert!(time("per row, durable") > time("raw write + fdatasync") * 0.5);
+    let blocks = study(results, "log-block-size", "ssd-512e");
+    let reads = |level| {
+        cell(blocks, "log block", level, "payload < 4096, read-modify-writes")["median"].as_f64().unwrap()
+    };
+    assert_eq!((reads("default"), reads("4096")), (0.0, 0.0), "whole sectors need no reading");
+    assert!(reads("512") > 0.0, "512-byte blocks on 4,096-byte sectors make the device read first");
+    assert_eq!(cell(blocks, "log block", "512", "payload < 4096")["published"], 0.3);
+    cell(study(results, "log-growth", "real"), "growth step", "128 KB", "updates, autogrow");
+}
+
+/// Cuts the journal as an interruption would and goes on: what was finished stays as it was, the rest is measured.
+fn resume(out: &Path) {
+    let journal = out.join("runs.jsonl");
+    let whole = std::fs::read_to_string(&journal).unwrap();
+    let lines: Vec<&str> = whole.lines().collect();
+    let kept = lines.len() - 9;
+    let mut cut = lines[..kept].join("\n");
+    cut.push('\n');
+    cut.push_str(&lines[kept][..40]);
+    std::fs::write(&journal, &cut).unwrap();
+    std::fs::remove_file(out.join("results.json")).unwrap();
+    let other = lab(&["run", "all", "--scale", "tiny", "--runs", "3", "--resume"], out);
+    assert!(String::from_utf8_lossy(&other.stderr).contains("runs 2, now 3"));
+    let results = succeed(&["run", "all", "--scale", "tiny", "--runs", "2", "--resume"], out);
+    check_cells(study(&results, "log-block-size", "ssd-512e"), 2);
+    let again = std::fs::read_to_string(&journal).unwrap();
+    assert_eq!(again.lines().count(), lines.len());
+    assert_eq!(again.lines().take(kept).collect::<Vec<_>>(), lines[..kept]);
+}
+
+#[test]
+fn what_makes_no_sense_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("r");
+    let results =
+        succeed(&["run", "log-growth", "--scale", "tiny", "--runs", "1", "--target", "sqlite"], &out);
+    let study = study(&results, "log-growth", "real");
+    assert!(study["cells"].as_array().unwrap().is_empty());
+    assert!(study["meaning"].as_str().unwrap().starts_with("No meaning here: SQLite"), "{study}");
+    for (arguments, text) in [
+        (vec!["run", "no-such-study"], "there is no study"),
+        (vec!["run", "vlf-count", "--target", "oracle"], "there is no target"),
+        (vec!["run", "vlf-count", "--device", "floppy"], "floppy"),
+        (vec!["run", "vlf-count", "--resume"], "nothing to resume"),
+        (vec!["run", "vlf-count", "--device-path", "tape=/tmp"], "none of data"),
+    ] {
+        let out = folder.path().join("other");
+        std::fs::create_dir_all(&out).unwrap();
+        let output = lab(&arguments, &out);
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success() && errors.contains(text), "{arguments:?}: {errors}");
+    }
+}
+
+/// The same studies on the peers that are installed.
+#[test]
+fn peers_run_the_studies_that_they_have_a_knob_for() {
+    let installed =
+        |program: &str| Command::new(program).arg("--version").output().is_ok_and(|o| o.status.success());
+    let folder = tempfile::tempdir().unwrap();
+    for (target, program, studies) in [
+        ("sqlite", "sqlite3", &["delayed-durability"][..]),
+        ("postgres", "psql", &["delayed-durability", "log-growth", "data-files"]),
+        ("mariadb", "mariadb", &["delayed-durability", "log-block-size", "data-files"]),
+    ] {
+        if !installed(program) {
+            eprintln!("{target} is not installed: not tested");
+            continue;
+        }
+        for name in studies {
+            let out = folder.path().join(format!("{target}-{name}"));
+            let results = succeed(&["run", name, "--scale", "tiny", "--runs", "1", "--target", target], &out);
+            check_cells(study(&results, name, "real"), 1);
+        }
+    }
+}
+
+/// The comparison itself, with those that are installed: every row has a figure for each, or says why not.
+#[test]
+fn the_comparison_has_every_row() {
+    let folder = tempfile::tempdir().unwrap();
+    let sizes = ["--rows", "300", "--loop-inserts", "100", "--commits", "20", "--delayed", "100"];
+    let more = ["--load-rows", "1024", "--updates", "20", "--runs", "1"];
+    let results = succeed(&[&["peers"][..], &sizes, &more].concat(), folder.path());
+    let study = study(&results, "peers", "real");
+    check_cells(study, 1);
+    for measure in [
+        "loop inserts",
+        "durable commits",
+        "delayed commits",
+        "16 connections insert",
+        "updates of an 8,000-byte row",
+        "insert-select",
+        "update",
+        "delete",
+    ] {
+        assert_eq!(cell(study, "engine", "Ringwood", measure)["ratio_to_baseline"], 1.0);
+    }
+    let engines = study["cells"].as_array().unwrap().iter().filter(|c| c["measure"] == "delete").count();
+    let missing = study["missing"].as_array().unwrap().len();
+    assert_eq!(engines + missing, 4, "{}", study["missing"]);
+}
