@@ -132,7 +132,7 @@ fn a_chain_restores_under_another_name() {
     let said = say(&instance, "RESTORE LOG Copy FROM DISK = 'two.trn' WITH RECOVERY");
     assert!(said.contains("RESTORE LOG successfully processed "), "{said}");
     assert_eq!(count(&instance, "Copy"), "500");
-    assert_eq!(say(&instance, "USE Copy; DBCC CHECKDB WITH NO_INFOMSGS"), "");
+    assert_eq!(say(&instance, "DBCC CHECKDB ('Copy') WITH NO_INFOMSGS"), "");
     fails(&instance, "RESTORE LOG Copy FROM DISK = 'two.trn'", &[3117, 3013]);
     // The short way: full, differential, last log.
     run(
@@ -230,7 +230,7 @@ fn errors_have_their_numbers() {
     fails(&instance, "BACKUP DATABASE Sales TO DISK = 'Sales.mdf'", &[3242, 3013]);
     fails(&instance, "RESTORE HEADERONLY FROM DISK = 'Sales.mdf'", &[3242, 3013]);
     assert_eq!(count(&instance, "Sales"), "5");
-    assert_eq!(say(&instance, "USE Sales; DBCC CHECKDB WITH NO_INFOMSGS"), "");
+    assert_eq!(say(&instance, "DBCC CHECKDB ('Sales') WITH NO_INFOMSGS"), "");
 }
 
 #[test]
@@ -263,7 +263,7 @@ fn the_tail_of_the_log() {
     run(&instance, "RESTORE DATABASE Sales FROM DISK = 'g.bak' WITH NORECOVERY, REPLACE");
     run(&instance, "RESTORE LOG Sales FROM DISK = 'v.trn'");
     assert_eq!(count(&instance, "Sales"), "70");
-    assert_eq!(say(&instance, "USE Sales; DBCC CHECKDB WITH NO_INFOMSGS"), "");
+    assert_eq!(say(&instance, "DBCC CHECKDB ('Sales') WITH NO_INFOMSGS"), "");
 }
 
 #[test]
@@ -397,7 +397,7 @@ fn work_goes_on_during_a_backup() {
                 "RESTORE DATABASE C FROM DISK = 'on{i}.bak', DISK = 'on{i}b.bak' WITH REPLACE, MOVE 'Sales' TO 'c.mdf', MOVE 'Sales_log' TO 'c.ldf'"
             ),
         );
-        assert_eq!(say(&instance, "USE C; DBCC CHECKDB WITH NO_INFOMSGS"), "");
+        assert_eq!(say(&instance, "DBCC CHECKDB ('C') WITH NO_INFOMSGS"), "");
         // Rows come in order, so a state has no holes.
         assert_eq!(
             say(

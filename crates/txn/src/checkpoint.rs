@@ -269,6 +269,10 @@ impl Database {
         let txn = self.txns().log_hold().map(|(lsn, _)| (lsn, LogReuseWait::ActiveTransaction));
         let backup = chain.map(|l| (l, LogReuseWait::LogBackup));
         let running = running.map(|l| (l, LogReuseWait::ActiveBackupOrRestore));
+        // Where a checkpoint alone would free nothing the other one is the reason.
+        if backup.is_some_and(|h| h.0 == min.0) {
+            min.1 = LogReuseWait::LogBackup;
+        }
         for h in [txn, backup, running].into_iter().flatten() {
             if h.0 < min.0 {
                 min = h;
@@ -382,9 +386,7 @@ impl Database {
         let age = self.checkpointer().last.lock().at.elapsed();
         since >= pace.checkpoint_bytes
             || age >= pace.checkpoint_interval
-            || (self.truncates_at_checkpoint()
-                && self.log_percent() >= 70
-                && self.log_holder().1 == LogReuseWait::Checkpoint)
+            || (self.log_percent() >= 70 && self.log_holder().1 == LogReuseWait::Checkpoint)
     }
 
     /// One round of the checkpoint thread. Errors are kept; those that matter have taken the database offline.
@@ -401,8 +403,7 @@ impl Database {
         let c = self.checkpointer();
         let end = self.log().end();
         let here = (u64::from(end.vlf) << 32) | u64::from(end.block >> 5);
-        if c.looked.swap(here, Relaxed) == here || !self.pace().background || !self.truncates_at_checkpoint()
-        {
+        if c.looked.swap(here, Relaxed) == here || !self.pace().background {
             return;
         }
         let percent = self.log_percent();
