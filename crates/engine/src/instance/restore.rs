@@ -69,6 +69,9 @@ impl Described {
     }
 }
 
+/// Says where a file goes: from its number, whether it is the log, its logical name and its name in the backup.
+pub(crate) type Place<'p> = dyn FnMut(u16, bool, &str, &str) -> Result<CompactString, SqlError> + 'p;
+
 impl Instance {
     /// The registry's entry of a database that a backup makes. `place` gives each file's path and how it is shown.
     pub(crate) fn restored_entry(
@@ -76,7 +79,7 @@ impl Instance {
         id: i32,
         name: &str,
         header: &SetHeader,
-        place: &mut dyn FnMut(u16, bool, &str, &str) -> Result<CompactString, SqlError>,
+        place: &mut Place<'_>,
     ) -> Result<DbEntry, SqlError> {
         let described = Described::read(&header.engine);
         let mut entry = DbEntry {
