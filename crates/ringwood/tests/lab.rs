@@ -85,7 +85,7 @@ fn all_studies_run_and_resume() {
 
 fn check_contents(results: &Value) {
     let vlf = study(results, "vlf-count", "real");
-    for measure in ["insert", "update", "delete", "recovery"] {
+    for measure in ["insert", "update", "delete", "log backup", "recovery"] {
         assert_eq!(cell(vlf, "VLFs", "16", measure)["ratio_to_baseline"], 1.0);
         assert!(cell(vlf, "VLFs", "400", measure)["ratio_to_baseline"].as_f64().unwrap() > 0.0);
     }
@@ -112,7 +112,11 @@ fn check_contents(results: &Value) {
     assert_eq!((reads("default"), reads("4096")), (0.0, 0.0), "whole sectors need no reading");
     assert!(reads("512") > 0.0, "512-byte blocks on 4,096-byte sectors make the device read first");
     assert_eq!(cell(blocks, "log block", "512", "payload < 4096")["published"], 0.3);
-    cell(study(results, "log-growth", "real"), "growth step", "128 KB", "updates, autogrow");
+    let growth = study(results, "log-growth", "real");
+    cell(growth, "growth step", "128 KB", "updates, autogrow");
+    let pages = |level| cell(growth, "growth step", level, "log backup, pages")["median"].as_f64().unwrap();
+    assert!(pages("128 KB") > 100.0, "200 updates of 8,000 bytes are in the backup");
+    assert!((0.8..1.25).contains(&(pages("128 KB") / pages("4 MB"))), "the same log, however it grew");
 }
 
 /// Cuts the journal as an interruption would and goes on: what was finished stays as it was, the rest is measured.

@@ -61,8 +61,11 @@ fn arm(s: &Sizes, level: &str) -> Arm {
             Step::measure("delete", Work::Delete),
             Step::prepare(Work::Checkpoint),
             Step::measure("log backup", Work::LogBackup),
+            // The log of one round must fit: it is given back before it is filled again.
             Step::prepare(Work::MakeCustomer),
+            Step::prepare(Work::LogBackup),
             Step::measure("recovery", Work::Recovery(s.rows)),
+            Step::prepare(Work::LogBackup),
         ],
     }
 }

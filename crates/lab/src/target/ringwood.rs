@@ -159,7 +159,9 @@ impl Target for Ringwood {
             return Ok(said.lines().map(str::to_owned).collect());
         }
         place.device.clear(&open.folder)?;
-        std::fs::create_dir_all(&open.folder)?;
+        for folder in open.volumes().values() {
+            std::fs::create_dir_all(folder)?;
+        }
         open.start(&self.watch)?;
         let mut said = tsql::set_up(open.server()?, config, place.customers.as_deref())?;
         if let LogBlock::Forced(bytes) = config.block {
