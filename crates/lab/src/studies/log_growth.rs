@@ -24,7 +24,7 @@ fn sizes(scale: Scale) -> Sizes {
     // The author: FILEGROWTH 1024KB and 1024000KB, a log of 2,048 MB, 80,000 updates, 1.5 GB of memory.
     let (small_kb, large_kb, to_kb, updates, data_kb, memory) = match scale {
         Scale::Tiny => (128, 4 << 10, 8 << 10, 200, 16 << 10, 32 << 20),
-        Scale::Quick => (128, 128_000, 256 << 10, 10_000, 64 << 10, 128 << 20),
+        Scale::Quick => (128, 64_000, 128 << 10, 5_000, 64 << 10, 128 << 20),
         Scale::Standard => (512, 512_000, 1 << 20, 40_000, 512 << 10, 512 << 20),
         Scale::Paper => (1024, 1_024_000, 2 << 20, 80_000, 5_120_000, 1 << 30),
     };
