@@ -85,10 +85,14 @@ impl Tail {
         tail
     }
 
-    /// Recomputes the bytes of active VLFs: a sum over runs, not over VLFs.
+    /// Recomputes the bytes of active VLFs after a truncation: a sum over runs, not over VLFs.
     pub fn count_active(&mut self) {
+        self.active_usable = self.active_bytes();
+    }
+
+    fn active_bytes(&self) -> u64 {
         let active = self.history.since(self.oldest.vlf);
-        self.active_usable = active.map(|(index, count)| self.map.usable_range(index, count)).sum();
+        active.map(|(index, count)| self.map.usable_range(index, count)).sum()
     }
 
     /// Bytes in VLFs that may be used.
@@ -159,7 +163,9 @@ impl Tail {
             gap = self.map.gap(&self.place, self.place.offset + self.pos, &place);
             (self.place, self.seq, self.pos, self.align) = (place, seq, AREA, self.next_align);
             self.history.activate(place.index, seq);
-            self.count_active();
+            // It was free. Counting anew would look up places in a map of many runs, once for each VLF of a large statement.
+            self.active_usable += place.size - AREA;
+            debug_assert_eq!(self.active_usable, self.active_bytes());
         }
         let queued = len > 0;
         if queued {
