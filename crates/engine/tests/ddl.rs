@@ -10,22 +10,10 @@ use engine::{Instance, InstanceOptions};
 use sim::SimDisk;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use text::{Bench, Text};
+use text::{Bench, Text, say};
 
-fn open(disk: &Arc<SimDisk>) -> Arc<Instance> {
-    let options = InstanceOptions {
-        data_dir: "/data".into(),
-        memory_bytes: Some(64 << 20),
-        disk: disk.clone(),
-        ..InstanceOptions::default()
-    };
-    Instance::open(options).unwrap()
-}
-
-fn say(instance: &Arc<Instance>, sql: &str) -> String {
-    let mut out = Text::default();
-    instance.session().unwrap().execute(sql, &mut out);
-    out.out.trim().to_string()
+fn open(disk: &SimDisk) -> Arc<Instance> {
+    text::try_open(disk, 64 << 20).expect("the instance opens")
 }
 
 #[test]

@@ -5,29 +5,14 @@ extern crate ringwood_engine as engine;
 #[path = "support/text.rs"]
 mod text;
 
-use engine::{Instance, InstanceOptions};
+use engine::Instance;
 use sim::SimDisk;
 use std::path::Path;
 use std::sync::Arc;
-use text::{Bench, Text};
-
-fn try_open(disk: &SimDisk) -> Option<Arc<Instance>> {
-    let options = InstanceOptions {
-        memory_bytes: Some(8 << 20),
-        disk: Arc::new(disk.clone()),
-        ..InstanceOptions::new("/data")
-    };
-    Instance::open(options).ok()
-}
+use text::{Bench, say};
 
 fn open(disk: &SimDisk) -> Arc<Instance> {
-    try_open(disk).expect("the instance opens")
-}
-
-fn say(instance: &Arc<Instance>, sql: &str) -> String {
-    let mut out = Text::default();
-    instance.session().unwrap().execute(sql, &mut out);
-    out.out.trim().to_string()
+    text::try_open(disk, 8 << 20).expect("the instance opens")
 }
 
 const CREATE: &str = "CREATE DATABASE f ON (NAME = f1, FILENAME = 'f1.mdf', SIZE = 4MB, FILEGROWTH = 1MB)

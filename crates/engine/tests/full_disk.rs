@@ -6,25 +6,13 @@ extern crate ringwood_engine as engine;
 #[path = "support/text.rs"]
 mod text;
 
-use engine::{Instance, InstanceOptions};
+use engine::Instance;
 use sim::SimDisk;
 use std::sync::Arc;
-use text::Text;
+use text::say;
 
-fn open(disk: &Arc<SimDisk>) -> Arc<Instance> {
-    let options = InstanceOptions {
-        data_dir: "/data".into(),
-        memory_bytes: Some(8 << 20),
-        disk: disk.clone(),
-        ..InstanceOptions::default()
-    };
-    Instance::open(options).unwrap()
-}
-
-fn say(instance: &Arc<Instance>, sql: &str) -> String {
-    let mut out = Text::default();
-    instance.session().unwrap().execute(sql, &mut out);
-    out.out.trim().to_string()
+fn open(disk: &SimDisk) -> Arc<Instance> {
+    text::try_open(disk, 8 << 20).expect("the instance opens")
 }
 
 const FILL: &str = "use f; set nocount on; declare @i int = 0;

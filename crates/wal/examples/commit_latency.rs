@@ -1,5 +1,6 @@
 //! What the log costs over the bare device: durable one-record commits against raw durable writes of the same size into the
-//! same kind of prepared file, interleaved; group commit with several threads; bulk appending.
+//! same kind of prepared file, interleaved; group commit with several threads; bulk appending; and bulk appending into a
+//! log of small VLFs against one of few large ones, in turn.
 //!
 //! Usage: `commit_latency [FOLDER] [SECONDS]`. The folder must be on the device to be measured.
 
@@ -8,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use disk::{AlignedBuf, BlockFile, Disk, OpenMode, OsDisk};
-use ringwood_wal::{CheckpointInfo, Growth, Log, LogOptions};
+use ringwood_wal::{CheckpointInfo, Growth, Log, LogOptions, VlfRule};
 
 const SIZE: u64 = 256 << 20;
 const RECORD: [u8; 200] = [7; 200];
@@ -125,6 +126,45 @@ fn bulk(log: &Log, record: usize) {
     );
 }
 
+/// Two logs of the same size, one cut into VLFs of `vlf` bytes: the same appends to both in turn, the ratio of times.
+fn small_vlfs(disk: &OsDisk, vlf: u32, record: usize) {
+    let make = |name: &str, vlf_rule| {
+        let options =
+            LogOptions { initial_size: SIZE, growth: Growth::None, vlf_rule, ..LogOptions::default() };
+        Log::create(disk, Path::new(name), options).expect("log")
+    };
+    let logs = [make(&format!("few{vlf}"), VlfRule::R100), make(&format!("many{vlf}"), VlfRule::Fixed(vlf))];
+    let bytes = vec![3; record];
+    let time = |log: &Log| {
+        let start = Instant::now();
+        for _ in 0..SIZE as usize / 2 / record {
+            log.append(&[&bytes], 0).expect("append");
+        }
+        log.flush_all().expect("flush");
+        let seconds = start.elapsed().as_secs_f64();
+        recycle(log);
+        seconds
+    };
+    // The order alternates, so that neither always writes behind the other.
+    let mut ratios: Vec<f64> = (0..15)
+        .map(|round| {
+            let [a, b] = [round % 2, 1 - round % 2].map(|which| time(&logs[which]));
+            if round % 2 == 0 { b / a } else { a / b }
+        })
+        .collect();
+    let written = logs.each_ref().map(|log| log.stats().bytes_written as f64);
+    let writes = logs.each_ref().map(|log| log.stats().bytes_written / log.stats().writes / 1024);
+    println!(
+        "VLFs of {} KB against {} VLFs, records of {record} bytes: {:.2} times as long, {:.2} times the bytes, writes of {} against {} KB",
+        vlf >> 10,
+        logs[0].space().vlf_count,
+        median(&mut ratios),
+        written[1] / written[0],
+        writes[1],
+        writes[0]
+    );
+}
+
 /// The device's own rate for the same bytes in 1 MiB writes.
 fn raw_bulk(file: &Arc<dyn BlockFile>) {
     let mut buf = AlignedBuf::new(1 << 20);
@@ -158,6 +198,9 @@ fn main() {
     raw_bulk(&raw);
     for record in [60, 200, 1000, 8000] {
         bulk(&log, record);
+    }
+    for (vlf, record) in [(64 << 10, 8000), (128 << 10, 8000), (128 << 10, 16_000), (256 << 10, 16_000)] {
+        small_vlfs(&disk, vlf, record);
     }
     println!("{:?}", log.stats());
 }

@@ -145,7 +145,7 @@ impl StmtCtx<'_> {
         self.inform(5701, 0, format!("The file '{}' has been removed.", file.name))
     }
 
-    /// ADD FILEGROUP: a name that files can be added to. Error: 1826-like when there is one.
+    /// ADD FILEGROUP: a name that files can be added to. Error: 1826 there is one already.
     pub(super) fn add_filegroup(
         &mut self,
         instance: &Arc<Instance>,

@@ -51,6 +51,23 @@ impl Sink for Text {
     }
 }
 
+/// An instance on a simulated disk, which may have been used before.
+pub fn try_open(disk: &SimDisk, memory_bytes: u64) -> Option<Arc<Instance>> {
+    let options = InstanceOptions {
+        memory_bytes: Some(memory_bytes),
+        disk: Arc::new(disk.clone()),
+        ..InstanceOptions::new("/data")
+    };
+    Instance::open(options).ok()
+}
+
+/// What a batch says in a session of its own.
+pub fn say(instance: &Arc<Instance>, sql: &str) -> String {
+    let mut out = Text::default();
+    instance.session().unwrap().execute(sql, &mut out);
+    out.out.trim().to_string()
+}
+
 /// An instance on a simulated disk with one database that is in use.
 pub struct Bench {
     pub instance: Arc<Instance>,
@@ -65,12 +82,7 @@ impl Bench {
 
     /// A new one on a disk.
     pub fn on(disk: SimDisk) -> Bench {
-        let options = InstanceOptions {
-            memory_bytes: Some(64 << 20),
-            disk: Arc::new(disk),
-            ..InstanceOptions::new("/data")
-        };
-        let instance = Instance::open(options).unwrap();
+        let instance = try_open(&disk, 64 << 20).unwrap();
         let session = instance.session().unwrap();
         let mut bench = Bench { instance, session };
         assert_eq!(bench.run("CREATE DATABASE t"), "");

@@ -1,6 +1,6 @@
 //! MariaDB (InnoDB) on a scratch folder, through its client on a Unix socket; times are the server's own clock.
 
-use super::process::{Server, Socket, client, find, is_root, parallel};
+use super::process::{Server, Socket, client, clock, customer_statement, expect_count, find, is_root, span};
 use super::tsql::{LOAD_BATCH, LOAD_FILLER};
 use super::{Place, Target};
 use crate::LabError;
@@ -49,14 +49,6 @@ fn clocked(script: &str) -> String {
     format!("use lab;\n{read}\n{script}\n{read}\n")
 }
 
-fn clock(out: &str) -> Result<(f64, f64), LabError> {
-    let times: Vec<f64> = out.lines().filter_map(|l| l.strip_prefix("clock=")?.trim().parse().ok()).collect();
-    match (times.first(), times.last()) {
-        (Some(begin), Some(end)) if times.len() >= 2 => Ok((*begin, *end)),
-        _ => Err(LabError::Request(format!("MariaDB printed no time: {out}"))),
-    }
-}
-
 impl Open {
     fn client(&self) -> Result<Command, LabError> {
         let mut command = Command::new(find(&["mariadb", "mysql"])?);
@@ -70,7 +62,7 @@ impl Open {
     }
 
     fn timed(&self, statement: &str) -> Result<Vec<Figure>, LabError> {
-        let (begin, end) = clock(&self.sql(&clocked(statement))?)?;
+        let (begin, end) = clock("MariaDB", &self.sql(&clocked(statement))?)?;
         Ok(Figure::seconds(end - begin))
     }
 
@@ -140,29 +132,19 @@ impl Open {
     }
 
     fn expect(&self, query: &str, rows: u64) -> Result<(), LabError> {
-        let found = self.sql(query)?;
-        if found.trim() == rows.to_string() {
-            return Ok(());
-        }
-        Err(LabError::Request(format!("MariaDB, {query}: {}, not {rows}", found.trim())))
+        expect_count("MariaDB", query, &self.sql(query)?, rows)
     }
 
     fn on_all(&self, connections: u32, script: &dyn Fn(u32) -> String) -> Result<f64, LabError> {
         let jobs = (0..connections)
             .map(|i| Ok((self.client()?, clocked(&script(i)))))
             .collect::<Result<Vec<_>, LabError>>()?;
-        let times = parallel("MariaDB", jobs)?.iter().map(|o| clock(o)).collect::<Result<Vec<_>, _>>()?;
-        let begin = times.iter().map(|t| t.0).fold(f64::INFINITY, f64::min);
-        Ok(times.iter().map(|t| t.1).fold(0.0, f64::max) - begin)
+        span("MariaDB", jobs)
     }
 
     fn customers(&self, work: &Work) -> Result<Vec<Figure>, LabError> {
         let rows: u64 = self.sql("select count(*) from lab.customer;")?.trim().parse().unwrap_or(0);
-        let (statement, table, left) = match work {
-            Work::InsertSelect => ("insert into customer_tmp select * from customer;", "customer_tmp", rows),
-            Work::Update => ("update customer set c_data = lower(c_data);", "customer", rows),
-            _ => ("delete from customer;", "customer", 0),
-        };
+        let (statement, table, left) = customer_statement(work, rows);
         let figures = self.timed(statement)?;
         self.expect(&format!("select count(*) from lab.{table};"), left)?;
         Ok(figures)
@@ -190,7 +172,7 @@ impl Open {
         let quarter = bytes / 4;
         let out =
             self.sql(&clocked(&format!("call payload({quarter}, {}, {});", bytes - 2 * quarter, ms * 1000)))?;
-        let (begin, end) = clock(&out)?;
+        let (begin, end) = clock("MariaDB", &out)?;
         let rows: f64 = self.sql("select count(*) from lab.tab1;")?.trim().parse().unwrap_or(0.0);
         Ok(vec![Figure::new("rows/s", rows / (end - begin).max(0.001))])
     }

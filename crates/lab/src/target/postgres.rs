@@ -1,6 +1,6 @@
 //! PostgreSQL on a scratch folder, through psql on a Unix socket; times are the server's own clock.
 
-use super::process::{Server, Socket, client, find, is_root, parallel};
+use super::process::{Server, Socket, client, clock, customer_statement, expect_count, find, is_root, span};
 use super::tsql::{LOAD_BATCH, LOAD_FILLER};
 use super::{Place, Target};
 use crate::LabError;
@@ -71,7 +71,7 @@ impl Open {
         let limit = self.config.limit_s;
         let limited = format!("set statement_timeout = '{limit}s';\n{}", clocked(statement));
         match self.sql(&limited) {
-            Ok(out) => clock(&out).map(|(begin, end)| Figure::seconds(end - begin)),
+            Ok(out) => clock("PostgreSQL", &out).map(|(begin, end)| Figure::seconds(end - begin)),
             Err(LabError::Target { message, .. }) if message.contains("statement timeout") => {
                 Err(LabError::TimeLimit(limit))
             }
@@ -154,11 +154,7 @@ impl Open {
     }
 
     fn expect(&self, query: &str, rows: u64) -> Result<(), LabError> {
-        let found = self.sql(query)?;
-        if found.trim() == rows.to_string() {
-            return Ok(());
-        }
-        Err(LabError::Request(format!("PostgreSQL, {query}: {}, not {rows}", found.trim())))
+        expect_count("PostgreSQL", query, &self.sql(query)?, rows)
     }
 
     /// The same script on many connections at once; seconds from the first beginning to the last end.
@@ -166,18 +162,12 @@ impl Open {
         let jobs = (0..connections)
             .map(|i| Ok((self.psql()?, clocked(&script(i)))))
             .collect::<Result<Vec<_>, LabError>>()?;
-        let times = parallel("PostgreSQL", jobs)?.iter().map(|o| clock(o)).collect::<Result<Vec<_>, _>>()?;
-        let begin = times.iter().map(|t| t.0).fold(f64::INFINITY, f64::min);
-        Ok(times.iter().map(|t| t.1).fold(0.0, f64::max) - begin)
+        span("PostgreSQL", jobs)
     }
 
     fn customers(&self, work: &Work) -> Result<Vec<Figure>, LabError> {
         let rows: u64 = self.sql("select count(*) from customer;")?.trim().parse().unwrap_or(0);
-        let (statement, table, left) = match work {
-            Work::InsertSelect => ("insert into customer_tmp select * from customer;", "customer_tmp", rows),
-            Work::Update => ("update customer set c_data = lower(c_data);", "customer", rows),
-            _ => ("delete from customer;", "customer", 0),
-        };
+        let (statement, table, left) = customer_statement(work, rows);
         let figures = self.timed(statement)?;
         self.expect(&format!("select count(*) from {table};"), left)?;
         Ok(figures)
@@ -258,14 +248,6 @@ impl Open {
 fn clocked(script: &str) -> String {
     let read = "select 'clock=' || extract(epoch from clock_timestamp());";
     format!("{read}\n{script}\n{read}\n")
-}
-
-fn clock(out: &str) -> Result<(f64, f64), LabError> {
-    let times: Vec<f64> = out.lines().filter_map(|l| l.strip_prefix("clock=")?.trim().parse().ok()).collect();
-    match (times.first(), times.last()) {
-        (Some(begin), Some(end)) if times.len() >= 2 => Ok((*begin, *end)),
-        _ => Err(LabError::Request(format!("PostgreSQL printed no time: {out}"))),
-    }
 }
 
 impl Target for Postgres {

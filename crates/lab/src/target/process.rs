@@ -1,6 +1,8 @@
-//! Child processes of peers: run a client to its end, find a program, stop a server when its target goes away.
+//! Child processes of peers: run clients to their end, by the server's clock where they print it, find a program, stop a
+//! server when its target goes away; and what the peers' clients are asked alike.
 
 use crate::LabError;
+use crate::work::Work;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -112,6 +114,40 @@ pub(super) fn parallel(target: &str, jobs: Vec<(Command, String)>) -> Result<Vec
             })
             .collect()
     })
+}
+
+/// When a client's script began and ended by the server's own clock, in seconds: it prints `clock=` before and behind it.
+pub(super) fn clock(target: &str, out: &str) -> Result<(f64, f64), LabError> {
+    let times: Vec<f64> = out.lines().filter_map(|l| l.strip_prefix("clock=")?.trim().parse().ok()).collect();
+    match (times.first(), times.last()) {
+        (Some(begin), Some(end)) if times.len() >= 2 => Ok((*begin, *end)),
+        _ => Err(LabError::Request(format!("{target} printed no time: {out}"))),
+    }
+}
+
+/// Runs clocked clients at the same time; seconds from the first beginning to the last end.
+pub(super) fn span(target: &str, jobs: Vec<(Command, String)>) -> Result<f64, LabError> {
+    let outs = parallel(target, jobs)?;
+    let times = outs.iter().map(|out| clock(target, out)).collect::<Result<Vec<_>, _>>()?;
+    let begin = times.iter().map(|t| t.0).fold(f64::INFINITY, f64::min);
+    Ok(times.iter().map(|t| t.1).fold(0.0, f64::max) - begin)
+}
+
+/// An error unless a query that counts printed `rows`.
+pub(super) fn expect_count(target: &str, query: &str, found: &str, rows: u64) -> Result<(), LabError> {
+    if found.trim() == rows.to_string() {
+        return Ok(());
+    }
+    Err(LabError::Request(format!("{target}, {query}: {}, not {rows}", found.trim())))
+}
+
+/// The statement of one of the customers' works, the table that it changes, and the rows that it leaves there of `rows`.
+pub(super) fn customer_statement(work: &Work, rows: u64) -> (&'static str, &'static str, u64) {
+    match work {
+        Work::InsertSelect => ("insert into customer_tmp select * from customer;", "customer_tmp", rows),
+        Work::Update => ("update customer set c_data = lower(c_data);", "customer", rows),
+        _ => ("delete from customer;", "customer", 0),
+    }
 }
 
 /// A folder for a Unix socket, whose path must be short; removed when dropped.

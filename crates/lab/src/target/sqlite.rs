@@ -1,7 +1,7 @@
 //! SQLite through its shell, one process per measure; times are SQLite's own clock around the statements, in whole
 //! milliseconds. Many statements are many lines of a script, so that reading and compiling each is part of its time.
 
-use super::process::{client, find, parallel};
+use super::process::{client, customer_statement, find, parallel};
 use super::tsql::{LOAD_BATCH, LOAD_FILLER};
 use super::{Place, Target};
 use crate::LabError;
@@ -89,11 +89,7 @@ impl Open {
 
     fn customers(&self, work: &Work) -> Result<Vec<Figure>, LabError> {
         let rows = self.count("customer")?;
-        let (statement, table, left) = match work {
-            Work::InsertSelect => ("insert into customer_tmp select * from customer;", "customer_tmp", rows),
-            Work::Update => ("update customer set c_data = lower(c_data);", "customer", rows),
-            _ => ("delete from customer;", "customer", 0),
-        };
+        let (statement, table, left) = customer_statement(work, rows);
         // The pages are in no cache when a process starts; a count reads them first, as a server's buffer would hold them.
         let figures = self.timed("full", "select count(c_data) from customer;", statement)?;
         self.expect(table, left)?;
