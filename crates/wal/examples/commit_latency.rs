@@ -133,7 +133,10 @@ fn small_vlfs(disk: &OsDisk, vlf: u32, record: usize) {
             LogOptions { initial_size: SIZE, growth: Growth::None, vlf_rule, ..LogOptions::default() };
         Log::create(disk, Path::new(name), options).expect("log")
     };
-    let logs = [make(&format!("few{vlf}"), VlfRule::R100), make(&format!("many{vlf}"), VlfRule::Fixed(vlf))];
+    let logs = [
+        make(&format!("few-{vlf}-{record}"), VlfRule::R100),
+        make(&format!("many-{vlf}-{record}"), VlfRule::Fixed(vlf)),
+    ];
     let bytes = vec![3; record];
     let time = |log: &Log| {
         let start = Instant::now();
