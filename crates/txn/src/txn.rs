@@ -413,6 +413,10 @@ impl RecordSink for Txn {
         l.bytes += u64::from(len);
         Ok(lsn)
     }
+
+    fn room(&self) -> usize {
+        self.db.log().room()
+    }
 }
 
 impl Writer for Txn {

@@ -13,19 +13,19 @@ use std::sync::atomic::Ordering;
 
 use disk::{AlignedBuf, BlockFile, Disk, OpenMode};
 
-use crate::block::{BLOCK_MAX, BlockHeader, FIRST_BLOCK, UNIT};
+use crate::block::{BLOCK_MAX, BlockHeader, FIRST_BLOCK};
 use crate::log::Log;
 use crate::lsn::block_key;
 use crate::open::{Recovery, read_meta};
 use crate::options::AREA;
 use crate::read::following;
-use crate::vlf::{History, VlfMap};
+use crate::vlf::{History, Place, VlfMap, distance};
 use crate::{CheckpointInfo, LogError, Lsn};
 
 /// Bytes read at once.
 const READ_BYTES: usize = 1 << 20;
 
-/// VLFs with consecutive sequence numbers in consecutive places of a file, all of one size.
+/// VLFs with consecutive sequence numbers in consecutive places of a file, all of one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VlfRun {
     /// Sequence number of the first.
@@ -35,6 +35,8 @@ pub struct VlfRun {
     pub count: u32,
     /// Size of each in bytes.
     pub size: u64,
+    /// Bytes of that for log blocks; the rest, at the start, is a map area.
+    pub room: u64,
 }
 
 /// How a log file is cut into VLFs: (size in bytes, count) from the first to the last.
@@ -49,8 +51,8 @@ pub struct LogArchive {
     to: Lsn,
     layout: LogLayout,
     vlfs: Vec<VlfRun>,
-    /// File offset of the first VLF of each run.
-    offsets: Vec<u64>,
+    /// Place of the first VLF of each run.
+    places: Vec<Place>,
     /// Next block to read.
     at: Lsn,
     /// Checksum of the block before it, once one was read.
@@ -116,7 +118,7 @@ impl LogArchive {
         to: Lsn,
     ) -> Result<LogArchive, LogError> {
         let from = Lsn { block: from.block.max(FIRST_BLOCK), slot: 1, ..from };
-        let (vlfs, offsets) = cut_runs(map, history, from.vlf, to.vlf)?;
+        let (vlfs, places) = cut_runs(map, history, from.vlf, to.vlf)?;
         let mut layout = LogLayout::new();
         for run in map.runs() {
             match layout.last_mut() {
@@ -132,7 +134,7 @@ impl LogArchive {
             to,
             layout,
             vlfs,
-            offsets,
+            places,
             at: from,
             chain: None,
             chunk: AlignedBuf::new(chunk),
@@ -179,8 +181,8 @@ impl LogArchive {
         }
         let all: u64 = self.vlfs.iter().map(|run| run.size * u64::from(run.count)).sum();
         let last = self.vlfs.last().map_or(0, |run| run.size);
-        all.saturating_sub(u64::from(self.from.block) * UNIT)
-            .saturating_sub(last.saturating_sub(u64::from(self.to.block) * UNIT))
+        all.saturating_sub(distance(self.from.block))
+            .saturating_sub(last.saturating_sub(distance(self.to.block)))
     }
 
     /// Appends whole blocks to `out` until it has `most` bytes or more, or the stretch ends. Returns the number of
@@ -217,12 +219,15 @@ impl LogArchive {
     /// File offset of a block and bytes from there to the end of its VLF.
     fn place(&self, at: Lsn) -> Result<(u64, u64), LogError> {
         let i = self.vlfs.partition_point(|run| run.seq + run.count <= at.vlf);
-        let found = self.vlfs.get(i).zip(self.offsets.get(i)).filter(|(run, _)| run.seq <= at.vlf);
+        let found = self.vlfs.get(i).zip(self.places.get(i)).filter(|(run, _)| run.seq <= at.vlf);
         let (run, first) = found.ok_or(LogError::NoRecord { lsn: at })?;
-        let within = u64::from(at.block) * UNIT;
-        let offset = first + run.size * u64::from(at.vlf - run.seq) + within;
-        let rest = run.size.checked_sub(within).filter(|rest| *rest > 0);
-        Ok((offset, rest.ok_or(LogError::NoRecord { lsn: at })?))
+        let nth = at.vlf - run.seq;
+        let place =
+            Place { index: run.index + nth, offset: first.offset + run.size * u64::from(nth), ..*first };
+        match place.rest(at.block) {
+            0 => Err(LogError::NoRecord { lsn: at }),
+            rest => Ok((place.at(at.block), rest)),
+        }
     }
 
     /// The chunk's bytes from `offset` on, at least `want` of them.
@@ -245,9 +250,9 @@ impl LogArchive {
     /// End of the neighbouring VLFs of the stretch that begin with the one around `offset`.
     fn run_end(&self, offset: u64) -> u64 {
         let mut end = None;
-        for (run, first) in self.vlfs.iter().zip(&self.offsets) {
-            let last = first + run.size * u64::from(run.count);
-            if end == Some(*first) || (end.is_none() && (*first..last).contains(&offset)) {
+        for (run, place) in self.vlfs.iter().zip(&self.places) {
+            let (first, last) = (place.offset, place.offset + run.size * u64::from(run.count));
+            if end == Some(first) || (end.is_none() && (first..last).contains(&offset)) {
                 end = Some(last);
             } else if end.is_some() {
                 break;
@@ -257,14 +262,14 @@ impl LogArchive {
     }
 }
 
-/// The VLFs `first..=last` as runs of one size, with their file offsets. They must all be known.
+/// The VLFs `first..=last` as runs of one kind, with the places of their first ones. They must all be known.
 fn cut_runs(
     map: &VlfMap,
     history: &History,
     first: u32,
     last: u32,
-) -> Result<(Vec<VlfRun>, Vec<u64>), LogError> {
-    let (mut runs, mut offsets) = (Vec::new(), Vec::new());
+) -> Result<(Vec<VlfRun>, Vec<Place>), LogError> {
+    let (mut runs, mut places) = (Vec::new(), Vec::new());
     let mut seq = first;
     for known in history.runs().filter(|run| run.seq + run.count > first && run.seq <= last) {
         if known.seq > seq {
@@ -273,11 +278,10 @@ fn cut_runs(
         let stop = (known.seq + known.count).min(last + 1);
         while seq < stop {
             let index = known.index + (seq - known.seq);
-            let (size, same) = map.same_size(index).ok_or(LogError::NoRecord { lsn: vlf_start(seq) })?;
+            let (place, same) = map.alike(index).ok_or(LogError::NoRecord { lsn: vlf_start(seq) })?;
             let count = same.min(stop - seq);
-            let place = map.place(index).ok_or(LogError::NoRecord { lsn: vlf_start(seq) })?;
-            runs.push(VlfRun { seq, index, count, size });
-            offsets.push(place.offset);
+            runs.push(VlfRun { seq, index, count, size: place.size, room: place.room() });
+            places.push(place);
             seq += count;
         }
     }
@@ -285,7 +289,7 @@ fn cut_runs(
         return Err(LogError::NoRecord { lsn: vlf_start(seq) });
     }
     debug_assert!(runs.iter().all(|run| run.size > AREA && block_key(run.seq, 0) <= block_key(last, 0)));
-    Ok((runs, offsets))
+    Ok((runs, places))
 }
 
 fn vlf_start(seq: u32) -> Lsn {

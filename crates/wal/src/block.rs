@@ -7,7 +7,7 @@
 //! | 6  | 2  | flags: 1 = last block of its VLF |
 //! | 8  | 16 | log id |
 //! | 24 | 4  | VLF sequence number |
-//! | 28 | 4  | start in units of 512 bytes from the VLF's start |
+//! | 28 | 4  | place: units of 512 bytes from the VLF's first block, which has 16 |
 //! | 32 | 4  | incarnation: how many times the log had been opened |
 //! | 36 | 4  | length of the block in bytes |
 //! | 40 | 4  | end of the records; the slot table (2 bytes a record: its start) follows |
@@ -34,7 +34,7 @@ pub(crate) const BLOCK_MAX: usize = 60 << 10;
 pub(crate) const ITEMS_MAX: usize = 4096;
 /// Unit of block places.
 pub(crate) const UNIT: u64 = 512;
-/// Place of the first block of a VLF.
+/// Place of the first block of a VLF, whether it begins with a map area or not: as SQL Server counts.
 pub(crate) const FIRST_BLOCK: u32 = (crate::options::AREA / UNIT) as u32;
 
 const MAGIC: u32 = u32::from_le_bytes(*b"RWLB");

@@ -11,6 +11,7 @@ use parking_lot::Mutex;
 
 use crate::block::{BLOCK_MAX, HEADER, ITEMS_MAX, SLOT, record};
 use crate::lsn::block_key;
+use crate::vlf::Place;
 
 /// Written blocks up to this size are copied so that their 60 KB buffer can be used again.
 const COPY_MAX: usize = 16 << 10;
@@ -42,14 +43,26 @@ pub(crate) struct Block {
     pub offset: u64,
     /// Largest length on disk in bytes; less than a header if only a closing block fits.
     pub cap: usize,
+    /// Bytes from the block's start to the end of its VLF.
+    pub rest: u64,
     pub buf: SharedBuf,
     pub sealed: OnceLock<Sealed>,
 }
 
 impl Block {
-    pub fn new(mut buf: SharedBuf, vlf: u32, block: u32, offset: u64, cap: usize) -> Self {
+    pub fn new(mut buf: SharedBuf, (vlf, block): (u32, u32), place: &Place, cap: usize) -> Self {
         buf.reset(HEADER, cap, SLOT);
-        Block { vlf, block, offset, cap, buf, sealed: OnceLock::new() }
+        let (offset, rest) = (place.at(block), place.rest(block));
+        Block { vlf, block, offset, cap, rest, buf, sealed: OnceLock::new() }
+    }
+
+    /// Bytes of the largest record that goes into this block or behind it into the same VLF, roughly: others append too.
+    pub fn room(&self) -> usize {
+        let content = self.buf.used() + SLOT * self.buf.items();
+        // The block behind this one begins on the alignment, which is hardly ever larger than this.
+        let behind = self.rest.saturating_sub(content.next_multiple_of(4096) as u64).min(BLOCK_MAX as u64);
+        let here = self.cap.saturating_sub(content);
+        here.max((behind as usize).saturating_sub(HEADER)).saturating_sub(SLOT)
     }
 
     pub fn key(&self) -> u64 {

@@ -251,8 +251,8 @@ impl Log {
         Ok(())
     }
 
-    /// Cuts free VLFs off the end of the file until it is not larger than `target` bytes, or the last VLF is in use, or two
-    /// VLFs are left.
+    /// Cuts free VLFs off the end of the file until it is not larger than `target` bytes, or the last VLF is in use or about
+    /// to be, or two VLFs are left.
     pub fn shrink_to(&self, target: u64) -> Result<ShrinkReport, LogError> {
         let mut meta = self.meta.lock();
         let meta = &mut *meta;
@@ -263,13 +263,14 @@ impl Log {
         let (old_size, old_count) = (tail.map.end(), tail.map.count());
         let mut keep = old_count;
         let mut held = false;
+        let spare = tail.spare();
         while keep > 2 {
             let Some(place) = tail.map.place(keep - 1).filter(|place| place.offset >= target.max(AREA))
             else {
                 break;
             };
             held = tail.history.seq_of(place.index).is_some_and(|(seq, _)| seq >= tail.oldest.vlf);
-            if held {
+            if held || spare == Some(place.index) {
                 break;
             }
             keep -= 1;

@@ -2,8 +2,8 @@
 //!
 //! An area is 8 KB: two slots of 4 KB written in turn, each with a sequence number and a CRC-32C; the newest valid one
 //! counts, so a torn write leaves the older. The first area is the file's start and carries identity, checkpoint, the
-//! history of VLF use and the first runs of the map; when it is full, further runs go to the 8 KB with which each VLF
-//! begins, chained by file offset. An area inside a VLF describes only this and later VLFs, so cutting the file cuts whole areas.
+//! history of VLF use and the first runs of the map; when it is full, further runs go to the first 8 KB of the next VLF
+//! that a growth makes, chained by file offset. An area inside a VLF describes only this and later VLFs, so cutting the file cuts whole areas.
 //!
 //! Common to both kinds: 0 magic (4), 4 version (2), 8 sequence number of the write (8), 16 log id (16),
 //! 32 number of runs (2), 36 index of the first VLF (4), 40 its offset (8), 48 offset of the next area or 0 (8), 4092 CRC.
@@ -17,7 +17,7 @@ use crate::{CheckpointInfo, Lsn};
 pub(crate) const SLOT_SIZE: usize = 4096;
 const FILE_MAGIC: u32 = u32::from_le_bytes(*b"RWLF");
 const MAP_MAGIC: u32 = u32::from_le_bytes(*b"RWLM");
-const VERSION: u16 = 1;
+const VERSION: u16 = 2;
 const CRC_AT: usize = SLOT_SIZE - 4;
 const RUN: usize = 20;
 

@@ -19,6 +19,8 @@ use crate::{LogError, Lsn, block};
 pub(crate) const BUFFERS_MAX: usize = 128;
 /// Free space in bytes that ordinary records leave to checkpoints and rollbacks, at most; a sixteenth of a small log.
 const SLACK_MAX: u64 = 64 << 10;
+/// Bytes at the end of a VLF that nobody cuts a record for.
+const ROOM_MIN: usize = 1 << 10;
 
 /// How the log may grow; can be changed while it is open.
 #[derive(Clone, Copy, Debug)]
@@ -267,6 +269,16 @@ impl Log {
             sink.grew(&GrowthEvent { from: seen_end, to, us });
         }
         Ok(())
+    }
+
+    /// Bytes that a record may have to go into the VLF in use, near the end of that; [`MAX_RECORD`](crate::MAX_RECORD) elsewhere,
+    /// and where too little is left to be worth filling. A hint for those who can cut their records as they like: the end
+    /// of a VLF that a record does not fit stays unused, which a log of small VLFs pays often.
+    pub fn room(&self) -> usize {
+        match self.open.read().room() {
+            0..ROOM_MIN => crate::MAX_RECORD,
+            room => room.min(crate::MAX_RECORD),
+        }
     }
 
     /// LSN that the next record gets, or a smaller one that no earlier record has.

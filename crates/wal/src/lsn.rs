@@ -7,7 +7,7 @@ use std::fmt;
 pub struct Lsn {
     /// Sequence number of the virtual log file, from 1.
     pub vlf: u32,
-    /// Start of the log block in units of 512 bytes from the start of the VLF; the first block is 0x10.
+    /// Start of the log block in units of 512 bytes; the first block of a VLF is 0x10.
     pub block: u32,
     /// Record within the block, from 1.
     pub slot: u16,

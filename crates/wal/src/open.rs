@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use disk::{AlignedBuf, BlockFile, Disk, DiskError, OpenMode};
 
-use crate::block::{BLOCK_MAX, BlockHeader, FIRST_BLOCK, UNIT, chain_start};
+use crate::block::{BLOCK_MAX, BlockHeader, FIRST_BLOCK, chain_start};
 use crate::buffer::BlockCache;
 use crate::grow::{Area, Meta};
 use crate::header::{FileHeader, MapPart, read_file_area, read_map_area};
@@ -14,7 +14,7 @@ use crate::lsn::block_key;
 use crate::options::{AREA, LogOptions};
 use crate::read::{Reader, following};
 use crate::tail::Tail;
-use crate::vlf::{History, Place, VlfMap};
+use crate::vlf::{History, Place, VlfMap, distance};
 use crate::{CheckpointInfo, LogError, Lsn};
 
 /// Bytes behind the end that opening looks at for proof that durable log is missing: more than can have been in flight.
@@ -68,7 +68,7 @@ impl Log {
 
         let oldest = found.oldest(meta.header.oldest);
         let cache = BlockCache::new(options.cache_bytes);
-        let pos = u64::from(found.block) * UNIT;
+        let pos = distance(found.block);
         if !pos.is_multiple_of(u64::from(file.sectors().logical)) {
             return Err(LogError::Option { reason: "the device's sectors are larger than the log's blocks" });
         }
@@ -99,7 +99,7 @@ fn create_in(file: &Arc<dyn BlockFile>, size: u64, options: &LogOptions) -> Resu
     let cache = BlockCache::new(options.cache_bytes);
     let oldest = Lsn { vlf: options.first_vlf_seq, block: FIRST_BLOCK, slot: 1 };
     let align = u64::from(alignment);
-    let tail = Tail::new(map, history, options.first_vlf_seq, place, AREA, align, oldest, &cache);
+    let tail = Tail::new(map, history, options.first_vlf_seq, place, 0, align, oldest, &cache);
     let header = FileHeader {
         log_id: options.log_id,
         incarnation: 1,
@@ -238,7 +238,7 @@ impl Recovery {
             if anchor { (checkpoint.vlf, checkpoint.block) } else { (header.first_seq, FIRST_BLOCK) };
         let place = history.index_of(seq).and_then(|index| map.place(index));
         let place = place.ok_or(corrupt(0, "the checkpoint's VLF is not in the history"))?;
-        if u64::from(block) * UNIT >= place.size || block < FIRST_BLOCK {
+        if place.rest(block) == 0 {
             return Err(corrupt(0, "the checkpoint lies outside its VLF"));
         }
         let end = map.end();
@@ -280,7 +280,7 @@ impl Recovery {
             (self.seq, self.block) = (seq, block);
         }
         if self.anchor {
-            let offset = self.place.offset + u64::from(self.block) * UNIT;
+            let offset = self.place.at(self.block);
             return Err(corrupt(offset, "the checkpoint's log block is not valid"));
         }
         // The header may know VLFs whose first use the crash undid.
@@ -289,7 +289,7 @@ impl Recovery {
     }
 
     fn next_block(&mut self) -> Result<Option<BlockHeader>, LogError> {
-        if u64::from(self.block) * UNIT >= self.place.size {
+        if self.place.rest(self.block) == 0 {
             return Ok(None);
         }
         let bytes = self.reader.bytes(&self.place, self.block)?;
@@ -304,14 +304,14 @@ impl Recovery {
     /// when it was written. If it does not, a durable block is damaged: an error, not a shorter log.
     pub fn check_nothing_missing(&mut self, hard_end: u64) -> Result<(), LogError> {
         let end = block_key(self.seq, self.block);
-        let offset = self.place.offset + u64::from(self.block) * UNIT;
+        let offset = self.place.at(self.block);
         let missing = || corrupt(offset, "a durable log block is not valid");
         if end < hard_end {
             return Err(missing());
         }
-        let stop = (u64::from(self.block) * UNIT).saturating_add(PROBE_BYTES).min(self.place.size);
+        let stop = offset.saturating_add(PROBE_BYTES);
         let mut block = self.block;
-        while u64::from(block) * UNIT < stop {
+        while self.place.rest(block) > 0 && self.place.at(block) < stop {
             let bytes = self.reader.bytes(&self.place, block)?;
             let header = BlockHeader::decode(bytes, bytes.len()).filter(|header| {
                 header.log_id == self.log_id

@@ -40,9 +40,7 @@ impl Reader {
 
     /// The bytes from a block's start: at least as many as the largest block, unless the VLF ends before.
     pub fn bytes(&mut self, place: &Place, block: u32) -> Result<&[u8], DiskError> {
-        let within = u64::from(block) * UNIT;
-        let rest = place.size.saturating_sub(within);
-        let offset = place.offset + within;
+        let (rest, offset) = (place.rest(block), place.at(block));
         let want = rest.min(BLOCK_MAX as u64) as usize;
         let skip = offset.wrapping_sub(self.at);
         if offset < self.at || skip + want as u64 > self.have as u64 {
@@ -216,7 +214,7 @@ impl LogScan<'_> {
         let header = BlockHeader::verify(bytes, bytes.len()).filter(|header| {
             header.log_id == self.log.log_id && header.vlf == lsn.vlf && header.block == lsn.block
         });
-        let offset = place.offset + u64::from(lsn.block) * UNIT;
+        let offset = place.at(lsn.block);
         let header =
             header.ok_or(LogError::Corrupt { offset, reason: "a log block before the end is not valid" })?;
         let stored = Stored::Bytes(Arc::from(&bytes[..header.content_len()]));

@@ -21,7 +21,7 @@ use crate::header::{FILE_RUNS_MAX, FileHeader, HISTORY_MAX, MAP_RUNS_MAX};
 use crate::lsn::block_key;
 use crate::open::{Recovery, cut_to_map, read_meta};
 use crate::options::{AREA, Alignment};
-use crate::vlf::{History, Place, VlfMap};
+use crate::vlf::{History, Place, VlfMap, distance};
 use crate::{CheckpointInfo, LogError, Lsn};
 
 /// Bytes written at once.
@@ -134,13 +134,10 @@ impl LogRestore {
         let mut map = VlfMap::default();
         for &(size, count) in layout {
             check_growth(&map, size, count)?;
-            map.push(size, count, Lsn::ZERO);
+            push_unpublished(&mut map, size, count, Lsn::ZERO);
         }
         let run = run_of(vlfs, from.vlf).ok_or(damaged("the log does not name its first VLF"))?;
-        let index = run.index.saturating_add(from.vlf - run.seq);
-        let place = map.place(index).filter(|place| place.size == run.size);
-        let place = place.ok_or(damaged("the log's first VLF has no place"))?;
-        if from.block < FIRST_BLOCK || u64::from(from.block) * UNIT >= place.size || from.vlf == 0 {
+        if from.vlf == 0 || run.room <= distance(from.block) || from.block < FIRST_BLOCK {
             return Err(damaged("the log's first block lies outside its VLF"));
         }
         let file = disk.open(path, OpenMode::Create)?;
@@ -150,16 +147,16 @@ impl LogRestore {
             let _ = disk.remove(path);
             return Err(e.into());
         }
-        let mut history = History::default();
-        history.activate(index, from.vlf);
         let header = FileHeader { log_id, alignment, first_seq: from.vlf, ..FileHeader::default() };
         let areas = vec![Area { offset: 0, first_run: 0, slot: 1 }];
         let meta = Meta { header, areas, seqno: 0, prepared_end: map.end() };
-        let mut restore = Self::over(file, log_id, meta, map, history);
+        let mut restore = Self::over(file, log_id, meta, map, History::default());
         restore.oldest = Lsn { slot: 1, ..from };
-        (restore.seq, restore.place, restore.block) = (from.vlf, place, from.block);
-        restore.prev_crc = chain_start(&log_id);
         restore.vlfs = vlfs.to_vec();
+        restore.place = restore.place_for(from.vlf)?;
+        restore.history.activate(restore.place.index, from.vlf);
+        (restore.seq, restore.block) = (from.vlf, from.block);
+        restore.prev_crc = chain_start(&log_id);
         Ok(restore)
     }
 
@@ -199,7 +196,7 @@ impl LogRestore {
             history,
             oldest: Lsn::ZERO,
             seq: 0,
-            place: Place { index: 0, offset: 0, size: 0 },
+            place: Place { index: 0, offset: 0, size: 0, head: 0 },
             block: 0,
             prev_crc: 0,
             incarnation: 0,
@@ -246,7 +243,7 @@ impl LogRestore {
         if key < next {
             return Ok(false);
         }
-        let fits = u64::from(self.block) * UNIT + block.len() as u64 <= self.place.size;
+        let fits = block.len() as u64 <= self.place.rest(self.block);
         if key > next || !fits {
             return Err(LogError::NoRecord { lsn: self.end() });
         }
@@ -256,7 +253,7 @@ impl LogRestore {
             }
             None => None,
         };
-        let offset = self.place.offset + u64::from(self.block) * UNIT;
+        let offset = self.place.at(self.block);
         let keep = keep.min(block.header.records);
         self.stamp(block, keep, successor.map(|place| place.index), offset)?;
         self.incarnation = self.incarnation.max(block.header.incarnation);
@@ -335,31 +332,32 @@ impl LogRestore {
         Ok(())
     }
 
-    /// A VLF for a sequence number, of the size that it had.
+    /// A VLF for a sequence number, of the size that it had and with room for what filled it there.
     fn place_for(&mut self, seq: u32) -> Result<Place, LogError> {
         let run = *run_of(&self.vlfs, seq).ok_or(damaged("a VLF of the backup is not named"))?;
         let wanted = run.index.saturating_add(seq - run.seq);
-        if let Some(place) =
-            self.map.place(wanted).filter(|place| place.size == run.size && self.is_free(wanted))
-        {
+        if let Some(place) = self.free_place(wanted, &run) {
             return Ok(place);
         }
-        // Rare: the source has cut its file and grown it again since.
+        // Rare: the source has cut its file and grown it again since, or has a map area there.
         let same = self.map.runs().iter().filter(|r| r.vlf_size == run.size);
-        let free =
-            same.flat_map(|r| r.first_index..r.first_index + r.count).find(|index| self.is_free(*index));
-        let index = match free {
-            Some(index) => index,
-            None => {
-                self.grow(run.size, 1)?;
-                self.map.count() - 1
+        let mut indexes = same.flat_map(|r| r.first_index..r.first_index + r.count);
+        if let Some(place) = indexes.find_map(|index| self.free_place(index, &run)) {
+            return Ok(place);
+        }
+        // The second one, if the first one begins with a map area.
+        for _ in 0..2 {
+            self.grow(run.size, 1)?;
+            if let Some(place) = self.free_place(self.map.count() - 1, &run) {
+                return Ok(place);
             }
-        };
-        self.map.place(index).ok_or(damaged("a VLF has no place"))
+        }
+        Err(damaged("a VLF has no place"))
     }
 
-    fn is_free(&self, index: u32) -> bool {
-        self.history.seq_of(index).is_none_or(|(seq, _)| seq < self.oldest.vlf)
+    fn free_place(&self, index: u32, run: &VlfRun) -> Option<Place> {
+        let used = self.history.seq_of(index).is_some_and(|(seq, _)| seq >= self.oldest.vlf);
+        self.map.place(index).filter(|place| !used && place.size == run.size && place.room() >= run.room)
     }
 
     fn grow(&mut self, size: u64, count: u32) -> Result<(), LogError> {
@@ -370,10 +368,13 @@ impl LogRestore {
             let _ = self.file.set_len(end);
             return Err(LogError::Full { cause: Some(cause) });
         }
-        self.map.push(size, count, self.end());
-        self.meta.prepared_end = self.map.end();
+        self.meta.prepared_end = end + size * u64::from(count);
+        let at = self.end();
         if self.published {
+            self.map.push(size, count, at);
             self.meta.publish_growth(&*self.file, &mut self.map, old)?;
+        } else {
+            push_unpublished(&mut self.map, size, count, at);
         }
         Ok(())
     }
@@ -402,10 +403,8 @@ impl LogRestore {
         if self.published {
             return Ok(self.meta.write_area(&*self.file, 0, runs)?);
         }
-        let mut first_run = FILE_RUNS_MAX;
-        while first_run < runs.len() {
+        for first_run in (FILE_RUNS_MAX..runs.len()).step_by(MAP_RUNS_MAX) {
             self.meta.areas.push(Area { offset: runs[first_run].first_offset, first_run, slot: 1 });
-            first_run += MAP_RUNS_MAX;
         }
         // Both slots of each, the header's last: from then on it is a log.
         for index in (0..self.meta.areas.len()).rev() {
@@ -427,6 +426,15 @@ fn check_growth(map: &VlfMap, size: u64, count: u32) -> Result<(), LogError> {
     let fits = total.is_some_and(|end| end <= LOG_MAX) && map.count().checked_add(count).is_some();
     let good = fits && count > 0 && size > AREA && size.is_multiple_of(AREA);
     if good { Ok(()) } else { Err(damaged("the layout of the log is damaged")) }
+}
+
+/// Adds VLFs to a map that is written as a whole when everything is laid: the map areas' places are decided now.
+fn push_unpublished(map: &mut VlfMap, size: u64, count: u32, create_lsn: Lsn) {
+    let (offset, run) = (map.end(), map.runs().len());
+    map.push(size, count, create_lsn);
+    if run >= FILE_RUNS_MAX && (run - FILE_RUNS_MAX).is_multiple_of(MAP_RUNS_MAX) {
+        map.add_area(offset);
+    }
 }
 
 fn run_of(vlfs: &[VlfRun], seq: u32) -> Option<&VlfRun> {

@@ -4,7 +4,8 @@ use std::sync::atomic::{AtomicU64, Ordering, Ordering::Relaxed};
 
 use crate::block::{FIRST_BLOCK, HEADER};
 use crate::log::Log;
-use crate::options::{AREA, WaitKind};
+use crate::options::WaitKind;
+use crate::vlf::distance;
 use crate::{LogError, Lsn};
 
 /// Space of the log in bytes.
@@ -129,7 +130,7 @@ impl Log {
         let tail = self.tail.lock();
         LogSpace {
             size: tail.map.end(),
-            used: tail.active_usable.saturating_sub(tail.place.size.saturating_sub(tail.pos)),
+            used: tail.active_usable.saturating_sub(tail.place.room().saturating_sub(tail.pos)),
             reserved: self.reserved.load(Ordering::Acquire),
             vlf_count: tail.map.count(),
             active_vlfs: tail.history.since(tail.oldest.vlf).map(|run| run.1).sum(),
@@ -196,14 +197,14 @@ impl Log {
         let (Some(first), Some(_)) = (place(from), place(to)) else {
             return Err(LogError::NoRecord { lsn: from });
         };
-        let (start, end) = (u64::from(from.block) * 512, u64::from(to.block) * 512);
+        let end = distance(to.block);
         if from.vlf == to.vlf {
-            return Ok(end.saturating_sub(start));
+            return Ok(end.saturating_sub(distance(from.block)));
         }
         let between: u64 =
             (tail.history.since(from.vlf + 1).map(|(index, count)| tail.map.usable_range(index, count)))
                 .sum::<u64>()
                 .saturating_sub(tail.history.since(to.vlf).map(|(i, n)| tail.map.usable_range(i, n)).sum());
-        Ok(first.size.saturating_sub(start) + between + end.saturating_sub(AREA))
+        Ok(first.rest(from.block) + between + end)
     }
 }

@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 use crate::block::{BLOCK_MAX, FIRST_BLOCK, HEADER, SLOT, UNIT};
 use crate::buffer::{Block, BlockCache, Sealed};
-use crate::options::AREA;
 use crate::vlf::{History, Place, VlfMap};
 use crate::{LogError, Lsn};
 
@@ -23,7 +22,7 @@ pub(crate) struct Tail {
     /// Alignment of this VLF's blocks, and of the VLFs to come.
     pub align: u64,
     pub next_align: u64,
-    /// Start of the open block in bytes from the VLF's start.
+    /// Start of the open block in bytes from the VLF's first block.
     pub pos: u64,
     pub open: Arc<Block>,
     /// Sealed blocks in log order, not yet taken by a writer.
@@ -45,10 +44,12 @@ pub(crate) enum Next {
     Grow,
 }
 
-/// Largest length of a block that starts with `rest` bytes left in its VLF. One unit always stays for the block that closes
-/// the VLF, so a flush never needs a successor.
-pub(crate) fn block_cap(rest: u64, align: u64) -> usize {
-    let cap = rest.saturating_sub(align).min(BLOCK_MAX as u64);
+/// Largest length of a block that starts with `rest` bytes left in its VLF. It may reach the VLF's end only if there is a
+/// `spare` VLF to go on in: otherwise one unit stays for the block that closes the VLF, so that a flush never has to grow
+/// the file.
+fn block_cap(rest: u64, align: u64, spare: bool) -> usize {
+    let kept = if spare { 0 } else { align };
+    let cap = rest.saturating_sub(kept).min(BLOCK_MAX as u64);
     (cap / align * align) as usize
 }
 
@@ -67,8 +68,10 @@ impl Tail {
     ) -> Tail {
         // A VLF keeps the finer alignment it was begun with.
         let own_align = if pos.is_multiple_of(align) { align } else { UNIT };
-        let open = new_block(cache, seq, &place, pos, own_align);
+        let spare = history.next_free(place.index, oldest.vlf, map.count());
+        let cap = block_cap(place.room().saturating_sub(pos), own_align, spare.is_some());
         let mut tail = Tail {
+            open: new_block(cache, seq, &place, pos, cap),
             map,
             history,
             seq,
@@ -76,7 +79,6 @@ impl Tail {
             align: own_align,
             next_align: align,
             pos,
-            open,
             queue: VecDeque::new(),
             oldest,
             active_usable: 0,
@@ -102,8 +104,22 @@ impl Tail {
 
     /// Bytes that are free if the open block is used up.
     pub fn headroom(&self) -> u64 {
-        let rest = self.place.size.saturating_sub(self.pos + self.open.cap as u64);
-        self.free_vlf_bytes() + rest
+        self.free_vlf_bytes() + self.rest().saturating_sub(self.open.cap as u64)
+    }
+
+    /// Bytes from the open block's start to the end of the VLF.
+    fn rest(&self) -> u64 {
+        self.place.room().saturating_sub(self.pos)
+    }
+
+    /// The VLF that the log would go on in.
+    fn next_free(&self) -> Option<u32> {
+        self.history.next_free(self.place.index, self.oldest.vlf, self.map.count())
+    }
+
+    /// A free VLF that must stay free: the open block may fill its own VLF to the end.
+    pub fn spare(&self) -> Option<u32> {
+        (self.open.cap as u64 == self.rest()).then(|| self.next_free()).flatten()
     }
 
     /// Bytes on disk of the open block, as if sealed now.
@@ -120,25 +136,31 @@ impl Tail {
     /// must take no more records.
     pub fn next_for(&self, len: usize) -> Result<(Next, u64), LogError> {
         let need = HEADER + len + SLOT;
-        let rest = self.place.size.saturating_sub(self.pos + self.open_len());
-        let cap = block_cap(rest, self.align);
+        let rest = self.rest().saturating_sub(self.open_len());
+        let spare = self.next_free();
+        let cap = block_cap(rest, self.align, spare.is_some());
         if cap >= need {
             return Ok((Next::SameVlf, self.free_vlf_bytes() + rest - cap as u64));
         }
-        let Some(index) = self.history.next_free(self.place.index, self.oldest.vlf, self.map.count()) else {
+        let Some(index) = spare else {
             return Ok((Next::Grow, 0));
         };
-        let size = self.map.place(index).map_or(0, |place| place.size);
-        let cap = block_cap(size.saturating_sub(AREA), self.next_align);
+        let room = self.map.place(index).map_or(0, |place| place.room());
+        let cap = block_cap(room, self.next_align, false);
         if cap < need {
             return Err(LogError::RecordTooLarge { len });
         }
         Ok((Next::Vlf(index), self.free_vlf_bytes().saturating_sub(cap as u64)))
     }
 
-    /// Seals the open block, queues it, and opens the next one, in the VLF `successor` if given. An empty block is sealed only
-    /// to close a VLF; otherwise it is replaced in place. Returns true if a block was queued.
+    /// Seals the open block, queues it, and opens the next one, in the VLF `successor` if given or if this one is full. An
+    /// empty block is sealed only to close a VLF; otherwise it is replaced in place. Returns true if a block was queued.
     pub fn advance(&mut self, successor: Option<u32>, cache: &BlockCache) -> Result<bool, LogError> {
+        let old = Arc::clone(&self.open);
+        old.buf.seal();
+        let full = successor.is_none() && self.open_len() == self.rest();
+        let successor = if full { self.next_free() } else { successor };
+        debug_assert!(!full || successor.is_some(), "a block may fill its VLF only if another is free");
         let target = match successor {
             Some(index) => {
                 let place = self.map.place(index);
@@ -149,41 +171,43 @@ impl Tail {
             }
             None => None,
         };
-        let old = Arc::clone(&self.open);
-        old.buf.seal();
         let items = old.buf.items();
         let len = match target {
             Some(_) => ((old.buf.used() + SLOT * items) as u64).next_multiple_of(self.align),
             None => self.open_len(),
         };
-        debug_assert!(self.pos + len <= self.place.size);
+        debug_assert!(len <= self.rest());
         self.pos += len;
         let mut gap = Some(0);
         if let Some((place, seq)) = target {
-            gap = self.map.gap(&self.place, self.place.offset + self.pos, &place);
-            (self.place, self.seq, self.pos, self.align) = (place, seq, AREA, self.next_align);
+            gap = VlfMap::gap(&self.place, self.place.offset + self.place.head + self.pos, &place);
+            (self.place, self.seq, self.pos, self.align) = (place, seq, 0, self.next_align);
             self.history.activate(place.index, seq);
             // It was free. Counting anew would look up places in a map of many runs, once for each VLF of a large statement.
-            self.active_usable += place.size - AREA;
+            self.active_usable += place.room();
             debug_assert_eq!(self.active_usable, self.active_bytes());
         }
         let queued = len > 0;
         if queued {
-            let next = (self.seq, (self.pos / UNIT) as u32);
+            let next = (self.seq, block_at(self.pos));
             // A block is sealed once, under the tail's lock, so the cell is empty.
             let _ = old.sealed.set(Sealed { len: len as usize, next, successor, gap });
             self.queue.push_back(old);
         }
-        self.open = new_block(cache, self.seq, &self.place, self.pos, self.align);
+        let cap = block_cap(self.rest(), self.align, self.next_free().is_some());
+        self.open = new_block(cache, self.seq, &self.place, self.pos, cap);
         Ok(queued)
     }
 }
 
-fn new_block(cache: &BlockCache, seq: u32, place: &Place, pos: u64, align: u64) -> Arc<Block> {
-    debug_assert!(pos >= u64::from(FIRST_BLOCK) * UNIT && pos.is_multiple_of(UNIT));
-    let cap = block_cap(place.size.saturating_sub(pos), align);
-    let block = Block::new(cache.buffer(), seq, (pos / UNIT) as u32, place.offset + pos, cap);
-    let block = Arc::new(block);
+/// Place of a block that starts so many bytes behind the VLF's first one.
+fn block_at(pos: u64) -> u32 {
+    debug_assert!(pos.is_multiple_of(UNIT));
+    FIRST_BLOCK + (pos / UNIT) as u32
+}
+
+fn new_block(cache: &BlockCache, seq: u32, place: &Place, pos: u64, cap: usize) -> Arc<Block> {
+    let block = Arc::new(Block::new(cache.buffer(), (seq, block_at(pos)), place, cap));
     cache.add_open(&block);
     block
 }

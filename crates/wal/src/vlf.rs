@@ -7,6 +7,7 @@
 use std::collections::VecDeque;
 
 use crate::Lsn;
+use crate::block::{FIRST_BLOCK, UNIT};
 use crate::options::AREA;
 
 /// VLFs of equal size, one behind the other.
@@ -36,6 +37,30 @@ pub(crate) struct Place {
     pub index: u32,
     pub offset: u64,
     pub size: u64,
+    /// Bytes before the first log block: a map area, or nothing.
+    pub head: u64,
+}
+
+impl Place {
+    /// Bytes for log blocks.
+    pub fn room(&self) -> u64 {
+        self.size - self.head
+    }
+
+    /// File offset of a block.
+    pub fn at(&self, block: u32) -> u64 {
+        self.offset + self.head + distance(block)
+    }
+
+    /// Bytes from a block's start to the end of the VLF; 0 if it does not lie within.
+    pub fn rest(&self, block: u32) -> u64 {
+        if block < FIRST_BLOCK { 0 } else { self.room().saturating_sub(distance(block)) }
+    }
+}
+
+/// Bytes from a VLF's first block to another one's start.
+pub(crate) fn distance(block: u32) -> u64 {
+    u64::from(block.saturating_sub(FIRST_BLOCK)) * UNIT
 }
 
 /// All VLFs of the file, by index in file order.
@@ -63,7 +88,7 @@ impl VlfMap {
 
     /// Bytes for log blocks in all VLFs.
     pub fn usable(&self) -> u64 {
-        self.end() - AREA - AREA * u64::from(self.count())
+        self.end() - AREA - AREA * self.areas.len() as u64
     }
 
     /// Adds VLFs behind the last one.
@@ -90,10 +115,9 @@ impl VlfMap {
 
     /// Bytes from `end`, the end of the last block in the VLF `from`, to the first block of `to`, if `to` lies right behind
     /// `from` in the file and nothing between the two blocks is worth keeping: then one write may cover both VLFs.
-    pub fn gap(&self, from: &Place, end: u64, to: &Place) -> Option<u64> {
+    pub fn gap(from: &Place, end: u64, to: &Place) -> Option<u64> {
         let neighbours = from.offset + from.size == to.offset && end <= to.offset;
-        let free = neighbours && self.areas.binary_search(&to.offset).is_err();
-        free.then(|| to.offset + AREA - end)
+        (neighbours && to.head == 0).then(|| to.offset - end)
     }
 
     fn run_of(&self, index: u32) -> Option<&Run> {
@@ -104,19 +128,24 @@ impl VlfMap {
     pub fn place(&self, index: u32) -> Option<Place> {
         let run = self.run_of(index)?;
         let offset = run.first_offset + run.vlf_size * u64::from(index - run.first_index);
-        Some(Place { index, offset, size: run.vlf_size })
+        let head = if self.areas.binary_search(&offset).is_ok() { AREA } else { 0 };
+        Some(Place { index, offset, size: run.vlf_size, head })
     }
 
-    /// Size of a VLF, and how many from it on have that size.
-    pub fn same_size(&self, index: u32) -> Option<(u64, u32)> {
-        let run = self.run_of(index)?;
-        Some((run.vlf_size, run.end_index() - index))
+    /// Place of a VLF, and how many from it on are of the same kind: size and head.
+    pub fn alike(&self, index: u32) -> Option<(Place, u32)> {
+        let place = self.place(index)?;
+        // Only the first VLF of a run can begin with a map area.
+        let count = if place.head > 0 { 1 } else { self.run_of(index)?.end_index() - index };
+        Some((place, count))
     }
 
     /// Bytes for log blocks in `count` VLFs from `index`.
     pub fn usable_range(&self, index: u32, count: u32) -> u64 {
         let start = |at: u32| self.place(at).map_or(self.end(), |place| place.offset);
-        start(index + count).saturating_sub(start(index)).saturating_sub(AREA * u64::from(count))
+        let (from, to) = (start(index), start(index + count));
+        let within = |offset| self.areas.partition_point(|area| *area < offset) as u64;
+        to.saturating_sub(from) - AREA * within(to).saturating_sub(within(from))
     }
 }
 
@@ -298,8 +327,15 @@ mod tests {
             (0..4).filter_map(|index| map.place(index)).map(|place| place.offset).collect();
         assert_eq!(offsets, [8192, 2_039_808, 4_071_424, 6_103_040]);
         assert_eq!((map.end(), map.count(), map.place(4)), (8 << 20, 4, None));
-        assert_eq!(map.usable_range(1, 3), (8 << 20) - 2_039_808 - 3 * AREA);
+        assert_eq!(map.usable_range(1, 3), (8 << 20) - 2_039_808);
+        map.add_area(4_071_424);
+        assert_eq!(map.usable_range(1, 3), (8 << 20) - 2_039_808 - AREA);
         assert_eq!(map.usable_range(0, 4), map.usable());
+        let (area, plain) = (map.place(2).expect("in the map"), map.place(1).expect("in the map"));
+        assert_eq!((area.room(), area.at(FIRST_BLOCK)), (2_031_616 - AREA, 4_071_424 + AREA));
+        assert_eq!((plain.room(), plain.at(FIRST_BLOCK + 2)), (2_031_616, 2_039_808 + 2 * UNIT));
+        assert_eq!((plain.rest(FIRST_BLOCK - 1), plain.rest(FIRST_BLOCK + 2)), (0, 2_031_616 - 2 * UNIT));
+
         map.truncate(2);
         assert_eq!((map.end(), map.count()), (4_071_424, 2));
     }
@@ -311,17 +347,14 @@ mod tests {
         map.add_area(8192 + 2 * 65_536);
         let places: Vec<Place> = (0..4).filter_map(|index| map.place(index)).collect();
         let end = places[0].offset + 65_000;
-        assert_eq!(map.gap(&places[0], end, &places[1]), Some(536 + AREA));
-        assert_eq!(map.gap(&places[0], end, &places[3]), None, "a VLF lies between");
-        assert_eq!(map.gap(&places[1], places[1].offset + AREA, &places[2]), None, "an area lies there");
-        assert_eq!(map.gap(&places[3], places[3].offset + AREA, &places[0]), None, "the ring closes");
+        assert_eq!(VlfMap::gap(&places[0], end, &places[1]), Some(536));
+        assert_eq!(VlfMap::gap(&places[0], end, &places[3]), None, "a VLF lies between");
+        assert_eq!(VlfMap::gap(&places[1], places[1].offset + AREA, &places[2]), None, "an area lies there");
+        assert_eq!(VlfMap::gap(&places[3], places[3].offset + AREA, &places[0]), None, "the ring closes");
         map.truncate(2);
         map.push(65_536, 1, Lsn::ZERO);
-        assert_eq!(
-            map.gap(&places[1], places[2].offset, &places[2]),
-            Some(AREA),
-            "the area went with its VLF"
-        );
+        let new = map.place(2).expect("in the map");
+        assert_eq!(VlfMap::gap(&places[1], new.offset, &new), Some(0), "the area went with its VLF");
     }
 
     proptest! {

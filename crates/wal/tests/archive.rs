@@ -282,3 +282,43 @@ fn gaps_and_damage_are_errors() {
     }
     assert!(matches!(log.archive(Lsn { vlf: 0, block: 16, slot: 1 }), Err(LogError::NoRecord { .. })));
 }
+
+/// Logs of many growths have map areas inside VLFs: what filled a VLF without one does not go into one with, and the
+/// copy's own areas stay untouched by blocks.
+#[test]
+fn map_areas_lie_elsewhere_in_the_copy() {
+    let uneven = || LogOptions { vlf_rule: VlfRule::R160, ..options(1 << 20, 0) };
+    for seed in 0..6 {
+        let disk = SimDisk::new(seed);
+        let mut rng = fastrand::Rng::with_seed(seed);
+        let log = Log::create(&disk, Path::new(PATH), uneven()).expect("create");
+        // No two neighbours of one size. Another first growth moves the places at which runs and areas meet.
+        for i in 0..420 {
+            log.grow(log.space().size + ((1 + (i + seed) % 2) << 16)).expect("grow");
+        }
+        if seed % 2 == 0 {
+            // Cut in the middle of an area's runs and grown anew, equal neighbours: the copy merges them.
+            log.shrink_to(8 << 20).expect("shrink");
+            for _ in 0..400 {
+                log.grow(log.space().size + (1 << 16)).expect("grow");
+            }
+        }
+        let (mut all, from) = (Vec::new(), log.oldest());
+        fill(&log, &mut rng, (log.space().size as usize - (4 << 20)) * 9 / 10, &mut all);
+        let taken = backup(&log, from);
+        let mut copy = new_copy(&disk, &taken).expect("create");
+        lay(&mut copy, &taken).expect("lay");
+        copy.finish(at(from), from).expect("finish");
+        // Growth goes on in copies that are logs already: more areas.
+        for _ in 0..300 {
+            log.grow(log.space().size + ((1 + rng.u64(0..3)) << 16)).expect("grow");
+        }
+        fill(&log, &mut rng, 20 << 20, &mut all);
+        let more = backup(&log, from);
+        let mut copy = LogRestore::open(&disk, Path::new(COPY)).expect("open");
+        copy.begin_set(more.archive.layout(), more.archive.vlfs()).expect("set");
+        lay(&mut copy, &more).expect("lay");
+        copy.finish(at(from), from).expect("finish");
+        assert!(records(&disk, COPY) == all, "seed {seed}");
+    }
+}

@@ -459,3 +459,86 @@ fn check_copy(disk: &SimDisk, options: LogOptions, vlfs: &[VlfInfo], all: &[(Lsn
         assert!(out == *bytes, "{lsn}");
     }
 }
+
+fn small_vlfs(count: u64) -> LogOptions {
+    LogOptions {
+        vlf_rule: VlfRule::Fixed(64 << 10),
+        initial_size: 8192 + count * (64 << 10),
+        growth: Growth::None,
+        alignment: Alignment::Force(512),
+        background_writer: false,
+        ..LogOptions::default()
+    }
+}
+
+/// Records that keep to the room hint, and commits that fill a VLF to its last byte, leave nothing unused.
+#[test]
+fn vlfs_are_filled_to_the_end() {
+    let disk = SimDisk::new(6);
+    let log = create(&disk, small_vlfs(100));
+    let mut all = Vec::new();
+    // Blocks of exactly one sector: 128 to a VLF, and no block that only closes it.
+    for i in 0..640u64 {
+        let bytes = record(i, 400);
+        let lsn = log.append(&[&bytes], 0).expect("append");
+        log.flush_to(lsn).expect("flush");
+        all.push((lsn, bytes));
+    }
+    let commits = log.stats();
+    assert_eq!((commits.bytes_written, log.space().used, log.end().vlf), (640 * 512, 640 * 512, 6));
+    // Large records of an odd size.
+    let mut bytes_appended = 0;
+    while log.end().vlf < 70 {
+        let bytes = record(bytes_appended, 9001.min(log.room()));
+        bytes_appended += bytes.len() as u64;
+        all.push((log.append(&[&bytes], 0).expect("append"), bytes));
+    }
+    log.flush_all().expect("flush");
+    let written = log.stats().bytes_written - commits.bytes_written;
+    assert!(written < bytes_appended * 101 / 100, "{written} bytes written for {bytes_appended}");
+    let vlfs = log.vlfs();
+    check_copy(&disk.crash(1), small_vlfs(100), &vlfs, &all);
+}
+
+/// Whatever the last free VLF is filled with: a commit never needs a VLF that is not there, and shrinking takes none away
+/// that the open block relies on.
+#[test]
+fn the_last_vlf_keeps_room_for_its_closing_block() {
+    for len in [100, 400, 5000, 30_000] {
+        for shrink in [false, true] {
+            let disk = SimDisk::new(len as u64);
+            let log = create(&disk, small_vlfs(4));
+            let mut all = Vec::new();
+            let full = loop {
+                let bytes = record(all.len() as u64, len);
+                match log.append_reserved(&[&bytes], 0) {
+                    Ok(lsn) => all.push((lsn, bytes)),
+                    Err(error) => break error,
+                }
+                // In the second VLF, when the open block is its last sector and holds a record.
+                if shrink && (log.end().vlf, log.end().block) == (2, 16 + 127) {
+                    log.shrink_to(0).expect("shrink");
+                }
+                log.flush_all().expect("flush");
+            };
+            assert!(matches!(full, LogError::Full { .. }), "{full:?}");
+            log.flush_all().expect("flush");
+            let used = log.space().used;
+            // What a record cannot fill, and one sector.
+            assert!(
+                log.space().size - 8192 - used < 512 + 2 * len as u64 + 1024,
+                "{used} used, records of {len}"
+            );
+            // A checkpoint frees VLFs but for the last, and the log goes on.
+            let last = all.last().expect("records").0;
+            let info = CheckpointInfo { checkpoint_lsn: last, redo_lsn: last, payload: Vec::new() };
+            log.set_checkpoint(info).expect("checkpoint");
+            log.truncate_to(last);
+            all.retain(|(lsn, _)| lsn.vlf >= log.oldest().vlf);
+            let bytes = record(7, len);
+            all.push((log.append_reserved(&[&bytes], 0).expect("append"), bytes));
+            log.flush_all().expect("flush");
+            check_copy(&disk.crash(2), small_vlfs(4), &log.vlfs(), &all);
+        }
+    }
+}

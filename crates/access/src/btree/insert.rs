@@ -109,7 +109,7 @@ impl BTree {
         route: &Route,
         spare: usize,
     ) -> Result<(usize, Stop), AccessError> {
-        rec.change();
+        rec.change().keep_to(w.room());
         rec.root(self.root)?;
         rec.page(leaf.id());
         let spare = if leaf.next().is_none() && leaf.slot_count() == 0 || at_end(leaf, rows[0].0)? {
@@ -140,7 +140,8 @@ impl BTree {
             if need + keep > free {
                 return Ok((i, Stop::Room(need + keep)));
             }
-            if !rec.can_take(key.len() + 2 * (value.len() + pages::MAX_SLOT_LEN.min(size))) {
+            let most = key.len() + 2 * (value.len() + pages::MAX_SLOT_LEN.min(size));
+            if !rec.can_take(most) || !rec.should_take(size) {
                 return Ok((i, Stop::NextLeaf));
             }
             add_entry(rec, leaf, &place, new, key, value)?;

@@ -102,7 +102,7 @@ impl BTree {
         changes: &mut [EntryChange<'_>],
         at: &mut usize,
     ) -> Result<Option<usize>, AccessError> {
-        rec.change();
+        rec.change().keep_to(w.room());
         rec.root(self.root)?;
         rec.page(leaf.id());
         let first = *at;
@@ -177,7 +177,7 @@ fn apply_entry(
         return Ok(Step::Settled);
     }
     let step = match change.change {
-        Change::Delete if rec.can_take(change.key.len()) => {
+        Change::Delete if rec.should_take(change.key.len()) => {
             rec.ghost(slot, &entry.header, Some(change.key))?;
             Step::Settled
         }
@@ -202,7 +202,7 @@ fn update_entry(
     if new > old && new - old > *free {
         return Ok(Step::Room(new - old));
     }
-    if !rec.can_take(entry.key.len() + old + new) {
+    if !rec.should_take(entry.key.len() + old + new) {
         return Ok(Step::Flush);
     }
     let offset = (pages::value_offset(entry.key) + at) as u16;

@@ -178,14 +178,14 @@ impl Heap {
             check_len(first)?;
             let mut spot = self.spot(ROW_HEADER + first.len().max(super::BACK), false)?;
             with_record(|rec| {
-                rec.change();
+                rec.change().keep_to(w.room());
                 spot.begin(rec, self)?;
                 while let Some(row) = rows.get(at) {
                     check_len(row)?;
                     let (short, is_short) = padded(row);
                     let row = if is_short { &short[..] } else { row };
                     let slot = spot.slot();
-                    if !rec.can_take(row.len()) || !spot.put(slot, ROW_HEADER + row.len()) {
+                    if !rec.should_take(row.len()) || !spot.put(slot, ROW_HEADER + row.len()) {
                         break;
                     }
                     rec.insert(slot, 0, None, row)?;

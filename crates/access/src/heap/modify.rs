@@ -125,7 +125,7 @@ impl Heap {
             return Ok(false);
         }
         with_record(|rec| {
-            rec.change();
+            rec.change().keep_to(w.room());
             rec.page(id);
             let mut free = page.free_bytes();
             let mut alone = false;
@@ -323,7 +323,7 @@ fn apply_row(
     }
     match change.change {
         Change::Delete => {
-            if !rec.can_take(0) {
+            if !rec.should_take(0) {
                 return Ok(Step::Flush);
             }
             rec.ghost(slot, &header, None)?;
@@ -336,7 +336,7 @@ fn apply_row(
             if new > old && new - old > *free {
                 return Ok(Step::Alone);
             }
-            if !rec.can_take(old + new) {
+            if !rec.should_take(old + new) {
                 return Ok(Step::Flush);
             }
             rec.update(

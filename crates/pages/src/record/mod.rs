@@ -106,11 +106,19 @@ pub trait RecordSink {
     /// # Errors
     /// What the log says: full, offline.
     fn append(&mut self, rec: &mut RecordBuilder) -> Result<Lsn, PageError>;
+
+    /// Bytes that the next record should have at most, if it can be cut there; see [`wal::Log::room`].
+    fn room(&self) -> usize {
+        MAX_RECORD
+    }
 }
 
 /// Bytes that undoing one row operation (or one new page) may log besides key and old bytes: record and page heads, old
 /// header, place.
 const UNDO_ROW: usize = 64;
+
+/// Bytes of a row operation besides keys and contents, usually.
+const ROW_OP: usize = 32;
 
 /// Builds one record in a reusable buffer.
 #[derive(Debug)]
@@ -121,6 +129,8 @@ pub struct RecordBuilder {
     page: PageId,
     undo: usize,
     shrunk: Option<PageId>,
+    /// Bytes that further row operations should keep to.
+    limit: usize,
 }
 
 impl Default for RecordBuilder {
@@ -140,6 +150,7 @@ impl RecordBuilder {
             page: PageId::NONE,
             undo: 0,
             shrunk: None,
+            limit: MAX_RECORD,
         };
         r.change();
         r
@@ -153,6 +164,7 @@ impl RecordBuilder {
         self.rows = 0;
         self.undo = 0;
         self.shrunk = None;
+        self.limit = MAX_RECORD;
         self.last = RowHeader::default();
         self.page = PageId::NONE;
         self
@@ -225,6 +237,19 @@ impl RecordBuilder {
     #[must_use]
     pub fn can_take(&self, bytes: usize) -> bool {
         self.rows < MAX_ROW_OPS && self.room() >= bytes + 64
+    }
+
+    /// The record should have no more bytes than this, its first row operation aside: see [`RecordSink::room`].
+    pub fn keep_to(&mut self, limit: usize) {
+        self.limit = limit;
+    }
+
+    /// Whether a row operation that carries `bytes` of keys and contents is to go into this record: it fits, and the record
+    /// keeps to its limit.
+    #[must_use]
+    pub fn should_take(&self, bytes: usize) -> bool {
+        let within = self.rows == 0 || self.buf.len() + bytes + ROW_OP <= self.limit;
+        within && self.can_take(bytes)
     }
 
     /// Versioned row operations so far.

@@ -282,7 +282,7 @@ impl LogStart {
         }
         e.u32(self.vlfs.len() as u32);
         for run in &self.vlfs {
-            e.u32(run.seq).u32(run.index).u32(run.count).u64(run.size);
+            e.u32(run.seq).u32(run.index).u32(run.count).u64(run.size).u64(run.room);
         }
         e.0
     }
@@ -293,7 +293,13 @@ impl LogStart {
             from: d.lsn()?,
             layout: d.list(12, |d| Some((d.u64()?, d.u32()?)))?,
             vlfs: d.list(20, |d| {
-                Some(VlfRun { seq: d.u32()?, index: d.u32()?, count: d.u32()?, size: d.u64()? })
+                Some(VlfRun {
+                    seq: d.u32()?,
+                    index: d.u32()?,
+                    count: d.u32()?,
+                    size: d.u64()?,
+                    room: d.u64()?,
+                })
             })?,
         })
     }
@@ -429,7 +435,7 @@ mod tests {
         let start = LogStart {
             from: lsn(1),
             layout: vec![(65536, 4)],
-            vlfs: vec![VlfRun { seq: 1, index: 2, count: 3, size: 65536 }],
+            vlfs: vec![VlfRun { seq: 1, index: 2, count: 3, size: 65536, room: 65536 }],
         };
         assert_eq!(LogStart::decode(&start.encode()), Some(start.clone()));
         let state = BackupState {
