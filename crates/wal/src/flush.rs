@@ -21,8 +21,8 @@ use crate::{LogError, Lsn};
 
 /// The background writer takes at most this many bytes at once, so that a commit does not wait long behind it.
 const BACKGROUND_BYTES: usize = 1 << 20;
-/// Sealed blocks that call the background writer.
-const BACKGROUND_BLOCKS: u32 = 4;
+/// Bytes of sealed blocks that call the background writer. Not a number of blocks: at the ends of VLFs they are short.
+const BACKGROUND_LEAST: u64 = 240 << 10;
 
 /// Largest gap between the blocks of two VLFs that is written with them: the longest end that a record of the largest size can
 /// leave unused, and the next VLF's first 8 KB.
@@ -75,8 +75,6 @@ pub(crate) struct Io {
     pub unsynced: bool,
     /// Last record of the blocks written so far.
     pub last_lsn: Lsn,
-    /// Bytes of the blocks written since the log was opened.
-    pub written_bytes: u64,
 }
 
 /// Calls and stops a background thread.
@@ -277,15 +275,18 @@ impl Log {
 
     /// Calls the background writer if enough blocks wait.
     pub(crate) fn call_writer(&self) {
-        if self.unwritten.load(Ordering::Relaxed) >= BACKGROUND_BLOCKS {
+        if self.is_worth_writing() {
             self.signal.call();
         }
     }
 
+    fn is_worth_writing(&self) -> bool {
+        let written = self.written_bytes.load(Ordering::Acquire);
+        self.sealed_bytes.load(Ordering::Acquire).saturating_sub(written) >= BACKGROUND_LEAST
+    }
+
     fn write_in_background(&self) {
-        while self.unwritten.load(Ordering::Acquire) >= BACKGROUND_BLOCKS
-            && !self.poisoned.load(Ordering::Acquire)
-        {
+        while self.is_worth_writing() && !self.poisoned.load(Ordering::Acquire) {
             {
                 let mut queue = self.queue.lock();
                 if queue.busy {
@@ -320,9 +321,10 @@ impl Log {
             self.written_end.store(last.next_key(), Ordering::Release);
         }
         let lens = batch.iter().filter_map(|block| block.sealed.get()).map(|sealed| sealed.len as u64);
-        io.written_bytes += lens.sum::<u64>();
+        let len = lens.sum::<u64>();
+        let written = self.written_bytes.fetch_add(len, Ordering::AcqRel) + len;
         if durable {
-            self.hard_bytes.store(io.written_bytes, Ordering::Release);
+            self.hard_bytes.store(written, Ordering::Release);
             *self.hardened.lock() = io.last_lsn;
             self.hard_end.store(self.written_end.load(Ordering::Acquire), Ordering::Release);
         }

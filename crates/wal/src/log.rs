@@ -61,8 +61,9 @@ pub struct Log {
     /// Everything before this block is durable.
     pub(crate) hard_end: AtomicU64,
     pub(crate) hardened: Mutex<Lsn>,
-    /// Bytes of the blocks sealed since the log was opened, and how many of them are durable.
+    /// Bytes of the blocks sealed since the log was opened, how many of them are in the file, and how many durable.
     pub(crate) sealed_bytes: AtomicU64,
+    pub(crate) written_bytes: AtomicU64,
     pub(crate) hard_bytes: AtomicU64,
     /// First VLF that is kept.
     pub(crate) oldest_vlf: AtomicU32,
@@ -101,12 +102,7 @@ impl Log {
             meta: Mutex::new(start.meta),
             queue: Mutex::default(),
             buffer_freed: parking_lot::Condvar::new(),
-            io: Mutex::new(Io {
-                prev_crc: start.prev_crc,
-                unsynced: false,
-                last_lsn: start.hardened,
-                written_bytes: 0,
-            }),
+            io: Mutex::new(Io { prev_crc: start.prev_crc, unsynced: false, last_lsn: start.hardened }),
             signal: Arc::default(),
             low: Arc::default(),
             threads: Mutex::default(),
@@ -121,6 +117,7 @@ impl Log {
             hard_end: AtomicU64::new(end),
             hardened: Mutex::new(start.hardened),
             sealed_bytes: AtomicU64::new(0),
+            written_bytes: AtomicU64::new(0),
             hard_bytes: AtomicU64::new(0),
             reserved: AtomicU64::new(0),
             headroom: AtomicU64::new(0),
