@@ -1,10 +1,21 @@
 //! Memory that sorts, hashes and aggregates of one statement hold. There is no spill yet: a statement that passes
 //! the limit fails with error 701 instead of taking the machine down.
 
+use std::sync::OnceLock;
+
 use types::SqlError;
 
-/// Bytes that one statement may hold.
-const LIMIT: usize = 4 << 30;
+/// Bytes that one statement may hold, at least.
+const LIMIT_MIN: usize = 1 << 30;
+
+/// Bytes that one statement may hold: a quarter of the machine's memory.
+fn limit() -> usize {
+    static LIMIT: OnceLock<usize> = OnceLock::new();
+    *LIMIT.get_or_init(|| {
+        let quarter = crate::instance::machine_memory() / 4;
+        usize::try_from(quarter).unwrap_or(usize::MAX).max(LIMIT_MIN)
+    })
+}
 
 /// One statement's use of memory.
 #[derive(Debug, Default)]
@@ -17,7 +28,7 @@ impl MemoryGrant {
     #[inline]
     pub fn reserve(&mut self, bytes: usize) -> Result<(), SqlError> {
         self.used = self.used.saturating_add(bytes);
-        if self.used > LIMIT { Err(out_of_memory()) } else { Ok(()) }
+        if self.used > limit() { Err(out_of_memory()) } else { Ok(()) }
     }
 
     /// Gives bytes back.
@@ -27,7 +38,7 @@ impl MemoryGrant {
 
     /// Whether bytes could be had at all. Error: 701.
     pub fn check(&self, bytes: usize) -> Result<(), SqlError> {
-        if bytes > LIMIT { Err(out_of_memory()) } else { Ok(()) }
+        if bytes > limit() { Err(out_of_memory()) } else { Ok(()) }
     }
 }
 
