@@ -1,13 +1,12 @@
 //! Making the log durable: group commit on the committers' own threads, and the background writer of full blocks.
 //!
-//! One thread at a time holds the right to write. A committer that finds it free takes it, seals the open block, writes
-//! all that is sealed and makes it durable: no other thread is involved. Those who come meanwhile wait by LSN; when
-//! the flush ends, one whose record is not durable yet becomes the next writer and takes all that has gathered.
+//! One thread at a time holds the right to write ([`Turns`](crate::turns::Turns)). A committer that finds it free takes it,
+//! seals the open block, writes all that is sealed and makes it durable: no other thread is involved. Those who come
+//! meanwhile wait; when the flush ends, the first whose record is not durable yet becomes the next writer and takes all that
+//! has gathered, and those whose records are durable are woken together.
 
-use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::thread::Thread;
 
 use disk::AlignedBuf;
 use parking_lot::{Condvar, Mutex};
@@ -29,42 +28,6 @@ const BACKGROUND_LEAST: u64 = 240 << 10;
 const GAP_MAX: usize = 64 << 10;
 
 type Batch = SmallVec<[Arc<Block>; 8]>;
-
-/// Who writes and who waits.
-#[derive(Debug, Default)]
-pub(crate) struct FlushQueue {
-    /// A thread holds the right to write.
-    busy: bool,
-    waiters: VecDeque<Arc<Waiter>>,
-}
-
-const WAITING: u8 = 0;
-const DONE: u8 = 1;
-const LEAD: u8 = 2;
-
-/// A committer that waits until its block is durable.
-#[derive(Debug)]
-struct Waiter {
-    key: u64,
-    state: AtomicU8,
-    thread: Thread,
-}
-
-impl Waiter {
-    fn wake(&self, state: u8) {
-        self.state.store(state, Ordering::Release);
-        self.thread.unpark();
-    }
-
-    fn wait(&self) -> u8 {
-        loop {
-            match self.state.load(Ordering::Acquire) {
-                WAITING => std::thread::park(),
-                state => return state,
-            }
-        }
-    }
-}
 
 /// What only the writing thread touches.
 #[derive(Debug)]
@@ -193,59 +156,20 @@ impl Log {
             if self.poisoned.load(Ordering::Acquire) {
                 return Err(self.offline());
             }
-            if !self.take_turn(key) {
+            if !self.turns.take(key) {
                 continue;
             }
-            let result = self.write_out(true);
+            // Hard by now if a flush ended between the look above and the turn: another one would be wasted on it.
+            let hard = key < self.hard_end.load(Ordering::Acquire);
+            let result = if hard { Ok(()) } else { self.write_out(true) };
             self.release_turn();
             result?;
         }
     }
 
-    /// Gets the right to write; false if another thread's flush covered `key` (or failed) meanwhile.
-    fn take_turn(&self, key: u64) -> bool {
-        let waiter = {
-            let mut queue = self.queue.lock();
-            if !queue.busy {
-                queue.busy = true;
-                return true;
-            }
-            // The flush that was running may have ended between the caller's look and the lock: then busy was false.
-            let waiter = Waiter { key, state: AtomicU8::new(WAITING), thread: std::thread::current() };
-            let waiter = Arc::new(waiter);
-            queue.waiters.push_back(Arc::clone(&waiter));
-            waiter
-        };
-        waiter.wait() == LEAD
-    }
-
-    /// Wakes those whose records are durable and hands the right to write to the first of the others.
+    /// Ends the thread's turn to write.
     fn release_turn(&self) {
-        let poisoned = self.poisoned.load(Ordering::Acquire);
-        let mut done: SmallVec<[Arc<Waiter>; 16]> = SmallVec::new();
-        let leader = {
-            let mut queue = self.queue.lock();
-            let hard_end = self.hard_end.load(Ordering::Acquire);
-            queue.waiters.retain(|waiter| {
-                let covered = waiter.key < hard_end || poisoned;
-                if covered {
-                    done.push(Arc::clone(waiter));
-                }
-                !covered
-            });
-            let leader = queue.waiters.pop_front();
-            queue.busy = leader.is_some();
-            leader
-        };
-        // The next flush starts before anybody else is woken.
-        if let Some(leader) = &leader {
-            leader.wake(LEAD);
-        }
-        for waiter in done {
-            waiter.wake(DONE);
-        }
-        self.buffer_freed.notify_all();
-        if leader.is_none() {
+        if self.turns.release() {
             self.call_writer();
         }
     }
@@ -253,21 +177,14 @@ impl Log {
     /// Waits until a block may be sealed although many are unwritten; writes some itself if nobody does (LOGBUFFER).
     pub(crate) fn wait_for_buffer(&self) -> Result<(), LogError> {
         let start = self.waits(WaitKind::LogBuffer);
+        let full = || {
+            self.unwritten.load(Ordering::Acquire) as usize >= BUFFERS_MAX
+                && !self.poisoned.load(Ordering::Acquire)
+        };
         let mut result = Ok(());
-        {
-            let mut queue = self.queue.lock();
-            let full = || self.unwritten.load(Ordering::Acquire) as usize >= BUFFERS_MAX;
-            while full() && !self.poisoned.load(Ordering::Acquire) {
-                if queue.busy {
-                    self.buffer_freed.wait(&mut queue);
-                } else {
-                    queue.busy = true;
-                    drop(queue);
-                    result = self.write_out(false);
-                    self.release_turn();
-                    break;
-                }
-            }
+        if self.turns.take_while(full) {
+            result = self.write_out(false);
+            self.release_turn();
         }
         self.waited(WaitKind::LogBuffer, start);
         result
@@ -287,13 +204,9 @@ impl Log {
 
     fn write_in_background(&self) {
         while self.is_worth_writing() && !self.poisoned.load(Ordering::Acquire) {
-            {
-                let mut queue = self.queue.lock();
-                if queue.busy {
-                    // Whoever writes now calls again when it has finished.
-                    return;
-                }
-                queue.busy = true;
+            if !self.turns.try_take() {
+                // Whoever writes now calls again when it has finished.
+                return;
             }
             // A failure has poisoned the log; the next caller gets it.
             let _ = self.write_out(false);
@@ -340,6 +253,9 @@ impl Log {
         let mut tail = self.tail.lock();
         if durable && tail.open.buf.items() > 0 {
             self.advance(&mut tail, None)?;
+        }
+        if durable {
+            self.turns.covers(tail.open.key());
         }
         let mut batch = Batch::new();
         let mut bytes = 0;

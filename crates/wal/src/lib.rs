@@ -29,6 +29,7 @@ mod read;
 mod restore;
 mod space;
 mod tail;
+mod turns;
 mod vlf;
 
 mod error;

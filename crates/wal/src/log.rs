@@ -8,11 +8,12 @@ use disk::{BlockFile, DiskError};
 use parking_lot::{Mutex, RwLock};
 
 use crate::buffer::{Block, BlockCache};
-use crate::flush::{FlushQueue, Io, Signal};
+use crate::flush::{Io, Signal};
 use crate::grow::Meta;
 use crate::options::{Growth, GrowthEvent, LogOptions, VlfRule, WaitKind, WaitSink};
 use crate::space::Counters;
 use crate::tail::{Next, Tail};
+use crate::turns::Turns;
 use crate::{LogError, Lsn, block};
 
 /// Blocks that may wait to be written before appenders wait for a buffer.
@@ -32,7 +33,7 @@ pub(crate) struct GrowthPolicy {
 
 /// One database's transaction log. All methods take `&self` and may be called from many threads.
 ///
-/// Locks, outermost first: `meta` (header and map on disk), `queue` (who flushes), `io` (only the flusher), `tail`, `open`, cache.
+/// Locks, outermost first: `meta` (header and map on disk), the turns' (who flushes), `io` (only the flusher), `tail`, `open`, cache.
 #[derive(Debug)]
 pub struct Log {
     pub(crate) file: Arc<dyn BlockFile>,
@@ -43,8 +44,7 @@ pub struct Log {
     pub(crate) tail: Mutex<Tail>,
     pub(crate) cache: BlockCache,
     pub(crate) meta: Mutex<Meta>,
-    pub(crate) queue: Mutex<FlushQueue>,
-    pub(crate) buffer_freed: parking_lot::Condvar,
+    pub(crate) turns: Turns,
     pub(crate) io: Mutex<Io>,
     /// Calls the thread that writes full blocks, and the one that prepares growth.
     pub(crate) signal: Arc<Signal>,
@@ -100,8 +100,7 @@ impl Log {
             tail: Mutex::new(start.tail),
             cache: start.cache,
             meta: Mutex::new(start.meta),
-            queue: Mutex::default(),
-            buffer_freed: parking_lot::Condvar::new(),
+            turns: Turns::default(),
             io: Mutex::new(Io { prev_crc: start.prev_crc, unsynced: false, last_lsn: start.hardened }),
             signal: Arc::default(),
             low: Arc::default(),

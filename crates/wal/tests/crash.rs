@@ -417,3 +417,45 @@ fn truncation_never_passes_the_checkpoint() {
     fill(60);
     log.read(redo_lsn, &mut Vec::new()).expect("kept");
 }
+
+/// Threads that commit until the disk dies: each returns what it was told is durable. All return: whoever waits for a flush
+/// that fails, or for one behind it, gets the error.
+fn commit_until_dead(log: &Log, threads: u64) -> Vec<(Lsn, [u8; 8])> {
+    std::thread::scope(|scope| {
+        let commits = move |thread: u64| {
+            let mut hard = Vec::new();
+            for i in 0.. {
+                let record = (thread << 32 | i).to_le_bytes();
+                match log.append(&[&record], 0).and_then(|lsn| log.flush_to(lsn).map(|()| lsn)) {
+                    Ok(lsn) => hard.push((lsn, record)),
+                    Err(LogError::Offline { .. } | LogError::Full { cause: Some(_) }) => return hard,
+                    Err(error) => panic!("unexpected: {error:?}"),
+                }
+            }
+            hard
+        };
+        let threads: Vec<_> = (0..threads).map(|thread| scope.spawn(move || commits(thread))).collect();
+        threads.into_iter().flat_map(|thread| thread.join().expect("a committer panicked")).collect()
+    })
+}
+
+#[test]
+fn what_any_of_many_committers_was_told_is_there_after_a_crash() {
+    let mut acknowledged = 0;
+    for seed in 0..60 {
+        let disk = SimDisk::new(seed);
+        let log = Log::create(&disk, Path::new(PATH), options_of(seed)).expect("create");
+        disk.crash_at(disk.io_count() + 1 + seed * 2);
+        let hard = commit_until_dead(&log, 8);
+        assert!(disk.has_crashed());
+        acknowledged += hard.len();
+        drop(log);
+        let (log, _) = Log::open(&disk.crash(seed), Path::new(PATH), options_of(seed)).expect("open");
+        let mut bytes = Vec::new();
+        for (lsn, record) in hard {
+            log.read(lsn, &mut bytes).unwrap_or_else(|e| panic!("seed {seed}: {lsn:?} is lost: {e:?}"));
+            assert_eq!(bytes, record, "seed {seed}: {lsn:?}");
+        }
+    }
+    assert!(acknowledged > 1000, "only {acknowledged} commits");
+}

@@ -1,0 +1,200 @@
+//! Who writes the log, and who waits for it.
+//! Guarantees: one thread at a time has the right to write; who asks for it either gets it or waits for the end of a flush
+//! that began behind the asking, at the latest the second one; a group that waits is woken by one system call.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use parking_lot::{Condvar, Mutex};
+
+/// Something that happens once; `OnceLock` wakes all who wait for it together, and none of them needs a lock then.
+type Event = Arc<OnceLock<()>>;
+
+/// The turn to write, and those who wait.
+#[derive(Debug, Default)]
+pub(crate) struct Turns {
+    queue: Mutex<Queue>,
+    /// The running flush makes everything before this block durable.
+    covers: AtomicU64,
+    /// Blocks were written.
+    written: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    /// A thread has the right to write.
+    busy: bool,
+    /// The end of the running flush, for those whose records it covers.
+    running: Option<Event>,
+    /// The flush behind it.
+    next: Option<Next>,
+}
+
+/// A flush that has not begun.
+#[derive(Debug)]
+struct Next {
+    /// Its thread is called: the first who came too late for the running flush.
+    turn: Event,
+    /// Its end, for the others.
+    end: Option<Event>,
+}
+
+fn happened(event: Option<Event>) {
+    if let Some(event) = event {
+        // Nobody else sets it.
+        let _ = event.set(());
+    }
+}
+
+impl Turns {
+    /// Gets the right to write: for a flush of everything that is appended, `key` included. False when another thread's flush
+    /// has ended that began with `key` appended, or so close to it that the caller should look and ask again.
+    pub fn take(&self, key: u64) -> bool {
+        let (event, mine) = {
+            let mut queue = self.queue.lock();
+            if !queue.busy {
+                queue.busy = true;
+                self.covers.store(u64::MAX, Ordering::Relaxed);
+                return true;
+            }
+            if key < self.covers.load(Ordering::Relaxed) {
+                (queue.running.get_or_insert_default().clone(), false)
+            } else if let Some(next) = &mut queue.next {
+                (next.end.get_or_insert_default().clone(), false)
+            } else {
+                let turn = Event::default();
+                queue.next = Some(Next { turn: turn.clone(), end: None });
+                (turn, true)
+            }
+        };
+        event.wait();
+        mine
+    }
+
+    /// Gets the right to write if it is free: for a write that makes nothing durable.
+    pub fn try_take(&self) -> bool {
+        let mut queue = self.queue.lock();
+        let free = !queue.busy;
+        if free {
+            queue.busy = true;
+            self.covers.store(0, Ordering::Relaxed);
+        }
+        free
+    }
+
+    /// Waits while `full` says so. True when nobody writes: then the caller has the right to, as by [`try_take`](Self::try_take).
+    pub fn take_while(&self, full: impl Fn() -> bool) -> bool {
+        let mut queue = self.queue.lock();
+        while full() {
+            if !queue.busy {
+                queue.busy = true;
+                self.covers.store(0, Ordering::Relaxed);
+                return true;
+            }
+            self.written.wait(&mut queue);
+        }
+        false
+    }
+
+    /// The flush of the caller, who has the right to write, ends at this block: records there come too late.
+    pub fn covers(&self, key: u64) {
+        self.covers.store(key, Ordering::Relaxed);
+    }
+
+    /// Gives the right to write to the first who waits for it and wakes those whose flush has ended. True when nobody writes now.
+    pub fn release(&self) -> bool {
+        let (turn, ended) = {
+            let mut queue = self.queue.lock();
+            let ended = queue.running.take();
+            let turn = queue.next.take().map(|next| {
+                queue.running = next.end;
+                self.covers.store(u64::MAX, Ordering::Relaxed);
+                next.turn
+            });
+            queue.busy = turn.is_some();
+            (turn, ended)
+        };
+        let idle = turn.is_none();
+        // The next flush starts before anybody else is woken.
+        happened(turn);
+        happened(ended);
+        self.written.notify_all();
+        idle
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicBool, AtomicUsize};
+    use std::thread;
+    use std::time::Duration;
+
+    /// Waits until as many as that wait for the flush behind the running one, its thread counted.
+    fn await_next(turns: &Turns, count: usize) {
+        let waiting = || {
+            let queue = turns.queue.lock();
+            let next = queue.next.as_ref();
+            next.map_or(0, |next| 1 + next.end.as_ref().map_or(0, |end| Arc::strong_count(end) - 1))
+        };
+        while waiting() < count {
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    #[test]
+    fn late_comers_elect_one_and_the_covered_wait_for_the_running_flush() {
+        let turns = Turns::default();
+        let led = AtomicUsize::new(0);
+        assert!(turns.take(5));
+        turns.covers(6);
+        thread::scope(|scope| {
+            let covered = scope.spawn(|| turns.take(5));
+            for _ in 0..5 {
+                scope.spawn(|| {
+                    if turns.take(6) {
+                        led.fetch_add(1, Ordering::Relaxed);
+                        assert!(turns.release());
+                    }
+                });
+            }
+            await_next(&turns, 5);
+            assert!(!covered.is_finished());
+            assert!(!turns.release());
+            assert!(!covered.join().unwrap());
+        });
+        assert_eq!(led.load(Ordering::Relaxed), 1);
+        assert!(turns.try_take() && !turns.try_take());
+    }
+
+    #[test]
+    fn a_write_that_makes_nothing_durable_covers_nobody() {
+        let turns = Turns::default();
+        assert!(turns.try_take());
+        thread::scope(|scope| {
+            let late = scope.spawn(|| turns.take(1) && turns.release());
+            await_next(&turns, 1);
+            turns.release();
+            assert!(late.join().unwrap());
+        });
+    }
+
+    #[test]
+    fn who_waits_for_room_writes_when_nobody_does() {
+        let turns = Turns::default();
+        let full = AtomicBool::new(true);
+        assert!(!turns.take_while(|| false));
+        assert!(turns.take(1));
+        thread::scope(|scope| {
+            let writes = scope.spawn(|| turns.take_while(|| full.load(Ordering::Relaxed)));
+            thread::sleep(Duration::from_millis(5));
+            turns.release();
+            assert!(writes.join().unwrap());
+            let waits = scope.spawn(|| turns.take_while(|| full.load(Ordering::Relaxed)));
+            thread::sleep(Duration::from_millis(5));
+            full.store(false, Ordering::Relaxed);
+            turns.release();
+            assert!(!waits.join().unwrap());
+        });
+    }
+}
