@@ -110,6 +110,9 @@ pub trait BlockFile: Send + Sync + Debug {
     /// Sector sizes of the device that holds the file.
     fn sectors(&self) -> Sectors;
 
+    /// Number of the device that holds the file. Writes to files of different devices gain from going on at the same time.
+    fn device(&self) -> u64;
+
     /// True if I/O goes past the page cache.
     fn is_direct(&self) -> bool;
 

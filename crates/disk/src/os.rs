@@ -106,6 +106,7 @@ impl Disk for OsDisk {
             self.sync_parent(&path)?;
         }
         let found = probe::probe(&plain);
+        let stat = rustix::fs::fstat(&plain).map_err(|errno| failure(Op::Open, &path, 0, errno))?;
         let direct = if self.direct && found.allowed { open_fd(&path, OFlags::DIRECT).ok() } else { None };
         let is_direct = direct.is_some();
         Ok(Arc::new(OsFile {
@@ -113,6 +114,7 @@ impl Disk for OsDisk {
             fd: direct.unwrap_or(plain),
             direct: is_direct,
             sectors: found.sectors,
+            device: stat.st_dev,
             durable: self.durable,
             dsync: AtomicBool::new(true),
             stats: FileStats::default(),
@@ -236,6 +238,7 @@ struct OsFile {
     fd: OwnedFd,
     direct: bool,
     sectors: Sectors,
+    device: u64,
     /// False on a scratch disk: nothing is synced.
     durable: bool,
     /// False once the kernel has refused `RWF_DSYNC`.
@@ -422,6 +425,10 @@ impl BlockFile for OsFile {
 
     fn sectors(&self) -> Sectors {
         self.sectors
+    }
+
+    fn device(&self) -> u64 {
+        self.device
     }
 
     fn is_direct(&self) -> bool {

@@ -176,6 +176,10 @@ impl BlockFile for ModelFile {
         self.shared.device.sectors()
     }
 
+    fn device(&self) -> u64 {
+        self.placed.array as u64
+    }
+
     fn is_direct(&self) -> bool {
         true
     }

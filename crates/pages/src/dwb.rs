@@ -9,6 +9,7 @@ use crate::error::PageError;
 use crate::files::DataFile;
 use crate::id::{DWB_DIRECTORY, DWB_FIRST, DWB_PAGES, PAGE_SIZE, PageId, UnitId};
 use crate::page::{HEADER_SIZE, Page, PageType, checksum_of, id_in, sum_in};
+use crate::writer::sync_all;
 use disk::AlignedBuf;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -51,9 +52,7 @@ impl Doublewrite {
         homes: Vec<Arc<DataFile>>,
     ) -> Result<(), PageError> {
         debug_assert!(!images.is_empty() && images.len() <= DWB_PAGES as usize);
-        for file in &self.pending {
-            file.sync()?;
-        }
+        sync_all(&self.pending)?;
         self.pending.clear();
         // Whatever happens from here on, the area no longer protects the pages of the batch before.
         self.last.clear();

@@ -1,4 +1,4 @@
-//! Writing dirty pages: copies under a shared latch, log first, doublewrite, large sorted writes, files in parallel.
+//! Writing dirty pages: copies under a shared latch, log first, doublewrite, large sorted writes, devices in parallel.
 
 use crate::error::PageError;
 use crate::files::DataFile;
@@ -7,6 +7,7 @@ use crate::page::seal_image;
 use crate::pool::{DIRTY, Inner, Mode, WRITING, key_page, key_store};
 use crate::store::Store;
 use disk::AlignedBuf;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{Ordering, fence};
 use std::time::Duration;
@@ -16,6 +17,8 @@ use wal::Lsn;
 const BATCH: usize = DWB_PAGES as usize;
 /// Pages of one write: 1 MiB.
 const RUN: usize = 128;
+/// Files that are synced at the same time.
+const SYNC_LANES: usize = 4;
 
 /// A page copied for writing.
 struct Item {
@@ -45,7 +48,7 @@ impl Store {
     ) -> Result<WriteReport, PageError> {
         self.check_online()?;
         let mut report = WriteReport::default();
-        let mut todo = interleave(self.dirty_frames(up_to));
+        let mut todo = interleave(self.dirty_frames(up_to), &self.devices());
         let total = todo.len();
         while !todo.is_empty() {
             let mut later = Vec::new();
@@ -126,7 +129,7 @@ impl Store {
 
     pub(crate) fn sync_files(&self) -> Result<(), PageError> {
         let files = self.all_files();
-        let result = in_parallel(&files, |file| file.sync());
+        let result = sync_all(&files);
         if let Err(e) = &result {
             // What a failed sync leaves behind is unknown: nothing may be trusted to be on disk any more.
             self.fail(e);
@@ -150,6 +153,11 @@ impl Store {
             drop(state);
             f((i, key), rec, writing);
         }
+    }
+
+    /// The device of each file.
+    fn devices(&self) -> HashMap<u16, u64> {
+        self.all_files().iter().map(|file| (file.spec.id, file.file.device())).collect()
     }
 
     fn dirty_frames(&self, up_to: Lsn) -> Vec<(u32, u64)> {
@@ -272,7 +280,7 @@ impl Store {
             done?;
             Some(dwb)
         };
-        let result = in_parallel(&files, |file| write_home(file, items, images));
+        let result = in_parallel(&by_device(&files), |file| write_home(file, items, images));
         match &result {
             // While the area is still locked: the next batch syncs the files that have something to sync.
             Ok(()) => note_written(&files, items),
@@ -339,18 +347,37 @@ fn write_home(file: &DataFile, items: &[Item], images: &[[u8; PAGE_SIZE]]) -> Re
     Ok(())
 }
 
-/// Runs a job on every file, each on a thread of its own when there are several.
-fn in_parallel(
-    files: &[Arc<DataFile>],
+/// Makes all finished writes durable. Several at a time, on one device too: it serves flushes that come together as one.
+pub(crate) fn sync_all(files: &[Arc<DataFile>]) -> Result<(), PageError> {
+    let lanes: Vec<&[Arc<DataFile>]> = files.chunks(files.len().div_ceil(SYNC_LANES).max(1)).collect();
+    in_parallel(&lanes, |file| file.sync())
+}
+
+/// The files of each device.
+fn by_device(files: &[Arc<DataFile>]) -> Vec<Vec<Arc<DataFile>>> {
+    let mut lanes: Vec<Vec<Arc<DataFile>>> = Vec::new();
+    for file in files {
+        match lanes.iter_mut().find(|lane| lane[0].file.device() == file.file.device()) {
+            Some(lane) => lane.push(Arc::clone(file)),
+            None => lanes.push(vec![Arc::clone(file)]),
+        }
+    }
+    lanes
+}
+
+/// Runs a job on every file: the files of a lane one after the other, each lane on a thread of its own when there are several.
+fn in_parallel<L: AsRef<[Arc<DataFile>]> + Sync>(
+    lanes: &[L],
     job: impl Fn(&DataFile) -> Result<(), PageError> + Sync,
 ) -> Result<(), PageError> {
-    let Some((first, rest)) = files.split_first() else { return Ok(()) };
+    let run = |lane: &L| lane.as_ref().iter().try_for_each(|file| job(file));
+    let Some((first, rest)) = lanes.split_first() else { return Ok(()) };
     if rest.is_empty() {
-        return job(first);
+        return run(first);
     }
     std::thread::scope(|scope| {
-        let others: Vec<_> = rest.iter().map(|file| scope.spawn(|| job(file))).collect();
-        let mut result = job(first);
+        let others: Vec<_> = rest.iter().map(|lane| scope.spawn(|| run(lane))).collect();
+        let mut result = run(first);
         for other in others {
             let one = other
                 .join()
@@ -361,21 +388,27 @@ fn in_parallel(
     })
 }
 
-/// Orders frames so that every batch has work for every file, each file's pages ascending.
-fn interleave(sorted: Vec<(u32, u64)>) -> Vec<(u32, u64)> {
-    let mut by_file: Vec<&[(u32, u64)]> = sorted.chunk_by(|a, b| a.1 >> 32 == b.1 >> 32).collect();
-    if by_file.len() < 2 {
+/// Orders frames so that every batch has work for every device. On one device it goes file by file, each file's pages
+/// ascending: many files are then written in pieces as large as one.
+fn interleave(sorted: Vec<(u32, u64)>, devices: &HashMap<u16, u64>) -> Vec<(u32, u64)> {
+    let mut by_device: BTreeMap<u64, Vec<(u32, u64)>> = BTreeMap::new();
+    for pages in sorted.chunk_by(|a, b| key_page(a.1).file == key_page(b.1).file) {
+        let device = devices.get(&key_page(pages[0].1).file).copied().unwrap_or(0);
+        by_device.entry(device).or_default().extend_from_slice(pages);
+    }
+    if by_device.len() < 2 {
         return sorted;
     }
-    let share = (BATCH / by_file.len()).max(1);
+    let share = (BATCH / by_device.len()).max(1);
+    let mut rest: Vec<&[(u32, u64)]> = by_device.values().map(Vec::as_slice).collect();
     let mut out = Vec::with_capacity(sorted.len());
-    while !by_file.is_empty() {
-        for pages in &mut by_file {
-            let (now, rest) = pages.split_at(share.min(pages.len()));
+    while !rest.is_empty() {
+        for pages in &mut rest {
+            let (now, later) = pages.split_at(share.min(pages.len()));
             out.extend_from_slice(now);
-            *pages = rest;
+            *pages = later;
         }
-        by_file.retain(|pages| !pages.is_empty());
+        rest.retain(|pages| !pages.is_empty());
     }
     out
 }

@@ -173,6 +173,11 @@ impl BlockFile for SimFile {
         self.sectors
     }
 
+    fn device(&self) -> u64 {
+        // Two devices, so that both ways of writing several files are in the tests.
+        self.inode % 2
+    }
+
     fn is_direct(&self) -> bool {
         true
     }
