@@ -433,6 +433,15 @@ impl Database {
 
     /// Changes settings or meta bytes; durable on return.
     pub fn change_settings(&self, change: impl FnOnce(&mut DbState)) -> Result<(), TxnError> {
+        self.change_settings_as(true, change)
+    }
+
+    /// The same, but durable no sooner than the next flush of the log: for what may be forgotten in a crash.
+    pub fn note_settings(&self, change: impl FnOnce(&mut DbState)) -> Result<(), TxnError> {
+        self.change_settings_as(false, change)
+    }
+
+    fn change_settings_as(&self, durable: bool, change: impl FnOnce(&mut DbState)) -> Result<(), TxnError> {
         let mut s = self.settings.write();
         let mut new = s.clone();
         change(&mut new);
@@ -446,7 +455,9 @@ impl Database {
         }
         self.check_online()?;
         self.store.write_boot(&mut self.system_sink(), &new.encode())?;
-        self.log.flush_all()?;
+        if durable {
+            self.log.flush_all()?;
+        }
         self.publish_durability(&new);
         let left_chain = new.recovery_model == RecoveryModel::Simple;
         *s = new;

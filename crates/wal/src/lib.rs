@@ -15,6 +15,7 @@
 //! # Not here
 //! What records mean, when to take checkpoints, what holds truncation, when to flush under delayed durability.
 
+mod ahead;
 mod archive;
 mod block;
 mod buffer;

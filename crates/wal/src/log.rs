@@ -1,5 +1,6 @@
 //! The log: appending records, and the small questions about it. Flushing, growing, reading and opening are next door.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Instant;
@@ -7,6 +8,7 @@ use std::time::Instant;
 use disk::{BlockFile, DiskError};
 use parking_lot::{Mutex, RwLock};
 
+use crate::ahead::{OnDisk, Step, Taken};
 use crate::buffer::{Block, BlockCache};
 use crate::flush::{Io, Signal};
 use crate::grow::Meta;
@@ -24,7 +26,7 @@ const SLACK_MAX: u64 = 64 << 10;
 const ROOM_MIN: usize = 1 << 10;
 
 /// How the log may grow; can be changed while it is open.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct GrowthPolicy {
     pub rule: VlfRule,
     pub growth: Growth,
@@ -33,7 +35,8 @@ pub(crate) struct GrowthPolicy {
 
 /// One database's transaction log. All methods take `&self` and may be called from many threads.
 ///
-/// Locks, outermost first: `meta` (header and map on disk), the turns' (who flushes), `io` (only the flusher), `tail`, `open`, cache.
+/// Locks, outermost first: `meta` (header and map on disk), the turns' (who flushes), `io` (only the flusher), `tail`, `steps`,
+/// `open`, cache.
 #[derive(Debug)]
 pub struct Log {
     pub(crate) file: Arc<dyn BlockFile>,
@@ -43,7 +46,9 @@ pub struct Log {
     pub(crate) open: RwLock<Arc<Block>>,
     pub(crate) tail: Mutex<Tail>,
     pub(crate) cache: BlockCache,
-    pub(crate) meta: Mutex<Meta>,
+    pub(crate) meta: Mutex<OnDisk>,
+    /// Growths that wait behind the tail's map.
+    pub(crate) steps: Mutex<VecDeque<Step>>,
     pub(crate) turns: Turns,
     pub(crate) io: Mutex<Io>,
     /// Calls the thread that writes full blocks, and the one that prepares growth.
@@ -97,9 +102,10 @@ impl Log {
             incarnation: start.incarnation,
             open: RwLock::new(Arc::clone(&start.tail.open)),
             oldest_vlf: AtomicU32::new(start.tail.oldest.vlf),
+            meta: Mutex::new(OnDisk::new(start.meta, start.tail.map.clone())),
+            steps: Mutex::default(),
             tail: Mutex::new(start.tail),
             cache: start.cache,
-            meta: Mutex::new(start.meta),
             turns: Turns::default(),
             io: Mutex::new(Io { prev_crc: start.prev_crc, unsynced: false, last_lsn: start.hardened }),
             signal: Arc::default(),
@@ -253,15 +259,22 @@ impl Log {
         }
     }
 
-    /// Grows the file unless it has changed since its map ended at `seen_end`.
+    /// Grows the log unless it has changed since its map ended at `seen_end`: waits only if no growth is prepared.
     pub(crate) fn make_room(&self, seen_end: u64) -> Result<(), LogError> {
         if self.poisoned.load(Ordering::Acquire) {
             return Err(self.offline());
         }
-        let start = self.waits(WaitKind::Growth);
-        let grew = self.grow_from(seen_end);
-        let us = self.waited(WaitKind::Growth, start);
-        if let (Some(to), Some(sink)) = (grew?, &self.waits) {
+        let (grew, us) = match self.take_step(seen_end, self.next_step(seen_end)) {
+            Taken::Grown(to) => (Some(to), 0),
+            Taken::Already => (None, 0),
+            Taken::Nothing => {
+                let start = self.waits(WaitKind::Growth);
+                let grew = self.grow_from(seen_end);
+                let us = self.waited(WaitKind::Growth, start);
+                (grew?, us)
+            }
+        };
+        if let (Some(to), Some(sink)) = (grew, &self.waits) {
             sink.grew(&GrowthEvent { from: seen_end, to, us });
         }
         Ok(())
@@ -333,12 +346,6 @@ impl Log {
     /// True if log I/O goes past the page cache.
     pub fn is_direct(&self) -> bool {
         self.file.is_direct()
-    }
-
-    /// Changes how the log grows from now on.
-    pub fn set_growth(&self, rule: VlfRule, growth: Growth, max_size: Option<u64>) {
-        *self.policy.lock() = GrowthPolicy { rule, growth, max_size };
-        self.prepared.store(false, Ordering::Release);
     }
 
     /// The log can take nothing more: the first failure stays the cause.

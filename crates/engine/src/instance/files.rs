@@ -459,20 +459,42 @@ impl Instance {
 /// Writes a database's settings to its boot page; durable on return.
 pub(crate) fn save_settings(db: &Arc<Db>, settings: &DbSettings) -> Result<(), SqlError> {
     let storage = db.storage()?;
-    let mut text = format!("{META}\n");
-    settings.write(&mut text);
-    let changed = storage.change_settings(|state| {
-        let old = String::from_utf8_lossy(&state.meta).into_owned();
-        for line in old.lines().filter(|line| line.starts_with("tree")) {
-            text.push_str(line);
-            text.push('\n');
-        }
-        state.meta = text.into_bytes();
-    });
+    let text = settings_text(settings);
+    let changed = storage.change_settings(|state| replace_settings(state, text));
     changed.map_err(|e| crate::errors::db_error(db, &e))?;
     apply_log_settings(&storage, settings);
     db.set_settings(settings.clone());
     Ok(())
+}
+
+/// The log has been given `size` bytes: what DBCC SHRINKFILE stops at. A crash may forget it, so it costs no write of its own.
+pub(crate) fn note_log_size(db: &Arc<Db>, size: u64) -> Result<(), SqlError> {
+    let mut settings = db.settings();
+    if size <= settings.log_min_size {
+        return Ok(());
+    }
+    settings.log_min_size = size;
+    let text = settings_text(&settings);
+    let changed = db.storage()?.note_settings(|state| replace_settings(state, text));
+    changed.map_err(|e| crate::errors::db_error(db, &e))?;
+    db.set_settings(settings);
+    Ok(())
+}
+
+fn settings_text(settings: &DbSettings) -> String {
+    let mut text = format!("{META}\n");
+    settings.write(&mut text);
+    text
+}
+
+/// Puts other settings in front of the lines that name the system tables.
+fn replace_settings(state: &mut DbState, mut text: String) {
+    let old = String::from_utf8_lossy(&state.meta);
+    for line in old.lines().filter(|line| line.starts_with("tree")) {
+        text.push_str(line);
+        text.push('\n');
+    }
+    state.meta = text.into_bytes();
 }
 
 fn apply_log_settings(storage: &Arc<Database>, settings: &DbSettings) {

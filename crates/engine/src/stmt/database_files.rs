@@ -10,7 +10,7 @@ use super::file_specs::{Growth, NewFile};
 use super::{StmtCtx, file_specs};
 use crate::context::fold_name;
 use crate::errors::{self, db_error};
-use crate::instance::files::{data_growth, save_settings};
+use crate::instance::files::{data_growth, note_log_size, save_settings};
 use crate::instance::registry::{DbEntry, FileEntry};
 use crate::instance::{Db, Instance};
 
@@ -59,12 +59,14 @@ impl StmtCtx<'_> {
             settings.log_max_size,
             settings.log_growth,
         )?;
-        save_settings(db, &settings)?;
+        // A growth alone should cost no more than its own write to the log's header.
+        if settings != db.settings() {
+            save_settings(db, &settings)?;
+        }
         let Some(wanted) = wanted else { return Ok(()) };
         check_larger(wanted, size)?;
         storage.log().grow(wanted).map_err(|e| db_error(db, &e.into()))?;
-        settings.log_min_size = settings.log_min_size.max(wanted);
-        save_settings(db, &settings)
+        note_log_size(db, wanted)
     }
 
     fn modify_data(&self, db: &Arc<Db>, file: &FileEntry, spec: &FileSpec) -> Result<(), SqlError> {

@@ -1,0 +1,309 @@
+//! Growth ahead of need: steps that are in the map on disk already but not yet part of the log.
+//!
+//! An appender that finds no room takes the next waiting step: its VLFs are added to the map in memory, and nothing is
+//! written. Nobody sees a step before it is taken: sizes, VLFs and counters are those of a log that grows when it must.
+//! A VLF is in the map on disk before it is in the map in memory, so a crash finds every VLF that a block was written
+//! to; the steps that nobody had taken are then part of the log, as if it had grown just before. A clean stop takes them back.
+
+use std::collections::VecDeque;
+use std::sync::atomic::Ordering;
+
+use disk::BlockFile;
+use smallvec::SmallVec;
+
+use crate::grow::{GROWTH_UNIT, Meta};
+use crate::log::{GrowthPolicy, Log};
+use crate::options::{Growth, VlfRule};
+use crate::vlf::VlfMap;
+use crate::{LogError, Lsn};
+
+/// Growth prepares this much of the file at most for the steps to come: making a file longer costs the file system's
+/// journal a commit each time, and a map write makes as many steps known as there are.
+const AHEAD_MAX: u64 = 64 << 20;
+/// Bytes prepared in the background at once: checkpoints and truncations wait for the header no longer than this takes.
+const PIECE: u64 = 4 << 20;
+
+/// Bytes of the next growth; 0 if the file may not grow.
+fn next_step(policy: &GrowthPolicy, size: u64) -> u64 {
+    let step = match policy.growth {
+        Growth::None => 0,
+        Growth::Bytes(bytes) => bytes,
+        Growth::Percent(percent) => (size / 100).saturating_mul(u64::from(percent)).max(GROWTH_UNIT),
+    };
+    let room = policy.max_size.map_or(u64::MAX, |max| max.saturating_sub(size) / GROWTH_UNIT * GROWTH_UNIT);
+    step.next_multiple_of(GROWTH_UNIT).min(room)
+}
+
+/// How far a growth by `step` prepares the file: by `wish` bytes where that is more, within limits.
+pub(crate) fn far_end(size: u64, wish: u64, step: u64, max_size: Option<u64>) -> u64 {
+    let ahead = wish.min(AHEAD_MAX).max(step).next_multiple_of(GROWTH_UNIT);
+    (size + ahead).min(max_size.unwrap_or(u64::MAX)).max(size + step)
+}
+
+/// Header and map as they are on disk.
+#[derive(Debug)]
+pub(crate) struct OnDisk {
+    pub meta: Meta,
+    /// The log's map and the steps that wait behind it.
+    pub map: VlfMap,
+    /// Where the map ends that was written last: further than `map` while dropped steps are still in it. The file is never
+    /// cut before this place.
+    pub known_end: u64,
+    /// An area was dropped that the one before it still names in the file. It must not be written again until that has changed:
+    /// a torn write would break the chain.
+    named: bool,
+    /// Bytes of the last growth that was asked for.
+    pub asked: u64,
+}
+
+impl OnDisk {
+    pub fn new(meta: Meta, map: VlfMap) -> OnDisk {
+        let known_end = map.end();
+        OnDisk { meta, map, known_end, named: false, asked: 0 }
+    }
+
+    /// Writes what was added behind the first `old` runs of the map; durable on return.
+    pub fn publish(&mut self, file: &dyn BlockFile, old: usize) -> Result<(), disk::DiskError> {
+        if std::mem::take(&mut self.named) {
+            let last = self.meta.areas.len() - 1;
+            self.meta.write_area(file, last, &self.map.runs()[..old])?;
+        }
+        self.meta.publish_growth(file, &mut self.map, old)?;
+        self.known_end = self.map.end();
+        Ok(())
+    }
+
+    /// Keeps the first `count` VLFs; nothing is written.
+    pub fn truncate(&mut self, count: u32) {
+        self.map.truncate(count);
+        let (runs, areas) = (self.map.runs().len(), self.meta.areas.len());
+        self.meta.areas.retain(|area| area.first_run < runs);
+        self.named |= self.meta.areas.len() < areas;
+    }
+}
+
+/// A growth that waits to be taken.
+#[derive(Debug)]
+pub(crate) struct Step {
+    /// Its bytes, and those of the log once it is taken.
+    size: u64,
+    end: u64,
+    /// Size and number of its VLFs.
+    vlfs: SmallVec<[(u64, u32); 2]>,
+    create_lsn: Lsn,
+    /// Which of them begin with a map area, by offset.
+    areas: SmallVec<[u64; 1]>,
+}
+
+/// What [`Log::take_step`] found.
+pub(crate) enum Taken {
+    /// The log has this size now.
+    Grown(u64),
+    /// Somebody else has grown it.
+    Already,
+    /// No such step waits.
+    Nothing,
+}
+
+impl Log {
+    /// Makes a waiting step of `size` bytes part of the log, unless that no longer ends at `seen_end`. Writes nothing.
+    pub(crate) fn take_step(&self, seen_end: u64, size: u64) -> Taken {
+        let mut tail = self.tail.lock();
+        if tail.map.end() != seen_end {
+            return Taken::Already;
+        }
+        let mut steps = self.steps.lock();
+        let Some(step) = steps.pop_front_if(|step| step.size == size) else { return Taken::Nothing };
+        let left = steps.back().map_or(0, |last| last.end - step.end);
+        drop(steps);
+        for (vlf_size, count) in step.vlfs {
+            tail.map.push(vlf_size, count, step.create_lsn);
+        }
+        for offset in step.areas {
+            tail.map.add_area(offset);
+        }
+        debug_assert_eq!(tail.map.end(), step.end);
+        // Half of it is left: the grower is not woken for each small step.
+        if left < step.end.min(AHEAD_MAX) / 2 {
+            self.prepared.store(false, Ordering::Release);
+        }
+        self.counters.count_growth();
+        self.tell_headroom(&tail);
+        Taken::Grown(step.end)
+    }
+
+    /// Takes the waiting steps out of the queue and out of `on_disk`'s map. They stay in the file until its map is written again.
+    pub(crate) fn drop_steps(&self, on_disk: &mut OnDisk) {
+        // Under the tail's lock, so that nobody takes one meanwhile.
+        let tail = self.tail.lock();
+        let mut steps = self.steps.lock();
+        if !steps.is_empty() {
+            steps.clear();
+            on_disk.truncate(tail.map.count());
+        }
+    }
+
+    /// Makes growths of these sizes known on disk and lets them wait. The file is long enough for them.
+    pub(crate) fn publish_steps(
+        &self,
+        on_disk: &mut OnDisk,
+        rule: VlfRule,
+        sizes: &[u64],
+    ) -> Result<(), LogError> {
+        if sizes.is_empty() {
+            return Ok(());
+        }
+        let create_lsn = self.end();
+        let old = on_disk.map.runs().len();
+        let mut steps: VecDeque<Step> = VecDeque::with_capacity(sizes.len());
+        for &size in sizes {
+            let vlfs: SmallVec<_> = rule.cut(size, Some(on_disk.map.end())).into();
+            for &(vlf_size, count) in &vlfs {
+                on_disk.map.push(vlf_size, count, create_lsn);
+            }
+            let (areas, end) = (SmallVec::new(), on_disk.map.end());
+            steps.push_back(Step { size, end, vlfs, create_lsn, areas });
+        }
+        on_disk.meta.refresh(&self.tail.lock(), self.hard_end.load(Ordering::Acquire));
+        let areas = on_disk.meta.areas.len();
+        // A failure leaves the map on disk unknown.
+        on_disk.publish(&*self.file, old).map_err(|cause| self.poison(cause))?;
+        for area in &on_disk.meta.areas[areas..] {
+            let at = steps.partition_point(|step| step.end <= area.offset);
+            steps[at].areas.push(area.offset);
+        }
+        self.steps.lock().append(&mut steps);
+        Ok(())
+    }
+
+    /// Makes the steps known that fit what is prepared of the file, up to `far`.
+    pub(crate) fn publish_prepared(
+        &self,
+        on_disk: &mut OnDisk,
+        policy: &GrowthPolicy,
+        far: u64,
+    ) -> Result<(), LogError> {
+        let mut end = on_disk.map.end();
+        let mut sizes: SmallVec<[u64; 64]> = SmallVec::new();
+        loop {
+            let step = next_step(policy, end);
+            if step == 0 || end + step > on_disk.meta.prepared_end.min(far) {
+                break;
+            }
+            sizes.push(step);
+            end += step;
+        }
+        self.publish_steps(on_disk, policy.rule, &sizes)
+    }
+
+    /// Bytes of the next growth by itself of a log of `size` bytes; 0 if it may not grow.
+    pub(crate) fn next_step(&self, size: u64) -> u64 {
+        next_step(&self.policy.lock(), size)
+    }
+
+    /// Grows by the configured step unless the log no longer ends at `seen_end`: then somebody else has grown it. Gives the
+    /// new size. The slow way, for when no step waits.
+    pub(crate) fn grow_from(&self, seen_end: u64) -> Result<Option<u64>, LogError> {
+        let mut on_disk = self.meta.lock();
+        let policy = *self.policy.lock();
+        let step = next_step(&policy, seen_end);
+        // The grower may have had the lock before.
+        match self.take_step(seen_end, step) {
+            Taken::Grown(size) => return Ok(Some(size)),
+            Taken::Already => return Ok(None),
+            Taken::Nothing if step == 0 => return Err(LogError::Full { cause: None }),
+            Taken::Nothing => {}
+        }
+        if self.poisoned.load(Ordering::Acquire) {
+            return Err(self.offline());
+        }
+        // What waits is of another size.
+        self.drop_steps(&mut on_disk);
+        let far = far_end(seen_end, seen_end, step, policy.max_size);
+        self.prepare(&mut on_disk, step, far)?;
+        self.publish_prepared(&mut on_disk, &policy, far)?;
+        match self.take_step(seen_end, step) {
+            Taken::Grown(size) => Ok(Some(size)),
+            Taken::Already | Taken::Nothing => Ok(None),
+        }
+    }
+
+    /// True while less than a quarter of the log is free.
+    pub(crate) fn is_running_low(&self, size: u64) -> bool {
+        self.headroom.load(Ordering::Acquire) < size / 4
+    }
+
+    /// Prepares a piece of the growths to come if the log is running low, so that these cost no more than taking them.
+    /// Returns true if there is more to do. The log's own thread calls it; so may others.
+    pub fn prepare_ahead(&self) -> Result<bool, LogError> {
+        let mut on_disk = self.meta.lock();
+        if self.poisoned.load(Ordering::Acquire) {
+            return Err(self.offline());
+        }
+        let size = self.tail.lock().map.end();
+        if !self.is_running_low(size) {
+            return Ok(false);
+        }
+        let policy = *self.policy.lock();
+        let step = next_step(&policy, size);
+        let far = far_end(size, size, step, policy.max_size);
+        if self.steps.lock().front().is_some_and(|waits| waits.size != step) {
+            self.drop_steps(&mut on_disk);
+        }
+        let from = on_disk.meta.prepared_end.max(on_disk.map.end());
+        let piece = if step == 0 { 0 } else { far.saturating_sub(from).min(PIECE) };
+        let last = from + piece >= far || step == 0;
+        if last {
+            self.prepared.store(true, Ordering::Release);
+        }
+        if piece > 0 {
+            if let Err(cause) = self.file.write_zeros(from, piece) {
+                // Not final: a full volume matters only if it comes to a growth, and that will see for itself.
+                self.prepared.store(true, Ordering::Release);
+                return Err(LogError::Full { cause: Some(cause) });
+            }
+            on_disk.meta.prepared_end = from + piece;
+        }
+        self.publish_prepared(&mut on_disk, &policy, far)?;
+        Ok(!last)
+    }
+
+    /// Changes how the log grows from now on.
+    pub fn set_growth(&self, rule: VlfRule, growth: Growth, max_size: Option<u64>) {
+        let mut on_disk = self.meta.lock();
+        let policy = GrowthPolicy { rule, growth, max_size };
+        if std::mem::replace(&mut *self.policy.lock(), policy) == policy {
+            return;
+        }
+        // What waits was made by the old rules. A failure is told to whoever appends next.
+        self.drop_steps(&mut on_disk);
+        let _ = self.forget_dropped(&mut on_disk);
+        self.prepared.store(false, Ordering::Release);
+    }
+
+    /// Writes the map again if it still has steps that were dropped.
+    fn forget_dropped(&self, on_disk: &mut OnDisk) -> Result<(), LogError> {
+        if on_disk.known_end <= on_disk.map.end() || self.poisoned.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        on_disk.meta.refresh(&self.tail.lock(), self.hard_end.load(Ordering::Acquire));
+        let runs = on_disk.map.runs().len();
+        on_disk.publish(&*self.file, runs).map_err(|cause| self.poison(cause))
+    }
+
+    /// Takes back what was prepared for growths that did not come. The caller is the last user of the log.
+    pub(crate) fn cut_prepared(&self) -> Result<(), LogError> {
+        let mut on_disk = self.meta.lock();
+        self.drop_steps(&mut on_disk);
+        let size = on_disk.map.end();
+        if self.poisoned.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        self.forget_dropped(&mut on_disk)?;
+        if on_disk.meta.prepared_end > size {
+            self.file.set_len(size).map_err(|cause| self.poison(cause))?;
+            on_disk.meta.prepared_end = size;
+        }
+        Ok(())
+    }
+}
