@@ -194,6 +194,11 @@ pub fn store_error(db: &Db, e: StoreError) -> SqlError {
     }
 }
 
+/// Error 3023.
+pub const FILES_BUSY: &str = "Backup, file manipulation operations (such as ALTER DATABASE ADD FILE) and encryption changes \
+     on a database must be serialized. Reissue the statement after the current backup or file manipulation operation is \
+     completed.";
+
 /// An error of transactions, rows, pages, log or disk in a database, as the user sees it. Damage and failed I/O also
 /// go to the error log.
 pub fn db_error(db: &Db, e: &TxnError) -> SqlError {
@@ -233,6 +238,7 @@ pub fn db_error(db: &Db, e: &TxnError) -> SqlError {
         ErrorKind::RecoveryFailed => error(21, 1, format!("Recovery of database '{name}' failed: {e}.")),
         ErrorKind::RowTooLong | ErrorKind::KeyTooLong => error(16, 1, format!("{e}.")),
         ErrorKind::File => error(16, 101, format!("A file of database '{name}' cannot be used: {e}.")),
+        ErrorKind::FilesBusy => error(16, 2, FILES_BUSY.into()),
         ErrorKind::Internal => error(20, 1, format!("An inconsistency was detected in database '{name}': {e}.")),
     };
     if sql.severity >= 17 {

@@ -94,7 +94,7 @@ pub(crate) struct Checkpointer {
     holds: Mutex<(Option<Lsn>, Option<Lsn>)>,
     /// What the log's header says for backups, as of now.
     backup: Mutex<BackupState>,
-    /// One backup of the data, and one of the log, at a time.
+    /// One backup of the data or change of the list of files, and one backup of the log, at a time.
     pub data_backup: Mutex<()>,
     pub log_backup: Mutex<()>,
 }

@@ -41,6 +41,9 @@ pub enum TxnError {
     /// The database cannot be closed: transactions are running.
     #[error("{active} transactions are still running")]
     Busy { active: usize },
+    /// A backup or another change of the list of files is running (3023).
+    #[error("a backup or another change of the database's files is running")]
+    FilesBusy,
     /// The boot page does not describe a database of this program.
     #[error("'{}' is not a database: {what}", path.display())]
     NotADatabase { path: PathBuf, what: &'static str },
@@ -84,6 +87,8 @@ pub enum ErrorKind {
     KeyTooLong,
     /// A file is missing, taken or foreign (5120 and the like).
     File,
+    /// A backup or another change of the list of files is running (3023).
+    FilesBusy,
     /// Everything else: a bug or a damaged structure (5242).
     Internal,
 }
@@ -108,6 +113,7 @@ impl ErrorKind {
             ErrorKind::RowTooLong => 511,
             ErrorKind::KeyTooLong => 1946,
             ErrorKind::File => 5120,
+            ErrorKind::FilesBusy => 3023,
             ErrorKind::Internal => 5242,
         }
     }
@@ -128,6 +134,7 @@ impl TxnError {
             TxnError::Recovery { .. } => ErrorKind::RecoveryFailed,
             TxnError::Doomed(_) => ErrorKind::Doomed,
             TxnError::NotADatabase { .. } => ErrorKind::File,
+            TxnError::FilesBusy => ErrorKind::FilesBusy,
             TxnError::Busy { .. } | TxnError::Invalid(_) => ErrorKind::Internal,
         }
     }

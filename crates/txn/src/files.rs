@@ -3,13 +3,22 @@
 //! [`Database::remove_file`] has taken out is not; a change of size, growth or limit is durable on return.
 
 use pages::{FileGrowth, FileSpec};
+use parking_lot::MutexGuard;
 
 use crate::database::Database;
 use crate::error::TxnError;
 
 impl Database {
+    /// While this is held no backup of the data begins and no file comes or goes elsewhere: a backup is of one list of files.
+    ///
+    /// # Errors
+    /// [`TxnError::FilesBusy`] while one of these is going on.
+    pub fn hold_files(&self) -> Result<MutexGuard<'_, ()>, TxnError> {
+        self.checkpointer().data_backup.try_lock().ok_or(TxnError::FilesBusy)
+    }
+
     /// Adds a data file; its number is `spec.id` (see [`pages::Store::next_file_id`]). It takes its share of new extents
-    /// at once. One call at a time. After an error the file may be left on the disk, listed or not: opening the database
+    /// at once. The caller holds the files ([`hold_files`](Self::hold_files)). After an error the file may be left on the disk, listed or not: opening the database
     /// again decides.
     ///
     /// # Errors
@@ -25,8 +34,8 @@ impl Database {
         Ok(store.use_file(spec.id, &spec.path)?)
     }
 
-    /// Takes a data file out of the database; false when something is allocated in it. The caller removes the file
-    /// itself. One call at a time.
+    /// Takes a data file out of the database; false when something is allocated in it. The caller holds the files and
+    /// removes this one itself.
     ///
     /// # Errors
     /// [`pages::PageError::Invalid`] for the primary file; no such file; the log's errors.

@@ -12,7 +12,7 @@ use support::*;
 use txn::backup::{
     BackupError, BackupSpec, Existing, MediaSet, SetKind, Step, backup_closed_log, mark_restoring, verify,
 };
-use txn::{Database, LogReuseWait, RecoveryModel};
+use txn::{Database, LogReuseWait, RecoveryModel, TxnError};
 
 #[test]
 fn a_full_backup_under_load_is_the_database_at_its_end() {
@@ -64,6 +64,25 @@ fn the_log_waits_for_its_backup() {
     assert!(matches!(rig.backup(SetKind::Log, &["x.trn"]), Err(BackupError::Simple)));
     rig.db.change_settings(|s| s.recovery_model = RecoveryModel::BulkLogged).unwrap();
     assert!(matches!(rig.backup(SetKind::Log, &["x.trn"]), Err(BackupError::NoFullBackup)));
+}
+
+/// A backup is of one list of files: they come and go before it or after it.
+#[test]
+fn files_do_not_change_under_a_backup() {
+    let mut rig = Rig::new(3, false);
+    rig.work(50).unwrap();
+    let db = Arc::clone(&rig.db);
+    let held = db.hold_files().unwrap();
+    assert!(matches!(rig.backup(SetKind::Full, &["a.bak"]), Err(BackupError::Busy)));
+    drop(held);
+    let mut met = 0;
+    let mut refused = |_| {
+        met += u32::from(matches!(db.hold_files(), Err(TxnError::FilesBusy)));
+        true
+    };
+    db.backup(&devices(&rig.disk, &["b.bak".into()]), &spec(SetKind::Full), &mut refused).unwrap();
+    assert!(met > 0);
+    assert!(db.hold_files().is_ok());
 }
 
 /// Restores a chain up to `stop` and says where it stopped.

@@ -105,9 +105,10 @@ impl Instance {
 
     /// ALTER DATABASE ADD FILE. The caller holds `changing` and has checked the logical name.
     ///
-    /// Errors: 5170, 5123 the file; what the log says.
+    /// Errors: 3023 a backup is running; 5170, 5123 the file; what the log says.
     pub(crate) fn add_data_file(&self, db: &Arc<Db>, file: &NewFile) -> Result<(), SqlError> {
         let storage = db.storage()?;
+        let _held = storage.hold_files().map_err(|e| db_error(db, &e))?;
         let file_id = storage.store().next_file_id();
         let shown = file.filename.clone().unwrap_or_else(|| format!("{}.ndf", file.name).into());
         let path = self.paths.resolve(&shown)?;
@@ -148,9 +149,10 @@ impl Instance {
 
     /// ALTER DATABASE REMOVE FILE. The caller holds `changing`.
     ///
-    /// Errors: 5042 the file is not empty; what the log says.
+    /// Errors: 3023 a backup is running; 5042 the file is not empty; what the log says.
     pub(crate) fn remove_data_file(&self, db: &Arc<Db>, file: &FileEntry) -> Result<(), SqlError> {
         let storage = db.storage()?;
+        let _held = storage.hold_files().map_err(|e| db_error(db, &e))?;
         self.announce_all(db.id(), std::slice::from_ref(file))?;
         match storage.remove_file(file.file_id) {
             Ok(true) => {}

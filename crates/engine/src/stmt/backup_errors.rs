@@ -88,10 +88,7 @@ pub(super) fn reason(place: &Place<'_>, e: &BackupError) -> SqlError {
 /// Errors of the log chain and of the order of restores.
 fn chain_text(e: &BackupError, database: &str) -> String {
     match e {
-        BackupError::Busy => "Backup, file manipulation operations (such as ALTER DATABASE ADD FILE) and encryption \
-                              changes on a database must be serialized. Reissue the statement after the current \
-                              backup or file manipulation operation is completed."
-            .into(),
+        BackupError::Busy => errors::FILES_BUSY.into(),
         BackupError::Simple => "The statement BACKUP LOG is not allowed while the recovery model is SIMPLE. Use \
                                 BACKUP DATABASE or change the recovery model using ALTER DATABASE."
             .into(),
