@@ -105,7 +105,7 @@ struct PeersArgs {
     /// One-row durable commits
     #[arg(long, default_value_t = 5_000)]
     commits: u64,
-    /// One-row delayed commits
+    /// One-row delayed commits; 0 leaves this and the other small work out
     #[arg(long, default_value_t = 50_000)]
     delayed: u64,
     /// Rows of about 1,000 bytes that 16 connections insert together
