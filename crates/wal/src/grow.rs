@@ -133,9 +133,10 @@ impl Log {
         // What waits is of another size. From here on nobody else changes the map.
         self.drop_steps(on_disk);
         let size = on_disk.map.end();
-        let far = far_end(size, size / 4, step, policy.max_size);
-        self.prepare(on_disk, step, far)?;
         let again = std::mem::replace(&mut on_disk.asked, step) == step;
+        let wish = if again { step.saturating_mul(EQUAL_STEPS).max(size / 4) } else { size / 4 };
+        let far = far_end(size, wish, step, policy.max_size);
+        self.prepare(on_disk, step, far)?;
         let room = on_disk.meta.prepared_end.min(far).saturating_sub(size);
         let count = if again { (room / step).clamp(1, EQUAL_STEPS) } else { 1 };
         self.publish_steps(on_disk, policy.rule, &vec![step; count as usize])
