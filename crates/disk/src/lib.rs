@@ -154,6 +154,7 @@ pub trait Disk: Send + Sync + Debug {
     /// Reads a whole small file (at most [`SMALL_FILE_MAX`] bytes).
     fn read_small(&self, path: &Path) -> Result<Vec<u8>, DiskError>;
     /// Replaces a small file: after a crash there is the old or the new content, and the new one once this returned.
+    /// A real file is its owner's alone (permissions 0600).
     fn write_small_atomic(&self, path: &Path, bytes: &[u8]) -> Result<(), DiskError>;
     /// Bytes that may still be allocated on the volume that holds `path` (or would hold it).
     fn free_space(&self, path: &Path) -> Result<u64, DiskError>;

@@ -191,7 +191,11 @@ impl Disk for OsDisk {
         let temp = path.with_file_name(name);
         let write = || -> std::io::Result<()> {
             use std::io::Write;
-            let mut file = std::fs::File::create(&temp)?;
+            use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+            let mut options = std::fs::OpenOptions::new();
+            let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(&temp)?;
+            // One that a crash has left may have other permissions.
+            file.set_permissions(std::fs::Permissions::from_mode(0o600))?;
             file.write_all(bytes)?;
             if self.durable { file.sync_all() } else { Ok(()) }
         };

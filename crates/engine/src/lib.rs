@@ -23,4 +23,5 @@ pub mod views;
 pub use instance::{Instance, InstanceOptions};
 pub use output::{ColumnInfo, Sink};
 pub use session::Session;
+pub use txn::backup::UrlDevices;
 pub use types::{DataType, SqlError, Value};

@@ -67,6 +67,7 @@ impl Options {
             memory_bytes: self.memory,
             volumes: self.volumes.into_iter().collect(),
             trace_flags: self.trace_flags,
+            url_devices: url_devices(),
             ..engine::InstanceOptions::new(self.folder)
         };
         let instance =
@@ -75,6 +76,15 @@ impl Options {
         let _ = instance.open_to_view();
         Ok(Database { owner: Arc::new(Owner { instance }) })
     }
+}
+
+/// What makes backup devices of URLs: there in builds with the feature `s3`.
+pub fn url_devices() -> Option<Arc<dyn engine::UrlDevices>> {
+    #[cfg(feature = "s3")]
+    if let Ok(s3) = s3::S3::new() {
+        return Some(Arc::new(s3));
+    }
+    None
 }
 
 /// What handles and sessions share. The last of them closes the instance; nobody who looks in may be later.

@@ -312,6 +312,30 @@ fn failing_devices_harm_nobody() {
 }
 
 #[test]
+fn a_stripe_that_fails_at_the_end_leaves_none_behind() {
+    for background in [false, true] {
+        let mut rig = Rig::new(3, background);
+        rig.work(200).unwrap();
+        let stripes = ["a.bak", "b.bak", "c.bak"];
+        for broken in stripes {
+            rig.disk.fail_on(std::path::Path::new(broken), OpKind::Sync, 1, Fault::Io);
+            let failed = rig.backup(SetKind::Full, &stripes);
+            assert!(matches!(failed, Err(BackupError::Write { .. })), "{broken}: {:?}", failed.err());
+            for stripe in stripes {
+                assert!(
+                    !disk::Disk::exists(&rig.disk, std::path::Path::new(stripe)).unwrap(),
+                    "{broken}: {stripe}"
+                );
+            }
+        }
+        let full = rig.backup(SetKind::Full, &stripes).unwrap();
+        let copy = Copy { background, ..Copy::new(&rig.disk, "copy") };
+        copy.step(&full, None, Step::Last).unwrap();
+        check(&copy.recover().unwrap(), &rig.now).unwrap();
+    }
+}
+
+#[test]
 fn media_sets_and_their_families() {
     let mut rig = Rig::new(2, false);
     rig.work(200).unwrap();

@@ -14,6 +14,7 @@ use parking_lot::Mutex;
 use types::{DataType, SqlError};
 
 use crate::context::{Condition, DmlPlan, QueryPlan, Scalar, VarScope};
+use crate::instance::credentials::conceal;
 use crate::session::Isolation;
 use program::Program;
 
@@ -37,7 +38,7 @@ pub type Stamp = (i32, u64, Isolation);
 
 /// A parsed batch with what its statements were bound to when they last ran.
 pub struct Compiled {
-    /// The text, which spans point into.
+    /// The text without secrets, which spans point into.
     pub text: Arc<str>,
     /// Its operations.
     pub program: Program,
@@ -58,7 +59,7 @@ impl Compiled {
         declared::check(text, &stmts, params)?;
         let program = Program::build(stmts, vars, &crate::stmt::table_def::data_type)?;
         let bound = Mutex::new(vec![None; program.ops.len()]);
-        Ok(Compiled { text: text.into(), program, bound })
+        Ok(Compiled { text: conceal(text).into(), program, bound })
     }
 }
 

@@ -4,6 +4,7 @@
 
 pub mod clock;
 pub mod counters;
+pub mod credentials;
 mod data_files;
 pub mod db;
 pub mod errorlog;
@@ -27,6 +28,7 @@ use disk::{Disk, DiskError, DiskLock};
 use pages::PageWait;
 use pages::{BufferPool, PoolOptions};
 use parking_lot::{Mutex, RwLock};
+use txn::backup::UrlDevices;
 use txn::{LockManager, Pace};
 use types::{SqlError, Value};
 
@@ -72,6 +74,8 @@ pub struct InstanceOptions {
     pub disk: Arc<dyn Disk>,
     /// Pace of the databases' background tasks.
     pub pace: Pace,
+    /// What makes backup devices of URLs; `None`: BACKUP and RESTORE know none.
+    pub url_devices: Option<Arc<dyn UrlDevices>>,
 }
 
 impl InstanceOptions {
@@ -87,6 +91,7 @@ impl InstanceOptions {
             volumes: HashMap::new(),
             trace_flags: Vec::new(),
             pace: Pace::default(),
+            url_devices: None,
         }
     }
 }
@@ -110,6 +115,9 @@ pub enum InstanceError {
     /// The list of databases cannot be read.
     #[error(transparent)]
     Registry(#[from] RegistryError),
+    /// The list of credentials is damaged.
+    #[error("the file of credentials is damaged: {0}")]
+    Credentials(String),
     /// No memory for the buffer pool, or an option out of range.
     #[error("{0}")]
     Memory(String),
@@ -128,6 +136,9 @@ pub struct Instance {
     /// (number, microseconds) of the buffer pool's waits at the last CLEAR.
     page_waits_base: Mutex<[(u64, u64); PageWait::ALL.len()]>,
     pub(crate) pace: Pace,
+    /// Makes backup devices of URLs.
+    pub(crate) url_devices: Option<Arc<dyn UrlDevices>>,
+    credentials: credentials::Credentials,
     memory_bytes: u64,
     trace_flags: RwLock<BTreeSet<i32>>,
     databases: RwLock<BTreeMap<i32, Arc<Db>>>,
@@ -158,7 +169,8 @@ impl Instance {
     /// # Errors
     /// The folder is in use or cannot be written, the list of databases is damaged, master cannot be opened.
     pub fn open(options: InstanceOptions) -> Result<Arc<Instance>, InstanceError> {
-        let InstanceOptions { data_dir, memory_bytes, volumes, trace_flags, disk, pace } = options;
+        let InstanceOptions { data_dir, memory_bytes, volumes, trace_flags, disk, pace, url_devices } =
+            options;
         disk.create_dir_all(&data_dir)?;
         let lock = disk.lock_exclusive(&data_dir.join("instance.lock")).map_err(|e| match e {
             DiskError::Locked { .. } => InstanceError::InUse(data_dir.clone()),
@@ -168,6 +180,7 @@ impl Instance {
         let pool = BufferPool::new(PoolOptions { bytes: memory_bytes, ..PoolOptions::default() });
         let pool = pool.map_err(|e| InstanceError::Memory(e.to_string()))?;
         let error_log = Arc::new(ErrorLog::new(disk.clone(), data_dir.join("log")));
+        let credentials = credentials::Credentials::open(disk.clone(), &data_dir)?;
         let instance = Arc::new(Instance {
             disk,
             paths: Paths::new(data_dir, volumes),
@@ -176,6 +189,8 @@ impl Instance {
             log_waits: Arc::default(),
             page_waits_base: Mutex::default(),
             pace,
+            url_devices,
+            credentials,
             memory_bytes,
             trace_flags: RwLock::new(trace_flags.into_iter().collect()),
             databases: RwLock::default(),
@@ -367,6 +382,11 @@ impl Instance {
     /// Compiled batches.
     pub fn batches(&self) -> &BatchCache {
         &self.batches
+    }
+
+    /// What CREATE CREDENTIAL has made.
+    pub fn credentials(&self) -> &credentials::Credentials {
+        &self.credentials
     }
 
     /// The error log.

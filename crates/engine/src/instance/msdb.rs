@@ -13,6 +13,10 @@ use super::restore::Described;
 use super::{Instance, clock};
 use crate::output::{ColumnInfo, Sink};
 
+/// device_type of files and of URLs.
+const DISK: u8 = 2;
+const URL: u8 = 9;
+
 const TABLES: [(&str, &str); 5] = [
     (
         "backupset",
@@ -252,9 +256,10 @@ pub(crate) fn note_backup(
     for (i, device) in devices.iter().enumerate() {
         text.push_str(&format!(
             "INSERT dbo.backupmediafamily (media_set_id, family_sequence_number, media_count, physical_device_name, \
-             device_type, physical_block_size, mirror) VALUES (@m, {}, 1, {}, 2, 4096, 0);\n",
+             device_type, physical_block_size, mirror) VALUES (@m, {}, 1, {}, {}, 4096, 0);\n",
             i + 1,
-            quote(device.name())
+            quote(device.name()),
+            if device.appends() { DISK } else { URL }
         ));
     }
     let row = set_row(header, done);

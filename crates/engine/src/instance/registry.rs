@@ -173,7 +173,7 @@ fn parse_file(id: &str, log: &str, group: &str, name: &str, path: &str, shown: &
     })
 }
 
-fn escape(text: &str) -> String {
+pub(super) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -187,12 +187,12 @@ fn escape(text: &str) -> String {
     out
 }
 
-fn unescape(text: &str) -> CompactString {
+pub(super) fn unescape(text: &str) -> CompactString {
     text.replace("%09", "\t").replace("%0A", "\n").replace("%0D", "\r").replace("%25", "%").into()
 }
 
 /// FNV-1a: it tells a hand-edited or cut file from a whole one.
-fn checksum(text: &str) -> u32 {
+pub(super) fn checksum(text: &str) -> u32 {
     text.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
 

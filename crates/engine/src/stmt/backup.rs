@@ -59,7 +59,7 @@ impl StmtCtx<'_> {
             return Err(SqlError::new(4212, 16, 1, text));
         }
         let options = self.backup_options(stmt, &db)?;
-        let devices = self.devices(&stmt.devices)?;
+        let devices = self.devices(&stmt.devices, &stmt.options)?;
         let done = if options.spec.tail {
             self.tail_backup(&instance, &db, &devices, &options)
         } else if options.no_truncate && db.check_usable().is_err() {
@@ -109,6 +109,10 @@ impl StmtCtx<'_> {
             "NO_TRUNCATE" if stmt.log => {
                 spec.copy_only = true;
                 out.no_truncate = true;
+            }
+            "FILE_SNAPSHOT" => {
+                let text = "The option WITH FILE_SNAPSHOT is only permitted if all database files are in Azure Storage.";
+                return Err(SqlError::new(3073, 16, 1, text));
             }
             "STANDBY" => return Err(errors::not_supported("STANDBY")),
             "ENCRYPTION" => return Err(errors::not_supported("ENCRYPTION")),

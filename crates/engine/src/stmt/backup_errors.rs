@@ -56,6 +56,9 @@ pub(super) fn reason(place: &Place<'_>, e: &BackupError) -> SqlError {
         BackupError::Open { device, cause } => {
             format!("Cannot open backup device '{device}'. Operating system error {}.", os_error(cause))
         }
+        BackupError::Exists { device } => format!(
+            "The file {device} exists on the remote endpoint, and WITH FORMAT was not specified. Backup cannot proceed."
+        ),
         BackupError::Write { device, cause } => format!("Write on \"{device}\" failed: {}", os_error(cause)),
         BackupError::Read { device, cause } => format!("Read on \"{device}\" failed: {}", os_error(cause)),
         BackupError::CutOff { device } => {

@@ -15,7 +15,7 @@ use crate::errors;
 const NUL: [&str; 3] = ["NUL", "NUL:", "/dev/null"];
 
 /// Options that change nothing here: sizes of buffers, tapes, expiry.
-const IGNORED: [&str; 19] = [
+const IGNORED: [&str; 22] = [
     "SKIP",
     "NOSKIP",
     "NOFORMAT",
@@ -35,6 +35,10 @@ const IGNORED: [&str; 19] = [
     "MEDIAPASSWORD",
     "PASSWORD",
     "RESTRICTED_USER",
+    // Of URLs, for which they were read before.
+    "CREDENTIAL",
+    "BACKUP_OPTIONS",
+    "RESTORE_OPTIONS",
 ];
 
 impl StmtCtx<'_> {
@@ -57,10 +61,23 @@ impl StmtCtx<'_> {
         }
     }
 
-    /// The devices of a statement.
-    pub(super) fn devices(&self, list: &[Device]) -> Result<Vec<Box<dyn BackupDevice>>, SqlError> {
+    /// The devices of a statement with its options.
+    pub(super) fn devices(
+        &self,
+        list: &[Device],
+        options: &[OptionItem],
+    ) -> Result<Vec<Box<dyn BackupDevice>>, SqlError> {
         let instance = self.core.instance();
         let mut devices: Vec<Box<dyn BackupDevice>> = Vec::new();
+        let urls = list.iter().filter(|device| matches!(device, Device::Url(_))).count();
+        if urls != 0 && urls != list.len() {
+            let text = "All backup devices must be of the same general class (for example, DISK and TAPE).";
+            return Err(SqlError::new(3011, 16, 1, text));
+        }
+        let (url_options, certificates) = match urls {
+            0 => Default::default(),
+            _ => (self.url_options(options)?, self.certificates()),
+        };
         for device in list {
             devices.push(match device {
                 Device::Disk(path) => {
@@ -72,7 +89,9 @@ impl StmtCtx<'_> {
                         Box::new(FileDevice::new(instance.disk.clone(), path, shown))
                     }
                 }
-                Device::Url(_) => return Err(errors::not_supported("BACKUP and RESTORE with URL")),
+                Device::Url(url) => {
+                    self.url_device(&self.path_text(url)?, &url_options, &certificates, urls)?
+                }
                 Device::Tape(_) => return Err(errors::not_supported("BACKUP and RESTORE with TAPE")),
                 Device::Logical(name) => {
                     let text = format!(

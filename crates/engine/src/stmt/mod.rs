@@ -7,9 +7,11 @@ mod alter_table;
 mod backup;
 mod backup_errors;
 mod backup_media;
+mod backup_url;
 mod bulk_file;
 mod bulk_insert;
 mod create_database;
+mod credential;
 mod database_files;
 pub mod file_specs;
 mod index;
@@ -21,7 +23,7 @@ pub mod table_def;
 
 use std::sync::Arc;
 
-use syntax::ast::{Expr, ExprKind, Literal, ObjectName, Stmt, StmtKind, UnaryOp};
+use syntax::ast::{DropKind, Expr, ExprKind, Literal, ObjectName, Stmt, StmtKind, UnaryOp};
 use types::{Decimal, SqlError, Value};
 
 use crate::catalog::TableDef;
@@ -58,6 +60,8 @@ impl StmtCtx<'_> {
             StmtKind::DropDatabase { names, if_exists } => self.drop_databases(names, *if_exists)?,
             StmtKind::Backup(backup) => self.backup(backup)?,
             StmtKind::Restore(restore) => self.restore(restore)?,
+            StmtKind::CreateCredential(credential) => self.credential(credential)?,
+            StmtKind::Drop(drop) if drop.kind == DropKind::Credential => self.drop_credential(drop)?,
             StmtKind::Checkpoint(_) => self.checkpoint()?,
             StmtKind::Kill(kill) => self.kill(kill)?,
             StmtKind::Shutdown { .. } => self.shutdown(),
@@ -204,7 +208,6 @@ fn name_of(kind: &StmtKind) -> &'static str {
         StmtKind::CreateSynonym { .. } => "CREATE SYNONYM",
         StmtKind::TransferSchema { .. } => "ALTER SCHEMA",
         StmtKind::CreatePrincipal(_) | StmtKind::AlterPrincipal(_) => "LOGIN, USER, ROLE",
-        StmtKind::CreateCredential(_) => "CREATE CREDENTIAL",
         StmtKind::Permission(_) => "GRANT, DENY, REVOKE",
         _ => "this statement",
     }

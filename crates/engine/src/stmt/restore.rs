@@ -135,7 +135,7 @@ impl StmtCtx<'_> {
         if stmt.devices.is_empty() {
             return self.only_recover(&instance, db.as_ref(), &name, &options, command);
         }
-        let devices = self.devices(&stmt.devices)?;
+        let devices = self.devices(&stmt.devices, &stmt.options)?;
         let place = Place { command, database: &name, db: None };
         let opened = MediaSet::open(&devices, false).and_then(|mut m| Ok((m.set(options.position)?, m)));
         let (set, mut media) = opened.map_err(|e| self.terminate(&place, &e))?;

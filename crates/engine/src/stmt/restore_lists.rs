@@ -22,7 +22,7 @@ type Row = Vec<(&'static str, DataType, Value)>;
 impl StmtCtx<'_> {
     pub(super) fn restore_list(&mut self, stmt: &Restore, command: &'static str) -> Result<(), SqlError> {
         let options = self.restore_options(stmt)?;
-        let devices = self.devices(&stmt.devices)?;
+        let devices = self.devices(&stmt.devices, &stmt.options)?;
         let place = Place { command, database: "", db: None };
         let some = stmt.kind != RestoreKind::VerifyOnly;
         let opened = MediaSet::open(&devices, some);

@@ -189,6 +189,7 @@ static VIEWS: &[&dyn SystemView] = &[
     &transactions::SESSION_TRANSACTIONS,
     &server::CONFIGURATIONS,
     &server::SYS_INFO,
+    &server::CREDENTIALS,
     &sessions::SESSIONS,
     &sessions::REQUESTS,
     &sessions::CONNECTIONS,

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use pages::PageWait;
 use types::{DataType, Len, SqlError, Value};
 
-use super::{NVARCHAR60, Rows, View, ViewColumn, big, int, text};
-use crate::instance::{Db, Instance};
+use super::{NVARCHAR60, Rows, SYSNAME, View, ViewColumn, big, int, text};
+use crate::instance::{Db, Instance, clock};
 use crate::session::SessionCore;
 
 use DataType::{BigInt, Bit, DateTime, Int, NVarChar, SqlVariant};
@@ -89,6 +89,37 @@ fn sys_info(session: &mut SessionCore, _db: &Arc<Db>, _args: &[Value]) -> Rows {
         instance.started().clone(),
     ]])
 }
+
+const CREDENTIAL_COLUMNS: &[ViewColumn] = &[
+    ("credential_id", Int, false),
+    ("name", SYSNAME, false),
+    ("credential_identity", NVarChar(Len::N(4000)), true),
+    ("create_date", DateTime, false),
+    ("modify_date", DateTime, false),
+    ("target_type", NVarChar(Len::N(100)), true),
+    ("target_id", Int, true),
+];
+
+/// sys.credentials; a secret has no column.
+pub static CREDENTIALS: View = View::sys("credentials", CREDENTIAL_COLUMNS, |session, _, _| {
+    let time = |since| {
+        let (days, ticks) = clock::parts(since);
+        Value::DateTime { days, ticks }
+    };
+    let rows = session.instance().credentials().list().into_iter().map(|c| {
+        let (created, modified) = (time(c.created), time(c.modified));
+        vec![
+            Value::Int(c.id),
+            text(&c.name),
+            text(&c.identity),
+            created,
+            modified,
+            Value::Null,
+            Value::Int(0),
+        ]
+    });
+    Ok(rows.collect())
+});
 
 /// DBCC SQLPERF('sys.dm_os_wait_stats', CLEAR).
 pub fn clear_waits(session: &SessionCore) -> Result<(), SqlError> {

@@ -72,6 +72,7 @@ impl InstanceArgs {
             memory_bytes: self.memory,
             volumes: self.volumes.iter().cloned().collect(),
             trace_flags: self.trace_flags.clone(),
+            url_devices: ringwood::url_devices(),
             ..InstanceOptions::new(&self.data)
         };
         options.disk = self.placed(&options).map_err(|e| failed(e.to_string()))?;

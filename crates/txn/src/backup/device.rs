@@ -1,7 +1,8 @@
 //! Where backups are written to and read from: a sequential stream of bytes per device.
 //!
 //! [`FileDevice`] is a file of the instance's disk, [`NullDevice`] takes everything and keeps nothing (TO DISK = 'NUL').
-//! Object storage fits the same traits: it writes a stream once, reads ranges, and refuses to append.
+//! What a URL leads to is made by whoever implements [`UrlDevices`] (crate s3): it writes a stream once, reads ranges, and
+//! is never appended to.
 
 use std::fmt::Debug;
 use std::path::PathBuf;
@@ -22,6 +23,44 @@ pub trait BackupDevice: Send + Sync + Debug {
     fn reader(&self) -> Result<Box<dyn BackupReader>, DiskError>;
     /// Opens it for writing from byte `at` on (a multiple of [`UNIT`]); what was there from `at` on is given up.
     fn writer(&self, at: u64) -> Result<Box<dyn BackupWriter>, DiskError>;
+    /// Whether a set can go behind those that are there. If not, what is there is replaced as a whole, and only WITH FORMAT.
+    fn appends(&self) -> bool {
+        true
+    }
+}
+
+/// What a URL device needs to know.
+#[derive(Clone, Copy)]
+pub struct UrlRequest<'a> {
+    /// `s3://host[:port]/path`, at most [`URL_MAX`] bytes, without a query.
+    pub url: &'a str,
+    pub key_id: &'a str,
+    pub secret: &'a str,
+    pub region: &'a str,
+    /// False: plain HTTP.
+    pub tls: bool,
+    /// Certificates in PEM that a server may be signed by; none: those that browsers trust.
+    pub certificates: &'a [Vec<u8>],
+    /// Bytes of a transfer (MAXTRANSFERSIZE).
+    pub transfer: usize,
+    /// Devices of the statement, which share the memory for transfers.
+    pub devices: usize,
+}
+
+impl Debug for UrlRequest<'_> {
+    /// Leaves the secret out.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("UrlRequest").field("url", &self.url).field("tls", &self.tls).finish_non_exhaustive()
+    }
+}
+
+/// Longest URL of a device.
+pub const URL_MAX: usize = 259;
+
+/// Makes devices of URLs.
+pub trait UrlDevices: Send + Sync + Debug {
+    /// The device of a URL; nothing is sent yet.
+    fn device(&self, request: &UrlRequest<'_>) -> Result<Box<dyn BackupDevice>, DiskError>;
 }
 
 /// Reads a device. Offsets and lengths are multiples of [`UNIT`].
@@ -40,7 +79,10 @@ pub trait BackupReader: Send {
 pub trait BackupWriter: Send {
     /// Adds bytes: a multiple of [`UNIT`].
     fn append(&mut self, bytes: &[u8]) -> Result<(), DiskError>;
-    /// Makes everything durable.
+    /// Makes everything durable, but does not yet make it last: what can fail fails here, for all devices of a set before
+    /// the first of them is finished.
+    fn settle(&mut self) -> Result<(), DiskError>;
+    /// Makes what has settled last.
     fn finish(&mut self) -> Result<(), DiskError>;
 }
 
@@ -128,8 +170,11 @@ impl BackupWriter for FileWriter {
         Ok(())
     }
 
+    fn settle(&mut self) -> Result<(), DiskError> {
+        self.file.sync()
+    }
+
     fn finish(&mut self) -> Result<(), DiskError> {
-        self.file.sync()?;
         self.done = true;
         Ok(())
     }
@@ -172,6 +217,10 @@ impl BackupDevice for NullDevice {
 
 impl BackupWriter for NullDevice {
     fn append(&mut self, _bytes: &[u8]) -> Result<(), DiskError> {
+        Ok(())
+    }
+
+    fn settle(&mut self) -> Result<(), DiskError> {
         Ok(())
     }
 

@@ -15,6 +15,9 @@ pub enum BackupError {
     /// The device cannot be opened (3201).
     #[error("cannot open backup device '{device}': {cause}")]
     Open { device: String, cause: DiskError },
+    /// The device holds something, takes no second set, and FORMAT was not said (3296).
+    #[error("'{device}' exists, and nothing can be appended to it")]
+    Exists { device: String },
     /// Writing failed (3202).
     #[error("write on '{device}' failed: {cause}")]
     Write { device: String, cause: DiskError },
@@ -99,6 +102,7 @@ impl BackupError {
         match self {
             BackupError::Database(e) => e.number(),
             BackupError::Open { .. } => 3201,
+            BackupError::Exists { .. } => 3296,
             BackupError::Write { .. } => 3202,
             BackupError::Read { .. } | BackupError::CutOff { .. } => 3203,
             BackupError::NotBackup { .. } => 3242,

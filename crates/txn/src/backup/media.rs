@@ -20,6 +20,8 @@
 //! # Guarantees
 //! Reading takes any bytes: what is damaged or cut is an error that names the device, never a panic and never wrong data.
 
+use std::sync::mpsc::{Receiver, sync_channel};
+
 use disk::{AlignedBuf, DiskError};
 
 use super::codec::{Dec, Enc};
@@ -34,6 +36,10 @@ const CRC_AT: usize = 60;
 const LZ4: u16 = 1;
 /// Longest content of a piece in bytes.
 pub(crate) const PIECE_MAX: usize = 4 << 20;
+/// Longest set end, in units, that is looked for from a device's end.
+const END_UNITS: u64 = 16;
+/// Pieces that are read ahead of their use, per family.
+const AHEAD: usize = 2;
 /// Most media families of a set.
 pub const MAX_FAMILIES: usize = 64;
 
@@ -239,6 +245,9 @@ impl Family {
 
     /// The sets on this family, in order, and the offset behind the last complete one: where the next one goes.
     pub fn sets(&mut self) -> Result<(Vec<SetEntry>, u64), BackupError> {
+        if let Some(only) = self.only_set()? {
+            return Ok((vec![only], self.reader.len()));
+        }
         let (mut sets, mut at, mut end) = (Vec::new(), self.first, self.first);
         while let Some(header) = self.header(at)? {
             if header.media != self.label.media_id {
@@ -267,6 +276,40 @@ impl Family {
             at = behind;
         }
         Ok((sets, end))
+    }
+
+    /// The set of a device that holds one and nothing else: its end is the device's end, so the pieces between need not be
+    /// looked at.
+    fn only_set(&mut self) -> Result<Option<SetEntry>, BackupError> {
+        let media = self.label.media_id;
+        let Some(first) =
+            self.header(self.first)?.filter(|h| h.kind == PieceKind::SetHeader && h.media == media)
+        else {
+            return Ok(None);
+        };
+        let data_at = self.first + first.total();
+        let len = self.reader.len();
+        let units = (len.saturating_sub(data_at) / UNIT as u64).min(END_UNITS);
+        if !len.is_multiple_of(UNIT as u64) || units == 0 {
+            return Ok(None);
+        }
+        let tail = units as usize * UNIT;
+        if self.buf.len() < tail {
+            self.buf = AlignedBuf::new(tail);
+        }
+        self.read(len - tail as u64, tail)?;
+        let last = (1..=units).find_map(|back| {
+            let header = PieceHeader::decode(&self.buf[tail - back as usize * UNIT..tail])?;
+            let fits = header.kind == PieceKind::SetEnd
+                && header.media == media
+                && header.position == first.position
+                && header.total() == back * UNIT as u64;
+            fits.then_some((len - back * UNIT as u64, header))
+        });
+        let Some((end_at, last)) = last else { return Ok(None) };
+        let header = SetHeader::decode(&self.content(self.first, &first)?);
+        let end = SetEnd::decode(&self.content(end_at, &last)?);
+        Ok(header.zip(end).map(|(header, end)| SetEntry { header, end: Some(end), data_at }))
     }
 
     /// The piece of a set at `at`, and the offset behind it.
@@ -345,7 +388,7 @@ impl MediaSet {
     }
 
     /// Hands out all pieces of a set: pages in any order, then the log in its own. Everything has been verified, and
-    /// that nothing is missing once this returns.
+    /// that nothing is missing once this returns. Several families are read at once, each by a thread of its own.
     pub(crate) fn read_set(
         &mut self,
         position: u16,
@@ -356,55 +399,107 @@ impl MediaSet {
         for family in &mut self.families {
             let found = family.sets()?.0.into_iter().find(|set| set.header.position == position);
             let device = family.name.clone();
-            let entry = found.ok_or(BackupError::NoSet { device: device.clone(), position })?;
+            let entry = found.ok_or_else(|| BackupError::NoSet { device: device.clone(), position })?;
             if *set_id.get_or_insert(entry.header.set_id) != entry.header.set_id {
                 return Err(BackupError::OtherMedia { device });
             }
             places.push(entry.data_at);
         }
-        let mut waiting: Vec<Option<(PieceHeader, Vec<u8>)>> = self.families.iter().map(|_| None).collect();
-        let mut pieces = 0;
-        // Pages as they come, up to the first piece of each family that is something else.
-        for (i, family) in self.families.iter_mut().enumerate() {
-            loop {
-                let (header, content, behind) = family.piece(places[i], position)?;
-                places[i] = behind;
-                if header.kind != PieceKind::Pages {
-                    waiting[i] = Some((header, content));
-                    break;
-                }
+        let names: Vec<String> = self.families.iter().map(|f| f.name.clone()).collect();
+        if let [family] = self.families.as_mut_slice() {
+            let mut lane = Lane::Here { family, at: places[0], position };
+            return drain(&names, std::slice::from_mut(&mut lane), use_piece);
+        }
+        std::thread::scope(|scope| {
+            // The lanes go before the scope waits for the threads, which end when nobody hears them.
+            let mut lanes = Vec::new();
+            for (family, mut at) in self.families.iter_mut().zip(places) {
+                let (sender, receiver) = sync_channel(AHEAD);
+                lanes.push(Lane::Thread(receiver));
+                scope.spawn(move || {
+                    loop {
+                        let piece = family.piece(at, position).map(|(header, content, behind)| {
+                            at = behind;
+                            (header, content)
+                        });
+                        let last = !piece.as_ref().is_ok_and(|(h, _)| h.kind != PieceKind::SetEnd);
+                        if sender.send(piece).is_err() || last {
+                            return;
+                        }
+                    }
+                });
+            }
+            drain(&names, &mut lanes, use_piece)
+        })
+    }
+}
+
+type Read = (PieceHeader, Vec<u8>);
+
+/// Where the pieces of one family come from.
+enum Lane<'a> {
+    Here { family: &'a mut Family, at: u64, position: u16 },
+    Thread(Receiver<Result<Read, BackupError>>),
+}
+
+impl Lane<'_> {
+    fn next(&mut self) -> Result<Read, BackupError> {
+        match self {
+            Lane::Here { family, at, position } => {
+                let (header, content, behind) = family.piece(*at, *position)?;
+                *at = behind;
+                Ok((header, content))
+            }
+            // A thread that is gone without a word has panicked.
+            Lane::Thread(receiver) => receiver.recv().unwrap_or(Err(BackupError::Cancelled)),
+        }
+    }
+}
+
+/// Takes the pieces of all families: pages as they come, the log by number, the ends last.
+fn drain(
+    names: &[String],
+    lanes: &mut [Lane<'_>],
+    use_piece: &mut dyn FnMut(Piece) -> Result<(), BackupError>,
+) -> Result<SetEnd, BackupError> {
+    let mut waiting: Vec<Option<Read>> = lanes.iter().map(|_| None).collect();
+    let mut pieces = 0;
+    // Pages as they come, in turns, up to the first piece of each family that is something else.
+    while waiting.iter().any(Option::is_none) {
+        for (lane, wait) in lanes.iter_mut().zip(&mut waiting).filter(|(_, wait)| wait.is_none()) {
+            let (header, content) = lane.next()?;
+            if header.kind == PieceKind::Pages {
                 pieces += 1;
                 use_piece(Piece::Pages(content))?;
+            } else {
+                *wait = Some((header, content));
             }
         }
-        // Then the log, by number, up to the end of each family.
-        loop {
-            let open = |w: &Option<(PieceHeader, Vec<u8>)>| {
-                w.as_ref().filter(|(h, _)| h.kind != PieceKind::SetEnd).map(|(h, _)| h.number)
-            };
-            let next = waiting.iter().enumerate().filter_map(|(i, w)| Some((open(w)?, i))).min();
-            let Some((_, i)) = next else { break };
-            let Some((header, content)) = waiting[i].take() else { break };
-            let family = &mut self.families[i];
-            pieces += 1;
-            use_piece(match header.kind {
-                PieceKind::LogStart => Piece::LogStart(content),
-                PieceKind::LogBlocks => Piece::LogBlocks(content),
-                _ => return Err(family.malformed("the pieces of a set are out of order")),
-            })?;
-            let (header, content, behind) = family.piece(places[i], position)?;
-            places[i] = behind;
-            waiting[i] = Some((header, content));
-        }
-        let mut end = None;
-        for (family, last) in self.families.iter().zip(waiting) {
-            let decoded = last.and_then(|(_, content)| SetEnd::decode(&content));
-            let decoded = decoded.ok_or_else(|| family.malformed("a set end is damaged"))?;
-            if decoded.pieces != pieces || end.as_ref().is_some_and(|e| *e != decoded) {
-                return Err(BackupError::Damaged { device: family.name.clone() });
-            }
-            end = Some(decoded);
-        }
-        end.ok_or(BackupError::Families { need: 1, given: 0 })
     }
+    let malformed = |i: usize, what| BackupError::Malformed { device: names[i].clone(), what };
+    // Then the log, by number, up to the end of each family.
+    loop {
+        let open =
+            |w: &Option<Read>| w.as_ref().filter(|(h, _)| h.kind != PieceKind::SetEnd).map(|(h, _)| h.number);
+        let next = waiting.iter().enumerate().filter_map(|(i, w)| Some((open(w)?, i))).min();
+        let Some((_, i)) = next else { break };
+        let Some((header, content)) = waiting[i].take() else { break };
+        pieces += 1;
+        use_piece(match header.kind {
+            PieceKind::LogStart => Piece::LogStart(content),
+            PieceKind::LogBlocks => Piece::LogBlocks(content),
+            _ => return Err(malformed(i, "the pieces of a set are out of order")),
+        })?;
+        waiting[i] = Some(lanes[i].next()?);
+    }
+    let mut end = None;
+    for (i, last) in waiting.into_iter().enumerate() {
+        let decoded = last.and_then(|(_, content)| SetEnd::decode(&content));
+        let decoded = decoded.ok_or_else(|| malformed(i, "a set end is damaged"))?;
+        if decoded.pieces != pieces || end.as_ref().is_some_and(|e| *e != decoded) {
+            return Err(BackupError::Damaged { device: names[i].clone() });
+        }
+        end = Some(decoded);
+    }
+    end.ok_or(BackupError::Families { need: 1, given: 0 })
 }

@@ -25,7 +25,9 @@ mod set;
 mod take;
 mod write;
 
-pub use device::{BackupDevice, BackupReader, BackupWriter, FileDevice, NullDevice, UNIT};
+pub use device::{
+    BackupDevice, BackupReader, BackupWriter, FileDevice, NullDevice, UNIT, URL_MAX, UrlDevices, UrlRequest,
+};
 pub use error::BackupError;
 pub use media::{MAX_FAMILIES, MediaLabel, MediaSet, SetEntry};
 pub use restore::{

@@ -5,7 +5,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
-use disk::AlignedBuf;
+use disk::{AlignedBuf, DiskError};
 use parking_lot::Mutex;
 
 use super::device::{BackupDevice, BackupWriter};
@@ -52,7 +52,10 @@ impl Devices {
         let mut found = Vec::new();
         for device in devices {
             let name = device.name().to_string();
-            let len = device.size().map_err(|cause| BackupError::Open { device: name, cause })?;
+            let len = device.size().map_err(|cause| BackupError::Open { device: name.clone(), cause })?;
+            if len.is_some() && existing != Existing::Format && !device.appends() {
+                return Err(BackupError::Exists { device: name });
+            }
             found.push(match len {
                 Some(len) if len > 0 && existing != Existing::Format => Some(Family::open(&**device)?),
                 _ => None,
@@ -214,10 +217,12 @@ pub(crate) fn write_set(
     if !threads {
         set.lanes = writers.into_iter().map(|w| Lane::Here(Mutex::new(w))).collect();
         let end = fill(&set)?;
-        for lane in &set.lanes {
-            if let Lane::Here(writer) = lane {
-                let (name, writer) = &mut *writer.lock();
-                writer.finish().map_err(|cause| BackupError::Write { device: name.clone(), cause })?;
+        for step in STEPS {
+            for lane in &set.lanes {
+                if let Lane::Here(writer) = lane {
+                    let (name, writer) = &mut *writer.lock();
+                    step(writer).map_err(|cause| BackupError::Write { device: name.clone(), cause })?;
+                }
             }
         }
         return Ok(end);
@@ -249,11 +254,32 @@ pub(crate) fn write_set(
             return Err(e);
         }
         let end = filled?;
-        for (name, mut writer) in done {
-            writer.finish().map_err(|cause| BackupError::Write { device: name, cause })?;
-        }
+        let settled = all_at_once(scope, done, STEPS[0])?;
+        all_at_once(scope, settled, STEPS[1])?;
         Ok(end)
     })
+}
+
+type Step = fn(&mut Box<dyn BackupWriter>) -> Result<(), DiskError>;
+
+/// How a set ends: every device settles before the first is finished.
+const STEPS: [Step; 2] = [|writer| writer.settle(), |writer| writer.finish()];
+
+/// A step of all devices at once: each waits for its own transfers.
+fn all_at_once<'s>(
+    scope: &'s std::thread::Scope<'s, '_>,
+    writers: Vec<Named>,
+    step: Step,
+) -> Result<Vec<Named>, BackupError> {
+    let run = move |(name, mut writer): Named| match step(&mut writer) {
+        Ok(()) => Ok((name, writer)),
+        Err(cause) => Err(BackupError::Write { device: name, cause }),
+    };
+    let workers: Vec<_> = writers.into_iter().map(|writer| scope.spawn(move || run(writer))).collect();
+    // All are waited for, whatever the first says.
+    let results: Vec<_> =
+        workers.into_iter().map(|worker| worker.join().unwrap_or(Err(BackupError::Cancelled))).collect();
+    results.into_iter().collect()
 }
 
 type Named = (String, Box<dyn BackupWriter>);

@@ -1,0 +1,68 @@
+//! CREATE, ALTER and DROP CREDENTIAL. They belong to the instance and take no part in a transaction.
+
+use syntax::ast::{Credential, DropObjects};
+use types::SqlError;
+
+use super::StmtCtx;
+use crate::errors;
+use crate::instance::credentials::ChangeError;
+
+/// Longest name.
+const NAME_MAX: usize = 128;
+
+impl StmtCtx<'_> {
+    pub(super) fn credential(&mut self, stmt: &Credential) -> Result<(), SqlError> {
+        if stmt.database_scoped {
+            return Err(errors::not_supported("DATABASE SCOPED CREDENTIAL"));
+        }
+        if self.core.trancount() > 0 {
+            let what = if stmt.alter { "ALTER CREDENTIAL" } else { "CREATE CREDENTIAL" };
+            return Err(errors::not_in_transaction(what));
+        }
+        let name = stmt.name.value.as_str();
+        if name.chars().count() > NAME_MAX {
+            let text = format!(
+                "The identifier that starts with '{}' is too long. Maximum length is {NAME_MAX}.",
+                name.chars().take(NAME_MAX).collect::<String>()
+            );
+            return Err(SqlError::new(103, 15, 4, text));
+        }
+        let credentials = self.core.instance().credentials();
+        let secret = stmt.secret.as_deref();
+        if stmt.alter {
+            credentials.alter(name, &stmt.identity, secret).map_err(|e| failed(e, missing("alter", name)))
+        } else {
+            let text = format!("The credential with name \"{name}\" already exists.");
+            let taken = SqlError::new(15_530, 16, 1, text);
+            credentials.create(name, &stmt.identity, secret).map_err(|e| failed(e, taken))
+        }
+    }
+
+    pub(super) fn drop_credential(&mut self, stmt: &DropObjects) -> Result<(), SqlError> {
+        if self.core.trancount() > 0 {
+            return Err(errors::not_in_transaction("DROP CREDENTIAL"));
+        }
+        for name in &stmt.names {
+            let name = name.name.value.as_str();
+            let removed = self.core.instance().credentials().remove(name);
+            removed.map_err(|e| failed(e, missing("drop", name)))?;
+        }
+        Ok(())
+    }
+}
+
+fn missing(verb: &str, name: &str) -> SqlError {
+    let text = format!(
+        "Cannot {verb} the credential '{name}', because it does not exist or you do not have permission."
+    );
+    SqlError::new(15_151, 16, 1, text)
+}
+
+fn failed(e: ChangeError, name: SqlError) -> SqlError {
+    match e {
+        ChangeError::Name => name,
+        ChangeError::Disk(e) => {
+            SqlError::new(823, 24, 1, format!("The credentials could not be saved: {e}."))
+        }
+    }
+}

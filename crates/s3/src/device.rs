@@ -1,0 +1,89 @@
+//! One object as a backup device.
+
+use std::sync::Arc;
+
+use disk::{DiskError, Op};
+use object_store::ObjectStoreExt;
+use object_store::aws::AmazonS3;
+use object_store::path::Path;
+use txn::backup::{BackupDevice, BackupReader, BackupWriter};
+
+use crate::errors;
+use crate::read::S3Reader;
+use crate::worker::Worker;
+use crate::write::S3Writer;
+
+/// What readers and writers share.
+#[derive(Clone, Debug)]
+pub struct Target {
+    pub worker: Arc<Worker>,
+    pub store: Arc<AmazonS3>,
+    pub key: Path,
+    /// The URL.
+    pub name: String,
+}
+
+/// An object, there or not.
+#[derive(Debug)]
+pub struct S3Device {
+    target: Target,
+    /// Bytes of a part.
+    part: usize,
+    /// Parts on their way at once.
+    ahead: usize,
+}
+
+impl S3Device {
+    pub fn new(
+        worker: Arc<Worker>,
+        store: Arc<AmazonS3>,
+        key: Path,
+        name: String,
+        part: usize,
+        ahead: usize,
+    ) -> S3Device {
+        S3Device { target: Target { worker, store, key, name }, part, ahead }
+    }
+}
+
+impl Target {
+    /// Bytes of the object.
+    fn head(&self) -> Result<u64, DiskError> {
+        let (store, key) = (self.store.clone(), self.key.clone());
+        match self.worker.run(async move { store.head(&key).await }) {
+            Some(Ok(meta)) => Ok(meta.size),
+            Some(Err(e)) => Err(errors::of(Op::Open, &self.name, &e)),
+            None => Err(errors::gone(Op::Open, &self.name)),
+        }
+    }
+}
+
+impl BackupDevice for S3Device {
+    fn name(&self) -> &str {
+        &self.target.name
+    }
+
+    fn size(&self) -> Result<Option<u64>, DiskError> {
+        match self.target.head() {
+            Ok(size) => Ok(Some(size)),
+            Err(DiskError::NotFound { .. }) => Ok(None),
+            Err(e) => Err(e),
+        }
+    }
+
+    fn reader(&self) -> Result<Box<dyn BackupReader>, DiskError> {
+        let len = self.target.head()?;
+        Ok(Box::new(S3Reader::new(self.target.clone(), len, self.ahead)))
+    }
+
+    fn writer(&self, at: u64) -> Result<Box<dyn BackupWriter>, DiskError> {
+        if at != 0 {
+            return Err(errors::invalid(Op::Create, &self.target.name));
+        }
+        Ok(Box::new(S3Writer::open(self.target.clone(), self.part, self.ahead)?))
+    }
+
+    fn appends(&self) -> bool {
+        false
+    }
+}
