@@ -4,6 +4,7 @@
 
 use crate::collation::Collation;
 use crate::datatype::DataType;
+use crate::decimal::{MAX_PRECISION, POW10};
 use crate::value::Value;
 
 /// One column of a key.
@@ -18,6 +19,8 @@ const NULL: u8 = 0;
 const NOT_NULL: u8 = 1;
 /// Digits of a decimal key that fits 8 bytes.
 const SHORT_DECIMAL: u8 = 18;
+/// Most digits of a decimal behind the point.
+const MAX_SCALE: u8 = MAX_PRECISION;
 /// SQL Server's order of a stored uniqueidentifier's bytes, most significant first.
 const GUID_ORDER: [usize; 16] = [10, 11, 12, 13, 14, 15, 8, 9, 6, 7, 4, 5, 0, 1, 2, 3];
 
@@ -32,14 +35,39 @@ pub fn encode_key(cols: &[(&Value, KeyPart)], out: &mut Vec<u8>) {
 pub fn encode_key_part(value: &Value, part: &KeyPart, out: &mut Vec<u8>) {
     debug_assert!(value.is_kind_of(part.ty), "{value:?} in a key of {}", part.ty);
     let start = out.len();
+    encode_nullable(value, part, out);
+    turn(part.descending, &mut out[start..]);
+}
+
+/// Appends one column's part of a key whose declared type is not at hand, as that of a sort is not: the column's values
+/// are of one kind, and decimals may have any precision and scale. Such a key is longer than one of
+/// [`encode_key_part`] and does not compare with it.
+pub fn encode_sort_part(value: &Value, descending: bool, collation: Collation, out: &mut Vec<u8>) {
+    let start = out.len();
+    match value {
+        Value::Decimal(d) => {
+            out.push(NOT_NULL);
+            put_any_decimal(*d, out);
+        }
+        // Only decimals look at the type.
+        _ => encode_nullable(value, &KeyPart { ty: DataType::Int, descending, collation }, out),
+    }
+    turn(descending, &mut out[start..]);
+}
+
+fn encode_nullable(value: &Value, part: &KeyPart, out: &mut Vec<u8>) {
     if value.is_null() {
         out.push(NULL);
     } else {
         out.push(NOT_NULL);
         encode_value(value, part, out);
     }
-    if part.descending {
-        for byte in &mut out[start..] {
+}
+
+/// The other way round when descending.
+fn turn(descending: bool, bytes: &mut [u8]) {
+    if descending {
+        for byte in bytes {
             *byte = !*byte;
         }
     }
@@ -99,6 +127,26 @@ fn put_decimal(d: crate::decimal::Decimal, ty: DataType, out: &mut Vec<u8>) {
     } else {
         out.extend_from_slice(&((mantissa as u128) ^ (1 << 127)).to_be_bytes());
     }
+}
+
+/// A decimal as 0.ddd * 10^e: sign, e, 38 digits, so that 1.0 and 1.00 are one key.
+fn put_any_decimal(d: crate::decimal::Decimal, out: &mut Vec<u8>) {
+    let mantissa = d.mantissa();
+    let magnitude = mantissa.unsigned_abs();
+    let digits = magnitude.checked_ilog10().map_or(0, |n| n + 1);
+    if digits == 0 {
+        out.push(1);
+        return;
+    }
+    // At least 1, as a scale is at most 38.
+    let exponent = MAX_SCALE + 1 + digits as u8 - d.scale();
+    let shift = usize::from(MAX_SCALE).saturating_sub(digits as usize);
+    let magnitude = magnitude * POW10[shift].unsigned_abs();
+    let start = out.len() + 1;
+    out.push(if mantissa < 0 { 0 } else { 2 });
+    out.push(exponent);
+    out.extend_from_slice(&magnitude.to_be_bytes());
+    turn(mantissa < 0, &mut out[start..]);
 }
 
 fn put_float(f: f64, out: &mut Vec<u8>) {

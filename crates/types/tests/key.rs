@@ -5,7 +5,7 @@ mod common;
 use std::cmp::Ordering;
 
 use fastrand::Rng;
-use ringwood_types::{Collation, DataType, KeyPart, Value, compare, encode_key};
+use ringwood_types::{Collation, DataType, Decimal, KeyPart, Value, compare, encode_key, encode_sort_part};
 
 fn expected(a: &Value, b: &Value, part: &KeyPart) -> Ordering {
     let order = match (a.is_null(), b.is_null()) {
@@ -99,4 +99,34 @@ fn uniqueidentifiers_order_by_their_last_group() {
     assert!(key(&guid(15)) > key(&guid(8)));
     assert!(key(&guid(8)) > key(&guid(0)));
     assert!(key(&guid(0)) > key(&guid(3)));
+}
+
+#[test]
+fn sort_keys_order_values_of_any_precision() {
+    for seed in 0..40_000 {
+        let mut rng = Rng::with_seed(seed);
+        let ty = common::any_type(&mut rng);
+        let descending = rng.bool();
+        let value = |rng: &mut Rng| match (rng.u8(0..8), ty) {
+            (0, _) => Value::Null,
+            (1, DataType::Decimal { .. }) => Value::Decimal(Decimal::new(0, 5, 2).expect("zero")),
+            (_, DataType::Decimal { .. }) => {
+                // Each value with a precision and scale of its own, often the same number written otherwise.
+                let (digits, zeros) = (rng.i128(-20..20), rng.u8(0..20));
+                let scale = zeros + rng.u8(0..2);
+                Value::Decimal(Decimal::new(digits * 10i128.pow(zeros.into()), 38, scale).expect("it fits"))
+            }
+            _ => common::value_of(rng, ty),
+        };
+        let (a, b) = (value(&mut rng), value(&mut rng));
+        let key = |v: &Value| {
+            let mut out = Vec::new();
+            encode_sort_part(v, descending, Collation::DEFAULT, &mut out);
+            out
+        };
+        let part = KeyPart { ty, descending, collation: Collation::DEFAULT };
+        assert_eq!(key(&a).cmp(&key(&b)), expected(&a, &b, &part), "seed {seed}: {a:?} {b:?}");
+        let (x, y) = (key(&a), key(&b));
+        assert!(x == y || !y.starts_with(&x), "seed {seed}: {a:?} begins {b:?}");
+    }
 }

@@ -106,7 +106,9 @@ pub fn compile(binder: &mut Binder<'_>, insert: &ast::Insert) -> Result<InsertPl
         None => None,
     };
     let output = output::compile(binder, &table, &insert.output, Images::Inserted)?;
-    let reads_target = binder.tables.iter().any(|used| used.table.object_id == table.object_id);
+    // A rebuild reads one storage of a table and fills another.
+    let is_target = |t: &TableDef| t.object_id == table.object_id && t.storage.unit == table.storage.unit;
+    let reads_target = binder.tables.iter().any(|used| is_target(&used.table));
     let not_null = (0..table.columns.len()).filter(|i| !table.columns[*i].nullable);
     Ok(InsertPlan {
         store: TableStore::open(&db, &table)?,

@@ -1,5 +1,5 @@
-//! Memory that sorts, hashes and aggregates of one statement hold. There is no spill yet: a statement that passes
-//! the limit fails with error 701 instead of taking the machine down.
+//! Memory that one statement's hashes, aggregates and kept rows hold: a statement that passes the limit fails with error
+//! 701 instead of taking the machine down. Sorts have a budget of their own and go to run files beyond it.
 
 use std::sync::OnceLock;
 
@@ -15,6 +15,16 @@ fn limit() -> usize {
         let quarter = crate::instance::machine_memory() / 4;
         usize::try_from(quarter).unwrap_or(usize::MAX).max(LIMIT_MIN)
     })
+}
+
+/// Least and most bytes that one sort holds.
+const SORT_MIN: usize = 16 << 20;
+const SORT_MAX: usize = 1 << 30;
+
+/// Bytes that one sort may hold: an eighth of the machine's memory, at most 1 GB.
+pub fn sort_budget() -> usize {
+    let eighth = crate::instance::machine_memory() / 8;
+    usize::try_from(eighth).unwrap_or(SORT_MAX).clamp(SORT_MIN, SORT_MAX)
 }
 
 /// One statement's use of memory.
@@ -42,7 +52,8 @@ impl MemoryGrant {
     }
 }
 
-fn out_of_memory() -> SqlError {
+/// 701.
+pub fn out_of_memory() -> SqlError {
     SqlError::new(
         701,
         17,

@@ -5,15 +5,18 @@
 pub mod aggregate;
 pub mod apply;
 pub mod basic;
+pub mod external_sort;
 pub mod hash;
 pub mod hash_join;
 pub mod locked;
 pub mod loop_join;
 pub mod memory;
+pub mod merge;
 pub mod outer;
 pub mod scan;
 pub mod setop;
 pub mod sort;
+pub mod spill;
 pub mod top;
 pub mod window;
 

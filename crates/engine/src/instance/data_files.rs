@@ -13,6 +13,7 @@ use super::files::{cannot_create, cannot_create_file, data_growth, registry_fail
 use super::registry::{self, DbEntry, FileEntry, Pending};
 use super::{Instance, TEMPDB};
 use crate::errors::db_error;
+use crate::exec::spill::remove_left_over;
 use crate::stmt::file_specs::NewFile;
 
 impl Instance {
@@ -52,10 +53,14 @@ impl Instance {
         }
     }
 
-    /// tempdb begins empty: its files go before it is made anew.
+    /// tempdb begins empty: its files and the run files of sorts go before it is made anew.
     pub(super) fn forget_tempdb(&self, entry: Option<&DbEntry>) {
         if let Some(entry) = entry {
             self.delete(entry);
+            let primary = entry.files.iter().find(|f| f.file_id == 1);
+            if let Some(Err(e)) = primary.map(|f| remove_left_over(&*self.disk, &f.path)) {
+                self.error_log().write("Server", &format!("A sort's run file stays: {e}"));
+            }
         }
         let pending: Vec<Pending> = self.pending.lock().iter().filter(|p| p.db == TEMPDB).cloned().collect();
         for file in pending {

@@ -66,6 +66,9 @@ pub struct InstanceOptions {
     pub data_dir: PathBuf,
     /// Memory for pages in bytes; a quarter of the machine's when `None`.
     pub memory_bytes: Option<u64>,
+    /// Memory that one sort may hold before it goes to run files, in bytes; an eighth of the machine's, at most 1 GB,
+    /// when `None`.
+    pub sort_bytes: Option<usize>,
     /// Drive letter to folder, for Windows paths in statements.
     pub volumes: HashMap<char, PathBuf>,
     /// Trace flags; 1800 aligns log writes to 4096 bytes.
@@ -88,6 +91,7 @@ impl InstanceOptions {
             disk: Arc::new(disk::OsDisk::new(&data_dir)),
             data_dir,
             memory_bytes: None,
+            sort_bytes: None,
             volumes: HashMap::new(),
             trace_flags: Vec::new(),
             pace: Pace::default(),
@@ -140,6 +144,9 @@ pub struct Instance {
     pub(crate) url_devices: Option<Arc<dyn UrlDevices>>,
     credentials: credentials::Credentials,
     memory_bytes: u64,
+    sort_bytes: usize,
+    /// Number of the next run file of a sort.
+    next_run_file: AtomicU64,
     trace_flags: RwLock<BTreeSet<i32>>,
     databases: RwLock<BTreeMap<i32, Arc<Db>>>,
     /// Held while the list of databases changes.
@@ -169,8 +176,16 @@ impl Instance {
     /// # Errors
     /// The folder is in use or cannot be written, the list of databases is damaged, master cannot be opened.
     pub fn open(options: InstanceOptions) -> Result<Arc<Instance>, InstanceError> {
-        let InstanceOptions { data_dir, memory_bytes, volumes, trace_flags, disk, pace, url_devices } =
-            options;
+        let InstanceOptions {
+            data_dir,
+            memory_bytes,
+            sort_bytes,
+            volumes,
+            trace_flags,
+            disk,
+            pace,
+            url_devices,
+        } = options;
         disk.create_dir_all(&data_dir)?;
         let lock = disk.lock_exclusive(&data_dir.join("instance.lock")).map_err(|e| match e {
             DiskError::Locked { .. } => InstanceError::InUse(data_dir.clone()),
@@ -192,6 +207,8 @@ impl Instance {
             url_devices,
             credentials,
             memory_bytes,
+            sort_bytes: sort_bytes.unwrap_or_else(crate::exec::memory::sort_budget),
+            next_run_file: AtomicU64::new(1),
             trace_flags: RwLock::new(trace_flags.into_iter().collect()),
             databases: RwLock::default(),
             changing: Mutex::new(()),
@@ -429,6 +446,16 @@ impl Instance {
     /// Memory for pages in bytes.
     pub fn memory_bytes(&self) -> u64 {
         self.memory_bytes
+    }
+
+    /// Memory that one sort may hold, in bytes.
+    pub(crate) fn sort_memory(&self) -> usize {
+        self.sort_bytes
+    }
+
+    /// A number that no other run file of a sort has.
+    pub(crate) fn next_run_file(&self) -> u64 {
+        self.next_run_file.fetch_add(1, Ordering::Relaxed)
     }
 
     /// Trace flags that are on.

@@ -113,9 +113,7 @@ pub fn open(plan: &Plan) -> Box<dyn Operator + '_> {
             seen: KeySet::default(),
             batch: RowSet::default(),
         }),
-        Node::Sort { input, keys, limit } => {
-            Box::new(Sort { input: open(input), keys, limit: *limit, rows: None, width: plan.width() })
-        }
+        Node::Sort { input, keys, limit } => Box::new(Sort::new(open(input), keys, *limit, plan.width())),
         Node::Top { input, plan } => Box::new(Top { input: open(input), plan, state: None }),
         Node::Window { input, calls } => {
             Box::new(Window { input: open(input), calls, rows: None, width: plan.width() })

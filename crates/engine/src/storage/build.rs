@@ -1,17 +1,20 @@
-//! Building an index from the rows of its table: entries are collected, sorted and loaded page by page.
+//! Building an index from the rows of its table: entries are collected, sorted (beyond a sort's memory through run files)
+//! and loaded page by page.
 
 use super::write::{Locator, duplicate, entry_key, entry_value};
 use super::{Base, IndexStore, TableStore, access_error, open_index};
 use crate::catalog::{IndexDef, TableDef};
 use crate::context::ExecCtx;
+use crate::exec::external_sort::{Sorted, Sorter};
 use crate::instance::Db;
 use access::{Outcome, ReadMode, RowBatch};
 use std::ops::Bound;
 use std::sync::Arc;
 use types::{SqlError, Value};
 
-/// Entries loaded at a time.
+/// Entries, and bytes of entries, that are loaded at a time.
 const LOAD: usize = 4096;
+const LOAD_BYTES: usize = 4 << 20;
 
 /// Takes the rows of a table: where each is, its bytes.
 pub type RowVisitor<'f> = &'f mut dyn FnMut(&mut ExecCtx<'_>, &Locator, &[u8]) -> Result<(), SqlError>;
@@ -58,49 +61,98 @@ pub fn build_index(
 ) -> Result<(), SqlError> {
     let base = TableStore::open(db, table)?;
     let target = open_index(db, table, index)?;
-    let mut entries: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
+    let mut sorter = Sorter::new(ctx.session.instance(), None);
     let mut values = vec![Value::Null; table.columns.len()];
     let wanted: Vec<u16> = target.columns.iter().map(|c| *c as u16).collect();
     let mut decoded = vec![Value::Null; wanted.len()];
-    let mut memory = crate::exec::memory::MemoryGrant::default();
+    let (mut key, mut value) = (Vec::new(), Vec::new());
     for_each_row(ctx, db, &base, &mut |_, locator, row| {
         base.columns(db, row, &wanted, &mut decoded)?;
         for (column, value) in target.columns.iter().zip(&mut decoded) {
             values[*column] = std::mem::take(value);
         }
         let locator = locator.bytes();
-        let (mut key, mut value) = (Vec::new(), Vec::new());
         entry_key(&target, &values, &locator, &mut key);
         entry_value(&target, &values, &locator, &mut value)?;
-        memory.reserve(key.len() + value.len() + 64)?;
-        entries.push((key, value));
-        Ok(())
+        sorter.push(&key, &value)
     })?;
-    entries.sort_unstable();
-    if index.unique
-        && let Some(pair) = entries.windows(2).find(|pair| pair[0].0 == pair[1].0)
-    {
-        return Err(repeated(&base, &target, &pair[0].1));
-    }
-    load(ctx, db, &target, &entries)
+    load(ctx, db, &base, &target, sorter.finish()?)
 }
 
+/// Entries that go in together: keys and values one after another.
+#[derive(Default)]
+struct Group {
+    bytes: Vec<u8>,
+    /// Where each key ends, where its value ends.
+    ends: Vec<(usize, usize)>,
+}
+
+impl Group {
+    fn push(&mut self, key: &[u8], value: &[u8]) {
+        self.bytes.extend_from_slice(key);
+        let key_end = self.bytes.len();
+        self.bytes.extend_from_slice(value);
+        self.ends.push((key_end, self.bytes.len()));
+    }
+
+    fn is_full(&self) -> bool {
+        self.ends.len() >= LOAD || self.bytes.len() >= LOAD_BYTES
+    }
+
+    fn rows(&self) -> Vec<(&[u8], &[u8])> {
+        let starts = std::iter::once(0).chain(self.ends.iter().map(|(_, end)| *end));
+        let entry = |(start, (key, end)): (usize, &(usize, usize))| {
+            (&self.bytes[start..*key], &self.bytes[*key..*end])
+        };
+        starts.zip(&self.ends).map(entry).collect()
+    }
+
+    fn clear(&mut self) {
+        self.bytes.clear();
+        self.ends.clear();
+    }
+}
+
+/// Puts sorted entries into an empty index. Error: 1505 at the first key that a unique index would repeat.
 fn load(
     ctx: &mut ExecCtx<'_>,
     db: &Arc<Db>,
+    base: &TableStore,
     target: &IndexStore,
-    entries: &[(Vec<u8>, Vec<u8>)],
+    mut sorted: Sorted,
 ) -> Result<(), SqlError> {
-    let fill = if target.def.fill_factor == 0 { 100 } else { target.def.fill_factor };
-    for group in entries.chunks(LOAD) {
-        ctx.session.check_cancel()?;
-        let rows: Vec<(&[u8], &[u8])> = group.iter().map(|(k, v)| (k.as_slice(), v.as_slice())).collect();
-        let txn = ctx.session.txn(db)?;
-        let (_, outcome) = target.tree.insert_batch(txn, &rows, fill).map_err(|e| access_error(db, e))?;
-        if outcome != Outcome::Done(()) {
-            return Err(SqlError::internal("a new index had entries already"));
+    let mut group = Group::default();
+    let mut last: Option<Vec<u8>> = target.def.unique.then(Vec::new);
+    while let Some((key, value)) = sorted.next_record()? {
+        if let Some(last) = &mut last {
+            if last == key {
+                return Err(repeated(base, target, value));
+            }
+            last.clear();
+            last.extend_from_slice(key);
+        }
+        group.push(key, value);
+        if group.is_full() {
+            load_group(ctx, db, target, &mut group)?;
         }
     }
+    load_group(ctx, db, target, &mut group)
+}
+
+fn load_group(
+    ctx: &mut ExecCtx<'_>,
+    db: &Arc<Db>,
+    target: &IndexStore,
+    group: &mut Group,
+) -> Result<(), SqlError> {
+    ctx.session.check_cancel()?;
+    let fill = if target.def.fill_factor == 0 { 100 } else { target.def.fill_factor };
+    let txn = ctx.session.txn(db)?;
+    let (_, outcome) = target.tree.insert_batch(txn, &group.rows(), fill).map_err(|e| access_error(db, e))?;
+    if outcome != Outcome::Done(()) {
+        return Err(SqlError::internal("a new index had entries already"));
+    }
+    group.clear();
     Ok(())
 }
 

@@ -1,0 +1,121 @@
+//! Time and memory of sorts and index builds: TPC-C customer rows of about 700 bytes, then ORDER BY, a nonclustered index, a
+//! unique clustered one. Each step in turn, several times, with the shortest and the median time; peak memory at the end.
+//! `cargo run --release -p ringwood-engine --example sort_bench [-- ROWS DIR RUNS]`
+
+use ringwood_engine::{ColumnInfo, Instance, InstanceOptions, Session, Sink, SqlError, Value};
+use std::time::Instant;
+
+/// Counts rows, prints messages and errors.
+#[derive(Default)]
+struct Count(u64);
+
+impl Sink for Count {
+    fn columns(&mut self, _: &[ColumnInfo]) -> Result<(), SqlError> {
+        Ok(())
+    }
+    fn row(&mut self, _: &[Value]) -> Result<(), SqlError> {
+        self.0 += 1;
+        Ok(())
+    }
+    fn done(&mut self, _: Option<u64>) -> Result<(), SqlError> {
+        Ok(())
+    }
+    fn message(&mut self, message: &SqlError) -> Result<(), SqlError> {
+        println!("    {}", message.message);
+        Ok(())
+    }
+    fn error(&mut self, error: &SqlError) -> Result<(), SqlError> {
+        println!("    Msg {}: {}", error.number, error.message);
+        Ok(())
+    }
+}
+
+const TABLE: &str = "CREATE TABLE customer (c_id int, c_d_id tinyint, c_w_id int, c_first char(16), c_middle char(2), \
+    c_last char(16), c_street_1 char(20), c_street_2 char(20), c_city char(20), c_state char(2), c_zip char(9), \
+    c_phone char(16), c_since datetime, c_credit char(2), c_credit_lim numeric(12,2), c_discount numeric(4,4), \
+    c_balance numeric(12,2), c_ytd_payment numeric(12,2), c_payment_cnt smallint, c_delivery_cnt smallint, \
+    c_data char(500))";
+
+/// Rows whose key columns come in no order; 300,000 at a time, so that no transaction is long.
+fn fill(session: &mut Session, rows: u64) {
+    let part = 300_000.min(rows.max(1));
+    for first in (0..rows).step_by(part as usize) {
+        let sql = format!(
+            "WITH d AS (SELECT n FROM (VALUES (0),(1),(2),(3),(4),(5),(6),(7),(8),(9)) AS x(n)),
+             s AS (SELECT TOP ({part}) CAST({first} + a.n + 10 * b.n + 100 * c.n + 1000 * e.n + 10000 * f.n + 100000 * g.n
+                          AS bigint) * 7919 % {rows} AS i
+                   FROM d AS g, d AS f, d AS e, d AS c, d AS b, d AS a)
+             INSERT customer SELECT i % 3000 + 1, i / 3000 % 10 + 1, i / 30000 + 1, 'First' + CAST(i AS varchar(9)), 'OE',
+                'BARBARBAR' + CHAR(65 + i % 26), 'Street one ' + CAST(i AS varchar(9)), 'Street two', 'City', 'NY',
+                '123456789', '0123456789012345', GETDATE(), 'GC', 50000, 0.1, i % 977, 10, 1, 0,
+                REPLICATE('AbCdEfGhIj', 40 + i % 10) FROM s"
+        );
+        session.execute(&sql, &mut Count::default());
+        session.execute("CHECKPOINT", &mut Count::default());
+    }
+}
+
+const STEPS: [(&str, &str, &str); 5] = [
+    ("SELECT * ORDER BY three integers", "SELECT * FROM customer ORDER BY c_w_id, c_d_id, c_id", ""),
+    (
+        "SELECT three columns ORDER BY two strings",
+        "SELECT c_id, c_w_id, c_first FROM customer ORDER BY c_last, c_first",
+        "",
+    ),
+    ("SELECT two columns ORDER BY a decimal", "SELECT c_id, c_w_id FROM customer ORDER BY c_balance", ""),
+    ("CREATE INDEX on a string", "CREATE INDEX ix ON customer(c_first)", "DROP INDEX ix ON customer"),
+    (
+        "CREATE UNIQUE CLUSTERED INDEX",
+        "CREATE UNIQUE CLUSTERED INDEX ci ON customer(c_w_id, c_d_id, c_id)",
+        "DROP INDEX ci ON customer",
+    ),
+];
+
+/// The most memory that the process has held, in MB; `None` where the system does not say.
+fn peak() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.trim().trim_end_matches("kB").trim().parse::<u64>().ok().map(|kilobytes| kilobytes >> 10)
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut args = std::env::args().skip(1);
+    let rows: u64 = args.next().map_or(Ok(300_000), |n| n.parse())?;
+    let dir = match args.next() {
+        Some(dir) => std::path::PathBuf::from(dir),
+        None => std::env::temp_dir().join(format!("ringwood-sort-{}", std::process::id())),
+    };
+    let runs: usize = args.next().map_or(Ok(3), |n| n.parse())?;
+    let pool = 512 << 20;
+    let instance =
+        Instance::open(InstanceOptions { memory_bytes: Some(pool), ..InstanceOptions::new(&dir) })?;
+    let mut session = instance.session()?;
+    let sizes = "CREATE DATABASE bench ON (NAME = bench, SIZE = 512MB, FILEGROWTH = 256MB) \
+                 LOG ON (NAME = bench_log, SIZE = 1GB, FILEGROWTH = 256MB)";
+    session.execute(sizes, &mut Count::default());
+    session.execute("ALTER DATABASE bench SET RECOVERY SIMPLE", &mut Count::default());
+    session.use_database("bench")?;
+    session.execute(TABLE, &mut Count::default());
+    fill(&mut session, rows);
+    println!("{rows} rows; {} MB at most so far, {} MB of it for pages", peak().unwrap_or(0), pool >> 20);
+    let mut times = vec![Vec::new(); STEPS.len()];
+    for _ in 0..runs {
+        for (step, (_, sql, undo)) in STEPS.iter().enumerate() {
+            let (begin, mut count) = (Instant::now(), Count::default());
+            session.execute(sql, &mut count);
+            times[step].push(begin.elapsed().as_secs_f64());
+            if !undo.is_empty() && times[step].len() < runs {
+                session.execute(undo, &mut Count::default());
+            }
+        }
+    }
+    for ((what, ..), times) in STEPS.iter().zip(&mut times) {
+        times.sort_by(f64::total_cmp);
+        println!("{what:<44} {:8.3} s, median {:8.3} s", times[0], times[times.len() / 2]);
+    }
+    println!("{} MB at most", peak().unwrap_or(0));
+    drop(session);
+    instance.close()?;
+    std::fs::remove_dir_all(&dir)?;
+    Ok(())
+}

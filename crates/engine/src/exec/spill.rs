@@ -1,0 +1,343 @@
+//! Run files of sorts that are larger than their memory: sorted runs of records, one behind the other in a file beside
+//! tempdb's primary file, written and read in large aligned transfers. Guarantees: the file goes when its sort ends, however
+//! it ends, and at the next start when the machine stopped before that; a record is checked by CRC-32C before it is used;
+//! a full disk is error 1105 for tempdb, failed I/O 823, damage 824.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use disk::{AlignedBuf, BUFFER_ALIGN, BlockFile, Disk, DiskError, OpenMode};
+use types::SqlError;
+
+use crate::instance::{Instance, TEMPDB};
+
+/// Bytes of one write.
+const WRITE: usize = 1 << 20;
+/// CRC, length of the key, length of the value.
+const HEADER: usize = 12;
+/// What follows the name of tempdb's primary file in the name of a run file; a number follows.
+const MARK: &str = ".sort-";
+
+/// A record: key and value.
+pub type Record<'a> = (&'a [u8], &'a [u8]);
+
+/// A run's place in its file: an aligned offset, the bytes of its records.
+#[derive(Clone, Copy, Debug)]
+pub struct Run {
+    offset: u64,
+    len: u64,
+}
+
+/// A run file. Dropping it removes it.
+#[derive(Debug)]
+pub struct SpillFile {
+    instance: Arc<Instance>,
+    file: Arc<dyn BlockFile>,
+    path: PathBuf,
+    /// Where the next run begins.
+    end: u64,
+}
+
+impl SpillFile {
+    /// A new, empty one. Errors: the disk's, as the guarantee says.
+    pub fn create(instance: &Arc<Instance>) -> Result<SpillFile, SqlError> {
+        let tempdb = instance.db_by_id(TEMPDB).ok_or_else(|| crate::errors::no_database("tempdb"))?;
+        let primary = tempdb.entry().files.into_iter().find(|f| f.file_id == 1).map(|f| f.path);
+        let primary = primary.ok_or_else(|| SqlError::internal("tempdb has no primary file"))?;
+        let path = run_path(&primary, instance.next_run_file());
+        let file = instance.disk.open(&path, OpenMode::Create).map_err(|e| failed(instance, &e))?;
+        Ok(SpillFile { instance: instance.clone(), file, path, end: 0 })
+    }
+
+    /// Writes a run behind the others.
+    pub fn writer(&mut self) -> RunWriter<'_> {
+        RunWriter {
+            offset: self.end,
+            at: self.end,
+            spill: self,
+            buf: AlignedBuf::new(WRITE),
+            filled: 0,
+            len: 0,
+        }
+    }
+
+    /// Reads a run with a buffer of so many bytes.
+    pub fn reader(&self, run: Run, buffer: usize) -> RunReader {
+        let buffer = buffer.max(BUFFER_ALIGN).next_multiple_of(BUFFER_ALIGN);
+        RunReader {
+            next: run.offset,
+            left: run.len,
+            buf: AlignedBuf::new(buffer),
+            at: 0,
+            end: 0,
+            key: 0,
+            value: 0,
+        }
+    }
+
+    fn write(&self, offset: u64, bytes: &[u8]) -> Result<(), SqlError> {
+        self.file.write_at(offset, bytes).map_err(|e| failed(&self.instance, &e))
+    }
+}
+
+impl Drop for SpillFile {
+    fn drop(&mut self) {
+        if let Err(e) = self.instance.disk.remove(&self.path) {
+            self.instance
+                .error_log()
+                .write("Server", &format!("A sort's run file stays until the next start: {e}"));
+        }
+    }
+}
+
+fn run_path(primary: &Path, number: u64) -> PathBuf {
+    let mut name = primary.file_name().unwrap_or_default().to_os_string();
+    name.push(format!("{MARK}{number}"));
+    primary.with_file_name(name)
+}
+
+/// Removes the run files that a crash has left beside tempdb's primary file. Names that no sort gives are not touched.
+pub fn remove_left_over(disk: &dyn Disk, primary: &Path) -> Result<(), DiskError> {
+    let (Some(folder), Some(name)) = (primary.parent(), primary.file_name().and_then(|n| n.to_str())) else {
+        return Ok(());
+    };
+    for path in disk.list(folder)? {
+        let number =
+            path.file_name().and_then(|n| n.to_str()).and_then(|n| n.strip_prefix(name)?.strip_prefix(MARK));
+        if number.is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit())) {
+            disk.remove(&path)?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes one run.
+pub struct RunWriter<'f> {
+    spill: &'f mut SpillFile,
+    /// Where the run begins, where the next write goes.
+    offset: u64,
+    at: u64,
+    buf: AlignedBuf,
+    filled: usize,
+    len: u64,
+}
+
+impl RunWriter<'_> {
+    /// The file, whose earlier runs may be read meanwhile.
+    pub fn file(&self) -> &SpillFile {
+        self.spill
+    }
+
+    /// Adds a record; neither part may be longer than `u32` says.
+    pub fn push(&mut self, key: &[u8], value: &[u8]) -> Result<(), SqlError> {
+        let lengths = lengths(key.len() as u32, value.len() as u32);
+        let crc = checksum(&lengths, (key, value));
+        for bytes in [&crc.to_le_bytes()[..], &lengths, key, value] {
+            self.append(bytes)?;
+        }
+        Ok(())
+    }
+
+    fn append(&mut self, mut bytes: &[u8]) -> Result<(), SqlError> {
+        self.len += bytes.len() as u64;
+        while !bytes.is_empty() {
+            let n = bytes.len().min(self.buf.len() - self.filled);
+            self.buf[self.filled..self.filled + n].copy_from_slice(&bytes[..n]);
+            self.filled += n;
+            bytes = &bytes[n..];
+            if self.filled == self.buf.len() {
+                self.flush()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), SqlError> {
+        let end = self.filled.next_multiple_of(BUFFER_ALIGN);
+        self.buf[self.filled..end].fill(0);
+        self.spill.write(self.at, &self.buf[..end])?;
+        self.at += end as u64;
+        self.filled = 0;
+        Ok(())
+    }
+
+    /// Writes the rest; the run is complete.
+    pub fn finish(mut self) -> Result<Run, SqlError> {
+        if self.filled > 0 {
+            self.flush()?;
+        }
+        self.spill.end = self.at;
+        Ok(Run { offset: self.offset, len: self.len })
+    }
+}
+
+/// Reads one run, a record at a time.
+pub struct RunReader {
+    /// The file offset of the next read, and bytes of records from there on.
+    next: u64,
+    left: u64,
+    buf: AlignedBuf,
+    /// The present record's key begins here, after that of its header.
+    at: usize,
+    /// Bytes read end here.
+    end: usize,
+    key: usize,
+    value: usize,
+}
+
+impl RunReader {
+    /// Goes to the next record; false when there is none.
+    pub fn advance(&mut self, spill: &SpillFile) -> Result<bool, SqlError> {
+        self.at += self.key + self.value;
+        (self.key, self.value) = (0, 0);
+        if self.at == self.end && self.left == 0 {
+            return Ok(false);
+        }
+        self.need(spill, HEADER)?;
+        let word = |at: usize| self.buf[at..].first_chunk().map_or(0, |b| u32::from_le_bytes(*b));
+        let (crc, key, value) = (word(self.at), word(self.at + 4), word(self.at + 8));
+        let (key_len, value_len) = (key as usize, value as usize);
+        self.need(spill, HEADER + key_len + value_len)?;
+        self.at += HEADER;
+        (self.key, self.value) = (key_len, value_len);
+        if checksum(&lengths(key, value), self.record()) != crc {
+            return Err(damaged(spill));
+        }
+        Ok(true)
+    }
+
+    /// The present record's key.
+    #[inline]
+    pub fn key(&self) -> &[u8] {
+        &self.buf[self.at..self.at + self.key]
+    }
+
+    /// The present record.
+    #[inline]
+    pub fn record(&self) -> Record<'_> {
+        self.buf[self.at..self.at + self.key + self.value].split_at(self.key)
+    }
+
+    /// Bytes of its buffer.
+    pub fn held(&self) -> usize {
+        self.buf.len()
+    }
+
+    /// Has so many bytes from `at` on in the buffer.
+    fn need(&mut self, spill: &SpillFile, bytes: usize) -> Result<(), SqlError> {
+        let rest = self.end - self.at;
+        if rest >= bytes {
+            return Ok(());
+        }
+        if (bytes - rest) as u64 > self.left {
+            return Err(damaged(spill));
+        }
+        // What is left goes to the end of an aligned piece, so that the next read lands on an aligned place behind it.
+        let read_at = rest.next_multiple_of(BUFFER_ALIGN);
+        let start = read_at - rest;
+        if start + bytes > self.buf.len() {
+            let mut larger = AlignedBuf::new((start + bytes).next_multiple_of(BUFFER_ALIGN));
+            larger[start..read_at].copy_from_slice(&self.buf[self.at..self.end]);
+            self.buf = larger;
+        } else {
+            self.buf.copy_within(self.at..self.end, start);
+        }
+        let room = (self.buf.len() - read_at) as u64;
+        let wanted = room.min(self.left.next_multiple_of(BUFFER_ALIGN as u64));
+        let target = &mut self.buf[read_at..read_at + wanted as usize];
+        spill.file.read_at(self.next, target).map_err(|e| failed(&spill.instance, &e))?;
+        let got = wanted.min(self.left);
+        self.next += wanted;
+        self.left -= got;
+        (self.at, self.end) = (start, read_at + got as usize);
+        Ok(())
+    }
+}
+
+fn lengths(key: u32, value: u32) -> [u8; 8] {
+    (u64::from(value) << 32 | u64::from(key)).to_le_bytes()
+}
+
+fn checksum(lengths: &[u8; 8], (key, value): Record<'_>) -> u32 {
+    crc32c::crc32c_append(crc32c::crc32c_append(crc32c::crc32c(lengths), key), value)
+}
+
+/// A run file that cannot be made, written or read.
+fn failed(instance: &Instance, e: &DiskError) -> SqlError {
+    if e.is_no_space() {
+        return logged(
+            instance,
+            SqlError::new(
+                1105,
+                17,
+                2,
+                "Could not allocate space for object 'dbo.SORT temporary run storage' in database 'tempdb' because the \
+                 'PRIMARY' filegroup is full. Create disk space by deleting unneeded files, dropping objects in the \
+                 filegroup, adding additional files to the filegroup, or setting autogrowth on for existing files in \
+                 the filegroup.",
+            ),
+        );
+    }
+    let text = format!("The operating system returned an error to a sort in database 'tempdb': {e}.");
+    logged(instance, SqlError::new(823, 24, 2, text))
+}
+
+fn damaged(spill: &SpillFile) -> SqlError {
+    let text = format!(
+        "A logical consistency-based I/O error was detected in database 'tempdb': '{}' does not hold what a sort wrote.",
+        spill.path.display()
+    );
+    logged(&spill.instance, SqlError::new(824, 24, 2, text))
+}
+
+fn logged(instance: &Instance, e: SqlError) -> SqlError {
+    instance.error_log().write("database", &format!("'tempdb': {}", e.message));
+    instance.error_log().save();
+    e
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::instance::InstanceOptions;
+    use sim::SimDisk;
+
+    type Records = Vec<(Vec<u8>, Vec<u8>)>;
+
+    /// Every record of a run, or the error's number.
+    fn read_all(spill: &SpillFile, run: Run) -> Result<Records, i32> {
+        let mut reader = spill.reader(run, 8192);
+        let mut records = Vec::new();
+        while reader.advance(spill).map_err(|e| e.number)? {
+            let (key, value) = reader.record();
+            records.push((key.to_vec(), value.to_vec()));
+        }
+        Ok(records)
+    }
+
+    #[test]
+    fn a_flipped_bit_is_824() {
+        let disk = SimDisk::new(1);
+        let options = InstanceOptions { disk: Arc::new(disk.clone()), ..InstanceOptions::new("/data") };
+        let instance = Instance::open(options).expect("an instance");
+        let mut spill = SpillFile::create(&instance).expect("a run file");
+        let records: Vec<_> = (0..300usize).map(|i| (vec![i as u8; i % 50], vec![1; i * 7 % 9000])).collect();
+        let mut runs = Vec::new();
+        for _ in 0..2 {
+            let mut writer = spill.writer();
+            records.iter().for_each(|(key, value)| writer.push(key, value).expect("a write"));
+            runs.push(writer.finish().expect("a run"));
+        }
+        for at in [0, 5, 9, 13, 100_000, runs[1].len - 1] {
+            assert_eq!(read_all(&spill, runs[1]).as_ref(), Ok(&records));
+            let offset = runs[1].offset + at;
+            disk.rot(&spill.path, offset).expect("a flipped bit");
+            assert_eq!(read_all(&spill, runs[1]), Err(824), "at {at}");
+            assert_eq!(read_all(&spill, runs[0]).as_ref(), Ok(&records));
+            spill.end = runs[1].offset;
+            let mut writer = spill.writer();
+            records.iter().for_each(|(key, value)| writer.push(key, value).expect("a write"));
+            runs[1] = writer.finish().expect("a run");
+        }
+    }
+}
