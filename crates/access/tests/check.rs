@@ -4,8 +4,11 @@ extern crate ringwood_access as access;
 
 mod support;
 
-use access::{BTree, Change, Heap, HeapChange, Outcome, ReadMode, RowBatch};
+use access::{AccessError, BTree, Change, Direction, Heap, HeapChange, Outcome, ReadMode, RowBatch};
 use pages::{Link, PageId, RecordBuilder};
+use sim::{Fault, OpKind, SimDisk};
+use std::ops::Bound;
+use std::path::Path;
 use std::sync::Arc;
 use support::Db;
 
@@ -101,4 +104,39 @@ fn broken_heaps_are_found() {
         // The last kind changes nothing that matters and must not be reported.
         assert_eq!(clean, kind == 2, "kind {kind}");
     }
+}
+
+/// A scan whose next leaf cannot be read ends with the error. It used to look for its place again, for ever.
+#[test]
+fn a_scan_ends_at_a_leaf_that_cannot_be_read() {
+    let disk = SimDisk::new(3);
+    let (root, iam) = {
+        let db = Db::create(Arc::new(disk.clone()), Path::new(""), 8 << 20, 32 << 20).unwrap();
+        let unit = db.unit(5);
+        let tree = BTree::create(db.store.clone(), unit.clone()).unwrap();
+        let mut txn = db.begin();
+        for i in 0..150u32 {
+            assert_eq!(tree.insert(&mut txn, &i.to_be_bytes(), &[1; 50]).unwrap(), Outcome::Done(()));
+        }
+        txn.commit().unwrap();
+        db.checkpoint().unwrap();
+        (tree.root(), unit.first_iam())
+    };
+    let disk = disk.crash(1);
+    let db = Db::restart(Arc::new(disk.clone()), Path::new(""), 8 << 20).unwrap();
+    let tree = BTree::open(db.store.clone(), db.store.open_unit(iam).unwrap(), root);
+    let mut cursor = tree.cursor(Bound::Unbounded, Bound::Unbounded, Direction::Forward);
+    let mut batch = RowBatch::new();
+    assert!(cursor.next_batch(ReadMode::Current, &mut batch).unwrap(), "the first leaf");
+    (1..20).for_each(|nth| disk.fail(OpKind::Read, nth, Fault::Io));
+    let (done, waits) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let result = (|| {
+            while cursor.next_batch(ReadMode::Current, &mut batch)? {}
+            Ok::<_, AccessError>(())
+        })();
+        let _ = done.send(result);
+    });
+    let result = waits.recv_timeout(std::time::Duration::from_secs(20)).expect("the scan ends");
+    assert!(result.is_err(), "{result:?}");
 }

@@ -48,10 +48,14 @@ pub struct Cursor {
     passed: usize,
     fetched: usize,
     leaves: u32,
+    /// Searches by key in a row that found no further row.
+    misses: u32,
 }
 
 /// Most leaves that are read ahead of the scan at once.
 const READ_AHEAD: usize = 64;
+/// Searches by key that may find a leaf whose neighbour is changing at that moment; beyond, the links are damaged.
+const MISSES_MAX: u32 = 10_000;
 
 impl Cursor {
     pub(super) fn new(tree: BTree, lower: Bound<&[u8]>, upper: Bound<&[u8]>, direction: Direction) -> Cursor {
@@ -65,6 +69,7 @@ impl Cursor {
             passed: 0,
             fetched: 0,
             leaves: 0,
+            misses: 0,
         }
     }
 
@@ -93,18 +98,32 @@ impl Cursor {
     }
 
     fn leaf_forward(&mut self, mode: ReadMode<'_>, batch: &mut RowBatch) -> Result<(), AccessError> {
-        let page = match self.state {
-            State::Next { page, from } => neighbour(&self.tree, page, from),
-            _ => None,
-        };
-        let page = match page {
+        let (mut next, mut unreadable) = (None, None);
+        if let State::Next { page, from } = self.state {
+            match neighbour(&self.tree, page, from) {
+                Ok(found) => next = found,
+                // Perhaps it has left the tree meanwhile: then the search by key does not meet it.
+                Err(e) => unreadable = Some((from, page, e)),
+            }
+        }
+        let page = match next {
             Some(page) => {
                 self.passed += 1;
                 page
             }
             None => {
                 (self.passed, self.fetched) = (0, 0);
-                seek(&self.tree, &self.lower, &mut self.route)?
+                let leaf = seek(&self.tree, &self.lower, &mut self.route)?;
+                if let Some((_, _, e)) =
+                    unreadable.filter(|(from, page, _)| (leaf.id(), leaf.next()) == (*from, *page))
+                {
+                    return Err(e);
+                }
+                self.misses += 1;
+                if self.misses > MISSES_MAX {
+                    return Err(corrupt(leaf.id(), "the leaf's right neighbour does not lead back to it"));
+                }
+                leaf
             }
         };
         self.tree.space.store.note_ghosts(&page);
@@ -120,6 +139,7 @@ impl Cursor {
             let key = leaf_key(page.slot(end - 1)?)
                 .ok_or_else(|| corrupt(page.id(), "index entry is cut short"))?;
             move_bound(&mut self.lower, key);
+            self.misses = 0;
         }
         Ok(())
     }
@@ -178,10 +198,10 @@ fn seek<'t>(tree: &'t BTree, lower: &Bound<Vec<u8>>, route: &mut Route) -> Resul
     tree.descend_read(target, Some(route))
 }
 
-/// The page if it still is the right neighbour of the leaf the cursor comes from. A page that cannot be read any more
-/// is no neighbour: the search by key reports damage where it really is.
-fn neighbour(tree: &BTree, page: PageId, from: PageId) -> Option<PageRef<'_>> {
-    tree.space.store.read(page).ok().filter(|next| tree.is_own_leaf(next) && next.prev() == from)
+/// The page if it still is the right neighbour of the leaf the cursor comes from.
+fn neighbour(tree: &BTree, page: PageId, from: PageId) -> Result<Option<PageRef<'_>>, AccessError> {
+    let next = tree.space.store.read(page)?;
+    Ok(Some(next).filter(|next| tree.is_own_leaf(next) && next.prev() == from))
 }
 
 /// The range goes on beyond this key. Keeps the buffer.
