@@ -140,3 +140,20 @@ fn a_scan_ends_at_a_leaf_that_cannot_be_read() {
     let result = waits.recv_timeout(std::time::Duration::from_secs(20)).expect("the scan ends");
     assert!(result.is_err(), "{result:?}");
 }
+
+/// A neighbour that does not lead back is damage, not a reason to look for ever.
+#[test]
+fn a_scan_ends_at_damaged_links() {
+    let (db, tree, _) = tree();
+    let mut batch = RowBatch::new();
+    let mut cursor = tree.cursor(Bound::Unbounded, Bound::Unbounded, Direction::Forward);
+    let mut pages = Vec::new();
+    while cursor.next_batch(ReadMode::Current, &mut batch).unwrap() {
+        pages.push(batch.page());
+    }
+    damage(&db, pages[1], |rec| rec.set_link(Link::Prev, pages[2]).unwrap());
+    let mut cursor = tree.cursor(Bound::Unbounded, Bound::Unbounded, Direction::Forward);
+    assert!(cursor.next_batch(ReadMode::Current, &mut batch).unwrap(), "the first leaf");
+    let error = cursor.next_batch(ReadMode::Current, &mut batch).unwrap_err();
+    assert!(error.to_string().contains("does not lead back"), "{error}");
+}

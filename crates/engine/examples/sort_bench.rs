@@ -2,56 +2,19 @@
 //! unique clustered one. Each step in turn, several times, with the shortest and the median time; peak memory at the end.
 //! `cargo run --release -p ringwood-engine --example sort_bench [-- ROWS DIR RUNS]`
 
-use ringwood_engine::{ColumnInfo, Instance, InstanceOptions, Session, Sink, SqlError, Value};
+mod support;
+
+use ringwood_engine::{Instance, InstanceOptions, Session};
 use std::time::Instant;
-
-/// Counts rows, prints messages and errors.
-#[derive(Default)]
-struct Count(u64);
-
-impl Sink for Count {
-    fn columns(&mut self, _: &[ColumnInfo]) -> Result<(), SqlError> {
-        Ok(())
-    }
-    fn row(&mut self, _: &[Value]) -> Result<(), SqlError> {
-        self.0 += 1;
-        Ok(())
-    }
-    fn done(&mut self, _: Option<u64>) -> Result<(), SqlError> {
-        Ok(())
-    }
-    fn message(&mut self, message: &SqlError) -> Result<(), SqlError> {
-        println!("    {}", message.message);
-        Ok(())
-    }
-    fn error(&mut self, error: &SqlError) -> Result<(), SqlError> {
-        println!("    Msg {}: {}", error.number, error.message);
-        Ok(())
-    }
-}
-
-const TABLE: &str = "CREATE TABLE customer (c_id int, c_d_id tinyint, c_w_id int, c_first char(16), c_middle char(2), \
-    c_last char(16), c_street_1 char(20), c_street_2 char(20), c_city char(20), c_state char(2), c_zip char(9), \
-    c_phone char(16), c_since datetime, c_credit char(2), c_credit_lim numeric(12,2), c_discount numeric(4,4), \
-    c_balance numeric(12,2), c_ytd_payment numeric(12,2), c_payment_cnt smallint, c_delivery_cnt smallint, \
-    c_data char(500))";
+use support::{Report, TABLE, insert};
 
 /// Rows whose key columns come in no order; 300,000 at a time, so that no transaction is long.
 fn fill(session: &mut Session, rows: u64) {
     let part = 300_000.min(rows.max(1));
     for first in (0..rows).step_by(part as usize) {
-        let sql = format!(
-            "WITH d AS (SELECT n FROM (VALUES (0),(1),(2),(3),(4),(5),(6),(7),(8),(9)) AS x(n)),
-             s AS (SELECT TOP ({part}) CAST({first} + a.n + 10 * b.n + 100 * c.n + 1000 * e.n + 10000 * f.n + 100000 * g.n
-                          AS bigint) * 7919 % {rows} AS i
-                   FROM d AS g, d AS f, d AS e, d AS c, d AS b, d AS a)
-             INSERT customer SELECT i % 3000 + 1, i / 3000 % 10 + 1, i / 30000 + 1, 'First' + CAST(i AS varchar(9)), 'OE',
-                'BARBARBAR' + CHAR(65 + i % 26), 'Street one ' + CAST(i AS varchar(9)), 'Street two', 'City', 'NY',
-                '123456789', '0123456789012345', GETDATE(), 'GC', 50000, 0.1, i % 977, 10, 1, 0,
-                REPLICATE('AbCdEfGhIj', 40 + i % 10) FROM s"
-        );
-        session.execute(&sql, &mut Count::default());
-        session.execute("CHECKPOINT", &mut Count::default());
+        let sql = insert(part, &format!("CAST({first} + n AS bigint) * 7919 % {rows}"));
+        session.execute(&sql, &mut Report::default());
+        session.execute("CHECKPOINT", &mut Report::default());
     }
 }
 
@@ -92,20 +55,20 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut session = instance.session()?;
     let sizes = "CREATE DATABASE bench ON (NAME = bench, SIZE = 512MB, FILEGROWTH = 256MB) \
                  LOG ON (NAME = bench_log, SIZE = 1GB, FILEGROWTH = 256MB)";
-    session.execute(sizes, &mut Count::default());
-    session.execute("ALTER DATABASE bench SET RECOVERY SIMPLE", &mut Count::default());
+    session.execute(sizes, &mut Report::default());
+    session.execute("ALTER DATABASE bench SET RECOVERY SIMPLE", &mut Report::default());
     session.use_database("bench")?;
-    session.execute(TABLE, &mut Count::default());
+    session.execute(TABLE, &mut Report::default());
     fill(&mut session, rows);
     println!("{rows} rows; {} MB at most so far, {} MB of it for pages", peak().unwrap_or(0), pool >> 20);
     let mut times = vec![Vec::new(); STEPS.len()];
     for _ in 0..runs {
         for (step, (_, sql, undo)) in STEPS.iter().enumerate() {
-            let (begin, mut count) = (Instant::now(), Count::default());
-            session.execute(sql, &mut count);
+            let begin = Instant::now();
+            session.execute(sql, &mut Report::default());
             times[step].push(begin.elapsed().as_secs_f64());
             if !undo.is_empty() && times[step].len() < runs {
-                session.execute(undo, &mut Count::default());
+                session.execute(undo, &mut Report::default());
             }
         }
     }

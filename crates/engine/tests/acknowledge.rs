@@ -2,7 +2,7 @@
 
 extern crate ringwood_engine as engine;
 
-use engine::{ColumnInfo, Instance, InstanceOptions, Sink, SqlError, Value};
+use engine::{Instance, InstanceOptions, Sink, SqlError, Value};
 use sim::SimDisk;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,18 +14,9 @@ struct PowerLoss<'d> {
 }
 
 impl Sink for PowerLoss<'_> {
-    fn columns(&mut self, _: &[ColumnInfo]) -> Result<(), SqlError> {
-        Ok(())
-    }
     fn row(&mut self, row: &[Value]) -> Result<(), SqlError> {
         let value = row[0].as_i64().unwrap_or_default();
         self.seen.get_or_insert_with(|| (value, self.disk.crash_keeping(|_| false)));
-        Ok(())
-    }
-    fn done(&mut self, _: Option<u64>) -> Result<(), SqlError> {
-        Ok(())
-    }
-    fn message(&mut self, _: &SqlError) -> Result<(), SqlError> {
         Ok(())
     }
     fn error(&mut self, error: &SqlError) -> Result<(), SqlError> {

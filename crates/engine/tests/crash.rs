@@ -7,7 +7,7 @@
 
 extern crate ringwood_engine as engine;
 
-use engine::{ColumnInfo, Instance, InstanceOptions, Session, Sink, SqlError, Value};
+use engine::{Instance, InstanceOptions, Session, Sink, SqlError, Value};
 use sim::SimDisk;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -29,17 +29,8 @@ struct Collector {
 }
 
 impl Sink for Collector {
-    fn columns(&mut self, _: &[ColumnInfo]) -> Result<(), SqlError> {
-        Ok(())
-    }
     fn row(&mut self, row: &[Value]) -> Result<(), SqlError> {
         self.rows.push(row.to_vec());
-        Ok(())
-    }
-    fn done(&mut self, _: Option<u64>) -> Result<(), SqlError> {
-        Ok(())
-    }
-    fn message(&mut self, _: &SqlError) -> Result<(), SqlError> {
         Ok(())
     }
     fn error(&mut self, error: &SqlError) -> Result<(), SqlError> {

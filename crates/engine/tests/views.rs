@@ -28,12 +28,6 @@ impl Sink for Set {
         self.rows.push(row.to_vec());
         Ok(())
     }
-    fn done(&mut self, _: Option<u64>) -> Result<(), SqlError> {
-        Ok(())
-    }
-    fn message(&mut self, _: &SqlError) -> Result<(), SqlError> {
-        Ok(())
-    }
     fn error(&mut self, error: &SqlError) -> Result<(), SqlError> {
         self.error = Some(error.clone());
         Ok(())

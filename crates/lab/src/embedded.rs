@@ -26,9 +26,6 @@ impl Sink for Collector {
         }
         Ok(())
     }
-    fn done(&mut self, _: Option<u64>) -> Result<(), SqlError> {
-        Ok(())
-    }
     fn message(&mut self, message: &SqlError) -> Result<(), SqlError> {
         self.reply.messages.push(message.message.clone());
         Ok(())

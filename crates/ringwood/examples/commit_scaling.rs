@@ -10,7 +10,7 @@ use std::sync::{Arc, Barrier};
 use std::time::Instant;
 
 use disk::{AlignedBuf, Disk, OpenMode, OsDisk};
-use engine::{ColumnInfo, Instance, InstanceOptions, Session, Sink, SqlError, Value};
+use engine::{Instance, InstanceOptions, Session, Sink, SqlError, Value};
 use model::ModelDisk;
 
 /// Keeps numbers of the last row; stops at errors.
@@ -18,17 +18,8 @@ use model::ModelDisk;
 struct Numbers(Vec<i64>);
 
 impl Sink for Numbers {
-    fn columns(&mut self, _: &[ColumnInfo]) -> Result<(), SqlError> {
-        Ok(())
-    }
     fn row(&mut self, row: &[Value]) -> Result<(), SqlError> {
         self.0 = row.iter().map(|value| value.as_i64().unwrap_or(0)).collect();
-        Ok(())
-    }
-    fn done(&mut self, _: Option<u64>) -> Result<(), SqlError> {
-        Ok(())
-    }
-    fn message(&mut self, _: &SqlError) -> Result<(), SqlError> {
         Ok(())
     }
     fn error(&mut self, error: &SqlError) -> Result<(), SqlError> {

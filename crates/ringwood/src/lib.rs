@@ -198,12 +198,6 @@ impl Sink for Streamer<'_> {
     fn row(&mut self, row: &[Value]) -> Result<(), SqlError> {
         (self.each)(&self.columns, row)
     }
-    fn done(&mut self, _: Option<u64>) -> Result<(), SqlError> {
-        Ok(())
-    }
-    fn message(&mut self, _: &SqlError) -> Result<(), SqlError> {
-        Ok(())
-    }
     fn error(&mut self, error: &SqlError) -> Result<(), SqlError> {
         self.error.get_or_insert_with(|| error.clone());
         Ok(())

@@ -125,11 +125,13 @@ fn decode_part(slot: &[u8], runs_at: usize, most: usize) -> Option<MapPart> {
 
 /// The sequence number of a valid slot.
 fn valid(slot: &[u8], magic: u32) -> Option<u64> {
-    let intact = slot.len() == SLOT_SIZE
-        && u32_at(slot, 0) == magic
-        && u16_at(slot, 4) == VERSION
-        && crc32c::crc32c(&slot[..CRC_AT]) == u32_at(slot, CRC_AT);
+    let intact =
+        slot.len() == SLOT_SIZE && u32_at(slot, 0) == magic && u16_at(slot, 4) == VERSION && is_sealed(slot);
     intact.then(|| u64_at(slot, 8))
+}
+
+fn is_sealed(slot: &[u8]) -> bool {
+    crc32c::crc32c(&slot[..CRC_AT]) == u32_at(slot, CRC_AT)
 }
 
 /// Writes the slot of the file header.
@@ -211,7 +213,11 @@ pub(crate) struct Found<T> {
 /// Reads the file header's area. `Err(true)`: it is of this format but damaged; `Err(false)`: it is something else.
 pub(crate) fn read_file_area(area: &[u8]) -> Result<Found<(FileHeader, MapPart)>, bool> {
     let Some((slot, seqno)) = newest(area, FILE_MAGIC) else {
-        return Err(area.chunks_exact(SLOT_SIZE).any(|slot| u32_at(slot, 0) == FILE_MAGIC));
+        // Damaged if it was a log of this version; that of another one is intact and cannot be read all the same.
+        let ours = |slot: &[u8]| u32_at(slot, 0) == FILE_MAGIC;
+        let other = |slot: &[u8]| ours(slot) && u16_at(slot, 4) != VERSION && is_sealed(slot);
+        let mut slots = area.chunks_exact(SLOT_SIZE);
+        return Err(slots.clone().any(ours) && !slots.any(other));
     };
     let content = decode_file(&area[slot * SLOT_SIZE..][..SLOT_SIZE]).ok_or(true)?;
     Ok(Found { content, slot, seqno })
@@ -267,6 +273,10 @@ mod tests {
         assert_eq!(read_file_area(&area).expect("one valid").content.0, header);
         area[100] ^= 1;
         assert_eq!(read_file_area(&area).err(), Some(true));
+        // The header of another version is no damage.
+        area[4..6].copy_from_slice(&(VERSION - 1).to_le_bytes());
+        seal(&mut area[..SLOT_SIZE]);
+        assert_eq!(read_file_area(&area).err(), Some(false));
     }
 
     #[test]

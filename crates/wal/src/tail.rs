@@ -159,8 +159,15 @@ impl Tail {
         let old = Arc::clone(&self.open);
         old.buf.seal();
         let full = successor.is_none() && self.open_len() == self.rest();
-        let successor = if full { self.next_free() } else { successor };
-        debug_assert!(!full || successor.is_some(), "a block may fill its VLF only if another is free");
+        let successor = match successor {
+            // `new_block` lets a block fill its VLF only if another is free. Going on without one would write beyond the VLF.
+            None if full => {
+                let offset = self.place.at(block_at(self.pos));
+                let reason = "the last block of a VLF has no VLF to go on in";
+                Some(self.next_free().ok_or(LogError::Corrupt { offset, reason })?)
+            }
+            other => other,
+        };
         let target = match successor {
             Some(index) => {
                 let place = self.map.place(index);

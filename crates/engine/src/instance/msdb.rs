@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use txn::RecoveryModel;
 use txn::backup::{BackupDevice, BackupDone, Restored, SetHeader, SetKind};
-use types::{SqlError, Value};
+use types::SqlError;
 use wal::Lsn;
 
 use super::restore::Described;
 use super::{Instance, clock};
-use crate::output::{ColumnInfo, Sink};
+use crate::output::Sink;
 
 /// device_type of files and of URLs.
 const DISK: u8 = 2;
@@ -76,22 +76,6 @@ const TABLES: [(&str, &str); 5] = [
 struct Errors(Option<SqlError>);
 
 impl Sink for Errors {
-    fn columns(&mut self, _columns: &[ColumnInfo]) -> Result<(), SqlError> {
-        Ok(())
-    }
-
-    fn row(&mut self, _row: &[Value]) -> Result<(), SqlError> {
-        Ok(())
-    }
-
-    fn done(&mut self, _rows: Option<u64>) -> Result<(), SqlError> {
-        Ok(())
-    }
-
-    fn message(&mut self, _message: &SqlError) -> Result<(), SqlError> {
-        Ok(())
-    }
-
     fn error(&mut self, error: &SqlError) -> Result<(), SqlError> {
         self.0.get_or_insert_with(|| error.clone());
         Ok(())

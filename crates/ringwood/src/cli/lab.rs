@@ -99,13 +99,13 @@ struct PeersArgs {
     /// Only these engines
     #[arg(long = "target", value_name = "TARGET", num_args = 1.., value_parser = known_target)]
     targets: Vec<String>,
-    /// One-row inserts of the loop in one transaction
+    /// One-row inserts of the loop in one transaction; 0 leaves this work out, as for the four below
     #[arg(long, default_value_t = 50_000)]
     loop_inserts: u64,
     /// One-row durable commits
     #[arg(long, default_value_t = 5_000)]
     commits: u64,
-    /// One-row delayed commits; 0 leaves this and the other small work out
+    /// One-row delayed commits
     #[arg(long, default_value_t = 50_000)]
     delayed: u64,
     /// Rows of about 1,000 bytes that 16 connections insert together

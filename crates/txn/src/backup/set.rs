@@ -137,7 +137,7 @@ impl SetEnd {
     }
 }
 
-const VERSION: u16 = 1;
+const VERSION: u16 = 2;
 
 fn put_base(e: &mut Enc, base: &Option<Base>) {
     e.flag(base.is_some());
