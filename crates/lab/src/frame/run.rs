@@ -12,6 +12,7 @@ use crate::results::Results;
 use crate::target::{self, Place, Target};
 use crate::{LabError, report, studies, tpcc};
 use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// What a run of studies is asked for.
@@ -70,9 +71,25 @@ pub fn plan(options: &Options) -> Result<Vec<String>, LabError> {
             duration(seconds),
             options.runs
         ));
-        fits(study, options, free, memory)?;
+        // What an interrupted run has left is used again or deleted.
+        let left = left_by(&format!("scratch-{}-", study.name), &options.out);
+        fits(study, options, free + left, memory)?;
     }
     Ok(lines)
+}
+
+/// Bytes on disk of the folders in `out` whose names begin so.
+fn left_by(prefix: &str, out: &Path) -> u64 {
+    fn size(path: &Path) -> u64 {
+        let Ok(about) = std::fs::symlink_metadata(path) else { return 0 };
+        if about.is_file() {
+            return about.blocks() * 512;
+        }
+        let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
+        entries.map(|entry| size(&entry.path())).sum()
+    }
+    let entries = std::fs::read_dir(out).into_iter().flatten().flatten();
+    entries.filter(|e| e.file_name().to_string_lossy().starts_with(prefix)).map(|e| size(&e.path())).sum()
 }
 
 /// Refuses a study for which the machine is too small.
@@ -316,6 +333,17 @@ mod tests {
         let memory = fits(&study, &options, u64::MAX / 4, Some(1 << 30)).unwrap_err().to_string();
         assert!(memory.contains("GB of memory; 1.1 GB are free"), "{memory}");
         assert!(fits(&study, &options, u64::MAX / 4, Some(64 << 30)).is_ok());
+    }
+
+    #[test]
+    fn what_an_interrupted_run_has_left_is_not_missing() {
+        let out = tempfile::tempdir().unwrap();
+        let scratch = out.path().join("scratch-vlf-count-ringwood-real/16/log");
+        std::fs::create_dir_all(&scratch).unwrap();
+        std::fs::write(scratch.join("lab_log.ldf"), vec![1; 1 << 20]).unwrap();
+        std::fs::write(out.path().join("results.json"), "{}").unwrap();
+        assert!(left_by("scratch-vlf-count-", out.path()) >= 1 << 20);
+        assert_eq!(left_by("scratch-data-files-", out.path()), 0);
     }
 
     #[test]

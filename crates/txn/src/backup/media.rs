@@ -1,21 +1,5 @@
-//! Backup files: media families made of pieces, each with a header and a CRC-32C over all of it.
-//!
-//! | at | bytes | field |
-//! |----|-------|-------|
-//! | 0  | 4  | magic `RWBK` |
-//! | 4  | 2  | format version |
-//! | 6  | 2  | kind |
-//! | 8  | 16 | media set |
-//! | 24 | 2  | position of the backup set; 0 for the media header |
-//! | 26 | 2  | flags: 1 = LZ4 |
-//! | 28 | 8  | number of the piece within the set, over all families |
-//! | 36 | 4  | length of the content |
-//! | 40 | 4  | length as stored |
-//! | 44 | 16 | zero |
-//! | 60 | 4  | CRC-32C of the header before it and the stored content |
-//!
-//! The content follows, then zeros up to a multiple of 4 KB. A family begins with a media header; each backup set is
-//! a set header, data pieces, and a set end that counts the pieces. A set without its end is not there.
+//! Backup files: media families made of [pieces](super::piece). A family begins with a media header; each backup set is a set
+//! header, data pieces, and a set end that counts the pieces. A set without its end is not there.
 //!
 //! # Guarantees
 //! Reading takes any bytes: what is damaged or cut is an error that names the device, never a panic and never wrong data.
@@ -27,98 +11,15 @@ use disk::{AlignedBuf, DiskError};
 use super::codec::{Dec, Enc};
 use super::device::{BackupDevice, BackupReader, UNIT};
 use super::error::BackupError;
+use super::piece::{PieceHeader, PieceKind};
 use super::set::{SetEnd, SetHeader};
 
-const MAGIC: [u8; 4] = *b"RWBK";
-const VERSION: u16 = 1;
-const HEADER: usize = 64;
-const CRC_AT: usize = 60;
-const LZ4: u16 = 1;
-/// Longest content of a piece in bytes.
-pub(crate) const PIECE_MAX: usize = 4 << 20;
 /// Longest set end, in units, that is looked for from a device's end.
 const END_UNITS: u64 = 16;
 /// Pieces that are read ahead of their use, per family.
 const AHEAD: usize = 2;
 /// Most media families of a set.
 pub const MAX_FAMILIES: usize = 64;
-
-/// What a piece holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u16)]
-pub(crate) enum PieceKind {
-    Media = 1,
-    SetHeader = 2,
-    Pages = 3,
-    LogStart = 4,
-    LogBlocks = 5,
-    SetEnd = 6,
-}
-
-impl PieceKind {
-    fn from_u16(b: u16) -> Option<PieceKind> {
-        use PieceKind::*;
-        [Media, SetHeader, Pages, LogStart, LogBlocks, SetEnd].into_iter().find(|k| *k as u16 == b)
-    }
-}
-
-/// A piece's header.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct PieceHeader {
-    pub kind: PieceKind,
-    pub media: [u8; 16],
-    pub position: u16,
-    pub number: u64,
-    flags: u16,
-    raw: u32,
-    stored: u32,
-}
-
-impl PieceHeader {
-    /// Bytes on the device.
-    pub fn total(&self) -> u64 {
-        (HEADER as u64 + u64::from(self.stored)).next_multiple_of(UNIT as u64)
-    }
-
-    fn decode(bytes: &[u8]) -> Option<PieceHeader> {
-        let d = &mut Dec(bytes);
-        if d.take(4)? != MAGIC || d.u16()? != VERSION {
-            return None;
-        }
-        let kind = PieceKind::from_u16(d.u16()?)?;
-        let (media, position, flags) = (d.guid()?, d.u16()?, d.u16()?);
-        let (number, raw, stored) = (d.u64()?, d.u32()?, d.u32()?);
-        let fits = raw as usize <= PIECE_MAX && stored <= raw && flags & !LZ4 == 0;
-        fits.then_some(PieceHeader { kind, media, position, number, flags, raw, stored })
-    }
-}
-
-/// Builds a piece ready to be written.
-pub(crate) fn pack(
-    kind: PieceKind,
-    media: &[u8; 16],
-    position: u16,
-    number: u64,
-    content: &[u8],
-    compress: bool,
-) -> AlignedBuf {
-    debug_assert!(content.len() <= PIECE_MAX);
-    let small = if compress { lz4_flex::block::compress(content) } else { Vec::new() };
-    // What does not get smaller is kept as it is.
-    let packed = compress && small.len() < content.len();
-    let stored: &[u8] = if packed { &small } else { content };
-    let mut e = Enc(Vec::with_capacity(HEADER));
-    e.0.extend_from_slice(&MAGIC);
-    e.u16(VERSION).u16(kind as u16).guid(media).u16(position).u16(if packed { LZ4 } else { 0 });
-    e.u64(number).u32(content.len() as u32).u32(stored.len() as u32);
-    e.0.resize(CRC_AT, 0);
-    let crc = crc32c::crc32c_append(crc32c::crc32c(&e.0), stored);
-    e.u32(crc);
-    let mut buf = AlignedBuf::new((HEADER + stored.len()).next_multiple_of(UNIT));
-    buf[..HEADER].copy_from_slice(&e.0);
-    buf[HEADER..HEADER + stored.len()].copy_from_slice(stored);
-    buf
-}
 
 /// What the media header says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -229,18 +130,7 @@ impl Family {
             self.buf = AlignedBuf::new(total);
         }
         self.read(at, total)?;
-        let stored = &self.buf[HEADER..HEADER + header.stored as usize];
-        let crc = crc32c::crc32c_append(crc32c::crc32c(&self.buf[..CRC_AT]), stored);
-        let kept = Dec(&self.buf[CRC_AT..HEADER]).u32();
-        let damaged = || BackupError::Damaged { device: self.name.clone() };
-        if kept != Some(crc) || PieceHeader::decode(&self.buf).as_ref() != Some(header) {
-            return Err(damaged());
-        }
-        if header.flags & LZ4 == 0 {
-            return if header.stored == header.raw { Ok(stored.to_vec()) } else { Err(damaged()) };
-        }
-        let out = lz4_flex::block::decompress(stored, header.raw as usize).map_err(|_| damaged())?;
-        if out.len() == header.raw as usize { Ok(out) } else { Err(damaged()) }
+        header.content(&self.buf).ok_or_else(|| BackupError::Damaged { device: self.name.clone() })
     }
 
     /// The sets on this family, in order, and the offset behind the last complete one: where the next one goes.

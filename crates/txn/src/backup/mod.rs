@@ -20,6 +20,7 @@ mod codec;
 mod device;
 mod error;
 mod media;
+mod piece;
 mod restore;
 mod set;
 mod take;

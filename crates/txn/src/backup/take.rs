@@ -13,7 +13,8 @@ use wal::{LogArchive, Lsn};
 
 use super::device::BackupDevice;
 use super::error::BackupError;
-use super::media::{MediaLabel, PieceKind};
+use super::media::MediaLabel;
+use super::piece::PieceKind;
 use super::set::{BackupState, Base, LogStart, SetEnd, SetFile, SetHeader, SetKind};
 use super::write::{Devices, Existing, SetWriter, write_set};
 use crate::checkpoint::{LogReuseWait, decode_header};

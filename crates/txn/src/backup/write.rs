@@ -2,15 +2,17 @@
 //! by a thread of its own (or by the caller, where a database has no background threads: then all is in one order).
 //! Guarantees: a set is complete on all devices, durable, with its end, or the devices hold what they held before.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
-use disk::{AlignedBuf, DiskError};
+use disk::DiskError;
 use parking_lot::Mutex;
 
 use super::device::{BackupDevice, BackupWriter};
 use super::error::BackupError;
-use super::media::{Family, MAX_FAMILIES, MediaLabel, PieceKind, pack};
+use super::media::{Family, MAX_FAMILIES, MediaLabel};
+use super::piece::{About, Packed, PieceKind};
 use super::set::{SetEnd, SetHeader};
 
 /// Pieces that may wait for a device.
@@ -104,7 +106,8 @@ impl Devices {
             let (name, mut writer) = open_writer(&**device, 0)?;
             let (families, family) = (devices.len() as u16, i as u16 + 1);
             let label = MediaLabel { families, family, ..label.clone() };
-            let piece = pack(PieceKind::Media, &label.media_id, 0, 0, &label.encode(), false);
+            let about = About { kind: PieceKind::Media, media: &label.media_id, position: 0, number: 0 };
+            let piece = Packed::new(about, &label.encode(), false, None);
             writer.append(&piece).map_err(|cause| BackupError::Write { device: name.clone(), cause })?;
             writers.push((name, writer));
         }
@@ -122,7 +125,7 @@ enum Lane {
     /// Written by the caller.
     Here(Mutex<(String, Box<dyn BackupWriter>)>),
     /// Written by a thread.
-    Thread(SyncSender<AlignedBuf>),
+    Thread(SyncSender<Packed>),
 }
 
 /// Takes the pieces of one set.
@@ -136,6 +139,8 @@ pub(crate) struct SetWriter {
     stored: AtomicU64,
     failed: AtomicBool,
     error: Mutex<Option<BackupError>>,
+    /// Buffers of pieces that have been written.
+    spare: Arc<Mutex<Vec<Packed>>>,
 }
 
 impl SetWriter {
@@ -143,10 +148,15 @@ impl SetWriter {
     pub fn put(&self, kind: PieceKind, content: &[u8]) -> Result<(), BackupError> {
         self.check()?;
         let number = self.next.fetch_add(1, Relaxed);
-        let piece = pack(kind, &self.media, self.position, number + 1, content, self.compress);
+        let spare = self.spare.lock().pop();
+        let piece = Packed::new(self.about(kind, number + 1), content, self.compress, spare);
         self.raw.fetch_add((content.len() + 64) as u64, Relaxed);
         self.stored.fetch_add(piece.len() as u64, Relaxed);
         self.send((number % self.lanes.len() as u64) as usize, piece)
+    }
+
+    fn about(&self, kind: PieceKind, number: u64) -> About<'_> {
+        About { kind, media: &self.media, position: self.position, number }
     }
 
     fn check(&self) -> Result<(), BackupError> {
@@ -163,7 +173,7 @@ impl SetWriter {
         self.failed.store(true, Relaxed);
     }
 
-    fn send(&self, lane: usize, piece: AlignedBuf) -> Result<(), BackupError> {
+    fn send(&self, lane: usize, piece: Packed) -> Result<(), BackupError> {
         match &self.lanes[lane] {
             Lane::Here(writer) => {
                 let (name, writer) = &mut *writer.lock();
@@ -171,7 +181,9 @@ impl SetWriter {
                     let e = BackupError::Write { device: name.clone(), cause };
                     self.fail(e.clone());
                     e
-                })
+                })?;
+                self.spare.lock().push(piece);
+                Ok(())
             }
             // The thread has gone: it has said why.
             Lane::Thread(sender) => sender.send(piece).map_err(|_| self.first_error()),
@@ -180,7 +192,7 @@ impl SetWriter {
 
     fn to_all(&self, kind: PieceKind, content: &[u8]) -> Result<(), BackupError> {
         for lane in 0..self.lanes.len() {
-            self.send(lane, pack(kind, &self.media, self.position, 0, content, false))?;
+            self.send(lane, Packed::new(self.about(kind, 0), content, false, None))?;
         }
         Ok(())
     }
@@ -204,6 +216,7 @@ pub(crate) fn write_set(
         stored: AtomicU64::new(0),
         failed: AtomicBool::new(false),
         error: Mutex::new(None),
+        spare: Arc::default(),
     };
     let fill = |set: &SetWriter| -> Result<SetEnd, BackupError> {
         set.to_all(PieceKind::SetHeader, &header.encode())?;
@@ -236,7 +249,8 @@ pub(crate) fn write_set(
             receivers.push((writer, receiver));
         }
         for (writer, receiver) in receivers {
-            workers.push(scope.spawn(move || write_lane(writer, &receiver)));
+            let spare = Arc::clone(&set.spare);
+            workers.push(scope.spawn(move || write_lane(writer, &receiver, &spare)));
         }
         let filled = fill(&set);
         // The lanes end when their senders do.
@@ -285,11 +299,16 @@ fn all_at_once<'s>(
 type Named = (String, Box<dyn BackupWriter>);
 
 /// Writes what comes; gives the writer back unless it failed.
-fn write_lane((name, mut writer): Named, pieces: &Receiver<AlignedBuf>) -> Result<Named, BackupError> {
+fn write_lane(
+    (name, mut writer): Named,
+    pieces: &Receiver<Packed>,
+    spare: &Mutex<Vec<Packed>>,
+) -> Result<Named, BackupError> {
     for piece in pieces {
         if let Err(cause) = writer.append(&piece) {
             return Err(BackupError::Write { device: name, cause });
         }
+        spare.lock().push(piece);
     }
     Ok((name, writer))
 }
