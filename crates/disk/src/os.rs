@@ -299,6 +299,23 @@ impl OsFile {
         Ok(at - offset)
     }
 
+    /// Space for these bytes, not yet durable.
+    fn reserve(&self, offset: u64, len: u64) -> Result<(), DiskError> {
+        if len == 0 {
+            return Ok(());
+        }
+        match rustix::fs::fallocate(&self.fd, FallocateFlags::empty(), offset, len) {
+            Ok(()) => Ok(()),
+            // No such call on this file system: the length is all that can be given.
+            Err(Errno::OPNOTSUPP | Errno::NOSYS) if self.len()? < offset.saturating_add(len) => {
+                let end = offset.saturating_add(len);
+                rustix::fs::ftruncate(&self.fd, end).map_err(|errno| self.fail(Op::SetLength, end, errno))
+            }
+            Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(()),
+            Err(errno) => Err(self.fail(Op::Allocate, offset, errno)),
+        }
+    }
+
     /// Content and length.
     fn full_sync(&self, offset: u64) -> Result<(), DiskError> {
         if !self.durable {
@@ -396,20 +413,7 @@ impl BlockFile for OsFile {
     }
 
     fn allocate(&self, offset: u64, len: u64) -> Result<(), DiskError> {
-        if len == 0 {
-            return Ok(());
-        }
-        match rustix::fs::fallocate(&self.fd, FallocateFlags::empty(), offset, len) {
-            Ok(()) => {}
-            Err(Errno::OPNOTSUPP | Errno::NOSYS) => {
-                // No such call on this file system: the length is all that can be given.
-                let end = offset.saturating_add(len);
-                if self.len()? < end {
-                    return self.set_len(end);
-                }
-            }
-            Err(errno) => return Err(self.fail(Op::Allocate, offset, errno)),
-        }
+        self.reserve(offset, len)?;
         self.full_sync(offset)
     }
 
@@ -417,8 +421,8 @@ impl BlockFile for OsFile {
         let zeros = zeros();
         let end = offset.saturating_add(len);
         let mut at = offset;
-        // Allocation first: the space comes in few extents, and a full volume is known before anything is written.
-        self.allocate(offset, len)?;
+        // First of all: the space comes in few extents, and a full volume is known before anything is written.
+        self.reserve(offset, len)?;
         while at < end {
             let piece = (end - at).min(ZERO_CHUNK as u64) as usize;
             self.write_gather(at, &[&zeros[..piece]])?;

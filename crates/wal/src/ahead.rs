@@ -21,7 +21,7 @@ use crate::{LogError, Lsn};
 /// journal a commit each time, and a map write makes as many steps known as there are.
 const AHEAD_MAX: u64 = 64 << 20;
 /// Bytes prepared in the background at once: checkpoints and truncations wait for the header no longer than this takes.
-const PIECE: u64 = 4 << 20;
+const PIECE: u64 = 16 << 20;
 
 /// Bytes of the next growth; 0 if the file may not grow.
 fn next_step(policy: &GrowthPolicy, size: u64) -> u64 {

@@ -24,7 +24,7 @@ use crate::{CheckpointInfo, LogError, Lsn};
 pub(crate) const GROWTH_UNIT: u64 = 64 << 10;
 /// So many equal growths that are asked for one after the other cost one write together. A crash may leave the log larger by
 /// the rest of them.
-const EQUAL_STEPS: u64 = 16;
+const EQUAL_STEPS: u64 = 64;
 
 /// One 8 KB map area in the file.
 #[derive(Clone, Copy, Debug)]

@@ -155,6 +155,11 @@ impl SetWriter {
         self.send((number % self.lanes.len() as u64) as usize, piece)
     }
 
+    /// Whether threads may be used.
+    pub fn has_threads(&self) -> bool {
+        self.lanes.iter().all(|lane| matches!(lane, Lane::Thread(_)))
+    }
+
     fn about(&self, kind: PieceKind, number: u64) -> About<'_> {
         About { kind, media: &self.media, position: self.position, number }
     }
