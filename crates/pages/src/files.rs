@@ -74,8 +74,8 @@ pub(crate) struct DataFile {
     state: Mutex<SyncState>,
     sync_turn: Mutex<()>,
     pub grow_turn: Mutex<()>,
-    /// Growth and limit as they are now; `spec` has those of the time it was opened.
-    pub limits: RwLock<(FileGrowth, Option<u64>)>,
+    /// Its description as it is now; `spec` is that of the time it was opened. Number and path stay.
+    pub now: RwLock<FileSpec>,
     /// It is being removed: nothing new goes into it.
     pub closing: AtomicBool,
 }
@@ -93,7 +93,7 @@ impl DataFile {
         let pages = u32::try_from(extents * u64::from(EXTENT_PAGES))
             .map_err(|_| PageError::Invalid { what: "a data file is limited to 32 TB" })?;
         Ok(DataFile {
-            limits: RwLock::new((spec.growth, spec.max_size)),
+            now: RwLock::new(spec.clone()),
             closing: AtomicBool::new(false),
             spec,
             file,
@@ -106,6 +106,11 @@ impl DataFile {
 
     pub fn path_text(&self) -> String {
         self.spec.path.display().to_string()
+    }
+
+    /// The filegroup that it fills; 0: none yet.
+    pub fn filegroup(&self) -> u16 {
+        self.now.read().filegroup
     }
 
     /// Whole pages in the file.
@@ -127,7 +132,10 @@ impl DataFile {
     /// The size in pages after one step of growth; `None` when the file may not grow.
     pub fn next_size(&self) -> Option<u32> {
         let now = u64::from(self.pages()) * PAGE_SIZE as u64;
-        let (growth, max_size) = *self.limits.read();
+        let (growth, max_size) = {
+            let now = self.now.read();
+            (now.growth, now.max_size)
+        };
         let step = match growth {
             FileGrowth::None | FileGrowth::Bytes(0) | FileGrowth::Percent(0) => return None,
             FileGrowth::Bytes(b) => b,
@@ -272,15 +280,21 @@ impl FileHeader {
     }
 
     pub fn decode(page: &Page, path: &Path) -> Result<FileHeader, PageError> {
+        if page.page_type() != Some(PageType::FileHeader) {
+            let why = "page 0 is no file header";
+            return Err(PageError::NotADataFile { path: path.display().to_string(), why });
+        }
+        FileHeader::decode_body(page.body(), path)
+    }
+
+    /// The header from what [`FileHeader::encode`] has made, perhaps with something behind it.
+    pub fn decode_body(body: &[u8], path: &Path) -> Result<FileHeader, PageError> {
         let not = |why| PageError::NotADataFile { path: path.display().to_string(), why };
         let text = |r: &mut Reader<'_>| -> Result<String, PageError> {
             let n = u16::from_le_bytes(*r.array()?);
             String::from_utf8(r.take(n as usize)?.to_vec()).map_err(|_| not("a name is not Unicode"))
         };
-        if page.page_type() != Some(PageType::FileHeader) {
-            return Err(not("page 0 is no file header"));
-        }
-        let mut r = Reader { rest: page.body() };
+        let mut r = Reader { rest: body };
         if r.array::<8>()? != MAGIC || u16::from_le_bytes(*r.array()?) != FORMAT {
             return Err(not("unknown format"));
         }

@@ -2,14 +2,19 @@
 //!
 //! File 1's header page lists the files; each file's own header page has its growth and limit. Both change through the
 //! log like any page, but are read from disk before redo runs: [`Store::settle_files`] compares again after redo.
+//! The record that changes the list says when and which file ([`FileEvent`]), and of a new file all that its header has:
+//! a restore makes the file from it.
 //! Guarantees: a file takes part in proportional fill only when it is whole and the list names it; a file is given up
-//! only when nothing is allocated in it; its number is not used again while the store is open.
+//! only when nothing is allocated in it; its number is not used again while the store is open; the list on disk never
+//! names a place that another database's log knows.
 
+use crate::codec::Reader;
 use crate::error::PageError;
-use crate::files::{DataFile, FileGrowth, FileHeader, FileSpec};
-use crate::id::PageId;
-use crate::page::{HEADER_SIZE, Page};
-use crate::record::{RecordBuilder, RecordSink};
+use crate::files::{FileGrowth, FileHeader, FileSpec};
+use crate::id::{PageId, UnitId};
+use crate::page::{HEADER_SIZE, Page, PageType};
+use crate::pool::PageMut;
+use crate::record::{RecordBuilder, RecordKind, RecordSink, RecordView};
 use crate::store::{Store, create_file, open_file};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,6 +23,55 @@ use wal::Lsn;
 
 /// The number of the log among a database's files: no data file has it.
 const LOG_FILE: u16 = 2;
+/// The page that lists the data files.
+pub(crate) const FILE_LIST: PageId = PageId { file: 1, page: 0 };
+/// The filegroup of a file that a restore has made and whose record has not been redone: nothing is allocated in it.
+const NO_FILEGROUP: u16 = 0;
+
+/// A data file has come or gone, as the record says that changes the list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileEvent {
+    pub id: u16,
+    /// Microseconds since 1970.
+    pub time_us: u64,
+    /// The new file; `None`: it was taken out.
+    pub added: Option<FileSpec>,
+}
+
+impl FileEvent {
+    fn encode(&self, database: [u8; 16]) -> Result<Vec<u8>, PageError> {
+        let mut b = self.time_us.to_le_bytes().to_vec();
+        b.extend_from_slice(&self.id.to_le_bytes());
+        if let Some(spec) = &self.added {
+            let header = FileHeader { database, spec: spec.clone(), others: Vec::new() };
+            b.extend_from_slice(&header.encode()?);
+        }
+        Ok(b)
+    }
+
+    /// What a record says of a file; `None` for all other records.
+    ///
+    /// # Errors
+    /// [`PageError::Record`] and the like for a damaged record.
+    pub fn of(rec: &RecordView<'_>) -> Result<Option<FileEvent>, PageError> {
+        if rec.kind() != RecordKind::Change || !rec.is_system() {
+            return Ok(None);
+        }
+        let first = rec.ops().next().transpose()?;
+        let payload = if first.is_some_and(|op| op.page == FILE_LIST) { rec.payload()? } else { &[] };
+        if payload.is_empty() {
+            return Ok(None);
+        }
+        let mut r = Reader { rest: payload };
+        let time_us = u64::from_le_bytes(*r.array()?);
+        let id = u16::from_le_bytes(*r.array()?);
+        let added = match r.rest {
+            [] => None,
+            body => Some(FileHeader::decode_body(body, Path::new("the log"))?.spec),
+        };
+        Ok(Some(FileEvent { id, time_us, added }))
+    }
+}
 
 impl Store {
     /// A number for a new file: none that a file of this store has or had.
@@ -42,17 +96,11 @@ impl Store {
     ///
     /// # Errors
     /// What the sink says; [`PageError::Invalid`] when the list is too long.
-    pub fn list_file(
-        &self,
-        sink: &mut dyn RecordSink,
-        id: u16,
-        path: &Path,
-        listed: bool,
-    ) -> Result<Lsn, PageError> {
-        self.change_header(sink, 1, |header| {
-            header.others.retain(|(other, _)| *other != id);
-            if listed {
-                header.others.push((id, path.to_path_buf()));
+    pub fn list_file(&self, sink: &mut dyn RecordSink, event: &FileEvent) -> Result<Lsn, PageError> {
+        self.change_header(sink, 1, &event.encode(self.database())?, |header| {
+            header.others.retain(|(other, _)| *other != event.id);
+            if let Some(spec) = &event.added {
+                header.others.push((event.id, spec.path.clone()));
             }
         })
     }
@@ -64,7 +112,7 @@ impl Store {
     pub fn use_file(&self, id: u16, path: &Path) -> Result<(), PageError> {
         let primary = self.file(PageId::new(1, 0))?;
         let file = open_file(&**self.disk(), &primary, self.database(), id, path)?;
-        let filegroup = file.spec.filegroup;
+        let filegroup = file.filegroup();
         self.put_file(id, Some(Arc::new(file)));
         self.forget_fill(filegroup);
         Ok(())
@@ -80,7 +128,7 @@ impl Store {
         }
         let file = self.file(PageId::new(id, 0))?;
         file.closing.store(true, Ordering::SeqCst);
-        self.forget_fill(file.spec.filegroup);
+        self.forget_fill(file.filegroup());
         let taken = self.taken_extents(&file);
         if !matches!(taken, Ok(0)) {
             file.closing.store(false, Ordering::SeqCst);
@@ -109,11 +157,12 @@ impl Store {
         max_size: Option<u64>,
     ) -> Result<Lsn, PageError> {
         let file = self.file(PageId::new(id, 0))?;
-        let lsn = self.change_header(sink, id, |header| {
+        let lsn = self.change_header(sink, id, &[], |header| {
             header.spec.growth = growth;
             header.spec.max_size = max_size;
         })?;
-        *file.limits.write() = (growth, max_size);
+        let mut now = file.now.write();
+        (now.growth, now.max_size) = (growth, max_size);
         Ok(lsn)
     }
 
@@ -128,55 +177,103 @@ impl Store {
         self.extend_file(&file, pages)
     }
 
-    /// After redo: what the header pages say now holds, whatever was read before. Files that the list names since are
-    /// opened, those that it does not name any more are given up; files that are elsewhere than the log says (they were
-    /// restored to another place) stay where they are.
+    /// Makes a file that the log of a restored database is about to add, and lists it, durably: whoever opens the
+    /// database finds it, and redo fills it. Until its record is redone it belongs to no filegroup, and
+    /// [`Store::settle_files`] gives it up if the record never comes. What is at its place is removed.
     ///
     /// # Errors
-    /// As [`Store::open`]; [`PageError::Invalid`] when the log of a database that is being restored adds a file: what is
-    /// at its place, if anything is, is not the restored database's.
+    /// It cannot be made; the list is too long; I/O.
+    pub fn promise_file(&self, spec: &FileSpec) -> Result<(), PageError> {
+        if self.disk().exists(&spec.path)? {
+            self.disk().remove(&spec.path)?;
+        }
+        self.make_file(&FileSpec { filegroup: NO_FILEGROUP, ..spec.clone() })?;
+        let mut list = self.header(1)?.others;
+        list.push((spec.id, spec.path.clone()));
+        self.rewrite_list(&list)?;
+        self.write_dirty(Lsn::MAX, &mut |_, _| {}).map(drop)
+    }
+
+    /// After redo: what the header pages say now holds, whatever was read before. Files that the list names since are
+    /// opened, those that it does not name any more are given up.
+    ///
+    /// # Errors
+    /// As [`Store::open`]; [`PageError::Invalid`] when the log of a database that is being restored adds a file that
+    /// nobody has promised: what is at its place, if anything is, is not the restored database's.
     pub fn settle_files(&self, restoring: bool) -> Result<(), PageError> {
         let mut list = self.header(1)?.others;
-        let mut moved = false;
-        for (id, path) in &mut list {
+        for (id, path) in &list {
             match self.file(PageId::new(*id, 0)) {
-                Ok(file) => {
-                    moved |= *path != file.spec.path;
-                    path.clone_from(&file.spec.path);
-                }
+                Ok(_) => {}
                 Err(_) if restoring => {
-                    let what = "the log adds a data file: restore a backup that was taken after that";
-                    return Err(PageError::Invalid { what });
+                    return Err(PageError::Invalid { what: "the log adds a data file that was not made" });
                 }
                 Err(_) => self.use_file(*id, path)?,
             }
         }
-        if moved {
-            self.correct_list(&list)?;
-        }
+        let all = list.len();
         for file in self.all_files() {
             let id = file.spec.id;
+            let spec = self.header(id)?.spec;
+            if spec.filegroup == NO_FILEGROUP {
+                list.retain(|(listed, _)| *listed != id);
+            }
             if id != 1 && !list.iter().any(|(listed, _)| *listed == id) {
                 self.put_file(id, None);
                 continue;
             }
-            let spec = self.header(id)?.spec;
-            *file.limits.write() = (spec.growth, spec.max_size);
+            *file.now.write() = FileSpec { path: file.spec.path.clone(), ..spec };
+        }
+        if list.len() < all { self.rewrite_list(&list) } else { Ok(()) }
+    }
+
+    /// Writes another list than the log says. No record: the log is not this database's alone, and whoever redoes it
+    /// again corrects the list again.
+    fn rewrite_list(&self, list: &[(u16, PathBuf)]) -> Result<(), PageError> {
+        let mut page = self.write(FILE_LIST)?;
+        let header = self.decode_header(&page)?;
+        self.inner().mark_dirty(page.frame(), self.log().end());
+        put_header(&mut page, &FileHeader { others: list.to_vec(), ..header })
+    }
+
+    /// Redo has put a header on its page as the log's database had it. This one may be a restored copy: its identity and
+    /// the places of its files stay what they are. At once: the page may go to disk before redo ends.
+    pub(crate) fn keep_own(&self, page: &mut PageMut<'_>) -> Result<(), PageError> {
+        let logged = self.decode_header(page)?;
+        let mut header = FileHeader { database: self.database(), ..logged.clone() };
+        header.spec.path.clone_from(&self.file(page.page_id())?.spec.path);
+        for (id, path) in &mut header.others {
+            if let Ok(file) = self.file(PageId::new(*id, 0)) {
+                path.clone_from(&file.spec.path);
+            }
+        }
+        if header != logged {
+            put_header(page, &header)?;
         }
         Ok(())
     }
 
-    /// Writes other paths into the list than the log says. No record: the log is not this database's alone, and whoever
-    /// redoes it again corrects them again.
-    fn correct_list(&self, list: &[(u16, PathBuf)]) -> Result<(), PageError> {
-        let at = PageId::new(1, 0);
-        let file = self.file(at)?;
+    /// The header page of a file that was added is what the record says, if the file is there.
+    pub(crate) fn redo_file_event(&self, lsn: Lsn, rec: &RecordView<'_>) -> Result<(), PageError> {
+        let Some(FileEvent { id, added: Some(spec), .. }) = FileEvent::of(rec)? else { return Ok(()) };
+        let at = PageId::new(id, 0);
+        let Ok(file) = self.file(at) else { return Ok(()) };
         let mut page = self.write(at)?;
-        let header = FileHeader::decode(&page as &Page, &file.spec.path)?;
-        let body = FileHeader { others: list.to_vec(), ..header }.encode()?;
-        self.inner().mark_dirty(page.frame(), self.log().end());
-        page.page_mut().bytes_mut()[HEADER_SIZE..][..body.len()].copy_from_slice(&body);
+        if page.lsn() >= lsn {
+            return Ok(());
+        }
+        let spec = FileSpec { path: file.spec.path.clone(), ..spec };
+        let header = FileHeader { database: self.database(), spec: spec.clone(), others: Vec::new() };
+        self.inner().mark_dirty(page.frame(), lsn);
+        page.page_mut().format(at, PageType::FileHeader, 0, UnitId(0));
+        put_header(&mut page, &header)?;
+        page.page_mut().set_lsn(lsn);
+        *file.now.write() = spec;
         Ok(())
+    }
+
+    fn decode_header(&self, page: &PageMut<'_>) -> Result<FileHeader, PageError> {
+        FileHeader::decode(page as &Page, &self.file(page.page_id())?.spec.path)
     }
 
     fn header(&self, id: u16) -> Result<FileHeader, PageError> {
@@ -189,25 +286,26 @@ impl Store {
         &self,
         sink: &mut dyn RecordSink,
         id: u16,
+        payload: &[u8],
         change: impl FnOnce(&mut FileHeader),
     ) -> Result<Lsn, PageError> {
-        let file = self.file(PageId::new(id, 0))?;
         let at = PageId::new(id, 0);
         let mut page = self.write(at)?;
-        let mut header = FileHeader::decode(&page as &Page, &file.spec.path)?;
+        let mut header = self.decode_header(&page)?;
         change(&mut header);
         let mut rec = RecordBuilder::new();
         rec.system();
+        if !payload.is_empty() {
+            rec.payload(payload)?;
+        }
         rec.page(at);
         rec.put_bytes(0, &header.encode()?)?;
         self.change(sink, &mut rec, &mut [&mut page])
     }
 }
 
-impl DataFile {
-    /// Its description with the growth and limit that hold now.
-    pub fn current_spec(&self) -> FileSpec {
-        let (growth, max_size) = *self.limits.read();
-        FileSpec { growth, max_size, ..self.spec.clone() }
-    }
+fn put_header(page: &mut PageMut<'_>, header: &FileHeader) -> Result<(), PageError> {
+    let body = header.encode()?;
+    page.page_mut().bytes_mut()[HEADER_SIZE..][..body.len()].copy_from_slice(&body);
+    Ok(())
 }

@@ -7,6 +7,7 @@ use crate::files::{DataFile, FileHeader, FileSpec, read_direct};
 use crate::ghosts::GhostHints;
 use crate::id::{BOOT_PAGE, DWB_PAGES, PAGE_SIZE, PageId, UnitId};
 use crate::log::{LogHandle, SystemSink};
+use crate::manage::FILE_LIST;
 use crate::op::{ApplyCtx, apply};
 use crate::page::{BODY_SIZE, Page, PageType};
 use crate::pool::{BufferPool, Inner, Mode, PageIo, PageMut, PageRef, key_of};
@@ -230,7 +231,7 @@ impl Store {
     #[must_use]
     pub fn files(&self) -> Vec<FileInfo> {
         let info = |f: Arc<DataFile>| FileInfo {
-            spec: f.current_spec(),
+            spec: f.now.read().clone(),
             pages: f.pages(),
             file: Arc::clone(&f.file),
         };
@@ -460,6 +461,9 @@ impl Store {
     pub fn redo(&self, lsn: Lsn, rec: &RecordView<'_>) -> Result<(), PageError> {
         for id in rec.pages()? {
             self.redo_page(lsn, rec, id)?;
+            if id == FILE_LIST {
+                self.redo_file_event(lsn, rec)?;
+            }
         }
         Ok(())
     }
@@ -508,6 +512,9 @@ impl Store {
                 page.filled();
                 self.awaiting.lock().remove(&id);
             }
+        }
+        if id.page == 0 {
+            self.keep_own(&mut page)?;
         }
         page.page_mut().set_lsn(lsn);
         Ok(())

@@ -2,11 +2,12 @@
 //! Guarantees: a file that [`Database::add_file`] has returned is there after a crash, one that
 //! [`Database::remove_file`] has taken out is not; a change of size, growth or limit is durable on return.
 
-use pages::{FileGrowth, FileSpec};
+use pages::{FileEvent, FileGrowth, FileSpec};
 use parking_lot::MutexGuard;
 
 use crate::database::Database;
 use crate::error::TxnError;
+use crate::txn::now_us;
 
 impl Database {
     /// While this is held no backup of the data begins and no file comes or goes elsewhere: a backup is of one list of files.
@@ -27,7 +28,7 @@ impl Database {
         self.check_online()?;
         let store = self.store();
         store.make_file(spec)?;
-        store.list_file(&mut self.system_sink(), spec.id, &spec.path, true)?;
+        self.list_file(spec.id, Some(spec))?;
         // The list is read before redo: it must be on disk before any record can mean the new file.
         self.log().flush_all()?;
         self.checkpoint()?;
@@ -48,20 +49,25 @@ impl Database {
         if !store.close_file(id)? {
             return Ok(false);
         }
-        let listed = store.list_file(&mut self.system_sink(), id, &file.spec.path, false);
-        let done = listed.map_err(TxnError::from).and_then(|_| {
+        let done = self.list_file(id, None).and_then(|()| {
             self.log().flush_all()?;
             // Writes what is left of its maps: nothing of it is redone any more.
             self.checkpoint().map(drop)
         });
         if let Err(e) = &done
-            && store.list_file(&mut self.system_sink(), id, &file.spec.path, true).is_err()
+            && self.list_file(id, Some(&file.spec)).is_err()
         {
             // In use and not listed: the next open would not find what is written to it from now on.
             self.fail("removing a data file", e);
         }
         store.end_close(id, done.is_ok());
         done.map(|()| true)
+    }
+
+    fn list_file(&self, id: u16, added: Option<&FileSpec>) -> Result<(), TxnError> {
+        let event = FileEvent { id, time_us: now_us(), added: added.cloned() };
+        self.store().list_file(&mut self.system_sink(), &event)?;
+        Ok(())
     }
 
     /// Changes how a data file grows, and its limit in bytes.

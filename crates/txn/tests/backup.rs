@@ -7,12 +7,14 @@ use ringwood_txn as txn;
 use std::sync::Arc;
 
 use sim::{Fault, OpKind, SimDisk};
-use support::chain::{Copy, Rig, Taken, check, devices, format, spec, target};
+use support::chain::{
+    Copy, Rig, Taken, check, devices, format, restore_to, restore_with_crashes, spec, target,
+};
 use support::*;
 use txn::backup::{
     BackupError, BackupSpec, Existing, MediaSet, SetKind, Step, backup_closed_log, mark_restoring, verify,
 };
-use txn::{Database, LogReuseWait, RecoveryModel, TxnError};
+use txn::{LogReuseWait, RecoveryModel, TxnError};
 
 #[test]
 fn a_full_backup_under_load_is_the_database_at_its_end() {
@@ -83,17 +85,6 @@ fn files_do_not_change_under_a_backup() {
     db.backup(&devices(&rig.disk, &["b.bak".into()]), &spec(SetKind::Full), &mut refused).unwrap();
     assert!(met > 0);
     assert!(db.hold_files().is_ok());
-}
-
-/// Restores a chain up to `stop` and says where it stopped.
-fn restore_to(copy: &Copy, chain: &[Taken], stop: u64) -> Result<Arc<Database>, BackupError> {
-    for taken in chain {
-        let done = copy.step(taken, Some(stop), Step::More)?;
-        if done.stopped {
-            break;
-        }
-    }
-    Ok(copy.recover()?)
 }
 
 /// The number of random points in time; the environment may ask for more.
@@ -452,38 +443,4 @@ fn crashes_during_backups_and_restores() {
         in_restore += restore_with_crashes(&mut rng, rig.disk.clone(), &chain, &rig.now, seed);
     }
     assert!(in_backup > 5 && in_restore > 10, "{in_backup} crashes in backups, {in_restore} in restores");
-}
-
-/// Restores a chain, losing power again and again; returns how often.
-fn restore_with_crashes(
-    rng: &mut fastrand::Rng,
-    mut disk: SimDisk,
-    chain: &[Taken],
-    model: &Model,
-    seed: u64,
-) -> u32 {
-    let (mut at, mut crashes) = (0, 0);
-    let mut copy = Copy::new(&disk, "copy");
-    while at < chain.len() {
-        if crashes < 4 {
-            disk.crash_at(disk.io_count() + rng.u64(1..90));
-        }
-        let done = copy.step(&chain[at], None, Step::More);
-        if !disk.has_crashed() {
-            done.unwrap_or_else(|e| panic!("seed {seed}, step {at}: {e}"));
-            at += 1;
-            continue;
-        }
-        crashes += 1;
-        disk = disk.crash(rng.u64(..));
-        copy = Copy { disk: disk.clone(), ..copy };
-        if at == 0 {
-            // A full backup begins anew.
-            copy.remove();
-        }
-    }
-    disk.clear_faults();
-    let db = copy.recover().unwrap_or_else(|e| panic!("seed {seed}: {e}"));
-    check(&db, model).unwrap_or_else(|e| panic!("seed {seed}, restored: {e}"));
-    crashes
 }

@@ -69,7 +69,7 @@ impl Instance {
         self.forget_pending(TEMPDB);
     }
 
-    fn remove_orphan(&self, file: &Pending) {
+    pub(super) fn remove_orphan(&self, file: &Pending) {
         match self.disk.remove(&file.path) {
             Ok(()) => self.error_log().write(
                 "Server",
@@ -85,7 +85,8 @@ impl Instance {
         let mut changed = false;
         for db in self.databases() {
             if let Some(storage) = db.storage_if_open() {
-                changed |= adopt_files(&db, &storage.store().files());
+                let files: Vec<FileSpec> = storage.store().files().into_iter().map(|f| f.spec).collect();
+                changed |= adopt_files(&db, &files);
             }
         }
         let pending = std::mem::take(&mut *self.pending.lock());
@@ -176,19 +177,19 @@ impl Instance {
 }
 
 /// Makes a database's registered data files those that its storage has; whether anything changed.
-fn adopt_files(db: &Arc<Db>, files: &[pages::FileInfo]) -> bool {
+pub(super) fn adopt_files(db: &Arc<Db>, files: &[FileSpec]) -> bool {
     let before = db.entry();
     db.change_entry(|entry| {
-        entry.files.retain(|f| f.log || files.iter().any(|info| info.spec.id == f.file_id));
-        for info in files {
-            if !entry.files.iter().any(|f| f.file_id == info.spec.id) {
+        entry.files.retain(|f| f.log || files.iter().any(|spec| spec.id == f.file_id));
+        for spec in files {
+            if !entry.files.iter().any(|f| f.file_id == spec.id) {
                 entry.files.push(FileEntry {
-                    file_id: info.spec.id,
+                    file_id: spec.id,
                     log: false,
-                    filegroup: info.spec.filegroup,
-                    name: info.spec.name.as_str().into(),
-                    path: info.spec.path.clone(),
-                    shown: info.spec.path.display().to_string().into(),
+                    filegroup: spec.filegroup,
+                    name: spec.name.as_str().into(),
+                    path: spec.path.clone(),
+                    shown: spec.path.display().to_string().into(),
                 });
             }
         }

@@ -594,7 +594,7 @@ pub(super) fn registry_failed(e: &DiskError) -> SqlError {
     SqlError::new(5120, 16, 101, format!("The list of databases cannot be written: {e}."))
 }
 
-pub(super) fn cannot_create_file(shown: &str, e: &DiskError) -> SqlError {
+pub(crate) fn cannot_create_file(shown: &str, e: &DiskError) -> SqlError {
     match e {
         DiskError::Exists { .. } => SqlError::new(
             5170,

@@ -2,17 +2,24 @@
 //! Guarantees: a database whose restore has begun is listed as RESTORING until it is recovered, whatever crashes.
 
 use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use compact_str::CompactString;
+use disk::DiskError;
+use pages::FileSpec;
 use txn::Env;
-use txn::backup::{MediaSet, RestoreTarget, Restored, SetHeader, Step, restore_data, restore_log};
+use txn::backup::{
+    MediaSet, RestoreTarget, Restored, RollTo, SetHeader, SetKind, Step, restore_data, restore_log,
+};
 use types::SqlError;
 use wal::LogOptions;
 
 use super::Instance;
+use super::data_files::adopt_files;
 use super::db::{Db, DbStatus};
-use super::registry::{DbEntry, FileEntry};
+use super::files::cannot_create_file;
+use super::registry::{DbEntry, FileEntry, Pending};
 
 /// What the engine knows of a database beyond its files: lines `key<TAB>value`.
 pub(crate) fn describe(db: &Db, entry: &DbEntry) -> Vec<u8> {
@@ -121,14 +128,13 @@ impl Instance {
         entry: &DbEntry,
         media: &mut MediaSet,
         position: u16,
-        stop_us: Option<u64>,
+        to: RollTo<'_>,
         step: Step,
         progress: &mut dyn FnMut(u8) -> bool,
     ) -> Result<Restored, txn::backup::BackupError> {
         let (env, target) = self.target(entry);
-        let log = media.set(position)?.header.kind == txn::backup::SetKind::Log;
-        if log {
-            restore_log(&env, media, position, &target, stop_us, step, progress)
+        if media.set(position)?.header.kind == SetKind::Log {
+            restore_log(&env, media, position, &target, to, step, progress)
         } else {
             restore_data(&env, media, position, &target, step, progress)
         }
@@ -144,23 +150,79 @@ impl Instance {
 
     /// A new database that will be RESTORING. The caller holds `changing`.
     pub(crate) fn add_restoring(&self, entry: DbEntry) -> Result<Arc<Db>, SqlError> {
-        for file in &entry.files {
-            if let Some(folder) = file.path.parent() {
-                self.disk.create_dir_all(folder).map_err(|e| {
-                    SqlError::new(
-                        5133,
-                        16,
-                        1,
-                        format!("Directory lookup for the file \"{}\" failed: {e}.", file.shown),
-                    )
-                })?;
-            }
-        }
+        self.make_folders(&entry)?;
         let errors = self.error_log_arc().clone();
         let db = Db::down(entry, DbStatus::Restoring, "it is being restored".into(), errors);
         self.add_database(db.clone());
         self.save_registry()?;
         Ok(db)
+    }
+
+    /// A file that the log of a restored database adds: it is the database's in the registry before it is made, so that
+    /// whatever a crash leaves of it may be replaced. The caller holds `changing`.
+    ///
+    /// Errors: 1834, 5170 something else is there; 5133; the registry.
+    pub(crate) fn restored_file(
+        &self,
+        db: &Arc<Db>,
+        spec: &FileSpec,
+        shown: &str,
+    ) -> Result<PathBuf, SqlError> {
+        let path = self.paths.resolve(shown)?;
+        let own = db.entry().files.iter().any(|f| f.file_id == spec.id && f.path == path);
+        if let Some(other) = self.user_of(db.id(), &path) {
+            return Err(in_use(shown, &other));
+        }
+        let mut entry = db.entry();
+        let taken = entry.files.iter().any(|f| f.file_id != spec.id && f.path == path);
+        if taken || (!own && self.disk.exists(&path).unwrap_or(false)) {
+            return Err(cannot_create_file(shown, &DiskError::Exists { path }));
+        }
+        entry.files.retain(|f| f.file_id != spec.id);
+        entry.files.push(FileEntry {
+            file_id: spec.id,
+            log: false,
+            filegroup: spec.filegroup,
+            name: spec.name.as_str().into(),
+            path: path.clone(),
+            shown: shown.into(),
+        });
+        self.make_folders(&entry)?;
+        db.change_entry(|old| *old = entry);
+        self.save_registry()?;
+        Ok(path)
+    }
+
+    /// The database that has a file, if it is not this one.
+    pub(crate) fn user_of(&self, id: i32, path: &Path) -> Option<String> {
+        let others = self.databases();
+        let user = others.iter().find(|o| o.id() != id && o.entry().files.iter().any(|f| f.path == path));
+        user.map(|other| other.name().to_string())
+    }
+
+    fn make_folders(&self, entry: &DbEntry) -> Result<(), SqlError> {
+        for file in &entry.files {
+            if let Some(folder) = file.path.parent() {
+                self.disk.create_dir_all(folder).map_err(|e| {
+                    let text = format!("Directory lookup for the file \"{}\" failed: {e}.", file.shown);
+                    SqlError::new(5133, 16, 1, text)
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The registry has the data files that the database has behind a step; what it has lost is removed.
+    pub(crate) fn adopt_restored(&self, db: &Arc<Db>, files: &[FileSpec]) -> Result<(), SqlError> {
+        let before = db.entry();
+        if !adopt_files(db, files) {
+            return Ok(());
+        }
+        let now = db.entry();
+        for lost in before.files.iter().filter(|f| !now.files.iter().any(|n| n.path == f.path)) {
+            self.remove_orphan(&Pending { db: db.id(), path: lost.path.clone() });
+        }
+        self.save_registry()
     }
 
     /// A restore that made a new database has failed: nothing of it stays.
@@ -177,6 +239,8 @@ impl Instance {
         let entry = db.entry();
         match self.open_files(&entry) {
             Ok((open, catalog, settings)) => {
+                let files: Vec<FileSpec> = open.storage.store().files().into_iter().map(|f| f.spec).collect();
+                self.adopt_restored(db, &files)?;
                 db.change_entry(|entry| entry.restoring = false);
                 self.save_registry()?;
                 db.bring_up(open, catalog, settings);
@@ -190,6 +254,12 @@ impl Instance {
             }
         }
     }
+}
+
+/// 1834: the file belongs to another database.
+pub(crate) fn in_use(shown: &str, other: &str) -> SqlError {
+    let text = format!("The file '{shown}' cannot be overwritten.  It is being used by database '{other}'.");
+    SqlError::new(1834, 16, 1, text)
 }
 
 #[cfg(test)]

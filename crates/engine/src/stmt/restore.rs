@@ -7,9 +7,12 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use compact_str::CompactString;
+use pages::FileSpec;
 use syntax::ast::{OptionItem, OptionValue, Restore, RestoreKind};
 use txn::RecoveryModel;
-use txn::backup::{BackupError, MediaSet, Restored, SetEntry, SetHeader, SetKind, Step, restore_state};
+use txn::backup::{
+    BackupError, MediaSet, Restored, RollTo, SetEntry, SetHeader, SetKind, Step, restore_state,
+};
 use types::convert::{Mode, convert};
 use types::{DataType, SqlError, Value};
 
@@ -20,7 +23,9 @@ use super::backup_media::success;
 use crate::context::fold_name;
 use crate::errors;
 use crate::instance::db::DbStatus;
+use crate::instance::files::cannot_create_file;
 use crate::instance::registry::DbEntry;
+use crate::instance::restore::{Described, in_use};
 use crate::instance::{Db, Instance, msdb};
 
 /// Days from 0001-01-01 to 1970-01-01.
@@ -291,20 +296,10 @@ impl StmtCtx<'_> {
             db.map_or_else(Vec::new, |db| db.entry().files.iter().map(|f| f.path.clone()).collect());
         let mut problem = false;
         for file in &entry.files {
-            let others = instance.databases();
-            let taken = others.iter().find(|other| {
-                other.id() != entry.id && other.entry().files.iter().any(|f| f.path == file.path)
-            });
+            let taken = instance.user_of(entry.id, &file.path);
             let there = instance.disk.exists(&file.path).unwrap_or(false);
             let reason = match taken {
-                Some(other) => error(
-                    1834,
-                    format!(
-                        "The file '{}' cannot be overwritten.  It is being used by database '{}'.",
-                        file.shown,
-                        other.name()
-                    ),
-                ),
+                Some(other) => in_use(&file.shown, &other),
                 None if there && !options.replace && !own.contains(&file.path) => error(
                     3142,
                     format!(
@@ -317,17 +312,10 @@ impl StmtCtx<'_> {
             };
             problem = true;
             self.first_error(reason);
-            self.first_error(error(
-                3156,
-                format!(
-                    "File '{}' cannot be restored to '{}'. Use WITH MOVE to identify a valid location for the file.",
-                    file.name, file.shown
-                ),
-            ));
+            self.first_error(no_place(&file.name, &file.shown));
         }
         if problem {
-            let text = "Problems were identified while planning for the RESTORE statement. Previous messages provide details.";
-            return Err(error(3119, text));
+            return Err(error(3119, PLANNING));
         }
         Ok(())
     }
@@ -348,9 +336,9 @@ impl StmtCtx<'_> {
         if db.status() != DbStatus::Restoring {
             return Err(self.terminate(&Place { command, database: name, db: None }, &BackupError::NotReady));
         }
+        let old = db.entry();
         if set.header.kind == SetKind::Differential {
             // Files that were added since the base was taken are new.
-            let old = db.entry();
             let entry =
                 instance.restored_entry(db.id(), name, &set.header, &mut |id, log, logical, shown| {
                     let moved = options.moves.iter().find(|(l, _)| fold_name(l) == fold_name(logical));
@@ -363,8 +351,35 @@ impl StmtCtx<'_> {
                 })?;
             db.change_entry(|old| *old = entry);
             instance.save_registry()?;
+        } else {
+            db.change_entry(|entry| add_filegroups(entry, &set.header));
         }
-        self.step(instance, &db, media, options, command)
+        let done = self.step(instance, &db, media, options, command)?;
+        if done.header.kind == SetKind::Differential {
+            let now = db.entry();
+            let gone = old.files.iter().filter(|f| !now.files.iter().any(|n| n.path == f.path)).cloned();
+            remove_files(instance, &DbEntry { files: gone.collect(), ..old.clone() });
+        }
+        Ok(done)
+    }
+
+    /// Why a step has failed. Of a file that could not be made the reason comes first, then 3156 and 3119.
+    fn step_failed(
+        &mut self,
+        db: &Arc<Db>,
+        command: &'static str,
+        e: &BackupError,
+        refused: Option<SqlError>,
+        shown: &str,
+    ) -> SqlError {
+        let (name, reason) = match e {
+            BackupError::NoPlace { name, .. } => (name, refused),
+            BackupError::CannotMake { name, cause, .. } => (name, Some(cannot_create_file(shown, cause))),
+            _ => return self.terminate(&Place { command, database: &db.name(), db: None }, e),
+        };
+        reason.into_iter().for_each(|reason| self.first_error(reason));
+        self.first_error(no_place(name, shown));
+        self.terminate_with(command, error(3119, PLANNING))
     }
 
     /// Applies the set, and recovers unless NORECOVERY was said or the stop time lies further on.
@@ -381,11 +396,22 @@ impl StmtCtx<'_> {
         // Whether the stop time lies in a log backup is known when it has been read.
         let wait = options.stop_us.is_some();
         let step = if options.no_recovery || wait { Step::More } else { Step::Last };
+        let header = media.set(options.position).map(|set| set.header);
+        let (mut refused, mut shown) = (None, CompactString::default());
+        let mut place = |spec: &FileSpec| {
+            shown = added_place(&entry, header.as_ref().ok(), options, spec);
+            instance.restored_file(db, spec, &shown).map_err(|e| refused = Some(e)).ok()
+        };
         let done = self.with_progress(options.stats, |progress| {
-            instance.restore_step(&entry, media, options.position, options.stop_us, step, progress)
+            let to = RollTo { stop_us: options.stop_us, place: &mut place };
+            instance.restore_step(&entry, media, options.position, to, step, progress)
         });
         let name = db.name();
-        let done = done.map_err(|e| self.terminate(&Place { command, database: &name, db: None }, &e))?;
+        let done = done.map_err(|e| self.step_failed(db, command, &e, refused, &shown))?;
+        if !done.files.is_empty() {
+            instance.adopt_restored(db, &done.files)?;
+        }
+        let entry = db.entry();
         let mut files: Vec<(String, u64)> = Vec::new();
         for (id, pages) in &done.end.pages {
             let file = entry.files.iter().find(|f| !f.log && f.file_id == *id);
@@ -419,6 +445,42 @@ impl StmtCtx<'_> {
         self.processed(command, &name, &files, done.header.position, begin.elapsed())?;
         Ok(done)
     }
+}
+
+/// Behind 3156.
+const PLANNING: &str =
+    "Problems were identified while planning for the RESTORE statement. Previous messages provide details.";
+
+/// 3156: a file has no place.
+fn no_place(name: &str, shown: &str) -> SqlError {
+    let text = format!(
+        "File '{name}' cannot be restored to '{shown}'. Use WITH MOVE to identify a valid location for the file."
+    );
+    error(3156, text)
+}
+
+/// Where a file goes that the log adds: where MOVE says, where an attempt before has put it, or where it was.
+fn added_place(
+    entry: &DbEntry,
+    header: Option<&SetHeader>,
+    options: &RestoreOptions,
+    spec: &FileSpec,
+) -> CompactString {
+    let moved = options.moves.iter().find(|(l, _)| fold_name(l) == fold_name(&spec.name));
+    let known = entry.files.iter().find(|f| !f.log && f.file_id == spec.id);
+    let listed = header.and_then(|h| h.files.iter().find(|f| !f.log && f.id == spec.id));
+    match (moved, known, listed) {
+        (Some((_, path)), ..) => path.as_str().into(),
+        (None, Some(file), _) => file.shown.clone(),
+        (None, None, Some(file)) => file.shown.as_str().into(),
+        (None, None, None) => spec.path.display().to_string().into(),
+    }
+}
+
+/// Filegroups that were added since the last step.
+fn add_filegroups(entry: &mut DbEntry, header: &SetHeader) {
+    let now = Described::read(&header.engine).filegroups;
+    entry.filegroups.extend(now.into_iter().skip(entry.filegroups.len()));
 }
 
 /// 3118: only a full backup makes a database.

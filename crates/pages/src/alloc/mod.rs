@@ -100,7 +100,7 @@ const UNDO_LEAST: u64 = 16;
 impl Store {
     fn group_files(&self, filegroup: u16) -> Vec<Arc<DataFile>> {
         let mut files = self.all_files();
-        files.retain(|f| f.spec.filegroup == filegroup && !f.closing.load(Ordering::SeqCst));
+        files.retain(|f| f.filegroup() == filegroup && !f.closing.load(Ordering::SeqCst));
         files
     }
 
@@ -272,7 +272,7 @@ impl Store {
         let _file_turn = file.grow_turn.lock();
         file.extend_to(pages)?;
         space.lock().grow(file.spec.id, file.pages() / EXTENT_PAGES, |_| false);
-        self.forget_fill(file.spec.filegroup);
+        self.forget_fill(file.filegroup());
         Ok(())
     }
 

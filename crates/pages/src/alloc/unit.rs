@@ -340,7 +340,7 @@ impl Store {
             state.iams.push(iam);
             state.extents.extend(runs.into_iter().flat_map(Run::extents));
         }
-        let filegroup = self.file(first_iam)?.spec.filegroup;
+        let filegroup = self.file(first_iam)?.filegroup();
         Ok(self.register_unit(unit, filegroup, state))
     }
 

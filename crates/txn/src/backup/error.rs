@@ -1,6 +1,8 @@
 //! What can go wrong with a backup or a restore.
 //! Guarantees: each error has SQL Server's number; the caller adds 3013, which ends every failed BACKUP and RESTORE.
 
+use std::path::PathBuf;
+
 use disk::DiskError;
 use wal::{LogError, Lsn};
 
@@ -91,6 +93,12 @@ pub enum BackupError {
     /// The database has passed the point of STOPAT already (4335).
     #[error("the database is already rolled forward beyond the point of STOPAT")]
     PassedStop,
+    /// A data file that the log adds has no place to go (3156).
+    #[error("file '{name}' cannot be restored to '{}'", path.display())]
+    NoPlace { name: String, path: PathBuf },
+    /// A data file that the log adds cannot be made (3156).
+    #[error("file '{name}' cannot be restored to '{}': {cause}", path.display())]
+    CannotMake { name: String, path: PathBuf, cause: DiskError },
     /// The caller gave up.
     #[error("the operation was cancelled")]
     Cancelled,
@@ -124,6 +132,7 @@ impl BackupError {
             BackupError::TooEarly { .. } => 4326,
             BackupError::OtherFork => 4330,
             BackupError::PassedStop => 4335,
+            BackupError::NoPlace { .. } | BackupError::CannotMake { .. } => 3156,
             BackupError::Cancelled => 3617,
         }
     }

@@ -6,7 +6,8 @@
 //! **differential** one leaves out extents in which no page has an LSN from the base's redo point on. A **log backup** is
 //! the log from the end of the last one to what is durable, block by block as it lies in the file. Restoring lays the
 //! pages, builds the log file again with the same sequence numbers and VLF sizes, and runs the same redo as a restart:
-//! there is no second way to apply a log record. Undo comes with recovery, which ends the restore.
+//! there is no second way to apply a log record. A data file that the log adds is made before redo meets it
+//! (`files`). Undo comes with recovery, which ends the restore.
 //!
 //! Between the steps of a restore the database is closed: data files with all pages redone, and a log file that holds
 //! what the undo of its open transactions may need. Nothing is appended to that log, so the next step can go on behind
@@ -19,6 +20,7 @@
 mod codec;
 mod device;
 mod error;
+mod files;
 mod media;
 mod piece;
 mod restore;
@@ -30,9 +32,10 @@ pub use device::{
     BackupDevice, BackupReader, BackupWriter, FileDevice, NullDevice, UNIT, URL_MAX, UrlDevices, UrlRequest,
 };
 pub use error::BackupError;
+pub use files::PlaceFile;
 pub use media::{MAX_FAMILIES, MediaLabel, MediaSet, SetEntry};
 pub use restore::{
-    RestoreTarget, Restored, Step, mark_restoring, restore_data, restore_log, restore_state, verify,
+    RestoreTarget, Restored, RollTo, Step, mark_restoring, restore_data, restore_log, restore_state, verify,
 };
 pub use set::{BackupState, Base, Restoring, SetEnd, SetFile, SetHeader, SetKind};
 pub use take::{BackupDone, BackupSpec, Progress, backup_closed_log};

@@ -8,13 +8,14 @@ use std::time::{Duration, Instant};
 
 use disk::{Disk, DiskError};
 use pages::{
-    FileGrowth, FileRestore, FileSpec, LogHandle, PAGE_SIZE, RecordKind, RecordView, Store, TxnId,
+    FileEvent, FileGrowth, FileRestore, FileSpec, LogHandle, PAGE_SIZE, RecordKind, RecordView, Store, TxnId,
     check_images,
 };
 use wal::{CheckpointInfo, Log, LogBlocks, LogError, LogOptions, LogRestore, Lsn};
 
 use super::codec::Dec;
 use super::error::BackupError;
+use super::files::{PlaceFile, make_files};
 use super::media::{MediaSet, Piece, SetEntry};
 use super::set::{BackupState, Base, LogStart, Restoring, SetEnd, SetFile, SetHeader, SetKind};
 use super::take::Progress;
@@ -52,11 +53,20 @@ pub enum Step {
     Last,
 }
 
+/// How far a log backup is restored, and where the data files go that it adds.
+pub struct RollTo<'a> {
+    /// Not to the first commit that is later, nor to a file that came or went later (microseconds since 1970).
+    pub stop_us: Option<u64>,
+    pub place: PlaceFile<'a>,
+}
+
 /// What a step has restored.
 #[derive(Clone, Debug)]
 pub struct Restored {
     pub header: SetHeader,
     pub end: SetEnd,
+    /// The data files that the database has now; empty when the log was not rolled forward.
+    pub files: Vec<FileSpec>,
     /// The stop time lies in this set: the database ends there.
     pub stopped: bool,
     pub took: Duration,
@@ -162,10 +172,8 @@ pub fn restore_data(
         ..BackupState::default()
     };
     let end = lay_data(&**disk, media, &header, end, guid, files, state, target, progress)?;
-    if step == Step::More {
-        roll_forward(env, target.primary()?, &target.log_path, target.log.clone())?;
-    }
-    Ok(Restored { header, end, stopped: false, took: begin.elapsed() })
+    let files = if step == Step::More { roll_forward(env, target)? } else { Vec::new() };
+    Ok(Restored { header, end, files, stopped: false, took: begin.elapsed() })
 }
 
 /// Whether the database is what the differential backup builds on.
@@ -272,13 +280,13 @@ fn each_run(
     Ok(pages)
 }
 
-/// Restores a log backup, up to the first commit later than `stop_us` (microseconds since 1970).
+/// Restores a log backup. One that adds or removes data files is rolled forward whatever comes next.
 pub fn restore_log(
     env: &Env,
     media: &mut MediaSet,
     position: u16,
     target: &RestoreTarget,
-    stop_us: Option<u64>,
+    to: RollTo<'_>,
     step: Step,
     progress: Progress<'_>,
 ) -> Result<Restored, BackupError> {
@@ -291,17 +299,24 @@ pub fn restore_log(
     let (next, mut state) = state_of(&log)?;
     let restoring = state.restoring.ok_or(BackupError::NotReady)?;
     check_log(&header, end.as_ref(), &state, restoring)?;
+    let stop_us = to.stop_us;
     if stop_us.is_some_and(|stop| stop < restoring.time_us) {
         return Err(BackupError::PassedStop);
     }
-    let mut laying = Laying { log: &mut log, stop: stop_us.unwrap_or(u64::MAX), cut: false, bytes: 0 };
+    let announced = restoring.end;
+    let stop = stop_us.unwrap_or(u64::MAX);
+    let mut laying = Laying { log: &mut log, stop, cut: false, bytes: 0, events: Vec::new() };
     let end = media.read_set(position, &mut |piece| {
         laying.piece(piece)?;
         let total = end.as_ref().map_or(0, |e| e.log_bytes);
         let percent = (laying.bytes * 98).checked_div(total).unwrap_or(98).min(98) as u8;
         if progress(percent) { Ok(()) } else { Err(BackupError::Cancelled) }
     })?;
-    let cut = laying.cut;
+    let (cut, events) = (laying.cut, laying.events);
+    let files_change = !events.is_empty();
+    if files_change {
+        make_files(env, target.primary()?, announced, events, to.place)?;
+    }
     let stopped = stop_us.is_some_and(|stop| cut || stop <= end.end_us);
     let time_us = if stopped { stop_us.unwrap_or(end.end_us) } else { end.end_us };
     // A stop point without a cut is a place like any other.
@@ -311,11 +326,9 @@ pub fn restore_log(
     }
     let info = CheckpointInfo { payload: encode_header(next, false, &state), ..log.checkpoint().clone() };
     log.finish(info, Lsn::ZERO)?;
-    if step == Step::More {
-        roll_forward(env, target.primary()?, &target.log_path, target.log.clone())?;
-    }
+    let files = if step == Step::More || files_change { roll_forward(env, target)? } else { Vec::new() };
     progress(100);
-    Ok(Restored { header, end, stopped, took: begin.elapsed() })
+    Ok(Restored { header, end, files, stopped, took: begin.elapsed() })
 }
 
 /// Whether the set is the one that comes next.
@@ -350,6 +363,8 @@ struct Laying<'a> {
     /// The stop point was reached.
     cut: bool,
     bytes: u64,
+    /// Data files that come and go in what is laid.
+    events: Vec<FileEvent>,
 }
 
 impl Laying<'_> {
@@ -382,39 +397,39 @@ impl Laying<'_> {
         }
     }
 
-    /// How many records of the block come before the first commit that is too late; `None`: all.
-    fn keep(&self, block: &wal::LogBlock<'_>) -> Result<Option<u16>, BackupError> {
-        if self.stop == u64::MAX {
-            return Ok(None);
-        }
+    /// How many records of the block come before the first commit or change of the list of files that is too late;
+    /// `None`: all. Notes the files.
+    fn keep(&mut self, block: &wal::LogBlock<'_>) -> Result<Option<u16>, BackupError> {
         for (i, (_, record)) in block.records().enumerate() {
             let view = RecordView::decode(record)?;
-            if view.kind() == RecordKind::Commit {
-                let time = view.payload()?.first_chunk().map_or(0, |t| u64::from_le_bytes(*t));
-                if time > self.stop {
-                    return Ok(Some(i as u16));
+            let event = FileEvent::of(&view)?;
+            let time = match &event {
+                Some(event) => event.time_us,
+                None if view.kind() == RecordKind::Commit => {
+                    view.payload()?.first_chunk().map_or(0, |t| u64::from_le_bytes(*t))
                 }
+                None => 0,
+            };
+            if time > self.stop {
+                return Ok(Some(i as u16));
             }
+            self.events.extend(event);
         }
         Ok(None)
     }
 }
 
 /// Redoes the log of a database that is being restored, makes its pages durable, and gives back the log that no undo may
-/// need. Appends nothing. The pages may be redone again: they know what they have seen.
-fn roll_forward(
-    env: &Env,
-    primary: &Path,
-    log_path: &Path,
-    options: LogOptions,
-) -> Result<RecoveryReport, BackupError> {
-    let (log, _) = Log::open(&*env.disk, log_path, LogOptions { background_writer: false, ..options })
-        .map_err(no_log)?;
+/// need. Appends nothing. The pages may be redone again: they know what they have seen. Returns the data files.
+fn roll_forward(env: &Env, target: &RestoreTarget) -> Result<Vec<FileSpec>, BackupError> {
+    let (primary, log_path) = (target.primary()?, &target.log_path);
+    let options = LogOptions { background_writer: false, ..target.log.clone() };
+    let (log, _) = Log::open(&*env.disk, log_path, options).map_err(no_log)?;
     let handle: Arc<dyn LogHandle> = Arc::new(StoreLog(log.clone()));
     let store = Store::open(env.disk.clone(), env.pool.clone(), handle, primary)?;
     if log.log_id() != store.database() {
         let what = "the log belongs to another database";
-        return Err(TxnError::NotADatabase { path: log_path.into(), what }.into());
+        return Err(TxnError::NotADatabase { path: log_path.clone(), what }.into());
     }
     let info = log.checkpoint();
     let (next, _, state) = decode_header(&info.payload).ok_or(BackupError::NoLog)?;
@@ -435,7 +450,7 @@ fn roll_forward(
     db.log().set_checkpoint(CheckpointInfo { checkpoint_lsn, redo_lsn: checkpoint_lsn, payload })?;
     db.log().truncate_to(hold.min(checkpoint_lsn));
     db.log().close()?;
-    Ok(report)
+    Ok(db.store().files().into_iter().map(|f| f.spec).collect())
 }
 
 /// Reads a whole set and checks it: checksums of the set, of its pages and of its log blocks.

@@ -12,7 +12,7 @@ use wal::{Growth, LogOptions, VlfRule};
 
 use super::txn::backup::{
     BackupDevice, BackupDone, BackupError, BackupSpec, Existing, FileDevice, MediaSet, RestoreTarget,
-    Restored, SetKind, Step, restore_data, restore_log,
+    Restored, RollTo, SetKind, Step, restore_data, restore_log,
 };
 use super::txn::{Database, DbState, Durability, RecoveryModel, Txn, TxnError};
 use super::{Model, Table, Tried, create, difference, env, log_options};
@@ -186,9 +186,17 @@ impl Copy {
         let mut media = MediaSet::open(&devices(&self.disk, &taken.files), false)?;
         let (env, at) = (self.env(), taken.position);
         match taken.done.header.kind {
-            SetKind::Log => restore_log(&env, &mut media, at, &self.target, stop, step, &mut |_| true),
+            SetKind::Log => {
+                let to = RollTo { stop_us: stop, place: &mut |spec| Some(self.place(spec.id)) };
+                restore_log(&env, &mut media, at, &self.target, to, step, &mut |_| true)
+            }
             _ => restore_data(&env, &mut media, at, &self.target, step, &mut |_| true),
         }
+    }
+
+    /// Where a file goes that the log adds.
+    fn place(&self, id: u16) -> PathBuf {
+        self.target.log_path.with_file_name(format!("added{id}.ndf"))
     }
 
     pub fn recover(&self) -> Result<Arc<Database>, TxnError> {
@@ -197,8 +205,8 @@ impl Copy {
     }
 
     pub fn remove(&self) {
-        for path in self.target.files.iter().map(|f| &f.1).chain([&self.target.log_path]) {
-            let _ = self.disk.remove(path);
+        for path in self.disk.list(self.target.log_path.parent().unwrap()).unwrap() {
+            let _ = self.disk.remove(&path);
         }
     }
 }
@@ -213,4 +221,49 @@ pub fn check(db: &Arc<Database>, model: &Model) -> Result<Table, String> {
     }
     let faults = table.faults(db).map_err(|e| e.to_string())?;
     if faults.is_empty() { Ok(table) } else { Err(format!("structural faults: {faults:?}")) }
+}
+
+/// Restores a chain up to `stop` and says where it stopped.
+pub fn restore_to(copy: &Copy, chain: &[Taken], stop: u64) -> Result<Arc<Database>, BackupError> {
+    for taken in chain {
+        let done = copy.step(taken, Some(stop), Step::More)?;
+        if done.stopped {
+            break;
+        }
+    }
+    Ok(copy.recover()?)
+}
+
+/// Restores a chain, losing power again and again; returns how often.
+pub fn restore_with_crashes(
+    rng: &mut fastrand::Rng,
+    mut disk: SimDisk,
+    chain: &[Taken],
+    model: &Model,
+    seed: u64,
+) -> u32 {
+    let (mut at, mut crashes) = (0, 0);
+    let mut copy = Copy::new(&disk, "copy");
+    while at < chain.len() {
+        if crashes < 4 {
+            disk.crash_at(disk.io_count() + rng.u64(1..90));
+        }
+        let done = copy.step(&chain[at], None, Step::More);
+        if !disk.has_crashed() {
+            done.unwrap_or_else(|e| panic!("seed {seed}, step {at}: {e}"));
+            at += 1;
+            continue;
+        }
+        crashes += 1;
+        disk = disk.crash(rng.u64(..));
+        copy = Copy { disk: disk.clone(), ..copy };
+        if at == 0 {
+            // A full backup begins anew.
+            copy.remove();
+        }
+    }
+    disk.clear_faults();
+    let db = copy.recover().unwrap_or_else(|e| panic!("seed {seed}: {e}"));
+    check(&db, model).unwrap_or_else(|e| panic!("seed {seed}, restored: {e}"));
+    crashes
 }
