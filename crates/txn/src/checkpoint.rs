@@ -412,6 +412,7 @@ impl Database {
         }
         let mut last = c.last.lock();
         let before = last.count;
+        self.log().expect_truncation();
         c.asked.store(true, Relaxed);
         c.bell.poke();
         let deadline = Instant::now() + Duration::from_secs(5);

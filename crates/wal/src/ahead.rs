@@ -14,6 +14,7 @@ use smallvec::SmallVec;
 use crate::grow::{GROWTH_UNIT, Meta};
 use crate::log::{GrowthPolicy, Log};
 use crate::options::{Growth, VlfRule};
+use crate::tail::Tail;
 use crate::vlf::VlfMap;
 use crate::{LogError, Lsn};
 
@@ -228,9 +229,21 @@ impl Log {
         }
     }
 
-    /// True while less than a quarter of the log is free.
+    /// True while less than a quarter of the log is free, or a sixteenth when a truncation is to come.
     pub(crate) fn is_running_low(&self, size: u64) -> bool {
-        self.headroom.load(Ordering::Acquire) < size / 4
+        let share = if self.truncation_due.load(Ordering::Acquire) { 16 } else { 4 };
+        self.headroom.load(Ordering::Acquire) < size / share
+    }
+
+    /// The log is about to be truncated: until then growth is prepared only if it has almost no room left.
+    pub fn expect_truncation(&self) {
+        self.truncation_due.store(true, Ordering::Release);
+    }
+
+    /// The truncation that was expected has been done, or had nothing to free.
+    pub(crate) fn truncation_done(&self, tail: &Tail) {
+        self.truncation_due.store(false, Ordering::Release);
+        self.tell_headroom(tail);
     }
 
     /// Prepares a piece of the growths to come if the log is running low, so that these cost no more than taking them.

@@ -254,6 +254,7 @@ impl Log {
             let min = min.min(Lsn { vlf: tail.seq, ..Lsn::MAX });
             if min.vlf <= tail.oldest.vlf {
                 tail.oldest = tail.oldest.max(min);
+                self.truncation_done(&tail);
                 return;
             }
             meta.refresh(&tail, self.hard_end.load(Ordering::Acquire));
@@ -273,6 +274,6 @@ impl Log {
         tail.oldest = min;
         self.oldest_vlf.store(min.vlf, Ordering::Release);
         tail.count_active();
-        self.tell_headroom(&tail);
+        self.truncation_done(&tail);
     }
 }

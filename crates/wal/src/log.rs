@@ -58,6 +58,8 @@ pub struct Log {
     pub(crate) threads: Mutex<Vec<std::thread::JoinHandle<()>>>,
     /// The next growth is prepared as far as it should be.
     pub(crate) prepared: AtomicBool,
+    /// The log is about to be truncated.
+    pub(crate) truncation_due: AtomicBool,
     pub(crate) policy: Mutex<GrowthPolicy>,
     /// Sealed blocks that are not written yet.
     pub(crate) unwritten: AtomicU32,
@@ -112,6 +114,7 @@ impl Log {
             low: Arc::default(),
             threads: Mutex::default(),
             prepared: AtomicBool::new(false),
+            truncation_due: AtomicBool::new(false),
             policy: Mutex::new(GrowthPolicy {
                 rule: options.vlf_rule,
                 growth: options.growth,

@@ -383,6 +383,38 @@ fn bulk_appending_streams_through_few_buffers() {
     }
 }
 
+/// While a truncation is on its way growth is not prepared, until the log is nearly full; a truncation that frees nothing
+/// leaves it as it was before.
+#[test]
+fn a_truncation_to_come_holds_growth_back() {
+    let disk = SimDisk::new(7);
+    let growth = Growth::Bytes(1 << 20);
+    let log =
+        create(&disk, LogOptions { initial_size: 4 << 20, growth, background_writer: false, ..options() });
+    let file = disk.open(Path::new(PATH), OpenMode::Open).expect("the log's file");
+    let size = log.space().size;
+    let fill = |part: u64| {
+        while log.space().used < size * part / 32 {
+            log.append(&[&record(1, 8000)], 0).expect("append");
+        }
+    };
+    let prepare = || {
+        while log.prepare_ahead().expect("prepare") {}
+        file.len().expect("length") - size
+    };
+    fill(26);
+    log.expect_truncation();
+    assert_eq!(prepare(), 0, "a fifth is free");
+    log.truncate_to(Lsn::ZERO);
+    assert!(prepare() > 0, "nothing was freed");
+
+    log.close().expect("close");
+    assert_eq!(file.len(), Ok(size));
+    log.expect_truncation();
+    fill(31);
+    assert!(prepare() > 0, "nearly full");
+}
+
 /// A log that runs low is given the space of its next growth before it needs it; nobody sees that until it grows.
 #[test]
 fn growth_is_prepared_in_the_background() {

@@ -23,7 +23,8 @@ fn sizes(scale: Scale) -> Sizes {
     // The author: 160 GB of files, 100 GB of rows, an 8 GB log; far more than his memory.
     let (rows, data_kb, log_kb, memory) = match scale {
         Scale::Tiny => (16 * 128, 64 << 10, 8 << 10, 8 << 20),
-        Scale::Quick => (32_768, 128 << 10, 16 << 10, 12 << 20),
+        // Smaller ones measure how long the files' last syncs take.
+        Scale::Quick => (262_144, 320 << 10, 128 << 10, 32 << 20),
         Scale::Standard => (2_000_000, 4 << 20, 256 << 10, 256 << 20),
         Scale::Paper => (100_000_000, 160 << 20, 8 << 20, 8 << 30),
     };
@@ -123,7 +124,7 @@ pub fn study(scale: Scale) -> Study {
             memory: s.memory + (256 << 20),
             seconds_per_run: match scale {
                 Scale::Tiny => 3.0,
-                Scale::Quick => 4.0,
+                Scale::Quick => 2.0,
                 Scale::Standard => 150.0,
                 Scale::Paper => 6_000.0,
             },
