@@ -1,11 +1,12 @@
-//! `lab peers`: the same work on Ringwood and its peers at equal durability, in one interleaved run.
+//! `lab peers`: the same work on Ringwood and its peers at equal durability, in one interleaved run. Results are written after
+//! each round; an engine that fails is left out from there on, its error is in the results, and the others go on.
 
 use crate::device::{Device, REAL};
-use crate::machine;
-use crate::results::StudyResult;
+use crate::machine::{self, Machine};
+use crate::results::{Results, StudyResult};
 use crate::target::{self, Place, Target};
 use crate::work::{Config, DataLayout, Durability, Figure, LogBlock, LogLayout, Work};
-use crate::{LabError, tpcc};
+use crate::{LabError, report, tpcc};
 use disk::OsDisk;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -106,6 +107,7 @@ fn config(options: &PeerOptions) -> Config {
     }
 }
 
+/// The targets that were asked for, set up. One that cannot be is noted.
 fn start(
     options: &PeerOptions,
     scratch: &Path,
@@ -134,13 +136,21 @@ fn start(
                 study.setup.extend(settings);
                 targets.push(target);
             }
-            Err(LabError::Request(why)) if why.contains("not installed") => {
-                study.missing.push(format!("{}: {why}", target.title()));
+            Err(why) => {
+                leave_out(study, target.as_mut(), &why.to_string(), say);
             }
-            Err(other) => return Err(other),
         }
     }
     Ok(targets)
+}
+
+/// Stops a target that failed and notes why; what it had measured stays.
+fn leave_out(study: &mut StudyResult, target: &mut dyn Target, why: &str, say: &mut dyn FnMut(&str)) {
+    let text = format!("{}: {why}", target.title());
+    say(&format!("left out: {text}"));
+    study.missing.push(text);
+    // Its server may be gone already; the scratch folder goes at the end.
+    let _ = target.tear_down();
 }
 
 /// One piece of work on one target; its cell gets the value, or the limit as a lower bound.
@@ -212,44 +222,114 @@ fn empty(options: &PeerOptions) -> StudyResult {
     }
 }
 
-/// Runs the comparison; progress goes to `say`.
-pub fn run(options: &PeerOptions, out: &Path, say: &mut dyn FnMut(&str)) -> Result<StudyResult, LabError> {
+/// Runs the comparison; progress goes to `say`. What was measured is in `out` after each round.
+/// Errors: no engine lasted to the end; what was measured before is in `out` all the same.
+pub fn run(options: &PeerOptions, out: &Path, say: &mut dyn FnMut(&str)) -> Result<Results, LabError> {
+    std::fs::create_dir_all(out)?;
+    let machine = Machine::probe(out);
     let scratch = out.join("scratch-peers");
     let _ = std::fs::remove_dir_all(&scratch);
     std::fs::create_dir_all(&scratch)?;
     // PostgreSQL runs as its own user and must be able to reach its folder.
     let scratch = scratch.canonicalize()?;
     let mut study = empty(options);
-    let mut targets = start(options, &scratch, &mut study, say)?;
-    let tasks = tasks(options);
-    let mut order: Vec<usize> = (0..targets.len()).collect();
-    let mut random = fastrand::Rng::with_seed(1);
-    for round in 0..options.runs {
-        random.shuffle(&mut order);
-        for index in &order {
-            for task in &tasks {
-                say(&format!(
-                    "round {} of {}: {}, {}",
-                    round + 1,
-                    options.runs,
-                    targets[*index].title(),
-                    task.name
-                ));
-                measure(&mut study, targets[*index].as_mut(), task, options)?;
+    let targets = start(options, &scratch, &mut study, say)?;
+    let results = Results { ringwood: env!("CARGO_PKG_VERSION").into(), machine, studies: vec![study] };
+    let compared = Comparison { options, out, scratch: &scratch, results }.run(targets, say);
+    if let Err(why) = std::fs::remove_dir_all(&scratch) {
+        say(&format!("{} is left behind: {why}", scratch.display()));
+    }
+    compared
+}
+
+/// A comparison on its way: one study, whose results grow.
+struct Comparison<'a> {
+    options: &'a PeerOptions,
+    out: &'a Path,
+    scratch: &'a Path,
+    results: Results,
+}
+
+impl Comparison<'_> {
+    fn study(&mut self) -> &mut StudyResult {
+        &mut self.results.studies[0]
+    }
+
+    fn run(
+        mut self,
+        mut targets: Vec<Box<dyn Target>>,
+        say: &mut dyn FnMut(&str),
+    ) -> Result<Results, LabError> {
+        let titles: Vec<&'static str> = targets.iter().map(|t| t.title()).collect();
+        let tasks = tasks(self.options);
+        let mut random = fastrand::Rng::with_seed(1);
+        for round in 1..=self.options.runs {
+            random.shuffle(&mut targets);
+            let mut left = Vec::new();
+            for mut target in targets {
+                match self.round(round, target.as_mut(), &tasks, say) {
+                    Ok(()) => left.push(target),
+                    Err(why) => {
+                        let why = format!("failed in round {round}: {why}");
+                        leave_out(self.study(), target.as_mut(), &why, say);
+                    }
+                }
+            }
+            targets = left;
+            if targets.is_empty() {
+                break;
+            }
+            let raw = self.raw_writes();
+            self.write(&titles, &tasks, round)?;
+            raw?;
+        }
+        if targets.is_empty() {
+            self.write(&titles, &tasks, self.options.runs)?;
+            return Err(LabError::Request(format!("no engine is left. {}", self.study().missing.join("\n"))));
+        }
+        for mut target in targets {
+            if let Err(why) = target.tear_down() {
+                say(&format!("{}, when it was stopped: {why}", target.title()));
             }
         }
-        let disk = OsDisk::new(&scratch);
+        Ok(self.results)
+    }
+
+    /// All of the work on one target.
+    fn round(
+        &mut self,
+        round: usize,
+        target: &mut dyn Target,
+        tasks: &[Task],
+        say: &mut dyn FnMut(&str),
+    ) -> Result<(), LabError> {
+        let (options, runs) = (self.options, self.options.runs);
+        for task in tasks {
+            say(&format!("round {round} of {runs}: {}, {}", target.title(), task.name));
+            measure(self.study(), target, task, options)
+                .map_err(|e| LabError::Request(format!("{}: {e}", task.name)))?;
+        }
+        Ok(())
+    }
+
+    fn raw_writes(&mut self) -> Result<(), LabError> {
+        let disk = OsDisk::new(self.scratch);
         let (us, ..) = machine::durable_write_us(&disk, Path::new("raw.tmp"), 4096, 1_000)
             .map_err(|e| LabError::Request(e.to_string()))?;
-        study.record(FACTOR, RAW, "durable commits", "us", us);
+        self.study().record(FACTOR, RAW, "durable commits", "us", us);
+        Ok(())
     }
-    let titles: Vec<&'static str> = targets.iter().map(|t| t.title()).collect();
-    for target in &mut targets {
-        target.tear_down()?;
+
+    /// Writes what there is after a round.
+    fn write(&mut self, titles: &[&'static str], tasks: &[Task], round: usize) -> Result<(), LabError> {
+        let runs = self.options.runs;
+        finish(self.study(), titles, tasks);
+        let mut results = self.results.clone();
+        if round < runs {
+            results.studies[0].missing.push(format!("rounds {} to {runs}: not measured yet", round + 1));
+        }
+        report::write_all(&results, self.out)
     }
-    finish(&mut study, &titles, &tasks);
-    std::fs::remove_dir_all(&scratch)?;
-    Ok(study)
 }
 
 /// Ratios to the first target, cells by work and then in the targets' order, and the meaning.
@@ -274,9 +354,16 @@ fn finish(study: &mut StudyResult, titles: &[&'static str], tasks: &[Task]) {
             None => {}
         }
     }
+    if ahead + behind.len() == 0 {
+        study.meaning = format!("Nothing was measured both on {baseline} and on another engine.");
+        return;
+    }
     let rest = if behind.is_empty() { String::new() } else { format!(", not in {}", behind.join(", ")) };
     study.meaning = format!(
         "Ratios are times {baseline}'s: above 1 the engine is slower than {baseline}. {baseline} is first in {ahead} of {} rows{rest}.",
         ahead + behind.len()
     );
 }
+
+#[cfg(test)]
+mod tests;

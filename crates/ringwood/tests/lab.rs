@@ -1,19 +1,36 @@
 //! The studies from the command line at a tiny scale: every cell is measured, the report says what it must, an
 //! interrupted run goes on where it stopped, and what makes no sense is refused.
 
-use std::path::Path;
-use std::process::{Command, Output};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
 
 use serde_json::Value;
 
+fn command(arguments: &[&str], out: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ringwood"));
+    command.arg("lab").args(arguments).arg("--out").arg(out);
+    command
+}
+
 fn lab(arguments: &[&str], out: &Path) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_ringwood"))
-        .arg("lab")
-        .args(arguments)
-        .arg("--out")
-        .arg(out)
-        .output()
-        .unwrap()
+    command(arguments, out).output().unwrap()
+}
+
+/// Starts it and kills it (SIGKILL) as soon as `when` says so, which must be before it ends.
+fn kill_when(arguments: &[&str], out: &Path, when: impl Fn() -> bool) {
+    let mut child = command(arguments, out).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    while !when() {
+        assert!(child.try_wait().unwrap().is_none(), "{arguments:?} ended before it could be killed");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    child.kill().unwrap();
+    assert!(child.wait().unwrap().code().is_none(), "{arguments:?} ended by itself");
+}
+
+fn scratch(out: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(out).unwrap().flatten();
+    entries.filter(|e| e.file_name().to_string_lossy().starts_with("scratch")).map(|e| e.path()).collect()
 }
 
 fn succeed(arguments: &[&str], out: &Path) -> Value {
@@ -78,8 +95,7 @@ fn all_studies_run_and_resume() {
     let html = std::fs::read_to_string(out.join("report.html")).unwrap();
     assert!(html.contains("Measured on a model") && html.contains("<svg") && html.contains("vlf-count"));
     assert!(!html.contains("http://") && !html.contains("https://") && !html.contains("<script"));
-    let left: Vec<_> = std::fs::read_dir(&out).unwrap().flatten().map(|e| e.file_name()).collect();
-    assert!(left.iter().all(|n| !n.to_string_lossy().starts_with("scratch")), "{left:?}");
+    assert!(scratch(&out).is_empty(), "{:?}", scratch(&out));
     resume(&out);
 }
 
@@ -210,4 +226,70 @@ fn the_comparison_has_every_row() {
     let engines = study["cells"].as_array().unwrap().iter().filter(|c| c["measure"] == "delete").count();
     let missing = study["missing"].as_array().unwrap().len();
     assert_eq!(engines + missing, 4, "{}", study["missing"]);
+}
+
+const SMALL: [&str; 13] = [
+    "peers",
+    "--rows",
+    "300",
+    "--loop-inserts",
+    "100",
+    "--commits",
+    "20",
+    "--delayed",
+    "0",
+    "--load-rows",
+    "0",
+    "--updates",
+    "0",
+];
+
+/// A comparison that is killed has the results of its finished rounds.
+#[test]
+fn a_killed_comparison_has_its_rounds() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("r");
+    let file = out.join("results.json");
+    kill_when(&[&SMALL[..], &["--target", "ringwood", "--runs", "1000"]].concat(), &out, || file.exists());
+    let results: Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+    let study = study(&results, "peers", "real");
+    let runs = cell(study, "engine", "Ringwood", "delete")["runs"].as_array().unwrap().len();
+    assert!((1..1000).contains(&runs));
+    check_cells(study, runs);
+    let note = format!("rounds {} to 1000: not measured yet", runs + 1);
+    assert_eq!(study["missing"][0], note.as_str());
+    let report =
+        Command::new(env!("CARGO_BIN_EXE_ringwood")).args(["lab", "report", "--out"]).arg(&out).output();
+    assert!(report.unwrap().status.success());
+}
+
+/// An engine whose client answers nothing is left out, with the reason; the other one is measured to the end.
+#[test]
+fn an_engine_that_fails_does_not_lose_the_comparison() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("r");
+    let shell = folder.path().join("sqlite3");
+    std::fs::write(&shell, "#!/bin/sh\nexec cat > /dev/null\n").unwrap();
+    std::fs::set_permissions(&shell, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let path = std::env::join_paths(
+        [folder.path().to_owned()]
+            .into_iter()
+            .chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())),
+    );
+    let arguments = [&SMALL[..], &["--target", "sqlite", "ringwood", "--runs", "2"]].concat();
+    let output = command(&arguments, &out).env("PATH", path.unwrap()).output().unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success() && errors.contains("left out: SQLite: failed in round 1"), "{errors}");
+    let results: Value =
+        serde_json::from_str(&std::fs::read_to_string(out.join("results.json")).unwrap()).unwrap();
+    let study = study(&results, "peers", "real");
+    check_cells(study, 2);
+    let missing = study["missing"].as_array().unwrap();
+    assert_eq!(missing.len(), 1);
+    assert!(
+        missing[0].as_str().unwrap().starts_with("SQLite: failed in round 1: loop inserts: "),
+        "{missing:?}"
+    );
+    assert!(scratch(&out).is_empty());
 }

@@ -1,4 +1,5 @@
-//! Reports of one `Results`: JSON and CSV for scripts, a terminal table, one self-contained HTML page.
+//! Reports of one `Results`: JSON and CSV for scripts, a terminal table, one self-contained HTML page. Who reads a report's file
+//! while it is written again sees the old one or the new one, whole.
 
 mod charts;
 mod csv;
@@ -10,6 +11,8 @@ pub use terminal::terminal;
 
 use crate::LabError;
 use crate::results::Results;
+use std::fs::File;
+use std::io::Write;
 use std::path::Path;
 
 /// Formats a figure of `unit` so that a person reads it: three significant digits.
@@ -38,10 +41,18 @@ pub fn write_all(results: &Results, folder: &Path) -> Result<(), LabError> {
     std::fs::create_dir_all(folder)?;
     let mut json = serde_json::to_string_pretty(results)?;
     json.push('\n');
-    std::fs::write(folder.join("results.json"), json)?;
-    std::fs::write(folder.join("results.csv"), csv::csv(results))?;
-    std::fs::write(folder.join("report.html"), html::html(results))?;
-    Ok(())
+    replace(&folder.join("results.json"), &json)?;
+    replace(&folder.join("results.csv"), &csv::csv(results))?;
+    replace(&folder.join("report.html"), &html::html(results))
+}
+
+/// Writes a file beside the one of that name and puts it in its place.
+fn replace(path: &Path, text: &str) -> Result<(), LabError> {
+    let new = path.with_added_extension("new");
+    let mut file = File::create(&new)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_data()?;
+    Ok(std::fs::rename(&new, path)?)
 }
 
 /// Reads the results of an earlier run.
@@ -102,6 +113,16 @@ pub(crate) mod tests {
     fn files_are_written_and_read_back() {
         let folder = tempfile::tempdir().unwrap();
         write_all(&sample(), folder.path()).unwrap();
+        // What an interruption has left of another attempt disturbs nobody.
+        std::fs::write(folder.path().join("results.json.new"), "{\"ringw").unwrap();
+        let reader = File::open(folder.path().join("results.json")).unwrap();
+        write_all(&Results { ringwood: "0.2.0".into(), ..sample() }, folder.path()).unwrap();
+        let old = std::io::read_to_string(reader).unwrap();
+        assert!(
+            old.contains("\"0.1.0\"") && old.ends_with("}\n"),
+            "a reader keeps the file that it has opened"
+        );
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 3, "nothing but the three files");
         let back = read(folder.path()).unwrap();
         let cell = back.studies[0].cell("20000", "update").unwrap();
         assert_eq!(cell.runs, [1.0, 1.3]);

@@ -2,7 +2,6 @@
 
 use clap::{Args, Subcommand, ValueEnum};
 use lab::frame::{self, Options, Scale, duration};
-use lab::machine::Machine;
 use lab::peers::{self, PeerOptions};
 use lab::results::Results;
 use lab::{LabError, device, embedded, report, studies, target};
@@ -211,7 +210,6 @@ fn run_studies(args: &RunArgs) -> Result<(), LabError> {
 }
 
 fn run_peers(args: &PeersArgs) -> Result<(), LabError> {
-    std::fs::create_dir_all(&args.out)?;
     let options = PeerOptions {
         rows: args.rows,
         runs: args.runs as usize,
@@ -223,15 +221,14 @@ fn run_peers(args: &PeersArgs) -> Result<(), LabError> {
         updates: args.updates,
         limit: args.limit,
     };
-    let machine = Machine::probe(&args.out);
     let mut said = String::new();
-    let study = peers::run(&options, &args.out, &mut |text| {
+    let results = peers::run(&options, &args.out, &mut |text| {
         if text != said {
             eprintln!("peers: {text}");
             said = text.to_owned();
         }
     })?;
-    finish(&Results { ringwood: env!("CARGO_PKG_VERSION").into(), machine, studies: vec![study] }, &args.out)
+    finish(&results, &args.out)
 }
 
 fn execute(command: &LabCommand) -> Result<(), LabError> {

@@ -1,0 +1,134 @@
+//! Comparisons of engines that do nothing, some of which fail.
+
+use super::*;
+use crate::work::{Counters, Knob};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// An engine whose pieces of work take as many seconds as it has done before, and the last of which fails.
+struct Fake {
+    title: &'static str,
+    done: usize,
+    lasts: usize,
+    /// What is looked at before each piece of work.
+    look: Box<dyn FnMut(usize)>,
+}
+
+impl Target for Fake {
+    fn name(&self) -> &'static str {
+        self.title
+    }
+    fn title(&self) -> &'static str {
+        self.title
+    }
+    fn knob(&self, _: Knob) -> Result<&'static str, &'static str> {
+        Err("none")
+    }
+    fn set_up(&mut self, _: &Place, _: &Config) -> Result<Vec<String>, LabError> {
+        Ok(vec![])
+    }
+    fn run(&mut self, work: &Work) -> Result<Vec<Figure>, LabError> {
+        if matches!(work, Work::MakeCustomer | Work::Checkpoint) {
+            return Ok(vec![]);
+        }
+        (self.look)(self.done);
+        if self.done == self.lasts {
+            return Err(LabError::Request("the server is gone".into()));
+        }
+        self.done += 1;
+        Ok(Figure::seconds(self.done as f64))
+    }
+    fn counters(&mut self) -> Result<Counters, LabError> {
+        Ok(Counters::default())
+    }
+    fn log_folder(&self) -> Option<(PathBuf, Arc<dyn disk::Disk>)> {
+        None
+    }
+    fn tear_down(&mut self) -> Result<(), LabError> {
+        Err(LabError::Request("there is nothing to stop".into()))
+    }
+}
+
+fn fake(title: &'static str, lasts: usize, look: impl FnMut(usize) + 'static) -> Box<dyn Target> {
+    Box::new(Fake { title, done: 0, lasts, look: Box::new(look) })
+}
+
+/// Three pieces of work a round.
+fn compare(out: &Path, runs: usize, targets: Vec<Box<dyn Target>>) -> Result<Results, LabError> {
+    let options = PeerOptions {
+        rows: 1,
+        runs,
+        targets: vec![],
+        loop_inserts: 0,
+        commits: 0,
+        delayed: 0,
+        load_rows: 0,
+        updates: 0,
+        limit: 1000,
+    };
+    let results =
+        Results { ringwood: "0".into(), machine: Machine::default(), studies: vec![empty(&options)] };
+    Comparison { options: &options, out, scratch: out, results }.run(targets, &mut |_| {})
+}
+
+fn runs(results: &Results, level: &str, measure: &str) -> Vec<f64> {
+    results.studies[0].cell(level, measure).map(|c| c.runs.clone()).unwrap_or_default()
+}
+
+#[test]
+fn results_are_there_after_each_round() {
+    let out = tempfile::tempdir().unwrap();
+    let folder = out.path().to_owned();
+    let look = move |done: usize| {
+        let written = report::read(&folder);
+        if done < 3 {
+            assert!(written.is_err(), "nothing in the first round");
+            return;
+        }
+        let written = written.unwrap();
+        assert_eq!(runs(&written, "A", "insert-select").len(), done / 3);
+        assert_eq!(runs(&written, "A", "delete").len(), done / 3);
+        assert_eq!(written.studies[0].cell("A", "delete").unwrap().ratio_to_baseline, Some(1.0));
+        let rounds = format!("rounds {} to 3: not measured yet", done / 3 + 1);
+        assert_eq!(written.studies[0].missing, [rounds]);
+        let csv = std::fs::read_to_string(folder.join("results.csv")).unwrap();
+        assert!(csv.contains("delete") && folder.join("report.html").is_file());
+    };
+    let results = compare(out.path(), 3, vec![fake("A", usize::MAX, look)]).unwrap();
+    assert_eq!(runs(&results, "A", "delete"), [3.0, 6.0, 9.0]);
+    let written = report::read(out.path()).unwrap();
+    assert_eq!(runs(&written, "A", "delete"), [3.0, 6.0, 9.0]);
+    assert!(written.studies[0].missing.is_empty());
+}
+
+#[test]
+fn who_fails_is_left_out_and_the_others_go_on() {
+    let out = tempfile::tempdir().unwrap();
+    // The second piece of work of the second round.
+    let targets = vec![fake("A", usize::MAX, |_| {}), fake("B", 4, |_| {}), fake("C", usize::MAX, |_| {})];
+    let results = compare(out.path(), 3, targets).unwrap();
+    for level in ["A", "C"] {
+        assert_eq!(runs(&results, level, "delete"), [3.0, 6.0, 9.0]);
+    }
+    assert_eq!(runs(&results, "B", "insert-select"), [1.0, 4.0]);
+    assert_eq!((runs(&results, "B", "update"), runs(&results, "B", "delete")), (vec![2.0], vec![3.0]));
+    let study = &report::read(out.path()).unwrap().studies[0];
+    assert_eq!(study.missing, ["B: failed in round 2: update: the server is gone"]);
+    assert!(study.meaning.contains("A is first in 3 of 3 rows"), "{}", study.meaning);
+}
+
+#[test]
+fn when_nobody_is_left_the_results_are_there_and_the_run_has_failed() {
+    let out = tempfile::tempdir().unwrap();
+    let error =
+        compare(out.path(), 9, vec![fake("A", 4, |_| {}), fake("B", 1, |_| {})]).unwrap_err().to_string();
+    assert!(
+        error.starts_with("no engine is left.") && error.contains("A: failed in round 2: update"),
+        "{error}"
+    );
+    let written = report::read(out.path()).unwrap();
+    assert_eq!(runs(&written, "A", "insert-select"), [1.0, 4.0]);
+    assert_eq!(written.studies[0].missing.len(), 2);
+    let error = compare(out.path(), 1, vec![]).unwrap_err().to_string();
+    assert!(error.starts_with("no engine is left"), "{error}");
+}
