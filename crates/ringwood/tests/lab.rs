@@ -90,6 +90,10 @@ fn all_studies_run_and_resume() {
         assert_eq!(study["target"], "ringwood");
         assert_eq!(study["disclosure"].is_string(), device != "real", "{name} on {device}");
         assert!(!study["io"].as_array().unwrap().is_empty(), "{name} on {device} has no I/O");
+        for wait in study["waits"].as_array().unwrap() {
+            let (count, ms) = (wait["count"].as_i64().unwrap(), wait["ms"].as_i64().unwrap());
+            assert!(count > 0 && ms >= 0, "{name} on {device}: {wait}");
+        }
     }
     check_contents(&results);
     let html = std::fs::read_to_string(out.join("report.html")).unwrap();

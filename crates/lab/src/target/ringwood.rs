@@ -23,7 +23,16 @@ const DRIVES: [(char, &str); 4] = [('E', "data"), ('G', "data2"), ('F', "log"), 
 #[derive(Default)]
 pub struct Ringwood {
     open: Option<Open>,
+    past: Past,
+}
+
+/// What was counted by the instances that were open one after the other: each begins at zero.
+#[derive(Default)]
+struct Past {
+    /// Files, by all instances.
     watch: Arc<Watch>,
+    /// Waits, by those that were closed.
+    waits: Counters,
 }
 
 /// The configuration that is up.
@@ -42,13 +51,13 @@ impl Open {
             .collect()
     }
 
-    fn start(&mut self, watch: &Arc<Watch>) -> Result<(), LabError> {
+    fn start(&mut self, past: &Past) -> Result<(), LabError> {
         let disk = self.place.device.disk(&self.folder, self.config.data.arrays)?;
         let options = OpenOptions {
             folder: self.folder.clone(),
             memory: self.config.memory,
             volumes: self.volumes(),
-            disk: Some(watch.over(disk, DATABASE)),
+            disk: Some(past.watch.over(disk, DATABASE)),
         };
         self.server = Some(Embedded::open(options)?);
         Ok(())
@@ -58,34 +67,37 @@ impl Open {
         self.server.as_ref().ok_or_else(|| LabError::Request("Ringwood is not open".into()))
     }
 
-    fn stop(&mut self, watch: &Watch) -> Result<(), LabError> {
+    /// Closes the instance; its counts stay in `past`.
+    fn stop(&mut self, past: &mut Past) -> Result<(), LabError> {
         let Some(server) = self.server.take() else { return Ok(()) };
+        let waits = tsql::waits(&server);
         let closed = server.close();
         drop(server);
-        watch.release();
+        past.watch.release();
+        past.waits.add(&Counters { waits: waits?, io: vec![] });
         closed
     }
 }
 
 impl Ringwood {
-    fn open(&mut self) -> Result<&mut Open, LabError> {
-        self.open.as_mut().ok_or_else(|| LabError::Request("Ringwood was not set up".into()))
+    fn open(&mut self) -> Result<(&mut Open, &mut Past), LabError> {
+        let open = self.open.as_mut().ok_or_else(|| LabError::Request("Ringwood was not set up".into()))?;
+        Ok((open, &mut self.past))
     }
 
     /// Kills a process in the middle of the update, then measures opening the database.
     fn recovery(&mut self, rows: u64) -> Result<Vec<Figure>, LabError> {
-        let watch = self.watch.clone();
-        let open = self.open()?;
+        let (open, past) = self.open()?;
         let Some(program) = open.place.program.clone() else {
             return Err(LabError::Unsupported("this needs the ringwood command, which is killed".into()));
         };
         if open.place.device.disclosure().is_some() {
             return Err(LabError::Unsupported("a killed process cannot hold a modelled device".into()));
         }
-        open.stop(&watch)?;
+        open.stop(past)?;
         crash_in_update(open, &program, rows)?;
         let begin = Instant::now();
-        open.start(&watch)?;
+        open.start(past)?;
         let mut client = tsql::Server::connect(open.server()?, Some(DATABASE))?;
         let seconds = begin.elapsed().as_secs_f64();
         let kept = tsql::number(
@@ -154,7 +166,7 @@ impl Target for Ringwood {
         if config.keep && ready.is_file() {
             let said = std::fs::read_to_string(&ready)?;
             std::fs::remove_file(&ready)?;
-            open.start(&self.watch)?;
+            open.start(&self.past)?;
             self.open = Some(open);
             return Ok(said.lines().map(str::to_owned).collect());
         }
@@ -162,15 +174,15 @@ impl Target for Ringwood {
         for folder in open.volumes().values() {
             std::fs::create_dir_all(folder)?;
         }
-        open.start(&self.watch)?;
+        open.start(&self.past)?;
         let mut said = tsql::set_up(open.server()?, config, place.customers.as_deref())?;
         if let LogBlock::Forced(bytes) = config.block {
             let mut client = tsql::Server::connect(open.server()?, None)?;
             client.run(&format!("alter database {DATABASE} set log_alignment = {bytes}"))?;
             drop(client);
             // The alignment is taken when the log is opened.
-            open.stop(&self.watch)?;
-            open.start(&self.watch)?;
+            open.stop(&mut self.past)?;
+            open.start(&self.past)?;
         }
         said.push(format!("Ringwood {}: buffer pool {} MB", env!("CARGO_PKG_VERSION"), config.memory >> 20));
         self.open = Some(open);
@@ -180,14 +192,15 @@ impl Target for Ringwood {
     fn run(&mut self, work: &Work) -> Result<Vec<Figure>, LabError> {
         match work {
             Work::Recovery(rows) => self.recovery(*rows),
-            _ => tsql::run(self.open()?.server()?, work),
+            _ => tsql::run(self.open()?.0.server()?, work),
         }
     }
 
     fn counters(&mut self) -> Result<Counters, LabError> {
-        let io = self.watch.counts();
-        let waits = tsql::waits(self.open()?.server()?)?;
-        Ok(Counters { waits, io })
+        let (open, past) = self.open()?;
+        let mut counters = Counters { waits: tsql::waits(open.server()?)?, io: past.watch.counts() };
+        counters.add(&past.waits);
+        Ok(counters)
     }
 
     fn log_folder(&self) -> Option<(PathBuf, Arc<dyn disk::Disk>)> {
@@ -198,10 +211,52 @@ impl Target for Ringwood {
 
     fn tear_down(&mut self) -> Result<(), LabError> {
         let Some(mut open) = self.open.take() else { return Ok(()) };
-        open.stop(&self.watch)?;
+        open.stop(&mut self.past)?;
         if open.config.keep {
             return Ok(std::fs::write(open.folder.join(READY), "made in an earlier round\n")?);
         }
         open.place.device.clear(&open.folder)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::{Device, REAL};
+    use crate::work::Durability;
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn counters_go_on_when_the_instance_is_opened_again() {
+        let scratch = tempfile::tempdir().unwrap();
+        let place = Place {
+            folder: scratch.path().into(),
+            device: Device::named(REAL, &BTreeMap::new()).unwrap(),
+            customers: None,
+            program: None,
+        };
+        let study = crate::studies::all(crate::frame::Scale::Tiny).remove(0);
+        let config = Config { keep: false, customers: 0, ..study.arms[0].config.clone() };
+        let mut target = Ringwood::default();
+        target.set_up(&place, &config).unwrap();
+        target.run(&Work::MakeOneRow).unwrap();
+        let commits = Work::Commits(100, Durability::Full);
+        target.run(&commits).unwrap();
+        let before = target.counters().unwrap();
+        let writes = |c: &Counters| c.waits.iter().find(|w| w.wait_type == "WRITELOG").map_or(0, |w| w.count);
+        assert!(writes(&before) >= 100, "{before:?}");
+        let (open, past) = target.open().unwrap();
+        open.stop(past).unwrap();
+        open.start(past).unwrap();
+        target.run(&commits).unwrap();
+        let after = target.counters().unwrap();
+        let since = after.since(&before);
+        assert!((100..2 * writes(&before)).contains(&writes(&since)), "{since:?}");
+        for wait in &before.waits {
+            let now = after.waits.iter().find(|w| w.wait_type == wait.wait_type).unwrap();
+            assert!(now.count >= wait.count && now.us >= wait.us, "{now:?} after {wait:?}");
+        }
+        assert!(since.file("log").unwrap().writes >= 100);
+        target.tear_down().unwrap();
     }
 }
