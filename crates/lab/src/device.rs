@@ -107,15 +107,18 @@ impl Device {
         Ok(Arc::new(routes))
     }
 
-    /// Removes what a study left in `folder` and on the mounts.
+    /// Removes what a study left in `folder` and on the mounts. The folder goes under its name first, at once: who is interrupted
+    /// here leaves nothing that looks whole.
     pub fn clear(&self, folder: &Path) -> Result<(), LabError> {
-        let mut all: Vec<PathBuf> = ROLES.iter().map(|r| self.folder_of(r, folder)).collect();
-        all.push(folder.to_owned());
-        for path in all {
-            match std::fs::remove_dir_all(&path) {
-                Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(e.into()),
-                _ => {}
-            }
+        let there = |done: std::io::Result<()>| match done {
+            Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(e),
+            _ => Ok(()),
+        };
+        let going = folder.with_added_extension("going");
+        there(std::fs::remove_dir_all(&going))?;
+        there(std::fs::rename(folder, &going))?;
+        for path in ROLES.iter().map(|r| self.folder_of(r, folder)).chain([going]) {
+            there(std::fs::remove_dir_all(&path))?;
         }
         Ok(())
     }

@@ -133,6 +133,9 @@ pub fn victim(
     bytes: u64,
 ) -> Result<(), LabError> {
     use crate::target::tsql::number;
+    use rustix::process::{Signal, set_parent_process_death_signal};
+    // Whoever asked for this may be killed itself, and another run may then use the folder.
+    set_parent_process_death_signal(Some(Signal::KILL)).map_err(std::io::Error::from)?;
     let server = Embedded::open(OpenOptions { folder: folder.to_owned(), memory, volumes, disk: None })?;
     let mut watcher = server.connect(Some(database))?;
     let used = "select used_log_space_in_bytes from sys.dm_db_log_space_usage";
@@ -150,6 +153,6 @@ pub fn victim(
     println!("killing");
     std::io::Write::flush(&mut std::io::stdout())?;
     // SIGKILL to ourselves: no destructor runs, nothing is flushed.
-    let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
+    let _ = rustix::process::kill_process(rustix::process::getpid(), Signal::KILL);
     Err(LabError::Request("this process could not kill itself".into()))
 }

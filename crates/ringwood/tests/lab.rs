@@ -1,5 +1,5 @@
 //! The studies from the command line at a tiny scale: every cell is measured, the report says what it must, an
-//! interrupted run goes on where it stopped, and what makes no sense is refused.
+//! interrupted or killed run goes on where it stopped, and what makes no sense is refused.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -157,6 +157,28 @@ fn resume(out: &Path) {
     let again = std::fs::read_to_string(&journal).unwrap();
     assert_eq!(again.lines().count(), lines.len());
     assert_eq!(again.lines().take(kept).collect::<Vec<_>>(), lines[..kept]);
+}
+
+/// Twice in the middle of a run, with databases that are kept for all rounds and one that a child is about to crash.
+#[test]
+fn a_killed_run_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("r");
+    let arguments = ["run", "vlf-count", "--scale", "tiny", "--runs", "3"];
+    let resumed = [&arguments[..], &["--resume"]].concat();
+    let journal = || std::fs::read_to_string(out.join("runs.jsonl")).unwrap_or_default();
+    let ended = |runs: usize| move |text: String| text.matches('\n').count() > runs;
+    kill_when(&arguments, &out, || ended(1)(journal()));
+    let first = journal();
+    assert!(!scratch(&out).is_empty() && !out.join("results.json").exists());
+    kill_when(&resumed, &out, || ended(3)(journal()));
+    assert!(!scratch(&out).is_empty());
+    let results = succeed(&resumed, &out);
+    check_cells(study(&results, "vlf-count", "real"), 3);
+    assert!(scratch(&out).is_empty());
+    let all = journal();
+    assert_eq!(all.lines().count(), 1 + 6, "each run once");
+    assert!(all.starts_with(&first[..=first.rfind('\n').unwrap()]), "what was measured stays");
 }
 
 #[test]

@@ -60,7 +60,7 @@ pub fn assemble(study: &Study, about: &About, journal: &Journal) -> StudyResult 
             }
         }
         for line in &record.settings {
-            if !result.setup.contains(line) && line != "made in an earlier round" {
+            if !result.setup.contains(line) && line != crate::target::kept::SAID {
                 result.setup.push(line.clone());
             }
         }

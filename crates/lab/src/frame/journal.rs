@@ -107,7 +107,10 @@ impl Journal {
         })?;
         let whole = text.rfind('\n').map_or("", |end| &text[..=end]);
         let mut lines = whole.lines();
-        let header: Header = serde_json::from_str(lines.next().unwrap_or_default())?;
+        let first = lines.next().ok_or_else(|| {
+            LabError::Request(format!("there is nothing to resume in {}: no run had begun", folder.display()))
+        })?;
+        let header: Header = serde_json::from_str(first)?;
         if header.request != *request {
             return Err(LabError::Request(format!(
                 "{} was begun with other options: {}",
@@ -228,6 +231,9 @@ mod tests {
     fn other_options_are_refused() {
         let folder = tempfile::tempdir().unwrap();
         assert!(Journal::resume(folder.path(), &request()).is_err());
+        std::fs::write(path_in(folder.path()), "{\"request\":").unwrap();
+        let error = Journal::resume(folder.path(), &request()).map(drop).unwrap_err().to_string();
+        assert!(error.contains("nothing to resume") && error.contains("no run had begun"), "{error}");
         drop(Journal::create(folder.path(), &request(), Machine::default()).unwrap());
         let other = Request { runs: 3, ..request() };
         let error = Journal::resume(folder.path(), &other).map(drop).unwrap_err().to_string();

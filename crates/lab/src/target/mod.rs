@@ -2,6 +2,7 @@
 //! settings the study's factor is. What it cannot do it refuses as unsupported, with the reason.
 //! Peers are the distribution's packages, started on a scratch folder and reachable from this machine only.
 
+pub(crate) mod kept;
 mod mariadb;
 mod postgres;
 mod process;

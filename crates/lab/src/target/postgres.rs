@@ -1,8 +1,10 @@
 //! PostgreSQL on a scratch folder, through psql on a Unix socket; times are the server's own clock.
 
-use super::process::{Server, Socket, client, clock, customer_statement, expect_count, find, is_root, span};
+use super::process::{
+    self, Server, Socket, client, clock, customer_statement, expect_count, find, is_root, span,
+};
 use super::tsql::{LOAD_BATCH, LOAD_FILLER};
-use super::{Place, Target};
+use super::{Place, Target, kept};
 use crate::LabError;
 use crate::work::{Config, Counters, Durability, Figure, IoCount, Knob, Work};
 use std::path::{Path, PathBuf};
@@ -22,7 +24,6 @@ struct Open {
     config: Config,
 }
 
-const READY: &str = "ready";
 const TABLE: &str = "(c_id int, c_d_id smallint, c_w_id int, c_first char(16), c_middle char(2), c_last char(16), \
 c_street_1 char(20), c_street_2 char(20), c_city char(20), c_state char(2), c_zip char(9), c_phone char(16), c_since timestamp, \
 c_credit char(2), c_credit_lim numeric(12,2), c_discount numeric(4,4), c_balance numeric(12,2), c_ytd_payment numeric(12,2), \
@@ -274,10 +275,9 @@ impl Target for Postgres {
     fn set_up(&mut self, place: &Place, config: &Config) -> Result<Vec<String>, LabError> {
         self.tear_down()?;
         let folder = place.folder.join(&config.key);
-        let kept = config.keep && folder.join(READY).is_file();
-        if kept {
-            std::fs::remove_file(folder.join(READY))?;
-        } else {
+        let kept = kept::take(&folder, config)?;
+        if !kept {
+            process::stop_left(&folder)?;
             let _ = std::fs::remove_dir_all(&folder);
             std::fs::create_dir_all(&folder)?;
             give_to_postgres(&folder)?;
@@ -329,7 +329,7 @@ impl Target for Postgres {
         let Some(mut open) = self.open.take() else { return Ok(()) };
         drop(open.server.take());
         if open.config.keep {
-            return Ok(std::fs::write(open.folder.join(READY), "")?);
+            return kept::leave(&open.folder, &open.config);
         }
         Ok(std::fs::remove_dir_all(&open.folder)?)
     }

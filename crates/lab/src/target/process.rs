@@ -1,5 +1,5 @@
 //! Child processes of peers: run clients to their end, by the server's clock where they print it, find a program, stop a
-//! server when its target goes away; and what the peers' clients are asked alike.
+//! server when its target goes away, and those that a killed run has left; and what the peers' clients are asked alike.
 
 use crate::LabError;
 use crate::work::Work;
@@ -52,6 +52,44 @@ impl Drop for Server {
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
+}
+
+/// Stops the servers on the data in `folder` that have outlived a run which was killed: they would write into what is made there
+/// anew, or go on beside it and take memory from what is measured.
+pub(super) fn stop_left(folder: &Path) -> Result<(), LabError> {
+    let begin = Instant::now();
+    loop {
+        let left = servers_on(&folder.join("data"));
+        if left.is_empty() {
+            return Ok(());
+        }
+        let signal = match begin.elapsed().as_secs() {
+            0..20 => "-TERM",
+            20..30 => "-KILL",
+            _ => {
+                let what = format!("process {} uses {} and cannot be stopped", left[0], folder.display());
+                return Err(LabError::Request(what));
+            }
+        };
+        for process in left {
+            let _ = Command::new("kill").args([signal, &process]).status();
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+/// Ids of the processes one of whose arguments names that data folder.
+fn servers_on(data: &Path) -> Vec<String> {
+    let data = data.as_os_str().as_encoded_bytes();
+    let on_it = |line: &[u8]| {
+        line.split(|b| *b == 0).any(|word| word == data || word.strip_prefix(b"--datadir=") == Some(data))
+    };
+    let Ok(processes) = std::fs::read_dir("/proc") else { return vec![] };
+    let names = processes.flatten().map(|p| p.file_name().to_string_lossy().into_owned());
+    names
+        .filter(|name| name.bytes().all(|b| b.is_ascii_digit()))
+        .filter(|id| std::fs::read(format!("/proc/{id}/cmdline")).is_ok_and(|line| on_it(&line)))
+        .collect()
 }
 
 /// The first of the names that exists on PATH or in one of the usual folders.
@@ -171,5 +209,28 @@ impl Socket {
 impl Drop for Socket {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_was_left_behind_is_stopped() {
+        let folder = tempfile::tempdir().unwrap();
+        let follow = |path: &Path| {
+            std::fs::write(path, "").unwrap();
+            Command::new("tail").arg("-f").arg(path).spawn().unwrap()
+        };
+        let mut left = follow(&folder.path().join("data"));
+        let mut other = follow(&folder.path().join("data2"));
+        // Reaps it, as init does with what a killed process leaves.
+        let reaper = std::thread::spawn(move || left.wait().unwrap());
+        stop_left(folder.path()).unwrap();
+        assert!(!reaper.join().unwrap().success());
+        assert!(other.try_wait().unwrap().is_none(), "another folder's is left alone");
+        other.kill().unwrap();
+        other.wait().unwrap();
     }
 }

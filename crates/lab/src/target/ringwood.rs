@@ -1,7 +1,7 @@
 //! Ringwood embedded: an instance per configuration, the work in T-SQL, its files watched.
 
 use super::tsql::{self, DATABASE};
-use super::{Place, Target};
+use super::{Place, Target, kept};
 use crate::LabError;
 use crate::embedded::{Embedded, OpenOptions};
 use crate::watch::Watch;
@@ -12,9 +12,6 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Instant;
-
-/// Written when a kept configuration is made, and absent while a run uses it.
-const READY: &str = "ready";
 
 /// Roles and the drive letters by which statements name them.
 const DRIVES: [(char, &str); 4] = [('E', "data"), ('G', "data2"), ('F', "log"), ('H', "backup")];
@@ -162,13 +159,10 @@ impl Target for Ringwood {
         self.tear_down()?;
         let folder = place.folder.join(&config.key);
         let mut open = Open { server: None, folder, place: place.clone(), config: config.clone() };
-        let ready = open.folder.join(READY);
-        if config.keep && ready.is_file() {
-            let said = std::fs::read_to_string(&ready)?;
-            std::fs::remove_file(&ready)?;
+        if kept::take(&open.folder, config)? {
             open.start(&self.past)?;
             self.open = Some(open);
-            return Ok(said.lines().map(str::to_owned).collect());
+            return Ok(vec![kept::SAID.into()]);
         }
         place.device.clear(&open.folder)?;
         for folder in open.volumes().values() {
@@ -213,7 +207,7 @@ impl Target for Ringwood {
         let Some(mut open) = self.open.take() else { return Ok(()) };
         open.stop(&mut self.past)?;
         if open.config.keep {
-            return Ok(std::fs::write(open.folder.join(READY), "made in an earlier round\n")?);
+            return kept::leave(&open.folder, &open.config);
         }
         open.place.device.clear(&open.folder)
     }

@@ -3,7 +3,7 @@
 
 use super::process::{client, customer_statement, find, parallel};
 use super::tsql::{LOAD_BATCH, LOAD_FILLER};
-use super::{Place, Target};
+use super::{Place, Target, kept};
 use crate::LabError;
 use crate::work::{Config, Counters, Durability, Figure, Knob, Work};
 use std::path::PathBuf;
@@ -21,7 +21,6 @@ struct Open {
     config: Config,
 }
 
-const READY: &str = "ready";
 const COLUMNS: &str = "c_id int, c_d_id int, c_w_id int, c_first text, c_middle text, c_last text, c_street_1 text, \
 c_street_2 text, c_city text, c_state text, c_zip text, c_phone text, c_since text, c_credit text, c_credit_lim real, \
 c_discount real, c_balance real, c_ytd_payment real, c_payment_cnt int, c_delivery_cnt int, c_data text";
@@ -209,11 +208,9 @@ impl Target for Sqlite {
     fn set_up(&mut self, place: &Place, config: &Config) -> Result<Vec<String>, LabError> {
         self.tear_down()?;
         let folder = place.folder.join(&config.key);
-        let kept = config.keep && folder.join(READY).is_file();
+        let kept = kept::take(&folder, config)?;
         let open = Open { folder, config: config.clone() };
-        if kept {
-            std::fs::remove_file(open.folder.join(READY))?;
-        } else {
+        if !kept {
             let _ = std::fs::remove_dir_all(&open.folder);
             std::fs::create_dir_all(&open.folder)?;
             open.sql("pragma journal_mode=wal;")?;
@@ -253,7 +250,7 @@ impl Target for Sqlite {
     fn tear_down(&mut self) -> Result<(), LabError> {
         let Some(open) = self.open.take() else { return Ok(()) };
         if open.config.keep {
-            return Ok(std::fs::write(open.folder.join(READY), "")?);
+            return kept::leave(&open.folder, &open.config);
         }
         Ok(std::fs::remove_dir_all(&open.folder)?)
     }
