@@ -2,6 +2,7 @@
 
 use clap::{Args, Subcommand, ValueEnum};
 use lab::frame::{self, Options, Scale, duration};
+use lab::notify::Address;
 use lab::peers::{self, PeerOptions};
 use lab::results::Results;
 use lab::{LabError, device, embedded, report, studies, target};
@@ -15,6 +16,7 @@ const EXAMPLES: &str = "Examples:
   ringwood lab run delayed-durability --target ringwood postgres mariadb sqlite
   ringwood lab run data-files --device-path data=/mnt/a --device-path data2=/mnt/b
   ringwood lab run all --scale standard --resume
+  ringwood lab run all --scale paper --notify 'smtp://localhost/?from=lab@example.org&to=me@example.org'
   ringwood lab peers --rows 300000 --runs 5
   ringwood lab report --out ./results";
 
@@ -78,7 +80,8 @@ struct RunArgs {
     /// Seed of the order of runs
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Say at the end how it went: a webhook's address (http://... or https://...)
+    /// Say at the end how it went: to a webhook (http://... or https://...), or by mail
+    /// (smtp[s]://[user:password@]host[:port]/?from=a@x&to=b@y[,c@z])
     #[arg(long, value_name = "URL")]
     notify: Option<String>,
     /// Folder for databases and results
@@ -184,6 +187,8 @@ fn finish(results: &Results, out: &Path) -> Result<(), LabError> {
 }
 
 fn run_studies(args: &RunArgs) -> Result<(), LabError> {
+    // Read here and not by clap, whose errors would repeat a password.
+    let notify = args.notify.as_deref().map(Address::parse).transpose()?;
     let options = Options {
         studies: args.studies.clone(),
         scale: args.scale.into(),
@@ -198,8 +203,8 @@ fn run_studies(args: &RunArgs) -> Result<(), LabError> {
         program: Some(std::env::current_exe()?),
     };
     let outcome = frame::run(&options);
-    if let Some(url) = &args.notify
-        && let Err(error) = lab::notify::send(url, &outcome)
+    if let Some(address) = notify
+        && let Err(error) = address.send(&outcome)
     {
         eprintln!("the message could not be sent: {error}");
     }
