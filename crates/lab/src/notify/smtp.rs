@@ -125,6 +125,7 @@ impl Mail {
         TlsParameters::builder(self.host.clone())
             .certificate_store(client::CertificateStore::WebpkiRoots)
             .dangerous_accept_invalid_certs(own)
+            .dangerous_accept_invalid_hostnames(own)
             .build()
     }
 }
