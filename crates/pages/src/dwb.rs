@@ -1,9 +1,13 @@
 //! Torn-page protection: a page that is written in place goes first to the doublewrite area of file 1.
 //!
-//! A batch is one write: the directory page, then the images. It is durable before the first page goes home, and it is
-//! overwritten only when all its homes are durable. So at most the pages of the last batch can be torn, and each of
-//! them is whole in the area. Pages that the log rebuilds (formatted since their last write) skip the area, unless the
-//! last batch names them: the area must not hold an image older than the last write of a page.
+//! The area holds batches one behind the other, each a directory page and the images that it names, written at once and durable
+//! before the first of its pages goes home. When there is no room behind the last batch, all homes are made durable and a
+//! new round begins at the area's start: files are synced once a round, however few pages a batch has. A batch belongs to
+//! the round if its directory has the round's number and its own place in it; what a round before has left behind has another.
+//!
+//! So at most the pages of one round can be torn, and the newest image of each is whole in the area. Pages that the log
+//! rebuilds (formatted since their last write) skip the area, unless the round names them: the area must not hold an image
+//! older than the last write of a page.
 
 use crate::error::PageError;
 use crate::files::DataFile;
@@ -11,37 +15,48 @@ use crate::id::{DWB_DIRECTORY, DWB_FIRST, DWB_PAGES, PAGE_SIZE, PageId, UnitId};
 use crate::page::{HEADER_SIZE, Page, PageType, checksum_of, id_in, sum_in};
 use crate::writer::sync_all;
 use disk::AlignedBuf;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 const ENTRY: usize = 10;
 const AT_COUNT: usize = 8;
+const AT_PLACE: usize = 10;
 const AT_ENTRIES: usize = 16;
+/// Pages of the area, directories included.
+const AREA_PAGES: usize = 1 + DWB_PAGES as usize;
 
 /// The area's state in memory; one writer at a time.
 #[derive(Debug)]
 pub(crate) struct Doublewrite {
-    /// Pages of the last batch.
-    last: HashSet<PageId>,
-    /// Files whose home writes of the last batch may not be durable.
+    /// Number of the round; 0 before the first.
+    round: u64,
+    /// Batches of the round, and the area's pages that they take.
+    batches: u16,
+    used: usize,
+    /// Pages of the round.
+    held: HashSet<PageId>,
+    /// Files whose home writes of the round may not be durable.
     pending: Vec<Arc<DataFile>>,
-    batch: u64,
     directory: AlignedBuf,
 }
 
 impl Doublewrite {
-    pub fn new() -> Doublewrite {
+    /// Of a file whose area has seen so many rounds.
+    pub fn new(rounds: u64) -> Doublewrite {
         Doublewrite {
-            last: HashSet::new(),
+            round: rounds,
+            batches: 0,
+            // Nothing goes behind what is there: its round is over.
+            used: AREA_PAGES,
+            held: HashSet::new(),
             pending: Vec::new(),
-            batch: 0,
             directory: AlignedBuf::new(PAGE_SIZE),
         }
     }
 
-    /// Whether the last batch holds an image of the page.
+    /// Whether the round holds an image of the page.
     pub fn holds(&self, page: PageId) -> bool {
-        self.last.contains(&page)
+        self.held.contains(&page)
     }
 
     /// Makes the images durable in the area. `homes` are the files that the caller writes to right after.
@@ -52,16 +67,20 @@ impl Doublewrite {
         homes: Vec<Arc<DataFile>>,
     ) -> Result<(), PageError> {
         debug_assert!(!images.is_empty() && images.len() <= DWB_PAGES as usize);
-        sync_all(&self.pending)?;
-        self.pending.clear();
-        // Whatever happens from here on, the area no longer protects the pages of the batch before.
-        self.last.clear();
-        self.batch += 1;
+        if self.used + 1 + images.len() > AREA_PAGES {
+            sync_all(&self.pending)?;
+            self.pending.clear();
+            // Whatever happens from here on, the area no longer protects the pages of the round before.
+            self.held.clear();
+            self.round += 1;
+            (self.batches, self.used) = (0, 0);
+        }
         let mut page = Page::zeroed();
         page.format(PageId::new(1, DWB_DIRECTORY), PageType::Doublewrite, 0, UnitId(0));
         let body = &mut page.bytes_mut()[HEADER_SIZE..];
-        body[..8].copy_from_slice(&self.batch.to_le_bytes());
-        body[AT_COUNT..AT_COUNT + 2].copy_from_slice(&(images.len() as u16).to_le_bytes());
+        body[..AT_COUNT].copy_from_slice(&self.round.to_le_bytes());
+        body[AT_COUNT..AT_PLACE].copy_from_slice(&(images.len() as u16).to_le_bytes());
+        body[AT_PLACE..AT_PLACE + 2].copy_from_slice(&self.batches.to_le_bytes());
         for (i, (id, image)) in images.iter().enumerate() {
             let at = AT_ENTRIES + i * ENTRY;
             body[at..at + 6].copy_from_slice(&id.to_bytes());
@@ -72,27 +91,28 @@ impl Doublewrite {
         let mut parts: Vec<&[u8]> = Vec::with_capacity(images.len() + 1);
         parts.push(&self.directory);
         parts.extend(images.iter().map(|(_, image)| &image[..]));
-        primary.file.write_durable(u64::from(DWB_DIRECTORY) * PAGE_SIZE as u64, &parts)?;
-        self.last.extend(images.iter().map(|(id, _)| *id));
-        self.pending = homes;
+        let at = (DWB_DIRECTORY as usize + self.used) * PAGE_SIZE;
+        primary.file.write_durable(at as u64, &parts)?;
+        self.batches += 1;
+        self.used += parts.len();
+        self.held.extend(images.iter().map(|(id, _)| *id));
+        for home in homes {
+            if !self.pending.iter().any(|file| file.spec.id == home.spec.id) {
+                self.pending.push(home);
+            }
+        }
         Ok(())
     }
 }
 
-/// Repairs pages that power loss left torn from the last batch, in the files of `files`; returns how many. Run before
-/// anything else reads the files.
-pub(crate) fn restore(primary: &DataFile, files: &[Arc<DataFile>]) -> Result<usize, PageError> {
-    let mut area = AlignedBuf::new((1 + DWB_PAGES as usize) * PAGE_SIZE);
+/// Repairs pages that power loss left torn from the last round, in the files of `files`; returns how many rounds the area has
+/// seen. Run before anything else reads the files.
+pub(crate) fn restore(primary: &DataFile, files: &[Arc<DataFile>]) -> Result<u64, PageError> {
+    let mut area = AlignedBuf::new(AREA_PAGES * PAGE_SIZE);
     primary.read_raw(DWB_DIRECTORY, &mut area)?;
     let (pages, _) = area.as_chunks::<PAGE_SIZE>();
-    let Some((directory, images)) = pages.split_first() else { return Ok(0) };
-    let entries = directory_entries(directory);
     let mut home = AlignedBuf::new(PAGE_SIZE);
-    let mut repaired = 0;
-    for (image, (id, sum)) in images.iter().zip(entries) {
-        if checksum_of(image) != sum || sum_in(image) != sum || id_in(image) != id {
-            continue;
-        }
+    for (id, image) in newest_images(pages) {
         let Some(file) = files.iter().find(|f| f.spec.id == id.file) else { continue };
         if id.page >= file.pages() {
             continue;
@@ -102,31 +122,218 @@ pub(crate) fn restore(primary: &DataFile, files: &[Arc<DataFile>]) -> Result<usi
         if now.first().is_some_and(|now| file.verify(id.page, now).is_err()) {
             home.copy_from_slice(image);
             file.file.write_durable(u64::from(id.page) * PAGE_SIZE as u64, &[&home])?;
-            repaired += 1;
         }
     }
-    Ok(repaired)
+    // A round that was cut short in its first write leaves the batches of the one before, and of others behind them.
+    Ok(pages.iter().filter_map(Directory::of).map(|directory| directory.round).max().unwrap_or(0))
 }
 
-/// Pages and checksums that a directory names; none when it is torn or was never written.
-fn directory_entries(directory: &[u8; PAGE_SIZE]) -> Vec<(PageId, u32)> {
-    let own = PageId::new(1, DWB_DIRECTORY);
-    if sum_in(directory) != checksum_of(directory)
-        || id_in(directory) != own
-        || directory[1] != PageType::Doublewrite as u8
-    {
-        return Vec::new();
+/// The newest whole image of each page that the round at the area's start names.
+fn newest_images(area: &[[u8; PAGE_SIZE]]) -> BTreeMap<PageId, &[u8; PAGE_SIZE]> {
+    let mut newest = BTreeMap::new();
+    let (mut at, mut place, mut round) = (0, 0, None);
+    while let Some(directory) = area.get(at).and_then(Directory::of) {
+        if directory.place != place || *round.get_or_insert(directory.round) != directory.round {
+            break;
+        }
+        let images = area.get(at + 1..).unwrap_or_default();
+        for (image, (id, sum)) in images.iter().zip(&directory.entries) {
+            if checksum_of(image) == *sum && sum_in(image) == *sum && id_in(image) == *id {
+                newest.insert(*id, image);
+            }
+            // Else the batch was not durable, and none of its pages had gone home: an image before it is the newest.
+        }
+        at += 1 + directory.entries.len();
+        place += 1;
     }
-    let body = &directory[HEADER_SIZE..];
-    let count = u16::from_le_bytes([body[AT_COUNT], body[AT_COUNT + 1]]).min(DWB_PAGES as u16) as usize;
-    let (entries, _) = body[AT_ENTRIES..].as_chunks::<ENTRY>();
-    let entry = |e: &[u8; ENTRY]| {
-        let id = PageId::from_bytes([e[0], e[1], e[2], e[3], e[4], e[5]]);
-        (id, u32::from_le_bytes([e[6], e[7], e[8], e[9]]))
-    };
-    entries.iter().take(count).map(entry).collect()
+    newest
+}
+
+/// A batch's directory.
+struct Directory {
+    round: u64,
+    place: u16,
+    /// Pages and checksums.
+    entries: Vec<(PageId, u32)>,
+}
+
+impl Directory {
+    /// What a page of the area says if it is one; none when it is torn or was never written.
+    fn of(page: &[u8; PAGE_SIZE]) -> Option<Directory> {
+        let own = PageId::new(1, DWB_DIRECTORY);
+        if sum_in(page) != checksum_of(page) || id_in(page) != own || page[1] != PageType::Doublewrite as u8 {
+            return None;
+        }
+        let body = &page[HEADER_SIZE..];
+        let word = |at: usize| u16::from_le_bytes([body[at], body[at + 1]]);
+        let round = body.first_chunk().map(|bytes| u64::from_le_bytes(*bytes))?;
+        let count = word(AT_COUNT).min(DWB_PAGES as u16) as usize;
+        let (entries, _) = body[AT_ENTRIES..].as_chunks::<ENTRY>();
+        let entry = |e: &[u8; ENTRY]| {
+            let id = PageId::from_bytes([e[0], e[1], e[2], e[3], e[4], e[5]]);
+            (id, u32::from_le_bytes([e[6], e[7], e[8], e[9]]))
+        };
+        let entries = entries.iter().take(count).map(entry).collect();
+        Some(Directory { round, place: word(AT_PLACE), entries })
+    }
 }
 
 const _: () = assert!(
     DWB_DIRECTORY + 1 == DWB_FIRST && HEADER_SIZE + AT_ENTRIES + ENTRY * DWB_PAGES as usize <= PAGE_SIZE
 );
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::page::seal_image;
+    use disk::{Disk, OpenMode};
+    use sim::SimDisk;
+    use std::path::Path;
+
+    const PAGES: u32 = 800;
+
+    fn open(disk: &SimDisk, id: u16, mode: OpenMode) -> Arc<DataFile> {
+        let path = Path::new(["/a.mdf", "/b.ndf"][usize::from(id) - 1]);
+        let file = disk.open(path, mode).expect("a file");
+        if mode == OpenMode::Create {
+            file.write_zeros(0, u64::from(PAGES) * PAGE_SIZE as u64).expect("space");
+        }
+        Arc::new(DataFile::new(crate::store::placeholder(id, path), file).expect("a data file"))
+    }
+
+    fn primary(disk: &SimDisk) -> Arc<DataFile> {
+        open(disk, 1, OpenMode::Create)
+    }
+
+    fn image(id: PageId, mark: u8) -> AlignedBuf {
+        let mut page = Page::zeroed();
+        page.format(id, PageType::Data, 0, UnitId(1));
+        page.bytes_mut()[PAGE_SIZE / 2] = mark;
+        seal_image(page.bytes_mut());
+        AlignedBuf::from_slice(page.bytes())
+    }
+
+    fn found(file: &DataFile) -> Vec<(u32, u8)> {
+        let mut area = AlignedBuf::new(AREA_PAGES * PAGE_SIZE);
+        file.read_raw(DWB_DIRECTORY, &mut area).expect("the area");
+        let (pages, _) = area.as_chunks::<PAGE_SIZE>();
+        newest_images(pages).iter().map(|(id, image)| (id.page, image[PAGE_SIZE / 2])).collect()
+    }
+
+    fn protect(area: &mut Doublewrite, file: &Arc<DataFile>, pages: std::ops::Range<u32>, mark: u8) {
+        let ids = pages.map(|page| PageId::new(1, 1000 + page));
+        let images: Vec<_> = ids.map(|id| (id, image(id, mark))).collect();
+        let images: Vec<_> = images.iter().map(|(id, image)| (*id, &image.as_chunks().0[0])).collect();
+        area.protect(file, &images, vec![Arc::clone(file)]).expect("protected");
+    }
+
+    #[test]
+    fn batches_of_a_round_go_behind_each_other_and_the_newest_image_counts() {
+        let disk = SimDisk::new(1);
+        let file = primary(&disk);
+        let mut area = Doublewrite::new(0);
+        protect(&mut area, &file, 0..2, 1);
+        protect(&mut area, &file, 1..3, 2);
+        assert_eq!(found(&file), [(1000, 1), (1001, 2), (1002, 2)]);
+        assert!(area.holds(PageId::new(1, 1000)) && !area.holds(PageId::new(1, 1003)));
+
+        // No room for 256 pages behind them: a new round, which hides what is left of the one before.
+        protect(&mut area, &file, 100..356, 3);
+        protect(&mut area, &file, 5..6, 4);
+        assert_eq!(found(&file), [(1005, 4)]);
+        assert!(!area.holds(PageId::new(1, 1100)));
+        protect(&mut area, &file, 7..9, 5);
+        assert_eq!(found(&file), [(1005, 4), (1007, 5), (1008, 5)]);
+    }
+
+    /// The next opening goes on with numbers that nothing in the area has, the remains of older rounds included.
+    #[test]
+    fn rounds_are_numbered_on_after_a_restart() {
+        let disk = SimDisk::new(2);
+        let file = primary(&disk);
+        assert_eq!(restore(&file, &[]), Ok(0));
+        let mut area = Doublewrite::new(0);
+        protect(&mut area, &file, 0..1, 1);
+        protect(&mut area, &file, 1..2, 1);
+        protect(&mut area, &file, 2..3, 1);
+        let rounds = restore(&file, &[]).expect("the area");
+        let mut area = Doublewrite::new(rounds);
+        // As large as the first batch of the round before: the second one of that lies right behind it.
+        protect(&mut area, &file, 0..1, 2);
+        assert_eq!(found(&file), [(1000, 2)]);
+    }
+
+    /// A batch that is not whole counts for what is whole in it; what lies behind it does not count.
+    #[test]
+    fn a_torn_batch_ends_the_round() {
+        let disk = SimDisk::new(3);
+        let file = primary(&disk);
+        let mut area = Doublewrite::new(0);
+        for mark in 1..4 {
+            protect(&mut area, &file, 0..2, mark);
+        }
+        let at = |page: u64| (u64::from(DWB_DIRECTORY) + page) * PAGE_SIZE as u64 + 5000;
+        disk.rot(Path::new("/a.mdf"), at(8)).expect("an image of the third batch");
+        assert_eq!(found(&file), [(1000, 3), (1001, 2)]);
+        disk.rot(Path::new("/a.mdf"), at(3)).expect("the second directory");
+        assert_eq!(found(&file), [(1000, 1), (1001, 1)]);
+    }
+
+    /// Protects and writes batches of random pages until the disk dies.
+    fn write_until_the_end(
+        rounds: u64,
+        files: &[Arc<DataFile>; 2],
+        rng: &mut fastrand::Rng,
+    ) -> Result<(), PageError> {
+        let mut area = Doublewrite::new(rounds);
+        for _ in 0..40 {
+            let most = if rng.bool() { 8 } else { 200 };
+            let count = rng.usize(1..most);
+            let pages: BTreeMap<PageId, AlignedBuf> = (0..count)
+                .map(|_| (PageId::new(rng.u16(1..3), rng.u32(400..PAGES)), rng.u8(..)))
+                .map(|(id, mark)| (id, image(id, mark)))
+                .collect();
+            let images: Vec<_> = pages.iter().map(|(id, image)| (*id, &image.as_chunks().0[0])).collect();
+            let home = |id: PageId| &files[usize::from(id.file) - 1];
+            let mut homes: Vec<Arc<DataFile>> = Vec::new();
+            for (id, _) in &images {
+                if !homes.iter().any(|file| file.spec.id == id.file) {
+                    homes.push(home(*id).clone());
+                }
+            }
+            area.protect(&files[0], &images, homes)?;
+            for (id, image) in &images {
+                home(*id).file.write_at(u64::from(id.page) * PAGE_SIZE as u64, &image[..])?;
+                home(*id).written(wal::Lsn::MAX);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whatever write or sync the power fails at, and again while what it left is written over: every page is whole after
+    /// the repair.
+    #[test]
+    fn no_page_stays_torn() {
+        for seed in 0..25 {
+            let mut rng = fastrand::Rng::with_seed(seed);
+            let mut disk = SimDisk::new(seed);
+            let mut files = [1, 2].map(|id| open(&disk, id, OpenMode::Create));
+            let mut rounds = 0;
+            for life in 0..3 {
+                disk.crash_at(disk.io_count() + rng.u64(1..1500));
+                // It ends as it must, or it was too short.
+                let _ = write_until_the_end(rounds, &files, &mut rng);
+                disk = disk.crash(seed * 3 + life);
+                files = [1, 2].map(|id| open(&disk, id, OpenMode::Open));
+                rounds = restore(&files[0], &files).expect("the area");
+                let mut now = AlignedBuf::new(PAGE_SIZE);
+                for (file, page) in files.iter().flat_map(|file| (400..PAGES).map(move |page| (file, page))) {
+                    file.read_raw(page, &mut now).expect("a page");
+                    let never_written = now.iter().all(|byte| *byte == 0);
+                    let whole = never_written || file.verify(page, &now.as_chunks().0[0]).is_ok();
+                    assert!(whole, "seed {seed}, life {life}: page {}:{page}", file.spec.id);
+                }
+            }
+        }
+    }
+}

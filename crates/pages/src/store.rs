@@ -92,7 +92,7 @@ impl Store {
                 }
             }
         }
-        Store::assemble(disk, pool, log, database, files)
+        Store::assemble(disk, pool, log, database, files, 0)
     }
 
     /// Opens a database by its primary file and repairs torn pages from the doublewrite area. The caller runs redo
@@ -123,8 +123,8 @@ impl Store {
         for (id, path) in header.others.iter().filter(|(id, _)| *id != 1) {
             files.push(Arc::new(open_file(&*disk, &files[0], header.database, *id, path)?));
         }
-        dwb::restore(&files[0], &files)?;
-        Store::assemble(disk, pool, log, header.database, files)
+        let rounds = dwb::restore(&files[0], &files)?;
+        Store::assemble(disk, pool, log, header.database, files, rounds)
     }
 
     fn assemble(
@@ -133,6 +133,7 @@ impl Store {
         log: Arc<dyn LogHandle>,
         database: [u8; 16],
         files: Vec<Arc<DataFile>>,
+        rounds: u64,
     ) -> Result<Arc<Store>, PageError> {
         let last = files.iter().map(|f| f.spec.id).max().unwrap_or(0);
         let mut table = vec![None; last as usize + 1];
@@ -148,7 +149,7 @@ impl Store {
             disk,
             database,
             files: RwLock::new(table),
-            dwb: Mutex::new(Doublewrite::new()),
+            dwb: Mutex::new(Doublewrite::new(rounds)),
             staging: Mutex::new(Vec::new()),
             offline: AtomicBool::new(false),
             cause: Mutex::new(None),
@@ -584,7 +585,7 @@ fn at_lsn(lsn: Lsn, page: PageId, e: PageError) -> PageError {
     }
 }
 
-fn placeholder(id: u16, path: &Path) -> FileSpec {
+pub(crate) fn placeholder(id: u16, path: &Path) -> FileSpec {
     FileSpec {
         id,
         name: String::new(),

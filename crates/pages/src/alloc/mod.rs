@@ -195,7 +195,7 @@ impl Store {
                     let free: Vec<u64> = spaces.iter().map(|s| s.lock().free()).collect();
                     *fill = Fill::new(&free);
                 }
-                fill.next()
+                fill.next(most)
             };
             let Some(i) = chosen else {
                 self.grow(filegroup, &files, &spaces, 0)?;
