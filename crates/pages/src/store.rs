@@ -18,8 +18,8 @@ use smallvec::{SmallVec, smallvec};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
-use std::sync::{Arc, Weak};
-use wal::Lsn;
+use std::sync::{Arc, OnceLock, Weak};
+use wal::{Lsn, WaitSink};
 
 /// Most pages of one read-ahead.
 pub const PREFETCH_PAGES: usize = 64;
@@ -38,6 +38,8 @@ pub struct Store {
     files: RwLock<Vec<Option<Arc<DataFile>>>>,
     dwb: Mutex<Doublewrite>,
     staging: Mutex<Vec<AlignedBuf>>,
+    /// Hears of growths.
+    waits: OnceLock<Arc<dyn WaitSink>>,
     offline: AtomicBool,
     cause: Mutex<Option<String>>,
     /// Torn pages that redo expects a later record to rebuild.
@@ -151,6 +153,7 @@ impl Store {
             files: RwLock::new(table),
             dwb: Mutex::new(Doublewrite::new(rounds)),
             staging: Mutex::new(Vec::new()),
+            waits: OnceLock::new(),
             offline: AtomicBool::new(false),
             cause: Mutex::new(None),
             awaiting: Mutex::new(HashSet::new()),
@@ -160,6 +163,16 @@ impl Store {
         let weak: Weak<dyn PageIo> = Arc::downgrade(&store) as Weak<dyn PageIo>;
         store.number.store(store.inner.register(weak)?, Ordering::Release);
         Ok(store)
+    }
+
+    /// Who hears of files that grow by themselves, from now on. Once only.
+    pub fn report_growth(&self, sink: Arc<dyn WaitSink>) {
+        // A second one changes nothing: the log has one for its life too.
+        let _ = self.waits.set(sink);
+    }
+
+    pub(crate) fn growth_sink(&self) -> Option<&dyn WaitSink> {
+        self.waits.get().map(|sink| &**sink)
     }
 
     #[inline]

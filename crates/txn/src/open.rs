@@ -55,9 +55,11 @@ impl Database {
 
     fn create_files(env: &Env, spec: &CreateSpec) -> Result<Arc<Database>, TxnError> {
         let options = LogOptions { log_id: spec.guid, ..spec.log.clone() };
+        let waits = options.waits.clone();
         let log = Log::create(&*env.disk, &spec.log_path, options)?;
         let handle: Arc<dyn LogHandle> = Arc::new(StoreLog(log.clone()));
         let store = Store::create(env.disk.clone(), env.pool.clone(), handle, spec.guid, &spec.files)?;
+        waits.into_iter().for_each(|sink| store.report_growth(sink));
         env.locks.revive_database(env.db);
         let db = Database::assemble(env.clone(), log, store, TxnId(1), spec.settings.clone());
         db.store().write_boot(&mut db.system_sink(), &spec.settings.encode())?;
@@ -75,9 +77,11 @@ impl Database {
         log: LogOptions,
         progress: &mut dyn FnMut(Phase, u8),
     ) -> Result<Arc<Database>, TxnError> {
+        let waits = log.waits.clone();
         let (log, _) = Log::open(&*env.disk, log_path, log)?;
         let handle: Arc<dyn LogHandle> = Arc::new(StoreLog(log.clone()));
         let store = Store::open(env.disk.clone(), env.pool.clone(), handle, primary)?;
+        waits.into_iter().for_each(|sink| store.report_growth(sink));
         if log.log_id() != store.database() {
             return Err(TxnError::NotADatabase {
                 path: log_path.into(),

@@ -9,13 +9,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use pages::UnitId;
 use sim::{Fault, OpKind, SimDisk};
 use support::*;
 use txn::{
     Database, DbState, DelayedDurability, Durability, ErrorKind, LogReuseWait, Pace, RecoveryModel, Status,
     TxnError,
 };
-use wal::Growth;
+use wal::{Growth, GrowthEvent, LogOptions};
 
 fn small(disk: &SimDisk, log: u64, growth: Growth) -> (Arc<Database>, Table) {
     let settings = DbState { delayed: DelayedDurability::Allowed, ..DbState::initial() };
@@ -358,4 +359,52 @@ fn ghosts_of_before_a_restart_are_found_by_scans() {
     db.clean_ghosts().unwrap();
     assert_eq!(ghosts(), 0);
     assert_eq!(table.faults(&db).unwrap(), Vec::<String>::new());
+}
+
+/// Hears of growths.
+#[derive(Debug, Default)]
+struct Growths(parking_lot::Mutex<(u32, Vec<GrowthEvent>)>);
+
+impl wal::WaitSink for Growths {
+    fn waited(&self, kind: wal::WaitKind, _us: u64) {
+        self.0.lock().0 += u32::from(kind == wal::WaitKind::Growth);
+    }
+
+    fn grew(&self, growth: &GrowthEvent) {
+        self.0.lock().1.push(growth.clone());
+    }
+}
+
+/// A data file that grows by itself says so in the way of the log; one that is grown does not.
+#[test]
+fn growing_data_files_say_so() {
+    let heard = Arc::new(Growths::default());
+    let log = |heard: &Arc<Growths>| LogOptions {
+        waits: Some(heard.clone()),
+        ..log_options(8 << 20, Growth::Bytes(1 << 20), false)
+    };
+    let disk = SimDisk::new(77);
+    let db = create(env(Arc::new(disk.clone()), 300, false), log(&heard), DbState::initial()).unwrap();
+    db.grow_file(1, 5 << 20).unwrap();
+    assert!(heard.0.lock().1.is_empty());
+    for id in 0..160 {
+        db.create_unit(UnitId(1000 + id), 1).unwrap();
+    }
+    let first = pages_event("test2.ndf", 2, 4);
+    let (waits, events) = heard.0.lock().clone();
+    assert!(events.iter().any(|e| GrowthEvent { us: 0, ..e.clone() } == first), "{events:?}");
+    assert_eq!(waits as usize, events.len(), "each was a wait");
+    // A database that is opened says so too.
+    db.close().unwrap();
+    drop(db);
+    let again = Arc::new(Growths::default());
+    let db = open(env(Arc::new(disk), 300, false), log(&again)).unwrap();
+    for id in 0..40 {
+        db.create_unit(UnitId(3000 + id), 1).unwrap();
+    }
+    assert!(!again.0.lock().1.is_empty());
+}
+
+fn pages_event(name: &str, id: u16, from_mb: u64) -> GrowthEvent {
+    GrowthEvent { data_file: Some((id, name.into())), from: from_mb << 20, to: (from_mb + 1) << 20, us: 0 }
 }

@@ -278,7 +278,7 @@ impl Log {
             }
         };
         if let (Some(to), Some(sink)) = (grew, &self.waits) {
-            sink.grew(&GrowthEvent { from: seen_end, to, us });
+            sink.grew(&GrowthEvent { data_file: None, from: seen_end, to, us });
         }
         Ok(())
     }

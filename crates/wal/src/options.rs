@@ -90,13 +90,15 @@ pub enum WaitKind {
     WriteLog,
     /// A free log buffer (LOGBUFFER).
     LogBuffer,
-    /// Growth of the log file (PREEMPTIVE_OS_WRITEFILEGATHER).
+    /// Growth of a file (PREEMPTIVE_OS_WRITEFILEGATHER).
     Growth,
 }
 
-/// A growth of the log that nobody asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A growth that nobody asked for: of the log, or of a data file of the same database.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GrowthEvent {
+    /// Number and logical name of the data file; `None`: the log.
+    pub data_file: Option<(u16, String)>,
     /// Size of the file before and after it, in bytes.
     pub from: u64,
     pub to: u64,
@@ -110,7 +112,7 @@ pub trait WaitSink: Send + Sync + Debug {
     fn waits(&self, _kind: WaitKind) {}
     /// The calling thread has waited `us` microseconds.
     fn waited(&self, kind: WaitKind, us: u64);
-    /// The log has grown by itself.
+    /// A file has grown by itself.
     fn grew(&self, _growth: &GrowthEvent) {}
 }
 

@@ -19,7 +19,7 @@ use super::counters::Counters;
 use super::db::{Db, DbStatus, Open};
 use super::registry::{DbEntry, FileEntry};
 use super::settings::DbSettings;
-use super::waits::LogReports;
+use super::waits::FileReports;
 use super::{Instance, clock};
 use crate::catalog::store::{StoreError, SysTrees};
 use crate::catalog::systables::DISCARDED_UNIT;
@@ -98,9 +98,8 @@ impl Instance {
             _ if self.has_trace_flag(TRACE_ALIGN_4K) => Alignment::Force(4096),
             _ => Alignment::Device,
         };
-        let file = entry.files.iter().find(|f| f.log).map_or("", |f| f.name.as_str());
         let errors = self.error_log_arc().clone();
-        let reports = LogReports::new(self.log_waits.clone(), errors, file, &entry.name);
+        let reports = FileReports::new(self.log_waits.clone(), errors, entry.clone());
         LogOptions { alignment, waits: Some(Arc::new(reports)), ..LogOptions::default() }
     }
 

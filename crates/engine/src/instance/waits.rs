@@ -1,4 +1,5 @@
-//! Wait statistics of the log, as the log reports them; pages and locks keep their own. And what a log tells of its growth.
+//! Wait statistics of the log and of growing files, as they report them; pages and locks keep their own. And what a file tells of
+//! its growth.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -6,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use wal::{GrowthEvent, WaitKind, WaitSink};
 
 use super::errorlog::ErrorLog;
+use super::registry::DbEntry;
 use crate::session::activity;
 
 /// An automatic growth that takes longer is told to the error log.
@@ -18,7 +20,7 @@ struct Cell {
     max_us: AtomicU64,
 }
 
-/// Waits for the logs of all databases.
+/// Waits for the logs and the growing files of all databases.
 #[derive(Debug, Default)]
 pub struct LogWaits {
     write: Cell,
@@ -74,24 +76,33 @@ impl LogWaits {
     }
 }
 
-/// What one database's log reports to.
+/// What one database's files report to.
 #[derive(Debug)]
-pub struct LogReports {
+pub struct FileReports {
     all: Arc<LogWaits>,
     errors: Arc<ErrorLog>,
-    /// Names as they were when the database was opened.
-    file: String,
-    database: String,
+    /// The database and its files as they were when it was opened.
+    entry: DbEntry,
 }
 
-impl LogReports {
-    /// Reports of the log `file` of `database`.
-    pub fn new(all: Arc<LogWaits>, errors: Arc<ErrorLog>, file: &str, database: &str) -> LogReports {
-        LogReports { all, errors, file: file.into(), database: database.into() }
+impl FileReports {
+    /// Reports of the log and the data files of a database.
+    pub fn new(all: Arc<LogWaits>, errors: Arc<ErrorLog>, entry: DbEntry) -> FileReports {
+        FileReports { all, errors, entry }
+    }
+
+    /// The name of the file that has grown; a file that has come since says its own.
+    fn name<'a>(&'a self, growth: &'a GrowthEvent) -> &'a str {
+        let found = self.entry.files.iter().find(|f| match &growth.data_file {
+            None => f.log,
+            Some((id, _)) => !f.log && f.file_id == *id,
+        });
+        let own = growth.data_file.as_ref().map_or("", |(_, name)| name.as_str());
+        found.map_or(own, |f| f.name.as_str())
     }
 }
 
-impl WaitSink for LogReports {
+impl WaitSink for FileReports {
     fn waits(&self, kind: WaitKind) {
         activity::waits(kind);
     }
@@ -108,8 +119,8 @@ impl WaitSink for LogReports {
         let text = format!(
             "Error: 5145, Severity: 10, State: 1. Autogrow of file '{}' in database '{}' took {} milliseconds. \
              Consider using ALTER DATABASE to set a smaller FILEGROWTH for this file.",
-            self.file,
-            self.database,
+            self.name(growth),
+            self.entry.name,
             growth.us / 1000
         );
         self.errors.write("Server", &text);
@@ -119,6 +130,7 @@ impl WaitSink for LogReports {
 
 #[cfg(test)]
 mod tests {
+    use super::super::registry::FileEntry;
     use super::*;
 
     #[test]
@@ -126,15 +138,41 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let disk = Arc::new(disk::OsDisk::new(folder.path()));
         let errors = Arc::new(ErrorLog::new(disk, folder.path().join("log")));
-        let reports = LogReports::new(Arc::default(), errors.clone(), "Sales_log", "Sales");
-        reports.grew(&GrowthEvent { from: 1 << 20, to: 2 << 20, us: SLOW_GROWTH_US - 1 });
+        let file = |file_id, log, name: &str| FileEntry {
+            file_id,
+            log,
+            filegroup: 1,
+            name: name.into(),
+            path: name.into(),
+            shown: name.into(),
+        };
+        let entry = DbEntry {
+            id: 5,
+            name: "Sales".into(),
+            offline: false,
+            restoring: false,
+            log_alignment: 0,
+            filegroups: vec!["PRIMARY".into()],
+            files: vec![file(1, false, "Sales_renamed"), file(2, true, "Sales_log")],
+        };
+        let reports = FileReports::new(Arc::default(), errors.clone(), entry);
+        let grew = |data_file: Option<(u16, &str)>, us| {
+            let data_file = data_file.map(|(id, name)| (id, name.to_string()));
+            reports.grew(&GrowthEvent { data_file, from: 1 << 20, to: 2 << 20, us });
+        };
+        grew(None, SLOW_GROWTH_US - 1);
+        grew(Some((1, "Sales")), SLOW_GROWTH_US - 1);
         assert!(errors.lines().is_empty());
-        reports.grew(&GrowthEvent { from: 1 << 20, to: 2 << 20, us: 2_345_678 });
+        grew(None, 2_345_678);
+        grew(Some((1, "Sales")), 3_000_000);
+        grew(Some((3, "Sales_3")), 4_000_000);
         let said = errors.lines().join("\n");
         assert!(
             said.contains("5145") && said.contains("'Sales_log' in database 'Sales' took 2345 milliseconds"),
             "{said}"
         );
+        assert!(said.contains("'Sales_renamed' in database 'Sales' took 3000 milliseconds"), "{said}");
+        assert!(said.contains("'Sales_3' in database 'Sales' took 4000 milliseconds"), "{said}");
         let saved = std::fs::read_to_string(folder.path().join("log/ERRORLOG")).unwrap();
         assert_eq!(saved.trim_end(), said);
     }

@@ -13,7 +13,7 @@ pub use unit::{Maps, Reserved, Unit, UnitSpace};
 
 use crate::error::PageError;
 use crate::files::DataFile;
-use crate::id::{EXTENT_PAGES, ExtentId, GAM_EXTENTS, PageId};
+use crate::id::{EXTENT_PAGES, ExtentId, GAM_EXTENTS, PAGE_SIZE, PageId};
 use crate::log::Undoing;
 use crate::store::Store;
 use fill::Fill;
@@ -22,6 +22,8 @@ use space::FreeExtents;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering, Ordering::Relaxed};
+use std::time::Instant;
+use wal::{GrowthEvent, WaitKind};
 
 /// The page is in use.
 pub const PFS_ALLOCATED: u8 = 0x40;
@@ -248,7 +250,7 @@ impl Store {
             let beyond = || file.pages().checked_add(UNDO_STEP * EXTENT_PAGES);
             let next = if k < files.len() { file.next_size() } else { beyond() };
             let Some(pages) = next else { continue };
-            match file.extend_to(pages) {
+            match self.autogrow(file, pages) {
                 Ok(()) => {}
                 Err(PageError::Disk(e)) if e.is_no_space() => {
                     why = "there is no space left on the disk";
@@ -263,6 +265,21 @@ impl Store {
             return Ok(());
         }
         Err(PageError::FilegroupFull { filegroup, why })
+    }
+
+    /// Makes a file longer that nobody has asked to grow, and says so.
+    fn autogrow(&self, file: &DataFile, pages: u32) -> Result<(), PageError> {
+        let Some(sink) = self.growth_sink() else { return file.extend_to(pages) };
+        let (from, start) = (file.pages(), Instant::now());
+        sink.waits(WaitKind::Growth);
+        let grown = file.extend_to(pages);
+        let us = start.elapsed().as_micros() as u64;
+        sink.waited(WaitKind::Growth, us);
+        grown?;
+        let bytes = |pages: u32| u64::from(pages) * PAGE_SIZE as u64;
+        let data_file = Some((file.spec.id, file.now.read().name.clone()));
+        sink.grew(&GrowthEvent { data_file, from: bytes(from), to: bytes(pages), us });
+        Ok(())
     }
 
     /// Makes a file at least so many pages long.
