@@ -137,6 +137,91 @@ fn filegroups_and_empty_files_come_and_go() {
     assert!(instance.check_database("f").unwrap().is_clean());
 }
 
+/// DBCC SHRINKFILE of file f1: the numbers of its row.
+fn shrink(instance: &Arc<Instance>, how: &str) -> Vec<i64> {
+    let said = say(instance, &format!("EXEC('USE f DBCC SHRINKFILE (f1{how}) WITH NO_INFOMSGS')"));
+    let row = said.lines().last().unwrap_or_default();
+    row.split('|').map(|n| n.parse().unwrap_or_else(|_| panic!("{how}: {said}"))).collect()
+}
+
+/// Shrinks until the dropped tables' extents, which are freed in the background, are gone.
+fn shrink_to(instance: &Arc<Instance>, how: &str, pages: i64) -> Vec<i64> {
+    for _ in 0..200 {
+        let row = shrink(instance, how);
+        if row[2] <= pages {
+            return row;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    panic!("file f1 stays at {} pages", pages_of(instance, "f1"));
+}
+
+#[test]
+fn data_files_give_free_space_back() {
+    let (disk, instance) = filled();
+    say(&instance, "EXEC('USE f CREATE TABLE keep (a int) INSERT keep VALUES (4)')");
+    say(&instance, FILL);
+    let grown = pages_of(&instance, "f1");
+    assert!(grown > 700, "{grown} pages");
+    let row = shrink(&instance, ", TRUNCATEONLY");
+    assert_eq!((row[1], row[2], row[3]), (1, pages_of(&instance, "f1"), 512), "{row:?}");
+    assert!(row[4] > 600 && row[4] <= row[2] && row[5] == row[4], "{row:?}");
+    // A table behind the free space.
+    say(&instance, FILL);
+    say(&instance, "EXEC('USE f CREATE TABLE behind (a int, b char(7000)) INSERT behind VALUES (5, ''x'')')");
+    say(&instance, "EXEC('USE f DROP TABLE big')");
+    for (how, error) in [
+        (", 3", "Msg 40510: Statement 'DBCC SHRINKFILE to a size that needs pages to be moved'"),
+        (", EMPTYFILE", "Msg 40510: Statement 'DBCC SHRINKFILE with EMPTYFILE, which moves pages'"),
+        (", 3, NOTRUNCATE", "Msg 40510"),
+        (", NONSENSE", "Msg 102"),
+    ] {
+        // The dropped table's extents are freed in the background; until then nothing could be moved.
+        let mut said = (0..200).map(|_| {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+            say(&instance, &format!("EXEC('USE f DBCC SHRINKFILE (f1{how})')"))
+        });
+        assert!(said.any(|said| said.contains(error)), "{how}");
+    }
+    say(&instance, "EXEC('USE f DROP TABLE behind')");
+    // Down to the size that it was made with, to a smaller one, to the last extent in use.
+    let row = shrink_to(&instance, "", 512);
+    assert_eq!((row[2], row[3]), (512, 512));
+    let row = shrink_to(&instance, ", 3, TRUNCATEONLY", 400);
+    assert_eq!((row[2], row[2]), (row[3], pages_of(&instance, "f1")), "the minimum follows");
+    assert_eq!(say(&instance, "SELECT a FROM f..keep"), "4");
+    assert!(instance.check_database("f").unwrap().is_clean());
+    instance.close().unwrap();
+    drop(instance);
+    let instance = open(&disk);
+    assert_eq!(pages_of(&instance, "f1"), row[2]);
+    // It grows again; SHRINKDATABASE shows the files that have become shorter.
+    say(&instance, "EXEC('USE f CREATE TABLE big (id int, words char(7000))')");
+    say(&instance, FILL);
+    assert!(pages_of(&instance, "f1") > 600);
+    say(&instance, "EXEC('USE f DROP TABLE big')");
+    for n in 0.. {
+        assert!(n < 200, "the space is not given back");
+        let said = say(&instance, "DBCC SHRINKDATABASE (f, 10) WITH NO_INFOMSGS");
+        if said.lines().any(|line| line.contains("|1|")) && pages_of(&instance, "f1") < 512 {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    assert!(instance.check_database("f").unwrap().is_clean());
+    say(&instance, "ALTER DATABASE f SET READ_ONLY");
+    assert!(say(&instance, "EXEC('USE f DBCC SHRINKFILE (f1, TRUNCATEONLY)')").contains("Msg 3906"));
+}
+
+/// Power goes at I/Os of a statement that cuts a file.
+#[test]
+fn a_crash_in_shrinkfile_is_not_in_the_way() {
+    let grow = "ALTER DATABASE f MODIFY FILE (NAME = f1, SIZE = 9MB)";
+    let cut = "EXEC('USE f DBCC SHRINKFILE (f1, 5) WITH NO_INFOMSGS')";
+    let done = "SELECT COUNT(*) FROM f.sys.database_files WHERE name = 'f1' AND size = 640";
+    power_loss(&[CREATE, grow], cut, done, 1);
+}
+
 #[test]
 fn a_read_only_database_is_not_written() {
     let mut b = Bench::new();

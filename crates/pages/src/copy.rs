@@ -45,7 +45,7 @@ impl Store {
     }
 
     /// Copies extents (ascending) of a file, in reads of up to 1 MB: all of them, or those with a page that a record from
-    /// `since` on has changed. `keep_damaged`: hands damaged pages over as they are.
+    /// `since` on has changed, and those with map pages: a map page that was cut off and came again knows no record. `keep_damaged`: hands damaged pages over as they are.
     ///
     /// # Errors
     /// I/O; a damaged page; what the sink says.
@@ -77,7 +77,8 @@ impl Store {
             out.clear();
             for (i, extent) in bytes.chunks_exact(EXTENT_PAGES as usize * PAGE_SIZE).enumerate() {
                 let (images, _) = extent.as_chunks::<PAGE_SIZE>();
-                if since.is_some_and(|since| images.iter().all(|image| lsn_in(image) < since)) {
+                let map = ExtentId { file, extent: extents[at] + i as u32 }.is_system();
+                if !map && since.is_some_and(|since| images.iter().all(|image| lsn_in(image) < since)) {
                     continue;
                 }
                 let page = first + i as u32 * EXTENT_PAGES;
@@ -181,7 +182,7 @@ impl FileRestore {
         Ok(restore)
     }
 
-    /// Takes up files that were made before, and makes those that are new.
+    /// Takes up files that were made before, cut if they have become shorter since, and makes those that are new.
     ///
     /// # Errors
     /// As [`FileRestore::create`].
@@ -207,6 +208,8 @@ impl FileRestore {
         let (len, wanted) = (file.len()?, u64::from(spec.pages()?) * PAGE_SIZE as u64);
         if wanted > len {
             file.allocate(len, wanted - len)?;
+        } else if wanted < len {
+            file.set_len(wanted)?;
         }
         self.files.push((spec.clone(), file));
         Ok(())

@@ -129,6 +129,18 @@ impl DataFile {
         Ok(())
     }
 
+    /// Makes the file shorter; durable on return.
+    pub fn cut_to(&self, pages: u32) -> Result<(), PageError> {
+        let old = self.pages();
+        // First, so that nobody reads what is about to go.
+        self.pages.store(pages.min(old), Ordering::Release);
+        let cut = self.file.set_len(u64::from(pages) * PAGE_SIZE as u64);
+        if cut.is_err() {
+            self.pages.store(old, Ordering::Release);
+        }
+        Ok(cut?)
+    }
+
     /// The size in pages after one step of growth; `None` when the file may not grow.
     pub fn next_size(&self) -> Option<u32> {
         let now = u64::from(self.pages()) * PAGE_SIZE as u64;

@@ -23,7 +23,8 @@ mod waits;
 mod writer;
 
 pub use alloc::{
-    LEVEL_FULL, Maps, PFS_ALLOCATED, PFS_IAM, PFS_LEVEL, Reserved, ReservedUnit, Unit, UnitSpace, pfs_level,
+    FileUsage, LEVEL_FULL, Maps, PFS_ALLOCATED, PFS_IAM, PFS_LEVEL, Reserved, ReservedUnit, Unit, UnitSpace,
+    pfs_level,
 };
 pub use copy::{COPY_PAGES, CopySink, FileRestore, check_images};
 pub use error::PageError;

@@ -282,7 +282,7 @@ impl Store {
         FileHeader::decode(&page, &file.spec.path)
     }
 
-    fn change_header(
+    pub(crate) fn change_header(
         &self,
         sink: &mut dyn RecordSink,
         id: u16,

@@ -1,6 +1,6 @@
 //! Data files of an open database: added, changed, removed.
 //! Guarantees: a file that [`Database::add_file`] has returned is there after a crash, one that
-//! [`Database::remove_file`] has taken out is not; a change of size, growth or limit is durable on return.
+//! [`Database::remove_file`] has taken out is not; a change of size, growth or limit is durable on return, a smaller size too.
 
 use pages::{FileEvent, FileGrowth, FileSpec};
 use parking_lot::MutexGuard;
@@ -78,6 +78,26 @@ impl Database {
         self.check_online()?;
         self.store().limit_file(&mut self.system_sink(), id, growth, max_size)?;
         Ok(self.log().flush_all()?)
+    }
+
+    /// Gives the free extents at the end of a data file back to the disk, down to `least` pages. The caller holds the files.
+    /// A file that has to grow meanwhile stays as long as it is.
+    ///
+    /// # Errors
+    /// No such file; I/O; the log's errors.
+    pub fn shrink_file(&self, id: u16, least: u32) -> Result<(), TxnError> {
+        self.check_online()?;
+        let store = self.store();
+        let Some(pages) = store.begin_cut(id, least)? else { return Ok(()) };
+        if let Err(e) = self.checkpoint() {
+            store.give_up_cut(id)?;
+            return Err(e);
+        }
+        if store.end_cut(id, pages)? && pages < store.file_usage(id)?.minimum {
+            store.note_minimum(&mut self.system_sink(), id, pages)?;
+            self.log().flush_all()?;
+        }
+        Ok(())
     }
 
     /// Makes a data file at least so many bytes long.

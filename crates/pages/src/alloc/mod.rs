@@ -3,11 +3,13 @@
 //! The maps on disk change only through log records; structures in memory run ahead of them and are built from them
 //! when first used, after redo. Latch order: PFS, IAM, GAM; none of them is held while a lock of this module is taken.
 
+mod cut;
 mod fill;
 mod reserve;
 mod space;
 mod unit;
 
+pub use cut::FileUsage;
 pub use reserve::ReservedUnit;
 pub use unit::{Maps, Reserved, Unit, UnitSpace};
 

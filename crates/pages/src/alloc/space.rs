@@ -31,6 +31,33 @@ impl FreeExtents {
         self.extents = self.extents.max(extents);
     }
 
+    /// One more than the last extent in use; extents with fixed pages alone do not count.
+    pub fn end(&self, file: u16) -> u32 {
+        let used = |extent: &u32| !self.get(*extent) && !(ExtentId { file, extent: *extent }).is_system();
+        (0..self.extents).rev().find(used).map_or(0, |last| last + 1)
+    }
+
+    /// Extents in use before `end`.
+    pub fn used_below(&self, end: u32) -> u32 {
+        (0..end.min(self.extents)).filter(|extent| !self.get(*extent)).count() as u32
+    }
+
+    /// The extents from `extents` on are no more. False, and nothing has changed, when one of them is in use.
+    pub fn cut(&mut self, file: u16, extents: u32) -> bool {
+        if self.end(file) > extents {
+            return false;
+        }
+        for extent in extents..self.extents {
+            if self.get(extent) {
+                self.set(extent, false);
+                self.free -= 1;
+            }
+        }
+        self.extents = self.extents.min(extents);
+        self.words.truncate(extents.div_ceil(64) as usize);
+        true
+    }
+
     pub fn free(&self) -> u64 {
         self.free
     }
@@ -114,6 +141,22 @@ mod tests {
         assert_eq!((total, free.free()), (181, 0));
         free.grow(2, 203, |_| false);
         assert_eq!(free.take(8), Some((200, 3)));
+    }
+
+    #[test]
+    fn a_cut_takes_free_extents_from_the_end() {
+        let mut free = FreeExtents::default();
+        free.build(2, 200, |e| e == 10 || e == 130);
+        assert_eq!((free.end(2), free.used_below(131)), (131, 4));
+        assert!(!free.cut(2, 130), "extent 130 is in use");
+        assert!(free.cut(2, 140));
+        assert_eq!((free.extents(), free.free()), (140, 136));
+        free.put(130, 1);
+        assert!(free.cut(2, 11));
+        assert_eq!((free.free(), free.take(100)), (8, Some((2, 8))));
+        assert_eq!(free.take(1), None);
+        free.grow(2, 70, |_| false);
+        assert_eq!((free.free(), free.take(100)), (59, Some((11, 59))));
     }
 
     #[test]
