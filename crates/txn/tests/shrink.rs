@@ -138,6 +138,13 @@ fn a_map_page_comes_again() {
     let diff = rig.backup(SetKind::Differential, &["diff.bak"]).unwrap();
     let log = rig.backup(SetKind::Log, &["log.trn"]).unwrap();
     let grow = |db: &Arc<Database>, table: &Table, mut model: Model| {
+        for file in [1, 2] {
+            db.grow_file(file, 70 << 20).unwrap();
+            for page in 8089..8900 {
+                let at = PageId { file, page };
+                assert_eq!(db.store().pfs_byte(at).unwrap(), 0, "page {at} is free");
+            }
+        }
         let units = ballast(db, MANY);
         fill(db, table, &mut model, 7000);
         drop_ballast(db, units);
