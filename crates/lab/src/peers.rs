@@ -169,7 +169,11 @@ fn measure(
             target.run(prepare)?;
             target.run(&Work::Checkpoint)?;
         }
-        target.run(&task.work)
+        let figures = target.run(&task.work);
+        if let (Ok(_), Work::Load(connections, rows)) = (&figures, &task.work) {
+            target.run(&Work::CheckLoad(*connections, *rows))?;
+        }
+        figures
     };
     let seconds = match result {
         Ok(figures) => figures.first().map_or(f64::NAN, |f: &Figure| f.value),

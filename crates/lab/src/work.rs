@@ -115,6 +115,8 @@ pub enum Work {
     MakeLoad,
     /// Connections that insert that many rows of about 1,000 bytes each, 64 in a transaction.
     Load(u32, u64),
+    /// Checks that all rows of such a `Load` are there: it reads them all, and so has what is in memory written.
+    CheckLoad(u32, u64),
     /// A table of one 8,000-byte row.
     MakeWide,
     /// That many updates of the 8,000-byte row in one transaction, in a loop inside the server.

@@ -24,7 +24,7 @@ fn sizes(scale: Scale) -> Sizes {
     let (rows, data_kb, log_kb, memory) = match scale {
         Scale::Tiny => (16 * 128, 64 << 10, 8 << 10, 8 << 20),
         // Smaller ones measure how long the files' last syncs take.
-        Scale::Quick => (262_144, 320 << 10, 128 << 10, 32 << 20),
+        Scale::Quick => (262_144, 320 << 10, 128 << 10, 64 << 20),
         Scale::Standard => (2_000_000, 4 << 20, 256 << 10, 256 << 20),
         Scale::Paper => (100_000_000, 160 << 20, 8 << 20, 8 << 30),
     };
@@ -50,6 +50,7 @@ fn arm(s: &Sizes, arrays: u32, files: u32) -> Arm {
             Step::prepare(Work::MakeLoad),
             Step::measure("load", Work::Load(CONNECTIONS, s.rows / u64::from(CONNECTIONS))),
             Step::measure("checkpoint", Work::Checkpoint),
+            Step::prepare(Work::CheckLoad(CONNECTIONS, s.rows / u64::from(CONNECTIONS))),
         ],
     }
 }

@@ -3,7 +3,7 @@
 use super::process::{
     self, Server, Socket, client, clock, customer_statement, expect_count, find, is_root, span,
 };
-use super::tsql::{LOAD_BATCH, LOAD_FILLER};
+use super::tsql::{LOAD_BATCH, LOAD_FILLER, loaded};
 use super::{Place, Target, kept};
 use crate::LabError;
 use crate::work::{Config, Counters, Durability, Figure, IoCount, Knob, Work};
@@ -182,7 +182,6 @@ impl Open {
                  insert into arrivals values ({session}, i, 'filler'); end loop; commit; end loop; end $$;"
             )
         })?;
-        self.expect("select count(*) from arrivals;", u64::from(connections) * batches * LOAD_BATCH)?;
         Ok(Figure::seconds(seconds))
     }
 
@@ -224,6 +223,10 @@ impl Open {
             }
             Work::MakeLoad => self.make_load().map(|()| vec![]),
             Work::Load(connections, rows) => self.load(*connections, *rows),
+            Work::CheckLoad(connections, rows) => {
+                self.expect("select count(*) from arrivals;", loaded(*connections, *rows))?;
+                Ok(vec![])
+            }
             // Stored plain: neither compressed nor out of line.
             Work::MakeWide => self
                 .sql(
