@@ -4,6 +4,7 @@
 //! applied to the latched page with the record's LSN. Redo applies the same function.
 
 mod alloc;
+mod around;
 mod codec;
 mod copy;
 mod dwb;
@@ -26,6 +27,7 @@ pub use alloc::{
     FileUsage, LEVEL_FULL, Maps, PFS_ALLOCATED, PFS_IAM, PFS_LEVEL, Reserved, ReservedUnit, Unit, UnitSpace,
     pfs_level,
 };
+pub use around::ReadAround;
 pub use copy::{COPY_PAGES, CopySink, FileRestore, check_images};
 pub use error::PageError;
 pub use files::{FileGrowth, FileSpec};

@@ -8,7 +8,9 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use access::{RowName, Writer, undo_record};
-use pages::{PageError, PageId, RecordBuilder, RecordKind, RecordSink, RecordView, TxnId, Undoing, UnitId};
+use pages::{
+    PageError, PageId, ReadAround, RecordBuilder, RecordKind, RecordSink, RecordView, TxnId, Undoing, UnitId,
+};
 use wal::Lsn;
 
 use crate::database::Database;
@@ -261,8 +263,9 @@ impl Txn {
         let _undoing = Undoing::begin();
         let mut at = self.log_state().last;
         let mut bytes = Vec::new();
+        let mut around = ReadAround::default();
         while at > stop {
-            match self.undo_one(at, &mut bytes) {
+            match self.undo_one(at, &mut bytes, &mut around) {
                 Ok(next) => {
                     debug_assert!(next < at, "undo must go backwards");
                     at = next;
@@ -279,7 +282,7 @@ impl Txn {
     }
 
     /// Undoes the record at `at`; returns the one to undo next.
-    fn undo_one(&mut self, at: Lsn, bytes: &mut Vec<u8>) -> Result<Lsn, TxnError> {
+    fn undo_one(&mut self, at: Lsn, bytes: &mut Vec<u8>, around: &mut ReadAround) -> Result<Lsn, TxnError> {
         self.db.log().read(at, bytes)?;
         let view = RecordView::decode(bytes)?;
         Ok(match view.kind() {
@@ -288,6 +291,7 @@ impl Txn {
             RecordKind::Change => {
                 let next = view.prev_lsn();
                 let store = self.db.store().clone();
+                view.pages()?.into_iter().for_each(|page| around.visit(&store, page));
                 undo_record(&store, at, &view, self, next)?;
                 next
             }

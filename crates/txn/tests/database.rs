@@ -376,6 +376,34 @@ impl wal::WaitSink for Growths {
 }
 
 /// A data file that grows by itself says so in the way of the log; one that is grown does not.
+/// The pages that a restart has to undo are no longer in memory: they are read in runs, not one by one.
+#[test]
+fn undo_reads_neighbouring_pages_together() {
+    let disk = SimDisk::new(11);
+    let (db, table) = small(&disk, 16 << 20, Growth::Bytes(1 << 20));
+    let mut t = db.begin(51).unwrap();
+    for id in 0..2000 {
+        table.insert(&mut t, id, &[b'a'; 1000]).unwrap();
+    }
+    t.commit(Durability::Full).unwrap();
+    let mut busy = db.begin(51).unwrap();
+    for id in 0..2000 {
+        assert_eq!(table.update(&mut busy, id, &[b'b'; 1000]).unwrap(), Tried::Done);
+    }
+    db.checkpoint().unwrap();
+    let (db, table) = reopen(&disk.crash(1)).unwrap();
+    assert_eq!(db.recovery_report().rolled_back, 1);
+    let reads = |db: &Arc<Database>| -> u64 {
+        db.store().files().iter().map(|info| info.file.stats().snapshot().reads).sum()
+    };
+    let pages = 2 * 2000 / 8;
+    assert!(reads(&db) < pages / 3, "{} reads", reads(&db));
+    let s = db.snapshot();
+    let left = table.read_all(s.mode()).unwrap().unwrap();
+    assert!(left.len() == 2000 && left.values().all(|payload| payload == &[b'a'; 1000]));
+    std::mem::forget(busy);
+}
+
 #[test]
 fn growing_data_files_say_so() {
     let heard = Arc::new(Growths::default());
