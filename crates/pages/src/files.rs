@@ -123,7 +123,8 @@ impl DataFile {
         let old = self.pages();
         if pages > old {
             let bytes = PAGE_SIZE as u64;
-            self.file.allocate(u64::from(old) * bytes, u64::from(pages - old) * bytes)?;
+            let made = self.file.allocate(u64::from(old) * bytes, u64::from(pages - old) * bytes);
+            self.fails_for_good(&made)?;
             self.pages.store(pages, Ordering::Release);
         }
         Ok(())
@@ -136,9 +137,22 @@ impl DataFile {
         self.pages.store(pages.min(old), Ordering::Release);
         let cut = self.file.set_len(u64::from(pages) * PAGE_SIZE as u64);
         if cut.is_err() {
-            self.pages.store(old, Ordering::Release);
+            // The cut may have failed at its sync only.
+            let now = self.file.len().map_or(pages, |len| (len / PAGE_SIZE as u64) as u32);
+            self.pages.store(now.min(old), Ordering::Release);
         }
-        Ok(cut?)
+        Ok(self.fails_for_good(&cut)?)
+    }
+
+    /// A change of the length ends with a sync: after a failed one nothing of the file can be proved durable. A full volume is
+    /// no such failure.
+    fn fails_for_good(&self, result: &Result<(), disk::DiskError>) -> Result<(), disk::DiskError> {
+        if let Err(cause) = result
+            && !cause.is_no_space()
+        {
+            self.state.lock().failed.get_or_insert_with(|| cause.clone());
+        }
+        result.clone()
     }
 
     /// The size in pages after one step of growth; `None` when the file may not grow.

@@ -276,6 +276,25 @@ fn power_loss_anywhere() {
     }
 }
 
+/// A process that is killed leaves writes in the device's cache. The next one takes them for written, and power fails after its
+/// first checkpoint.
+#[test]
+fn power_loss_after_a_kill() {
+    for seed in 0..40 {
+        let (db, mut load) = start(seed, 1 + seed as u16 % 2 * 2, 24);
+        for _ in 0..load.rng.usize(50..400) {
+            load.step(&db).unwrap();
+        }
+        let (disk, flushed) = (db.disk.clone(), load.flushed);
+        // Nothing of it may write any more, as if it were gone.
+        db.store.abandon("killed");
+        drop((load, db));
+        let db = open(disk, 24).unwrap();
+        db.checkpoint().unwrap();
+        finish(db.disk.crash(seed), seed, flushed);
+    }
+}
+
 #[test]
 fn a_clean_run_matches_its_log() {
     for seed in 0..10 {

@@ -273,7 +273,7 @@ impl Log {
             if let Err(cause) = self.file.write_zeros(from, piece) {
                 // Not final: a full volume matters only if it comes to a growth, and that will see for itself.
                 self.prepared.store(true, Ordering::Release);
-                return Err(LogError::Full { cause: Some(cause) });
+                return Err(self.no_room(cause));
             }
             on_disk.meta.prepared_end = from + piece;
         }

@@ -164,10 +164,16 @@ impl Log {
                 if self.file.set_len(keep).is_ok() {
                     on_disk.meta.prepared_end = keep;
                 }
-                return Err(LogError::Full { cause: Some(cause) });
+                return Err(self.no_room(cause));
             }
         }
         Ok(())
+    }
+
+    /// Space could not be prepared. What is not for want of space ends the log: its sync covers blocks as well, and the system
+    /// reports a failed one once only.
+    pub(crate) fn no_room(&self, cause: DiskError) -> LogError {
+        if cause.is_no_space() { LogError::Full { cause: Some(cause) } } else { self.poison(cause) }
     }
 
     /// Cuts free VLFs off the end of the file until it is not larger than `target` bytes, or the last VLF is in use or about

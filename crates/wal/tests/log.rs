@@ -383,6 +383,35 @@ fn bulk_appending_streams_through_few_buffers() {
     }
 }
 
+/// The sync that ends the preparation of space covers blocks of the log too, and a failed one is reported once: it ends the log.
+/// A full volume does not.
+#[test]
+fn a_failed_sync_of_prepared_space_is_final() {
+    let growth = Growth::Bytes(1 << 20);
+    for fault in [Fault::LoseUnsynced, Fault::NoSpace] {
+        let disk = SimDisk::new(8);
+        let log = create(
+            &disk,
+            LogOptions { initial_size: 1 << 20, growth, background_writer: false, ..options() },
+        );
+        while log.space().used < log.space().size * 29 / 32 {
+            log.append(&[&record(1, 8000)], 0).expect("append");
+        }
+        let kind = if fault == Fault::NoSpace { OpKind::Write } else { OpKind::Sync };
+        disk.fail_on(Path::new(PATH), kind, 1, fault);
+        let prepared = log.prepare_ahead();
+        disk.clear_faults();
+        let committed = log.append(&[b"commit"], 0).and_then(|lsn| log.flush_to(lsn));
+        if fault == Fault::NoSpace {
+            assert!(matches!(prepared, Err(LogError::Full { .. })), "{prepared:?}");
+            assert_eq!(committed, Ok(()));
+        } else {
+            assert!(prepared.is_err(), "{prepared:?}");
+            assert!(matches!(committed, Err(LogError::Offline { .. })), "{committed:?}");
+        }
+    }
+}
+
 /// While a truncation is on its way growth is not prepared, until the log is nearly full; a truncation that frees nothing
 /// leaves it as it was before.
 #[test]

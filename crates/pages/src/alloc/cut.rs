@@ -88,7 +88,7 @@ impl Store {
         self.regain(&file)
     }
 
-    fn regain(&self, file: &DataFile) -> Result<(), PageError> {
+    pub(super) fn regain(&self, file: &DataFile) -> Result<(), PageError> {
         self.space(file)?.lock().grow(file.spec.id, file.pages() / EXTENT_PAGES, |_| false);
         self.forget_fill(file.filegroup());
         Ok(())

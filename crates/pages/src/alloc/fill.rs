@@ -37,14 +37,18 @@ impl Fill {
         self.weights.len() != files || self.dealt >= RECALCULATE || self.total == 0
     }
 
-    /// Which file the next `count` extents come from; `None` when no file has free space.
-    pub fn next(&mut self, count: u32) -> Option<usize> {
+    /// Extents came from the file whose turn it is.
+    pub fn took(&mut self, count: u32) {
+        self.left = self.left.saturating_sub(count);
+        self.dealt += count;
+    }
+
+    /// Which file the next extents come from; `None` when no file has free space.
+    pub fn next(&mut self) -> Option<usize> {
         if self.total == 0 {
             return None;
         }
-        self.dealt += count;
         if self.left > 0 {
-            self.left = self.left.saturating_sub(count);
             return Some(self.current);
         }
         for (credit, weight) in self.credit.iter_mut().zip(&self.weights) {
@@ -54,7 +58,7 @@ impl Fill {
             .filter(|&i| self.weights[i] > 0)
             .max_by_key(|&i| (self.credit[i], -(i as i64)))?;
         self.credit[best] -= self.total;
-        (self.current, self.left) = (best, self.turn.saturating_sub(count));
+        (self.current, self.left) = (best, self.turn);
         Some(best)
     }
 }
@@ -63,6 +67,16 @@ impl Fill {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    /// The files that give so many times so many extents.
+    fn deal(fill: &mut Fill, times: usize, count: u32) -> Vec<usize> {
+        let mut deal = || {
+            let file = fill.next();
+            fill.took(count);
+            file
+        };
+        (0..times).filter_map(|_| deal()).collect()
+    }
 
     proptest! {
         #[test]
@@ -73,10 +87,11 @@ mod tests {
             prop_assert!(row * 16.0 * free.len() as f64 <= (total as f64).max(16.0 * free.len() as f64));
             let mut got = vec![0f64; free.len()];
             for turn in 1..=turns {
-                match fill.next(1) {
+                match fill.next() {
                     None => prop_assert_eq!(total, 0),
                     Some(i) => {
                         prop_assert!(free[i] > 0, "a full file was chosen");
+                        fill.took(1);
                         got[i] += 1.0;
                         for (g, f) in got.iter().zip(&free) {
                             let due = turn as f64 * *f as f64 / total as f64;
@@ -92,15 +107,15 @@ mod tests {
     #[test]
     fn twice_the_space_gets_twice_the_extents() {
         let mut fill = Fill::new(&[40, 20]);
-        let turns: Vec<usize> = (0..6).filter_map(|_| fill.next(1)).collect();
+        let turns = deal(&mut fill, 6, 1);
         assert_eq!(turns.iter().filter(|&&f| f == 0).count(), 4);
-        assert!(Fill::new(&[0, 0]).next(1).is_none());
+        assert!(Fill::new(&[0, 0]).next().is_none());
     }
 
     #[test]
     fn large_files_get_neighbouring_extents() {
         let mut fill = Fill::new(&[10_000, 10_000]);
-        let extents: Vec<usize> = (0..32).filter_map(|_| fill.next(8)).collect();
+        let extents = deal(&mut fill, 32, 8);
         // 64 extents in a row, eight at a time.
         assert!(extents.chunks(8).all(|turn| turn.iter().all(|f| f == &turn[0])), "{extents:?}");
         assert_eq!(extents.iter().filter(|&&f| f == 0).count(), 16);

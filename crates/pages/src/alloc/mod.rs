@@ -199,7 +199,7 @@ impl Store {
                     let free: Vec<u64> = spaces.iter().map(|s| s.lock().free()).collect();
                     *fill = Fill::new(&free);
                 }
-                fill.next(most)
+                fill.next()
             };
             let Some(i) = chosen else {
                 self.grow(filegroup, &files, &spaces, 0)?;
@@ -207,6 +207,9 @@ impl Store {
             };
             let taken = spaces[i].lock().take(most);
             if let Some((first, count)) = taken {
+                if let Some(fill) = self.alloc.fill.lock().get_mut(&filegroup) {
+                    fill.took(count);
+                }
                 let run = Run { file: files[i].spec.id, first, count };
                 // Who closes a file says so first and counts its extents then: one of the two sees the other.
                 if files[i].closing.load(Ordering::SeqCst) {
@@ -241,6 +244,12 @@ impl Store {
         if free_extents(spaces) > enough {
             self.alloc.fill.lock().remove(&filegroup);
             return Ok(());
+        }
+        // A file is about to be cut: its end is needed after all.
+        for (file, space) in files.iter().zip(spaces) {
+            if space.lock().extents() < file.pages() / EXTENT_PAGES {
+                return self.regain(file);
+            }
         }
         let mut why = "no file of it may grow";
         // A rollback goes on where MAXSIZE and FILEGROWTH say stop, when no file grows by them any more.
