@@ -45,7 +45,8 @@ impl Store {
     }
 
     /// Copies extents (ascending) of a file, in reads of up to 1 MB: all of them, or those with a page that a record from
-    /// `since` on has changed, and those with map pages: a map page that was cut off and came again knows no record. `keep_damaged`: hands damaged pages over as they are.
+    /// `since` on has changed, and those with map pages: a map page that was cut off and came again knows no record.
+    /// `keep_damaged`: hands damaged pages over as they are.
     ///
     /// # Errors
     /// I/O; a damaged page; what the sink says.

@@ -392,11 +392,10 @@ impl Database {
     /// One round of the checkpoint thread. Errors are kept; those that matter have taken the database offline.
     pub(crate) fn checkpoint_round(&self) {
         let asked = self.checkpointer().asked.swap(false, Relaxed);
-        if self.check_online().is_ok() && (asked || self.checkpoint_due()) {
-            if self.checkpoint().is_err() {
-                // Nothing becomes free: growth no longer waits for it.
-                self.log().truncate_to(Lsn::ZERO);
-            }
+        let due = self.check_online().is_ok() && (asked || self.checkpoint_due());
+        if due && self.checkpoint().is_err() {
+            // Nothing becomes free: growth no longer waits for it.
+            self.log().truncate_to(Lsn::ZERO);
         }
     }
 

@@ -19,8 +19,8 @@ impl Database {
     }
 
     /// Adds a data file; its number is `spec.id` (see [`pages::Store::next_file_id`]). It takes its share of new extents
-    /// at once. The caller holds the files ([`hold_files`](Self::hold_files)). After an error the file may be left on the disk, listed or not: opening the database
-    /// again decides.
+    /// at once. The caller holds the files ([`hold_files`](Self::hold_files)). After an error the file may be left on the disk,
+    /// listed or not: opening the database again decides.
     ///
     /// # Errors
     /// The file is there already or cannot be made; the log's errors.

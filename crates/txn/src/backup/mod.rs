@@ -21,6 +21,7 @@ mod codec;
 mod device;
 mod error;
 mod files;
+mod log_pieces;
 mod media;
 mod piece;
 mod restore;
