@@ -124,8 +124,9 @@ impl Server for Embedded {
 }
 
 /// The child of a recovery run: updates every customer in a transaction, and dies by SIGKILL when the log has grown by
-/// `bytes`. It returns only when something went wrong.
+/// `bytes`, or when the process `parent` ends. It returns only when something went wrong.
 pub fn victim(
+    parent: u32,
     folder: &Path,
     memory: u64,
     volumes: HashMap<char, PathBuf>,
@@ -133,9 +134,13 @@ pub fn victim(
     bytes: u64,
 ) -> Result<(), LabError> {
     use crate::target::tsql::number;
-    use rustix::process::{Signal, set_parent_process_death_signal};
+    use rustix::process::{Signal, getppid, set_parent_process_death_signal};
     // Whoever asked for this may be killed itself, and another run may then use the folder.
     set_parent_process_death_signal(Some(Signal::KILL)).map_err(std::io::Error::from)?;
+    // No signal comes for a parent that had ended before it was asked for.
+    if getppid().map(|id| id.as_raw_pid().unsigned_abs()) != Some(parent) {
+        return Err(LabError::Request(format!("process {parent}, which asked for this, has ended")));
+    }
     let server = Embedded::open(OpenOptions { folder: folder.to_owned(), memory, volumes, disk: None })?;
     let mut watcher = server.connect(Some(database))?;
     let used = "select used_log_space_in_bytes from sys.dm_db_log_space_usage";

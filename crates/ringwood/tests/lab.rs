@@ -181,6 +181,21 @@ fn a_killed_run_goes_on() {
     assert!(all.starts_with(&first[..=first.rfind('\n').unwrap()]), "what was measured stays");
 }
 
+/// The child of a recovery run whose parent was gone before it could ask to die with it.
+#[test]
+fn a_child_that_is_left_behind_touches_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut gone = Command::new("true").spawn().unwrap();
+    gone.wait().unwrap();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_ringwood"));
+    child.args(["lab", "victim", "--parent", &gone.id().to_string()]);
+    child.args(["--database", "lab", "--bytes", "1", "--memory", "67108864", "--data"]).arg(folder.path());
+    let output = child.output().unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success() && errors.contains("which asked for this, has ended"), "{errors}");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
 #[test]
 fn a_wrong_address_is_refused_before_anything_runs() {
     let folder = tempfile::tempdir().unwrap();

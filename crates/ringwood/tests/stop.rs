@@ -4,6 +4,7 @@
 //! `RINGWOOD_STOPS=50 cargo test -p ringwood --test stop` runs more rounds than the few of the normal run.
 
 use ringwood::{Options, Value};
+use rustix::process::{Pid, Signal, kill_process};
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
@@ -51,8 +52,7 @@ fn a_termination_signal_loses_nothing() {
                 Err(_) => said.push(line),
             }
             if n == 100 + 37 * round {
-                let kill = Command::new("kill").args(["-TERM", &child.id().to_string()]).status();
-                assert!(kill.is_ok_and(|status| status.success()));
+                kill_process(Pid::from_child(&child), Signal::TERM).expect("a signal");
             }
         }
         let status = child.wait().expect("status");

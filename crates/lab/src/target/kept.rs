@@ -14,12 +14,12 @@ pub const SAID: &str = "made in an earlier round";
 /// Whether the folder has this configuration; its owner from now on is the caller.
 pub fn take(folder: &Path, config: &Config) -> Result<bool, LabError> {
     let path = folder.join(FILE);
-    let kept = match std::fs::read_to_string(&path) {
+    let kept = match std::fs::read(&path) {
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(false),
         other => other?,
     };
     std::fs::remove_file(&path)?;
-    Ok(config.keep && kept == identity(config))
+    Ok(config.keep && kept == identity(config).into_bytes())
 }
 
 /// Leaves the configuration to the next round.
@@ -51,5 +51,7 @@ mod tests {
         assert!(!take(folder.path(), config).unwrap(), "it has been given up");
         std::fs::write(folder.path().join(FILE), &identity(config)[..20]).unwrap();
         assert!(!take(folder.path(), config).unwrap(), "a file that was cut short says nothing");
+        std::fs::write(folder.path().join(FILE), b"\xff\0").unwrap();
+        assert!(!take(folder.path(), config).unwrap(), "nor does one that is no text");
     }
 }

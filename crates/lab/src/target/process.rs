@@ -3,6 +3,7 @@
 
 use crate::LabError;
 use crate::work::Work;
+use rustix::process::{Pid, Signal, kill_process};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -35,7 +36,7 @@ impl Server {
     }
 
     fn signal_term(&self) {
-        let _ = Command::new("kill").arg(self.0.id().to_string()).status();
+        let _ = kill_process(Pid::from_child(&self.0), Signal::TERM);
     }
 }
 
@@ -64,31 +65,30 @@ pub(super) fn stop_left(folder: &Path) -> Result<(), LabError> {
             return Ok(());
         }
         let signal = match begin.elapsed().as_secs() {
-            0..20 => "-TERM",
-            20..30 => "-KILL",
+            0..20 => Signal::TERM,
+            20..30 => Signal::KILL,
             _ => {
                 let what = format!("process {} uses {} and cannot be stopped", left[0], folder.display());
                 return Err(LabError::Request(what));
             }
         };
         for process in left {
-            let _ = Command::new("kill").args([signal, &process]).status();
+            let _ = kill_process(process, signal);
         }
         std::thread::sleep(Duration::from_millis(100));
     }
 }
 
 /// Ids of the processes one of whose arguments names that data folder.
-fn servers_on(data: &Path) -> Vec<String> {
+fn servers_on(data: &Path) -> Vec<Pid> {
     let data = data.as_os_str().as_encoded_bytes();
     let on_it = |line: &[u8]| {
         line.split(|b| *b == 0).any(|word| word == data || word.strip_prefix(b"--datadir=") == Some(data))
     };
     let Ok(processes) = std::fs::read_dir("/proc") else { return vec![] };
-    let names = processes.flatten().map(|p| p.file_name().to_string_lossy().into_owned());
-    names
-        .filter(|name| name.bytes().all(|b| b.is_ascii_digit()))
-        .filter(|id| std::fs::read(format!("/proc/{id}/cmdline")).is_ok_and(|line| on_it(&line)))
+    let ids = processes.flatten().filter_map(|p| p.file_name().to_str()?.parse::<i32>().ok());
+    ids.filter(|id| std::fs::read(format!("/proc/{id}/cmdline")).is_ok_and(|line| on_it(&line)))
+        .filter_map(Pid::from_raw)
         .collect()
 }
 

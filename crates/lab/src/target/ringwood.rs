@@ -115,6 +115,7 @@ fn crash_in_update(open: &Open, program: &std::path::Path, rows: u64) -> Result<
     let mut child = Command::new(program);
     child.args(["lab", "victim", "--database", DATABASE, "--data"]).arg(&open.folder);
     child.args(["--bytes", &half.to_string(), "--memory", &open.config.memory.to_string()]);
+    child.args(["--parent", &std::process::id().to_string()]);
     for (letter, folder) in open.volumes() {
         child.arg("--volume").arg(format!("{letter}={}", folder.display()));
     }

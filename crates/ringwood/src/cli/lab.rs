@@ -142,6 +142,8 @@ enum LabCommand {
     #[command(hide = true)]
     Victim {
         #[arg(long)]
+        parent: u32,
+        #[arg(long)]
         data: PathBuf,
         #[arg(long)]
         database: String,
@@ -245,8 +247,8 @@ fn execute(command: &LabCommand) -> Result<(), LabError> {
         LabCommand::Run(args) => run_studies(args),
         LabCommand::Peers(args) => run_peers(args),
         LabCommand::Report { out } => finish(&report::read(out)?, out),
-        LabCommand::Victim { data, database, bytes, memory, volumes } => {
-            embedded::victim(data, *memory, volumes.iter().cloned().collect(), database, *bytes)
+        LabCommand::Victim { parent, data, database, bytes, memory, volumes } => {
+            embedded::victim(*parent, data, *memory, volumes.iter().cloned().collect(), database, *bytes)
         }
     }
 }
