@@ -114,7 +114,7 @@ impl Device {
             Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(e),
             _ => Ok(()),
         };
-        let going = folder.with_added_extension("going");
+        let going = going(folder);
         there(std::fs::remove_dir_all(&going))?;
         there(std::fs::rename(folder, &going))?;
         for path in ROLES.iter().map(|r| self.folder_of(r, folder)).chain([going]) {
@@ -122,6 +122,11 @@ impl Device {
         }
         Ok(())
     }
+}
+
+/// The name under which a folder goes while it is removed.
+pub fn going(folder: &Path) -> PathBuf {
+    folder.with_added_extension("going")
 }
 
 /// Parses `data=/mnt/a`.

@@ -6,7 +6,7 @@ use super::driver::Job;
 use super::journal::{Journal, Request};
 use super::progress::{Progress, duration};
 use super::study::{Arm, Scale, Study};
-use crate::device::{Device, REAL};
+use crate::device::{Device, REAL, going};
 use crate::machine::{self, Machine};
 use crate::results::Results;
 use crate::target::{self, Place, Target};
@@ -56,12 +56,16 @@ struct Planned {
 /// Errors: the disk or the memory is too small for one of the studies.
 pub fn plan(options: &Options) -> Result<Vec<String>, LabError> {
     let chosen = chosen(options)?;
+    let planned = plan_all(&chosen, options)?;
     std::fs::create_dir_all(&options.out)?;
     let free = machine::free_space(&options.out)?;
     let memory = machine::available_memory();
     let mut lines = Vec::new();
-    for study in &chosen {
-        let seconds = study.needs.seconds_per_run * options.runs as f64 * options.targets.len().max(1) as f64;
+    let mut left = 0;
+    for (index, study) in chosen.iter().enumerate() {
+        let of_it = || planned.iter().filter(|p| p.study == index);
+        let runs = options.runs * of_it().map(|p| p.arms.len()).sum::<usize>();
+        let seconds = study.seconds_per_arm() * runs as f64;
         lines.push(format!(
             "{} at {} scale: {:.1} GB of disk, {:.1} GB of memory, about {} for {} runs",
             study.name,
@@ -71,15 +75,17 @@ pub fn plan(options: &Options) -> Result<Vec<String>, LabError> {
             duration(seconds),
             options.runs
         ));
-        // What an interrupted run has left is used again or deleted.
-        let left = left_by(&format!("scratch-{}-", study.name), &options.out);
-        fits(study, options, free + left, memory)?;
+        // What an interrupted run has left is used again or deleted when its turn comes.
+        for folder in of_it().map(|p| scratch_folder(&options.out, study, p)) {
+            left += left_in(&folder);
+            fits(study, options, free + left, memory)?;
+        }
     }
     Ok(lines)
 }
 
-/// Bytes on disk of the folders in `out` whose names begin so.
-fn left_by(prefix: &str, out: &Path) -> u64 {
+/// Bytes on disk that are used again or deleted by the run that works in that folder.
+fn left_in(folder: &Path) -> u64 {
     fn size(path: &Path) -> u64 {
         let Ok(about) = std::fs::symlink_metadata(path) else { return 0 };
         if about.is_file() {
@@ -88,8 +94,7 @@ fn left_by(prefix: &str, out: &Path) -> u64 {
         let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
         entries.map(|entry| size(&entry.path())).sum()
     }
-    let entries = std::fs::read_dir(out).into_iter().flatten().flatten();
-    entries.filter(|e| e.file_name().to_string_lossy().starts_with(prefix)).map(|e| size(&e.path())).sum()
+    size(folder) + size(&going(folder))
 }
 
 /// Refuses a study for which the machine is too small.
@@ -269,8 +274,7 @@ pub fn run(options: &Options) -> Result<Results, LabError> {
     for p in &mut planned {
         let study = &chosen[p.study];
         let job = job(study, p, PathBuf::new(), &options, None);
-        let each = study.needs.seconds_per_run / study.arms.len().max(1) as f64;
-        progress.plan(&job.kind(), job.left(&journal), each);
+        progress.plan(&job.kind(), job.left(&journal), study.seconds_per_arm());
     }
     for index in 0..planned.len() {
         let study = &chosen[planned[index].study];
@@ -294,7 +298,8 @@ fn run_one(
     if job(study, planned, folder.clone(), options, None).left(journal) == 0 {
         return device.clear(&folder);
     }
-    if !options.resume {
+    // Where there is nothing to go on with, only what was being removed may be left.
+    if !options.resume || !folder.exists() {
         device.clear(&folder)?;
     }
     std::fs::create_dir_all(&folder)?;
@@ -338,12 +343,52 @@ mod tests {
     #[test]
     fn what_an_interrupted_run_has_left_is_not_missing() {
         let out = tempfile::tempdir().unwrap();
-        let scratch = out.path().join("scratch-vlf-count-ringwood-real/16/log");
-        std::fs::create_dir_all(&scratch).unwrap();
-        std::fs::write(scratch.join("lab_log.ldf"), vec![1; 1 << 20]).unwrap();
-        std::fs::write(out.path().join("results.json"), "{}").unwrap();
-        assert!(left_by("scratch-vlf-count-", out.path()) >= 1 << 20);
-        assert_eq!(left_by("scratch-data-files-", out.path()), 0);
+        let options = options(out.path());
+        let chosen = chosen(&options).unwrap();
+        let planned = plan_all(&chosen, &options).unwrap();
+        let left =
+            || planned.iter().map(|p| left_in(&scratch_folder(out.path(), &chosen[0], p))).sum::<u64>();
+        let write = |folder: &str| {
+            let folder = out.path().join(folder).join("16-on-1/data");
+            std::fs::create_dir_all(&folder).unwrap();
+            std::fs::write(folder.join("lab.mdf"), vec![1; 1 << 20]).unwrap();
+        };
+        // Of another target, device or study: this run leaves them alone.
+        for other in ["data-files-postgres-real", "data-files-ringwood-ssd-512e", "vlf-count-ringwood-real"] {
+            write(&format!("scratch-{other}"));
+        }
+        assert_eq!(left(), 0);
+        write("scratch-data-files-ringwood-real");
+        let kept = left();
+        assert!(((1 << 20)..(2 << 20)).contains(&kept), "{kept}");
+        write("scratch-data-files-ringwood-2x-iscsi-raid10-4x15000.going");
+        assert_eq!(left(), 2 * kept);
+    }
+
+    #[test]
+    fn what_was_being_removed_is_gone_before_a_resumed_run_begins() {
+        let out = tempfile::tempdir().unwrap();
+        let options = Options { resume: true, ..options(out.path()) };
+        let mut study = chosen(&options).unwrap().remove(0);
+        let mut planned = plan_all(std::slice::from_ref(&study), &options).unwrap().remove(0);
+        let folder = scratch_folder(out.path(), &study, &planned);
+        std::fs::create_dir_all(going(&folder)).unwrap();
+        // No file can be called so: the first run fails, and nothing is removed at the end.
+        study.arms.iter_mut().for_each(|a| a.config.key = "\0".into());
+        let request = Request {
+            ringwood: String::new(),
+            studies: vec![],
+            scale: String::new(),
+            runs: 1,
+            targets: vec![],
+            devices: vec![],
+            seed: 1,
+        };
+        let mut journal = Journal::create(out.path(), &request, Machine::probe(out.path())).unwrap();
+        let mut progress = Progress::new(false);
+        let ran = run_one(&study, &mut planned, folder.clone(), &options, &mut journal, &mut progress);
+        assert!(ran.is_err() && folder.exists());
+        assert!(!going(&folder).exists());
     }
 
     #[test]

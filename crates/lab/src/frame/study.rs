@@ -37,7 +37,7 @@ pub struct Needs {
     pub disk: u64,
     /// Bytes of memory.
     pub memory: u64,
-    /// Rough seconds of one round on a small machine.
+    /// Rough seconds of one round of all arms on a small machine.
     pub seconds_per_run: f64,
 }
 
@@ -208,6 +208,11 @@ impl Study {
     /// Whether any arm spreads its files over more than one device.
     pub fn most_arrays(&self) -> u32 {
         self.arms.iter().map(|a| a.config.data.arrays).max().unwrap_or(1)
+    }
+
+    /// Rough seconds of one run of one arm.
+    pub fn seconds_per_arm(&self) -> f64 {
+        self.needs.seconds_per_run / self.arms.len().max(1) as f64
     }
 
     /// The published figure or ratio of a cell.

@@ -125,7 +125,7 @@ pub fn study(scale: Scale) -> Study {
             memory: s.memory + (256 << 20),
             seconds_per_run: match scale {
                 Scale::Tiny => 3.0,
-                Scale::Quick => 2.0,
+                Scale::Quick => 13.0,
                 Scale::Standard => 150.0,
                 Scale::Paper => 6_000.0,
             },
