@@ -225,6 +225,12 @@ mod tests {
         };
         let mut left = follow(&folder.path().join("data"));
         let mut other = follow(&folder.path().join("data2"));
+        // A process that has just begun may have no arguments to be seen yet.
+        let begin = Instant::now();
+        while servers_on(&folder.path().join("data")).is_empty() {
+            assert!(begin.elapsed() < Duration::from_secs(20), "it is never seen");
+            std::thread::sleep(Duration::from_millis(1));
+        }
         // Reaps it, as init does with what a killed process leaves.
         let reaper = std::thread::spawn(move || left.wait().unwrap());
         stop_left(folder.path()).unwrap();
