@@ -3,7 +3,7 @@
 use crate::btree::BTree;
 use crate::error::AccessError;
 use crate::heap::Heap;
-use pages::{PageId, PageType, Store, TxnId, Unit, pfs_level};
+use pages::{PageError, PageId, PageType, Store, TxnId, Unit, pfs_level};
 use std::sync::Arc;
 
 /// What a visit to a page did.
@@ -18,7 +18,8 @@ pub struct Cleanup {
 }
 
 /// Removes from a page the ghosts whose transactions are `< oldest`: every snapshot, present and future, must see
-/// them, and they must have ended. A page that is not the unit's any more is left alone.
+/// them, and they must have ended. A page that is not the unit's any more, or not there, is left
+/// alone.
 ///
 /// # Errors
 /// Damaged pages, I/O, the log's errors.
@@ -28,7 +29,11 @@ pub fn cleanup_page(
     page: PageId,
     oldest: TxnId,
 ) -> Result<Cleanup, AccessError> {
-    let latched = store.write(page)?;
+    let latched = match store.write(page) {
+        // Its file has become shorter, or is gone.
+        Err(PageError::NoSuchPage { .. }) => return Ok(Cleanup::default()),
+        latched => latched?,
+    };
     if latched.unit() != unit.id() {
         return Ok(Cleanup::default());
     }
@@ -41,7 +46,9 @@ pub fn cleanup_page(
     }
     match latched.page_type() {
         Some(PageType::Index) if latched.level() == 0 && !latched.root().is_none() => {
-            BTree::open(Arc::clone(store), unit.clone(), latched.root()).cleanup(latched, oldest)
+            // A root that has moved left its old place in the other nodes' headers.
+            let root = if unit.root().is_none() { latched.root() } else { unit.root() };
+            BTree::open(Arc::clone(store), unit.clone(), root).cleanup(latched, oldest)
         }
         Some(PageType::Data) => Heap::new(Arc::clone(store), unit.clone()).cleanup(latched, oldest),
         _ => Ok(Cleanup::default()),

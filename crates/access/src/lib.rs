@@ -19,7 +19,7 @@ mod undo;
 mod version;
 
 pub use batch::RowBatch;
-pub use btree::{BTree, Cursor, Direction, EntryChange, MAX_ENTRY_LEN, MAX_KEY_LEN};
+pub use btree::{BTree, Cursor, Direction, EntryChange, MAX_ENTRY_LEN, MAX_KEY_LEN, Move, Moved};
 pub use check::{CheckReport, Finding};
 pub use discard::{Discarded, DiscardedScan, DiscardedValues};
 pub use error::AccessError;
@@ -30,6 +30,7 @@ pub use snapshot::{ReadMode, Snapshot};
 pub use undo::undo_record;
 
 use pages::{PageId, RecordSink, RowHeader, TxnId, UnitId};
+use std::ops::Range;
 
 /// A row, as locks name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +45,7 @@ pub enum RowName<'a> {
 
 /// The transaction that changes rows, as far as this crate needs to know it.
 ///
-/// The last three say what readers have locked. They are asked under the latch of the page that is to be changed: a
+/// Those about locks say what readers have locked. They are asked under the latch of the page that is to be changed: a
 /// reader announces itself, locks, and reads the page then, so either its lock is seen here or it sees the change.
 pub trait Writer: RecordSink {
     /// The transaction's id.
@@ -53,6 +54,13 @@ pub trait Writer: RecordSink {
     fn active_elsewhere(&self, txn: TxnId) -> bool;
     /// The page got ghosts that are to be removed once every snapshot sees their transaction.
     fn ghosted(&mut self, unit: UnitId, page: PageId);
+
+    /// The part of the row's body that this transaction's update wrote which the header names, if it is remembered;
+    /// else an empty range. Log records of further updates leave it out of their before images.
+    fn wrote(&self, header: &RowHeader) -> Range<usize> {
+        let _ = header;
+        0..0
+    }
 
     /// Whether somebody may hold locks on rows of the unit. Cheap: every change asks.
     fn has_lockers(&self, unit: UnitId) -> bool {

@@ -280,7 +280,7 @@ pub(crate) fn free_pages<'a>(
     space::change_and_free(space, sink, rec, &mut all, ids)
 }
 
-/// Undo of a record that wrote LOB pages: those that still are as it made them are freed.
+/// Undo of a record that wrote pages of a value, or the copy of a root: those that still are as it made them are freed.
 pub(crate) fn undo_pages(
     store: &Arc<Store>,
     lsn: Lsn,
@@ -300,6 +300,9 @@ pub(crate) fn undo_pages(
     if mine.is_empty() {
         return Ok(());
     }
-    let space = Space::by_id(Arc::clone(store), unit);
+    let space = match store.known_unit(unit) {
+        Some(open) => Space::new(Arc::clone(store), open),
+        None => Space::by_id(Arc::clone(store), unit),
+    };
     compensate(undo_next, PageId::NONE, |rec| free_pages(&space, w, rec, &mine, None))
 }

@@ -1,7 +1,7 @@
 //! Pages for structures: taking new ones and giving them back, with the allocation maps in the same log record.
 
 use crate::error::{AccessError, corrupt};
-use pages::{PFS_IAM, PageId, PageMut, PageType, RecordBuilder, RecordSink, Reserved, Store, Unit, UnitId};
+use pages::{PageId, PageMut, PageType, RecordBuilder, RecordSink, Reserved, Store, Unit, UnitId};
 use smallvec::SmallVec;
 use std::sync::{Arc, OnceLock};
 
@@ -36,45 +36,26 @@ impl Space {
         if let Some(unit) = self.unit.get() {
             return Ok(unit);
         }
-        let found = find_unit(&self.store, self.id)?;
+        let found = self.store.find_unit(self.id)?;
+        let found = found.ok_or_else(|| corrupt(PageId::NONE, "allocation unit has no IAM page"))?;
         Ok(self.unit.get_or_init(|| found))
     }
 
     /// Sets a page aside and gets its frame. To be called with no allocation map latched.
     pub(crate) fn take(&self) -> Result<NewPage<'_>, AccessError> {
-        let reserved = self.store.alloc_page(self.unit()?)?;
+        self.fresh(self.store.alloc_page(self.unit()?)?)
+    }
+
+    /// The same in this file, in front of its bar; `None` when there is no room.
+    pub(crate) fn take_in_front(&self, file: u16) -> Result<Option<NewPage<'_>>, AccessError> {
+        let reserved = self.store.alloc_in_front(self.unit()?, file)?;
+        reserved.map(|reserved| self.fresh(reserved)).transpose()
+    }
+
+    fn fresh(&self, reserved: Reserved) -> Result<NewPage<'_>, AccessError> {
         let page = self.store.fresh(reserved.id())?;
         Ok(NewPage { page, unit: self.id, level: 0, reserved: Some(reserved) })
     }
-}
-
-/// Looks a unit up by its number in the allocation maps: its first IAM page has no predecessor.
-fn find_unit(store: &Store, id: UnitId) -> Result<Unit, AccessError> {
-    for file in store.files() {
-        let mut base = 0;
-        while base < file.pages {
-            let pfs = PageId::new(file.spec.id, base).pfs_page();
-            let iams: Vec<u32> = {
-                let page = store.read(pfs)?;
-                let bytes = page
-                    .body()
-                    .iter()
-                    .take((file.pages - base) as usize)
-                    .take(pages::id::PFS_INTERVAL as usize);
-                bytes.zip(base..).filter(|(byte, _)| *byte & PFS_IAM != 0).map(|(_, number)| number).collect()
-            };
-            for number in iams {
-                let at = PageId::new(file.spec.id, number);
-                let page = store.read(at)?;
-                if page.page_type() == Some(PageType::Iam) && page.unit() == id && page.prev().is_none() {
-                    drop(page);
-                    return Ok(store.open_unit(at)?);
-                }
-            }
-            base = base.saturating_add(pages::id::PFS_INTERVAL);
-        }
-    }
-    Err(corrupt(PageId::NONE, "allocation unit has no IAM page"))
 }
 
 /// A page that the record being built formats and allocates. Dropped before that, it is free again.
@@ -89,6 +70,10 @@ pub(crate) struct NewPage<'a> {
 impl<'a> NewPage<'a> {
     pub(crate) fn id(&self) -> PageId {
         self.page.page_id()
+    }
+
+    pub(crate) fn page(&self) -> &pages::Page {
+        &self.page
     }
 
     /// Adds the formatting of the page; it must come before the page's other operations.
@@ -149,6 +134,30 @@ impl<'a> NewPage<'a> {
         }
         Ok(())
     }
+}
+
+/// Adds to the record that a new page takes the place of an old one, whose formatting is in it, and makes the change.
+pub(crate) fn change_and_move<'a>(
+    space: &'a Space,
+    rec: &mut RecordBuilder,
+    latched: &mut [&mut PageMut<'a>],
+    new: &mut NewPage<'a>,
+    old: PageId,
+) -> Result<(), AccessError> {
+    let mut maps = space.store.latch_maps(&[new.id(), old])?;
+    maps.allocate(rec, new.id(), new.level)?;
+    maps.free(rec, old)?;
+    let mut all: SmallVec<[&mut PageMut<'a>; 8]> = SmallVec::new();
+    all.extend(latched.iter_mut().map(|p| &mut **p));
+    all.push(&mut new.page);
+    all.extend(maps.pages());
+    space.store.change(&mut space.store.system(), rec, &mut all)?;
+    drop(all);
+    space.unit()?.note_freed(&[old]);
+    if let Some(reserved) = new.reserved.take() {
+        reserved.keep();
+    }
+    Ok(())
 }
 
 /// Adds the freeing of pages to the record and makes the change. `latched` has all pages that the record names; the

@@ -9,8 +9,11 @@ use crate::btree::BTree;
 use crate::error::AccessError;
 use crate::heap::{Heap, Rid};
 use crate::lob;
+use crate::version::with_earlier;
 use crate::{Writer, record::with_record};
-use pages::{Lsn, PageId, PageOp, RecordOp, RecordView, RowHeader, Store, row_key};
+use pages::{
+    Lsn, PageId, PageOp, PageType, RecordOp, RecordView, RowHeader, Store, TxnId, needs_earlier, row_key,
+};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -19,6 +22,8 @@ pub(crate) struct Undo<'a> {
     pub lsn: Lsn,
     pub undo_next: Lsn,
     pub ops: SmallVec<[RecordOp<'a>; 16]>,
+    /// Before images that are partly in earlier records, by the number of their operation.
+    looked_up: SmallVec<[(usize, Vec<u8>); 1]>,
 }
 
 /// How one row operation is taken back.
@@ -40,12 +45,28 @@ impl<'a> Undo<'a> {
         header.lsn == self.lsn && header.index == self.ops[i].index
     }
 
+    /// Adds an operation, with all that taking it back needs.
+    fn push(&mut self, store: &Store, op: RecordOp<'a>, txn: TxnId) -> Result<(), AccessError> {
+        if let (Some(old), PageOp::Update { at, before, .. }) = (needs_earlier(&op.op), op.op) {
+            let mut bytes = Vec::with_capacity(before.len());
+            with_earlier(store, op.page, &old, txn, &mut Vec::new(), |earlier| {
+                Ok(before.append_to(at.into(), Some(earlier), &mut bytes)?)
+            })?;
+            self.looked_up.push((self.ops.len(), bytes));
+        }
+        self.ops.push(op);
+        Ok(())
+    }
+
     /// How operation `i` is taken back.
-    pub(crate) fn back(&self, i: usize) -> Back<'a> {
+    pub(crate) fn back(&self, i: usize) -> Back<'_> {
         match self.ops[i].op {
             PageOp::Ghost { old, .. } => Back::Restore { header: old, at: 0, len: 0, bytes: &[] },
-            PageOp::Update { old, at, old_bytes, new_bytes, .. } => {
-                Back::Restore { header: old, at: at.into(), len: new_bytes.len(), bytes: old_bytes }
+            PageOp::Update { old, at, before, new_bytes, .. } => {
+                let found = self.looked_up.iter().find(|(op, _)| *op == i);
+                let bytes = found.map_or(before.head, |(_, bytes)| bytes);
+                debug_assert_eq!(bytes.len(), before.len(), "the before image is whole");
+                Back::Restore { header: old, at: at.into(), len: new_bytes.len(), bytes }
             }
             PageOp::Replace { old, key, old_value, new_value, .. } => Back::Restore {
                 header: old,
@@ -75,8 +96,8 @@ impl<'a> Undo<'a> {
     }
 }
 
-/// Undoes the row operations and LOB pages of one change record of `w`'s transaction. `undo_next` is the transaction's
-/// record before it. Restartable: what was undone already is skipped.
+/// Undoes the row operations and the new pages (of large values, of a root that was to move) of one change record of `w`'s
+/// transaction. `undo_next` is the transaction's record before it. Restartable: what was undone already is skipped.
 ///
 /// # Errors
 /// Damaged pages, I/O, the log's errors; the rollback cannot go on then.
@@ -90,19 +111,19 @@ pub fn undo_record(
     if rec.is_system() {
         return Ok(());
     }
-    let mut undo = Undo { lsn, undo_next, ops: SmallVec::new() };
-    let mut lobs: SmallVec<[PageId; 8]> = SmallVec::new();
+    let mut undo = Undo { lsn, undo_next, ops: SmallVec::new(), looked_up: SmallVec::new() };
+    let mut fresh: SmallVec<[PageId; 8]> = SmallVec::new();
     for op in rec.ops() {
         let op = op?;
         if op.op.is_versioned() {
-            undo.ops.push(op);
-        } else if let PageOp::Format { kind: pages::PageType::Lob, .. } = op.op {
-            lobs.push(op.page);
+            undo.push(store, op, rec.txn())?;
+        } else if let PageOp::Format { kind: PageType::Lob | PageType::Index, .. } = op.op {
+            fresh.push(op.page);
         }
     }
-    debug_assert!(lobs.is_empty() || undo.ops.is_empty(), "a record makes rows or LOB pages");
-    if !lobs.is_empty() {
-        return lob::undo_pages(store, lsn, &lobs, w, undo_next);
+    debug_assert!(fresh.is_empty() || undo.ops.is_empty(), "a record makes rows or pages");
+    if !fresh.is_empty() {
+        return lob::undo_pages(store, lsn, &fresh, w, undo_next);
     }
     // Ends are exclusive: operations `..end` are still to be undone.
     let mut end = undo.ops.len();

@@ -7,7 +7,10 @@
 use crate::batch::{RowBatch, RowRef, RowState};
 use crate::error::AccessError;
 use crate::snapshot::{ReadMode, Snapshot};
-use pages::{Page, PageId, ROW_HEADER, RecordView, RowHeader, Store, previous_version, row_op};
+use pages::{
+    Page, PageId, PageOp, ROW_HEADER, RecordView, RowHeader, Store, TxnId, needs_earlier, previous_version,
+    row_op,
+};
 
 /// Buffers for walking versions, kept from row to row.
 #[derive(Debug, Default)]
@@ -17,6 +20,8 @@ pub(crate) struct VersionBuf {
     at: Option<pages::Lsn>,
     body: Vec<u8>,
     spare: Vec<u8>,
+    /// The record before the one at hand, when that one leaves out what this one has.
+    earlier: Vec<u8>,
 }
 
 impl VersionBuf {
@@ -63,7 +68,18 @@ impl VersionBuf {
             return Err(AccessError::NoVersion { lsn: header.lsn, page });
         }
         let op = row_op(&view, header.index)?;
-        let older = previous_version(&self.body, &op.op, &mut self.spare)?;
+        let older = match needs_earlier(&op.op) {
+            None => previous_version(&self.body, &op.op, None, &mut self.spare)?,
+            Some(old) => {
+                let older = with_earlier(store, page, &old, header.txn, &mut self.earlier, |earlier| {
+                    Ok(previous_version(&self.body, &op.op, Some(earlier), &mut self.spare)?)
+                })?;
+                // Usually the version wanted is older still, and this record the next one to read.
+                std::mem::swap(&mut self.record, &mut self.earlier);
+                self.at = Some(old.lsn);
+                older
+            }
+        };
         if older.is_some() {
             std::mem::swap(&mut self.body, &mut self.spare);
         }
@@ -74,6 +90,27 @@ impl VersionBuf {
     pub(crate) fn reset(&mut self) {
         self.at = None;
     }
+}
+
+/// Reads the operation that made the version `old` of a row, which an update by the same transaction names because it
+/// leaves out what that operation logged.
+pub(crate) fn with_earlier<T>(
+    store: &Store,
+    page: PageId,
+    old: &RowHeader,
+    txn: TxnId,
+    record: &mut Vec<u8>,
+    f: impl FnOnce(&PageOp<'_>) -> Result<T, AccessError>,
+) -> Result<T, AccessError> {
+    if old.txn != txn {
+        return Err(AccessError::NoVersion { lsn: old.lsn, page });
+    }
+    store.log().read(old.lsn, record)?;
+    let view = RecordView::decode(record)?;
+    if view.txn() != txn {
+        return Err(AccessError::NoVersion { lsn: old.lsn, page });
+    }
+    f(&row_op(&view, old.index)?.op)
 }
 
 /// Whether every row of the page belongs to the result as it stands: no ghost, and no writer that the reader does not

@@ -11,7 +11,7 @@ use pages::Unit;
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
-use support::{Db, Txn};
+use support::{Db, Txn, altered};
 
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 
@@ -127,7 +127,22 @@ impl World {
                 }
             }
             4 => self.insert_run(txn, model, range),
+            5 => self.change_again(txn, model),
             _ => self.change_some(txn, model, range),
+        }
+    }
+
+    /// A few entries, in turn, again and again.
+    fn change_again(&mut self, txn: &mut Txn, model: &mut Model) {
+        let keys: Vec<Vec<u8>> = model.keys().cloned().collect();
+        let mut batch = RowBatch::new();
+        for _ in 0..if keys.is_empty() { 0 } else { self.rng.usize(2..12) } {
+            let key = &keys[self.rng.usize(0..keys.len().min(6))];
+            let value = altered(&mut self.rng, &model[key]);
+            assert!(self.tree.fetch(key, ReadMode::Current, &mut batch).unwrap());
+            assert_eq!(batch.row(0), model[key].as_slice());
+            assert_eq!(self.tree.update(txn, key, &batch.header(0), &value).unwrap(), Outcome::Done(()));
+            model.insert(key.clone(), value);
         }
     }
 

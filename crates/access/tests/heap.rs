@@ -11,7 +11,7 @@ use access::{
 use pages::{TxnId, Unit};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use support::{Db, Txn};
+use support::{Db, Txn, altered};
 
 type Model = BTreeMap<Rid, Vec<u8>>;
 
@@ -77,7 +77,22 @@ impl World {
                     assert!(model.insert(rid, bytes).is_none(), "{rid} was free");
                 }
             }
+            3..=4 => self.change_again(txn, model),
             _ => self.change_some(txn, model),
+        }
+    }
+
+    /// A few rows, in turn, again and again.
+    fn change_again(&mut self, txn: &mut Txn, model: &mut Model) {
+        let rids: Vec<Rid> = model.keys().copied().collect();
+        let mut batch = RowBatch::new();
+        for _ in 0..if rids.is_empty() { 0 } else { self.rng.usize(2..12) } {
+            let rid = rids[self.rng.usize(0..rids.len().min(6))];
+            let bytes = altered(&mut self.rng, &model[&rid]);
+            assert!(self.heap.fetch(rid, ReadMode::Current, &mut batch).unwrap());
+            assert_eq!(batch.row(0), model[&rid].as_slice());
+            assert_eq!(self.heap.update(txn, rid, &batch.header(0), &bytes).unwrap(), Outcome::Done(()));
+            model.insert(rid, bytes);
         }
     }
 

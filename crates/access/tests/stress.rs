@@ -14,7 +14,7 @@ use std::ops::Bound;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use support::{Db, Txn};
+use support::{Db, Txn, altered};
 
 const ACCOUNTS: u32 = 600;
 const START: u64 = 1000;
@@ -284,8 +284,13 @@ fn work_until_crash(
                 let (entry, rid) = (batch.header(0), Rid::from_bytes(batch.row(0).try_into().unwrap()));
                 assert!(heap.fetch(rid, ReadMode::Current, &mut batch)?);
                 if rng.bool() {
-                    assert_eq!(heap.update(&mut txn, rid, &batch.header(0), &bytes)?, Outcome::Done(()));
-                    now.insert(key, bytes);
+                    let mut bytes = bytes;
+                    for _ in 0..rng.usize(1..5) {
+                        assert_eq!(heap.update(&mut txn, rid, &batch.header(0), &bytes)?, Outcome::Done(()));
+                        now.insert(key, bytes.clone());
+                        bytes = altered(&mut rng, &bytes);
+                        assert!(heap.fetch(rid, ReadMode::Current, &mut batch)?);
+                    }
                 } else {
                     assert_eq!(heap.delete(&mut txn, rid, &batch.header(0))?, Outcome::Done(()));
                     assert_eq!(tree.delete(&mut txn, &full, &entry)?, Outcome::Done(()));

@@ -53,6 +53,9 @@ pub enum DiskError {
     /// The volume or a quota is full.
     #[error("{op} of '{}' failed: there is not enough space on the disk", path.display())]
     NoSpace { op: Op, path: PathBuf },
+    /// The file system takes no file that is so large.
+    #[error("{op} of '{}' failed: the file would be larger than its file system allows", path.display())]
+    FileLimit { op: Op, path: PathBuf },
     /// The file ends before the last byte that was asked for.
     #[error("'{}' ends early: {wanted} bytes wanted at offset {offset}, {got} read", path.display())]
     ShortRead { path: PathBuf, offset: u64, wanted: u64, got: u64 },
@@ -77,8 +80,25 @@ pub enum DiskError {
 }
 
 impl DiskError {
-    /// True if more space would help.
+    /// True if there was no room for more: on the volume, in a quota, or in a file of this file system.
     pub fn is_no_space(&self) -> bool {
-        matches!(self, DiskError::NoSpace { .. })
+        matches!(self, DiskError::NoSpace { .. } | DiskError::FileLimit { .. })
+    }
+
+    /// True if nobody knows any more what the file holds: a write or a sync has failed, and the system may report that once and
+    /// call the data clean from then on. Whatever else was refused has changed nothing, and so has a write for which there
+    /// was no room; a sync that finds no room has lost what it should have written.
+    pub fn is_final(&self) -> bool {
+        match self {
+            DiskError::Io { op, .. } => matches!(op, Op::Write | Op::Sync),
+            DiskError::NoSpace { op, .. } | DiskError::FileLimit { op, .. } => *op == Op::Sync,
+            DiskError::Crashed => true,
+            DiskError::ShortRead { .. }
+            | DiskError::NotFound { .. }
+            | DiskError::Exists { .. }
+            | DiskError::Misaligned { .. }
+            | DiskError::Locked { .. }
+            | DiskError::TooLarge { .. } => false,
+        }
     }
 }

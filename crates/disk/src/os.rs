@@ -11,7 +11,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use rustix::fs::{FallocateFlags, FlockOperation, Mode, OFlags};
-use rustix::io::{Errno, ReadWriteFlags};
+use rustix::io::{Errno, ReadWriteFlags, retry_on_intr};
 
 use crate::buf::AlignedBuf;
 use crate::error::{DiskError, Op};
@@ -27,6 +27,7 @@ fn failure(op: Op, path: &Path, offset: u64, errno: Errno) -> DiskError {
     let path = path.to_path_buf();
     match errno {
         Errno::NOSPC | Errno::DQUOT => DiskError::NoSpace { op, path },
+        Errno::FBIG => DiskError::FileLimit { op, path },
         Errno::NOENT => DiskError::NotFound { path },
         Errno::EXIST => DiskError::Exists { path },
         _ => {
@@ -304,16 +305,22 @@ impl OsFile {
         if len == 0 {
             return Ok(());
         }
-        match rustix::fs::fallocate(&self.fd, FallocateFlags::empty(), offset, len) {
+        match retry_on_intr(|| rustix::fs::fallocate(&self.fd, FallocateFlags::empty(), offset, len)) {
             Ok(()) => Ok(()),
             // No such call on this file system: the length is all that can be given.
             Err(Errno::OPNOTSUPP | Errno::NOSYS) if self.len()? < offset.saturating_add(len) => {
                 let end = offset.saturating_add(len);
-                rustix::fs::ftruncate(&self.fd, end).map_err(|errno| self.fail(Op::SetLength, end, errno))
+                self.truncate(end)
             }
             Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(()),
             Err(errno) => Err(self.fail(Op::Allocate, offset, errno)),
         }
+    }
+
+    /// Another length, not yet durable.
+    fn truncate(&self, len: u64) -> Result<(), DiskError> {
+        retry_on_intr(|| rustix::fs::ftruncate(&self.fd, len))
+            .map_err(|errno| self.fail(Op::SetLength, len, errno))
     }
 
     /// Content and length.
@@ -408,7 +415,7 @@ impl BlockFile for OsFile {
     }
 
     fn set_len(&self, len: u64) -> Result<(), DiskError> {
-        rustix::fs::ftruncate(&self.fd, len).map_err(|errno| self.fail(Op::SetLength, len, errno))?;
+        self.truncate(len)?;
         self.full_sync(len)
     }
 

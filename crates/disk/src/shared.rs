@@ -54,7 +54,7 @@ pub enum ClaimError {
     Sealed,
 }
 
-/// Fixed-size buffer of at most 65,535 bytes with up to a fixed number of items.
+/// Fixed-size buffer of at most 65,536 bytes with up to a fixed number of items.
 pub struct SharedBuf {
     mem: AlignedBuf,
     state: AtomicU64,
@@ -68,9 +68,9 @@ pub struct SharedBuf {
 }
 
 impl SharedBuf {
-    /// A buffer of `len` bytes (at most 65,535) for at most `items` items. It is sealed and empty until `reset`.
+    /// A buffer of `len` bytes (at most 65,536) for at most `items` items. It is sealed and empty until `reset`.
     pub fn new(len: usize, items: usize) -> Self {
-        assert!(len <= u16::MAX as usize && items < 1 << ITEM_BITS, "shared buffer too large");
+        assert!(len <= 1 << 16 && items < 1 << ITEM_BITS, "shared buffer too large");
         SharedBuf {
             mem: AlignedBuf::new(len),
             state: AtomicU64::new(State { used: 0, items: 0, phase: SEALED }.pack()),
@@ -88,9 +88,10 @@ impl SharedBuf {
     }
 
     /// Empties and opens the buffer: items start at `front` (at least 1), and items plus `item_cost` bytes for each plus
-    /// the front must stay within `limit`.
+    /// the front must stay within `limit`. Items must end within the first 65,535 bytes.
     pub fn reset(&mut self, front: usize, limit: usize, item_cost: usize) {
         assert!(front > 0 && front <= self.mem.len() && limit <= self.mem.len(), "bad shared buffer layout");
+        assert!(limit.saturating_sub(item_cost) <= u16::MAX as usize, "items would end too far behind");
         let old = State::unpack(*self.state.get_mut());
         for range in &mut self.ranges[..old.items] {
             *range.get_mut() = 0;
@@ -328,5 +329,16 @@ mod tests {
         }
         assert_eq!(buf.claim(1).err(), Some(ClaimError::Full));
         assert!(!buf.is_complete(), "still open");
+    }
+
+    #[test]
+    fn the_largest_buffer_is_used_to_its_end() {
+        let mut buf = SharedBuf::new(1 << 16, 4096);
+        buf.reset(72, 1 << 16, 2);
+        let most = (1 << 16) - 72 - 2;
+        assert_eq!(buf.claim(most + 1).err(), Some(ClaimError::Full));
+        buf.claim(most).expect("all of it").fill(&[&vec![7; most]]);
+        assert!(buf.item(0).is_some_and(|item| item.len() == most && item.iter().all(|byte| *byte == 7)));
+        assert_eq!((buf.claim(0).err(), buf.used()), (Some(ClaimError::Full), 65_534));
     }
 }

@@ -234,7 +234,7 @@ pub fn db_error(db: &Db, e: &TxnError) -> SqlError {
         ),
         ErrorKind::NoFrames => error(17, 0, "There is insufficient memory available in the buffer pool.".into()),
         ErrorKind::FilegroupFull => error(17, 2, filegroup_full(db, e)),
-        ErrorKind::DiskFull => error(16, 3, format!("A file of database '{name}' could not be grown: {e}.")),
+        ErrorKind::DiskFull => error(16, 3, format!("The size of a file of database '{name}' could not be changed: {e}.")),
         ErrorKind::RecoveryFailed => error(21, 1, format!("Recovery of database '{name}' failed: {e}.")),
         ErrorKind::RowTooLong | ErrorKind::KeyTooLong => error(16, 1, format!("{e}.")),
         ErrorKind::File => error(16, 101, format!("A file of database '{name}' cannot be used: {e}.")),

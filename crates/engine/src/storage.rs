@@ -8,6 +8,8 @@
 pub mod build;
 pub mod row;
 pub mod seek;
+#[cfg(test)]
+pub(crate) mod tests;
 pub mod write;
 
 use crate::catalog::{IndexDef, TableDef};
@@ -15,6 +17,7 @@ use crate::errors;
 use crate::instance::Db;
 use access::lob::LobSpace;
 use access::{AccessError, BTree, Heap, Rid};
+use pages::{PageId, Unit, UnitId};
 use std::any::Any;
 use std::sync::Arc;
 use txn::TxnError;
@@ -172,13 +175,13 @@ pub fn key_parts(table: &TableDef, index: &IndexDef) -> Vec<KeyPart> {
     parts.collect()
 }
 
-/// Whether the current definition of a table still has a unit.
-fn names_unit(db: &Db, table: &TableDef, unit: pages::UnitId) -> bool {
+/// Whether the current definition of a table still has a unit, under this name and with this root.
+fn names_unit(db: &Db, table: &TableDef, unit: UnitId, first_iam: PageId, root: PageId) -> bool {
     let catalog = db.catalog();
-    catalog
-        .by_id
-        .get(&table.object_id)
-        .is_some_and(|t| t.all_indexes().any(|i| i.unit == unit) || t.lob.is_some_and(|(lob, _)| lob == unit))
+    catalog.by_id.get(&table.object_id).is_some_and(|t| {
+        t.all_indexes().any(|i| (i.unit, i.first_iam, i.root) == (unit, first_iam, root))
+            || t.lob == Some((unit, first_iam))
+    })
 }
 
 /// The shared handle of a unit; `index` none means the large values.
@@ -193,8 +196,9 @@ fn handle(
         (None, Some(lob)) => lob,
         (None, None) => return Err(SqlError::internal("the table has no large values")),
     };
-    // Unit numbers are never used twice, so a handle can be kept under its unit's.
-    let key = unit.0 as i32;
+    // Unit numbers are never used twice, so a handle can be kept under its unit's; only the root may move.
+    let root = index.map_or(PageId::NONE, |index| index.root);
+    let key = (unit, root);
     let mut handles = table.state.handles.lock();
     if let Some(known) = handles.get(&key)
         && let Ok(known) = known.clone().downcast::<Handle>()
@@ -203,21 +207,65 @@ fn handle(
     }
     let storage = db.storage()?;
     let store = storage.store().clone();
-    // Through the database, so that ghost cleanup knows the unit.
-    let open = match storage.open_unit(first_iam) {
+    let named = || names_unit(db, table, unit, first_iam, root);
+    let open = match store.open_unit(first_iam) {
         Ok(open) if open.id() == unit => open,
         // Dropped and freed, or given to another table, since the catalog was read: that is no damage.
-        _ if !names_unit(db, table, unit) => return Err(errors::schema_changed()),
+        _ if !named() => return Err(errors::schema_changed()),
         Ok(_) => return Err(SqlError::internal("a unit has another number than its table says")),
-        Err(e) => return Err(errors::db_error(db, &e)),
+        Err(e) => return Err(errors::db_error(db, &e.into())),
     };
+    // Who moves the heads settles that itself, and first opens the table as it is: a copy is no root before.
+    let moving = open.is_moving();
+    if !moving && open.first_iam() != first_iam && named() {
+        // Undo has opened it by the head of its chain.
+        store.rename_unit(&open, first_iam).map_err(|e| errors::db_error(db, &e.into()))?;
+    }
+    let mut settled = !moving;
     let made = Arc::new(match index {
-        Some(index) if tree => Handle::Tree(BTree::open(store, open, index.root)),
+        Some(_) if tree => {
+            let tree = BTree::open(store, open.clone(), root);
+            if !moving {
+                settled = settle_root(db, &tree, &open, &named)?;
+            }
+            Handle::Tree(tree)
+        }
         Some(_) => Handle::Heap(Heap::new(store, open)),
         None => Handle::Lob(LobSpace::new(store, open)),
     });
-    handles.insert(key, made.clone() as Arc<dyn Any + Send + Sync>);
+    // Now ghost cleanup may know the unit.
+    storage
+        .open_unit(first_iam)
+        .map_err(|e| if named() { errors::db_error(db, &e) } else { errors::schema_changed() })?;
+    if settled {
+        handles.insert(key, made.clone() as Arc<dyn Any + Send + Sync>);
+    }
     Ok(made)
+}
+
+/// A crash may have come between the commit that names another root and the end of the old one: that goes now, except in
+/// a read-only database (false), where the copy serves as it is. Nobody may be moving the root.
+///
+/// Errors: [`errors::SCHEMA_CHANGED`] the root has moved since the catalog was read; its old page may be a node now, and
+/// would look like a copy of the root.
+fn settle_root(db: &Db, tree: &BTree, unit: &Unit, named: &dyn Fn() -> bool) -> Result<bool, SqlError> {
+    let known = unit.root();
+    if !known.is_none() && known != tree.root() {
+        return Err(errors::schema_changed());
+    }
+    let settled = tree.root_is_copy().and_then(|copy| match copy {
+        false => Ok(true),
+        true if db.check_writable().is_ok() && named() => tree.settle_root().map(|()| true),
+        true => Ok(false),
+    });
+    match settled {
+        Err(_) | Ok(false) if !named() => Err(errors::schema_changed()),
+        Err(e) => Err(access_error(db, e)),
+        Ok(settled) => {
+            unit.note_root(tree.root());
+            Ok(settled)
+        }
+    }
 }
 
 /// A RID as a value that flows through plans.

@@ -9,24 +9,10 @@ mod text;
 use engine::Instance;
 use sim::{Fault, OpKind, SimDisk};
 use std::sync::Arc;
-use text::{Text, say};
+use text::{Text, fails, run, say};
 
 fn open(disk: &SimDisk) -> Arc<Instance> {
     text::try_open(disk, 32 << 20).expect("the instance opens")
-}
-
-/// Runs statements and wants nothing but messages of success.
-fn run(instance: &Arc<Instance>, sql: &str) {
-    let said = say(instance, sql);
-    assert!(!said.contains("Msg "), "{sql}\n{said}");
-}
-
-#[track_caller]
-fn fails(instance: &Arc<Instance>, sql: &str, numbers: &[i32]) {
-    let said = say(instance, sql);
-    let found: Vec<i32> =
-        said.lines().filter_map(|line| line.strip_prefix("Msg ")?.split(':').next()?.parse().ok()).collect();
-    assert_eq!(found, numbers, "{sql}\n{said}");
 }
 
 const SALES: &str = "CREATE DATABASE Sales; ALTER DATABASE Sales SET RECOVERY FULL;";

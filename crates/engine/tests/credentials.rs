@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 
 use engine::{Instance, InstanceOptions, UrlDevices};
 use sim::{Fault, OpKind, SimDisk};
-use text::say;
+use text::{fails, run, say};
 use txn::backup::{BackupDevice, BackupReader, BackupWriter, FileDevice, UrlRequest};
 
 /// Files that behave as objects do, and what was asked for them.
@@ -61,20 +61,6 @@ fn open(disk: &SimDisk) -> (Arc<Instance>, Arc<Objects>) {
         ..InstanceOptions::new("/data")
     };
     (Instance::open(options).expect("the instance opens"), objects)
-}
-
-fn run(instance: &Arc<Instance>, sql: &str) {
-    let said = say(instance, sql);
-    assert!(!said.contains("Msg "), "{sql}\n{said}");
-}
-
-#[track_caller]
-fn fails(instance: &Arc<Instance>, sql: &str, numbers: &[i32]) -> String {
-    let said = say(instance, sql);
-    let found: Vec<i32> =
-        said.lines().filter_map(|line| line.strip_prefix("Msg ")?.split(':').next()?.parse().ok()).collect();
-    assert_eq!(found, numbers, "{sql}\n{said}");
-    said
 }
 
 const SALES: &str = "CREATE DATABASE Sales; ALTER DATABASE Sales SET RECOVERY FULL;";

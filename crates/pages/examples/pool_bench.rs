@@ -1,14 +1,15 @@
-//! Measures the buffer pool on a real file: hot reads, changes, scans through a small pool, checkpoint writes.
+//! Measures the buffer pool on a real file: hot reads, changes, scans and mixed access through a small pool, checkpoint writes.
 //!
 //! `cargo run --release -p ringwood-pages --example pool_bench [FOLDER]`
 
 use ringwood_pages::{
-    BufferPool, FileGrowth, FileSpec, Lsn, PageError, PageId, PageMut, PageType, PoolOptions, RecordBuilder,
-    Store, Unit, UnitId, pfs_level,
+    Before, BufferPool, FileGrowth, FileSpec, Lsn, PageError, PageId, PageMut, PageType, PoolOptions,
+    RecordBuilder, Store, Unit, UnitId, pfs_level,
 };
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 type Res<T> = Result<T, PageError>;
@@ -124,7 +125,7 @@ fn changes(b: &Bench, pages: &[PageId]) -> Res<()> {
             let Some((old, body)) = page.row(3)? else { return Ok(()) };
             rec.system();
             rec.page(pages[i]);
-            rec.update(3, 0, &old, None, 10, &body[10..18], &[i as u8; 8])?;
+            rec.update(3, 0, &old, None, 10, Before::whole(&body[10..18]), &[i as u8; 8])?;
             b.store.change(&mut b.store.system(), &mut rec, &mut [&mut page])?;
             Ok(())
         })
@@ -163,6 +164,42 @@ fn scan(b: &Bench, pages: &[PageId], what: &str) -> Res<()> {
     let time = begin.elapsed().as_secs_f64();
     let mb = pages.len() as f64 * 8192.0 / 1e6;
     println!("scan {what:28} {rows} rows, {:6.1} ms, {:7.0} MB/s", time * 1e3, mb / time);
+    Ok(())
+}
+
+/// Four threads, nine of ten accesses to a tenth of the pages, one of `one_in` a change. The pool is smaller than the pages.
+fn mixed(b: &Bench, pages: &[PageId], one_in: u32) -> Res<()> {
+    let before = b.pool.counters().pages_read.load(Ordering::Relaxed);
+    let begin = Instant::now();
+    let work = |seed| -> Res<()> {
+        let mut rng = fastrand::Rng::with_seed(seed);
+        let mut rec = RecordBuilder::new();
+        for _ in 0..100_000 {
+            let most = if rng.u8(0..10) > 0 { pages.len() / 10 } else { pages.len() };
+            let id = pages[rng.usize(0..most)];
+            if rng.u32(0..one_in) > 0 {
+                black_box(b.store.read(id)?.slot_count());
+                continue;
+            }
+            let mut page = b.store.write(id)?;
+            let Some((old, body)) = page.row(3)? else { continue };
+            rec.system();
+            rec.page(id);
+            rec.update(3, 0, &old, None, 10, Before::whole(&body[10..18]), &[seed as u8; 8])?;
+            b.store.change(&mut b.store.system(), &mut rec, &mut [&mut page])?;
+        }
+        Ok(())
+    };
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..4).map(|seed| scope.spawn(move || work(seed))).collect();
+        workers.into_iter().try_for_each(|w| w.join().unwrap_or(Err(PageError::NoFrames)))
+    })?;
+    let time = begin.elapsed().as_secs_f64();
+    let read = b.pool.counters().pages_read.load(Ordering::Relaxed) - before;
+    println!(
+        "mixed, 4 threads, 1 of {one_in:3} a change   {:8.0} accesses/s, {read} pages read",
+        400_000.0 / time
+    );
     Ok(())
 }
 
@@ -211,7 +248,7 @@ fn main() -> Res<()> {
             let mut rec = RecordBuilder::new();
             rec.system();
             rec.page(id);
-            rec.update(3, 0, &old, None, 0, &body[..4], b"abcd")?;
+            rec.update(3, 0, &old, None, 0, Before::whole(&body[..4]), b"abcd")?;
             b.store.change(&mut b.store.system(), &mut rec, &mut [&mut page])?;
         }
         checkpoint(&b, "(doublewrite)")?;
@@ -222,6 +259,9 @@ fn main() -> Res<()> {
         let pages = load(&b, 27_273)?;
         checkpoint(&b, "(the rest)")?;
         scan(&b, &pages, "from disk")?;
+        for one_in in [100, 10, 2] {
+            mixed(&b, &pages, one_in)?;
+        }
         b.log.flush_all()?;
         let c = b.pool.counters();
         println!("{c:?}");

@@ -166,21 +166,16 @@ pub struct FileRestore {
 }
 
 impl FileRestore {
-    /// Makes the files; `size` of each is what it gets at once.
+    /// Makes the files, as long as is said of each.
     ///
     /// # Errors
     /// [`PageError::Invalid`] for a wrong list; [`PageError::Disk`]; no file of it is left then.
     pub fn create(
         disk: Arc<dyn Disk>,
         database: [u8; 16],
-        specs: &[FileSpec],
+        specs: &[(FileSpec, u64)],
     ) -> Result<FileRestore, PageError> {
-        crate::store::check_specs(specs)?;
-        let mut restore = FileRestore { database, files: Vec::new(), created: Vec::new(), disk };
-        for spec in specs {
-            restore.add(spec, OpenMode::Create)?;
-        }
-        Ok(restore)
+        FileRestore::take_up(disk, database, specs, |_| Ok(OpenMode::Create))
     }
 
     /// Takes up files that were made before, cut if they have become shorter since, and makes those that are new.
@@ -190,23 +185,35 @@ impl FileRestore {
     pub fn open(
         disk: Arc<dyn Disk>,
         database: [u8; 16],
-        specs: &[FileSpec],
+        specs: &[(FileSpec, u64)],
     ) -> Result<FileRestore, PageError> {
-        crate::store::check_specs(specs)?;
+        let there = disk.clone();
+        FileRestore::take_up(disk, database, specs, |spec| {
+            Ok(if there.exists(&spec.path)? { OpenMode::Open } else { OpenMode::Create })
+        })
+    }
+
+    fn take_up(
+        disk: Arc<dyn Disk>,
+        database: [u8; 16],
+        specs: &[(FileSpec, u64)],
+        mode: impl Fn(&FileSpec) -> Result<OpenMode, PageError>,
+    ) -> Result<FileRestore, PageError> {
+        crate::open::check_specs(specs.iter().map(|(spec, _)| spec))?;
         let mut restore = FileRestore { database, files: Vec::new(), created: Vec::new(), disk };
-        for spec in specs {
-            let mode = if restore.disk.exists(&spec.path)? { OpenMode::Open } else { OpenMode::Create };
-            restore.add(spec, mode)?;
+        for (spec, bytes) in specs {
+            restore.add(spec, *bytes, mode(spec)?)?;
         }
         Ok(restore)
     }
 
-    fn add(&mut self, spec: &FileSpec, mode: OpenMode) -> Result<(), PageError> {
+    fn add(&mut self, spec: &FileSpec, bytes: u64, mode: OpenMode) -> Result<(), PageError> {
         let file = self.disk.open(&spec.path, mode)?;
         if mode == OpenMode::Create {
             self.created.push(spec.path.clone());
         }
-        let (len, wanted) = (file.len()?, u64::from(spec.pages()?) * PAGE_SIZE as u64);
+        let pages = FileSpec { size: bytes, ..spec.clone() }.pages()?;
+        let (len, wanted) = (file.len()?, u64::from(pages) * PAGE_SIZE as u64);
         if wanted > len {
             file.allocate(len, wanted - len)?;
         } else if wanted < len {
@@ -252,7 +259,7 @@ impl FileRestore {
         }
         for (spec, file) in self.files.iter().rev() {
             let others = if spec.id == 1 { all.clone() } else { Vec::new() };
-            let header = FileHeader { database: self.database, spec: spec.clone(), others };
+            let header = FileHeader { database: self.database, spec: spec.clone(), others, emptied: false };
             file.write_durable(0, &[&AlignedBuf::from_slice(header.page()?.bytes())])?;
         }
         self.created.clear();

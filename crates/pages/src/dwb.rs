@@ -22,6 +22,9 @@ const ENTRY: usize = 10;
 const AT_COUNT: usize = 8;
 const AT_PLACE: usize = 10;
 const AT_ENTRIES: usize = 16;
+/// Looking for damage reads pages of a file together that are at most so far apart, and at most so many pages.
+const NEAR: u32 = 8;
+const SPAN: u32 = 128;
 /// Pages of the area, directories included.
 const AREA_PAGES: usize = 1 + DWB_PAGES as usize;
 
@@ -97,7 +100,8 @@ impl Doublewrite {
         self.used += parts.len();
         self.held.extend(images.iter().map(|(id, _)| *id));
         for home in homes {
-            if !self.pending.iter().any(|file| file.spec.id == home.spec.id) {
+            // The file, not its number: another one may have had that before, and still wait here.
+            if !self.pending.iter().any(|file| Arc::ptr_eq(file, &home)) {
                 self.pending.push(home);
             }
         }
@@ -105,30 +109,63 @@ impl Doublewrite {
     }
 }
 
-/// Repairs pages that power loss left torn from the last round, in the files of `files`; returns how many rounds the area has
-/// seen. Run before anything else reads the files. What an earlier process left in the device's cache is durable on return: redo
-/// takes what it reads for written, and the round that protects it ends with the next batch.
-pub(crate) fn restore(primary: &DataFile, files: &[Arc<DataFile>]) -> Result<u64, PageError> {
-    primary.file.sync()?;
-    files.iter().try_for_each(|file| file.file.sync())?;
-    let mut area = AlignedBuf::new(AREA_PAGES * PAGE_SIZE);
-    primary.read_raw(DWB_DIRECTORY, &mut area)?;
-    let (pages, _) = area.as_chunks::<PAGE_SIZE>();
-    let mut home = AlignedBuf::new(PAGE_SIZE);
-    for (id, image) in newest_images(pages) {
-        let Some(file) = files.iter().find(|f| f.spec.id == id.file) else { continue };
-        if id.page >= file.pages() {
-            continue;
-        }
-        file.read_raw(id.page, &mut home)?;
-        let (now, _) = home.as_chunks::<PAGE_SIZE>();
-        if now.first().is_some_and(|now| file.verify(id.page, now).is_err()) {
-            home.copy_from_slice(image);
-            file.file.write_durable(u64::from(id.page) * PAGE_SIZE as u64, &[&home])?;
-        }
+/// What the area had when the database was opened.
+pub(crate) struct Recovered {
+    area: AlignedBuf,
+}
+
+impl Recovered {
+    /// Reads the area of file 1, before anything else reads the files.
+    pub fn read(primary: &DataFile) -> Result<Recovered, PageError> {
+        primary.file.sync()?;
+        let mut area = AlignedBuf::new(AREA_PAGES * PAGE_SIZE);
+        primary.read_raw(DWB_DIRECTORY, &mut area)?;
+        Ok(Recovered { area })
     }
-    // A round that was cut short in its first write leaves the batches of the one before, and of others behind them.
-    Ok(pages.iter().filter_map(Directory::of).map(|directory| directory.round).max().unwrap_or(0))
+
+    fn pages(&self) -> &[[u8; PAGE_SIZE]] {
+        self.area.as_chunks().0
+    }
+
+    /// How many rounds the area has seen: one that was cut short in its first write leaves the batches of the one before, and
+    /// of others behind them.
+    pub fn rounds(&self) -> u64 {
+        let directories = self.pages().iter().filter_map(Directory::of);
+        directories.map(|directory| directory.round).max().unwrap_or(0)
+    }
+
+    /// Repairs pages of a file that power loss left torn from the last round. What an earlier process left in the device's cache
+    /// is durable on return: redo takes what it reads for written, and the round that protects it ends with the next batch.
+    pub fn repair(&self, file: &DataFile) -> Result<(), PageError> {
+        file.file.sync()?;
+        let images = newest_images(self.pages());
+        let own = images.range(PageId::new(file.spec.id, 0)..=PageId::new(file.spec.id, u32::MAX));
+        let own: Vec<_> = own.filter(|(id, _)| id.page < file.pages()).collect();
+        let mut home = AlignedBuf::new(SPAN as usize * PAGE_SIZE);
+        let mut rest = &own[..];
+        while let Some((first, _)) = rest.first() {
+            let mut last = first.page;
+            let together = |(id, _): &&(&PageId, _)| {
+                let near = id.page - last <= NEAR && id.page - first.page < SPAN;
+                last = if near { id.page } else { last };
+                near
+            };
+            let (group, more) = rest.split_at(rest.iter().take_while(together).count());
+            rest = more;
+            let span = (last - first.page + 1) as usize * PAGE_SIZE;
+            let all = file.read_raw(first.page, &mut home[..span]).is_ok();
+            for (id, image) in group {
+                // Another page among them cannot be read: that is for those who want it. This one is written anew.
+                let read = all || file.read_raw(id.page, &mut home[..PAGE_SIZE]).is_ok();
+                let now = home.as_chunks().0[if all { (id.page - first.page) as usize } else { 0 }];
+                if !read || file.verify(id.page, &now).is_err() {
+                    let at = u64::from(id.page) * PAGE_SIZE as u64;
+                    file.file.write_durable(at, &[&AlignedBuf::from_slice(&image[..])])?;
+                }
+            }
+        }
+        Ok(())
+    }
 }
 
 /// The newest whole image of each page that the round at the area's start names.
@@ -201,7 +238,7 @@ mod tests {
         if mode == OpenMode::Create {
             file.write_zeros(0, u64::from(PAGES) * PAGE_SIZE as u64).expect("space");
         }
-        Arc::new(DataFile::new(crate::store::placeholder(id, path), file).expect("a data file"))
+        Arc::new(DataFile::new(crate::open::placeholder(id, path), file).expect("a data file"))
     }
 
     fn primary(disk: &SimDisk) -> Arc<DataFile> {
@@ -254,13 +291,13 @@ mod tests {
     fn rounds_are_numbered_on_after_a_restart() {
         let disk = SimDisk::new(2);
         let file = primary(&disk);
-        assert_eq!(restore(&file, &[]), Ok(0));
+        let rounds = || Recovered::read(&file).expect("the area").rounds();
+        assert_eq!(rounds(), 0);
         let mut area = Doublewrite::new(0);
         protect(&mut area, &file, 0..1, 1);
         protect(&mut area, &file, 1..2, 1);
         protect(&mut area, &file, 2..3, 1);
-        let rounds = restore(&file, &[]).expect("the area");
-        let mut area = Doublewrite::new(rounds);
+        let mut area = Doublewrite::new(rounds());
         // As large as the first batch of the round before: the second one of that lies right behind it.
         protect(&mut area, &file, 0..1, 2);
         assert_eq!(found(&file), [(1000, 2)]);
@@ -280,6 +317,35 @@ mod tests {
         assert_eq!(found(&file), [(1000, 3), (1001, 2)]);
         disk.rot(Path::new("/a.mdf"), at(3)).expect("the second directory");
         assert_eq!(found(&file), [(1000, 1), (1001, 1)]);
+    }
+
+    /// A file has come in the place of another while the round that knows that one goes on: both are durable when it ends.
+    #[test]
+    fn a_round_syncs_every_file_that_had_the_number() {
+        let disk = SimDisk::new(4);
+        let first = primary(&disk);
+        let old = open(&disk, 2, OpenMode::Create);
+        let raw = disk.open(Path::new("/c.ndf"), OpenMode::Create).expect("a file");
+        raw.write_zeros(0, u64::from(PAGES) * PAGE_SIZE as u64).expect("space");
+        let new = Arc::new(DataFile::new(old.spec.clone(), raw).expect("a data file"));
+        let mut area = Doublewrite::new(0);
+        for file in [&old, &new] {
+            let id = PageId::new(2, 500);
+            let page = image(id, 7);
+            area.protect(&first, &[(id, &page.as_chunks().0[0])], vec![Arc::clone(file)]).expect("protected");
+            file.file.write_at(500 * PAGE_SIZE as u64, &page).expect("a write");
+            file.written(wal::Lsn::MAX);
+        }
+        // It fills the area: the next one begins a round, and no page of the one before is protected any more.
+        protect(&mut area, &first, 0..250, 1);
+        protect(&mut area, &first, 0..200, 1);
+        assert!(!area.holds(PageId::new(2, 500)));
+        assert_eq!((old.unsynced(), new.unsynced()), (None, None));
+        let after = disk.crash_keeping(|_| false);
+        let mut now = AlignedBuf::new(PAGE_SIZE);
+        let file = after.open(Path::new("/c.ndf"), OpenMode::Open).expect("the file");
+        file.read_at(500 * PAGE_SIZE as u64, &mut now).expect("a page");
+        assert_eq!(now[..], image(PageId::new(2, 500), 7)[..]);
     }
 
     /// Protects and writes batches of random pages until the disk dies.
@@ -313,6 +379,28 @@ mod tests {
         Ok(())
     }
 
+    /// What cannot be read is written anew if the area has it, and left to those who want it if not.
+    #[test]
+    fn unreadable_pages_do_not_keep_the_database_down() {
+        let disk = SimDisk::new(4);
+        let file = primary(&disk);
+        let mut area = Doublewrite::new(0);
+        let images = [700, 704].map(|page| (PageId::new(1, page), image(PageId::new(1, page), 9)));
+        let named: Vec<_> = images.iter().map(|(id, image)| (*id, &image.as_chunks().0[0])).collect();
+        area.protect(&file, &named, vec![Arc::clone(&file)]).expect("protected");
+        let recovered = Recovered::read(&file).expect("the area");
+        // The pages together, then one of them.
+        for n in [1, 2] {
+            disk.fail_on(Path::new("/a.mdf"), sim::OpKind::Read, n, sim::Fault::Io);
+        }
+        recovered.repair(&file).expect("repaired");
+        let mut now = AlignedBuf::new(PAGE_SIZE);
+        for (id, image) in &images {
+            file.read_raw(id.page, &mut now).expect("readable");
+            assert!(now[..] == image[..], "{id:?}");
+        }
+    }
+
     /// Whatever write or sync the power fails at, after a kill too, and again while what it left is written over: every page is
     /// whole after the repair.
     #[test]
@@ -334,7 +422,9 @@ mod tests {
                     disk = disk.crash(seed * 3 + life);
                 }
                 files = [1, 2].map(|id| open(&disk, id, OpenMode::Open));
-                rounds = restore(&files[0], &files).expect("the area");
+                let area = Recovered::read(&files[0]).expect("the area");
+                files.iter().for_each(|file| area.repair(file).expect("repaired"));
+                rounds = area.rounds();
                 let mut now = AlignedBuf::new(PAGE_SIZE);
                 for (file, page) in files.iter().flat_map(|file| (400..PAGES).map(move |page| (file, page))) {
                     file.read_raw(page, &mut now).expect("a page");

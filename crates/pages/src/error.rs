@@ -38,7 +38,7 @@ pub enum PageError {
     /// A file is not a data file of this database.
     #[error("file '{path}' is not a data file of this database: {why}")]
     NotADataFile { path: String, why: &'static str },
-    /// The file system failed (823, or 5149 when space ran out).
+    /// The file system failed (823, or 5149 when the size of a file could not be changed).
     #[error(transparent)]
     Disk(#[from] disk::DiskError),
     /// The log is full (9002), offline (9001) or damaged.

@@ -144,11 +144,11 @@ impl DataFile {
         Ok(self.fails_for_good(&cut)?)
     }
 
-    /// A change of the length ends with a sync: after a failed one nothing of the file can be proved durable. A full volume is
-    /// no such failure.
+    /// A change of the length ends with a sync: after a failed one nothing of the file can be proved durable. A change that was
+    /// refused is no such failure.
     fn fails_for_good(&self, result: &Result<(), disk::DiskError>) -> Result<(), disk::DiskError> {
         if let Err(cause) = result
-            && !cause.is_no_space()
+            && cause.is_final()
         {
             self.state.lock().failed.get_or_insert_with(|| cause.clone());
         }
@@ -249,7 +249,12 @@ pub(crate) struct FileHeader {
     pub spec: FileSpec,
     /// In file 1: number and path of every file.
     pub others: Vec<(u16, PathBuf)>,
+    /// Its content was moved to other files; nothing new goes into it.
+    pub emptied: bool,
 }
+
+/// Set in the byte that says how a file grows when the file was emptied.
+const EMPTIED: u8 = 0x80;
 
 fn put_text(out: &mut Vec<u8>, text: &str) -> Result<(), PageError> {
     let len = u16::try_from(text.len()).map_err(|_| PageError::Invalid { what: "file name is too long" })?;
@@ -276,7 +281,7 @@ impl FileHeader {
             FileGrowth::Bytes(n) => (1, n),
             FileGrowth::Percent(p) => (2, u64::from(p)),
         };
-        b.push(kind);
+        b.push(kind | if self.emptied { EMPTIED } else { 0 });
         b.extend_from_slice(&value.to_le_bytes());
         b.extend_from_slice(&self.spec.size.to_le_bytes());
         b.extend_from_slice(&self.spec.max_size.unwrap_or(0).to_le_bytes());
@@ -329,6 +334,7 @@ impl FileHeader {
         let filegroup = u16::from_le_bytes(*r.array()?);
         let kind = r.u8()?;
         let value = u64::from_le_bytes(*r.array()?);
+        let (kind, emptied) = (kind & !EMPTIED, kind & EMPTIED != 0);
         let growth = match kind {
             0 => FileGrowth::None,
             1 => FileGrowth::Bytes(value),
@@ -347,7 +353,7 @@ impl FileHeader {
         }
         let max_size = (max != 0).then_some(max);
         let spec = FileSpec { id, name, path: own_path, filegroup, size, growth, max_size };
-        Ok(FileHeader { database, spec, others })
+        Ok(FileHeader { database, spec, others, emptied })
     }
 }
 
@@ -383,6 +389,7 @@ mod tests {
             database: [7; 16],
             spec: spec(),
             others: vec![(1, "a.mdf".into()), (3, "b".into())],
+            emptied: true,
         };
         let page = head.page().unwrap();
         assert_eq!(page.stored_checksum(), page.compute_checksum());
@@ -391,7 +398,8 @@ mod tests {
 
     #[test]
     fn damaged_header_gives_errors() {
-        let head = FileHeader { database: [7; 16], spec: spec(), others: vec![(1, "a.mdf".into())] };
+        let others = vec![(1, "a.mdf".into())];
+        let head = FileHeader { database: [7; 16], spec: spec(), others, emptied: false };
         let page = head.page().unwrap();
         let mut rng = fastrand::Rng::with_seed(5);
         for _ in 0..2000 {

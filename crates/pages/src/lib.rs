@@ -5,6 +5,7 @@
 
 mod alloc;
 mod around;
+mod before;
 mod codec;
 mod copy;
 mod dwb;
@@ -15,9 +16,11 @@ pub mod id;
 mod log;
 mod manage;
 pub mod op;
+mod open;
 pub mod page;
 mod pool;
 pub mod record;
+mod redo;
 pub mod row_header;
 mod store;
 mod waits;
@@ -28,6 +31,7 @@ pub use alloc::{
     pfs_level,
 };
 pub use around::ReadAround;
+pub use before::{Before, LargeUpdate, LatestUpdates};
 pub use copy::{COPY_PAGES, CopySink, FileRestore, check_images};
 pub use error::PageError;
 pub use files::{FileGrowth, FileSpec};
@@ -39,7 +43,7 @@ pub use page::{HEADER_SIZE, MAX_SLOT_LEN, Page, PageType, SLOT_SIZE};
 pub use pool::{BufferPool, PageMut, PageRef, PoolCounters, PoolOptions};
 pub use record::{
     MAX_RECORD, MAX_ROW_OPS, OpIter, RecordBuilder, RecordKind, RecordOp, RecordSink, RecordView,
-    previous_version, row_key, row_op,
+    needs_earlier, previous_version, row_key, row_op,
 };
 pub use row_header::{FORWARD, FORWARDED, GHOST, ROW_HEADER, RowHeader};
 pub use store::{FileInfo, MAX_BOOT, PREFETCH_PAGES, Store};

@@ -9,13 +9,15 @@
 //! names a place that another database's log knows.
 
 use crate::codec::Reader;
+use crate::dwb::Recovered;
 use crate::error::PageError;
 use crate::files::{FileGrowth, FileHeader, FileSpec};
 use crate::id::{PageId, UnitId};
+use crate::open::{create_file, open_file};
 use crate::page::{HEADER_SIZE, Page, PageType};
 use crate::pool::PageMut;
 use crate::record::{RecordBuilder, RecordKind, RecordSink, RecordView};
-use crate::store::{Store, create_file, open_file};
+use crate::store::Store;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -43,7 +45,7 @@ impl FileEvent {
         let mut b = self.time_us.to_le_bytes().to_vec();
         b.extend_from_slice(&self.id.to_le_bytes());
         if let Some(spec) = &self.added {
-            let header = FileHeader { database, spec: spec.clone(), others: Vec::new() };
+            let header = FileHeader { database, spec: spec.clone(), others: Vec::new(), emptied: false };
             b.extend_from_slice(&header.encode()?);
         }
         Ok(b)
@@ -87,7 +89,8 @@ impl Store {
     pub fn make_file(&self, spec: &FileSpec) -> Result<(), PageError> {
         self.check_online()?;
         spec.pages()?;
-        let header = FileHeader { database: self.database(), spec: spec.clone(), others: Vec::new() };
+        let header =
+            FileHeader { database: self.database(), spec: spec.clone(), others: Vec::new(), emptied: false };
         create_file(&**self.disk(), &header).map(drop)
     }
 
@@ -111,7 +114,7 @@ impl Store {
     /// As [`Store::open`].
     pub fn use_file(&self, id: u16, path: &Path) -> Result<(), PageError> {
         let primary = self.file(PageId::new(1, 0))?;
-        let file = open_file(&**self.disk(), &primary, self.database(), id, path)?;
+        let file = open_file(&**self.disk(), &Recovered::read(&primary)?, self.database(), id, path)?;
         let filegroup = file.filegroup();
         self.put_file(id, Some(Arc::new(file)));
         self.forget_fill(filegroup);
@@ -139,6 +142,7 @@ impl Store {
     /// A closed file is used after all, or given up for good.
     pub fn end_close(&self, id: u16, gone: bool) {
         if gone {
+            self.unbar(id);
             self.put_file(id, None);
         } else if let Ok(file) = self.file(PageId::new(id, 0)) {
             file.closing.store(false, Ordering::SeqCst);
@@ -166,6 +170,17 @@ impl Store {
         Ok(lsn)
     }
 
+    /// Gives a file another logical name.
+    ///
+    /// # Errors
+    /// No such file; what the sink says.
+    pub fn rename_file(&self, sink: &mut dyn RecordSink, id: u16, name: &str) -> Result<Lsn, PageError> {
+        let file = self.file(PageId::new(id, 0))?;
+        let lsn = self.change_header(sink, id, &[], |header| header.spec.name = name.to_string())?;
+        file.now.write().name = name.to_string();
+        Ok(lsn)
+    }
+
     /// Makes a file at least so many bytes long; the space is free at once.
     ///
     /// # Errors
@@ -177,21 +192,55 @@ impl Store {
         self.extend_file(&file, pages)
     }
 
-    /// Makes a file that the log of a restored database is about to add, and lists it, durably: whoever opens the
-    /// database finds it, and redo fills it. Until its record is redone it belongs to no filegroup, and
-    /// [`Store::settle_files`] gives it up if the record never comes. What is at its place is removed.
+    /// Whether a file of the list was promised and its record has not been redone: nothing counts on it yet.
+    #[must_use]
+    pub fn is_promised(&self, id: u16) -> bool {
+        self.file(PageId::new(id, 0)).is_ok_and(|file| file.filegroup() == NO_FILEGROUP)
+    }
+
+    /// Makes files that the log of a restored database is about to add, and lists them, durably: whoever opens the
+    /// database finds them, and redo fills them. Until its record is redone a file belongs to no filegroup, and
+    /// [`Store::settle_files`] gives it up if the record never comes. What is at a place is removed, and one that was promised
+    /// before and goes elsewhere now as well.
     ///
     /// # Errors
-    /// It cannot be made; the list is too long; I/O.
-    pub fn promise_file(&self, spec: &FileSpec) -> Result<(), PageError> {
+    /// One cannot be made: its index, and none of them is there. Without an index the list could not be read or written (it is
+    /// too long; I/O): the files may be there, and the list on disk may name them.
+    pub fn promise_files(&self, specs: &[FileSpec]) -> Result<(), (Option<usize>, PageError)> {
+        let mut list = self.header(1).map_err(|e| (None, e))?.others;
+        // One that is there for the same place stays: the list must not name what is not there.
+        let listed = |spec: &FileSpec| list.iter().any(|(id, path)| *id == spec.id && *path == spec.path);
+        let new: Vec<(usize, &FileSpec)> =
+            specs.iter().enumerate().filter(|(_, spec)| !listed(spec)).collect();
+        for (n, (i, spec)) in new.iter().enumerate() {
+            if let Err(e) = self.make_anew(spec) {
+                for (_, made) in &new[..n] {
+                    // The error that matters is the first.
+                    let _ = self.disk().remove(&made.path);
+                }
+                return Err((Some(*i), e));
+            }
+        }
+        let mut old = Vec::new();
+        for (_, spec) in new {
+            old.extend(list.extract_if(.., |(id, _)| *id == spec.id));
+            list.push((spec.id, spec.path.clone()));
+            self.put_file(spec.id, None);
+        }
+        let done = self.rewrite_list(&list).and_then(|()| self.write_dirty(Lsn::MAX, &mut |_, _| {}));
+        done.map_err(|e| (None, e))?;
+        for (_, path) in old {
+            // Nobody knows it any more.
+            let _ = self.disk().remove(&path);
+        }
+        Ok(())
+    }
+
+    fn make_anew(&self, spec: &FileSpec) -> Result<(), PageError> {
         if self.disk().exists(&spec.path)? {
             self.disk().remove(&spec.path)?;
         }
-        self.make_file(&FileSpec { filegroup: NO_FILEGROUP, ..spec.clone() })?;
-        let mut list = self.header(1)?.others;
-        list.push((spec.id, spec.path.clone()));
-        self.rewrite_list(&list)?;
-        self.write_dirty(Lsn::MAX, &mut |_, _| {}).map(drop)
+        self.make_file(&FileSpec { filegroup: NO_FILEGROUP, ..spec.clone() })
     }
 
     /// After redo: what the header pages say now holds, whatever was read before. Files that the list names since are
@@ -214,15 +263,20 @@ impl Store {
         let all = list.len();
         for file in self.all_files() {
             let id = file.spec.id;
-            let spec = self.header(id)?.spec;
+            let FileHeader { spec, emptied, .. } = self.header(id)?;
             if spec.filegroup == NO_FILEGROUP {
                 list.retain(|(listed, _)| *listed != id);
             }
             if id != 1 && !list.iter().any(|(listed, _)| *listed == id) {
+                // What redo has made of its pages must not be left for a checkpoint that does not find the file.
+                self.write_dirty(Lsn::MAX, &mut |_, _| {})?;
                 self.put_file(id, None);
                 continue;
             }
             *file.now.write() = FileSpec { path: file.spec.path.clone(), ..spec };
+            if emptied {
+                self.shut(id);
+            }
         }
         if list.len() < all { self.rewrite_list(&list) } else { Ok(()) }
     }
@@ -263,7 +317,8 @@ impl Store {
             return Ok(());
         }
         let spec = FileSpec { path: file.spec.path.clone(), ..spec };
-        let header = FileHeader { database: self.database(), spec: spec.clone(), others: Vec::new() };
+        let header =
+            FileHeader { database: self.database(), spec: spec.clone(), others: Vec::new(), emptied: false };
         self.inner().mark_dirty(page.frame(), lsn);
         page.page_mut().format(at, PageType::FileHeader, 0, UnitId(0));
         put_header(&mut page, &header)?;

@@ -3,6 +3,7 @@
 //! `apply` is deterministic: the same page bytes, operation and context always give the same page. Operations that do
 //! not fit the page give an error; nothing panics on any input.
 
+use crate::before::Before;
 use crate::error::PageError;
 use crate::id::{PAGE_SIZE, PageId, TxnId, UnitId};
 use crate::page::{BODY_SIZE, HEADER_SIZE, MAX_SLOT_LEN, Page, PageType};
@@ -49,14 +50,14 @@ pub enum PageOp<'a> {
         old: RowHeader,
         key: Option<&'a [u8]>,
     },
-    /// Replaces `old_bytes` at `at` of the body by `new_bytes`; lengths may differ. The row's flags become `flags`.
+    /// Replaces `before` at `at` of the body by `new_bytes`; lengths may differ. The row's flags become `flags`.
     Update {
         slot: u16,
         flags: u8,
         old: RowHeader,
         key: Option<&'a [u8]>,
         at: u16,
-        old_bytes: &'a [u8],
+        before: Before<'a>,
         new_bytes: &'a [u8],
     },
     /// A new row in the place of a ghost with the same key: the whole value changes.
@@ -198,9 +199,9 @@ fn apply_slot(page: &mut Page, op: &PageOp<'_>, ctx: &ApplyCtx) -> Result<(), Pa
             need_versioned(page)?;
             page.set_row_header(slot, &made_by(ctx, old.flags | GHOST))
         }
-        PageOp::Update { slot, flags, at, old_bytes, new_bytes, .. } => {
+        PageOp::Update { slot, flags, at, before, new_bytes, .. } => {
             need_versioned(page)?;
-            page.splice_slot(slot, ROW_HEADER + at as usize, old_bytes.len(), new_bytes)?;
+            page.splice_slot(slot, ROW_HEADER + at as usize, before.len(), new_bytes)?;
             page.set_row_header(slot, &made_by(ctx, flags))
         }
         PageOp::Replace { slot, flags, key, old_value, new_value, .. } => {

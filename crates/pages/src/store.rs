@@ -1,22 +1,20 @@
-//! One open database's pages: reading, changing through log records, redo.
+//! One open database's pages: reading them, and changing them through log records.
 
 use crate::alloc::AllocState;
-use crate::dwb::{self, Doublewrite};
+use crate::dwb::Doublewrite;
 use crate::error::PageError;
-use crate::files::{DataFile, FileHeader, FileSpec, read_direct};
+use crate::files::{DataFile, FileSpec};
 use crate::ghosts::GhostHints;
 use crate::id::{BOOT_PAGE, DWB_PAGES, PAGE_SIZE, PageId, UnitId};
 use crate::log::{LogHandle, SystemSink};
-use crate::manage::FILE_LIST;
 use crate::op::{ApplyCtx, apply};
 use crate::page::{BODY_SIZE, Page, PageType};
 use crate::pool::{BufferPool, Inner, Mode, PageIo, PageMut, PageRef, key_of};
 use crate::record::{RecordBuilder, RecordSink, RecordView};
-use disk::{AlignedBuf, BlockFile, Disk, OpenMode};
+use disk::{AlignedBuf, Disk};
 use parking_lot::{Mutex, RwLock};
 use smallvec::{SmallVec, smallvec};
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 use wal::{Lsn, WaitSink};
@@ -43,7 +41,7 @@ pub struct Store {
     offline: AtomicBool,
     cause: Mutex<Option<String>>,
     /// Torn pages that redo expects a later record to rebuild.
-    awaiting: Mutex<HashSet<PageId>>,
+    pub(crate) awaiting: Mutex<HashSet<PageId>>,
     pub(crate) alloc: AllocState,
     pub(crate) ghosts: GhostHints,
 }
@@ -66,70 +64,7 @@ pub(crate) fn adopt(id: PageId, page: &mut Page) {
 }
 
 impl Store {
-    /// Creates the data files of a new database. Everything is durable on return.
-    ///
-    /// # Errors
-    /// [`PageError::Invalid`] when the list of files is wrong; [`PageError::Disk`].
-    pub fn create(
-        disk: Arc<dyn Disk>,
-        pool: Arc<BufferPool>,
-        log: Arc<dyn LogHandle>,
-        database: [u8; 16],
-        specs: &[FileSpec],
-    ) -> Result<Arc<Store>, PageError> {
-        check_specs(specs)?;
-        let all: Vec<(u16, PathBuf)> = specs.iter().map(|s| (s.id, s.path.clone())).collect();
-        let mut files = Vec::new();
-        for spec in specs {
-            let others = if spec.id == 1 { all.clone() } else { Vec::new() };
-            let header = FileHeader { database, spec: spec.clone(), others };
-            match create_file(&*disk, &header) {
-                Ok(file) => files.push(file),
-                Err(e) => {
-                    // Half a database is of no use. The first error is the one that matters.
-                    for file in files {
-                        let _ = disk.remove(&file.spec.path);
-                    }
-                    return Err(e);
-                }
-            }
-        }
-        Store::assemble(disk, pool, log, database, files, 0)
-    }
-
-    /// Opens a database by its primary file and repairs torn pages from the doublewrite area. The caller runs redo
-    /// before anything else.
-    ///
-    /// # Errors
-    /// [`PageError::NotADataFile`], damage of a header page, I/O.
-    pub fn open(
-        disk: Arc<dyn Disk>,
-        pool: Arc<BufferPool>,
-        log: Arc<dyn LogHandle>,
-        primary: &Path,
-    ) -> Result<Arc<Store>, PageError> {
-        let one = [Arc::new(DataFile::new(placeholder(1, primary), disk.open(primary, OpenMode::Open)?)?)];
-        dwb::restore(&one[0], &one)?;
-        let header = header_of(&one[0], primary)?;
-        let first = DataFile::new(
-            FileSpec { path: primary.to_path_buf(), ..header.spec.clone() },
-            Arc::clone(&one[0].file),
-        )?;
-        if header.spec.id != 1 {
-            return Err(PageError::NotADataFile {
-                path: primary.display().to_string(),
-                why: "not a primary file",
-            });
-        }
-        let mut files = vec![Arc::new(first)];
-        for (id, path) in header.others.iter().filter(|(id, _)| *id != 1) {
-            files.push(Arc::new(open_file(&*disk, &files[0], header.database, *id, path)?));
-        }
-        let rounds = dwb::restore(&files[0], &files)?;
-        Store::assemble(disk, pool, log, header.database, files, rounds)
-    }
-
-    fn assemble(
+    pub(crate) fn assemble(
         disk: Arc<dyn Disk>,
         pool: Arc<BufferPool>,
         log: Arc<dyn LogHandle>,
@@ -335,7 +270,8 @@ impl Store {
     }
 
     /// Reads pages ahead of a scan: runs of adjacent pages that are not in the pool, up to [`PREFETCH_PAGES`] in one
-    /// I/O. Damage is not reported here but when the page is read.
+    /// I/O. Damage is not reported here but when the page is read; pages that are gone with their file or its end are
+    /// passed over.
     ///
     /// # Errors
     /// I/O.
@@ -364,7 +300,7 @@ impl Store {
             }
             // A single page is as well read when it is needed.
             let Some(&first) = rest.first().filter(|_| rest.len() > 1) else { return Ok(()) };
-            let file = self.file(first)?;
+            let Ok(file) = self.file(first) else { return Ok(()) };
             let here = rest.iter().take_while(|p| p.page < file.pages());
             let run = self.inner.claim_run(here.map(|&p| self.key(p)));
             if run.is_empty() {
@@ -383,8 +319,13 @@ impl Store {
                 self.inner.loaded(i, self.key(id), good);
             }
             self.give_staging(staging);
-            result?;
-            rest = &rest[run.len()..];
+            let (read, left) = rest.split_at(run.len());
+            if let Err(e) = result {
+                // A reader that must have them finds out where they have gone, or that they are lost.
+                let there = |page: &PageId| self.file(*page).is_ok_and(|file| page.page < file.pages());
+                return if read.iter().all(there) { Err(e) } else { Ok(()) };
+            }
+            rest = left;
         }
     }
 
@@ -467,89 +408,6 @@ impl Store {
         Ok(())
     }
 
-    /// Applies a record of the log to the pages that have not seen it. Records come in log order, from one thread or
-    /// with the records of each page in order.
-    ///
-    /// # Errors
-    /// Damage that the log cannot repair is found by [`Store::finish_redo`]; here I/O and misfitting records.
-    pub fn redo(&self, lsn: Lsn, rec: &RecordView<'_>) -> Result<(), PageError> {
-        for id in rec.pages()? {
-            self.redo_page(lsn, rec, id)?;
-            if id == FILE_LIST {
-                self.redo_file_event(lsn, rec)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn redo_page(&self, lsn: Lsn, rec: &RecordView<'_>, id: PageId) -> Result<(), PageError> {
-        let mut ops = Vec::new();
-        for op in rec.ops() {
-            let op = op?;
-            if op.page == id {
-                ops.push(op);
-            }
-        }
-        let rebuilds = ops.first().is_some_and(|op| op.op.rebuilds_page());
-        if !rebuilds && self.awaiting.lock().contains(&id) {
-            return Ok(());
-        }
-        // A file that the list does not name any more was empty when it was taken out.
-        let Ok(file) = self.file(id) else { return Ok(()) };
-        if id.page >= file.pages() {
-            // The growth was durable before the record; so this is a file that was cut or restored shorter.
-            let _turn = file.grow_turn.lock();
-            file.extend_to((id.page / 8 + 1).saturating_mul(8))?;
-        }
-        let mut page = match self.write(id) {
-            Ok(page) => page,
-            Err(e) if e.is_damage() && rebuilds => self.fresh(id)?,
-            Err(e) if e.is_damage() => {
-                self.awaiting.lock().insert(id);
-                return Ok(());
-            }
-            Err(e) => return Err(e),
-        };
-        if page.lsn() >= lsn {
-            return Ok(());
-        }
-        self.inner.mark_dirty(page.frame(), lsn);
-        for op in &ops {
-            let ctx = ApplyCtx { lsn, txn: rec.txn(), index: op.index };
-            if let Err(e) = apply(page.page_mut(), id, &op.op, &ctx) {
-                let e = at_lsn(lsn, id, e);
-                self.fail(&e);
-                return Err(e);
-            }
-            if op.op.rebuilds_page() {
-                self.inner.mark_formatted(page.frame());
-                page.filled();
-                self.awaiting.lock().remove(&id);
-            }
-        }
-        if id.page == 0 {
-            self.keep_own(&mut page)?;
-        }
-        page.page_mut().set_lsn(lsn);
-        Ok(())
-    }
-
-    /// Ends redo.
-    ///
-    /// # Errors
-    /// [`PageError::Corrupt`] when a damaged page was met that no record rebuilt and that is not free: a page that was
-    /// freed later is nobody's, and a backup may not hold it.
-    pub fn finish_redo(&self) -> Result<(), PageError> {
-        let mut waiting: Vec<PageId> = self.awaiting.lock().iter().copied().collect();
-        waiting.sort_unstable();
-        for page in waiting {
-            if self.is_allocated(page)? {
-                return Err(PageError::corrupt(page, "the page is damaged and the log does not rebuild it"));
-            }
-        }
-        Ok(())
-    }
-
     /// The database's own data as last written with [`Store::write_boot`]; empty in a new database.
     ///
     /// # Errors
@@ -591,119 +449,9 @@ impl Drop for Store {
     }
 }
 
-fn at_lsn(lsn: Lsn, page: PageId, e: PageError) -> PageError {
+pub(crate) fn at_lsn(lsn: Lsn, page: PageId, e: PageError) -> PageError {
     match e {
         PageError::Corrupt { what, .. } => PageError::Apply { lsn, page, what },
         e => e,
     }
-}
-
-pub(crate) fn placeholder(id: u16, path: &Path) -> FileSpec {
-    FileSpec {
-        id,
-        name: String::new(),
-        path: path.to_path_buf(),
-        filegroup: 1,
-        size: 0,
-        growth: crate::files::FileGrowth::None,
-        max_size: None,
-    }
-}
-
-fn header_of(file: &DataFile, path: &Path) -> Result<FileHeader, PageError> {
-    let mut buf = AlignedBuf::new(PAGE_SIZE);
-    file.read_raw(0, &mut buf).map_err(|e| match e {
-        PageError::NoSuchPage { .. } => {
-            PageError::NotADataFile { path: path.display().to_string(), why: "it is too short" }
-        }
-        e => e,
-    })?;
-    let mut page = Page::zeroed();
-    page.bytes_mut().copy_from_slice(&buf);
-    if page.stored_checksum() != page.compute_checksum() {
-        return Err(PageError::Checksum {
-            page: page.id(),
-            path: path.display().to_string(),
-            offset: 0,
-            expected: page.stored_checksum(),
-            actual: page.compute_checksum(),
-        });
-    }
-    let header = FileHeader::decode(&page, path)?;
-    let named = page.id();
-    if named != PageId::new(header.spec.id, 0) {
-        let page = PageId::new(header.spec.id, 0);
-        return Err(PageError::WrongPage {
-            page,
-            actual: named,
-            path: path.display().to_string(),
-            offset: 0,
-        });
-    }
-    Ok(header)
-}
-
-pub(crate) fn check_specs(specs: &[FileSpec]) -> Result<(), PageError> {
-    let mut ids = HashSet::new();
-    if !specs.iter().any(|s| s.id == 1 && s.filegroup == 1) {
-        return Err(PageError::Invalid { what: "a database needs file 1 in filegroup 1" });
-    }
-    for spec in specs {
-        if spec.id == 0 || spec.id > 0x7fff || spec.filegroup == 0 || !ids.insert(spec.id) {
-            return Err(PageError::Invalid {
-                what: "file or filegroup number is out of range or used twice",
-            });
-        }
-        spec.pages()?;
-    }
-    Ok(())
-}
-
-/// Opens a file that is not the primary one. Its header may be torn: the doublewrite area has it then.
-pub(crate) fn open_file(
-    disk: &dyn Disk,
-    primary: &DataFile,
-    database: [u8; 16],
-    id: u16,
-    path: &Path,
-) -> Result<DataFile, PageError> {
-    let one = [Arc::new(DataFile::new(placeholder(id, path), disk.open(path, OpenMode::Open)?)?)];
-    dwb::restore(primary, &one)?;
-    let header = header_of(&one[0], path)?;
-    if header.database != database || header.spec.id != id {
-        return Err(PageError::NotADataFile {
-            path: path.display().to_string(),
-            why: "it belongs to another database",
-        });
-    }
-    DataFile::new(FileSpec { path: path.to_path_buf(), ..header.spec }, Arc::clone(&one[0].file))
-}
-
-/// Creates one file; nothing is left of it after an error.
-pub(crate) fn create_file(disk: &dyn Disk, header: &FileHeader) -> Result<Arc<DataFile>, PageError> {
-    let raw = disk.open(&header.spec.path, OpenMode::Create)?;
-    let made = fill_file(raw, header);
-    if made.is_err() {
-        let _ = disk.remove(&header.spec.path);
-    }
-    made
-}
-
-fn fill_file(raw: Arc<dyn BlockFile>, header: &FileHeader) -> Result<Arc<DataFile>, PageError> {
-    let spec = &header.spec;
-    raw.allocate(0, u64::from(spec.pages()?) * PAGE_SIZE as u64)?;
-    let page = header.page()?;
-    raw.write_at(0, &AlignedBuf::from_slice(page.bytes()))?;
-    if spec.id == 1 {
-        let mut boot = Page::zeroed();
-        boot.format(BOOT_PAGE, PageType::Boot, 0, UnitId(0));
-        boot.set_checksum();
-        let at = u64::from(BOOT_PAGE.page) * PAGE_SIZE as u64;
-        raw.write_at(at, &AlignedBuf::from_slice(boot.bytes()))?;
-    }
-    raw.sync()?;
-    let file = DataFile::new(spec.clone(), raw)?;
-    // Proves the file can be read back before the database counts on it.
-    read_direct(&file, 0)?;
-    Ok(Arc::new(file))
 }

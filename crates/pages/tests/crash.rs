@@ -4,8 +4,8 @@
 mod support;
 
 use ringwood_pages::{
-    ApplyCtx, Lsn, PAGE_SIZE, Page, PageError, PageId, PageMut, PageType, RecordBuilder, RecordView, TxnId,
-    Unit, UnitId, apply,
+    ApplyCtx, Before, Lsn, PAGE_SIZE, Page, PageError, PageId, PageMut, PageType, RecordBuilder, RecordView,
+    TxnId, Unit, UnitId, apply,
 };
 use sim::SimDisk;
 use std::collections::BTreeMap;
@@ -149,7 +149,7 @@ impl Load {
             0 => rec.ghost(slot, &old, None),
             1 => {
                 let n = body.len().min(bytes.len());
-                rec.update(slot, 0, &old, None, 0, &body[..n], &bytes[..n])
+                rec.update(slot, 0, &old, None, 0, Before::whole(&body[..n]), &bytes[..n])
             }
             _ if page.free_bytes() + body.len() >= bytes.len() => {
                 rec.replace(slot, 0, &old, None, body, &bytes)
@@ -402,7 +402,7 @@ fn unsynced_writes_hold_redo() {
 #[test]
 fn failing_io_loses_nothing() {
     use sim::{Fault, OpKind};
-    for seed in 0..40u64 {
+    for seed in 0..56u64 {
         let (db, mut load) = start(seed, 1 + (seed % 2) as u16, 24);
         for _ in 0..60 {
             load.step(&db).unwrap();
@@ -413,7 +413,9 @@ fn failing_io_loses_nothing() {
             (OpKind::Sync, Fault::LoseUnsynced),
             (OpKind::Write, Fault::LoseUnsynced),
             (OpKind::SetLen, Fault::NoSpace),
-        ][seed as usize % 5];
+            (OpKind::SetLen, Fault::Io),
+            (OpKind::SetLen, Fault::LoseUnsynced),
+        ][seed as usize % 7];
         db.disk.fail(kind, 1 + load.rng.u64(0..12), fault);
         for _ in 0..150 {
             match load.step(&db) {

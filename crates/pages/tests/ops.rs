@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use ringwood_pages::{
-    ApplyCtx, GHOST, Link, Lsn, Page, PageError, PageId, PageOp, PageType, RecordBuilder, RecordView,
+    ApplyCtx, Before, GHOST, Link, Lsn, Page, PageError, PageId, PageOp, PageType, RecordBuilder, RecordView,
     RowHeader, TxnId, UnitId, apply, previous_version, row_op, split_keyed,
 };
 use std::collections::BTreeMap;
@@ -109,7 +109,8 @@ impl Player {
                 if new.len() > len && self.page.free_bytes() < new.len() - len {
                     return;
                 }
-                rec.update(slot, old.flags, &old, key, at as u16, &body[at..at + len], new).unwrap();
+                let before = Before::whole(&body[at..at + len]);
+                rec.update(slot, old.flags, &old, key, at as u16, before, new).unwrap();
                 let row = self.model[slot as usize].as_mut().unwrap();
                 row.1.splice(at..at + len, new.iter().copied());
             }
@@ -215,7 +216,7 @@ proptest! {
             seen += 1;
             let view = RecordView::decode(&records[&head.lsn]).unwrap();
             let op = row_op(&view, head.index).unwrap();
-            match previous_version(&body, &op.op, &mut out).unwrap() {
+            match previous_version(&body, &op.op, None, &mut out).unwrap() {
                 None => break,
                 Some(old) => { head = old; body = out.clone(); }
             }
@@ -250,15 +251,20 @@ proptest! {
         rec.page(P);
         let old = RowHeader::default();
         let v = &bytes[..];
-        match rng.u8(0..9) {
+        let made = rng.usize(0..400);
+        match rng.u8(0..10) {
             0 => rec.insert(rng.u16(0..4), 0, None, v).unwrap(),
-            1 => rec.update(rng.u16(..), 0, &old, None, rng.u16(..), v, b"xyz").unwrap(),
+            1 => rec.update(rng.u16(..), 0, &old, None, rng.u16(..), Before::whole(v), b"xyz").unwrap(),
             2 => rec.replace(rng.u16(0..4), 0, &old, Some(b"k"), v, v).unwrap(),
             3 => rec.remove(rng.u16(0..4), rng.u16(..)).unwrap(),
             4 => rec.restore(rng.u16(0..4), &old, rng.u16(0..99), rng.u16(0..99), v).unwrap(),
             5 => rec.insert_raw(rng.u16(0..4), v).unwrap(),
             6 => rec.replace_raw(rng.u16(0..4), v).unwrap(),
-            7 => rec.set_bits(rng.u32(..), rng.u32(..), true).unwrap(),
+            7 => {
+                let before = Before::without(v, 5, made..400);
+                rec.update(rng.u16(0..4), 0, &old, None, 5, before, b"xyz").unwrap();
+            }
+            8 => rec.set_bits(rng.u32(..), rng.u32(..), true).unwrap(),
             _ => rec.put_bytes(rng.u16(..), v).unwrap(),
         }
         let _ = run(&mut page, rec.bytes(), lsn(9));
@@ -273,7 +279,8 @@ proptest! {
         rec.root(PageId::new(1, 7)).unwrap();
         rec.page(P);
         rec.insert(0, 0, Some(b"abc"), &[1; 100]).unwrap();
-        rec.update(0, 0, &RowHeader::default(), Some(b"abc"), 5, b"old", b"newer").unwrap();
+        rec.update(0, 0, &RowHeader::default(), Some(b"abc"), 5, Before::whole(b"old"), b"newer").unwrap();
+        rec.update(0, 0, &RowHeader::default(), None, 5, Before::without(&[7; 300], 5, 20..290), b"again").unwrap();
         rec.restore(0, &RowHeader { flags: 1, txn: TxnId(9), lsn: lsn(2), index: 4 }, 5, 5, b"old").unwrap();
         rec.page(PageId::new(2, 70_000));
         rec.set_link(Link::Next, P).unwrap();
@@ -286,7 +293,13 @@ proptest! {
         if let Ok(view) = RecordView::decode(&bytes) {
             let _ = view.pages();
             let _ = view.payload();
-            for i in 0..3 { let _ = row_op(&view, i); }
+            for i in 0..4 {
+                let Ok(op) = row_op(&view, i) else { continue };
+                for earlier in [None, row_op(&view, 0).ok()] {
+                    let earlier = earlier.as_ref().map(|e| &e.op);
+                    let _ = previous_version(&[1; 600], &op.op, earlier, &mut Vec::new());
+                }
+            }
             let mut page = formatted(PageType::Index);
             let _ = run(&mut page, &bytes, lsn(9));
         }

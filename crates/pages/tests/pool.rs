@@ -3,7 +3,8 @@
 mod support;
 
 use ringwood_pages::{
-    Lsn, PageError, PageId, PageMut, PageType, PageWait, PoolOptions, RecordBuilder, Store, TxnId, UnitId,
+    Before, Lsn, PageError, PageId, PageMut, PageType, PageWait, PoolOptions, RecordBuilder, Store, TxnId,
+    UnitId,
 };
 use sim::SimDisk;
 use std::sync::Arc;
@@ -23,13 +24,18 @@ fn add_one(db: &Db, id: PageId, txn: u64) {
     let now = u64::from_le_bytes(body.try_into().unwrap()) + 1;
     let mut rec = RecordBuilder::new();
     rec.page(id);
-    rec.update(0, 0, &old, None, 0, body, &now.to_le_bytes()).unwrap();
+    rec.update(0, 0, &old, None, 0, Before::whole(body), &now.to_le_bytes()).unwrap();
     let mut sink = TestTxn { log: &db.log, id: TxnId(txn), last: Lsn::ZERO };
     db.store.change(&mut sink, &mut rec, &mut [&mut page]).unwrap();
 }
 
 fn counters(frames: u64, pages: usize) -> (Db, Vec<PageId>) {
     let db = create(SimDisk::new(1), frames, &[spec(1, 1, 0), spec(2, 1, 0)]).unwrap();
+    let ids = fill(&db, pages);
+    (db, ids)
+}
+
+fn fill(db: &Db, pages: usize) -> Vec<PageId> {
     let unit = db.store.create_unit(UnitId(1), 1).unwrap();
     let ids: Vec<PageId> = (0..pages).map(|_| new_page(&db.store, &unit, PageType::Data).unwrap()).collect();
     for &id in &ids {
@@ -39,7 +45,7 @@ fn counters(frames: u64, pages: usize) -> (Db, Vec<PageId>) {
         rec.insert(0, 0, None, &0u64.to_le_bytes()).unwrap();
         db.store.change(&mut db.store.system(), &mut rec, &mut [&mut page]).unwrap();
     }
-    (db, ids)
+    ids
 }
 
 #[test]
@@ -170,6 +176,61 @@ fn scans_leave_hot_pages_alone() {
     }
     let kept = hot.iter().filter(|&&id| db.store.try_read(id).is_some()).count();
     assert!(kept > 270, "{kept} of 300 hot pages survived the scan");
+}
+
+/// A load dirties pages faster than they are written, each touched several times. Pages that come up again within a quarter of
+/// the pool, as allocation maps do, stay in it.
+#[test]
+fn a_load_leaves_pages_in_use_alone() {
+    let (db, ids) = counters(1024, 12_000);
+    db.checkpoint().unwrap();
+    let (hot, loaded) = ids.split_at(32);
+    let mut read = 0;
+    for chunk in loaded.chunks(256) {
+        for &id in hot {
+            read += u32::from(db.store.try_read(id).is_none());
+            for _ in 0..4 {
+                drop(db.store.read(id).unwrap());
+            }
+        }
+        for &id in chunk {
+            for txn in 1..5 {
+                add_one(&db, id, txn);
+            }
+        }
+    }
+    let times = loaded.len() / 256 * hot.len();
+    assert!((read as usize) < times / 10, "{read} of {times} times a page in use was read again");
+}
+
+/// Dirty pages of a database that cannot write them do not make others look for frames far and wide.
+#[test]
+fn a_database_that_cannot_write_costs_others_nothing() {
+    let db = create(SimDisk::new(1), 1024, &[spec(1, 1, 0), spec(2, 1, 0)]).unwrap();
+    let disk = SimDisk::new(8);
+    let on: Arc<dyn disk::Disk> = Arc::new(disk.clone());
+    let options = wal::LogOptions { background_writer: false, ..wal::LogOptions::default() };
+    let log = wal::Log::create(&*on, std::path::Path::new("b.ldf"), options).unwrap();
+    let other =
+        Store::create(on, Arc::clone(&db.pool), Arc::clone(&log) as Arc<_>, [2; 16], &[spec(1, 1, 0)])
+            .unwrap();
+    let unit = other.create_unit(UnitId(77), 1).unwrap();
+    for _ in 0..300 {
+        new_page(&other, &unit, PageType::Lob).unwrap();
+    }
+    disk.crash_at(disk.io_count() + 1);
+    let ids = fill(&db, 2000);
+    db.checkpoint().unwrap();
+    let looked = || db.pool.counters().looked.load(Ordering::Relaxed);
+    for &id in ids.iter().cycle().take(3000) {
+        (0..4).for_each(|_| drop(db.store.read(id).unwrap()));
+    }
+    let before = looked();
+    for &id in ids.iter().cycle().take(6000) {
+        (0..4).for_each(|_| drop(db.store.read(id).unwrap()));
+    }
+    let looked = looked() - before;
+    assert!(looked < 10 * 6000, "{looked} frames looked at for 6,000 pages");
 }
 
 #[test]

@@ -63,7 +63,7 @@ impl SimFile {
                 let wrote = match fault {
                     Fault::ShortWrite => world.random_below(bytes.len() / unit) * unit,
                     Fault::LoseUnsynced => bytes.len(),
-                    Fault::Io | Fault::NoSpace => 0,
+                    Fault::Io | Fault::NoSpace | Fault::FileLimit => 0,
                 };
                 let inode = world.inode(self.inode);
                 if fault == Fault::LoseUnsynced {
@@ -91,6 +91,10 @@ impl SimFile {
             Step::Crash => {
                 world.inode(self.inode).interrupted_len = Some(len);
                 Err(DiskError::Crashed)
+            }
+            Step::Fault(Fault::LoseUnsynced) => {
+                world.inode(self.inode).lose_at_len(len);
+                Err(fault_error(Fault::LoseUnsynced, Op::Sync, &self.path, len))
             }
             Step::Fault(fault) => Err(fault_error(fault, op, &self.path, len)),
         }
@@ -161,6 +165,7 @@ impl BlockFile for SimFile {
         let zeros = disk::AlignedBuf::new(CHUNK.min(len) as usize);
         let end = offset.saturating_add(len);
         let mut at = offset;
+        self.world.lock().step_reserve(&self.path, offset)?;
         while at < end {
             let piece = (end - at).min(CHUNK);
             self.write(at, &[&zeros[..piece as usize]], false)?;

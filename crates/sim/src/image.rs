@@ -131,6 +131,12 @@ impl Inode {
         self.unsynced.split_off(&len.div_ceil(atom));
     }
 
+    /// A change of the length whose sync has failed: what was unsynced is lost, and so may be the length.
+    pub fn lose_at_len(&mut self, len: u64) {
+        self.live.set_len(len);
+        self.unsynced.clear();
+    }
+
     /// What a power loss leaves of this file if each unsynced atom's survival is given.
     pub fn kept(&self, atom: u64, keep: &mut dyn FnMut() -> bool) -> Inode {
         let mut left = self.durable.clone();

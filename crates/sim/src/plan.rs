@@ -9,7 +9,7 @@ pub enum OpKind {
     /// Any write: `write_at`, `write_gather`, `write_durable`, `write_zeros`.
     Write,
     Sync,
-    /// `set_len` and `allocate`.
+    /// `set_len`, `allocate`, and what `write_zeros` reserves before it writes.
     SetLen,
     /// Open with create, remove, rename, create folder, small atomic write.
     Name,
@@ -26,10 +26,13 @@ pub enum Fault {
     Io,
     /// ENOSPC; nothing is changed.
     NoSpace,
+    /// EFBIG; nothing is changed.
+    FileLimit,
     /// EIO after part of the sectors were written (a write); like [`Fault::Io`] for anything else.
     ShortWrite,
     /// A sync returns EIO, and what was unsynced is lost for good although reads still see it and the next sync succeeds:
-    /// what file systems do after a failed writeback. For `write_durable` the bytes written are lost in the same way.
+    /// what file systems do after a failed writeback. For `write_durable` the bytes written are lost in the same way, and a
+    /// changed length whose sync fails may be lost with all that was unsynced.
     LoseUnsynced,
 }
 

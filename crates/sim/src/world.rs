@@ -56,6 +56,7 @@ pub(crate) fn io_error(op: Op, path: &Path, offset: u64) -> DiskError {
 pub(crate) fn fault_error(fault: Fault, op: Op, path: &Path, offset: u64) -> DiskError {
     match fault {
         Fault::NoSpace => DiskError::NoSpace { op, path: path.to_path_buf() },
+        Fault::FileLimit => DiskError::FileLimit { op, path: path.to_path_buf() },
         Fault::Io | Fault::ShortWrite | Fault::LoseUnsynced => io_error(op, path, offset),
     }
 }
@@ -100,6 +101,15 @@ impl World {
         self.alive()?;
         match self.plan.strike(path, OpKind::Read) {
             Some(fault) => Err(fault_error(fault, Op::Read, path, offset)),
+            None => Ok(()),
+        }
+    }
+
+    /// Counts a reservation of space, which leaves nothing behind that a crash could show.
+    pub fn step_reserve(&mut self, path: &Path, offset: u64) -> Result<(), DiskError> {
+        self.alive()?;
+        match self.plan.strike(path, OpKind::SetLen) {
+            Some(fault) => Err(fault_error(fault, Op::Allocate, path, offset)),
             None => Ok(()),
         }
     }

@@ -128,3 +128,21 @@ fn locks_exclude_and_end() {
         disk.lock_exclusive(path).expect("free again");
     });
 }
+
+/// No system takes a file of 8 EB. That is a refusal as a full volume's is: nothing has changed, and the file goes on.
+#[test]
+fn a_file_larger_than_its_file_system_allows_is_refused() {
+    on_every_disk(|disk| {
+        let file = disk.open(Path::new("f"), OpenMode::Create).expect("create");
+        let unit = sector_of(&file);
+        file.write_durable(0, &[&filled(unit, 1)]).expect("write");
+        let refused = file.allocate(1 << 62, 1 << 62).expect_err("too large");
+        assert!(refused.is_no_space() && !refused.is_final(), "{refused}");
+        assert_eq!(file.len(), Ok(unit as u64));
+        file.allocate(0, 2 * unit as u64).expect("room");
+    });
+    let folder = tempfile::tempdir().expect("scratch folder");
+    let file = OsDisk::new(folder.path()).open(Path::new("f"), OpenMode::Create).expect("create");
+    let refused = file.allocate(1 << 62, 1 << 62);
+    assert!(matches!(refused, Err(DiskError::FileLimit { .. })), "{refused:?}");
+}

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use disk::{AlignedBuf, BlockFile, Disk, DiskError, OpenMode};
+use disk::{AlignedBuf, BlockFile, Disk, DiskError, Op, OpenMode};
 use ringwood_sim::{Fault, OpKind, SimDisk};
 
 fn filled(byte: u8) -> AlignedBuf {
@@ -115,6 +115,26 @@ fn a_failed_sync_loses_the_data_and_the_next_one_lies() {
     file.sync().expect("pretends");
     assert_eq!(content(&disk), [2; 4], "still visible");
     assert!((0..50).all(|seed| content(&disk.crash(seed)) == [1; 4]), "but gone");
+}
+
+/// The file is seen as long as it was made, but neither that nor what was unsynced need outlive the power.
+#[test]
+fn a_length_whose_sync_fails_may_be_lost() {
+    for len in [1024, 4096] {
+        let (disk, file) = prepared();
+        file.write_at(0, &filled(2)).expect("write");
+        disk.fail(OpKind::SetLen, 1, Fault::LoseUnsynced);
+        let failed = file.set_len(len);
+        assert!(matches!(&failed, Err(DiskError::Io { op: Op::Sync, .. })), "{failed:?}");
+        assert!(failed.is_err_and(|error| error.is_final()));
+        assert_eq!((file.len(), content(&disk)[0]), (Ok(len), 2), "seen");
+        let after = |seed| {
+            let disk = disk.crash(seed);
+            (disk.open(Path::new("f"), OpenMode::Open).expect("file").len().expect("len"), content(&disk)[0])
+        };
+        let left: Vec<(u64, u8)> = (0..50).map(after).collect();
+        assert!(left.contains(&(2048, 1)) && left.iter().all(|(len, first)| *len >= 2048 && *first == 1));
+    }
 }
 
 #[test]

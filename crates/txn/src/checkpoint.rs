@@ -369,8 +369,8 @@ impl Database {
     /// Share of what ordinary records may use of the log that is in use or reserved, 0 to about 100.
     pub(crate) fn log_percent(&self) -> u64 {
         let s = self.log().space();
-        // Headers of the file and of each VLF, and what the log keeps free for checkpoints and rollbacks.
-        let overhead = (u64::from(s.vlf_count) + 1) * 8192 + (s.size / 16).min(64 << 10);
+        // The file's header, and what the log keeps free for checkpoints and rollbacks.
+        let overhead = 8192 + (s.size / 16).min(64 << 10);
         ((s.used + s.reserved + s.reserved / 8) * 100)
             .checked_div(s.size.saturating_sub(overhead))
             .unwrap_or(100)

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use access::AccessError;
-use disk::DiskError;
+use disk::{DiskError, Op};
 use pages::{PageError, TxnId};
 use wal::{LogError, Lsn};
 
@@ -69,7 +69,7 @@ pub enum ErrorKind {
     NoFrames,
     /// The filegroup is full (1105).
     FilegroupFull,
-    /// A file could not be grown: the disk is full (5149).
+    /// A file could not be grown or cut: the disk is full, or the system has refused (5149).
     DiskFull,
     /// Deadlock victim (1205).
     Deadlock,
@@ -183,7 +183,8 @@ fn of_log(e: &LogError) -> ErrorKind {
 
 fn of_disk(e: &DiskError) -> ErrorKind {
     match e {
-        DiskError::NoSpace { .. } => ErrorKind::DiskFull,
+        DiskError::NoSpace { .. } | DiskError::FileLimit { .. } => ErrorKind::DiskFull,
+        DiskError::Io { op: Op::Allocate | Op::SetLength, .. } => ErrorKind::DiskFull,
         DiskError::NotFound { .. } | DiskError::Exists { .. } | DiskError::Locked { .. } => ErrorKind::File,
         _ => ErrorKind::Io,
     }

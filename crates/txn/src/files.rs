@@ -80,6 +80,16 @@ impl Database {
         Ok(self.log().flush_all()?)
     }
 
+    /// Gives a data file another logical name.
+    ///
+    /// # Errors
+    /// No such file; the log's errors.
+    pub fn rename_file(&self, id: u16, name: &str) -> Result<(), TxnError> {
+        self.check_online()?;
+        self.store().rename_file(&mut self.system_sink(), id, name)?;
+        Ok(self.log().flush_all()?)
+    }
+
     /// Gives the free extents at the end of a data file back to the disk, down to `least` pages. The caller holds the files.
     /// A file that has to grow meanwhile stays as long as it is.
     ///

@@ -22,6 +22,7 @@ mod sink;
 mod snapshot;
 mod txn;
 pub mod txns;
+mod vacate;
 
 pub use checkpoint::{ACTIVE_LIST, CheckpointReport, LogReuseWait};
 pub use database::{Database, Env, Status, SystemWriter, TxnCounters};

@@ -3,13 +3,15 @@
 //! rows and locks are free once the commit record is in the log buffer, the caller is answered when it is hard;
 //! a transaction that is dropped is rolled back.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use access::{RowName, Writer, undo_record};
 use pages::{
-    PageError, PageId, ReadAround, RecordBuilder, RecordKind, RecordSink, RecordView, TxnId, Undoing, UnitId,
+    LatestUpdates, PageError, PageId, ReadAround, RecordBuilder, RecordKind, RecordSink, RecordView,
+    RowHeader, TxnId, Undoing, UnitId,
 };
 use wal::Lsn;
 
@@ -57,6 +59,7 @@ pub struct Txn {
     deferred: Vec<Deferred>,
     doomed: bool,
     ended: bool,
+    latest: LatestUpdates,
     pub(crate) waited: AtomicBool,
     /// Its locks on rows.
     pub(crate) rows: RowLocks,
@@ -94,6 +97,7 @@ impl Txn {
             deferred: Vec::new(),
             doomed: false,
             ended: false,
+            latest: LatestUpdates::default(),
             waited: AtomicBool::new(false),
             rows: RowLocks::default(),
         }
@@ -415,6 +419,10 @@ impl RecordSink for Txn {
         l.last = lsn;
         l.records += 1;
         l.bytes += u64::from(len);
+        drop(l);
+        if let Some(update) = rec.large_update() {
+            self.latest.note(lsn, update);
+        }
         Ok(lsn)
     }
 
@@ -430,6 +438,11 @@ impl Writer for Txn {
 
     fn active_elsewhere(&self, other: TxnId) -> bool {
         other != self.id() && self.db.txns().is_active(other)
+    }
+
+    fn wrote(&self, header: &RowHeader) -> Range<usize> {
+        // The log of other transactions may be gone before this one ends.
+        if header.txn == self.id() { self.latest.wrote(header) } else { 0..0 }
     }
 
     fn ghosted(&mut self, unit: UnitId, page: PageId) {

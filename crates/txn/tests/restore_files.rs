@@ -135,12 +135,12 @@ fn a_file_without_a_place_changes_nothing() {
     let copy = Copy::new(&rig.disk, "copy");
     copy.step(&chain[0], None, Step::More).unwrap();
     let mut media = MediaSet::open(&devices(&rig.disk, &chain[1].files), false).unwrap();
-    let to = RollTo { stop_us: None, place: &mut |_| None };
+    let to = RollTo { stop_us: None, place: &mut |_| Err(0) };
     let refused = restore_log(&copy.env(), &mut media, 1, &copy.target, to, Step::More, &mut |_| true);
     assert!(matches!(refused, Err(BackupError::NoPlace { name, .. }) if name == "more3"));
     // A place that cannot be had is no better.
     rig.disk.fail_on(Path::new("copy/x.ndf"), OpKind::SetLen, 1, Fault::NoSpace);
-    let to = RollTo { stop_us: None, place: &mut |_| Some("copy/x.ndf".into()) };
+    let to = RollTo { stop_us: None, place: &mut |_| Ok(vec!["copy/x.ndf".into(), "copy/y.ndf".into()]) };
     let refused = restore_log(&copy.env(), &mut media, 1, &copy.target, to, Step::More, &mut |_| true);
     assert!(matches!(refused, Err(BackupError::CannotMake { name, .. }) if name == "more3"));
     assert!(!rig.disk.exists(Path::new("copy/x.ndf")).unwrap());

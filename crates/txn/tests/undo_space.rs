@@ -71,11 +71,18 @@ impl Table {
         Table { tree, heap: Heap::new(store, db.open_unit(page(2)).unwrap()), rids }
     }
 
-    /// Every row becomes short.
+    /// Every row becomes short, every second one by way of another long one.
     fn shrink(&self, t: &mut Txn) {
+        for (len, every) in [(LONG, 2), (12, 1)] {
+            self.change(t, len, every);
+        }
+    }
+
+    fn change(&self, t: &mut Txn, len: usize, every: usize) {
         let mut batch = RowBatch::new();
-        for key in 0..self.rids.len() as u64 {
-            let (row, k) = (payload(key, 12), (key * 1000).to_be_bytes());
+        for key in (0..self.rids.len() as u64).step_by(every) {
+            let (mut row, k) = (payload(key, len), (key * 1000).to_be_bytes());
+            row[8..].fill(!(key as u8));
             assert!(self.tree.fetch(&k, ReadMode::Current, &mut batch).unwrap());
             let header = batch.header(0);
             assert_eq!(self.tree.update(t, &k, &header, &row).unwrap(), Outcome::Done(()));
@@ -186,7 +193,47 @@ fn a_full_disk_leaves_room_for_rollbacks() {
 }
 
 fn disk_size(db: &Arc<Database>) -> u64 {
-    db.store().files()[0].file.len().unwrap() + db.log().space().size
+    let files: u64 = db.store().files().iter().map(|f| f.file.len().unwrap()).sum();
+    files + db.log().space().size
+}
+
+/// Half of the space is in a file that is being emptied: shut for everybody else, and the last resort of a rollback.
+#[test]
+fn a_rollback_opens_a_file_that_is_being_emptied() {
+    for (seed, before) in [(3, false), (4, true)] {
+        let disk = SimDisk::new(seed);
+        let db = create(&disk, 4 << 20, Some(4 << 20), FileGrowth::None);
+        let second = || {
+            let spec = FileSpec {
+                id: 2,
+                name: "second".into(),
+                path: "db/second.ndf".into(),
+                filegroup: 1,
+                size: 4 << 20,
+                growth: FileGrowth::None,
+                max_size: None,
+            };
+            let _held = db.hold_files().unwrap();
+            db.add_file(&spec).unwrap();
+        };
+        if before {
+            second();
+        }
+        let table = Table::create(&db, 1200);
+        if !before {
+            second();
+        }
+        let mut t = db.begin(1).unwrap();
+        table.shrink(&mut t);
+        db.bar_file(2, 0).unwrap();
+        table.fill(&db);
+        assert_eq!(db.store().bar_of(2), Some(0), "nobody else has opened it");
+        disk.set_capacity(disk_size(&db));
+        t.rollback().unwrap();
+        assert_eq!(db.status(), Status::Online);
+        assert_eq!(db.store().bar_of(2), None, "nothing had to be added: the test proves nothing");
+        table.check(&db);
+    }
 }
 
 /// The same when the rollback is a restart's, and crashes itself.

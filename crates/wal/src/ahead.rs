@@ -314,8 +314,7 @@ impl Log {
         }
         self.forget_dropped(&mut on_disk)?;
         if on_disk.meta.prepared_end > size {
-            self.file.set_len(size).map_err(|cause| self.poison(cause))?;
-            on_disk.meta.prepared_end = size;
+            self.cut_file(&mut on_disk, size)?;
         }
         Ok(())
     }

@@ -28,8 +28,8 @@ use crate::{LogError, Lsn};
 pub(crate) const HEADER: usize = 72;
 /// Slot table bytes for each record.
 pub(crate) const SLOT: usize = 2;
-/// Largest block in bytes.
-pub(crate) const BLOCK_MAX: usize = 60 << 10;
+/// Largest block in bytes: the smallest VLF holds a whole one, so small VLFs make no more blocks than large ones.
+pub(crate) const BLOCK_MAX: usize = 64 << 10;
 /// Most records of one block.
 pub(crate) const ITEMS_MAX: usize = 4096;
 /// Unit of block places.

@@ -13,7 +13,7 @@ use crate::block::{BLOCK_MAX, HEADER, ITEMS_MAX, SLOT, record};
 use crate::lsn::block_key;
 use crate::vlf::Place;
 
-/// Written blocks up to this size are copied so that their 60 KB buffer can be used again.
+/// Written blocks up to this size are copied so that their 64 KB buffer can be used again.
 const COPY_MAX: usize = 16 << 10;
 /// Memory that an entry takes besides the block, roughly.
 const ENTRY: usize = 128;
@@ -121,6 +121,11 @@ pub(crate) struct BlockCache {
 impl BlockCache {
     pub fn new(limit: usize) -> Self {
         BlockCache { inner: Mutex::default(), limit }
+    }
+
+    /// Bytes that written blocks may take.
+    pub fn limit(&self) -> usize {
+        self.limit
     }
 
     /// A buffer for a new block.

@@ -10,15 +10,15 @@ use disk::{AlignedBuf, BlockFile, DiskError};
 
 use crate::ahead::{OnDisk, Taken, far_end};
 use crate::header::{
-    CHECKPOINT_PAYLOAD_MAX, FILE_RUNS_MAX, FileHeader, HISTORY_MAX, MAP_RUNS_MAX, MapPart, SLOT_SIZE,
-    encode_file, encode_map,
+    CHECKPOINT_PAYLOAD_MAX, FILE_RUNS, FileHeader, HISTORY_MAX, MAP_RUNS, MapPart, SLOT_SIZE, encode_file,
+    encode_map,
 };
 use crate::log::{GrowthPolicy, Log};
 use crate::options::AREA;
 use crate::space::ShrinkReport;
 use crate::tail::Tail;
 use crate::vlf::{Run, VlfMap};
-use crate::{CheckpointInfo, LogError, Lsn};
+use crate::{CheckpointInfo, LogError, Lsn, runs};
 
 /// Growth is rounded up to this many bytes.
 pub(crate) const GROWTH_UNIT: u64 = 64 << 10;
@@ -79,6 +79,24 @@ impl Meta {
         self.header.history = runs.skip(skip).copied().collect();
     }
 
+    /// Gives the runs at the end of the map that find no room in the last area areas of their own; `old` runs were there before.
+    pub fn place_areas(&mut self, map: &mut VlfMap, old: usize) {
+        let last = self.areas.len() - 1;
+        let mut first = self.areas[last].first_run;
+        let mut room = if last == 0 { FILE_RUNS } else { MAP_RUNS };
+        loop {
+            let fit = first + runs::how_many(&map.runs()[first..], room);
+            if fit == map.runs().len() {
+                return;
+            }
+            // Inside a new VLF; nobody knows of it until the area before it names it.
+            (first, room) = (fit.max(old), MAP_RUNS);
+            let offset = map.runs()[first].first_offset;
+            self.areas.push(Area { offset, first_run: first, slot: 1 });
+            map.add_area(offset);
+        }
+    }
+
     /// Makes new runs at the end of the map known on disk; `old` is how many there were before. Costs one write, and one more
     /// for each area that becomes full.
     pub fn publish_growth(
@@ -88,15 +106,7 @@ impl Meta {
         old: usize,
     ) -> Result<(), DiskError> {
         let last = self.areas.len() - 1;
-        let mut first = self.areas[last].first_run;
-        let mut room = if last == 0 { FILE_RUNS_MAX } else { MAP_RUNS_MAX };
-        while map.runs().len() - first > room {
-            // Inside a new VLF; nobody knows of it until the area before it names it.
-            (first, room) = ((first + room).max(old), MAP_RUNS_MAX);
-            let offset = map.runs().get(first).map_or(0, |run| run.first_offset);
-            self.areas.push(Area { offset, first_run: first, slot: 1 });
-            map.add_area(offset);
-        }
+        self.place_areas(map, old);
         (last..self.areas.len()).rev().try_for_each(|area| self.write_area(file, area, map.runs()))
     }
 }
@@ -161,8 +171,10 @@ impl Log {
             Err(cause) => {
                 // Best effort: opening cuts the file if this does not.
                 let keep = size.max(on_disk.known_end);
-                if self.file.set_len(keep).is_ok() {
-                    on_disk.meta.prepared_end = keep;
+                match self.file.set_len(keep) {
+                    Ok(()) => on_disk.meta.prepared_end = keep,
+                    Err(cut) if cut.is_final() => return Err(self.poison(cut)),
+                    Err(_) => {}
                 }
                 return Err(self.no_room(cause));
             }
@@ -170,10 +182,19 @@ impl Log {
         Ok(())
     }
 
-    /// Space could not be prepared. What is not for want of space ends the log: its sync covers blocks as well, and the system
-    /// reports a failed one once only.
+    /// Space could not be prepared. A failed write or sync ends the log: the sync covers blocks as well, and the system reports a
+    /// failed one once only. Space that was refused does not.
     pub(crate) fn no_room(&self, cause: DiskError) -> LogError {
-        if cause.is_no_space() { LogError::Full { cause: Some(cause) } } else { self.poison(cause) }
+        if cause.is_final() { self.poison(cause) } else { LogError::Full { cause: Some(cause) } }
+    }
+
+    /// Cuts the file behind its map. A failed sync ends the log; a cut that was refused does not: opening cuts the file too.
+    pub(crate) fn cut_file(&self, on_disk: &mut OnDisk, len: u64) -> Result<(), LogError> {
+        // What lies behind it is written with zeros again before it is used.
+        on_disk.meta.prepared_end = len;
+        self.file
+            .set_len(len)
+            .map_err(|cause| if cause.is_final() { self.poison(cause) } else { cause.into() })
     }
 
     /// Cuts free VLFs off the end of the file until it is not larger than `target` bytes, or the last VLF is in use or about
@@ -218,8 +239,7 @@ impl Log {
         on_disk.truncate(keep);
         let (new_size, runs) = (on_disk.map.end(), on_disk.map.runs().len());
         on_disk.publish(&*self.file, runs).map_err(|cause| self.poison(cause))?;
-        self.file.set_len(new_size).map_err(|cause| self.poison(cause))?;
-        on_disk.meta.prepared_end = new_size;
+        self.cut_file(&mut on_disk, new_size)?;
         self.counters.count_shrink();
         Ok(report(new_size))
     }

@@ -7,24 +7,22 @@
 //!
 //! Common to both kinds: 0 magic (4), 4 version (2), 8 sequence number of the write (8), 16 log id (16),
 //! 32 number of runs (2), 36 index of the first VLF (4), 40 its offset (8), 48 offset of the next area or 0 (8), 4092 CRC.
-//! Run: VLF size in units of 512 bytes (4), count (4), create LSN (10), zero (2).
+//! The runs are packed (see `runs`).
 
 use crate::block::{id_at, u16_at, u32_at, u64_at};
-use crate::options::AREA;
 use crate::vlf::{Run, SeqRun};
-use crate::{CheckpointInfo, Lsn};
+use crate::{CheckpointInfo, Lsn, runs};
 
 pub(crate) const SLOT_SIZE: usize = 4096;
 const FILE_MAGIC: u32 = u32::from_le_bytes(*b"RWLF");
 const MAP_MAGIC: u32 = u32::from_le_bytes(*b"RWLM");
-const VERSION: u16 = 2;
+const VERSION: u16 = 3;
 const CRC_AT: usize = SLOT_SIZE - 4;
-const RUN: usize = 20;
 
 /// Largest checkpoint payload in bytes.
 pub const CHECKPOINT_PAYLOAD_MAX: usize = 1024;
 /// Runs of the history that the file header holds.
-pub(crate) const HISTORY_MAX: usize = 64;
+pub(crate) const HISTORY_MAX: usize = 128;
 
 const INCARNATION_AT: usize = 56;
 const ALIGN_AT: usize = 60;
@@ -37,10 +35,10 @@ const PAYLOAD_AT: usize = 112;
 const HISTORY_AT: usize = PAYLOAD_AT + CHECKPOINT_PAYLOAD_MAX;
 const FILE_RUNS_AT: usize = HISTORY_AT + 16 * HISTORY_MAX;
 const MAP_RUNS_AT: usize = 56;
-/// Runs that fit the file header's area.
-pub(crate) const FILE_RUNS_MAX: usize = (CRC_AT - FILE_RUNS_AT) / RUN;
-/// Runs that fit a map area.
-pub(crate) const MAP_RUNS_MAX: usize = (CRC_AT - MAP_RUNS_AT) / RUN;
+/// Bytes for packed runs in the file header's area.
+pub(crate) const FILE_RUNS: usize = CRC_AT - FILE_RUNS_AT;
+/// Bytes for packed runs in a map area.
+pub(crate) const MAP_RUNS: usize = CRC_AT - MAP_RUNS_AT;
 
 /// What the file header says besides the map.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -89,12 +87,7 @@ fn encode_common(slot: &mut [u8], magic: u32, seqno: u64, log_id: &[u8; 16], par
         slot[40..48].copy_from_slice(&first.first_offset.to_le_bytes());
     }
     slot[48..56].copy_from_slice(&part.next.to_le_bytes());
-    for (i, run) in part.runs.iter().enumerate() {
-        let at = runs_at + RUN * i;
-        slot[at..at + 4].copy_from_slice(&((run.vlf_size / 512) as u32).to_le_bytes());
-        slot[at + 4..at + 8].copy_from_slice(&run.count.to_le_bytes());
-        put_lsn(slot, at + 8, run.create_lsn);
-    }
+    runs::pack(&part.runs, &mut slot[runs_at..CRC_AT]);
 }
 
 fn seal(slot: &mut [u8]) {
@@ -102,24 +95,9 @@ fn seal(slot: &mut [u8]) {
     slot[CRC_AT..].copy_from_slice(&crc.to_le_bytes());
 }
 
-fn decode_part(slot: &[u8], runs_at: usize, most: usize) -> Option<MapPart> {
-    let count = u16_at(slot, 32) as usize;
-    if count > most {
-        return None;
-    }
-    let (mut first_index, mut first_offset) = (u32_at(slot, 36), u64_at(slot, 40));
-    let mut runs = Vec::with_capacity(count);
-    for i in 0..count {
-        let at = runs_at + RUN * i;
-        let vlf_size = u64::from(u32_at(slot, at)) * 512;
-        let count = u32_at(slot, at + 4);
-        if vlf_size <= AREA || !vlf_size.is_multiple_of(AREA) || count == 0 {
-            return None;
-        }
-        runs.push(Run { first_index, first_offset, vlf_size, count, create_lsn: lsn_at(slot, at + 8) });
-        first_index = first_index.checked_add(count)?;
-        first_offset = first_offset.checked_add(vlf_size.checked_mul(u64::from(count))?)?;
-    }
+fn decode_part(slot: &[u8], runs_at: usize) -> Option<MapPart> {
+    let (first_index, first_offset) = (u32_at(slot, 36), u64_at(slot, 40));
+    let runs = runs::unpack(&slot[runs_at..CRC_AT], u16_at(slot, 32).into(), first_index, first_offset)?;
     Some(MapPart { runs, next: u64_at(slot, 48) })
 }
 
@@ -136,7 +114,7 @@ fn is_sealed(slot: &[u8]) -> bool {
 
 /// Writes the slot of the file header.
 pub(crate) fn encode_file(slot: &mut [u8], seqno: u64, header: &FileHeader, part: &MapPart) {
-    debug_assert!(part.runs.len() <= FILE_RUNS_MAX && header.history.len() <= HISTORY_MAX);
+    debug_assert!(header.history.len() <= HISTORY_MAX);
     encode_common(slot, FILE_MAGIC, seqno, &header.log_id, part, FILE_RUNS_AT);
     slot[INCARNATION_AT..][..4].copy_from_slice(&header.incarnation.to_le_bytes());
     slot[ALIGN_AT..][..4].copy_from_slice(&header.alignment.to_le_bytes());
@@ -161,7 +139,6 @@ pub(crate) fn encode_file(slot: &mut [u8], seqno: u64, header: &FileHeader, part
 
 /// Writes the slot of a map area inside a VLF.
 pub(crate) fn encode_map(slot: &mut [u8], seqno: u64, log_id: &[u8; 16], part: &MapPart) {
-    debug_assert!(part.runs.len() <= MAP_RUNS_MAX);
     encode_common(slot, MAP_MAGIC, seqno, log_id, part, MAP_RUNS_AT);
     seal(slot);
 }
@@ -172,7 +149,7 @@ fn decode_file(slot: &[u8]) -> Option<(FileHeader, MapPart)> {
     if history_count > HISTORY_MAX || payload_len > CHECKPOINT_PAYLOAD_MAX {
         return None;
     }
-    let part = decode_part(slot, FILE_RUNS_AT, FILE_RUNS_MAX)?;
+    let part = decode_part(slot, FILE_RUNS_AT)?;
     let history = (0..history_count).map(|i| HISTORY_AT + 16 * i).map(|at| SeqRun {
         seq: u32_at(slot, at),
         index: u32_at(slot, at + 4),
@@ -230,7 +207,7 @@ pub(crate) fn read_map_area(area: &[u8], log_id: &[u8; 16]) -> Option<Found<MapP
     if id_at(bytes, 16) != *log_id {
         return None;
     }
-    Some(Found { content: decode_part(bytes, MAP_RUNS_AT, MAP_RUNS_MAX)?, slot, seqno })
+    Some(Found { content: decode_part(bytes, MAP_RUNS_AT)?, slot, seqno })
 }
 
 #[cfg(test)]
@@ -248,12 +225,12 @@ mod tests {
             checkpoint: CheckpointInfo { checkpoint_lsn: lsn(44), redo_lsn: lsn(43), payload: vec![5; 1024] },
             oldest: lsn(42),
             hard_end: 77,
-            history: (0..64)
+            history: (0..HISTORY_MAX as u32)
                 .map(|i| SeqRun { seq: i * 10 + 1, index: i * 10, count: 10, parity: 64 })
                 .collect(),
         };
         let mut map = crate::vlf::VlfMap::default();
-        for i in 0..FILE_RUNS_MAX as u32 {
+        for i in 0..100 {
             map.push(65536 + 8192 * u64::from(i), 1 + i, lsn(i));
         }
         (header, MapPart { runs: map.runs().to_vec(), next: 123 << 13 })

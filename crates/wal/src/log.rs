@@ -12,6 +12,7 @@ use crate::ahead::{OnDisk, Step, Taken};
 use crate::buffer::{Block, BlockCache};
 use crate::flush::{Io, Signal};
 use crate::grow::Meta;
+use crate::load::Trails;
 use crate::options::{Growth, GrowthEvent, LogOptions, VlfRule, WaitKind, WaitSink};
 use crate::space::Counters;
 use crate::tail::{Next, Tail};
@@ -36,7 +37,7 @@ pub(crate) struct GrowthPolicy {
 /// One database's transaction log. All methods take `&self` and may be called from many threads.
 ///
 /// Locks, outermost first: `meta` (header and map on disk), the turns' (who flushes), `io` (only the flusher), `tail`, `steps`,
-/// `open`, cache.
+/// `open`, cache. `trails` stands alone.
 #[derive(Debug)]
 pub struct Log {
     pub(crate) file: Arc<dyn BlockFile>,
@@ -46,6 +47,8 @@ pub struct Log {
     pub(crate) open: RwLock<Arc<Block>>,
     pub(crate) tail: Mutex<Tail>,
     pub(crate) cache: BlockCache,
+    /// Readings by LSN that follow the log backwards.
+    pub(crate) trails: Mutex<Trails>,
     pub(crate) meta: Mutex<OnDisk>,
     /// Growths that wait behind the tail's map.
     pub(crate) steps: Mutex<VecDeque<Step>>,
@@ -108,6 +111,7 @@ impl Log {
             steps: Mutex::default(),
             tail: Mutex::new(start.tail),
             cache: start.cache,
+            trails: Mutex::default(),
             turns: Turns::default(),
             io: Mutex::new(Io { prev_crc: start.prev_crc, unsynced: false, last_lsn: start.hardened }),
             signal: Arc::default(),

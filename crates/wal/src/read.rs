@@ -1,4 +1,4 @@
-//! Reading records: one by its LSN, or all from a place on. Blocks come from memory or, verified, from the file.
+//! Reading all records from a place on. Blocks come from memory or, verified, from the file. Single records are next door.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -8,7 +8,6 @@ use disk::{AlignedBuf, BlockFile, DiskError};
 use crate::block::{BLOCK_MAX, BlockHeader, FIRST_BLOCK, UNIT, record};
 use crate::buffer::Stored;
 use crate::log::Log;
-use crate::lsn::block_key;
 use crate::vlf::Place;
 use crate::{LogError, Lsn};
 
@@ -65,56 +64,6 @@ impl Reader {
 }
 
 impl Log {
-    /// Copies the record at `lsn` into `out` (which is emptied first). Any record from the truncation point to the end can be read,
-    /// durable or not; neighbours of a record that came from the file come from memory for a while.
-    pub fn read(&self, lsn: Lsn, out: &mut Vec<u8>) -> Result<(), LogError> {
-        out.clear();
-        if lsn.vlf < self.oldest_vlf.load(Ordering::Acquire) {
-            return Err(LogError::NoRecord { lsn });
-        }
-        let stored = match self.cache.get(lsn.key()) {
-            Some(stored) => stored,
-            None => self.load(lsn)?,
-        };
-        out.extend_from_slice(stored.record(lsn.slot).ok_or(LogError::NoRecord { lsn })?);
-        Ok(())
-    }
-
-    fn place_of(&self, vlf: u32) -> Option<Place> {
-        let tail = self.tail.lock();
-        tail.history.index_of(vlf).and_then(|index| tail.map.place(index))
-    }
-
-    /// Reads the block of a record and those behind it from the file into the cache.
-    fn load(&self, lsn: Lsn) -> Result<Stored, LogError> {
-        let written_end = self.written_end.load(Ordering::Acquire);
-        if lsn.key() >= written_end || lsn.block < FIRST_BLOCK {
-            return Err(LogError::NoRecord { lsn });
-        }
-        let place = self.place_of(lsn.vlf).ok_or(LogError::NoRecord { lsn })?;
-        let mut reader = Reader::new(Arc::clone(&self.file), BLOCK_MAX, 0);
-        let bytes = reader.bytes(&place, lsn.block)?;
-        let mut wanted = None;
-        let mut at = 0;
-        while let Some(header) = BlockHeader::verify(&bytes[at..], bytes.len() - at) {
-            let block = lsn.block + (at as u64 / UNIT) as u32;
-            let key = block_key(lsn.vlf, block);
-            let mine = header.log_id == self.log_id && header.vlf == lsn.vlf && header.block == block;
-            if !mine || key >= written_end {
-                break;
-            }
-            let len = header.len as usize;
-            let copy: Arc<[u8]> = Arc::from(&bytes[at..at + header.content_len()]);
-            wanted.get_or_insert_with(|| Arc::clone(&copy));
-            self.cache.add_read(key, copy);
-            at += len;
-            if header.successor.is_some() || at >= bytes.len() {
-                break;
-            }
-        }
-        wanted.map(Stored::Bytes).ok_or(LogError::NoRecord { lsn })
-    }
-
     /// All records from `from` (or from the oldest one kept, if that is later) to the end of the log as it is now. Truncation
     /// must not pass the scan.
     pub fn scan(&self, from: Lsn) -> LogScan<'_> {

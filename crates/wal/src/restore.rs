@@ -17,7 +17,7 @@ use disk::{AlignedBuf, BlockFile, Disk, OpenMode};
 use crate::archive::{LogLayout, VlfRun};
 use crate::block::{BLOCK_MAX, BlockHeader, FIRST_BLOCK, HEADER, SLOT, UNIT, chain_start, record, u16_at};
 use crate::grow::{Area, Meta};
-use crate::header::{FILE_RUNS_MAX, FileHeader, HISTORY_MAX, MAP_RUNS_MAX};
+use crate::header::{FileHeader, HISTORY_MAX};
 use crate::lsn::block_key;
 use crate::open::{Recovery, cut_to_map, read_meta};
 use crate::options::{AREA, Alignment};
@@ -134,7 +134,7 @@ impl LogRestore {
         let mut map = VlfMap::default();
         for &(size, count) in layout {
             check_growth(&map, size, count)?;
-            push_unpublished(&mut map, size, count, Lsn::ZERO);
+            map.push(size, count, Lsn::ZERO);
         }
         let run = run_of(vlfs, from.vlf).ok_or(damaged("the log does not name its first VLF"))?;
         if from.vlf == 0 || run.room <= distance(from.block) || from.block < FIRST_BLOCK {
@@ -149,7 +149,8 @@ impl LogRestore {
         }
         let header = FileHeader { log_id, alignment, first_seq: from.vlf, ..FileHeader::default() };
         let areas = vec![Area { offset: 0, first_run: 0, slot: 1 }];
-        let meta = Meta { header, areas, seqno: 0, prepared_end: map.end() };
+        let mut meta = Meta { header, areas, seqno: 0, prepared_end: map.end() };
+        meta.place_areas(&mut map, 0);
         let mut restore = Self::over(file, log_id, meta, map, History::default());
         restore.oldest = Lsn { slot: 1, ..from };
         restore.vlfs = vlfs.to_vec();
@@ -370,11 +371,11 @@ impl LogRestore {
         }
         self.meta.prepared_end = end + size * u64::from(count);
         let at = self.end();
+        self.map.push(size, count, at);
         if self.published {
-            self.map.push(size, count, at);
             self.meta.publish_growth(&*self.file, &mut self.map, old)?;
         } else {
-            push_unpublished(&mut self.map, size, count, at);
+            self.meta.place_areas(&mut self.map, old);
         }
         Ok(())
     }
@@ -403,9 +404,6 @@ impl LogRestore {
         if self.published {
             return Ok(self.meta.write_area(&*self.file, 0, runs)?);
         }
-        for first_run in (FILE_RUNS_MAX..runs.len()).step_by(MAP_RUNS_MAX) {
-            self.meta.areas.push(Area { offset: runs[first_run].first_offset, first_run, slot: 1 });
-        }
         // Both slots of each, the header's last: from then on it is a log.
         for index in (0..self.meta.areas.len()).rev() {
             for _ in 0..2 {
@@ -426,15 +424,6 @@ fn check_growth(map: &VlfMap, size: u64, count: u32) -> Result<(), LogError> {
     let fits = total.is_some_and(|end| end <= LOG_MAX) && map.count().checked_add(count).is_some();
     let good = fits && count > 0 && size > AREA && size.is_multiple_of(AREA);
     if good { Ok(()) } else { Err(damaged("the layout of the log is damaged")) }
-}
-
-/// Adds VLFs to a map that is written as a whole when everything is laid: the map areas' places are decided now.
-fn push_unpublished(map: &mut VlfMap, size: u64, count: u32, create_lsn: Lsn) {
-    let (offset, run) = (map.end(), map.runs().len());
-    map.push(size, count, create_lsn);
-    if run >= FILE_RUNS_MAX && (run - FILE_RUNS_MAX).is_multiple_of(MAP_RUNS_MAX) {
-        map.add_area(offset);
-    }
 }
 
 fn run_of(vlfs: &[VlfRun], seq: u32) -> Option<&VlfRun> {

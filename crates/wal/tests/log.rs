@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use disk::{Disk, OpenMode, OsDisk, Sectors};
+use disk::{Disk, DiskError, Op, OpenMode, OsDisk, Sectors};
 use ringwood_wal::{
     Alignment, CheckpointInfo, Growth, Log, LogError, LogOptions, Lsn, MAX_RECORD, VlfInfo, VlfRule,
     WaitKind, WaitSink,
@@ -388,7 +388,12 @@ fn bulk_appending_streams_through_few_buffers() {
 #[test]
 fn a_failed_sync_of_prepared_space_is_final() {
     let growth = Growth::Bytes(1 << 20);
-    for fault in [Fault::LoseUnsynced, Fault::NoSpace] {
+    let faults = [
+        (OpKind::Sync, Fault::LoseUnsynced),
+        (OpKind::Sync, Fault::NoSpace),
+        (OpKind::Write, Fault::NoSpace),
+    ];
+    for (kind, fault) in faults {
         let disk = SimDisk::new(8);
         let log = create(
             &disk,
@@ -397,12 +402,11 @@ fn a_failed_sync_of_prepared_space_is_final() {
         while log.space().used < log.space().size * 29 / 32 {
             log.append(&[&record(1, 8000)], 0).expect("append");
         }
-        let kind = if fault == Fault::NoSpace { OpKind::Write } else { OpKind::Sync };
         disk.fail_on(Path::new(PATH), kind, 1, fault);
         let prepared = log.prepare_ahead();
         disk.clear_faults();
         let committed = log.append(&[b"commit"], 0).and_then(|lsn| log.flush_to(lsn));
-        if fault == Fault::NoSpace {
+        if kind == OpKind::Write {
             assert!(matches!(prepared, Err(LogError::Full { .. })), "{prepared:?}");
             assert_eq!(committed, Ok(()));
         } else {
@@ -410,6 +414,62 @@ fn a_failed_sync_of_prepared_space_is_final() {
             assert!(matches!(committed, Err(LogError::Offline { .. })), "{committed:?}");
         }
     }
+}
+
+/// Space that the system refuses, for whatever reason, is a full log: with it back, work goes on.
+#[test]
+fn refused_space_is_not_final() {
+    let disk = SimDisk::new(9);
+    let log = create(&disk, LogOptions { background_writer: false, ..options() });
+    let size = log.space().size;
+    disk.fail_on(Path::new(PATH), OpKind::SetLen, 1, Fault::Io);
+    let refused = log.grow(size * 2);
+    let op = |cause: &DiskError| matches!(cause, DiskError::Io { op: Op::Allocate, .. });
+    assert!(matches!(&refused, Err(LogError::Full { cause: Some(cause) }) if op(cause)), "{refused:?}");
+    assert_eq!(log.failure(), None);
+    let lsn = log.append(&[b"commit"], 0).expect("append");
+    log.flush_to(lsn).expect("flush");
+    log.grow(size * 2).expect("room again");
+    assert!(log.space().size >= size * 2);
+}
+
+/// A cut of the file that is refused leaves it longer than its map, which the next growth and the next opening put right. One
+/// whose sync fails is final, also when it was to take back space that could not be prepared.
+#[test]
+fn only_a_failed_sync_of_a_cut_is_final() {
+    for fault in [Fault::Io, Fault::LoseUnsynced] {
+        let disk = SimDisk::new(10);
+        let log = create(&disk, LogOptions { background_writer: false, ..options() });
+        let size = log.space().size;
+        log.grow(size * 4).expect("growth");
+        let kept = log.append(&[b"kept"], 0).expect("append");
+        log.flush_to(kept).expect("flush");
+        disk.fail_on(Path::new(PATH), OpKind::SetLen, 1, fault);
+        let cut = log.shrink_to(size);
+        let next = log.append(&[b"next"], 0).and_then(|lsn| log.flush_to(lsn));
+        if fault == Fault::Io {
+            assert!(matches!(cut, Err(LogError::Disk(DiskError::Io { op: Op::SetLength, .. }))), "{cut:?}");
+            assert_eq!(next, Ok(()));
+            log.grow(size * 2).expect("growth");
+            let last = log.append(&[b"last"], 0).expect("append");
+            log.flush_to(last).expect("flush");
+        } else {
+            assert!(matches!(cut, Err(LogError::Offline { .. })), "{cut:?}");
+            assert!(matches!(next, Err(LogError::Offline { .. })), "{next:?}");
+        }
+        drop(log);
+        let log = reopen(&disk.crash(1), options());
+        let found = log.scan(Lsn::ZERO).filter(Result::is_ok).count();
+        assert_eq!(found, if fault == Fault::Io { 3 } else { 1 });
+    }
+
+    let disk = SimDisk::new(11);
+    let log = create(&disk, LogOptions { background_writer: false, ..options() });
+    disk.fail_on(Path::new(PATH), OpKind::Write, 1, Fault::NoSpace);
+    // The first one is the reservation.
+    disk.fail_on(Path::new(PATH), OpKind::SetLen, 2, Fault::LoseUnsynced);
+    let grown = log.grow(log.space().size * 2);
+    assert!(matches!(grown, Err(LogError::Offline { .. })), "{grown:?}");
 }
 
 /// While a truncation is on its way growth is not prepared, until the log is nearly full; a truncation that frees nothing
@@ -563,6 +623,7 @@ fn vlfs_are_filled_to_the_end() {
     log.flush_all().expect("flush");
     let written = log.stats().bytes_written - commits.bytes_written;
     assert!(written < bytes_appended * 101 / 100, "{written} bytes written for {bytes_appended}");
+    assert!(all[640..].iter().all(|(lsn, _)| lsn.block == 16), "a VLF of 64 KB is one block");
     let vlfs = log.vlfs();
     check_copy(&disk.crash(1), small_vlfs(100), &vlfs, &all);
 }

@@ -70,8 +70,8 @@ impl BTree {
         todo: &mut Vec<Visit>,
     ) -> Result<(), AccessError> {
         let id = page.id();
-        if page.root() != self.root {
-            report.add(id, format!("belongs to the index with root {}", page.root()));
+        if page.root().is_none() {
+            report.add(id, "has left the index");
         }
         if visit.level.is_some_and(|l| l != page.level()) || page.level() >= MAX_LEVELS {
             report.add(id, format!("level {} does not fit its parent", page.level()));

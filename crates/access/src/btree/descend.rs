@@ -93,7 +93,7 @@ impl BTree {
             r.clear();
         }
         let mut page = self.space.store.read(self.root)?;
-        check_node(&page, self.root)?;
+        check_node(&page, self.unit_id())?;
         while page.level() > 0 {
             let slot = Self::slot_of(&page, target)?;
             if let Some(r) = route.as_deref_mut() {
@@ -117,11 +117,11 @@ impl BTree {
                 r.clear();
             }
             let mut page = self.space.store.read(self.root)?;
-            check_node(&page, self.root)?;
+            check_node(&page, self.unit_id())?;
             if page.level() == 0 {
                 drop(page);
                 let leaf = self.space.store.write(self.root)?;
-                check_node(&leaf, self.root)?;
+                check_node(&leaf, self.unit_id())?;
                 if leaf.level() == 0 {
                     return Ok(leaf);
                 }
@@ -147,7 +147,7 @@ impl BTree {
     }
 
     pub(crate) fn check_child(&self, parent: &Page, child: &Page) -> Result<(), AccessError> {
-        check_node(child, self.root)?;
+        check_node(child, self.unit_id())?;
         if child.level() + 1 != parent.level() {
             return Err(corrupt(child.id(), "index page is on another level than its parent says"));
         }
@@ -156,6 +156,6 @@ impl BTree {
 
     /// Whether a page reached by a remembered id is still a leaf of this tree.
     pub(crate) fn is_own_leaf(&self, page: &Page) -> bool {
-        check_node(page, self.root).is_ok() && page.level() == 0
+        check_node(page, self.unit_id()).is_ok() && page.level() == 0
     }
 }

@@ -1,17 +1,21 @@
-//! B+trees over memcmp-ordered keys. Entries are versioned rows; the root page keeps its place for life.
+//! B+trees over memcmp-ordered keys. Entries are versioned rows; the root page keeps its place while anybody uses the
+//! tree.
 
 mod check;
 mod cursor;
 mod descend;
 mod insert;
 mod modify;
+mod moving;
 pub(crate) mod node;
+mod root;
 mod split;
 mod undo;
 mod unlink;
 
 pub use cursor::{Cursor, Direction};
 pub use modify::EntryChange;
+pub use moving::{Move, Moved};
 pub use node::{MAX_ENTRY_LEN, MAX_KEY_LEN};
 
 use crate::error::AccessError;

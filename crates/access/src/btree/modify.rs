@@ -6,7 +6,7 @@ use super::node::{LeafEntry, leaf_entry, leaf_key, lower_bound};
 use crate::error::{AccessError, corrupt};
 use crate::record::{difference, with_record};
 use crate::{Change, Outcome, RowName, Writer, guard};
-use pages::{Page, PageMut, RecordBuilder, RowHeader, UnitId};
+use pages::{Before, Page, PageMut, RecordBuilder, RowHeader, UnitId};
 
 /// One change of one entry.
 #[derive(Debug)]
@@ -182,7 +182,7 @@ fn apply_entry(
             Step::Settled
         }
         Change::Delete => Step::Flush,
-        Change::Update(value) => update_entry(rec, slot, &entry, value, free)?,
+        Change::Update(value) => update_entry(w, rec, slot, &entry, value, free)?,
     };
     if matches!(step, Step::Settled) {
         change.outcome = Outcome::Done(());
@@ -191,6 +191,7 @@ fn apply_entry(
 }
 
 fn update_entry(
+    w: &dyn Writer,
     rec: &mut RecordBuilder,
     slot: u16,
     entry: &LeafEntry<'_>,
@@ -202,17 +203,18 @@ fn update_entry(
     if new > old && new - old > *free {
         return Ok(Step::Room(new - old));
     }
-    if !rec.should_take(entry.key.len() + old + new) {
+    let offset = pages::value_offset(entry.key) + at;
+    let before = Before::without(&entry.value[at..at + old], offset, w.wrote(&entry.header));
+    if !rec.should_take(entry.key.len() + before.carried() + new) {
         return Ok(Step::Flush);
     }
-    let offset = (pages::value_offset(entry.key) + at) as u16;
     rec.update(
         slot,
         entry.header.flags,
         &entry.header,
         Some(entry.key),
-        offset,
-        &entry.value[at..at + old],
+        offset as u16,
+        before,
         &value[at..at + new],
     )?;
     *free = *free + old - new;

@@ -5,7 +5,7 @@
 //! Everything that is read from a page is checked: a damaged page gives an error, never a panic.
 
 use crate::error::{AccessError, corrupt};
-use pages::{MAX_SLOT_LEN, Page, PageId, PageType, ROW_HEADER, RowHeader, SLOT_SIZE};
+use pages::{MAX_SLOT_LEN, Page, PageId, PageType, ROW_HEADER, RowHeader, SLOT_SIZE, UnitId};
 
 /// Longest key of an entry in bytes: an inner node holds at least four separators of this length.
 pub const MAX_KEY_LEN: usize = 1_900;
@@ -114,10 +114,12 @@ fn child_where(page: &Page, goes: impl Fn(&[u8]) -> bool) -> Result<u16, AccessE
     Ok(low - 1)
 }
 
-/// Checks that a page is a node of this tree at this level.
+/// Checks that a page is a node of the tree in this unit. Which root the page names does not matter, as a root that moves
+/// leaves the other nodes as they are; one that has left the tree names none.
 #[inline]
-pub(crate) fn check_node(page: &Page, root: PageId) -> Result<(), AccessError> {
-    if page.page_type() != Some(PageType::Index) || page.root() != root || page.level() >= MAX_LEVELS {
+pub(crate) fn check_node(page: &Page, unit: UnitId) -> Result<(), AccessError> {
+    let own = page.page_type() == Some(PageType::Index) && page.unit() == unit && !page.root().is_none();
+    if !own || page.level() >= MAX_LEVELS {
         return Err(corrupt(page.id(), "page is not a node of the index"));
     }
     Ok(())

@@ -29,7 +29,7 @@ impl BTree {
         let mut reserve = USUAL_SEPARATOR.max(key.len());
         loop {
             let root = self.space.store.write(self.root)?;
-            check_node(&root, self.root)?;
+            check_node(&root, self.unit_id())?;
             let full = if root.level() == 0 {
                 if root.free_bytes() >= need {
                     return Ok(());
@@ -93,7 +93,7 @@ impl BTree {
         let mut right =
             if child.next().is_none() { None } else { Some(self.space.store.write(child.next())?) };
         if let Some(right) = &right {
-            check_node(right, self.root)?;
+            check_node(right, self.unit_id())?;
         }
         let mut new = self.space.take()?;
         with_record(|rec| {
@@ -151,7 +151,9 @@ impl BTree {
             right.format(rec, level, left.id(), PageId::NONE, self.root)?;
             move_entries(rec, &root, cut.at, root.slot_count() - cut.at)?;
             rec.page(self.root);
-            rec.format(PageType::Index, level + 1, root.unit(), PageId::NONE, PageId::NONE, self.root)?;
+            // What it names stays: see `settle_root`.
+            let named = root.root();
+            rec.format(PageType::Index, level + 1, root.unit(), PageId::NONE, PageId::NONE, named)?;
             let mut entry = Vec::with_capacity(CHILD + cut.separator.len());
             inner_bytes(left.id(), &[], &mut entry);
             rec.insert_raw(0, &entry)?;
@@ -170,7 +172,7 @@ impl BTree {
 }
 
 /// Puts entries as they are into the page that the record is at.
-fn copy_entries(
+pub(super) fn copy_entries(
     rec: &mut RecordBuilder,
     page: &Page,
     from: u16,

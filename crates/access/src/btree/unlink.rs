@@ -1,7 +1,7 @@
 //! Ghost removal from leaves, and unlinking of leaves that have become empty.
 
 use super::BTree;
-use super::node::{child_for, inner_entry, leaf_entry};
+use super::node::{check_node, child_for, inner_entry, leaf_entry};
 use crate::error::AccessError;
 use crate::ghost::Cleanup;
 use crate::record::with_record;
@@ -50,6 +50,10 @@ impl BTree {
     /// child.
     pub(crate) fn unlink(&self, key: &[u8], id: PageId) -> Result<bool, AccessError> {
         let mut parent = self.space.store.write(self.root)?;
+        if check_node(&parent, self.unit_id()).is_err() {
+            // A root that has moved, and nobody has said where to.
+            return Ok(false);
+        }
         while parent.level() > 1 {
             let child = self.space.store.write(inner_entry(&parent, child_for(&parent, key)?)?.0)?;
             self.check_child(&parent, &child)?;

@@ -4,7 +4,7 @@ use super::{BACK, Heap, Home, MAX_ROW_LEN, MAX_TRIES, Rid, forwarded, home, stub
 use crate::error::{AccessError, corrupt};
 use crate::record::{difference, with_record};
 use crate::{Change, Outcome, RowName, Writer, guard};
-use pages::{FORWARDED, PageMut, ROW_HEADER, RecordBuilder, RowHeader, UnitId};
+use pages::{Before, FORWARDED, PageMut, ROW_HEADER, RecordBuilder, RowHeader, UnitId};
 
 /// One change of one row.
 #[derive(Debug)]
@@ -248,7 +248,7 @@ impl Heap {
                 &header,
                 Some(&old.rid.to_bytes()),
                 at as u16,
-                &old.row[at..at + o],
+                Before::whole(&old.row[at..at + o]),
                 &row[at..at + n],
             )?;
             match from {
@@ -290,7 +290,8 @@ fn change_in_place(
                 let (short, is_short) = padded(row);
                 let row = if is_short { &short[..] } else { row };
                 let (at, o, n) = difference(old.row, row);
-                let (before, after) = (&old.row[at..at + o], &row[at..at + n]);
+                let before = Before::without(&old.row[at..at + o], at, w.wrote(&old.header));
+                let after = &row[at..at + n];
                 rec.update(slot, old.header.flags, &old.header, Some(&key), at as u16, before, after)?;
             }
         }
@@ -336,18 +337,11 @@ fn apply_row(
             if new > old && new - old > *free {
                 return Ok(Step::Alone);
             }
-            if !rec.should_take(old + new) {
+            let before = Before::without(&body[at..at + old], at, w.wrote(&header));
+            if !rec.should_take(before.carried() + new) {
                 return Ok(Step::Flush);
             }
-            rec.update(
-                slot,
-                header.flags,
-                &header,
-                None,
-                at as u16,
-                &body[at..at + old],
-                &row[at..at + new],
-            )?;
+            rec.update(slot, header.flags, &header, None, at as u16, before, &row[at..at + new])?;
             *free = *free + old - new;
         }
     }

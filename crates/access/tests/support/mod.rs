@@ -5,11 +5,12 @@
 use access::{Snapshot, Writer, undo_record};
 use disk::Disk;
 use pages::{
-    BufferPool, FileGrowth, FileSpec, Lsn, PageError, PageId, PoolOptions, RecordBuilder, RecordKind,
-    RecordSink, RecordView, Store, TxnId, Unit, UnitId,
+    BufferPool, FileGrowth, FileSpec, LatestUpdates, Lsn, PageError, PageId, PoolOptions, RecordBuilder,
+    RecordKind, RecordSink, RecordView, RowHeader, Store, TxnId, Unit, UnitId,
 };
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,6 +33,7 @@ pub struct Txn {
     db: Arc<Db>,
     id: TxnId,
     last: Lsn,
+    latest: LatestUpdates,
 }
 
 pub fn pool(bytes: u64) -> Arc<BufferPool> {
@@ -112,7 +114,7 @@ impl Db {
         let txns = Txns { last, active: losers.keys().copied().collect(), ..Txns::default() };
         let db = Arc::new(Db { store, log, txns: Mutex::new(txns) });
         for (id, last) in losers {
-            Txn { db: Arc::clone(&db), id, last }
+            Txn { db: Arc::clone(&db), id, last, latest: LatestUpdates::default() }
                 .rollback()
                 .map_err(|e| PageError::Offline { cause: e.to_string() })?;
         }
@@ -145,7 +147,7 @@ impl Db {
         txns.last += 1;
         let id = TxnId(txns.last);
         txns.active.insert(id);
-        Txn { db: Arc::clone(self), id, last: Lsn::ZERO }
+        Txn { db: Arc::clone(self), id, last: Lsn::ZERO, latest: LatestUpdates::default() }
     }
 
     pub fn snapshot(&self, own: TxnId) -> Snapshot {
@@ -175,6 +177,9 @@ impl RecordSink for Txn {
         if !rec.is_system() {
             self.last = lsn;
         }
+        if let Some(update) = rec.large_update() {
+            self.latest.note(lsn, update);
+        }
         Ok(lsn)
     }
 }
@@ -186,6 +191,10 @@ impl Writer for Txn {
 
     fn active_elsewhere(&self, txn: TxnId) -> bool {
         txn != self.id && self.db.txns.lock().active.contains(&txn)
+    }
+
+    fn wrote(&self, header: &RowHeader) -> Range<usize> {
+        self.latest.wrote(header)
     }
 
     fn ghosted(&mut self, unit: UnitId, page: PageId) {
@@ -246,4 +255,16 @@ impl Txn {
         }
         Ok(())
     }
+}
+
+/// The row with a part of it changed, of another length perhaps: what a transaction that comes back to a row does.
+pub fn altered(rng: &mut fastrand::Rng, row: &[u8]) -> Vec<u8> {
+    let start = rng.usize(0..=row.len());
+    let end = rng.usize(start..=row.len());
+    let len = if rng.bool() { end - start } else { rng.usize(0..600) };
+    let byte = rng.u8(..);
+    let mut row = row.to_vec();
+    row.splice(start..end, std::iter::repeat_n(byte, len));
+    row.resize(row.len().clamp(8, 4000), byte);
+    row
 }

@@ -79,8 +79,8 @@ pub struct TableState {
     pub rows: AtomicI64,
     /// Next identity value and the value up to which the catalog has reserved.
     pub identity: Mutex<IdentityState>,
-    /// Open storage handles by index id (heap, trees), made on first use.
-    pub handles: Mutex<HashMap<i32, Arc<dyn std::any::Any + Send + Sync>>>,
+    /// Open storage handles by unit and root page (heap, trees), made on first use.
+    pub handles: Mutex<HashMap<(UnitId, PageId), Arc<dyn std::any::Any + Send + Sync>>>,
 }
 
 /// Identity counter: values are reserved in blocks in the catalog so that a crash never reuses one.

@@ -409,8 +409,10 @@ impl<'a> Work<'a> {
     /// Replaces a definition: rows, storage that is no longer named, catalog.
     pub fn replace(&mut self, before: &Arc<TableDef>, after: TableDef) -> Result<Arc<TableDef>, SqlError> {
         let after = Arc::new(after);
+        // By number: a unit that was given another name is the same one.
         let kept = units_of(&after);
-        let gone: Vec<UnitRef> = units_of(before).into_iter().filter(|u| !kept.contains(u)).collect();
+        let stays = |unit: &UnitRef| kept.iter().any(|k| k.unit == unit.unit);
+        let gone: Vec<UnitRef> = units_of(before).into_iter().filter(|u| !stays(u)).collect();
         self.delete_rows(before)?;
         self.write_rows(&after)?;
         if !gone.is_empty() {

@@ -5,6 +5,7 @@ mod identity;
 mod log;
 mod shrink;
 mod trace;
+mod vacate;
 
 use syntax::ast::Dbcc;
 use types::{SqlError, Value};

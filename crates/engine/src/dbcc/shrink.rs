@@ -1,13 +1,14 @@
-//! DBCC SHRINKFILE and SHRINKDATABASE: logs are cut at VLF boundaries, data files behind their last extent in use. No page is
-//! moved: what would need that is an error, and nothing has happened then.
+//! DBCC SHRINKFILE and SHRINKDATABASE: logs are cut at VLF boundaries. Of a data file, what lies behind its new end is moved to
+//! its front and then the free end is cut off; EMPTYFILE moves everything to other files of the filegroup and shuts the file.
 
 use std::sync::Arc;
 
-use pages::PAGE_SIZE;
-use txn::TxnError;
+use pages::{FileUsage, PAGE_SIZE};
+use txn::{Database, TxnError};
 use types::{DataType, SqlError, Value};
 
 use super::Command;
+use super::vacate::Vacate;
 use crate::context::fold_name;
 use crate::errors::{self, db_error};
 use crate::instance::Db;
@@ -15,11 +16,9 @@ use crate::instance::registry::FileEntry;
 use crate::sysproc::column;
 use crate::views::int;
 
-/// What is asked of a data file.
+/// The size that is asked of a data file.
 #[derive(Clone, Copy)]
 enum Ask {
-    /// All free space at its end.
-    TruncateOnly,
     /// What can be had down to the size that it was made with.
     Minimum,
     /// This size in pages.
@@ -28,7 +27,18 @@ enum Ask {
     Free(u64),
 }
 
-/// DBCC SHRINKFILE (file [, target MB] [, TRUNCATEONLY]).
+/// How a data file gets there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct How {
+    /// Everything goes to other files; the size does not count.
+    empty: bool,
+    /// No page is moved: TRUNCATEONLY.
+    stay: bool,
+    /// The free end is not cut off: NOTRUNCATE.
+    keep: bool,
+}
+
+/// DBCC SHRINKFILE (file, EMPTYFILE) or (file [, target MB] [, NOTRUNCATE | TRUNCATEONLY]).
 pub(super) fn shrink_file(command: &mut Command<'_, '_>) -> Result<(), SqlError> {
     let db = command.ctx.core.db().clone();
     let entry = db.entry();
@@ -52,8 +62,12 @@ pub(super) fn shrink_file(command: &mut Command<'_, '_>) -> Result<(), SqlError>
         shrink_log(command, &db, &file, target)?
     } else {
         let size = target.map_or(Ask::Minimum, |bytes| Ask::Size(bytes / PAGE_SIZE as u64));
-        let ask = if truncate_only(command, "DBCC SHRINKFILE")? { Ask::TruncateOnly } else { size };
-        shrink_data(&db, &file, ask)?.0
+        let how = how(command, true)?;
+        if how.empty {
+            empty_file(command, &db, &file)?
+        } else {
+            shrink_data(command, &db, &file, size, how)?.0
+        }
     };
     show(command, &[row])
 }
@@ -64,26 +78,74 @@ fn show(command: &mut Command<'_, '_>, rows: &[Vec<Value>]) -> Result<(), SqlErr
     command.result(&columns, rows)
 }
 
-/// Whether TRUNCATEONLY was said. Errors: 40510 for what moves pages, 102 for anything else.
-fn truncate_only(command: &Command<'_, '_>, what: &str) -> Result<bool, SqlError> {
-    let mut said = false;
+/// What was said behind the size. Errors: 102 for anything else, or for two that exclude each other; 8920 in a transaction,
+/// which could not be ended for each table.
+fn how(command: &Command<'_, '_>, file: bool) -> Result<How, SqlError> {
+    let mut how = How::default();
     for word in (1..command.args.len()).filter_map(|at| command.text(at)) {
-        match word.to_ascii_uppercase().as_str() {
-            "TRUNCATEONLY" => said = true,
-            moving @ ("EMPTYFILE" | "NOTRUNCATE") => {
-                return Err(errors::not_supported(&format!("{what} with {moving}, which moves pages")));
-            }
+        let said = match word.to_ascii_uppercase().as_str() {
+            "TRUNCATEONLY" => How { stay: true, ..How::default() },
+            "NOTRUNCATE" => How { keep: true, ..How::default() },
+            "EMPTYFILE" if file => How { empty: true, ..How::default() },
             _ => return Err(errors::syntax_near(word)),
+        };
+        if how != How::default() {
+            return Err(errors::syntax_near(word));
         }
+        how = said;
     }
-    Ok(said)
+    if command.ctx.core.trancount() > 0 && !how.stay {
+        let what = if file { "shrinkfile" } else { "shrinkdatabase" };
+        let text = format!(
+            "Cannot perform a {what} operation inside a user transaction. Terminate the transaction and reissue the \
+             statement."
+        );
+        return Err(SqlError::new(8920, 16, 1, text));
+    }
+    Ok(how)
 }
 
-/// Cuts a data file; returns the row that shows it, and whether it has become shorter. The minimum of a file that is made
-/// smaller than ever goes down with it.
+/// A bar in a data file; it falls when this goes.
+struct Bar<'d> {
+    storage: &'d Database,
+    file: u16,
+}
+
+impl<'d> Bar<'d> {
+    fn put(storage: &'d Database, file: u16, page: u32) -> Result<Bar<'d>, TxnError> {
+        storage.bar_file(file, page).map(|()| Bar { storage, file })
+    }
+}
+
+impl Drop for Bar<'_> {
+    fn drop(&mut self) {
+        self.storage.store().unbar(self.file);
+    }
+}
+
+fn row_of(db: &Db, file: &FileEntry, usage: &FileUsage) -> Vec<Value> {
+    let pages = |n: u32| int(u64::from(n));
+    vec![
+        Value::SmallInt(db.id() as i16),
+        Value::Int(file.file_id.into()),
+        pages(usage.pages),
+        pages(usage.minimum),
+        pages(usage.used),
+        pages(usage.used),
+    ]
+}
+
+/// Makes a data file shorter; returns the row that shows it, and whether it has become so. The minimum of a file that is
+/// made smaller than ever goes down with it.
 ///
-/// Errors: 3906 read-only; 3023 a backup is running; 40510 the size cannot be reached without moving pages.
-fn shrink_data(db: &Arc<Db>, file: &FileEntry, ask: Ask) -> Result<(Vec<Value>, bool), SqlError> {
+/// Errors: 3906 read-only; 3023 a backup is running; those of moving.
+fn shrink_data(
+    command: &mut Command<'_, '_>,
+    db: &Arc<Db>,
+    file: &FileEntry,
+    ask: Ask,
+    how: How,
+) -> Result<(Vec<Value>, bool), SqlError> {
     let storage = db.storage()?;
     db.check_writable()?;
     let failed = |e: TxnError| db_error(db, &e);
@@ -91,31 +153,76 @@ fn shrink_data(db: &Arc<Db>, file: &FileEntry, ask: Ask) -> Result<(Vec<Value>, 
     let usage = || storage.store().file_usage(file.file_id).map_err(|e| failed(e.into()));
     let before = usage()?;
     let least = match ask {
-        Ask::TruncateOnly => 0,
+        _ if how.stay => 0,
         Ask::Minimum => u64::from(before.minimum),
         Ask::Free(percent) => {
             let size = u64::from(before.used) * 100 / (100 - percent.min(99));
             size.max(before.minimum.into())
         }
         // A file is never smaller than what it holds.
-        Ask::Size(pages) if u64::from(before.end) > pages.max(before.used.into()) => {
-            return Err(errors::not_supported("DBCC SHRINKFILE to a size that needs pages to be moved"));
-        }
-        Ask::Size(pages) => pages,
+        Ask::Size(pages) => pages.max(before.used.into()),
     };
     let least = u32::try_from(least).unwrap_or(u32::MAX - 8);
-    storage.shrink_file(file.file_id, least).map_err(failed)?;
+    // An emptied file has nothing to move and keeps its own bar.
+    let emptied = storage.store().bar_of(file.file_id).is_some();
+    let bar = if how.stay || emptied || before.end <= least {
+        None
+    } else {
+        let bar = Bar::put(&storage, file.file_id, least).map_err(failed)?;
+        Vacate::new(command.ctx.core, db, file.file_id, true)?.run()?;
+        Some(bar)
+    };
+    if !how.keep {
+        storage.shrink_file(file.file_id, least).map_err(failed)?;
+    }
+    drop(bar);
     let after = usage()?;
-    let pages = |n: u32| int(u64::from(n));
-    let row = vec![
-        Value::SmallInt(db.id() as i16),
-        Value::Int(file.file_id.into()),
-        pages(after.pages),
-        pages(after.minimum),
-        pages(after.used),
-        pages(after.used),
-    ];
-    Ok((row, after.pages < before.pages))
+    Ok((row_of(db, file, &after), after.pages < before.pages))
+}
+
+/// Moves all content of a data file to other files of its filegroup; nothing new goes into it then.
+///
+/// Errors: 2555 there is no other file, or something cannot be moved (the primary file's system pages); 2556 the others
+/// have no room; 3906 read-only; 3023 a backup is running; those of moving. What was moved stays moved.
+fn empty_file(command: &mut Command<'_, '_>, db: &Arc<Db>, file: &FileEntry) -> Result<Vec<Value>, SqlError> {
+    let storage = db.storage()?;
+    db.check_writable()?;
+    let failed = |e: TxnError| db_error(db, &e);
+    let _held = storage.hold_files().map_err(failed)?;
+    let store = storage.store();
+    let id = file.file_id;
+    // A file that was emptied may have been opened for a rollback since.
+    if store.bar_of(id) != Some(0) || store.behind_bar(id).map_err(|e| failed(e.into()))? > 0 {
+        if !store.has_sibling(id).map_err(|e| failed(e.into()))? {
+            return Err(not_all_moved(file));
+        }
+        let bar = Bar::put(&storage, id, 0).map_err(failed)?;
+        let done = Vacate::new(command.ctx.core, db, id, false)?.run().map_err(|e| match e.number {
+            1105 => SqlError::new(
+                2556,
+                16,
+                1,
+                "There is insufficient space in the filegroup to complete the emptyfile operation.",
+            ),
+            _ => e,
+        })?;
+        // The bar has fallen: a rollback had no other place for its pages.
+        if !done || id == 1 || store.bar_of(id) != Some(0) {
+            return Err(not_all_moved(file));
+        }
+        storage.note_emptied(id).map_err(failed)?;
+        std::mem::forget(bar);
+    }
+    let usage = store.file_usage(id).map_err(|e| failed(e.into()))?;
+    Ok(row_of(db, file, &usage))
+}
+
+fn not_all_moved(file: &FileEntry) -> SqlError {
+    let text = format!(
+        "Cannot move all contents of file \"{}\" to other places to complete the emptyfile operation.",
+        file.name
+    );
+    SqlError::new(2555, 16, 1, text)
 }
 
 fn shrink_log(
@@ -151,11 +258,11 @@ fn shrink_log(
     ])
 }
 
-/// DBCC SHRINKDATABASE (database [, percent free] [, TRUNCATEONLY]): shows the files that have become shorter.
+/// DBCC SHRINKDATABASE (database [, percent free] [, NOTRUNCATE | TRUNCATEONLY]): shows the files that have become shorter.
 pub(super) fn shrink_database(command: &mut Command<'_, '_>) -> Result<(), SqlError> {
     let db = command.database(0)?;
     let percent = command.number(1).and_then(|n| u64::try_from(n).ok()).unwrap_or(0);
-    let free = if truncate_only(command, "DBCC SHRINKDATABASE")? { 0 } else { percent };
+    let how = how(command, false)?;
     let entry = db.entry();
     let mut rows = Vec::new();
     for file in &entry.files {
@@ -164,7 +271,7 @@ pub(super) fn shrink_database(command: &mut Command<'_, '_>) -> Result<(), SqlEr
             let row = shrink_log(command, &db, file, None)?;
             rows.extend((db.storage()?.log().space().size < before).then_some(row));
         } else {
-            let (row, shorter) = shrink_data(&db, file, Ask::Free(free))?;
+            let (row, shorter) = shrink_data(command, &db, file, Ask::Free(percent), how)?;
             rows.extend(shorter.then_some(row));
         }
     }

@@ -11,6 +11,7 @@ use types::SqlError;
 use super::db::{Db, DbStatus};
 use super::files::{cannot_create, cannot_create_file, data_growth, registry_failed};
 use super::registry::{self, DbEntry, FileEntry, Pending};
+use super::restore::in_use;
 use super::{Instance, TEMPDB};
 use crate::errors::db_error;
 use crate::exec::spill::remove_left_over;
@@ -22,13 +23,17 @@ impl Instance {
         registry::write(&*self.disk, self.paths.root(), entries, &pending).map_err(|e| registry_failed(&e))
     }
 
-    /// Announces files that are about to be made. Error: 5170 when one is there already.
+    /// Announces files that are about to be made. Errors: 5170 when one is there already; 1834 when it is a place of another
+    /// database, whether or not the file is there.
     pub(super) fn announce(&self, db: i32, files: &[FileEntry]) -> Result<(), SqlError> {
         for file in files {
             let there = self.disk.exists(&file.path).map_err(|e| cannot_create_file(&file.shown, &e))?;
             if there {
                 let exists = DiskError::Exists { path: file.path.clone() };
                 return Err(cannot_create_file(&file.shown, &exists));
+            }
+            if let Some(other) = self.user_of(db, &file.path) {
+                return Err(in_use(&file.shown, &other));
             }
         }
         self.announce_all(db, files)
@@ -37,17 +42,18 @@ impl Instance {
     fn announce_all(&self, db: i32, files: &[FileEntry]) -> Result<(), SqlError> {
         let new = files.iter().map(|f| Pending { db, path: f.path.clone() });
         self.pending.lock().extend(new);
-        self.write_registry(&self.entries()).inspect_err(|_| self.forget_pending(db))
+        self.write_registry(&self.entries()).inspect_err(|_| self.forget_pending(db, files))
     }
 
-    pub(super) fn forget_pending(&self, db: i32) {
-        self.pending.lock().retain(|p| p.db != db);
+    /// Takes back that these were announced for a database, and nothing else: what earlier statements have left still goes.
+    pub(super) fn forget_pending(&self, db: i32, files: &[FileEntry]) {
+        self.pending.lock().retain(|p| p.db != db || !files.iter().any(|f| f.path == p.path));
     }
 
     /// What was announced for a database is done or undone. A registry that cannot be written says it once more, and the
     /// next start finds that there is nothing to do.
-    pub(super) fn settled(&self, db: i32) {
-        self.forget_pending(db);
+    pub(super) fn settled(&self, db: i32, files: &[FileEntry]) {
+        self.forget_pending(db, files);
         if let Err(e) = self.write_registry(&self.entries()) {
             self.error_log().write("Server", &e.message);
         }
@@ -62,11 +68,21 @@ impl Instance {
                 self.error_log().write("Server", &format!("A sort's run file stays: {e}"));
             }
         }
-        let pending: Vec<Pending> = self.pending.lock().iter().filter(|p| p.db == TEMPDB).cloned().collect();
-        for file in pending {
-            self.remove_orphan(&file);
+        self.remove_left(TEMPDB, &[]);
+    }
+
+    /// Removes what was announced for a database and is neither one of these files nor at a place that another database has
+    /// taken meanwhile. Whether anything was announced.
+    pub(super) fn remove_left(&self, db: i32, keep: &[FileEntry]) -> bool {
+        let left: Vec<Pending> = self.pending.lock().extract_if(.., |p| p.db == db).collect();
+        for file in &left {
+            let kept = keep.iter().any(|f| f.path == file.path);
+            let announced = self.pending.lock().iter().any(|p| p.path == file.path);
+            if !kept && !announced && self.user_of(db, &file.path).is_none() {
+                self.remove_orphan(file);
+            }
         }
-        self.forget_pending(TEMPDB);
+        !left.is_empty()
     }
 
     pub(super) fn remove_orphan(&self, file: &Pending) {
@@ -144,12 +160,12 @@ impl Instance {
             let mut with = db.entry();
             with.files.push(placed);
             if !self.disk.exists(&spec.path).unwrap_or(true) {
-                self.settled(db.id());
+                self.settled(db.id(), &with.files[with.files.len() - 1..]);
             }
             return Err(cannot_create(&with, &e));
         }
-        db.change_entry(|entry| entry.files.push(placed));
-        self.settled(db.id());
+        db.change_entry(|entry| entry.files.push(placed.clone()));
+        self.settled(db.id(), &[placed]);
         Ok(())
     }
 
@@ -163,7 +179,7 @@ impl Instance {
         match storage.remove_file(file.file_id) {
             Ok(true) => {}
             Ok(false) => {
-                self.settled(db.id());
+                self.settled(db.id(), std::slice::from_ref(file));
                 let text = format!("The file '{}' cannot be removed because it is not empty.", file.name);
                 return Err(SqlError::new(5042, 16, 1, text));
             }
@@ -171,7 +187,7 @@ impl Instance {
         }
         db.change_entry(|entry| entry.files.retain(|f| f.file_id != file.file_id));
         self.remove_orphan(&Pending { db: db.id(), path: file.path.clone() });
-        self.settled(db.id());
+        self.settled(db.id(), std::slice::from_ref(file));
         Ok(())
     }
 }
@@ -182,6 +198,10 @@ pub(super) fn adopt_files(db: &Arc<Db>, files: &[FileSpec]) -> bool {
     db.change_entry(|entry| {
         entry.files.retain(|f| f.log || files.iter().any(|spec| spec.id == f.file_id));
         for spec in files {
+            // It was renamed in a log that was restored, or its number was given again and another file has its place.
+            if let Some(file) = entry.files.iter_mut().find(|f| !f.log && f.file_id == spec.id) {
+                (file.name, file.filegroup) = (spec.name.as_str().into(), spec.filegroup);
+            }
             if !entry.files.iter().any(|f| f.file_id == spec.id) {
                 entry.files.push(FileEntry {
                     file_id: spec.id,

@@ -133,11 +133,19 @@ impl Instance {
         let storage = Database::open(self.env(entry.id), &primary, &log, options, &mut |_, _| {})?;
         let report = storage.recovery_report();
         if !report.clean {
+            let ms = |us: u64| us / 1000;
             self.error_log().write(
                 "Server",
                 &format!(
-                    "Recovery of database '{name}' is complete: {} transactions rolled forward, {} rolled back.",
-                    report.rolled_forward, report.rolled_back
+                    "Recovery completed for database {name} (database ID {}) in {} second(s) (analysis {} ms, redo {} ms, undo {} ms): \
+                     {} transactions rolled forward, {} rolled back.",
+                    entry.id,
+                    report.total_us / 1_000_000,
+                    ms(report.analysis_us),
+                    ms(report.redo_us),
+                    ms(report.undo_us),
+                    report.rolled_forward,
+                    report.rolled_back
                 ),
             );
         }
@@ -233,7 +241,7 @@ impl Instance {
         self.announce(id, &entry.files)?;
         let made = self.create_announced(&entry, files, settings, recovery_model);
         if made.is_err() {
-            self.settled(id);
+            self.settled(id, &entry.files);
         }
         made
     }
@@ -255,7 +263,7 @@ impl Instance {
         let db = Db::online(entry.clone(), open, catalog, settings);
         let mut entries = self.entries();
         entries.push(entry.clone());
-        self.forget_pending(entry.id);
+        self.forget_pending(entry.id, &entry.files);
         if let Err(e) = self.write_registry(&entries) {
             self.remove_files(&storage, entry);
             return Err(e);
@@ -352,6 +360,18 @@ impl Instance {
 
     /// Makes the system tables of a new database.
     fn fill(&self, storage: &Arc<Database>, settings: &DbSettings) -> Result<(), OpenError> {
+        // They begin in the primary file, the one that is never emptied, if it has room: their roots do not move.
+        let store = storage.store();
+        let (_, free) = store.file_extents(1).map_err(TxnError::from)?;
+        let files = store.files().into_iter().map(|f| f.spec.id).filter(|id| *id != 1);
+        let others: Vec<u16> = files.filter(|_| free > 2 * catalog::systables::ALL.len() as u64).collect();
+        others.iter().try_for_each(|id| storage.bar_file(*id, 0))?;
+        let made = self.fill_trees(storage, settings);
+        others.iter().for_each(|id| store.unbar(*id));
+        made
+    }
+
+    fn fill_trees(&self, storage: &Arc<Database>, settings: &DbSettings) -> Result<(), OpenError> {
         let mut meta = format!("{META}\n");
         settings.write(&mut meta);
         for (i, _) in catalog::systables::ALL.iter().enumerate() {
@@ -374,6 +394,11 @@ impl Instance {
             self.remove_files(&open.storage, &entry);
         } else {
             self.delete(&entry);
+        }
+        if self.remove_left(entry.id, &[])
+            && let Err(e) = self.save_registry()
+        {
+            self.error_log().write("Server", &e.message);
         }
         Ok(())
     }
@@ -629,9 +654,11 @@ pub(super) fn cannot_create(entry: &DbEntry, e: &TxnError) -> SqlError {
         }
     };
     match disk {
-        DiskError::Exists { path } | DiskError::NotFound { path } | DiskError::NoSpace { path, .. } => {
-            cannot_create_file(&shown(path), disk)
-        }
+        DiskError::Exists { path }
+        | DiskError::NotFound { path }
+        | DiskError::NoSpace { path, .. }
+        | DiskError::FileLimit { path, .. }
+        | DiskError::Io { path, .. } => cannot_create_file(&shown(path), disk),
         other => cannot_create_file(&entry.name, other),
     }
 }

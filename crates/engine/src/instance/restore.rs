@@ -142,6 +142,7 @@ impl Instance {
 
     /// The database is RESTORING from now on, in the registry too. The caller holds `changing`.
     pub(crate) fn begin_restore(&self, db: &Arc<Db>, entry: DbEntry) -> Result<(), SqlError> {
+        self.make_folders(&entry)?;
         db.take_down(DbStatus::Restoring, "it is being restored");
         db.change_entry(|old| *old = entry);
         self.batches().clear();
@@ -158,39 +159,70 @@ impl Instance {
         Ok(db)
     }
 
-    /// A file that the log of a restored database adds: it is the database's in the registry before it is made, so that
-    /// whatever a crash leaves of it may be replaced. The caller holds `changing`.
+    /// Files that the log of a restored database adds: they are the database's in the registry before they are made, so that
+    /// whatever a crash leaves of them may be replaced, and one that goes elsewhere than an attempt before has put it is
+    /// announced to be removed. The caller holds `changing`.
     ///
-    /// Errors: 1834, 5170 something else is there; 5133; the registry.
-    pub(crate) fn restored_file(
+    /// Errors, with the file's index: 1834, 5170 something else is there; 5133; the registry. Nothing has changed then.
+    pub(crate) fn place_restored(
         &self,
         db: &Arc<Db>,
+        files: &[(&FileSpec, CompactString)],
+    ) -> Result<Vec<PathBuf>, (usize, SqlError)> {
+        let before = db.entry();
+        let mut entry = before.clone();
+        for (i, (spec, shown)) in files.iter().enumerate() {
+            let placed = self.place_one(&before, &entry, spec, shown).map_err(|e| (i, e))?;
+            entry.files.retain(|f| f.file_id != spec.id);
+            entry.files.push(placed);
+            self.make_folders(&entry).map_err(|e| (i, e))?;
+        }
+        let paths = entry.files[entry.files.len() - files.len()..].iter().map(|f| f.path.clone()).collect();
+        let left = before.files.iter().filter(|f| !entry.files.iter().any(|n| n.path == f.path));
+        self.pending.lock().extend(left.map(|f| Pending { db: db.id(), path: f.path.clone() }));
+        db.change_entry(|old| *old = entry);
+        self.save_registry().map_err(|e| (0, e)).inspect_err(|_| {
+            self.forget_pending(db.id(), &before.files);
+            db.change_entry(|entry| *entry = before);
+        })?;
+        Ok(paths)
+    }
+
+    /// Where one of them goes. `before`: the database's files; `now`: with those that have a place already.
+    fn place_one(
+        &self,
+        before: &DbEntry,
+        now: &DbEntry,
         spec: &FileSpec,
         shown: &str,
-    ) -> Result<PathBuf, SqlError> {
+    ) -> Result<FileEntry, SqlError> {
         let path = self.paths.resolve(shown)?;
-        let own = db.entry().files.iter().any(|f| f.file_id == spec.id && f.path == path);
-        if let Some(other) = self.user_of(db.id(), &path) {
+        if let Some(other) = self.user_of(before.id, &path) {
             return Err(in_use(shown, &other));
         }
-        let mut entry = db.entry();
-        let taken = entry.files.iter().any(|f| f.file_id != spec.id && f.path == path);
+        let own = before.files.iter().any(|f| f.file_id == spec.id && f.path == path);
+        let taken = now.files.iter().any(|f| f.file_id != spec.id && f.path == path);
         if taken || (!own && self.disk.exists(&path).unwrap_or(false)) {
             return Err(cannot_create_file(shown, &DiskError::Exists { path }));
         }
-        entry.files.retain(|f| f.file_id != spec.id);
-        entry.files.push(FileEntry {
+        Ok(FileEntry {
             file_id: spec.id,
             log: false,
             filegroup: spec.filegroup,
             name: spec.name.as_str().into(),
-            path: path.clone(),
+            path,
             shown: shown.into(),
-        });
-        self.make_folders(&entry)?;
-        db.change_entry(|old| *old = entry);
-        self.save_registry()?;
-        Ok(path)
+        })
+    }
+
+    /// The files that were placed could not be made, and none is there: the registry is as it was. The places of the attempts
+    /// before stay announced.
+    pub(crate) fn unplace_restored(&self, db: &Arc<Db>, before: DbEntry) {
+        self.forget_pending(db.id(), &before.files);
+        db.change_entry(|entry| *entry = before);
+        if let Err(e) = self.save_registry() {
+            self.error_log().write("Restore", &e.message);
+        }
     }
 
     /// The database that has a file, if it is not this one.
@@ -215,12 +247,12 @@ impl Instance {
     /// The registry has the data files that the database has behind a step; what it has lost is removed.
     pub(crate) fn adopt_restored(&self, db: &Arc<Db>, files: &[FileSpec]) -> Result<(), SqlError> {
         let before = db.entry();
-        if !adopt_files(db, files) {
-            return Ok(());
-        }
+        let changed = adopt_files(db, files);
         let now = db.entry();
-        for lost in before.files.iter().filter(|f| !now.files.iter().any(|n| n.path == f.path)) {
-            self.remove_orphan(&Pending { db: db.id(), path: lost.path.clone() });
+        let lost = before.files.into_iter().filter(|f| !now.files.iter().any(|n| n.path == f.path));
+        self.pending.lock().extend(lost.map(|f| Pending { db: db.id(), path: f.path }));
+        if !self.remove_left(db.id(), &now.files) && !changed {
+            return Ok(());
         }
         self.save_registry()
     }

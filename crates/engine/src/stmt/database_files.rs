@@ -32,6 +32,10 @@ impl StmtCtx<'_> {
             return Err(errors::not_supported("MODIFY FILE (FILENAME)"));
         }
         if let Some(new) = &spec.new_name {
+            if !file.log {
+                let renamed = db.storage()?.rename_file(file.file_id, new);
+                renamed.map_err(|e| db_error(db, &e))?;
+            }
             db.change_entry(|entry| {
                 for f in entry.files.iter_mut().filter(|f| f.file_id == file.file_id) {
                     f.name = new.clone();

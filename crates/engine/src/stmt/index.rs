@@ -213,21 +213,29 @@ fn rebuild(
     let mut work = Work::begin(ctx.core, db)?;
     work.lock_current(table)?;
     let base = only.is_none_or(|name| fold_name(&table.storage.name) == name);
+    renew(&mut work, table, base, &|index| only.is_some_and(|name| fold_name(&index.name) == name))
+}
+
+/// Gives a table that is locked new units: all of it with its `base`, else the nonclustered indexes that are `wanted`.
+pub fn renew(
+    work: &mut Work<'_>,
+    table: &Arc<TableDef>,
+    base: bool,
+    wanted: &dyn Fn(&IndexDef) -> bool,
+) -> Result<(), SqlError> {
     let mut next = TableDef::clone(table);
     if base {
         next.storage = Arc::new(work.renewed(&table.storage)?);
-        return with_new_base(&mut work, table, next).map(drop);
+        return with_new_base(work, table, next).map(drop);
     }
     let mut renewed = Vec::new();
-    for index in &mut next.indexes {
-        if only.is_some_and(|name| fold_name(&index.name) == name) {
-            *index = Arc::new(work.renewed(index)?);
-            renewed.push(index.clone());
-        }
+    for index in next.indexes.iter_mut().filter(|index| wanted(index)) {
+        *index = Arc::new(work.renewed(index)?);
+        renewed.push(index.clone());
     }
     let after = work.replace(table, next)?;
     for index in &renewed {
-        build(&mut work, &after, index)?;
+        build(work, &after, index)?;
     }
     Ok(())
 }

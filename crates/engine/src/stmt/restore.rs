@@ -2,7 +2,6 @@
 //!
 //! A restore leaves the database RESTORING from its first step on; WITH RECOVERY (the default) ends it.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -11,7 +10,8 @@ use pages::FileSpec;
 use syntax::ast::{OptionItem, OptionValue, Restore, RestoreKind};
 use txn::RecoveryModel;
 use txn::backup::{
-    BackupError, MediaSet, Restored, RollTo, SetEntry, SetHeader, SetKind, Step, restore_state,
+    BackupError, MediaSet, Restored, RollTo, SetEntry, SetHeader, SetKind, Step, check_differential,
+    restore_state,
 };
 use types::convert::{Mode, convert};
 use types::{DataType, SqlError, Value};
@@ -20,12 +20,12 @@ use super::StmtCtx;
 use super::backup::{exclusive, log_path};
 use super::backup_errors::{Place, in_transaction};
 use super::backup_media::success;
+use super::restore_places::added_place;
 use crate::context::fold_name;
 use crate::errors;
 use crate::instance::db::DbStatus;
-use crate::instance::files::cannot_create_file;
 use crate::instance::registry::DbEntry;
-use crate::instance::restore::{Described, in_use};
+use crate::instance::restore::Described;
 use crate::instance::{Db, Instance, msdb};
 
 /// Days from 0001-01-01 to 1970-01-01.
@@ -43,7 +43,7 @@ pub(super) struct RestoreOptions {
     pub moves: Vec<(String, String)>,
 }
 
-fn error(number: i32, text: impl Into<String>) -> SqlError {
+pub(super) fn error(number: i32, text: impl Into<String>) -> SqlError {
     SqlError::new(number, 16, 1, text.into())
 }
 
@@ -284,42 +284,6 @@ impl StmtCtx<'_> {
         Ok(())
     }
 
-    /// No file of another database is in the way, and none that belongs to nobody unless REPLACE. Errors: 1834, 3142, 3156, 3119.
-    fn check_places(
-        &mut self,
-        instance: &Instance,
-        db: Option<&Arc<Db>>,
-        entry: &DbEntry,
-        options: &RestoreOptions,
-    ) -> Result<(), SqlError> {
-        let own: Vec<PathBuf> =
-            db.map_or_else(Vec::new, |db| db.entry().files.iter().map(|f| f.path.clone()).collect());
-        let mut problem = false;
-        for file in &entry.files {
-            let taken = instance.user_of(entry.id, &file.path);
-            let there = instance.disk.exists(&file.path).unwrap_or(false);
-            let reason = match taken {
-                Some(other) => in_use(&file.shown, &other),
-                None if there && !options.replace && !own.contains(&file.path) => error(
-                    3142,
-                    format!(
-                        "File \"{}\" cannot be restored over the existing \"{}\". Reissue the RESTORE statement using WITH \
-                         REPLACE to overwrite pre-existing files, or WITH MOVE to identify an alternate location.",
-                        file.name, file.shown
-                    ),
-                ),
-                None => continue,
-            };
-            problem = true;
-            self.first_error(reason);
-            self.first_error(no_place(&file.name, &file.shown));
-        }
-        if problem {
-            return Err(error(3119, PLANNING));
-        }
-        Ok(())
-    }
-
     /// A differential or log backup onto a database that is RESTORING.
     #[allow(clippy::too_many_arguments)] // the parts of one statement, named by their caller's locals
     fn restore_more(
@@ -338,8 +302,10 @@ impl StmtCtx<'_> {
         }
         let old = db.entry();
         if set.header.kind == SetKind::Differential {
+            let checked = check_differential(&*instance.disk, set, &log_path(&old));
+            checked.map_err(|e| self.terminate(&Place { command, database: name, db: None }, &e))?;
             // Files that were added since the base was taken are new.
-            let entry =
+            let mut entry =
                 instance.restored_entry(db.id(), name, &set.header, &mut |id, log, logical, shown| {
                     let moved = options.moves.iter().find(|(l, _)| fold_name(l) == fold_name(logical));
                     let known = old.files.iter().find(|f| f.log == log && (log || f.file_id == id));
@@ -349,37 +315,16 @@ impl StmtCtx<'_> {
                         (None, None) => shown.into(),
                     })
                 })?;
-            db.change_entry(|old| *old = entry);
-            instance.save_registry()?;
+            self.check_places(instance, Some(&db), &entry, options)?;
+            // Those that it has lost stay the database's until the step has ended: whatever becomes of it, somebody removes them.
+            let lost = old.files.iter().filter(|f| !entry.files.iter().any(|n| n.path == f.path));
+            let lost: Vec<_> = lost.cloned().collect();
+            entry.files.extend(lost);
+            instance.begin_restore(&db, entry)?;
         } else {
             db.change_entry(|entry| add_filegroups(entry, &set.header));
         }
-        let done = self.step(instance, &db, media, options, command)?;
-        if done.header.kind == SetKind::Differential {
-            let now = db.entry();
-            let gone = old.files.iter().filter(|f| !now.files.iter().any(|n| n.path == f.path)).cloned();
-            remove_files(instance, &DbEntry { files: gone.collect(), ..old.clone() });
-        }
-        Ok(done)
-    }
-
-    /// Why a step has failed. Of a file that could not be made the reason comes first, then 3156 and 3119.
-    fn step_failed(
-        &mut self,
-        db: &Arc<Db>,
-        command: &'static str,
-        e: &BackupError,
-        refused: Option<SqlError>,
-        shown: &str,
-    ) -> SqlError {
-        let (name, reason) = match e {
-            BackupError::NoPlace { name, .. } => (name, refused),
-            BackupError::CannotMake { name, cause, .. } => (name, Some(cannot_create_file(shown, cause))),
-            _ => return self.terminate(&Place { command, database: &db.name(), db: None }, e),
-        };
-        reason.into_iter().for_each(|reason| self.first_error(reason));
-        self.first_error(no_place(name, shown));
-        self.terminate_with(command, error(3119, PLANNING))
+        self.step(instance, &db, media, options, command)
     }
 
     /// Applies the set, and recovers unless NORECOVERY was said or the stop time lies further on.
@@ -397,17 +342,27 @@ impl StmtCtx<'_> {
         let wait = options.stop_us.is_some();
         let step = if options.no_recovery || wait { Step::More } else { Step::Last };
         let header = media.set(options.position).map(|set| set.header);
-        let (mut refused, mut shown) = (None, CompactString::default());
-        let mut place = |spec: &FileSpec| {
-            shown = added_place(&entry, header.as_ref().ok(), options, spec);
-            instance.restored_file(db, spec, &shown).map_err(|e| refused = Some(e)).ok()
+        let (mut refused, mut shown) = (None, Vec::new());
+        let mut place = |new: &[FileSpec]| {
+            let at = |spec| (spec, added_place(&entry, header.as_ref().ok(), options, spec));
+            let placed: Vec<(&FileSpec, CompactString)> = new.iter().map(at).collect();
+            shown = placed.iter().map(|(spec, at)| (spec.name.clone(), at.clone())).collect();
+            instance.place_restored(db, &placed).map_err(|(i, e)| {
+                refused = Some(e);
+                i
+            })
         };
         let done = self.with_progress(options.stats, |progress| {
             let to = RollTo { stop_us: options.stop_us, place: &mut place };
             instance.restore_step(&entry, media, options.position, to, step, progress)
         });
         let name = db.name();
-        let done = done.map_err(|e| self.step_failed(db, command, &e, refused, &shown))?;
+        let done = done.map_err(|e| {
+            if matches!(e, BackupError::CannotMake { .. }) {
+                instance.unplace_restored(db, entry);
+            }
+            self.step_failed(db, command, &e, refused, &shown)
+        })?;
         if !done.files.is_empty() {
             instance.adopt_restored(db, &done.files)?;
         }
@@ -444,36 +399,6 @@ impl StmtCtx<'_> {
         );
         self.processed(command, &name, &files, done.header.position, begin.elapsed())?;
         Ok(done)
-    }
-}
-
-/// Behind 3156.
-const PLANNING: &str =
-    "Problems were identified while planning for the RESTORE statement. Previous messages provide details.";
-
-/// 3156: a file has no place.
-fn no_place(name: &str, shown: &str) -> SqlError {
-    let text = format!(
-        "File '{name}' cannot be restored to '{shown}'. Use WITH MOVE to identify a valid location for the file."
-    );
-    error(3156, text)
-}
-
-/// Where a file goes that the log adds: where MOVE says, where an attempt before has put it, or where it was.
-fn added_place(
-    entry: &DbEntry,
-    header: Option<&SetHeader>,
-    options: &RestoreOptions,
-    spec: &FileSpec,
-) -> CompactString {
-    let moved = options.moves.iter().find(|(l, _)| fold_name(l) == fold_name(&spec.name));
-    let known = entry.files.iter().find(|f| !f.log && f.file_id == spec.id);
-    let listed = header.and_then(|h| h.files.iter().find(|f| !f.log && f.id == spec.id));
-    match (moved, known, listed) {
-        (Some((_, path)), ..) => path.as_str().into(),
-        (None, Some(file), _) => file.shown.clone(),
-        (None, None, Some(file)) => file.shown.as_str().into(),
-        (None, None, None) => spec.path.display().to_string().into(),
     }
 }
 

@@ -1,4 +1,4 @@
-//! T-SQL in, text out: a fresh instance on the simulated disk, and what a batch says as lines of text.
+//! T-SQL in, text out: a fresh instance on the simulated disk, what a batch says as lines of text, and power loss in a batch.
 
 #![allow(dead_code)] // each test file uses its part
 
@@ -66,6 +66,50 @@ pub fn say(instance: &Arc<Instance>, sql: &str) -> String {
     let mut out = Text::default();
     instance.session().unwrap().execute(sql, &mut out);
     out.out.trim().to_string()
+}
+
+/// Runs a batch that says nothing but messages of success.
+#[track_caller]
+pub fn run(instance: &Arc<Instance>, sql: &str) {
+    let said = say(instance, sql);
+    assert!(!said.contains("Msg "), "{sql}\n{said}");
+}
+
+/// Runs a batch that has these errors; gives all that it says.
+#[track_caller]
+pub fn fails(instance: &Arc<Instance>, sql: &str, numbers: &[i32]) -> String {
+    let said = say(instance, sql);
+    let found: Vec<i32> =
+        said.lines().filter_map(|line| line.strip_prefix("Msg ")?.split(':').next()?.parse().ok()).collect();
+    assert_eq!(found, numbers, "{sql}\n{said}");
+    said
+}
+
+/// Loses power at I/Os of a batch that succeeds otherwise, about `tries` of them from the first to behind the last. `after` gets
+/// the instance that opens on what is left, its disk, and the number of the I/O.
+pub fn power_loss(
+    disk: &SimDisk,
+    open: impl Fn(&SimDisk) -> Arc<Instance>,
+    sql: &str,
+    tries: u64,
+    mut after: impl FnMut(&Arc<Instance>, &SimDisk, u64),
+) {
+    let ios = {
+        let disk = disk.crash(0);
+        let instance = open(&disk);
+        let before = disk.io_count();
+        run(&instance, sql);
+        disk.io_count() - before
+    };
+    for at in (1..=ios + 2).step_by((ios / tries + 1) as usize) {
+        let disk = disk.crash(at);
+        let instance = open(&disk);
+        disk.crash_at(disk.io_count() + at);
+        say(&instance, sql);
+        drop(instance);
+        let disk = disk.crash(at + 1000);
+        after(&open(&disk), &disk, at);
+    }
 }
 
 /// An instance on a simulated disk with one database that is in use.

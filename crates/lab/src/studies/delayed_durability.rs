@@ -13,7 +13,13 @@ const RAW: &str = "raw write + fdatasync";
 const ROWS: &str = "one-row inserts";
 const COMMITS: &str = "durable commits";
 
-fn arm(factor: &'static str, level: &str, steps: Vec<Step>) -> Arm {
+/// Sizes of each database's data file and log in KB: both stay larger than the rows.
+fn sizes(scale: Scale) -> (u64, u64) {
+    if scale == Scale::Tiny { (8 << 10, 16 << 10) } else { (64 << 10, 128 << 10) }
+}
+
+fn arm(scale: Scale, factor: &'static str, level: &str, steps: Vec<Step>) -> Arm {
+    let (data_kb, log_kb) = sizes(scale);
     let key: String = level.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
     Arm {
         factor,
@@ -21,8 +27,8 @@ fn arm(factor: &'static str, level: &str, steps: Vec<Step>) -> Arm {
         config: Config {
             key: format!("{factor}-{key}"),
             memory: 256 << 20,
-            data: DataLayout { files: 1, arrays: 1, size_kb: 64 << 10 },
-            log: LogLayout { initial_kb: 128 << 10, growth_kb: 64 << 10, fill_to_kb: 0, final_kb: 128 << 10 },
+            data: DataLayout { files: 1, arrays: 1, size_kb: data_kb },
+            log: LogLayout { initial_kb: log_kb, growth_kb: 64 << 10, fill_to_kb: 0, final_kb: log_kb },
             block: LogBlock::Default,
             full_recovery: false,
             customers: 0,
@@ -71,6 +77,7 @@ pub fn study(scale: Scale) -> Study {
         Scale::Standard | Scale::Paper => (50_000, 20_000, 2_000),
     };
     let raw = Step { measure: Some(ROWS), level: Some(RAW), work: Work::RawWrites };
+    let (data_kb, log_kb) = sizes(scale);
     let published = |level: &str, value: f64| Published {
         cell: CellRef::new(FACTOR, level, ROWS),
         printed: Printed::Figure(value, "s"),
@@ -82,11 +89,16 @@ pub fn study(scale: Scale) -> Study {
         knob: Knob::Durability,
         sizes: format!("{rows} rows; 1 session with {alone} commits, 64 sessions with {each} each"),
         arms: vec![
-            arm(FACTOR, ONE, vec![Step::measure(ROWS, Work::LoopInserts(rows))]),
-            arm(FACTOR, DURABLE, vec![Step::measure(ROWS, Work::Commits(rows, Durability::Full)), raw]),
-            arm(FACTOR, DELAYED, vec![Step::measure(ROWS, Work::Commits(rows, Durability::Delayed))]),
-            arm(SESSIONS, "1", vec![Step::measure(COMMITS, Work::SessionCommits(1, alone))]),
-            arm(SESSIONS, "64", vec![Step::measure(COMMITS, Work::SessionCommits(64, each))]),
+            arm(scale, FACTOR, ONE, vec![Step::measure(ROWS, Work::LoopInserts(rows))]),
+            arm(
+                scale,
+                FACTOR,
+                DURABLE,
+                vec![Step::measure(ROWS, Work::Commits(rows, Durability::Full)), raw],
+            ),
+            arm(scale, FACTOR, DELAYED, vec![Step::measure(ROWS, Work::Commits(rows, Durability::Delayed))]),
+            arm(scale, SESSIONS, "1", vec![Step::measure(COMMITS, Work::SessionCommits(1, alone))]),
+            arm(scale, SESSIONS, "64", vec![Step::measure(COMMITS, Work::SessionCommits(64, each))]),
         ],
         baselines: vec![
             Baseline { factor: FACTOR, to_factor: FACTOR, to_level: ONE.into() },
@@ -95,7 +107,8 @@ pub fn study(scale: Scale) -> Study {
         published: vec![published(ONE, 0.3), published(DURABLE, 12.0), published(DELAYED, 1.2)],
         claims: claims(),
         needs: Needs {
-            disk: 5 * (192 << 20) + (512 << 20),
+            // Five databases, and as much again for growth, the instances' own files and the raw writes.
+            disk: 2 * 5 * ((data_kb + log_kb) << 10),
             memory: 512 << 20,
             seconds_per_run: match scale {
                 Scale::Tiny => 1.0,

@@ -3,8 +3,12 @@
 //! The maps on disk change only through log records; structures in memory run ahead of them and are built from them
 //! when first used, after redo. Latch order: PFS, IAM, GAM; none of them is held while a lock of this module is taken.
 
+mod bar;
 mod cut;
 mod fill;
+mod free;
+mod name;
+mod release;
 mod reserve;
 mod space;
 mod unit;
@@ -18,6 +22,8 @@ use crate::files::DataFile;
 use crate::id::{EXTENT_PAGES, ExtentId, GAM_EXTENTS, PAGE_SIZE, PageId};
 use crate::log::Undoing;
 use crate::store::Store;
+use bar::Bars;
+use disk::DiskError;
 use fill::Fill;
 use parking_lot::Mutex;
 use space::FreeExtents;
@@ -89,6 +95,7 @@ pub(crate) struct AllocState {
     space: Mutex<HashMap<u16, Arc<Mutex<FreeExtents>>>>,
     fill: Mutex<HashMap<u16, Fill>>,
     units: Mutex<HashMap<PageId, Arc<unit::UnitInner>>>,
+    bars: Bars,
     /// One growth at a time; the number rotates through the files.
     grow: Mutex<usize>,
     /// Pages that the rollbacks of running transactions may have to add.
@@ -105,6 +112,7 @@ impl Store {
     fn group_files(&self, filegroup: u16) -> Vec<Arc<DataFile>> {
         let mut files = self.all_files();
         files.retain(|f| f.filegroup() == filegroup && !f.closing.load(Ordering::SeqCst));
+        files.retain(|f| self.bar_of(f.spec.id) != Some(0));
         files
     }
 
@@ -119,6 +127,7 @@ impl Store {
                 used.push(extent.extent);
             }
             guard.build(file.spec.id, extents, |e| used.binary_search(&e).is_ok());
+            guard.limit(self.bar_of(file.spec.id).map_or(u32::MAX, |page| page / EXTENT_PAGES));
         }
         drop(guard);
         Ok(space)
@@ -153,7 +162,7 @@ impl Store {
         let file = self.file(PageId::new(file, 0))?;
         let space = self.space(&file)?;
         let guard = space.lock();
-        Ok((guard.extents(), guard.free()))
+        Ok((guard.extents(), guard.unused()))
     }
 
     /// The rollback of a running transaction may have to add so many more pages: allocation keeps room for them.
@@ -183,7 +192,13 @@ impl Store {
         loop {
             let files = self.group_files(filegroup);
             if files.is_empty() {
-                return Err(PageError::FilegroupFull { filegroup, why: "it has no files" });
+                if self.open_for_undo(filegroup) {
+                    continue;
+                }
+                return Err(PageError::FilegroupFull {
+                    filegroup,
+                    why: "it has no file that takes new pages",
+                });
             }
             let spaces = files.iter().map(|f| self.space(f)).collect::<Result<Vec<_>, _>>()?;
             let kept = self.kept_for_undo(&spaces);
@@ -211,8 +226,9 @@ impl Store {
                     fill.took(count);
                 }
                 let run = Run { file: files[i].spec.id, first, count };
-                // Who closes a file says so first and counts its extents then: one of the two sees the other.
-                if files[i].closing.load(Ordering::SeqCst) {
+                // Who closes or bars a file says so first and counts its extents then: one of the two sees the other.
+                let last = (ExtentId { file: run.file, extent: run.first + count - 1 }).first_page();
+                if files[i].closing.load(Ordering::SeqCst) || self.is_barred(last) {
                     self.put_extents(run);
                     continue;
                 }
@@ -251,7 +267,13 @@ impl Store {
                 return self.regain(file);
             }
         }
+        // A file that is being shrunk: what is to be vacated is needed.
+        if let Some(file) = files.iter().find(|f| self.bar_of(f.spec.id).is_some()) {
+            self.lift(file.spec.id);
+            return Ok(());
+        }
         let mut why = "no file of it may grow";
+        let mut refused = None;
         // A rollback goes on where MAXSIZE and FILEGROWTH say stop, when no file grows by them any more.
         let rounds = if Undoing::now() { 2 } else { 1 };
         for k in 0..files.len() * rounds {
@@ -263,8 +285,15 @@ impl Store {
             let Some(pages) = next else { continue };
             match self.autogrow(file, pages) {
                 Ok(()) => {}
-                Err(PageError::Disk(e)) if e.is_no_space() => {
-                    why = "there is no space left on the disk";
+                // The others may have room.
+                Err(PageError::Disk(e)) if !e.is_final() => {
+                    match e {
+                        DiskError::NoSpace { .. } => why = "there is no space left on the disk",
+                        DiskError::FileLimit { .. } => {
+                            why = "a file of it is as large as its file system allows"
+                        }
+                        e => refused = Some(PageError::Disk(e)),
+                    }
                     continue;
                 }
                 Err(e) => return Err(e),
@@ -275,7 +304,21 @@ impl Store {
             self.forget_fill(filegroup);
             return Ok(());
         }
-        Err(PageError::FilegroupFull { filegroup, why })
+        if self.open_for_undo(filegroup) {
+            return Ok(());
+        }
+        Err(refused.unwrap_or(PageError::FilegroupFull { filegroup, why }))
+    }
+
+    /// The last that helps a rollback: a file that is being emptied, or was, takes new pages again. False: there is none.
+    fn open_for_undo(&self, filegroup: u16) -> bool {
+        let shut = |f: &Arc<DataFile>| {
+            f.filegroup() == filegroup
+                && !f.closing.load(Ordering::SeqCst)
+                && self.bar_of(f.spec.id) == Some(0)
+        };
+        let found = if Undoing::now() { self.all_files().into_iter().find(shut) } else { None };
+        found.inspect(|file| self.lift(file.spec.id)).is_some()
     }
 
     /// Makes a file longer that nobody has asked to grow, and says so.
@@ -309,7 +352,7 @@ impl Store {
         let space = self.space(file)?;
         let guard = space.lock();
         let fixed = (0..guard.extents()).filter(|e| ExtentId { file: file.spec.id, extent: *e }.is_system());
-        Ok(u64::from(guard.extents()) - fixed.count() as u64 - guard.free())
+        Ok(u64::from(guard.extents()) - fixed.count() as u64 - guard.unused())
     }
 
     /// The shares of a filegroup's files are calculated anew.

@@ -3,19 +3,27 @@
 use crate::id::{ExtentId, GAM_EXTENTS};
 
 /// Free extents of one file. The bitmap runs ahead of the GAM: an extent is taken here first, logged second.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct FreeExtents {
     pub loaded: bool,
     words: Vec<u64>,
     extents: u32,
     free: u64,
     hint: u32,
+    /// From this extent on none is given out.
+    limit: u32,
+}
+
+impl Default for FreeExtents {
+    fn default() -> FreeExtents {
+        FreeExtents { loaded: false, words: Vec::new(), extents: 0, free: 0, hint: 0, limit: u32::MAX }
+    }
 }
 
 impl FreeExtents {
     /// Makes the bitmap for a file of so many extents; `used` says which are taken according to the GAM.
     pub fn build(&mut self, file: u16, extents: u32, used: impl Fn(u32) -> bool) {
-        *self = FreeExtents { loaded: true, ..FreeExtents::default() };
+        *self = FreeExtents { loaded: true, limit: self.limit, ..FreeExtents::default() };
         self.grow(file, extents, used);
     }
 
@@ -58,8 +66,31 @@ impl FreeExtents {
         true
     }
 
-    pub fn free(&self) -> u64 {
+    /// From this extent on none is given out; `u32::MAX` for no limit.
+    pub fn limit(&mut self, extent: u32) {
+        self.limit = extent;
+    }
+
+    /// Extents in use from `from` on; those with fixed pages alone do not count.
+    pub fn used_from(&self, file: u16, from: u32) -> u64 {
+        let used = |extent: &u32| !self.get(*extent) && !(ExtentId { file, extent: *extent }).is_system();
+        (from..self.extents).filter(used).count() as u64
+    }
+
+    /// Extents that are not in use.
+    pub fn unused(&self) -> u64 {
         self.free
+    }
+
+    /// Extents that can be taken.
+    pub fn free(&self) -> u64 {
+        if self.limit >= self.extents {
+            return self.free;
+        }
+        let whole = (self.limit / 64) as usize;
+        let front: u64 = self.words.iter().take(whole).map(|w| u64::from(w.count_ones())).sum();
+        let rest = self.words.get(whole).map_or(0, |w| w & ((1 << (self.limit % 64)) - 1));
+        front + u64::from(rest.count_ones())
     }
 
     pub fn extents(&self) -> u32 {
@@ -94,9 +125,13 @@ impl FreeExtents {
 
     /// Takes up to `most` adjacent extents of one GAM interval: first extent and number.
     pub fn take(&mut self, most: u32) -> Option<(u32, u32)> {
-        let first = self.first_free(self.hint).or_else(|| self.first_free(0))?;
+        let open = |first: &u32| *first < self.limit;
+        let first = self.first_free(self.hint).filter(open).or_else(|| self.first_free(0).filter(open))?;
         let mut count = 1;
-        while count < most && (first + count) / GAM_EXTENTS == first / GAM_EXTENTS && self.get(first + count)
+        while count < most
+            && first + count < self.limit
+            && (first + count) / GAM_EXTENTS == first / GAM_EXTENTS
+            && self.get(first + count)
         {
             count += 1;
         }
@@ -157,6 +192,21 @@ mod tests {
         assert_eq!(free.take(1), None);
         free.grow(2, 70, |_| false);
         assert_eq!((free.free(), free.take(100)), (59, Some((11, 59))));
+    }
+
+    #[test]
+    fn nothing_is_taken_behind_the_limit() {
+        let mut free = FreeExtents::default();
+        free.build(2, 200, |e| e == 10 || e == 130);
+        free.limit(70);
+        assert_eq!((free.free(), free.used_from(2, 70)), (67, 1));
+        assert_eq!(free.take(100), Some((2, 8)));
+        assert_eq!(free.take(100), Some((11, 59)));
+        assert_eq!((free.take(1), free.free()), (None, 0));
+        free.put(130, 1);
+        assert_eq!((free.take(1), free.used_from(2, 70)), (None, 0));
+        free.limit(u32::MAX);
+        assert_eq!((free.free(), free.take(200)), (130, Some((70, 130))));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Allocation units: one heap, one index or one LOB space, described by a chain of IAM pages.
 //!
 //! An IAM page lies in the first page of an extent of its own file and interval; its header names the unit, its bits
-//! the extents. The first one is the unit's first page and its name.
+//! the extents. One of them, in rest the first, is the unit's name: where it is opened.
 
 use super::{LEVEL_FULL, PFS_ALLOCATED, PFS_IAM, PFS_LEVEL, ReservedUnit, Run, level_with_room};
 use crate::error::PageError;
@@ -15,6 +15,7 @@ use parking_lot::Mutex;
 use smallvec::SmallVec;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// Offset in an IAM page's body of: file u16, interval u32.
 const AT_META: usize = 8000;
@@ -23,37 +24,42 @@ const LARGE_UNIT: usize = 64;
 const LARGE_STEP: u32 = 8;
 
 #[derive(Clone, Copy, Debug)]
-struct Iam {
-    page: PageId,
-    file: u16,
-    interval: u32,
+pub(super) struct Iam {
+    pub page: PageId,
+    pub file: u16,
+    pub interval: u32,
 }
 
 #[derive(Debug, Default)]
-struct UnitState {
-    iams: Vec<Iam>,
-    extents: Vec<ExtentId>,
+pub(super) struct UnitState {
+    pub iams: Vec<Iam>,
+    pub extents: Vec<ExtentId>,
     /// Whether `free` and `space` have been read from the PFS.
-    loaded: bool,
-    free: VecDeque<PageId>,
+    pub loaded: bool,
+    pub free: VecDeque<PageId>,
     /// Pages with room, by level; an entry counts only if `level` agrees.
     space: [Vec<PageId>; LEVEL_FULL as usize],
     level: HashMap<PageId, u8>,
+    /// Pages with room that were met behind a bar: offered again once it has fallen.
+    barred: Vec<PageId>,
 }
 
 #[derive(Debug)]
 pub(crate) struct UnitInner {
-    id: UnitId,
+    pub(super) id: UnitId,
     filegroup: u16,
-    first_iam: PageId,
-    state: Mutex<UnitState>,
-    /// One thread at a time reads the PFS or takes new extents.
-    turn: Mutex<()>,
+    /// The IAM page that names the unit, and the root of the B+tree in it as far as that is known.
+    pub(super) name: Mutex<(PageId, PageId)>,
+    /// The root is being moved by a transaction that has not ended.
+    pub(super) moving: AtomicBool,
+    pub(super) state: Mutex<UnitState>,
+    /// One thread at a time reads the PFS, or takes or gives back extents.
+    pub(super) turn: Mutex<()>,
 }
 
 /// Handle of an allocation unit; clones share one state.
 #[derive(Clone, Debug)]
-pub struct Unit(Arc<UnitInner>);
+pub struct Unit(pub(super) Arc<UnitInner>);
 
 /// Pages of a unit, for sp_spaceused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -107,11 +113,6 @@ impl Unit {
     #[must_use]
     pub fn id(&self) -> UnitId {
         self.0.id
-    }
-
-    #[must_use]
-    pub fn first_iam(&self) -> PageId {
-        self.0.first_iam
     }
 
     #[must_use]
@@ -217,7 +218,7 @@ fn iam_runs(page: &Page, iam: Iam) -> Vec<Run> {
     runs
 }
 
-fn iam_of(page: &Page, id: PageId, unit: Option<UnitId>) -> Result<Iam, PageError> {
+pub(super) fn iam_of(page: &Page, id: PageId, unit: Option<UnitId>) -> Result<Iam, PageError> {
     if page.page_type() != Some(PageType::Iam) || unit.is_some_and(|u| u != page.unit()) {
         return Err(PageError::corrupt(id, "not an IAM page of the unit"));
     }
@@ -262,22 +263,21 @@ impl Store {
             free: extent.pages().skip(1).collect(),
             ..UnitState::default()
         };
-        Ok(self.register_unit(id, filegroup, state))
+        Ok(self.register_unit(id, filegroup, state, iam.page))
     }
 
-    fn register_unit(&self, id: UnitId, filegroup: u16, state: UnitState) -> Unit {
-        let first_iam = state.iams.first().map_or(PageId::NONE, |i| i.page);
-        let inner = UnitInner { id, filegroup, first_iam, state: Mutex::new(state), turn: Mutex::new(()) };
-        // Two threads may open a unit at once: the first one's handle counts.
+    fn register_unit(&self, id: UnitId, filegroup: u16, state: UnitState, name: PageId) -> Unit {
+        let (state, turn) = (Mutex::new(state), Mutex::new(()));
+        let name_root = Mutex::new((name, PageId::NONE));
+        let inner = UnitInner { id, filegroup, name: name_root, moving: AtomicBool::new(false), state, turn };
+        // Two threads may open a unit at once, perhaps by different names: the first one's handle counts.
         let mut units = self.alloc.units.lock();
-        match units.get(&first_iam) {
-            Some(unit) if unit.id == id => Unit(Arc::clone(unit)),
-            _ => {
-                let inner = Arc::new(inner);
-                units.insert(first_iam, Arc::clone(&inner));
-                Unit(inner)
-            }
+        if let Some(open) = units.values().find(|u| u.id == id) {
+            return Unit(Arc::clone(open));
         }
+        let inner = Arc::new(inner);
+        units.insert(name, Arc::clone(&inner));
+        Unit(inner)
     }
 
     /// One system record: the extents are taken in the GAM and given to the unit in its IAM page, which is made if
@@ -322,7 +322,7 @@ impl Store {
         Ok(())
     }
 
-    /// Opens a unit by its first IAM page.
+    /// Opens a unit by an IAM page of its chain: the first one, except when a crash came before that could go.
     ///
     /// # Errors
     /// [`PageError::Corrupt`] when that is no IAM page, or its chain is damaged.
@@ -336,12 +336,19 @@ impl Store {
             return Ok(Unit(Arc::clone(open)));
         }
         let mut state = UnitState::default();
-        for (iam, runs) in self.iam_chain(unit, first_iam)? {
+        let head = self.chain_head(unit, first_iam)?;
+        for (iam, runs) in self.iam_chain(unit, head)? {
             state.iams.push(iam);
             state.extents.extend(runs.into_iter().flat_map(Run::extents));
         }
         let filegroup = self.file(first_iam)?.filegroup();
-        Ok(self.register_unit(unit, filegroup, state))
+        Ok(self.register_unit(unit, filegroup, state, first_iam))
+    }
+
+    /// An open unit by its number.
+    #[must_use]
+    pub fn known_unit(&self, id: UnitId) -> Option<Unit> {
+        self.alloc.units.lock().values().find(|u| u.id == id).map(|u| Unit(Arc::clone(u)))
     }
 
     /// Looks a unit up by its number: among the open ones, else through the allocation maps of all files (its first IAM
@@ -350,9 +357,8 @@ impl Store {
     /// # Errors
     /// As [`Store::read`].
     pub fn find_unit(&self, id: UnitId) -> Result<Option<Unit>, PageError> {
-        let open = self.alloc.units.lock().values().find(|u| u.id == id).map(Arc::clone);
-        if let Some(unit) = open {
-            return Ok(Some(Unit(unit)));
+        if let Some(unit) = self.known_unit(id) {
+            return Ok(Some(unit));
         }
         for file in self.files() {
             for base in (0..file.pages).step_by(PFS_INTERVAL as usize) {
@@ -374,7 +380,7 @@ impl Store {
         Ok(None)
     }
 
-    fn iam_chain(&self, unit: UnitId, first: PageId) -> Result<Vec<(Iam, Vec<Run>)>, PageError> {
+    pub(super) fn iam_chain(&self, unit: UnitId, first: PageId) -> Result<Vec<(Iam, Vec<Run>)>, PageError> {
         let mut chain = Vec::new();
         let mut seen = HashSet::new();
         let mut at = first;
@@ -403,23 +409,64 @@ impl Store {
             let _turn = unit.0.turn.lock();
             let (loaded, empty) = {
                 let state = unit.0.state.lock();
-                (state.loaded, state.free.is_empty())
+                (state.loaded, !self.has_open(&state))
             };
             if !loaded {
                 self.load_pages(unit)?;
             } else if empty {
-                self.extend_unit(unit)?;
+                match self.extend_unit(unit) {
+                    // A rollback has opened the file that they are in.
+                    Err(PageError::FilegroupFull { .. }) if self.has_open(&unit.0.state.lock()) => {}
+                    done => done?,
+                }
             }
         }
     }
 
+    /// Sets a page of the unit aside that lies in this file, in front of its bar; `None` when there is no room for one.
+    ///
+    /// # Errors
+    /// Log and I/O.
+    pub fn alloc_in_front(&self, unit: &Unit, file: u16) -> Result<Option<Reserved>, PageError> {
+        let _turn = unit.0.turn.lock();
+        if !unit.0.state.lock().loaded {
+            self.load_pages(unit)?;
+        }
+        loop {
+            {
+                let mut state = unit.0.state.lock();
+                let fits = |page: &PageId| page.file == file && !self.is_barred(*page);
+                if let Some(at) = state.free.iter().position(fits) {
+                    let id = state.free.remove(at);
+                    return Ok(id.map(|id| Reserved { unit: unit.clone(), id, kept: false }));
+                }
+            }
+            let data = self.file(PageId::new(file, 0))?;
+            let taken = self.space(&data)?.lock().take(1);
+            let Some((first, count)) = taken.filter(|_| self.bar_of(file).is_some()) else {
+                taken.into_iter().for_each(|(first, count)| self.put_extents(Run { file, first, count }));
+                return Ok(None);
+            };
+            self.give_extents(unit, Run { file, first, count })?;
+        }
+    }
+
+    /// Whether the unit has a free page that is behind no bar.
+    fn has_open(&self, state: &UnitState) -> bool {
+        state.free.iter().any(|page| !self.is_barred(*page))
+    }
+
     fn pop_free(&self, unit: &Unit) -> Option<PageId> {
         let mut state = unit.0.state.lock();
-        if state.loaded { state.free.pop_front() } else { None }
+        if !state.loaded {
+            return None;
+        }
+        let at = state.free.iter().position(|page| !self.is_barred(*page))?;
+        state.free.remove(at)
     }
 
     /// Reads which pages of the unit are free or have room. The caller holds the unit's turn.
-    fn load_pages(&self, unit: &Unit) -> Result<(), PageError> {
+    pub(super) fn load_pages(&self, unit: &Unit) -> Result<(), PageError> {
         // No page can be allocated before this is done, and pages freed meanwhile are in the list already.
         let mut free = Vec::new();
         let mut levels = Vec::new();
@@ -457,13 +504,16 @@ impl Store {
     }
 
     /// Gives the unit more extents. The caller holds the unit's turn.
-    fn extend_unit(&self, unit: &Unit) -> Result<(), PageError> {
-        let (count, iams) = {
-            let state = unit.0.state.lock();
-            (state.extents.len(), state.iams.clone())
-        };
+    pub(super) fn extend_unit(&self, unit: &Unit) -> Result<(), PageError> {
+        let count = unit.extent_count();
         let step = if count > LARGE_UNIT { LARGE_STEP } else { 1 };
         let run = self.take_extents(unit.0.filegroup, step)?;
+        self.give_extents(unit, run)
+    }
+
+    /// Makes extents that were taken the unit's, which gives them back after an error. The caller holds the unit's turn.
+    fn give_extents(&self, unit: &Unit, run: Run) -> Result<(), PageError> {
+        let iams = unit.0.state.lock().iams.clone();
         let interval = run.first / GAM_EXTENTS;
         let known = iams.iter().find(|i| i.file == run.file && i.interval == interval).copied();
         let first_page = (ExtentId { file: run.file, extent: run.first }).first_page();
@@ -510,12 +560,24 @@ impl Store {
         }
         let mut guard = unit.0.state.lock();
         let state = &mut *guard;
+        if state.barred.last().is_some_and(|page| !self.is_barred(*page)) {
+            for page in std::mem::take(&mut state.barred) {
+                if let Some(level) = state.level.get(&page) {
+                    state.space[*level as usize].push(page);
+                }
+            }
+        }
         for level in (0..=most).rev() {
             while let Some(page) = state.space[level as usize].pop() {
-                if state.level.get(&page) == Some(&level) {
-                    state.level.remove(&page);
-                    return Ok(Some(page));
+                if state.level.get(&page) != Some(&level) {
+                    continue;
                 }
+                if self.is_barred(page) {
+                    state.barred.push(page);
+                    continue;
+                }
+                state.level.remove(&page);
+                return Ok(Some(page));
             }
         }
         Ok(None)
@@ -567,107 +629,5 @@ impl Store {
         let mut space = UnitSpace { reserved: extents.len() as u64 * u64::from(EXTENT_PAGES), used: 0 };
         self.each_pfs_byte(&extents, |_, byte| space.used += u64::from(byte & PFS_ALLOCATED != 0))?;
         Ok(space)
-    }
-
-    /// Frees all extents of a unit. May be called again after a crash, also when the unit is gone already; nobody may
-    /// use the unit any more.
-    ///
-    /// # Errors
-    /// Log and I/O; the rest of the unit is then freed by the next call.
-    pub fn free_unit(&self, unit: UnitId, first_iam: PageId) -> Result<(), PageError> {
-        {
-            let mut open = self.alloc.units.lock();
-            if open.get(&first_iam).is_some_and(|u| u.id == unit) {
-                open.remove(&first_iam);
-            }
-        }
-        let byte = self.pfs_byte(first_iam)?;
-        if byte & (PFS_ALLOCATED | PFS_IAM) != PFS_ALLOCATED | PFS_IAM {
-            return Ok(());
-        }
-        {
-            // Unit numbers are never reused: another number means that the extent has a new owner.
-            let page = self.read(first_iam)?;
-            if page.page_type() != Some(PageType::Iam) || page.unit() != unit {
-                return Ok(());
-            }
-        }
-        let mut chain = self.iam_chain(unit, first_iam)?;
-        // Before the maps change: who builds the bitmap of free extents between the record and `put_extents` would take
-        // the extents from the map, give them away, and have them put back as free while they are in use.
-        for (iam, _) in &chain {
-            drop(self.space(&*self.file(iam.page)?)?);
-        }
-        while let Some((iam, runs)) = chain.pop() {
-            let own = iam.page.extent().extent;
-            let others = runs.iter().flat_map(|r| r.extents()).filter(|e| e.extent != own);
-            let others: Vec<u32> = others.map(|e| e.extent).collect();
-            let same = |a: &u32, b: &u32| a * EXTENT_PAGES / PFS_INTERVAL == b * EXTENT_PAGES / PFS_INTERVAL;
-            for group in others.chunk_by(same) {
-                self.free_extents(iam, group)?;
-            }
-            self.free_iam(iam, chain.last().map(|(i, _)| i.page))?;
-        }
-        Ok(())
-    }
-
-    /// One system record that frees extents of one PFS interval.
-    fn free_extents(&self, iam: Iam, extents: &[u32]) -> Result<(), PageError> {
-        let mut runs: Vec<Run> = Vec::new();
-        for &first in extents {
-            match runs.last_mut() {
-                Some(run) if run.first + run.count == first => run.count += 1,
-                _ => runs.push(Run { file: iam.file, first, count: 1 }),
-            }
-        }
-        let Some(run) = runs.first() else { return Ok(()) };
-        let first_page = (ExtentId { file: run.file, extent: run.first }).first_page();
-        let mut pfs = self.write(first_page.pfs_page())?;
-        let mut map = self.write(iam.page)?;
-        let mut gam = self.write(first_page.gam_page())?;
-        let mut rec = RecordBuilder::new();
-        rec.system();
-        rec.page(pfs.page_id());
-        for run in &runs {
-            rec.set_bits(run.first * EXTENT_PAGES % PFS_INTERVAL * 8, run.count * EXTENT_PAGES * 8, false)?;
-        }
-        for page in [map.page_id(), gam.page_id()] {
-            rec.page(page);
-            for run in &runs {
-                rec.set_bits(run.bit(), run.count, false)?;
-            }
-        }
-        self.change(&mut self.system(), &mut rec, &mut [&mut pfs, &mut map, &mut gam])?;
-        drop((pfs, map, gam));
-        for run in runs {
-            self.put_extents(run);
-        }
-        Ok(())
-    }
-
-    /// One system record that frees the extent of an IAM page and takes the page out of the chain.
-    fn free_iam(&self, iam: Iam, prev: Option<PageId>) -> Result<(), PageError> {
-        let extent = iam.page.extent();
-        let run = Run { file: iam.file, first: extent.extent, count: 1 };
-        let mut pages: SmallVec<[PageMut<'_>; 3]> = SmallVec::new();
-        let mut rec = RecordBuilder::new();
-        rec.system();
-        pages.push(self.write(iam.page.pfs_page())?);
-        rec.page(iam.page.pfs_page());
-        rec.set_bits(iam.page.page % PFS_INTERVAL * 8, EXTENT_PAGES * 8, false)?;
-        if let Some(prev) = prev {
-            pages.push(self.write(prev)?);
-            rec.page(prev);
-            rec.set_link(Link::Next, PageId::NONE)?;
-        }
-        pages.push(self.write(iam.page.gam_page())?);
-        rec.page(iam.page.gam_page());
-        rec.set_bits(run.bit(), 1, false)?;
-        let mut refs: SmallVec<[&mut PageMut<'_>; 3]> = pages.iter_mut().collect();
-        self.change(&mut self.system(), &mut rec, &mut refs)?;
-        drop(refs);
-        drop(pages);
-        self.put_extents(run);
-        Ok(())
     }
 }

@@ -93,6 +93,8 @@ pub struct PoolCounters {
     pub checkpoint_pages: AtomicU64,
     pub lazy_writes: AtomicU64,
     pub evictions: AtomicU64,
+    /// Frames that the clock looked at to find a page to evict.
+    pub looked: AtomicU64,
     /// Threads that had to wait for a frame.
     pub stalls: AtomicU64,
 }

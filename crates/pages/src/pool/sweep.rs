@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+/// How long a thread waits for writes under way before it takes clean pages that are in use.
+const PATIENCE: Duration = Duration::from_millis(20);
 /// Frames that one round of writing takes at most.
 const WRITE_ROUND: usize = 256;
 
@@ -53,7 +55,7 @@ impl Inner {
             return Some(i);
         }
         self.work.notify_one();
-        self.victim()
+        self.victim(false)
     }
 
     /// An empty frame, latched exclusive. Waits when all are in use.
@@ -64,10 +66,13 @@ impl Inner {
         self.counters.stalls.fetch_add(1, Ordering::Relaxed);
         let begin = Instant::now();
         loop {
-            let written = self.write_some(64)?;
-            if let Some(i) = self.try_acquire() {
+            let written = self.write_some(64);
+            let hard = written.is_err() || begin.elapsed() > PATIENCE;
+            let found = self.try_acquire().or_else(|| if hard { self.victim(true) } else { None });
+            if let Some(i) = found {
                 return Ok(i);
             }
+            let written = written?;
             if begin.elapsed() > self.frame_wait {
                 return Err(PageError::NoFrames);
             }
@@ -78,8 +83,10 @@ impl Inner {
         }
     }
 
-    /// Evicts a clean page and returns its frame, latched exclusive.
-    fn victim(&self) -> Option<u32> {
+    /// Evicts a clean page and returns its frame, latched exclusive. Where there are dirty pages that nobody uses, writing them
+    /// makes room: then no page is aged on their account, unless there must be a frame (`hard`). Else
+    /// the hand, which goes round and round while the pool waits for writes, would soon make pages in use look like all others.
+    fn victim(&self, hard: bool) -> Option<u32> {
         while self.cold_len.load(Ordering::Relaxed) > self.cold_limit() {
             let next = {
                 let mut cold = self.cold.lock();
@@ -92,8 +99,20 @@ impl Inner {
                 return Some(i);
             }
         }
+        let (found, looked) = self.turn_clock(hard);
+        self.counters.looked.fetch_add(looked, Ordering::Relaxed);
+        found
+    }
+
+    /// The frame that the clock finds, and how many it looked at.
+    fn turn_clock(&self, hard: bool) -> (Option<u32>, u64) {
         let n = self.frames.len();
-        for _ in 0..n * u32::from(super::MAX_USAGE + 1) {
+        let mut left = n * u32::from(super::MAX_USAGE + 1);
+        let mut age = true;
+        let mut looked = 0;
+        while left > 0 {
+            left -= 1;
+            looked += 1;
             let i = self.hand.fetch_add(1, Ordering::Relaxed) % n;
             let frame = self.frames.get(i);
             if frame.key.load(Ordering::Relaxed) == FREE {
@@ -101,12 +120,17 @@ impl Inner {
             }
             let usage = frame.usage.load(Ordering::Relaxed);
             if usage > 0 {
-                frame.usage.store(usage - 1, Ordering::Relaxed);
+                if age {
+                    frame.usage.store(usage - 1, Ordering::Relaxed);
+                }
             } else if self.evict(i) {
-                return Some(i);
+                return (Some(i), looked);
+            } else if age && frame.has(DIRTY) && !frame.has(WRITING) && !hard {
+                age = false;
+                left = left.min((n / 8).max(64));
             }
         }
-        None
+        (None, looked)
     }
 
     /// Takes a clean, unlatched page out of its frame; on success the frame is held exclusive.
@@ -238,7 +262,7 @@ pub(super) fn lazy_writer(pool: &Inner) {
             count(n);
         }
         while pool.free_len.load(Ordering::Relaxed) < target && !pool.stop.load(Ordering::Acquire) {
-            if let Some(i) = pool.victim() {
+            if let Some(i) = pool.victim(false) {
                 pool.frames.get(i).unlock(Mode::Exclusive);
                 pool.push_free(i);
                 continue;

@@ -8,6 +8,7 @@
 //! B+tree root (6), then operations. Numbers in operations are varints. The old row headers of a record are usually
 //! neighbours, so each is encoded against the one before it.
 
+use crate::before::{Before, LargeUpdate, WORTH};
 use crate::codec::{put_bytes, put_lsn, put_page_id, put_varint};
 use crate::error::PageError;
 use crate::id::{PAGE_SIZE, PageId, TxnId, UnitId};
@@ -18,7 +19,7 @@ use wal::Lsn;
 
 mod view;
 
-pub use view::{OpIter, RecordOp, RecordView, previous_version, row_key, row_op};
+pub use view::{OpIter, RecordOp, RecordView, needs_earlier, previous_version, row_key, row_op};
 
 /// Longest encoded record.
 pub const MAX_RECORD: usize = 48 * 1024;
@@ -48,6 +49,8 @@ const OP_SET_LINK: u8 = 12;
 const OP_SET_BITS: u8 = 13;
 const OP_PUT_BYTES: u8 = 14;
 const OP_PAYLOAD: u8 = 15;
+/// An update whose before image is partly in an earlier record.
+const OP_UPDATE_AGAIN: u8 = 16;
 /// Set in the operation byte of a row operation that carries a key.
 const KEYED: u8 = 0x80;
 
@@ -129,6 +132,7 @@ pub struct RecordBuilder {
     page: PageId,
     undo: usize,
     shrunk: Option<PageId>,
+    large: Option<LargeUpdate>,
     /// Bytes that further row operations should keep to.
     limit: usize,
 }
@@ -150,6 +154,7 @@ impl RecordBuilder {
             page: PageId::NONE,
             undo: 0,
             shrunk: None,
+            large: None,
             limit: MAX_RECORD,
         };
         r.change();
@@ -164,6 +169,7 @@ impl RecordBuilder {
         self.rows = 0;
         self.undo = 0;
         self.shrunk = None;
+        self.large = None;
         self.limit = MAX_RECORD;
         self.last = RowHeader::default();
         self.page = PageId::NONE;
@@ -269,6 +275,12 @@ impl RecordBuilder {
     #[must_use]
     pub fn shrunk_page(&self) -> Option<PageId> {
         self.shrunk
+    }
+
+    /// The last update of the record with an after image that later updates of the row may refer to.
+    #[must_use]
+    pub fn large_update(&self) -> Option<LargeUpdate> {
+        self.large
     }
 
     fn note_shrunk(&mut self, old: usize, new: usize) {
@@ -395,7 +407,7 @@ impl RecordBuilder {
         Ok(())
     }
 
-    /// Replaces `old_bytes` at `at` of the row's body by `new_bytes`; the row's flags become `flags`.
+    /// Replaces `before` at `at` of the row's body by `new_bytes`; the row's flags become `flags`.
     ///
     /// # Errors
     /// [`PageError::RecordFull`].
@@ -407,17 +419,26 @@ impl RecordBuilder {
         old: &RowHeader,
         key: Option<&[u8]>,
         at: u16,
-        old_bytes: &[u8],
+        before: Before<'_>,
         new_bytes: &[u8],
     ) -> Result<(), PageError> {
-        self.row_op(OP_UPDATE, slot, key, old_bytes.len() + new_bytes.len())?;
-        self.undo += old_bytes.len();
-        self.note_shrunk(old_bytes.len(), new_bytes.len());
+        let code = if before.earlier > 0 { OP_UPDATE_AGAIN } else { OP_UPDATE };
+        self.row_op(code, slot, key, before.carried() + new_bytes.len())?;
+        self.undo += before.len();
+        self.note_shrunk(before.len(), new_bytes.len());
+        if new_bytes.len() >= WORTH {
+            let len = new_bytes.len() as u16; // records are shorter than 64 KB
+            self.large = Some(LargeUpdate { index: (self.rows - 1) as u8, at, len });
+        }
         self.buf.push(flags);
         self.old_header(old);
         self.key(key);
         put_varint(&mut self.buf, u64::from(at));
-        put_bytes(&mut self.buf, old_bytes);
+        put_bytes(&mut self.buf, before.head);
+        if before.earlier > 0 {
+            put_varint(&mut self.buf, u64::from(before.earlier));
+            put_bytes(&mut self.buf, before.tail);
+        }
         put_bytes(&mut self.buf, new_bytes);
         Ok(())
     }

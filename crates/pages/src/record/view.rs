@@ -5,8 +5,9 @@
 use super::{
     F_ROOT, F_SYSTEM, F_UNDO_NEXT, H_NEXT_INDEX, H_SAME_LSN, H_SAME_TXN, KEYED, MAX_ROW_OPS, OP_FORMAT,
     OP_GHOST, OP_IMAGE, OP_INSERT, OP_INSERT_RAW, OP_PAGE, OP_PAYLOAD, OP_PUT_BYTES, OP_REMOVE, OP_REPLACE,
-    OP_REPLACE_RAW, OP_RESTORE, OP_SET_BITS, OP_SET_LINK, OP_UPDATE, RecordKind,
+    OP_REPLACE_RAW, OP_RESTORE, OP_SET_BITS, OP_SET_LINK, OP_UPDATE, OP_UPDATE_AGAIN, RecordKind,
 };
+use crate::before::Before;
 use crate::codec::Reader;
 use crate::error::PageError;
 use crate::id::{PageId, TxnId, UnitId};
@@ -196,7 +197,9 @@ impl<'a> OpIter<'a> {
     fn operation(&mut self, code: u8) -> Result<PageOp<'a>, PageError> {
         let keyed = code & KEYED != 0;
         match code & !KEYED {
-            OP_INSERT | OP_GHOST | OP_UPDATE | OP_REPLACE => return self.row_operation(code & !KEYED, keyed),
+            OP_INSERT | OP_GHOST | OP_UPDATE | OP_UPDATE_AGAIN | OP_REPLACE => {
+                return self.row_operation(code & !KEYED, keyed);
+            }
             _ if keyed => return Err(PageError::Record { what: "unknown operation" }),
             _ => {}
         }
@@ -266,10 +269,17 @@ impl<'a> OpIter<'a> {
         Ok(match code {
             OP_INSERT => PageOp::Insert { slot, flags, key, value: self.r.bytes()? },
             OP_GHOST => PageOp::Ghost { slot, old, key },
-            OP_UPDATE => {
+            OP_UPDATE | OP_UPDATE_AGAIN => {
                 let at = self.r.u16v()?;
-                let old_bytes = self.r.bytes()?;
-                PageOp::Update { slot, flags, old, key, at, old_bytes, new_bytes: self.r.bytes()? }
+                let mut before = Before::whole(self.r.bytes()?);
+                if code == OP_UPDATE_AGAIN {
+                    before.earlier = self.r.u16v()?;
+                    if before.earlier == 0 {
+                        return Err(PageError::Record { what: "update leaves nothing out" });
+                    }
+                    before.tail = self.r.bytes()?;
+                }
+                PageOp::Update { slot, flags, old, key, at, before, new_bytes: self.r.bytes()? }
             }
             _ => {
                 let old_value = self.r.bytes()?;
@@ -320,14 +330,25 @@ pub fn row_key<'a>(op: &PageOp<'a>) -> Option<&'a [u8]> {
     }
 }
 
+/// The version whose after image is needed to take `op` back, besides `op` itself.
+#[must_use]
+pub fn needs_earlier(op: &PageOp<'_>) -> Option<RowHeader> {
+    match op {
+        PageOp::Update { old, before, .. } if before.earlier > 0 => Some(*old),
+        _ => None,
+    }
+}
+
 /// One version back: from `body`, a row's bytes behind its header as `op` left them, to the header and body before it.
-/// The earlier body is put into `out`; `None` means that the row did not exist before.
+/// `earlier` is the operation that the old header names, if [`needs_earlier`] asks for it. The earlier body is put into
+/// `out`; `None` means that the row did not exist before.
 ///
 /// # Errors
 /// [`PageError::Record`] when the operation cannot have made this body.
 pub fn previous_version(
     body: &[u8],
     op: &PageOp<'_>,
+    earlier: Option<&PageOp<'_>>,
     out: &mut Vec<u8>,
 ) -> Result<Option<RowHeader>, PageError> {
     const MISFIT: PageError = PageError::Record { what: "row version and log record do not fit" };
@@ -338,18 +359,16 @@ pub fn previous_version(
             out.extend_from_slice(body);
             return Ok(Some(old));
         }
-        PageOp::Update { old, at, old_bytes, new_bytes, .. } => {
-            (old, at as usize, new_bytes.len(), old_bytes)
-        }
+        PageOp::Update { old, at, before, new_bytes, .. } => (old, at as usize, new_bytes.len(), before),
         PageOp::Replace { old, key, old_value, new_value, .. } => {
-            (old, key.map_or(0, value_offset), new_value.len(), old_value)
+            (old, key.map_or(0, value_offset), new_value.len(), Before::whole(old_value))
         }
         _ => return Err(PageError::Record { what: "not a row operation" }),
     };
     let head = body.get(..at).ok_or(MISFIT)?;
     let tail = body.get(at + now..).ok_or(MISFIT)?;
     out.extend_from_slice(head);
-    out.extend_from_slice(before);
+    before.append_to(at, earlier, out)?;
     out.extend_from_slice(tail);
     if let (PageOp::Replace { key: Some(key), .. }, Some((k, _))) = (op, split_keyed(body))
         && *key != k

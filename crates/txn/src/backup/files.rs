@@ -12,9 +12,9 @@ use wal::Lsn;
 use super::error::BackupError;
 use crate::database::Env;
 
-/// Says where a file goes that the log adds (`path` of the specification is where it was), or `None`: nowhere. What is at
-/// the place is replaced.
-pub type PlaceFile<'a> = &'a mut dyn FnMut(&FileSpec) -> Option<PathBuf>;
+/// Says where the files go that the log adds (`path` of a specification is where it was), or which of them goes nowhere. What
+/// is at a place is replaced.
+pub type PlaceFiles<'a> = &'a mut dyn FnMut(&[FileSpec]) -> Result<Vec<PathBuf>, usize>;
 
 /// The log of a database while only its header pages change: nothing is appended, all that is there is hard.
 struct Still(Lsn);
@@ -41,29 +41,35 @@ impl LogHandle for Still {
     }
 }
 
-/// Makes the files that are there behind the events and are not there yet. `end`: of the log as it is announced.
+/// Makes the files that are there behind the events and are not there yet: all of them or none. What a step of which nothing is
+/// announced has made goes where this one says. A file whose number one of the database's files has becomes that one: it was
+/// emptied and removed, but until the log is announced the database needs it where it is. `end`: of the log as it is announced.
 pub(super) fn make_files(
     env: &Env,
     primary: &Path,
     end: Lsn,
     events: Vec<FileEvent>,
-    place: PlaceFile<'_>,
+    place: PlaceFiles<'_>,
 ) -> Result<(), BackupError> {
     let last: BTreeMap<u16, Option<FileSpec>> = events.into_iter().map(|e| (e.id, e.added)).collect();
     let store = Store::open(env.disk.clone(), env.pool.clone(), Arc::new(Still(end)), primary)?;
     let there = store.files();
-    for spec in last.into_values().flatten() {
-        if there.iter().any(|f| f.spec.id == spec.id) {
-            continue;
-        }
-        let Some(path) = place(&spec) else {
-            return Err(BackupError::NoPlace { name: spec.name, path: spec.path });
-        };
-        let spec = FileSpec { path, ..spec };
-        store.promise_file(&spec).map_err(|e| match e {
-            PageError::Disk(cause) => BackupError::CannotMake { name: spec.name, path: spec.path, cause },
-            e => e.into(),
-        })?;
+    let there = |id: u16| there.iter().any(|f| f.spec.id == id) && !store.is_promised(id);
+    let mut specs: Vec<FileSpec> = last.into_values().flatten().filter(|spec| !there(spec.id)).collect();
+    if specs.is_empty() {
+        return Ok(());
     }
-    Ok(())
+    let paths = place(&specs).map_err(|i| {
+        let FileSpec { name, path, .. } = specs.swap_remove(i);
+        BackupError::NoPlace { name, path }
+    })?;
+    specs.iter_mut().zip(paths).for_each(|(spec, path)| spec.path = path);
+    store.promise_files(&specs).map_err(|(i, e)| match (i, e) {
+        (Some(i), PageError::Disk(cause)) => {
+            let FileSpec { name, path, .. } = specs.swap_remove(i);
+            BackupError::CannotMake { name, path, cause }
+        }
+        // The files may be there: whoever gave the places keeps them.
+        (_, e) => e.into(),
+    })
 }

@@ -33,10 +33,11 @@ pub use device::{
     BackupDevice, BackupReader, BackupWriter, FileDevice, NullDevice, UNIT, URL_MAX, UrlDevices, UrlRequest,
 };
 pub use error::BackupError;
-pub use files::PlaceFile;
+pub use files::PlaceFiles;
 pub use media::{MAX_FAMILIES, MediaLabel, MediaSet, SetEntry};
 pub use restore::{
-    RestoreTarget, Restored, RollTo, Step, mark_restoring, restore_data, restore_log, restore_state, verify,
+    RestoreTarget, Restored, RollTo, Step, check_differential, mark_restoring, restore_data, restore_log,
+    restore_state, verify,
 };
 pub use set::{BackupState, Base, Restoring, SetEnd, SetFile, SetHeader, SetKind};
 pub use take::{BackupDone, BackupSpec, Progress, backup_closed_log};

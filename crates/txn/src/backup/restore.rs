@@ -15,7 +15,7 @@ use wal::{CheckpointInfo, Log, LogBlocks, LogError, LogOptions, LogRestore, Lsn}
 
 use super::codec::Dec;
 use super::error::BackupError;
-use super::files::{PlaceFile, make_files};
+use super::files::{PlaceFiles, make_files};
 use super::media::{MediaSet, Piece, SetEntry};
 use super::set::{BackupState, Base, LogStart, Restoring, SetEnd, SetFile, SetHeader, SetKind};
 use super::take::Progress;
@@ -57,7 +57,7 @@ pub enum Step {
 pub struct RollTo<'a> {
     /// Not to the first commit that is later, nor to a file that came or went later (microseconds since 1970).
     pub stop_us: Option<u64>,
-    pub place: PlaceFile<'a>,
+    pub place: PlaceFiles<'a>,
 }
 
 /// What a step has restored.
@@ -110,22 +110,24 @@ pub fn mark_restoring(disk: &dyn Disk, log_path: &Path) -> Result<(), BackupErro
     Ok(log.finish(info, Lsn::ZERO)?)
 }
 
-fn specs(header: &SetHeader, target: &RestoreTarget) -> Result<Vec<FileSpec>, BackupError> {
+/// The data files and how long they are.
+fn specs(header: &SetHeader, target: &RestoreTarget) -> Result<Vec<(FileSpec, u64)>, BackupError> {
     let spec = |f: &SetFile| {
         let path = target.files.iter().find(|(id, _)| *id == f.id).map(|(_, path)| path.clone());
-        Ok(FileSpec {
+        let spec = FileSpec {
             id: f.id,
             name: f.name.clone(),
             path: path.ok_or(TxnError::Invalid("a file of the backup has no place to go"))?,
             filegroup: f.filegroup,
-            size: f.size,
+            size: f.minimum,
             growth: match f.growth {
                 0 => FileGrowth::None,
                 n if n > 0 => FileGrowth::Bytes(n as u64),
                 n => FileGrowth::Percent(u32::try_from(n.unsigned_abs()).unwrap_or(u32::MAX)),
             },
             max_size: (f.max_size > 0).then_some(f.max_size),
-        })
+        };
+        Ok((spec, f.size))
     };
     header.files.iter().filter(|f| !f.log).map(spec).collect()
 }
@@ -158,7 +160,7 @@ pub fn restore_data(
             (guid, (!header.copy_only).then_some(base), FileRestore::create(disk.clone(), guid, &specs)?)
         }
         SetKind::Differential => {
-            let (guid, base) = check_base(&**disk, &header, end.as_ref(), target)?;
+            let (guid, base) = check_base(&**disk, &header, end.as_ref(), &target.log_path)?;
             // Without its log the database cannot be taken for restored if this does not come to an end.
             disk.remove(&target.log_path).map_err(TxnError::from)?;
             (guid, Some(base), FileRestore::open(disk.clone(), guid, &specs)?)
@@ -176,14 +178,19 @@ pub fn restore_data(
     Ok(Restored { header, end, files, stopped: false, took: begin.elapsed() })
 }
 
-/// Whether the database is what the differential backup builds on.
+/// Whether the database whose log this is is what a differential backup builds on. Changes nothing of it; opening the log may cut
+/// the file to the map that it has and syncs it.
+pub fn check_differential(disk: &dyn Disk, set: &SetEntry, log_path: &Path) -> Result<(), BackupError> {
+    check_base(disk, &set.header, set.end.as_ref(), log_path).map(drop)
+}
+
 fn check_base(
     disk: &dyn Disk,
     header: &SetHeader,
     end: Option<&SetEnd>,
-    target: &RestoreTarget,
+    log_path: &Path,
 ) -> Result<([u8; 16], Base), BackupError> {
-    let log = LogRestore::open(disk, &target.log_path).map_err(no_log)?;
+    let log = LogRestore::open(disk, log_path).map_err(no_log)?;
     let (_, state) = state_of(&log)?;
     let restoring = state.restoring.ok_or(BackupError::NotReady)?;
     if state.family != header.family {

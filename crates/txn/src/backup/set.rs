@@ -57,6 +57,8 @@ pub struct SetFile {
     pub filegroup: u16,
     /// Size in bytes.
     pub size: u64,
+    /// The size that it was made with, or the least one it has been cut to since; of a data file.
+    pub minimum: u64,
     /// Growth step in bytes, or minus the percentage; 0 = none.
     pub growth: i64,
     /// Bytes; 0 = unlimited.
@@ -137,7 +139,7 @@ impl SetEnd {
     }
 }
 
-const VERSION: u16 = 2;
+const VERSION: u16 = 3;
 
 fn put_base(e: &mut Enc, base: &Option<Base>) {
     e.flag(base.is_some());
@@ -157,7 +159,7 @@ fn get_base(d: &mut Dec<'_>) -> Option<Option<Base>> {
 impl SetFile {
     fn put(&self, e: &mut Enc) {
         e.u16(self.id).flag(self.log).text(&self.name).text(&self.shown).u16(self.filegroup);
-        e.u64(self.size).u64(self.growth as u64).u64(self.max_size);
+        e.u64(self.size).u64(self.minimum).u64(self.growth as u64).u64(self.max_size);
     }
 
     fn get(d: &mut Dec<'_>) -> Option<SetFile> {
@@ -168,6 +170,7 @@ impl SetFile {
             shown: d.text()?,
             filegroup: d.u16()?,
             size: d.u64()?,
+            minimum: d.u64()?,
             growth: d.u64()? as i64,
             max_size: d.u64()?,
         })

@@ -248,7 +248,7 @@ impl Database {
                 files.len() - 1
             });
             let file = &mut files[at];
-            (file.size, file.filegroup) = (size, info.spec.filegroup);
+            (file.size, file.minimum, file.filegroup) = (size, info.spec.size, info.spec.filegroup);
             file.growth = match info.spec.growth {
                 pages::FileGrowth::None => 0,
                 pages::FileGrowth::Bytes(n) => i64::try_from(n).unwrap_or(i64::MAX),

@@ -187,7 +187,10 @@ impl Copy {
         let (env, at) = (self.env(), taken.position);
         match taken.done.header.kind {
             SetKind::Log => {
-                let to = RollTo { stop_us: stop, place: &mut |spec| Some(self.place(spec.id)) };
+                let to = RollTo {
+                    stop_us: stop,
+                    place: &mut |new| Ok(new.iter().map(|f| self.place(f.id)).collect()),
+                };
                 restore_log(&env, &mut media, at, &self.target, to, step, &mut |_| true)
             }
             _ => restore_data(&env, &mut media, at, &self.target, step, &mut |_| true),

@@ -211,9 +211,9 @@ impl<'a> Summary<'a> {
         row[columns::SLOT_ID] = slot_of(&first.op).map_or(Value::Null, |slot| Value::Int(slot.into()));
         let small = |n: usize| Value::SmallInt(i16::try_from(n).unwrap_or(i16::MAX));
         match first.op {
-            PageOp::Update { at, old_bytes, new_bytes, .. } => {
+            PageOp::Update { at, before, new_bytes, .. } => {
                 row[columns::OFFSET_IN_ROW] = small(at.into());
-                row[columns::MODIFY_SIZE] = small(old_bytes.len().max(new_bytes.len()));
+                row[columns::MODIFY_SIZE] = small(before.len().max(new_bytes.len()));
             }
             PageOp::Restore { at, bytes, .. } => {
                 row[columns::OFFSET_IN_ROW] = small(at.into());
@@ -227,13 +227,14 @@ impl<'a> Summary<'a> {
         }
     }
 
-    /// [RowLog Contents 0] to 2: bytes before or inserted, bytes after, key.
+    /// [RowLog Contents 0] to 2: bytes before or inserted, bytes after, key. Of the bytes before only those at the beginning
+    /// that no earlier record of the transaction has.
     pub fn fill_contents(&self, row: &mut [Value]) {
         let Some(first) = self.first else { return };
         let (before, after, key): (&[u8], &[u8], Option<&[u8]>) = match first.op {
             PageOp::Insert { key, value, .. } => (value, &[], key),
             PageOp::Ghost { key, .. } => (&[], &[], key),
-            PageOp::Update { key, old_bytes, new_bytes, .. } => (old_bytes, new_bytes, key),
+            PageOp::Update { key, before, new_bytes, .. } => (before.head, new_bytes, key),
             PageOp::Replace { key, old_value, new_value, .. } => (old_value, new_value, key),
             PageOp::Restore { bytes, .. } => (&[], bytes, None),
             PageOp::InsertRaw { content, .. } | PageOp::ReplaceRaw { content, .. } => (content, &[], None),

@@ -1,0 +1,123 @@
+//! Where the data files of a restored database go, and why one cannot go there.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use compact_str::CompactString;
+use pages::FileSpec;
+use txn::backup::{BackupError, SetHeader};
+use types::SqlError;
+
+use super::StmtCtx;
+use super::backup_errors::Place;
+use super::restore::{RestoreOptions, error};
+use crate::context::fold_name;
+use crate::instance::files::cannot_create_file;
+use crate::instance::registry::{DbEntry, FileEntry};
+use crate::instance::restore::in_use;
+use crate::instance::{Db, Instance};
+
+/// Behind 3156.
+const PLANNING: &str =
+    "Problems were identified while planning for the RESTORE statement. Previous messages provide details.";
+
+impl StmtCtx<'_> {
+    /// No file of another database is in the way, and none that belongs to nobody unless REPLACE; no two files go to
+    /// one place. Errors: 3176; 1834, 3142, 3156, 3119.
+    pub(super) fn check_places(
+        &mut self,
+        instance: &Instance,
+        db: Option<&Arc<Db>>,
+        entry: &DbEntry,
+        options: &RestoreOptions,
+    ) -> Result<(), SqlError> {
+        for file in &entry.files {
+            let same = entry.files.iter().find(|f| f.file_id < file.file_id && f.path == file.path);
+            same.map_or(Ok(()), |other| Err(claimed(file, other)))?;
+        }
+        let own: Vec<PathBuf> =
+            db.map_or_else(Vec::new, |db| db.entry().files.iter().map(|f| f.path.clone()).collect());
+        let mut problem = false;
+        for file in &entry.files {
+            let taken = instance.user_of(entry.id, &file.path);
+            let there = instance.disk.exists(&file.path).unwrap_or(false);
+            let reason = match taken {
+                Some(other) => in_use(&file.shown, &other),
+                None if there && !options.replace && !own.contains(&file.path) => error(
+                    3142,
+                    format!(
+                        "File \"{}\" cannot be restored over the existing \"{}\". Reissue the RESTORE statement using WITH \
+                         REPLACE to overwrite pre-existing files, or WITH MOVE to identify an alternate location.",
+                        file.name, file.shown
+                    ),
+                ),
+                None => continue,
+            };
+            problem = true;
+            self.first_error(reason);
+            self.first_error(no_place(&file.name, &file.shown));
+        }
+        if problem {
+            return Err(error(3119, PLANNING));
+        }
+        Ok(())
+    }
+
+    /// Why a step has failed. Of a file that could not be made the reason comes first, then 3156 and 3119.
+    pub(super) fn step_failed(
+        &mut self,
+        db: &Arc<Db>,
+        command: &'static str,
+        e: &BackupError,
+        refused: Option<SqlError>,
+        shown: &[(String, CompactString)],
+    ) -> SqlError {
+        let of =
+            |name: &String| shown.iter().find(|(n, _)| n == name).map_or("", |(_, shown)| shown.as_str());
+        let (name, shown, reason) = match e {
+            BackupError::NoPlace { name, .. } => (name, of(name), refused),
+            BackupError::CannotMake { name, cause, .. } => {
+                (name, of(name), Some(cannot_create_file(of(name), cause)))
+            }
+            _ => return self.terminate(&Place { command, database: &db.name(), db: None }, e),
+        };
+        reason.into_iter().for_each(|reason| self.first_error(reason));
+        self.first_error(no_place(name, shown));
+        self.terminate_with(command, error(3119, PLANNING))
+    }
+}
+
+/// 3156: a file has no place.
+fn no_place(name: &str, shown: &str) -> SqlError {
+    let text = format!(
+        "File '{name}' cannot be restored to '{shown}'. Use WITH MOVE to identify a valid location for the file."
+    );
+    error(3156, text)
+}
+
+/// 3176: two files of the database would be one.
+fn claimed(file: &FileEntry, other: &FileEntry) -> SqlError {
+    let text = format!(
+        "File '{}' is claimed by '{}'({}) and '{}'({}). The WITH MOVE clause can be used to relocate one or more files.",
+        file.shown, file.name, file.file_id, other.name, other.file_id
+    );
+    error(3176, text)
+}
+
+/// Where a file goes that the log adds: where MOVE says, where an attempt before has put it, or where it was.
+pub(super) fn added_place(
+    entry: &DbEntry,
+    header: Option<&SetHeader>,
+    options: &RestoreOptions,
+    spec: &FileSpec,
+) -> CompactString {
+    let moved = options.moves.iter().find(|(l, _)| fold_name(l) == fold_name(&spec.name));
+    let known = entry.files.iter().find(|f| !f.log && f.file_id == spec.id);
+    let listed = header.and_then(|h| h.files.iter().find(|f| !f.log && f.id == spec.id));
+    match (moved, known, listed) {
+        (Some((_, path)), ..) => path.as_str().into(),
+        (None, Some(file), _) => file.shown.clone(),
+        (None, None, Some(file)) => file.shown.as_str().into(),
+        (None, None, None) => spec.path.display().to_string().into(),
+    }
+}

@@ -1,0 +1,133 @@
+//! Units, extents and IAM pages are freed.
+//!
+//! Guarantee: one system record frees extents of one PFS interval, or one IAM page with its extent; the IAM page that is the
+//! unit's name goes last, so a crash leaves what the next call needs to go on.
+
+use super::unit::Iam;
+use super::{PFS_ALLOCATED, PFS_IAM, Run};
+use crate::error::PageError;
+use crate::id::{EXTENT_PAGES, ExtentId, PFS_INTERVAL, PageId, UnitId};
+use crate::op::Link;
+use crate::page::PageType;
+use crate::pool::PageMut;
+use crate::record::RecordBuilder;
+use crate::store::Store;
+use smallvec::SmallVec;
+
+impl Store {
+    /// Frees all extents of a unit. May be called again after a crash, also when the unit is gone already; nobody may
+    /// use the unit any more.
+    ///
+    /// # Errors
+    /// Log and I/O; the rest of the unit is then freed by the next call.
+    pub fn free_unit(&self, unit: UnitId, first_iam: PageId) -> Result<(), PageError> {
+        self.alloc.units.lock().retain(|_, open| open.id != unit);
+        // Freed before, and then its file was cut or given up: there may be no map page that says so.
+        if !self.file(first_iam).is_ok_and(|file| first_iam.page < file.pages()) {
+            return Ok(());
+        }
+        let byte = self.pfs_byte(first_iam)?;
+        if byte & (PFS_ALLOCATED | PFS_IAM) != PFS_ALLOCATED | PFS_IAM {
+            return Ok(());
+        }
+        {
+            // Unit numbers are never reused: another number means that the extent has a new owner.
+            let page = self.read(first_iam)?;
+            if page.page_type() != Some(PageType::Iam) || page.unit() != unit {
+                return Ok(());
+            }
+        }
+        let mut chain = self.iam_chain(unit, self.chain_head(unit, first_iam)?)?;
+        // Before the maps change: who builds the bitmap of free extents between the record and `put_extents` would take
+        // the extents from the map, give them away, and have them put back as free while they are in use.
+        for (iam, _) in &chain {
+            drop(self.space(&*self.file(iam.page)?)?);
+        }
+        // The name goes last, so that a crash leaves it.
+        while let Some(at) =
+            chain.iter().rposition(|(i, _)| i.page != first_iam).or(chain.len().checked_sub(1))
+        {
+            let (iam, runs) = chain.remove(at);
+            let own = iam.page.extent().extent;
+            let others = runs.iter().flat_map(|r| r.extents()).filter(|e| e.extent != own);
+            let others: Vec<u32> = others.map(|e| e.extent).collect();
+            let same = |a: &u32, b: &u32| a * EXTENT_PAGES / PFS_INTERVAL == b * EXTENT_PAGES / PFS_INTERVAL;
+            for group in others.chunk_by(same) {
+                self.free_extents(iam, group)?;
+            }
+            let prev = at.checked_sub(1).and_then(|at| chain.get(at));
+            self.free_iam(iam, prev.map(|(i, _)| i.page), chain.get(at).map(|(i, _)| i.page))?;
+        }
+        Ok(())
+    }
+
+    /// One system record that frees extents of one PFS interval.
+    pub(super) fn free_extents(&self, iam: Iam, extents: &[u32]) -> Result<(), PageError> {
+        let mut runs: Vec<Run> = Vec::new();
+        for &first in extents {
+            match runs.last_mut() {
+                Some(run) if run.first + run.count == first => run.count += 1,
+                _ => runs.push(Run { file: iam.file, first, count: 1 }),
+            }
+        }
+        let Some(run) = runs.first() else { return Ok(()) };
+        let first_page = (ExtentId { file: run.file, extent: run.first }).first_page();
+        let mut pfs = self.write(first_page.pfs_page())?;
+        let mut map = self.write(iam.page)?;
+        let mut gam = self.write(first_page.gam_page())?;
+        let mut rec = RecordBuilder::new();
+        rec.system();
+        rec.page(pfs.page_id());
+        for run in &runs {
+            rec.set_bits(run.first * EXTENT_PAGES % PFS_INTERVAL * 8, run.count * EXTENT_PAGES * 8, false)?;
+        }
+        for page in [map.page_id(), gam.page_id()] {
+            rec.page(page);
+            for run in &runs {
+                rec.set_bits(run.bit(), run.count, false)?;
+            }
+        }
+        self.change(&mut self.system(), &mut rec, &mut [&mut pfs, &mut map, &mut gam])?;
+        drop((pfs, map, gam));
+        for run in runs {
+            self.put_extents(run);
+        }
+        Ok(())
+    }
+
+    /// One system record that frees the extent of an IAM page and takes the page out of the chain.
+    pub(super) fn free_iam(
+        &self,
+        iam: Iam,
+        prev: Option<PageId>,
+        next: Option<PageId>,
+    ) -> Result<(), PageError> {
+        let extent = iam.page.extent();
+        let run = Run { file: iam.file, first: extent.extent, count: 1 };
+        let mut pages: SmallVec<[PageMut<'_>; 4]> = SmallVec::new();
+        let mut rec = RecordBuilder::new();
+        rec.system();
+        pages.push(self.write(iam.page.pfs_page())?);
+        rec.page(iam.page.pfs_page());
+        rec.set_bits(iam.page.page % PFS_INTERVAL * 8, EXTENT_PAGES * 8, false)?;
+        if let Some(prev) = prev {
+            pages.push(self.write(prev)?);
+            rec.page(prev);
+            rec.set_link(Link::Next, next.unwrap_or(PageId::NONE))?;
+        }
+        if let Some(next) = next {
+            pages.push(self.write(next)?);
+            rec.page(next);
+            rec.set_link(Link::Prev, prev.unwrap_or(PageId::NONE))?;
+        }
+        pages.push(self.write(iam.page.gam_page())?);
+        rec.page(iam.page.gam_page());
+        rec.set_bits(run.bit(), 1, false)?;
+        let mut refs: SmallVec<[&mut PageMut<'_>; 4]> = pages.iter_mut().collect();
+        self.change(&mut self.system(), &mut rec, &mut refs)?;
+        drop(refs);
+        drop(pages);
+        self.put_extents(run);
+        Ok(())
+    }
+}

@@ -1,0 +1,148 @@
+//! Reading one record by its LSN: from memory, or its block from the file. A rollback reads a long transaction backwards, block
+//! after block; the log notices such a trail and then reads half a megabyte of the blocks before in one transfer, across
+//! VLFs too. Guarantees: only whole blocks of this log at their own places are taken; without a trail one block is read.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use disk::AlignedBuf;
+
+use crate::block::{BLOCK_MAX, BlockHeader, FIRST_BLOCK, UNIT};
+use crate::buffer::Stored;
+use crate::log::Log;
+use crate::lsn::block_key;
+use crate::vlf::Place;
+use crate::{LogError, Lsn};
+
+/// Bytes before a block that are read with it on a trail.
+const BEHIND: u64 = 512 << 10;
+/// A multiple of every sector size.
+const ALIGN: u64 = 64 << 10;
+/// Trails that are followed at the same time: rollbacks of several transactions.
+const TRAILS: usize = 8;
+
+/// Where the last readings by LSN began.
+#[derive(Debug, Default)]
+pub(crate) struct Trails {
+    /// File offsets, the newest first.
+    at: VecDeque<u64>,
+    buf: Option<AlignedBuf>,
+}
+
+impl Trails {
+    /// Whether the reading at `offset` goes on where another one ended towards the log's start. That one is then forgotten.
+    fn goes_on(&mut self, offset: u64) -> bool {
+        let near = |at: &u64| offset < *at && at - offset <= BLOCK_MAX as u64;
+        let found = self.at.iter().position(near);
+        found.map(|found| self.at.remove(found)).is_some()
+    }
+
+    fn note(&mut self, offset: u64, buf: AlignedBuf) {
+        self.at.truncate(TRAILS - 1);
+        self.at.push_front(offset);
+        self.buf = Some(buf);
+    }
+}
+
+impl Log {
+    /// Copies the record at `lsn` into `out` (which is emptied first). Any record from the truncation point to the end can be read,
+    /// durable or not; neighbours of a record that came from the file come from memory for a while.
+    pub fn read(&self, lsn: Lsn, out: &mut Vec<u8>) -> Result<(), LogError> {
+        out.clear();
+        if lsn.vlf < self.oldest_vlf.load(Ordering::Acquire) {
+            return Err(LogError::NoRecord { lsn });
+        }
+        let stored = match self.cache.get(lsn.key()) {
+            Some(stored) => stored,
+            None => self.load(lsn)?,
+        };
+        out.extend_from_slice(stored.record(lsn.slot).ok_or(LogError::NoRecord { lsn })?);
+        Ok(())
+    }
+
+    pub(crate) fn place_of(&self, vlf: u32) -> Option<Place> {
+        let tail = self.tail.lock();
+        tail.history.index_of(vlf).and_then(|index| tail.map.place(index))
+    }
+
+    /// Reads the block of a record from the file into the cache, and its neighbours.
+    fn load(&self, lsn: Lsn) -> Result<Stored, LogError> {
+        let written_end = self.written_end.load(Ordering::Acquire);
+        if lsn.key() >= written_end || lsn.block < FIRST_BLOCK {
+            return Err(LogError::NoRecord { lsn });
+        }
+        let place = self.place_of(lsn.vlf).ok_or(LogError::NoRecord { lsn })?;
+        let offset = place.at(lsn.block);
+        let (trail, buf) = {
+            let mut trails = self.trails.lock();
+            (trails.goes_on(offset), trails.buf.take())
+        };
+        let behind = if trail { BEHIND.min(self.cache.limit() as u64 / 4 / ALIGN * ALIGN) } else { 0 };
+        let vlfs = self.vlfs_before(lsn.vlf, place, offset.saturating_sub(behind));
+        let first = vlfs.last().map_or(offset, |(_, place)| place.at(FIRST_BLOCK));
+        let start = first.max(offset - behind.min(offset));
+        let least = place.rest(lsn.block).min(BLOCK_MAX as u64);
+        let len = (offset - start + least) as usize;
+        let mut buf = buf.filter(|buf| buf.len() >= len).unwrap_or_else(|| AlignedBuf::new(len));
+        self.file.read_at(start, &mut buf[..len])?;
+        // What lies before the block first: the block itself is the newest in the cache.
+        for (vlf, place) in vlfs.iter().rev() {
+            let (from, to) = (place.at(FIRST_BLOCK).max(start), (place.offset + place.size).min(offset));
+            if from < to {
+                let bytes = &buf[(from - start) as usize..(to - start) as usize];
+                self.take_blocks(*vlf, place, from, bytes, written_end);
+            }
+        }
+        let bytes = &buf[(offset - start) as usize..len];
+        let wanted = self.take_block(lsn.vlf, lsn.block, bytes);
+        if let Some((_, taken)) = &wanted {
+            // Those behind it that came with it.
+            let (from, rest) = (offset + *taken as u64, &bytes[*taken..]);
+            self.take_blocks(lsn.vlf, &place, from, rest, written_end);
+        }
+        self.trails.lock().note(start, buf);
+        wanted.map(|(copy, _)| Stored::Bytes(copy)).ok_or(LogError::NoRecord { lsn })
+    }
+
+    /// The VLF, and those before it that are its neighbours in the log and in the file, down to the file offset `floor`.
+    fn vlfs_before(&self, vlf: u32, place: Place, floor: u64) -> Vec<(u32, Place)> {
+        let oldest = self.oldest_vlf.load(Ordering::Acquire);
+        let mut found = vec![(vlf, place)];
+        while let Some((vlf, place)) = found.last().copied()
+            && place.head == 0
+            && place.offset > floor
+            && vlf > oldest
+            && let Some(before) = self.place_of(vlf - 1)
+            && before.offset + before.size == place.offset
+        {
+            found.push((vlf - 1, before));
+        }
+        found
+    }
+
+    /// Takes the blocks of a VLF that lie whole in `bytes`, read from the offset `from`, into the cache. The first may have
+    /// begun before.
+    fn take_blocks(&self, vlf: u32, place: &Place, from: u64, bytes: &[u8], written_end: u64) {
+        let mut at = 0;
+        while at < bytes.len() {
+            let block = FIRST_BLOCK + ((from + at as u64 - place.at(FIRST_BLOCK)) / UNIT) as u32;
+            if block_key(vlf, block) >= written_end {
+                return;
+            }
+            at += self.take_block(vlf, block, &bytes[at..]).map_or(UNIT as usize, |(_, len)| len);
+        }
+    }
+
+    /// Takes the block at the start of `bytes` into the cache, if it is there; gives it with its length in the file.
+    fn take_block(&self, vlf: u32, block: u32, bytes: &[u8]) -> Option<(Arc<[u8]>, usize)> {
+        let header = BlockHeader::decode(bytes, bytes.len())?;
+        let mine = header.log_id == self.log_id && header.vlf == vlf && header.block == block;
+        if !mine || BlockHeader::verify(bytes, bytes.len()).is_none() {
+            return None;
+        }
+        let copy: Arc<[u8]> = Arc::from(&bytes[..header.content_len()]);
+        self.cache.add_read(block_key(vlf, block), Arc::clone(&copy));
+        Some((copy, header.len as usize))
+    }
+}
