@@ -20,7 +20,7 @@ pub mod storage;
 pub mod sysproc;
 pub mod views;
 
-pub use instance::{Instance, InstanceOptions};
+pub use instance::{Instance, InstanceOptions, PageMemory};
 pub use output::{ColumnInfo, Sink};
 pub use session::Session;
 pub use txn::backup::UrlDevices;

@@ -3,7 +3,7 @@
 use crate::LabError;
 use crate::target::tsql::{Connection, Reply, Server};
 use disk::Disk;
-use engine::{ColumnInfo, Instance, InstanceOptions, Session, Sink, SqlError, Value};
+use engine::{ColumnInfo, Instance, InstanceOptions, PageMemory, Session, Sink, SqlError, Value};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -62,12 +62,18 @@ fn failed(error: &SqlError, statement: &str) -> LabError {
     }
 }
 
+/// Memory for a buffer pool of that many bytes; `commit`: taken from the system now, so that no measurement pays for it.
+pub fn page_memory(bytes: u64, commit: bool) -> Result<PageMemory, LabError> {
+    let memory = if commit { PageMemory::committed(bytes) } else { PageMemory::new(bytes) };
+    memory.map_err(|e| LabError::Request(format!("{} MB for a buffer pool: {e}", bytes >> 20)))
+}
+
 /// How an instance is opened.
 pub struct OpenOptions {
     /// Its folder.
     pub folder: PathBuf,
-    /// Bytes of buffer pool.
-    pub memory: u64,
+    /// Memory of the buffer pool.
+    pub memory: PageMemory,
     /// Drive letters of file names.
     pub volumes: HashMap<char, PathBuf>,
     /// Where its files are; the operating system's disk unless given.
@@ -82,15 +88,11 @@ impl Embedded {
     /// Opens the instance and recovers its databases.
     pub fn open(options: OpenOptions) -> Result<Embedded, LabError> {
         let folder = options.folder;
-        let mut instance = InstanceOptions {
-            memory_bytes: Some(options.memory),
-            volumes: options.volumes,
-            ..InstanceOptions::new(&folder)
-        };
+        let mut instance = InstanceOptions { volumes: options.volumes, ..InstanceOptions::new(&folder) };
         if let Some(disk) = options.disk {
             instance.disk = disk;
         }
-        let opened = Instance::open(instance);
+        let opened = Instance::open_in(instance, options.memory);
         opened.map(Embedded).map_err(|e| LabError::Request(format!("Ringwood in {}: {e}", folder.display())))
     }
 
@@ -141,6 +143,7 @@ pub fn victim(
     if getppid().map(|id| id.as_raw_pid().unsigned_abs()) != Some(parent) {
         return Err(LabError::Request(format!("process {parent}, which asked for this, has ended")));
     }
+    let memory = page_memory(memory, false)?;
     let server = Embedded::open(OpenOptions { folder: folder.to_owned(), memory, volumes, disk: None })?;
     let mut watcher = server.connect(Some(database))?;
     let used = "select used_log_space_in_bytes from sys.dm_db_log_space_usage";

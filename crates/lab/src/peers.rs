@@ -103,6 +103,7 @@ fn config(options: &PeerOptions) -> Config {
         full_recovery: false,
         customers: options.rows,
         keep: false,
+        commit_memory: false,
         limit_s: options.limit,
     }
 }

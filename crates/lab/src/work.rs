@@ -80,6 +80,9 @@ pub struct Config {
     pub customers: u64,
     /// Made once and kept for all rounds, because making it takes long.
     pub keep: bool,
+    /// Take the buffer pool's memory from the system beforehand: where the pool is filled in gigabytes, that takes as long as
+    /// what is measured, and not each time the same.
+    pub commit_memory: bool,
     /// Seconds after which a piece of work is stopped, where the target can.
     pub limit_s: u64,
 }

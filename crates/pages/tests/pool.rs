@@ -236,7 +236,7 @@ fn a_database_that_cannot_write_costs_others_nothing() {
 #[test]
 fn all_frames_latched_gives_802() {
     let db = create(SimDisk::new(1), 16, &[spec(1, 1, 0)]).unwrap();
-    let options = PoolOptions { bytes: 16 * 8192, frame_wait: Duration::from_millis(100) };
+    let options = PoolOptions { bytes: 16 * 8192, frame_wait: Duration::from_millis(100), commit: true };
     let pool = Arc::new(ringwood_pages::BufferPool::new(options).unwrap());
     let shared: Arc<dyn disk::Disk> = Arc::new(SimDisk::new(2));
     let log = Arc::clone(&db.log);

@@ -37,7 +37,10 @@ pub struct Txn {
 }
 
 pub fn pool(bytes: u64) -> Arc<BufferPool> {
-    Arc::new(BufferPool::new(PoolOptions { bytes, frame_wait: Duration::from_secs(20) }).expect("pool"))
+    Arc::new(
+        BufferPool::new(PoolOptions { bytes, frame_wait: Duration::from_secs(20), ..PoolOptions::default() })
+            .expect("pool"),
+    )
 }
 
 fn specs(folder: &Path) -> Vec<FileSpec> {

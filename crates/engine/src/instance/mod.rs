@@ -59,6 +59,36 @@ const FIRST_SPID: i32 = 51;
 /// Least memory for pages.
 const MIN_POOL: u64 = 8 << 20;
 
+/// Memory for pages, had before the instance that uses it is opened.
+pub struct PageMemory {
+    pool: BufferPool,
+    bytes: u64,
+}
+
+impl PageMemory {
+    /// Memory that the system gives page by page as it is used.
+    ///
+    /// # Errors
+    /// [`InstanceError::Memory`] when so much cannot be had.
+    pub fn new(bytes: u64) -> Result<PageMemory, InstanceError> {
+        PageMemory::with(bytes, false)
+    }
+
+    /// Memory that is taken from the system now: what is done later no longer pays for it. A second or more for a gigabyte.
+    ///
+    /// # Errors
+    /// As for [`PageMemory::new`].
+    pub fn committed(bytes: u64) -> Result<PageMemory, InstanceError> {
+        PageMemory::with(bytes, true)
+    }
+
+    fn with(bytes: u64, commit: bool) -> Result<PageMemory, InstanceError> {
+        let bytes = bytes.max(MIN_POOL);
+        let pool = BufferPool::new(PoolOptions { bytes, commit, ..PoolOptions::default() });
+        Ok(PageMemory { pool: pool.map_err(|e| InstanceError::Memory(e.to_string()))?, bytes })
+    }
+}
+
 /// How an instance is opened.
 #[derive(Clone, Debug)]
 pub struct InstanceOptions {
@@ -176,6 +206,21 @@ impl Instance {
     /// # Errors
     /// The folder is in use or cannot be written, the list of databases is damaged, master cannot be opened.
     pub fn open(options: InstanceOptions) -> Result<Arc<Instance>, InstanceError> {
+        Instance::open_with(options, None)
+    }
+
+    /// The same in memory that was had before, whatever the options say of memory for pages.
+    ///
+    /// # Errors
+    /// As for [`Instance::open`].
+    pub fn open_in(options: InstanceOptions, memory: PageMemory) -> Result<Arc<Instance>, InstanceError> {
+        Instance::open_with(options, Some(memory))
+    }
+
+    fn open_with(
+        options: InstanceOptions,
+        memory: Option<PageMemory>,
+    ) -> Result<Arc<Instance>, InstanceError> {
         let InstanceOptions {
             data_dir,
             memory_bytes,
@@ -191,22 +236,23 @@ impl Instance {
             DiskError::Locked { .. } => InstanceError::InUse(data_dir.clone()),
             e => e.into(),
         })?;
-        let memory_bytes = memory_bytes.unwrap_or_else(|| machine_memory() / 4).max(MIN_POOL);
-        let pool = BufferPool::new(PoolOptions { bytes: memory_bytes, ..PoolOptions::default() });
-        let pool = pool.map_err(|e| InstanceError::Memory(e.to_string()))?;
+        let memory = match memory {
+            Some(memory) => memory,
+            None => PageMemory::new(memory_bytes.unwrap_or_else(|| machine_memory() / 4))?,
+        };
         let error_log = Arc::new(ErrorLog::new(disk.clone(), data_dir.join("log")));
         let credentials = credentials::Credentials::open(disk.clone(), &data_dir)?;
         let instance = Arc::new(Instance {
             disk,
             paths: Paths::new(data_dir, volumes),
-            pool: Arc::new(pool),
+            pool: Arc::new(memory.pool),
             locks: Arc::new(LockManager::new()),
             log_waits: Arc::default(),
             page_waits_base: Mutex::default(),
             pace,
             url_devices,
             credentials,
-            memory_bytes,
+            memory_bytes: memory.bytes,
             sort_bytes: sort_bytes.unwrap_or_else(crate::exec::memory::sort_budget),
             next_run_file: AtomicU64::new(1),
             trace_flags: RwLock::new(trace_flags.into_iter().collect()),

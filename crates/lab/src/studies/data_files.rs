@@ -44,6 +44,7 @@ fn arm(s: &Sizes, arrays: u32, files: u32) -> Arm {
             full_recovery: false,
             customers: 0,
             keep: false,
+            commit_memory: false,
             limit_s: 600,
         },
         steps: vec![

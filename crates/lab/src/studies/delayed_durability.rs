@@ -33,6 +33,7 @@ fn arm(scale: Scale, factor: &'static str, level: &str, steps: Vec<Step>) -> Arm
             full_recovery: false,
             customers: 0,
             keep: true,
+            commit_memory: false,
             limit_s: 600,
         },
         steps: [vec![Step::prepare(Work::MakeOneRow)], steps].concat(),

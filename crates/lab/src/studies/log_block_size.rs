@@ -34,6 +34,7 @@ fn arm(level: &'static str, block: LogBlock, ms: u64, log_kb: u64, memory: u64) 
             full_recovery: false,
             customers: 0,
             keep: true,
+            commit_memory: false,
             limit_s: 600,
         },
         steps: steps.collect(),

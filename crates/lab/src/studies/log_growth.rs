@@ -56,6 +56,7 @@ fn arm(s: &Sizes, step_kb: u64, pre_grown: bool) -> Arm {
             full_recovery: true,
             customers: 0,
             keep: false,
+            commit_memory: false,
             limit_s: 600,
         },
         steps,

@@ -17,6 +17,7 @@ struct Sizes {
     step_kb: u64,
     data_kb: u64,
     memory: u64,
+    commit_memory: bool,
 }
 
 fn sizes(scale: Scale) -> Sizes {
@@ -26,7 +27,8 @@ fn sizes(scale: Scale) -> Sizes {
         Scale::Standard => (1_000_000, 20_000, 256, 6 << 10, 4 << 30),
         Scale::Paper => (3_000_000, 20_000, 512, 20 << 10, 8 << 30),
     };
-    Sizes { rows, many, step_kb, data_kb: data_mb << 10, memory }
+    let commit_memory = matches!(scale, Scale::Standard | Scale::Paper);
+    Sizes { rows, many, step_kb, data_kb: data_mb << 10, memory, commit_memory }
 }
 
 fn arm(s: &Sizes, level: &str) -> Arm {
@@ -49,6 +51,7 @@ fn arm(s: &Sizes, level: &str) -> Arm {
             full_recovery: true,
             customers: s.rows,
             keep: true,
+            commit_memory: s.commit_memory,
             limit_s: 600,
         },
         steps: vec![

@@ -3,9 +3,10 @@
 use super::tsql::{self, DATABASE};
 use super::{Place, Target, kept};
 use crate::LabError;
-use crate::embedded::{Embedded, OpenOptions};
+use crate::embedded::{Embedded, OpenOptions, page_memory};
 use crate::watch::Watch;
 use crate::work::{Config, Counters, Figure, Knob, LogBlock, Work};
+use engine::PageMemory;
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
@@ -48,11 +49,21 @@ impl Open {
             .collect()
     }
 
+    /// Memory for an instance.
+    fn memory(&self) -> Result<PageMemory, LabError> {
+        page_memory(self.config.memory, self.config.commit_memory)
+    }
+
     fn start(&mut self, past: &Past) -> Result<(), LabError> {
+        let memory = self.memory()?;
+        self.start_in(past, memory)
+    }
+
+    fn start_in(&mut self, past: &Past, memory: PageMemory) -> Result<(), LabError> {
         let disk = self.place.device.disk(&self.folder, self.config.data.arrays)?;
         let options = OpenOptions {
             folder: self.folder.clone(),
-            memory: self.config.memory,
+            memory,
             volumes: self.volumes(),
             disk: Some(past.watch.over(disk, DATABASE)),
         };
@@ -93,8 +104,9 @@ impl Ringwood {
         }
         open.stop(past)?;
         crash_in_update(open, &program, rows)?;
+        let memory = open.memory()?;
         let begin = Instant::now();
-        open.start(past)?;
+        open.start_in(past, memory)?;
         let mut client = tsql::Server::connect(open.server()?, Some(DATABASE))?;
         let seconds = begin.elapsed().as_secs_f64();
         let kept = tsql::number(

@@ -148,6 +148,14 @@ impl Frames {
         Some(Frames { base, raw, layout, meta })
     }
 
+    /// Takes all memory from the system, which gives it page by page at the first write.
+    pub fn commit(&mut self) {
+        for at in (0..self.layout.size()).step_by(ALIGN) {
+            // SAFETY: within the allocation, of which nobody has a reference yet; it is all zeros already.
+            unsafe { self.raw.as_ptr().add(at).write_volatile(0) };
+        }
+    }
+
     pub fn len(&self) -> u32 {
         self.meta.len() as u32
     }

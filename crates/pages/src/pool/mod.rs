@@ -37,11 +37,13 @@ pub struct PoolOptions {
     pub bytes: u64,
     /// How long a thread waits for a frame before [`PageError::NoFrames`].
     pub frame_wait: Duration,
+    /// Take the memory from the system now (a second or more for a gigabyte) and not page by page as it is used.
+    pub commit: bool,
 }
 
 impl Default for PoolOptions {
     fn default() -> Self {
-        PoolOptions { bytes: 256 << 20, frame_wait: Duration::from_secs(15) }
+        PoolOptions { bytes: 256 << 20, frame_wait: Duration::from_secs(15), commit: false }
     }
 }
 
@@ -112,7 +114,10 @@ impl BufferPool {
     pub fn new(options: PoolOptions) -> Result<BufferPool, PageError> {
         let count =
             u32::try_from(options.bytes / crate::id::PAGE_SIZE as u64).unwrap_or(u32::MAX - 1).max(16);
-        let frames = Frames::new(count).ok_or(PageError::NoFrames)?;
+        let mut frames = Frames::new(count).ok_or(PageError::NoFrames)?;
+        if options.commit {
+            frames.commit();
+        }
         let inner = Arc::new(Inner {
             table: PageTable::new(count),
             frames,

@@ -22,7 +22,8 @@ pub struct Db {
 }
 
 pub fn pool(frames: u64) -> Arc<BufferPool> {
-    let options = PoolOptions { bytes: frames * 8192, frame_wait: Duration::from_secs(10) };
+    let options =
+        PoolOptions { bytes: frames * 8192, frame_wait: Duration::from_secs(10), ..PoolOptions::default() };
     Arc::new(BufferPool::new(options).unwrap())
 }
 
