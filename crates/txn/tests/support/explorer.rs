@@ -187,10 +187,14 @@ impl Load<'_> {
     }
 
     fn change(&mut self, who: usize) -> Result<(), Stop> {
-        let id = self.rng.u64(0..IDS);
+        let what = self.rng.u32(0..3);
+        // Half of the updates come back to a row that the transaction has changed before.
+        let own = &self.running[who].delta;
+        let again =
+            if what == 1 && self.rng.bool() { self.rng.usize(0..own.len().max(1)) } else { own.len() };
+        let id = own.keys().nth(again).copied().unwrap_or_else(|| self.rng.u64(0..IDS));
         let (now, other) = self.view(who, id);
         let new = payload(&mut self.rng);
-        let what = self.rng.u32(0..3);
         let t = &mut self.running[who].txn;
         let (tried, wanted, effect) = match what {
             0 => (self.table.insert(t, id, &new)?, now.is_some().then_some(Tried::Duplicate), Some(new)),
