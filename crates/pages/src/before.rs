@@ -2,11 +2,11 @@
 //!
 //! A row that one transaction changes again and again would log every state twice, as after image and as the next
 //! record's before image. The part that the transaction's earlier record has as its after image is left out: the row's
-//! old header, which every update logs, names that record. It is as long in the log as the update itself, because
+//! old header, which every update logs, names that record. It stays in the log as long as the update itself does, because
 //! both belong to one transaction.
 
 use crate::error::PageError;
-use crate::op::{PageOp, value_offset};
+use crate::op::PageOp;
 use crate::row_header::RowHeader;
 use std::ops::Range;
 use wal::Lsn;
@@ -31,7 +31,7 @@ impl<'a> Before<'a> {
     }
 
     /// `bytes` stand at `at` of the row's body; `made` is what the operation that the row's header names wrote of it.
-    /// That must be an update, insert or replacement of the transaction that changes the row now.
+    /// That must be an update by the transaction that changes the row now.
     #[must_use]
     pub fn without(bytes: &'a [u8], at: usize, made: Range<usize>) -> Before<'a> {
         let start = made.start.clamp(at, at + bytes.len()) - at;
@@ -76,22 +76,14 @@ impl<'a> Before<'a> {
         const MISFIT: PageError = PageError::Record { what: "update and the earlier one do not fit" };
         out.extend_from_slice(self.head);
         if self.earlier > 0 {
-            let (made_at, made) = earlier.and_then(after_image).ok_or(MISFIT)?;
-            let start = (at + self.head.len()).checked_sub(made_at).ok_or(MISFIT)?;
+            let Some(PageOp::Update { at: made_at, new_bytes: made, .. }) = earlier else {
+                return Err(MISFIT);
+            };
+            let start = (at + self.head.len()).checked_sub((*made_at).into()).ok_or(MISFIT)?;
             out.extend_from_slice(made.get(start..start + usize::from(self.earlier)).ok_or(MISFIT)?);
         }
         out.extend_from_slice(self.tail);
         Ok(())
-    }
-}
-
-/// What an operation wrote into a row's body, and where.
-fn after_image<'a>(op: &PageOp<'a>) -> Option<(usize, &'a [u8])> {
-    match *op {
-        PageOp::Update { at, new_bytes, .. } => Some((at.into(), new_bytes)),
-        PageOp::Insert { key, value, .. } => Some((key.map_or(0, value_offset), value)),
-        PageOp::Replace { key, new_value, .. } => Some((key.map_or(0, value_offset), new_value)),
-        _ => None,
     }
 }
 

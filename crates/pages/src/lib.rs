@@ -37,7 +37,7 @@ pub use error::PageError;
 pub use files::{FileGrowth, FileSpec};
 pub use id::{BOOT_PAGE, EXTENT_PAGES, ExtentId, PAGE_SIZE, PageId, TxnId, UnitId};
 pub use log::{LogHandle, SystemSink, Undoing};
-pub use manage::FileEvent;
+pub use manage::{FILE_LIST, FileEvent};
 pub use op::{ApplyCtx, Link, PageOp, apply, split_keyed, value_offset};
 pub use page::{HEADER_SIZE, MAX_SLOT_LEN, Page, PageType, SLOT_SIZE};
 pub use pool::{BufferPool, PageMut, PageRef, PoolCounters, PoolOptions};

@@ -26,7 +26,7 @@ use wal::Lsn;
 /// The number of the log among a database's files: no data file has it.
 const LOG_FILE: u16 = 2;
 /// The page that lists the data files.
-pub(crate) const FILE_LIST: PageId = PageId { file: 1, page: 0 };
+pub const FILE_LIST: PageId = PageId { file: 1, page: 0 };
 /// The filegroup of a file that a restore has made and whose record has not been redone: nothing is allocated in it.
 const NO_FILEGROUP: u16 = 0;
 

@@ -368,3 +368,18 @@ fn deleting_neighbours_costs_a_few_bytes_each() {
     }
     assert!(rec.bytes().len() < 100 * 4, "{} bytes for 100 deletes", rec.bytes().len());
 }
+
+/// Readers and undo would not agree on what stands between the two parts of its before image.
+#[test]
+fn an_update_that_names_an_earlier_one_for_nothing_is_no_record() {
+    let mut rec = RecordBuilder::new();
+    rec.page(P);
+    rec.update(0, 0, &RowHeader::default(), None, 5, Before::without(&[7; 200], 5, 6..134), b"x").unwrap();
+    let mut bytes = rec.bytes().to_vec();
+    assert!(row_op(&RecordView::decode(&bytes).unwrap(), 0).is_ok());
+    // 128 bytes become 0.
+    let at = bytes.windows(4).position(|four| four == [1, 7, 0x80, 0x01]).unwrap();
+    bytes[at + 3] = 0;
+    let failed = row_op(&RecordView::decode(&bytes).unwrap(), 0);
+    assert!(matches!(failed, Err(PageError::Record { what: "update leaves nothing out" })), "{failed:?}");
+}

@@ -392,7 +392,8 @@ impl Database {
     /// One round of the checkpoint thread. Errors are kept; those that matter have taken the database offline.
     pub(crate) fn checkpoint_round(&self) {
         let asked = self.checkpointer().asked.swap(false, Relaxed);
-        let due = self.check_online().is_ok() && (asked || self.checkpoint_due());
+        let due =
+            self.check_online().is_ok() && self.pace().checkpoints() && (asked || self.checkpoint_due());
         if due && self.checkpoint().is_err() {
             // Nothing becomes free: growth no longer waits for it.
             self.log().truncate_to(Lsn::ZERO);
@@ -405,7 +406,7 @@ impl Database {
         let c = self.checkpointer();
         let end = self.log().end();
         let here = (u64::from(end.vlf) << 32) | u64::from(end.block >> 5);
-        if c.looked.swap(here, Relaxed) == here || !self.pace().background {
+        if c.looked.swap(here, Relaxed) == here || !self.pace().checkpoints() {
             return;
         }
         let percent = self.log_percent();

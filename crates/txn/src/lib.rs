@@ -13,6 +13,7 @@ pub mod database;
 mod discard;
 mod error;
 mod files;
+mod forward;
 pub mod locks;
 mod open;
 mod options;

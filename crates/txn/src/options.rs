@@ -1,6 +1,8 @@
 //! What a database is told to be: recovery model, durability, checkpoint pace; and how that is kept in the boot page.
 //! Guarantees: [`DbState::decode`] accepts what [`DbState::encode`] made and rejects everything else with an error.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// The recovery model, with sys.databases.recovery_model's numbers.
@@ -113,7 +115,7 @@ pub enum Durability {
 }
 
 /// How the background tasks of a database pace themselves. Not kept in the database.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Pace {
     /// Run background threads at all. Without them checkpoints, ghost cleanup and delayed flushes happen only when called.
     pub background: bool,
@@ -123,6 +125,15 @@ pub struct Pace {
     pub checkpoint_interval: Duration,
     /// Ghost cleanup looks at its queue this often (default 1 s).
     pub ghost_interval: Duration,
+    /// While set, no checkpoint begins by itself, not even when the log is nearly full. Shared by the databases of an instance.
+    pub checkpoints_held: Arc<AtomicBool>,
+}
+
+impl Pace {
+    /// Whether checkpoints begin by themselves.
+    pub(crate) fn checkpoints(&self) -> bool {
+        self.background && !self.checkpoints_held.load(Ordering::Relaxed)
+    }
 }
 
 impl Default for Pace {
@@ -132,6 +143,7 @@ impl Default for Pace {
             checkpoint_bytes: 256 << 20,
             checkpoint_interval: Duration::from_secs(60),
             ghost_interval: Duration::from_secs(1),
+            checkpoints_held: Arc::default(),
         }
     }
 }

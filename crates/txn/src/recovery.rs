@@ -1,13 +1,13 @@
 //! Restart recovery: analysis and redo in one pass over the log since the last checkpoint, then undo of the losers.
 //! Guarantees: afterwards the database holds the work of exactly those transactions whose commit record is in the log;
 //! a crash during recovery leaves a log from which recovery starts again; the log is read once, from the checkpoint's
-//! redo LSN to its end, in batches whose pages are read ahead; nothing depends on the number of virtual log files.
+//! redo LSN to its end ([`crate::forward`]); nothing depends on the number of virtual log files.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use pages::{PageId, RecordKind, RecordView, TxnId};
+use pages::{RecordKind, RecordView, TxnId};
 use wal::Lsn;
 
 use crate::checkpoint::{ACTIVE_LIST, decode_list};
@@ -33,7 +33,7 @@ pub struct RecoveryReport {
     pub redone: u64,
     /// Log records written while undoing.
     pub compensations: u64,
-    /// Microseconds of analysis, redo and undo.
+    /// Microseconds of analysis, of redo beside it, and of undo.
     pub analysis_us: u64,
     pub redo_us: u64,
     pub undo_us: u64,
@@ -51,11 +51,6 @@ pub enum Phase {
 
 /// Progress in percent of a phase; called about once per batch.
 pub type Progress<'a> = &'a mut dyn FnMut(Phase, u8);
-
-/// Bytes of log analysed before they are redone.
-const BATCH_BYTES: usize = 4 << 20;
-/// Records analysed before they are redone.
-const BATCH_RECORDS: usize = 8192;
 
 /// What analysis has learned.
 #[derive(Debug, Default)]
@@ -149,33 +144,7 @@ impl Analysis {
     }
 }
 
-/// Records waiting to be redone.
-#[derive(Default)]
-struct Batch {
-    bytes: Vec<u8>,
-    records: Vec<(Lsn, std::ops::Range<usize>)>,
-    pages: Vec<PageId>,
-}
-
-impl Batch {
-    fn push(&mut self, lsn: Lsn, record: &[u8]) {
-        let at = self.bytes.len();
-        self.bytes.extend_from_slice(record);
-        self.records.push((lsn, at..self.bytes.len()));
-    }
-
-    fn is_full(&self) -> bool {
-        self.bytes.len() >= BATCH_BYTES || self.records.len() >= BATCH_RECORDS
-    }
-
-    fn clear(&mut self) {
-        self.bytes.clear();
-        self.records.clear();
-        self.pages.clear();
-    }
-}
-
-fn failed(phase: &'static str, lsn: Lsn, e: impl Into<TxnError>) -> TxnError {
+pub(crate) fn failed(phase: &'static str, lsn: Lsn, e: impl Into<TxnError>) -> TxnError {
     let e = e.into();
     TxnError::Recovery { phase, lsn, cause: e.to_string() }
 }
@@ -213,57 +182,6 @@ impl Database {
         }
         report.undo_us = micros(start.elapsed());
         Ok(report)
-    }
-
-    pub(crate) fn analyse_and_redo(
-        &self,
-        from: Lsn,
-        analysis: &mut Analysis,
-        report: &mut RecoveryReport,
-        progress: Progress<'_>,
-    ) -> Result<(), TxnError> {
-        let mut batch = Batch::default();
-        let mut scan = self.log().scan(from);
-        let mut more = true;
-        while more {
-            let start = Instant::now();
-            batch.clear();
-            while more && !batch.is_full() {
-                match scan.next_record().map_err(|e| failed("analysis", from, e))? {
-                    None => more = false,
-                    Some((lsn, bytes)) => {
-                        let view = RecordView::decode(bytes).map_err(|e| failed("analysis", lsn, e))?;
-                        analysis.record(lsn, &view).map_err(|e| failed("analysis", lsn, e))?;
-                        report.records += 1;
-                        report.bytes += bytes.len() as u64;
-                        if matches!(view.kind(), RecordKind::Change | RecordKind::Compensation) {
-                            batch.pages.extend(view.pages().map_err(|e| failed("analysis", lsn, e))?);
-                            batch.push(lsn, bytes);
-                        }
-                    }
-                }
-            }
-            report.analysis_us += micros(start.elapsed());
-            progress(Phase::Redo, if more { 50 } else { 100 });
-            let start = Instant::now();
-            self.redo_batch(&mut batch)?;
-            report.redone += batch.records.len() as u64;
-            report.redo_us += micros(start.elapsed());
-        }
-        Ok(())
-    }
-
-    fn redo_batch(&self, batch: &mut Batch) -> Result<(), TxnError> {
-        batch.pages.sort_unstable();
-        batch.pages.dedup();
-        // A damaged or missing page is met again by redo, which knows whether a record rebuilds it.
-        drop(self.store().prefetch(&batch.pages));
-        for (lsn, range) in &batch.records {
-            let view =
-                RecordView::decode(&batch.bytes[range.clone()]).map_err(|e| failed("redo", *lsn, e))?;
-            self.store().redo(*lsn, &view).map_err(|e| failed("redo", *lsn, e))?;
-        }
-        Ok(())
     }
 }
 

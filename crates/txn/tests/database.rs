@@ -317,6 +317,33 @@ fn background_checkpoints_follow_the_volume() {
     }
 }
 
+/// A log that only a checkpoint could free is full while checkpoints are held, and is of use again afterwards.
+#[test]
+fn held_checkpoints_do_not_begin_by_themselves() {
+    let disk: Arc<dyn disk::Disk> = Arc::new(SimDisk::new(3));
+    let mut env = env(disk, 1000, true);
+    env.pace = Pace { checkpoint_bytes: 100 << 10, ..Pace::default() };
+    let held = env.pace.checkpoints_held.clone();
+    held.store(true, Ordering::Relaxed);
+    let db = create(env, log_options(4 << 20, Growth::None, true), DbState::initial()).unwrap();
+    let table = Table::create(&db).unwrap();
+    db.checkpoint().unwrap();
+    let before = db.last_checkpoint().0;
+    let fill = |from: u64| {
+        (from..from + 20_000)
+            .inspect(|_| db.throttle())
+            .map(|id| (id, put(&db, &table, id, &[b'v'; 500], Durability::Delayed)))
+            .find(|(_, put)| put.is_err())
+    };
+    let (full_at, error) = fill(0).expect("a full log");
+    assert_eq!(error.unwrap_err().kind(), ErrorKind::LogFull);
+    assert_eq!(db.last_checkpoint().0, before);
+    held.store(false, Ordering::Relaxed);
+    db.checkpoint().unwrap();
+    assert!(fill(full_at).is_none());
+    assert!(db.last_checkpoint().0 > before);
+}
+
 /// The queue of pages with ghosts ends with the process: a scan finds them again.
 #[test]
 fn ghosts_of_before_a_restart_are_found_by_scans() {

@@ -56,6 +56,8 @@ const SYSTEM: [(&str, i32); 3] = [("master", MASTER), ("tempdb", TEMPDB), ("msdb
 const RESERVED: [&str; 5] = ["master", "tempdb", "model", "msdb", "resource"];
 /// session_ids up to here are the system's.
 const FIRST_SPID: i32 = 51;
+/// Trace flag: no checkpoint begins by itself.
+const TRACE_HOLD_CHECKPOINTS: i32 = 3505;
 /// Least memory for pages.
 const MIN_POOL: u64 = 8 << 20;
 
@@ -101,7 +103,7 @@ pub struct InstanceOptions {
     pub sort_bytes: Option<usize>,
     /// Drive letter to folder, for Windows paths in statements.
     pub volumes: HashMap<char, PathBuf>,
-    /// Trace flags; 1800 aligns log writes to 4096 bytes.
+    /// Trace flags: 1800 aligns log writes to 4096 bytes, 3505 keeps checkpoints from beginning by themselves.
     pub trace_flags: Vec<i32>,
     /// Where the files are.
     pub disk: Arc<dyn Disk>,
@@ -255,7 +257,7 @@ impl Instance {
             memory_bytes: memory.bytes,
             sort_bytes: sort_bytes.unwrap_or_else(crate::exec::memory::sort_budget),
             next_run_file: AtomicU64::new(1),
-            trace_flags: RwLock::new(trace_flags.into_iter().collect()),
+            trace_flags: RwLock::default(),
             databases: RwLock::default(),
             changing: Mutex::new(()),
             pending: Mutex::default(),
@@ -271,6 +273,7 @@ impl Instance {
             shutdown: AtomicBool::new(false),
             folder_lock: Mutex::new(Some(lock)),
         });
+        trace_flags.into_iter().for_each(|flag| instance.set_trace_flag(flag, true));
         instance.start()?;
         msdb::ensure(&instance);
         Ok(instance)
@@ -510,6 +513,9 @@ impl Instance {
     }
 
     pub(crate) fn set_trace_flag(&self, flag: i32, on: bool) {
+        if flag == TRACE_HOLD_CHECKPOINTS {
+            self.pace.checkpoints_held.store(on, Ordering::Relaxed);
+        }
         let mut flags = self.trace_flags.write();
         if on {
             flags.insert(flag);

@@ -1,0 +1,259 @@
+//! Analysis and redo side by side: one thread reads the log and learns from it, one reads the pages that a batch of records
+//! names, one redoes batch after batch. The first two mostly wait for the disk.
+//! Guarantees: records are redone in log order by one thread; pages are not read ahead of a record that changes the list of
+//! files, as they might be those of another file with the same number.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::time::{Duration, Instant};
+
+use pages::{FILE_LIST, PageId, RecordKind, RecordView};
+use wal::Lsn;
+
+use crate::database::Database;
+use crate::error::TxnError;
+use crate::recovery::{Analysis, Phase, Progress, RecoveryReport, failed};
+
+/// Bytes of log in a batch.
+const BATCH_BYTES: usize = 4 << 20;
+/// Records in a batch.
+const BATCH_RECORDS: usize = 8192;
+/// One for each thread and one that waits.
+const BATCHES: usize = 4;
+
+/// Records waiting to be redone.
+#[derive(Default)]
+struct Batch {
+    bytes: Vec<u8>,
+    records: Vec<(Lsn, Range<usize>)>,
+    pages: Vec<PageId>,
+    /// It ends with a change of the list of files.
+    files_change: bool,
+}
+
+impl Batch {
+    fn push(&mut self, lsn: Lsn, record: &[u8], pages: impl Iterator<Item = PageId>) {
+        let (at, named) = (self.bytes.len(), self.pages.len());
+        self.bytes.extend_from_slice(record);
+        self.records.push((lsn, at..self.bytes.len()));
+        self.pages.extend(pages);
+        self.files_change = self.pages[named..].contains(&FILE_LIST);
+    }
+
+    fn is_full(&self) -> bool {
+        self.files_change || self.bytes.len() >= BATCH_BYTES || self.records.len() >= BATCH_RECORDS
+    }
+
+    fn clear(&mut self) {
+        self.bytes.clear();
+        self.records.clear();
+        self.pages.clear();
+        self.files_change = false;
+    }
+}
+
+/// What the reading thread counts.
+struct Read {
+    /// The record that was read last, or where reading began.
+    to: Lsn,
+    records: u64,
+    bytes: u64,
+    took: Duration,
+}
+
+impl Database {
+    /// Reads the log from `from` to its end, and redoes it. A failure of redo goes before one of reading, which is behind it.
+    pub(crate) fn analyse_and_redo(
+        &self,
+        from: Lsn,
+        analysis: &mut Analysis,
+        report: &mut RecoveryReport,
+        progress: Progress<'_>,
+    ) -> Result<(), TxnError> {
+        let (filled, to_fetch) = sync_channel(BATCHES);
+        let (fetched, to_redo) = sync_channel(BATCHES);
+        let (redone, empty) = sync_channel(BATCHES);
+        let no_thread =
+            |e: std::io::Error| TxnError::Recovery { phase: "analysis", lsn: from, cause: e.to_string() };
+        std::thread::scope(|scope| {
+            let named = |name: &str| std::thread::Builder::new().name(name.into());
+            let fetcher =
+                named("recovery-pages").spawn_scoped(scope, move || self.fetch_pages(&to_fetch, &fetched));
+            fetcher.map_err(no_thread)?;
+            let reader = named("recovery-log")
+                .spawn_scoped(scope, move || self.read_batches(from, analysis, &filled, &empty))
+                .map_err(no_thread)?;
+            let result = self.redo_batches(&to_redo, &redone, report, progress);
+            // Whoever waits for one or the other ends.
+            drop((to_redo, redone));
+            let read = reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            result?;
+            let read = read?;
+            report.records += read.records;
+            report.bytes += read.bytes;
+            report.analysis_us += read.took.as_micros() as u64;
+            progress(Phase::Redo, 100);
+            Ok(())
+        })
+    }
+
+    /// Fills batches until the log or whoever takes them ends.
+    fn read_batches(
+        &self,
+        from: Lsn,
+        analysis: &mut Analysis,
+        filled: &SyncSender<Batch>,
+        empty: &Receiver<Batch>,
+    ) -> Result<Read, TxnError> {
+        let mut read = Read { to: from, records: 0, bytes: 0, took: Duration::ZERO };
+        let mut scan = self.log().scan(from);
+        let mut idle: VecDeque<Batch> = (0..BATCHES).map(|_| Batch::default()).collect();
+        let mut wanted = 1;
+        loop {
+            while idle.len() < wanted {
+                let Ok(batch) = empty.recv() else { return Ok(read) };
+                idle.push_back(batch);
+            }
+            let Some(mut batch) = idle.pop_front() else { return Ok(read) };
+            let start = Instant::now();
+            batch.clear();
+            let more = self.fill(&mut batch, &mut scan, analysis, &mut read)?;
+            read.took += start.elapsed();
+            // Behind a change of the files no page is read before it is redone.
+            wanted = if batch.files_change { BATCHES } else { 1 };
+            if filled.send(batch).is_err() || !more {
+                return Ok(read);
+            }
+        }
+    }
+
+    fn fetch_pages(&self, to_fetch: &Receiver<Batch>, fetched: &SyncSender<Batch>) {
+        while let Ok(mut batch) = to_fetch.recv() {
+            batch.pages.sort_unstable();
+            batch.pages.dedup();
+            // A damaged or missing page is met again by redo, which knows whether a record rebuilds it.
+            drop(self.store().prefetch(&batch.pages));
+            if fetched.send(batch).is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Reads until the batch is full. False at the end of the log.
+    fn fill(
+        &self,
+        batch: &mut Batch,
+        scan: &mut wal::LogScan<'_>,
+        analysis: &mut Analysis,
+        read: &mut Read,
+    ) -> Result<bool, TxnError> {
+        while !batch.is_full() {
+            let Some((lsn, bytes)) = scan.next_record().map_err(|e| failed("analysis", read.to, e))? else {
+                return Ok(false);
+            };
+            let view = RecordView::decode(bytes).map_err(|e| failed("analysis", lsn, e))?;
+            analysis.record(lsn, &view).map_err(|e| failed("analysis", lsn, e))?;
+            (read.to, read.records) = (lsn, read.records + 1);
+            read.bytes += bytes.len() as u64;
+            if matches!(view.kind(), RecordKind::Change | RecordKind::Compensation) {
+                batch.push(lsn, bytes, view.pages().map_err(|e| failed("analysis", lsn, e))?.into_iter());
+            }
+        }
+        Ok(true)
+    }
+
+    fn redo_batches(
+        &self,
+        to_redo: &Receiver<Batch>,
+        redone: &SyncSender<Batch>,
+        report: &mut RecoveryReport,
+        progress: Progress<'_>,
+    ) -> Result<(), TxnError> {
+        while let Ok(batch) = to_redo.recv() {
+            progress(Phase::Redo, 50);
+            let start = Instant::now();
+            for (lsn, range) in &batch.records {
+                let view =
+                    RecordView::decode(&batch.bytes[range.clone()]).map_err(|e| failed("redo", *lsn, e))?;
+                self.store().redo(*lsn, &view).map_err(|e| failed("redo", *lsn, e))?;
+            }
+            report.redone += batch.records.len() as u64;
+            report.redo_us += start.elapsed().as_micros() as u64;
+            // The reader has ended if nobody takes it.
+            drop(redone.send(batch));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{CreateSpec, DbState, Env, LockManager, Pace};
+    use pages::{BufferPool, FileGrowth, FileSpec, PoolOptions};
+    use std::sync::Arc;
+    use std::sync::mpsc::RecvTimeoutError;
+    use wal::LogOptions;
+
+    fn database() -> Arc<Database> {
+        let pool = BufferPool::new(PoolOptions { bytes: 400 * 8192, ..PoolOptions::default() }).unwrap();
+        let env = Env {
+            disk: Arc::new(sim::SimDisk::new(1)),
+            pool: Arc::new(pool),
+            locks: Arc::new(LockManager::new()),
+            db: 5,
+            pace: Pace { background: false, ..Pace::default() },
+        };
+        let file = FileSpec {
+            id: 1,
+            name: "first".into(),
+            path: "test.mdf".into(),
+            filegroup: 1,
+            size: 4 << 20,
+            growth: FileGrowth::None,
+            max_size: None,
+        };
+        let spec = CreateSpec {
+            guid: [7; 16],
+            files: vec![file],
+            log_path: "test_log.ldf".into(),
+            log: LogOptions { initial_size: 4 << 20, background_writer: false, ..LogOptions::default() },
+            settings: DbState::initial(),
+        };
+        Database::create(env, spec).unwrap()
+    }
+
+    /// The pages of a later batch may be those of another file with the same number.
+    #[test]
+    fn nothing_is_read_ahead_of_a_change_of_the_files() {
+        let db = database();
+        let from = db.log().end();
+        for _ in 0..3 {
+            // The page of the list is where the first file's own description is.
+            db.rename_file(1, "another").unwrap();
+        }
+        let (filled, to_fetch) = sync_channel(BATCHES);
+        let (redone, empty) = sync_channel(BATCHES);
+        let db = &db;
+        std::thread::scope(|scope| {
+            let mut analysis = Analysis::new(from);
+            let reader = scope.spawn(move || db.read_batches(from, &mut analysis, &filled, &empty));
+            let (mut waiting, mut changes) = (Vec::new(), 0);
+            while let Ok(batch) = to_fetch.recv() {
+                if batch.files_change {
+                    changes += 1;
+                    let next = to_fetch.recv_timeout(Duration::from_millis(30)).map(drop);
+                    assert_eq!(next, Err(RecvTimeoutError::Timeout));
+                }
+                waiting.push(batch);
+                if waiting.last().is_some_and(|batch| batch.files_change) {
+                    waiting.drain(..).for_each(|batch| redone.send(batch).unwrap());
+                }
+            }
+            assert!(changes == 3, "{changes} changes of the files");
+            let read = reader.join().unwrap().unwrap();
+            assert!(read.records >= 3 && read.to < db.log().end());
+        });
+    }
+}
