@@ -205,7 +205,7 @@ fn mixed(b: &Bench, pages: &[PageId], one_in: u32) -> Res<()> {
 
 fn checkpoint(b: &Bench, what: &str) -> Res<()> {
     let begin = Instant::now();
-    let report = b.store.write_dirty(Lsn::MAX, &mut |_, _| {})?;
+    let report = b.store.write_dirty(Lsn::MAX)?;
     let time = begin.elapsed().as_secs_f64();
     println!(
         "checkpoint {what:28} {} pages, {:6.1} ms, {:6.0} MB/s",

@@ -227,7 +227,7 @@ impl Store {
             list.push((spec.id, spec.path.clone()));
             self.put_file(spec.id, None);
         }
-        let done = self.rewrite_list(&list).and_then(|()| self.write_dirty(Lsn::MAX, &mut |_, _| {}));
+        let done = self.rewrite_list(&list).and_then(|()| self.write_dirty(Lsn::MAX));
         done.map_err(|e| (None, e))?;
         for (_, path) in old {
             // Nobody knows it any more.
@@ -269,7 +269,7 @@ impl Store {
             }
             if id != 1 && !list.iter().any(|(listed, _)| *listed == id) {
                 // What redo has made of its pages must not be left for a checkpoint that does not find the file.
-                self.write_dirty(Lsn::MAX, &mut |_, _| {})?;
+                self.write_dirty(Lsn::MAX)?;
                 self.put_file(id, None);
                 continue;
             }

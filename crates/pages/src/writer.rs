@@ -7,6 +7,7 @@ use crate::page::seal_image;
 use crate::pool::{DIRTY, Inner, Mode, WRITING, key_page, key_store};
 use crate::store::Store;
 use disk::AlignedBuf;
+use parking_lot::Mutex;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{Ordering, fence};
@@ -19,6 +20,12 @@ const BATCH: usize = DWB_PAGES as usize;
 const RUN: usize = 128;
 /// Files that are synced at the same time.
 const SYNC_LANES: usize = 4;
+
+/// A list of fewer pages is written by one thread.
+const ALONE: usize = 4 * BATCH;
+
+/// A frame and the key of its page.
+type Place = (u32, u64);
 
 /// A page copied for writing.
 struct Item {
@@ -36,31 +43,22 @@ pub struct WriteReport {
 }
 
 impl Store {
-    /// Writes all pages with changes older than `up_to`, in order of place, and makes them durable. `progress` hears
-    /// pages done and pages to do. Pages may be read and changed meanwhile.
+    /// Writes all pages with changes older than `up_to`, in order of place, and makes them durable. Pages may be read and
+    /// changed meanwhile.
     ///
     /// # Errors
     /// A failed write leaves its pages dirty. A failed sync takes the store offline.
-    pub fn write_dirty(
-        &self,
-        up_to: Lsn,
-        progress: &mut dyn FnMut(usize, usize),
-    ) -> Result<WriteReport, PageError> {
+    pub fn write_dirty(&self, up_to: Lsn) -> Result<WriteReport, PageError> {
         self.check_online()?;
-        let mut report = WriteReport::default();
+        let mut pages = 0;
         let mut todo = interleave(self.dirty_frames(up_to), &self.devices());
-        let total = todo.len();
         while !todo.is_empty() {
-            let mut later = Vec::new();
-            for batch in todo.chunks(BATCH) {
-                report.pages += self.write_batch(batch, false, &mut later)? as u64;
-                progress(report.pages as usize, total);
-            }
+            let (written, later) = self.write_all(&todo)?;
+            pages += written;
             // Pages that were latched: one by one, so that nothing else is marked as in writing while this waits.
             let stubborn = later.len() <= BATCH;
             for one in if stubborn { &later[..] } else { &[] } {
-                report.pages += self.write_one(*one)? as u64;
-                progress(report.pages as usize, total);
+                pages += self.write_one(*one)?;
             }
             todo = if stubborn { Vec::new() } else { later };
         }
@@ -68,8 +66,40 @@ impl Store {
             std::thread::sleep(Duration::from_micros(200));
         }
         self.sync_files()?;
-        self.inner().counters.checkpoint_pages.fetch_add(report.pages, Ordering::Relaxed);
-        Ok(report)
+        self.inner().counters.checkpoint_pages.fetch_add(pages as u64, Ordering::Relaxed);
+        Ok(WriteReport { pages: pages as u64 })
+    }
+
+    /// Writes the frames; those that were latched come back with the number of written ones. Where there are many, two batches are
+    /// on their way at a time: while one is copied and waits for the log, the devices have the other.
+    fn write_all(&self, todo: &[Place]) -> Result<(usize, Vec<Place>), PageError> {
+        let batches = Mutex::new(todo.chunks(BATCH));
+        let run = || {
+            let (mut written, mut later) = (0, Vec::new());
+            loop {
+                let next = batches.lock().next();
+                let Some(batch) = next else { return Ok((written, later)) };
+                match self.write_batch(batch, false, &mut later) {
+                    Ok(pages) => written += pages,
+                    Err(e) => {
+                        *batches.lock() = [].chunks(BATCH);
+                        return Err(e);
+                    }
+                }
+            }
+        };
+        if todo.len() <= ALONE {
+            return run();
+        }
+        std::thread::scope(|scope| {
+            let other = scope.spawn(run);
+            let mine = run();
+            let other = other.join().unwrap_or_else(|_| Err(died()));
+            let ((written, mut later), (more, latched)) = (mine?, other?);
+            later.extend(latched);
+            later.sort_unstable_by_key(|&(_, key)| key);
+            Ok((written + more, later))
+        })
     }
 
     /// Writes one frame, waiting for its latch and for the end of a write that is under way.
@@ -316,6 +346,11 @@ impl Store {
 /// The page is latched, or being written, by someone else.
 struct Busy;
 
+/// What a thread says that cannot say anything.
+fn died() -> PageError {
+    PageError::Offline { cause: "a writer thread died".into() }
+}
+
 /// Tells the files what they have to sync.
 fn note_written(files: &[Arc<DataFile>], items: &[Item]) {
     for file in files {
@@ -379,9 +414,7 @@ fn in_parallel<L: AsRef<[Arc<DataFile>]> + Sync>(
         let others: Vec<_> = rest.iter().map(|lane| scope.spawn(|| run(lane))).collect();
         let mut result = run(first);
         for other in others {
-            let one = other
-                .join()
-                .unwrap_or_else(|_| Err(PageError::Offline { cause: "a writer thread died".into() }));
+            let one = other.join().unwrap_or_else(|_| Err(died()));
             result = result.and(one);
         }
         result

@@ -45,7 +45,7 @@ impl Load {
             }
             34 => {
                 let half = db.store.min_rec_lsn().unwrap_or(Lsn::ZERO);
-                db.store.write_dirty(half, &mut |_, _| {}).map(drop)
+                db.store.write_dirty(half).map(drop)
             }
             _ => self.rows(db),
         }

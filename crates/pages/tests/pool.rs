@@ -6,11 +6,12 @@ use ringwood_pages::{
     Before, Lsn, PageError, PageId, PageMut, PageType, PageWait, PoolOptions, RecordBuilder, Store, TxnId,
     UnitId,
 };
-use sim::SimDisk;
+use sim::{Fault, OpKind, SimDisk};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
-use support::{Db, TestTxn, create, new_page, open, spec};
+use support::{DATA, Db, TestTxn, create, new_page, open, spec};
 
 fn counter_of(store: &Store, id: PageId) -> u64 {
     let page = store.read(id).unwrap();
@@ -231,6 +232,49 @@ fn a_database_that_cannot_write_costs_others_nothing() {
     }
     let looked = looked() - before;
     assert!(looked < 10 * 6000, "{looked} frames looked at for 6,000 pages");
+}
+
+/// A checkpoint of many pages writes two batches at a time: one that fails leaves its pages dirty, and the next checkpoint
+/// writes them, or the database is offline and redo does.
+#[test]
+fn a_large_checkpoint_that_fails_is_made_good_by_the_next() {
+    for n in [1, 2, 9] {
+        let (db, ids) = counters(4096, 2500);
+        ids.iter().for_each(|&id| add_one(&db, id, 7));
+        db.log.flush_all().unwrap();
+        db.disk.fail_on(Path::new(DATA), OpKind::Write, n, Fault::Io);
+        db.checkpoint().unwrap_err();
+        assert!(db.store.dirty_pages() > 0 && db.store.min_rec_lsn().is_some());
+        match db.checkpoint() {
+            Ok(()) => assert_eq!((db.store.dirty_pages(), db.store.min_rec_lsn()), (0, None)),
+            // It was a batch with maps: a page that is torn at home must stay in the doublewrite area.
+            Err(e) => assert!(matches!(e, PageError::Offline { .. }), "{e}"),
+        }
+        all_are_one(&open(db.disk.crash(n), 4096).unwrap(), &ids);
+    }
+}
+
+/// Wherever the power fails in it.
+#[test]
+fn a_large_checkpoint_may_be_cut_short_anywhere() {
+    let mut cut = 0;
+    for n in 1..60 {
+        let (db, ids) = counters(4096, 2500);
+        if n % 2 == 0 {
+            // All pages are known to the files: these go through the doublewrite area.
+            db.checkpoint().unwrap();
+        }
+        ids.iter().for_each(|&id| add_one(&db, id, 7));
+        db.log.flush_all().unwrap();
+        db.disk.crash_at(db.disk.io_count() + n);
+        cut += u32::from(db.checkpoint().is_err());
+        all_are_one(&open(db.disk.crash(n), 4096).unwrap(), &ids);
+    }
+    assert!(cut > 20, "{cut} checkpoints were cut short");
+}
+
+fn all_are_one(db: &Db, ids: &[PageId]) {
+    ids.iter().for_each(|&id| assert_eq!(counter_of(&db.store, id), 1, "page {id}"));
 }
 
 #[test]

@@ -212,7 +212,7 @@ impl Database {
         let mut rec = RecordBuilder::new();
         rec.begin(RecordKind::CkptBegin).payload(&time_bytes())?;
         let begin = self.append_checkpoint(&mut rec)?;
-        if let Err(e) = self.store().write_dirty(begin, &mut |_, _| {}) {
+        if let Err(e) = self.store().write_dirty(begin) {
             // A page may be half written or lost in a failed sync: only the log knows it now, so a restart has to redo.
             let e = TxnError::from(e);
             self.fail("checkpoint", &e);

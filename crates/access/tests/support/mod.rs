@@ -131,7 +131,7 @@ impl Db {
         rec.begin(RecordKind::CkptEnd);
         rec.stamp(TxnId::SYSTEM, Lsn::ZERO);
         let lsn = self.log.append(&[rec.bytes()], 0)?;
-        self.store.write_dirty(Lsn::MAX, &mut |_, _| {})?;
+        self.store.write_dirty(Lsn::MAX)?;
         self.log.flush_to(lsn)?;
         self.log.set_checkpoint(wal::CheckpointInfo {
             checkpoint_lsn: lsn,

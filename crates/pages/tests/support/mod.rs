@@ -73,7 +73,7 @@ pub fn open(disk: SimDisk, frames: u64) -> Result<Db, PageError> {
 impl Db {
     pub fn checkpoint(&self) -> Result<(), PageError> {
         let begin = self.log.end();
-        self.store.write_dirty(begin, &mut |_, _| {})?;
+        self.store.write_dirty(begin)?;
         let end = self.log.end();
         let redo_lsn = self.store.min_rec_lsn().map_or(end, |m| m.min(end));
         let mut rec = RecordBuilder::new();

@@ -448,7 +448,7 @@ fn roll_forward(env: &Env, target: &RestoreTarget) -> Result<Vec<FileSpec>, Back
     db.analyse_and_redo(from, &mut analysis, &mut report, &mut |_, _| {})?;
     db.store().finish_redo()?;
     db.store().settle_files(true)?;
-    db.store().write_dirty(Lsn::MAX, &mut |_, _| {})?;
+    db.store().write_dirty(Lsn::MAX)?;
     // All that was redone is on disk: the next step begins at the newest checkpoint that the log has whole.
     let checkpoint_lsn = analysis.newest_checkpoint();
     let next = next.max(TxnId(analysis.highest().0 + 1));
