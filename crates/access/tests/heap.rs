@@ -243,6 +243,37 @@ fn freed_space_is_used_again() {
     }
 }
 
+/// An insertion point remembers where a page's slots are full: not for longer than they are.
+#[test]
+fn slots_of_rows_that_have_gone_are_used_again() {
+    let mut world = World::new(6, 4 << 20);
+    let put = |world: &World, count: u8| -> Vec<Rid> {
+        let mut txn = world.db.begin();
+        let rids = (0..count).map(|i| world.heap.insert(&mut txn, &[i; 30]).unwrap()).collect();
+        txn.commit().unwrap();
+        rids
+    };
+    let first = put(&world, 60);
+    assert!(first.windows(2).all(|two| two[0].page == two[1].page && two[0].slot < two[1].slot));
+    let mut batch = RowBatch::new();
+    // In the middle, then at the end.
+    for gone in [&first[20..30], &first[50..]] {
+        let mut txn = world.db.begin();
+        for rid in gone {
+            assert!(world.heap.fetch(*rid, ReadMode::Current, &mut batch).unwrap());
+            assert_eq!(world.heap.delete(&mut txn, *rid, &batch.header(0)).unwrap(), Outcome::Done(()));
+        }
+        txn.commit().unwrap();
+        world.clean();
+        assert_eq!(put(&world, 10), gone);
+    }
+    let mut txn = world.db.begin();
+    let last = world.heap.insert(&mut txn, &[1; 30]).unwrap();
+    txn.rollback().unwrap();
+    world.clean();
+    assert_eq!(put(&world, 2)[0], last);
+}
+
 #[test]
 fn writers_meet_each_other() {
     let db = Db::sim(3, 4 << 20);

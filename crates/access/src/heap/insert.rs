@@ -11,7 +11,7 @@ use crate::error::AccessError;
 use crate::record::with_record;
 use crate::space::NewPage;
 use pages::{
-    LEVEL_FULL, PageId, PageMut, PageType, ROW_HEADER, RecordBuilder, RecordSink, SLOT_SIZE, pfs_level,
+    LEVEL_FULL, Page, PageId, PageMut, PageType, ROW_HEADER, RecordBuilder, RecordSink, SLOT_SIZE, pfs_level,
 };
 use parking_lot::{Mutex, MutexGuard};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -21,16 +21,33 @@ const POINTS: usize = 16;
 /// Bytes of a page's body.
 const BODY: usize = pages::PAGE_SIZE - pages::HEADER_SIZE;
 
+/// An insertion point.
+#[derive(Debug, Default)]
+struct Point {
+    page: PageId,
+    /// As the last insert left the page: its free bytes, and a slot before which none is empty.
+    free: usize,
+    next_slot: u16,
+}
+
+impl Point {
+    /// Where the search for an empty slot begins. With more free bytes than before, rows have gone since; with fewer slots, the
+    /// page has been freed and taken anew.
+    fn first_slot(&self, page: &Page) -> u16 {
+        if page.free_bytes() > self.free { 0 } else { self.next_slot.min(page.slot_count()) }
+    }
+}
+
 /// The insertion points of a heap.
 #[derive(Debug)]
 pub(super) struct Points {
-    pages: [Mutex<PageId>; POINTS],
+    points: [Mutex<Point>; POINTS],
     used: AtomicUsize,
 }
 
 impl Default for Points {
     fn default() -> Points {
-        Points { pages: Default::default(), used: AtomicUsize::new(1) }
+        Points { points: Default::default(), used: AtomicUsize::new(1) }
     }
 }
 
@@ -43,28 +60,28 @@ fn thread_number() -> usize {
 
 impl Points {
     /// A point that nobody is at. `wait`: whether the caller may wait for one; else `None` if all are busy.
-    fn take(&self, wait: bool) -> Option<MutexGuard<'_, PageId>> {
+    fn take(&self, wait: bool) -> Option<MutexGuard<'_, Point>> {
         let used = self.used.load(Ordering::Relaxed).clamp(1, POINTS);
         let mine = thread_number();
         for k in 0..used {
-            if let Some(point) = self.pages[(mine + k) % used].try_lock() {
+            if let Some(point) = self.points[(mine + k) % used].try_lock() {
                 return Some(point);
             }
         }
         if used < POINTS {
             // Several threads may find out at once; then the next point is shared until one more is added.
             self.used.store(used + 1, Ordering::Relaxed);
-            if let Some(point) = self.pages[used].try_lock() {
+            if let Some(point) = self.points[used].try_lock() {
                 return Some(point);
             }
         }
-        wait.then(|| self.pages[mine % POINTS].lock())
+        wait.then(|| self.points[mine % POINTS].lock())
     }
 }
 
 /// Where new bytes go: a page with room, latched, and the insertion point it belongs to.
 pub(super) struct Spot<'a> {
-    point: Option<MutexGuard<'a, PageId>>,
+    point: Option<MutexGuard<'a, Point>>,
     page: Place<'a>,
     /// The point's page before, and its fullness.
     left: Option<(PageId, u8)>,
@@ -125,16 +142,20 @@ impl<'a> Spot<'a> {
     ) -> Result<(), AccessError> {
         match &mut self.page {
             Place::Old(page) => {
-                let mut all: smallvec::SmallVec<[&mut PageMut<'a>; 4]> = smallvec::smallvec![page];
+                let mut all: smallvec::SmallVec<[&mut PageMut<'a>; 4]> = smallvec::smallvec![&mut *page];
                 all.extend(others.iter_mut().map(|p| &mut **p));
                 heap.space.store.change(sink, rec, &mut all)?;
+                drop(all);
+                if let Some(point) = &mut self.point {
+                    (point.free, point.next_slot) = (page.free_bytes(), self.next_slot);
+                }
             }
             Place::New(page) => {
                 page.level = pfs_level(self.free);
                 NewPage::change(&heap.space.store, sink, rec, others, &mut [page], self.left)?;
                 // Not before: a page whose record could not be appended (a full log) was never formatted.
                 if let Some(point) = &mut self.point {
-                    **point = page.id();
+                    **point = Point { page: page.id(), free: self.free, next_slot: self.next_slot };
                 }
             }
         }
@@ -204,10 +225,11 @@ impl Heap {
         let need = bytes + SLOT_SIZE;
         let mut point = self.points.take(!holding);
         let mut left = None;
-        let known = point.as_deref().copied().filter(|id| !id.is_none());
+        let known = point.as_deref().map(|point| point.page).filter(|id| !id.is_none());
         if let Some(page) = known.map(|id| self.latch(id, holding)).transpose()?.flatten() {
             if page.free_bytes() >= need {
-                return Ok(Spot::old(point, page));
+                let next_slot = point.as_deref().map_or(0, |point| point.first_slot(&page));
+                return Ok(Spot::old(point, page, next_slot));
             }
             // Smaller rows may still find room in what is left.
             let level = pfs_level(page.free_bytes());
@@ -222,9 +244,9 @@ impl Heap {
             };
             if page.free_bytes() >= need {
                 if let Some(point) = &mut point {
-                    **point = id;
+                    point.page = id;
                 }
-                return Ok(Spot::old(point, page));
+                return Ok(Spot::old(point, page, 0));
             }
             // An offer out of date: not to be made again until the page's fullness is written anew.
             drop(page);
@@ -270,8 +292,8 @@ impl Heap {
 }
 
 impl<'a> Spot<'a> {
-    fn old(point: Option<MutexGuard<'a, PageId>>, page: PageMut<'a>) -> Spot<'a> {
+    fn old(point: Option<MutexGuard<'a, Point>>, page: PageMut<'a>, next_slot: u16) -> Spot<'a> {
         let free = page.free_bytes();
-        Spot { point, page: Place::Old(page), left: None, free, next_slot: 0 }
+        Spot { point, page: Place::Old(page), left: None, free, next_slot }
     }
 }
