@@ -9,7 +9,9 @@ use crate::page::Page;
 use parking_lot::Mutex;
 use parking_lot::RawRwLock;
 use parking_lot::lock_api::RawRwLock as _;
+use rustix::mm::{Advice, madvise};
 use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use wal::Lsn;
@@ -154,6 +156,18 @@ impl Frames {
             // SAFETY: within the allocation, of which nobody has a reference yet; it is all zeros already.
             unsafe { self.raw.as_ptr().add(at).write_volatile(0) };
         }
+    }
+
+    /// Takes the memory of some frames from the system, as far as they do not have it. False where the system does not know how.
+    pub fn take_memory(&self, frames: Range<u32>) -> bool {
+        assert!(frames.start <= frames.end && frames.end <= self.len());
+        let bytes = frames.len() * size_of::<Page>();
+        // SAFETY: in bounds by the assertion. It changes no byte and maps nothing anew, so others may use the pages meanwhile.
+        let taken = unsafe {
+            let at = self.base.as_ptr().add(frames.start as usize);
+            madvise(at.cast(), bytes, Advice::LinuxPopulateWrite)
+        };
+        taken.is_ok()
     }
 
     pub fn len(&self) -> u32 {

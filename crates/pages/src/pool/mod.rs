@@ -5,6 +5,7 @@
 //! Concurrent misses on one page read once: the first inserts the frame, holding its exclusive latch until the page
 //! is loaded, the others wait for that latch.
 
+mod ahead;
 mod frames;
 mod guard;
 mod sweep;
@@ -18,6 +19,7 @@ use crate::error::PageError;
 use crate::id::PageId;
 use crate::page::Page;
 use crate::waits::{PageWait, PageWaits};
+use ahead::Ahead;
 use parking_lot::{Condvar, Mutex, RwLock};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -64,6 +66,7 @@ pub struct BufferPool {
 pub(crate) struct Inner {
     pub frames: Frames,
     table: PageTable,
+    ahead: Ahead,
     free: Mutex<Vec<u32>>,
     free_len: AtomicU32,
     cold: Mutex<VecDeque<u32>>,
@@ -115,12 +118,15 @@ impl BufferPool {
         let count =
             u32::try_from(options.bytes / crate::id::PAGE_SIZE as u64).unwrap_or(u32::MAX - 1).max(16);
         let mut frames = Frames::new(count).ok_or(PageError::NoFrames)?;
+        let mut ahead = Ahead::default();
         if options.commit {
             frames.commit();
+            ahead = Ahead::done();
         }
         let inner = Arc::new(Inner {
             table: PageTable::new(count),
             frames,
+            ahead,
             free: Mutex::new((0..count).rev().collect()),
             free_len: AtomicU32::new(count),
             cold: Mutex::new(VecDeque::new()),

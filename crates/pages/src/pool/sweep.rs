@@ -49,7 +49,7 @@ impl Inner {
             // A reader that was led astray may hold the latch for a moment.
             self.frames.get(i).lock(Mode::Exclusive);
             debug_assert_eq!(self.frames.get(i).key.load(Ordering::Acquire), FREE);
-            if self.free_len.load(Ordering::Relaxed) < self.free_target() / 2 {
+            if self.ahead.uses(i) || self.free_len.load(Ordering::Relaxed) < self.free_target() / 2 {
                 self.work.notify_one();
             }
             return Some(i);
@@ -245,7 +245,7 @@ impl Inner {
     }
 }
 
-/// Body of the lazy writer: keeps [`Inner::free_target`] frames free once the pool is full.
+/// Body of the lazy writer: keeps memory ready for fresh frames, and [`Inner::free_target`] frames free once the pool is full.
 pub(super) fn lazy_writer(pool: &Inner) {
     while !pool.stop.load(Ordering::Acquire) {
         {
@@ -254,6 +254,7 @@ pub(super) fn lazy_writer(pool: &Inner) {
                 pool.work.wait_for(&mut guard, Duration::from_millis(200));
             }
         }
+        pool.ahead.take(&pool.frames);
         let target = pool.free_target();
         let count = |n: usize| pool.counters.lazy_writes.fetch_add(n as u64, Ordering::Relaxed);
         if pool.free_len.load(Ordering::Relaxed) < target
