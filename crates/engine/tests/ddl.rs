@@ -126,9 +126,9 @@ fn options_are_kept_and_shown() {
 fn the_window_of_delayed_durability_is_an_option() {
     let b = &mut Bench::new();
     let show = "select delayed_durability_desc, delayed_durability_window_ms, delayed_durability_window_kb from sys.databases where name = 't'";
-    b.check(show, "DISABLED|10|60");
+    b.check(show, "DISABLED|10|240");
     b.check("alter database t set delayed_durability = forced (window_ms = 250)", "");
-    b.check(show, "FORCED|250|60");
+    b.check(show, "FORCED|250|240");
     b.check("alter database t set delayed_durability = allowed (window_kb = 1024, window_ms = 5)", "");
     b.check(show, "ALLOWED|5|1024");
     b.check("alter database t set delayed_durability = allowed (window_kb = 3)", "Msg 5005: The window of delayed durability is out of range: WINDOW_MS is 1 to 60000, WINDOW_KB is 4 to 65536.\nMsg 5069: ALTER DATABASE statement failed.");

@@ -99,9 +99,9 @@ impl LossWindow {
 }
 
 impl Default for LossWindow {
-    /// 10 milliseconds and one log buffer.
+    /// 10 milliseconds and what four log buffers hold: with one, commits of 200 bytes wait for the disk every 300.
     fn default() -> Self {
-        LossWindow { ms: 10, kb: 60 }
+        LossWindow { ms: 10, kb: 240 }
     }
 }
 
