@@ -6,7 +6,7 @@ extern crate ringwood_engine as engine;
 #[path = "support/text.rs"]
 mod text;
 
-use engine::Instance;
+use engine::{Instance, InstanceOptions};
 use sim::{Fault, OpKind, SimDisk};
 use std::sync::Arc;
 use text::{Text, fails, run, say};
@@ -16,6 +16,9 @@ fn open(disk: &SimDisk) -> Arc<Instance> {
 }
 
 const SALES: &str = "CREATE DATABASE Sales; ALTER DATABASE Sales SET RECOVERY FULL;";
+/// More log than the small logs of these tests hold.
+const FILL: &str = "USE Sales; SET NOCOUNT ON; DECLARE @i int = 1; WHILE @i < 20000 BEGIN UPDATE t SET b = REPLICATE(CHAR(65 + @i % 26), \
+                    400) WHERE a = 1; SET @i += 1; END;";
 const TABLE: &str = "USE Sales; SET NOCOUNT ON; CREATE TABLE t (a int PRIMARY KEY, b varchar(500)); INSERT t VALUES (1, 'one');";
 
 fn sales() -> (Arc<SimDisk>, Arc<Instance>) {
@@ -300,6 +303,26 @@ fn lists_and_history() {
     );
 }
 
+/// Trace flag 3505: the log of the SIMPLE model is freed by no checkpoint that nobody asked for.
+#[test]
+fn a_trace_flag_holds_checkpoints_back() {
+    let options = text::options(&SimDisk::new(8), 32 << 20);
+    let instance = Instance::open(InstanceOptions { trace_flags: vec![3505], ..options }).unwrap();
+    run(
+        &instance,
+        "CREATE DATABASE Sales ON (NAME = Sales, FILENAME = 'Sales.mdf') LOG ON (NAME = Sales_log, FILENAME = 'Sales_log.ldf', \
+         SIZE = 2MB, FILEGROWTH = 0); ALTER DATABASE Sales SET RECOVERY SIMPLE",
+    );
+    run(&instance, TABLE);
+    let said = say(&instance, FILL);
+    assert!(said.contains("Msg 9002") && said.contains("'CHECKPOINT'"), "{said}");
+    run(&instance, "DBCC TRACEOFF (3505, -1); USE Sales; CHECKPOINT");
+    run(&instance, FILL);
+    // Again, by a statement this time.
+    run(&instance, "DBCC TRACEON (3505, -1)");
+    assert!(say(&instance, FILL).contains("Msg 9002"));
+}
+
 /// The log waits for its backup, says so, and a full log of the FULL model is freed by one.
 #[test]
 fn a_full_log_is_freed_by_a_log_backup() {
@@ -312,9 +335,7 @@ fn a_full_log_is_freed_by_a_log_backup() {
     );
     run(&instance, TABLE);
     run(&instance, "BACKUP DATABASE Sales TO DISK = 'f.bak'");
-    let fill = "USE Sales; SET NOCOUNT ON; DECLARE @i int = 1; WHILE @i < 20000 BEGIN UPDATE t SET b = REPLICATE(CHAR(65 + @i % 26), \
-                400) WHERE a = 1; SET @i += 1; END;";
-    let said = say(&instance, fill);
+    let said = say(&instance, FILL);
     assert!(said.contains("Msg 9002") && said.contains("'LOG_BACKUP'"), "{said}");
     let waits = "SELECT log_reuse_wait_desc FROM sys.databases WHERE name = 'Sales'";
     assert_eq!(say(&instance, waits), "LOG_BACKUP");

@@ -103,7 +103,7 @@ impl Store {
     }
 
     /// Writes one frame, waiting for its latch and for the end of a write that is under way.
-    fn write_one(&self, at: (u32, u64)) -> Result<usize, PageError> {
+    fn write_one(&self, at: Place) -> Result<usize, PageError> {
         loop {
             let mut again = Vec::new();
             let written = self.write_batch(&[at], true, &mut again)?;
@@ -167,7 +167,7 @@ impl Store {
         result
     }
 
-    fn each_frame(&self, mut f: impl FnMut((u32, u64), Option<Lsn>, Option<Lsn>)) {
+    fn each_frame(&self, mut f: impl FnMut(Place, Option<Lsn>, Option<Lsn>)) {
         let pool = self.inner();
         for i in 0..pool.frames.len() {
             let frame = pool.frames.get(i);
@@ -190,7 +190,7 @@ impl Store {
         self.all_files().iter().map(|file| (file.spec.id, file.file.device())).collect()
     }
 
-    fn dirty_frames(&self, up_to: Lsn) -> Vec<(u32, u64)> {
+    fn dirty_frames(&self, up_to: Lsn) -> Vec<Place> {
         let mut list = Vec::new();
         self.each_frame(|at, rec, _| {
             if rec.is_some_and(|lsn| lsn < up_to) {
@@ -211,9 +211,9 @@ impl Store {
     /// `later`, unless `block` says to wait for it; so do frames that are being written already. Returns the number of pages written.
     pub(crate) fn write_batch(
         &self,
-        list: &[(u32, u64)],
+        list: &[Place],
         block: bool,
-        later: &mut Vec<(u32, u64)>,
+        later: &mut Vec<Place>,
     ) -> Result<usize, PageError> {
         debug_assert!(list.len() <= BATCH && (!block || list.len() == 1));
         let mut staging = self.take_staging();
@@ -235,12 +235,7 @@ impl Store {
     }
 
     /// Copies one dirty page and marks it as in writing. `None`: nothing to do.
-    fn copy_out(
-        &self,
-        (i, key): (u32, u64),
-        block: bool,
-        to: &mut [u8; PAGE_SIZE],
-    ) -> Result<Option<Item>, Busy> {
+    fn copy_out(&self, (i, key): Place, block: bool, to: &mut [u8; PAGE_SIZE]) -> Result<Option<Item>, Busy> {
         let pool = self.inner();
         let frame = pool.frames.get(i);
         if block {
@@ -423,8 +418,8 @@ fn in_parallel<L: AsRef<[Arc<DataFile>]> + Sync>(
 
 /// Orders frames so that every batch has work for every device. On one device it goes file by file, each file's pages
 /// ascending: many files are then written in pieces as large as one.
-fn interleave(sorted: Vec<(u32, u64)>, devices: &HashMap<u16, u64>) -> Vec<(u32, u64)> {
-    let mut by_device: BTreeMap<u64, Vec<(u32, u64)>> = BTreeMap::new();
+fn interleave(sorted: Vec<Place>, devices: &HashMap<u16, u64>) -> Vec<Place> {
+    let mut by_device: BTreeMap<u64, Vec<Place>> = BTreeMap::new();
     for pages in sorted.chunk_by(|a, b| key_page(a.1).file == key_page(b.1).file) {
         let device = devices.get(&key_page(pages[0].1).file).copied().unwrap_or(0);
         by_device.entry(device).or_default().extend_from_slice(pages);
@@ -433,7 +428,7 @@ fn interleave(sorted: Vec<(u32, u64)>, devices: &HashMap<u16, u64>) -> Vec<(u32,
         return sorted;
     }
     let share = (BATCH / by_device.len()).max(1);
-    let mut rest: Vec<&[(u32, u64)]> = by_device.values().map(Vec::as_slice).collect();
+    let mut rest: Vec<&[Place]> = by_device.values().map(Vec::as_slice).collect();
     let mut out = Vec::with_capacity(sorted.len());
     while !rest.is_empty() {
         for pages in &mut rest {
@@ -456,7 +451,7 @@ impl crate::pool::PageIo for Store {
         Ok(())
     }
 
-    fn write_frames(&self, _pool: &Inner, frames: &[(u32, u64)]) -> Result<usize, PageError> {
+    fn write_frames(&self, _pool: &Inner, frames: &[Place]) -> Result<usize, PageError> {
         self.check_online()?;
         let mut written = 0;
         for batch in frames.chunks(BATCH) {

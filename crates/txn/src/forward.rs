@@ -224,6 +224,19 @@ mod tests {
         Database::create(env, spec).unwrap()
     }
 
+    /// The threads that read end with it, whatever they wait for.
+    #[test]
+    fn a_failure_of_redo_ends_the_reading() {
+        let db = database();
+        let from = db.log().end();
+        // Each is a batch of its own, and the reader waits for it.
+        (0..8).for_each(|_| db.rename_file(1, "another").unwrap());
+        db.store().abandon("test");
+        let (mut analysis, mut report) = (Analysis::new(from), RecoveryReport::default());
+        let done = db.analyse_and_redo(from, &mut analysis, &mut report, &mut |_, _| {});
+        assert!(matches!(done, Err(TxnError::Recovery { phase: "redo", .. })), "{done:?}");
+    }
+
     /// The pages of a later batch may be those of another file with the same number.
     #[test]
     fn nothing_is_read_ahead_of_a_change_of_the_files() {

@@ -1,7 +1,7 @@
 //! Restart recovery: analysis and redo in one pass over the log since the last checkpoint, then undo of the losers.
 //! Guarantees: afterwards the database holds the work of exactly those transactions whose commit record is in the log;
 //! a crash during recovery leaves a log from which recovery starts again; the log is read once, from the checkpoint's
-//! redo LSN to its end ([`crate::forward`]); nothing depends on the number of virtual log files.
+//! redo LSN to its end (`forward`); nothing depends on the number of virtual log files.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;

@@ -251,7 +251,8 @@ impl Instance {
             locks: Arc::new(LockManager::new()),
             log_waits: Arc::default(),
             page_waits_base: Mutex::default(),
-            pace,
+            // Its own flag: options may be used for several instances.
+            pace: Pace { checkpoints_held: Arc::default(), ..pace },
             url_devices,
             credentials,
             memory_bytes: memory.bytes,

@@ -51,14 +51,18 @@ impl Sink for Text {
     }
 }
 
-/// An instance on a simulated disk, which may have been used before.
-pub fn try_open(disk: &SimDisk, memory_bytes: u64) -> Option<Arc<Instance>> {
-    let options = InstanceOptions {
+/// Options of an instance on a simulated disk.
+pub fn options(disk: &SimDisk, memory_bytes: u64) -> InstanceOptions {
+    InstanceOptions {
         memory_bytes: Some(memory_bytes),
         disk: Arc::new(disk.clone()),
         ..InstanceOptions::new("/data")
-    };
-    Instance::open(options).ok()
+    }
+}
+
+/// An instance on a simulated disk, which may have been used before.
+pub fn try_open(disk: &SimDisk, memory_bytes: u64) -> Option<Arc<Instance>> {
+    Instance::open(options(disk, memory_bytes)).ok()
 }
 
 /// What a batch says in a session of its own.
