@@ -65,6 +65,9 @@ pub struct ClaimResult {
     pub what: String,
     /// The figure; null when it was not measured.
     pub value: Option<f64>,
+    /// 95 % interval of the figure; null for a single run.
+    #[serde(default)]
+    pub interval: Option<(f64, f64)>,
     /// Smallest value that holds the bound.
     pub at_least: Option<f64>,
     /// Largest value that holds the bound.
@@ -73,6 +76,19 @@ pub struct ClaimResult {
     pub published: Option<f64>,
     /// Whether the bound holds; null when it was not measured.
     pub holds: Option<bool>,
+}
+
+impl ClaimResult {
+    /// Whether a figure keeps the bound.
+    pub fn keeps(&self, value: f64) -> bool {
+        self.at_least.is_none_or(|b| value >= b) && self.at_most.is_none_or(|b| value <= b)
+    }
+
+    /// The bound does not hold, but would at another place of the figure's interval: only more rounds can tell.
+    pub fn is_undecided(&self) -> bool {
+        let may = self.interval.is_some_and(|(low, high)| self.keeps(low) || self.keeps(high));
+        self.holds == Some(false) && may
+    }
 }
 
 /// One measure at one level of the factor.

@@ -39,8 +39,16 @@ pub fn median_interval(values: &[f64]) -> Option<(f64, f64)> {
 /// Median of `run[i] / baseline[i]`: runs of one round are compared with each other, so that a drift of the machine
 /// between rounds cancels. Rounds that only one side has are left out.
 pub fn paired_ratio(runs: &[f64], baseline: &[f64]) -> Option<f64> {
-    let ratios: Vec<f64> = runs.iter().zip(baseline).filter(|(_, b)| **b > 0.0).map(|(r, b)| r / b).collect();
-    median(&ratios)
+    median(&ratios(runs, baseline))
+}
+
+/// 95 % interval of [`paired_ratio`].
+pub fn paired_interval(runs: &[f64], baseline: &[f64]) -> Option<(f64, f64)> {
+    median_interval(&ratios(runs, baseline))
+}
+
+fn ratios(runs: &[f64], baseline: &[f64]) -> Vec<f64> {
+    runs.iter().zip(baseline).filter(|(_, b)| **b > 0.0).map(|(r, b)| r / b).collect()
 }
 
 #[cfg(test)]
@@ -67,5 +75,7 @@ mod tests {
         let baseline = [1.0, 2.0, 4.0];
         let runs = [1.1, 2.2, 4.4];
         assert!((paired_ratio(&runs, &baseline).unwrap() - 1.1).abs() < 1e-9);
+        let (low, high) = paired_interval(&runs, &baseline).unwrap();
+        assert!((low - 1.1).abs() < 1e-9 && (high - 1.1).abs() < 1e-9);
     }
 }

@@ -77,7 +77,7 @@ pub enum Image<'r> {
 
 thread_local! {
     /// Buffers between two statements of a thread: a one-row statement allocates nothing.
-    static SPARE: Cell<Option<RowWriter>> = const { Cell::new(None) };
+    static SPARE: Cell<Option<Box<RowWriter>>> = const { Cell::new(None) };
 }
 
 /// Runs `f` with buffers that are kept from statement to statement.

@@ -2,10 +2,11 @@
 //! I/O, and what the figures mean, made from them.
 
 use super::journal::{Journal, RunRecord};
-use super::study::{Claim, Compare, Printed, Study};
+use super::study::{CellRef, Claim, Compare, Printed, Study};
 use crate::results::{Cell, ClaimResult, Io, StudyResult, Wait};
 use crate::stats;
 use crate::work::Counters;
+use std::fmt::Write as _;
 
 /// What does not come from the runs themselves.
 pub struct About {
@@ -139,34 +140,42 @@ pub fn larger_is_better(unit: &str) -> bool {
 }
 
 fn claim_result(result: &StudyResult, claim: &Claim) -> ClaimResult {
-    let value = match &claim.compare {
-        Compare::Value(cell) => result.cell_of(cell.factor, &cell.level, &cell.measure).map(|c| c.median),
+    let cell_of = |c: &CellRef| result.cell_of(c.factor, &c.level, &c.measure);
+    let (value, interval) = match &claim.compare {
+        Compare::Value(cell) => {
+            let cell = cell_of(cell);
+            (cell.map(|c| c.median), cell.and_then(|c| stats::median_interval(&c.runs)))
+        }
         Compare::Ratio(above, below) => {
-            let above = result.cell_of(above.factor, &above.level, &above.measure);
-            let below = result.cell_of(below.factor, &below.level, &below.measure);
-            above.zip(below).and_then(|(a, b)| stats::paired_ratio(&a.runs, &b.runs))
+            let pair = cell_of(above).zip(cell_of(below));
+            pair.map_or((None, None), |(a, b)| compared(&a.runs, &b.runs))
         }
         Compare::ToBest(cell, others) => {
-            let others: Vec<&Cell> =
-                others.iter().filter_map(|o| result.cell_of(o.factor, &o.level, &o.measure)).collect();
-            result
-                .cell_of(cell.factor, &cell.level, &cell.measure)
-                .and_then(|c| stats::paired_ratio(&c.runs, &best_medians(&others, c)))
+            let others: Vec<&Cell> = others.iter().filter_map(cell_of).collect();
+            cell_of(cell).map_or((None, None), |c| compared(&c.runs, &best_medians(&others, c)))
         }
     };
-    let bounded = claim.at_least.is_some() || claim.at_most.is_some();
-    let holds = value
-        .filter(|_| bounded)
-        .map(|v| claim.at_least.is_none_or(|b| v >= b) && claim.at_most.is_none_or(|b| v <= b));
-    ClaimResult {
+    let mut out = ClaimResult {
         group: claim.group.into(),
         what: claim.what.clone(),
         value,
+        interval,
         at_least: claim.at_least,
         at_most: claim.at_most,
         published: claim.published,
-        holds,
+        holds: None,
+    };
+    if claim.at_least.is_some() || claim.at_most.is_some() {
+        out.holds = value.map(|v| out.keeps(v));
     }
+    out
+}
+
+/// A figure and its interval.
+type Estimate = (Option<f64>, Option<(f64, f64)>);
+
+fn compared(runs: &[f64], baseline: &[f64]) -> Estimate {
+    (stats::paired_ratio(runs, baseline), stats::paired_interval(runs, baseline))
 }
 
 /// The runs of the cell with the best median. Not the best of each round: the best of several noisy figures is
@@ -202,15 +211,26 @@ fn meaning(result: &StudyResult) -> String {
         })
         .collect();
     let bounded: Vec<&&ClaimResult> = measured.iter().filter(|c| c.holds.is_some()).collect();
-    let outside: Vec<String> = bounded
-        .iter()
-        .filter(|c| c.holds == Some(false))
-        .map(|c| format!("{} ({})", c.what, bound_text(c)))
-        .collect();
-    let verdict = match (bounded.len(), outside.len()) {
-        (n, 0) => format!("All {n} bounds hold."),
-        (n, bad) => format!("{bad} of {n} bounds do not hold: {}.", outside.join("; ")),
+    let named = |undecided: bool| -> Vec<String> {
+        let those = bounded.iter().filter(|c| c.holds == Some(false) && c.is_undecided() == undecided);
+        those.map(|c| format!("{} ({})", c.what, bound_text(c))).collect()
     };
+    let (broken, undecided) = (named(false), named(true));
+    let n = bounded.len();
+    let mut verdict = match broken.len() {
+        0 if undecided.is_empty() => format!("All {n} bounds hold."),
+        0 => String::new(),
+        bad => format!("{bad} of {n} bounds do not hold: {}.", broken.join("; ")),
+    };
+    if !undecided.is_empty() {
+        let space = if broken.is_empty() { "" } else { " " };
+        let _ = write!(
+            verdict,
+            "{space}{} of {n} bounds are within the noise, which more rounds (--runs) would lessen: {}.",
+            undecided.len(),
+            undecided.join("; ")
+        );
+    }
     format!("{}. {verdict}", found.join("; "))
 }
 
@@ -269,7 +289,6 @@ fn from_cells(result: &StudyResult) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::frame::study::CellRef;
 
     fn cell(level: &str, runs: &[f64]) -> Cell {
         let mut result = crate::report::tests::empty();
@@ -297,6 +316,25 @@ mod tests {
         assert_eq!(
             meaning(&result),
             "b against a: m 1.10 (published 3.00). 1 of 1 bounds do not hold: m (at most 1.05)."
+        );
+    }
+
+    #[test]
+    fn a_bound_inside_the_interval_is_not_decided() {
+        let mut result = crate::report::tests::empty();
+        result.cells = vec![cell("a", &[1.0; 5]), cell("b", &[1.00, 1.02, 1.04, 1.10, 1.2])];
+        let bound = |at_most| {
+            let (b, a) = (CellRef::new("f", "b", "m"), CellRef::new("f", "a", "m"));
+            claim_result(&result, &Claim::at_most("b against a", "m", b, a, at_most))
+        };
+        let (near, far) = (bound(1.03), bound(0.9));
+        assert!(near.holds == Some(false) && near.is_undecided());
+        assert!(far.holds == Some(false) && !far.is_undecided());
+        result.claims = vec![near, far];
+        assert_eq!(
+            meaning(&result),
+            "b against a: m 1.04, m 1.04. 1 of 2 bounds do not hold: m (at most 0.90). 1 of 2 bounds are within the noise, \
+             which more rounds (--runs) would lessen: m (at most 1.03)."
         );
     }
 

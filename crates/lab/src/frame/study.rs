@@ -129,7 +129,7 @@ pub struct Baseline {
 pub enum Compare {
     /// The median of the ratios of two cells, run by run.
     Ratio(CellRef, CellRef),
-    /// A cell against the best of several of the same round: the largest rate or the shortest time.
+    /// A cell against the one of several with the best median (the largest rate or the shortest time), run by run.
     ToBest(CellRef, Vec<CellRef>),
     /// The cell's median itself.
     Value(CellRef),

@@ -64,19 +64,21 @@ fn bounds(out: &mut String, study: &StudyResult) {
     if study.claims.is_empty() {
         return;
     }
-    out.push_str("<h3>Bounds</h3><div class=\"scroll\"><table><tr><th>comparison</th><th>measure</th><th>here</th><th>bound</th><th>holds</th><th>published</th></tr>");
+    out.push_str("<h3>Bounds</h3><div class=\"scroll\"><table><tr><th>comparison</th><th>measure</th><th>here</th><th>95 %</th><th>bound</th><th>holds</th><th>published</th></tr>");
     for claim in &study.claims {
         let holds = match claim.holds {
             Some(true) => "<span class=\"yes\">yes</span>",
+            Some(false) if claim.is_undecided() => "within the noise",
             Some(false) => "<span class=\"no\">no</span>",
             None => "-",
         };
         let _ = write!(
             out,
-            "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{holds}</td><td>{}</td></tr>",
+            "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{holds}</td><td>{}</td></tr>",
             escape(&claim.group),
             escape(&claim.what),
             ratio(claim.value),
+            claim.interval.map_or_else(|| "-".into(), |(low, high)| format!("{low:.2} .. {high:.2}")),
             bound_text(claim),
             ratio(claim.published)
         );

@@ -78,12 +78,14 @@ fn study_table(out: &mut String, study: &StudyResult) {
         );
     }
     for claim in study.claims.iter().filter(|c| c.holds == Some(false)) {
+        let verdict = if claim.is_undecided() { "within the noise" } else { "does not hold" };
         let _ = writeln!(
             out,
-            "  does not hold: {}, {}: {} ({})",
+            "  {verdict}: {}, {}: {}{} ({})",
             claim.group,
             claim.what,
             ratio(claim.value),
+            claim.interval.map_or_else(String::new, |(low, high)| format!(", {low:.2} .. {high:.2}")),
             bound_text(claim)
         );
     }
