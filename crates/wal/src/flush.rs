@@ -3,7 +3,8 @@
 //! One thread at a time holds the right to write ([`Turns`](crate::turns::Turns)). A committer that finds it free takes it,
 //! seals the open block, writes all that is sealed and makes it durable: no other thread is involved. Those who come
 //! meanwhile wait; when the flush ends, the first whose record is not durable yet becomes the next writer and takes all that
-//! has gathered, and those whose records are durable are woken together.
+//! has gathered, and those whose records are durable are woken together. A large batch that need not be durable yet is
+//! written by two threads ([`Second`]).
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -16,10 +17,14 @@ use crate::block::{BlockHeader, SLOT};
 use crate::buffer::Block;
 use crate::log::{BUFFERS_MAX, Log};
 use crate::options::WaitKind;
+use crate::second::Second;
 use crate::{LogError, Lsn};
 
-/// The background writer takes at most this many bytes at once, so that a commit does not wait long behind it.
+/// The background writer takes at most this many bytes at once, so that a commit does not wait long behind it; twice as many
+/// with the second writer.
 const BACKGROUND_BYTES: usize = 1 << 20;
+/// Batches of at least this many bytes are written by two threads.
+const SPLIT_LEAST: usize = 512 << 10;
 /// Bytes of sealed blocks that call the background writer. Not a number of blocks: at the ends of VLFs they are short.
 const BACKGROUND_LEAST: u64 = 240 << 10;
 
@@ -27,7 +32,7 @@ const BACKGROUND_LEAST: u64 = 240 << 10;
 /// leave unused, and the next VLF's first 8 KB.
 const GAP_MAX: usize = 64 << 10;
 
-type Batch = SmallVec<[Arc<Block>; 8]>;
+pub(crate) type Batch = SmallVec<[Arc<Block>; 8]>;
 
 /// What only the writing thread touches.
 #[derive(Debug)]
@@ -38,6 +43,8 @@ pub(crate) struct Io {
     pub unsynced: bool,
     /// Last record of the blocks written so far.
     pub last_lsn: Lsn,
+    /// Writes half of a large batch.
+    pub second: Option<Second>,
 }
 
 /// Calls and stops a background thread.
@@ -86,6 +93,7 @@ impl Signal {
 /// Starts the threads that write full blocks and prepare growth. They hold the log only while they work. Without them
 /// appenders write themselves when the buffers run out, and growths prepare their space themselves.
 pub(crate) fn spawn_threads(log: &Arc<Log>) {
+    log.io.lock().second = Second::start(&log.file);
     spawn(log, "log writer", &log.signal, Log::write_in_background);
     spawn(log, "log grower", &log.low, |log| {
         // A failure is for the next growth to report, if there is one.
@@ -145,6 +153,7 @@ impl Log {
                 let _ = thread.join();
             }
         }
+        self.io.lock().second = None;
         result.and_then(|()| self.cut_prepared())
     }
 
@@ -220,14 +229,13 @@ impl Log {
         if self.poisoned.load(Ordering::Acquire) {
             return Err(self.offline());
         }
-        let batch = self.take_batch(durable)?;
+        let most = if io.second.is_some() { 2 * BACKGROUND_BYTES } else { BACKGROUND_BYTES };
+        let batch = self.take_batch(durable, most)?;
         if batch.is_empty() && !(durable && io.unsynced) {
             return Ok(());
         }
-        for block in &batch {
-            self.finish(&mut io, block);
-        }
-        if let Err(cause) = self.write_batch(&mut io, &batch, durable) {
+        let cut = if durable || io.second.is_none() { 0 } else { half(&batch) };
+        if let Err(cause) = self.write_halves(&mut io, &batch, cut, durable) {
             return Err(self.poison(cause));
         }
         if let Some(last) = batch.last() {
@@ -248,8 +256,32 @@ impl Log {
         Ok(())
     }
 
-    /// Takes sealed blocks from the queue, after sealing the open one if all of it shall become durable.
-    fn take_batch(&self, durable: bool) -> Result<Batch, LogError> {
+    /// Finishes and writes a batch; the second writer writes the blocks before `cut` while this thread goes on.
+    fn write_halves(
+        &self,
+        io: &mut Io,
+        batch: &[Arc<Block>],
+        cut: usize,
+        durable: bool,
+    ) -> Result<(), disk::DiskError> {
+        let (first, rest) = batch.split_at(cut);
+        first.iter().for_each(|block| self.finish(io, block));
+        let begun = cut > 0 && io.second.as_ref().is_some_and(|second| second.begin(first));
+        rest.iter().for_each(|block| self.finish(io, block));
+        if !begun {
+            return self.write_batch(io, batch, durable);
+        }
+        io.unsynced = true;
+        // Waits for the other half whatever became of this one.
+        let here = self.write_batch(io, rest, false);
+        let there = io.second.as_ref().map_or(Ok(vec![]), |second| second.end(self.file.path()));
+        there?.into_iter().for_each(|len| self.counters.count_write(len));
+        here
+    }
+
+    /// Takes sealed blocks from the queue, `most` bytes or few more; all of them, and the open one sealed before, if all shall
+    /// become durable.
+    fn take_batch(&self, durable: bool, most: usize) -> Result<Batch, LogError> {
         let mut tail = self.tail.lock();
         if durable && tail.open.buf.items() > 0 {
             self.advance(&mut tail, None)?;
@@ -259,7 +291,7 @@ impl Log {
         }
         let mut batch = Batch::new();
         let mut bytes = 0;
-        while durable || bytes < BACKGROUND_BYTES {
+        while durable || bytes < most {
             let Some(block) = tail.queue.pop_front() else { break };
             bytes += block.sealed.get().map_or(0, |sealed| sealed.len);
             batch.push(block);
@@ -335,9 +367,26 @@ impl Log {
     }
 }
 
+/// Where a batch is cut into halves; 0 if it is too small for that.
+fn half(batch: &[Arc<Block>]) -> usize {
+    let len = |block: &Arc<Block>| block.sealed.get().map_or(0, |sealed| sealed.len);
+    let all: usize = batch.iter().map(len).sum();
+    if all < SPLIT_LEAST {
+        return 0;
+    }
+    let mut sum = 0;
+    batch
+        .iter()
+        .take_while(|block| {
+            sum += len(block);
+            sum <= all / 2
+        })
+        .count()
+}
+
 /// The images of the first blocks of a batch that one write can cover, with zeros in the gaps between VLFs; their length
 /// in bytes and the number of blocks.
-fn gather(batch: &[Arc<Block>]) -> (SmallVec<[&[u8]; 24]>, u64, usize) {
+pub(crate) fn gather(batch: &[Arc<Block>]) -> (SmallVec<[&[u8]; 24]>, u64, usize) {
     let mut images = SmallVec::new();
     let (mut len, mut gap, mut taken) = (0, 0, 0);
     for block in batch {

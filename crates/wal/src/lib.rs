@@ -30,6 +30,7 @@ mod options;
 mod read;
 mod restore;
 mod runs;
+mod second;
 mod space;
 mod tail;
 mod turns;

@@ -113,7 +113,12 @@ impl Log {
             cache: start.cache,
             trails: Mutex::default(),
             turns: Turns::default(),
-            io: Mutex::new(Io { prev_crc: start.prev_crc, unsynced: false, last_lsn: start.hardened }),
+            io: Mutex::new(Io {
+                prev_crc: start.prev_crc,
+                unsynced: false,
+                last_lsn: start.hardened,
+                second: None,
+            }),
             signal: Arc::default(),
             low: Arc::default(),
             threads: Mutex::default(),
