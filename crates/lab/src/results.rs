@@ -65,7 +65,7 @@ pub struct ClaimResult {
     pub what: String,
     /// The figure; null when it was not measured.
     pub value: Option<f64>,
-    /// 95 % interval of the figure; null for a single run.
+    /// 95 % interval of the figure; null for a single run, and when nothing was measured.
     #[serde(default)]
     pub interval: Option<(f64, f64)>,
     /// Smallest value that holds the bound.
@@ -74,7 +74,7 @@ pub struct ClaimResult {
     pub at_most: Option<f64>,
     /// The same comparison of the published figures.
     pub published: Option<f64>,
-    /// Whether the bound holds; null when it was not measured.
+    /// Whether the figure keeps the bound; null when it was not measured. If it does not, the interval may.
     pub holds: Option<bool>,
 }
 
@@ -84,10 +84,13 @@ impl ClaimResult {
         self.at_least.is_none_or(|b| value >= b) && self.at_most.is_none_or(|b| value <= b)
     }
 
-    /// The bound does not hold, but would at another place of the figure's interval: only more rounds can tell.
+    /// The figure misses the bound, but another place of its interval does not: only more rounds can tell. So it is with
+    /// the figure of a single run.
     pub fn is_undecided(&self) -> bool {
-        let may = self.interval.is_some_and(|(low, high)| self.keeps(low) || self.keeps(high));
-        self.holds == Some(false) && may
+        let overlaps = self.interval.is_none_or(|(low, high)| {
+            self.at_most.is_none_or(|b| low <= b) && self.at_least.is_none_or(|b| high >= b)
+        });
+        self.holds == Some(false) && overlaps
     }
 }
 
@@ -104,6 +107,9 @@ pub struct Cell {
     pub unit: String,
     /// Every run, in order.
     pub runs: Vec<f64>,
+    /// The round of each run.
+    #[serde(default)]
+    pub rounds: Vec<usize>,
     /// Median of the runs.
     pub median: f64,
     /// 95 % interval of the median; null for one run.
@@ -121,6 +127,14 @@ pub struct Cell {
     /// What a reader must know, e.g. that runs were stopped at a limit and are lower bounds.
     #[serde(default)]
     pub note: Option<String>,
+}
+
+impl Cell {
+    /// The runs with those of the other cell in the same rounds; rounds that only one of them has are left out.
+    pub fn paired(&self, other: &Cell) -> Vec<(f64, f64)> {
+        let there = |round| other.rounds.iter().zip(&other.runs).find(|(r, _)| *r == round).map(|(_, v)| *v);
+        self.rounds.iter().zip(&self.runs).filter_map(|(round, here)| Some((*here, there(round)?))).collect()
+    }
 }
 
 /// One wait type at one level.
@@ -176,12 +190,27 @@ impl StudyResult {
         self.cells.iter().find(|c| c.factor == factor && c.level == level && c.measure == measure)
     }
 
-    /// Adds one run's figure, making its cell on the first.
+    /// Adds the figure of the next round.
     pub fn record(&mut self, factor: &str, level: &str, measure: &str, unit: &str, value: f64) {
+        let round = self.cell_of(factor, level, measure).map_or(0, |c| c.runs.len());
+        self.record_in(round, factor, level, measure, unit, value);
+    }
+
+    /// Adds a round's figure, making its cell on the first.
+    pub fn record_in(
+        &mut self,
+        round: usize,
+        factor: &str,
+        level: &str,
+        measure: &str,
+        unit: &str,
+        value: f64,
+    ) {
         let found =
             self.cells.iter_mut().find(|c| c.factor == factor && c.level == level && c.measure == measure);
         if let Some(cell) = found {
             cell.runs.push(value);
+            cell.rounds.push(round);
             return;
         }
         self.cells.push(Cell {
@@ -190,6 +219,7 @@ impl StudyResult {
             measure: measure.into(),
             unit: unit.into(),
             runs: vec![value],
+            rounds: vec![round],
             median: value,
             ci95: None,
             ratio_to_baseline: None,
@@ -210,7 +240,7 @@ impl StudyResult {
             let below =
                 all.iter().find(|c| c.factor == factor && c.level == level && c.measure == cell.measure);
             let Some(below) = below else { continue };
-            cell.ratio_to_baseline = stats::paired_ratio(&cell.runs, &below.runs);
+            cell.ratio_to_baseline = stats::paired_ratio(&cell.paired(below));
             if let (Some(here), Some(base)) = (cell.published, below.published)
                 && base > 0.0
             {

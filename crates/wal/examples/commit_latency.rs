@@ -172,7 +172,7 @@ fn small_vlfs(disk: &OsDisk, vlf: u32, record: usize) {
     );
 }
 
-/// The device's own rate for the same bytes in 1 MiB writes, by so many threads: each has a piece of every 2 MiB.
+/// The device's own rate for the same bytes in 1 MiB writes, by so many threads in turns.
 fn raw_bulk(file: &Arc<dyn BlockFile>, threads: u64) {
     let mut buf = AlignedBuf::new(1 << 20);
     buf.fill(3);

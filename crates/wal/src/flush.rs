@@ -20,8 +20,7 @@ use crate::options::WaitKind;
 use crate::second::Second;
 use crate::{LogError, Lsn};
 
-/// The background writer takes at most this many bytes at once, so that a commit does not wait long behind it; twice as many
-/// with the second writer.
+/// The background writer takes at most this many bytes at once, so that a commit does not wait long behind it.
 const BACKGROUND_BYTES: usize = 1 << 20;
 /// Batches of at least this many bytes are written by two threads.
 const SPLIT_LEAST: usize = 512 << 10;
@@ -229,8 +228,7 @@ impl Log {
         if self.poisoned.load(Ordering::Acquire) {
             return Err(self.offline());
         }
-        let most = if io.second.is_some() { 2 * BACKGROUND_BYTES } else { BACKGROUND_BYTES };
-        let batch = self.take_batch(durable, most)?;
+        let batch = self.take_batch(durable)?;
         if batch.is_empty() && !(durable && io.unsynced) {
             return Ok(());
         }
@@ -279,9 +277,8 @@ impl Log {
         here
     }
 
-    /// Takes sealed blocks from the queue, `most` bytes or few more; all of them, and the open one sealed before, if all shall
-    /// become durable.
-    fn take_batch(&self, durable: bool, most: usize) -> Result<Batch, LogError> {
+    /// Takes sealed blocks from the queue, after sealing the open one if all of it shall become durable.
+    fn take_batch(&self, durable: bool) -> Result<Batch, LogError> {
         let mut tail = self.tail.lock();
         if durable && tail.open.buf.items() > 0 {
             self.advance(&mut tail, None)?;
@@ -291,7 +288,7 @@ impl Log {
         }
         let mut batch = Batch::new();
         let mut bytes = 0;
-        while durable || bytes < most {
+        while durable || bytes < BACKGROUND_BYTES {
             let Some(block) = tail.queue.pop_front() else { break };
             bytes += block.sealed.get().map_or(0, |sealed| sealed.len);
             batch.push(block);

@@ -252,7 +252,10 @@ impl Instance {
             log_waits: Arc::default(),
             page_waits_base: Mutex::default(),
             // Its own flag: options may be used for several instances.
-            pace: Pace { checkpoints_held: Arc::default(), ..pace },
+            pace: Pace {
+                checkpoints_held: Arc::new(AtomicBool::new(pace.checkpoints_held.load(Ordering::Relaxed))),
+                ..pace
+            },
             url_devices,
             credentials,
             memory_bytes: memory.bytes,

@@ -52,7 +52,7 @@ pub fn assemble(study: &Study, about: &About, journal: &Journal) -> StudyResult 
     for record in &records {
         for measured in &record.measured {
             let f = &measured.figure;
-            result.record(&record.factor, &measured.level, &f.measure, &f.unit, f.value);
+            result.record_in(record.round, &record.factor, &measured.level, &f.measure, &f.unit, f.value);
         }
         for (measure, why) in &record.missing {
             let text = format!("{} {}, {measure}: {why}", record.factor, record.level);
@@ -148,11 +148,11 @@ fn claim_result(result: &StudyResult, claim: &Claim) -> ClaimResult {
         }
         Compare::Ratio(above, below) => {
             let pair = cell_of(above).zip(cell_of(below));
-            pair.map_or((None, None), |(a, b)| compared(&a.runs, &b.runs))
+            pair.map_or((None, None), |(a, b)| compared(a, b))
         }
         Compare::ToBest(cell, others) => {
             let others: Vec<&Cell> = others.iter().filter_map(cell_of).collect();
-            cell_of(cell).map_or((None, None), |c| compared(&c.runs, &best_medians(&others, c)))
+            cell_of(cell).map_or((None, None), |c| compared(c, best_median(&others, c)))
         }
     };
     let mut out = ClaimResult {
@@ -174,21 +174,16 @@ fn claim_result(result: &StudyResult, claim: &Claim) -> ClaimResult {
 /// A figure and its interval.
 type Estimate = (Option<f64>, Option<(f64, f64)>);
 
-fn compared(runs: &[f64], baseline: &[f64]) -> Estimate {
-    (stats::paired_ratio(runs, baseline), stats::paired_interval(runs, baseline))
+fn compared(cell: &Cell, baseline: &Cell) -> Estimate {
+    let pairs = cell.paired(baseline);
+    (stats::paired_ratio(&pairs), stats::paired_interval(&pairs))
 }
 
-/// The runs of the cell with the best median. Not the best of each round: the best of several noisy figures is
-/// better than any of them, and every level would look slow.
-fn best_medians(others: &[&Cell], like: &Cell) -> Vec<f64> {
+/// The cell with the best median. Not the best of each round: the best of several noisy figures is better than any of them,
+/// and every level would look slow.
+fn best_median<'a>(others: &[&'a Cell], like: &'a Cell) -> &'a Cell {
     let better = |a: f64, b: f64| if larger_is_better(&like.unit) { a > b } else { a < b };
-    let mut best: Option<&Cell> = None;
-    for other in others {
-        if best.is_none_or(|b| better(other.median, b.median)) {
-            best = Some(other);
-        }
-    }
-    best.map(|b| b.runs.clone()).unwrap_or_default()
+    others.iter().fold(like, |best, other| if better(other.median, best.median) { other } else { best })
 }
 
 /// Two sentences made from the figures: what was found, with the published ratios, and which bounds hold.
@@ -217,17 +212,15 @@ fn meaning(result: &StudyResult) -> String {
     };
     let (broken, undecided) = (named(false), named(true));
     let n = bounded.len();
-    let mut verdict = match broken.len() {
-        0 if undecided.is_empty() => format!("All {n} bounds hold."),
-        0 => String::new(),
-        bad => format!("{bad} of {n} bounds do not hold: {}.", broken.join("; ")),
+    let mut verdict = match (broken.len(), undecided.len()) {
+        (0, 0) => format!("All {n} bounds hold."),
+        (0, some) => format!("{} of {n} bounds hold.", n - some),
+        (bad, _) => format!("{bad} of {n} bounds do not hold: {}.", broken.join("; ")),
     };
     if !undecided.is_empty() {
-        let space = if broken.is_empty() { "" } else { " " };
         let _ = write!(
             verdict,
-            "{space}{} of {n} bounds are within the noise, which more rounds (--runs) would lessen: {}.",
-            undecided.len(),
+            " Within the noise, which more rounds (--runs) would lessen: {}.",
             undecided.join("; ")
         );
     }
@@ -330,17 +323,32 @@ mod tests {
         let (near, far) = (bound(1.03), bound(0.9));
         assert!(near.holds == Some(false) && near.is_undecided());
         assert!(far.holds == Some(false) && !far.is_undecided());
+        // An interval around all that is allowed, and a single run.
+        let wide = ClaimResult { at_least: Some(1.01), at_most: Some(1.02), ..near.clone() };
+        let single = ClaimResult { interval: None, ..far.clone() };
+        assert!(wide.is_undecided() && single.is_undecided());
         result.claims = vec![near, far];
         assert_eq!(
             meaning(&result),
-            "b against a: m 1.04, m 1.04. 1 of 2 bounds do not hold: m (at most 0.90). 1 of 2 bounds are within the noise, \
+            "b against a: m 1.04, m 1.04. 1 of 2 bounds do not hold: m (at most 0.90). Within the noise, \
              which more rounds (--runs) would lessen: m (at most 1.03)."
         );
     }
 
     #[test]
+    fn rounds_that_only_one_side_has_are_left_out() {
+        let mut result = crate::report::tests::empty();
+        for (round, level, value) in
+            [(0, "a", 1.0), (1, "a", 9.0), (2, "a", 2.0), (0, "b", 2.0), (2, "b", 4.0)]
+        {
+            result.record_in(round, "f", level, "m", "s", value);
+        }
+        assert_eq!(result.cells[1].paired(&result.cells[0]), [(2.0, 1.0), (4.0, 2.0)]);
+    }
+
+    #[test]
     fn the_best_is_the_best_median() {
         let (a, b) = (cell("a", &[1.0, 9.0, 2.0]), cell("b", &[3.0, 3.0, 3.0]));
-        assert_eq!(best_medians(&[&a, &b], &b), a.runs);
+        assert_eq!(best_median(&[&a, &b], &b).level, a.level);
     }
 }

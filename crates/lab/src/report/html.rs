@@ -210,13 +210,15 @@ pub(super) fn html(results: &Results) -> String {
         escape(&results.machine.summary())
     );
     for (index, study) in results.studies.iter().enumerate() {
-        let bounded: Vec<bool> = study.claims.iter().filter_map(|c| c.holds).collect();
-        let held = bounded.iter().filter(|h| **h).count();
-        let verdict = match bounded.len() {
+        let bounded = study.claims.iter().filter(|c| c.holds.is_some()).count();
+        let held = study.claims.iter().filter(|c| c.holds == Some(true)).count();
+        let undecided = study.claims.iter().filter(|c| c.is_undecided()).count();
+        let open = if undecided > 0 { format!(", {undecided} within the noise") } else { String::new() };
+        let verdict = match bounded {
             0 => String::new(),
             n => format!(
-                ": <span class=\"{}\">{held} of {n} bounds</span>",
-                if held == n { "yes" } else { "no" }
+                ": <span class=\"{}\">{held} of {n} bounds{open}</span>",
+                if held + undecided == n { "yes" } else { "no" }
             ),
         };
         let _ = write!(
