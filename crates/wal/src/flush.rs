@@ -232,8 +232,7 @@ impl Log {
         if batch.is_empty() && !(durable && io.unsynced) {
             return Ok(());
         }
-        let cut = if durable || io.second.is_none() { 0 } else { half(&batch) };
-        if let Err(cause) = self.write_halves(&mut io, &batch, cut, durable) {
+        if let Err(cause) = self.write_halves(&mut io, &batch, durable) {
             return Err(self.poison(cause));
         }
         if let Some(last) = batch.last() {
@@ -254,14 +253,10 @@ impl Log {
         Ok(())
     }
 
-    /// Finishes and writes a batch; the second writer writes the blocks before `cut` while this thread goes on.
-    fn write_halves(
-        &self,
-        io: &mut Io,
-        batch: &[Arc<Block>],
-        cut: usize,
-        durable: bool,
-    ) -> Result<(), disk::DiskError> {
+    /// Finishes and writes a batch; of a large one that need not be durable the second writer writes the first half while this
+    /// thread goes on.
+    fn write_halves(&self, io: &mut Io, batch: &[Arc<Block>], durable: bool) -> Result<(), disk::DiskError> {
+        let cut = if durable || io.second.is_none() { 0 } else { half(batch) };
         let (first, rest) = batch.split_at(cut);
         first.iter().for_each(|block| self.finish(io, block));
         let begun = cut > 0 && io.second.as_ref().is_some_and(|second| second.begin(first));
@@ -339,21 +334,19 @@ impl Log {
     /// Writes finished blocks, neighbours in one call: the unused end of a VLF and the unused start of the next one are
     /// written with zeros between them, so that a log of small VLFs is written in pieces as large as one of large VLFs.
     fn write_batch(&self, io: &mut Io, batch: &[Arc<Block>], durable: bool) -> Result<(), disk::DiskError> {
-        let mut runs = 0;
-        let mut rest = batch;
-        while let Some(first) = rest.first() {
-            let (images, len, taken) = gather(rest);
-            rest = &rest[taken..];
-            runs += 1;
-            self.counters.count_write(len);
-            // A durable write covers its own bytes only.
-            if durable && !io.unsynced && runs == 1 && rest.is_empty() {
+        // A durable write covers its own bytes only.
+        if let Some(first) = batch.first().filter(|_| durable && !io.unsynced) {
+            let (images, len, taken) = gather(batch);
+            if taken == batch.len() {
+                self.counters.count_write(len);
                 self.file.write_durable(first.offset, &images)?;
                 self.counters.count_flush();
                 return Ok(());
             }
-            self.file.write_gather(first.offset, &images)?;
+        }
+        if !batch.is_empty() {
             io.unsynced = true;
+            write_runs(&*self.file, batch)?.into_iter().for_each(|len| self.counters.count_write(len));
         }
         if durable && io.unsynced {
             self.file.sync()?;
@@ -381,9 +374,25 @@ fn half(batch: &[Arc<Block>]) -> usize {
         .count()
 }
 
+/// Writes finished blocks, neighbours in one call; gives the lengths of the calls.
+pub(crate) fn write_runs(
+    file: &dyn disk::BlockFile,
+    batch: &[Arc<Block>],
+) -> Result<Vec<u64>, disk::DiskError> {
+    let mut lens = Vec::new();
+    let mut rest = batch;
+    while let Some(first) = rest.first() {
+        let (images, len, taken) = gather(rest);
+        file.write_gather(first.offset, &images)?;
+        lens.push(len);
+        rest = &rest[taken..];
+    }
+    Ok(lens)
+}
+
 /// The images of the first blocks of a batch that one write can cover, with zeros in the gaps between VLFs; their length
 /// in bytes and the number of blocks.
-pub(crate) fn gather(batch: &[Arc<Block>]) -> (SmallVec<[&[u8]; 24]>, u64, usize) {
+fn gather(batch: &[Arc<Block>]) -> (SmallVec<[&[u8]; 24]>, u64, usize) {
     let mut images = SmallVec::new();
     let (mut len, mut gap, mut taken) = (0, 0, 0);
     for block in batch {

@@ -11,7 +11,7 @@ use std::thread::JoinHandle;
 use disk::{BlockFile, DiskError, Op};
 
 use crate::buffer::Block;
-use crate::flush::{Batch, gather};
+use crate::flush::{Batch, write_runs};
 
 /// Lengths of the writes that were made.
 type Written = Result<Vec<u64>, DiskError>;
@@ -70,19 +70,6 @@ impl Drop for Second {
             let _ = thread.join();
         }
     }
-}
-
-/// Writes finished blocks, neighbours in one call; gives the lengths of the calls.
-pub(crate) fn write_runs(file: &dyn BlockFile, batch: &[Arc<Block>]) -> Written {
-    let mut lens = Vec::new();
-    let mut rest = batch;
-    while let Some(first) = rest.first() {
-        let (images, len, taken) = gather(rest);
-        file.write_gather(first.offset, &images)?;
-        lens.push(len);
-        rest = &rest[taken..];
-    }
-    Ok(lens)
 }
 
 #[cfg(test)]
