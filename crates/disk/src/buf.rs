@@ -1,4 +1,7 @@
 //! A byte buffer whose address suits direct I/O: aligned to [`BUFFER_ALIGN`](crate::BUFFER_ALIGN), zeroed when made.
+//!
+//! Where the memory comes from depends on the length alone: from 32 KB pieces of huge pages, above 2 MB huge pages of its own,
+//! below the allocator.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::fmt;
@@ -6,21 +9,36 @@ use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 
 use crate::BUFFER_ALIGN;
+use crate::memory::Memory;
+use crate::pieces;
+
+/// Shortest buffer that is made of pieces of huge pages, in bytes.
+const PIECES_MIN: usize = 32 << 10;
 
 /// Owned, aligned, fixed length.
 pub struct AlignedBuf {
     ptr: NonNull<u8>,
     len: usize,
+    /// The memory itself, if it is longer than what is made of pieces.
+    own: Option<Memory>,
 }
 
 impl AlignedBuf {
     /// A zeroed buffer of `len` bytes. Aborts if memory is exhausted, as every allocation does.
     pub fn new(len: usize) -> Self {
-        let layout = Self::layout(len);
-        // SAFETY: the layout has a size of at least BUFFER_ALIGN, so it is not zero.
-        let raw = unsafe { alloc_zeroed(layout) };
-        let Some(ptr) = NonNull::new(raw) else { handle_alloc_error(layout) };
-        AlignedBuf { ptr, len }
+        let (ptr, own) = match len {
+            0..PIECES_MIN => {
+                // SAFETY: the layout has a size of at least BUFFER_ALIGN, so it is not zero.
+                (NonNull::new(unsafe { alloc_zeroed(Self::layout(len)) }), None)
+            }
+            PIECES_MIN..=pieces::PIECES_MAX => (pieces::take(len), None),
+            _ => {
+                let own = Memory::huge(len);
+                (own.as_ref().map(Memory::base), own)
+            }
+        };
+        let Some(ptr) = ptr else { handle_alloc_error(Self::layout(len)) };
+        AlignedBuf { ptr, len, own }
     }
 
     /// A copy of `bytes`.
@@ -47,8 +65,12 @@ impl AlignedBuf {
 
 impl Drop for AlignedBuf {
     fn drop(&mut self) {
-        // SAFETY: `ptr` came from `alloc_zeroed` with the layout of the same length and is freed once.
-        unsafe { dealloc(self.ptr.as_ptr(), Self::layout(self.len)) }
+        match self.len {
+            // SAFETY: `ptr` came from `alloc_zeroed` with the layout of the same length and is freed once.
+            0..PIECES_MIN => unsafe { dealloc(self.ptr.as_ptr(), Self::layout(self.len)) },
+            PIECES_MIN..=pieces::PIECES_MAX => pieces::give(self.ptr, self.len),
+            _ => drop(self.own.take()),
+        }
     }
 }
 
@@ -91,7 +113,9 @@ mod tests {
 
     #[test]
     fn buffers_are_aligned_zeroed_and_copied() {
-        for len in [0usize, 1, 512, 4096, 61_440] {
+        for len in
+            [0usize, 1, 512, 4096, 32_767, 32_768, 61_440, 1 << 20, (2 << 20) - 1, 2 << 20, (2 << 20) + 1]
+        {
             let mut buf = AlignedBuf::new(len);
             assert_eq!(buf.as_ptr() as usize % BUFFER_ALIGN, 0);
             assert!(buf.iter().all(|&b| b == 0) && buf.len() == len);

@@ -15,7 +15,9 @@
 
 mod buf;
 mod error;
+mod memory;
 mod os;
+mod pieces;
 mod probe;
 mod shared;
 mod stats;
@@ -26,6 +28,7 @@ use std::sync::Arc;
 
 pub use buf::AlignedBuf;
 pub use error::{DiskError, Op};
+pub use memory::Memory;
 pub use os::OsDisk;
 pub use shared::{Claim, ClaimError, SharedBuf};
 pub use stats::{

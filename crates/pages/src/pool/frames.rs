@@ -6,11 +6,10 @@
 #![allow(unsafe_code)]
 
 use crate::page::Page;
+use disk::Memory;
 use parking_lot::Mutex;
 use parking_lot::RawRwLock;
 use parking_lot::lock_api::RawRwLock as _;
-use rustix::mm::{Advice, madvise};
-use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
@@ -113,15 +112,10 @@ impl Frame {
     }
 }
 
-/// Alignment of page memory in bytes: what direct I/O needs.
-const ALIGN: usize = 4096;
-
-/// A fixed number of frames over one aligned allocation.
+/// A fixed number of frames over one mapping.
 pub(crate) struct Frames {
+    memory: Memory,
     base: NonNull<Page>,
-    /// What was allocated: `base` is the first aligned address in it.
-    raw: NonNull<u8>,
-    layout: Layout,
     meta: Box<[Frame]>,
 }
 
@@ -133,41 +127,20 @@ unsafe impl Sync for Frames {}
 impl Frames {
     /// `None` when the memory cannot be had.
     pub fn new(count: u32) -> Option<Frames> {
-        // Asked for with the allocator's own alignment and aligned here: zeroed memory then comes from the system page by
-        // page as it is used, while an over-aligned request would be cleared (and so taken) whole at once.
-        let layout = Layout::from_size_align((count as usize).max(1) * size_of::<Page>() + ALIGN, 8).ok()?;
-        // SAFETY: the layout's size is not zero.
-        let raw = NonNull::new(unsafe { alloc_zeroed(layout) })?;
-        let skip = raw.as_ptr().align_offset(ALIGN);
-        if skip >= ALIGN {
-            // SAFETY: allocated just above with this layout.
-            unsafe { dealloc(raw.as_ptr(), layout) };
-            return None;
-        }
-        // SAFETY: `skip` is below ALIGN, and ALIGN bytes more than the pages were allocated.
-        let base = unsafe { raw.add(skip) }.cast::<Page>();
+        let memory = Memory::new((count as usize).max(1) * size_of::<Page>())?;
+        let base = memory.base().cast::<Page>();
         let meta = (0..count).map(|_| Frame::new()).collect();
-        Some(Frames { base, raw, layout, meta })
+        Some(Frames { memory, base, meta })
     }
 
-    /// Takes all memory from the system, which gives it page by page at the first write.
+    /// Takes all memory from the system, which otherwise gives it at the first use.
     pub fn commit(&mut self) {
-        for at in (0..self.layout.size()).step_by(ALIGN) {
-            // SAFETY: within the allocation, of which nobody has a reference yet; it is all zeros already.
-            unsafe { self.raw.as_ptr().add(at).write_volatile(0) };
-        }
+        self.memory.commit();
     }
 
     /// Takes the memory of some frames from the system, as far as they do not have it. False where the system does not know how.
     pub fn take_memory(&self, frames: Range<u32>) -> bool {
-        assert!(frames.start <= frames.end && frames.end <= self.len());
-        let bytes = frames.len() * size_of::<Page>();
-        // SAFETY: in bounds by the assertion. It changes no byte and maps nothing anew, so others may use the pages meanwhile.
-        let taken = unsafe {
-            let at = self.base.as_ptr().add(frames.start as usize);
-            madvise(at.cast(), bytes, Advice::LinuxPopulateWrite)
-        };
-        taken.is_ok()
+        self.memory.take(frames.start as usize * size_of::<Page>()..frames.end as usize * size_of::<Page>())
     }
 
     pub fn len(&self) -> u32 {
@@ -195,12 +168,5 @@ impl Frames {
         assert!((i as usize) < self.meta.len());
         // SAFETY: in bounds by the assertion; the caller holds the exclusive latch, so no other reference exists.
         unsafe { &mut *self.base.as_ptr().add(i as usize) }
-    }
-}
-
-impl Drop for Frames {
-    fn drop(&mut self) {
-        // SAFETY: allocated in `new` with this layout; no guard outlives the pool it borrows.
-        unsafe { dealloc(self.raw.as_ptr(), self.layout) }
     }
 }
