@@ -43,7 +43,7 @@ pub use page::{HEADER_SIZE, MAX_SLOT_LEN, Page, PageType, SLOT_SIZE};
 pub use pool::{BufferPool, PageMut, PageRef, PoolCounters, PoolOptions};
 pub use record::{
     MAX_RECORD, MAX_ROW_OPS, OpIter, RecordBuilder, RecordKind, RecordOp, RecordSink, RecordView,
-    needs_earlier, previous_version, row_key, row_op,
+    boundary_record, needs_earlier, previous_version, row_key, row_op,
 };
 pub use row_header::{FORWARD, FORWARDED, GHOST, ROW_HEADER, RowHeader};
 pub use store::{FileInfo, MAX_BOOT, PREFETCH_PAGES, Store};

@@ -127,6 +127,8 @@ pub struct Database {
     counters: TxnCounters,
     /// A delayed commit waits for the flusher.
     flush_wanted: AtomicBool,
+    /// The flusher is called because much waits.
+    flush_soon: AtomicBool,
     threads: Threads,
     /// Where transactions hold locks on rows.
     lockers: Lockers,
@@ -171,6 +173,7 @@ impl Database {
             flusher: Arc::default(),
             counters: TxnCounters::default(),
             flush_wanted: AtomicBool::new(false),
+            flush_soon: AtomicBool::new(false),
             threads: Threads::default(),
             lockers: Lockers::default(),
         })
@@ -492,12 +495,20 @@ impl Database {
     }
 
     /// A delayed commit is in the log buffer: it becomes hard within about [`LossWindow::ms`], and now if more than
-    /// [`LossWindow::kb`] waits, or if the database is being closed and nobody would come for it.
+    /// [`LossWindow::kb`] waits, or if the database is being closed and nobody would come for it. At three quarters of that
+    /// the flusher is called at once, so that on an ordinary disk no commit ever waits.
     pub(crate) fn harden_delayed(&self, commit: Lsn) -> Result<(), TxnError> {
         // Pairs with close(), which changes the status before it hardens: one of the two sees the other.
         fence(Ordering::SeqCst);
-        if self.status() != Status::Online || self.log.unhardened() > self.loss_window().bytes() {
+        let (waiting, window) = (self.log.unhardened(), self.loss_window().bytes());
+        if self.status() != Status::Online || waiting > window {
             return Ok(self.log.flush_to(commit)?);
+        }
+        let soon = waiting > window / 4 * 3 && !self.flush_soon.load(Ordering::Relaxed);
+        if soon && !self.flush_soon.swap(true, Ordering::AcqRel) {
+            self.flush_wanted.store(true, Ordering::Release);
+            self.flusher.poke();
+            return Ok(());
         }
         if !self.flush_wanted.swap(true, Ordering::AcqRel) {
             self.flusher.poke();
@@ -510,12 +521,15 @@ impl Database {
             return;
         }
         // Not a sleep: closing must not wait for a long window.
-        self.flusher.wait(Some(std::time::Duration::from_millis(self.loss_window().ms.into())));
+        if !self.flush_soon.load(Ordering::Acquire) {
+            self.flusher.wait(Some(std::time::Duration::from_millis(self.loss_window().ms.into())));
+        }
         // Before the flush: a commit that comes meanwhile calls again.
         self.flush_wanted.store(false, Ordering::Release);
         if let Err(e) = self.log.flush_all() {
             self.fail("log flush", &e.into());
         }
+        self.flush_soon.store(false, Ordering::Release);
     }
 
     /// Waits until every durable commit of the past is hard: for answers made from newest versions.

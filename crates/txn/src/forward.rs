@@ -227,14 +227,20 @@ mod tests {
     /// The threads that read end with it, whatever they wait for.
     #[test]
     fn a_failure_of_redo_ends_the_reading() {
-        let db = database();
-        let from = db.log().end();
-        // Each is a batch of its own, and the reader waits for it.
-        (0..8).for_each(|_| db.rename_file(1, "another").unwrap());
-        db.store().abandon("test");
-        let (mut analysis, mut report) = (Analysis::new(from), RecoveryReport::default());
-        let done = db.analyse_and_redo(from, &mut analysis, &mut report, &mut |_, _| {});
-        assert!(matches!(done, Err(TxnError::Recovery { phase: "redo", .. })), "{done:?}");
+        let (ends, ended) = sync_channel(1);
+        std::thread::spawn(move || {
+            let db = database();
+            let from = db.log().end();
+            // Each is a batch of its own, and the reader waits for it.
+            (0..8).for_each(|_| db.rename_file(1, "another").unwrap());
+            db.store().abandon("test");
+            let (mut analysis, mut report) = (Analysis::new(from), RecoveryReport::default());
+            let done = db.analyse_and_redo(from, &mut analysis, &mut report, &mut |_, _| {});
+            assert!(matches!(done, Err(TxnError::Recovery { phase: "redo", .. })), "{done:?}");
+            ends.send(()).unwrap();
+        });
+        // A reader that nobody tells of the failure would wait for ever.
+        ended.recv_timeout(Duration::from_secs(60)).expect("it failed as it should, and in time");
     }
 
     /// The pages of a later batch may be those of another file with the same number.

@@ -11,7 +11,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use access::{RowName, Writer, undo_record};
 use pages::{
     LatestUpdates, PageError, PageId, ReadAround, RecordBuilder, RecordKind, RecordSink, RecordView,
-    RowHeader, TxnId, Undoing, UnitId,
+    RowHeader, TxnId, Undoing, UnitId, boundary_record,
 };
 use wal::Lsn;
 
@@ -78,11 +78,11 @@ pub(crate) fn time_bytes() -> [u8; 8] {
 
 /// Now, in microseconds since 1970, UTC.
 pub(crate) fn now_us() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_micros() as u64
+    micros(SystemTime::now())
 }
 
-fn is_compensation(rec: &RecordBuilder) -> bool {
-    RecordView::decode(rec.bytes()).is_ok_and(|v| v.kind() == RecordKind::Compensation)
+fn micros(time: SystemTime) -> u64 {
+    time.duration_since(UNIX_EPOCH).unwrap_or_default().as_micros() as u64
 }
 
 impl Txn {
@@ -192,28 +192,22 @@ impl Txn {
         }
         let log = self.db.log();
         let s = self.db.txns().begin(self.locks.who(), || log.end());
-        let mut rec = RecordBuilder::new();
-        rec.begin(RecordKind::Begin);
-        let appended = rec.payload(&time_bytes()).and_then(|()| {
-            rec.stamp(s.id, Lsn::ZERO);
-            let mut l = s.log.lock();
-            let lsn = log.append(&[rec.bytes()], END_RESERVE)?;
-            *l = TxnLog {
-                begin: lsn,
-                last: lsn,
-                records: 1,
-                bytes: rec.bytes().len() as u64,
-                ..TxnLog::default()
-            };
-            l.reserved = END_RESERVE.into();
-            Ok(())
-        });
-        if let Err(e) = appended {
-            // Nothing in the log names the id: it is given up as if it had never been.
-            s.log.lock().ended = true;
-            self.db.txns().end(s.id, None);
-            return Err(e);
+        let rec = boundary_record(RecordKind::Begin, s.id, Lsn::ZERO, micros(s.began));
+        let mut l = s.log.lock();
+        match log.append(&[&rec], END_RESERVE) {
+            Ok(lsn) => {
+                (l.begin, l.last, l.records, l.bytes) = (lsn, lsn, 1, rec.len() as u64);
+                l.reserved = END_RESERVE.into();
+            }
+            Err(e) => {
+                // Nothing in the log names the id: it is given up as if it had never been.
+                l.ended = true;
+                drop(l);
+                self.db.txns().end(s.id, None);
+                return Err(e.into());
+            }
         }
+        drop(l);
         self.shared = Some(s.clone());
         Ok(s)
     }
@@ -222,14 +216,12 @@ impl Txn {
     fn append_end(&mut self, s: &TxnShared, kind: RecordKind) -> Result<Lsn, TxnError> {
         // A database that failed may be open anew already: its log is no longer ours to write.
         self.db.check_online()?;
-        let mut rec = RecordBuilder::new();
-        rec.begin(kind).payload(&time_bytes())?;
         let mut l = s.log.lock();
-        rec.stamp(s.id, l.last);
-        let lsn = self.db.log().append_reserved(&[rec.bytes()], 0)?;
+        let rec = boundary_record(kind, s.id, l.last, now_us());
+        let lsn = self.db.log().append_reserved(&[&rec], 0)?;
         l.last = lsn;
         l.records += 1;
-        l.bytes += rec.bytes().len() as u64;
+        l.bytes += rec.len() as u64;
         l.ended = true;
         let reserved = std::mem::take(&mut l.reserved);
         self.db.store().forget_undo_pages(std::mem::take(&mut l.undo_pages));
@@ -399,7 +391,7 @@ impl RecordSink for Txn {
         debug_assert!(!l.ended, "a transaction writes after its end");
         rec.stamp(s.id, l.last);
         let len = rec.bytes().len() as u32;
-        let lsn = if is_compensation(rec) {
+        let lsn = if rec.is_compensation() {
             let release = u64::from(len).min(l.reserved.saturating_sub(END_RESERVE.into())) as u32;
             let lsn = self.db.log().append_reserved(&[rec.bytes()], release)?;
             l.reserved -= u64::from(release);

@@ -134,3 +134,36 @@ fn clean_stop(seed: u64) {
 fn a_clean_stop_loses_nothing() {
     (0..count("RINGWOOD_STOPS", 8)).for_each(clean_stop);
 }
+
+/// The time of the window never comes here, so only the call at three quarters of its bytes hardens.
+#[test]
+fn commits_that_near_the_window_are_hardened_in_the_background() {
+    let folder = tempfile::tempdir().unwrap();
+    let disk: Arc<dyn disk::Disk> = Arc::new(disk::OsDisk::new(folder.path()));
+    let log = log_options(8 << 20, Growth::Bytes(1 << 20), true);
+    let window = LossWindow { ms: LossWindow::MAX_MS, kb: 256 };
+    let db = create(env(disk, 2000, true), log, settings(window)).unwrap();
+    let table = Table::create(&db).unwrap();
+    db.flush_log().unwrap();
+    let mut id = 0;
+    let commit = |id: &mut u64| {
+        let mut t = db.begin(51).unwrap();
+        assert_eq!(table.insert(&mut t, *id, &[b'p'; 500]).unwrap(), Tried::Done);
+        *id += 1;
+        t.commit(Durability::Delayed).unwrap().lsn
+    };
+    while db.log().unhardened() < window.bytes() / 2 {
+        assert!(!db.log().is_hardened(commit(&mut id)));
+    }
+    std::thread::sleep(Duration::from_millis(50));
+    assert!(db.log().unhardened() >= window.bytes() / 2, "below three quarters nobody is called");
+    let mut last = commit(&mut id);
+    while db.log().unhardened() > window.bytes() / 2 && db.log().unhardened() <= window.bytes() / 4 * 3 {
+        last = commit(&mut id);
+    }
+    let start = std::time::Instant::now();
+    while !db.log().is_hardened(last) {
+        assert!(start.elapsed() < Duration::from_secs(30), "nobody came");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}

@@ -405,7 +405,8 @@ impl SessionCore {
         self.shared.lock_owner.store(0, Ordering::Relaxed);
         let mut failed = None;
         let changes = std::mem::take(&mut self.transactions.ddl);
-        for open in std::mem::take(&mut self.transactions.open) {
+        let mut list = std::mem::take(&mut self.transactions.open);
+        for open in list.drain(..) {
             drop((open.snapshot, open.kept));
             if failed.is_some() {
                 drop(open.txn);
@@ -423,6 +424,10 @@ impl SessionCore {
             change.committed(self.spid());
         }
         self.transactions.ddl_mark = 0;
+        // Keeps its memory for the next transaction.
+        if self.transactions.open.is_empty() {
+            self.transactions.open = list;
+        }
         match failed {
             Some(e) => Err(e),
             None => Ok(()),

@@ -17,8 +17,10 @@ use crate::page::{HEADER_SIZE, Page, PageType, SLOT_SIZE};
 use crate::row_header::{ROW_FLAGS, RowHeader, lsn_to_bytes};
 use wal::Lsn;
 
+mod boundary;
 mod view;
 
+pub use boundary::boundary_record;
 pub use view::{OpIter, RecordOp, RecordView, needs_earlier, previous_version, row_key, row_op};
 
 /// Longest encoded record.
@@ -559,6 +561,12 @@ impl RecordBuilder {
         put_varint(&mut self.buf, u64::from(at));
         put_bytes(&mut self.buf, bytes);
         Ok(())
+    }
+
+    /// Whether the record was begun by [`RecordBuilder::compensation`].
+    #[must_use]
+    pub fn is_compensation(&self) -> bool {
+        self.buf[0] == RecordKind::Compensation.to_u8()
     }
 
     /// Whether the record was begun by [`RecordBuilder::system`].
