@@ -305,3 +305,12 @@ pub fn ends_batch(error: &SqlError) -> bool {
                 | 9002
         )
 }
+
+/// 5178: the volume cannot write blocks of the log that are as small as asked for.
+pub(crate) fn block_below_sector(file: &str, block: u16, sector: u32) -> SqlError {
+    let text = format!(
+        "Cannot use file '{file}' with log blocks of {block} bytes because it is on a volume with sector size {sector}. \
+         Choose a block size that is the same as or larger than the sector size."
+    );
+    SqlError::new(5178, 16, 1, text)
+}

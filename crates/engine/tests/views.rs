@@ -296,6 +296,15 @@ fn files_show_their_sectors_and_the_sizes_of_their_writes() {
 }
 
 #[test]
+fn log_blocks_are_never_smaller_than_the_sector() {
+    let sectors = disk::Sectors { logical: 4096, physical: 4096 };
+    let disk = SimDisk::with_config(7, SimConfig { sectors, ..SimConfig::default() });
+    let mut b = Bench::on(disk);
+    b.check("alter database current set log_alignment = 512", "Msg 5178: Cannot use file 't_log.ldf' with log blocks of 512 bytes because it is on a volume with sector size 4096. Choose a block size that is the same as or larger than the sector size.\nMsg 5069: ALTER DATABASE statement failed.");
+    b.check("alter database current set log_alignment = 4096", "");
+}
+
+#[test]
 fn columns_have_the_names_and_types_of_sql_server() {
     let mut b = Bench::new();
     use DataType::{BigInt, Int, SmallInt};

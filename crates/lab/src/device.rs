@@ -71,6 +71,11 @@ impl Device {
         }
     }
 
+    /// Fewest bytes that it writes at once, where that is known beforehand.
+    pub fn sector(&self) -> Option<u32> {
+        self.model.as_ref().map(|model| model.logical)
+    }
+
     /// The folder of a role: the mount that was named for it, else one of that name in `folder`.
     pub fn folder_of(&self, role: &str, folder: &Path) -> PathBuf {
         // A model deals its files out to its arrays by itself.

@@ -87,7 +87,7 @@ impl Log {
 }
 
 fn create_in(file: &Arc<dyn BlockFile>, size: u64, options: &LogOptions) -> Result<Arc<Log>, LogError> {
-    let alignment = options.alignment.resolve(file.sectors())?;
+    let alignment = options.alignment.resolve_new(file.sectors())?;
     file.write_zeros(0, size)?;
     let mut map = VlfMap::default();
     for (vlf_size, count) in options.vlf_rule.cut(size - AREA, None) {

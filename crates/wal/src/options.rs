@@ -79,7 +79,8 @@ pub enum Growth {
 pub enum Alignment {
     /// The physical sector of the device, at most 4096.
     Device,
-    /// 512 or 4096; less than the device's logical sector is refused. An existing log changes with the next VLF.
+    /// 512 or 4096. An existing log changes with the next VLF. Less than the device's logical sector is refused for a new log,
+    /// and an existing one takes the sector instead.
     Force(u32),
 }
 
@@ -184,10 +185,19 @@ impl Alignment {
             Alignment::Force(size) if size != 512 && size != 4096 => {
                 Err(LogError::Option { reason: "the alignment is 512 or 4096" })
             }
-            Alignment::Force(size) if size < sectors.logical => {
+            // A log that was moved to a device of larger sectors goes on with those.
+            Alignment::Force(size) => Ok(size.max(sectors.logical)),
+        }
+    }
+
+    /// The alignment of a new log, which must be what was asked for.
+    pub(crate) fn resolve_new(self, sectors: disk::Sectors) -> Result<u32, LogError> {
+        let resolved = self.resolve(sectors)?;
+        match self {
+            Alignment::Force(size) if size < resolved => {
                 Err(LogError::Option { reason: "the alignment is less than the sector of the device" })
             }
-            Alignment::Force(size) => Ok(size),
+            _ => Ok(resolved),
         }
     }
 }

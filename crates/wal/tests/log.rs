@@ -282,6 +282,24 @@ fn options_are_checked() {
     assert_eq!(log.flush_to(log.end()), Err(LogError::NoRecord { lsn: log.end() }));
 }
 
+/// A file that an option of another device comes with: it must not keep the log from opening.
+#[test]
+fn an_existing_log_takes_the_sector_instead_of_less() {
+    let sectors = Sectors { logical: 4096, physical: 4096 };
+    let disk = SimDisk::with_config(1, SimConfig { sectors, ..SimConfig::default() });
+    let log = create(&disk, options());
+    let lsn = log.append(&[&record(1, 100)], 0).expect("append");
+    log.flush_to(lsn).expect("flush");
+    drop(log);
+    let log = reopen(&disk, LogOptions { alignment: Alignment::Force(512), ..options() });
+    assert_eq!(log.alignment(), 4096);
+    let next = log.append(&[&record(2, 100)], 0).expect("append");
+    log.flush_to(next).expect("flush");
+    let mut bytes = Vec::new();
+    log.read(lsn, &mut bytes).expect("read");
+    assert_eq!(bytes, record(1, 100));
+}
+
 #[test]
 fn alignment_changes_with_the_next_vlf() {
     let disk = SimDisk::new(1);

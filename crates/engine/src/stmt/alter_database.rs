@@ -118,6 +118,12 @@ impl StmtCtx<'_> {
                         (_, Some(4096)) => 4096,
                         _ => return Err(errors::syntax_near("LOG_ALIGNMENT")),
                     };
+                    let sector = db.storage()?.log().sectors().logical;
+                    if alignment != 0 && u32::from(alignment) < sector {
+                        let entry = db.entry();
+                        let log = entry.files.iter().find(|file| file.log).map_or("", |file| &file.shown);
+                        return Err(errors::block_below_sector(log, alignment, sector));
+                    }
                     db.change_entry(|entry| entry.log_alignment = alignment);
                     instance.save_registry()?;
                 }

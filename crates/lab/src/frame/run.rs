@@ -10,6 +10,7 @@ use crate::device::{Device, REAL, going};
 use crate::machine::{self, Machine};
 use crate::results::Results;
 use crate::target::{self, Place, Target};
+use crate::work::LogBlock;
 use crate::{LabError, report, studies, tpcc};
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
@@ -144,7 +145,17 @@ fn choose_arms(study: &Study, target: &dyn Target, device: &Device) -> (Vec<usiz
         return (vec![], vec![format!("no meaning on {}: {why}", target.title())]);
     }
     let has = device.arrays();
-    let fits = |arm: &Arm| arm.config.data.arrays <= has;
+    let too_small = |arm: &Arm| match (arm.config.block, device.sector()) {
+        (LogBlock::Forced(bytes), Some(sector)) => bytes < sector,
+        _ => false,
+    };
+    let fits = |arm: &Arm| arm.config.data.arrays <= has && !too_small(arm);
+    for arm in study.arms.iter().filter(|arm| too_small(arm)) {
+        let sector = device.sector().unwrap_or_default();
+        let text =
+            format!("{} has no meaning on {}: its sector has {sector} bytes", arm.config.key, device.name());
+        left_out.push(text);
+    }
     if study.most_arrays() > has {
         left_out.push(format!(
             "data on {} devices: {} is one device (use --device with a model of two, or --device-path data2=DIR)",
@@ -389,6 +400,18 @@ mod tests {
         let ran = run_one(&study, &mut planned, folder.clone(), &options, &mut journal, &mut progress);
         assert!(ran.is_err() && folder.exists());
         assert!(!going(&folder).exists());
+    }
+
+    #[test]
+    fn blocks_smaller_than_the_sector_have_no_meaning() {
+        let options = Options { studies: vec!["log-block-size".into()], ..options(Path::new("/nowhere")) };
+        let study = chosen(&options).unwrap().remove(0);
+        let target = target::find("ringwood").unwrap();
+        for (device, arms_there, out) in [("ssd-512e", 3, 0), ("ssd-4kn", 2, 1)] {
+            let device = Device::named(device, &BTreeMap::new()).unwrap();
+            let (arms, left_out) = choose_arms(&study, target.as_ref(), &device);
+            assert_eq!((arms.len(), left_out.len()), (arms_there, out), "{left_out:?}");
+        }
     }
 
     #[test]
