@@ -3,7 +3,7 @@
 //! every change with the cause and is repaired only by opening it again; closing it leaves nothing to redo.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering, fence};
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering, fence};
 use std::sync::{Arc, Weak};
 
 use disk::Disk;
@@ -17,6 +17,7 @@ use wal::{Log, Lsn};
 use crate::background::{Bell, Threads};
 use crate::checkpoint::Checkpointer;
 use crate::cleanup::{DeferredQueue, GhostQueue};
+use crate::delayed::Flusher;
 use crate::discard::Discards;
 use crate::error::TxnError;
 use crate::locks::LockManager;
@@ -123,12 +124,8 @@ pub struct Database {
     deferred: DeferredQueue,
     /// Rung when ghosts or deferred work may be waiting.
     cleaner: Arc<Bell>,
-    flusher: Arc<Bell>,
+    flusher: Flusher,
     counters: TxnCounters,
-    /// A delayed commit waits for the flusher.
-    flush_wanted: AtomicBool,
-    /// The flusher is called because much waits.
-    flush_soon: AtomicBool,
     threads: Threads,
     /// Where transactions hold locks on rows.
     lockers: Lockers,
@@ -170,10 +167,8 @@ impl Database {
             background: RwLock::default(),
             deferred: DeferredQueue::default(),
             cleaner: Arc::default(),
-            flusher: Arc::default(),
+            flusher: Flusher::default(),
             counters: TxnCounters::default(),
-            flush_wanted: AtomicBool::new(false),
-            flush_soon: AtomicBool::new(false),
             threads: Threads::default(),
             lockers: Lockers::default(),
         })
@@ -202,7 +197,7 @@ impl Database {
             // What fails here is tried again in the next round.
             drop(d.free_discarded());
         })?;
-        self.spawn(&format!("log-flush-{db}"), &self.flusher, None, |d| d.flush_round())
+        self.spawn(&format!("log-flush-{db}"), &self.flusher.bell, None, |d| d.flush_round())
     }
 
     /// A thread that runs `round` whenever its bell rings or `every` has passed. It does not keep the database alive.
@@ -224,6 +219,10 @@ impl Database {
         let started = self.threads.start(name, bell, body);
         started
             .map_err(|e| PageError::Offline { cause: format!("thread {name} cannot be started: {e}") }.into())
+    }
+
+    pub(crate) fn flusher(&self) -> &Flusher {
+        &self.flusher
     }
 
     /// The database id.
@@ -492,44 +491,6 @@ impl Database {
         }
         self.deferred.add(work);
         self.cleaner.poke();
-    }
-
-    /// A delayed commit is in the log buffer: it becomes hard within about [`LossWindow::ms`], and now if more than
-    /// [`LossWindow::kb`] waits, or if the database is being closed and nobody would come for it. At three quarters of that
-    /// the flusher is called at once, so that on an ordinary disk no commit ever waits.
-    pub(crate) fn harden_delayed(&self, commit: Lsn) -> Result<(), TxnError> {
-        // Pairs with close(), which changes the status before it hardens: one of the two sees the other.
-        fence(Ordering::SeqCst);
-        let (waiting, window) = (self.log.unhardened(), self.loss_window().bytes());
-        if self.status() != Status::Online || waiting > window {
-            return Ok(self.log.flush_to(commit)?);
-        }
-        let soon = waiting > window / 4 * 3 && !self.flush_soon.load(Ordering::Relaxed);
-        if soon && !self.flush_soon.swap(true, Ordering::AcqRel) {
-            self.flush_wanted.store(true, Ordering::Release);
-            self.flusher.poke();
-            return Ok(());
-        }
-        if !self.flush_wanted.swap(true, Ordering::AcqRel) {
-            self.flusher.poke();
-        }
-        Ok(())
-    }
-
-    fn flush_round(&self) {
-        if !self.flush_wanted.load(Ordering::Acquire) {
-            return;
-        }
-        // Not a sleep: closing must not wait for a long window.
-        if !self.flush_soon.load(Ordering::Acquire) {
-            self.flusher.wait(Some(std::time::Duration::from_millis(self.loss_window().ms.into())));
-        }
-        // Before the flush: a commit that comes meanwhile calls again.
-        self.flush_wanted.store(false, Ordering::Release);
-        if let Err(e) = self.log.flush_all() {
-            self.fail("log flush", &e.into());
-        }
-        self.flush_soon.store(false, Ordering::Release);
     }
 
     /// Waits until every durable commit of the past is hard: for answers made from newest versions.

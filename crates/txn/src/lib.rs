@@ -10,6 +10,7 @@ pub mod check;
 pub mod checkpoint;
 pub mod cleanup;
 pub mod database;
+mod delayed;
 mod discard;
 mod error;
 mod files;

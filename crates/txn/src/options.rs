@@ -77,7 +77,7 @@ impl DelayedDurability {
 pub struct LossWindow {
     /// Milliseconds from a delayed commit to its hardening, the flush itself not counted; 1 to [`LossWindow::MAX_MS`].
     pub ms: u32,
-    /// Log that may wait unhardened, in KB; 4 to [`LossWindow::MAX_KB`]. The delayed commit that exceeds it hardens all.
+    /// Log that may wait unhardened, in KB; 4 to [`LossWindow::MAX_KB`]. The delayed commit that exceeds it waits.
     pub kb: u32,
 }
 

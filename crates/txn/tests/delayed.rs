@@ -72,7 +72,7 @@ fn crash(seed: u64) -> u64 {
     assert!(rows.iter().copied().eq(0..kept as u64), "seed {seed}: what survives is a prefix of the commits");
     let lost = done.get(kept..).unwrap_or_default();
     assert!(lost.iter().all(|commit| !commit.durable), "seed {seed}: a durable commit is gone");
-    // The commit that exceeds the window hardens all before it is acknowledged.
+    // The commit that exceeds the window waits before it is acknowledged.
     let bytes: u64 = lost.iter().map(|commit| commit.bytes).sum();
     assert!(bytes <= window.bytes(), "seed {seed}: {bytes} bytes are gone, the window is {window:?}");
     lost.len() as u64

@@ -140,6 +140,24 @@ impl Log {
         self.flush_key(key)
     }
 
+    /// Returns when no more than `limit` bytes are appended and not durable (WRITELOG): waits for the flush that goes on, and
+    /// makes one only when there is none or it was not enough.
+    pub fn harden_beyond(&self, limit: u64) -> Result<(), LogError> {
+        let poisoned = || self.poisoned.load(Ordering::Acquire);
+        let beyond = || self.unhardened() > limit && !poisoned();
+        if beyond() {
+            let start = self.waits(WaitKind::WriteLog);
+            let mut result = Ok(());
+            while result.is_ok() && self.turns.take_while(beyond) {
+                result = self.write_out(true);
+                self.release_turn();
+            }
+            self.waited(WaitKind::WriteLog, start);
+            result?;
+        }
+        if poisoned() { Err(self.offline()) } else { Ok(()) }
+    }
+
     /// Hardens everything and ends the background threads, also if hardening fails. Call it before the file is opened again in
     /// this process: a log that is merely dropped may still have a write in flight.
     pub fn close(&self) -> Result<(), LogError> {

@@ -1,0 +1,86 @@
+//! When delayed commits become hard: by a thread of its own, within the loss window's time and before its bytes are used up as
+//! long as the disk keeps up; else commits wait.
+//!
+//! Guarantees: a commit that was answered is hard within [`LossWindow::ms`](crate::LossWindow) plus a flush; no more than
+//! [`LossWindow::kb`](crate::LossWindow) of log waits when a commit is answered; none is forgotten when the database closes.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering, fence};
+use std::time::Duration;
+
+use wal::Lsn;
+
+use crate::background::Bell;
+use crate::database::{Database, Status};
+use crate::error::TxnError;
+
+/// Who flushes next.
+#[derive(Debug, Default)]
+pub(crate) struct Flusher {
+    pub bell: Arc<Bell>,
+    /// The thread comes within the window's time, without being called.
+    due: AtomicBool,
+    /// It is called at once, because much waits.
+    called: AtomicBool,
+}
+
+impl Flusher {
+    fn call(&self) {
+        if !self.called.load(Ordering::Relaxed) && !self.called.swap(true, Ordering::AcqRel) {
+            self.due.store(true, Ordering::Release);
+            self.bell.poke();
+        }
+    }
+}
+
+impl Database {
+    /// A delayed commit is in the log buffer. From three quarters of the window on, the flusher is called, so that the disk works
+    /// while commits go on; a commit that finds the window full waits until it is not.
+    pub(crate) fn harden_delayed(&self, commit: Lsn) -> Result<(), TxnError> {
+        // Pairs with close(), which changes the status before it hardens, and with the flusher's: one of the two sees the other.
+        fence(Ordering::SeqCst);
+        if self.status() != Status::Online {
+            // Nobody would come for it.
+            return Ok(self.log().flush_to(commit)?);
+        }
+        let flusher = self.flusher();
+        let (mut waiting, window) = (self.log().unhardened(), self.loss_window().bytes());
+        if waiting > window {
+            self.log().harden_beyond(window)?;
+            waiting = self.log().unhardened();
+        }
+        if waiting > window / 4 * 3 {
+            flusher.call();
+        }
+        if !flusher.due.load(Ordering::Relaxed) && !flusher.due.swap(true, Ordering::AcqRel) {
+            flusher.bell.poke();
+        }
+        Ok(())
+    }
+
+    /// What the flusher does when its bell has rung.
+    pub(crate) fn flush_round(&self) {
+        let flusher = self.flusher();
+        while flusher.due.load(Ordering::Acquire) {
+            // Not a sleep: closing must not wait for a long window.
+            let time = Duration::from_millis(self.loss_window().ms.into());
+            let go_on = flusher.called.load(Ordering::Acquire) || flusher.bell.wait(Some(time));
+            // Before the flush: a commit that comes meanwhile makes it due again. Who was called comes again by himself, so that
+            // commits need not wake him twice for each flush.
+            let called = flusher.called.load(Ordering::Acquire);
+            flusher.due.store(called, Ordering::Release);
+            // Pairs with the commit's: either it sees that nobody comes, or the flush sees its record.
+            fence(Ordering::SeqCst);
+            if let Err(e) = self.log().flush_all() {
+                return self.fail("log flush", &e.into());
+            }
+            // Where a good part of the window fills during a flush, who goes to sleep would be called again at once.
+            let again = called && self.log().unhardened() > self.loss_window().bytes() / 6;
+            flusher.called.store(again, Ordering::Release);
+            // Unless he was called, a commit may have rung the bell meanwhile: that must not cut the next wait short.
+            if !go_on || !called {
+                return;
+            }
+        }
+    }
+}
