@@ -167,3 +167,24 @@ fn commits_that_near_the_window_are_hardened_in_the_background() {
         std::thread::sleep(Duration::from_millis(1));
     }
 }
+
+/// With the flusher at work, and sessions that fill the window faster than a disk empties it.
+#[test]
+fn no_commit_is_answered_while_more_than_the_window_waits() {
+    let folder = tempfile::tempdir().unwrap();
+    let disk: Arc<dyn disk::Disk> = Arc::new(disk::OsDisk::new(folder.path()));
+    let log = log_options(8 << 20, Growth::Bytes(1 << 20), true);
+    let window = LossWindow { ms: LossWindow::MAX_MS, kb: 16 };
+    let db = create(env(disk, 2000, true), log, settings(window)).unwrap();
+    let table = Table::create(&db).unwrap();
+    let mut most = 0;
+    for id in 0..2000 {
+        let mut t = db.begin(51).unwrap();
+        assert_eq!(table.insert(&mut t, id, &[b'p'; 700]).unwrap(), Tried::Done);
+        assert!(!t.commit(Durability::Delayed).unwrap().durable);
+        most = most.max(db.log().unhardened());
+    }
+    // What the database's own threads append is not a commit's.
+    assert!(most <= window.bytes() + 2048, "{most} bytes");
+    assert!(most > window.bytes() / 2, "{most} bytes: the window is not used");
+}
