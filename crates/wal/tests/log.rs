@@ -186,11 +186,12 @@ fn growth_ends_at_the_maximum_and_on_a_full_disk() {
 
 #[test]
 fn a_failed_write_or_sync_is_final() {
-    for (kind, fault) in [
-        (OpKind::Write, Fault::Io),
-        (OpKind::Write, Fault::ShortWrite),
-        (OpKind::Write, Fault::NoSpace),
-        (OpKind::Write, Fault::LoseUnsynced),
+    for (kind, fault, beyond) in [
+        (OpKind::Write, Fault::Io, false),
+        (OpKind::Write, Fault::Io, true),
+        (OpKind::Write, Fault::ShortWrite, false),
+        (OpKind::Write, Fault::NoSpace, false),
+        (OpKind::Write, Fault::LoseUnsynced, true),
     ] {
         let disk = SimDisk::new(1);
         let log = create(&disk, options());
@@ -198,8 +199,10 @@ fn a_failed_write_or_sync_is_final() {
         log.flush_to(kept).expect("flush");
         let lost = log.append(&[b"lost"], 0).expect("append");
         disk.fail(kind, 1, fault);
-        assert!(matches!(log.flush_to(lost), Err(LogError::Offline { .. })));
+        let first = if beyond { log.harden_beyond(0) } else { log.flush_to(lost) };
+        assert!(matches!(first, Err(LogError::Offline { .. })), "{first:?}");
         assert!(matches!(log.flush_to(lost), Err(LogError::Offline { .. })), "no retry");
+        assert!(matches!(log.harden_beyond(u64::MAX), Err(LogError::Offline { .. })), "nothing is answered");
         assert!(matches!(log.append(&[b"more"], 0), Err(LogError::Offline { .. })));
         assert!(log.failure().is_some() && log.hardened() == kept);
         drop(log);
