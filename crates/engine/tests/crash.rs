@@ -54,7 +54,8 @@ fn run(session: &mut Session, batch: &str) -> Result<Vec<Vec<Value>>, SqlError> 
     collector.error.map_or(Ok(collector.rows), Err)
 }
 
-fn set_up(disk: &SimDisk) -> Result<(), SqlError> {
+/// Half of the seeds have log blocks of whole 512-byte sectors, which tear where the default's of 4,096 do not.
+fn set_up(disk: &SimDisk, seed: u64) -> Result<(), SqlError> {
     let instance = open(disk)?;
     let mut session = instance.session()?;
     run(
@@ -62,6 +63,9 @@ fn set_up(disk: &SimDisk) -> Result<(), SqlError> {
         "create database d on (name = d, filename = 'd.mdf', size = 4MB) log on (name = l, filename = 'd.ldf', size = 1MB, filegrowth = 1MB)",
     )?;
     run(&mut session, "alter database d set recovery simple")?;
+    if seed.is_multiple_of(2) {
+        run(&mut session, "alter database d set log_alignment = 512")?;
+    }
     run(&mut session, "use d")?;
     run(
         &mut session,
@@ -251,7 +255,7 @@ fn work(disk: &SimDisk, random: &mut fastrand::Rng, most: usize) -> (Model, Mode
 fn crash_once(seed: u64) {
     let mut random = fastrand::Rng::with_seed(seed);
     let disk = SimDisk::new(seed);
-    set_up(&disk).expect("set-up on a healthy disk");
+    set_up(&disk, seed).expect("set-up on a healthy disk");
     disk.crash_at(disk.io_count() + random.u64(5..400));
     let (before, after) = work(&disk, &mut random, 60);
     let mut disk = disk.crash(seed);

@@ -295,6 +295,33 @@ fn files_show_their_sectors_and_the_sizes_of_their_writes() {
     b.check("select sum(num_of_read_modify_writes), count(*) from sys.dm_ringwood_files where database_id = db_id() and num_of_durable_writes > 0 and type_desc = 'LOG'", "0|1");
 }
 
+/// A volume that reports 512 bytes may have larger sectors: 4096 unless the user knows better.
+#[test]
+fn log_blocks_are_4096_bytes_whatever_the_device_reports() {
+    let mut b = Bench::on(SimDisk::new(7));
+    let alignment = "select physical_sector_bytes, log_alignment_bytes from sys.dm_ringwood_files where database_id = db_id() and type_desc = 'LOG'";
+    b.check(alignment, "512|4096");
+    // A change is taken when the log is opened, and then with its next VLF.
+    let change = |b: &mut Bench, to: &str| {
+        b.run(&format!(
+            "alter database current set log_alignment = {to} alter database current set recovery simple"
+        ));
+        b.run("use master alter database t set offline alter database t set online use t");
+        b.run("if object_id('filler') is null create table filler (a varchar(8000))");
+        let started = number(&mut b.session, "select vlf_changes from sys.dm_db_log_stats(db_id())");
+        assert_eq!(started, 0, "counted since the database was opened");
+        while number(&mut b.session, "select vlf_changes from sys.dm_db_log_stats(db_id())") < 1 {
+            b.run("insert filler values (replicate('x', 8000))");
+        }
+    };
+    change(&mut b, "device");
+    b.check(alignment, "512|512");
+    change(&mut b, "auto");
+    b.check(alignment, "512|4096");
+    change(&mut b, "512");
+    b.check(alignment, "512|512");
+}
+
 #[test]
 fn log_blocks_are_never_smaller_than_the_sector() {
     let sectors = disk::Sectors { logical: 4096, physical: 4096 };

@@ -93,8 +93,7 @@ impl Device {
         let Some(model) = &self.model else { return Ok(Arc::new(OsDisk::new(folder))) };
         let failed = |e: disk::DiskError| LabError::Request(format!("device {}: {e}", self.name));
         let of = |device: model::Device, below: PathBuf| -> Result<Arc<dyn Disk>, LabError> {
-            let host = Arc::new(OsDisk::new(below));
-            Ok(Arc::new(model::ModelDisk::for_measuring(device, host).map_err(failed)?))
+            Ok(Arc::new(model::ModelDisk::for_measuring(device, below).map_err(failed)?))
         };
         let mut routes = model::Routes::new(folder, Arc::new(OsDisk::new(folder)));
         let (data, log) = (self.folder_of("data", folder), self.folder_of("log", folder));

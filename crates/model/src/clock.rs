@@ -30,15 +30,16 @@ impl Clock {
         (self.start.elapsed().as_nanos() as f64 * self.scale) as Nanos
     }
 
-    /// Returns when the device's time is `moment`; returns how late it was already when asked, in real time.
+    /// Returns when the device's time is `moment`; returns how much later than that it is, in real time.
     pub fn wait_until(&self, moment: Nanos) -> Duration {
-        let target = self.start + Duration::from_nanos((moment as f64 / self.scale) as u64);
-        let now = Instant::now();
-        if target <= now {
-            return now - target;
-        }
+        let target = self.start + self.real(moment);
         sleep_until(target);
-        Duration::ZERO
+        Instant::now().saturating_duration_since(target)
+    }
+
+    /// A span of the device's time in real time.
+    pub fn real(&self, span: Nanos) -> Duration {
+        Duration::from_nanos((span as f64 / self.scale) as u64)
     }
 }
 
@@ -95,6 +96,7 @@ mod tests {
                 assert!(clock.now() + 10 >= moment, "scale {scale}, step {step}");
             }
             assert!(clock.wait_until(0) > Duration::ZERO);
+            assert_eq!(clock.real(1_000), Duration::from_nanos((1_000.0 / scale) as u64));
         }
     }
 }

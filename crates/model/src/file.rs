@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use disk::{AlignedBuf, BlockFile, DiskError, FileStats, Op, Sectors, check_aligned};
 
-use crate::modeldisk::{Placed, Shared};
-use crate::params::{Device, Nanos};
+use crate::modeldisk::{Due, Placed, Shared};
+use crate::params::Device;
 use crate::timeline::Request;
 
 /// Zeros are written in pieces of this size, two in flight.
@@ -45,7 +45,7 @@ impl ModelFile {
     }
 
     /// Gives a transfer to the model, part by part as the file lies on its array.
-    fn submit(&self, offset: u64, len: u64, request: impl Fn(u64, u64) -> Request) -> Nanos {
+    fn submit(&self, offset: u64, len: u64, request: impl Fn(u64, u64) -> Request) -> Due {
         let array = self.placed.array;
         let parts = {
             let mut extents = self.placed.extents.lock();
@@ -153,7 +153,7 @@ impl BlockFile for ModelFile {
         let zeros = AlignedBuf::new(ZERO_CHUNK.min(len) as usize);
         let end = offset.saturating_add(len);
         self.allocate(offset, len)?;
-        let (mut at, mut before) = (offset, 0);
+        let (mut at, mut before) = (offset, None);
         while at < end {
             let piece = (end - at).min(ZERO_CHUNK);
             let bufs: [&[u8]; 1] = [&zeros[..piece as usize]];
@@ -163,12 +163,15 @@ impl BlockFile for ModelFile {
             // round.
             let done = self.submit(at, piece, |pos, len| Request::Write { pos, len, durable: false });
             self.host.write_gather(at, &bufs)?;
-            self.shared.wait(before);
+            if let Some(before) = before.replace(done) {
+                self.shared.wait(before);
+            }
             self.count_write(at, piece, false, start);
-            before = done;
             at += piece;
         }
-        self.shared.wait(before);
+        if let Some(last) = before {
+            self.shared.wait(last);
+        }
         self.sync()
     }
 

@@ -6,7 +6,8 @@
 //!
 //! # Guarantees
 //! - The bytes are real: what was written is in the files of the disk below.
-//! - A request ends when the model says so, or later if the real disk took longer; that is counted ([`HostLate`]).
+//! - A request ends when the model says so, or later if the real machine took longer; how many did and by how much is
+//!   counted ([`HostLate`]).
 //! - Sector sizes are the model's; a write that covers a physical sector only in part pays for reading it first and is
 //!   counted in the file's [`disk::FileStats`].
 //! - Whoever reports figures of a modelled device says so: [`Device::describe`].
@@ -17,6 +18,7 @@ mod clock;
 mod error;
 mod file;
 mod flash;
+mod late;
 mod modeldisk;
 mod params;
 mod parse;
@@ -32,7 +34,8 @@ use disk::{Disk, DiskError};
 
 pub use builtin::{NAMES, builtin};
 pub use error::ModelError;
-pub use modeldisk::{HostLate, ModelDisk};
+pub use late::{HostLate, LATE_AFTER, LATE_SHARE};
+pub use modeldisk::ModelDisk;
 pub use params::{Cache, CacheKind, Device, Disks, Flash, Medium, Nanos};
 pub use routes::{Placement, Routes};
 pub use timeline::{Counters, Request, Timeline};

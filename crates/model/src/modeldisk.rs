@@ -1,20 +1,20 @@
 //! The disk of a modelled device: a real disk keeps the bytes, the model says when a request is done.
 //!
 //! A request is given to the model when it arrives, then done on the real disk, and its caller sleeps until the moment
-//! that the model named. If the real disk was slower than that, it is counted ([`HostLate`]): such a run measured the
-//! host, not the model.
+//! that the model named. How much later than that it went on is counted ([`HostLate`]): a run of many late requests
+//! measured the host, not the model.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::time::Duration;
 
-use disk::{BlockFile, Disk, DiskError, DiskLock, OpenMode};
+use disk::{BlockFile, Disk, DiskError, DiskLock, OpenMode, OsDisk};
 use parking_lot::Mutex;
 
 use crate::clock::Clock;
 use crate::file::ModelFile;
+use crate::late::{HostLate, Lateness};
 use crate::params::{Device, Nanos};
 use crate::place::{Extents, Space, kind_of};
 use crate::timeline::{Counters, Request, Timeline};
@@ -24,13 +24,11 @@ const PLACES: &str = "model-arrays.txt";
 /// A change of a name or a length writes this much of the file system's journal.
 const JOURNAL_WRITE: u64 = 4096;
 
-/// How often and for how long in all the real disk kept a request longer than the model.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct HostLate {
-    /// Requests.
-    pub count: u64,
-    /// Microseconds.
-    pub time_us: u64,
+/// A request that was given to the model: when, and when it will be done. Of several, the last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Due {
+    pub at: Nanos,
+    pub asked: Nanos,
 }
 
 /// One array: its timeline and the addresses of its files.
@@ -49,30 +47,27 @@ pub(crate) struct Shared {
     /// Durable writes and syncs are so on the real disk too.
     pub host_durable: bool,
     pub arrays: Vec<Array>,
-    late_count: AtomicU64,
-    late_us: AtomicU64,
+    late: Lateness,
 }
 
 impl Shared {
     /// Gives requests of now to an array; returns when the last is done.
-    pub fn submit(&self, array: usize, requests: impl IntoIterator<Item = Request>) -> Nanos {
+    pub fn submit(&self, array: usize, requests: impl IntoIterator<Item = Request>) -> Due {
         let mut timeline = self.arrays[array].timeline.lock();
         // The time is taken under the lock: the timeline wants its requests in order.
-        let now = self.clock.now();
-        requests.into_iter().map(|request| timeline.submit(now, request)).max().unwrap_or(now)
+        let asked = self.clock.now();
+        let at = requests.into_iter().map(|request| timeline.submit(asked, request)).max().unwrap_or(asked);
+        Due { at, asked }
     }
 
-    /// Sleeps until a moment of the device.
-    pub fn wait(&self, moment: Nanos) {
-        let late = self.clock.wait_until(moment);
-        if late > Duration::ZERO {
-            self.late_count.fetch_add(1, Relaxed);
-            self.late_us.fetch_add(late.as_micros() as u64, Relaxed);
-        }
+    /// Sleeps until a request is done, and counts how late that was.
+    pub fn wait(&self, due: Due) {
+        let after = self.clock.wait_until(due.at);
+        self.late.note(self.clock.real(due.at.saturating_sub(due.asked)), after);
     }
 
     /// Pays for a change of a name or a length: a small durable write in the journal.
-    pub fn journal(&self, array: usize) -> Nanos {
+    pub fn journal(&self, array: usize) -> Due {
         let target = &self.arrays[array];
         let extent = target.space.lock().extent();
         let len = JOURNAL_WRITE.max(u64::from(self.device.physical));
@@ -125,14 +120,14 @@ impl ModelDisk {
         ModelDisk::build(device, host, folder, true)
     }
 
-    /// The same for measurements: the real disk is not asked for durability (a power failure of the host may lose what
-    /// the model called durable; the end of the process does not). [`disk::OsDisk::scratch`] is the real disk for it: with
-    /// another one, growing, creating and removing files still wait for the machine's own journal.
+    /// A device for measurements over the files below `root`: the real disk is not asked for durability (a power failure of the
+    /// host may lose what the model called durable; the end of the process does not), so that only the model's time of a sync
+    /// is waited for. Relative paths are below `root`.
     ///
     /// # Errors
     /// As [`new`](Self::new).
-    pub fn for_measuring(device: Device, host: Arc<dyn Disk>) -> Result<ModelDisk, DiskError> {
-        ModelDisk::build(device, host, PathBuf::new(), false)
+    pub fn for_measuring(device: Device, root: impl Into<PathBuf>) -> Result<ModelDisk, DiskError> {
+        ModelDisk::build(device, Arc::new(OsDisk::scratch(root)), PathBuf::new(), false)
     }
 
     fn build(
@@ -149,8 +144,7 @@ impl ModelDisk {
             })
             .collect();
         let clock = Clock::new(device.time_scale);
-        let (late_count, late_us) = (AtomicU64::new(0), AtomicU64::new(0));
-        let shared = Shared { device, clock, host_durable, arrays, late_count, late_us };
+        let shared = Shared { device, clock, host_durable, arrays, late: Lateness::default() };
         let places = folder.join(PLACES);
         let names = Mutex::new(read_places(&*host, &places, shared.arrays.len())?);
         Ok(ModelDisk { host, shared: Arc::new(shared), places, names })
@@ -168,7 +162,7 @@ impl ModelDisk {
 
     /// How much the real disk delayed.
     pub fn host_late(&self) -> HostLate {
-        HostLate { count: self.shared.late_count.load(Relaxed), time_us: self.shared.late_us.load(Relaxed) }
+        self.shared.late.counts()
     }
 
     /// The array of a file, if the device has seen it.

@@ -85,7 +85,7 @@ fn a_request_takes_the_time_of_the_device() {
     let folder = tempfile::tempdir().expect("folder");
     // Ten times as fast as real: 0.83 ms a turn.
     let device = builtin("hdd-7200").expect("built in").with_time_scale(10.0);
-    let disk = ModelDisk::for_measuring(device, Arc::new(OsDisk::scratch(folder.path()))).expect("device");
+    let disk = ModelDisk::for_measuring(device, folder.path()).expect("device");
     let file = disk.open(Path::new("x.ldf"), OpenMode::Create).expect("file");
     let page = AlignedBuf::new(4096);
     file.write_durable(0, &[&page[..]]).expect("write");
@@ -102,7 +102,7 @@ fn a_request_takes_the_time_of_the_device() {
 fn parallel_requests_wait_side_by_side() {
     let folder = tempfile::tempdir().expect("folder");
     let device = builtin("ssd-512e").expect("built in").with_time_scale(0.05);
-    let disk = ModelDisk::for_measuring(device, Arc::new(OsDisk::scratch(folder.path()))).expect("device");
+    let disk = ModelDisk::for_measuring(device, folder.path()).expect("device");
     let file = disk.open(Path::new("x.mdf"), OpenMode::Create).expect("file");
     file.set_len(1 << 20).expect("length");
     let read_all = |threads: u64| {
@@ -166,7 +166,7 @@ fn parallel_load(name: &str) -> f64 {
     // A slow clock, so that the time is the model's and not the machine's; a cache too small to hide the disks.
     let mut device = builtin(name).expect(name).with_time_scale(0.25);
     device.cache.bytes = 4 << 20;
-    let disk = ModelDisk::for_measuring(device, Arc::new(OsDisk::scratch(folder.path()))).expect("device");
+    let disk = ModelDisk::for_measuring(device, folder.path()).expect("device");
     let files: Vec<_> =
         (0..4).map(|i| disk.open(Path::new(&format!("{i}.ndf")), OpenMode::Create).expect("file")).collect();
     let (piece, rounds) = (256 << 10, 24);

@@ -179,10 +179,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let scratch = tempfile::tempdir_in(folder)?;
     let disk: Arc<dyn Disk> = match args.get(4) {
         None => Arc::new(OsDisk::new(scratch.path())),
-        Some(name) => {
-            let below = Arc::new(OsDisk::scratch(scratch.path()));
-            Arc::new(ModelDisk::for_measuring(model::device(name)?, below)?)
-        }
+        Some(name) => Arc::new(ModelDisk::for_measuring(model::device(name)?, scratch.path())?),
     };
     let instance = Instance::open(InstanceOptions {
         memory_bytes: Some(256 << 20),

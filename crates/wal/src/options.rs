@@ -77,7 +77,10 @@ pub enum Growth {
 /// Size on which every log write starts and ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Alignment {
-    /// The physical sector of the device, at most 4096.
+    /// 4096, whatever the device reports: a volume may hide sectors of 4096 bytes behind reported ones of 512, and each smaller
+    /// write makes such a device read first.
+    Auto,
+    /// The physical sector that the device reports, at most 4096.
     Device,
     /// 512 or 4096. An existing log changes with the next VLF. Less than the device's logical sector is refused for a new log,
     /// and an existing one takes the sector instead.
@@ -181,6 +184,7 @@ impl Alignment {
     /// The alignment of new VLFs on a device.
     pub(crate) fn resolve(self, sectors: disk::Sectors) -> Result<u32, LogError> {
         match self {
+            Alignment::Auto => Ok(sectors.logical.max(4096)),
             Alignment::Device => Ok(sectors.physical.clamp(512, 4096).max(sectors.logical)),
             Alignment::Force(size) if size != 512 && size != 4096 => {
                 Err(LogError::Option { reason: "the alignment is 512 or 4096" })

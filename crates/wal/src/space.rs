@@ -64,6 +64,8 @@ pub struct LogStats {
     pub shrinks: u64,
     /// Times that VLFs became free.
     pub truncations: u64,
+    /// Times that the log went on in another VLF.
+    pub vlf_changes: u64,
     pub write_log_waits: u64,
     pub write_log_wait_us: u64,
     pub log_buffer_waits: u64,
@@ -181,6 +183,7 @@ impl Log {
             growths: c.growths.load(Relaxed),
             shrinks: c.shrinks.load(Relaxed),
             truncations: c.truncations.load(Relaxed),
+            vlf_changes: tail.vlf_changes,
             write_log_waits: c.waits[0].load(Relaxed),
             write_log_wait_us: c.wait_us[0].load(Relaxed),
             log_buffer_waits: c.waits[1].load(Relaxed),

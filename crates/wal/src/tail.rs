@@ -31,6 +31,8 @@ pub(crate) struct Tail {
     pub oldest: Lsn,
     /// Bytes for log blocks in the VLFs that hold kept records, all of the current one included.
     pub active_usable: u64,
+    /// Times that the log went on in another VLF since it was opened.
+    pub vlf_changes: u64,
 }
 
 /// How a record that does not fit the open block can go on.
@@ -82,6 +84,7 @@ impl Tail {
             queue: VecDeque::new(),
             oldest,
             active_usable: 0,
+            vlf_changes: 0,
         };
         tail.count_active();
         tail
@@ -190,6 +193,7 @@ impl Tail {
             gap = VlfMap::gap(&self.place, self.place.offset + self.place.head + self.pos, &place);
             (self.place, self.seq, self.pos, self.align) = (place, seq, 0, self.next_align);
             self.history.activate(place.index, seq);
+            self.vlf_changes += 1;
             // It was free. Counting anew would look up places in a map of many runs, once for each VLF of a large statement.
             self.active_usable += place.room();
             debug_assert_eq!(self.active_usable, self.active_bytes());

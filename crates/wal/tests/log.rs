@@ -105,6 +105,7 @@ fn vlfs_are_reused_and_shown() {
     assert_eq!(log.space().vlf_count, 4, "truncation made growth needless");
     let vlfs = log.vlfs();
     let newest = vlfs.iter().map(|v| v.seq).max().expect("some");
+    assert_eq!(log.stats().vlf_changes, u64::from(newest - 43), "from 43 on, one by one");
     assert!(newest > 55 && vlfs.iter().all(|v| v.seq + 4 > newest && v.parity != 0), "{vlfs:?}");
     assert_eq!(vlfs.iter().filter(|v| v.status == 2).count() as u32, log.space().active_vlfs);
     let gone = Lsn { vlf: 43, block: 16, slot: 1 };
@@ -283,6 +284,22 @@ fn options_are_checked() {
     let big = vec![0; MAX_RECORD + 1];
     assert_eq!(log.append(&[&big], 0), Err(LogError::RecordTooLarge { len: MAX_RECORD + 1 }));
     assert_eq!(log.flush_to(log.end()), Err(LogError::NoRecord { lsn: log.end() }));
+}
+
+/// A volume may hide its sectors: unless somebody knows better, a log block is whole sectors of any device in use.
+#[test]
+fn a_device_is_not_believed_to_have_sectors_of_512_bytes() {
+    let made_on = |logical, physical, alignment| {
+        let sectors = Sectors { logical, physical };
+        let disk = SimDisk::with_config(1, SimConfig { sectors, ..SimConfig::default() });
+        create(&disk, LogOptions { alignment, ..options() }).alignment()
+    };
+    for (logical, physical) in [(512, 512), (512, 4096), (4096, 4096), (512, 65_536)] {
+        assert_eq!(made_on(logical, physical, Alignment::Auto), 4096, "{logical}/{physical}");
+    }
+    assert_eq!(made_on(512, 512, Alignment::Device), 512);
+    assert_eq!(made_on(512, 512, Alignment::Force(512)), 512);
+    assert_eq!(made_on(512, 4096, Alignment::Device), 4096);
 }
 
 /// A file that an option of another device comes with: it must not keep the log from opening.

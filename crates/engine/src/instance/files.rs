@@ -17,7 +17,7 @@ use wal::{Alignment, LogError, LogOptions};
 
 use super::counters::Counters;
 use super::db::{Db, DbStatus, Open};
-use super::registry::{DbEntry, FileEntry};
+use super::registry::{ALIGN_TO_DEVICE, DbEntry, FileEntry};
 use super::settings::DbSettings;
 use super::waits::FileReports;
 use super::{Instance, clock};
@@ -95,8 +95,10 @@ impl Instance {
     pub(super) fn log_options(&self, entry: &DbEntry) -> LogOptions {
         let alignment = match entry.log_alignment {
             size @ (512 | 4096) => Alignment::Force(size.into()),
+            // The flag is for what follows the device, as in SQL Server; an explicit size stays.
             _ if self.has_trace_flag(TRACE_ALIGN_4K) => Alignment::Force(4096),
-            _ => Alignment::Device,
+            ALIGN_TO_DEVICE => Alignment::Device,
+            _ => Alignment::Auto,
         };
         let errors = self.error_log_arc().clone();
         let reports = FileReports::new(self.log_waits.clone(), errors, entry.clone());

@@ -10,6 +10,8 @@ use disk::{Disk, DiskError};
 /// The file's name in the instance's folder.
 pub const FILE_NAME: &str = "databases.registry";
 const MAGIC: &str = "ringwood databases 1";
+/// As [`DbEntry::log_alignment`]: the physical sector that the device reports.
+pub const ALIGN_TO_DEVICE: u16 = 1;
 
 /// One file of a database.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,7 +41,7 @@ pub struct DbEntry {
     pub offline: bool,
     /// A restore is going on; nobody opens it.
     pub restoring: bool,
-    /// Forced alignment of log writes, 512 or 4096; 0 = the device's.
+    /// Alignment of log writes: 512 or 4096, [`ALIGN_TO_DEVICE`], or 0 = 4096 unless the device needs more.
     pub log_alignment: u16,
     /// Filegroup names by id, from 1.
     pub filegroups: Vec<CompactString>,

@@ -11,6 +11,7 @@ use super::StmtCtx;
 use crate::errors::{self, db_error};
 use crate::instance::db::DbStatus;
 use crate::instance::files::save_settings;
+use crate::instance::registry::ALIGN_TO_DEVICE;
 use crate::instance::settings::DbSettings;
 use crate::instance::{Db, Instance};
 
@@ -113,13 +114,14 @@ impl StmtCtx<'_> {
                 }
                 "LOG_ALIGNMENT" => {
                     let alignment = match (word(option), self.number(option)?) {
-                        ("AUTO" | "DEVICE", _) => 0,
+                        ("AUTO", _) => 0,
+                        ("DEVICE", _) => ALIGN_TO_DEVICE,
                         (_, Some(512)) => 512,
                         (_, Some(4096)) => 4096,
                         _ => return Err(errors::syntax_near("LOG_ALIGNMENT")),
                     };
                     let sector = db.storage()?.log().sectors().logical;
-                    if alignment != 0 && u32::from(alignment) < sector {
+                    if matches!(alignment, 512 | 4096) && u32::from(alignment) < sector {
                         let entry = db.entry();
                         let log = entry.files.iter().find(|file| file.log).map_or("", |file| &file.shown);
                         return Err(errors::block_below_sector(log, alignment, sector));

@@ -83,6 +83,9 @@ const STATS: &[ViewColumn] = &[
     ("log_recovery_lsn", LSN24, true),
     ("log_recovery_size_mb", Float, true),
     ("recovery_vlf_count", BigInt, true),
+    // Counted since the database was opened.
+    ("vlf_changes", BigInt, false),
+    ("log_growths", BigInt, false),
 ];
 
 /// sys.dm_db_log_stats(database_id).
@@ -93,7 +96,7 @@ fn stats(session: &mut SessionCore, db: &Arc<Db>, args: &[Value]) -> Rows {
     for db in chosen(session, db, args) {
         let storage = db.storage()?;
         let log = storage.log();
-        let space = log.space();
+        let (space, counted) = (log.space(), log.stats());
         let (checkpoint, redo) = storage.last_checkpoint();
         // Undo may have to go further back than redo.
         let oldest =
@@ -122,6 +125,8 @@ fn stats(session: &mut SessionCore, db: &Arc<Db>, args: &[Value]) -> Rows {
             lsn_text(recovery),
             Value::Float(megabytes(since)),
             big(recovery_vlfs),
+            big(counted.vlf_changes),
+            big(counted.growths),
         ]);
     }
     Ok(rows)
