@@ -13,14 +13,12 @@ pub mod peers;
 pub mod raw;
 pub mod report;
 pub mod results;
-mod stats;
+pub mod stats;
 pub mod studies;
 pub mod target;
 pub mod tpcc;
 pub mod watch;
 pub mod work;
-
-pub use stats::{median, median_interval, paired_ratio};
 
 /// What can go wrong in the lab.
 #[derive(Debug, thiserror::Error)]

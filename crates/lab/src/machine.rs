@@ -4,6 +4,7 @@
 use crate::LabError;
 use disk::{Disk, OpenMode, OsDisk};
 use serde::{Deserialize, Serialize};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Instant;
 
@@ -20,6 +21,15 @@ pub struct Machine {
     pub kernel: String,
     /// File system type under the scratch folder.
     pub file_system: String,
+    /// Its mount options, without those that name paths.
+    #[serde(default)]
+    pub mount_options: String,
+    /// What the kernel takes the device's cache for: `write back` (a flush is needed) or `write through`; empty where it does not say.
+    #[serde(default)]
+    pub write_cache: String,
+    /// The kernel's scheduler of requests for that device.
+    #[serde(default)]
+    pub scheduler: String,
     /// Logical sector, bytes.
     pub sector_logical: u32,
     /// Physical sector, bytes.
@@ -36,19 +46,77 @@ fn first_line_value(path: &str, key: &str) -> Option<String> {
     Some(line.split_once(':')?.1.trim().to_owned())
 }
 
-/// The type of the file system that holds `folder`: the mount whose path is the longest prefix.
-fn file_system_of(folder: &Path) -> Option<String> {
+/// Type and options of the file system that holds `folder`: of the mount whose path is the longest prefix. Options that name
+/// paths are left out.
+fn file_system_of(folder: &Path) -> Option<(String, String)> {
     let folder = folder.canonicalize().ok()?;
     let mounts = std::fs::read_to_string("/proc/self/mounts").ok()?;
     mounts
         .lines()
         .filter_map(|line| {
             let mut fields = line.split(' ');
-            let (_, point, kind) = (fields.next()?, fields.next()?, fields.next()?);
-            folder.starts_with(point).then(|| (point.len(), kind.to_owned()))
+            let (_, point, kind, options) = (fields.next()?, fields.next()?, fields.next()?, fields.next()?);
+            let plain: Vec<&str> = options.split(',').filter(|o| !o.contains('/')).collect();
+            folder.starts_with(point).then(|| (point.len(), (kind.to_owned(), plain.join(","))))
         })
         .max_by_key(|(length, _)| *length)
-        .map(|(_, kind)| kind)
+        .map(|(_, found)| found)
+}
+
+/// Write cache and scheduler of the block device that holds `folder`; of a partition those of its disk.
+fn queue_of(folder: &Path) -> Option<(String, String)> {
+    let device = std::fs::metadata(folder).ok()?.dev();
+    let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
+    let block = std::fs::canonicalize(format!("/sys/dev/block/{major}:{minor}")).ok()?;
+    let queue = [block.join("queue"), block.parent()?.join("queue")].into_iter().find(|q| q.is_dir())?;
+    let read = |name: &str| {
+        std::fs::read_to_string(queue.join(name)).map(|t| t.trim().to_owned()).unwrap_or_default()
+    };
+    let scheduler = read("scheduler");
+    let chosen = scheduler.split(['[', ']']).nth(1).unwrap_or(&scheduler).to_owned();
+    Some((read("write_cache"), chosen))
+}
+
+/// Now, UTC: `2026-11-23 07:20:00`.
+pub fn utc_now() -> String {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    utc_text(since.as_secs())
+}
+
+fn utc_text(unix_seconds: u64) -> String {
+    let (days, seconds) = (unix_seconds / 86_400, unix_seconds % 86_400);
+    let epoch = types::datetime::days_from_civil(1970, 1, 1).unwrap_or_default();
+    let days = i32::try_from(days).unwrap_or_default();
+    let (year, month, day) = types::datetime::civil_from_days(epoch + days);
+    let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}")
+}
+
+/// What the processors have done since the machine was started, in the kernel's ticks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ProcessorTimes {
+    all: u64,
+    steal: u64,
+}
+
+impl ProcessorTimes {
+    /// Up to now. `None` where the system does not say.
+    pub fn now() -> Option<ProcessorTimes> {
+        ProcessorTimes::parse(&std::fs::read_to_string("/proc/stat").ok()?)
+    }
+
+    /// The first line: user, nice, system, idle, iowait, irq, softirq, steal; what follows is part of these.
+    fn parse(text: &str) -> Option<ProcessorTimes> {
+        let line = text.lines().next()?.strip_prefix("cpu ")?;
+        let ticks: Vec<u64> = line.split_whitespace().take(8).filter_map(|t| t.parse().ok()).collect();
+        (ticks.len() == 8).then(|| ProcessorTimes { all: ticks.iter().sum(), steal: ticks[7] })
+    }
+
+    /// Share of the time since `before` that a hypervisor gave to others, 0 to 1.
+    pub fn steal_since(&self, before: &ProcessorTimes) -> Option<f64> {
+        let all = self.all.checked_sub(before.all).filter(|a| *a > 0)?;
+        Some(self.steal.saturating_sub(before.steal) as f64 / all as f64)
+    }
 }
 
 /// Measures durable writes of `bytes` at a moving offset of a file whose space was written before; microseconds, the median.
@@ -101,9 +169,10 @@ impl Machine {
                 .unwrap_or_default()
                 .trim()
                 .to_owned(),
-            file_system: file_system_of(scratch).unwrap_or_default(),
             ..Machine::default()
         };
+        (machine.file_system, machine.mount_options) = file_system_of(scratch).unwrap_or_default();
+        (machine.write_cache, machine.scheduler) = queue_of(scratch).unwrap_or_default();
         let disk = OsDisk::new(scratch);
         let path = Path::new("probe.tmp");
         if let Ok((us, logical, physical)) = durable_write_us(&disk, path, 4096, 400) {
@@ -131,5 +200,33 @@ impl Machine {
             self.durable_write_us,
             self.durable_write_60k_us
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_are_dates() {
+        assert_eq!(utc_text(0), "1970-01-01 00:00:00");
+        assert_eq!(utc_text(1_795_418_392), "2026-11-23 07:19:52");
+        assert_eq!(utc_text(951_782_399), "2000-02-28 23:59:59");
+    }
+
+    #[test]
+    fn steal_is_a_share_of_the_time_between() {
+        let parse = |text| ProcessorTimes::parse(text).unwrap();
+        let before = parse("cpu  100 0 50 800 10 0 5 35 7 0\ncpu0 1 2 3\n");
+        let after = parse("cpu  150 0 60 820 10 0 5 55 9 0\n");
+        assert_eq!(after.steal_since(&before), Some(0.2));
+        assert_eq!(before.steal_since(&before), None);
+        assert_eq!(ProcessorTimes::parse("cpu  1 2 3\n"), None);
+    }
+
+    #[test]
+    fn the_mount_under_a_folder_is_found() {
+        let (kind, options) = file_system_of(Path::new("/")).unwrap();
+        assert!(!kind.is_empty() && !options.contains('/'), "{kind} {options}");
     }
 }

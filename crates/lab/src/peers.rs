@@ -211,19 +211,11 @@ fn empty(options: &PeerOptions) -> StudyResult {
         device: REAL.into(),
         question: "How long does the studies' work take on Ringwood and on its peers, at equal durability?"
             .into(),
-        source: String::new(),
-        knob: String::new(),
-        disclosure: None,
-        meaning: String::new(),
         setup: vec![format!(
             "{} customer rows, {} rounds, targets in turn; {} rows by {CONNECTIONS} connections; {} updates of an 8,000-byte row in one transaction",
             options.rows, options.runs, options.load_rows, options.updates
         )],
-        cells: vec![],
-        waits: vec![],
-        io: vec![],
-        claims: vec![],
-        missing: vec![],
+        ..StudyResult::default()
     }
 }
 
@@ -239,7 +231,12 @@ pub fn run(options: &PeerOptions, out: &Path, say: &mut dyn FnMut(&str)) -> Resu
     let scratch = scratch.canonicalize()?;
     let mut study = empty(options);
     let targets = start(options, &scratch, &mut study, say)?;
-    let results = Results { ringwood: env!("CARGO_PKG_VERSION").into(), machine, studies: vec![study] };
+    let results = Results {
+        ringwood: env!("CARGO_PKG_VERSION").into(),
+        machine,
+        studies: vec![study],
+        ..Results::default()
+    };
     let compared = Comparison { options, out, scratch: &scratch, results }.run(targets, say);
     if let Err(why) = std::fs::remove_dir_all(&scratch) {
         say(&format!("{} is left behind: {why}", scratch.display()));

@@ -3,21 +3,37 @@
 
 use crate::machine::Machine;
 use crate::stats;
+use crate::work::IoCount;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Everything one `lab run` found.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Results {
     /// Version of Ringwood.
     pub ringwood: String,
+    /// Where the figures come from.
+    #[serde(default)]
+    pub origin: Origin,
     /// Where it ran.
     pub machine: Machine,
     /// One entry per study, target and device.
     pub studies: Vec<StudyResult>,
 }
 
+/// When, from which build and by which command results were made. What is not known is empty.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Origin {
+    /// When the run began: UTC, as `2026-11-23 07:20:00`.
+    pub begun: String,
+    /// Commit of the build; `+` at its end where the sources had changes that were not committed.
+    pub commit: String,
+    /// The command line, without what is secret.
+    pub command: String,
+}
+
 /// One study on one target.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct StudyResult {
     /// Name, as in `lab list`.
     pub study: String,
@@ -44,16 +60,61 @@ pub struct StudyResult {
     pub setup: Vec<String>,
     /// The figures.
     pub cells: Vec<Cell>,
-    /// Wait statistics, summed over the runs of each level.
+    /// Wait statistics, summed over the steps and runs of each level; step by step they are in `steps`.
     pub waits: Vec<Wait>,
-    /// File I/O, summed over the runs of each level.
+    /// File I/O, summed over the steps and runs of each level; step by step it is in `steps`.
     pub io: Vec<Io>,
+    /// What was counted around each measured step.
+    #[serde(default)]
+    pub steps: Vec<StepResult>,
+    /// How many rounds there were to be, and how sure intervals are.
+    #[serde(default)]
+    pub rounds: Option<RoundsResult>,
+    /// Share of the processors' time that a hypervisor gave to others during the runs, 0 to 1; null where the system does not say.
+    #[serde(default)]
+    pub steal: Option<f64>,
     /// Bounds and whether they hold.
     #[serde(default)]
     pub claims: Vec<ClaimResult>,
     /// What was not measured, and why.
     #[serde(default)]
     pub missing: Vec<String>,
+}
+
+/// How many rounds a study had.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RoundsResult {
+    /// Rounds after which it was looked at whether the bounds are decided; the last is the most that there could be. One
+    /// number for a run whose rounds were fixed.
+    pub looks: Vec<usize>,
+    /// Rounds that were finished.
+    pub done: usize,
+    /// Confidence of each interval. Above 0.95 where there is more than one look: then all intervals that any of the looks
+    /// could have shown hold together with 0.95.
+    pub confidence: f64,
+}
+
+/// What an interval says of a bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// All of the 95 % interval keeps the bound.
+    Holds,
+    /// None of it does.
+    Fails,
+    /// Some of it does, or there are too few rounds for an interval.
+    Undecided,
+}
+
+impl Verdict {
+    /// As reports say it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Verdict::Holds => "holds",
+            Verdict::Fails => "fails",
+            Verdict::Undecided => "undecided",
+        }
+    }
 }
 
 /// A bound and the figure for it.
@@ -65,7 +126,7 @@ pub struct ClaimResult {
     pub what: String,
     /// The figure; null when it was not measured.
     pub value: Option<f64>,
-    /// 95 % interval of the figure; null for a single run, and when nothing was measured.
+    /// 95 % interval of the figure; null for fewer than six rounds, and when nothing was measured.
     #[serde(default)]
     pub interval: Option<(f64, f64)>,
     /// Smallest value that holds the bound.
@@ -74,28 +135,41 @@ pub struct ClaimResult {
     pub at_most: Option<f64>,
     /// The same comparison of the published figures.
     pub published: Option<f64>,
-    /// Whether the figure keeps the bound; null when it was not measured. If it does not, the interval may.
+    /// true and false as `verdict` says it holds or fails; null when it is undecided, was not measured or has no bound.
     pub holds: Option<bool>,
+    /// What the interval says of the bound; null when nothing was measured and for a comparison without a bound.
+    #[serde(default)]
+    pub verdict: Option<Verdict>,
 }
 
 impl ClaimResult {
     /// Whether a figure keeps the bound.
-    pub fn keeps(&self, value: f64) -> bool {
+    fn keeps(&self, value: f64) -> bool {
         self.at_least.is_none_or(|b| value >= b) && self.at_most.is_none_or(|b| value <= b)
     }
 
-    /// The figure misses the bound, but another place of its interval does not: only more rounds can tell. So it is with
-    /// the figure of a single run.
-    pub fn is_undecided(&self) -> bool {
-        let overlaps = self.interval.is_none_or(|(low, high)| {
-            self.at_most.is_none_or(|b| low <= b) && self.at_least.is_none_or(|b| high >= b)
+    /// Judges the bound by the whole interval, never by the figure alone.
+    pub fn judge(&mut self) {
+        let bounded = self.at_least.is_some() || self.at_most.is_some();
+        self.verdict = (bounded && self.value.is_some()).then(|| match self.interval {
+            None => Verdict::Undecided,
+            Some((low, high)) if self.keeps(low) && self.keeps(high) => Verdict::Holds,
+            Some((low, high)) => {
+                let above = self.at_most.is_some_and(|b| low > b);
+                let below = self.at_least.is_some_and(|b| high < b);
+                if above || below { Verdict::Fails } else { Verdict::Undecided }
+            }
         });
-        self.holds == Some(false) && overlaps
+        self.holds = match self.verdict {
+            Some(Verdict::Holds) => Some(true),
+            Some(Verdict::Fails) => Some(false),
+            Some(Verdict::Undecided) | None => None,
+        };
     }
 }
 
 /// One measure at one level of the factor.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cell {
     /// What was varied, e.g. `VLFs`.
     pub factor: String,
@@ -110,12 +184,21 @@ pub struct Cell {
     /// The round of each run.
     #[serde(default)]
     pub rounds: Vec<usize>,
+    /// Place of each run in the order of all runs of the study; empty where that is not known.
+    #[serde(default)]
+    pub order: Vec<usize>,
     /// Median of the runs.
     pub median: f64,
-    /// 95 % interval of the median; null for one run.
+    /// 95 % interval of the median; null for fewer than six runs.
     pub ci95: Option<[f64; 2]>,
-    /// Median of the ratios to the baseline level's runs of the same round; 1 for the baseline itself.
+    /// Smallest and largest run.
+    #[serde(default)]
+    pub range: Option<[f64; 2]>,
+    /// Ratio to the baseline level's runs of the same rounds (Hodges-Lehmann estimate); 1 for the baseline itself.
     pub ratio_to_baseline: Option<f64>,
+    /// 95 % interval of that ratio; null for fewer than six rounds and for the baseline itself.
+    #[serde(default)]
+    pub ratio_ci95: Option<[f64; 2]>,
     /// The published figure for the same cell; null where none was published.
     pub published: Option<f64>,
     /// Its unit, when it is not the cell's.
@@ -135,6 +218,49 @@ impl Cell {
         let there = |round| other.rounds.iter().zip(&other.runs).find(|(r, _)| *r == round).map(|(_, v)| *v);
         self.rounds.iter().zip(&self.runs).filter_map(|(round, here)| Some((*here, there(round)?))).collect()
     }
+}
+
+/// What was counted around one measured step at one level, summed over its runs.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct StepResult {
+    /// Factor.
+    pub factor: String,
+    /// Level of the factor.
+    pub level: String,
+    /// The step's measure.
+    pub measure: String,
+    /// How many runs the sums are of.
+    pub runs: usize,
+    /// Rows that the step changed, all runs together; null where that is not known.
+    pub rows: Option<u64>,
+    /// Waits.
+    pub waits: Vec<StepWait>,
+    /// File I/O.
+    pub io: Vec<IoCount>,
+    /// Other counts by their names, e.g. `vlf_changes`.
+    pub counts: BTreeMap<String, i64>,
+}
+
+impl StepResult {
+    /// Bytes of log that were written for each row.
+    pub fn log_bytes_per_row(&self) -> Option<f64> {
+        let log = self.io.iter().find(|i| i.file == "log")?;
+        let rows = self.rows.filter(|r| *r > 0)?;
+        Some(log.bytes_written as f64 / rows as f64)
+    }
+}
+
+/// One wait type of a step.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct StepWait {
+    /// Wait type.
+    pub wait_type: String,
+    /// How often a task waited.
+    pub count: i64,
+    /// Milliseconds waited.
+    pub ms: f64,
+    /// Its share of all milliseconds waited in the step, 0 to 1.
+    pub share: f64,
 }
 
 /// One wait type at one level.
@@ -190,6 +316,11 @@ impl StudyResult {
         self.cells.iter().find(|c| c.factor == factor && c.level == level && c.measure == measure)
     }
 
+    /// The same, to be changed.
+    pub fn cell_mut(&mut self, factor: &str, level: &str, measure: &str) -> Option<&mut Cell> {
+        self.cells.iter_mut().find(|c| c.factor == factor && c.level == level && c.measure == measure)
+    }
+
     /// Adds the figure of the next round.
     pub fn record(&mut self, factor: &str, level: &str, measure: &str, unit: &str, value: f64) {
         let round = self.cell_of(factor, level, measure).map_or(0, |c| c.runs.len());
@@ -206,9 +337,7 @@ impl StudyResult {
         unit: &str,
         value: f64,
     ) {
-        let found =
-            self.cells.iter_mut().find(|c| c.factor == factor && c.level == level && c.measure == measure);
-        if let Some(cell) = found {
+        if let Some(cell) = self.cell_mut(factor, level, measure) {
             cell.runs.push(value);
             cell.rounds.push(round);
             return;
@@ -220,9 +349,12 @@ impl StudyResult {
             unit: unit.into(),
             runs: vec![value],
             rounds: vec![round],
+            order: vec![],
             median: value,
             ci95: None,
+            range: None,
             ratio_to_baseline: None,
+            ratio_ci95: None,
             published: None,
             published_unit: None,
             published_ratio: None,
@@ -230,17 +362,29 @@ impl StudyResult {
         });
     }
 
+    /// Confidence of this study's intervals.
+    pub fn confidence(&self) -> f64 {
+        self.rounds.as_ref().map_or(stats::CONFIDENCE, |r| r.confidence)
+    }
+
     /// Fills medians, intervals and ratios from the runs. `base` names the factor and level that a factor's cells refer to.
     pub fn finish<'a>(&mut self, base: &dyn Fn(&str) -> Option<(&'a str, &'a str)>) {
+        let confidence = self.confidence();
         let all = self.cells.clone();
         for cell in &mut self.cells {
             cell.median = stats::median(&cell.runs).unwrap_or(f64::NAN);
-            cell.ci95 = stats::median_interval(&cell.runs).map(|(low, high)| [low, high]);
+            let ends = |(low, high)| [low, high];
+            cell.ci95 = stats::median_interval_at(&cell.runs, confidence).map(ends);
+            cell.range = stats::range(&cell.runs).map(ends);
             let Some((factor, level)) = base(&cell.factor) else { continue };
             let below =
                 all.iter().find(|c| c.factor == factor && c.level == level && c.measure == cell.measure);
             let Some(below) = below else { continue };
-            cell.ratio_to_baseline = stats::paired_ratio(&cell.paired(below));
+            let pairs = cell.paired(below);
+            cell.ratio_to_baseline = stats::paired_ratio(&pairs);
+            if (cell.factor.as_str(), cell.level.as_str()) != (factor, level) {
+                cell.ratio_ci95 = stats::paired_interval_at(&pairs, confidence).map(ends);
+            }
             if let (Some(here), Some(base)) = (cell.published, below.published)
                 && base > 0.0
             {

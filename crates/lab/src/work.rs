@@ -2,6 +2,7 @@
 //! it, a target (embedded, a peer, later SQL Server over its wire protocol) carries it out. Data only.
 
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// What a study turns. A target says which of its own settings that is, or why it has none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,6 +139,19 @@ pub enum Work {
     Payload(u32, u64),
 }
 
+impl Work {
+    /// Rows that it changes in a database with that many customers, where that is known beforehand.
+    pub fn rows(&self, customers: u64) -> Option<u64> {
+        match self {
+            Work::InsertSelect | Work::Update | Work::Delete => Some(customers),
+            Work::LoopInserts(n) | Work::Commits(n, _) | Work::RowUpdates(n) => Some(*n),
+            Work::SessionCommits(sessions, each) => Some(u64::from(*sessions) * each),
+            Work::Load(connections, rows) => Some(crate::target::tsql::loaded(*connections, *rows)),
+            _ => None,
+        }
+    }
+}
+
 /// One measured value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Figure {
@@ -203,6 +217,9 @@ pub struct Counters {
     pub waits: Vec<WaitCount>,
     /// I/O by kind of file.
     pub io: Vec<IoCount>,
+    /// Anything else that only grows, by its name: `vlf_changes`, `commits`, `log_flushes`, ...
+    #[serde(default)]
+    pub counts: BTreeMap<String, i64>,
 }
 
 impl Counters {
@@ -226,14 +243,22 @@ impl Counters {
                 partial_writes: now.partial_writes - old.partial_writes,
             }
         });
+        let counts = self
+            .counts
+            .iter()
+            .map(|(name, now)| (name.clone(), now - before.counts.get(name).copied().unwrap_or_default()));
         Counters {
             waits: waits.filter(|w| w.count > 0).collect(),
             io: io.filter(|i| i.writes > 0 || i.reads > 0).collect(),
+            counts: counts.collect(),
         }
     }
 
     /// Adds another count to this one.
     pub fn add(&mut self, other: &Counters) {
+        for (name, count) in &other.counts {
+            *self.counts.entry(name.clone()).or_default() += count;
+        }
         for wait in &other.waits {
             match self.waits.iter_mut().find(|w| w.wait_type == wait.wait_type) {
                 Some(sum) => {
@@ -281,6 +306,7 @@ mod tests {
                 write_sizes: vec![(size.into(), writes)],
                 ..IoCount::default()
             }],
+            counts: BTreeMap::from([("vlf_changes".into(), 2 * writes)]),
         }
     }
 
@@ -289,9 +315,10 @@ mod tests {
         let delta = counters(7, "4K", 3).since(&counters(5, "4K", 3));
         assert!(delta.waits.is_empty());
         assert_eq!(delta.file("log").map(|l| l.write_sizes.clone()), Some(vec![("4K".into(), 2)]));
+        assert_eq!(delta.counts["vlf_changes"], 4);
         let mut sum = delta.clone();
         sum.add(&counters(1, "8K", 1));
         assert_eq!(sum.file("log").map(|l| (l.writes, l.write_sizes.len())), Some((3, 2)));
-        assert_eq!(sum.waits[0].count, 1);
+        assert_eq!((sum.waits[0].count, sum.counts["vlf_changes"]), (1, 6));
     }
 }

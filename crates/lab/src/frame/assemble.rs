@@ -1,12 +1,12 @@
 //! From a journal to results: cells with medians, intervals and ratios, the published figures beside them, bounds, waits,
 //! I/O, and what the figures mean, made from them.
 
+use super::claims::{bound_text, claim_result};
 use super::journal::{Journal, RunRecord};
-use super::study::{CellRef, Claim, Compare, Printed, Study};
-use crate::results::{Cell, ClaimResult, Io, StudyResult, Wait};
-use crate::stats;
+use super::rounds::Rounds;
+use super::study::{Printed, Study};
+use crate::results::{ClaimResult, Io, RoundsResult, StepResult, StepWait, StudyResult, Verdict, Wait};
 use crate::work::Counters;
-use std::fmt::Write as _;
 
 /// What does not come from the runs themselves.
 pub struct About {
@@ -24,6 +24,8 @@ pub struct About {
     pub left_out: Vec<String>,
     /// Seed of the order of runs.
     pub seed: u64,
+    /// How many rounds there were to be.
+    pub rounds: Rounds,
 }
 
 /// The result of one study on one target and device.
@@ -32,6 +34,7 @@ pub fn assemble(study: &Study, about: &About, journal: &Journal) -> StudyResult 
     // Pairs are made by round, whatever order the rounds' runs had; arms in the study's order.
     let place = |key: &str| study.arms.iter().position(|a| a.config.key == key).unwrap_or(usize::MAX);
     records.sort_by_key(|r| (place(&r.arm), r.round));
+    let done = records.iter().map(|r| r.round + 1).max().unwrap_or(0);
     let mut result = StudyResult {
         study: study.name.into(),
         scale: about.scale.into(),
@@ -41,18 +44,23 @@ pub fn assemble(study: &Study, about: &About, journal: &Journal) -> StudyResult 
         source: study.source.into(),
         knob: about.knob.unwrap_or_default().into(),
         disclosure: about.disclosure.clone(),
-        meaning: String::new(),
         setup: vec![study.sizes.clone()],
-        cells: vec![],
-        waits: vec![],
-        io: vec![],
-        claims: vec![],
         missing: about.left_out.clone(),
+        rounds: Some(RoundsResult {
+            looks: about.rounds.looks().to_vec(),
+            done,
+            confidence: about.rounds.confidence(),
+        }),
+        steal: steal(&records),
+        ..StudyResult::default()
     };
     for record in &records {
         for measured in &record.measured {
             let f = &measured.figure;
             result.record_in(record.round, &record.factor, &measured.level, &f.measure, &f.unit, f.value);
+            if let Some(cell) = result.cell_mut(&record.factor, &measured.level, &f.measure) {
+                cell.order.push(record.order);
+            }
         }
         for (measure, why) in &record.missing {
             let text = format!("{} {}, {measure}: {why}", record.factor, record.level);
@@ -68,6 +76,7 @@ pub fn assemble(study: &Study, about: &About, journal: &Journal) -> StudyResult 
     }
     result.setup.push(format!("order of runs shuffled in each round, seed {}", about.seed));
     counters(&mut result, &records);
+    result.steps = steps(&records);
     publish(&mut result, study);
     result.finish(&|factor| {
         study.baselines.iter().find(|b| b.factor == factor).map(|b| (b.to_factor, b.to_level.as_str()))
@@ -134,56 +143,57 @@ fn publish(result: &mut StudyResult, study: &Study) {
     }
 }
 
-/// Whether larger values of a unit are better.
-pub fn larger_is_better(unit: &str) -> bool {
-    unit.ends_with("/s")
+/// Share of the processors' time that a hypervisor gave to others, over all runs by their length.
+fn steal(records: &[&RunRecord]) -> Option<f64> {
+    let known: Vec<(f64, f64)> = records.iter().filter_map(|r| Some((r.steal?, r.seconds))).collect();
+    let seconds: f64 = known.iter().map(|k| k.1).sum();
+    (seconds > 0.0).then(|| known.iter().map(|(share, s)| share * s).sum::<f64>() / seconds)
 }
 
-fn claim_result(result: &StudyResult, claim: &Claim) -> ClaimResult {
-    let cell_of = |c: &CellRef| result.cell_of(c.factor, &c.level, &c.measure);
-    let (value, interval) = match &claim.compare {
-        Compare::Value(cell) => {
-            let cell = cell_of(cell);
-            (cell.map(|c| c.median), cell.and_then(|c| stats::median_interval(&c.runs)))
+/// What was counted around each step, summed over its runs; a step's waits in the order of their share.
+fn steps(records: &[&RunRecord]) -> Vec<StepResult> {
+    let mut sums: Vec<(StepResult, Counters)> = Vec::new();
+    for record in records {
+        for step in &record.steps {
+            let same = |s: &StepResult| {
+                s.factor == record.factor && s.level == step.level && s.measure == step.measure
+            };
+            let at = sums.iter().position(|(s, _)| same(s)).unwrap_or_else(|| {
+                let new = StepResult {
+                    factor: record.factor.clone(),
+                    level: step.level.clone(),
+                    measure: step.measure.clone(),
+                    rows: step.rows.map(|_| 0),
+                    ..StepResult::default()
+                };
+                sums.push((new, Counters::default()));
+                sums.len() - 1
+            });
+            let (result, counters) = &mut sums[at];
+            result.runs += 1;
+            result.rows = result.rows.zip(step.rows).map(|(sum, rows)| sum + rows);
+            counters.add(&step.counters);
         }
-        Compare::Ratio(above, below) => {
-            let pair = cell_of(above).zip(cell_of(below));
-            pair.map_or((None, None), |(a, b)| compared(a, b))
-        }
-        Compare::ToBest(cell, others) => {
-            let others: Vec<&Cell> = others.iter().filter_map(cell_of).collect();
-            cell_of(cell).map_or((None, None), |c| compared(c, best_median(&others, c)))
-        }
-    };
-    let mut out = ClaimResult {
-        group: claim.group.into(),
-        what: claim.what.clone(),
-        value,
-        interval,
-        at_least: claim.at_least,
-        at_most: claim.at_most,
-        published: claim.published,
-        holds: None,
-    };
-    if claim.at_least.is_some() || claim.at_most.is_some() {
-        out.holds = value.map(|v| out.keeps(v));
     }
-    out
-}
-
-/// A figure and its interval.
-type Estimate = (Option<f64>, Option<(f64, f64)>);
-
-fn compared(cell: &Cell, baseline: &Cell) -> Estimate {
-    let pairs = cell.paired(baseline);
-    (stats::paired_ratio(&pairs), stats::paired_interval(&pairs))
-}
-
-/// The cell with the best median. Not the best of each round: the best of several noisy figures is better than any of them,
-/// and every level would look slow.
-fn best_median<'a>(others: &[&'a Cell], like: &'a Cell) -> &'a Cell {
-    let better = |a: f64, b: f64| if larger_is_better(&like.unit) { a > b } else { a < b };
-    others.iter().fold(like, |best, other| if better(other.median, best.median) { other } else { best })
+    sums.into_iter()
+        .map(|(mut step, counters)| {
+            let all: i64 = counters.waits.iter().map(|w| w.us).sum();
+            step.waits = counters
+                .waits
+                .into_iter()
+                .map(|w| StepWait {
+                    wait_type: w.wait_type,
+                    count: w.count,
+                    ms: w.us as f64 / 1000.0,
+                    share: w.us as f64 / all.max(1) as f64,
+                })
+                .collect();
+            step.waits.sort_by(|a, b| b.share.total_cmp(&a.share));
+            step.io = counters.io;
+            step.counts = counters.counts;
+            step
+        })
+        .collect()
 }
 
 /// Two sentences made from the figures: what was found, with the published ratios, and which bounds hold.
@@ -205,26 +215,34 @@ fn meaning(result: &StudyResult) -> String {
             format!("{group}: {}", parts(&part_of))
         })
         .collect();
-    let bounded: Vec<&&ClaimResult> = measured.iter().filter(|c| c.holds.is_some()).collect();
-    let named = |undecided: bool| -> Vec<String> {
-        let those = bounded.iter().filter(|c| c.holds == Some(false) && c.is_undecided() == undecided);
-        those.map(|c| format!("{} ({})", c.what, bound_text(c))).collect()
-    };
-    let (broken, undecided) = (named(false), named(true));
-    let n = bounded.len();
-    let mut verdict = match (broken.len(), undecided.len()) {
-        (0, 0) => format!("All {n} bounds hold."),
-        (0, some) => format!("{} of {n} bounds hold.", n - some),
-        (bad, _) => format!("{bad} of {n} bounds do not hold: {}.", broken.join("; ")),
-    };
-    if !undecided.is_empty() {
-        let _ = write!(
-            verdict,
-            " Within the noise, which more rounds (--runs) would lessen: {}.",
-            undecided.join("; ")
-        );
+    match verdicts(&measured) {
+        Some(verdict) => format!("{}. {verdict}", found.join("; ")),
+        None => format!("{}.", found.join("; ")),
     }
-    format!("{}. {verdict}", found.join("; "))
+}
+
+/// How many bounds hold, which fail and which are undecided; nothing where there are no bounds.
+fn verdicts(claims: &[&ClaimResult]) -> Option<String> {
+    let those = |verdict: Verdict| -> Vec<String> {
+        let of_it = claims.iter().filter(|c| c.verdict == Some(verdict));
+        of_it.map(|c| format!("{} ({})", c.what, bound_text(c))).collect()
+    };
+    let (holds, fails, undecided) = (those(Verdict::Holds), those(Verdict::Fails), those(Verdict::Undecided));
+    let n = holds.len() + fails.len() + undecided.len();
+    if n == 0 {
+        return None;
+    }
+    let mut text = match holds.len() {
+        all if all == n => format!("All {n} bounds hold."),
+        some => format!("{some} of {n} bounds hold."),
+    };
+    if !fails.is_empty() {
+        text += &format!(" {} fail: {}.", fails.len(), fails.join("; "));
+    }
+    if !undecided.is_empty() {
+        text += &format!(" {} undecided: {}.", undecided.len(), undecided.join("; "));
+    }
+    Some(text)
 }
 
 /// The figures of a group; a long group by its range.
@@ -246,16 +264,6 @@ fn part(claim: &ClaimResult) -> String {
     match claim.published {
         Some(published) => format!("{} {value:.2} (published {published:.2})", claim.what),
         None => format!("{} {value:.2}", claim.what),
-    }
-}
-
-/// A bound in words.
-pub fn bound_text(claim: &ClaimResult) -> String {
-    match (claim.at_least, claim.at_most) {
-        (Some(low), Some(high)) => format!("{low:.2} to {high:.2}"),
-        (Some(low), None) => format!("at least {low:.2}"),
-        (None, Some(high)) => format!("at most {high:.2}"),
-        (None, None) => "no bound".into(),
     }
 }
 
@@ -282,73 +290,79 @@ fn from_cells(result: &StudyResult) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::frame::journal::StepRecord;
+    use crate::work::{IoCount, WaitCount};
+    use std::collections::BTreeMap;
 
-    fn cell(level: &str, runs: &[f64]) -> Cell {
-        let mut result = crate::report::tests::empty();
-        for value in runs {
-            result.record("f", level, "m", "s", *value);
-        }
-        result.finish(&|_| None);
-        result.cells.remove(0)
-    }
-
-    #[test]
-    fn a_bound_s_figure_pairs_the_rounds() {
-        let mut result = crate::report::tests::empty();
-        result.cells = vec![cell("a", &[1.0, 2.0, 4.0]), cell("b", &[1.1, 2.2, 4.4])];
-        let claim = Claim::at_most(
-            "b against a",
-            "m",
-            CellRef::new("f", "b", "m"),
-            CellRef::new("f", "a", "m"),
-            1.05,
-        );
-        let out = claim_result(&result, &claim.published(3.0));
-        assert!((out.value.unwrap() - 1.1).abs() < 1e-9 && out.holds == Some(false));
-        result.claims = vec![out];
-        assert_eq!(
-            meaning(&result),
-            "b against a: m 1.10 (published 3.00). 1 of 1 bounds do not hold: m (at most 1.05)."
-        );
-    }
-
-    #[test]
-    fn a_bound_inside_the_interval_is_not_decided() {
-        let mut result = crate::report::tests::empty();
-        result.cells = vec![cell("a", &[1.0; 5]), cell("b", &[1.00, 1.02, 1.04, 1.10, 1.2])];
-        let bound = |at_most| {
-            let (b, a) = (CellRef::new("f", "b", "m"), CellRef::new("f", "a", "m"));
-            claim_result(&result, &Claim::at_most("b against a", "m", b, a, at_most))
+    fn claim(what: &str, value: f64, interval: Option<(f64, f64)>, at_most: Option<f64>) -> ClaimResult {
+        let mut claim = ClaimResult {
+            group: "b against a".into(),
+            what: what.into(),
+            value: Some(value),
+            interval,
+            at_least: None,
+            at_most,
+            published: Some(3.0),
+            holds: None,
+            verdict: None,
         };
-        let (near, far) = (bound(1.03), bound(0.9));
-        assert!(near.holds == Some(false) && near.is_undecided());
-        assert!(far.holds == Some(false) && !far.is_undecided());
-        // An interval around all that is allowed, and a single run.
-        let wide = ClaimResult { at_least: Some(1.01), at_most: Some(1.02), ..near.clone() };
-        let single = ClaimResult { interval: None, ..far.clone() };
-        assert!(wide.is_undecided() && single.is_undecided());
-        result.claims = vec![near, far];
+        claim.judge();
+        claim
+    }
+
+    #[test]
+    fn the_meaning_names_what_fails_and_what_is_undecided() {
+        let mut result = StudyResult {
+            claims: vec![
+                claim("m", 1.1, Some((1.0, 1.2)), Some(1.05)),
+                claim("n", 1.1, Some((1.06, 1.2)), Some(1.05)),
+            ],
+            ..StudyResult::default()
+        };
         assert_eq!(
             meaning(&result),
-            "b against a: m 1.04, m 1.04. 1 of 2 bounds do not hold: m (at most 0.90). Within the noise, \
-             which more rounds (--runs) would lessen: m (at most 1.03)."
+            "b against a: m 1.10 (published 3.00), n 1.10 (published 3.00). 0 of 2 bounds hold. \
+             1 fail: n (at most 1.05). 1 undecided: m (at most 1.05)."
         );
+        result.claims = vec![claim("m", 1.0, Some((0.9, 1.02)), Some(1.05))];
+        assert_eq!(meaning(&result), "b against a: m 1.00 (published 3.00). All 1 bounds hold.");
+        result.claims = vec![claim("m", 1.0, None, None)];
+        assert_eq!(meaning(&result), "b against a: m 1.00 (published 3.00).");
     }
 
     #[test]
-    fn rounds_that_only_one_side_has_are_left_out() {
-        let mut result = crate::report::tests::empty();
-        for (round, level, value) in
-            [(0, "a", 1.0), (1, "a", 9.0), (2, "a", 2.0), (0, "b", 2.0), (2, "b", 4.0)]
-        {
-            result.record_in(round, "f", level, "m", "s", value);
-        }
-        assert_eq!(result.cells[1].paired(&result.cells[0]), [(2.0, 1.0), (4.0, 2.0)]);
-    }
-
-    #[test]
-    fn the_best_is_the_best_median() {
-        let (a, b) = (cell("a", &[1.0, 9.0, 2.0]), cell("b", &[3.0, 3.0, 3.0]));
-        assert_eq!(best_median(&[&a, &b], &b).level, a.level);
+    fn counts_are_kept_step_by_step() {
+        let step = |measure: &str, us: i64, rows| StepRecord {
+            level: "16".into(),
+            measure: measure.into(),
+            rows,
+            counters: Counters {
+                waits: vec![
+                    WaitCount { wait_type: "LCK_M_X".into(), count: 1, us: 100 },
+                    WaitCount { wait_type: "WRITELOG".into(), count: 2, us },
+                ],
+                io: vec![IoCount { file: "log".into(), bytes_written: 1000, ..IoCount::default() }],
+                counts: BTreeMap::from([("vlf_changes".to_owned(), 7)]),
+            },
+        };
+        let record = |round| RunRecord {
+            round,
+            factor: "VLFs".into(),
+            level: "16".into(),
+            steps: vec![step("insert", 300, Some(10)), step("growth", 300, None)],
+            seconds: 1.0 + round as f64,
+            steal: Some(0.1 * round as f64),
+            ..RunRecord::default()
+        };
+        let (a, b) = (record(0), record(1));
+        let steps = steps(&[&a, &b]);
+        let names: Vec<(&str, usize, Option<u64>)> =
+            steps.iter().map(|s| (s.measure.as_str(), s.runs, s.rows)).collect();
+        assert_eq!(names, [("insert", 2, Some(20)), ("growth", 2, None)]);
+        assert_eq!((steps[0].counts["vlf_changes"], steps[0].log_bytes_per_row()), (14, Some(100.0)));
+        assert_eq!((steps[0].waits[0].wait_type.as_str(), steps[0].waits[0].ms), ("WRITELOG", 0.6));
+        assert!((steps[0].waits[0].share - 0.75).abs() < 1e-12);
+        assert!((steal(&[&a, &b]).unwrap() - 0.2 / 3.0).abs() < 1e-12);
+        assert_eq!(steal(&[]), None);
     }
 }

@@ -1,9 +1,11 @@
 //! The driver: runs the arms of one study on one target and device, interleaved in a seeded order, each run written to
 //! the journal before the next begins. It knows no study and no target.
 
-use super::journal::{Journal, Measured, RunRecord};
+use super::journal::{Journal, Measured, RunRecord, StepRecord};
 use super::progress::Progress;
+use super::rounds::Rounds;
 use super::study::{Arm, Step, Study};
+use crate::machine::ProcessorTimes;
 use crate::target::{Place, Target};
 use crate::work::{Counters, Figure, Work};
 use crate::{LabError, raw};
@@ -22,7 +24,9 @@ pub struct Job<'a> {
     /// As results name the device.
     pub device: String,
     /// Rounds.
-    pub runs: usize,
+    pub rounds: Rounds,
+    /// Whether a journal decides all of the study's bounds, asked at each look.
+    pub decided: Box<dyn Fn(&Journal) -> bool + 'a>,
     /// Seed of the order.
     pub seed: u64,
 }
@@ -33,11 +37,25 @@ impl Job<'_> {
         format!("{} on {}, {}", self.study.name, self.target.name(), self.device)
     }
 
-    /// Runs that are not in the journal yet.
+    /// Runs that are not in the journal yet and may still come.
     pub fn left(&self, journal: &Journal) -> usize {
+        (0..self.end(journal)).map(|round| self.left_in(round, journal)).sum()
+    }
+
+    fn left_in(&self, round: usize, journal: &Journal) -> usize {
         let (name, target) = (self.study.name, self.target.name());
-        let done = |arm: &Arm, round| journal.has(name, target, &self.device, &arm.config.key, round);
-        (0..self.runs).map(|round| self.arms.iter().filter(|a| !done(a, round)).count()).sum()
+        let done = |arm: &Arm| journal.has(name, target, &self.device, &arm.config.key, round);
+        self.arms.iter().filter(|a| !done(a)).count()
+    }
+
+    /// After how many rounds it ends, as far as the journal tells: at the first look whose rounds are all there and decide the
+    /// bounds, else with the last.
+    fn end(&self, journal: &Journal) -> usize {
+        let (most, looks) = (self.rounds.most(), self.rounds.looks());
+        // Rounds beyond a look were begun because that look did not decide.
+        let next = (0..most).find(|round| self.left_in(*round, journal) > 0).unwrap_or(most);
+        let begun = next < most && self.left_in(next, journal) < self.arms.len();
+        if next < most && looks.contains(&next) && !begun && (self.decided)(journal) { next } else { most }
     }
 
     /// The arms of a round in their order: shuffled by the seed, the study, target, device and round.
@@ -54,7 +72,8 @@ impl Job<'_> {
     /// Runs what is not in the journal.
     pub fn run(&mut self, journal: &mut Journal, progress: &mut Progress) -> Result<(), LabError> {
         let kind = self.kind();
-        for round in 0..self.runs {
+        let mut round = 0;
+        while round < self.end(journal) {
             for (order, index) in self.order(round).into_iter().enumerate() {
                 let arm = self.arms[index];
                 let (name, target) = (self.study.name, self.target.name());
@@ -75,14 +94,20 @@ impl Job<'_> {
                     measured: vec![],
                     missing: vec![],
                     counters: Counters::default(),
+                    steps: vec![],
+                    steal: None,
                     settings: vec![],
                     seconds: 0.0,
                 };
+                let processors = ProcessorTimes::now();
                 self.run_arm(arm, &mut record)?;
                 record.seconds = begin.elapsed().as_secs_f64();
+                record.steal =
+                    ProcessorTimes::now().zip(processors).and_then(|(now, then)| now.steal_since(&then));
                 progress.finished(&kind, record.seconds);
                 journal.push(record)?;
             }
+            round += 1;
         }
         Ok(())
     }
@@ -105,6 +130,12 @@ impl Job<'_> {
                     last = self.target.counters()?.since(&before);
                     record.counters.add(&last);
                     let level = step.level.unwrap_or(&arm.level).to_owned();
+                    record.steps.push(StepRecord {
+                        level: level.clone(),
+                        measure: step.measure.unwrap_or_default().to_owned(),
+                        rows: rows(&step.work, arm, &figures),
+                        counters: last.clone(),
+                    });
                     record.measured.extend(figures.into_iter().map(|figure| Measured {
                         level: level.clone(),
                         figure: named(step.measure.unwrap_or_default(), figure),
@@ -159,6 +190,17 @@ impl Job<'_> {
     }
 }
 
+/// Rows that a step has changed.
+fn rows(work: &Work, arm: &Arm, figures: &[Figure]) -> Option<u64> {
+    match work {
+        Work::Payload(_, ms) => {
+            let rate = figures.iter().find(|f| f.unit == "rows/s")?.value;
+            Some((rate * *ms as f64 / 1000.0).round() as u64)
+        }
+        _ => work.rows(arm.config.customers),
+    }
+}
+
 /// A figure under its full name.
 fn named(measure: &str, mut figure: Figure) -> Figure {
     figure.measure = match figure.measure.as_str() {
@@ -175,3 +217,7 @@ fn partial_writes(step: &Step, counters: &Counters) -> Option<Figure> {
     let name = format!("{}, read-modify-writes", step.measure?);
     Some(Figure::named(&name, "writes", log.partial_writes as f64))
 }
+
+#[cfg(test)]
+#[path = "driver_tests.rs"]
+mod tests;

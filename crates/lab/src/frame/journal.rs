@@ -4,6 +4,7 @@
 
 use crate::LabError;
 use crate::machine::Machine;
+use crate::results::Origin;
 use crate::work::{Counters, Figure};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
@@ -11,7 +12,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// What was asked for; a resumed run must have been asked for the same.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Request {
     /// Version of Ringwood.
     pub ringwood: String,
@@ -19,8 +20,11 @@ pub struct Request {
     pub studies: Vec<String>,
     /// Scale.
     pub scale: String,
-    /// Rounds.
+    /// Rounds; with `until_decided` those before the first look.
     pub runs: usize,
+    /// The most rounds of a run that goes on until its bounds are decided.
+    #[serde(default)]
+    pub until_decided: Option<usize>,
     /// Targets.
     pub targets: Vec<String>,
     /// Devices; empty = each study's own.
@@ -38,8 +42,21 @@ pub struct Measured {
     pub figure: Figure,
 }
 
-/// One finished run of an arm.
+/// What was counted around one measured step of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StepRecord {
+    /// Level of the factor.
+    pub level: String,
+    /// The step's measure.
+    pub measure: String,
+    /// Rows that it changed; null where that is not known.
+    pub rows: Option<u64>,
+    /// The counts.
+    pub counters: Counters,
+}
+
+/// One finished run of an arm.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunRecord {
     /// Study.
     pub study: String,
@@ -61,8 +78,14 @@ pub struct RunRecord {
     pub measured: Vec<Measured>,
     /// What could not be measured, and why.
     pub missing: Vec<(String, String)>,
-    /// Waits and I/O of the measured steps.
+    /// Waits, I/O and other counts of the measured steps together.
     pub counters: Counters,
+    /// The same step by step.
+    #[serde(default)]
+    pub steps: Vec<StepRecord>,
+    /// Share of the processors' time that a hypervisor gave to others meanwhile, 0 to 1.
+    #[serde(default)]
+    pub steal: Option<f64>,
     /// What the target said of its settings and of the database it made.
     pub settings: Vec<String>,
     /// Seconds with set-up and tear-down.
@@ -73,6 +96,8 @@ pub struct RunRecord {
 struct Header {
     request: Request,
     machine: Machine,
+    #[serde(default)]
+    origin: Origin,
 }
 
 /// The journal, open for appending.
@@ -81,6 +106,8 @@ pub struct Journal {
     file: File,
     /// Where it ran.
     pub machine: Machine,
+    /// When and by what it was begun.
+    pub origin: Origin,
     /// Every finished run, in the order in which they ended.
     pub records: Vec<RunRecord>,
 }
@@ -91,10 +118,15 @@ fn path_in(folder: &Path) -> PathBuf {
 
 impl Journal {
     /// A new journal; one that is there is replaced.
-    pub fn create(folder: &Path, request: &Request, machine: Machine) -> Result<Journal, LabError> {
+    pub fn create(
+        folder: &Path,
+        request: &Request,
+        machine: Machine,
+        origin: Origin,
+    ) -> Result<Journal, LabError> {
         let path = path_in(folder);
-        let mut journal = Journal { file: File::create(&path)?, path, machine, records: vec![] };
-        let header = Header { request: request.clone(), machine: journal.machine.clone() };
+        let header = Header { request: request.clone(), machine: machine.clone(), origin: origin.clone() };
+        let mut journal = Journal { file: File::create(&path)?, path, machine, origin, records: vec![] };
         journal.line(&serde_json::to_string(&header)?)?;
         Ok(journal)
     }
@@ -123,7 +155,7 @@ impl Journal {
         file.set_len(whole.len() as u64)?;
         drop(file);
         let file = File::options().append(true).open(&path)?;
-        Ok(Journal { path, file, machine: header.machine, records })
+        Ok(Journal { path, file, machine: header.machine, origin: header.origin, records })
     }
 
     fn line(&mut self, text: &str) -> Result<(), LabError> {
@@ -173,6 +205,8 @@ fn difference(old: &Request, new: &Request) -> String {
     part("studies", old.studies.join(" "), new.studies.join(" "));
     part("scale", old.scale.clone(), new.scale.clone());
     part("runs", old.runs.to_string(), new.runs.to_string());
+    let until = |r: &Request| r.until_decided.map_or_else(|| "not given".into(), |n| n.to_string());
+    part("until-decided", until(old), until(new));
     part("targets", old.targets.join(" "), new.targets.join(" "));
     part("devices", old.devices.join(" "), new.devices.join(" "));
     part("seed", old.seed.to_string(), new.seed.to_string());
@@ -189,6 +223,7 @@ mod tests {
             studies: vec!["vlf-count".into()],
             scale: "tiny".into(),
             runs: 2,
+            until_decided: None,
             targets: vec!["ringwood".into()],
             devices: vec![],
             seed: 1,
@@ -208,6 +243,8 @@ mod tests {
             measured: vec![],
             missing: vec![],
             counters: Counters::default(),
+            steps: vec![],
+            steal: None,
             settings: vec![],
             seconds: 1.0,
         }
@@ -216,7 +253,8 @@ mod tests {
     #[test]
     fn a_cut_line_is_dropped_and_the_rest_goes_on() {
         let folder = tempfile::tempdir().unwrap();
-        let mut journal = Journal::create(folder.path(), &request(), Machine::default()).unwrap();
+        let mut journal =
+            Journal::create(folder.path(), &request(), Machine::default(), Origin::default()).unwrap();
         journal.push(record(0)).unwrap();
         let mut file = File::options().append(true).open(journal.path()).unwrap();
         file.write_all(b"{\"study\":\"vlf-c").unwrap();
@@ -234,7 +272,7 @@ mod tests {
         std::fs::write(path_in(folder.path()), "{\"request\":").unwrap();
         let error = Journal::resume(folder.path(), &request()).map(drop).unwrap_err().to_string();
         assert!(error.contains("nothing to resume") && error.contains("no run had begun"), "{error}");
-        drop(Journal::create(folder.path(), &request(), Machine::default()).unwrap());
+        drop(Journal::create(folder.path(), &request(), Machine::default(), Origin::default()).unwrap());
         let other = Request { runs: 3, ..request() };
         let error = Journal::resume(folder.path(), &other).map(drop).unwrap_err().to_string();
         assert!(error.contains("runs 2, now 3"), "{error}");

@@ -5,10 +5,11 @@ use super::assemble::{About, assemble};
 use super::driver::Job;
 use super::journal::{Journal, Request};
 use super::progress::{Progress, duration};
+use super::rounds::Rounds;
 use super::study::{Arm, Scale, Study};
 use crate::device::{Device, REAL, going};
 use crate::machine::{self, Machine};
-use crate::results::Results;
+use crate::results::{Origin, Results, Verdict};
 use crate::target::{self, Place, Target};
 use crate::work::LogBlock;
 use crate::{LabError, report, studies, tpcc};
@@ -25,6 +26,8 @@ pub struct Options {
     pub scale: Scale,
     /// Rounds; each arm runs once a round.
     pub runs: usize,
+    /// Go on after those rounds until every bound is decided, with at most so many rounds.
+    pub until_decided: Option<usize>,
     /// Targets; empty = Ringwood.
     pub targets: Vec<String>,
     /// Devices; empty = the real disk and the models that a study names itself.
@@ -41,6 +44,20 @@ pub struct Options {
     pub progress: bool,
     /// The ringwood command, for the runs that kill a process.
     pub program: Option<PathBuf>,
+    /// Commit of the build; empty where it is not known.
+    pub commit: String,
+    /// The command line, for the report.
+    pub command: String,
+}
+
+impl Options {
+    /// How many rounds there are.
+    pub fn rounds(&self) -> Result<Rounds, LabError> {
+        match self.until_decided {
+            None => Ok(Rounds::fixed(self.runs)),
+            Some(most) => Rounds::until_decided(self.runs, most),
+        }
+    }
 }
 
 /// One study on one target and device, before it runs.
@@ -61,20 +78,24 @@ pub fn plan(options: &Options) -> Result<Vec<String>, LabError> {
     std::fs::create_dir_all(&options.out)?;
     let free = machine::free_space(&options.out)?;
     let memory = machine::available_memory();
+    let rounds = options.rounds()?;
+    let rounds = match rounds.looks() {
+        [all] => format!("{all} rounds"),
+        _ => format!("up to {} rounds", rounds.most()),
+    };
     let mut lines = Vec::new();
     let mut left = 0;
     for (index, study) in chosen.iter().enumerate() {
         let of_it = || planned.iter().filter(|p| p.study == index);
-        let runs = options.runs * of_it().map(|p| p.arms.len()).sum::<usize>();
+        let runs = options.rounds()?.most() * of_it().map(|p| p.arms.len()).sum::<usize>();
         let seconds = study.seconds_per_arm() * runs as f64;
         lines.push(format!(
-            "{} at {} scale: {:.1} GB of disk, {:.1} GB of memory, about {} for {} runs",
+            "{} at {} scale: {:.1} GB of disk, {:.1} GB of memory, about {} for {rounds}",
             study.name,
             options.scale.name(),
             study.needs.disk as f64 / 1e9,
             study.needs.memory as f64 / 1e9,
-            duration(seconds),
-            options.runs
+            duration(seconds)
         ));
         // What an interrupted run has left is used again or deleted when its turn comes.
         for folder in of_it().map(|p| scratch_folder(&options.out, study, p)) {
@@ -227,41 +248,60 @@ fn job<'a>(
     folder: PathBuf,
     options: &Options,
     customers: Option<PathBuf>,
-) -> Job<'a> {
-    Job {
+) -> Result<Job<'a>, LabError> {
+    let rounds = options.rounds()?;
+    let about = about(planned, options, &rounds);
+    let decided = move |journal: &Journal| {
+        let claims = assemble(study, &about, journal).claims;
+        claims.iter().all(|c| c.verdict != Some(Verdict::Undecided))
+    };
+    Ok(Job {
         study,
         arms: planned.arms.iter().map(|i| &study.arms[*i]).collect(),
         device: planned.device.name(),
         place: Place { folder, device: planned.device.clone(), customers, program: options.program.clone() },
         target: planned.target.as_mut(),
-        runs: options.runs,
+        rounds,
+        decided: Box::new(decided),
         seed: options.seed,
+    })
+}
+
+fn about(planned: &Planned, options: &Options, rounds: &Rounds) -> About {
+    About {
+        scale: options.scale.name(),
+        target: planned.target.name().into(),
+        device: planned.device.name(),
+        knob: planned.knob,
+        disclosure: planned.device.disclosure(),
+        left_out: planned.left_out.clone(),
+        seed: options.seed,
+        rounds: rounds.clone(),
     }
 }
 
-fn results(chosen: &[Study], planned: &[Planned], options: &Options, journal: &Journal) -> Results {
-    let studies = planned
-        .iter()
-        .map(|p| {
-            let about = About {
-                scale: options.scale.name(),
-                target: p.target.name().into(),
-                device: p.device.name(),
-                knob: p.knob,
-                disclosure: p.device.disclosure(),
-                left_out: p.left_out.clone(),
-                seed: options.seed,
-            };
-            assemble(&chosen[p.study], &about, journal)
-        })
-        .collect();
-    Results { ringwood: env!("CARGO_PKG_VERSION").into(), machine: journal.machine.clone(), studies }
+fn results(
+    chosen: &[Study],
+    planned: &[Planned],
+    options: &Options,
+    journal: &Journal,
+) -> Result<Results, LabError> {
+    let rounds = options.rounds()?;
+    let studies =
+        planned.iter().map(|p| assemble(&chosen[p.study], &about(p, options, &rounds), journal)).collect();
+    Ok(Results {
+        ringwood: env!("CARGO_PKG_VERSION").into(),
+        origin: journal.origin.clone(),
+        machine: journal.machine.clone(),
+        studies,
+    })
 }
 
 /// Runs the studies. Results and report are in `options.out`, up to date after each study.
 pub fn run(options: &Options) -> Result<Results, LabError> {
     std::fs::create_dir_all(&options.out)?;
     let options = Options { out: options.out.canonicalize()?, ..options.clone() };
+    options.rounds()?;
     let chosen = chosen(&options)?;
     let mut planned = plan_all(&chosen, &options)?;
     let request = Request {
@@ -269,6 +309,7 @@ pub fn run(options: &Options) -> Result<Results, LabError> {
         studies: chosen.iter().map(|s| s.name.to_owned()).collect(),
         scale: options.scale.name().into(),
         runs: options.runs,
+        until_decided: options.until_decided,
         targets: options.targets.clone(),
         devices: options.devices.clone(),
         seed: options.seed,
@@ -276,7 +317,12 @@ pub fn run(options: &Options) -> Result<Results, LabError> {
     let mut journal = if options.resume {
         Journal::resume(&options.out, &request)?
     } else {
-        Journal::create(&options.out, &request, Machine::probe(&options.out))?
+        let origin = Origin {
+            begun: machine::utc_now(),
+            commit: options.commit.clone(),
+            command: options.command.clone(),
+        };
+        Journal::create(&options.out, &request, Machine::probe(&options.out), origin)?
     };
     let mut progress = Progress::new(options.progress);
     for line in plan(&options)? {
@@ -284,17 +330,17 @@ pub fn run(options: &Options) -> Result<Results, LabError> {
     }
     for p in &mut planned {
         let study = &chosen[p.study];
-        let job = job(study, p, PathBuf::new(), &options, None);
+        let job = job(study, p, PathBuf::new(), &options, None)?;
         progress.plan(&job.kind(), job.left(&journal), study.seconds_per_arm());
     }
     for index in 0..planned.len() {
         let study = &chosen[planned[index].study];
         let folder = scratch_folder(&options.out, study, &planned[index]);
         run_one(study, &mut planned[index], folder, &options, &mut journal, &mut progress)?;
-        report::write_all(&results(&chosen, &planned, &options, &journal), &options.out)?;
+        report::write_all(&results(&chosen, &planned, &options, &journal)?, &options.out)?;
     }
     progress.end();
-    Ok(results(&chosen, &planned, &options, &journal))
+    results(&chosen, &planned, &options, &journal)
 }
 
 fn run_one(
@@ -306,7 +352,7 @@ fn run_one(
     progress: &mut Progress,
 ) -> Result<(), LabError> {
     let device = planned.device.clone();
-    if job(study, planned, folder.clone(), options, None).left(journal) == 0 {
+    if job(study, planned, folder.clone(), options, None)?.left(journal) == 0 {
         return device.clear(&folder);
     }
     // Where there is nothing to go on with, only what was being removed may be left.
@@ -315,7 +361,7 @@ fn run_one(
     }
     std::fs::create_dir_all(&folder)?;
     let rows = customers(study, &folder)?;
-    job(study, planned, folder.clone(), options, rows).run(journal, progress)?;
+    job(study, planned, folder.clone(), options, rows)?.run(journal, progress)?;
     device.clear(&folder)
 }
 
@@ -328,6 +374,7 @@ mod tests {
             studies: vec!["data-files".into()],
             scale: Scale::Paper,
             runs: 5,
+            until_decided: None,
             targets: vec![],
             devices: vec![],
             mounts: BTreeMap::new(),
@@ -336,6 +383,8 @@ mod tests {
             seed: 1,
             progress: false,
             program: None,
+            commit: String::new(),
+            command: String::new(),
         }
     }
 
@@ -391,11 +440,13 @@ mod tests {
             studies: vec![],
             scale: String::new(),
             runs: 1,
+            until_decided: None,
             targets: vec![],
             devices: vec![],
             seed: 1,
         };
-        let mut journal = Journal::create(out.path(), &request, Machine::probe(out.path())).unwrap();
+        let mut journal =
+            Journal::create(out.path(), &request, Machine::probe(out.path()), Origin::default()).unwrap();
         let mut progress = Progress::new(false);
         let ran = run_one(&study, &mut planned, folder.clone(), &options, &mut journal, &mut progress);
         assert!(ran.is_err() && folder.exists());

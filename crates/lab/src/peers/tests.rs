@@ -66,8 +66,7 @@ fn compare(out: &Path, runs: usize, targets: Vec<Box<dyn Target>>) -> Result<Res
         updates: 0,
         limit: 1000,
     };
-    let results =
-        Results { ringwood: "0".into(), machine: Machine::default(), studies: vec![empty(&options)] };
+    let results = Results { ringwood: "0".into(), studies: vec![empty(&options)], ..Results::default() };
     Comparison { options: &options, out, scratch: out, results }.run(targets, &mut |_| {})
 }
 

@@ -5,12 +5,12 @@ use super::charts::{median_charts, ratio_charts};
 use super::svg::escape;
 use super::{figure, ratio};
 use crate::frame::bound_text;
-use crate::results::{Io, Results, StudyResult};
+use crate::results::{Io, Results, StudyResult, Verdict};
 use std::fmt::Write;
 
 const STYLE: &str = "
-:root{--ink:#1d2530;--soft:#5b6675;--line:#dfe4ea;--page:#fbfcfd;--card:#fff;--a:#2f6fb5;--b:#e08a2c;--c:#4b9b6e;--d:#9a5fb0;--e:#c4515b;--f:#6c7a89}
-@media(prefers-color-scheme:dark){:root{--ink:#e4e8ee;--soft:#98a4b3;--line:#333c48;--page:#14181e;--card:#1b2129;--a:#6aa5e6;--b:#eaa95c;--c:#74c296;--d:#bf8fd2;--e:#e07b84;--f:#97a4b2}}
+:root{--ink:#1d2530;--soft:#5b6675;--line:#dfe4ea;--page:#fbfcfd;--card:#fff;--a:#2f6fb5;--b:#e08a2c;--c:#4b9b6e;--d:#9a5fb0;--e:#c4515b;--f:#6c7a89;--holds:#2c7a4b;--fails:#b3303c;--open:#96610a}
+@media(prefers-color-scheme:dark){:root{--ink:#e4e8ee;--soft:#98a4b3;--line:#333c48;--page:#14181e;--card:#1b2129;--a:#6aa5e6;--b:#eaa95c;--c:#74c296;--d:#bf8fd2;--e:#e07b84;--f:#97a4b2;--holds:#74c296;--fails:#f08a92;--open:#e8b04b}}
 body{margin:0;background:var(--page);color:var(--ink);font:15px/1.5 system-ui,sans-serif}
 main{max-width:860px;margin:0 auto;padding:32px 20px 64px}
 h1{font-size:26px;margin:0}h2{font-size:20px;margin:0 0 4px}h3{font-size:14px;margin:20px 0 6px;color:var(--soft);font-weight:600}
@@ -23,7 +23,7 @@ svg{width:100%;height:auto;margin-top:10px}.grid{stroke:var(--line)}.tick,.name,
 .s0{fill:var(--a)}.s1{fill:var(--b)}.s2{fill:var(--c)}.s3{fill:var(--d)}.s4{fill:var(--e)}.s5{fill:var(--f)}
 .mark{fill:none;stroke:var(--b);stroke-width:2}.banner{border-left:4px solid var(--b);padding:6px 12px;background:color-mix(in srgb,var(--b) 12%,transparent)}
 .chip{display:inline-block;border:1px solid var(--line);border-radius:12px;padding:1px 10px;margin:2px 4px 2px 0;font-size:13px;color:var(--soft);text-decoration:none}
-.yes{color:var(--c);font-weight:600}.no{color:var(--e);font-weight:600}.heat td{text-align:center}.scroll{overflow-x:auto}
+.yes{color:var(--holds);font-weight:600}.no{color:var(--fails);font-weight:600}.open{color:var(--open);font-weight:600}.heat td{text-align:center}.scroll{overflow-x:auto}
 details{margin-top:12px}summary{cursor:pointer;color:var(--soft)}";
 
 fn figures(out: &mut String, study: &StudyResult) {
@@ -60,18 +60,23 @@ fn level_name(study: &StudyResult, factor: &str, level: &str) -> String {
     if study.cells.iter().all(|c| c.factor == factor) { level.into() } else { format!("{level} ({factor})") }
 }
 
+/// A verdict in its colour, with a sign of its own: it reads without colours too.
+fn verdict_badge(verdict: Verdict) -> String {
+    let (class, sign) = match verdict {
+        Verdict::Holds => ("yes", "\u{2713}"),
+        Verdict::Fails => ("no", "\u{2717}"),
+        Verdict::Undecided => ("open", "?"),
+    };
+    format!("<span class=\"{class}\">{sign} {}</span>", verdict.word())
+}
+
 fn bounds(out: &mut String, study: &StudyResult) {
     if study.claims.is_empty() {
         return;
     }
-    out.push_str("<h3>Bounds</h3><div class=\"scroll\"><table><tr><th>comparison</th><th>measure</th><th>here</th><th>95 %</th><th>bound</th><th>holds</th><th>published</th></tr>");
+    out.push_str("<h3>Bounds</h3><div class=\"scroll\"><table><tr><th>comparison</th><th>measure</th><th>here</th><th>95 %</th><th>bound</th><th>verdict</th><th>published</th></tr>");
     for claim in &study.claims {
-        let holds = match claim.holds {
-            Some(true) => "<span class=\"yes\">yes</span>",
-            Some(false) if claim.is_undecided() => "within the noise",
-            Some(false) => "<span class=\"no\">no</span>",
-            None => "-",
-        };
+        let holds = claim.verdict.map_or_else(|| "-".into(), verdict_badge);
         let _ = write!(
             out,
             "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{holds}</td><td>{}</td></tr>",
@@ -202,6 +207,15 @@ fn section(out: &mut String, study: &StudyResult, index: usize) {
     out.push_str("</details></section>");
 }
 
+/// How the bounds of a study came out, for its chip: the worst verdict colours it.
+fn chip_verdict(study: &StudyResult) -> String {
+    let count = |v: Verdict| study.claims.iter().filter(|c| c.verdict == Some(v)).count();
+    let counts = [Verdict::Holds, Verdict::Fails, Verdict::Undecided].map(|v| (v, count(v)));
+    let said: Vec<String> =
+        counts.iter().filter(|(_, n)| *n > 0).map(|(v, n)| format!("{n} {}", verdict_badge(*v))).collect();
+    if said.is_empty() { String::new() } else { format!(": {}", said.join(", ")) }
+}
+
 /// The whole page.
 pub(super) fn html(results: &Results) -> String {
     let mut out = format!(
@@ -210,17 +224,7 @@ pub(super) fn html(results: &Results) -> String {
         escape(&results.machine.summary())
     );
     for (index, study) in results.studies.iter().enumerate() {
-        let bounded = study.claims.iter().filter(|c| c.holds.is_some()).count();
-        let held = study.claims.iter().filter(|c| c.holds == Some(true)).count();
-        let undecided = study.claims.iter().filter(|c| c.is_undecided()).count();
-        let open = if undecided > 0 { format!(", {undecided} within the noise") } else { String::new() };
-        let verdict = match bounded {
-            0 => String::new(),
-            n => format!(
-                ": <span class=\"{}\">{held} of {n} bounds{open}</span>",
-                if held + undecided == n { "yes" } else { "no" }
-            ),
-        };
+        let verdict = chip_verdict(study);
         let _ = write!(
             out,
             "<a class=\"chip\" href=\"#s{index}\">{}, {}, {}{verdict}</a>",

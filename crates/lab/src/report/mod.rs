@@ -63,27 +63,10 @@ pub fn read(folder: &Path) -> Result<Results, LabError> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::machine::Machine;
     use crate::results::StudyResult;
 
     pub(crate) fn empty() -> StudyResult {
-        StudyResult {
-            study: String::new(),
-            scale: String::new(),
-            target: String::new(),
-            device: String::new(),
-            question: String::new(),
-            source: String::new(),
-            knob: String::new(),
-            disclosure: None,
-            meaning: String::new(),
-            setup: vec![],
-            cells: vec![],
-            waits: vec![],
-            io: vec![],
-            claims: vec![],
-            missing: vec![],
-        }
+        StudyResult::default()
     }
 
     pub(crate) fn sample() -> Results {
@@ -106,7 +89,7 @@ pub(crate) mod tests {
             }
         }
         study.finish(&|_| Some(("VLFs", "16")));
-        Results { ringwood: "0.1.0".into(), machine: Machine::default(), studies: vec![study] }
+        Results { ringwood: "0.1.0".into(), studies: vec![study], ..Results::default() }
     }
 
     #[test]

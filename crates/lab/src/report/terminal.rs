@@ -77,8 +77,9 @@ fn study_table(out: &mut String, study: &StudyResult) {
             cell.note.as_deref().unwrap_or_default()
         );
     }
-    for claim in study.claims.iter().filter(|c| c.holds == Some(false)) {
-        let verdict = if claim.is_undecided() { "within the noise" } else { "does not hold" };
+    for claim in &study.claims {
+        let Some(verdict) = claim.verdict else { continue };
+        let verdict = verdict.word();
         let _ = writeln!(
             out,
             "  {verdict}: {}, {}: {}{} ({})",

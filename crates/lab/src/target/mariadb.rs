@@ -329,7 +329,7 @@ impl Target for MariaDb {
             WaitCount { wait_type: "log buffer".into(), count: value("Innodb_log_waits"), us: 0 },
             WaitCount { wait_type: "free page".into(), count: value("Innodb_buffer_pool_wait_free"), us: 0 },
         ];
-        Ok(Counters { waits, io: vec![data, log] })
+        Ok(Counters { waits, io: vec![data, log], ..Counters::default() })
     }
 
     fn log_folder(&self) -> Option<(PathBuf, Arc<dyn disk::Disk>)> {

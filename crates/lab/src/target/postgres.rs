@@ -320,7 +320,7 @@ impl Target for Postgres {
             bytes_written: fields.next().unwrap_or(0),
             ..IoCount::default()
         };
-        Ok(Counters { waits: vec![], io: vec![io] })
+        Ok(Counters { io: vec![io], ..Counters::default() })
     }
 
     fn log_folder(&self) -> Option<(PathBuf, Arc<dyn disk::Disk>)> {

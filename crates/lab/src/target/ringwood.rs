@@ -82,7 +82,7 @@ impl Open {
         let closed = server.close();
         drop(server);
         past.watch.release();
-        past.waits.add(&Counters { waits: waits?, io: vec![] });
+        past.waits.add(&Counters { waits: waits?, ..Counters::default() });
         closed
     }
 }
@@ -205,7 +205,8 @@ impl Target for Ringwood {
 
     fn counters(&mut self) -> Result<Counters, LabError> {
         let (open, past) = self.open()?;
-        let mut counters = Counters { waits: tsql::waits(open.server()?)?, io: past.watch.counts() };
+        let mut counters =
+            Counters { waits: tsql::waits(open.server()?)?, io: past.watch.counts(), ..Counters::default() };
         counters.add(&past.waits);
         Ok(counters)
     }

@@ -63,8 +63,11 @@ struct RunArgs {
     #[arg(long, value_enum, default_value = "quick")]
     scale: ScaleArg,
     /// Rounds: every configuration runs once a round
-    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, default_value_t = 6, value_parser = clap::value_parser!(u32).range(1..=1000))]
     runs: u32,
+    /// Go on until every bound is decided, at most MAX rounds; intervals are corrected for looking more than once
+    #[arg(long, value_name = "MAX", value_parser = clap::value_parser!(u32).range(2..=10_000))]
+    until_decided: Option<u32>,
     /// Engines: ringwood (default), postgres, mariadb, sqlite
     #[arg(long = "target", value_name = "TARGET", num_args = 1.., value_parser = known_target)]
     targets: Vec<String>,
@@ -169,16 +172,33 @@ fn list() {
                 continue;
             };
             println!(
-                "{:<20}   {:<9} {:>5.1} GB of disk, {:.1} GB of memory, about {} for 5 runs: {}",
+                "{:<20}   {:<9} {:>5.1} GB of disk, {:.1} GB of memory, about {} for 6 rounds: {}",
                 "",
                 scale.name(),
                 sized.needs.disk as f64 / 1e9,
                 sized.needs.memory as f64 / 1e9,
-                duration(sized.needs.seconds_per_run * 5.0),
+                duration(sized.needs.seconds_per_run * 6.0),
                 sized.sizes
             );
         }
     }
+}
+
+/// The command line as the report shows it: the program without its folder, and no address of `--notify`, which may have a password.
+fn command_line() -> String {
+    let mut words = vec!["ringwood".to_owned()];
+    let mut secret = false;
+    for word in std::env::args().skip(1) {
+        let shown = match word.split_once('=') {
+            _ if secret => "...".into(),
+            Some(("--notify", _)) => "--notify=...".into(),
+            _ if word.contains([' ', '&', '*', '\'']) => format!("'{}'", word.replace('\'', "'\\''")),
+            _ => word.clone(),
+        };
+        secret = word == "--notify";
+        words.push(shown);
+    }
+    words.join(" ")
 }
 
 fn finish(results: &Results, out: &Path) -> Result<(), LabError> {
@@ -195,6 +215,7 @@ fn run_studies(args: &RunArgs) -> Result<(), LabError> {
         studies: args.studies.clone(),
         scale: args.scale.into(),
         runs: args.runs as usize,
+        until_decided: args.until_decided.map(|n| n as usize),
         targets: args.targets.clone(),
         devices: args.devices.clone(),
         mounts: args.mounts.iter().cloned().collect(),
@@ -203,6 +224,8 @@ fn run_studies(args: &RunArgs) -> Result<(), LabError> {
         seed: args.seed,
         progress: true,
         program: Some(std::env::current_exe()?),
+        commit: env!("RINGWOOD_COMMIT").into(),
+        command: command_line(),
     };
     let outcome = frame::run(&options);
     if let Some(address) = notify

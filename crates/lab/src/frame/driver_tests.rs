@@ -1,0 +1,188 @@
+//! The driver on an engine that does nothing: how many rounds it takes, and where it goes on after an interruption.
+
+use super::*;
+use crate::device::{Device, REAL};
+use crate::frame::assemble::{About, assemble};
+use crate::frame::{CellRef, Claim, Request};
+use crate::machine::Machine;
+use crate::results::{Origin, StudyResult, Verdict};
+use crate::work::{Config, Durability, Knob, WaitCount};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Each arm takes a second; the second one `slow` times that, give or take a tenth.
+struct Fake {
+    slow: f64,
+    arm: String,
+    runs: usize,
+    /// Runs after which it fails.
+    lasts: usize,
+}
+
+impl Target for Fake {
+    fn name(&self) -> &'static str {
+        "fake"
+    }
+    fn title(&self) -> &'static str {
+        "Fake"
+    }
+    fn knob(&self, _: Knob) -> Result<&'static str, &'static str> {
+        Ok("nothing")
+    }
+    fn set_up(&mut self, _: &Place, config: &Config) -> Result<Vec<String>, LabError> {
+        self.arm = config.key.clone();
+        Ok(vec![])
+    }
+    fn run(&mut self, _: &Work) -> Result<Vec<Figure>, LabError> {
+        if self.runs == self.lasts {
+            return Err(LabError::Request("killed".into()));
+        }
+        self.runs += 1;
+        // The same in each process: by the number of the run.
+        let noise = 1.0 + 0.1 * ((self.runs * 7919 % 100) as f64 / 100.0 - 0.5);
+        let seconds = if self.arm == "slow" { self.slow * noise } else { noise };
+        // Short numbers: they are the same after they were read from a journal.
+        Ok(Figure::seconds((seconds * 1000.0).round() / 1000.0))
+    }
+    fn counters(&mut self) -> Result<Counters, LabError> {
+        let count = self.runs as i64 * 3;
+        let wait = WaitCount { wait_type: "WRITELOG".into(), count, us: count * 1000 };
+        let counts = BTreeMap::from([("vlf_changes".to_owned(), count)]);
+        Ok(Counters { waits: vec![wait], counts, ..Counters::default() })
+    }
+    fn log_folder(&self) -> Option<(std::path::PathBuf, Arc<dyn disk::Disk>)> {
+        None
+    }
+    fn tear_down(&mut self) -> Result<(), LabError> {
+        Ok(())
+    }
+}
+
+/// Two arms of a real study, with one bound between them.
+fn study() -> Study {
+    let mut study = crate::studies::all(crate::frame::Scale::Tiny)
+        .into_iter()
+        .find(|s| s.name == "delayed-durability")
+        .unwrap();
+    study.arms.truncate(2);
+    for (arm, level) in study.arms.iter_mut().zip(["fast", "slow"]) {
+        (arm.factor, arm.level, arm.config.key) = ("f", level.into(), level.into());
+        arm.steps = vec![Step::measure("m", Work::Commits(10, Durability::Full))];
+    }
+    let cell = |level| CellRef::new("f", level, "m");
+    study.claims = vec![Claim::at_most("slow against fast", "m", cell("slow"), cell("fast"), 1.5)];
+    (study.baselines, study.published, study.total) = (vec![], vec![], None);
+    study
+}
+
+/// Runs it in `folder`, up to `lasts` runs of arms; how many rounds the journal has, and the result where it has ended.
+fn run(
+    folder: &Path,
+    rounds: &Rounds,
+    slow: f64,
+    lasts: usize,
+    resume: bool,
+) -> (usize, Option<StudyResult>) {
+    let study = study();
+    let request = Request { runs: rounds.looks()[0], ..Request::default() };
+    let mut journal = match resume {
+        true => Journal::resume(folder, &request).unwrap(),
+        false => Journal::create(folder, &request, Machine::default(), Origin::default()).unwrap(),
+    };
+    let about = About {
+        scale: "tiny",
+        target: "fake".into(),
+        device: REAL.into(),
+        knob: Ok("nothing"),
+        disclosure: None,
+        left_out: vec![],
+        seed: 1,
+        rounds: rounds.clone(),
+    };
+    let decided = |journal: &Journal| {
+        let claims = assemble(&study, &about, journal).claims;
+        claims.iter().all(|c| c.verdict != Some(Verdict::Undecided))
+    };
+    let mut target = Fake { slow, arm: String::new(), runs: journal.records.len(), lasts };
+    let mut job = Job {
+        study: &study,
+        arms: study.arms.iter().collect(),
+        target: &mut target,
+        place: Place {
+            folder: folder.into(),
+            device: Device::named(REAL, &BTreeMap::new()).unwrap(),
+            customers: None,
+            program: None,
+        },
+        device: REAL.into(),
+        rounds: rounds.clone(),
+        decided: Box::new(decided),
+        seed: 1,
+    };
+    let ran = job.run(&mut journal, &mut Progress::new(false));
+    let left = job.left(&journal);
+    assert_eq!(ran.is_ok(), left == 0);
+    let done = journal.records.iter().map(|r| r.round + 1).max().unwrap_or(0);
+    (done, ran.ok().map(|()| assemble(&study, &about, &journal)))
+}
+
+#[test]
+fn it_ends_at_the_first_look_that_decides_and_says_so() {
+    let rounds = Rounds::until_decided(8, 40).unwrap();
+    let verdict = |slow: f64| {
+        let folder = tempfile::tempdir().unwrap();
+        let (done, result) = run(folder.path(), &rounds, slow, usize::MAX, false);
+        let result = result.unwrap();
+        let about = result.rounds.clone().unwrap();
+        assert_eq!((about.done, about.looks), (done, vec![8, 16, 32, 40]));
+        assert!((about.confidence - 0.9875).abs() < 1e-12);
+        assert_eq!(result.cells[0].runs.len(), done);
+        (done, result.claims[0].verdict.unwrap())
+    };
+    assert_eq!(verdict(1.2), (8, Verdict::Holds));
+    assert_eq!(verdict(2.0), (8, Verdict::Fails));
+    assert_eq!(verdict(1.5), (40, Verdict::Undecided), "there is a most");
+}
+
+#[test]
+fn fixed_rounds_are_fixed_and_one_round_decides_nothing() {
+    for (n, verdict) in [(1, Verdict::Undecided), (5, Verdict::Undecided), (6, Verdict::Fails)] {
+        let folder = tempfile::tempdir().unwrap();
+        let (done, result) = run(folder.path(), &Rounds::fixed(n), 3.0, usize::MAX, false);
+        assert_eq!((done, result.unwrap().claims[0].verdict), (n, Some(verdict)));
+    }
+}
+
+#[test]
+fn a_killed_run_goes_on_and_ends_where_it_would_have_ended() {
+    let rounds = Rounds::until_decided(8, 40).unwrap();
+    for slow in [1.2, 1.5] {
+        let folder = tempfile::tempdir().unwrap();
+        let (whole, expected) = run(folder.path(), &rounds, slow, usize::MAX, false);
+        // Before the first look, in it, after it, and after its end.
+        for lasts in [0, 5, 15, 16, 17, 31] {
+            let folder = tempfile::tempdir().unwrap();
+            let (begun, ended) = run(folder.path(), &rounds, slow, lasts, false);
+            assert_eq!(begun, lasts.div_ceil(2).min(whole));
+            assert_eq!(ended.is_some(), lasts >= 2 * whole);
+            let (done, result) = run(folder.path(), &rounds, slow, usize::MAX, true);
+            let (result, expected) = (result.unwrap(), expected.as_ref().unwrap());
+            assert_eq!((done, &result.cells), (whole, &expected.cells), "killed after {lasts} runs");
+            assert_eq!(result.steps, expected.steps);
+        }
+    }
+}
+
+#[test]
+fn counts_are_those_of_the_step() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_, result) = run(folder.path(), &Rounds::fixed(2), 1.0, usize::MAX, false);
+    let steps = result.unwrap().steps;
+    assert_eq!(steps.len(), 2);
+    for step in steps {
+        assert_eq!((step.measure.as_str(), step.runs, step.rows), ("m", 2, Some(20)));
+        assert_eq!(step.counts["vlf_changes"], 6, "3 in each run");
+        assert_eq!((step.waits[0].count, step.waits[0].share), (6, 1.0));
+    }
+}

@@ -1,0 +1,109 @@
+//! Statistics of repeated runs: medians, ratios of runs that stood next to each other in time, and their intervals. Pure.
+//!
+//! - The interval of a median is the sign test's: exact for any distribution.
+//! - A ratio pairs the runs of one round. Its estimate is the Hodges-Lehmann estimate of the logarithms of the rounds' ratios
+//!   (the median of the means of all pairs of rounds), its interval is Wilcoxon's signed rank interval. That one is exact when
+//!   the logarithms lie symmetrically around their centre, and they do: two cells whose noise is alike can change places
+//!   within a round, whatever the noise looks like. It is narrower than the sign test's: it needs the same number of rounds
+//!   (six), but from seven rounds on it leaves out what the sign test must keep (`tests`).
+//! - With fewer than six runs no interval of 95 % exists, and none is given.
+
+mod signed_rank;
+#[cfg(test)]
+mod tests;
+
+use signed_rank::SignedRank;
+
+/// The confidence of an interval, unless something else is asked for.
+pub const CONFIDENCE: f64 = 0.95;
+/// The fewest runs that have an interval of 95 %: by chance alone all of them lie on one side of the truth with 2 x 2^-6 = 3.1 %.
+pub const FEWEST: usize = 6;
+
+/// Median of the values; `None` for none. The mean of the middle two for an even count.
+pub fn median(values: &[f64]) -> Option<f64> {
+    if values.is_empty() {
+        return None;
+    }
+    Some(middle(&sorted(values)))
+}
+
+fn sorted(values: &[f64]) -> Vec<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted
+}
+
+/// Of sorted values.
+fn middle(sorted: &[f64]) -> f64 {
+    let middle = sorted.len() / 2;
+    if sorted.len() % 2 == 1 { sorted[middle] } else { (sorted[middle - 1] + sorted[middle]) / 2.0 }
+}
+
+/// The value below which a share of the values lies (0.99: the 99th percentile), by the nearest rank. Sorts the values.
+pub fn percentile(values: &mut [f64], share: f64) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    let rank = (share * values.len() as f64).ceil() as usize;
+    values.get(rank.clamp(1, values.len().max(1)) - 1).copied()
+}
+
+/// The smallest and the largest value: what can be said of fewer runs than have an interval.
+pub fn range(values: &[f64]) -> Option<(f64, f64)> {
+    let sorted = sorted(values);
+    Some((*sorted.first()?, *sorted.last()?))
+}
+
+/// 95 % interval of the median from the order of the values alone (the sign test's). `None` for fewer than six values.
+pub fn median_interval(values: &[f64]) -> Option<(f64, f64)> {
+    median_interval_at(values, CONFIDENCE)
+}
+
+/// The same with another confidence. `None` when there are too few values for it.
+pub fn median_interval_at(values: &[f64], confidence: f64) -> Option<(f64, f64)> {
+    let sorted = sorted(values);
+    let at = outside(values.len(), (1.0 - confidence) / 2.0)?;
+    Some((sorted[at], sorted[values.len() - 1 - at]))
+}
+
+/// How many of `n` values may be left out at either end: as long as the chance that so many or fewer lie on one side
+/// of the median is at most `tail`. `None` when not even the range is sure enough.
+fn outside(n: usize, tail: f64) -> Option<usize> {
+    // Of a binomial distribution with p = 1/2, in logarithms: 2^-n is below every number for n over 1,074.
+    let (mut term, mut sum, mut k) = (-(n as f64) * std::f64::consts::LN_2, 0.0, 0usize);
+    loop {
+        sum += term.exp();
+        // 2^-n is exact, a given tail such as 0.0125 may be a little below what was meant.
+        if sum > tail * (1.0 + 1e-9) {
+            return k.checked_sub(1);
+        }
+        k += 1;
+        term += ((n - k + 1) as f64 / k as f64).ln();
+    }
+}
+
+/// Ratio `run / baseline` of pairs of one round: a drift of the machine between rounds cancels.
+/// Pairs without a baseline above zero are left out.
+pub fn paired_ratio(pairs: &[(f64, f64)]) -> Option<f64> {
+    signed_ranks(pairs)?.centre().map(f64::exp)
+}
+
+/// 95 % interval of [`paired_ratio`]. `None` for fewer than six pairs.
+pub fn paired_interval(pairs: &[(f64, f64)]) -> Option<(f64, f64)> {
+    paired_interval_at(pairs, CONFIDENCE)
+}
+
+/// The same with another confidence. `None` when there are too few pairs for it.
+pub fn paired_interval_at(pairs: &[(f64, f64)], confidence: f64) -> Option<(f64, f64)> {
+    let (low, high) = signed_ranks(pairs)?.interval(confidence)?;
+    Some((low.exp(), high.exp()))
+}
+
+fn signed_ranks(pairs: &[(f64, f64)]) -> Option<SignedRank> {
+    let logs: Vec<f64> = pairs.iter().filter(|(_, b)| *b > 0.0).map(|(r, b)| (r / b).ln()).collect();
+    (!logs.is_empty() && logs.iter().all(|l| !l.is_nan())).then(|| SignedRank::of(&logs))
+}
+
+/// The chance that paired ratios lie as far from 1 as these when there is no difference: Wilcoxon's two-sided test.
+/// 1 for no pairs.
+pub fn paired_p_value(pairs: &[(f64, f64)]) -> f64 {
+    signed_ranks(pairs).map_or(1.0, |ranks| ranks.p_value())
+}
