@@ -18,6 +18,11 @@ pub fn schema_changed() -> SqlError {
     SqlError::new(SCHEMA_CHANGED, 16, 1, "The schema changed while the statement was compiled.")
 }
 
+/// 6005: the instance is closing or SHUTDOWN was run.
+pub fn shutting_down() -> SqlError {
+    SqlError::new(6005, 10, 1, "SHUTDOWN is in progress.")
+}
+
 /// 3617: a cancel request or KILL ended the statement.
 pub fn cancelled() -> SqlError {
     SqlError::new(3617, 16, 1, "Operation cancelled by user.")

@@ -160,8 +160,9 @@ pub fn victim(
     while !updating.is_finished() && number(watcher.as_mut(), used)? - start < bytes as f64 {
         std::thread::sleep(std::time::Duration::from_micros(200));
     }
-    println!("killing");
-    std::io::Write::flush(&mut std::io::stdout())?;
+    let mut out = std::io::stdout();
+    std::io::Write::write_all(&mut out, b"killing\n")?;
+    std::io::Write::flush(&mut out)?;
     // SIGKILL to ourselves: no destructor runs, nothing is flushed.
     let _ = rustix::process::kill_process(rustix::process::getpid(), Signal::KILL);
     Err(LabError::Request("this process could not kill itself".into()))

@@ -26,6 +26,9 @@ pub enum LabError {
     /// A file of the lab's own.
     #[error("{0}")]
     Io(#[from] std::io::Error),
+    /// Standard output that cannot be written.
+    #[error("standard output: {0}")]
+    Output(std::io::Error),
     /// Results that cannot be read or written.
     #[error("results: {0}")]
     Json(#[from] serde_json::Error),

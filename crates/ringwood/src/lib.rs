@@ -123,6 +123,11 @@ impl Database {
         Ok(report.allocation.into_iter().chain(report.consistency).collect())
     }
 
+    /// A batch has run SHUTDOWN: no further batch runs in any session. Call [`Database::close`].
+    pub fn shutdown_requested(&self) -> bool {
+        self.owner.instance.shutdown_requested()
+    }
+
     /// Stops cleanly: everything that was committed is hardened, data files are written, nothing is left to redo.
     pub fn close(&self) -> Result<(), SqlError> {
         self.owner.instance.close()
@@ -253,7 +258,8 @@ impl Session {
         collector.error.map_or(Ok(collector.outcome), Err)
     }
 
-    /// Runs a batch with a sink of your own: everything in the order in which it happens.
+    /// Runs a batch with a sink of your own: everything in the order in which it happens. An error that the sink returns
+    /// ends the batch and rolls its transaction back; no CATCH of the batch sees it.
     pub fn run(&mut self, batch: &str, sink: &mut dyn Sink) {
         self.inner.execute(batch, sink);
     }

@@ -66,6 +66,10 @@ impl Run<'_> {
                 self.core.succeeded(0);
             }
             StmtKind::Use(name) => self.use_database(&name.value)?,
+            StmtKind::Shutdown { no_wait } => {
+                self.shutdown(*no_wait)?;
+                return Ok(Flow::Abort);
+            }
             _ => return self.utility(stmt),
         }
         Ok(Flow::Next)
@@ -197,6 +201,21 @@ impl Run<'_> {
             self.core.check_cancel()?;
         }
         self.core.succeeded(0);
+        Ok(())
+    }
+
+    /// SHUTDOWN: no batch begins after this one, which ends here; whoever runs the instance closes it. WITH NOWAIT ends
+    /// the batches of other sessions too.
+    fn shutdown(&mut self, no_wait: bool) -> Result<(), Failure> {
+        let instance = self.core.instance().clone();
+        let how = if no_wait { "NOWAIT request" } else { "request" };
+        let text = format!("Server shut down by {how} from login {}.", self.core.login);
+        instance.error_log().write(&format!("spid{}", self.core.spid()), &text);
+        instance.request_shutdown();
+        if no_wait {
+            instance.end_other_sessions(&self.core.shared);
+        }
+        self.sink.message(&SqlError::new(6006, 10, 1, text))?;
         Ok(())
     }
 

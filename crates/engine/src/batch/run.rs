@@ -199,7 +199,9 @@ impl<'a> Run<'a> {
         }
         self.report(at, &error, aborts || effect == Effect::Compile);
         if aborts {
-            self.core.rollback_all();
+            if error.severity >= 20 || !self.core.keeps_transaction() {
+                self.core.rollback_all();
+            }
             return Ok(After::End(End::BatchAborted));
         }
         Ok(match effect {

@@ -196,6 +196,8 @@ pub struct Instance {
     /// Where others look in.
     watch: Mutex<Option<watch::Watch>>,
     closed: AtomicBool,
+    /// Held while it is closed.
+    closing: Mutex<()>,
     /// SHUTDOWN was asked for.
     shutdown: AtomicBool,
     /// Held until the instance is closed.
@@ -274,6 +276,7 @@ impl Instance {
             born: Instant::now(),
             watch: Mutex::new(None),
             closed: AtomicBool::new(false),
+            closing: Mutex::new(()),
             shutdown: AtomicBool::new(false),
             folder_lock: Mutex::new(Some(lock)),
         });
@@ -329,8 +332,8 @@ impl Instance {
     /// # Errors
     /// 6005 when the instance is shutting down.
     pub fn session(self: &Arc<Self>) -> Result<Session, SqlError> {
-        if self.closed.load(Ordering::Acquire) {
-            return Err(SqlError::new(6005, 10, 1, "SHUTDOWN is in progress."));
+        if self.closed.load(Ordering::Acquire) || self.shutdown_requested() {
+            return Err(errors::shutting_down());
         }
         let master = self.db_by_id(MASTER).ok_or_else(|| errors::no_database("master"))?;
         let spid = self.next_spid.fetch_add(1, Ordering::Relaxed);
@@ -347,6 +350,8 @@ impl Instance {
     /// # Errors
     /// Of the first database that could not be closed; the next start recovers it.
     pub fn close(&self) -> Result<(), SqlError> {
+        // Whoever comes second returns when it is closed, not before: the end of the process may follow.
+        let _one = self.closing.lock();
         if self.closed.swap(true, Ordering::AcqRel) {
             return Ok(());
         }
@@ -417,6 +422,15 @@ impl Instance {
     pub fn end_sessions(&self) {
         for (_, session) in self.sessions() {
             self.end_session(&session);
+        }
+    }
+
+    /// Ends all sessions but one.
+    pub(crate) fn end_other_sessions(&self, but: &SessionShared) {
+        for (_, session) in self.sessions() {
+            if !std::ptr::eq(Arc::as_ptr(&session), but) {
+                self.end_session(&session);
+            }
         }
     }
 

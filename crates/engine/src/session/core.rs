@@ -23,6 +23,8 @@ use crate::instance::{Db, Instance};
 pub struct SessionShared {
     /// Set by KILL and by a client's attention; polled by everything that can take long.
     pub cancel: AtomicBool,
+    /// Set with `cancel` by a client's attention alone: the batch ends, its transaction stays unless XACT_ABORT is on.
+    pub attention: AtomicBool,
     /// Set by KILL: the session is over.
     pub killed: AtomicBool,
     /// A batch runs right now.
@@ -190,6 +192,16 @@ impl SessionCore {
     #[inline]
     pub fn cancelled(&self) -> bool {
         self.shared.cancel.load(Ordering::Relaxed)
+    }
+
+    /// Whether the transaction outlives the end of its batch that a cancel brought about: the client sent an attention,
+    /// and neither KILL, XACT_ABORT nor a client that went away asks for more.
+    pub(crate) fn keeps_transaction(&self) -> bool {
+        let shared = &self.shared;
+        self.cancelled()
+            && shared.attention.load(Ordering::Acquire)
+            && !shared.killed.load(Ordering::Acquire)
+            && !self.options.xact_abort
     }
 
     /// Error 3617 when cancelled.

@@ -44,9 +44,11 @@ pub struct CancelHandle {
 }
 
 impl CancelHandle {
-    /// The running batch ends with error 3617 as soon as it notices; without one nothing happens.
+    /// The running batch ends with error 3617 as soon as it notices, its statement is rolled back; a transaction that
+    /// the client began stays open unless XACT_ABORT is on. Without a running batch nothing happens.
     pub fn cancel(&self) {
         if self.shared.running.load(Ordering::Acquire) {
+            self.shared.attention.store(true, Ordering::Release);
             self.shared.cancel.store(true, Ordering::Release);
             self.instance.wake(&self.shared);
         }
@@ -169,7 +171,12 @@ impl Session {
         sink: &mut dyn Sink,
     ) -> (Outcome, Vec<Value>) {
         let shared = self.core.shared.clone();
-        let mut sink = Watch { inner: sink, errors: 0 };
+        let mut sink = Watch { inner: sink, shared: &shared, errors: 0 };
+        if self.core.instance().shutdown_requested() {
+            // A client that went away cannot be told.
+            let _ = sink.error(&crate::errors::shutting_down());
+            return (Outcome { ok: false, status: -1 }, vars);
+        }
         if shared.killed.load(Ordering::Acquire) {
             let error = SqlError::new(
                 596,
@@ -182,8 +189,13 @@ impl Session {
             return (Outcome { ok: false, status: -1 }, vars);
         }
         let _here = activity::Here::enter(&shared);
+        shared.attention.store(false, Ordering::Release);
         shared.cancel.store(false, Ordering::Release);
         shared.running.store(true, Ordering::Release);
+        // KILL may have come between the look above and here.
+        if shared.killed.load(Ordering::Acquire) {
+            shared.cancel.store(true, Ordering::Release);
+        }
         shared.batches.fetch_add(1, Ordering::Relaxed);
         self.core.nest_level = 0;
         self.core.caught.clear();
@@ -231,31 +243,48 @@ impl Session {
     }
 }
 
-/// Counts the errors that go by.
+/// Counts the errors that go by. A sink that fails cancels the batch: no CATCH takes that error, nothing more runs for a
+/// client that is gone.
 struct Watch<'a> {
     inner: &'a mut dyn Sink,
+    shared: &'a SessionShared,
     errors: u64,
+}
+
+impl Watch<'_> {
+    fn passed(&self, result: Result<(), SqlError>) -> Result<(), SqlError> {
+        if result.is_err() {
+            self.shared.attention.store(false, Ordering::Release);
+            self.shared.cancel.store(true, Ordering::Release);
+        }
+        result
+    }
 }
 
 impl Sink for Watch<'_> {
     fn columns(&mut self, columns: &[crate::output::ColumnInfo]) -> Result<(), SqlError> {
-        self.inner.columns(columns)
+        let result = self.inner.columns(columns);
+        self.passed(result)
     }
 
     fn row(&mut self, row: &[Value]) -> Result<(), SqlError> {
-        self.inner.row(row)
+        let result = self.inner.row(row);
+        self.passed(result)
     }
 
     fn done(&mut self, rows: Option<u64>) -> Result<(), SqlError> {
-        self.inner.done(rows)
+        let result = self.inner.done(rows);
+        self.passed(result)
     }
 
     fn message(&mut self, message: &SqlError) -> Result<(), SqlError> {
-        self.inner.message(message)
+        let result = self.inner.message(message);
+        self.passed(result)
     }
 
     fn error(&mut self, error: &SqlError) -> Result<(), SqlError> {
         self.errors += 1;
-        self.inner.error(error)
+        let result = self.inner.error(error);
+        self.passed(result)
     }
 }

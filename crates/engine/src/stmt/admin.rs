@@ -1,4 +1,4 @@
-//! CHECKPOINT, KILL, SHUTDOWN.
+//! CHECKPOINT and KILL.
 
 use syntax::ast::Kill;
 use types::SqlError;
@@ -41,11 +41,5 @@ impl StmtCtx<'_> {
             .error_log()
             .write(&format!("spid{}", self.core.spid()), &format!("Process ID {spid} was killed."));
         Ok(())
-    }
-
-    pub(super) fn shutdown(&mut self) {
-        let instance = self.core.instance();
-        instance.error_log().write(&format!("spid{}", self.core.spid()), "SHUTDOWN was requested.");
-        instance.request_shutdown();
     }
 }

@@ -65,7 +65,6 @@ impl StmtCtx<'_> {
             StmtKind::Drop(drop) if drop.kind == DropKind::Credential => self.drop_credential(drop)?,
             StmtKind::Checkpoint(_) => self.checkpoint()?,
             StmtKind::Kill(kill) => self.kill(kill)?,
-            StmtKind::Shutdown { .. } => self.shutdown(),
             StmtKind::Reconfigure { .. } => {}
             StmtKind::Dbcc(dbcc) => {
                 self.core.begin_statement(false)?;

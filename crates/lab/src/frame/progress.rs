@@ -98,13 +98,13 @@ impl Progress {
             return;
         }
         let clear = if self.terminal { "\r\x1b[2K" } else { "" };
-        eprintln!("{clear}{text}");
+        let _ = writeln!(std::io::stderr(), "{clear}{text}");
     }
 
     /// Removes the bar.
     pub fn end(&mut self) {
         if self.show && self.terminal {
-            eprint!("\r\x1b[2K");
+            let _ = write!(std::io::stderr(), "\r\x1b[2K");
         }
     }
 }

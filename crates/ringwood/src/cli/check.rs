@@ -1,7 +1,7 @@
 //! `ringwood check`: offline integrity check of a database.
 
 use super::InstanceArgs;
-use super::output::print_error;
+use super::say::{counted, print, printed, say, say_error};
 use clap::Args;
 use std::process::ExitCode;
 
@@ -28,22 +28,23 @@ pub fn run(args: &CheckArgs) -> ExitCode {
     });
     match outcome {
         Err(error) => {
-            print_error(&error, 1);
+            say_error(&error);
             ExitCode::FAILURE
         }
         Ok(report) => {
             for problem in report.allocation.iter().chain(&report.consistency) {
-                eprintln!("{problem}");
+                say(problem);
             }
-            println!(
-                "{}: {} tables, {} rows checked, {} allocation and {} consistency errors",
+            let code = if report.is_clean() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+            let text = format!(
+                "{}: {}, {} checked, {} and {}\n",
                 args.database,
-                report.tables.len(),
-                report.tables.iter().map(|(_, rows)| rows).sum::<u64>(),
-                report.allocation.len(),
-                report.consistency.len()
+                counted(report.tables.len(), "table"),
+                counted(report.tables.iter().map(|(_, rows)| *rows as usize).sum(), "row"),
+                counted(report.allocation.len(), "allocation error"),
+                counted(report.consistency.len(), "consistency error")
             );
-            if report.is_clean() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+            printed(print(&text), code)
         }
     }
 }

@@ -1,11 +1,13 @@
 //! `ringwood lab`: list and run the studies, write and show their reports.
 
+use super::say::{print, say, write_failed};
 use clap::{Args, Subcommand, ValueEnum};
 use lab::frame::{self, Options, Scale, duration};
 use lab::notify::Address;
 use lab::peers::{self, PeerOptions};
 use lab::results::Results;
 use lab::{LabError, device, embedded, report, studies, target};
+use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -163,15 +165,17 @@ fn known_target(name: &str) -> Result<String, String> {
     target::find(name).map(|t| t.name().to_owned()).map_err(|e| e.to_string())
 }
 
-fn list() {
+fn list() -> String {
+    let mut text = String::new();
     for study in studies::all(Scale::Quick) {
-        println!("{:<20} {}", study.name, study.question);
-        println!("{:<20} published: {}", "", study.source);
+        let _ = writeln!(text, "{:<20} {}", study.name, study.question);
+        let _ = writeln!(text, "{:<20} published: {}", "", study.source);
         for scale in Scale::ALL {
             let Some(sized) = studies::all(scale).into_iter().find(|s| s.name == study.name) else {
                 continue;
             };
-            println!(
+            let _ = writeln!(
+                text,
                 "{:<20}   {:<9} {:>5.1} GB of disk, {:.1} GB of memory, about {} for 6 rounds: {}",
                 "",
                 scale.name(),
@@ -182,6 +186,7 @@ fn list() {
             );
         }
     }
+    text
 }
 
 /// The command line as the report shows it: the program without its folder, and no address of `--notify`, which may have a password.
@@ -203,8 +208,8 @@ fn command_line() -> String {
 
 fn finish(results: &Results, out: &Path) -> Result<(), LabError> {
     report::write_all(results, out)?;
-    print!("{}", report::terminal(results));
-    eprintln!("\nwritten: {0}/results.json, {0}/results.csv, {0}/report.html", out.display());
+    print(&report::terminal(results)).map_err(LabError::Output)?;
+    say(format_args!("\nwritten: {0}/results.json, {0}/results.csv, {0}/report.html", out.display()));
     Ok(())
 }
 
@@ -231,7 +236,7 @@ fn run_studies(args: &RunArgs) -> Result<(), LabError> {
     if let Some(address) = notify
         && let Err(error) = address.send(&outcome)
     {
-        eprintln!("the message could not be sent: {error}");
+        say(format_args!("the message could not be sent: {error}"));
     }
     match outcome {
         Ok(results) => finish(&results, &args.out),
@@ -254,7 +259,7 @@ fn run_peers(args: &PeersArgs) -> Result<(), LabError> {
     let mut said = String::new();
     let results = peers::run(&options, &args.out, &mut |text| {
         if text != said {
-            eprintln!("peers: {text}");
+            say(format_args!("peers: {text}"));
             said = text.to_owned();
         }
     })?;
@@ -263,10 +268,7 @@ fn run_peers(args: &PeersArgs) -> Result<(), LabError> {
 
 fn execute(command: &LabCommand) -> Result<(), LabError> {
     match command {
-        LabCommand::List => {
-            list();
-            Ok(())
-        }
+        LabCommand::List => print(&list()).map_err(LabError::Output),
         LabCommand::Run(args) => run_studies(args),
         LabCommand::Peers(args) => run_peers(args),
         LabCommand::Report { out } => finish(&report::read(out)?, out),
@@ -280,8 +282,9 @@ fn execute(command: &LabCommand) -> Result<(), LabError> {
 pub fn run(args: &LabArgs) -> ExitCode {
     match execute(&args.command) {
         Ok(()) => ExitCode::SUCCESS,
+        Err(LabError::Output(error)) => ExitCode::from(write_failed("standard output", &error)),
         Err(error) => {
-            eprintln!("{error}");
+            say(error);
             ExitCode::FAILURE
         }
     }

@@ -3,6 +3,7 @@
 mod check;
 mod lab;
 mod output;
+mod say;
 mod signals;
 mod sql;
 mod top;
@@ -87,7 +88,7 @@ impl InstanceArgs {
         let real = options.disk.clone();
         let mut base = real.clone();
         if let Some(device) = &self.device {
-            eprintln!("{}", device.describe());
+            say::say(device.describe());
             base = model::open(device.clone(), real.clone())?;
         }
         if self.device_paths.is_empty() {
@@ -102,7 +103,7 @@ impl InstanceArgs {
                 None => folder.clone(),
             };
             if let Placement::Device(device) = to {
-                eprintln!("{}: {}", folder.display(), device.describe());
+                say::say(format_args!("{}: {}", folder.display(), device.describe()));
             }
             routes.place(&folder, to.clone(), real.clone())?;
         }

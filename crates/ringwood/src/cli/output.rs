@@ -1,7 +1,7 @@
-//! How result sets and messages are printed: table, CSV or JSON on standard output; messages and errors on standard
-//! error as sqlcmd prints them.
+//! Result sets as text: a table for people, CSV or JSON for programs. [`ResultWriter`] writes them to any `Write` and
+//! returns its errors; it knows nothing of messages, files or standard output.
 
-use engine::{ColumnInfo, Sink, SqlError, Value};
+use engine::{ColumnInfo, Value};
 use std::io::{self, Write};
 
 /// Output format.
@@ -18,8 +18,8 @@ pub enum Format {
 /// A table's widths are taken from this many rows; later rows may be wider.
 const MEASURED_ROWS: usize = 1_000;
 
-/// Prints what a batch produces. Remembers whether an error came.
-pub struct Printer<W: Write> {
+/// Writes result sets in one format.
+pub struct ResultWriter<W: Write> {
     out: W,
     format: Format,
     columns: Vec<ColumnInfo>,
@@ -29,14 +29,6 @@ pub struct Printer<W: Write> {
     in_set: bool,
     sets: usize,
     json_rows: Vec<serde_json::Value>,
-    /// Added to error lines: the line of the file on which the batch starts.
-    pub first_line: u32,
-    /// An error was printed.
-    pub failed: bool,
-}
-
-fn io_error(error: io::Error) -> SqlError {
-    SqlError::new(0, 16, 1, format!("standard output: {error}"))
 }
 
 fn json_value(value: &Value, info: &ColumnInfo) -> serde_json::Value {
@@ -65,10 +57,10 @@ fn csv_field(text: &str) -> String {
     }
 }
 
-impl<W: Write> Printer<W> {
-    /// Prints result sets to `out`.
-    pub fn new(out: W, format: Format) -> Printer<W> {
-        Printer {
+impl<W: Write> ResultWriter<W> {
+    /// Writes result sets to `out`.
+    pub fn new(out: W, format: Format) -> ResultWriter<W> {
+        ResultWriter {
             out,
             format,
             columns: Vec::new(),
@@ -77,20 +69,40 @@ impl<W: Write> Printer<W> {
             in_set: false,
             sets: 0,
             json_rows: Vec::new(),
-            first_line: 1,
-            failed: false,
         }
     }
 
-    /// Ends a result set that is still open and flushes.
+    /// What it writes to.
+    pub fn get_mut(&mut self) -> &mut W {
+        &mut self.out
+    }
+
+    /// A result set begins; one that is still open ends.
+    pub fn columns(&mut self, columns: &[ColumnInfo]) -> io::Result<()> {
+        self.end_set()?;
+        self.columns = columns.to_vec();
+        self.begin_set()
+    }
+
+    /// A row of the open result set.
+    pub fn row(&mut self, row: &[Value]) -> io::Result<()> {
+        self.add_row(row)
+    }
+
+    /// A statement ended: its result set too, if it has one. A table shows the count of rows.
+    pub fn done(&mut self, rows: Option<u64>) -> io::Result<()> {
+        self.end_set()?;
+        if let (Some(count), Format::Table) = (rows, self.format) {
+            let plural = if count == 1 { "" } else { "s" };
+            writeln!(self.out, "\n({count} row{plural} affected)")?;
+        }
+        Ok(())
+    }
+
+    /// Ends a result set that is still open and flushes: what follows on another stream comes after it.
     pub fn finish(&mut self) -> io::Result<()> {
         self.end_set()?;
         self.out.flush()
-    }
-
-    /// Forgets the error of earlier batches.
-    pub fn take_failed(&mut self) -> bool {
-        std::mem::take(&mut self.failed)
     }
 
     fn text(&self, value: &Value, index: usize) -> String {
@@ -203,49 +215,6 @@ impl<W: Write> Printer<W> {
     }
 }
 
-impl<W: Write> Sink for Printer<W> {
-    fn columns(&mut self, columns: &[ColumnInfo]) -> Result<(), SqlError> {
-        self.end_set().map_err(io_error)?;
-        self.columns = columns.to_vec();
-        self.begin_set().map_err(io_error)
-    }
-
-    fn row(&mut self, row: &[Value]) -> Result<(), SqlError> {
-        self.add_row(row).map_err(io_error)
-    }
-
-    fn done(&mut self, rows: Option<u64>) -> Result<(), SqlError> {
-        self.end_set().map_err(io_error)?;
-        if let (Some(count), Format::Table) = (rows, self.format) {
-            let plural = if count == 1 { "" } else { "s" };
-            writeln!(self.out, "\n({count} row{plural} affected)").map_err(io_error)?;
-        }
-        Ok(())
-    }
-
-    fn message(&mut self, message: &SqlError) -> Result<(), SqlError> {
-        self.end_set().and_then(|()| self.out.flush()).map_err(io_error)?;
-        eprintln!("{}", message.message);
-        Ok(())
-    }
-
-    fn error(&mut self, error: &SqlError) -> Result<(), SqlError> {
-        self.failed = true;
-        self.end_set().and_then(|()| self.out.flush()).map_err(io_error)?;
-        print_error(error, self.first_line);
-        Ok(())
-    }
-}
-
-/// Prints an error as sqlcmd does. `first_line` is the script line on which the error's batch starts.
-pub fn print_error(error: &SqlError, first_line: u32) {
-    let line = error.line.max(1) + first_line.saturating_sub(1);
-    eprintln!(
-        "Msg {}, Level {}, State {}, Line {line}\n{}",
-        error.number, error.severity, error.state, error.message
-    );
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -253,7 +222,7 @@ mod tests {
 
     fn print(format: Format) -> String {
         let mut out = Vec::new();
-        let mut printer = Printer::new(&mut out, format);
+        let mut printer = ResultWriter::new(&mut out, format);
         let info = |name: &str, ty| ColumnInfo { name: name.into(), ty, nullable: true };
         printer
             .columns(&[info("id", DataType::Int), info("na,me", DataType::NVarChar(types::Len::N(20)))])

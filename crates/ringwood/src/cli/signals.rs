@@ -1,28 +1,59 @@
-//! SIGINT and SIGTERM: a clean stop. Running batches end, transactions roll back, all that was committed is hardened,
-//! the databases are closed; then the process ends with 128 plus the signal's number.
+//! SIGINT, SIGTERM and SIGHUP: a clean stop. Running batches end, transactions roll back, all that was committed is
+//! hardened, the databases are closed; then the process ends with 128 plus the signal's number. At the prompt SIGINT
+//! cancels the running batch instead. Signals that were ignored when the process began (nohup, `&` in a script) stay
+//! ignored.
 
 use engine::Instance;
-use signal_hook::consts::{SIGINT, SIGTERM};
+use engine::session::CancelHandle;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 static STOPPING: AtomicBool = AtomicBool::new(false);
 
-/// From now on these signals stop `instance` cleanly and end the process.
-pub fn stop_cleanly(instance: &Arc<Instance>) -> std::io::Result<()> {
-    let mut signals = Signals::new([SIGINT, SIGTERM])?;
+/// What SIGINT cancels at the prompt.
+pub struct Interrupt {
+    /// The session's running batch.
+    pub cancel: CancelHandle,
+    /// Set for those who run one batch after the other.
+    pub pending: Arc<AtomicBool>,
+}
+
+/// From now on these signals stop `instance` cleanly and end the process, but for SIGINT where there is an `interrupt`.
+pub fn stop_cleanly(instance: &Arc<Instance>, interrupt: Option<Interrupt>) -> std::io::Result<()> {
+    let ignored = ignored_at_start();
+    let heeded = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0);
+    let mut signals = Signals::new(heeded)?;
     let instance = Arc::clone(instance);
     let wait = move || {
-        let Some(signal) = signals.forever().next() else { return };
-        STOPPING.store(true, Ordering::Release);
-        instance.end_sessions();
-        if let Err(error) = instance.close() {
-            super::output::print_error(&error, 1);
+        for signal in signals.forever() {
+            match &interrupt {
+                Some(interrupt) if signal == SIGINT => {
+                    interrupt.pending.store(true, Ordering::Release);
+                    interrupt.cancel.cancel();
+                }
+                _ => stop(&instance, signal),
+            }
         }
-        std::process::exit(128 + signal);
     };
     std::thread::Builder::new().name("signals".into()).spawn(wait).map(drop)
+}
+
+fn stop(instance: &Instance, signal: i32) {
+    STOPPING.store(true, Ordering::Release);
+    instance.end_sessions();
+    if let Err(error) = instance.close() {
+        super::say::say_error(&error);
+    }
+    std::process::exit(128 + signal);
+}
+
+/// The mask of ignored signals, bit 0 for signal 1; nothing where the system does not tell.
+fn ignored_at_start() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok()).unwrap_or(0)
 }
 
 /// Waits for the end of the process if a signal has come: whoever was told to stop must not end it before the databases

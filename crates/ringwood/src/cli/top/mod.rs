@@ -99,7 +99,7 @@ pub fn run(args: &TopArgs) -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("{error}");
+            super::say::say(error);
             ExitCode::FAILURE
         }
     }

@@ -1,12 +1,19 @@
 //! `ringwood sql`: scripts, a query, or an interactive prompt on an embedded instance.
 
-use super::output::{Format, Printer, print_error};
+mod printer;
+
+use self::printer::{Printer, Stream};
+use super::output::Format;
+use super::say::{say, say_error};
 use super::{InstanceArgs, signals};
 use clap::Args;
-use engine::Session;
+use engine::{Instance, Session};
 use std::io::{self, BufRead, IsTerminal, Read, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
 
 const EXAMPLES: &str = "Examples:
   ringwood sql -Q \"select name from sys.databases\" --format csv
@@ -49,8 +56,9 @@ fn parse_variable(text: &str) -> Result<(String, String), String> {
 /// A session and its printer; runs texts of several batches.
 struct Runner<'a> {
     session: Session,
-    printer: Printer<io::StdoutLock<'static>>,
+    printer: Printer,
     args: &'a SqlArgs,
+    instance: &'a Instance,
     failed: bool,
 }
 
@@ -60,7 +68,7 @@ impl Runner<'_> {
         let text = match syntax::substitute(text, &self.args.variables) {
             Ok(text) => text,
             Err(error) => {
-                eprintln!("{error}");
+                say(error);
                 self.failed = true;
                 return false;
             }
@@ -70,7 +78,8 @@ impl Runner<'_> {
                 continue;
             }
             for _ in 0..batch.count {
-                if !self.batch(batch.text, batch.first_line) && self.args.stop {
+                let good = self.batch(batch.text, batch.first_line);
+                if self.ends() || !good && self.args.stop {
                     return false;
                 }
             }
@@ -78,16 +87,17 @@ impl Runner<'_> {
         true
     }
 
+    /// No batch may run any more: SHUTDOWN was run, or the output cannot be written.
+    fn ends(&self) -> bool {
+        self.instance.shutdown_requested() || self.printer.broken().is_some()
+    }
+
     /// Runs one batch; false when it failed.
     fn batch(&mut self, text: &str, first_line: u32) -> bool {
+        signals::wait_if_stopping();
         self.printer.first_line = first_line;
         self.session.execute(text, &mut self.printer);
-        if let Err(error) = self.printer.finish() {
-            // The reader of our output went away: nothing more can be said to it.
-            eprintln!("standard output: {error}");
-            self.failed = true;
-            return false;
-        }
+        self.printer.finish();
         let failed = self.printer.take_failed();
         self.failed |= failed;
         !failed
@@ -95,7 +105,10 @@ impl Runner<'_> {
 
     /// A prompt: lines gather until GO on a line of its own; `exit` or `quit` ends it.
     fn interactive(&mut self) {
-        eprintln!("Ringwood {}. GO runs what was typed; exit or Ctrl+D ends.", env!("CARGO_PKG_VERSION"));
+        say(format_args!(
+            "Ringwood {}. GO runs what was typed; exit or Ctrl+D ends.",
+            env!("CARGO_PKG_VERSION")
+        ));
         let mut gathered = String::new();
         let mut line_number = 1;
         for line in io::stdin().lock().lines().map_while(Result::ok).collect_prompted(&mut line_number) {
@@ -107,10 +120,13 @@ impl Runner<'_> {
             gathered.push('\n');
             if word == "go" || word.starts_with("go ") {
                 self.script(&std::mem::take(&mut gathered));
+                if self.ends() {
+                    return;
+                }
             }
         }
         if !gathered.trim().is_empty() {
-            self.script(&gathered);
+            say("\nThe unfinished batch was not run.");
         }
     }
 }
@@ -119,8 +135,7 @@ impl Runner<'_> {
 trait Prompted: Iterator<Item = String> + Sized {
     fn collect_prompted(mut self, line: &mut u32) -> impl Iterator<Item = String> {
         std::iter::from_fn(move || {
-            eprint!("{line}> ");
-            let _ = io::stderr().flush();
+            let _ = write!(io::stderr(), "{line}> ");
             let text = self.next()?;
             *line = if text.trim().eq_ignore_ascii_case("go") { 1 } else { *line + 1 };
             Some(text)
@@ -170,43 +185,73 @@ fn decode(bytes: &[u8]) -> String {
     }
 }
 
-/// Runs the command.
+/// Runs the command. Whatever ends it, the instance is stopped cleanly.
 pub fn run(args: &SqlArgs) -> ExitCode {
     let instance = match args.instance.open() {
         Ok(instance) => instance,
         Err(error) => {
-            print_error(&error, 1);
+            say_error(&error);
             return ExitCode::FAILURE;
         }
     };
-    if let Err(error) = signals::stop_cleanly(&instance) {
-        eprintln!("signals: {error}");
-    }
+    let code = guarded(&instance, || run_on(args, &instance));
+    ExitCode::from(code)
+}
+
+/// Runs the inputs; the exit code.
+fn run_on(args: &SqlArgs, instance: &Arc<Instance>) -> u8 {
     let session = match instance.session() {
         Ok(session) => session,
         Err(error) => {
-            print_error(&error, 1);
-            return ExitCode::FAILURE;
+            say_error(&error);
+            return 1;
         }
     };
-    let printer = Printer::new(io::stdout().lock(), args.format);
-    let mut runner = Runner { session, printer, args, failed: false };
+    let interactive = args.files.is_empty() && args.query.is_empty() && io::stdin().is_terminal();
+    let interrupt =
+        interactive.then(|| signals::Interrupt { cancel: session.cancel_handle(), pending: Arc::default() });
+    if let Err(error) = signals::stop_cleanly(instance, interrupt) {
+        say(format_args!("signals: {error}"));
+    }
+    let printer = Printer::new(Stream::stdout(), Stream::stderr(), args.format);
+    let mut runner = Runner { session, printer, args, instance, failed: false };
     let ready = args
         .database
         .as_ref()
         .is_none_or(|name| runner.batch(&format!("use [{}]", name.replace(']', "]]")), 1));
     if ready && let Err(error) = run_inputs(&mut runner) {
-        eprintln!("{error}");
+        say(error);
         runner.failed = true;
     }
-    let mut failed = runner.failed || !ready;
-    drop(runner);
+    runner.printer.broken().unwrap_or(u8::from(runner.failed || !ready))
+}
+
+/// How long a clean stop may take after a panic, which may have left a latch locked.
+const STOP_AFTER_PANIC: Duration = Duration::from_secs(60);
+
+/// The exit code of a Rust program that panicked.
+const PANICKED: u8 = 101;
+
+/// Runs `work` and stops the instance cleanly, after a panic in `work` too.
+fn guarded(instance: &Instance, work: impl FnOnce() -> u8) -> u8 {
+    let code = catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
+        std::thread::spawn(|| {
+            std::thread::sleep(STOP_AFTER_PANIC);
+            say(
+                "The instance could not be stopped cleanly: what was durable is recovered at the next start.",
+            );
+            std::process::exit(i32::from(PANICKED));
+        });
+        PANICKED
+    });
     signals::wait_if_stopping();
-    if let Err(error) = instance.close() {
-        print_error(&error, 1);
-        failed = true;
+    match instance.close() {
+        Err(error) => {
+            say_error(&error);
+            code.max(1)
+        }
+        Ok(()) => code,
     }
-    if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
 
 #[cfg(test)]
