@@ -24,7 +24,7 @@ pub enum Tok {
     Quoted,
     /// `@x`, `@@x`.
     Variable,
-    /// `'x'`.
+    /// `'x'`, and `"x"` under QUOTED_IDENTIFIER OFF.
     Str,
     /// `N'x'`.
     NStr,
@@ -96,29 +96,105 @@ pub struct Tokens {
     pub list: Vec<Token>,
     /// The error behind a last token `Bad`.
     pub error: Option<SyntaxError>,
+    /// The settings as the batch's SET statements leave them.
+    pub settings: ParseSettings,
+    /// PARSEONLY holds somewhere in the batch: nothing of it may run.
+    pub only_parsed: bool,
 }
 
-/// Splits `text` into tokens.
+/// The SET options that take effect while a batch is read, wherever in it they stand: also in a branch that never runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ParseSettings {
+    /// QUOTED_IDENTIFIER: `"x"` is a name; OFF, it is a string.
+    pub quoted_identifier: bool,
+    /// PARSEONLY: batches are read and do not run.
+    pub parse_only: bool,
+}
+
+impl Default for ParseSettings {
+    fn default() -> Self {
+        ParseSettings { quoted_identifier: true, parse_only: false }
+    }
+}
+
+/// Splits `text` into tokens; `"x"` is a name until the text sets something else.
 #[must_use]
 pub fn tokenize(text: &str) -> Tokens {
+    tokenize_with(text, ParseSettings::default())
+}
+
+/// Splits `text` into tokens, with the settings that hold where it begins.
+#[must_use]
+pub fn tokenize_with(text: &str, settings: ParseSettings) -> Tokens {
+    let only_parsed = settings.parse_only;
+    let mut tokens = Tokens { list: Vec::new(), error: None, settings, only_parsed };
     if text.len() > MAX_BATCH {
-        let end = Token { kind: Tok::Bad, span: Span { start: 0, end: 0, line: 1 } };
-        return Tokens { list: vec![end], error: Some(SyntaxError::too_long(1)) };
+        tokens.list.push(Token { kind: Tok::Bad, span: Span { start: 0, end: 0, line: 1 } });
+        tokens.error = Some(SyntaxError::too_long(1));
+        return tokens;
     }
-    let mut lexer = Lexer { text, bytes: text.as_bytes(), pos: 0, line: 1 };
-    let mut list = Vec::with_capacity(text.len() / 5 + 2);
+    let quoted_identifier = settings.quoted_identifier;
+    let mut lexer = Lexer { text, bytes: text.as_bytes(), pos: 0, line: 1, quoted_identifier };
+    tokens.list.reserve(text.len() / 5 + 2);
     loop {
         match lexer.next() {
             Ok(token) => {
-                list.push(token);
+                tokens.list.push(token);
                 if token.kind == Tok::Eof {
-                    return Tokens { list, error: None };
+                    return tokens;
+                }
+                if token.kind == Tok::Reserved && token.span.end - token.span.start <= 3 {
+                    tokens.apply_switch(text);
+                    lexer.quoted_identifier = tokens.settings.quoted_identifier;
                 }
             }
             Err(error) => {
-                list.push(Token { kind: Tok::Bad, span: lexer.span_from(lexer.pos, lexer.line) });
-                return Tokens { list, error: Some(error) };
+                tokens.list.push(Token { kind: Tok::Bad, span: lexer.span_from(lexer.pos, lexer.line) });
+                tokens.error = Some(error);
+                return tokens;
             }
+        }
+    }
+}
+
+impl Tokens {
+    /// Honours `SET QUOTED_IDENTIFIER | PARSEONLY ON | OFF`, alone or in a list of switches, when the last token ends one.
+    fn apply_switch(&mut self, text: &str) {
+        let is = |token: &Token, word: &str| token.span.text(text).eq_ignore_ascii_case(word);
+        let Some((last, before)) = self.list.split_last() else { return };
+        let on = is(last, "ON");
+        if !on && !is(last, "OFF") {
+            return;
+        }
+        let mut at = before.len();
+        // name [, name]... back to SET
+        loop {
+            let Some(name) = at.checked_sub(1).filter(|at| before[*at].kind == Tok::Word) else { return };
+            match name.checked_sub(1).map(|at| before[at]) {
+                Some(token) if token.kind == Tok::Comma => at = name - 1,
+                Some(token) if token.kind == Tok::Reserved && is(&token, "SET") => {
+                    at = name;
+                    break;
+                }
+                _ => return,
+            }
+        }
+        // ALTER DATABASE x SET ... sets nothing of the session.
+        if at >= 3 && is(&before[at - 3], "DATABASE") {
+            return;
+        }
+        let (mut quoted, mut parse_only) = (false, false);
+        for name in &before[at..] {
+            quoted |= is(name, "QUOTED_IDENTIFIER") || (on && is(name, "ANSI_DEFAULTS"));
+            parse_only |= is(name, "PARSEONLY");
+        }
+        if quoted {
+            self.settings.quoted_identifier = on;
+        }
+        if parse_only {
+            self.settings.parse_only = on;
+            // A batch that begins by turning it off runs.
+            self.only_parsed = on || (self.only_parsed && at > 1);
         }
     }
 }
@@ -128,6 +204,8 @@ struct Lexer<'a> {
     bytes: &'a [u8],
     pos: usize,
     line: u32,
+    /// `"x"` is a name, else a string.
+    quoted_identifier: bool,
 }
 
 /// Whether `c` can begin a word (`@` and `$` are looked at before).
@@ -227,7 +305,8 @@ impl Lexer<'_> {
             b'N' | b'n' if self.peek(1) == b'\'' => self.string(2),
             b'a'..=b'z' | b'A'..=b'Z' | b'_' | b'#' => self.word(),
             b'[' => self.quoted(b']'),
-            b'"' => self.quoted(b'"'),
+            b'"' if self.quoted_identifier => self.quoted(b'"'),
+            b'"' => self.until_closed(1, b'"').map(|()| Tok::Str),
             b'@' => self.variable(),
             b'0' if matches!(self.peek(1), b'x' | b'X') => Ok(self.binary()),
             b'0'..=b'9' => Ok(self.number()),

@@ -16,6 +16,8 @@ mod words;
 
 pub use batch::{Batch, UndefinedVariable, split_batches, substitute};
 pub use error::SyntaxError;
+pub use lexer::ParseSettings;
+pub use parser::Parsed;
 pub use words::is_reserved;
 
 /// Deepest nesting of the grammar's own rules: statements, queries, expressions, parentheses. Each level of
@@ -35,5 +37,13 @@ pub const MAX_HEIGHT: u32 = 1000;
 /// # Errors
 /// The first syntax error, as SQL Server numbers and words it; nothing of the batch may run then.
 pub fn parse(text: &str) -> Result<Vec<ast::Stmt>, SyntaxError> {
-    parser::parse(text)
+    parse_with(text, ParseSettings::default()).map(|parsed| parsed.stmts)
+}
+
+/// Parses one batch with the settings that hold where it begins; it may change them for what follows.
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_with(text: &str, settings: ParseSettings) -> Result<Parsed, SyntaxError> {
+    parser::parse(text, settings)
 }

@@ -110,6 +110,12 @@ pub fn fitting_part(value: &Value, ty: DataType) -> String {
     }
 }
 
+/// The longest beginning of a text that has at most `limit` of the type's units: UTF-16 units of nchar and nvarchar,
+/// bytes of char and varchar.
+pub fn first_units(text: &str, limit: usize, ty: DataType) -> &str {
+    &text[..cut_at(text, limit, ty)]
+}
+
 /// Byte offset of the longest beginning that has at most `limit` of the type's units.
 fn cut_at(text: &str, limit: usize, ty: DataType) -> usize {
     if codepage::is_ascii(text.as_bytes()) {

@@ -7,9 +7,11 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use compact_str::CompactString;
 use parking_lot::Mutex;
+use syntax::ParseSettings;
 use types::{DataType, SqlError};
 
 use super::Compiled;
+use crate::session::SessionOptions;
 
 /// Batches kept.
 const CAPACITY: usize = 1000;
@@ -22,8 +24,9 @@ type Params = Vec<(CompactString, DataType)>;
 struct Key {
     /// Statements bind to names of the database they run in.
     db: i32,
-    /// SET options that change what a text means.
+    /// SET options that change what a text means: as @@OPTIONS shows them, and those of the parser.
     options: i32,
+    settings: ParseSettings,
     text: Arc<str>,
     params: Params,
 }
@@ -46,15 +49,16 @@ impl BatchCache {
     pub fn get(
         &self,
         db: i32,
-        options: i32,
+        options: &SessionOptions,
         text: &str,
         params: &[(CompactString, DataType)],
     ) -> Result<Arc<Compiled>, SqlError> {
+        let settings = options.parse_settings();
         if text.len() > MAX_TEXT {
             self.compiled.fetch_add(1, Relaxed);
-            return Compiled::new(text, params).map(Arc::new);
+            return Compiled::new(text, params, settings).map(Arc::new);
         }
-        let key = Key { db, options, text: text.into(), params: params.to_vec() };
+        let key = Key { db, options: options.bits(), settings, text: text.into(), params: params.to_vec() };
         {
             let mut state = self.state.lock();
             state.tick += 1;
@@ -65,7 +69,7 @@ impl BatchCache {
             }
         }
         self.compiled.fetch_add(1, Relaxed);
-        let batch = Arc::new(Compiled::new(text, params)?);
+        let batch = Arc::new(Compiled::new(text, params, settings)?);
         let mut state = self.state.lock();
         if state.entries.len() >= CAPACITY {
             state.evict();

@@ -4,8 +4,9 @@
 use std::collections::HashSet;
 
 use compact_str::CompactString;
+use syntax::ParseSettings;
 use syntax::ast::{Declaration, Execute, ExecuteWhat, InsertSource, Stmt, StmtKind};
-use syntax::lexer::{Tok, tokenize};
+use syntax::lexer::{Tok, tokenize_with};
 use types::{DataType, SqlError};
 
 use crate::context::fold_name;
@@ -22,8 +23,13 @@ struct Places {
 }
 
 /// 137 for the first variable that is used before it exists.
-pub fn check(text: &str, stmts: &[Stmt], params: &[(CompactString, DataType)]) -> Result<(), SqlError> {
-    let tokens = tokenize(text);
+pub fn check(
+    text: &str,
+    stmts: &[Stmt],
+    params: &[(CompactString, DataType)],
+    settings: ParseSettings,
+) -> Result<(), SqlError> {
+    let tokens = tokenize_with(text, settings);
     if !tokens.list.iter().any(|t| matches!(t.kind, Tok::Variable)) {
         return Ok(());
     }
@@ -126,7 +132,8 @@ mod tests {
 
     fn number(text: &str) -> Option<(i32, u32)> {
         let stmts = syntax::parse(text).unwrap();
-        check(text, &stmts, &[("@p".into(), DataType::Int)]).err().map(|e| (e.number, e.line))
+        let params = [("@p".into(), DataType::Int)];
+        check(text, &stmts, &params, ParseSettings::default()).err().map(|e| (e.number, e.line))
     }
 
     #[test]

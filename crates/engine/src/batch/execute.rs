@@ -9,6 +9,7 @@ use types::{DataType, SqlError, Value};
 use super::run::{Effect, End, Failure, Flow, Run, run_batch};
 use crate::context::fold_name;
 use crate::errors;
+use crate::stmt::option_rules;
 use crate::sysproc::{self, Arg};
 
 /// Deepest nesting of scopes.
@@ -16,6 +17,7 @@ const MAX_NESTING: u32 = 32;
 
 impl Run<'_> {
     pub(super) fn execute(&mut self, at: usize, execute: &Execute) -> Result<Flow, Failure> {
+        option_rules::check("EXECUTE", &execute.options, option_rules::EXECUTE)?;
         match &execute.what {
             ExecuteWhat::Text { at: Some(server), .. } => {
                 let text = format!(
@@ -168,7 +170,8 @@ impl Run<'_> {
         let (db, scope_identity) = (self.core.db().clone(), self.core.scope_identity);
         let trancount = self.core.trancount;
         let cache = self.core.instance().clone();
-        let inner = cache.batches().get(db.id(), options.bits(), text, &params)?;
+        let inner = cache.batches().get(db.id(), &options, text, &params)?;
+        self.core.options.set_parse_settings(inner.settings);
         self.core.nest_level += 1;
         let catching = self.catches();
         let end = run_batch(self.core, self.sink, &inner, vars, catching);

@@ -7,6 +7,7 @@ use syntax::ast::{
     ThrowArgs, WaitFor,
 };
 use txn::Durability;
+use types::convert::{Mode, convert};
 use types::{DataType, Len, SqlError, Value};
 
 use super::errors_text::format_message;
@@ -230,21 +231,22 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn set_option(&mut self, at: usize, option: &SetOption) -> Result<(), Failure> {
+    pub(super) fn set_option(&mut self, at: usize, option: &SetOption) -> Result<(), Failure> {
         match option {
             SetOption::Switch { names, on } => {
-                for name in names {
-                    if !self.core.options.set_switch(name, *on) {
-                        return Err(unknown_option(name).into());
-                    }
-                }
+                // All of a list or none.
+                let mut options = self.core.options.clone();
+                names.iter().try_for_each(|name| options.set_switch(name, *on))?;
+                self.core.options = options;
             }
             SetOption::Statistics { names, on } => {
                 for name in names {
                     match name.as_str() {
-                        "IO" => self.core.options.statistics_io = *on,
                         "TIME" => self.core.options.statistics_time = *on,
-                        "XML" | "PROFILE" => {}
+                        "IO" | "XML" | "PROFILE" if *on => {
+                            return Err(errors::not_supported(&format!("SET STATISTICS {name} ON")).into());
+                        }
+                        "IO" | "XML" | "PROFILE" => {}
                         _ => return Err(unknown_option(name).into()),
                     }
                 }
@@ -274,8 +276,12 @@ impl Run<'_> {
         let options = &mut self.core.options;
         match name {
             "LOCK_TIMEOUT" => options.lock_timeout = small(name, number, -1, i32::MAX)?,
-            "ROWCOUNT" => options.rowcount = u64::try_from(number.unwrap_or(0)).unwrap_or(0),
-            "TEXTSIZE" => options.textsize = small(name, number, -1, i32::MAX)?,
+            "ROWCOUNT" => options.rowcount = small(name, number, 0, i32::MAX)?.unsigned_abs().into(),
+            // 0 is SQL Server's default of 4 KB.
+            "TEXTSIZE" => {
+                let size = small(name, number, -1, i32::MAX)?;
+                options.textsize = if size == 0 { 4096 } else { size };
+            }
             "DATEFIRST" => options.datefirst = small(name, number, 1, 7)? as u8,
             "DEADLOCK_PRIORITY" => {
                 options.deadlock_priority = match value.as_str().map(str::to_ascii_uppercase).as_deref() {
@@ -307,8 +313,17 @@ impl Run<'_> {
                     return Err(SqlError::new(2740, 16, 1, text).into());
                 }
             }
-            "CONTEXT_INFO" => self.core.context_info = value,
-            "QUERY_GOVERNOR_COST_LIMIT" | "FIPS_FLAGGER" => {}
+            "CONTEXT_INFO" => {
+                let to = DataType::VarBinary(Len::N(128));
+                let value = convert(&value, value.natural_type(), to, 0, Mode::Implicit)?;
+                self.core.context_info = value;
+            }
+            // Costs are not estimated, and the FIPS 127-2 standard is not checked.
+            "QUERY_GOVERNOR_COST_LIMIT" if number == Some(0) => {}
+            "FIPS_FLAGGER" if value.as_str().is_some_and(|v| v.eq_ignore_ascii_case("OFF")) => {}
+            "QUERY_GOVERNOR_COST_LIMIT" | "FIPS_FLAGGER" => {
+                return Err(errors::not_supported(&format!("SET {name}")).into());
+            }
             _ => return Err(unknown_option(name).into()),
         }
         self.core.apply_wait_options();

@@ -7,15 +7,18 @@ pub mod execute;
 pub mod flow;
 pub mod program;
 pub mod run;
+mod unrun;
 
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use syntax::ParseSettings;
+use syntax::ast::{SetOption, Stmt, StmtKind};
 use types::{DataType, SqlError};
 
 use crate::context::{Condition, DmlPlan, QueryPlan, Scalar, VarScope};
 use crate::instance::credentials::conceal;
-use crate::session::Isolation;
+use crate::session::options::CompileOptions;
 use program::Program;
 
 /// A statement bound to the catalog; cheap to clone.
@@ -33,33 +36,69 @@ pub enum Bound {
     Scalars(Arc<[Arc<Scalar>]>),
 }
 
-/// What a bound statement was bound to: database, its schema version, and how it reads.
-pub type Stamp = (i32, u64, Isolation);
+/// What a bound statement was bound to: database, its schema version, and the options that change its meaning.
+pub type Stamp = (i32, u64, CompileOptions);
 
 /// A parsed batch with what its statements were bound to when they last ran.
 pub struct Compiled {
     /// The text without secrets, which spans point into.
     pub text: Arc<str>,
-    /// Its operations.
+    /// Its operations; none when the batch is only parsed (PARSEONLY).
     pub program: Program,
+    /// The settings that its SET statements left when it was parsed.
+    pub settings: ParseSettings,
     /// Bindings by operation, shared by the runs of the batch.
     pub bound: Mutex<Vec<Option<(Stamp, Bound)>>>,
 }
 
 impl Compiled {
-    /// Parses a text and flattens it. `params` are the variables that exist before it starts.
+    /// Parses a text and flattens it. `params` are the variables that exist before it starts, `settings` what holds where
+    /// it begins.
     ///
     /// Errors: everything that SQL Server finds before a batch runs: syntax, undeclared variables, labels, types.
-    pub fn new(text: &str, params: &[(compact_str::CompactString, DataType)]) -> Result<Compiled, SqlError> {
-        let stmts = syntax::parse(text).map_err(syntax_error)?;
+    pub fn new(
+        text: &str,
+        params: &[(compact_str::CompactString, DataType)],
+        settings: ParseSettings,
+    ) -> Result<Compiled, SqlError> {
+        let parsed = syntax::parse_with(text, settings).map_err(syntax_error)?;
         let mut vars = VarScope::new();
         for (name, ty) in params {
             vars.declare(name, *ty)?;
         }
-        declared::check(text, &stmts, params)?;
-        let program = Program::build(stmts, vars, &crate::stmt::table_def::data_type)?;
+        let program = if parsed.only_parsed {
+            Program { vars, ..Program::default() }
+        } else {
+            declared::check(text, &parsed.stmts, params, settings)?;
+            check_showplan(&parsed.stmts)?;
+            Program::build(parsed.stmts, vars, &crate::stmt::table_def::data_type)?
+        };
         let bound = Mutex::new(vec![None; program.ops.len()]);
-        Ok(Compiled { text: conceal(text).into(), program, bound })
+        Ok(Compiled { text: conceal(text).into(), program, settings: parsed.settings, bound })
+    }
+}
+
+/// 1067: SET SHOWPLAN shares its batch with other statements, of which it would be unclear whether they run.
+fn check_showplan(stmts: &[Stmt]) -> Result<(), SqlError> {
+    fn within(stmt: &Stmt) -> bool {
+        match &stmt.kind {
+            StmtKind::SetOption(SetOption::Switch { names, .. }) => {
+                names.iter().any(|name| name.starts_with("SHOWPLAN_"))
+            }
+            StmtKind::Block(body) => body.iter().any(within),
+            StmtKind::If { then, otherwise, .. } => within(then) || otherwise.as_deref().is_some_and(within),
+            StmtKind::While { body, .. } => within(body),
+            StmtKind::TryCatch { body, catch } => body.iter().chain(catch).any(within),
+            _ => false,
+        }
+    }
+    let alone = matches!(stmts, [Stmt { kind: StmtKind::SetOption(SetOption::Switch { names, .. }), .. }] if names.len() == 1);
+    match stmts.iter().find(|stmt| within(stmt)) {
+        Some(stmt) if !alone => {
+            let text = "The SET SHOWPLAN statements must be the only statements in the batch.";
+            Err(SqlError::new(1067, 15, 1, text).at_line(stmt.span.line))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -3,6 +3,7 @@
 //! A bound statement costs no lookup by name and no allocation of the interpreter's.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use syntax::ast::{Expr, ExprKind, SetValue, Span, Stmt, StmtKind};
 use types::{SqlError, Value};
@@ -71,7 +72,7 @@ pub struct Run<'a> {
     pub(super) sink: &'a mut dyn Sink,
     pub(super) batch: &'a Arc<Compiled>,
     pub(super) vars: &'a mut Vec<Value>,
-    bound: Vec<Option<(Stamp, Bound)>>,
+    pub(super) bound: Vec<Option<(Stamp, Bound)>>,
     /// The operation that runs.
     at: usize,
     /// A CATCH of a calling scope waits for errors of this one.
@@ -105,7 +106,7 @@ impl<'a> Run<'a> {
         let program = &batch.program;
         let mut at = 0;
         while let Some(&op) = program.ops.get(at) {
-            if let Op::Jump(target) = op {
+            if let (Op::Jump(target), true) = (op, self.core.options.runs()) {
                 at = self.jump(at, target as usize);
                 continue;
             }
@@ -139,7 +140,16 @@ impl<'a> Run<'a> {
 
     fn step(&mut self, at: usize, op: Op) -> Result<Step, Failure> {
         self.core.check_cancel()?;
+        if !self.core.options.runs() {
+            return self.compile_only(at, op).map(|()| Step::Next);
+        }
         match op {
+            Op::Stmt(index) if self.core.options.statistics_time => {
+                let timer = StatementTimer::start();
+                let step = self.statement(at, index as usize)?;
+                self.sink.message(&timer.message(self.batch.program.lines[at]))?;
+                Ok(step)
+            }
             Op::Stmt(index) => self.statement(at, index as usize),
             Op::Branch { condition, otherwise } => {
                 let holds = self.test(at, condition as usize)?;
@@ -254,15 +264,15 @@ impl<'a> Run<'a> {
 
     fn stamp(&self) -> Stamp {
         let db = self.core.db();
-        (db.id(), db.schema_version(), self.core.options.isolation)
+        (db.id(), db.schema_version(), self.core.options.compile_options())
     }
 
-    fn is_bound(&self, at: usize) -> bool {
+    pub(super) fn is_bound(&self, at: usize) -> bool {
         matches!(&self.bound[at], Some((stamp, _)) if *stamp == self.stamp())
     }
 
     /// Compiles with the environment of this moment.
-    fn compile(
+    pub(super) fn compile(
         &mut self,
         at: usize,
         make: impl Fn(&CompileEnv<'_>) -> Result<Bound, SqlError>,
@@ -295,7 +305,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn bind_assignment(
+    pub(super) fn bind_assignment(
         &mut self,
         at: usize,
         slot: usize,
@@ -312,7 +322,12 @@ impl<'a> Run<'a> {
         })
     }
 
-    fn bind_set(&mut self, at: usize, set: &syntax::ast::SetVariable, span: Span) -> Result<(), Failure> {
+    pub(super) fn bind_set(
+        &mut self,
+        at: usize,
+        set: &syntax::ast::SetVariable,
+        span: Span,
+    ) -> Result<(), Failure> {
         if self.is_bound(at) {
             return Ok(());
         }
@@ -351,13 +366,16 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    fn test(&mut self, at: usize, condition: usize) -> Result<bool, Failure> {
-        if !self.is_bound(at) {
-            let batch = self.batch;
-            self.compile(at, |env| {
-                Ok(Bound::Condition(compile_condition(&batch.program.exprs[condition], env)?))
-            })?;
+    pub(super) fn bind_condition(&mut self, at: usize, condition: usize) -> Result<(), Failure> {
+        if self.is_bound(at) {
+            return Ok(());
         }
+        let batch = self.batch;
+        self.compile(at, |env| Ok(Bound::Condition(compile_condition(&batch.program.exprs[condition], env)?)))
+    }
+
+    fn test(&mut self, at: usize, condition: usize) -> Result<bool, Failure> {
+        self.bind_condition(at, condition)?;
         self.with_retry(at, |run| {
             let Run { core, vars, bound, .. } = run;
             let Some((_, Bound::Condition(condition))) = &bound[at] else {
@@ -368,14 +386,19 @@ impl<'a> Run<'a> {
         })
     }
 
+    pub(super) fn bind_scalars(&mut self, at: usize, exprs: &[&Expr]) -> Result<(), Failure> {
+        if self.is_bound(at) {
+            return Ok(());
+        }
+        self.compile(at, |env| {
+            let scalars: Result<Vec<_>, _> = exprs.iter().map(|e| compile_scalar(e, env, None)).collect();
+            Ok(Bound::Scalars(scalars?.into()))
+        })
+    }
+
     /// Compiles expressions of a utility statement (once per binding) and evaluates them.
     pub(super) fn evaluate_at(&mut self, at: usize, exprs: &[&Expr]) -> Result<Vec<Value>, Failure> {
-        if !self.is_bound(at) {
-            self.compile(at, |env| {
-                let scalars: Result<Vec<_>, _> = exprs.iter().map(|e| compile_scalar(e, env, None)).collect();
-                Ok(Bound::Scalars(scalars?.into()))
-            })?;
-        }
+        self.bind_scalars(at, exprs)?;
         self.with_retry(at, |run| {
             let Run { core, vars, bound, .. } = run;
             let Some((_, Bound::Scalars(scalars))) = &bound[at] else {
@@ -387,10 +410,22 @@ impl<'a> Run<'a> {
         })
     }
 
-    fn query(&mut self, at: usize, query: &syntax::ast::Query) -> Result<(), Failure> {
-        if !self.is_bound(at) {
-            self.compile(at, |env| Ok(Bound::Query(compile_query(query, env)?)))?;
+    pub(super) fn bind_query(&mut self, at: usize, query: &syntax::ast::Query) -> Result<(), Failure> {
+        if self.is_bound(at) {
+            return Ok(());
         }
+        self.compile(at, |env| Ok(Bound::Query(compile_query(query, env)?)))
+    }
+
+    pub(super) fn bind_dml(&mut self, at: usize, stmt: &Stmt) -> Result<(), Failure> {
+        if self.is_bound(at) {
+            return Ok(());
+        }
+        self.compile(at, |env| Ok(Bound::Dml(compile_dml(stmt, env)?)))
+    }
+
+    fn query(&mut self, at: usize, query: &syntax::ast::Query) -> Result<(), Failure> {
+        self.bind_query(at, query)?;
         let (rows, returns) = self.with_retry(at, |run| {
             let Run { core, vars, bound, sink, .. } = run;
             let Some((_, Bound::Query(plan))) = &bound[at] else {
@@ -399,7 +434,7 @@ impl<'a> Run<'a> {
             core.begin_statement(true)?;
             let columns = plan.columns();
             let returns = !columns.is_empty();
-            let mut out = ToSink { sink: *sink, header: returns.then_some(columns), begun: false };
+            let mut out = ToSink::new(*sink, columns, core.options.textsize);
             let result = plan.run(&mut ExecCtx { session: core, vars }, &mut out);
             let result = result.and_then(|rows| out.finish().map(|()| rows));
             Ok((core.end_statement(result)?, returns))
@@ -409,9 +444,7 @@ impl<'a> Run<'a> {
     }
 
     fn dml(&mut self, at: usize, stmt: &Stmt) -> Result<(), Failure> {
-        if !self.is_bound(at) {
-            self.compile(at, |env| Ok(Bound::Dml(compile_dml(stmt, env)?)))?;
-        }
+        self.bind_dml(at, stmt)?;
         if self.core.doomed {
             return Err(errors::doomed().into());
         }
@@ -422,8 +455,7 @@ impl<'a> Run<'a> {
             };
             core.begin_statement(true)?;
             let columns = plan.columns();
-            let mut out =
-                ToSink { sink: *sink, header: (!columns.is_empty()).then_some(columns), begun: false };
+            let mut out = ToSink::new(*sink, columns, core.options.textsize);
             let result = plan.run(&mut ExecCtx { session: core, vars }, &mut out);
             let result = result.and_then(|rows| out.finish().map(|()| rows));
             core.end_statement(result)
@@ -467,6 +499,34 @@ impl<'a> Run<'a> {
     }
 }
 
+/// SET STATISTICS TIME ON: what a statement took, on the wall and of this thread's processor.
+struct StatementTimer {
+    began: Instant,
+    cpu: Duration,
+}
+
+impl StatementTimer {
+    fn start() -> StatementTimer {
+        StatementTimer { began: Instant::now(), cpu: thread_cpu() }
+    }
+
+    /// 3613 with SQL Server's text.
+    fn message(&self, line: u32) -> SqlError {
+        let cpu = thread_cpu().saturating_sub(self.cpu).as_millis();
+        let elapsed = self.began.elapsed().as_millis();
+        let text =
+            format!("\n SQL Server Execution Times:\n   CPU time = {cpu} ms,  elapsed time = {elapsed} ms.");
+        let mut message = SqlError::new(3613, 10, 1, text);
+        message.line = line;
+        message
+    }
+}
+
+fn thread_cpu() -> Duration {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::new(now.tv_sec.unsigned_abs(), now.tv_nsec.unsigned_abs() as u32)
+}
+
 enum Step {
     Next,
     To(usize),
@@ -485,9 +545,20 @@ struct ToSink<'s> {
     sink: &'s mut dyn Sink,
     header: Option<&'s [crate::output::ColumnInfo]>,
     begun: bool,
+    /// TEXTSIZE in bytes, when it is less than everything and there are (max) columns.
+    limit: Option<usize>,
+    cut: Vec<Value>,
 }
 
-impl ToSink<'_> {
+impl<'s> ToSink<'s> {
+    /// No header without columns: the statement assigns variables or returns no rows.
+    fn new(sink: &'s mut dyn Sink, columns: &'s [crate::output::ColumnInfo], textsize: i32) -> ToSink<'s> {
+        let limit = usize::try_from(textsize).ok().filter(|n| *n < i32::MAX as usize);
+        let limit = limit.filter(|_| columns.iter().any(|c| c.ty.is_lob()));
+        let header = (!columns.is_empty()).then_some(columns);
+        ToSink { sink, header, begun: false, limit, cut: Vec::new() }
+    }
+
     fn begin(&mut self) -> Result<(), SqlError> {
         if !self.begun {
             self.begun = true;
@@ -501,6 +572,21 @@ impl ToSink<'_> {
     fn finish(&mut self) -> Result<(), SqlError> {
         self.begin()
     }
+
+    /// The row with its (max) values cut to TEXTSIZE.
+    fn cut_row(&mut self, row: &[Value], limit: usize) -> Result<(), SqlError> {
+        self.cut.clear();
+        let columns = self.header.unwrap_or_default();
+        self.cut.extend(row.iter().zip(columns).map(|(value, column)| match (value, column.ty.is_lob()) {
+            (Value::Str(text), true) => {
+                let units = if column.ty.is_unicode() { limit / 2 } else { limit };
+                Value::str(types::convert::first_units(text, units, column.ty))
+            }
+            (Value::Bytes(bytes), true) => Value::bytes(bytes[..limit.min(bytes.len())].to_vec()),
+            _ => value.clone(),
+        }));
+        self.sink.row(&self.cut)
+    }
 }
 
 impl RowSink for ToSink<'_> {
@@ -508,7 +594,10 @@ impl RowSink for ToSink<'_> {
         if !self.begun {
             self.begin()?;
         }
-        self.sink.row(row)
+        match self.limit {
+            Some(limit) => self.cut_row(row, limit),
+            None => self.sink.row(row),
+        }
     }
 }
 

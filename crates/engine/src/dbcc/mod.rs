@@ -10,7 +10,7 @@ mod vacate;
 use syntax::ast::Dbcc;
 use types::{SqlError, Value};
 
-use crate::stmt::StmtCtx;
+use crate::stmt::{StmtCtx, option_rules};
 
 /// What a finished DBCC says.
 const DONE: &str =
@@ -27,6 +27,7 @@ pub(crate) struct Command<'c, 's> {
 
 /// Runs a DBCC statement.
 pub fn run(ctx: &mut StmtCtx<'_>, stmt: &Dbcc) -> Result<(), SqlError> {
+    option_rules::check("DBCC", &stmt.options, option_rules::DBCC)?;
     let args = stmt.args.iter().map(|e| ctx.value(e)).collect::<Result<Vec<_>, _>>()?;
     let options = stmt.options.iter().map(|o| o.name.to_ascii_uppercase().to_string()).collect();
     let mut command = Command { ctx, args, options };

@@ -8,6 +8,7 @@ use crate::expr::bind::{Binder, unsupported};
 use crate::expr::{Expr, Rt};
 use crate::instance::Db;
 use crate::query::Tables;
+use crate::query::explain::Source;
 use crate::query::hints::TableLock;
 use crate::storage::write::{Image, Locator, RowWriter, wait_for_lock};
 use crate::storage::{Base, TableStore, access_error};
@@ -56,6 +57,12 @@ pub fn compile(binder: &mut Binder<'_>, delete: &ast::Delete) -> Result<DeletePl
 }
 
 impl DeletePlan {
+    /// Its table and where the rows come from, for SHOWPLAN.
+    pub fn shown(&self) -> (&Db, &TableStore, Source<'_>) {
+        let source = self.target.shown();
+        (&self.db, &self.store, source)
+    }
+
     /// OUTPUT.
     pub fn output(&self) -> Option<&OutputPlan> {
         self.output.as_ref()

@@ -13,6 +13,7 @@ use crate::expr::{Expr, Rt, Typed, bind_ops};
 use crate::instance::Db;
 use crate::query::Tables;
 use crate::query::bind_from::Named;
+use crate::query::explain;
 use crate::query::hints::{Hints, TableLock};
 use crate::query::physical::{self, Node, Plan};
 use crate::storage::write::with_writer;
@@ -314,6 +315,15 @@ fn whole_rows(node: &Node) -> Option<&ScanPlan> {
 }
 
 impl InsertPlan {
+    /// Its table and where the rows come from, for SHOWPLAN.
+    pub fn shown(&self) -> (&Db, &TableStore, explain::Source<'_>) {
+        let source = match &self.source {
+            self::Source::Values(_) => explain::Source::Constant,
+            self::Source::Query { plan, .. } => explain::Source::Plan(plan),
+        };
+        (&self.db, &self.store, source)
+    }
+
     /// OUTPUT.
     pub fn output(&self) -> Option<&OutputPlan> {
         self.output.as_ref()

@@ -56,6 +56,7 @@ impl DmlPlan {
 /// Compiles a statement that changes data.
 pub fn compile_dml(stmt: &ast::Stmt, env: &CompileEnv<'_>) -> Result<Arc<DmlPlan>, SqlError> {
     let mut binder = Binder::new(env);
+    crate::query::options::check(options_of(stmt), env)?;
     let plan = match &stmt.kind {
         StmtKind::Insert(i) => DmlPlan::Insert(Box::new(insert::compile(&mut binder, i)?)),
         StmtKind::Update(u) => DmlPlan::Update(Box::new(update::compile(&mut binder, u)?)),
@@ -65,6 +66,21 @@ pub fn compile_dml(stmt: &ast::Stmt, env: &CompileEnv<'_>) -> Result<Arc<DmlPlan
         _ => return Err(SqlError::internal("not a statement that changes data")),
     };
     Ok(Arc::new(plan))
+}
+
+/// The OPTION clause of a statement.
+fn options_of(stmt: &ast::Stmt) -> &[ast::OptionItem] {
+    match &stmt.kind {
+        StmtKind::Insert(i) => match &i.source {
+            ast::InsertSource::Query(query) => &query.options,
+            _ => &i.options,
+        },
+        StmtKind::Update(u) => &u.options,
+        StmtKind::Delete(d) => &d.options,
+        StmtKind::Merge(m) => &m.options,
+        StmtKind::Select(q) => &q.options,
+        _ => &[],
+    }
 }
 
 /// `database.schema.table`, as messages name a table.

@@ -90,6 +90,11 @@ fn new_column(column: &OutColumn, at: usize, before: &[NewColumn]) -> Result<New
 }
 
 impl SelectIntoPlan {
+    /// The new table's name and the query that fills it, for SHOWPLAN.
+    pub fn shown(&self) -> (&str, &Plan) {
+        (&self.table.name, &self.plan)
+    }
+
     /// Creates the table and loads it.
     pub fn run(&self, ctx: &mut ExecCtx<'_>) -> Result<u64, SqlError> {
         self.tables.lock(ctx)?;

@@ -13,6 +13,7 @@ use crate::expr::scope::{Clause, Scope};
 use crate::expr::{ColId, Expr, Pred, Rt};
 use crate::instance::Db;
 use crate::query::bind_from::inner;
+use crate::query::explain::Source;
 use crate::query::hints::{Hints, Reading, TableLock};
 use crate::query::logical::{Get, Logical};
 use crate::query::physical::{self, Node, Plan, pred_slots};
@@ -53,6 +54,16 @@ pub struct Gathered {
     repeats: bool,
     /// The rows are the snapshot's: a newer version is a conflict.
     snapshot: bool,
+}
+
+impl Target {
+    /// Where the rows come from, for SHOWPLAN.
+    pub fn shown(&self) -> Source<'_> {
+        match self {
+            Target::Pages(scan) => Source::Scan(scan),
+            Target::Gathered(gathered) => Source::Plan(&gathered.plan),
+        }
+    }
 }
 
 impl Binder<'_> {

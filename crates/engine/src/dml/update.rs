@@ -15,6 +15,7 @@ use crate::expr::{ColId, Expr, Rt, Typed, bind_ops};
 use crate::instance::Db;
 use crate::query::Tables;
 use crate::query::bind_select::compound;
+use crate::query::explain::Source;
 use crate::query::hints::TableLock;
 use crate::query::logical::Get;
 use crate::query::physical::slots;
@@ -173,7 +174,7 @@ fn bind_assignment(
                             collation: def.collation,
                             explicit_collation: false,
                         };
-                        typed = bind_ops::binary(op, own, typed)?;
+                        typed = binder.binary(op, own, typed)?;
                     }
                     into_column(typed, &get.table, at)?
                 }
@@ -192,6 +193,12 @@ fn bind_assignment(
 }
 
 impl UpdatePlan {
+    /// Its table and where the rows come from, for SHOWPLAN.
+    pub fn shown(&self) -> (&Db, &TableStore, Source<'_>) {
+        let source = self.target.shown();
+        (&self.db, &self.store, source)
+    }
+
     /// OUTPUT.
     pub fn output(&self) -> Option<&OutputPlan> {
         self.output.as_ref()

@@ -100,7 +100,7 @@ impl<'a> Binder<'a> {
             }
             ExprKind::Binary { op, left, right } => {
                 let (left, right) = (self.expr(left)?, self.expr(right)?);
-                super::bind_ops::binary(*op, left, right)
+                self.binary(*op, left, right)
             }
             ExprKind::Case { operand, branches, otherwise } => {
                 self.case(operand.as_deref(), branches, otherwise.as_deref())
@@ -139,7 +139,7 @@ impl<'a> Binder<'a> {
         match &e.kind {
             ExprKind::Compare { op, left, right } => {
                 let (left, right) = (self.expr(left)?, self.expr(right)?);
-                super::bind_ops::compare(*op, left, right)
+                self.compare(*op, left, right)
             }
             ExprKind::And(list) => Ok(conjunction(self.preds(list)?)),
             ExprKind::Or(list) => Ok(disjunction(self.preds(list)?)),
@@ -175,6 +175,54 @@ impl<'a> Binder<'a> {
         }
     }
 
+    /// `a op b` under the session's ANSI_NULLS. OFF, a bare NULL or a variable that is NULL equals NULL and nothing else;
+    /// columns and other expressions are compared as ever.
+    pub fn compare(&self, op: CompareOp, left: Typed, right: Typed) -> Result<Pred, SqlError> {
+        let usual = |left, right| super::bind_ops::compare(op, left, right);
+        let equality = matches!(op, CompareOp::Equal | CompareOp::NotEqual);
+        if self.env.options.ansi_nulls || !equality {
+            return usual(left, right);
+        }
+        let differs = op == CompareOp::NotEqual;
+        let is_null = |e: &Typed| Pred::IsNull(Box::new(e.expr.clone()), false);
+        let has_value = |e: &Typed| Pred::IsNull(Box::new(e.expr.clone()), true);
+        match (may_be_null_value(&left), may_be_null_value(&right)) {
+            (false, false) => usual(left, right),
+            (true, true) => {
+                let (left, right, collation) = super::bind_ops::comparable(left, right, "equal to")?;
+                let compare = CompareExpr { op: CompareOp::Equal, left, right, collation };
+                Ok(Pred::Distinct(Box::new(compare), !differs))
+            }
+            (given_left, _) => {
+                let (given, other) = if given_left { (&left, &right) } else { (&right, &left) };
+                let of_null =
+                    conjunction(vec![is_null(given), Pred::IsNull(Box::new(other.expr.clone()), differs)]);
+                let of_value = vec![has_value(given), usual(left.clone(), right.clone())?];
+                Ok(disjunction(vec![of_null, conjunction(of_value)]))
+            }
+        }
+    }
+
+    /// `a op b` under the session's CONCAT_NULL_YIELDS_NULL: OFF, NULL added to a string is an empty one.
+    pub fn binary(&self, op: ast::BinaryOp, left: Typed, right: Typed) -> Result<Typed, SqlError> {
+        let strings = left.ty.is_string() || right.ty.is_string();
+        let text = |e: &Typed| e.ty.is_string() || e.is_null_literal();
+        if op != ast::BinaryOp::Add
+            || self.env.options.concat_null_yields_null
+            || !strings
+            || !text(&left)
+            || !text(&right)
+        {
+            return super::bind_ops::binary(op, left, right);
+        }
+        let or_empty = |e: Typed| {
+            let ty = if e.is_null_literal() { DataType::VarChar(types::Len::N(1)) } else { e.ty };
+            let list = vec![e.expr, Expr::Const(Value::str(""))];
+            Typed { expr: Expr::Coalesce(list), ty, nullable: false, ..e }
+        };
+        super::bind_ops::binary(op, or_empty(left), or_empty(right))
+    }
+
     fn preds(&mut self, list: &[ast::Expr]) -> Result<Vec<Pred>, SqlError> {
         list.iter().map(|e| self.pred(e)).collect()
     }
@@ -199,7 +247,12 @@ impl<'a> Binder<'a> {
         let elements = list.iter().map(|e| self.expr(e)).collect::<Result<Vec<_>, _>>()?;
         if let [only] = elements.as_slice() {
             let op = if negated { CompareOp::NotEqual } else { CompareOp::Equal };
-            return super::bind_ops::compare(op, operand, only.clone());
+            return self.compare(op, operand, only.clone());
+        }
+        if !self.env.options.ansi_nulls && elements.iter().any(may_be_null_value) {
+            let equal = |e: &Typed| self.compare(CompareOp::Equal, operand.clone(), e.clone());
+            let any = disjunction(elements.iter().map(equal).collect::<Result<_, _>>()?);
+            return Ok(if negated { negate(any) } else { any });
         }
         // One type for all of them, as SQL Server has it: the comparison of the whole list is of one kind.
         let mut ty = operand.ty;
@@ -282,7 +335,7 @@ impl<'a> Binder<'a> {
             let when = match &operand {
                 Some(operand) => {
                     let when = self.expr(&branch.when)?;
-                    super::bind_ops::compare(CompareOp::Equal, operand.clone(), when)?
+                    self.compare(CompareOp::Equal, operand.clone(), when)?
                 }
                 None => self.pred(&branch.when)?,
             };
@@ -455,6 +508,11 @@ impl<'a> Binder<'a> {
         };
         Typed { expr: Expr::Param(slot), ..found }
     }
+}
+
+/// What SET ANSI_NULLS OFF looks at: a bare NULL or a variable.
+fn may_be_null_value(e: &Typed) -> bool {
+    e.is_null_literal() || matches!(e.expr, Expr::Var(_))
 }
 
 /// CASE from bound branches: all results meet in one type.

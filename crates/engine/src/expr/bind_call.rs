@@ -91,7 +91,7 @@ impl Binder<'_> {
                 let mut args = self.args(call, 2..=2)?;
                 let (second, first) = (args.pop(), args.pop());
                 let (Some(first), Some(second)) = (first, second) else { return Ok(None) };
-                let same = bind_ops::compare(CompareOp::Equal, first.clone(), second)?;
+                let same = self.compare(CompareOp::Equal, first.clone(), second)?;
                 let null = Typed::new(Expr::Const(Value::Null), first.ty, true);
                 case_of(vec![(same, null)], first)?
             }

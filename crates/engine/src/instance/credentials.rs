@@ -216,6 +216,11 @@ pub fn conceal(text: &str) -> String {
 fn literal_behind_equals(text: &str, at: usize) -> Option<(usize, usize)> {
     let rest = text[at..].trim_start().strip_prefix('=')?.trim_start();
     let rest = rest.strip_prefix(['N', 'n']).unwrap_or(rest);
+    // A string of QUOTED_IDENTIFIER OFF.
+    if let Some(inner) = rest.strip_prefix('"') {
+        let start = text.len() - inner.len();
+        return Some((start, start + inner.find('"').unwrap_or(inner.len())));
+    }
     let quotes = |text: &str| text.bytes().take_while(|b| *b == b'\'').count();
     // A run of quotes opens as many levels as it is long.
     let depth = quotes(rest);

@@ -302,7 +302,7 @@ impl Binder<'_> {
         let (slot, ty) = self.env.vars.find(variable)?;
         let mut typed = self.expr(expr)?;
         if let Some(op) = compound(op) {
-            typed = bind_ops::binary(op, Typed::new(Expr::Var(slot), ty, true), typed)?;
+            typed = self.binary(op, Typed::new(Expr::Var(slot), ty, true), typed)?;
         }
         Ok((slot, bind_ops::assigned(typed, ty, Mode::Implicit)?))
     }

@@ -4,8 +4,10 @@ pub mod access_path;
 pub mod bind_from;
 pub mod bind_select;
 pub mod decorrelate;
+pub mod explain;
 pub mod hints;
 pub mod logical;
+pub mod options;
 pub mod physical;
 pub mod planner;
 pub mod window;
@@ -64,6 +66,7 @@ impl Tables {
 /// Compiles a query.
 pub fn compile_query(q: &ast::Query, env: &CompileEnv<'_>) -> Result<Arc<QueryPlan>, SqlError> {
     let mut binder = Binder::new(env);
+    options::check(&q.options, env)?;
     let bound = binder.query(q)?;
     let (wanted, mut assignments) = wanted(&bound);
     let plan = physical::plan_query(&mut binder, bound.logical, &wanted, None)?;

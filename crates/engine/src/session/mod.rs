@@ -160,7 +160,7 @@ impl Session {
 
     fn compiled(&self, text: &str, params: &[(CompactString, DataType)]) -> Result<Arc<Compiled>, SqlError> {
         let core = &self.core;
-        core.instance().batches().get(core.db().id(), core.options.bits(), text, params)
+        core.instance().batches().get(core.db().id(), &core.options, text, params)
     }
 
     fn run(
@@ -207,6 +207,7 @@ impl Session {
             }
             Ok(batch) => {
                 shared.activity.begins(&batch);
+                self.core.options.set_parse_settings(batch.settings);
                 match run_batch(&mut self.core, &mut sink, &batch, &mut vars, false) {
                     Ok(End::Finished(n)) => status = n,
                     Ok(End::ScopeAborted | End::BatchAborted) => status = -1,

@@ -1,6 +1,33 @@
 //! The SET options of a session, with SQL Server's defaults for a new connection.
+//! Guarantee: an option is honoured, or a value that would change what statements do is refused (40510); docs/t-sql.md
+//! has the list.
 
 use compact_str::CompactString;
+use syntax::ParseSettings;
+use types::SqlError;
+
+use crate::errors;
+
+/// What a session shows of its statements' plans; unless OFF, nothing runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Showplan {
+    #[default]
+    Off,
+    /// One column: the statement, its operators.
+    Text,
+    /// The operators with their properties in columns.
+    All,
+    /// Not there yet: each statement is refused.
+    Xml,
+}
+
+/// The options that change what a statement is compiled to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CompileOptions {
+    pub isolation: Isolation,
+    pub ansi_nulls: bool,
+    pub concat_null_yields_null: bool,
+}
 
 /// How readers see others' changes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -84,19 +111,29 @@ pub struct SessionOptions {
     pub ansi_warnings: bool,
     pub ansi_nulls: bool,
     pub ansi_padding: bool,
+    /// ANSI_NULL_DFLT_ON: new columns take NULL unless they say otherwise. Neither: they do not, as with _OFF.
     pub ansi_null_dflt_on: bool,
+    pub ansi_null_dflt_off: bool,
     pub quoted_identifier: bool,
     pub concat_null_yields_null: bool,
-    pub numeric_roundabort: bool,
-    /// NOEXEC, PARSEONLY: nothing runs.
+    /// ARITHIGNORE, CURSOR_CLOSE_ON_COMMIT: shown by @@OPTIONS; nothing here depends on them.
+    pub arithignore: bool,
+    pub cursor_close_on_commit: bool,
+    /// PARSEONLY: batches are parsed.
+    pub parse_only: bool,
+    /// NOEXEC: statements are compiled.
     pub noexec: bool,
+    /// FMTONLY: queries give the columns of their results.
+    pub fmtonly: bool,
+    /// SHOWPLAN_TEXT, _ALL, _XML: statements give their plans.
+    pub showplan: Showplan,
     /// Milliseconds a lock request waits; -1 for ever, 0 not at all.
     pub lock_timeout: i32,
     /// -10..=10; the lower dies first in a deadlock.
     pub deadlock_priority: i32,
     /// ROWCOUNT: statements stop after so many rows; 0 = all.
     pub rowcount: u64,
-    /// TEXTSIZE as set; informational.
+    /// TEXTSIZE: results have so many bytes of a (max) value; -1 all.
     pub textsize: i32,
     /// First day of the week, 1 (Monday) ..= 7 (Sunday).
     pub datefirst: u8,
@@ -105,7 +142,6 @@ pub struct SessionOptions {
     pub isolation: Isolation,
     /// (database id, object id) of the table that takes explicit identity values.
     pub identity_insert: Option<(i32, i32)>,
-    pub statistics_io: bool,
     pub statistics_time: bool,
 }
 
@@ -120,10 +156,15 @@ impl Default for SessionOptions {
             ansi_nulls: true,
             ansi_padding: true,
             ansi_null_dflt_on: true,
+            ansi_null_dflt_off: false,
             quoted_identifier: true,
             concat_null_yields_null: true,
-            numeric_roundabort: false,
+            arithignore: false,
+            cursor_close_on_commit: false,
+            parse_only: false,
             noexec: false,
+            fmtonly: false,
+            showplan: Showplan::Off,
             lock_timeout: -1,
             deadlock_priority: 0,
             rowcount: 0,
@@ -133,7 +174,6 @@ impl Default for SessionOptions {
             language: CompactString::const_new("us_english"),
             isolation: Isolation::ReadCommitted,
             identity_insert: None,
-            statistics_io: false,
             statistics_time: false,
         }
     }
@@ -144,53 +184,98 @@ impl SessionOptions {
     pub fn bits(&self) -> i32 {
         let pairs = [
             (self.implicit_transactions, 2),
+            (self.cursor_close_on_commit, 4),
             (self.ansi_warnings, 8),
             (self.ansi_padding, 16),
             (self.ansi_nulls, 32),
             (self.arithabort, 64),
+            (self.arithignore, 128),
             (self.quoted_identifier, 256),
             (self.nocount, 512),
             (self.ansi_null_dflt_on, 1024),
+            (self.ansi_null_dflt_off, 2048),
             (self.concat_null_yields_null, 4096),
-            (self.numeric_roundabort, 8192),
             (self.xact_abort, 16384),
         ];
         pairs.iter().filter(|(on, _)| *on).map(|(_, bit)| bit).sum()
     }
 
-    /// Sets a switch by its upper-case name; false when there is no such switch.
-    pub fn set_switch(&mut self, name: &str, on: bool) -> bool {
+    /// Whether statements run: not under NOEXEC, FMTONLY and SHOWPLAN.
+    #[inline]
+    pub fn runs(&self) -> bool {
+        !self.noexec && !self.fmtonly && self.showplan == Showplan::Off
+    }
+
+    /// What a batch is parsed with.
+    pub fn parse_settings(&self) -> ParseSettings {
+        ParseSettings { quoted_identifier: self.quoted_identifier, parse_only: self.parse_only }
+    }
+
+    /// What a batch's text has set while it was parsed.
+    pub fn set_parse_settings(&mut self, settings: ParseSettings) {
+        self.quoted_identifier = settings.quoted_identifier;
+        self.parse_only = settings.parse_only;
+    }
+
+    /// What a statement is compiled with.
+    #[inline]
+    pub fn compile_options(&self) -> CompileOptions {
+        CompileOptions {
+            isolation: self.isolation,
+            ansi_nulls: self.ansi_nulls,
+            concat_null_yields_null: self.concat_null_yields_null,
+        }
+    }
+
+    /// Sets a switch by its upper-case name. QUOTED_IDENTIFIER and PARSEONLY took effect when the batch was parsed.
+    ///
+    /// Errors: 195 no such switch, 40510 a value that is not supported.
+    pub fn set_switch(&mut self, name: &str, on: bool) -> Result<(), SqlError> {
+        let refuse = |wrong: bool| {
+            let value = if on { "ON" } else { "OFF" };
+            if wrong { Err(errors::not_supported(&format!("SET {name} {value}"))) } else { Ok(()) }
+        };
         match name {
             "NOCOUNT" => self.nocount = on,
             "XACT_ABORT" => self.xact_abort = on,
             "IMPLICIT_TRANSACTIONS" => self.implicit_transactions = on,
+            // Under ANSI_WARNINGS, which is always on, overflow and division by zero are errors whatever these say.
             "ARITHABORT" => self.arithabort = on,
-            "ANSI_WARNINGS" => self.ansi_warnings = on,
+            "ARITHIGNORE" => self.arithignore = on,
+            "ANSI_WARNINGS" | "ANSI_PADDING" => refuse(!on)?,
             "ANSI_NULLS" => self.ansi_nulls = on,
-            "ANSI_PADDING" => self.ansi_padding = on,
-            "ANSI_NULL_DFLT_ON" => self.ansi_null_dflt_on = on,
-            "ANSI_NULL_DFLT_OFF" => self.ansi_null_dflt_on = !on,
-            "QUOTED_IDENTIFIER" => self.quoted_identifier = on,
-            "CONCAT_NULL_YIELDS_NULL" => self.concat_null_yields_null = on,
-            "NUMERIC_ROUNDABORT" => self.numeric_roundabort = on,
-            "NOEXEC" | "PARSEONLY" => self.noexec = on,
-            "ANSI_DEFAULTS" => {
-                self.ansi_warnings = on;
-                self.ansi_nulls = on;
-                self.ansi_padding = on;
+            // Turning one on turns the other off.
+            "ANSI_NULL_DFLT_ON" => {
                 self.ansi_null_dflt_on = on;
-                self.quoted_identifier = on;
+                self.ansi_null_dflt_off &= !on;
             }
-            "ARITHIGNORE"
-            | "CURSOR_CLOSE_ON_COMMIT"
-            | "FMTONLY"
-            | "FORCEPLAN"
-            | "SHOWPLAN_ALL"
-            | "SHOWPLAN_TEXT"
-            | "SHOWPLAN_XML"
-            | "REMOTE_PROC_TRANSACTIONS" => {}
-            _ => return false,
+            "ANSI_NULL_DFLT_OFF" => {
+                self.ansi_null_dflt_off = on;
+                self.ansi_null_dflt_on &= !on;
+            }
+            "CONCAT_NULL_YIELDS_NULL" => self.concat_null_yields_null = on,
+            "CURSOR_CLOSE_ON_COMMIT" => self.cursor_close_on_commit = on,
+            "NUMERIC_ROUNDABORT" | "OFFSETS" => refuse(on)?,
+            "QUOTED_IDENTIFIER" | "PARSEONLY" => {}
+            "NOEXEC" => self.noexec = on,
+            "FMTONLY" => self.fmtonly = on,
+            "SHOWPLAN_TEXT" => self.showplan = if on { Showplan::Text } else { Showplan::Off },
+            "SHOWPLAN_ALL" => self.showplan = if on { Showplan::All } else { Showplan::Off },
+            "SHOWPLAN_XML" => self.showplan = if on { Showplan::Xml } else { Showplan::Off },
+            "ANSI_DEFAULTS" => {
+                refuse(!on)?;
+                self.ansi_nulls = true;
+                (self.ansi_null_dflt_on, self.ansi_null_dflt_off) = (true, false);
+                self.cursor_close_on_commit = true;
+                self.implicit_transactions = true;
+            }
+            // Order of joins, and calls to other servers, which there are none of.
+            "FORCEPLAN" | "REMOTE_PROC_TRANSACTIONS" => {}
+            _ => {
+                let text = format!("'{name}' is not a recognized SET option.");
+                return Err(SqlError::new(195, 15, 5, text));
+            }
         }
-        true
+        Ok(())
     }
 }

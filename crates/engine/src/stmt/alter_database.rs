@@ -8,6 +8,7 @@ use txn::{DelayedDurability, LossWindow, RecoveryModel};
 use types::{Collation, SqlError};
 
 use super::StmtCtx;
+use super::option_rules::switch;
 use crate::errors::{self, db_error};
 use crate::instance::db::DbStatus;
 use crate::instance::files::save_settings;
@@ -164,16 +165,16 @@ impl StmtCtx<'_> {
     }
 
     fn set_option(&self, settings: &mut DbSettings, option: &OptionItem) -> Result<(), SqlError> {
-        let on = option.is_on();
+        let on = || switch(option);
         match option.name.as_str() {
-            "READ_COMMITTED_SNAPSHOT" => settings.read_committed_snapshot = on,
-            "ALLOW_SNAPSHOT_ISOLATION" => settings.snapshot_isolation = on,
-            "ACCELERATED_DATABASE_RECOVERY" => settings.accelerated_recovery = on,
-            "MIXED_PAGE_ALLOCATION" => settings.mixed_page_allocation = on,
-            "AUTO_CLOSE" => settings.auto_close = on,
-            "AUTO_SHRINK" => settings.auto_shrink = on,
-            "AUTO_CREATE_STATISTICS" => settings.auto_create_stats = on,
-            "AUTO_UPDATE_STATISTICS" | "AUTO_UPDATE_STATISTICS_ASYNC" => settings.auto_update_stats = on,
+            "READ_COMMITTED_SNAPSHOT" => settings.read_committed_snapshot = on()?,
+            "ALLOW_SNAPSHOT_ISOLATION" => settings.snapshot_isolation = on()?,
+            "ACCELERATED_DATABASE_RECOVERY" => settings.accelerated_recovery = on()?,
+            "MIXED_PAGE_ALLOCATION" => settings.mixed_page_allocation = on()?,
+            "AUTO_CLOSE" => settings.auto_close = on()?,
+            "AUTO_SHRINK" => settings.auto_shrink = on()?,
+            "AUTO_CREATE_STATISTICS" => settings.auto_create_stats = on()?,
+            "AUTO_UPDATE_STATISTICS" | "AUTO_UPDATE_STATISTICS_ASYNC" => settings.auto_update_stats = on()?,
             "READ_ONLY" => settings.read_only = true,
             "READ_WRITE" => settings.read_only = false,
             "MULTI_USER" => settings.user_access = 0,
@@ -206,25 +207,28 @@ impl StmtCtx<'_> {
                     .filter(|n| *n >= 0)
                     .ok_or_else(|| SqlError::new(5005, 16, 1, "Specified recovery time is out of range."))?;
             }
+            // Every session has these of its own, and what it says counts.
             "ANSI_NULLS"
-            | "ANSI_NULL_DEFAULT"
             | "ANSI_PADDING"
             | "ANSI_WARNINGS"
             | "ARITHABORT"
             | "CONCAT_NULL_YIELDS_NULL"
             | "QUOTED_IDENTIFIER"
             | "NUMERIC_ROUNDABORT"
-            | "RECURSIVE_TRIGGERS"
             | "CURSOR_CLOSE_ON_COMMIT"
-            | "CURSOR_DEFAULT"
+            // There are no triggers, no other owners than dbo, no such correlations.
+            | "RECURSIVE_TRIGGERS"
             | "TRUSTWORTHY"
             | "DB_CHAINING"
-            | "PARAMETERIZATION"
-            | "DATE_CORRELATION_OPTIMIZATION"
-            | "QUERY_STORE"
-            | "DISABLE_BROKER"
-            | "ENABLE_BROKER"
-            | "NEW_BROKER" => {}
+            | "DATE_CORRELATION_OPTIMIZATION" => drop(on()?),
+            "CURSOR_DEFAULT" if matches!(word(option), "LOCAL" | "GLOBAL") => {}
+            "PARAMETERIZATION" if matches!(word(option), "SIMPLE" | "FORCED") => {}
+            "CURSOR_DEFAULT" | "PARAMETERIZATION" => return Err(errors::syntax_near(word(option))),
+            "DISABLE_BROKER" => {}
+            "QUERY_STORE" | "ANSI_NULL_DEFAULT" if option.value == OptionValue::Off => {}
+            "QUERY_STORE" | "ANSI_NULL_DEFAULT" | "ENABLE_BROKER" | "NEW_BROKER" | "ERROR_BROKER_CONVERSATIONS" => {
+                return Err(errors::not_supported(&format!("ALTER DATABASE SET {}", option.name)));
+            }
             other => {
                 let text = format!("'{other}' is not a recognized ALTER DATABASE option.");
                 return Err(SqlError::new(195, 15, 1, text));

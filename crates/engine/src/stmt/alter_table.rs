@@ -8,7 +8,7 @@ use syntax::ast::{
 use types::SqlError;
 
 use super::index::{add_index, drop_from, new_columns};
-use super::{StmtCtx, resolve_table, table_def};
+use super::{StmtCtx, option_rules, resolve_table, table_def};
 use crate::catalog::load::layout_of;
 use crate::catalog::rebuild::{copy_rows, quote, run_dml};
 use crate::catalog::tables::Work;
@@ -79,7 +79,7 @@ fn add_column(
     column: &ColumnDef,
     text: &str,
 ) -> Result<Arc<TableDef>, SqlError> {
-    let new = table_def::new_column(column, &table.name, text, work.db.default_collation())?;
+    let new = table_def::new_column(column, &table.name, text, column_defaults(work))?;
     if table.column(&new.name).is_some() {
         let text = format!(
             "Column names in each table must be unique. Column name '{}' in table '{}' is specified more than once.",
@@ -197,7 +197,8 @@ fn drop_element(
     element: &DropElement,
 ) -> Result<Arc<TableDef>, SqlError> {
     match element {
-        DropElement::Constraint { name, if_exists, .. } => {
+        DropElement::Constraint { name, if_exists, options } => {
+            option_rules::check("ALTER TABLE", options, option_rules::DROP_INDEX)?;
             let folded = fold_name(&name.value);
             let key = table
                 .all_indexes()
@@ -275,7 +276,7 @@ fn alter_column(
     text: &str,
 ) -> Result<(), SqlError> {
     let at = table.column(&column.name.value).ok_or_else(|| unknown_column(&column.name.value, table))?;
-    let new = table_def::new_column(column, &table.name, text, work.db.default_collation())?;
+    let new = table_def::new_column(column, &table.name, text, column_defaults(work))?;
     let in_key = |i: &crate::catalog::IndexDef| i.key.iter().any(|(k, _)| *k == at);
     if let Some(index) = table.all_indexes().find(|i| in_key(i)) {
         let text = format!("The index '{}' is dependent on column '{}'.", index.name, column.name);
@@ -323,4 +324,10 @@ fn unknown_column(name: &str, table: &TableDef) -> SqlError {
         1,
         format!("ALTER TABLE failed because column '{name}' does not exist in table '{}'.", table.name),
     )
+}
+
+/// What the database and the session give a column that does not say.
+fn column_defaults(work: &Work<'_>) -> table_def::ColumnDefaults {
+    let nullable = work.core.options.ansi_null_dflt_on;
+    table_def::ColumnDefaults { collation: work.db.default_collation(), nullable }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use syntax::ast::{Backup, OptionItem};
+use syntax::ast::{Backup, OptionItem, OptionValue};
 use txn::backup::{BackupDevice, BackupDone, BackupError, BackupSpec, Existing, SetFile, SetKind};
 use txn::backup::{backup_closed_log, mark_restoring};
 use types::SqlError;
@@ -18,6 +18,20 @@ use crate::instance::{Db, Instance, MASTER, msdb};
 const TEMPDB: i32 = 2;
 const SERVER: &str = "RINGWOOD";
 
+/// Options that take no value.
+const SWITCHES: [&str; 10] = [
+    "DIFFERENTIAL",
+    "COPY_ONLY",
+    "INIT",
+    "NOINIT",
+    "FORMAT",
+    "COMPRESSION",
+    "CHECKSUM",
+    "CONTINUE_AFTER_ERROR",
+    "NORECOVERY",
+    "NO_TRUNCATE",
+];
+
 /// What WITH said.
 struct Options {
     spec: BackupSpec,
@@ -30,7 +44,7 @@ impl StmtCtx<'_> {
         let command = if stmt.log { "BACKUP LOG" } else { "BACKUP DATABASE" };
         self.run_backup(stmt, command).map_err(|e| match e.number {
             // Sent with its reason already, or a fault of the statement's text.
-            3013 | 155 | 40510 => e,
+            3013 | 102 | 155 | 40510 => e,
             _ => {
                 let failed = self.terminate_with(command, e);
                 let text = format!("BACKUP failed to complete the command {}", self.text.trim());
@@ -92,6 +106,9 @@ impl StmtCtx<'_> {
 
     fn backup_option(&self, stmt: &Backup, option: &OptionItem, out: &mut Options) -> Result<(), SqlError> {
         let spec = &mut out.spec;
+        if SWITCHES.contains(&option.name.as_str()) && !matches!(option.value, OptionValue::None) {
+            return Err(errors::syntax_near(&option.name));
+        }
         match option.name.as_str() {
             "DIFFERENTIAL" if !stmt.log => spec.kind = SetKind::Differential,
             "COPY_ONLY" => spec.copy_only = true,

@@ -7,39 +7,12 @@ use syntax::ast::{Device, Expr, NameOrVariable, OptionItem, OptionValue};
 use txn::backup::{BackupDevice, FileDevice, NullDevice};
 use types::{SqlError, Value};
 
-use super::StmtCtx;
 use super::backup_errors::{Place, reason, terminated};
+use super::{StmtCtx, option_rules};
 use crate::errors;
 
 /// Names of the device that keeps nothing.
 const NUL: [&str; 3] = ["NUL", "NUL:", "/dev/null"];
-
-/// Options that change nothing here: sizes of buffers, tapes, expiry.
-const IGNORED: [&str; 22] = [
-    "SKIP",
-    "NOSKIP",
-    "NOFORMAT",
-    "NO_COMPRESSION",
-    "NO_CHECKSUM",
-    "STOP_ON_ERROR",
-    "BLOCKSIZE",
-    "BUFFERCOUNT",
-    "MAXTRANSFERSIZE",
-    "REWIND",
-    "NOREWIND",
-    "UNLOAD",
-    "NOUNLOAD",
-    "RESTART",
-    "EXPIREDATE",
-    "RETAINDAYS",
-    "MEDIAPASSWORD",
-    "PASSWORD",
-    "RESTRICTED_USER",
-    // Of URLs, for which they were read before.
-    "CREDENTIAL",
-    "BACKUP_OPTIONS",
-    "RESTORE_OPTIONS",
-];
 
 impl StmtCtx<'_> {
     /// The text of a name or variable.
@@ -135,10 +108,7 @@ impl StmtCtx<'_> {
                 *stats = Some(n.clamp(1, 100) as u8);
                 Ok(())
             }
-            name if IGNORED.contains(&name) => Ok(()),
-            name => {
-                Err(SqlError::new(155, 15, 1, format!("'{name}' is not a recognized {statement} option.")))
-            }
+            _ => option_rules::check(statement, std::slice::from_ref(option), option_rules::BACKUP_COMMON),
         }
     }
 

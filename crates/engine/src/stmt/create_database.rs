@@ -4,7 +4,7 @@ use syntax::ast::{CreateDatabase, Ident};
 use txn::RecoveryModel;
 use types::{Collation, SqlError};
 
-use super::{StmtCtx, file_specs};
+use super::{StmtCtx, file_specs, option_rules};
 use crate::errors;
 use crate::instance::settings::DbSettings;
 use crate::instance::{Instance, clock};
@@ -19,6 +19,10 @@ impl StmtCtx<'_> {
         }
         if stmt.attach.is_some() || stmt.snapshot_of.is_some() {
             return Err(errors::not_supported("CREATE DATABASE FOR ATTACH, AS SNAPSHOT"));
+        }
+        option_rules::check("CREATE DATABASE", &stmt.options, option_rules::DATABASE)?;
+        if stmt.containment.as_deref().is_some_and(|containment| containment != "NONE") {
+            return Err(errors::not_supported("CREATE DATABASE with CONTAINMENT other than NONE"));
         }
         let name = stmt.name.value.as_str();
         if name.chars().count() > MAX_NAME {

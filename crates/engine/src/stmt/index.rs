@@ -6,7 +6,7 @@ use syntax::ast::{AlterIndex, AlterIndexAction, CreateIndex, DropIndex, DropInde
 use types::SqlError;
 
 use super::table_def::{fill_factor, key_columns};
-use super::{StmtCtx, resolve_table};
+use super::{StmtCtx, option_rules, resolve_table};
 use crate::catalog::rebuild::{copy_rows, duplicate_key, quote};
 use crate::catalog::tables::{Work, duplicate_index};
 use crate::catalog::{IndexDef, NewColumn, NewIndex, TableDef};
@@ -19,6 +19,7 @@ impl StmtCtx<'_> {
         if stmt.columnstore || stmt.filter.is_some() {
             return Err(errors::not_supported("columnstore or filtered index"));
         }
+        option_rules::check("CREATE INDEX", &stmt.options, option_rules::INDEX)?;
         let (db, table) = resolve_table(self.core, &stmt.table).map_err(no_table)?;
         let columns = new_columns(&table);
         let mut included = Vec::new();
@@ -56,6 +57,7 @@ impl StmtCtx<'_> {
     }
 
     fn drop_one(&mut self, item: &DropIndexItem, if_exists: bool) -> Result<(), SqlError> {
+        option_rules::check("DROP INDEX", &item.options, option_rules::DROP_INDEX)?;
         let shown = format!("{}.{}", item.table, item.index);
         let found = resolve_table(self.core, &item.table);
         let (db, table) = match found {
@@ -90,12 +92,22 @@ impl StmtCtx<'_> {
             return Err(SqlError::new(2727, 11, 1, text));
         }
         match &stmt.action {
-            AlterIndexAction::Rebuild { .. } => {
+            AlterIndexAction::Rebuild { partition: Some(_), .. }
+            | AlterIndexAction::Reorganize { partition: Some(_), .. } => {
+                Err(errors::not_supported("ALTER INDEX ... PARTITION"))
+            }
+            AlterIndexAction::Rebuild { options, .. } => {
+                option_rules::check("ALTER INDEX", options, option_rules::INDEX)?;
                 let only = stmt.name.as_ref().map(|n| fold_name(&n.value));
                 rebuild(self, &db, &table, only.as_deref())
             }
             // Pages are reorganised as ghosts are removed; there is nothing more to do while others work.
-            AlterIndexAction::Reorganize { .. } | AlterIndexAction::Set(_) => Ok(()),
+            AlterIndexAction::Reorganize { options, .. } => {
+                option_rules::check("ALTER INDEX REORGANIZE", options, option_rules::REORGANIZE)
+            }
+            AlterIndexAction::Set(options) => {
+                option_rules::check("ALTER INDEX", options, option_rules::INDEX)
+            }
             AlterIndexAction::Disable => Err(errors::not_supported("ALTER INDEX DISABLE")),
         }
     }

@@ -15,6 +15,7 @@ mod credential;
 mod database_files;
 pub mod file_specs;
 pub mod index;
+pub(crate) mod option_rules;
 mod restore;
 mod restore_lists;
 mod restore_places;
@@ -103,9 +104,11 @@ impl StmtCtx<'_> {
             StmtKind::BulkInsert(bulk) => return self.bulk_insert(bulk).map(Some),
             // There are no statistics to keep: the planner asks the storage.
             StmtKind::CreateStatistics(create) => {
+                option_rules::check("CREATE STATISTICS", &create.options, option_rules::STATISTICS)?;
                 resolve_table(self.core, &create.table)?;
             }
             StmtKind::UpdateStatistics(update) => {
+                option_rules::check("UPDATE STATISTICS", &update.options, option_rules::STATISTICS)?;
                 resolve_table(self.core, &update.table)?;
             }
             other => return Err(errors::not_supported(name_of(other))),

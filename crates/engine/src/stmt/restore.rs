@@ -47,6 +47,10 @@ pub(super) fn error(number: i32, text: impl Into<String>) -> SqlError {
     SqlError::new(number, 16, 1, text.into())
 }
 
+/// Options that take no value.
+const SWITCHES: [&str; 6] =
+    ["REPLACE", "NORECOVERY", "RECOVERY", "CHECKSUM", "CONTINUE_AFTER_ERROR", "LOADHISTORY"];
+
 impl StmtCtx<'_> {
     pub(super) fn restore(&mut self, stmt: &Restore) -> Result<(), SqlError> {
         let command = match stmt.kind {
@@ -62,7 +66,7 @@ impl StmtCtx<'_> {
             _ => self.restore_list(stmt, command),
         };
         result.map_err(|e| match e.number {
-            3013 | 155 | 40510 => e,
+            3013 | 102 | 155 | 40510 => e,
             _ => self.terminate_with(command, e),
         })
     }
@@ -73,6 +77,9 @@ impl StmtCtx<'_> {
             options.moves.push((self.path_text(&item.logical)?, self.path_text(&item.path)?));
         }
         for option in &stmt.options {
+            if SWITCHES.contains(&option.name.as_str()) && !matches!(option.value, OptionValue::None) {
+                return Err(errors::syntax_near(&option.name));
+            }
             match option.name.as_str() {
                 "FILE" => {
                     let n = self.option_number(option)?.and_then(|n| u16::try_from(n).ok());
@@ -82,9 +89,20 @@ impl StmtCtx<'_> {
                 "NORECOVERY" => options.no_recovery = true,
                 "RECOVERY" => options.no_recovery = false,
                 "STOPAT" => options.stop_us = Some(self.stop_time(option)?),
-                "CHECKSUM" | "CONTINUE_AFTER_ERROR" | "LOADHISTORY" | "MEDIANAME" => {}
-                "STOPATMARK" | "STOPBEFOREMARK" | "STANDBY" | "PARTIAL" => {
-                    return Err(errors::not_supported("RESTORE with STOPATMARK, STANDBY, PARTIAL"));
+                // Checksums are always verified; the history of backups is not kept beside msdb's.
+                "CHECKSUM" | "CONTINUE_AFTER_ERROR" | "LOADHISTORY" => {}
+                "STOPATMARK"
+                | "STOPBEFOREMARK"
+                | "STANDBY"
+                | "PARTIAL"
+                | "MEDIANAME"
+                | "KEEP_REPLICATION"
+                | "KEEP_CDC"
+                | "KEEP_TEMPORAL_RETENTION"
+                | "ENABLE_BROKER"
+                | "NEW_BROKER"
+                | "ERROR_BROKER_CONVERSATIONS" => {
+                    return Err(errors::not_supported(&format!("RESTORE WITH {}", option.name)));
                 }
                 _ => self.common_option("RESTORE", option, &mut options.stats)?,
             }

@@ -3,7 +3,8 @@
 use syntax::ast::{CreateTable, DropKind, DropObjects, Truncate};
 use types::SqlError;
 
-use super::{StmtCtx, database_of, resolve_table, table_def};
+use super::table_def::{self, ColumnDefaults};
+use super::{StmtCtx, database_of, option_rules, resolve_table};
 use crate::catalog::tables;
 use crate::errors;
 
@@ -17,12 +18,15 @@ impl StmtCtx<'_> {
         if stmt.on.as_ref().is_some_and(|on| on.column.is_some()) {
             return Err(errors::not_supported("partitioned table"));
         }
-        let collation = db.default_collation();
-        let new = table_def::from_create(stmt, self.text, collation)?;
+        option_rules::check("CREATE TABLE", &stmt.options, option_rules::TABLE)?;
+        let nullable = self.core.options.ansi_null_dflt_on;
+        let defaults = ColumnDefaults { collation: db.default_collation(), nullable };
+        let new = table_def::from_create(stmt, self.text, defaults)?;
         tables::create_table(self.core, &db, new).map(drop)
     }
 
     pub(super) fn truncate(&mut self, stmt: &Truncate) -> Result<(), SqlError> {
+        option_rules::check("TRUNCATE TABLE", &stmt.options, option_rules::TRUNCATE)?;
         let (db, table) = resolve_table(self.core, &stmt.table).map_err(|e| match e.number {
             208 => SqlError::new(
                 4701,

@@ -3,12 +3,15 @@
 use std::sync::Arc;
 
 use compact_str::CompactString;
+use syntax::ParseSettings;
 use syntax::ast::{
     ColumnDef, Constraint, ConstraintKind, CreateTable, Expr, ExprKind, Identity, IndexColumn, InlineIndex,
     Literal, OptionItem, OptionValue, TableElement, TypeName,
 };
+use syntax::lexer::{Tok, tokenize_with, unquote};
 use types::{Collation, DataType, SqlError};
 
+use super::option_rules;
 use crate::catalog::{KeyConstraint, NewColumn, NewDefault, NewIndex, NewTable};
 use crate::context::fold_name;
 use crate::errors;
@@ -37,12 +40,20 @@ fn cannot_find_type(name: &TypeName) -> SqlError {
     )
 }
 
-/// The table that a CREATE TABLE statement describes; `batch` is the text that spans point into, `collation` the
-/// database's.
+/// What a column is when it does not say.
+#[derive(Clone, Copy, Debug)]
+pub struct ColumnDefaults {
+    /// The database's.
+    pub collation: Collation,
+    /// SET ANSI_NULL_DFLT_ON.
+    pub nullable: bool,
+}
+
+/// The table that a CREATE TABLE statement describes; `batch` is the text that spans point into.
 ///
 /// Errors: 2705 and 1505-like duplicates, 8110/1779 two primary keys, 8112 two clustered indexes, 8111 a nullable
 /// primary key, 2744 two identity columns, 2749/8107 what cannot be an identity, 1911 unknown key columns.
-pub fn from_create(stmt: &CreateTable, batch: &str, collation: Collation) -> Result<NewTable, SqlError> {
+pub fn from_create(stmt: &CreateTable, batch: &str, defaults: ColumnDefaults) -> Result<NewTable, SqlError> {
     let schema = stmt.name.schema.as_ref().map(|s| s.value.clone()).unwrap_or_default();
     let mut table = NewTable { schema, name: stmt.name.name.value.clone(), ..NewTable::default() };
     if let Some(on) = &stmt.on {
@@ -50,7 +61,7 @@ pub fn from_create(stmt: &CreateTable, batch: &str, collation: Collation) -> Res
     }
     for element in &stmt.elements {
         if let TableElement::Column(column) = element {
-            add_column(&mut table, column, batch, collation)?;
+            add_column(&mut table, column, batch, defaults)?;
         }
     }
     for element in &stmt.elements {
@@ -68,9 +79,9 @@ fn add_column(
     table: &mut NewTable,
     column: &ColumnDef,
     batch: &str,
-    collation: Collation,
+    defaults: ColumnDefaults,
 ) -> Result<(), SqlError> {
-    let new = new_column(column, &table.name, batch, collation)?;
+    let new = new_column(column, &table.name, batch, defaults)?;
     if find(&table.columns, &new.name).is_some() {
         let text = format!(
             "Column names in each table must be unique. Column name '{}' in table '{}' is specified more than once.",
@@ -82,13 +93,12 @@ fn add_column(
     Ok(())
 }
 
-/// One column with its DEFAULT and IDENTITY; keys behind it are [`add_column_keys`]'s. `collation` is that of a column
-/// that names none.
+/// One column with its DEFAULT and IDENTITY; keys behind it are [`add_column_keys`]'s.
 pub fn new_column(
     column: &ColumnDef,
     table: &str,
     batch: &str,
-    collation: Collation,
+    defaults: ColumnDefaults,
 ) -> Result<NewColumn, SqlError> {
     if column.computed.is_some() {
         return Err(errors::not_supported("computed column"));
@@ -105,8 +115,8 @@ pub fn new_column(
     if ty == DataType::SqlVariant {
         return Err(errors::not_supported("sql_variant column"));
     }
-    let mut new = NewColumn::new(column.name.value.clone(), ty, column.nullable.unwrap_or(true));
-    new.collation = collation;
+    let mut new = NewColumn::new(column.name.value.clone(), ty, column.nullable.unwrap_or(defaults.nullable));
+    new.collation = defaults.collation;
     if let Some(name) = &column.collation {
         new.collation = Collation::from_name(&name.value)
             .ok_or_else(|| SqlError::new(448, 16, 3, format!("Invalid collation '{name}'.")))?;
@@ -148,6 +158,8 @@ pub fn new_column(
 /// A DEFAULT's text as the catalog keeps it: in parentheses, numbers in two pairs of them.
 pub fn new_default(constraint: &Constraint, expr: &Expr, batch: &str) -> NewDefault {
     let text = expr.span.text(batch).trim();
+    let named = matches!(expr.kind, ExprKind::Column(_));
+    let text = if named { text.to_string() } else { single_quoted(text) };
     let number = matches!(
         expr.kind,
         ExprKind::Literal(Literal::Integer(_) | Literal::Decimal(_) | Literal::Float(_) | Literal::Money(_))
@@ -158,6 +170,26 @@ pub fn new_default(constraint: &Constraint, expr: &Expr, batch: &str) -> NewDefa
         text: text.into(),
         expr: Arc::new(expr.clone()),
     }
+}
+
+/// A DEFAULT's text as it reads under QUOTED_IDENTIFIER ON, which the catalog is read with: no column can be named in it,
+/// so that what stands in double quotes is a string.
+fn single_quoted(text: &str) -> String {
+    let off = ParseSettings { quoted_identifier: false, ..ParseSettings::default() };
+    let mut out = String::with_capacity(text.len());
+    let mut from = 0;
+    for token in tokenize_with(text, off).list.iter().filter(|token| token.kind == Tok::Str) {
+        let literal = token.span.text(text);
+        if literal.starts_with('"') {
+            let (start, end) = (token.span.start as usize, token.span.end as usize);
+            out.push_str(&text[from..start]);
+            out.push_str(&format!("'{}'", unquote(literal).replace('\'', "''")));
+            from = end;
+        }
+    }
+    out.push_str(&text[from..]);
+    // Names of types and functions may be quoted too: then it is a text written under ON.
+    if syntax::parse(&format!("PRINT {out}")).is_ok() { out } else { text.to_string() }
 }
 
 fn identity_of(
@@ -329,8 +361,9 @@ pub fn key_columns(
     Ok(out)
 }
 
-/// FILLFACTOR of an option list, 0 when not given. Other index options are accepted without effect.
+/// FILLFACTOR of an option list, 0 when not given. Errors: those of [`option_rules::check`], 129 out of range.
 pub fn fill_factor(options: &[OptionItem]) -> Result<u8, SqlError> {
+    option_rules::check("CREATE INDEX", options, option_rules::INDEX)?;
     for option in options.iter().filter(|o| o.name == "FILLFACTOR") {
         if let OptionValue::Expr(Expr { kind: ExprKind::Literal(Literal::Integer(n)), .. }) = &option.value {
             if (1..=100).contains(n) {

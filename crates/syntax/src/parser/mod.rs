@@ -25,18 +25,31 @@ mod types;
 
 use crate::ast::{AssignOp, CursorName, Ident, NameOrVariable, ObjectName, Span, Stmt};
 use crate::error::SyntaxError;
-use crate::lexer::{Tok, Token, Tokens, tokenize, unquote};
+use crate::lexer::{ParseSettings, Tok, Token, Tokens, tokenize_with, unquote};
 use crate::{MAX_DEPTH, MAX_HEIGHT, MAX_STACK};
 use compact_str::CompactString;
 
 /// What every rule returns.
 type P<T> = Result<T, SyntaxError>;
 
+/// A parsed batch.
+#[derive(Debug)]
+pub struct Parsed {
+    /// Its statements.
+    pub stmts: Vec<Stmt>,
+    /// The settings as its SET statements leave them.
+    pub settings: ParseSettings,
+    /// PARSEONLY holds somewhere in it: nothing of it may run.
+    pub only_parsed: bool,
+}
+
 /// Parses a whole batch.
-pub fn parse(text: &str) -> Result<Vec<Stmt>, SyntaxError> {
+pub fn parse(text: &str, settings: ParseSettings) -> Result<Parsed, SyntaxError> {
     let stack_base = stack_position();
-    let mut parser = Parser { text, tokens: tokenize(text), pos: 0, depth: 0, high: 0, stack_base };
-    parser.batch()
+    let tokens = tokenize_with(text, settings);
+    let (settings, only_parsed) = (tokens.settings, tokens.only_parsed);
+    let mut parser = Parser { text, tokens, pos: 0, depth: 0, high: 0, stack_base };
+    Ok(Parsed { stmts: parser.batch()?, settings, only_parsed })
 }
 
 /// Roughly where the stack ends now.

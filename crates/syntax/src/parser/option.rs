@@ -15,6 +15,64 @@ const UNITS: &[&str] = &[
 /// Options whose parentheses hold names, numbers and strings rather than options.
 const VALUE_LISTS: &[&str] = &["INDEX", "FORCESEEK", "PARTITIONS", "ORDER", "USE HINT", "TABLE HINT"];
 
+/// What stands behind the words of a query hint.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Behind {
+    Nothing,
+    /// `MAXDOP 1`, `FAST @n`.
+    Value,
+    /// `LABEL = 'x'`.
+    Equals,
+    /// `OPTIMIZE FOR (@x = 1)`.
+    List,
+}
+
+/// The hints of T-SQL's reference. A word that leads to none of them is an error.
+const HINTS: &[(&str, Behind)] = &[
+    ("RECOMPILE", Behind::Nothing),
+    ("HASH GROUP", Behind::Nothing),
+    ("ORDER GROUP", Behind::Nothing),
+    ("CONCAT UNION", Behind::Nothing),
+    ("HASH UNION", Behind::Nothing),
+    ("MERGE UNION", Behind::Nothing),
+    ("LOOP JOIN", Behind::Nothing),
+    ("MERGE JOIN", Behind::Nothing),
+    ("HASH JOIN", Behind::Nothing),
+    ("EXPAND VIEWS", Behind::Nothing),
+    ("FORCE ORDER", Behind::Nothing),
+    ("FORCE EXTERNALPUSHDOWN", Behind::Nothing),
+    ("DISABLE EXTERNALPUSHDOWN", Behind::Nothing),
+    ("FORCE SCALEOUTEXECUTION", Behind::Nothing),
+    ("DISABLE SCALEOUTEXECUTION", Behind::Nothing),
+    ("IGNORE_NONCLUSTERED_COLUMNSTORE_INDEX", Behind::Nothing),
+    ("KEEP PLAN", Behind::Nothing),
+    ("KEEPFIXED PLAN", Behind::Nothing),
+    ("NO_PERFORMANCE_SPOOL", Behind::Nothing),
+    ("OPTIMIZE FOR UNKNOWN", Behind::Nothing),
+    ("PARAMETERIZATION SIMPLE", Behind::Nothing),
+    ("PARAMETERIZATION FORCED", Behind::Nothing),
+    ("ROBUST PLAN", Behind::Nothing),
+    ("FAST", Behind::Value),
+    ("MAXDOP", Behind::Value),
+    ("MAXRECURSION", Behind::Value),
+    ("QUERYTRACEON", Behind::Value),
+    ("USE PLAN", Behind::Value),
+    ("FOR TIMESTAMP AS OF", Behind::Value),
+    ("MAX_GRANT_PERCENT", Behind::Equals),
+    ("MIN_GRANT_PERCENT", Behind::Equals),
+    ("LABEL", Behind::Equals),
+    ("OPTIMIZE FOR", Behind::List),
+    ("USE HINT", Behind::List),
+    ("TABLE HINT", Behind::List),
+];
+
+/// Whether `words` are a hint's first ones.
+fn leads_to_hint(words: &str) -> bool {
+    HINTS.iter().any(|(hint, _)| {
+        hint.strip_prefix(words).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+    })
+}
+
 impl Parser<'_> {
     /// `WITH (a, b = 1)`, when it is there.
     pub(super) fn opt_with_options(&mut self) -> P<Vec<OptionItem>> {
@@ -180,24 +238,38 @@ impl Parser<'_> {
         if self.eat("OPTION") { self.paren_list(Self::query_option) } else { Ok(Vec::new()) }
     }
 
-    /// One query hint: words, then perhaps a number or string, then perhaps a list.
+    /// One query hint: its words, then perhaps a value or a list. Error 102 or 156 at the first word that is not one.
     fn query_option(&mut self) -> P<OptionItem> {
         let start = self.peek().span;
-        let mut name = self.upper_word()?;
-        let mut value = OptionValue::None;
+        let mut name = CompactString::default();
         while matches!(self.kind(), Tok::Word | Tok::Reserved) {
-            let word = self.upper_word()?;
-            name.push(' ');
-            name.push_str(&word);
+            let mut longer = name.clone();
+            if !name.is_empty() {
+                longer.push(' ');
+            }
+            longer.push_str(&self.text_of(self.peek()).to_ascii_uppercase());
+            if !leads_to_hint(&longer) {
+                return Err(self.unexpected());
+            }
+            name = longer;
+            self.bump();
         }
-        if self.eat_tok(Tok::Eq) || !matches!(self.kind(), Tok::Comma | Tok::RParen | Tok::LParen) {
-            value = OptionValue::Expr(self.constant_or_variable()?);
-        }
-        let mut nested = Vec::new();
-        if self.at_tok(Tok::LParen) {
-            let values = VALUE_LISTS.contains(&name.as_str());
-            nested =
-                self.nest(|p| p.paren_list(if values { Self::value_item } else { Self::nested_item }))?;
+        let Some((_, behind)) = HINTS.iter().find(|(hint, _)| *hint == name) else {
+            return Err(self.unexpected());
+        };
+        let (mut value, mut nested) = (OptionValue::None, Vec::new());
+        match behind {
+            Behind::Nothing => {}
+            Behind::Value => value = OptionValue::Expr(self.constant_or_variable()?),
+            Behind::Equals => {
+                self.expect_tok(Tok::Eq)?;
+                value = OptionValue::Expr(self.constant_or_variable()?);
+            }
+            Behind::List => {
+                let values = VALUE_LISTS.contains(&name.as_str());
+                nested =
+                    self.nest(|p| p.paren_list(if values { Self::value_item } else { Self::nested_item }))?;
+            }
         }
         Ok(self.option_node(name, value, nested, start))
     }

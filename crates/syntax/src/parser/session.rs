@@ -21,13 +21,11 @@ const SWITCHES: &[&str] = &[
     "ARITHIGNORE",
     "CONCAT_NULL_YIELDS_NULL",
     "CURSOR_CLOSE_ON_COMMIT",
-    "DISABLE_DEF_CNST_CHK",
     "FMTONLY",
     "FORCEPLAN",
     "IMPLICIT_TRANSACTIONS",
     "NOCOUNT",
     "NOEXEC",
-    "NO_BROWSETABLE",
     "NUMERIC_ROUNDABORT",
     "PARSEONLY",
     "QUOTED_IDENTIFIER",
@@ -115,6 +113,11 @@ impl Parser<'_> {
             let names = self.list(Self::upper_word)?;
             let on = self.on_off()?;
             return Ok(StmtKind::SetOption(SetOption::Statistics { names, on }));
+        }
+        if self.eat("OFFSETS") {
+            self.list(Self::upper_word)?;
+            let on = self.on_off()?;
+            return Ok(StmtKind::SetOption(SetOption::Switch { names: vec!["OFFSETS".into()], on }));
         }
         self.set_option()
     }

@@ -65,6 +65,7 @@ pub const FUNCTIONS: &[Function] = &[
     session!("@@fetch_status", int, |_| Value::Int(-1)),
     session!("@@cursor_rows", int, |_| Value::Int(0)),
     session!("@@dbts", |_, _| Ok(DataType::VarBinary(Len::N(8))), |_| Value::bytes(vec![0u8; 8])),
+    session!("context_info", |_, _| Ok(DataType::VarBinary(Len::N(128))), |s| s.context_info.clone()),
     session!("xact_state", smallint, |s| Value::SmallInt(s.xact_state())),
     session!("app_name", sysname, |s| Value::Str(s.app_name.clone())),
     session!("host_name", sysname, |s| Value::Str(s.host_name.clone())),

@@ -1,0 +1,115 @@
+//! Statements that do not run: under NOEXEC they are compiled, under FMTONLY queries give the columns of their results,
+//! under SHOWPLAN statements give their plans.
+//! Guarantees: operations are met in the order of the text, each once, whatever branches and loops say; nothing of them
+//! runs but the SET that ends the mode, and that only outside of IF, WHILE and CATCH, where it is not known whether it would.
+
+use syntax::ast::{ExecuteWhat, Expr, SetOption, Stmt, StmtKind};
+
+use super::Bound;
+use super::program::Op;
+use super::run::{Effect, Failure, Run};
+use crate::errors;
+use crate::query::explain::{self, Shown};
+use crate::session::options::Showplan;
+
+impl Run<'_> {
+    /// What an operation comes to while statements do not run.
+    pub(super) fn compile_only(&mut self, at: usize, op: Op) -> Result<(), Failure> {
+        let batch = self.batch;
+        match op {
+            Op::Stmt(index) => self.compile_statement(at, &batch.program.stmts[index as usize]),
+            Op::Branch { condition, .. } => self.bind_condition(at, condition as usize),
+            Op::Init { slot, expr } => {
+                self.bind_assignment(at, slot as usize, |batch| &batch.program.exprs[expr as usize])
+            }
+            Op::Return(Some(expr)) => self.bind_scalars(at, &[&batch.program.exprs[expr as usize]]),
+            Op::Return(None) | Op::Jump(_) | Op::Nop | Op::EndCatch => Ok(()),
+        }
+    }
+
+    fn compile_statement(&mut self, at: usize, stmt: &Stmt) -> Result<(), Failure> {
+        if let StmtKind::SetOption(option) = &stmt.kind
+            && ends_mode(option)
+            && !self.is_conditional(at)
+        {
+            return self.set_option(at, option);
+        }
+        if self.core.options.showplan == Showplan::Xml {
+            let error = errors::not_supported("SET SHOWPLAN_XML");
+            return Err(Failure { error, effect: Effect::Compile });
+        }
+        match &stmt.kind {
+            StmtKind::Insert(_) | StmtKind::Update(_) | StmtKind::Delete(_) | StmtKind::Merge(_) => {
+                self.bind_dml(at, stmt)?;
+            }
+            StmtKind::Select(query) if query.body.first_select().into.is_some() => self.bind_dml(at, stmt)?,
+            StmtKind::Select(query) => self.bind_query(at, query)?,
+            StmtKind::SetVariable(set) => self.bind_set(at, set, stmt.span)?,
+            StmtKind::Print(value) => self.bind_scalars(at, &[value])?,
+            StmtKind::RaisError(raise) => {
+                let mut exprs: Vec<&Expr> = vec![&raise.message, &raise.severity, &raise.state];
+                exprs.extend(&raise.args);
+                self.bind_scalars(at, &exprs)?;
+            }
+            StmtKind::Execute(execute) => {
+                if let ExecuteWhat::Text { text, at: None, .. } = &execute.what {
+                    self.bind_scalars(at, &[text])?;
+                }
+            }
+            // Utility statements look up their names when they run.
+            _ => {}
+        }
+        if self.core.options.noexec {
+            return Ok(());
+        }
+        if self.core.options.fmtonly {
+            return self.show_columns(at);
+        }
+        self.show_plan(at, stmt)
+    }
+
+    /// Whether the operation lies within a branch, a loop or a CATCH block: some jump leads over it.
+    fn is_conditional(&self, at: usize) -> bool {
+        let ops = self.batch.program.ops.iter().enumerate();
+        ops.filter_map(|(from, op)| match op {
+            Op::Jump(to) | Op::Branch { otherwise: to, .. } => Some((from, *to as usize)),
+            _ => None,
+        })
+        .any(|(from, to)| (from.min(to)..from.max(to)).contains(&at))
+    }
+
+    /// FMTONLY: the columns of what the statement would return, and no rows.
+    fn show_columns(&mut self, at: usize) -> Result<(), Failure> {
+        let columns = match &self.bound[at] {
+            Some((_, Bound::Query(plan))) => plan.columns(),
+            Some((_, Bound::Dml(plan))) => plan.columns(),
+            _ => &[],
+        };
+        if columns.is_empty() {
+            return Ok(());
+        }
+        self.sink.columns(columns)?;
+        self.done(Some(0))
+    }
+
+    /// SHOWPLAN_TEXT and SHOWPLAN_ALL: the statement and its operators.
+    fn show_plan(&mut self, at: usize, stmt: &Stmt) -> Result<(), Failure> {
+        let mut shown = Shown::of_statement(stmt.span.text(&self.batch.text));
+        match &self.bound[at] {
+            Some((_, Bound::Query(plan))) => explain::query(plan, &mut shown),
+            Some((_, Bound::Dml(plan))) => explain::dml(plan, &mut shown),
+            _ => {}
+        }
+        let all = self.core.options.showplan == Showplan::All;
+        let rows = shown.rows(all, at);
+        self.sink.columns(&explain::columns(all))?;
+        rows.iter().try_for_each(|row| self.sink.row(row))?;
+        self.done(Some(rows.len() as u64))
+    }
+}
+
+/// Whether a SET turns off one of the modes in which nothing runs.
+fn ends_mode(option: &SetOption) -> bool {
+    let is_mode = |name: &str| matches!(name, "NOEXEC" | "FMTONLY") || name.starts_with("SHOWPLAN_");
+    matches!(option, SetOption::Switch { names, on: false } if names.iter().all(|name| is_mode(name)))
+}

@@ -1,0 +1,249 @@
+//! Which options each statement's WITH clause has, and what may stand behind them.
+//! Guarantee: an option that is not in T-SQL is error 155, a value that it does not take is 102, and a value that would change
+//! what the statement does, without our doing it, is refused with 40510. Nothing is passed over in silence.
+
+use syntax::ast::{ExprKind, Literal, OptionItem, OptionValue};
+use types::SqlError;
+
+use crate::errors;
+
+/// What an option takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Takes {
+    /// No value.
+    Nothing,
+    /// ON, OFF, or nothing for ON.
+    Switch,
+    /// As a switch; ON is refused.
+    NeverOn,
+    /// A number, a text or a variable.
+    Value,
+    /// One of these words; the others of T-SQL are refused by whoever reads them.
+    Word(&'static [&'static str]),
+    /// Nothing, or a list in parentheses.
+    List,
+    /// Whatever it takes, it is refused.
+    Refused,
+    /// Its reader looks at it.
+    Read,
+}
+
+/// The options of one statement.
+pub type Rules = &'static [(&'static str, Takes)];
+
+/// Checks a statement's options; `statement` is its name in messages.
+pub fn check(statement: &str, options: &[OptionItem], rules: Rules) -> Result<(), SqlError> {
+    options.iter().try_for_each(|option| {
+        let name = option.name.as_str();
+        let Some((_, takes)) = rules.iter().find(|(known, _)| *known == name) else {
+            let text = format!("'{name}' is not a recognized {statement} option.");
+            return Err(SqlError::new(155, 15, 1, text));
+        };
+        let refused = || Err(errors::not_supported(&format!("{statement} WITH {name}")));
+        let bare = option.nested.is_empty();
+        let fits = match (takes, &option.value) {
+            (Takes::Read, _) => true,
+            (Takes::Refused, _) => return refused(),
+            (Takes::NeverOn, OptionValue::None | OptionValue::On) => return refused(),
+            (Takes::NeverOn, OptionValue::Off) => bare,
+            (Takes::Nothing, OptionValue::None) => bare,
+            // ONLINE = ON (WAIT_AT_LOW_PRIORITY (...)) says how long to wait.
+            (Takes::Switch, OptionValue::None | OptionValue::On | OptionValue::Off) => {
+                bare || name == "ONLINE"
+            }
+            (Takes::Value, OptionValue::Expr(_)) => bare,
+            (Takes::Word(words), OptionValue::Word(word)) => words.contains(&word.as_str()),
+            (Takes::Word(words), OptionValue::On) => words.contains(&"ON"),
+            (Takes::Word(words), OptionValue::Off) => words.contains(&"OFF"),
+            (Takes::List, OptionValue::None) => true,
+            _ => false,
+        };
+        if fits { Ok(()) } else { Err(errors::syntax_near(&shown_value(option))) }
+    })
+}
+
+/// What 102 quotes: the value, else the option's name.
+fn shown_value(option: &OptionItem) -> String {
+    match &option.value {
+        OptionValue::Word(word) => word.to_string(),
+        OptionValue::On => "ON".into(),
+        OptionValue::Off => "OFF".into(),
+        OptionValue::Expr(expr) => match &expr.kind {
+            ExprKind::Literal(Literal::Integer(n)) => n.to_string(),
+            ExprKind::Literal(Literal::String { value, .. }) => value.to_string(),
+            _ => option.name.to_string(),
+        },
+        OptionValue::None => option.name.to_string(),
+    }
+}
+
+/// ON or OFF of an option that must say which. Error: 102.
+pub fn switch(option: &OptionItem) -> Result<bool, SqlError> {
+    match option.value {
+        OptionValue::On => Ok(true),
+        OptionValue::Off => Ok(false),
+        _ => Err(errors::syntax_near(&shown_value(option))),
+    }
+}
+
+/// CREATE INDEX, key constraints, ALTER INDEX REBUILD and SET.
+pub const INDEX: Rules = &[
+    ("PAD_INDEX", Takes::Switch),
+    ("FILLFACTOR", Takes::Value),
+    ("SORT_IN_TEMPDB", Takes::Switch),
+    ("IGNORE_DUP_KEY", Takes::NeverOn),
+    ("STATISTICS_NORECOMPUTE", Takes::Switch),
+    ("STATISTICS_INCREMENTAL", Takes::Switch),
+    ("DROP_EXISTING", Takes::Switch),
+    ("ONLINE", Takes::Switch),
+    ("RESUMABLE", Takes::Switch),
+    ("MAX_DURATION", Takes::Read),
+    ("ALLOW_ROW_LOCKS", Takes::Switch),
+    ("ALLOW_PAGE_LOCKS", Takes::Switch),
+    ("OPTIMIZE_FOR_SEQUENTIAL_KEY", Takes::Switch),
+    ("MAXDOP", Takes::Value),
+    ("DATA_COMPRESSION", Takes::Word(&["NONE", "ROW", "PAGE"])),
+    ("XML_COMPRESSION", Takes::Switch),
+    ("COMPRESSION_DELAY", Takes::Refused),
+    ("BUCKET_COUNT", Takes::Value),
+];
+
+/// ALTER INDEX REORGANIZE.
+pub const REORGANIZE: Rules =
+    &[("LOB_COMPACTION", Takes::Switch), ("COMPRESS_ALL_ROW_GROUPS", Takes::Switch)];
+
+/// DROP INDEX and DROP CONSTRAINT.
+pub const DROP_INDEX: Rules =
+    &[("ONLINE", Takes::Switch), ("MAXDOP", Takes::Value), ("MOVE", Takes::Refused)];
+
+/// TRUNCATE TABLE: there are no partitions.
+pub const TRUNCATE: Rules = &[("PARTITIONS", Takes::Refused)];
+
+/// EXEC: a plan that is made anew gives the same result.
+pub const EXECUTE: Rules = &[("RECOMPILE", Takes::Nothing), ("RESULT", Takes::Refused)];
+
+/// CREATE TABLE.
+pub const TABLE: Rules = &[
+    ("DATA_COMPRESSION", Takes::Word(&["NONE", "ROW", "PAGE"])),
+    ("XML_COMPRESSION", Takes::Switch),
+    ("MEMORY_OPTIMIZED", Takes::Switch),
+    // The other is SCHEMA_ONLY: rows that a restart empties.
+    ("DURABILITY", Takes::Word(&["SCHEMA_AND_DATA"])),
+    ("SYSTEM_VERSIONING", Takes::NeverOn),
+    ("LEDGER", Takes::NeverOn),
+    ("DATA_DELETION", Takes::NeverOn),
+    ("REMOTE_DATA_ARCHIVE", Takes::NeverOn),
+    ("FILETABLE_DIRECTORY", Takes::Refused),
+    ("FILETABLE_COLLATE_FILENAME", Takes::Refused),
+];
+
+/// CREATE DATABASE.
+pub const DATABASE: Rules = &[
+    ("DB_CHAINING", Takes::Switch),
+    ("TRUSTWORTHY", Takes::Switch),
+    ("DEFAULT_LANGUAGE", Takes::Read),
+    ("DEFAULT_FULLTEXT_LANGUAGE", Takes::Read),
+    ("TWO_DIGIT_YEAR_CUTOFF", Takes::Read),
+    ("NESTED_TRIGGERS", Takes::Read),
+    ("TRANSFORM_NOISE_WORDS", Takes::Read),
+    ("CATALOG_COLLATION", Takes::Word(&["DATABASE_DEFAULT", "SQL_LATIN1_GENERAL_CP1_CI_AS"])),
+    ("FILESTREAM", Takes::Refused),
+    ("PERSISTENT_LOG_BUFFER", Takes::Refused),
+    ("LEDGER", Takes::NeverOn),
+    ("ENABLE_BROKER", Takes::Refused),
+    ("NEW_BROKER", Takes::Refused),
+    ("ERROR_BROKER_CONVERSATIONS", Takes::Refused),
+    ("RESTRICTED_USER", Takes::Refused),
+];
+
+/// CREATE and UPDATE STATISTICS, which only check their table.
+pub const STATISTICS: Rules = &[
+    ("FULLSCAN", Takes::Nothing),
+    ("SAMPLE", Takes::Read),
+    ("RESAMPLE", Takes::Read),
+    ("STATS_STREAM", Takes::Read),
+    ("NORECOMPUTE", Takes::Nothing),
+    ("INCREMENTAL", Takes::Switch),
+    ("MAXDOP", Takes::Value),
+    ("AUTO_DROP", Takes::Switch),
+    ("PERSIST_SAMPLE_PERCENT", Takes::Switch),
+    ("ROWCOUNT", Takes::Read),
+    ("PAGECOUNT", Takes::Read),
+    ("ALL", Takes::Nothing),
+    ("COLUMNS", Takes::Nothing),
+    ("INDEX", Takes::Nothing),
+];
+
+/// DBCC: TABLERESULTS and ESTIMATEONLY would give another result, which there is not.
+pub const DBCC: Rules = &[
+    ("NO_INFOMSGS", Takes::Nothing),
+    ("ALL_ERRORMSGS", Takes::Nothing),
+    ("EXTENDED_LOGICAL_CHECKS", Takes::Nothing),
+    ("PHYSICAL_ONLY", Takes::Nothing),
+    ("DATA_PURITY", Takes::Nothing),
+    ("TABLOCK", Takes::Nothing),
+    ("MAXDOP", Takes::Value),
+    ("COUNT_ROWS", Takes::Nothing),
+    ("MARK_IN_USE_FOR_REMOVAL", Takes::Nothing),
+    ("WAIT_AT_LOW_PRIORITY", Takes::List),
+    ("ESTIMATEONLY", Takes::Refused),
+    ("TABLERESULTS", Takes::Refused),
+];
+
+/// BULK INSERT. Sizes of batches in kilobytes, expected rows and order are hints; there are no triggers, CHECK or FOREIGN KEY
+/// constraints.
+#[expect(dead_code)]
+pub const BULK_INSERT: Rules = &[
+    ("BATCHSIZE", Takes::Value),
+    ("CHECK_CONSTRAINTS", Takes::Switch),
+    ("CODEPAGE", Takes::Value),
+    ("DATAFILETYPE", Takes::Value),
+    ("DATA_SOURCE", Takes::Refused),
+    ("ERRORFILE", Takes::Refused),
+    ("ERRORFILE_DATA_SOURCE", Takes::Refused),
+    ("FIRSTROW", Takes::Value),
+    ("FIRE_TRIGGERS", Takes::Switch),
+    ("FORMATFILE", Takes::Refused),
+    ("FORMATFILE_DATA_SOURCE", Takes::Refused),
+    ("FORMAT", Takes::Value),
+    ("FIELDQUOTE", Takes::Value),
+    ("FIELDTERMINATOR", Takes::Value),
+    ("ROWTERMINATOR", Takes::Value),
+    ("KEEPIDENTITY", Takes::Switch),
+    ("KEEPNULLS", Takes::Switch),
+    ("KILOBYTES_PER_BATCH", Takes::Value),
+    ("LASTROW", Takes::Value),
+    ("MAXERRORS", Takes::Value),
+    ("ORDER", Takes::List),
+    ("ROWS_PER_BATCH", Takes::Value),
+    ("TABLOCK", Takes::Switch),
+    ("ESCAPECHAR", Takes::Refused),
+];
+
+/// What BACKUP and RESTORE share and what changes nothing here: sizes of buffers, tapes.
+pub const BACKUP_COMMON: Rules = &[
+    ("SKIP", Takes::Nothing),
+    ("NOSKIP", Takes::Nothing),
+    ("NOFORMAT", Takes::Nothing),
+    ("NO_COMPRESSION", Takes::Nothing),
+    ("NO_CHECKSUM", Takes::Nothing),
+    ("STOP_ON_ERROR", Takes::Nothing),
+    ("BLOCKSIZE", Takes::Value),
+    ("BUFFERCOUNT", Takes::Value),
+    ("MAXTRANSFERSIZE", Takes::Value),
+    ("REWIND", Takes::Nothing),
+    ("NOREWIND", Takes::Nothing),
+    ("UNLOAD", Takes::Nothing),
+    ("NOUNLOAD", Takes::Nothing),
+    ("RESTART", Takes::Nothing),
+    // They would keep a backup from being overwritten or read.
+    ("EXPIREDATE", Takes::Refused),
+    ("RETAINDAYS", Takes::Refused),
+    ("MEDIAPASSWORD", Takes::Refused),
+    ("PASSWORD", Takes::Refused),
+    ("RESTRICTED_USER", Takes::Nothing),
+    // Of URLs, for which they were read before.
+    ("CREDENTIAL", Takes::Read),
+    ("BACKUP_OPTIONS", Takes::Read),
+    ("RESTORE_OPTIONS", Takes::Read),
+];
