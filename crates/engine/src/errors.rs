@@ -231,6 +231,14 @@ pub fn db_error(db: &Db, e: &TxnError) -> SqlError {
             format!("The log for database '{name}' is not available. Check the error log for details: {e}."),
         ),
         ErrorKind::LogCorrupt => error(24, 1, format!("The log record of database '{name}' is corrupted: {e}.")),
+        ErrorKind::LogDamaged => error(
+            21,
+            1,
+            format!(
+                "An error occurred while processing the log for database '{name}': {e}. If possible, restore from backup. \
+                 If a backup is not available, it might be necessary to rebuild the log."
+            ),
+        ),
         ErrorKind::Io => error(24, 2, format!("The operating system returned an error to database '{name}': {e}.")),
         ErrorKind::Corrupt => error(
             24,

@@ -66,6 +66,9 @@ pub struct CheckpointReport {
 pub const ACTIVE_LIST: RecordKind = RecordKind::Misc(1);
 const ENTRY: usize = 26;
 const ENTRIES_PER_RECORD: usize = 1500;
+/// So many transactions may begin while a checkpoint is written before it takes more log than it has set aside; each has
+/// set some aside for that as well.
+const ACTIVE_MORE: usize = 64;
 
 #[derive(Debug)]
 struct Last {
@@ -209,6 +212,11 @@ impl Database {
     fn write_checkpoint(&self, clean: bool) -> Result<CheckpointReport, TxnError> {
         let start = Instant::now();
         let log = self.log();
+        // One that frees at least what it takes may use the last of a full log: without it nothing would become free.
+        let active = self.txns().active().len() + ACTIVE_MORE;
+        let useful =
+            clean || log.bytes_before_vlf(self.needed_otherwise().0.vlf) >= log.checkpoint_cost(active);
+        let _space = log.reserve_checkpoint(active, useful)?;
         let mut rec = RecordBuilder::new();
         rec.begin(RecordKind::CkptBegin).payload(&time_bytes())?;
         let begin = self.append_checkpoint(&mut rec)?;
@@ -238,7 +246,7 @@ impl Database {
         Ok(CheckpointReport { lsn: begin, redo_lsn, took: start.elapsed() })
     }
 
-    /// A checkpoint must get through when the log is full: it is what makes room.
+    /// Out of the space that was set aside when the checkpoint began.
     fn append_checkpoint(&self, rec: &mut RecordBuilder) -> Result<Lsn, TxnError> {
         rec.stamp(TxnId::SYSTEM, Lsn::ZERO);
         Ok(self.log().append_reserved(&[rec.bytes()], 0)?)
@@ -258,27 +266,39 @@ impl Database {
             .collect()
     }
 
-    /// The oldest log that is needed, and by whom.
+    /// The oldest log that is needed, and what keeps it from being reused: the checkpoint that is due, or what would hold the
+    /// log all the same behind it.
     pub fn log_holder(&self) -> (Lsn, LogReuseWait) {
-        let (chain, running) = *self.checkpointer().holds.lock();
         // The checkpoint first: what begins after the table is asked needs nothing from before that moment, and the
         // checkpoint read before lies further back still.
         let last = self.checkpointer().last.lock();
-        let mut min = (last.redo_lsn.min(last.lsn), LogReuseWait::Checkpoint);
+        let checkpoint = last.redo_lsn.min(last.lsn);
         drop(last);
+        let other = self.needed_otherwise();
+        if other.0 <= checkpoint {
+            return other;
+        }
+        // A checkpoint would free what lies between; it is the reason if that is at least what the other goes on holding.
+        let freed = self.log().bytes_before_vlf(other.0.vlf);
+        let held = self.log().space().used.saturating_sub(freed);
+        let named = other.1 == LogReuseWait::Checkpoint || (freed > 0 && freed >= held);
+        (checkpoint, if named { LogReuseWait::Checkpoint } else { other.1 })
+    }
+
+    /// Would a checkpoint make log free?
+    fn checkpoint_frees(&self) -> bool {
+        self.log().bytes_before_vlf(self.needed_otherwise().0.vlf) > 0
+    }
+
+    /// The oldest log that would be needed right behind a checkpoint, and by whom; Checkpoint where nobody needs any.
+    fn needed_otherwise(&self) -> (Lsn, LogReuseWait) {
+        let (chain, running) = *self.checkpointer().holds.lock();
         let txn = self.txns().log_hold().map(|(lsn, _)| (lsn, LogReuseWait::ActiveTransaction));
         let backup = chain.map(|l| (l, LogReuseWait::LogBackup));
         let running = running.map(|l| (l, LogReuseWait::ActiveBackupOrRestore));
-        // Where a checkpoint alone would free nothing the other one is the reason.
-        if backup.is_some_and(|h| h.0 == min.0) {
-            min.1 = LogReuseWait::LogBackup;
-        }
-        for h in [txn, backup, running].into_iter().flatten() {
-            if h.0 < min.0 {
-                min = h;
-            }
-        }
-        min
+        let nobody = (Lsn::MAX, LogReuseWait::Checkpoint);
+        // The first of equals.
+        [backup, txn, running].into_iter().flatten().fold(nobody, |min, h| if h.0 < min.0 { h } else { min })
     }
 
     /// The current reason why the log is not truncated further (log_reuse_wait_desc).
@@ -370,10 +390,8 @@ impl Database {
     pub(crate) fn log_percent(&self) -> u64 {
         let s = self.log().space();
         // The file's header, and what the log keeps free for checkpoints and rollbacks.
-        let overhead = 8192 + (s.size / 16).min(64 << 10);
-        ((s.used + s.reserved + s.reserved / 8) * 100)
-            .checked_div(s.size.saturating_sub(overhead))
-            .unwrap_or(100)
+        let overhead = 8192 + 2 * (s.size / 16).min(64 << 10);
+        ((s.used + s.reserved) * 100).checked_div(s.size.saturating_sub(overhead)).unwrap_or(100)
     }
 
     /// Is a checkpoint due?
@@ -386,7 +404,7 @@ impl Database {
         let age = self.checkpointer().last.lock().at.elapsed();
         since >= pace.checkpoint_bytes
             || age >= pace.checkpoint_interval
-            || (self.log_percent() >= 70 && self.log_holder().1 == LogReuseWait::Checkpoint)
+            || (self.log_percent() >= 70 && self.checkpoint_frees())
     }
 
     /// One round of the checkpoint thread. Errors are kept; those that matter have taken the database offline.
@@ -410,7 +428,7 @@ impl Database {
             return;
         }
         let percent = self.log_percent();
-        if percent < 70 || self.log_holder().1 != LogReuseWait::Checkpoint {
+        if percent < 70 || !self.checkpoint_frees() {
             return;
         }
         let mut last = c.last.lock();

@@ -19,7 +19,7 @@ use crate::checkpoint::Checkpointer;
 use crate::cleanup::{DeferredQueue, GhostQueue};
 use crate::delayed::Flusher;
 use crate::discard::Discards;
-use crate::error::TxnError;
+use crate::error::{ErrorKind, TxnError};
 use crate::locks::LockManager;
 use crate::options::{DbState, DelayedDurability, Durability, LossWindow, Pace, RecoveryModel};
 use crate::recovery::RecoveryReport;
@@ -477,7 +477,7 @@ impl Database {
     pub(crate) fn append_system(&self, rec: &mut RecordBuilder) -> Result<Lsn, PageError> {
         self.check_online()?;
         rec.stamp(TxnId::SYSTEM, Lsn::ZERO);
-        append_system(&self.log, rec.bytes())
+        append_system(&self.log, rec.bytes(), self.status() == Status::Recovering)
     }
 
     /// A sink for records of the system.
@@ -533,7 +533,11 @@ impl Database {
             return Err(TxnError::Busy { active });
         }
         self.threads.stop();
-        self.checkpoint_as(true)?;
+        match self.checkpoint_as(true) {
+            // Nothing is lost without it: the next recovery begins at an earlier one.
+            Err(e) if e.kind() == ErrorKind::LogFull => {}
+            other => drop(other?),
+        }
         self.set_status(Status::Offline);
         // A delayed commit that still found the database online is in the log by now: the log hardens it.
         fence(Ordering::SeqCst);

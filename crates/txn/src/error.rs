@@ -61,6 +61,8 @@ pub enum ErrorKind {
     LogFull,
     /// A log record or block is damaged (9015).
     LogCorrupt,
+    /// Log that was durable is missing (9004).
+    LogDamaged,
     /// The operating system refused an I/O (823).
     Io,
     /// A page is damaged (824).
@@ -100,6 +102,7 @@ impl ErrorKind {
             ErrorKind::LogNotAvailable => 9001,
             ErrorKind::LogFull => 9002,
             ErrorKind::LogCorrupt => 9015,
+            ErrorKind::LogDamaged => 9004,
             ErrorKind::Io => 823,
             ErrorKind::Corrupt => 824,
             ErrorKind::NoFrames => 802,
@@ -176,6 +179,7 @@ fn of_log(e: &LogError) -> ErrorKind {
         LogError::Offline { .. } => ErrorKind::LogNotAvailable,
         LogError::Disk(e) => of_disk(e),
         LogError::NotALog { .. } => ErrorKind::File,
+        LogError::Missing { .. } => ErrorKind::LogDamaged,
         LogError::Corrupt { .. } | LogError::NoRecord { .. } => ErrorKind::LogCorrupt,
         LogError::RecordTooLarge { .. } | LogError::Option { .. } => ErrorKind::Internal,
     }

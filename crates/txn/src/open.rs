@@ -4,6 +4,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use disk::DiskError;
@@ -12,7 +13,7 @@ use wal::{Log, LogOptions};
 
 use crate::checkpoint::decode_header;
 use crate::database::{Database, Env};
-use crate::error::TxnError;
+use crate::error::{ErrorKind, TxnError};
 use crate::options::{DbState, RecoveryModel};
 use crate::recovery::{Phase, RecoveryReport};
 use crate::sink::StoreLog;
@@ -57,7 +58,7 @@ impl Database {
         let options = LogOptions { log_id: spec.guid, ..spec.log.clone() };
         let waits = options.waits.clone();
         let log = Log::create(&*env.disk, &spec.log_path, options)?;
-        let handle: Arc<dyn LogHandle> = Arc::new(StoreLog(log.clone()));
+        let handle: Arc<dyn LogHandle> = StoreLog::new(log.clone(), true);
         let store = Store::create(env.disk.clone(), env.pool.clone(), handle, spec.guid, &spec.files)?;
         waits.into_iter().for_each(|sink| store.report_growth(sink));
         env.locks.revive_database(env.db);
@@ -79,8 +80,8 @@ impl Database {
     ) -> Result<Arc<Database>, TxnError> {
         let waits = log.waits.clone();
         let (log, _) = Log::open(&*env.disk, log_path, log)?;
-        let handle: Arc<dyn LogHandle> = Arc::new(StoreLog(log.clone()));
-        let store = Store::open(env.disk.clone(), env.pool.clone(), handle, primary)?;
+        let handle = StoreLog::new(log.clone(), false);
+        let store = Store::open(env.disk.clone(), env.pool.clone(), handle.clone(), primary)?;
         waits.into_iter().for_each(|sink| store.report_growth(sink));
         if log.log_id() != store.database() {
             return Err(TxnError::NotADatabase {
@@ -112,8 +113,13 @@ impl Database {
             backup.log_from = if ended { wal::Lsn::ZERO } else { backup.log_from };
             db.restore_backup_state(backup);
         }
+        handle.recovered.store(true, Ordering::Relaxed);
         if !report.clean || restored {
-            db.checkpoint()?;
+            match db.checkpoint() {
+                // It would have freed nothing: the next recovery begins where this one did.
+                Err(e) if e.kind() == ErrorKind::LogFull && !restored => {}
+                other => drop(other?),
+            }
         }
         report.total_us = start.elapsed().as_micros() as u64;
         db.go_online(report)?;

@@ -20,22 +20,23 @@ use crate::error::TxnError;
 use crate::locks::{LockMode, LockOwner, Resource, WaitArgs, What};
 use crate::options::Durability;
 use crate::row_locks::RowLocks;
+use crate::sink::append_at_any_cost;
 use crate::snapshot::SnapshotGuard;
 use crate::txns::{TxnLog, TxnShared};
 
 /// Work that runs after the commit, outside of the transaction.
 pub type Deferred = Box<dyn FnOnce(&Arc<Database>) + Send>;
 
-/// Log kept free for the record that ends a transaction.
-const END_RESERVE: u32 = 128;
-/// What a compensation record may need beyond what its operations do.
-const UNDO_OVERHEAD: u32 = 64;
+/// What a compensation record may need beyond what its operations do, its slot in the log block included.
+const UNDO_OVERHEAD: usize = 66;
 
 /// A place in a transaction to which it can return.
 #[derive(Debug, Clone, Copy)]
 pub struct Savepoint {
     lsn: Lsn,
     deferred: usize,
+    /// Log that was kept free for the rollback of what came before.
+    reserved: u64,
 }
 
 /// How a transaction ended.
@@ -194,10 +195,10 @@ impl Txn {
         let s = self.db.txns().begin(self.locks.who(), || log.end());
         let rec = boundary_record(RecordKind::Begin, s.id, Lsn::ZERO, micros(s.began));
         let mut l = s.log.lock();
-        match log.append(&[&rec], END_RESERVE) {
-            Ok(lsn) => {
+        match log.append_begin(&[&rec]) {
+            Ok((lsn, reserved)) => {
                 (l.begin, l.last, l.records, l.bytes) = (lsn, lsn, 1, rec.len() as u64);
-                l.reserved = END_RESERVE.into();
+                l.reserved = reserved;
             }
             Err(e) => {
                 // Nothing in the log names the id: it is given up as if it had never been.
@@ -218,7 +219,7 @@ impl Txn {
         self.db.check_online()?;
         let mut l = s.log.lock();
         let rec = boundary_record(kind, s.id, l.last, now_us());
-        let lsn = self.db.log().append_reserved(&[&rec], 0)?;
+        let lsn = append_at_any_cost(self.db.log(), &rec, 0)?;
         l.last = lsn;
         l.records += 1;
         l.bytes += rec.len() as u64;
@@ -232,7 +233,8 @@ impl Txn {
 
     /// A place to return to, free of cost: for a statement that may fail.
     pub fn mark(&self) -> Savepoint {
-        Savepoint { lsn: self.log_state().last, deferred: self.deferred.len() }
+        let log = self.log_state();
+        Savepoint { lsn: log.last, deferred: self.deferred.len(), reserved: log.reserved }
     }
 
     /// SAVE TRANSACTION: like [`Txn::mark`], and visible in the log.
@@ -251,7 +253,16 @@ impl Txn {
     /// Undoes everything since the savepoint. Locks stay.
     pub fn rollback_to(&mut self, to: &Savepoint) -> Result<(), TxnError> {
         self.deferred.truncate(to.deferred);
-        self.undo_until(to.lsn)
+        self.undo_until(to.lsn)?;
+        if let Some(s) = &self.shared {
+            // What the compensation records took less than was kept free for them.
+            let mut l = s.log.lock();
+            let keep = to.reserved.max(self.db.log().end_reserve().min(l.reserved));
+            let spare = l.reserved.saturating_sub(keep);
+            l.reserved -= spare;
+            self.db.log().release_reserve(spare);
+        }
+        Ok(())
     }
 
     /// Walks the chain back from the newest record, undoing, until `stop`.
@@ -392,12 +403,13 @@ impl RecordSink for Txn {
         rec.stamp(s.id, l.last);
         let len = rec.bytes().len() as u32;
         let lsn = if rec.is_compensation() {
-            let release = u64::from(len).min(l.reserved.saturating_sub(END_RESERVE.into())) as u32;
-            let lsn = self.db.log().append_reserved(&[rec.bytes()], release)?;
+            let log = self.db.log();
+            let release = u64::from(len).min(l.reserved.saturating_sub(log.end_reserve())) as u32;
+            let lsn = append_at_any_cost(log, rec.bytes(), release)?;
             l.reserved -= u64::from(release);
             lsn
         } else {
-            let reserve = rec.undo_bytes() as u32 + UNDO_OVERHEAD;
+            let reserve = self.db.log().undo_reserve(rec.undo_bytes() + UNDO_OVERHEAD);
             let lsn = self.db.log().append(&[rec.bytes()], reserve)?;
             l.reserved += u64::from(reserve);
             // Rows that became shorter may have to be long again when others have filled their page.

@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 
 use crate::grow::{GROWTH_UNIT, Meta};
 use crate::log::{GrowthPolicy, Log};
-use crate::options::{Growth, VlfRule};
+use crate::options::{Growth, GrowthEvent, VlfRule};
 use crate::tail::Tail;
 use crate::vlf::VlfMap;
 use crate::{LogError, Lsn};
@@ -227,6 +227,26 @@ impl Log {
             Taken::Grown(size) => Ok(Some(size)),
             Taken::Already | Taken::Nothing => Ok(None),
         }
+    }
+
+    /// Grows by `step` bytes unless the log no longer ends at `seen_end`, whatever the policy says.
+    pub(crate) fn grow_by(&self, seen_end: u64, step: u64) -> Result<(), LogError> {
+        let mut on_disk = self.meta.lock();
+        if self.poisoned.load(Ordering::Acquire) {
+            return Err(self.offline());
+        }
+        if self.tail.lock().map.end() != seen_end {
+            return Ok(());
+        }
+        // What waits is of another size.
+        self.drop_steps(&mut on_disk);
+        self.prepare(&mut on_disk, step, seen_end + step)?;
+        let rule = self.policy.lock().rule;
+        self.publish_steps(&mut on_disk, rule, &[step])?;
+        if let (Taken::Grown(to), Some(sink)) = (self.take_step(seen_end, step), &self.waits) {
+            sink.grew(&GrowthEvent { data_file: None, from: seen_end, to, us: 0 });
+        }
+        Ok(())
     }
 
     /// True while less than a quarter of the log is free, or a sixteenth when a truncation is to come.

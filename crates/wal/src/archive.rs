@@ -97,7 +97,7 @@ impl LogArchive {
         let (meta, map) = read_meta(&*file, path)?;
         let mut found = Recovery::new(&file, &meta.header, map)?;
         found.find_end()?;
-        found.check_nothing_missing(meta.header.hard_end)?;
+        found.settle_end(&meta.header)?;
         let oldest = found.oldest(meta.header.oldest);
         let to = Lsn { vlf: found.seq, block: found.block, slot: 1 };
         let info = meta.header.checkpoint;

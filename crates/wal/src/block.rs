@@ -16,11 +16,13 @@
 //! | 48 | 4  | checksum of the block before this one: a hash chain |
 //! | 52 | 4  | last block: index of the VLF that gets the next sequence number |
 //! | 56 | 8  | VLF and block of the first block that was not known to be durable when this one was written |
-//! | 64 | 4  | zero |
+//! | 64 | 4  | sum of everything but this field and the CRC (version 1: zero) |
 //! | 68 | 4  | CRC-32C of everything else in the block |
 //!
 //! A block is never rewritten. What is left from an earlier use of the space fails on the sequence number; what is left
-//! from before a crash fails on the chain or the incarnation; what is torn fails on the CRC.
+//! from before a crash fails on the chain or the incarnation; what is torn fails on the CRC. So does a block that has
+//! decayed since: the CRC tells which single bit would explain the damage, and the sum whether it really does. Only decay
+//! can be explained so: where a write was torn, whole sectors differ.
 
 use crate::{LogError, Lsn};
 
@@ -38,9 +40,16 @@ pub(crate) const UNIT: u64 = 512;
 pub(crate) const FIRST_BLOCK: u32 = (crate::options::AREA / UNIT) as u32;
 
 const MAGIC: u32 = u32::from_le_bytes(*b"RWLB");
-const VERSION: u16 = 1;
+const VERSION: u16 = 2;
+/// Blocks of this version have no sum.
+const VERSION_WITHOUT_SUM: u16 = 1;
 const FLAG_LAST: u16 = 1;
+const LEN_AT: usize = 36;
+const SUM_AT: usize = 64;
 const CRC_AT: usize = 68;
+
+/// Bits of the 32 bytes that are known beforehand that a decayed header may differ in.
+const FEW_BITS: u32 = 8;
 
 /// What a block says of itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,8 +112,10 @@ impl BlockHeader {
         front[56..64].copy_from_slice(&self.hard_end.to_le_bytes());
     }
 
-    /// Puts the CRC of header, records and the rest (slots and padding) into the header and returns it.
+    /// Puts sum and CRC of header, records and the rest (slots and padding) into the header and returns it.
     pub fn stamp(front: &mut [u8], records: &[u8], rest: &[u8]) -> u32 {
+        let sum = sum_of(&[&front[..SUM_AT], records, rest]);
+        front[SUM_AT..SUM_AT + 4].copy_from_slice(&sum.to_le_bytes());
         let crc = crc32c::crc32c(&front[..CRC_AT]);
         let crc = crc32c::crc32c_append(crc, &front[CRC_AT + 4..]);
         let crc = crc32c::crc32c_append(crc32c::crc32c_append(crc, records), rest);
@@ -114,7 +125,8 @@ impl BlockHeader {
 
     /// Reads a header without looking at the CRC. `None` if it cannot be one, or contradicts itself or `room`.
     pub fn decode(bytes: &[u8], room: usize) -> Option<BlockHeader> {
-        if bytes.len() < HEADER || u32_at(bytes, 0) != MAGIC || u16_at(bytes, 4) != VERSION {
+        let known = matches!(u16_at(bytes, 4), VERSION_WITHOUT_SUM | VERSION);
+        if bytes.len() < HEADER || u32_at(bytes, 0) != MAGIC || !known {
             return None;
         }
         let header = BlockHeader {
@@ -146,6 +158,45 @@ impl BlockHeader {
         (crc == header.crc).then_some(header)
     }
 
+    /// The block that `bytes` began with before one bit of it changed: `bytes` is no valid block, and this is. `None` if no single
+    /// bit explains the damage, as when a write was torn.
+    pub fn before_a_flip(bytes: &[u8], room: usize) -> Option<BlockHeader> {
+        let most = room.min(bytes.len()).min(BLOCK_MAX);
+        let len = u32_at(bytes, LEN_AT);
+        if let Some(block) =
+            bytes.get(..len as usize).filter(|block| block.len() > HEADER && len as usize <= most)
+            && let Some((byte, bit)) = flipped_bit(block)
+        {
+            return repaired(block, byte, bit);
+        }
+        // The bit may be one of the length.
+        let lens = (0..u32::BITS).map(|bit| (bit, (len ^ 1 << bit) as usize));
+        let fitting =
+            lens.filter(|(_, len)| *len > HEADER && *len <= most && len.is_multiple_of(UNIT as usize));
+        let mut blocks =
+            fitting.filter_map(|(bit, len)| repaired(&bytes[..len], LEN_AT + bit as usize / 8, bit % 8));
+        blocks.next()
+    }
+
+    /// Whether a block says that it has at most so many bytes.
+    pub fn is_at_most(bytes: &[u8], len: u32) -> bool {
+        (1..=len).contains(&u32_at(bytes, LEN_AT))
+    }
+
+    /// Whether `bytes` began as the header of the block that continues the chain at `place` of the log, up to a few bits.
+    pub fn resembles(bytes: &[u8], log_id: &[u8; 16], place: (u32, u32), prev_crc: u32) -> bool {
+        let differing = |at: usize, wanted: &[u8]| -> u32 {
+            wanted.iter().zip(&bytes[at..]).map(|(a, b)| (a ^ b).count_ones()).sum()
+        };
+        bytes.len() >= HEADER
+            && differing(0, &MAGIC.to_le_bytes())
+                + differing(8, log_id)
+                + differing(24, &place.0.to_le_bytes())
+                + differing(28, &place.1.to_le_bytes())
+                + differing(48, &prev_crc.to_le_bytes())
+                <= FEW_BITS
+    }
+
     /// Bytes up to the end of the slot table; the rest is padding. At most `len`.
     pub fn content_len(&self) -> usize {
         self.used as usize + SLOT * usize::from(self.records)
@@ -156,6 +207,64 @@ impl BlockHeader {
         (self.records > 0).then_some(Lsn { vlf: self.vlf, block: self.block, slot: self.records })
     }
 }
+
+/// A sum that has nothing in common with a CRC: of the parts as numbers of eight bytes, folded.
+fn sum_of(parts: &[&[u8]]) -> u32 {
+    let mut sum = 0u64;
+    for part in parts {
+        let (words, rest) = part.as_chunks::<8>();
+        let words = words.iter().fold(0u64, |sum, word| sum.wrapping_add(u64::from_le_bytes(*word)));
+        let mut last = [0; 8];
+        last[..rest.len()].copy_from_slice(rest);
+        sum = sum.wrapping_add(words).wrapping_add(u64::from_le_bytes(last));
+    }
+    (sum >> 32) as u32 ^ sum as u32
+}
+
+/// The block with one bit changed, if that makes it valid.
+fn repaired(block: &[u8], byte: usize, bit: u32) -> Option<BlockHeader> {
+    let mut block = block.to_vec();
+    block[byte] ^= 1 << bit;
+    let header =
+        BlockHeader::verify(&block, block.len()).filter(|header| header.len as usize == block.len())?;
+    let used = header.used as usize;
+    let sum = sum_of(&[&block[..SUM_AT], &block[HEADER..used], &block[used..]]);
+    (u16_at(&block, 4) == VERSION && sum == u32_at(&block, SUM_AT)).then_some(header)
+}
+
+/// Which bit of a block whose CRC is wrong would make it right, as byte and bit; at most one can.
+fn flipped_bit(block: &[u8]) -> Option<(usize, u32)> {
+    let crc = crc32c::crc32c_append(crc32c::crc32c(&block[..CRC_AT]), &block[CRC_AT + 4..]);
+    let wrong = crc ^ u32_at(block, CRC_AT);
+    if wrong.is_power_of_two() {
+        let bit = wrong.trailing_zeros();
+        return Some((CRC_AT + bit as usize / 8, bit % 8));
+    }
+    // What each bit of a byte does to the CRC: of the last byte first, then of the ones before it.
+    let mut effects: [u32; 8] = std::array::from_fn(|bit| CRC_TABLE[1 << bit]);
+    let mut bytes = (0..block.len()).rev().filter(|at| !(CRC_AT..CRC_AT + 4).contains(at));
+    bytes.find_map(|byte| {
+        let found = effects.iter().position(|effect| *effect == wrong);
+        effects = effects.map(|effect| CRC_TABLE[effect as usize & 0xff] ^ effect >> 8);
+        found.map(|bit| (byte, bit as u32))
+    })
+}
+
+/// CRC-32C of one byte, without the inversions.
+static CRC_TABLE: [u32; 256] = {
+    let mut table = [0u32; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let (mut crc, mut bit) = (byte as u32, 0);
+        while bit < 8 {
+            crc = if crc & 1 == 1 { crc >> 1 ^ 0x82f6_3b78 } else { crc >> 1 };
+            bit += 1;
+        }
+        table[byte] = crc;
+        byte += 1;
+    }
+    table
+};
 
 /// The checksum that the very first block of a log names as its predecessor's.
 pub(crate) fn chain_start(log_id: &[u8; 16]) -> u32 {
@@ -224,6 +333,39 @@ mod tests {
         assert_eq!(record(&block, 3), Some(&b"three"[..]));
         assert_eq!((record(&block, 0), record(&block, 4)), (None, None));
         assert_eq!(BlockHeader::verify(&block, 100), None, "no room");
+    }
+
+    /// Every bit of small and large blocks, and not what a torn write leaves.
+    #[test]
+    fn a_flipped_bit_is_told_from_a_torn_write() {
+        let mut rng = fastrand::Rng::with_seed(5);
+        for len in [10, 300, 1000, 5000, 60_000] {
+            let body: Vec<u8> = (0..len).map(|_| rng.u8(..)).collect();
+            let block = sample(&[&body[..len / 2], &body[len / 2..]], (len > 999).then_some(3));
+            let good = BlockHeader::verify(&block, block.len());
+            let bits = if len < 1000 { 0..block.len() * 8 } else { 0..600 };
+            for bit in bits.map(|bit| if len < 1000 { bit } else { rng.usize(0..block.len() * 8) }) {
+                let mut bad = [&block[..], &[0xee; 512]].concat();
+                bad[bit / 8] ^= 1 << (bit % 8);
+                assert_eq!(BlockHeader::before_a_flip(&bad, bad.len()), good, "{len} bytes, bit {bit}");
+                assert!(BlockHeader::resembles(&bad, &[7; 16], (43, 16), 99));
+            }
+            for _ in 0..if len < 10_000 { 500 } else { 100 } {
+                let mut torn = block.clone();
+                let sectors = block.len() / 512;
+                for sector in 0..sectors {
+                    let (lost, old) = (rng.bool(), rng.u8(..2) * rng.u8(..));
+                    if !lost {
+                        continue;
+                    }
+                    torn[sector * 512..][..512]
+                        .iter_mut()
+                        .for_each(|byte| *byte = old.wrapping_mul(*byte | 1));
+                }
+                let found = BlockHeader::before_a_flip(&torn, torn.len());
+                assert!(torn == block || found.is_none(), "{len} bytes");
+            }
+        }
     }
 
     proptest! {

@@ -22,6 +22,12 @@ pub enum LogError {
     /// Header or map are damaged, the file is too short, or a block that must be there is not.
     #[error("the log is damaged at byte {offset}: {reason}")]
     Corrupt { offset: u64, reason: &'static str },
+    /// Log that was durable cannot be read: what opening found at `from` is damaged, and it knows of log up to `to`, which is not
+    /// part of the range. Records from there on are not the end of the log but missing from it (error 9004).
+    #[error(
+        "the log is damaged at byte {offset}: the log records from {from} to {to} were durable and are missing ({reason})"
+    )]
+    Missing { offset: u64, from: Lsn, to: Lsn, reason: &'static str },
     /// No such record: truncated, not yet appended, or never a valid place.
     #[error("no log record at {lsn}")]
     NoRecord { lsn: Lsn },

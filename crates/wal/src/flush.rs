@@ -8,6 +8,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
 
 use disk::AlignedBuf;
 use parking_lot::{Condvar, Mutex};
@@ -77,11 +78,16 @@ impl Signal {
         self.state.lock().stop
     }
 
-    /// Waits for work; false when the log is gone.
-    fn wait(&self) -> bool {
+    /// Waits for work, or until `timeout` has passed if there is one; false when the log is gone.
+    fn wait(&self, timeout: Option<Duration>) -> bool {
+        let deadline = timeout.map(|timeout| Instant::now() + timeout);
         let mut state = self.state.lock();
         while !state.work && !state.stop {
-            self.changed.wait(&mut state);
+            match deadline {
+                None => self.changed.wait(&mut state),
+                Some(deadline) if self.changed.wait_until(&mut state, deadline).timed_out() => break,
+                Some(_) => {}
+            }
         }
         state.work = false;
         self.called.store(false, Ordering::Release);
@@ -93,19 +99,25 @@ impl Signal {
 /// appenders write themselves when the buffers run out, and growths prepare their space themselves.
 pub(crate) fn spawn_threads(log: &Arc<Log>) {
     log.io.lock().second = Second::start(&log.file);
-    spawn(log, "log writer", &log.signal, Log::write_in_background);
+    spawn(log, "log writer", &log.signal, |log| {
+        log.write_in_background();
+        None
+    });
     spawn(log, "log grower", &log.low, |log| {
         // A failure is for the next growth to report, if there is one.
         while !log.low.is_stopped() && log.prepare_ahead().unwrap_or(false) {}
+        log.seal_when_idle()
     });
 }
 
-fn spawn(log: &Arc<Log>, name: &str, signal: &Arc<Signal>, work: fn(&Log)) {
+/// A thread that works whenever it is called, and after the time that `work` asks for.
+fn spawn(log: &Arc<Log>, name: &str, signal: &Arc<Signal>, work: fn(&Log) -> Option<Duration>) {
     let (weak, signal) = (Arc::downgrade(log), Arc::clone(signal));
     let body = move || {
-        while signal.wait() {
+        let mut timeout = None;
+        while signal.wait(timeout) {
             let Some(log) = weak.upgrade() else { break };
-            work(&log);
+            timeout = work(&log);
         }
     };
     log.threads.lock().extend(std::thread::Builder::new().name(name.into()).spawn(body));
@@ -171,7 +183,7 @@ impl Log {
             }
         }
         self.io.lock().second = None;
-        result.and_then(|()| self.cut_prepared())
+        result.and_then(|()| self.cut_prepared()).and_then(|()| self.seal_as(true))
     }
 
     fn flush_key(&self, key: u64) -> Result<(), LogError> {
@@ -263,6 +275,7 @@ impl Log {
             self.hard_bytes.store(written, Ordering::Release);
             *self.hardened.lock() = io.last_lsn;
             self.hard_end.store(self.written_end.load(Ordering::Acquire), Ordering::Release);
+            self.was_flushed();
         }
         self.unwritten.fetch_sub(batch.len() as u32, Ordering::AcqRel);
         for block in batch {

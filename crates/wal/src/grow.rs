@@ -73,6 +73,7 @@ impl Meta {
     pub fn refresh(&mut self, tail: &Tail, hard_end: u64) {
         self.header.oldest = tail.oldest;
         self.header.hard_end = hard_end;
+        self.header.clean = false;
         let runs = tail.history.runs();
         // More runs than fit: the oldest are found again by reading the VLFs' first blocks.
         let skip = runs.len().saturating_sub(HISTORY_MAX);
@@ -207,7 +208,7 @@ impl Log {
         let mut tail = self.tail.lock();
         let (old_size, old_count) = (tail.map.end(), tail.map.count());
         let mut keep = old_count;
-        let mut held = false;
+        let (mut held, mut cut) = (false, 0);
         let spare = tail.spare();
         while keep > 2 {
             let Some(place) = tail.map.place(keep - 1).filter(|place| place.offset >= target.max(AREA))
@@ -216,6 +217,11 @@ impl Log {
             };
             held = tail.history.seq_of(place.index).is_some_and(|(seq, _)| seq >= tail.oldest.vlf);
             if held || spare == Some(place.index) {
+                break;
+            }
+            // What is set aside for the ends of transactions stays.
+            cut += place.room();
+            if !self.leaves_reserve(tail.headroom().saturating_sub(cut), &tail) {
                 break;
             }
             keep -= 1;

@@ -30,6 +30,7 @@ const FIRST_SEQ_AT: usize = 64;
 const HISTORY_COUNT_AT: usize = 68;
 const PAYLOAD_LEN_AT: usize = 70;
 const LSNS_AT: usize = 72; // checkpoint, redo, oldest: 10 bytes each
+const CLEAN_AT: usize = 102;
 const HARD_END_AT: usize = 104;
 const PAYLOAD_AT: usize = 112;
 const HISTORY_AT: usize = PAYLOAD_AT + CHECKPOINT_PAYLOAD_MAX;
@@ -52,6 +53,8 @@ pub(crate) struct FileHeader {
     pub oldest: Lsn,
     /// Everything before this block was durable when the header was written.
     pub hard_end: u64,
+    /// The log was closed after this: nothing was written after that block.
+    pub clean: bool,
     pub history: Vec<SeqRun>,
 }
 
@@ -125,6 +128,7 @@ pub(crate) fn encode_file(slot: &mut [u8], seqno: u64, header: &FileHeader, part
     put_lsn(slot, LSNS_AT, header.checkpoint.checkpoint_lsn);
     put_lsn(slot, LSNS_AT + 10, header.checkpoint.redo_lsn);
     put_lsn(slot, LSNS_AT + 20, header.oldest);
+    slot[CLEAN_AT] = header.clean.into();
     slot[HARD_END_AT..][..8].copy_from_slice(&header.hard_end.to_le_bytes());
     slot[PAYLOAD_AT..][..payload.len()].copy_from_slice(payload);
     for (i, run) in header.history.iter().enumerate() {
@@ -168,6 +172,7 @@ fn decode_file(slot: &[u8]) -> Option<(FileHeader, MapPart)> {
         },
         oldest: lsn_at(slot, LSNS_AT + 20),
         hard_end: u64_at(slot, HARD_END_AT),
+        clean: slot[CLEAN_AT] == 1,
         history: history.collect(),
     };
     Some((header, part))
@@ -225,6 +230,7 @@ mod tests {
             checkpoint: CheckpointInfo { checkpoint_lsn: lsn(44), redo_lsn: lsn(43), payload: vec![5; 1024] },
             oldest: lsn(42),
             hard_end: 77,
+            clean: true,
             history: (0..HISTORY_MAX as u32)
                 .map(|i| SeqRun { seq: i * 10 + 1, index: i * 10, count: 10, parity: 64 })
                 .collect(),

@@ -8,9 +8,9 @@
 //! - The map of VLFs on disk never names space that the file does not have.
 //!
 //! # Faults survived
-//! Lost, torn and reordered writes behind the last acknowledged flush: opening stops at the first block that does not
+//! Lost, torn and reordered writes after the last acknowledged flush: opening stops at the first block that does not
 //! continue the chain (see `block`). A failed write or sync is final: the log goes offline and acknowledges nothing more.
-//! Damage in front of the last block that was known to be durable is an error, not an earlier end of the log.
+//! Damage to what was durable is an error, not an earlier end of the log (see `evidence` for what can be known).
 //!
 //! # Not here
 //! What records mean, when to take checkpoints, what holds truncation, when to flush under delayed durability.
@@ -28,6 +28,7 @@ mod lsn;
 mod open;
 mod options;
 mod read;
+mod reserve;
 mod restore;
 mod runs;
 mod second;
@@ -37,6 +38,7 @@ mod turns;
 mod vlf;
 
 mod error;
+mod evidence;
 
 pub use archive::{LogArchive, LogLayout, VlfRun};
 pub use error::LogError;
@@ -46,6 +48,7 @@ pub use lsn::Lsn;
 pub use open::OpenReport;
 pub use options::{Alignment, Growth, GrowthEvent, LogOptions, VlfRule, WaitKind, WaitSink};
 pub use read::LogScan;
+pub use reserve::CheckpointSpace;
 pub use restore::{LogBlock, LogBlocks, LogRestore};
 pub use space::{LogSpace, LogStats, ShrinkReport, VlfInfo};
 

@@ -14,6 +14,7 @@ use crate::flush::{Io, Signal};
 use crate::grow::Meta;
 use crate::load::Trails;
 use crate::options::{Growth, GrowthEvent, LogOptions, VlfRule, WaitKind, WaitSink};
+use crate::reserve::slack;
 use crate::space::Counters;
 use crate::tail::{Next, Tail};
 use crate::turns::Turns;
@@ -21,8 +22,6 @@ use crate::{LogError, Lsn, block};
 
 /// Blocks that may wait to be written before appenders wait for a buffer.
 pub(crate) const BUFFERS_MAX: usize = 128;
-/// Free space in bytes that ordinary records leave to checkpoints and rollbacks, at most; a sixteenth of a small log.
-const SLACK_MAX: u64 = 64 << 10;
 /// Bytes at the end of a VLF that nobody cuts a record for.
 const ROOM_MIN: usize = 1 << 10;
 
@@ -43,6 +42,8 @@ pub struct Log {
     pub(crate) file: Arc<dyn BlockFile>,
     pub(crate) log_id: [u8; 16],
     pub(crate) incarnation: u32,
+    /// Alignment in bytes of the blocks of new VLFs, and at least of this one's.
+    pub(crate) block_align: u64,
     /// The block that takes records; changed only under the tail's lock.
     pub(crate) open: RwLock<Arc<Block>>,
     pub(crate) tail: Mutex<Tail>,
@@ -71,6 +72,9 @@ pub struct Log {
     /// Everything before this block is durable.
     pub(crate) hard_end: AtomicU64,
     pub(crate) hardened: Mutex<Lsn>,
+    /// The header does not say yet how far the log is durable; `hard_end` when that was looked at last.
+    pub(crate) unsealed: AtomicBool,
+    pub(crate) looked_at: AtomicU64,
     /// Bytes of the blocks sealed since the log was opened, how many of them are in the file, and how many durable.
     pub(crate) sealed_bytes: AtomicU64,
     pub(crate) written_bytes: AtomicU64,
@@ -78,8 +82,12 @@ pub struct Log {
     /// First VLF that is kept.
     pub(crate) oldest_vlf: AtomicU32,
     pub(crate) reserved: AtomicU64,
+    /// Largest single record that space was set aside for; see `space`.
+    pub(crate) largest_undo: AtomicU32,
     /// Free bytes once the open block is used up, less the slack.
     pub(crate) headroom: AtomicU64,
+    /// Ordinary records are taken while less than this is reserved.
+    pub(crate) capacity: AtomicU64,
     pub(crate) poisoned: AtomicBool,
     pub(crate) poison: Mutex<Option<DiskError>>,
     pub(crate) counters: Counters,
@@ -105,6 +113,7 @@ impl Log {
             file: start.file,
             log_id: start.log_id,
             incarnation: start.incarnation,
+            block_align: start.tail.next_align.max(start.tail.align),
             open: RwLock::new(Arc::clone(&start.tail.open)),
             oldest_vlf: AtomicU32::new(start.tail.oldest.vlf),
             meta: Mutex::new(OnDisk::new(start.meta, start.tail.map.clone())),
@@ -133,11 +142,15 @@ impl Log {
             written_end: AtomicU64::new(end),
             hard_end: AtomicU64::new(end),
             hardened: Mutex::new(start.hardened),
+            unsealed: AtomicBool::new(false),
+            looked_at: AtomicU64::new(end),
             sealed_bytes: AtomicU64::new(0),
             written_bytes: AtomicU64::new(0),
             hard_bytes: AtomicU64::new(0),
             reserved: AtomicU64::new(0),
+            largest_undo: AtomicU32::new(0),
             headroom: AtomicU64::new(0),
+            capacity: AtomicU64::new(0),
             poisoned: AtomicBool::new(false),
             poison: Mutex::new(None),
             counters: Counters::default(),
@@ -151,20 +164,37 @@ impl Log {
     }
 
     /// Appends one record made of `parts` and returns its LSN. The record is in memory; [`flush_to`](Self::flush_to) makes
-    /// it durable. `undo_reserve` bytes of log space are set aside for undoing it until
+    /// it durable. `undo_reserve` bytes of log space are set aside for undoing it (see [`undo_reserve`](Self::undo_reserve)) until
     /// [`release_reserve`](Self::release_reserve) or [`append_reserved`](Self::append_reserved) gives them back.
     ///
     /// Never waits for a commit's flush; waits for a buffer when [`LogStats`](crate::LogStats) says LOGBUFFER, and for growth.
+    ///
+    /// # Errors
+    /// [`LogError::Full`] when the record would need space that is set aside for others; offline.
     pub fn append(&self, parts: &[&[u8]], undo_reserve: u32) -> Result<Lsn, LogError> {
         let len = block::check_len(parts)?;
-        if undo_reserve > 0 {
-            self.reserve_undo(u64::from(undo_reserve))?;
-        }
+        self.reserve(undo_reserve.into(), undo_reserve)?;
         self.append_checked(parts, len, false).inspect_err(|_| self.release_reserve(u64::from(undo_reserve)))
     }
 
-    /// Appends a compensation or checkpoint record: it may use the space that other records leave free, and gives back
-    /// `release` bytes of undo reserve.
+    /// Appends the first record of a transaction and sets aside what its end will take. Returns the bytes set aside:
+    /// [`end_reserve`](Self::end_reserve).
+    ///
+    /// # Errors
+    /// As [`append`](Self::append).
+    pub fn append_begin(&self, parts: &[&[u8]]) -> Result<(Lsn, u64), LogError> {
+        let len = block::check_len(parts)?;
+        let reserve = self.end_reserve();
+        self.reserve(reserve, 0)?;
+        let lsn = self.append_checked(parts, len, false).inspect_err(|_| self.release_reserve(reserve))?;
+        Ok((lsn, reserve))
+    }
+
+    /// Appends a record that ends or undoes something, or one of a checkpoint: it may use the space that other records leave
+    /// free, and gives back `release` bytes of what was set aside.
+    ///
+    /// # Errors
+    /// [`LogError::Full`] when there is no space at all and the file may not grow.
     pub fn append_reserved(&self, parts: &[&[u8]], release: u32) -> Result<Lsn, LogError> {
         let len = block::check_len(parts)?;
         let lsn = self.append_checked(parts, len, true)?;
@@ -202,10 +232,9 @@ impl Log {
         // No record can join any more, so its length is final; a failure below leaves it sealed and still flushable.
         seen.buf.seal();
         let (next, left) = tail.next_for(len)?;
-        let wanted = self.required(self.reserved.load(Ordering::Relaxed), &tail);
         let successor = match next {
             Next::Grow => None,
-            _ if !privileged && left < wanted => None,
+            _ if !privileged && !self.leaves_reserve(left, &tail) => None,
             Next::SameVlf => Some(None),
             Next::Vlf(index) => Some(Some(index)),
         };
@@ -235,37 +264,11 @@ impl Log {
         Ok(())
     }
 
-    /// Sets undo space aside, growing the log if needed. [`append`](Self::append) does it for its record; restart does it for
-    /// the transactions that it has to undo.
-    pub fn reserve_undo(&self, bytes: u64) -> Result<(), LogError> {
-        let mut now = self.reserved.fetch_add(bytes, Ordering::AcqRel) + bytes;
-        while now + now / 8 > self.headroom.load(Ordering::Acquire) {
-            let end = self.tail.lock().map.end();
-            if let Err(error) = self.make_room(end) {
-                self.release_reserve(bytes);
-                return Err(error);
-            }
-            now = self.reserved.load(Ordering::Acquire);
-        }
-        Ok(())
-    }
-
-    /// Gives back undo space: the transaction has ended or the record was undone. Never goes below zero.
-    pub fn release_reserve(&self, bytes: u64) {
-        // The closure always gives a value, so this cannot fail.
-        let _ = self
-            .reserved
-            .fetch_update(Ordering::AcqRel, Ordering::Relaxed, |now| Some(now.saturating_sub(bytes)));
-    }
-
-    /// Free bytes that an ordinary record must leave: the undo reserve, an eighth for block ends, and the slack.
-    fn required(&self, reserved: u64, tail: &Tail) -> u64 {
-        reserved + reserved / 8 + slack(tail)
-    }
-
     /// Publishes what is free, after the tail or the map has changed.
     pub(crate) fn tell_headroom(&self, tail: &Tail) {
-        self.headroom.store(tail.headroom().saturating_sub(slack(tail)), Ordering::Release);
+        let headroom = tail.headroom().saturating_sub(slack(tail));
+        self.headroom.store(headroom, Ordering::Release);
+        self.capacity.store(self.capacity_of(headroom, tail), Ordering::SeqCst);
         if !self.prepared.load(Ordering::Relaxed) && self.is_running_low(tail.map.end()) {
             self.low.call();
         }
@@ -393,10 +396,6 @@ impl Log {
         }
         us
     }
-}
-
-fn slack(tail: &Tail) -> u64 {
-    (tail.map.usable() / 16).min(SLACK_MAX)
 }
 
 impl Drop for Log {

@@ -10,15 +10,12 @@ use crate::buffer::BlockCache;
 use crate::grow::{Area, Meta};
 use crate::header::{FileHeader, MapPart, read_file_area, read_map_area};
 use crate::log::{Log, Start};
-use crate::lsn::block_key;
 use crate::options::{AREA, LogOptions};
 use crate::read::{Reader, following};
 use crate::tail::Tail;
 use crate::vlf::{History, Place, VlfMap, distance};
 use crate::{CheckpointInfo, LogError, Lsn};
 
-/// Bytes behind the end that opening looks at for proof that durable log is missing: more than can have been in flight.
-const PROBE_BYTES: u64 = 8 << 20;
 /// Bytes read at once while looking for the end.
 const SCAN_BYTES: usize = 1 << 20;
 
@@ -64,7 +61,7 @@ impl Log {
         file.sync()?;
         let mut found = Recovery::new(&file, &meta.header, map)?;
         found.find_end()?;
-        found.check_nothing_missing(meta.header.hard_end)?;
+        found.settle_end(&meta.header)?;
 
         let oldest = found.oldest(meta.header.oldest);
         let cache = BlockCache::new(options.cache_bytes);
@@ -200,10 +197,10 @@ pub(crate) fn cut_to_map(file: &dyn BlockFile, map: &VlfMap) -> Result<u64, LogE
 
 /// Follows the log from the checkpoint to its end.
 pub(crate) struct Recovery {
-    log_id: [u8; 16],
+    pub log_id: [u8; 16],
     pub map: VlfMap,
     pub history: History,
-    reader: Reader,
+    pub reader: Reader,
     /// Place of the next block to look at.
     pub seq: u32,
     pub place: Place,
@@ -211,7 +208,7 @@ pub(crate) struct Recovery {
     pub prev_crc: u32,
     pub incarnation: u32,
     /// Device sector in units of 512 bytes: blocks start on it.
-    step: u32,
+    pub step: u32,
     /// The block at the checkpoint is durable: it must be there, and its chain is taken from itself.
     anchor: bool,
     last: Lsn,
@@ -283,8 +280,6 @@ impl Recovery {
             let offset = self.place.at(self.block);
             return Err(corrupt(offset, "the checkpoint's log block is not valid"));
         }
-        // The header may know VLFs whose first use the crash undid.
-        self.history.forget_from(self.seq + 1);
         Ok(())
     }
 
@@ -298,33 +293,6 @@ impl Recovery {
         let chain =
             self.anchor || (header.prev_crc == self.prev_crc && header.incarnation >= self.incarnation);
         Ok((place && chain).then_some(header))
-    }
-
-    /// The log must reach what the header knew to be durable, and what any block behind the end says was durable
-    /// when it was written. If it does not, a durable block is damaged: an error, not a shorter log.
-    pub fn check_nothing_missing(&mut self, hard_end: u64) -> Result<(), LogError> {
-        let end = block_key(self.seq, self.block);
-        let offset = self.place.at(self.block);
-        let missing = || corrupt(offset, "a durable log block is not valid");
-        if end < hard_end {
-            return Err(missing());
-        }
-        let stop = offset.saturating_add(PROBE_BYTES);
-        let mut block = self.block;
-        while self.place.rest(block) > 0 && self.place.at(block) < stop {
-            let bytes = self.reader.bytes(&self.place, block)?;
-            let header = BlockHeader::decode(bytes, bytes.len()).filter(|header| {
-                header.log_id == self.log_id
-                    && header.vlf == self.seq
-                    && header.block == block
-                    && header.hard_end > end
-            });
-            if header.is_some() && BlockHeader::verify(bytes, bytes.len()).is_some() {
-                return Err(missing());
-            }
-            block += self.step;
-        }
-        Ok(())
     }
 
     /// The truncation point, moved up if VLFs before it have been used again since the header was written.

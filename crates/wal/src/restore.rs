@@ -169,7 +169,7 @@ impl LogRestore {
         file.sync()?;
         let mut found = Recovery::new(&file, &meta.header, map)?;
         found.find_end()?;
-        found.check_nothing_missing(meta.header.hard_end)?;
+        found.settle_end(&meta.header)?;
         let oldest = found.oldest(meta.header.oldest);
         let log_id = meta.header.log_id;
         let Recovery { map, history, seq, place, block, prev_crc, incarnation, .. } = found;
@@ -396,6 +396,7 @@ impl LogRestore {
         header.checkpoint = info;
         header.oldest = self.oldest.max(oldest);
         header.hard_end = block_key(self.seq, self.block);
+        header.clean = false;
         header.incarnation = header.incarnation.max(self.incarnation);
         let runs = self.history.runs();
         let skip = runs.len().saturating_sub(HISTORY_MAX);

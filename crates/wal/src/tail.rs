@@ -105,6 +105,11 @@ impl Tail {
         self.map.usable().saturating_sub(self.active_usable)
     }
 
+    /// Bytes that are free if the open block were sealed now.
+    pub fn free(&self) -> u64 {
+        self.free_vlf_bytes() + self.rest().saturating_sub(self.open_len())
+    }
+
     /// Bytes that are free if the open block is used up.
     pub fn headroom(&self) -> u64 {
         self.free_vlf_bytes() + self.rest().saturating_sub(self.open.cap as u64)

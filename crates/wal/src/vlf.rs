@@ -69,6 +69,8 @@ pub(crate) struct VlfMap {
     runs: Vec<Run>,
     /// Offsets of the VLFs whose first 8 KB hold a map area, ascending.
     areas: Vec<u64>,
+    /// Size of the smallest VLF; 0 if there is none.
+    smallest: u64,
 }
 
 impl VlfMap {
@@ -91,8 +93,14 @@ impl VlfMap {
         self.end() - AREA - AREA * self.areas.len() as u64
     }
 
+    /// Bytes for log blocks that every VLF has at least.
+    pub fn smallest_room(&self) -> u64 {
+        self.smallest.saturating_sub(if self.areas.is_empty() { 0 } else { AREA })
+    }
+
     /// Adds VLFs behind the last one.
     pub fn push(&mut self, vlf_size: u64, count: u32, create_lsn: Lsn) {
+        self.smallest = if self.runs.is_empty() { vlf_size } else { self.smallest.min(vlf_size) };
         let (first_index, first_offset) = (self.count(), self.end());
         self.runs.push(Run { first_index, first_offset, vlf_size, count, create_lsn });
     }
@@ -111,6 +119,7 @@ impl VlfMap {
         }
         let end = self.end();
         self.areas.retain(|area| *area < end);
+        self.smallest = self.runs.iter().map(|run| run.vlf_size).min().unwrap_or(0);
     }
 
     /// Bytes from `end`, the end of the last block in the VLF `from`, to the first block of `to`, if `to` lies right behind
@@ -289,6 +298,15 @@ impl History {
             _ if self.high_water < count => Some(self.high_water),
             _ => None,
         }
+    }
+
+    /// Every VLF that [`next_free`](Self::next_free) may have chosen after `current`, whatever it knew of what is free.
+    pub fn candidates(&self, current: u32, count: u32) -> impl Iterator<Item = u32> + use<> {
+        let orphans = self.orphans.iter().map(|range| range.0);
+        let oldest = self.runs.front().map(|run| run.index);
+        let all: Vec<u32> =
+            [current + 1].into_iter().chain(orphans).chain(oldest).chain([self.high_water]).collect();
+        all.into_iter().filter(move |index| *index < count && *index != current)
     }
 
     /// Runs of VLFs from a sequence number on: (first index, count).

@@ -11,7 +11,9 @@ use access::BTree;
 use compact_str::CompactString;
 use disk::DiskError;
 use pages::{FileGrowth, FileSpec, PageError, PageId, UnitId};
-use txn::{CreateSpec, Database, DbState, DelayedDurability, Env, LossWindow, RecoveryModel, TxnError};
+use txn::{
+    CreateSpec, Database, DbState, DelayedDurability, Env, ErrorKind, LossWindow, RecoveryModel, TxnError,
+};
 use types::SqlError;
 use wal::{Alignment, LogError, LogOptions};
 
@@ -73,6 +75,7 @@ impl OpenError {
 
     pub(super) fn text(&self) -> String {
         match self {
+            OpenError::Txn(e) if e.kind() == ErrorKind::LogDamaged => format!("error {}: {e}", e.number()),
             OpenError::Txn(e) => e.to_string(),
             OpenError::Other(text) => text.clone(),
         }

@@ -432,7 +432,7 @@ fn roll_forward(env: &Env, target: &RestoreTarget) -> Result<Vec<FileSpec>, Back
     let (primary, log_path) = (target.primary()?, &target.log_path);
     let options = LogOptions { background_writer: false, ..target.log.clone() };
     let (log, _) = Log::open(&*env.disk, log_path, options).map_err(no_log)?;
-    let handle: Arc<dyn LogHandle> = Arc::new(StoreLog(log.clone()));
+    let handle: Arc<dyn LogHandle> = StoreLog::new(log.clone(), false);
     let store = Store::open(env.disk.clone(), env.pool.clone(), handle, primary)?;
     if log.log_id() != store.database() {
         let what = "the log belongs to another database";

@@ -1,0 +1,227 @@
+//! The end of the log, told from a hole in it.
+//!
+//! A block that does not continue the chain is the normal end of a log after a crash: the write that it belongs to was never
+//! acknowledged. It is a hole if the log was once durable beyond it. Four things testify to that:
+//!
+//! 1. The file header says how far the log was durable when it was written: at each checkpoint, truncation and growth, at a clean
+//!    stop, and by itself when nothing was flushed for [`SEAL_AFTER`] (a *seal*). After a clean stop it names the end exactly.
+//! 2. Each block says how far the log was durable when it was finished. Blocks after the place in question are looked for in
+//!    its VLF and in those that follow, past anything damaged, until more than can be in flight shows nothing newer.
+//!    Blocks of a flush that never ended do not testify: they were finished when the log was durable up to that flush at most.
+//! 3. A block that is valid but for one bit has decayed: a torn write leaves whole sectors of old content (see `block`).
+//! 4. A block of one sector cannot be torn: if its header is right up to a few bits, it has decayed.
+//!
+//! What remains: damage of several bits to a block of several sectors that belongs to the last flush, if the power fails within
+//! [`SEAL_AFTER`] of that flush. It cannot be told from a torn write.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use crate::ahead::OnDisk;
+use crate::block::{BLOCK_MAX, BlockHeader, FIRST_BLOCK, UNIT};
+use crate::header::FileHeader;
+use crate::log::Log;
+use crate::lsn::block_key;
+use crate::open::Recovery;
+use crate::read::following;
+use crate::vlf::Place;
+use crate::{LogError, Lsn};
+
+/// A log that was not flushed for so long notes in its header how far it is durable.
+pub(crate) const SEAL_AFTER: Duration = Duration::from_millis(100);
+/// Bytes after the end, or after the newest block found, that are searched for blocks that are newer than the end: more than
+/// one flush writes.
+const PROBE_BYTES: u64 = 8 << 20;
+
+/// First place of a block by its key.
+fn lsn_of(key: u64) -> Lsn {
+    Lsn { vlf: (key >> 32) as u32, block: key as u32, slot: 1 }
+}
+
+/// So many VLFs after the end are also looked for where the log goes on if not with the next one in the file.
+const BEGINNINGS: u32 = 2;
+
+/// What was found after the end.
+#[derive(Default)]
+struct Search {
+    /// The furthest that a block says the log was durable.
+    durable: u64,
+    /// Bytes that are still searched.
+    left: u64,
+}
+
+impl Recovery {
+    /// The log must reach what the header knew to be durable, and what any block after the end says was durable when it was
+    /// written, and must not end at a block that has decayed.
+    ///
+    /// # Errors
+    /// [`LogError::Missing`].
+    pub fn settle_end(&mut self, header: &FileHeader) -> Result<(), LogError> {
+        let end = block_key(self.seq, self.block);
+        let offset = self.place.at(self.block);
+        let missing = |to, reason| LogError::Missing { offset, from: lsn_of(end), to: lsn_of(to), reason };
+        if !header.clean || header.hard_end != end {
+            let newest = self.search()?.max(header.hard_end);
+            if newest > end {
+                return Err(missing(newest, "a block that was durable is not valid"));
+            }
+            if let Some(to) = self.decayed()? {
+                return Err(missing(to, "a block that was written whole has changed since"));
+            }
+        }
+        // The header may know VLFs whose first use the crash undid.
+        self.history.forget_from(self.seq + 1);
+        Ok(())
+    }
+
+    /// The end of the block at the end of the log, if a block was written there whole and has changed since.
+    fn decayed(&mut self) -> Result<Option<u64>, LogError> {
+        if self.place.rest(self.block) == 0 {
+            return Ok(None);
+        }
+        let bytes = self.reader.bytes(&self.place, self.block)?;
+        if BlockHeader::verify(bytes, bytes.len()).is_some() {
+            // Whole, but of an earlier incarnation.
+            return Ok(None);
+        }
+        let mine = |header: &BlockHeader| {
+            let place = header.log_id == self.log_id && header.vlf == self.seq && header.block == self.block;
+            place && header.prev_crc == self.prev_crc && header.incarnation >= self.incarnation
+        };
+        if let Some(header) = BlockHeader::before_a_flip(bytes, bytes.len()).filter(mine) {
+            let (vlf, block) = following(&header);
+            return Ok(Some(block_key(vlf, block)));
+        }
+        let sector = self.step * UNIT as u32;
+        let single = BlockHeader::is_at_most(bytes, sector)
+            && BlockHeader::resembles(bytes, &self.log_id, (self.seq, self.block), self.prev_crc);
+        Ok(single.then_some(block_key(self.seq, self.block + self.step)))
+    }
+
+    /// How far blocks after the end say that the log was durable.
+    fn search(&mut self) -> Result<u64, LogError> {
+        let mut search = Search { durable: 0, left: PROBE_BYTES };
+        self.search_vlf(self.seq, &self.place.clone(), self.block, &mut search)?;
+        let (mut seq, mut index) = (self.seq, self.place.index);
+        // A ring that was gone through has nothing more.
+        for _ in 0..self.map.count() {
+            if search.left == 0 || seq == u32::MAX {
+                break;
+            }
+            seq += 1;
+            // The next in the file, if its place is not known from the header; where nothing of it is found, perhaps because it was
+            // a single block that is damaged, the search goes on after it.
+            let behind = if index + 1 < self.map.count() { index + 1 } else { 0 };
+            let next = self.history.index_of(seq).unwrap_or(behind);
+            let found = match self.map.place(next) {
+                Some(place) => self.search_vlf(seq, &place, FIRST_BLOCK, &mut search)?.then_some(next),
+                None => None,
+            };
+            let found = match found {
+                None if seq - self.seq <= BEGINNINGS => self.search_beginnings(seq, index, &mut search)?,
+                found => found,
+            };
+            index = found.unwrap_or(next);
+        }
+        Ok(search.durable)
+    }
+
+    /// Looks at the beginnings of all VLFs in which the log may have gone on after the one at `index`. Gives the one in which it did.
+    fn search_beginnings(
+        &mut self,
+        seq: u32,
+        index: u32,
+        search: &mut Search,
+    ) -> Result<Option<u32>, LogError> {
+        let candidates: Vec<u32> = self.history.candidates(index, self.map.count()).collect();
+        for index in candidates {
+            let Some(place) = self.map.place(index) else { continue };
+            let mut here = Search { durable: search.durable, left: BLOCK_MAX as u64 };
+            if self.search_vlf(seq, &place, FIRST_BLOCK, &mut here)? {
+                *search = here;
+                return Ok(Some(index));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Looks at the blocks of a VLF from a place on. True if there is one of this use of it.
+    fn search_vlf(
+        &mut self,
+        seq: u32,
+        place: &Place,
+        from: u32,
+        search: &mut Search,
+    ) -> Result<bool, LogError> {
+        let (mut block, mut any, mut left) = (from, false, search.left);
+        while place.rest(block) > 0 && left > 0 {
+            let bytes = self.reader.bytes(place, block)?;
+            let header = BlockHeader::decode(bytes, bytes.len())
+                .filter(|header| header.log_id == self.log_id && header.vlf == seq && header.block == block)
+                .and_then(|_| BlockHeader::verify(bytes, bytes.len()));
+            let step = match header {
+                Some(header) => {
+                    any = true;
+                    search.durable = search.durable.max(header.hard_end);
+                    left = PROBE_BYTES;
+                    header.len / UNIT as u32
+                }
+                None => self.step,
+            };
+            block += step;
+            left = left.saturating_sub(u64::from(step) * UNIT);
+        }
+        search.left = left;
+        Ok(any)
+    }
+}
+
+impl Log {
+    /// Notes in the header how far the log is durable, so that damage up to there is told from the log's end. Does nothing if
+    /// the header says so already. The log does it by itself when it is idle and at a clean stop.
+    ///
+    /// # Errors
+    /// A failed write is final for the log.
+    pub fn seal(&self) -> Result<(), LogError> {
+        self.seal_as(false)
+    }
+
+    /// `clean`: nothing will be written any more.
+    pub(crate) fn seal_as(&self, clean: bool) -> Result<(), LogError> {
+        let mut on_disk = self.meta.lock();
+        if self.poisoned.load(Ordering::Acquire) {
+            return Err(self.offline());
+        }
+        let end = self.hard_end.load(Ordering::Acquire);
+        let OnDisk { meta, map, .. } = &mut *on_disk;
+        if (meta.header.hard_end, meta.header.clean) == (end, clean) {
+            return Ok(());
+        }
+        meta.refresh(&self.tail.lock(), end);
+        meta.header.clean = clean;
+        meta.write_area(&*self.file, 0, map.runs()).map_err(|cause| self.poison(cause))
+    }
+
+    /// The log was flushed: somebody has to note it once nothing more comes. Costs a flush one look at a flag.
+    pub(crate) fn was_flushed(&self) {
+        if !self.unsealed.load(Ordering::Relaxed) && !self.unsealed.swap(true, Ordering::AcqRel) {
+            self.low.call();
+        }
+    }
+
+    /// Seals a log that was not flushed since it was looked at last. Gives the time after which it wants to be looked at again.
+    pub(crate) fn seal_when_idle(&self) -> Option<Duration> {
+        if !self.unsealed.load(Ordering::Acquire) {
+            return None;
+        }
+        let end = self.hard_end.load(Ordering::Acquire);
+        if self.looked_at.swap(end, Ordering::AcqRel) != end {
+            return Some(SEAL_AFTER);
+        }
+        // Before the end is read: a flush that comes now calls again.
+        self.unsealed.store(false, Ordering::Release);
+        // A failure has taken the log offline; whoever comes next learns of it.
+        drop(self.seal());
+        None
+    }
+}
