@@ -64,7 +64,7 @@ fn change_row(
     id: u64,
     rows: &mut Model,
 ) -> Result<(), TxnError> {
-    let payload = vec![rng.u8(b'a'..b'z'); if rng.u8(0..8) == 0 { 900 } else { rng.usize(0..120) }];
+    let payload = vec![rng.u8(b'a'..=b'z'); if rng.u8(0..8) == 0 { 900 } else { rng.usize(0..120) }];
     let mark = txn.mark();
     let tried = match rows.contains_key(&id) {
         false => table.insert(txn, id, &payload),
