@@ -8,6 +8,7 @@ pub mod catalog;
 pub mod context;
 pub mod dbcc;
 pub mod dml;
+pub mod encoding;
 pub mod errors;
 pub mod exec;
 pub mod expr;
@@ -20,6 +21,7 @@ pub mod storage;
 pub mod sysproc;
 pub mod views;
 
+pub use dml::bulk::{BulkOptions, BulkRows, ColumnBatches};
 pub use instance::{Instance, InstanceOptions, PageMemory};
 pub use output::{ColumnInfo, Sink};
 pub use session::Session;

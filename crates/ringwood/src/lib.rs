@@ -23,7 +23,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-pub use engine::{ColumnInfo, DataType, Sink, SqlError, Value};
+pub use engine::{BulkOptions, BulkRows, ColumnBatches, ColumnInfo, DataType, Sink, SqlError, Value};
 pub use types::{Decimal, Len};
 
 /// How an instance is opened.
@@ -256,6 +256,23 @@ impl Session {
         let mut collector = Collector::default();
         self.inner.execute_prepared(&statement.0, values, &mut collector)?;
         collector.error.map_or(Ok(collector.outcome), Err)
+    }
+
+    /// Loads rows into a table as one statement, the fast way: no text, whole pages to a log record. `table` is a name as T-SQL
+    /// has it (`t`, `schema.t`, `[my db].dbo.[my t]`), `columns` those that the rows have (none: all but an identity column). The
+    /// rows come from a closure that fills one row at a time, from [`ColumnBatches`], or from your own [`BulkRows`]; values are
+    /// converted to the columns' types. Gives the number of rows.
+    ///
+    /// Errors: as INSERT; 4864 for a text that its char or varchar column cannot hold; what `rows` returns. Nothing of a failed
+    /// load stays, but for the batches that [`BulkOptions::batch`] has had committed.
+    pub fn bulk_insert(
+        &mut self,
+        table: &str,
+        columns: &[&str],
+        options: &BulkOptions,
+        rows: &mut dyn BulkRows,
+    ) -> Result<u64, SqlError> {
+        self.inner.bulk_insert(table, columns, options, rows)
     }
 
     /// Runs a batch with a sink of your own: everything in the order in which it happens. An error that the sink returns

@@ -1,5 +1,6 @@
 //! INSERT: VALUES (one row takes a short way), SELECT, DEFAULT VALUES.
 
+use super::bulk::BulkRows;
 use super::loader::Loader;
 use super::output::{self, Images, OutputPlan};
 use super::{column_value, null_error};
@@ -354,6 +355,41 @@ impl InsertPlan {
         };
         self.store.table.state.rows.fetch_add(count as i64, Ordering::Relaxed);
         Ok(count)
+    }
+
+    /// Runs a compiled `VALUES (@1, ...)` once for each row that `source` has, up to `limit`, with the row as the variables.
+    /// Gives the number of rows and whether there may be more.
+    pub fn load_rows(
+        &self,
+        ctx: &mut ExecCtx<'_>,
+        source: &mut dyn BulkRows,
+        limit: u64,
+    ) -> Result<(u64, bool), SqlError> {
+        let Source::Values(rows) = &self.source else {
+            return Err(SqlError::internal("a bulk load takes one row of values"));
+        };
+        let Some(exprs) = rows.first() else {
+            return Err(SqlError::internal("a bulk load takes one row of values"));
+        };
+        self.check_identity(ctx)?;
+        ctx.session.lock_table(&self.db, &self.store.table, self.lock)?;
+        self.db.check_writable()?;
+        let mut rt = Rt::new(ctx);
+        let mut loader = Loader::new(&self.db, &self.store);
+        let mut values = vec![Value::Null; self.store.table.columns.len()];
+        let (mut left, mut more) = (limit, true);
+        while left > 0 {
+            more = source.next(rt.vars_mut())?;
+            if !more {
+                break;
+            }
+            left -= 1;
+            self.compute(exprs, &[], &mut rt, &mut values)?;
+            self.load(&mut loader, &mut values, &mut rt, &mut Vec::new())?;
+        }
+        let count = loader.finish(&mut rt)?;
+        self.store.table.state.rows.fetch_add(count as i64, Ordering::Relaxed);
+        Ok((count, more))
     }
 
     fn limit(&self, rt: &mut Rt<'_, '_>) -> Result<u64, SqlError> {

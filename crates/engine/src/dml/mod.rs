@@ -3,6 +3,7 @@
 //! the way it reads cannot lead to what it wrote; rows that another transaction is changing are waited for and tested
 //! again; an error names table and column.
 
+pub mod bulk;
 pub mod delete;
 pub mod insert;
 pub mod loader;

@@ -63,6 +63,11 @@ impl<'r, 's> Rt<'r, 's> {
         }
     }
 
+    /// All variables.
+    pub fn vars_mut(&mut self) -> &mut [Value] {
+        self.ctx.as_mut().map_or(&mut [], |ctx| &mut *ctx.vars)
+    }
+
     /// The value of a parameter; NULL before it was set.
     #[inline]
     pub fn param(&self, slot: usize) -> Value {

@@ -1,6 +1,7 @@
 //! Sessions: one per connection or embedded caller. A session runs one batch at a time; it may move between threads.
 
 pub mod activity;
+mod bulk;
 pub mod core;
 pub mod options;
 mod snapshots;
@@ -178,12 +179,7 @@ impl Session {
             return (Outcome { ok: false, status: -1 }, vars);
         }
         if shared.killed.load(Ordering::Acquire) {
-            let error = SqlError::new(
-                596,
-                21,
-                1,
-                "Cannot continue the execution because the session is in the kill state.",
-            );
+            let error = killed();
             // A client that went away cannot be told.
             let _ = sink.error(&error);
             return (Outcome { ok: false, status: -1 }, vars);
@@ -242,6 +238,11 @@ impl Session {
             self.core.rollback_all();
         }
     }
+}
+
+/// 596: KILL has ended the session.
+fn killed() -> SqlError {
+    SqlError::new(596, 21, 1, "Cannot continue the execution because the session is in the kill state.")
 }
 
 /// Counts the errors that go by. A sink that fails cancels the batch: no CATCH takes that error, nothing more runs for a

@@ -1,6 +1,7 @@
-//! Reads delimited files for BULK INSERT: fields ended by terminators, as bytes; code pages; UTF-16.
+//! Reads delimited text for BULK INSERT: fields ended by terminators, as bytes of UTF-8.
 //! A field ends at its own terminator only, so a row with too few fields runs into the next one, as in SQL Server.
 
+use crate::encoding::{Encoding, INVALID};
 use std::io::{self, BufRead, BufReader, Read};
 
 /// Longest field in bytes: beyond it a terminator was surely missed.
@@ -15,8 +16,8 @@ pub struct Terminators {
     pub quote: Option<u8>,
 }
 
-/// A terminator as written: `\t \n \r \0 \\`, `0x0a`, or the characters themselves.
-pub fn terminator(text: &str) -> Vec<u8> {
+/// A terminator as written: `\t \n \r \0 \\`, `0x0a` (bytes of the file's encoding), or the characters themselves.
+pub fn terminator(text: &str, encoding: Encoding) -> Vec<u8> {
     if let Some(hex) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
         let digits: Vec<u8> = hex.bytes().collect();
         let bytes: Option<Vec<u8>> = digits
@@ -24,7 +25,9 @@ pub fn terminator(text: &str) -> Vec<u8> {
             .map(|pair| std::str::from_utf8(pair).ok().and_then(|p| u8::from_str_radix(p, 16).ok()))
             .collect();
         if let Some(bytes) = bytes.filter(|b| !b.is_empty()) {
-            return bytes;
+            let decoded = encoding.decode(&bytes);
+            // Single bytes of UTF-16 are no characters: the ASCII ones are meant.
+            return if decoded.contains(&INVALID) { bytes } else { decoded };
         }
     }
     let mut out = Vec::new();
@@ -61,11 +64,13 @@ pub enum End {
 pub struct Fields<R: Read> {
     input: BufReader<R>,
     terminators: Terminators,
+    /// The last field stood in quotes: an empty one is an empty text then.
+    pub quoted: bool,
 }
 
 impl<R: Read> Fields<R> {
     pub fn new(input: R, terminators: Terminators) -> Fields<R> {
-        Fields { input: BufReader::with_capacity(1 << 20, input), terminators }
+        Fields { input: BufReader::with_capacity(1 << 20, input), terminators, quoted: false }
     }
 
     /// Whether the file has nothing left.
@@ -76,9 +81,11 @@ impl<R: Read> Fields<R> {
     /// Reads one field into `out`, without its terminator. `last`: it ends the row.
     pub fn next(&mut self, last: bool, out: &mut Vec<u8>) -> io::Result<End> {
         out.clear();
+        self.quoted = false;
         if let Some(quote) = self.terminators.quote
             && self.input.fill_buf()?.first() == Some(&quote)
         {
+            self.quoted = true;
             return self.quoted(quote, last, out);
         }
         let end = self.until(last, out)?;
@@ -134,78 +141,17 @@ impl<R: Read> Fields<R> {
     }
 }
 
-/// Turns UTF-16LE (with or without a byte order mark) into UTF-8 while it is read.
-pub struct Utf16<R: Read> {
-    input: BufReader<R>,
-    pending: Vec<u8>,
-    at: usize,
-    high: Option<u16>,
-    begun: bool,
-}
-
-impl<R: Read> Utf16<R> {
-    pub fn new(input: R) -> Utf16<R> {
-        Utf16 { input: BufReader::new(input), pending: Vec::new(), at: 0, high: None, begun: false }
-    }
-
-    fn unit(&mut self) -> io::Result<Option<u16>> {
-        let mut pair = [0; 2];
-        let mut have = 0;
-        while have < 2 {
-            match self.input.read(&mut pair[have..])? {
-                0 => return Ok(None),
-                n => have += n,
-            }
-        }
-        Ok(Some(u16::from_le_bytes(pair)))
-    }
-
-    fn refill(&mut self) -> io::Result<()> {
-        self.pending.clear();
-        self.at = 0;
-        while self.pending.len() < 4096 {
-            let Some(unit) = self.unit()? else { break };
-            if !std::mem::replace(&mut self.begun, true) && unit == 0xfeff {
-                continue;
-            }
-            let units = [self.high.take().unwrap_or(unit), unit];
-            let units = if units[0] == unit && !is_high(unit) { &units[1..] } else { &units[..] };
-            if units.len() == 2 && units[0] == unit {
-                self.high = Some(unit);
-                continue;
-            }
-            for c in char::decode_utf16(units.iter().copied()) {
-                let c = c.unwrap_or(char::REPLACEMENT_CHARACTER);
-                self.pending.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
-            }
-        }
-        Ok(())
-    }
-}
-
-fn is_high(unit: u16) -> bool {
-    (0xd800..0xdc00).contains(&unit)
-}
-
-impl<R: Read> Read for Utf16<R> {
-    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        if self.at == self.pending.len() {
-            self.refill()?;
-        }
-        let n = out.len().min(self.pending.len() - self.at);
-        out[..n].copy_from_slice(&self.pending[self.at..self.at + n]);
-        self.at += n;
-        Ok(n)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn utf8(text: &str) -> Vec<u8> {
+        terminator(text, Encoding::Utf8)
+    }
+
     fn check(text: &str, terminators: (&str, &str), columns: usize, expected: &[&[&str]]) {
         let quote = if terminators.0 == "," { Some(b'"') } else { None };
-        let t = Terminators { field: terminator(terminators.0), row: terminator(terminators.1), quote };
+        let t = Terminators { field: utf8(terminators.0), row: utf8(terminators.1), quote };
         let mut fields = Fields::new(text.as_bytes(), t);
         let (mut rows, mut out) = (Vec::new(), Vec::new());
         while !fields.at_end().unwrap() {
@@ -226,15 +172,5 @@ mod tests {
         check("1|a\n2|b", ("|", "0x0a"), 2, &[&["1", "a"], &["2", "b"]]);
         check("1|a\n2|b\n", ("|", r"\n"), 3, &[&["1", "a\n2", "b"]]);
         check("1,\"a,\"\"b\"\"\"\n2,c\n", (",", r"\n"), 2, &[&["1", "a,\"b\""], &["2", "c"]]);
-    }
-
-    #[test]
-    fn utf16_becomes_utf8() {
-        let text = "ä\t𝄞x\n";
-        let mut bytes = vec![0xff, 0xfe];
-        bytes.extend(text.encode_utf16().flat_map(u16::to_le_bytes));
-        let mut out = String::new();
-        Utf16::new(bytes.as_slice()).read_to_string(&mut out).unwrap();
-        assert_eq!(out, text);
     }
 }

@@ -1,231 +1,93 @@
-//! BULK INSERT: rows of a delimited file through the table's ordinary INSERT, compiled once.
+//! BULK INSERT: rows of a delimited file through the table's bulk load.
+//! Guarantees: text arrives as it was written, or its row is an error with row and column (4864): never as a `?`.
 
 use std::io::Read;
 use std::path::Path;
-use std::sync::Arc;
 
-use syntax::ast::{BulkInsert, OptionItem, OptionValue, StmtKind};
+use syntax::ast::{BulkInsert, OptionItem, OptionValue};
 use types::convert::{Mode, convert};
 use types::{DataType, Len, SqlError, Value, codepage};
 
-use super::bulk_file::{End, Fields, Terminators, Utf16, terminator};
-use super::{StmtCtx, resolve_table};
-use crate::catalog::TableDef;
-use crate::catalog::rebuild::quote;
-use crate::context::{CompileEnv, DmlPlan, ExecCtx, VarScope, compile_dml};
+use super::bulk_file::{End, Fields, Terminators, terminator};
+use super::{StmtCtx, option_rules, resolve_table};
+use crate::catalog::{ColumnDef, TableDef};
+use crate::dml::bulk::{BulkLoad, BulkOptions, BulkRows};
+use crate::encoding::{Decoded, Encoding};
 use crate::errors;
-use crate::instance::Db;
-
-/// Rows between two looks at the cancel flag.
-const POLL_ROWS: u64 = 256;
+use crate::output::Sink;
 
 /// Options of the statement.
 struct Options {
     terminators: Terminators,
+    encoding: Encoding,
     first_row: u64,
     last_row: u64,
-    batch: u64,
     max_errors: u64,
-    keep_identity: bool,
-    keep_nulls: bool,
-    wide: bool,
-    utf8: bool,
-}
-
-/// A row in the making.
-struct Loader {
-    plan: Arc<DmlPlan>,
-    /// Table column, or none for a field that is skipped, per field of the file.
-    targets: Vec<Option<usize>>,
-    vars: Vec<Value>,
+    load: BulkOptions,
 }
 
 impl StmtCtx<'_> {
     pub(super) fn bulk_insert(&mut self, stmt: &BulkInsert) -> Result<u64, SqlError> {
+        option_rules::check("BULK INSERT", &stmt.options, option_rules::BULK_INSERT)?;
         let (db, table) = resolve_table(self.core, &stmt.table)?;
         let options = self.bulk_options(&stmt.options)?;
         let path = self.core.instance().paths.resolve(&stmt.file)?;
-        let input = open(&path, &stmt.file)?;
-        let kept = self.core.options.identity_insert;
-        if options.keep_identity {
-            self.core.options.identity_insert = Some((db.id(), table.object_id));
-        }
-        let result = self.load(&db, &table, &options, input);
-        self.core.options.identity_insert = kept;
-        result
-    }
-
-    fn load(
-        &mut self,
-        db: &Arc<Db>,
-        table: &Arc<TableDef>,
-        options: &Options,
-        input: Box<dyn Read>,
-    ) -> Result<u64, SqlError> {
-        let input = if options.wide { Box::new(Utf16::new(input)) as Box<dyn Read> } else { input };
-        let mut loader = self.loader(db, table, options)?;
-        let mut fields = Fields::new(input, options.terminators.clone());
-        let (mut row, mut loaded, mut in_batch, mut failed) = (0, 0, 0, 0);
-        let mut raw = Vec::new();
-        while row < options.last_row && !fields.at_end().map_err(|e| read_failed(&e))? {
-            row += 1;
-            let outcome = self.row(&mut fields, &mut raw, row, table, options, &mut loader)?;
-            if row < options.first_row {
-                continue;
-            }
-            match outcome {
-                Ok(()) => {
-                    let mut ctx = ExecCtx { session: self.core, vars: &mut loader.vars };
-                    loader.plan.run(&mut ctx, &mut Vec::new())?;
-                    loaded += 1;
-                    in_batch += 1;
-                }
-                Err(e) => {
-                    failed += 1;
-                    self.sink.error(&e)?;
-                    if failed > options.max_errors {
-                        return Err(too_many_errors(options.max_errors));
-                    }
-                }
-            }
-            if in_batch == options.batch {
-                in_batch = 0;
-                // Outside a transaction each batch is one of its own.
-                if self.core.trancount() == 0 {
-                    self.core.end_statement(Ok(()))?;
-                    self.core.begin_statement(true)?;
-                }
-            }
-            if row % POLL_ROWS == 0 {
-                self.core.check_cancel()?;
-            }
-        }
-        Ok(loaded)
-    }
-
-    /// Reads a row into the loader's variables. The inner error is the row's own and counts against MAXERRORS.
-    fn row(
-        &mut self,
-        fields: &mut Fields<Box<dyn Read>>,
-        raw: &mut Vec<u8>,
-        row: u64,
-        table: &TableDef,
-        options: &Options,
-        loader: &mut Loader,
-    ) -> Result<Result<(), SqlError>, SqlError> {
-        let mut result = Ok(());
-        let mut slot = 0;
-        let count = loader.targets.len();
-        for i in 0..count {
-            let end = fields.next(i + 1 == count, raw).map_err(|e| read_failed(&e))?;
-            if end == End::TooLong {
-                return Err(too_long(row, i + 1));
-            }
-            if end == End::File && i + 1 < count {
-                return Err(unexpected_end());
-            }
-            let Some(column) = loader.targets[i] else { continue };
-            let column = &table.columns[column];
-            match field_value(raw, column, options) {
-                Ok(value) => loader.vars[slot] = value,
-                Err(e) => result = result.and(Err(bad_field(&e, row, i + 1, &column.name))),
-            }
-            slot += 1;
-        }
-        Ok(result)
-    }
-
-    /// Compiles `INSERT INTO table (columns) VALUES (@1, ...)`; a column whose default replaces empty fields gets it
-    /// through ISNULL.
-    fn loader(&mut self, db: &Arc<Db>, table: &Arc<TableDef>, options: &Options) -> Result<Loader, SqlError> {
-        let mut vars = VarScope::new();
-        let (mut names, mut values, mut targets) = (Vec::new(), Vec::new(), Vec::new());
-        for (at, column) in table.columns.iter().enumerate() {
-            if column.identity.is_some() && !options.keep_identity {
-                targets.push(None);
-                continue;
-            }
-            targets.push(Some(at));
-            let variable = format!("@{}", names.len() + 1);
-            vars.declare(&variable, column.ty)?;
-            names.push(quote(&column.name));
-            values.push(match &column.default {
-                Some(default) if !options.keep_nulls => format!("ISNULL({variable}, {})", default.text),
-                _ => variable,
-            });
-        }
-        let schema = quote(&table.schema);
-        let text = format!(
-            "INSERT INTO {}.{schema}.{} ({}) VALUES ({})",
-            quote(&db.name()),
-            quote(&table.name),
-            names.join(", "),
-            values.join(", ")
-        );
-        let stmts = syntax::parse(&text).map_err(crate::batch::syntax_error)?;
-        let Some(stmt) = stmts.first().filter(|s| matches!(s.kind, StmtKind::Insert(_))) else {
-            return Err(SqlError::internal("BULK INSERT made no INSERT"));
+        let input = Decoded::new(open(&path, &stmt.file)?, options.encoding);
+        // A field per column, also of the identity column, which is passed over.
+        let given = |at: &usize| options.load.keep_identity || table.columns[*at].identity.is_none();
+        let columns = (0..table.columns.len()).filter(given).collect();
+        let load = BulkLoad { db, table: table.clone(), columns, options: options.load.clone() };
+        let mut rows = FileRows {
+            fields: Fields::new(input, options.terminators.clone()),
+            table: &table,
+            options: &options,
+            sink: self.sink,
+            raw: Vec::new(),
+            row: 0,
+            failed: 0,
         };
-        let env = CompileEnv {
-            instance: self.core.instance(),
-            db: self.core.db(),
-            catalog: self.core.db().catalog(),
-            vars: &vars,
-            options: &self.core.options,
-        };
-        let plan = compile_dml(stmt, &env)?;
-        Ok(Loader { plan, targets, vars: vec![Value::Null; vars.len()] })
+        load.run(self.core, &mut rows)
     }
 
     fn bulk_options(&self, items: &[OptionItem]) -> Result<Options, SqlError> {
-        let mut options = Options {
-            terminators: Terminators { field: b"\t".to_vec(), row: b"\n".to_vec(), quote: None },
-            first_row: 1,
-            last_row: u64::MAX,
-            batch: 0,
-            max_errors: 10,
-            keep_identity: false,
-            keep_nulls: false,
-            wide: false,
-            utf8: true,
+        let named = |name: &str| items.iter().rfind(|item| item.name == name);
+        let text = |name: &str| named(name).map(|item| self.text_of(item)).transpose();
+        let number = |name: &str| named(name).map(|item| self.number_of(item)).transpose();
+        let on = |name: &str| named(name).is_some_and(OptionItem::is_on);
+        let encoding = encoding_of(text("DATAFILETYPE")?, text("CODEPAGE")?)?;
+        let csv = match text("FORMAT")?.map(|format| format.to_ascii_uppercase()).as_deref() {
+            None => false,
+            Some("CSV") => true,
+            Some("PARQUET" | "DELTA") => return Err(errors::not_supported("BULK INSERT WITH FORMAT")),
+            Some(other) => return Err(errors::syntax_near(other)),
         };
-        if items
-            .iter()
-            .any(|o| o.name == "FORMAT" && self.text_of(o).is_ok_and(|t| t.eq_ignore_ascii_case("csv")))
-        {
-            options.terminators =
-                Terminators { field: b",".to_vec(), row: b"\n".to_vec(), quote: Some(b'"') };
-        }
-        for item in items {
-            match item.name.as_str() {
-                "FIELDTERMINATOR" => options.terminators.field = terminator(&self.text_of(item)?),
-                "ROWTERMINATOR" => options.terminators.row = terminator(&self.text_of(item)?),
-                "FIELDQUOTE" => options.terminators.quote = self.text_of(item)?.bytes().next(),
-                "FIRSTROW" => options.first_row = self.number_of(item)?.max(1),
-                "LASTROW" => {
-                    options.last_row = Some(self.number_of(item)?).filter(|n| *n > 0).unwrap_or(u64::MAX)
-                }
-                "BATCHSIZE" => options.batch = self.number_of(item)?,
-                "MAXERRORS" => options.max_errors = self.number_of(item)?,
-                "KEEPIDENTITY" => options.keep_identity = item.is_on(),
-                "KEEPNULLS" => options.keep_nulls = item.is_on(),
-                "DATAFILETYPE" => match self.text_of(item)?.to_ascii_lowercase().as_str() {
-                    "char" => {}
-                    "widechar" => options.wide = true,
-                    _ => return Err(errors::not_supported("DATAFILETYPE native")),
-                },
-                "CODEPAGE" => {
-                    let page = self.text_of(item)?.to_ascii_uppercase();
-                    options.utf8 = !matches!(page.as_str(), "1252" | "ACP" | "OEM" | "RAW");
-                }
-                "FORMATFILE" => return Err(errors::not_supported("FORMATFILE")),
-                _ => {}
-            }
-        }
-        if options.terminators.field.is_empty() || options.terminators.row.is_empty() {
-            return Err(errors::syntax_near("FIELDTERMINATOR"));
-        }
-        Ok(options)
+        let ending = |name: &str, default: &[u8]| -> Result<Vec<u8>, SqlError> {
+            let given = text(name)?.map_or_else(|| default.to_vec(), |text| terminator(&text, encoding));
+            if given.is_empty() { Err(errors::syntax_near(name)) } else { Ok(given) }
+        };
+        let quote = match text("FIELDQUOTE")?.as_deref().map(str::as_bytes) {
+            None => csv.then_some(b'"'),
+            Some([quote]) if quote.is_ascii() => Some(*quote),
+            Some(_) => return Err(errors::syntax_near("FIELDQUOTE")),
+        };
+        let terminators = Terminators {
+            field: ending("FIELDTERMINATOR", if csv { b"," } else { b"\t" })?,
+            row: ending("ROWTERMINATOR", b"\n")?,
+            quote,
+        };
+        Ok(Options {
+            terminators,
+            encoding,
+            first_row: number("FIRSTROW")?.unwrap_or(1).max(1),
+            last_row: number("LASTROW")?.filter(|n| *n > 0).unwrap_or(u64::MAX),
+            max_errors: number("MAXERRORS")?.unwrap_or(10),
+            load: BulkOptions {
+                batch: number("BATCHSIZE")?.unwrap_or(0),
+                keep_identity: on("KEEPIDENTITY"),
+                keep_nulls: on("KEEPNULLS"),
+                table_lock: on("TABLOCK"),
+            },
+        })
     }
 
     fn text_of(&self, item: &OptionItem) -> Result<String, SqlError> {
@@ -248,22 +110,102 @@ impl StmtCtx<'_> {
     }
 }
 
-fn field_value(raw: &[u8], column: &crate::catalog::ColumnDef, options: &Options) -> Result<Value, SqlError> {
-    if raw.is_empty() {
+/// What DATAFILETYPE and CODEPAGE say; a byte order mark in the file wins over it. UTF-8 when they say nothing.
+fn encoding_of(file_type: Option<String>, page: Option<String>) -> Result<Encoding, SqlError> {
+    match file_type.map(|file_type| file_type.to_ascii_lowercase()).as_deref() {
+        None | Some("char") => {}
+        Some("widechar") => return Ok(Encoding::UTF16),
+        Some("native" | "widenative") => {
+            return Err(errors::not_supported("BULK INSERT WITH DATAFILETYPE native"));
+        }
+        Some(other) => return Err(errors::syntax_near(other)),
+    }
+    let Some(page) = page else { return Ok(Encoding::Utf8) };
+    Encoding::of_code_page(&page).ok_or_else(|| {
+        let text = format!(
+            "The bulk load failed. The codepage \"{page}\" is not installed. Install the codepage and run the command \
+             again."
+        );
+        SqlError::new(4868, 16, 1, text)
+    })
+}
+
+/// The rows of the file.
+struct FileRows<'a> {
+    fields: Fields<Decoded<Box<dyn Read>>>,
+    table: &'a TableDef,
+    options: &'a Options,
+    sink: &'a mut dyn Sink,
+    raw: Vec<u8>,
+    /// Rows read so far, and those of them that had errors.
+    row: u64,
+    failed: u64,
+}
+
+impl BulkRows for FileRows<'_> {
+    fn next(&mut self, row: &mut [Value]) -> Result<bool, SqlError> {
+        while self.row < self.options.last_row && !self.fields.at_end().map_err(|e| read_failed(&e))? {
+            self.row += 1;
+            match self.read(row)? {
+                Ok(()) if self.row < self.options.first_row => {}
+                Ok(()) => return Ok(true),
+                Err(e) => {
+                    self.failed += 1;
+                    self.sink.error(&e)?;
+                    if self.failed > self.options.max_errors {
+                        return Err(too_many_errors(self.options.max_errors));
+                    }
+                }
+            }
+        }
+        Ok(false)
+    }
+}
+
+impl FileRows<'_> {
+    /// Reads a row. The inner error is the row's own and counts against MAXERRORS; a row before FIRSTROW has none.
+    fn read(&mut self, values: &mut [Value]) -> Result<Result<(), SqlError>, SqlError> {
+        let mut result = Ok(());
+        let mut places = values.iter_mut();
+        let count = self.table.columns.len();
+        for (i, column) in self.table.columns.iter().enumerate() {
+            let end = self.fields.next(i + 1 == count, &mut self.raw).map_err(|e| read_failed(&e))?;
+            if end == End::TooLong {
+                return Err(too_long(self.row, i + 1));
+            }
+            if end == End::File && i + 1 < count {
+                return Err(unexpected_end());
+            }
+            let skipped = column.identity.is_some() && !self.options.load.keep_identity;
+            if skipped || self.row < self.options.first_row {
+                continue;
+            }
+            let Some(place) = places.next() else { break };
+            match field_value(&self.raw, self.fields.quoted, column) {
+                Ok(value) => *place = value,
+                Err(e) => result = result.and(Err(bad_field(&e, self.row, i + 1, &column.name))),
+            }
+        }
+        Ok(result)
+    }
+}
+
+/// The value of a field for a column. Errors: it is no such value, or has characters that the column cannot hold.
+fn field_value(raw: &[u8], quoted: bool, column: &ColumnDef) -> Result<Value, SqlError> {
+    if raw.is_empty() && !quoted {
         return Ok(Value::Null);
     }
-    let text = if options.wide || options.utf8 {
-        match std::str::from_utf8(raw) {
-            Ok(text) => compact_str::CompactString::from(text),
-            Err(_) => latin(raw),
-        }
-    } else {
-        latin(raw)
-    };
-    // An empty string is written as a zero byte.
-    let text = if text == "\0" { "".into() } else { text };
-    let from = DataType::NVarChar(Len::Max);
-    convert(&Value::Str(text), from, column.ty, 0, Mode::Assignment)
+    let Ok(text) = std::str::from_utf8(raw) else { return Err(bad_character()) };
+    // An empty string is written as a zero byte, or as a pair of quotes.
+    let text = if text == "\0" { "" } else { text };
+    if column.ty.is_string() && !column.ty.is_unicode() && codepage::replaced(text).is_some() {
+        return Err(bad_character());
+    }
+    convert(&Value::str(text), DataType::NVarChar(Len::Max), column.ty, 0, Mode::Assignment)
+}
+
+fn bad_character() -> SqlError {
+    SqlError::new(4864, 16, 1, "A character is not in the code page.")
 }
 
 /// The file as a stream. Data to import is no database file, so it does not go through the block-file layer.
@@ -316,9 +258,4 @@ fn unexpected_end() -> SqlError {
 
 fn read_failed(e: &std::io::Error) -> SqlError {
     SqlError::new(4861, 16, 2, format!("Cannot bulk load because the file could not be read: {e}."))
-}
-
-/// Bytes of code page 1252 as text.
-fn latin(raw: &[u8]) -> compact_str::CompactString {
-    raw.iter().map(|b| codepage::decode_byte(*b)).collect()
 }

@@ -192,7 +192,6 @@ pub const DBCC: Rules = &[
 
 /// BULK INSERT. Sizes of batches in kilobytes, expected rows and order are hints; there are no triggers, CHECK or FOREIGN KEY
 /// constraints.
-#[expect(dead_code)]
 pub const BULK_INSERT: Rules = &[
     ("BATCHSIZE", Takes::Value),
     ("CHECK_CONSTRAINTS", Takes::Switch),

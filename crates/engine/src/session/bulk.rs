@@ -1,0 +1,182 @@
+//! Bulk loads that do not come as T-SQL: typed rows from the embedding program.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use syntax::ast::StmtKind;
+use types::convert::{Mode, convert};
+use types::{DataType, SqlError, Value, codepage};
+
+use super::Session;
+use super::activity::Here;
+use super::core::SessionCore;
+use crate::catalog::TableDef;
+use crate::context::fold_name;
+use crate::dml::bulk::{BulkLoad, BulkOptions, BulkRows};
+use crate::errors;
+use crate::stmt::resolve_table;
+
+impl Session {
+    /// Inserts rows into a table (`name`, `schema.name` or `database.schema.name`, in brackets where T-SQL wants them) as one
+    /// statement. `columns` are those that the rows have, in the rows' order; none: all but the identity column, or with
+    /// [`BulkOptions::keep_identity`] all. Columns that are not given get their defaults. Values may be of any type that converts
+    /// to the column's; gives the number of rows.
+    ///
+    /// # Errors
+    /// Those of INSERT, and what `rows` returns. A failed load leaves nothing behind but the batches that it has committed, which
+    /// there are none of without [`BulkOptions::batch`] or within a transaction. 2628: a text that does not fit; 4864: one whose
+    /// characters a char or varchar column does not have.
+    pub fn bulk_insert(
+        &mut self,
+        table: &str,
+        columns: &[&str],
+        options: &BulkOptions,
+        rows: &mut dyn BulkRows,
+    ) -> Result<u64, SqlError> {
+        let shared = self.core.shared.clone();
+        if shared.killed.load(Ordering::Acquire) {
+            return Err(super::killed());
+        }
+        if !self.core.options.runs() || self.core.options.parse_only {
+            return Err(errors::not_supported("A bulk load under NOEXEC, PARSEONLY, FMTONLY or SHOWPLAN"));
+        }
+        if self.core.xact_state() == -1 {
+            return Err(errors::doomed());
+        }
+        let _here = Here::enter(&shared);
+        shared.cancel.store(false, Ordering::Release);
+        shared.running.store(true, Ordering::Release);
+        shared.batches.fetch_add(1, Ordering::Relaxed);
+        let result = load(&mut self.core, table, columns, options, rows);
+        match &result {
+            Ok(rows) => self.core.succeeded(*rows),
+            Err(e) => {
+                self.core.error_number = e.number;
+                if self.core.options.xact_abort || errors::ends_batch(e) {
+                    self.core.rollback_all();
+                }
+            }
+        }
+        if self.core.trancount() == 0 {
+            self.core.rollback_all();
+        }
+        shared.running.store(false, Ordering::Release);
+        shared.open_transactions.store(self.core.trancount().into(), Ordering::Relaxed);
+        if shared.killed.load(Ordering::Acquire) {
+            self.core.rollback_all();
+        }
+        result
+    }
+}
+
+fn load(
+    core: &mut SessionCore,
+    table: &str,
+    columns: &[&str],
+    options: &BulkOptions,
+    rows: &mut dyn BulkRows,
+) -> Result<u64, SqlError> {
+    // The name as the grammar has it.
+    let stmts = syntax::parse(&format!("TRUNCATE TABLE {table}")).map_err(crate::batch::syntax_error)?;
+    let name = match stmts.as_slice() {
+        [syntax::ast::Stmt { kind: StmtKind::Truncate(t), .. }] if t.options.is_empty() => &t.table,
+        _ => return Err(errors::syntax_near(table)),
+    };
+    let (db, table) = resolve_table(core, name)?;
+    let columns = positions(&table, columns, options.keep_identity)?;
+    let mut typed = Typed { rows, table: &table, columns: &columns };
+    let bulk = BulkLoad { db, table: table.clone(), columns: columns.clone(), options: options.clone() };
+    core.begin_statement(true)?;
+    let result = bulk.run(core, &mut typed);
+    core.end_statement(result)
+}
+
+fn positions(table: &Arc<TableDef>, names: &[&str], identity: bool) -> Result<Vec<usize>, SqlError> {
+    if names.is_empty() {
+        let given = |at: &usize| identity || table.columns[*at].identity.is_none();
+        return Ok((0..table.columns.len()).filter(given).collect());
+    }
+    let find = |name: &&str| {
+        let folded = fold_name(name);
+        let found = table.columns.iter().position(|c| fold_name(&c.name) == folded);
+        found.ok_or_else(|| SqlError::new(207, 16, 1, format!("Invalid column name '{name}'.")))
+    };
+    names.iter().map(find).collect()
+}
+
+/// Rows with their values converted to the columns' types.
+struct Typed<'a> {
+    rows: &'a mut dyn BulkRows,
+    table: &'a TableDef,
+    columns: &'a [usize],
+}
+
+impl BulkRows for Typed<'_> {
+    fn next(&mut self, row: &mut [Value]) -> Result<bool, SqlError> {
+        if !self.rows.next(row)? {
+            return Ok(false);
+        }
+        for (value, at) in row.iter_mut().zip(self.columns) {
+            let column = &self.table.columns[*at];
+            if !is_of(value, column.ty) {
+                *value = into_column(value, column.ty).map_err(|e| named(e, self.table, *at, value))?;
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// Whether a value needs no conversion: types without length or scale.
+fn is_of(value: &Value, ty: DataType) -> bool {
+    matches!(
+        (value, ty),
+        (Value::Null, _)
+            | (Value::Bit(_), DataType::Bit)
+            | (Value::TinyInt(_), DataType::TinyInt)
+            | (Value::SmallInt(_), DataType::SmallInt)
+            | (Value::Int(_), DataType::Int)
+            | (Value::BigInt(_), DataType::BigInt)
+            | (Value::Float(_), DataType::Float)
+            | (Value::Real(_), DataType::Real)
+            | (Value::Money(_), DataType::Money)
+            | (Value::SmallMoney(_), DataType::SmallMoney)
+            | (Value::Date(_), DataType::Date)
+            | (Value::DateTime { .. }, DataType::DateTime)
+            | (Value::SmallDateTime { .. }, DataType::SmallDateTime)
+            | (Value::Guid(_), DataType::UniqueIdentifier)
+            | (Value::Bytes(_), DataType::VarBinary(types::Len::Max))
+    )
+}
+
+fn into_column(value: &Value, ty: DataType) -> Result<Value, SqlError> {
+    if let (Value::Str(text), true, false) = (value, ty.is_string(), ty.is_unicode())
+        && codepage::replaced(text).is_some()
+    {
+        return Err(SqlError::new(4864, 16, 1, ""));
+    }
+    convert(value, value.natural_type(), ty, 0, Mode::Assignment)
+}
+
+/// An error with the column that it belongs to.
+fn named(e: SqlError, table: &TableDef, at: usize, value: &Value) -> SqlError {
+    let column = &table.columns[at];
+    match e.number {
+        2628 | 8152 => {
+            let part = types::convert::fitting_part(value, column.ty);
+            SqlError::truncation_in(&table.full_name(), &column.name, &part)
+        }
+        4864 => {
+            let text = format!(
+                "Bulk load data conversion error (type mismatch or invalid character for the specified codepage) for \
+                 column {} ({}).",
+                at + 1,
+                column.name
+            );
+            SqlError::new(4864, 16, 1, text)
+        }
+        _ => {
+            let text = format!("{} (column {}, {})", e.message, at + 1, column.name);
+            SqlError::new(e.number, e.severity, e.state, text)
+        }
+    }
+}
