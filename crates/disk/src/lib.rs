@@ -6,6 +6,7 @@
 //!
 //! # Guarantees
 //! - Reads and writes are exact: they move every byte that was asked for or return a typed error.
+//! - Many requests are in flight at a time by [`transfer`]: io_uring, or threads where there is none.
 //! - A write is durable only after [`BlockFile::sync`], [`BlockFile::write_durable`] or [`BlockFile::write_zeros`] says so.
 //! - Creating, removing and renaming a file, and `write_small_atomic`, are durable when they return.
 //! - Nothing is retried after a failed write or sync: the caller decides, and for a log the decision is to stop.
@@ -15,12 +16,17 @@
 
 mod buf;
 mod error;
+mod kernel;
 mod memory;
 mod os;
 mod pieces;
+mod port;
 mod probe;
+mod ring;
 mod shared;
 mod stats;
+mod transfer;
+mod workers;
 
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};
@@ -30,11 +36,13 @@ pub use buf::AlignedBuf;
 pub use error::{DiskError, Op};
 pub use memory::Memory;
 pub use os::OsDisk;
+pub use port::{IoBackend, io_fallback};
 pub use shared::{Claim, ClaimError, SharedBuf};
 pub use stats::{
     FileStats, LATENCY_BUCKETS, SIZE_BUCKETS, StatsSnapshot, latency_bucket_limit_us, latency_quantile_us,
     size_bucket_label,
 };
+pub use transfer::{Data, IoOptions, KernelFile, Launch, Request, Timer, transfer};
 
 /// Alignment in bytes of every buffer that this crate hands out; enough for any device that direct I/O meets.
 pub const BUFFER_ALIGN: usize = 4096;
@@ -124,6 +132,28 @@ pub trait BlockFile: Send + Sync + Debug {
 
     /// The path that the file was opened by.
     fn path(&self) -> &Path;
+
+    /// Requests of one batch that the file's device takes at a time with gain, at least 1.
+    fn depth(&self) -> usize {
+        32
+    }
+
+    /// Puts a request of a batch in flight; only [`transfer`] calls this. Without more the request is done at once.
+    fn launch<'s>(&'s self, offset: u64, data: &mut Data<'_>) -> Launch<'s> {
+        Launch::Done(transfer::one_by_one(self, offset, data))
+    }
+
+    /// Which of `count` requests that are held ([`Launch::Held`]) is done next, from 0.
+    fn next_to_land(&self, count: usize) -> usize {
+        debug_assert!(count > 0);
+        0
+    }
+
+    /// Does a request that was held, and counts it.
+    fn land(&self, ticket: u64, offset: u64, data: &mut Data<'_>) -> Result<(), DiskError> {
+        let _ = ticket;
+        transfer::one_by_one(self, offset, data)
+    }
 }
 
 /// An exclusive lock on an instance folder; released when dropped.

@@ -3,7 +3,7 @@
 //! Durable writes use `RWF_DSYNC`: one system call instead of two, and on overwritten space a little faster than a write
 //! followed by `fdatasync` (58 against 60 microseconds measured); kernels that refuse the flag get the pair.
 
-use std::io::IoSlice;
+use std::io::{IoSlice, IoSliceMut};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,11 +15,13 @@ use rustix::io::{Errno, ReadWriteFlags, retry_on_intr};
 
 use crate::buf::AlignedBuf;
 use crate::error::{DiskError, Op};
+use crate::port::IoBackend;
 use crate::stats::FileStats;
+use crate::transfer::{Data, IoOptions, KernelFile, Launch};
 use crate::{BlockFile, Disk, DiskLock, LockGuard, OpenMode, SMALL_FILE_MAX, Sectors, check_aligned, probe};
 
 /// Buffers per system call; Linux allows 1,024.
-const IOV_MAX: usize = 1024;
+pub(crate) const IOV_MAX: usize = 1024;
 /// Zeros are written in pieces of this size.
 const ZERO_CHUNK: usize = 1 << 20;
 
@@ -50,23 +52,29 @@ pub struct OsDisk {
     root: PathBuf,
     direct: bool,
     durable: bool,
+    io: IoOptions,
 }
 
 impl OsDisk {
     /// Relative paths are resolved below `root`, which need not exist yet.
     pub fn new(root: impl Into<PathBuf>) -> Self {
-        OsDisk { root: root.into(), direct: true, durable: true }
+        OsDisk { root: root.into(), direct: true, durable: true, io: IoOptions::default() }
     }
 
     /// The same without direct I/O, for comparison and for tests of that path.
     pub fn buffered(root: impl Into<PathBuf>) -> Self {
-        OsDisk { root: root.into(), direct: false, durable: true }
+        OsDisk { root: root.into(), direct: false, durable: true, io: IoOptions::default() }
     }
 
     /// In the page cache and without any durability: nothing is ever synced. For files that need not outlive the machine's
     /// power, such as those under a modelled device that is measured. **No database belongs here.**
     pub fn scratch(root: impl Into<PathBuf>) -> Self {
-        OsDisk { root: root.into(), direct: false, durable: false }
+        OsDisk { root: root.into(), direct: false, durable: false, io: IoOptions::default() }
+    }
+
+    /// The same with other options for batches of requests.
+    pub fn with_io(self, io: IoOptions) -> Self {
+        OsDisk { io, ..self }
     }
 
     fn resolve(&self, path: &Path) -> PathBuf {
@@ -118,6 +126,8 @@ impl Disk for OsDisk {
             device: stat.st_dev,
             durable: self.durable,
             dsync: AtomicBool::new(true),
+            backend: self.io.backend,
+            depth: self.io.depth.map_or(found.depth, |depth| depth.clamp(1, 256) as usize),
             stats: FileStats::default(),
         }))
     }
@@ -238,26 +248,34 @@ struct FileLock {
 impl LockGuard for FileLock {}
 
 #[derive(Debug)]
-struct OsFile {
-    path: PathBuf,
-    fd: OwnedFd,
-    direct: bool,
-    sectors: Sectors,
+pub(crate) struct OsFile {
+    pub(crate) path: PathBuf,
+    pub(crate) fd: OwnedFd,
+    pub(crate) direct: bool,
+    pub(crate) sectors: Sectors,
     device: u64,
     /// False on a scratch disk: nothing is synced.
     durable: bool,
     /// False once the kernel has refused `RWF_DSYNC`.
     dsync: AtomicBool,
-    stats: FileStats,
+    pub(crate) backend: IoBackend,
+    /// Requests of a batch in flight.
+    depth: usize,
+    pub(crate) stats: FileStats,
 }
 
 impl OsFile {
-    fn fail(&self, op: Op, offset: u64, errno: Errno) -> DiskError {
+    pub(crate) fn fail(&self, op: Op, offset: u64, errno: Errno) -> DiskError {
         failure(op, &self.path, offset, errno)
     }
 
     /// Writes everything, in as many calls as it takes. Returns false if the kernel refused the flags before a byte was written.
-    fn write_all(&self, offset: u64, bufs: &[&[u8]], flags: ReadWriteFlags) -> Result<bool, DiskError> {
+    pub(crate) fn write_all(
+        &self,
+        offset: u64,
+        bufs: &[&[u8]],
+        flags: ReadWriteFlags,
+    ) -> Result<bool, DiskError> {
         let mut at = offset;
         for group in bufs.chunks(IOV_MAX) {
             let mut slices: Vec<IoSlice<'_>> = group.iter().map(|buf| IoSlice::new(buf)).collect();
@@ -332,7 +350,7 @@ impl OsFile {
     }
 
     /// Behind the page cache nobody knows what reaches the device, so only direct writes are judged.
-    fn note_rmw(&self, offset: u64, bytes: u64) {
+    pub(crate) fn note_rmw(&self, offset: u64, bytes: u64) {
         if self.direct && self.sectors.partial(offset, bytes) > 0 {
             self.stats.count_rmw();
         }
@@ -355,24 +373,9 @@ impl BlockFile for OsFile {
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<(), DiskError> {
         check_aligned(&self.path, self.sectors, offset, buf)?;
         let start = Instant::now();
-        let mut done = 0;
-        while done < buf.len() {
-            match rustix::io::pread(&self.fd, &mut buf[done..], offset + done as u64) {
-                Ok(0) => {
-                    let (wanted, got) = (buf.len() as u64, done as u64);
-                    return Err(DiskError::ShortRead { path: self.path.clone(), offset, wanted, got });
-                }
-                Ok(n) => done += n,
-                Err(Errno::INTR) => {}
-                // Direct reads must not start inside a sector: the file ended there.
-                Err(Errno::INVAL) if done % self.sectors.logical as usize != 0 => {
-                    let (wanted, got) = (buf.len() as u64, done as u64);
-                    return Err(DiskError::ShortRead { path: self.path.clone(), offset, wanted, got });
-                }
-                Err(errno) => return Err(self.fail(Op::Read, offset + done as u64, errno)),
-            }
-        }
-        self.stats.count_read(buf.len() as u64, start.elapsed());
+        let bytes = buf.len() as u64;
+        self.read_all(offset, &mut [IoSliceMut::new(buf)], 0)?;
+        self.stats.count_read(bytes, start.elapsed());
         Ok(())
     }
 
@@ -456,5 +459,13 @@ impl BlockFile for OsFile {
 
     fn path(&self) -> &Path {
         &self.path
+    }
+
+    fn depth(&self) -> usize {
+        self.depth
+    }
+
+    fn launch<'s>(&'s self, _offset: u64, _data: &mut Data<'_>) -> Launch<'s> {
+        Launch::Kernel(KernelFile(self))
     }
 }

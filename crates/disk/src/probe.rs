@@ -12,7 +12,13 @@ pub(crate) struct DirectIo {
     /// The file system supports it for this file, as far as it says.
     pub allowed: bool,
     pub sectors: Sectors,
+    /// Requests of a batch to keep in flight.
+    pub depth: usize,
 }
+
+/// Fewest and most requests of a batch that are kept in flight unless an option says otherwise. A queue of the kernel takes
+/// more, but a request of somebody else then waits for all of them.
+const DEPTHS: (u32, u32) = (32, 64);
 
 /// `STATX_DIOALIGN` names the alignments of memory and offsets since Linux 6.1; older kernels leave them out.
 const DIO_ALIGN: u32 = 0x2000;
@@ -21,7 +27,8 @@ const DIO_ALIGN: u32 = 0x2000;
 pub(crate) fn probe(fd: impl AsFd) -> DirectIo {
     let flags = StatxFlags::BASIC_STATS | StatxFlags::from_bits_retain(DIO_ALIGN);
     let Ok(stat) = statx(fd, "", AtFlags::EMPTY_PATH, flags) else {
-        return DirectIo { allowed: true, sectors: Sectors { logical: 512, physical: 512 } };
+        let sectors = Sectors { logical: 512, physical: 512 };
+        return DirectIo { allowed: true, sectors, depth: DEPTHS.0 as usize };
     };
     let says_align = stat.stx_mask & DIO_ALIGN != 0;
     let allowed = !says_align || stat.stx_dio_offset_align != 0;
@@ -30,7 +37,8 @@ pub(crate) fn probe(fd: impl AsFd) -> DirectIo {
     let dio = if says_align { stat.stx_dio_offset_align.max(stat.stx_dio_mem_align) } else { 0 };
     let logical = sane(from_queue("logical_block_size").max(dio));
     let physical = sane(from_queue("physical_block_size")).max(logical);
-    DirectIo { allowed, sectors: Sectors { logical, physical } }
+    let depth = (from_queue("nr_requests") / 2).clamp(DEPTHS.0, DEPTHS.1) as usize;
+    DirectIo { allowed, sectors: Sectors { logical, physical }, depth }
 }
 
 /// The request queue of a block device; a partition shares the one of its disk.

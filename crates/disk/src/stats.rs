@@ -37,6 +37,8 @@ pub struct FileStats {
     rmw_writes: AtomicU64,
     syncs: AtomicU64,
     sync_stall_us: AtomicU64,
+    in_flight: AtomicU64,
+    most_in_flight: AtomicU64,
     write_sizes: [AtomicU64; SIZE_BUCKETS],
     read_latency: [AtomicU64; LATENCY_BUCKETS],
     write_latency: [AtomicU64; LATENCY_BUCKETS],
@@ -62,6 +64,10 @@ pub struct StatsSnapshot {
     pub rmw_writes: u64,
     pub syncs: u64,
     pub sync_stall_us: u64,
+    /// Requests of batches that are in flight now, and the most that were since the file was opened. A difference of two
+    /// snapshots takes both from the later one, a sum of two files adds the first and has the larger second.
+    pub in_flight: u64,
+    pub most_in_flight: u64,
     pub write_sizes: [u64; SIZE_BUCKETS],
     pub read_latency: [u64; LATENCY_BUCKETS],
     pub write_latency: [u64; LATENCY_BUCKETS],
@@ -111,6 +117,19 @@ impl FileStats {
         self.durable_latency[latency_bucket(us)].fetch_add(1, Relaxed);
     }
 
+    /// A request of a batch is put in flight.
+    pub fn begin(&self) {
+        let now = self.in_flight.fetch_add(1, Relaxed) + 1;
+        if now > self.most_in_flight.load(Relaxed) {
+            self.most_in_flight.fetch_max(now, Relaxed);
+        }
+    }
+
+    /// It has ended, well or not.
+    pub fn end(&self) {
+        self.in_flight.fetch_sub(1, Relaxed);
+    }
+
     /// Notes that a write (counted by one of the calls above) did not cover whole physical sectors.
     pub fn count_rmw(&self) {
         self.rmw_writes.fetch_add(1, Relaxed);
@@ -141,6 +160,8 @@ impl FileStats {
             rmw_writes: self.rmw_writes.load(Relaxed),
             syncs: self.syncs.load(Relaxed),
             sync_stall_us: self.sync_stall_us.load(Relaxed),
+            in_flight: self.in_flight.load(Relaxed),
+            most_in_flight: self.most_in_flight.load(Relaxed),
             write_sizes: all(&self.write_sizes),
             read_latency: all(&self.read_latency),
             write_latency: all(&self.write_latency),
@@ -153,7 +174,9 @@ impl FileStats {
 impl StatsSnapshot {
     /// What was counted between `earlier` and this snapshot of the same file.
     pub fn since(&self, earlier: &StatsSnapshot) -> StatsSnapshot {
-        self.each(earlier, u64::saturating_sub)
+        let mut between = self.each(earlier, u64::saturating_sub);
+        (between.in_flight, between.most_in_flight) = (self.in_flight, self.most_in_flight);
+        between
     }
 
     /// The sum of two files.
@@ -177,6 +200,8 @@ impl StatsSnapshot {
             rmw_writes: f(self.rmw_writes, b.rmw_writes),
             syncs: f(self.syncs, b.syncs),
             sync_stall_us: f(self.sync_stall_us, b.sync_stall_us),
+            in_flight: f(self.in_flight, b.in_flight),
+            most_in_flight: self.most_in_flight.max(b.most_in_flight),
             write_sizes: all(&self.write_sizes, &b.write_sizes, f),
             read_latency: all(&self.read_latency, &b.read_latency, f),
             write_latency: all(&self.write_latency, &b.write_latency, f),

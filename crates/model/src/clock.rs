@@ -30,6 +30,13 @@ impl Clock {
         (self.start.elapsed().as_nanos() as f64 * self.scale) as Nanos
     }
 
+    /// Real time until the device's time is `moment`, or how long that is over already.
+    pub fn until(&self, moment: Nanos) -> Result<Duration, Duration> {
+        let target = self.start + self.real(moment);
+        let now = Instant::now();
+        if target > now { Ok(target - now) } else { Err(now - target) }
+    }
+
     /// Returns when the device's time is `moment`; returns how much later than that it is, in real time.
     pub fn wait_until(&self, moment: Nanos) -> Duration {
         let target = self.start + self.real(moment);

@@ -2,16 +2,18 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use disk::{AlignedBuf, BlockFile, DiskError, FileStats, Op, Sectors, check_aligned};
+use disk::{AlignedBuf, BlockFile, Data, DiskError, FileStats, Launch, Op, Sectors, Timer, check_aligned};
 
 use crate::modeldisk::{Due, Placed, Shared};
-use crate::params::Device;
+use crate::params::{Device, Medium};
 use crate::timeline::Request;
 
 /// Zeros are written in pieces of this size, two in flight.
 const ZERO_CHUNK: u64 = 1 << 20;
+/// Requests of a batch in flight for each spindle: with so many to choose from, a disk needs about half the time for each.
+const SPINDLE_DEPTH: usize = 32;
 
 #[derive(Debug)]
 pub(crate) struct ModelFile {
@@ -64,6 +66,19 @@ impl ModelFile {
         Ok(at - offset)
     }
 
+    fn check_data(&self, offset: u64, data: &Data<'_>) -> Result<(), DiskError> {
+        let mut at = offset;
+        let mut one = |buf: &[u8]| {
+            check_aligned(self.host.path(), self.sectors(), at, buf)?;
+            at += buf.len() as u64;
+            Ok(())
+        };
+        match data {
+            Data::Read(bufs) => bufs.iter().try_for_each(|buf| one(buf)),
+            Data::Write(bufs) => bufs.iter().try_for_each(|buf| one(buf)),
+        }
+    }
+
     fn write(&self, offset: u64, bufs: &[&[u8]], durable: bool) -> Result<(), DiskError> {
         let len = self.check_all(offset, bufs)?;
         let start = Instant::now();
@@ -74,12 +89,11 @@ impl ModelFile {
             self.host.write_gather(offset, bufs)?;
         }
         self.shared.wait(done);
-        self.count_write(offset, len, durable, start);
+        self.count_write(offset, len, durable, start.elapsed());
         Ok(())
     }
 
-    fn count_write(&self, offset: u64, len: u64, durable: bool, start: Instant) {
-        let time = start.elapsed();
+    fn count_write(&self, offset: u64, len: u64, durable: bool, time: Duration) {
         if durable {
             self.stats.count_durable_write(len, time);
         } else {
@@ -166,7 +180,7 @@ impl BlockFile for ModelFile {
             if let Some(before) = before.replace(done) {
                 self.shared.wait(before);
             }
-            self.count_write(at, piece, false, start);
+            self.count_write(at, piece, false, start.elapsed());
             at += piece;
         }
         if let Some(last) = before {
@@ -193,5 +207,53 @@ impl BlockFile for ModelFile {
 
     fn path(&self) -> &Path {
         self.host.path()
+    }
+
+    /// What keeps every spindle or channel of an array at work.
+    fn depth(&self) -> usize {
+        match &self.shared.device.medium {
+            Medium::Disks(disks) => SPINDLE_DEPTH * disks.spindles.max(1) as usize,
+            Medium::Flash(flash) => flash.queue_depth.clamp(1, 256) as usize,
+        }
+    }
+
+    fn launch<'s>(&'s self, offset: u64, data: &mut Data<'_>) -> Launch<'s> {
+        if let Err(error) = self.check_data(offset, data) {
+            return Launch::Done(Err(error));
+        }
+        let write = data.is_write();
+        let due = self.submit(offset, data.len(), |pos, len| match write {
+            true => Request::Write { pos, len, durable: false },
+            false => Request::Read { pos, len },
+        });
+        Launch::Timed { inner: Box::new(self.host.launch(offset, data)), timer: self, due: due.at }
+    }
+
+    fn next_to_land(&self, count: usize) -> usize {
+        self.host.next_to_land(count)
+    }
+
+    fn land(&self, ticket: u64, offset: u64, data: &mut Data<'_>) -> Result<(), DiskError> {
+        self.host.land(ticket, offset, data)
+    }
+}
+
+impl Timer for ModelFile {
+    fn left(&self, due: u64) -> Duration {
+        self.shared.clock.until(due).unwrap_or(Duration::ZERO)
+    }
+
+    fn wait(&self, due: u64) {
+        self.shared.clock.wait_until(due);
+    }
+
+    fn count(&self, due: u64, write: bool, offset: u64, bytes: u64, took: Duration) {
+        let after = self.shared.clock.until(due).err().unwrap_or_default();
+        self.shared.note_late(took.saturating_sub(after), after);
+        if write {
+            self.count_write(offset, bytes, false, took);
+        } else {
+            self.stats.count_read(bytes, took);
+        }
     }
 }

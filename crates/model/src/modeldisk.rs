@@ -66,6 +66,11 @@ impl Shared {
         self.late.note(self.clock.real(due.at.saturating_sub(due.asked)), after);
     }
 
+    /// Counts how late a request was that took so long in the model.
+    pub fn note_late(&self, modelled: std::time::Duration, after: std::time::Duration) {
+        self.late.note(modelled, after);
+    }
+
     /// Pays for a change of a name or a length: a small durable write in the journal.
     pub fn journal(&self, array: usize) -> Due {
         let target = &self.arrays[array];

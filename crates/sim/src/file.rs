@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use disk::{BlockFile, DiskError, FileStats, LockGuard, Op, Sectors, check_aligned};
+use disk::{BlockFile, Data, DiskError, FileStats, Launch, LockGuard, Op, Sectors, check_aligned};
 use parking_lot::Mutex;
 
 use crate::Step;
@@ -193,6 +193,42 @@ impl BlockFile for SimFile {
 
     fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// A write is in flight from here on: a power loss before it lands leaves any part of it.
+    fn launch<'s>(&'s self, offset: u64, data: &mut Data<'_>) -> Launch<'s> {
+        let Data::Write(bufs) = data else { return Launch::Held(0) };
+        let mut at = offset;
+        for buf in bufs.iter() {
+            if let Err(error) = check_aligned(&self.path, self.sectors, at, buf) {
+                return Launch::Done(Err(error));
+            }
+            at += buf.len() as u64;
+        }
+        let bytes = bufs.iter().flat_map(|buf| buf.iter().copied()).collect();
+        Launch::Held(self.world.lock().put_in_flight(self.inode, offset, bytes))
+    }
+
+    fn next_to_land(&self, count: usize) -> usize {
+        self.world.lock().random_below(count)
+    }
+
+    fn land(&self, ticket: u64, offset: u64, data: &mut Data<'_>) -> Result<(), DiskError> {
+        match data {
+            Data::Write(bufs) => {
+                self.world.lock().take_from_flight(ticket);
+                let bufs: Vec<&[u8]> = bufs.iter().map(|buf| &**buf).collect();
+                self.write(offset, &bufs, false)
+            }
+            Data::Read(bufs) => {
+                let mut at = offset;
+                bufs.iter_mut().try_for_each(|buf| {
+                    self.read_at(at, buf)?;
+                    at += buf.len() as u64;
+                    Ok(())
+                })
+            }
+        }
     }
 }
 

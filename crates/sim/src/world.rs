@@ -31,6 +31,9 @@ pub(crate) struct World {
     inodes: BTreeMap<u64, Inode>,
     next_inode: u64,
     interrupted: Option<NameChange>,
+    /// Writes of batches that have begun and not ended, by number: file, place, bytes.
+    in_flight: BTreeMap<u64, (u64, u64, Box<[u8]>)>,
+    next_flight: u64,
     rng: fastrand::Rng,
 }
 
@@ -74,6 +77,8 @@ impl World {
             inodes: BTreeMap::new(),
             next_inode: 1,
             interrupted: None,
+            in_flight: BTreeMap::new(),
+            next_flight: 1,
             rng: fastrand::Rng::with_seed(seed),
         }
     }
@@ -88,12 +93,41 @@ impl World {
         self.io_count += 1;
         if self.plan.crash_at.is_some_and(|n| self.io_count >= n) {
             self.crashed = true;
+            self.interrupt_flights();
             return Ok(Step::Crash);
         }
         Ok(match self.plan.strike(path, kind) {
             Some(fault) => Step::Fault(fault),
             None => Step::Go,
         })
+    }
+
+    /// A write of a batch has begun; returns its number.
+    pub fn put_in_flight(&mut self, inode: u64, offset: u64, bytes: Box<[u8]>) -> u64 {
+        let number = self.next_flight;
+        self.next_flight += 1;
+        if !self.crashed {
+            self.in_flight.insert(number, (inode, offset, bytes));
+        }
+        number
+    }
+
+    /// It ends: what it does from here on is the caller's business.
+    pub fn take_from_flight(&mut self, number: u64) {
+        self.in_flight.remove(&number);
+    }
+
+    /// Power is lost: of each write in flight any sectors may have arrived.
+    fn interrupt_flights(&mut self) {
+        let atom = self.atom();
+        for (inode, offset, bytes) in std::mem::take(&mut self.in_flight).into_values() {
+            // One that would have grown the file, or whose file is gone, has done nothing.
+            if let Some(inode) = self.inodes.get_mut(&inode)
+                && offset + bytes.len() as u64 <= inode.live.len()
+            {
+                inode.write(offset, &bytes, atom);
+            }
+        }
     }
 
     /// Counts a read.
@@ -289,6 +323,7 @@ impl World {
 
     /// The world in which exactly the chosen unsynced atoms survive.
     pub fn kept_copy(&self, mut keep: impl FnMut(usize) -> bool) -> World {
+        debug_assert!(self.in_flight.is_empty(), "chosen sectors are for disks at rest");
         let mut left = self.hollow_copy(0);
         let atom = self.atom();
         let mut number = 0;
@@ -303,6 +338,11 @@ impl World {
 
     /// The world that a power loss leaves.
     pub fn crashed_copy(&self, seed: u64) -> World {
+        if !self.in_flight.is_empty() {
+            let mut now = self.clone();
+            now.interrupt_flights();
+            return now.crashed_copy(seed);
+        }
         let mut rng = fastrand::Rng::with_seed(seed);
         let mut left = self.hollow_copy(seed);
         let atom = self.atom();

@@ -1,0 +1,124 @@
+//! A file's side of requests in flight: from buffers to an operation of the kernel, and from its result to bytes moved or an
+//! error. What the kernel has done only in part is finished here with ordinary calls.
+
+use std::io::{IoSlice, IoSliceMut};
+use std::os::fd::AsRawFd;
+use std::time::Duration;
+
+use rustix::io::{Errno, ReadWriteFlags};
+
+use crate::check_aligned;
+use crate::error::{DiskError, Op};
+use crate::os::{IOV_MAX, OsFile};
+use crate::port::{self, IoBackend};
+use crate::transfer::Data;
+
+impl OsFile {
+    pub(crate) fn backend(&self) -> IoBackend {
+        self.backend
+    }
+
+    /// The request as the kernel wants it. `None` when it is better done at once: what is not aligned (an error), what has
+    /// no bytes or too many buffers, and a write to the page cache, which is a copy in memory.
+    pub(crate) fn operation(&self, offset: u64, data: &mut Data<'_>) -> Option<port::Op> {
+        let fits = |count: usize| (1..=IOV_MAX).contains(&count) && data.len() > 0;
+        let (bufs, count, write) = match &data {
+            Data::Read(bufs) => (bufs.as_ptr().cast(), bufs.len(), false),
+            Data::Write(bufs) => (bufs.as_ptr().cast(), bufs.len(), true),
+        };
+        if !fits(count) || write && !self.direct || self.check(offset, data).is_err() {
+            return None;
+        }
+        Some(port::Op { fd: self.fd.as_raw_fd(), write, offset, bufs, count: count as u32 })
+    }
+
+    /// Does the request with ordinary calls.
+    pub(crate) fn move_now(&self, offset: u64, data: &mut Data<'_>) -> Result<(), DiskError> {
+        self.check(offset, data)?;
+        self.move_from(0, offset, data)
+    }
+
+    /// What has become of an operation that returned `result`: bytes moved, or a negative error number.
+    pub(crate) fn settle(&self, offset: u64, data: &mut Data<'_>, result: i32) -> Result<(), DiskError> {
+        let retried = [Errno::INTR, Errno::AGAIN, Errno::CANCELED].map(|errno| -errno.raw_os_error());
+        match u64::try_from(result) {
+            Ok(moved) if moved == data.len() => Ok(()),
+            Ok(moved) => self.move_from(moved, offset, data),
+            Err(_) if retried.contains(&result) => self.move_from(0, offset, data),
+            Err(_) => {
+                let op = if data.is_write() { Op::Write } else { Op::Read };
+                Err(self.fail(op, offset, Errno::from_raw_os_error(-result)))
+            }
+        }
+    }
+
+    /// Counts a request that has ended well.
+    pub(crate) fn count(&self, write: bool, offset: u64, bytes: u64, took: Duration) {
+        if write {
+            self.stats.count_write(bytes, took);
+            self.note_rmw(offset, bytes);
+        } else {
+            self.stats.count_read(bytes, took);
+        }
+    }
+
+    fn check(&self, offset: u64, data: &Data<'_>) -> Result<(), DiskError> {
+        let mut at = offset;
+        let mut one = |buf: &[u8]| {
+            check_aligned(&self.path, self.sectors, at, buf)?;
+            at += buf.len() as u64;
+            Ok(())
+        };
+        match data {
+            Data::Read(bufs) => bufs.iter().try_for_each(|buf| one(buf)),
+            Data::Write(bufs) => bufs.iter().try_for_each(|buf| one(buf)),
+        }
+    }
+
+    /// Moves what is left behind the first `skip` bytes.
+    fn move_from(&self, skip: u64, offset: u64, data: &mut Data<'_>) -> Result<(), DiskError> {
+        match data {
+            Data::Read(bufs) => self.read_all(offset, bufs, skip as usize),
+            Data::Write(bufs) => {
+                let mut left: Vec<IoSlice<'_>> = bufs.iter().map(|buf| IoSlice::new(buf)).collect();
+                let mut rest = &mut left[..];
+                IoSlice::advance_slices(&mut rest, skip as usize);
+                let rest: Vec<&[u8]> = rest.iter().map(|buf| &**buf).collect();
+                self.write_all(offset + skip, &rest, ReadWriteFlags::empty()).map(drop)
+            }
+        }
+    }
+
+    /// Fills the buffers behind their first `skip` bytes, in as many calls as it takes.
+    pub(crate) fn read_all(
+        &self,
+        offset: u64,
+        bufs: &mut [IoSliceMut<'_>],
+        skip: usize,
+    ) -> Result<(), DiskError> {
+        let wanted: usize = bufs.iter().map(|buf| buf.len()).sum();
+        let mut left: Vec<IoSliceMut<'_>> = bufs.iter_mut().map(|buf| IoSliceMut::new(buf)).collect();
+        let mut rest = &mut left[..];
+        IoSliceMut::advance_slices(&mut rest, skip);
+        let mut done = skip;
+        let short = |got: usize| {
+            let (wanted, got) = (wanted as u64, got as u64);
+            Err(DiskError::ShortRead { path: self.path.clone(), offset, wanted, got })
+        };
+        while done < wanted {
+            let group = rest.len().min(IOV_MAX);
+            match rustix::io::preadv(&self.fd, &mut rest[..group], offset + done as u64) {
+                Ok(0) => return short(done),
+                Ok(n) => {
+                    done += n;
+                    IoSliceMut::advance_slices(&mut rest, n);
+                }
+                Err(Errno::INTR) => {}
+                // Direct reads must not start inside a sector: the file ended there.
+                Err(Errno::INVAL) if done % self.sectors.logical as usize != 0 => return short(done),
+                Err(errno) => return Err(self.fail(Op::Read, offset + done as u64, errno)),
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,124 @@
+//! The way to the kernel for requests in flight: a ring, or threads where no ring is to be had.
+
+use std::os::fd::RawFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+
+use crate::ring::{self, RingLease};
+use crate::workers::{self, WorkerPort};
+
+/// How requests of a batch get to the kernel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum IoBackend {
+    /// io_uring where it is to be had, else threads.
+    #[default]
+    Auto,
+    /// Threads.
+    Threads,
+}
+
+/// One buffer as the kernel sees it: the layout of `IoSlice`, `IoSliceMut` and `iovec`.
+#[repr(C)]
+pub(crate) struct Buf {
+    pub at: *mut u8,
+    pub len: usize,
+}
+
+const _: () = assert!(
+    size_of::<Buf>() == size_of::<std::io::IoSlice<'_>>()
+        && align_of::<Buf>() == align_of::<std::io::IoSlice<'_>>()
+        && size_of::<Buf>() == size_of::<std::io::IoSliceMut<'_>>()
+);
+
+/// A read or a write of one file.
+pub(crate) struct Op {
+    pub fd: RawFd,
+    pub write: bool,
+    pub offset: u64,
+    pub bufs: *const Buf,
+    /// Buffers, at least one.
+    pub count: u32,
+}
+
+// SAFETY: an operation is used by one thread at a time; whoever pushes it vouches for file and memory until it has ended.
+unsafe impl Send for Op {}
+
+/// The end of an operation.
+pub(crate) struct Completion {
+    /// As it was pushed.
+    pub index: u32,
+    /// Bytes moved, or the negative error number.
+    pub result: i32,
+}
+
+/// The requests of one batch that the kernel has. All have ended when it is dropped.
+pub(crate) enum Port {
+    Ring(RingLease),
+    Workers(WorkerPort),
+}
+
+impl Port {
+    pub fn new(backend: IoBackend) -> Port {
+        if backend == IoBackend::Threads {
+            return Port::Workers(WorkerPort::default());
+        }
+        match RingLease::take() {
+            Ok(ring) => Port::Ring(ring),
+            Err(reason) => {
+                note_fallback(&reason);
+                Port::Workers(WorkerPort::default())
+            }
+        }
+    }
+
+    /// Requests that it takes at a time.
+    pub fn room(&self) -> usize {
+        match self {
+            Port::Ring(_) => ring::ENTRIES,
+            Port::Workers(_) => workers::MOST,
+        }
+    }
+
+    /// Puts a request in flight, at the latest with the next [`wait`](Self::wait).
+    ///
+    /// # Safety
+    /// The file and the memory that the operation names stay valid, and nobody else uses that memory, until its completion
+    /// was handed over or the port was dropped.
+    pub unsafe fn push(&mut self, index: u32, op: Op) {
+        match self {
+            // SAFETY: the caller's promise.
+            Port::Ring(ring) => unsafe { ring.get().push(index, &op) },
+            // SAFETY: the caller's promise.
+            Port::Workers(workers) => unsafe { workers.push(index, op) },
+        }
+    }
+
+    /// Waits until something is done, at most for `limit`. What is done is appended to `out`.
+    pub fn wait(&mut self, limit: Option<Duration>, out: &mut Vec<Completion>) {
+        match self {
+            Port::Ring(ring) => ring.get().wait(limit, out),
+            Port::Workers(workers) => workers.wait(limit, out),
+        }
+    }
+}
+
+/// Why threads do the work, from the first time on that they had to.
+static FALLBACK: Mutex<Option<String>> = Mutex::new(None);
+static FELL_BACK: AtomicBool = AtomicBool::new(false);
+
+fn note_fallback(reason: &str) {
+    if !FELL_BACK.swap(true, Ordering::Relaxed) {
+        *FALLBACK.lock() = Some(reason.into());
+    }
+}
+
+/// Why requests go through threads instead of io_uring, if they do: the first reason in the life of the process. Asks the
+/// kernel when nobody has until now.
+pub fn io_fallback() -> Option<String> {
+    if let Err(reason) = RingLease::take().map(drop) {
+        note_fallback(&reason);
+    }
+    FALLBACK.lock().clone()
+}

@@ -1,0 +1,348 @@
+//! Batches of reads and writes that are in flight together, of any number of files and devices.
+//!
+//! [`transfer`] keeps as many requests of a batch in flight on each device as that takes ([`BlockFile::depth`]) and returns
+//! when all have ended. Batches of several threads are independent: no lock is shared by them.
+//!
+//! # Guarantees
+//! - Each request ends exactly once, by itself: with all its bytes moved, or with an error; `done` hears of each as it ends.
+//! - Requests of a batch are done in any order. A write is as durable as one by [`BlockFile::write_at`]: not before a sync.
+//! - No request is in flight any more when the call ends, also when `done` panics. So the buffers are merely borrowed.
+
+use std::collections::BinaryHeap;
+use std::io::{IoSlice, IoSliceMut};
+use std::time::{Duration, Instant};
+
+use crate::os::OsFile;
+use crate::port::{Completion, IoBackend, Port};
+use crate::{BlockFile, DiskError};
+
+/// What moves: the buffers lie one behind the other in the file. Each is aligned as for [`BlockFile::read_at`].
+#[derive(Debug)]
+pub enum Data<'a> {
+    /// Fills the buffers.
+    Read(&'a mut [IoSliceMut<'a>]),
+    /// Writes the buffers.
+    Write(&'a [IoSlice<'a>]),
+}
+
+impl Data<'_> {
+    /// True for a write.
+    pub fn is_write(&self) -> bool {
+        matches!(self, Data::Write(_))
+    }
+
+    /// Bytes of all buffers.
+    #[allow(clippy::len_without_is_empty)] // an empty request is possible and of no interest
+    pub fn len(&self) -> u64 {
+        let bytes: usize = match self {
+            Data::Read(bufs) => bufs.iter().map(|buf| buf.len()).sum(),
+            Data::Write(bufs) => bufs.iter().map(|buf| buf.len()).sum(),
+        };
+        bytes as u64
+    }
+}
+
+/// One request of a batch.
+#[derive(Debug)]
+pub struct Request<'a> {
+    pub file: &'a dyn BlockFile,
+    /// Bytes from the file's start.
+    pub offset: u64,
+    pub data: Data<'a>,
+}
+
+/// What a file does with a request that is put in flight; see [`BlockFile::launch`].
+pub enum Launch<'a> {
+    /// It is done, and counted in the file's statistics.
+    Done(Result<(), DiskError>),
+    /// The kernel does it.
+    Kernel(KernelFile<'a>),
+    /// The file does it in [`BlockFile::land`], when it is this one's turn ([`BlockFile::next_to_land`]); with the file's
+    /// number for it.
+    Held(u64),
+    /// It ends when `inner`, which moves the bytes, has ended and the timer's moment has come.
+    Timed { inner: Box<Launch<'a>>, timer: &'a dyn Timer, due: u64 },
+}
+
+/// A file that the kernel reads and writes.
+#[derive(Clone, Copy)]
+pub struct KernelFile<'a>(pub(crate) &'a OsFile);
+
+/// The clock of a device that decides itself when a request is done.
+pub trait Timer: Sync {
+    /// Real time until the moment; zero when it is over.
+    fn left(&self, due: u64) -> Duration;
+    /// Returns at the moment, and not before.
+    fn wait(&self, due: u64);
+    /// The request has ended well: counts it in the file's statistics. It was put in flight so long ago.
+    fn count(&self, due: u64, write: bool, offset: u64, bytes: u64, took: Duration);
+}
+
+/// Puts all requests in flight, as many at a time as their devices take, and calls `done` with the number of each that has
+/// ended, in any order. Returns when all have.
+pub fn transfer<'a>(
+    requests: &mut [Request<'a>],
+    done: &mut dyn FnMut(usize, &mut Request<'a>, Result<(), DiskError>),
+) {
+    // A single request needs no queue.
+    let alone = requests.len() == 1;
+    let mut batch = Batch::new(requests);
+    while batch.ended < requests.len() {
+        batch.launch(requests, alone, done);
+        batch.land(requests, done);
+    }
+}
+
+/// The requests of one device that are waiting, in the order of the batch, and how many are in flight.
+struct Lane {
+    depth: usize,
+    waiting: std::vec::IntoIter<u32>,
+    in_flight: usize,
+}
+
+fn lanes(requests: &[Request<'_>]) -> Vec<Lane> {
+    let mut lanes: Vec<(u64, usize, Vec<u32>)> = Vec::new();
+    for (i, request) in requests.iter().enumerate() {
+        let device = request.file.device();
+        let at = lanes.iter().position(|lane| lane.0 == device).unwrap_or_else(|| {
+            lanes.push((device, request.file.depth().max(1), Vec::with_capacity(requests.len() - i)));
+            lanes.len() - 1
+        });
+        lanes[at].2.push(i as u32);
+    }
+    let lane = |(_, depth, waiting): (u64, usize, Vec<u32>)| Lane {
+        depth,
+        waiting: waiting.into_iter(),
+        in_flight: 0,
+    };
+    lanes.into_iter().map(lane).collect()
+}
+
+/// A request in flight.
+struct Flight<'a> {
+    start: Instant,
+    lane: usize,
+    kernel: Option<KernelFile<'a>>,
+    timer: Option<(&'a dyn Timer, u64)>,
+    held: Option<u64>,
+}
+
+/// A timed request whose bytes are moved; the earliest moment is the greatest.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Due(std::cmp::Reverse<u64>, u32);
+
+/// The state of one call of [`transfer`].
+struct Batch<'a> {
+    lanes: Vec<Lane>,
+    flights: Vec<Option<Flight<'a>>>,
+    // Dropped before the requests, which the caller owns: waits for what the kernel has.
+    port: Option<Port>,
+    /// Requests that the kernel has, that files hold, and whose moment is waited for.
+    in_kernel: usize,
+    held: Vec<u32>,
+    due: BinaryHeap<Due>,
+    ended: usize,
+    completions: Vec<Completion>,
+}
+
+impl<'a> Batch<'a> {
+    fn new(requests: &[Request<'a>]) -> Batch<'a> {
+        Batch {
+            lanes: lanes(requests),
+            flights: requests.iter().map(|_| None).collect(),
+            port: None,
+            in_kernel: 0,
+            held: Vec::new(),
+            due: BinaryHeap::new(),
+            ended: 0,
+            completions: Vec::new(),
+        }
+    }
+
+    /// Puts in flight what the devices take, one request of each device in turn.
+    fn launch(
+        &mut self,
+        requests: &mut [Request<'a>],
+        alone: bool,
+        done: &mut dyn FnMut(usize, &mut Request<'a>, Result<(), DiskError>),
+    ) {
+        let mut some = true;
+        while std::mem::take(&mut some) {
+            for at in 0..self.lanes.len() {
+                let room = self.port.as_ref().is_none_or(|port| self.in_kernel < port.room());
+                let lane = &mut self.lanes[at];
+                if lane.in_flight >= lane.depth || !room {
+                    continue;
+                }
+                let Some(i) = lane.waiting.next() else { continue };
+                lane.in_flight += 1;
+                some = true;
+                let request = &mut requests[i as usize];
+                request.file.stats().begin();
+                let start = Instant::now();
+                let launched = request.file.launch(request.offset, &mut request.data);
+                let mut flight = Flight { start, lane: at, kernel: None, timer: None, held: None };
+                let over = self.start(i, request, launched, alone, &mut flight);
+                self.flights[i as usize] = Some(flight);
+                if let Some(result) = over {
+                    self.moved(i, request, result, done);
+                }
+            }
+        }
+    }
+
+    /// Sets the request going; what has become of it if it is over already.
+    fn start(
+        &mut self,
+        i: u32,
+        request: &mut Request<'a>,
+        launched: Launch<'a>,
+        alone: bool,
+        flight: &mut Flight<'a>,
+    ) -> Option<Result<(), DiskError>> {
+        match launched {
+            Launch::Done(result) => Some(result),
+            Launch::Timed { inner, timer, due } => {
+                flight.timer = Some((timer, due));
+                self.start(i, request, *inner, alone, flight)
+            }
+            Launch::Held(ticket) => {
+                flight.held = Some(ticket);
+                self.held.push(i);
+                None
+            }
+            Launch::Kernel(file) => {
+                flight.kernel = Some(file);
+                let Some(op) = file.0.operation(request.offset, &mut request.data).filter(|_| !alone) else {
+                    return Some(file.0.move_now(request.offset, &mut request.data));
+                };
+                let port = self.port.get_or_insert_with(|| Port::new(file.0.backend()));
+                self.in_kernel += 1;
+                // SAFETY: file and buffers are borrowed by the requests for longer than this batch lives; the batch's
+                // port has reaped everything when it is dropped, and nobody touches the buffers before that.
+                unsafe { port.push(i, op) };
+                None
+            }
+        }
+    }
+
+    /// Waits until at least one request has ended, and ends those that have.
+    fn land(
+        &mut self,
+        requests: &mut [Request<'a>],
+        done: &mut dyn FnMut(usize, &mut Request<'a>, Result<(), DiskError>),
+    ) {
+        if !self.held.is_empty() {
+            let next = requests[self.held[0] as usize].file.next_to_land(self.held.len());
+            let i = self.held.swap_remove(next.min(self.held.len() - 1));
+            let request = &mut requests[i as usize];
+            let ticket = self.flights[i as usize].as_ref().and_then(|flight| flight.held).unwrap_or(0);
+            let result = request.file.land(ticket, request.offset, &mut request.data);
+            self.moved(i, request, result, done);
+            return;
+        }
+        let next = self.due.peek().map(|due| (due.0.0, due.1));
+        let timer = next.and_then(|(at, i)| Some((self.flights[i as usize].as_ref()?.timer?.0, at)));
+        if let Some(port) = self.port.as_mut().filter(|_| self.in_kernel > 0) {
+            let limit = timer.map(|(timer, at)| timer.left(at));
+            let mut ended = std::mem::take(&mut self.completions);
+            port.wait(limit, &mut ended);
+            self.in_kernel -= ended.len();
+            for Completion { index, result } in ended.drain(..) {
+                let request = &mut requests[index as usize];
+                let kernel = self.flights[index as usize].as_ref().and_then(|flight| flight.kernel);
+                let Some(file) = kernel else { unreachable!("only the kernel's requests complete") };
+                let result = file.0.settle(request.offset, &mut request.data, result);
+                self.moved(index, request, result, done);
+            }
+            self.completions = ended;
+        } else if let Some((timer, at)) = timer {
+            timer.wait(at);
+        }
+        while let Some(i) = self.due.peek().map(|due| due.1) {
+            let timer = self.flights[i as usize].as_ref().and_then(|flight| flight.timer);
+            if timer.is_some_and(|(timer, at)| !timer.left(at).is_zero()) {
+                break;
+            }
+            self.due.pop();
+            self.end(i, &mut requests[i as usize], Ok(()), done);
+        }
+    }
+
+    /// The bytes of a request are moved, or it has failed.
+    fn moved(
+        &mut self,
+        i: u32,
+        request: &mut Request<'a>,
+        result: Result<(), DiskError>,
+        done: &mut dyn FnMut(usize, &mut Request<'a>, Result<(), DiskError>),
+    ) {
+        let timer = self.flights[i as usize].as_ref().and_then(|flight| flight.timer);
+        match timer.filter(|_| result.is_ok()) {
+            Some((_, due)) => {
+                self.due.push(Due(std::cmp::Reverse(due), i));
+            }
+            None => self.end(i, request, result, done),
+        }
+    }
+
+    fn end(
+        &mut self,
+        i: u32,
+        request: &mut Request<'a>,
+        result: Result<(), DiskError>,
+        done: &mut dyn FnMut(usize, &mut Request<'a>, Result<(), DiskError>),
+    ) {
+        let Some(flight) = self.flights[i as usize].take() else { unreachable!("a request ends once") };
+        self.lanes[flight.lane].in_flight -= 1;
+        self.ended += 1;
+        request.file.stats().end();
+        if result.is_ok() {
+            let (write, bytes, took) = (request.data.is_write(), request.data.len(), flight.start.elapsed());
+            match (flight.timer, flight.kernel) {
+                (Some((timer, due)), _) => timer.count(due, write, request.offset, bytes, took),
+                (None, Some(file)) => file.0.count(write, request.offset, bytes, took),
+                (None, None) => {}
+            }
+        }
+        done(i as usize, request, result);
+    }
+}
+
+impl Drop for Batch<'_> {
+    /// Only when `done` has panicked is anything left: the port waits for what the kernel has.
+    fn drop(&mut self) {
+        debug_assert!(self.in_kernel == 0 || std::thread::panicking());
+        self.port = None;
+    }
+}
+
+/// The default of [`BlockFile::launch`]: the request is done at once by the file's ordinary reads and writes.
+pub(crate) fn one_by_one(
+    file: &(impl BlockFile + ?Sized),
+    offset: u64,
+    data: &mut Data<'_>,
+) -> Result<(), DiskError> {
+    match data {
+        Data::Write(bufs) => {
+            let bufs: Vec<&[u8]> = bufs.iter().map(|buf| &**buf).collect();
+            file.write_gather(offset, &bufs)
+        }
+        Data::Read(bufs) => {
+            let mut at = offset;
+            bufs.iter_mut().try_for_each(|buf| {
+                file.read_at(at, buf)?;
+                at += buf.len() as u64;
+                Ok(())
+            })
+        }
+    }
+}
+
+/// Options of the requests in flight on the files of an [`OsDisk`](crate::OsDisk).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct IoOptions {
+    pub backend: IoBackend,
+    /// Requests of a batch in flight on one device, 1 to 256; `None`: what the device's queue takes.
+    pub depth: Option<u32>,
+}
