@@ -44,7 +44,7 @@ impl Store {
                 }
             }
         }
-        Store::assemble(disk, pool, log, database, files, 0)
+        Store::assemble(disk, pool, log, database, files, &Recovered::nothing())
     }
 
     /// Opens a database by its primary file and repairs torn pages from the doublewrite area. The caller runs redo
@@ -76,7 +76,7 @@ impl Store {
         for (id, path) in header.others.iter().filter(|(id, _)| *id != 1) {
             files.push(Arc::new(open_file(&*disk, &area, header.database, *id, path)?));
         }
-        Store::assemble(disk, pool, log, header.database, files, area.rounds())
+        Store::assemble(disk, pool, log, header.database, files, &area)
     }
 }
 

@@ -1,7 +1,7 @@
 //! One open database's pages: reading them, and changing them through log records.
 
 use crate::alloc::AllocState;
-use crate::dwb::Doublewrite;
+use crate::dwb::{Doublewrite, Recovered};
 use crate::error::PageError;
 use crate::files::{DataFile, FileSpec};
 use crate::ghosts::GhostHints;
@@ -34,7 +34,7 @@ pub struct Store {
     disk: Arc<dyn Disk>,
     database: [u8; 16],
     files: RwLock<Vec<Option<Arc<DataFile>>>>,
-    dwb: Mutex<Doublewrite>,
+    dwb: Doublewrite,
     staging: Mutex<Vec<AlignedBuf>>,
     /// Hears of growths.
     waits: OnceLock<Arc<dyn WaitSink>>,
@@ -70,7 +70,7 @@ impl Store {
         log: Arc<dyn LogHandle>,
         database: [u8; 16],
         files: Vec<Arc<DataFile>>,
-        rounds: u64,
+        area: &Recovered,
     ) -> Result<Arc<Store>, PageError> {
         let last = files.iter().map(|f| f.spec.id).max().unwrap_or(0);
         let mut table = vec![None; last as usize + 1];
@@ -86,7 +86,7 @@ impl Store {
             disk,
             database,
             files: RwLock::new(table),
-            dwb: Mutex::new(Doublewrite::new(rounds)),
+            dwb: Doublewrite::new(area),
             staging: Mutex::new(Vec::new()),
             waits: OnceLock::new(),
             offline: AtomicBool::new(false),
@@ -119,7 +119,7 @@ impl Store {
         &self.inner
     }
 
-    pub(crate) fn dwb(&self) -> &Mutex<Doublewrite> {
+    pub(crate) fn dwb(&self) -> &Doublewrite {
         &self.dwb
     }
 

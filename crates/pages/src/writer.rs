@@ -1,28 +1,34 @@
-//! Writing dirty pages: copies under a shared latch, log first, doublewrite, large sorted writes, devices in parallel.
+//! Writing dirty pages: copies under a shared latch, log first, doublewrite, then the homes of a batch in flight together, on
+//! all files and devices. A checkpoint has several batches on their way at a time.
 
+use crate::dwb::{BATCH_IMAGES, For};
 use crate::error::PageError;
 use crate::files::DataFile;
 use crate::id::{DWB_PAGES, PAGE_SIZE, PageId};
 use crate::page::seal_image;
 use crate::pool::{DIRTY, Inner, Mode, WRITING, key_page, key_store};
 use crate::store::Store;
-use disk::AlignedBuf;
+use disk::{AlignedBuf, Data, Request, transfer};
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, HashMap};
+use std::io::IoSlice;
 use std::sync::Arc;
 use std::sync::atomic::{Ordering, fence};
 use std::time::Duration;
 use wal::Lsn;
 
-/// Pages of one batch.
+/// Most pages of one batch; fewer when they go through the doublewrite area.
 const BATCH: usize = DWB_PAGES as usize;
 /// Pages of one write: 1 MiB.
 const RUN: usize = 128;
 /// Files that are synced at the same time.
 const SYNC_LANES: usize = 4;
 
-/// A list of fewer pages is written by one thread.
-const ALONE: usize = 4 * BATCH;
+/// Threads of a checkpoint, each with a batch on its way: while one is copied and waits for the log, the area and the homes
+/// of the others are written. The area has no room for more.
+const WRITERS: usize = 3;
+/// Pages that are worth a thread.
+const SHARE: usize = 2 * BATCH_IMAGES;
 
 /// A frame and the key of its page.
 type Place = (u32, u64);
@@ -34,6 +40,8 @@ struct Item {
     rec_lsn: Lsn,
     lsn: Lsn,
     formatted: bool,
+    /// Its image goes to the doublewrite area first.
+    protect: bool,
 }
 
 /// What [`Store::write_dirty`] did.
@@ -70,35 +78,38 @@ impl Store {
         Ok(WriteReport { pages: pages as u64 })
     }
 
-    /// Writes the frames; those that were latched come back with the number of written ones. Where there are many, two batches are
-    /// on their way at a time: while one is copied and waits for the log, the devices have the other.
+    /// Writes the frames; those that were latched come back with the number of written ones.
     fn write_all(&self, todo: &[Place]) -> Result<(usize, Vec<Place>), PageError> {
-        let batches = Mutex::new(todo.chunks(BATCH));
+        let lists = Mutex::new(todo.chunks(BATCH));
         let run = || {
             let (mut written, mut later) = (0, Vec::new());
             loop {
-                let next = batches.lock().next();
-                let Some(batch) = next else { return Ok((written, later)) };
-                match self.write_batch(batch, false, &mut later) {
+                let next = lists.lock().next();
+                let Some(list) = next else { return Ok((written, later)) };
+                match self.write_list(list, For::Checkpoint, &mut later) {
                     Ok(pages) => written += pages,
                     Err(e) => {
-                        *batches.lock() = [].chunks(BATCH);
+                        *lists.lock() = [].chunks(BATCH);
                         return Err(e);
                     }
                 }
             }
         };
-        if todo.len() <= ALONE {
-            return run();
-        }
+        let threads = todo.len().div_ceil(SHARE).min(WRITERS);
         std::thread::scope(|scope| {
-            let other = scope.spawn(run);
-            let mine = run();
-            let other = other.join().unwrap_or_else(|_| Err(died()));
-            let ((written, mut later), (more, latched)) = (mine?, other?);
-            later.extend(latched);
+            let others: Vec<_> = (1..threads).map(|_| scope.spawn(run)).collect();
+            let mut result = run();
+            for other in others {
+                let other = other.join().unwrap_or_else(|_| Err(died()));
+                result = result.and_then(|(written, mut later)| {
+                    let (more, latched) = other?;
+                    later.extend(latched);
+                    Ok((written + more, later))
+                });
+            }
+            let (written, mut later) = result?;
             later.sort_unstable_by_key(|&(_, key)| key);
-            Ok((written + more, later))
+            Ok((written, later))
         })
     }
 
@@ -106,7 +117,7 @@ impl Store {
     fn write_one(&self, at: Place) -> Result<usize, PageError> {
         loop {
             let mut again = Vec::new();
-            let written = self.write_batch(&[at], true, &mut again)?;
+            let (written, _) = self.write_batch(&[at], For::Checkpoint, true, &mut again)?;
             if again.is_empty() {
                 return Ok(written);
             }
@@ -207,31 +218,54 @@ impl Store {
         any && self.check_online().is_ok()
     }
 
-    /// Copies and writes up to [`BATCH`] frames, sorted by place within each file. Frames whose latch is taken go to
-    /// `later`, unless `block` says to wait for it; so do frames that are being written already. Returns the number of pages written.
-    pub(crate) fn write_batch(
+    /// Copies and writes frames, sorted by place within each file, in as many batches as it takes; as
+    /// [`write_batch`](Self::write_batch) otherwise.
+    fn write_list(&self, list: &[Place], whom: For, later: &mut Vec<Place>) -> Result<usize, PageError> {
+        let (mut written, mut rest) = (0, list);
+        while !rest.is_empty() {
+            let (pages, taken) = self.write_batch(rest, whom, false, later)?;
+            written += pages;
+            rest = &rest[taken..];
+        }
+        Ok(written)
+    }
+
+    /// Copies and writes the first frames of the list, as many as make a batch. Frames whose latch is taken go to `later`,
+    /// unless `block` says to wait for it; so do frames that are being written already. Returns the number of pages written and
+    /// of frames seen to.
+    fn write_batch(
         &self,
         list: &[Place],
+        whom: For,
         block: bool,
         later: &mut Vec<Place>,
-    ) -> Result<usize, PageError> {
-        debug_assert!(list.len() <= BATCH && (!block || list.len() == 1));
+    ) -> Result<(usize, usize), PageError> {
+        debug_assert!(!block || list.len() == 1);
         let mut staging = self.take_staging();
-        let mut items = Vec::with_capacity(list.len());
+        let mut items = Vec::with_capacity(list.len().min(BATCH));
+        let (mut taken, mut protected) = (0, 0);
         {
             let (images, _) = staging.as_chunks_mut::<PAGE_SIZE>();
             for &at in list {
+                if items.len() == BATCH || protected == BATCH_IMAGES {
+                    break;
+                }
+                taken += 1;
                 match self.copy_out(at, block, &mut images[items.len()]) {
-                    Ok(Some(item)) => items.push(item),
+                    Ok(Some(item)) => {
+                        protected += usize::from(item.protect);
+                        items.push(item);
+                    }
                     Ok(None) => {}
                     Err(Busy) => later.push(at),
                 }
             }
         }
-        let result = if items.is_empty() { Ok(()) } else { self.write_items(&items, &staging) };
-        self.finish_items(&items, result.is_ok());
+        let ended = Ending { store: self, items: &items };
+        let result = if items.is_empty() { Ok(()) } else { self.write_items(&items, &staging, whom) };
+        ended.end(result.is_ok());
         self.give_staging(staging);
-        result.map(|()| items.len())
+        result.map(|()| (items.len(), taken))
     }
 
     /// Copies one dirty page and marks it as in writing. `None`: nothing to do.
@@ -260,7 +294,9 @@ impl Store {
                 drop(state);
                 let page = pool.frames.page(i);
                 to.copy_from_slice(page.bytes());
-                item = Some(Item { frame: i, id: key_page(key), rec_lsn, lsn: page.lsn(), formatted });
+                let id = key_page(key);
+                let protect = !formatted || self.dwb().holds(id);
+                item = Some(Item { frame: i, id, rec_lsn, lsn: page.lsn(), formatted, protect });
             }
         }
         frame.unlock(Mode::Shared);
@@ -270,7 +306,7 @@ impl Store {
         Ok(item)
     }
 
-    fn write_items(&self, items: &[Item], staging: &AlignedBuf) -> Result<(), PageError> {
+    fn write_items(&self, items: &[Item], staging: &AlignedBuf, whom: For) -> Result<(), PageError> {
         // The items are marked as in writing: see `abandon`.
         fence(Ordering::SeqCst);
         self.check_online()?;
@@ -285,34 +321,31 @@ impl Store {
                 files.push(self.file(item.id)?);
             }
         }
-        let mut dwb = self.dwb().lock();
         let protect: Vec<(PageId, &[u8; PAGE_SIZE])> = items
             .iter()
             .zip(images)
-            .filter(|(item, _)| !item.formatted || dwb.holds(item.id))
+            .filter(|(item, _)| item.protect)
             .map(|(item, image)| (item.id, image))
             .collect();
-        // The area must stay as it is until the homes are written, so the lock is kept when it is used.
-        let kept = if protect.is_empty() {
-            drop(dwb);
+        let protected = if protect.is_empty() {
             None
         } else {
             let primary = self.file(PageId::new(1, 0))?;
-            let done = dwb.protect(&primary, &protect, files.clone());
-            if let Err(e) = &done {
-                self.fail(e);
-            }
-            done?;
-            Some(dwb)
+            let online = || self.check_online();
+            let done = self.dwb().protect(&primary, &protect, files.clone(), whom, &online);
+            Some(done.inspect_err(|e| self.fail(e))?)
         };
-        let result = in_parallel(&by_device(&files), |file| write_home(file, items, images));
-        match &result {
-            // While the area is still locked: the next batch syncs the files that have something to sync.
-            Ok(()) => note_written(&files, items),
-            // A page may be torn now, and only the area has it whole: no further batch may overwrite it. Opening the
-            // database again repairs the page.
-            Err(e) if kept.is_some() => self.fail(e),
-            Err(_) => {}
+        let result = write_homes(&files, items, images);
+        match (&result, protected) {
+            // First the files, then the area: whoever needs its slots syncs the files that have something to sync.
+            (Ok(()), protected) => {
+                note_written(&files, items);
+                protected.into_iter().for_each(|batch| self.dwb().written(batch));
+            }
+            // A page may be torn now, and only the area has it whole: its slots stay as they are. Opening the database
+            // again repairs the page.
+            (Err(e), Some(_)) => self.fail(e),
+            (Err(_), None) => {}
         }
         result
     }
@@ -341,6 +374,27 @@ impl Store {
 /// The page is latched, or being written, by someone else.
 struct Busy;
 
+/// Sees to it that the writing of a batch ends for its frames, whatever happens.
+struct Ending<'a> {
+    store: &'a Store,
+    items: &'a [Item],
+}
+
+impl Ending<'_> {
+    fn end(self, ok: bool) {
+        self.store.finish_items(self.items, ok);
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for Ending<'_> {
+    /// Only when a panic unwinds: nobody knows how far the batch has come.
+    fn drop(&mut self) {
+        self.store.fail(&died());
+        self.store.finish_items(self.items, false);
+    }
+}
+
 /// What a thread says that cannot say anything.
 fn died() -> PageError {
     PageError::Offline { cause: "a writer thread died".into() }
@@ -355,44 +409,44 @@ fn note_written(files: &[Arc<DataFile>], items: &[Item]) {
     }
 }
 
-/// Writes the items of one file, adjacent pages together.
-fn write_home(file: &DataFile, items: &[Item], images: &[[u8; PAGE_SIZE]]) -> Result<(), PageError> {
-    let mine: Vec<(u32, &[u8])> = items
-        .iter()
-        .zip(images)
-        .filter(|(item, _)| item.id.file == file.spec.id)
-        .map(|(item, image)| (item.id.page, &image[..]))
-        .collect();
+/// Writes the items to their places, adjacent pages together, all in flight at once as far as the devices take them. The
+/// first error, when all have ended.
+fn write_homes(files: &[Arc<DataFile>], items: &[Item], images: &[[u8; PAGE_SIZE]]) -> Result<(), PageError> {
+    let mut pages: Vec<(PageId, &[u8])> =
+        items.iter().zip(images).map(|(item, image)| (item.id, &image[..])).collect();
+    pages.sort_unstable_by_key(|(id, _)| *id);
+    let slices: Vec<IoSlice<'_>> = pages.iter().map(|(_, image)| IoSlice::new(image)).collect();
+    let mut requests: Vec<Request<'_>> = Vec::with_capacity(slices.len());
     let mut at = 0;
-    while at < mine.len() {
-        let first = mine[at].0;
+    while at < pages.len() {
+        let first = pages[at].0;
         let mut end = at + 1;
-        while end < mine.len() && end - at < RUN && mine[end].0 == first + (end - at) as u32 {
+        while end < pages.len()
+            && end - at < RUN
+            && pages[end].0.file == first.file
+            && pages[end].0.page - first.page == (end - at) as u32
+        {
             end += 1;
         }
-        let parts: Vec<&[u8]> = mine[at..end].iter().map(|m| m.1).collect();
-        file.file.write_gather(u64::from(first) * PAGE_SIZE as u64, &parts)?;
+        let file = files.iter().find(|file| file.spec.id == first.file);
+        let file = file.ok_or(PageError::NoSuchPage { page: first })?;
+        let offset = u64::from(first.page) * PAGE_SIZE as u64;
+        requests.push(Request { file: &*file.file, offset, data: Data::Write(&slices[at..end]) });
         at = end;
     }
-    Ok(())
+    let mut first = Ok(());
+    transfer(&mut requests, &mut |_, _, result| {
+        if first.is_ok() {
+            first = result;
+        }
+    });
+    Ok(first?)
 }
 
 /// Makes all finished writes durable. Several at a time, on one device too: it serves flushes that come together as one.
 pub(crate) fn sync_all(files: &[Arc<DataFile>]) -> Result<(), PageError> {
     let lanes: Vec<&[Arc<DataFile>]> = files.chunks(files.len().div_ceil(SYNC_LANES).max(1)).collect();
     in_parallel(&lanes, |file| file.sync())
-}
-
-/// The files of each device.
-fn by_device(files: &[Arc<DataFile>]) -> Vec<Vec<Arc<DataFile>>> {
-    let mut lanes: Vec<Vec<Arc<DataFile>>> = Vec::new();
-    for file in files {
-        match lanes.iter_mut().find(|lane| lane[0].file.device() == file.file.device()) {
-            Some(lane) => lane.push(Arc::clone(file)),
-            None => lanes.push(vec![Arc::clone(file)]),
-        }
-    }
-    lanes
 }
 
 /// Runs a job on every file: the files of a lane one after the other, each lane on a thread of its own when there are several.
@@ -427,7 +481,7 @@ fn interleave(sorted: Vec<Place>, devices: &HashMap<u16, u64>) -> Vec<Place> {
     if by_device.len() < 2 {
         return sorted;
     }
-    let share = (BATCH / by_device.len()).max(1);
+    let share = (BATCH_IMAGES / by_device.len()).max(1);
     let mut rest: Vec<&[Place]> = by_device.values().map(Vec::as_slice).collect();
     let mut out = Vec::with_capacity(sorted.len());
     while !rest.is_empty() {
@@ -453,11 +507,7 @@ impl crate::pool::PageIo for Store {
 
     fn write_frames(&self, _pool: &Inner, frames: &[Place]) -> Result<usize, PageError> {
         self.check_online()?;
-        let mut written = 0;
-        for batch in frames.chunks(BATCH) {
-            // Latched pages are in use and no candidates for eviction anyway.
-            written += self.write_batch(batch, false, &mut Vec::new())?;
-        }
-        Ok(written)
+        // Latched pages are in use and no candidates for eviction anyway.
+        self.write_list(frames, For::Eviction, &mut Vec::new())
     }
 }

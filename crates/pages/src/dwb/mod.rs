@@ -1,0 +1,276 @@
+//! Torn-page protection: a page that is written in place goes first to the doublewrite area of file 1.
+//!
+//! The area holds batches, each a directory page and the images that it names behind it, written at once and durable before
+//! the first of its pages goes home. Several batches are on their way at a time, each in slots of its own: while the homes of
+//! one are written, the next is copied and written to the area. A batch's slots are used again only after its homes are
+//! durable; one sync proves that for all batches whose homes are written by then. No lock is held across I/O.
+//!
+//! # Guarantees
+//! - Of every page whose home may be torn, the newest image is whole in the area, in the batch with the highest number.
+//! - The area has no image older than the last write of a page: pages that the log rebuilds (formatted since their last
+//!   write) skip the area, unless it still has an image of them ([`Doublewrite::holds`]).
+//! - Eviction always finds room for a batch of its own, whatever a checkpoint has on its way.
+
+mod recover;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use recover::Recovered;
+
+use crate::error::PageError;
+use crate::files::DataFile;
+use crate::id::{DWB_DIRECTORY, DWB_FIRST, DWB_PAGES, PAGE_SIZE, PageId, UnitId};
+use crate::page::{HEADER_SIZE, Page, PageType, sum_in};
+use crate::writer::sync_all;
+use disk::AlignedBuf;
+use parking_lot::{Condvar, Mutex, MutexGuard};
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Slots of the area, one page each, those of directories included.
+const SLOTS: usize = 1 + DWB_PAGES as usize;
+/// Most images of a batch: four batches fill the area.
+pub(crate) const BATCH_IMAGES: usize = SLOTS / 4 - 1;
+/// Slots that a checkpoint leaves to eviction.
+const KEPT_FREE: usize = 1 + BATCH_IMAGES;
+
+// Layout of a directory's body. A batch of an older version has its place in a round where `MARK` stands now.
+const AT_COUNT: usize = 8;
+const AT_MARK: usize = 10;
+const AT_SLOT: usize = 12;
+const AT_FLOOR: usize = 16;
+const AT_ENTRIES: usize = 24;
+/// In a directory of an older version.
+const AT_ROUND_ENTRIES: usize = 16;
+const ENTRY: usize = 10;
+const MARK: u16 = u16::MAX;
+
+/// For whom a batch is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum For {
+    Checkpoint,
+    /// Somebody needs a frame.
+    Eviction,
+}
+
+/// How far a batch is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// Its images or its homes are being written, or that has failed.
+    Open,
+    /// Its homes are written and perhaps not durable.
+    Home,
+    /// Its homes are durable: its slots may be used.
+    Over,
+}
+
+/// A batch whose directory is in the area.
+#[derive(Debug)]
+struct Batch {
+    number: u64,
+    slots: Range<usize>,
+    stage: Stage,
+    pages: Vec<PageId>,
+    homes: Vec<Arc<DataFile>>,
+}
+
+/// Where a batch goes.
+struct Place {
+    number: u64,
+    slot: usize,
+    /// Batches with lower numbers are over, whatever the area still has of them.
+    floor: u64,
+}
+
+#[derive(Debug)]
+struct Area {
+    /// Number of the last batch.
+    number: u64,
+    /// Slot behind the last batch.
+    next: usize,
+    batches: Vec<Batch>,
+    /// Pages of which the area has an image, and the newest batch that has one.
+    held: HashMap<PageId, u64>,
+}
+
+/// The area's state in memory.
+#[derive(Debug)]
+pub(crate) struct Doublewrite {
+    area: Mutex<Area>,
+    /// Homes were written, or slots have become free.
+    changed: Condvar,
+}
+
+/// A batch whose images are durable. Its homes may be written now.
+#[derive(Debug)]
+#[must_use]
+pub(crate) struct Protected(u64);
+
+impl Doublewrite {
+    /// For an area as it was found.
+    pub fn new(found: &Recovered) -> Doublewrite {
+        let mut area = Area { number: 0, next: 0, batches: Vec::new(), held: HashMap::new() };
+        for (number, slots, pages) in found.batches() {
+            area.number = area.number.max(number);
+            area.held.extend(pages.iter().map(|page| (*page, number)));
+            // Opening has made all homes durable.
+            area.batches.push(Batch { number, slots, stage: Stage::Over, pages, homes: Vec::new() });
+        }
+        Doublewrite { area: Mutex::new(area), changed: Condvar::new() }
+    }
+
+    /// Whether the area has an image of the page.
+    pub fn holds(&self, page: PageId) -> bool {
+        self.area.lock().held.contains_key(&page)
+    }
+
+    /// Makes up to [`BATCH_IMAGES`] images durable in the area, waiting for room if need be. `homes` are the files that the
+    /// caller writes to right after; then it calls [`written`](Self::written). When that fails it must not: the slots then
+    /// keep the images.
+    ///
+    /// # Errors
+    /// A failed write or sync, after which the store must go offline; what `online` says while this waits.
+    pub fn protect(
+        &self,
+        primary: &DataFile,
+        images: &[(PageId, &[u8; PAGE_SIZE])],
+        homes: Vec<Arc<DataFile>>,
+        whom: For,
+        online: &dyn Fn() -> Result<(), PageError>,
+    ) -> Result<Protected, PageError> {
+        debug_assert!(!images.is_empty() && images.len() <= BATCH_IMAGES);
+        let ids = images.iter().map(|(id, _)| *id).collect();
+        let place = self.reserve(ids, homes, whom, online)?;
+        let directory = directory(&place, images);
+        let mut parts: Vec<&[u8]> = Vec::with_capacity(images.len() + 1);
+        parts.push(&directory);
+        parts.extend(images.iter().map(|(_, image)| &image[..]));
+        let at = (DWB_DIRECTORY as usize + place.slot) * PAGE_SIZE;
+        primary.file.write_durable(at as u64, &parts)?;
+        Ok(Protected(place.number))
+    }
+
+    /// The homes of a batch are written, and their files know it ([`DataFile::written`]).
+    pub fn written(&self, batch: Protected) {
+        let mut area = self.area.lock();
+        if let Some(batch) = area.batches.iter_mut().find(|b| b.number == batch.0) {
+            batch.stage = Stage::Home;
+        }
+        drop(area);
+        self.changed.notify_all();
+    }
+
+    /// Slots for a new batch of these pages.
+    fn reserve(
+        &self,
+        pages: Vec<PageId>,
+        homes: Vec<Arc<DataFile>>,
+        whom: For,
+        online: &dyn Fn() -> Result<(), PageError>,
+    ) -> Result<Place, PageError> {
+        let need = pages.len() + 1;
+        let mut area = self.area.lock();
+        loop {
+            if let Some(slot) = area.place(need, whom) {
+                return Ok(area.take(slot..slot + need, pages, homes));
+            }
+            if area.batches.iter().any(|batch| batch.stage == Stage::Home) {
+                area = self.free(area)?;
+            } else {
+                // With a limit: a store that goes offline tells nobody here.
+                self.changed.wait_for(&mut area, Duration::from_millis(20));
+                online()?;
+            }
+        }
+    }
+
+    /// Makes the homes that are written by now durable; their batches are over then.
+    fn free<'a>(&'a self, area: MutexGuard<'a, Area>) -> Result<MutexGuard<'a, Area>, PageError> {
+        let mut numbers = Vec::new();
+        let mut files: Vec<Arc<DataFile>> = Vec::new();
+        for batch in area.batches.iter().filter(|batch| batch.stage == Stage::Home) {
+            numbers.push(batch.number);
+            for home in &batch.homes {
+                // The file, not its number: another one may have had that before, and still wait here.
+                if !files.iter().any(|file| Arc::ptr_eq(file, home)) {
+                    files.push(Arc::clone(home));
+                }
+            }
+        }
+        drop(area);
+        sync_all(&files)?;
+        let mut area = self.area.lock();
+        for batch in area.batches.iter_mut().filter(|batch| numbers.contains(&batch.number)) {
+            batch.stage = Stage::Over;
+            batch.homes.clear();
+        }
+        self.changed.notify_all();
+        Ok(area)
+    }
+}
+
+impl Area {
+    /// The first slot of a place for so many, if there is one.
+    fn place(&self, need: usize, whom: For) -> Option<usize> {
+        let live = || self.batches.iter().filter(|batch| batch.stage != Stage::Over);
+        let used: usize = live().map(|batch| batch.slots.len()).sum();
+        if whom == For::Checkpoint && used + need + KEPT_FREE > SLOTS {
+            return None;
+        }
+        let free = |slot: &usize| {
+            let wanted = *slot..*slot + need;
+            wanted.end <= SLOTS && live().all(|b| b.slots.end <= wanted.start || wanted.end <= b.slots.start)
+        };
+        [self.next, 0].into_iter().chain(live().map(|batch| batch.slots.end)).find(free)
+    }
+
+    /// Gives the slots to a new batch. Those whose directories were there are gone from the area.
+    fn take(&mut self, slots: Range<usize>, pages: Vec<PageId>, homes: Vec<Arc<DataFile>>) -> Place {
+        let held = &mut self.held;
+        self.batches.retain(|old| {
+            let stays = !slots.contains(&old.slots.start);
+            debug_assert!(stays || old.stage == Stage::Over, "slots of a batch that is not over");
+            if !stays {
+                for page in &old.pages {
+                    if held.get(page) == Some(&old.number) {
+                        held.remove(page);
+                    }
+                }
+            }
+            stays
+        });
+        self.number += 1;
+        self.next = slots.end;
+        self.held.extend(pages.iter().map(|page| (*page, self.number)));
+        let slot = slots.start;
+        self.batches.push(Batch { number: self.number, slots, stage: Stage::Open, pages, homes });
+        let live = self.batches.iter().filter(|batch| batch.stage != Stage::Over);
+        let floor = live.map(|batch| batch.number).min().unwrap_or(self.number);
+        Place { number: self.number, slot, floor }
+    }
+}
+
+/// The directory page of a batch.
+fn directory(place: &Place, images: &[(PageId, &[u8; PAGE_SIZE])]) -> AlignedBuf {
+    let mut page = Page::zeroed();
+    page.format(PageId::new(1, DWB_DIRECTORY), PageType::Doublewrite, 0, UnitId(0));
+    let body = &mut page.bytes_mut()[HEADER_SIZE..];
+    body[..AT_COUNT].copy_from_slice(&place.number.to_le_bytes());
+    body[AT_COUNT..AT_MARK].copy_from_slice(&(images.len() as u16).to_le_bytes());
+    body[AT_MARK..AT_SLOT].copy_from_slice(&MARK.to_le_bytes());
+    body[AT_SLOT..AT_SLOT + 2].copy_from_slice(&(place.slot as u16).to_le_bytes());
+    body[AT_FLOOR..AT_FLOOR + 8].copy_from_slice(&place.floor.to_le_bytes());
+    for (i, (id, image)) in images.iter().enumerate() {
+        let at = AT_ENTRIES + i * ENTRY;
+        body[at..at + 6].copy_from_slice(&id.to_bytes());
+        body[at + 6..at + 10].copy_from_slice(&sum_in(image).to_le_bytes());
+    }
+    page.set_checksum();
+    AlignedBuf::from_slice(page.bytes())
+}
+
+const _: () = assert!(
+    DWB_DIRECTORY + 1 == DWB_FIRST && HEADER_SIZE + AT_ENTRIES + ENTRY * DWB_PAGES as usize <= PAGE_SIZE
+);
