@@ -36,7 +36,7 @@ pub use buf::AlignedBuf;
 pub use error::{DiskError, Op};
 pub use memory::Memory;
 pub use os::OsDisk;
-pub use port::{IoBackend, io_fallback};
+pub use port::{IoBackend, io_fallback, on_io_fallback};
 pub use shared::{Claim, ClaimError, SharedBuf};
 pub use stats::{
     FileStats, LATENCY_BUCKETS, SIZE_BUCKETS, StatsSnapshot, latency_bucket_limit_us, latency_quantile_us,

@@ -104,14 +104,29 @@ impl Port {
     }
 }
 
-/// Why threads do the work, from the first time on that they had to.
-static FALLBACK: Mutex<Option<String>> = Mutex::new(None);
+/// Who wants to hear of it when threads have to do the work.
+type Hook = Box<dyn FnOnce(&str) + Send>;
+
+/// Why threads do the work, from the first time on that they had to, and who hears of that.
+struct Fallback {
+    reason: Option<String>,
+    hooks: Vec<Hook>,
+}
+
+static FALLBACK: Mutex<Fallback> = Mutex::new(Fallback { reason: None, hooks: Vec::new() });
 static FELL_BACK: AtomicBool = AtomicBool::new(false);
 
+#[cold]
 fn note_fallback(reason: &str) {
-    if !FELL_BACK.swap(true, Ordering::Relaxed) {
-        *FALLBACK.lock() = Some(reason.into());
+    if FELL_BACK.swap(true, Ordering::Relaxed) {
+        return;
     }
+    let hooks = {
+        let mut fallback = FALLBACK.lock();
+        fallback.reason = Some(reason.into());
+        std::mem::take(&mut fallback.hooks)
+    };
+    hooks.into_iter().for_each(|hook| hook(reason));
 }
 
 /// Why requests go through threads instead of io_uring, if they do: the first reason in the life of the process. Asks the
@@ -120,5 +135,18 @@ pub fn io_fallback() -> Option<String> {
     if let Err(reason) = RingLease::take().map(drop) {
         note_fallback(&reason);
     }
-    FALLBACK.lock().clone()
+    FALLBACK.lock().reason.clone()
+}
+
+/// Calls `hook` with the reason when requests go through threads instead of io_uring for the first time in the life of the
+/// process; at once if they do already.
+pub fn on_io_fallback(hook: impl FnOnce(&str) + Send + 'static) {
+    let mut fallback = FALLBACK.lock();
+    match fallback.reason.clone() {
+        None => fallback.hooks.push(Box::new(hook)),
+        Some(reason) => {
+            drop(fallback);
+            hook(&reason);
+        }
+    }
 }

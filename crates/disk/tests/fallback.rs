@@ -12,6 +12,8 @@ fn without_a_ring_threads_do_the_work() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = OsDisk::new(folder.path()).open(Path::new("a"), OpenMode::Create).expect("a file");
     file.write_zeros(0, 100 * 8192).expect("space");
+    let (tell, told) = std::sync::mpsc::channel();
+    ringwood_disk::on_io_fallback(move |reason| tell.send(reason.to_string()).expect("somebody listens"));
     let limit = getrlimit(Resource::Nofile);
     // No descriptor more than there are: the kernel refuses a ring.
     setrlimit(Resource::Nofile, Rlimit { current: Some(0), ..limit.clone() }).expect("a limit");
@@ -29,5 +31,6 @@ fn without_a_ring_threads_do_the_work() {
     let reason = ringwood_disk::io_fallback();
     setrlimit(Resource::Nofile, limit).expect("the limit of before");
     assert_eq!(ended, 100);
+    assert_eq!(told.recv().ok(), reason);
     assert!(reason.as_deref().is_some_and(|reason| reason.starts_with("io_uring: ")), "{reason:?}");
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use disk::{AlignedBuf, BlockFile, Data, Disk, OpenMode, OsDisk, Request, transfer};
+use disk::{AlignedBuf, BlockFile, Data, Disk, OpenMode, Request, transfer};
 use ringwood_model::{Device, Medium, ModelDisk, builtin};
 
 const PAGE: usize = 8192;
@@ -22,7 +22,7 @@ fn striped(spindles: u32) -> Device {
 }
 
 fn file(folder: &Path, device: Device) -> Arc<dyn BlockFile> {
-    let disk = ModelDisk::for_measuring(device, Arc::new(OsDisk::scratch(folder))).expect("a device");
+    let disk = ModelDisk::for_measuring(device, folder).expect("a device");
     let file = disk.open(Path::new("f"), OpenMode::Create).expect("a file");
     file.allocate(0, PAGES * PAGE as u64).expect("space");
     file

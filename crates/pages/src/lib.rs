@@ -19,6 +19,7 @@ pub mod op;
 mod open;
 pub mod page;
 mod pool;
+mod read_ahead;
 pub mod record;
 mod redo;
 pub mod row_header;
@@ -41,6 +42,7 @@ pub use manage::{FILE_LIST, FileEvent};
 pub use op::{ApplyCtx, Link, PageOp, apply, split_keyed, value_offset};
 pub use page::{HEADER_SIZE, MAX_SLOT_LEN, Page, PageType, SLOT_SIZE};
 pub use pool::{BufferPool, PageMut, PageRef, PoolCounters, PoolOptions};
+pub use read_ahead::Reads;
 pub use record::{
     MAX_RECORD, MAX_ROW_OPS, OpIter, RecordBuilder, RecordKind, RecordOp, RecordSink, RecordView,
     boundary_record, needs_earlier, previous_version, row_key, row_op,

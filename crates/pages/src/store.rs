@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 use wal::{Lsn, WaitSink};
 
-/// Most pages of one read-ahead.
+/// Most pages of one request of a read-ahead, and pages that are worth a list of their own.
 pub const PREFETCH_PAGES: usize = 64;
 /// Most bytes of the boot page's content.
 pub const MAX_BOOT: usize = BODY_SIZE - 4;
@@ -116,6 +116,10 @@ impl Store {
     }
 
     pub(crate) fn inner(&self) -> &Inner {
+        &self.inner
+    }
+
+    pub(crate) fn inner_arc(&self) -> &Arc<Inner> {
         &self.inner
     }
 
@@ -267,66 +271,6 @@ impl Store {
         }
         let (i, blank) = self.inner.fresh(self.key(id))?;
         Ok(PageMut::new(&self.inner, i, blank))
-    }
-
-    /// Reads pages ahead of a scan: runs of adjacent pages that are not in the pool, up to [`PREFETCH_PAGES`] in one
-    /// I/O. Damage is not reported here but when the page is read; pages that are gone with their file or its end are
-    /// passed over.
-    ///
-    /// # Errors
-    /// I/O.
-    pub fn prefetch(&self, pages: &[PageId]) -> Result<(), PageError> {
-        let mut at = 0;
-        while at < pages.len() {
-            let mut end = at + 1;
-            while end < pages.len()
-                && end - at < PREFETCH_PAGES
-                && pages[end].file == pages[at].file
-                && u64::from(pages[end].page) == u64::from(pages[at].page) + (end - at) as u64
-            {
-                end += 1;
-            }
-            self.prefetch_run(&pages[at..end])?;
-            at = end;
-        }
-        Ok(())
-    }
-
-    fn prefetch_run(&self, pages: &[PageId]) -> Result<(), PageError> {
-        let mut rest = pages;
-        loop {
-            while rest.first().is_some_and(|&p| self.inner.contains(self.key(p))) {
-                rest = &rest[1..];
-            }
-            // A single page is as well read when it is needed.
-            let Some(&first) = rest.first().filter(|_| rest.len() > 1) else { return Ok(()) };
-            let Ok(file) = self.file(first) else { return Ok(()) };
-            let here = rest.iter().take_while(|p| p.page < file.pages());
-            let run = self.inner.claim_run(here.map(|&p| self.key(p)));
-            if run.is_empty() {
-                return Ok(());
-            }
-            let mut staging = self.take_staging();
-            let result = file.read_raw(first.page, &mut staging[..run.len() * PAGE_SIZE]);
-            let (images, _) = staging.as_chunks::<PAGE_SIZE>();
-            for ((&i, &id), image) in run.iter().zip(rest).zip(images) {
-                let good = result.is_ok() && file.verify(id.page, image).is_ok();
-                if good {
-                    let page = self.inner.frames.page_mut(i);
-                    page.bytes_mut().copy_from_slice(image);
-                    adopt(id, page);
-                }
-                self.inner.loaded(i, self.key(id), good);
-            }
-            self.give_staging(staging);
-            let (read, left) = rest.split_at(run.len());
-            if let Err(e) = result {
-                // A reader that must have them finds out where they have gone, or that they are lost.
-                let there = |page: &PageId| self.file(*page).is_ok_and(|file| page.page < file.pages());
-                return if read.iter().all(there) { Err(e) } else { Ok(()) };
-            }
-            rest = left;
-        }
     }
 
     pub(crate) fn take_staging(&self) -> AlignedBuf {

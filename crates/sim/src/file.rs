@@ -1,5 +1,6 @@
 //! One open file of the simulated disk, and its lock guard.
 
+use std::io::IoSliceMut;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,6 +24,29 @@ pub(crate) struct SimFile {
 impl SimFile {
     pub fn new(world: Arc<Mutex<World>>, path: PathBuf, inode: u64, sectors: Sectors) -> Self {
         SimFile { world, path, inode, sectors, stats: FileStats::default() }
+    }
+
+    fn read(&self, offset: u64, bufs: &mut [IoSliceMut<'_>]) -> Result<(), DiskError> {
+        let mut end = offset;
+        for buf in bufs.iter() {
+            check_aligned(&self.path, self.sectors, end, buf)?;
+            end += buf.len() as u64;
+        }
+        let world = &mut *self.world.lock();
+        world.step_read(&self.path, offset)?;
+        let live = &world.inode(self.inode).live;
+        let wanted = end - offset;
+        if end > live.len() {
+            let got = live.len().saturating_sub(offset).min(wanted);
+            return Err(DiskError::ShortRead { path: self.path.clone(), offset, wanted, got });
+        }
+        let mut at = offset;
+        for buf in bufs {
+            live.read(at, buf);
+            at += buf.len() as u64;
+        }
+        self.stats.count_read(wanted, Duration::ZERO);
+        Ok(())
     }
 
     fn write(&self, offset: u64, bufs: &[&[u8]], durable: bool) -> Result<(), DiskError> {
@@ -103,18 +127,7 @@ impl SimFile {
 
 impl BlockFile for SimFile {
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<(), DiskError> {
-        check_aligned(&self.path, self.sectors, offset, buf)?;
-        let world = &mut *self.world.lock();
-        world.step_read(&self.path, offset)?;
-        let live = &world.inode(self.inode).live;
-        let wanted = buf.len() as u64;
-        if offset.saturating_add(wanted) > live.len() {
-            let got = live.len().saturating_sub(offset).min(wanted);
-            return Err(DiskError::ShortRead { path: self.path.clone(), offset, wanted, got });
-        }
-        live.read(offset, buf);
-        self.stats.count_read(wanted, Duration::ZERO);
-        Ok(())
+        self.read(offset, &mut [IoSliceMut::new(buf)])
     }
 
     fn write_gather(&self, offset: u64, bufs: &[&[u8]]) -> Result<(), DiskError> {
@@ -220,14 +233,7 @@ impl BlockFile for SimFile {
                 let bufs: Vec<&[u8]> = bufs.iter().map(|buf| &**buf).collect();
                 self.write(offset, &bufs, false)
             }
-            Data::Read(bufs) => {
-                let mut at = offset;
-                bufs.iter_mut().try_for_each(|buf| {
-                    self.read_at(at, buf)?;
-                    at += buf.len() as u64;
-                    Ok(())
-                })
-            }
+            Data::Read(bufs) => self.read(offset, bufs),
         }
     }
 }

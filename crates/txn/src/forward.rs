@@ -1,5 +1,5 @@
-//! Analysis and redo side by side: one thread reads the log and learns from it, one reads the pages that a batch of records
-//! names, one redoes batch after batch. The first two mostly wait for the disk.
+//! Analysis and redo side by side: one thread reads the log and learns from it, one has the pages read that a batch of records
+//! names, many in flight at a time, one redoes batch after batch. The first two mostly wait for the disk.
 //! Guarantees: records are redone in log order by one thread; pages are not read ahead of a record that changes the list of
 //! files, as they might be those of another file with the same number.
 
@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
-use pages::{FILE_LIST, PageId, RecordKind, RecordView};
+use pages::{FILE_LIST, PageId, Reads, RecordKind, RecordView};
 use wal::Lsn;
 
 use crate::database::Database;
@@ -17,8 +17,9 @@ use crate::recovery::{Analysis, Phase, Progress, RecoveryReport, failed};
 
 /// Bytes of log in a batch.
 const BATCH_BYTES: usize = 4 << 20;
-/// Records in a batch.
+/// Records in a batch, and pages that they may name, as a share of the pool: all batches together take a quarter of it.
 const BATCH_RECORDS: usize = 8192;
+const POOL_SHARE: usize = 16;
 /// One for each thread and one that waits.
 const BATCHES: usize = 4;
 
@@ -41,8 +42,11 @@ impl Batch {
         self.files_change = self.pages[named..].contains(&FILE_LIST);
     }
 
-    fn is_full(&self) -> bool {
-        self.files_change || self.bytes.len() >= BATCH_BYTES || self.records.len() >= BATCH_RECORDS
+    fn is_full(&self, most_pages: usize) -> bool {
+        self.files_change
+            || self.bytes.len() >= BATCH_BYTES
+            || self.records.len() >= BATCH_RECORDS
+            || self.pages.len() >= most_pages
     }
 
     fn clear(&mut self) {
@@ -128,12 +132,21 @@ impl Database {
         }
     }
 
+    /// Has the pages of each batch read, and gives it on while they are: redo waits for those that it comes to.
     fn fetch_pages(&self, to_fetch: &Receiver<Batch>, fetched: &SyncSender<Batch>) {
+        let mut under_way: VecDeque<Reads> = VecDeque::new();
         while let Ok(mut batch) = to_fetch.recv() {
             batch.pages.sort_unstable();
             batch.pages.dedup();
-            // A damaged or missing page is met again by redo, which knows whether a record rebuilds it.
-            drop(self.store().prefetch(&batch.pages));
+            under_way.push_back(self.store().start_prefetch(&batch.pages));
+            // No page may come in when the files have changed.
+            let stay = if batch.files_change { 0 } else { BATCHES };
+            while under_way.len() > stay
+                && let Some(reads) = under_way.pop_front()
+            {
+                // A damaged or missing page is met again by redo, which knows whether a record rebuilds it.
+                drop(reads.wait());
+            }
             if fetched.send(batch).is_err() {
                 return;
             }
@@ -148,7 +161,8 @@ impl Database {
         analysis: &mut Analysis,
         read: &mut Read,
     ) -> Result<bool, TxnError> {
-        while !batch.is_full() {
+        let most_pages = (self.store().pool().frames() as usize / POOL_SHARE).max(64);
+        while !batch.is_full(most_pages) {
             let Some((lsn, bytes)) = scan.next_record().map_err(|e| failed("analysis", read.to, e))? else {
                 return Ok(false);
             };

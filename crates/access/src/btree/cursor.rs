@@ -6,6 +6,7 @@
 //! key order.
 
 use super::BTree;
+use super::ahead::LeafAhead;
 use super::descend::{Route, Target};
 use super::node::{leaf_entry, leaf_key, lower_bound, upper_bound};
 use crate::batch::{RowBatch, RowRef, RowState};
@@ -44,16 +45,11 @@ pub struct Cursor {
     direction: Direction,
     state: State,
     route: Route,
-    /// Leaves of `route.ahead` that were passed, and that were asked for ahead of time.
-    passed: usize,
-    fetched: usize,
-    leaves: u32,
+    ahead: LeafAhead,
     /// Searches by key in a row that found no further row.
     misses: u32,
 }
 
-/// Most leaves that are read ahead of the scan at once.
-const READ_AHEAD: usize = 64;
 /// Searches by key that may find a leaf whose neighbour is changing at that moment; beyond, the links are damaged.
 const MISSES_MAX: u32 = 10_000;
 
@@ -65,10 +61,8 @@ impl Cursor {
             upper: upper.map(<[u8]>::to_vec),
             direction,
             state: State::Seek,
-            route: Route { want_ahead: direction == Direction::Forward, ..Route::default() },
-            passed: 0,
-            fetched: 0,
-            leaves: 0,
+            route: Route::default(),
+            ahead: LeafAhead::new(direction),
             misses: 0,
         }
     }
@@ -81,11 +75,11 @@ impl Cursor {
         batch.clear();
         while !matches!(self.state, State::End) {
             match self.direction {
-                Direction::Forward => {
-                    self.leaf_forward(mode, batch)?;
-                    self.read_ahead()?;
-                }
+                Direction::Forward => self.leaf_forward(mode, batch)?,
                 Direction::Backward => self.leaf_backward(mode, batch)?,
+            }
+            if !matches!(self.state, State::End) {
+                self.ahead.read_one(&self.tree, &self.lower, &self.upper);
             }
             resolve_batch(&self.tree.space.store, batch, mode, true)?;
             batch.drop_gone();
@@ -107,12 +101,9 @@ impl Cursor {
             }
         }
         let page = match next {
-            Some(page) => {
-                self.passed += 1;
-                page
-            }
+            Some(page) => page,
             None => {
-                (self.passed, self.fetched) = (0, 0);
+                self.ahead.lost();
                 let leaf = seek(&self.tree, &self.lower, &mut self.route)?;
                 if let Some((_, _, e)) =
                     unreadable.filter(|(from, page, _)| (leaf.id(), leaf.next()) == (*from, *page))
@@ -141,28 +132,6 @@ impl Cursor {
             move_bound(&mut self.lower, key);
             self.misses = 0;
         }
-        Ok(())
-    }
-
-    fn read_ahead(&mut self) -> Result<(), AccessError> {
-        self.leaves += 1;
-        if self.leaves < 2 || matches!(self.state, State::End) || self.passed + READ_AHEAD / 4 < self.fetched
-        {
-            return Ok(());
-        }
-        if self.passed >= self.route.ahead.len() {
-            // The children of the parent are used up: a descent to where the scan stands finds the next parent's.
-            (self.passed, self.fetched) = (0, 0);
-            seek(&self.tree, &self.lower, &mut self.route)?;
-        }
-        let ahead = &self.route.ahead;
-        let window = READ_AHEAD.min(4 << self.leaves.min(4));
-        let from = self.fetched.max(self.passed).min(ahead.len());
-        let to = (self.passed + window).min(ahead.len());
-        if from < to {
-            self.tree.space.store.prefetch(&ahead[from..to])?;
-        }
-        self.fetched = self.fetched.max(to);
         Ok(())
     }
 

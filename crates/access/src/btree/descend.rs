@@ -6,7 +6,7 @@
 use super::BTree;
 use super::node::{check_node, child_before, child_for, inner_entry};
 use crate::error::{AccessError, corrupt};
-use pages::{Page, PageId, PageMut, PageRef};
+use pages::{Page, PageMut, PageRef};
 
 /// Which leaf a descent looks for.
 #[derive(Clone, Copy, Debug)]
@@ -45,16 +45,12 @@ pub(crate) struct Route {
     pub low: Fence,
     /// ... and `< high`.
     pub high: Fence,
-    /// The leaves to the right of it below the same parent, for read-ahead; gathered if `want_ahead` is set.
-    pub ahead: Vec<PageId>,
-    pub want_ahead: bool,
 }
 
 impl Route {
     pub(crate) fn clear(&mut self) {
         self.low.set(None);
         self.high.set(None);
-        self.ahead.clear();
     }
 
     fn note(&mut self, page: &Page, slot: u16) -> Result<(), AccessError> {
@@ -63,11 +59,6 @@ impl Route {
         }
         if slot + 1 < page.slot_count() {
             self.high.set(Some(inner_entry(page, slot + 1)?.1));
-        }
-        if self.want_ahead && page.level() == 1 {
-            for s in slot + 1..page.slot_count() {
-                self.ahead.push(inner_entry(page, s)?.0);
-            }
         }
         Ok(())
     }

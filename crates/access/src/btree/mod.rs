@@ -1,6 +1,7 @@
 //! B+trees over memcmp-ordered keys. Entries are versioned rows; the root page keeps its place while anybody uses the
 //! tree.
 
+mod ahead;
 mod check;
 mod cursor;
 mod descend;

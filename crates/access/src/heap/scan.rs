@@ -10,8 +10,9 @@ use crate::snapshot::ReadMode;
 use crate::version::{all_visible, judge, resolve_batch};
 use pages::{FORWARD, FORWARDED, Page, PageId, PageType, ROW_HEADER, RowHeader};
 
-/// Pages read ahead of a scan at once.
-const READ_AHEAD: usize = 64;
+/// Pages that a scan is ahead of itself, and how many are asked for at a time.
+const AHEAD: usize = 192;
+const STEP: usize = 64;
 
 /// A scan of a heap. See the module's documentation.
 #[derive(Debug)]
@@ -55,7 +56,7 @@ impl HeapScan {
     pub fn next_batch(&mut self, mode: ReadMode<'_>, batch: &mut RowBatch) -> Result<bool, AccessError> {
         batch.clear();
         while let Some(&id) = self.pages.get(self.at) {
-            self.read_ahead()?;
+            self.read_ahead();
             self.at += 1;
             let stubs = {
                 let page = self.heap.space.store.read(id)?;
@@ -78,17 +79,17 @@ impl HeapScan {
         Ok(false)
     }
 
-    fn read_ahead(&mut self) -> Result<(), AccessError> {
-        if self.at + READ_AHEAD / 4 < self.fetched || self.pages.len() < 4 {
-            return Ok(());
+    /// Asks for the pages to come, wherever they lie. What cannot be read is found by the scan.
+    fn read_ahead(&mut self) {
+        if self.at + (AHEAD - STEP) < self.fetched || self.pages.len() < 4 {
+            return;
         }
         let from = self.fetched.max(self.at);
-        let to = (self.at + READ_AHEAD).min(self.pages.len());
-        if from < to {
-            self.heap.space.store.prefetch(&self.pages[from..to])?;
-            self.fetched = to;
+        let to = (self.at + AHEAD).min(self.pages.len());
+        for part in self.pages[from.min(to)..to].chunks(STEP) {
+            self.heap.space.store.read_ahead(part);
         }
-        Ok(())
+        self.fetched = to;
     }
 
     fn follow_stubs(&self, mode: ReadMode<'_>, batch: &mut RowBatch) -> Result<(), AccessError> {

@@ -290,6 +290,12 @@ impl Instance {
         let version = env!("CARGO_PKG_VERSION");
         self.error_log.write("Server", &format!("Ringwood {version} is starting."));
         self.error_log.write("Server", &format!("Buffer pool: {} MB.", self.memory_bytes >> 20));
+        let errors = Arc::downgrade(&self.error_log);
+        disk::on_io_fallback(move |reason| {
+            if let Some(errors) = errors.upgrade() {
+                errors.write("Server", &format!("Data files are read and written by threads: {reason}."));
+            }
+        });
         let registry::Registry { mut entries, pending } = registry::read(&*self.disk, self.paths.root())?;
         *self.pending.lock() = pending;
         let tempdb = entries.iter().position(|e| e.id == TEMPDB).map(|at| entries.remove(at));

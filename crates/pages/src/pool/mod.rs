@@ -18,6 +18,7 @@ pub(crate) use frames::{COLD, DIRTY, FREE, Frame, Frames, LOADING, Mode, WRITING
 use crate::error::PageError;
 use crate::id::PageId;
 use crate::page::Page;
+use crate::read_ahead::ReadAheads;
 use crate::waits::{PageWait, PageWaits};
 use ahead::Ahead;
 use parking_lot::{Condvar, Mutex, RwLock};
@@ -76,6 +77,7 @@ pub(crate) struct Inner {
     pub waits: PageWaits,
     pub counters: PoolCounters,
     turnover: Turnover,
+    pub reads: ReadAheads,
     /// Wakes threads that wait for a frame.
     freed: Condvar,
     freed_lock: Mutex<()>,
@@ -136,6 +138,7 @@ impl BufferPool {
             waits: PageWaits::default(),
             counters: PoolCounters::default(),
             turnover: Turnover::new(count),
+            reads: ReadAheads::default(),
             freed: Condvar::new(),
             freed_lock: Mutex::new(()),
             work: Condvar::new(),
@@ -190,6 +193,7 @@ impl Drop for BufferPool {
         self.inner.stop.store(true, Ordering::Release);
         drop(self.inner.work_lock.lock());
         self.inner.work.notify_all();
+        self.inner.reads.stop();
         if let Some(writer) = self.writer.take()
             // The lazy writer itself can be the last to hold a store, and so the pool: then it just ends.
             && writer.thread().id() != std::thread::current().id()
@@ -463,21 +467,12 @@ impl Inner {
         self.table.find(&self.frames, key).is_some()
     }
 
-    /// Frames for read-ahead, exclusive and published; stops at the first page that is here, or for want of frames.
-    pub fn claim_run(&self, keys: impl Iterator<Item = u64>) -> Vec<u32> {
-        let mut run = Vec::new();
-        for key in keys {
-            if self.contains(key) {
-                break;
-            }
-            // Without waiting: others may wait for the frames that are held already.
-            let Some(i) = self.try_acquire() else { break };
-            if !self.publish(i, key, LOADING, true) {
-                break;
-            }
-            run.push(i);
-        }
-        run
+    /// A frame for read-ahead, exclusive and published; the inner `None` when the page is here already, the outer for want of
+    /// frames.
+    pub fn claim(&self, key: u64, scan: bool) -> Option<Option<u32>> {
+        // Without waiting: others may wait for the frames that are held already.
+        let i = self.try_acquire()?;
+        Some(self.publish(i, key, LOADING, scan).then_some(i))
     }
 
     /// Ends a read-ahead of one frame.
