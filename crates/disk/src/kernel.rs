@@ -115,7 +115,9 @@ impl OsFile {
                 }
                 Err(Errno::INTR) => {}
                 // Direct reads must not start inside a sector: the file ended there.
-                Err(Errno::INVAL) if done % self.sectors.logical as usize != 0 => return short(done),
+                Err(Errno::INVAL) if !done.is_multiple_of(self.sectors.logical as usize) => {
+                    return short(done);
+                }
                 Err(errno) => return Err(self.fail(Op::Read, offset + done as u64, errno)),
             }
         }

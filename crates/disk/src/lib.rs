@@ -42,7 +42,7 @@ pub use stats::{
     FileStats, LATENCY_BUCKETS, SIZE_BUCKETS, StatsSnapshot, latency_bucket_limit_us, latency_quantile_us,
     size_bucket_label,
 };
-pub use transfer::{Data, IoOptions, KernelFile, Launch, Request, Timer, transfer};
+pub use transfer::{Data, Done, IoOptions, KernelFile, Launch, Request, Timer, transfer};
 
 /// Alignment in bytes of every buffer that this crate hands out; enough for any device that direct I/O meets.
 pub const BUFFER_ALIGN: usize = 4096;

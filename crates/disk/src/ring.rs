@@ -21,7 +21,7 @@ const GATHER: Duration = Duration::from_micros(40);
 
 thread_local! {
     /// The thread's ring while no batch uses it.
-    static RING: RefCell<Option<Ring>> = const { RefCell::new(None) };
+    static RING: RefCell<Option<Box<Ring>>> = const { RefCell::new(None) };
 }
 
 pub(crate) struct Ring {
@@ -36,7 +36,7 @@ pub(crate) struct Ring {
 }
 
 /// A ring for the length of one batch.
-pub(crate) struct RingLease(Option<Ring>);
+pub(crate) struct RingLease(Option<Box<Ring>>);
 
 impl RingLease {
     /// The thread's ring, or a new one.
@@ -45,7 +45,7 @@ impl RingLease {
             return Ok(RingLease(Some(ring)));
         }
         supported()?;
-        Ring::new().map(|ring| RingLease(Some(ring))).map_err(|error| format!("io_uring: {error}"))
+        Ring::new().map(|ring| RingLease(Some(Box::new(ring)))).map_err(|error| format!("io_uring: {error}"))
     }
 
     pub fn get(&mut self) -> &mut Ring {

@@ -78,12 +78,12 @@ pub trait Timer: Sync {
     fn count(&self, due: u64, write: bool, offset: u64, bytes: u64, took: Duration);
 }
 
+/// Hears of the end of each request: its number in the batch, itself, the result.
+pub type Done<'a, 'f> = dyn FnMut(usize, &mut Request<'a>, Result<(), DiskError>) + 'f;
+
 /// Puts all requests in flight, as many at a time as their devices take, and calls `done` with the number of each that has
 /// ended, in any order. Returns when all have.
-pub fn transfer<'a>(
-    requests: &mut [Request<'a>],
-    done: &mut dyn FnMut(usize, &mut Request<'a>, Result<(), DiskError>),
-) {
+pub fn transfer<'a>(requests: &mut [Request<'a>], done: &mut Done<'a, '_>) {
     // A single request needs no queue.
     let alone = requests.len() == 1;
     let mut batch = Batch::new(requests);
@@ -160,12 +160,7 @@ impl<'a> Batch<'a> {
     }
 
     /// Puts in flight what the devices take, one request of each device in turn.
-    fn launch(
-        &mut self,
-        requests: &mut [Request<'a>],
-        alone: bool,
-        done: &mut dyn FnMut(usize, &mut Request<'a>, Result<(), DiskError>),
-    ) {
+    fn launch(&mut self, requests: &mut [Request<'a>], alone: bool, done: &mut Done<'a, '_>) {
         let mut some = true;
         while std::mem::take(&mut some) {
             for at in 0..self.lanes.len() {
@@ -227,11 +222,7 @@ impl<'a> Batch<'a> {
     }
 
     /// Waits until at least one request has ended, and ends those that have.
-    fn land(
-        &mut self,
-        requests: &mut [Request<'a>],
-        done: &mut dyn FnMut(usize, &mut Request<'a>, Result<(), DiskError>),
-    ) {
+    fn land(&mut self, requests: &mut [Request<'a>], done: &mut Done<'a, '_>) {
         if !self.held.is_empty() {
             let next = requests[self.held[0] as usize].file.next_to_land(self.held.len());
             let i = self.held.swap_remove(next.min(self.held.len() - 1));
@@ -275,7 +266,7 @@ impl<'a> Batch<'a> {
         i: u32,
         request: &mut Request<'a>,
         result: Result<(), DiskError>,
-        done: &mut dyn FnMut(usize, &mut Request<'a>, Result<(), DiskError>),
+        done: &mut Done<'a, '_>,
     ) {
         let timer = self.flights[i as usize].as_ref().and_then(|flight| flight.timer);
         match timer.filter(|_| result.is_ok()) {
@@ -291,7 +282,7 @@ impl<'a> Batch<'a> {
         i: u32,
         request: &mut Request<'a>,
         result: Result<(), DiskError>,
-        done: &mut dyn FnMut(usize, &mut Request<'a>, Result<(), DiskError>),
+        done: &mut Done<'a, '_>,
     ) {
         let Some(flight) = self.flights[i as usize].take() else { unreachable!("a request ends once") };
         self.lanes[flight.lane].in_flight -= 1;

@@ -16,7 +16,7 @@ fn without_a_ring_threads_do_the_work() {
     ringwood_disk::on_io_fallback(move |reason| tell.send(reason.to_string()).expect("somebody listens"));
     let limit = getrlimit(Resource::Nofile);
     // No descriptor more than there are: the kernel refuses a ring.
-    setrlimit(Resource::Nofile, Rlimit { current: Some(0), ..limit.clone() }).expect("a limit");
+    setrlimit(Resource::Nofile, Rlimit { current: Some(0), ..limit }).expect("a limit");
     let pages: Vec<AlignedBuf> = (0..100).map(|_| AlignedBuf::new(8192)).collect();
     let slices: Vec<IoSlice<'_>> = pages.iter().map(|page| IoSlice::new(page)).collect();
     let each = slices.chunks(1).enumerate();
