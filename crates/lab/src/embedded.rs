@@ -78,6 +78,8 @@ pub struct OpenOptions {
     pub volumes: HashMap<char, PathBuf>,
     /// Where its files are; the operating system's disk unless given.
     pub disk: Option<Arc<dyn Disk>>,
+    /// Trace flags.
+    pub flags: Vec<i32>,
 }
 
 /// An open instance.
@@ -88,7 +90,11 @@ impl Embedded {
     /// Opens the instance and recovers its databases.
     pub fn open(options: OpenOptions) -> Result<Embedded, LabError> {
         let folder = options.folder;
-        let mut instance = InstanceOptions { volumes: options.volumes, ..InstanceOptions::new(&folder) };
+        let mut instance = InstanceOptions {
+            volumes: options.volumes,
+            trace_flags: options.flags,
+            ..InstanceOptions::new(&folder)
+        };
         if let Some(disk) = options.disk {
             instance.disk = disk;
         }
@@ -125,17 +131,36 @@ impl Server for Embedded {
     }
 }
 
-/// The child of a recovery run: updates every customer in a transaction, and dies by SIGKILL when the log has grown by
-/// `bytes`, or when the process `parent` ends. It returns only when something went wrong.
+/// What a child does before it kills itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VictimWork {
+    /// Updates every customer in a transaction; dies when the log has grown by so many bytes.
+    Update {
+        /// Bytes.
+        bytes: u64,
+    },
+    /// Commits that many rows of `one_row` with delayed durability and a window of so many KB; dies when the last was
+    /// acknowledged, or when after that the log was flushed.
+    Commits {
+        /// Rows.
+        rows: u64,
+        /// Window, KB.
+        window_kb: u32,
+        /// Whether `sp_flush_log` comes before the end.
+        flush: bool,
+    },
+}
+
+/// A child that dies by SIGKILL in the middle of its work, or when the process `parent` ends. It returns only when something
+/// went wrong.
 pub fn victim(
     parent: u32,
     folder: &Path,
     memory: u64,
     volumes: HashMap<char, PathBuf>,
     database: &str,
-    bytes: u64,
+    work: VictimWork,
 ) -> Result<(), LabError> {
-    use crate::target::tsql::number;
     use rustix::process::{Signal, getppid, set_parent_process_death_signal};
     // Whoever asked for this may be killed itself, and another run may then use the folder.
     set_parent_process_death_signal(Some(Signal::KILL)).map_err(std::io::Error::from)?;
@@ -144,7 +169,34 @@ pub fn victim(
         return Err(LabError::Request(format!("process {parent}, which asked for this, has ended")));
     }
     let memory = page_memory(memory, false)?;
-    let server = Embedded::open(OpenOptions { folder: folder.to_owned(), memory, volumes, disk: None })?;
+    let server = Embedded::open(OpenOptions {
+        folder: folder.to_owned(),
+        memory,
+        volumes,
+        disk: None,
+        flags: vec![],
+    })?;
+    match work {
+        VictimWork::Update { bytes } => update_until(&server, database, bytes)?,
+        VictimWork::Commits { rows, window_kb, flush } => {
+            let mut client = server.connect(Some(database))?;
+            client.run(&crate::target::tsql::delayed_commits(rows, window_kb))?;
+            if flush {
+                client.run("exec sys.sp_flush_log")?;
+            }
+        }
+    }
+    let mut out = std::io::stdout();
+    std::io::Write::write_all(&mut out, b"killing\n")?;
+    std::io::Write::flush(&mut out)?;
+    // SIGKILL to ourselves: no destructor runs, nothing is flushed.
+    let _ = rustix::process::kill_process(rustix::process::getpid(), Signal::KILL);
+    Err(LabError::Request("this process could not kill itself".into()))
+}
+
+/// Updates every customer until the log has grown by `bytes`.
+fn update_until(server: &Embedded, database: &str, bytes: u64) -> Result<(), LabError> {
+    use crate::target::tsql::number;
     let mut watcher = server.connect(Some(database))?;
     let used = "select used_log_space_in_bytes from sys.dm_db_log_space_usage";
     // Both levels are to recover the same: not what an automatic checkpoint has left that ended just before the kill, or not.
@@ -160,10 +212,5 @@ pub fn victim(
     while !updating.is_finished() && number(watcher.as_mut(), used)? - start < bytes as f64 {
         std::thread::sleep(std::time::Duration::from_micros(200));
     }
-    let mut out = std::io::stdout();
-    std::io::Write::write_all(&mut out, b"killing\n")?;
-    std::io::Write::flush(&mut out)?;
-    // SIGKILL to ourselves: no destructor runs, nothing is flushed.
-    let _ = rustix::process::kill_process(rustix::process::getpid(), Signal::KILL);
-    Err(LabError::Request("this process could not kill itself".into()))
+    Ok(())
 }

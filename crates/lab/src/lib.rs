@@ -19,6 +19,7 @@ pub mod target;
 pub mod tpcc;
 pub mod watch;
 pub mod work;
+pub mod work_tsql;
 
 /// What can go wrong in the lab.
 #[derive(Debug, thiserror::Error)]

@@ -73,6 +73,12 @@ pub struct StudyResult {
     /// Share of the processors' time that a hypervisor gave to others during the runs, 0 to 1; null where the system does not say.
     #[serde(default)]
     pub steal: Option<f64>,
+    /// Of a modelled device: how late the machine below it was; null on the real disk.
+    #[serde(default)]
+    pub late: Option<LateResult>,
+    /// The author's shares of waits, for the levels that he gave them for.
+    #[serde(default)]
+    pub published_waits: Vec<WaitShare>,
     /// Bounds and whether they hold.
     #[serde(default)]
     pub claims: Vec<ClaimResult>,
@@ -184,6 +190,12 @@ pub struct Cell {
     /// The round of each run.
     #[serde(default)]
     pub rounds: Vec<usize>,
+    /// How often the step was repeated within each run, of which the run's figure is the mean; empty where it never was.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub repeats: Vec<usize>,
+    /// Arithmetic mean of the runs: what some authors print.
+    #[serde(default)]
+    pub mean: f64,
     /// Place of each run in the order of all runs of the study; empty where that is not known.
     #[serde(default)]
     pub order: Vec<usize>,
@@ -247,6 +259,61 @@ impl StepResult {
         let log = self.io.iter().find(|i| i.file == "log")?;
         let rows = self.rows.filter(|r| *r > 0)?;
         Some(log.bytes_written as f64 / rows as f64)
+    }
+}
+
+/// A published share of one wait type in all waiting.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct WaitShare {
+    /// Factor.
+    pub factor: String,
+    /// Level of the factor.
+    pub level: String,
+    /// Wait type.
+    pub wait_type: String,
+    /// Share, 0 to 1.
+    pub share: f64,
+}
+
+/// How late the machine was below a modelled device, over the measured steps.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LateResult {
+    /// Requests that were waited for.
+    pub requests: i64,
+    /// Those that ended later than the model's time by more than the tolerance.
+    pub late: i64,
+    /// The delay of all requests together as part of their time in the model.
+    pub delay: f64,
+    /// The tolerance, in words.
+    pub tolerance: String,
+    /// Runs of which more than 1 % of the requests were late: arm, round from 1, share.
+    pub marked: Vec<(String, usize, f64)>,
+    /// All runs.
+    pub runs: usize,
+}
+
+impl LateResult {
+    /// Share of late requests, 0 to 1.
+    pub fn share(&self) -> f64 {
+        self.late as f64 / self.requests.max(1) as f64
+    }
+
+    /// In words, for a report.
+    pub fn text(&self) -> String {
+        let marked = match self.marked.len() {
+            0 => format!("none of the {} runs had more than 1 %", self.runs),
+            n => format!(
+                "MARKED: {n} of {} runs had more than 1 % and measured this machine, not the device",
+                self.runs
+            ),
+        };
+        format!(
+            "Late requests: {:.2} % of {} ({}), {marked}. All delays together are {:.2} % of the model's time.",
+            self.share() * 100.0,
+            self.requests,
+            self.tolerance,
+            self.delay * 100.0
+        )
     }
 }
 
@@ -349,6 +416,8 @@ impl StudyResult {
             unit: unit.into(),
             runs: vec![value],
             rounds: vec![round],
+            repeats: vec![],
+            mean: value,
             order: vec![],
             median: value,
             ci95: None,
@@ -372,6 +441,7 @@ impl StudyResult {
         let confidence = self.confidence();
         let all = self.cells.clone();
         for cell in &mut self.cells {
+            cell.mean = cell.runs.iter().sum::<f64>() / cell.runs.len().max(1) as f64;
             cell.median = stats::median(&cell.runs).unwrap_or(f64::NAN);
             let ends = |(low, high)| [low, high];
             cell.ci95 = stats::median_interval_at(&cell.runs, confidence).map(ends);

@@ -1,6 +1,7 @@
 //! The language between studies and targets: configurations, pieces of work, figures and counters. A study is written in
 //! it, a target (embedded, a peer, later SQL Server over its wire protocol) carries it out. Data only.
 
+use crate::work_tsql::TsqlWork;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -34,6 +35,10 @@ pub enum LogBlock {
     /// What the target chooses by itself.
     #[default]
     Default,
+    /// The sector that the device reports.
+    Device,
+    /// The same with trace flag 1800, which makes 4,096 bytes of it.
+    Flag1800,
     /// Forced to that many bytes.
     Forced(u32),
 }
@@ -137,6 +142,14 @@ pub enum Work {
     /// Durable one-row inserts of that many bytes for that many milliseconds: rows a second, and how many log writes
     /// made the device read first.
     Payload(u32, u64),
+    /// Work that is written in T-SQL only.
+    Tsql(TsqlWork),
+}
+
+impl From<TsqlWork> for Work {
+    fn from(work: TsqlWork) -> Work {
+        Work::Tsql(work)
+    }
 }
 
 impl Work {
@@ -147,6 +160,7 @@ impl Work {
             Work::LoopInserts(n) | Work::Commits(n, _) | Work::RowUpdates(n) => Some(*n),
             Work::SessionCommits(sessions, each) => Some(u64::from(*sessions) * each),
             Work::Load(connections, rows) => Some(crate::target::tsql::loaded(*connections, *rows)),
+            Work::Tsql(work) => work.rows(customers),
             _ => None,
         }
     }
@@ -208,6 +222,18 @@ pub struct IoCount {
     pub write_sizes: Vec<(String, i64)>,
     /// Writes that begin or end inside a physical sector, so that the device reads first.
     pub partial_writes: i64,
+}
+
+/// Names of counts on a modelled device: requests, late ones, their time in the model and their delay in microseconds.
+pub mod late {
+    /// Requests that somebody waited for.
+    pub const REQUESTS: &str = "device_requests";
+    /// Those that ended late.
+    pub const LATE: &str = "device_late";
+    /// Microseconds that the requests took in the model.
+    pub const MODELLED_US: &str = "device_modelled_us";
+    /// Microseconds by which they ended late.
+    pub const LATE_US: &str = "device_late_us";
 }
 
 /// What a target has counted since it started.

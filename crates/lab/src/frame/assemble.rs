@@ -3,9 +3,13 @@
 
 use super::claims::{bound_text, claim_result};
 use super::journal::{Journal, RunRecord};
+use super::late::late;
+use super::normalised;
 use super::rounds::Rounds;
-use super::study::{Printed, Study};
-use crate::results::{ClaimResult, Io, RoundsResult, StepResult, StepWait, StudyResult, Verdict, Wait};
+use super::study::{Printed, PublishedWait, Study};
+use crate::results::{
+    ClaimResult, Io, RoundsResult, StepResult, StepWait, StudyResult, Verdict, Wait, WaitShare,
+};
 use crate::work::Counters;
 
 /// What does not come from the runs themselves.
@@ -52,6 +56,8 @@ pub fn assemble(study: &Study, about: &About, journal: &Journal) -> StudyResult 
             confidence: about.rounds.confidence(),
         }),
         steal: steal(&records),
+        late: late(&records),
+        published_waits: published_waits(study, &about.device),
         ..StudyResult::default()
     };
     for record in &records {
@@ -60,6 +66,9 @@ pub fn assemble(study: &Study, about: &About, journal: &Journal) -> StudyResult 
             result.record_in(record.round, &record.factor, &measured.level, &f.measure, &f.unit, f.value);
             if let Some(cell) = result.cell_mut(&record.factor, &measured.level, &f.measure) {
                 cell.order.push(record.order);
+                if !measured.repeats.is_empty() {
+                    cell.repeats.push(measured.repeats.len());
+                }
             }
         }
         for (measure, why) in &record.missing {
@@ -77,6 +86,9 @@ pub fn assemble(study: &Study, about: &About, journal: &Journal) -> StudyResult 
     result.setup.push(format!("order of runs shuffled in each round, seed {}", about.seed));
     counters(&mut result, &records);
     result.steps = steps(&records);
+    if let Some(table) = &study.normalised {
+        normalised::add(&mut result, table);
+    }
     publish(&mut result, study);
     result.finish(&|factor| {
         study.baselines.iter().find(|b| b.factor == factor).map(|b| (b.to_factor, b.to_level.as_str()))
@@ -84,7 +96,7 @@ pub fn assemble(study: &Study, about: &About, journal: &Journal) -> StudyResult 
     result.claims = study
         .claims
         .iter()
-        .filter(|c| c.device.is_none_or(|d| about.device.contains(d)))
+        .filter(|c| c.devices.is_empty() || c.devices.contains(&about.device.as_str()))
         .map(|c| claim_result(&result, c))
         .collect();
     result.meaning = match about.knob {
@@ -129,10 +141,22 @@ fn counters(result: &mut StudyResult, records: &[&RunRecord]) {
     }
 }
 
+/// The author's shares of waits on this device.
+fn published_waits(study: &Study, device: &str) -> Vec<WaitShare> {
+    let of_it = study.published_waits.iter().filter(|w| w.device == device);
+    let share = |w: &PublishedWait| WaitShare {
+        factor: w.factor.into(),
+        level: w.level.clone(),
+        wait_type: w.wait_type.clone(),
+        share: w.share,
+    };
+    of_it.map(share).collect()
+}
+
 /// Puts the author's figures beside the cells.
 fn publish(result: &mut StudyResult, study: &Study) {
     for cell in &mut result.cells {
-        match study.printed(&cell.factor, &cell.level, &cell.measure) {
+        match study.printed(&result.device, &cell.factor, &cell.level, &cell.measure) {
             Some(Printed::Figure(value, unit)) => {
                 cell.published = Some(value);
                 cell.published_unit = (unit != cell.unit).then(|| unit.to_owned());

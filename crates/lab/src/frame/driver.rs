@@ -4,11 +4,12 @@
 use super::journal::{Journal, Measured, RunRecord, StepRecord};
 use super::progress::Progress;
 use super::rounds::Rounds;
-use super::study::{Arm, Step, Study};
+use super::steps::{self, Done};
+use super::study::{Arm, CellRef, Check, Step, Study};
+use crate::LabError;
 use crate::machine::ProcessorTimes;
 use crate::target::{Place, Target};
 use crate::work::{Counters, Figure, Work};
-use crate::{LabError, raw};
 use std::time::Instant;
 
 /// One study on one target and device.
@@ -107,14 +108,45 @@ impl Job<'_> {
                 progress.finished(&kind, record.seconds);
                 journal.push(record)?;
             }
+            self.check(round, journal)?;
             round += 1;
+        }
+        Ok(())
+    }
+
+    /// Whether a round has measured what the study is about. Cells that were not measured are no matter.
+    fn check(&self, round: usize, journal: &Journal) -> Result<(), LabError> {
+        let records: Vec<&RunRecord> = journal
+            .of(self.study.name, self.target.name(), &self.device)
+            .filter(|r| r.round == round)
+            .collect();
+        let value = |cell: &CellRef| {
+            let of_it = records.iter().filter(|r| r.factor == cell.factor);
+            of_it.flat_map(|r| &r.measured).find_map(|m| {
+                (m.level == cell.level && m.figure.measure == cell.measure).then_some(m.figure.value)
+            })
+        };
+        for Check { cell, times, other, otherwise } in &self.study.checks {
+            let Some((here, there)) = value(cell).zip(value(other)) else { continue };
+            if here < times * there.max(1.0) {
+                return Err(LabError::Request(format!(
+                    "{} has measured nothing: {}: {} with {}, {} with {}, not {times} times as many: {otherwise}",
+                    self.kind(),
+                    cell.measure,
+                    here,
+                    cell.level,
+                    there,
+                    other.level
+                )));
+            }
         }
         Ok(())
     }
 
     /// One run of one arm. What the target does not support is noted and the run goes on.
     fn run_arm(&mut self, arm: &Arm, record: &mut RunRecord) -> Result<(), LabError> {
-        match self.target.set_up(&self.place, &arm.config) {
+        let place = Place { device: self.place.device.part(arm.on.part()), ..self.place.clone() };
+        match self.target.set_up(&place, &arm.config) {
             Ok(settings) => record.settings = settings,
             Err(LabError::Unsupported(why)) => {
                 record.missing.push(("set-up".into(), why));
@@ -122,27 +154,12 @@ impl Job<'_> {
             }
             Err(other) => return Err(other),
         }
-        let mut last = Counters::default();
+        let mut last = Done::default();
         for step in &arm.steps {
-            let before = if step.measure.is_some() { self.target.counters()? } else { Counters::default() };
-            match self.step(step, &last) {
-                Ok(figures) if step.measure.is_some() => {
-                    last = self.target.counters()?.since(&before);
-                    record.counters.add(&last);
-                    let level = step.level.unwrap_or(&arm.level).to_owned();
-                    record.steps.push(StepRecord {
-                        level: level.clone(),
-                        measure: step.measure.unwrap_or_default().to_owned(),
-                        rows: rows(&step.work, arm, &figures),
-                        counters: last.clone(),
-                    });
-                    record.measured.extend(figures.into_iter().map(|figure| Measured {
-                        level: level.clone(),
-                        figure: named(step.measure.unwrap_or_default(), figure),
-                    }));
-                    if let Some(figure) = partial_writes(step, &last) {
-                        record.measured.push(Measured { level, figure });
-                    }
+            match steps::run(self.target, step, &last) {
+                Ok(done) if step.measure.is_some() => {
+                    record_step(record, arm, step, &done);
+                    last = done;
                 }
                 Ok(_) => {}
                 Err(LabError::Unsupported(why)) => {
@@ -157,6 +174,9 @@ impl Job<'_> {
             }
         }
         self.total(arm, record);
+        let parts: Vec<&str> =
+            arm.steps.iter().filter(|s| s.only_in_total).filter_map(|s| s.measure).collect();
+        record.measured.retain(|m| !parts.contains(&m.figure.measure.as_str()));
         self.target.tear_down()
     }
 
@@ -171,23 +191,28 @@ impl Job<'_> {
             .collect();
         if values.len() == parts.len() {
             let figure = Figure::named(name, "s", values.iter().sum());
-            record.measured.push(Measured { level: arm.level.clone(), figure });
+            record.measured.push(Measured { level: arm.level.clone(), figure, repeats: vec![] });
         }
     }
+}
 
-    fn step(&mut self, step: &Step, last: &Counters) -> Result<Vec<Figure>, LabError> {
-        match step.work {
-            Work::RawWrites => {
-                let log = last.file("log").filter(|l| l.writes > 0);
-                let unsupported =
-                    || LabError::Unsupported("this target does not say how it wrote its log".into());
-                let log = log.ok_or_else(unsupported)?;
-                let (folder, disk) = self.target.log_folder().ok_or_else(unsupported)?;
-                raw::same_writes(disk.as_ref(), &folder, log.writes, log.bytes_written)
-            }
-            _ => self.target.run(&step.work),
-        }
-    }
+/// Puts a measured step into the record of its run.
+fn record_step(record: &mut RunRecord, arm: &Arm, step: &Step, done: &Done) {
+    let measure = step.measure.unwrap_or_default();
+    let level = step.level.unwrap_or(&arm.level).to_owned();
+    record.counters.add(&done.counters);
+    let repeats = done.repeats.len() as u64;
+    record.steps.push(StepRecord {
+        level: level.clone(),
+        measure: measure.to_owned(),
+        rows: rows(&step.work, arm, &done.figures).map(|rows| rows * repeats),
+        counters: done.counters.clone(),
+    });
+    record.measured.extend(done.figures.iter().map(|figure| {
+        let own = figure.measure == measure && repeats > 1;
+        let repeats = if own { done.repeats.clone() } else { vec![] };
+        Measured { level: level.clone(), figure: figure.clone(), repeats }
+    }));
 }
 
 /// Rows that a step has changed.
@@ -199,23 +224,6 @@ fn rows(work: &Work, arm: &Arm, figures: &[Figure]) -> Option<u64> {
         }
         _ => work.rows(arm.config.customers),
     }
-}
-
-/// A figure under its full name.
-fn named(measure: &str, mut figure: Figure) -> Figure {
-    figure.measure = match figure.measure.as_str() {
-        "" => measure.to_owned(),
-        more => format!("{measure}, {more}"),
-    };
-    figure
-}
-
-/// The read-modify-writes of a payload step.
-fn partial_writes(step: &Step, counters: &Counters) -> Option<Figure> {
-    let Work::Payload(..) = step.work else { return None };
-    let log = counters.file("log")?;
-    let name = format!("{}, read-modify-writes", step.measure?);
-    Some(Figure::named(&name, "writes", log.partial_writes as f64))
 }
 
 #[cfg(test)]

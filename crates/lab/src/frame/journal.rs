@@ -40,6 +40,9 @@ pub struct Measured {
     pub level: String,
     /// The value.
     pub figure: Figure,
+    /// Of a step that was repeated within the run the value of each repeat; the figure is their mean.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub repeats: Vec<f64>,
 }
 
 /// What was counted around one measured step of a run.

@@ -5,9 +5,12 @@ mod assemble;
 mod claims;
 mod driver;
 mod journal;
+mod late;
+mod normalised;
 mod progress;
 mod rounds;
 mod run;
+mod steps;
 mod study;
 
 pub use claims::{bound_text, larger_is_better};
@@ -15,4 +18,7 @@ pub use journal::{Journal, Request, RunRecord};
 pub use progress::duration;
 pub use rounds::Rounds;
 pub use run::{Options, plan, run};
-pub use study::{Arm, Baseline, CellRef, Claim, Compare, Needs, Printed, Published, Scale, Step, Study};
+pub use study::{
+    Arm, Baseline, CellRef, Check, Claim, Compare, Count, Needs, Normalised, OF_THE_LARGEST, On, Printed,
+    Published, PublishedWait, Repeat, Scale, Step, Study,
+};

@@ -170,8 +170,9 @@ fn choose_arms(study: &Study, target: &dyn Target, device: &Device) -> (Vec<usiz
         (LogBlock::Forced(bytes), Some(sector)) => bytes < sector,
         _ => false,
     };
-    let fits = |arm: &Arm| arm.config.data.arrays <= has && !too_small(arm);
-    for arm in study.arms.iter().filter(|arm| too_small(arm)) {
+    let here = |arm: &Arm| study.runs_on(arm, &device.name());
+    let fits = |arm: &Arm| here(arm) && arm.config.data.arrays <= has && !too_small(arm);
+    for arm in study.arms.iter().filter(|arm| here(arm) && too_small(arm)) {
         let sector = device.sector().unwrap_or_default();
         let text =
             format!("{} has no meaning on {}: its sector has {sector} bytes", arm.config.key, device.name());
@@ -189,7 +190,7 @@ fn choose_arms(study: &Study, target: &dyn Target, device: &Device) -> (Vec<usiz
 }
 
 fn devices_of(study: &Study, options: &Options) -> Result<Vec<Device>, LabError> {
-    let named = |name: &str| Device::named(name, &options.mounts);
+    let named = |name: &str| Ok::<_, LabError>(Device::named(name, &options.mounts)?.shrunk(study.share));
     if !options.devices.is_empty() {
         return options.devices.iter().map(|n| named(n)).collect();
     }
@@ -458,7 +459,7 @@ mod tests {
         let options = Options { studies: vec!["log-block-size".into()], ..options(Path::new("/nowhere")) };
         let study = chosen(&options).unwrap().remove(0);
         let target = target::find("ringwood").unwrap();
-        for (device, arms_there, out) in [("ssd-512e", 3, 0), ("ssd-4kn", 2, 1)] {
+        for (device, arms_there, out) in [("ssd-512e", 4, 0), ("ssd-4kn", 3, 1)] {
             let device = Device::named(device, &BTreeMap::new()).unwrap();
             let (arms, left_out) = choose_arms(&study, target.as_ref(), &device);
             assert_eq!((arms.len(), left_out.len()), (arms_there, out), "{left_out:?}");
@@ -472,10 +473,16 @@ mod tests {
         let target = target::find("ringwood").unwrap();
         let real = Device::named(REAL, &BTreeMap::new()).unwrap();
         let (arms, left_out) = choose_arms(&study, target.as_ref(), &real);
-        assert_eq!((arms.len(), left_out.len()), (5, 1));
+        // Of those that run anywhere five have one array; thirteen are for the disk that is there alone.
+        assert_eq!((arms.len(), left_out.len()), (5 + 13, 1));
         let two = Device::named("2x-hdd-raid10-4x15000", &BTreeMap::new()).unwrap();
         let (arms, left_out) = choose_arms(&study, target.as_ref(), &two);
         assert_eq!((arms.len(), left_out.len()), (10, 0));
+        // A device that arms have to themselves runs no others.
+        let published = Device::named("iscsi-8x15000", &BTreeMap::new()).unwrap();
+        let (arms, left_out) = choose_arms(&study, target.as_ref(), &published);
+        assert_eq!((arms.len(), left_out.len()), (10, 0));
+        assert!(arms.iter().all(|i| study.arms[*i].factor.starts_with("Test ")));
         let sqlite = target::find("sqlite").unwrap();
         assert!(choose_arms(&study, sqlite.as_ref(), &real).0.is_empty());
     }

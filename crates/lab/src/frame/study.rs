@@ -1,5 +1,6 @@
 //! A study as data: arms (one configuration each and the steps that are run on it), published figures, bounds, needs.
 
+use crate::device::REAL;
 use crate::work::{Config, Knob, Work};
 
 /// How large a study runs.
@@ -41,6 +42,40 @@ pub struct Needs {
     pub seconds_per_run: f64,
 }
 
+/// A counter that is shown as a figure of its own beside a step's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Count {
+    /// How often the log went on in another VLF.
+    VlfChanges,
+    /// Log writes that made the device read first.
+    ReadModifyWrites,
+    /// Size of a log write.
+    BytesPerLogWrite,
+}
+
+impl Count {
+    /// Its name behind the step's.
+    pub fn name(self) -> &'static str {
+        match self {
+            Count::VlfChanges => "VLF changes",
+            Count::ReadModifyWrites => "read-modify-writes",
+            Count::BytesPerLogWrite => "bytes per log write",
+        }
+    }
+}
+
+/// How a measured step that would be over too soon is repeated within a run.
+#[derive(Clone, Debug, Default)]
+pub struct Repeat {
+    /// Until its figures of seconds, or the time that it took, come to so many together; 0 = once.
+    pub least: f64,
+    /// What later repeats do in turn instead of the step's work; as much work, and in the end nothing has changed. Empty: the
+    /// same work. The repeats end with a whole round of turns.
+    pub turns: Vec<Work>,
+    /// What is done before each further repeat, neither measured nor counted.
+    pub between: Vec<Work>,
+}
+
 /// A step on a configuration. Without a measure it prepares the next one.
 #[derive(Clone, Debug)]
 pub struct Step {
@@ -50,17 +85,66 @@ pub struct Step {
     pub level: Option<&'static str>,
     /// What is done.
     pub work: Work,
+    /// Whether it is repeated.
+    pub repeat: Repeat,
+    /// Counters that are figures.
+    pub counts: Vec<Count>,
+    /// Its figure is only a part of the study's total: too short to say anything by itself.
+    pub only_in_total: bool,
 }
 
 impl Step {
     /// A preparation.
-    pub fn prepare(work: Work) -> Step {
-        Step { measure: None, level: None, work }
+    pub fn prepare(work: impl Into<Work>) -> Step {
+        Step {
+            measure: None,
+            level: None,
+            work: work.into(),
+            repeat: Repeat::default(),
+            counts: vec![],
+            only_in_total: false,
+        }
     }
 
     /// A measured step.
-    pub fn measure(measure: &'static str, work: Work) -> Step {
-        Step { measure: Some(measure), level: None, work }
+    pub fn measure(measure: &'static str, work: impl Into<Work>) -> Step {
+        Step { measure: Some(measure), ..Step::prepare(work) }
+    }
+
+    /// The same, repeated until it has taken so many seconds; before each further repeat comes what lies `between`.
+    pub fn repeated(mut self, least: f64, between: Vec<Work>) -> Step {
+        self.repeat = Repeat { least, turns: vec![], between };
+        self
+    }
+
+    /// The same, repeated until it has taken so many seconds: after the step's own work these, in turn.
+    pub fn in_turns(mut self, least: f64, turns: Vec<Work>) -> Step {
+        self.repeat = Repeat { least, turns, between: vec![] };
+        self
+    }
+
+    /// The same with other work before each further repeat.
+    pub fn between(mut self, works: Vec<Work>) -> Step {
+        self.repeat.between = works;
+        self
+    }
+
+    /// The same, no figure of its own: it is only a part of the study's total.
+    pub fn only_in_total(mut self) -> Step {
+        self.only_in_total = true;
+        self
+    }
+
+    /// The same under another level than the arm's.
+    pub fn at_level(mut self, level: &'static str) -> Step {
+        self.level = Some(level);
+        self
+    }
+
+    /// The same with counters as figures.
+    pub fn counting(mut self, counts: &[Count]) -> Step {
+        self.counts = counts.to_vec();
+        self
     }
 }
 
@@ -75,6 +159,26 @@ pub struct Arm {
     pub config: Config,
     /// Steps in order.
     pub steps: Vec<Step>,
+    /// Where it runs.
+    pub on: On,
+}
+
+/// The devices that an arm runs on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum On {
+    /// Every device of the run that no arm has to itself.
+    Any,
+    /// The disk that is there, and no model.
+    Real,
+    /// This device, which runs no arms but those made for it; the part of it, where it has parts.
+    Own(&'static str, &'static str),
+}
+
+impl On {
+    /// The part of the device.
+    pub fn part(self) -> &'static str {
+        if let On::Own(_, part) = self { part } else { "" }
+    }
 }
 
 /// A cell of the results.
@@ -111,6 +215,50 @@ pub struct Published {
     pub cell: CellRef,
     /// What was printed.
     pub printed: Printed,
+    /// Only beside cells of the device of this name.
+    pub device: Option<&'static str>,
+}
+
+/// An author's share of one wait type in all waiting.
+#[derive(Clone, Debug)]
+pub struct PublishedWait {
+    /// Factor of the arm.
+    pub factor: &'static str,
+    /// Its level.
+    pub level: String,
+    /// Wait type.
+    pub wait_type: String,
+    /// Share, 0 to 1.
+    pub share: f64,
+    /// The device that he had.
+    pub device: &'static str,
+}
+
+/// Cells that are given once more as parts of the largest of them, as some authors print theirs.
+#[derive(Clone, Debug)]
+pub struct Normalised {
+    /// Cells of this factor ...
+    pub factor: &'static str,
+    /// ... and these measures ...
+    pub measures: Vec<&'static str>,
+    /// ... are cells of this factor too, each over the largest of its round.
+    pub as_factor: &'static str,
+}
+
+/// Unit of normalised cells.
+pub const OF_THE_LARGEST: &str = "of the largest";
+
+/// A condition without which a study has measured nothing: it then fails, after the first round.
+#[derive(Clone, Debug)]
+pub struct Check {
+    /// This cell ...
+    pub cell: CellRef,
+    /// ... is at least so many times ...
+    pub times: f64,
+    /// ... this one, or so many itself if that one is less than 1.
+    pub other: CellRef,
+    /// What it would mean if not.
+    pub otherwise: &'static str,
 }
 
 /// Which cells of a factor the others are compared with: the same measure at that factor and level.
@@ -150,8 +298,8 @@ pub struct Claim {
     pub at_most: Option<f64>,
     /// The same comparison of the published figures, where there is one.
     pub published: Option<f64>,
-    /// Only on devices whose name contains this.
-    pub device: Option<&'static str>,
+    /// Only on the devices of these names; empty = on all.
+    pub devices: &'static [&'static str],
 }
 
 impl Claim {
@@ -164,8 +312,20 @@ impl Claim {
             at_least: None,
             at_most: Some(bound),
             published: None,
-            device: None,
+            devices: &[],
         }
+    }
+
+    /// The same without a bound: beside a published figure.
+    pub fn unbounded(mut self) -> Claim {
+        (self.at_least, self.at_most) = (None, None);
+        self
+    }
+
+    /// The same on these devices only.
+    pub fn on(mut self, devices: &'static [&'static str]) -> Claim {
+        self.devices = devices;
+        self
     }
 
     /// The same with the published ratio.
@@ -194,12 +354,20 @@ pub struct Study {
     pub baselines: Vec<Baseline>,
     /// The author's figures.
     pub published: Vec<Published>,
+    /// The author's shares of waits.
+    pub published_waits: Vec<PublishedWait>,
     /// Bounds.
     pub claims: Vec<Claim>,
+    /// Conditions of each round.
+    pub checks: Vec<Check>,
     /// What it takes.
     pub needs: Needs,
+    /// A table of cells over the largest of them.
+    pub normalised: Option<Normalised>,
     /// A measure that is the sum of others of the same run.
     pub total: Option<(&'static str, Vec<&'static str>)>,
+    /// Its data as part of the published ones, 0 to 1: modelled disks and caches are that much smaller.
+    pub share: f64,
     /// Device models on which it also runs unless devices are named; the real disk always comes first.
     pub models: Vec<&'static str>,
 }
@@ -215,11 +383,19 @@ impl Study {
         self.needs.seconds_per_run / self.arms.len().max(1) as f64
     }
 
-    /// The published figure or ratio of a cell.
-    pub fn printed(&self, factor: &str, level: &str, measure: &str) -> Option<Printed> {
-        self.published
-            .iter()
-            .find(|p| p.cell.factor == factor && p.cell.level == level && p.cell.measure == measure)
-            .map(|p| p.printed)
+    /// The published figure or ratio of a cell on a device.
+    pub fn printed(&self, device: &str, factor: &str, level: &str, measure: &str) -> Option<Printed> {
+        let of_it = |c: &CellRef| c.factor == factor && c.level == level && c.measure == measure;
+        let found = self.published.iter().find(|p| of_it(&p.cell) && p.device.is_none_or(|d| d == device));
+        found.map(|p| p.printed)
+    }
+
+    /// Whether an arm runs on the device of that name.
+    pub fn runs_on(&self, arm: &Arm, device: &str) -> bool {
+        match arm.on {
+            On::Own(own, _) => own == device,
+            On::Real => device.starts_with(REAL),
+            On::Any => !self.arms.iter().any(|a| matches!(a.on, On::Own(own, _) if own == device)),
+        }
     }
 }

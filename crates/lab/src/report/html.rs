@@ -30,7 +30,7 @@ fn figures(out: &mut String, study: &StudyResult) {
     let factor = study.cells.first().map_or("level", |c| c.factor.as_str());
     let _ = write!(
         out,
-        "<h3>Figures</h3><div class=\"scroll\"><table><tr><th>measure</th><th>{}</th><th>median</th><th>95 % interval</th><th>runs</th><th>ratio</th><th>published</th><th>ratio there</th></tr>",
+        "<h3>Figures</h3><div class=\"scroll\"><table><tr><th>measure</th><th>{}</th><th>median</th><th>mean</th><th>95 % interval</th><th>runs</th><th>ratio</th><th>published</th><th>ratio there</th></tr>",
         escape(factor)
     );
     for cell in &study.cells {
@@ -39,12 +39,19 @@ fn figures(out: &mut String, study: &StudyResult) {
             .note
             .as_ref()
             .map_or_else(String::new, |n| format!(" <span class=\"soft\">({})</span>", escape(n)));
+        let repeats = match (cell.repeats.iter().min(), cell.repeats.iter().max()) {
+            (Some(least), Some(most)) => {
+                format!(" <span class=\"soft\">(means of {least} to {most} repeats)</span>")
+            }
+            _ => String::new(),
+        };
         let _ = write!(
             out,
-            "<tr><td>{}</td><td>{}</td><td>{}{note}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
+            "<tr><td>{}</td><td>{}</td><td>{}{note}</td><td>{}</td><td>{}</td><td>{}{repeats}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
             escape(&cell.measure),
             escape(&level_name(study, &cell.factor, &cell.level)),
             figure(cell.median, &cell.unit),
+            figure(cell.mean, &cell.unit),
             cell.ci95.map_or_else(|| "-".into(), |[l, h]| format!("{} .. {}", figure(l, ""), figure(h, ""))),
             cell.runs.len(),
             ratio(cell.ratio_to_baseline),
@@ -129,7 +136,37 @@ fn write_sizes(out: &mut String, study: &StudyResult) {
     out.push_str("</table></div>");
 }
 
+/// The author's shares of all waiting beside those of the levels that he gave them for.
+fn published_waits(out: &mut String, study: &StudyResult) {
+    if study.published_waits.is_empty() {
+        return;
+    }
+    out.push_str("<h3>Waits in the order of their shares</h3><div class=\"scroll\"><table><tr><th>level</th><th>wait type</th><th>share here</th><th>published</th></tr>");
+    let mut levels: Vec<(&str, &str)> = Vec::new();
+    for wait in &study.published_waits {
+        if !levels.contains(&(&wait.factor, &wait.level)) {
+            levels.push((&wait.factor, &wait.level));
+        }
+    }
+    for (factor, level) in levels {
+        for (wait_type, here, published) in super::wait_shares(study, factor, level) {
+            let percent =
+                |share: Option<f64>| share.map_or_else(|| "-".into(), |s| format!("{:.0} %", s * 100.0));
+            let _ = write!(
+                out,
+                "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
+                escape(&level_name(study, factor, level)),
+                escape(&wait_type),
+                percent(here),
+                percent(published)
+            );
+        }
+    }
+    out.push_str("</table></div>");
+}
+
 fn waits_and_io(out: &mut String, study: &StudyResult) {
+    published_waits(out, study);
     if !study.waits.is_empty() {
         out.push_str("<details><summary>Waits</summary><table><tr><th>wait type</th><th>level</th><th>count</th><th>ms</th></tr>");
         for wait in &study.waits {
@@ -175,6 +212,10 @@ fn section(out: &mut String, study: &StudyResult, index: usize) {
     );
     if let Some(disclosure) = &study.disclosure {
         let _ = write!(out, "<p class=\"banner\">{}</p>", escape(disclosure));
+    }
+    if let Some(late) = &study.late {
+        let class = if late.marked.is_empty() { "soft" } else { "banner" };
+        let _ = write!(out, "<p class=\"{class}\">{}</p>", escape(&late.text()));
     }
     let _ = write!(
         out,

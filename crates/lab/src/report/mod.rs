@@ -10,7 +10,7 @@ mod terminal;
 pub use terminal::terminal;
 
 use crate::LabError;
-use crate::results::Results;
+use crate::results::{Results, StudyResult};
 use std::fs::File;
 use std::io::Write;
 use std::path::Path;
@@ -60,10 +60,27 @@ pub fn read(folder: &Path) -> Result<Results, LabError> {
     Ok(serde_json::from_str(&std::fs::read_to_string(folder.join("results.json"))?)?)
 }
 
+/// Waits of a level in the order of their share of all waiting there, the author's shares beside; waits of less than 1 % only
+/// where he names them.
+fn wait_shares(study: &StudyResult, factor: &str, level: &str) -> Vec<(String, Option<f64>, Option<f64>)> {
+    let here: Vec<_> = study.waits.iter().filter(|w| w.factor == factor && w.level == level).collect();
+    let all = here.iter().map(|w| w.ms).sum::<i64>().max(1) as f64;
+    let mut shares: Vec<(String, Option<f64>, Option<f64>)> =
+        here.iter().map(|w| (w.wait_type.clone(), Some(w.ms as f64 / all), None)).collect();
+    for wait in study.published_waits.iter().filter(|w| w.factor == factor && w.level == level) {
+        match shares.iter_mut().find(|s| s.0 == wait.wait_type) {
+            Some(share) => share.2 = Some(wait.share),
+            None => shares.push((wait.wait_type.clone(), None, Some(wait.share))),
+        }
+    }
+    shares.retain(|(_, here, published)| published.is_some() || here.is_some_and(|h| h >= 0.01));
+    shares.sort_by(|a, b| b.1.unwrap_or(0.0).total_cmp(&a.1.unwrap_or(0.0)));
+    shares
+}
+
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::results::StudyResult;
 
     pub(crate) fn empty() -> StudyResult {
         StudyResult::default()

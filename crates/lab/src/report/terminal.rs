@@ -38,6 +38,9 @@ fn study_table(out: &mut String, study: &StudyResult) {
     if let Some(disclosure) = &study.disclosure {
         let _ = writeln!(out, "  {disclosure}\n");
     }
+    if let Some(late) = &study.late {
+        let _ = writeln!(out, "  {}\n", late.text());
+    }
     for line in &study.missing {
         let _ = writeln!(out, "  not measured: {line}");
     }

@@ -1,34 +1,88 @@
-//! delayed-durability: 50,000 one-row inserts as one transaction, as durable commits and as delayed ones. Beside them the
-//! same log writes without an engine, and what many sessions make of durable commits.
+//! delayed-durability: 50,000 one-row inserts as one transaction, as durable commits and as delayed ones. Beside them the same
+//! log writes without an engine, what many sessions make of durable and delayed commits, what is lost when the process ends, and
+//! the author's single disk as a model: one that keeps its word, and one that answers from its cache.
 
-use crate::frame::{Arm, Baseline, CellRef, Claim, Compare, Needs, Printed, Published, Scale, Step, Study};
+use crate::frame::{
+    Arm, Baseline, CellRef, Claim, Compare, Needs, On, Printed, Published, Scale, Step, Study,
+};
 use crate::work::{Config, DataLayout, Durability, Knob, LogBlock, LogLayout, Work};
+use crate::work_tsql::{End, TsqlWork};
 
 const FACTOR: &str = "commits";
 const SESSIONS: &str = "sessions";
+const DELAYED_SESSIONS: &str = "delayed sessions";
+const LOSS: &str = "end of the process";
+const DISK: &str = "commits on one disk";
 const ONE: &str = "one transaction";
 const DURABLE: &str = "per row, durable";
 const DELAYED: &str = "per row, delayed";
 const RAW: &str = "raw write + fdatasync";
 const ROWS: &str = "one-row inserts";
 const COMMITS: &str = "durable commits";
+const DELAYED_COMMITS: &str = "delayed commits";
+const MISSING: &str = "missing of the acknowledged";
+const RATE: &str = "one-row inserts a second";
+/// The author's single disk: it writes what it calls durable; it answers from its cache.
+const HONEST: &str = "hdd-7200";
+const CACHED: &str = "hdd-7200-cache";
+/// The author's seconds for 50,000 rows.
+const PUBLISHED: [(&str, f64); 3] = [(ONE, 0.3), (DURABLE, 12.0), (DELAYED, 1.2)];
+const PUBLISHED_ROWS: f64 = 50_000.0;
+/// Commits a second that a disk of 7,200 revolutions a minute can make durable one after the other: one a revolution, and a
+/// little for the first and last of a run.
+const REVOLUTIONS: f64 = 7_200.0 / 60.0 * 1.02;
+/// Bytes of a row of `one_row`: each takes at least as much of the window.
+const ROW_BYTES: u32 = 104;
 
-/// Sizes of each database's data file and log in KB: both stay larger than the rows.
-fn sizes(scale: Scale) -> (u64, u64) {
-    if scale == Scale::Tiny { (8 << 10, 16 << 10) } else { (64 << 10, 128 << 10) }
+/// How the process ends: level, window in KB, end.
+const ENDS: [(&str, u32, End); 5] = [
+    ("kill, window 60 KB", 60, End::Kill),
+    ("kill, window 240 KB", 240, End::Kill),
+    ("kill, window 960 KB", 960, End::Kill),
+    ("kill after sp_flush_log", 240, End::FlushThenKill),
+    ("clean stop", 240, End::Stop),
+];
+
+struct Sizes {
+    rows: u64,
+    /// Commits of one session alone, of each of 64, and of each when they are delayed.
+    alone: u64,
+    each: u64,
+    delayed_each: u64,
+    /// Rows that are acknowledged before the process ends.
+    lost_of: u64,
+    /// Milliseconds of the rates on one disk.
+    ms: u64,
+    least: f64,
+    data_kb: u64,
+    log_kb: u64,
 }
 
-fn arm(scale: Scale, factor: &'static str, level: &str, steps: Vec<Step>) -> Arm {
-    let (data_kb, log_kb) = sizes(scale);
-    let key: String = level.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+fn sizes(scale: Scale) -> Sizes {
+    let (rows, alone, each, delayed_each, lost_of, ms) = match scale {
+        Scale::Tiny => (100, 50, 5, 20, 300, 100),
+        Scale::Quick => (5_000, 5_000, 400, 2_000, 20_000, 1_000),
+        Scale::Standard | Scale::Paper => (50_000, 20_000, 2_000, 20_000, 50_000, 3_000),
+    };
+    let least = if scale == Scale::Tiny { 0.0 } else { super::LEAST };
+    // Each database's files stay larger than the rows.
+    let (data_kb, log_kb) = if scale == Scale::Tiny { (8 << 10, 16 << 10) } else { (64 << 10, 128 << 10) };
+    Sizes { rows, alone, each, delayed_each, lost_of, ms, least, data_kb, log_kb }
+}
+
+fn key(text: &str) -> String {
+    text.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect()
+}
+
+fn arm(s: &Sizes, factor: &'static str, level: &str, steps: Vec<Step>) -> Arm {
     Arm {
         factor,
         level: level.into(),
         config: Config {
-            key: format!("{factor}-{key}"),
+            key: key(&format!("{factor}-{level}")),
             memory: 256 << 20,
-            data: DataLayout { files: 1, arrays: 1, size_kb: data_kb },
-            log: LogLayout { initial_kb: log_kb, growth_kb: 64 << 10, fill_to_kb: 0, final_kb: log_kb },
+            data: DataLayout { files: 1, arrays: 1, size_kb: s.data_kb },
+            log: LogLayout { initial_kb: s.log_kb, growth_kb: 64 << 10, fill_to_kb: 0, final_kb: s.log_kb },
             block: LogBlock::Default,
             full_recovery: false,
             customers: 0,
@@ -37,28 +91,84 @@ fn arm(scale: Scale, factor: &'static str, level: &str, steps: Vec<Step>) -> Arm
             limit_s: 600,
         },
         steps: [vec![Step::prepare(Work::MakeOneRow)], steps].concat(),
+        on: On::Any,
     }
 }
 
-fn claims() -> Vec<Claim> {
+/// The processes that end: a table for each.
+fn loss(s: &Sizes, scale: Scale) -> Arm {
+    let ends = ENDS.iter().filter(|e| scale != Scale::Quick || e.1 == 240);
+    let steps = ends.flat_map(|(level, window_kb, end)| {
+        let work = TsqlWork::Loss { rows: s.lost_of, window_kb: *window_kb, end: *end };
+        [Step::prepare(Work::MakeOneRow), Step::measure(MISSING, work).at_level(level)]
+    });
+    let arm = arm(s, LOSS, "loss", steps.collect());
+    // Only here the process can be killed.
+    Arm { on: On::Real, ..arm }
+}
+
+/// Rates on the author's single disk.
+fn one_disk(s: &Sizes, device: &'static str) -> Vec<Arm> {
+    let commits = |durability| TsqlWork::CommitsFor(s.ms, durability);
+    let works = [
+        (ONE, TsqlWork::InsertsFor(s.ms)),
+        (DURABLE, commits(Durability::Full)),
+        (DELAYED, commits(Durability::Delayed)),
+    ];
+    let arms = works.into_iter().map(|(level, work)| {
+        let mut arm = arm(s, DISK, level, vec![Step::measure(RATE, work)]);
+        arm.config.key = format!("{}-{}", device, key(level));
+        // A slow disk takes long to make a large log.
+        (arm.config.log.initial_kb, arm.config.log.final_kb) = (16 << 10, 16 << 10);
+        (arm.config.data.size_kb, arm.on) = (16 << 10, On::Own(device, ""));
+        arm
+    });
+    arms.collect()
+}
+
+fn arms(s: &Sizes, scale: Scale) -> Vec<Arm> {
+    let measured = |work: Work| Step::measure(ROWS, work).repeated(s.least, vec![]);
+    let commits = |work: Work| Step::measure(COMMITS, work).repeated(s.least, vec![]);
+    let delayed = |count, each| {
+        let work = TsqlWork::Sessions(count, each, Durability::Delayed);
+        Step::measure(DELAYED_COMMITS, work).repeated(s.least, vec![])
+    };
+    let mut arms = vec![
+        arm(s, FACTOR, ONE, vec![measured(Work::LoopInserts(s.rows))]),
+        arm(
+            s,
+            FACTOR,
+            DURABLE,
+            vec![measured(Work::Commits(s.rows, Durability::Full)), measured(Work::RawWrites).at_level(RAW)],
+        ),
+        arm(s, FACTOR, DELAYED, vec![measured(Work::Commits(s.rows, Durability::Delayed))]),
+        arm(s, SESSIONS, "1", vec![commits(Work::SessionCommits(1, s.alone))]),
+        arm(s, SESSIONS, "64", vec![commits(Work::SessionCommits(64, s.each))]),
+        arm(s, DELAYED_SESSIONS, "1", vec![delayed(1, 8 * s.delayed_each)]),
+        arm(s, DELAYED_SESSIONS, "64", vec![delayed(64, s.delayed_each)]),
+        loss(s, scale),
+    ];
+    if scale != Scale::Quick {
+        arms.extend([HONEST, CACHED].iter().flat_map(|device| one_disk(s, device)));
+    }
+    arms
+}
+
+fn claims(scale: Scale) -> Vec<Claim> {
     let cell = |level: &str| CellRef::new(FACTOR, level, ROWS);
     let group = "Time against one transaction";
-    let durable = Claim {
-        at_most: None,
-        ..Claim::at_most(group, DURABLE, cell(DURABLE), cell(ONE), 0.0).published(12.0 / 0.3)
-    };
-    let sessions = Claim {
-        group: "Durable commits a second",
-        what: "64 sessions against 1".into(),
-        compare: Compare::Ratio(CellRef::new(SESSIONS, "64", COMMITS), CellRef::new(SESSIONS, "1", COMMITS)),
-        at_least: Some(8.0),
-        at_most: None,
+    let value = |group, what: &str, cell, at_most| Claim {
+        group,
+        what: what.into(),
+        compare: Compare::Value(cell),
+        at_least: None,
+        at_most: Some(at_most),
         published: None,
-        device: None,
+        devices: &[],
     };
-    vec![
+    let mut claims = vec![
         Claim::at_most(group, DELAYED, cell(DELAYED), cell(ONE), 2.5).published(1.2 / 0.3),
-        durable,
+        Claim::at_most(group, DURABLE, cell(DURABLE), cell(ONE), 0.0).published(12.0 / 0.3).unbounded(),
         Claim::at_most(
             "Time against the same writes without an engine",
             DURABLE,
@@ -66,58 +176,95 @@ fn claims() -> Vec<Claim> {
             cell(RAW),
             1.15,
         ),
-        sessions,
-    ]
+        Claim {
+            group: "Durable commits a second",
+            what: "64 sessions against 1".into(),
+            compare: Compare::Ratio(
+                CellRef::new(SESSIONS, "64", COMMITS),
+                CellRef::new(SESSIONS, "1", COMMITS),
+            ),
+            at_least: Some(8.0),
+            at_most: None,
+            published: None,
+            devices: &[],
+        },
+    ];
+    for (level, window_kb, end) in ENDS.iter().filter(|e| scale != Scale::Quick || e.1 == 240) {
+        // A kill loses at most what the window holds, the other ends nothing.
+        let most = if *end == End::Kill { f64::from(window_kb * 1024 / ROW_BYTES) } else { 0.0 };
+        let cell = CellRef::new(LOSS, level, MISSING);
+        claims.push(value("Rows missing of those that were acknowledged", level, cell, most));
+    }
+    if scale != Scale::Quick {
+        let rate = |device| {
+            let cell = CellRef::new(DISK, DURABLE, RATE);
+            let group =
+                "Durable commits a second of one session on one disk (12 s for 50,000 would be 4,167)";
+            let claim = value(group, device, cell, REVOLUTIONS);
+            claim.published(PUBLISHED_ROWS / 12.0)
+        };
+        claims.push(rate(HONEST).on(&[HONEST]));
+        claims.push(rate(CACHED).unbounded().on(&[CACHED]));
+    }
+    claims
+}
+
+fn published(scale: Scale) -> Vec<Published> {
+    let seconds = PUBLISHED.iter().map(|(level, value)| Published {
+        cell: CellRef::new(FACTOR, level, ROWS),
+        printed: Printed::Figure(*value, "s"),
+        device: None,
+    });
+    let devices = if scale == Scale::Quick { vec![] } else { vec![HONEST, CACHED] };
+    let rates = devices.into_iter().flat_map(|device| {
+        PUBLISHED.iter().map(move |(level, value)| Published {
+            cell: CellRef::new(DISK, level, RATE),
+            printed: Printed::Figure(PUBLISHED_ROWS / value, "rows/s"),
+            device: Some(device),
+        })
+    });
+    seconds.chain(rates).collect()
 }
 
 /// The study.
 pub fn study(scale: Scale) -> Study {
-    let (rows, alone, each) = match scale {
-        Scale::Tiny => (100, 50, 5),
-        Scale::Quick => (10_000, 2_000, 200),
-        Scale::Standard | Scale::Paper => (50_000, 20_000, 2_000),
-    };
-    let raw = Step { measure: Some(ROWS), level: Some(RAW), work: Work::RawWrites };
-    let (data_kb, log_kb) = sizes(scale);
-    let published = |level: &str, value: f64| Published {
-        cell: CellRef::new(FACTOR, level, ROWS),
-        printed: Printed::Figure(value, "s"),
-    };
+    let s = sizes(scale);
+    let arms = arms(&s, scale);
+    let own = |factor, level: &str| Baseline { factor, to_factor: factor, to_level: level.into() };
     Study {
         name: "delayed-durability",
-        question: "What does a durable commit of each row cost, and how much of it does delayed durability save?",
-        source: "Tibor Karaszi, \"Do you want improved performance?\", SQL Server 2014, one spinning disk, 50,000 rows",
+        question: "What does a durable commit of each row cost, how much of it does delayed durability save, and what does it lose?",
+        source: "Tibor Karaszi, \"Do you want improved performance?\", SQL Server 2014, one spinning disk, 50,000 rows (12 s of durable commits cannot have been durable there: a disk without a cache makes at most one a revolution, 417 s)",
         knob: Knob::Durability,
-        sizes: format!("{rows} rows; 1 session with {alone} commits, 64 sessions with {each} each"),
-        arms: vec![
-            arm(scale, FACTOR, ONE, vec![Step::measure(ROWS, Work::LoopInserts(rows))]),
-            arm(
-                scale,
-                FACTOR,
-                DURABLE,
-                vec![Step::measure(ROWS, Work::Commits(rows, Durability::Full)), raw],
-            ),
-            arm(scale, FACTOR, DELAYED, vec![Step::measure(ROWS, Work::Commits(rows, Durability::Delayed))]),
-            arm(scale, SESSIONS, "1", vec![Step::measure(COMMITS, Work::SessionCommits(1, alone))]),
-            arm(scale, SESSIONS, "64", vec![Step::measure(COMMITS, Work::SessionCommits(64, each))]),
-        ],
+        sizes: format!(
+            "{} rows; 1 session with {} commits, 64 sessions with {} each; {} rows before a process ends",
+            s.rows, s.alone, s.each, s.lost_of
+        ),
         baselines: vec![
-            Baseline { factor: FACTOR, to_factor: FACTOR, to_level: ONE.into() },
-            Baseline { factor: SESSIONS, to_factor: SESSIONS, to_level: "1".into() },
+            own(FACTOR, ONE),
+            own(SESSIONS, "1"),
+            own(DELAYED_SESSIONS, "1"),
+            own(LOSS, "kill, window 240 KB"),
+            own(DISK, ONE),
         ],
-        published: vec![published(ONE, 0.3), published(DURABLE, 12.0), published(DELAYED, 1.2)],
-        claims: claims(),
+        published: published(scale),
+        published_waits: vec![],
+        claims: claims(scale),
+        checks: vec![],
         needs: Needs {
-            // Five databases, and as much again for growth, the instances' own files and the raw writes.
-            disk: 2 * 5 * ((data_kb + log_kb) << 10),
+            // The databases, and as much again for growth, the instances' own files and the raw writes.
+            disk: 2 * arms.len() as u64 * ((s.data_kb + s.log_kb) << 10),
             memory: 512 << 20,
             seconds_per_run: match scale {
-                Scale::Tiny => 1.0,
-                Scale::Quick => 3.0,
-                Scale::Standard | Scale::Paper => 15.0,
+                Scale::Tiny => 2.0,
+                Scale::Quick => 5.0,
+                Scale::Standard | Scale::Paper => 60.0,
             },
         },
+        arms,
+        normalised: None,
         total: None,
-        models: vec![],
+        share: 1.0,
+        models: if scale == Scale::Quick { vec![] } else { vec![HONEST, CACHED] },
     }
 }

@@ -9,6 +9,9 @@ mod vlf_count;
 
 use crate::frame::{Scale, Study};
 
+/// Least seconds of a measured step at quick scale and above; shorter ones are repeated within the run.
+const LEAST: f64 = 0.3;
+
 /// All studies at a scale, in the order in which `run all` takes them.
 pub fn all(scale: Scale) -> Vec<Study> {
     vec![
@@ -28,17 +31,25 @@ fn size_name(kb: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::frame::{Compare, Published};
-    use std::collections::HashSet;
+    use crate::frame::{Compare, On, Published};
+    use std::collections::{BTreeMap, HashSet};
 
     /// The cells that an arm's steps make, measures of several figures not counted.
     fn cells(study: &Study) -> HashSet<(&'static str, String, String)> {
         let mut cells = HashSet::new();
         for arm in &study.arms {
             for step in &arm.steps {
-                if let Some(measure) = step.measure {
-                    let level = step.level.map_or_else(|| arm.level.clone(), str::to_owned);
-                    cells.insert((arm.factor, level, measure.to_owned()));
+                let Some(measure) = step.measure.filter(|_| !step.only_in_total) else { continue };
+                let level = step.level.map_or_else(|| arm.level.clone(), str::to_owned);
+                let counts = step.counts.iter().map(|c| format!("{measure}, {}", c.name()));
+                for name in counts.chain([measure.to_owned()]) {
+                    if let Some(table) = &study.normalised
+                        && arm.factor == table.factor
+                        && table.measures.contains(&name.as_str())
+                    {
+                        cells.insert((table.as_factor, level.clone(), name.clone()));
+                    }
+                    cells.insert((arm.factor, level.clone(), name));
                 }
             }
             if let Some((total, _)) = &study.total {
@@ -54,8 +65,7 @@ mod tests {
             for study in all(scale) {
                 let cells = cells(&study);
                 let check = |c: &crate::frame::CellRef| {
-                    let base = c.measure.split(", read-modify").next().unwrap_or_default().to_owned();
-                    let name = (c.factor, c.level.clone(), base);
+                    let name = (c.factor, c.level.clone(), c.measure.clone());
                     assert!(cells.contains(&name), "{} {}: {name:?}", study.name, scale.name());
                 };
                 study.published.iter().for_each(|Published { cell, .. }| check(cell));
@@ -71,6 +81,29 @@ mod tests {
                             others.iter().for_each(check);
                         }
                     }
+                }
+                for needed in &study.checks {
+                    check(&needed.cell);
+                    check(&needed.other);
+                }
+                for wait in &study.published_waits {
+                    assert!(
+                        study.arms.iter().any(|a| a.factor == wait.factor && a.level == wait.level),
+                        "{wait:?}"
+                    );
+                }
+                // Devices that arms have to themselves are among those that the study runs on, by themselves or when asked.
+                for arm in &study.arms {
+                    if let On::Own(device, _) = arm.on {
+                        assert!(study.models.contains(&device), "{}: {device}", study.name);
+                    }
+                }
+                for device in study.models.iter().chain(study.claims.iter().flat_map(|c| c.devices)) {
+                    assert!(
+                        crate::device::Device::named(device, &BTreeMap::new()).is_ok(),
+                        "{}: {device}",
+                        study.name
+                    );
                 }
                 for arm in &study.arms {
                     let base = study.baselines.iter().find(|b| b.factor == arm.factor).unwrap();

@@ -73,7 +73,7 @@ impl Open {
 
     fn block(&self) -> u32 {
         match self.config.block {
-            LogBlock::Default => 0,
+            LogBlock::Default | LogBlock::Device | LogBlock::Flag1800 => 0,
             LogBlock::Forced(bytes) => bytes,
         }
     }
@@ -235,6 +235,7 @@ impl Open {
             Work::LogBackup => no("InnoDB's log is circular; there is no log backup"),
             Work::Recovery(_) => no("recovery is measured on Ringwood only"),
             Work::RawWrites => no("not an engine's work"),
+            Work::Tsql(_) => no("this step is written in T-SQL"),
         }
     }
 }
@@ -260,6 +261,9 @@ impl Target for MariaDb {
 
     fn set_up(&mut self, place: &Place, config: &Config) -> Result<Vec<String>, LabError> {
         self.tear_down()?;
+        if matches!(config.block, LogBlock::Device | LogBlock::Flag1800) {
+            return Err(LabError::Unsupported("InnoDB has no setting that follows the device".into()));
+        }
         let folder = place.folder.join(&config.key);
         let kept = kept::take(&folder, config)?;
         if !kept {

@@ -244,6 +244,7 @@ impl Open {
             Work::Recovery(_) => no("recovery is measured on Ringwood only"),
             Work::MakePayload | Work::Payload(..) => no("PostgreSQL always writes whole 8 KB blocks"),
             Work::RawWrites => no("not an engine's work"),
+            Work::Tsql(_) => no("this step is written in T-SQL"),
         }
     }
 }

@@ -5,7 +5,9 @@ use super::{Place, Target, kept};
 use crate::LabError;
 use crate::embedded::{Embedded, OpenOptions, page_memory};
 use crate::watch::Watch;
+use crate::work::late::{LATE, LATE_US, MODELLED_US, REQUESTS};
 use crate::work::{Config, Counters, Figure, Knob, LogBlock, Work};
+use crate::work_tsql::{End, TsqlWork};
 use engine::PageMemory;
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader};
@@ -29,13 +31,15 @@ pub struct Ringwood {
 struct Past {
     /// Files, by all instances.
     watch: Arc<Watch>,
-    /// Waits, by those that were closed.
-    waits: Counters,
+    /// Waits and other counts, by those that were closed.
+    closed: Counters,
 }
 
 /// The configuration that is up.
 struct Open {
     server: Option<Embedded>,
+    /// The models that its files lie on.
+    models: Vec<Arc<model::ModelDisk>>,
     folder: PathBuf,
     place: Place,
     config: Config,
@@ -60,15 +64,36 @@ impl Open {
     }
 
     fn start_in(&mut self, past: &Past, memory: PageMemory) -> Result<(), LabError> {
-        let disk = self.place.device.disk(&self.folder, self.config.data.arrays)?;
+        let device = self.place.device.open(&self.folder, self.config.data.arrays)?;
         let options = OpenOptions {
             folder: self.folder.clone(),
             memory,
             volumes: self.volumes(),
-            disk: Some(past.watch.over(disk, DATABASE)),
+            disk: Some(past.watch.over(device.disk, DATABASE)),
+            flags: if self.config.block == LogBlock::Flag1800 { vec![TRACE_1800] } else { vec![] },
         };
+        self.models = device.models;
         self.server = Some(Embedded::open(options)?);
         Ok(())
+    }
+
+    /// Waits and other counts of this instance. A database that is not there yet has none.
+    fn counts(&self) -> Result<Counters, LabError> {
+        let server = self.server()?;
+        let waits = tsql::waits(server)?;
+        let mut counts = tsql::log_counts(tsql::Server::connect(server, None)?.as_mut());
+        for late in self.models.iter().map(|m| m.host_late()) {
+            let number = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
+            for (name, n) in [
+                (REQUESTS, late.requests),
+                (LATE, late.late),
+                (MODELLED_US, late.modelled_us),
+                (LATE_US, late.late_us),
+            ] {
+                *counts.entry(name.to_owned()).or_default() += number(n);
+            }
+        }
+        Ok(Counters { waits, io: vec![], counts })
     }
 
     fn server(&self) -> Result<&Embedded, LabError> {
@@ -78,12 +103,25 @@ impl Open {
     /// Closes the instance; its counts stay in `past`.
     fn stop(&mut self, past: &mut Past) -> Result<(), LabError> {
         let Some(server) = self.server.take() else { return Ok(()) };
-        let waits = tsql::waits(&server);
+        self.server = Some(server.clone());
+        let counts = self.counts();
+        self.server = None;
         let closed = server.close();
         drop(server);
         past.watch.release();
-        past.waits.add(&Counters { waits: waits?, ..Counters::default() });
+        past.closed.add(&counts?);
         closed
+    }
+}
+
+impl Open {
+    /// The program that can be killed while it works on these files.
+    fn to_kill(&self) -> Result<PathBuf, LabError> {
+        if self.place.device.disclosure().is_some() {
+            return Err(LabError::Unsupported("a killed process cannot hold a modelled device".into()));
+        }
+        let missing = || LabError::Unsupported("this needs the ringwood command, which is killed".into());
+        self.place.program.clone().ok_or_else(missing)
     }
 }
 
@@ -96,14 +134,10 @@ impl Ringwood {
     /// Kills a process in the middle of the update, then measures opening the database.
     fn recovery(&mut self, rows: u64) -> Result<Vec<Figure>, LabError> {
         let (open, past) = self.open()?;
-        let Some(program) = open.place.program.clone() else {
-            return Err(LabError::Unsupported("this needs the ringwood command, which is killed".into()));
-        };
-        if open.place.device.disclosure().is_some() {
-            return Err(LabError::Unsupported("a killed process cannot hold a modelled device".into()));
-        }
+        let program = open.to_kill()?;
         open.stop(past)?;
-        crash_in_update(open, &program, rows)?;
+        // The update logs about 1,000 bytes a row (500 before, 500 after).
+        crash(open, &program, &["--bytes".into(), (rows * 500).to_string()])?;
         let memory = open.memory()?;
         let begin = Instant::now();
         open.start_in(past, memory)?;
@@ -118,15 +152,49 @@ impl Ringwood {
         }
         Ok(Figure::seconds(seconds))
     }
+
+    /// Commits rows with delayed durability, ends in that way, and counts what is missing.
+    fn loss(&mut self, rows: u64, window_kb: u32, end: End) -> Result<Vec<Figure>, LabError> {
+        const COUNT: &str = "select count_big(*) from one_row";
+        let (open, past) = self.open()?;
+        let before = tsql::number(tsql::Server::connect(open.server()?, Some(DATABASE))?.as_mut(), COUNT)?;
+        if end == End::Stop {
+            let mut client = tsql::Server::connect(open.server()?, Some(DATABASE))?;
+            client.run(&tsql::delayed_commits(rows, window_kb))?;
+            drop(client);
+            open.stop(past)?;
+        } else {
+            let program = open.to_kill()?;
+            open.stop(past)?;
+            let mut work =
+                vec!["--commits".into(), rows.to_string(), "--window".into(), window_kb.to_string()];
+            if end == End::FlushThenKill {
+                work.push("--flush".into());
+            }
+            crash(open, &program, &work)?;
+        }
+        open.start(past)?;
+        let mut client = tsql::Server::connect(open.server()?, Some(DATABASE))?;
+        let there = tsql::number(client.as_mut(), COUNT)? - before;
+        // What is there must be the beginning of what was committed: nothing may be missing in between.
+        let begun = tsql::number(client.as_mut(), "select isnull(max(a), -1) + 1 from one_row")?;
+        if before == 0.0 && begun != there {
+            return Err(LabError::Request(format!(
+                "{there} of the first {begun} rows are there: delayed commits are missing in the middle"
+            )));
+        }
+        Ok(vec![Figure::new("rows", rows as f64 - there)])
+    }
 }
 
-/// Runs the update in a child process, which kills itself with SIGKILL once half of the update is in the log.
-fn crash_in_update(open: &Open, program: &std::path::Path, rows: u64) -> Result<(), LabError> {
-    // The update logs about 1,000 bytes a row (500 before, 500 after).
-    let half = rows * 500;
+/// Trace flag: log blocks of 4,096 bytes where the log follows the device.
+const TRACE_1800: i32 = 1800;
+
+/// Runs a child process that works on the database and kills itself with SIGKILL; `work` is what it is told.
+fn crash(open: &Open, program: &std::path::Path, work: &[String]) -> Result<(), LabError> {
     let mut child = Command::new(program);
     child.args(["lab", "victim", "--database", DATABASE, "--data"]).arg(&open.folder);
-    child.args(["--bytes", &half.to_string(), "--memory", &open.config.memory.to_string()]);
+    child.args(["--memory", &open.config.memory.to_string()]).args(work);
     child.args(["--parent", &std::process::id().to_string()]);
     for (letter, folder) in open.volumes() {
         child.arg("--volume").arg(format!("{letter}={}", folder.display()));
@@ -141,7 +209,7 @@ fn crash_in_update(open: &Open, program: &std::path::Path, rows: u64) -> Result<
     let status = child.wait()?;
     if last != "killing" {
         return Err(LabError::Request(format!(
-            "the child that should die in the middle of the update ended: {status}, {last}"
+            "the child that should die in the middle of its work ended: {status}, {last}"
         )));
     }
     Ok(())
@@ -171,7 +239,8 @@ impl Target for Ringwood {
     fn set_up(&mut self, place: &Place, config: &Config) -> Result<Vec<String>, LabError> {
         self.tear_down()?;
         let folder = place.folder.join(&config.key);
-        let mut open = Open { server: None, folder, place: place.clone(), config: config.clone() };
+        let mut open =
+            Open { server: None, models: vec![], folder, place: place.clone(), config: config.clone() };
         if kept::take(&open.folder, config)? {
             open.start(&self.past)?;
             self.open = Some(open);
@@ -183,13 +252,19 @@ impl Target for Ringwood {
         }
         open.start(&self.past)?;
         let mut said = tsql::set_up(open.server()?, config, place.customers.as_deref())?;
-        if let LogBlock::Forced(bytes) = config.block {
+        let alignment = match config.block {
+            LogBlock::Default => None,
+            LogBlock::Device | LogBlock::Flag1800 => Some("device".to_owned()),
+            LogBlock::Forced(bytes) => Some(bytes.to_string()),
+        };
+        if let Some(alignment) = alignment {
             let mut client = tsql::Server::connect(open.server()?, None)?;
-            client.run(&format!("alter database {DATABASE} set log_alignment = {bytes}"))?;
+            client.run(&format!("alter database {DATABASE} set log_alignment = {alignment}"))?;
             drop(client);
-            // The alignment is taken when the log is opened.
+            // The alignment is taken when the log is opened, and then with its next VLF.
             open.stop(&mut self.past)?;
             open.start(&self.past)?;
+            tsql::next_vlf(open.server()?)?;
         }
         said.push(format!("Ringwood {}: buffer pool {} MB", env!("CARGO_PKG_VERSION"), config.memory >> 20));
         self.open = Some(open);
@@ -199,22 +274,22 @@ impl Target for Ringwood {
     fn run(&mut self, work: &Work) -> Result<Vec<Figure>, LabError> {
         match work {
             Work::Recovery(rows) => self.recovery(*rows),
+            Work::Tsql(TsqlWork::Loss { rows, window_kb, end }) => self.loss(*rows, *window_kb, *end),
             _ => tsql::run(self.open()?.0.server()?, work),
         }
     }
 
     fn counters(&mut self) -> Result<Counters, LabError> {
         let (open, past) = self.open()?;
-        let mut counters =
-            Counters { waits: tsql::waits(open.server()?)?, io: past.watch.counts(), ..Counters::default() };
-        counters.add(&past.waits);
+        let mut counters = Counters { io: past.watch.counts(), ..open.counts()? };
+        counters.add(&past.closed);
         Ok(counters)
     }
 
     fn log_folder(&self) -> Option<(PathBuf, Arc<dyn disk::Disk>)> {
         let open = self.open.as_ref()?;
         let folder = open.place.device.folder_of("log", &open.folder);
-        Some((folder, open.place.device.disk(&open.folder, 1).ok()?))
+        Some((folder, open.place.device.open(&open.folder, 1).ok()?.disk))
     }
 
     fn tear_down(&mut self) -> Result<(), LabError> {

@@ -181,6 +181,7 @@ impl Open {
             Work::Recovery(_) => no("recovery is measured on Ringwood only"),
             Work::MakePayload | Work::Payload(..) => no("SQLite writes whole pages to its WAL"),
             Work::RawWrites => no("not an engine's work"),
+            Work::Tsql(_) => no("this step is written in T-SQL"),
         }
     }
 }

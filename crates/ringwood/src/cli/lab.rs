@@ -152,8 +152,18 @@ enum LabCommand {
         data: PathBuf,
         #[arg(long)]
         database: String,
+        /// Updates until so many bytes are in the log
+        #[arg(long, conflicts_with = "commits", required_unless_present = "commits")]
+        bytes: Option<u64>,
+        /// Commits so many rows with delayed durability
+        #[arg(long, requires = "window")]
+        commits: Option<u64>,
+        /// Window of delayed durability, KB
         #[arg(long)]
-        bytes: u64,
+        window: Option<u32>,
+        /// Makes them durable before it dies
+        #[arg(long)]
+        flush: bool,
         #[arg(long)]
         memory: u64,
         #[arg(long = "volume", value_parser = super::parse_volume)]
@@ -272,8 +282,16 @@ fn execute(command: &LabCommand) -> Result<(), LabError> {
         LabCommand::Run(args) => run_studies(args),
         LabCommand::Peers(args) => run_peers(args),
         LabCommand::Report { out } => finish(&report::read(out)?, out),
-        LabCommand::Victim { parent, data, database, bytes, memory, volumes } => {
-            embedded::victim(*parent, data, *memory, volumes.iter().cloned().collect(), database, *bytes)
+        LabCommand::Victim { parent, data, database, bytes, commits, window, flush, memory, volumes } => {
+            let work = match commits {
+                Some(rows) => embedded::VictimWork::Commits {
+                    rows: *rows,
+                    window_kb: window.unwrap_or_default(),
+                    flush: *flush,
+                },
+                None => embedded::VictimWork::Update { bytes: bytes.unwrap_or_default() },
+            };
+            embedded::victim(*parent, data, *memory, volumes.iter().cloned().collect(), database, work)
         }
     }
 }

@@ -1,0 +1,213 @@
+//! One step of a run: its work, done again within the run until it has taken long enough to be measured, and what was counted
+//! around it. Knows no study and no target.
+
+use super::study::{Count, Step};
+use crate::target::Target;
+use crate::work::{Counters, Figure, Work};
+use crate::{LabError, raw};
+use std::time::Instant;
+
+/// A step is not repeated more often than this, however short it is.
+const MOST_REPEATS: usize = 2_000;
+
+/// A step that was done.
+#[derive(Debug, Default)]
+pub(super) struct Done {
+    /// Its figures; of a step that was repeated the means (of rates the harmonic ones).
+    pub figures: Vec<Figure>,
+    /// The first figure of each repeat, in order.
+    pub repeats: Vec<f64>,
+    /// What was counted around its work, all repeats together.
+    pub counters: Counters,
+}
+
+impl Done {
+    /// What one repeat counted.
+    pub fn each(&self, count: i64) -> f64 {
+        count as f64 / self.repeats.len().max(1) as f64
+    }
+}
+
+/// Does a step. `last` is the measured step before it, whose log writes [`Work::RawWrites`] does again.
+pub(super) fn run(target: &mut dyn Target, step: &Step, last: &Done) -> Result<Done, LabError> {
+    let Some(measure) = step.measure else {
+        work(target, &step.work, last)?;
+        return Ok(Done::default());
+    };
+    let (mut done, mut all, mut seconds) = (Done::default(), Vec::new(), 0.0);
+    loop {
+        let turn = match step.repeat.turns.len() {
+            n if n == 0 || done.repeats.is_empty() => &step.work,
+            n => &step.repeat.turns[(done.repeats.len() - 1) % n],
+        };
+        let before = target.counters()?;
+        let begin = Instant::now();
+        let figures = work(target, turn, last)?;
+        let took = begin.elapsed().as_secs_f64();
+        done.counters.add(&target.counters()?.since(&before));
+        // What a figure of seconds leaves out (checks, taking back) does not count.
+        let first = figures.first();
+        seconds += first.filter(|f| f.unit == "s").map_or(took, |f| f.value);
+        done.repeats.push(first.map_or(took, |f| f.value));
+        all.push(figures);
+        // Who was asked to repeat ends with the last of the turns, which leaves things as the first found them.
+        let whole = step.repeat.turns.len() < 2 || done.repeats.len().is_multiple_of(step.repeat.turns.len());
+        if done.repeats.len() >= MOST_REPEATS || (seconds >= step.repeat.least && whole) {
+            break;
+        }
+        for between in &step.repeat.between {
+            work(target, between, last)?;
+        }
+    }
+    done.figures = means(all).into_iter().map(|f| named(measure, f)).collect();
+    let shown = step.counts.iter().filter_map(|count| shown(*count, measure, &done));
+    let shown: Vec<Figure> = shown.collect();
+    done.figures.extend(shown);
+    Ok(done)
+}
+
+fn work(target: &mut dyn Target, work: &Work, last: &Done) -> Result<Vec<Figure>, LabError> {
+    let Work::RawWrites = work else { return target.run(work) };
+    let log = last.counters.file("log").filter(|l| l.writes > 0);
+    let unsupported = || LabError::Unsupported("this target does not say how it wrote its log".into());
+    let log = log.ok_or_else(unsupported)?;
+    let (folder, disk) = target.log_folder().ok_or_else(unsupported)?;
+    let each = |n: i64| last.each(n).round() as i64;
+    raw::same_writes(disk.as_ref(), &folder, each(log.writes), each(log.bytes_written))
+}
+
+/// The mean of each figure over the repeats; of rates the harmonic one, which is all work over all time.
+fn means(all: Vec<Vec<Figure>>) -> Vec<Figure> {
+    let n = all.len() as f64;
+    let mut sums: Vec<Figure> = Vec::new();
+    for figure in all.into_iter().flatten() {
+        let value = if is_rate(&figure) { 1.0 / figure.value } else { figure.value };
+        match sums.iter_mut().find(|s| s.measure == figure.measure && s.unit == figure.unit) {
+            Some(sum) => sum.value += value,
+            None => sums.push(Figure { value, ..figure }),
+        }
+    }
+    for sum in &mut sums {
+        sum.value = if is_rate(sum) { n / sum.value } else { sum.value / n };
+    }
+    sums
+}
+
+fn is_rate(figure: &Figure) -> bool {
+    figure.unit.ends_with("/s")
+}
+
+/// A counter as a figure of one repeat; nothing where the target does not count it.
+fn shown(count: Count, measure: &str, done: &Done) -> Option<Figure> {
+    let log = done.counters.file("log");
+    let (unit, value) = match count {
+        Count::VlfChanges => ("changes", done.each(*done.counters.counts.get("vlf_changes")?)),
+        Count::ReadModifyWrites => ("writes", done.each(log?.partial_writes)),
+        Count::BytesPerLogWrite => {
+            let log = log.filter(|l| l.writes > 0)?;
+            ("bytes", log.bytes_written as f64 / log.writes as f64)
+        }
+    };
+    Some(Figure::named(&format!("{measure}, {}", count.name()), unit, value))
+}
+
+/// A figure under its full name.
+fn named(measure: &str, mut figure: Figure) -> Figure {
+    figure.measure = match figure.measure.as_str() {
+        "" => measure.to_owned(),
+        more => format!("{measure}, {more}"),
+    };
+    figure
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::study::Repeat;
+    use super::*;
+    use crate::target::Place;
+    use crate::work::{Config, Knob};
+    use std::collections::BTreeMap;
+    use std::path::PathBuf;
+    use std::sync::Arc;
+
+    /// Does no work: each piece takes `seconds`, changes VLF three times and is noted.
+    struct Pretended {
+        seconds: f64,
+        done: Vec<Work>,
+    }
+
+    impl Target for Pretended {
+        fn name(&self) -> &'static str {
+            "pretended"
+        }
+        fn title(&self) -> &'static str {
+            "Pretended"
+        }
+        fn knob(&self, _: Knob) -> Result<&'static str, &'static str> {
+            Ok("")
+        }
+        fn set_up(&mut self, _: &Place, _: &Config) -> Result<Vec<String>, LabError> {
+            Ok(vec![])
+        }
+        fn run(&mut self, work: &Work) -> Result<Vec<Figure>, LabError> {
+            self.done.push(work.clone());
+            Ok(match work {
+                Work::Payload(..) => vec![Figure::new("rows/s", 10.0 * self.done.len() as f64)],
+                _ => vec![
+                    Figure::new("s", self.seconds),
+                    Figure::named("pages", "pages", self.done.len() as f64),
+                ],
+            })
+        }
+        fn counters(&mut self) -> Result<Counters, LabError> {
+            let changes = 3 * self.done.len() as i64;
+            let counts = BTreeMap::from([("vlf_changes".to_owned(), changes)]);
+            Ok(Counters { counts, ..Counters::default() })
+        }
+        fn log_folder(&self) -> Option<(PathBuf, Arc<dyn disk::Disk>)> {
+            None
+        }
+        fn tear_down(&mut self) -> Result<(), LabError> {
+            Ok(())
+        }
+    }
+
+    fn step(repeat: Repeat) -> Step {
+        Step { repeat, counts: vec![Count::VlfChanges], ..Step::measure("update", Work::Update) }
+    }
+
+    #[test]
+    fn a_short_step_is_repeated_and_its_figure_is_the_mean() {
+        let mut target = Pretended { seconds: 0.07, done: vec![] };
+        let repeat = Repeat { least: 0.3, turns: vec![], between: vec![Work::Checkpoint] };
+        let done = run(&mut target, &step(repeat), &Done::default()).unwrap();
+        assert_eq!(done.repeats, [0.07; 5], "0.35 s");
+        let works = target.done.iter().filter(|w| **w == Work::Update).count();
+        assert_eq!((works, target.done.len()), (5, 9), "what lies between is done four times");
+        let figure = |name: &str| done.figures.iter().find(|f| f.measure == name).unwrap().value;
+        assert!((figure("update") - 0.07).abs() < 1e-12);
+        assert_eq!(figure("update, pages"), 5.0, "of 1, 3, 5, 7, 9");
+        // Three each: what lies between is not counted.
+        assert_eq!((figure("update, VLF changes"), done.counters.counts["vlf_changes"]), (3.0, 15));
+    }
+
+    #[test]
+    fn turns_end_with_the_last_of_them() {
+        let mut target = Pretended { seconds: 0.1, done: vec![] };
+        let turns = vec![Work::Delete, Work::Update];
+        let repeat = Repeat { least: 0.25, turns, between: vec![] };
+        let done = run(&mut target, &step(repeat), &Done::default()).unwrap();
+        assert_eq!(done.repeats.len(), 4);
+        assert_eq!(target.done, [Work::Update, Work::Delete, Work::Update, Work::Delete]);
+    }
+
+    #[test]
+    fn a_long_step_is_done_once_and_rates_are_means_of_times() {
+        let mut target = Pretended { seconds: 0.5, done: vec![] };
+        let repeat = Repeat { least: 0.3, ..Repeat::default() };
+        assert_eq!(run(&mut target, &step(repeat), &Done::default()).unwrap().repeats, [0.5]);
+        let rates = |values: [f64; 2]| values.map(|v| vec![Figure::new("rows/s", v)]).to_vec();
+        let mean = means(rates([10.0, 30.0])).remove(0);
+        assert!((mean.value - 15.0).abs() < 1e-9, "as much work at each rate");
+    }
+}

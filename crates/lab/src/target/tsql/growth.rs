@@ -1,0 +1,65 @@
+//! The growth of the log, and the updates of one wide row that fill it.
+
+use super::setup::log_kb;
+use super::{Connection, DATABASE, Server, expect, timed};
+use crate::LabError;
+use crate::work::Figure;
+use std::time::Instant;
+
+/// The author's loop: two updates of the same row in each turn.
+pub(super) fn row_updates(client: &mut dyn Connection, updates: u64) -> Result<Vec<Figure>, LabError> {
+    let turns = updates / 2;
+    let seconds = timed(
+        client,
+        &format!(
+            "set nocount on
+             begin tran
+             declare @x int, @a char(8000), @b char(8000)
+             set @a = replicate('a', 8000)
+             set @b = replicate('b', 8000)
+             set @x = 0
+             while @x <> {turns}
+             begin
+                 update vlf_test set b = @a, c = @x where a = 1
+                 update vlf_test set b = @b where a = 1
+                 set @x = @x + 1
+             end
+             commit tran"
+        ),
+    )?;
+    expect(
+        client,
+        &format!("select count(*) from vlf_test where c = {} and b = replicate('b', 8000)", turns - 1),
+        1.0,
+    )?;
+    Ok(Figure::seconds(seconds))
+}
+
+pub(super) fn grow_log(
+    client: &mut dyn Connection,
+    step_kb: u64,
+    to_kb: u64,
+) -> Result<Vec<Figure>, LabError> {
+    let mut size = log_kb(client)?;
+    let begin = Instant::now();
+    while size < to_kb {
+        size = (size + step_kb).min(to_kb);
+        client.run(&format!(
+            "alter database {DATABASE} modify file (name = {DATABASE}_log, size = {size}KB)"
+        ))?;
+    }
+    Ok(Figure::seconds(begin.elapsed().as_secs_f64()))
+}
+
+/// The updates while a transaction of another session holds the log: in the SIMPLE recovery model a checkpoint would release it.
+pub(super) fn held_row_updates(
+    server: &dyn Server,
+    client: &mut dyn Connection,
+    updates: u64,
+) -> Result<Vec<Figure>, LabError> {
+    let mut holder = server.connect(Some(DATABASE))?;
+    holder.run("create table holder (a int); begin tran; insert holder values (1)")?;
+    let figures = row_updates(client, updates);
+    holder.run("commit; drop table holder")?;
+    figures
+}

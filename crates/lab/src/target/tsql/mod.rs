@@ -1,0 +1,242 @@
+//! The studies' work in T-SQL, over any connection that takes batches: Ringwood embedded today, a server that speaks the
+//! wire protocol (SQL Server too) by another [`Server`].
+
+mod backup;
+mod commits;
+mod customers;
+mod growth;
+mod load;
+mod mix;
+mod payload;
+mod setup;
+mod vlf;
+
+pub use commits::delayed_commits;
+pub use setup::{create_database, set_up};
+pub use vlf::{log_counts, next_vlf};
+
+use crate::LabError;
+use crate::work::{Figure, WaitCount, Work};
+use crate::work_tsql::TsqlWork;
+use std::time::Instant;
+
+/// What a batch answered.
+#[derive(Clone, Debug, Default)]
+pub struct Reply {
+    /// Result sets, rows, fields as text.
+    pub sets: Vec<Vec<Vec<Option<String>>>>,
+    /// PRINT and informational messages.
+    pub messages: Vec<String>,
+}
+
+/// A session of a server.
+pub trait Connection: Send {
+    /// Runs a batch. Errors: the first of the batch; [`LabError::Unsupported`] for what the server does not do.
+    fn run(&mut self, batch: &str) -> Result<Reply, LabError>;
+}
+
+/// A server of T-SQL.
+pub trait Server: Send + Sync {
+    /// A new session, in `database` when one is named.
+    fn connect(&self, database: Option<&str>) -> Result<Box<dyn Connection>, LabError>;
+}
+
+/// The database of every study.
+pub const DATABASE: &str = "lab";
+/// The customer table of the studies, as its author wrote it.
+pub const CUSTOMER: &str = include_str!("customer.sql");
+/// The author's insert.
+pub const INSERT: &str = "insert customer_tmp select * from customer";
+/// The author's update.
+pub const UPDATE: &str = "update customer set c_data = lower(c_data)";
+/// The author's delete.
+pub const DELETE: &str = "delete from customer";
+/// Rows of `Load` in one transaction.
+pub const LOAD_BATCH: u64 = 64;
+
+/// Rows that a `Load` leaves.
+pub fn loaded(connections: u32, rows: u64) -> u64 {
+    u64::from(connections) * rows.div_ceil(LOAD_BATCH) * LOAD_BATCH
+}
+/// Bytes of the filler column of a `Load` row.
+pub const LOAD_FILLER: u32 = 980;
+
+/// The single number that a query returns.
+pub fn number(client: &mut dyn Connection, query: &str) -> Result<f64, LabError> {
+    let reply = client.run(query)?;
+    reply
+        .sets
+        .first()
+        .and_then(|s| s.first())
+        .and_then(|r| r.first())
+        .and_then(|v| v.as_ref()?.parse().ok())
+        .ok_or_else(|| LabError::Request(format!("this query returned no number: {query}")))
+}
+
+/// Runs a batch; seconds.
+pub fn timed(client: &mut dyn Connection, batch: &str) -> Result<f64, LabError> {
+    let begin = Instant::now();
+    client.run(batch)?;
+    Ok(begin.elapsed().as_secs_f64())
+}
+
+/// The customer table under another name, without its index.
+fn customer_named(name: &str) -> String {
+    CUSTOMER.replacen("customer", name, 1)
+}
+
+fn expect(client: &mut dyn Connection, query: &str, rows: f64) -> Result<(), LabError> {
+    let found = number(client, query)?;
+    if found == rows {
+        return Ok(());
+    }
+    Err(LabError::Request(format!("{query}: {found} rows, not {rows}")))
+}
+
+/// Runs `batch(i)` on that many sessions at once, all started together; seconds until the last has ended.
+fn sessions(
+    server: &dyn Server,
+    count: u32,
+    batch: &(dyn Fn(u32) -> String + Sync),
+) -> Result<f64, LabError> {
+    let clients = (0..count).map(|_| server.connect(Some(DATABASE))).collect::<Result<Vec<_>, _>>()?;
+    let barrier = std::sync::Barrier::new(clients.len() + 1);
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = clients
+            .into_iter()
+            .zip(0..)
+            .map(|(mut client, index)| {
+                let (barrier, text) = (&barrier, batch(index));
+                scope.spawn(move || {
+                    barrier.wait();
+                    client.run(&text).map(drop)
+                })
+            })
+            .collect();
+        barrier.wait();
+        let begin = Instant::now();
+        let results: Vec<_> = threads.into_iter().map(|t| t.join()).collect();
+        let seconds = begin.elapsed().as_secs_f64();
+        for result in results {
+            result
+                .unwrap_or_else(|_| Err(LabError::Request("a session's thread ended by a panic".into())))?;
+        }
+        Ok(seconds)
+    })
+}
+
+/// Runs a piece of work. [`Work::Recovery`] and [`Work::RawWrites`] are not work in T-SQL: they are unsupported here.
+pub fn run(server: &dyn Server, work: &Work) -> Result<Vec<Figure>, LabError> {
+    let mut client = server.connect(Some(DATABASE))?;
+    let client = client.as_mut();
+    let prepare = |client: &mut dyn Connection, batch: &str| client.run(batch).map(|_| vec![]);
+    match work {
+        Work::MakeCustomer => customers::make_customer(client).map(|()| vec![]),
+        Work::InsertSelect | Work::Update | Work::Delete => customers::all_customers(client, work),
+        Work::Checkpoint => Ok(Figure::seconds(timed(client, "checkpoint")?)),
+        Work::LogBackup => backup::log_backup(client),
+        Work::MakeOneRow => prepare(
+            client,
+            "drop table if exists one_row; create table one_row (a int not null, b char(100) not null); checkpoint",
+        ),
+        Work::LoopInserts(n) => Ok(Figure::seconds(timed(
+            client,
+            &format!(
+                "set nocount on; declare @i int = 0; begin tran; \
+                 while @i < {n} begin insert one_row values (@i, 'x'); set @i += 1 end; commit"
+            ),
+        )?)),
+        Work::Commits(n, durability) => commits::commits(client, *n, *durability),
+        Work::SessionCommits(count, each) => commits::session_commits(server, *count, *each),
+        Work::MakeLoad => prepare(
+            client,
+            &format!(
+                "drop table if exists arrivals; create table arrivals (a int not null, b int not null, c char({LOAD_FILLER}) not null); checkpoint"
+            ),
+        ),
+        Work::Load(connections, rows) => load::load(server, *connections, *rows),
+        Work::CheckLoad(connections, rows) => {
+            expect(client, "select count_big(*) from arrivals", loaded(*connections, *rows) as f64)?;
+            Ok(vec![])
+        }
+        Work::MakeWide => prepare(
+            client,
+            "drop table if exists vlf_test; \
+             create table vlf_test (a int identity(1,1) not null, b char(8000) not null, c int not null); \
+             insert vlf_test values (replicate('a', 8000), 0); checkpoint",
+        ),
+        Work::RowUpdates(n) => growth::row_updates(client, *n),
+        Work::GrowLog { step_kb, to_kb } => growth::grow_log(client, *step_kb, *to_kb),
+        Work::MakePayload => prepare(
+            client,
+            "drop table if exists tab1; create table tab1 (col1 varchar(max), col2 varchar(max), col3 varchar(max)); checkpoint",
+        ),
+        Work::Payload(bytes, ms) => payload::payload(client, *bytes, *ms),
+        Work::Tsql(work) => run_tsql(server, client, work),
+        Work::Recovery(_) | Work::RawWrites => {
+            Err(LabError::Unsupported(format!("{work:?} is not work in T-SQL")))
+        }
+    }
+}
+
+/// The work that only T-SQL has. [`TsqlWork::Loss`] needs a process to kill: it is unsupported here.
+fn run_tsql(
+    server: &dyn Server,
+    client: &mut dyn Connection,
+    work: &TsqlWork,
+) -> Result<Vec<Figure>, LabError> {
+    let done = |result: Result<(), LabError>| result.map(|()| vec![]);
+    match work {
+        TsqlWork::Customers => done(customers::customers(client)),
+        TsqlWork::UpdateBack => customers::update_back(client),
+        TsqlWork::DeleteRolledBack => customers::delete_rolled_back(client),
+        TsqlWork::PlaceHead { below_kb, room_kb } => done(vlf::place_head(client, *below_kb, *room_kb)),
+        TsqlWork::FillLog(kb) => done(vlf::fill_log(client, *kb)),
+        TsqlWork::Remedy { to_kb } => done(vlf::remedy(client, *to_kb)),
+        TsqlWork::CountVlfs => vlf::count_vlfs(client),
+        TsqlWork::MakeMix => done(client.run(mix::TABLES).map(drop)),
+        TsqlWork::Mix(count, each) => mix::run(server, *count, *each),
+        TsqlWork::MakeRows(row) => done(client.run(&load::make_rows(*row)).map(drop)),
+        TsqlWork::InsertRows(row, connections, rows) => load::insert_rows(server, *row, *connections, *rows),
+        TsqlWork::CheckRows(rows) => done(expect(client, "select count_big(*) from arrivals", *rows as f64)),
+        TsqlWork::AddFiles { from, to, arrays, each_kb } => {
+            done(load::add_files(client, *from, *to, *arrays, *each_kb))
+        }
+        TsqlWork::MakeScattered(pages) => done(load::make_scattered(client, *pages)),
+        TsqlWork::Scatter { step, .. } => {
+            done(client.run(&format!("update scattered set b = b + 1 where a % {step} = 0")).map(drop))
+        }
+        TsqlWork::Sessions(count, each, durability) => {
+            commits::durable_sessions(server, client, (*count, *each), *durability)
+        }
+        TsqlWork::CommitsFor(ms, durability) => commits::inserts_for(client, *ms, *durability, false),
+        TsqlWork::InsertsFor(ms) => commits::inserts_for(client, *ms, crate::work::Durability::Full, true),
+        TsqlWork::WriteSizes(bytes) => payload::write_sizes(client, *bytes),
+        TsqlWork::FullBackup => backup::full_backup(client),
+        TsqlWork::HeldRowUpdates(updates) => growth::held_row_updates(server, client, *updates),
+        TsqlWork::Loss { .. } => {
+            Err(LabError::Unsupported("this needs the ringwood command, which is killed".into()))
+        }
+    }
+}
+
+/// sys.dm_os_wait_stats.
+pub fn waits(server: &dyn Server) -> Result<Vec<WaitCount>, LabError> {
+    let reply = server.connect(None)?.run(
+        "select wait_type, waiting_tasks_count, wait_time_ms from sys.dm_os_wait_stats where waiting_tasks_count > 0",
+    )?;
+    let number =
+        |field: Option<&Option<String>>| -> i64 { field.and_then(|f| f.as_ref()?.parse().ok()).unwrap_or(0) };
+    Ok(reply
+        .sets
+        .into_iter()
+        .flatten()
+        .filter_map(|row| {
+            Some(WaitCount {
+                wait_type: row.first()?.clone()?,
+                count: number(row.get(1)),
+                us: number(row.get(2)) * 1000,
+            })
+        })
+        .collect())
+}
