@@ -185,7 +185,7 @@ impl DiscardedValues {
         let (id, empty) = (leaf.id(), leaf.slot_count() == 0);
         drop(leaf);
         if empty && id != self.tree.root {
-            self.tree.unlink(&key, id)?;
+            self.tree.unlink(&key, id, TxnId(0))?;
         }
         Ok(())
     }

@@ -1,9 +1,10 @@
-//! Ghost cleanup: deleted rows go for good once every snapshot sees the delete.
+//! Ghost cleanup: deleted rows go for good once every snapshot sees the delete, and pages without rows with them.
 
 use crate::btree::BTree;
 use crate::error::AccessError;
 use crate::heap::Heap;
-use pages::{PageError, PageId, PageType, Store, TxnId, Unit, pfs_level};
+use pages::{PFS_ALLOCATED, Page, PageError, PageId, PageType, Store, TxnId, Unit};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// What a visit to a page did.
@@ -11,10 +12,16 @@ use std::sync::Arc;
 pub struct Cleanup {
     /// Ghosts removed.
     pub removed: usize,
-    /// Ghosts that somebody may still need: visit the page again later.
+    /// Ghosts that somebody may still need.
     pub remaining: usize,
-    /// The page was an empty leaf and left its index.
+    /// The newest transaction of those: visit the page again when every snapshot sees it.
+    pub newest: TxnId,
+    /// The page had no rows left and is free: a heap's page, or a leaf that left its index.
     pub unlinked: bool,
+    /// The page is a leaf without rows; [`unlink_empty`] takes it out of its index.
+    pub empty: bool,
+    /// Something was in the way: visit the page again later.
+    pub again: bool,
 }
 
 /// Removes from a page the ghosts whose transactions are `< oldest`: every snapshot, present and future, must see
@@ -31,26 +38,51 @@ pub fn cleanup_page(
 ) -> Result<Cleanup, AccessError> {
     let latched = match store.write(page) {
         // Its file has become shorter, or is gone.
-        Err(PageError::NoSuchPage { .. }) => return Ok(Cleanup::default()),
+        Err(e) if is_gone(store, page, &e) => return Ok(Cleanup::default()),
         latched => latched?,
     };
     if latched.unit() != unit.id() {
         return Ok(Cleanup::default());
     }
-    if latched.ghost_count() == 0 {
-        if latched.page_type() == Some(PageType::Data) {
-            // Undo has emptied slots and could not tell the unit.
-            unit.note_level(page, pfs_level(latched.free_bytes()));
-        }
-        return Ok(Cleanup::default());
-    }
     match latched.page_type() {
         Some(PageType::Index) if latched.level() == 0 && !latched.root().is_none() => {
-            // A root that has moved left its old place in the other nodes' headers.
-            let root = if unit.root().is_none() { latched.root() } else { unit.root() };
-            BTree::open(Arc::clone(store), unit.clone(), root).cleanup(latched, oldest)
+            if latched.ghost_count() == 0 && latched.slot_count() > 0 {
+                return Ok(Cleanup::default());
+            }
+            BTree::open(Arc::clone(store), unit.clone(), root_of(unit, &latched)).cleanup(latched, oldest)
         }
         Some(PageType::Data) => Heap::new(Arc::clone(store), unit.clone()).cleanup(latched, oldest),
         _ => Ok(Cleanup::default()),
+    }
+}
+
+/// A root that has moved left its old place in the other nodes' headers.
+fn root_of(unit: &Unit, leaf: &Page) -> PageId {
+    if unit.root().is_none() { leaf.root() } else { unit.root() }
+}
+
+/// Takes those of the leaves out of their index that are still empty; returns how many.
+///
+/// # Errors
+/// Damaged pages, I/O, the log's errors.
+pub fn unlink_empty(store: &Arc<Store>, unit: &Unit, leaves: &HashSet<PageId>) -> Result<usize, AccessError> {
+    let Some(&any) = leaves.iter().next() else { return Ok(0) };
+    let root = match store.read(any) {
+        Err(e) if is_gone(store, any, &e) => return Ok(0),
+        page => root_of(unit, &*page?),
+    };
+    if root.is_none() {
+        return Ok(0);
+    }
+    BTree::open(Arc::clone(store), unit.clone(), root).unlink_empty(leaves)
+}
+
+/// Whether a page that cannot be read is one that was freed: its file is shorter, or has become longer again since and
+/// holds nothing there. Only for pages that may be remembered after they were freed.
+pub(crate) fn is_gone(store: &Store, page: PageId, error: &PageError) -> bool {
+    match error {
+        PageError::NoSuchPage { .. } => true,
+        e if e.is_damage() => store.pfs_byte(page).is_ok_and(|byte| byte & PFS_ALLOCATED == 0),
+        _ => false,
     }
 }

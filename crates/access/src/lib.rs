@@ -23,7 +23,7 @@ pub use btree::{BTree, Cursor, Direction, EntryChange, MAX_ENTRY_LEN, MAX_KEY_LE
 pub use check::{CheckReport, Finding};
 pub use discard::{Discarded, DiscardedScan, DiscardedValues};
 pub use error::AccessError;
-pub use ghost::{Cleanup, cleanup_page};
+pub use ghost::{Cleanup, cleanup_page, unlink_empty};
 pub use heap::{Heap, HeapChange, HeapScan, MAX_ROW_LEN, Rid};
 pub use lob::{LOB_PIECE, LobPointer, LobSpace};
 pub use snapshot::{ReadMode, Snapshot};

@@ -6,7 +6,7 @@ mod support;
 
 use access::{
     BTree, Change, DiscardedValues, Heap, HeapChange, LobPointer, LobSpace, Outcome, ReadMode, Rid, RowBatch,
-    Snapshot, Writer, cleanup_page,
+    Snapshot, Writer,
 };
 use pages::{TxnId, Unit};
 use std::collections::BTreeMap;
@@ -125,12 +125,7 @@ impl World {
 
     fn clean(&mut self) {
         let oldest = self.old.iter().map(|(s, _)| s.xmin()).chain([self.db.oldest()]).min().unwrap();
-        for (unit, page) in self.db.take_ghosted() {
-            assert_eq!(unit, self.unit.id());
-            if cleanup_page(&self.db.store, &self.unit, page, oldest).unwrap().remaining > 0 {
-                self.db.put_ghosted(unit, page);
-            }
-        }
+        self.db.clean(&self.unit, oldest).unwrap();
     }
 
     fn verify(&self) -> access::CheckReport {
@@ -360,4 +355,90 @@ fn large_values() {
         assert!(&out == bytes);
     }
     assert!(LobPointer::from_bytes(b"too short").is_err());
+}
+
+/// What deletes, rollbacks and forwarded rows leave: no pages. Rows that come after that are read as ever.
+#[test]
+fn an_emptied_heap_has_no_pages() {
+    for seed in 0..6 {
+        let mut world = World::new(seed, 2 << 20);
+        for round in 0..3 {
+            let mut txn = world.db.begin();
+            let mut rids = Vec::new();
+            for n in 0..1500u32 {
+                let bytes = vec![n as u8; world.rng.usize(20..300)];
+                rids.push(world.heap.insert(&mut txn, &bytes).unwrap());
+            }
+            if round == 1 {
+                txn.rollback().unwrap();
+            } else {
+                txn.commit().unwrap();
+                // Some rows outgrow their pages.
+                let mut batch = RowBatch::new();
+                for part in rids.chunks(300) {
+                    let mut txn = world.db.begin();
+                    for &rid in part {
+                        assert!(world.heap.fetch(rid, ReadMode::Current, &mut batch).unwrap());
+                        let header = batch.header(0);
+                        let done = match world.rng.u8(0..4) {
+                            0 => world.heap.update(&mut txn, rid, &header, &[7; 2000]).unwrap(),
+                            _ => Outcome::Done(()),
+                        };
+                        assert_eq!(done, Outcome::Done(()));
+                        assert!(world.heap.fetch(rid, ReadMode::Current, &mut batch).unwrap());
+                        let header = batch.header(0);
+                        assert_eq!(world.heap.delete(&mut txn, rid, &header).unwrap(), Outcome::Done(()));
+                    }
+                    txn.commit().unwrap();
+                    world.clean();
+                    world.verify();
+                }
+            }
+            world.clean();
+            world.clean();
+            let report = world.verify();
+            assert_eq!((report.rows, report.ghosts, report.pages), (0, 0, 0), "seed {seed}, round {round}");
+            assert_eq!(world.unit.extent_count(), 1);
+            for rid in rids {
+                assert!(!world.heap.fetch(rid, ReadMode::Current, &mut RowBatch::new()).unwrap());
+            }
+        }
+    }
+}
+
+/// A row identifier and an insertion point that outlive their page, its extent, and the part of the file that it lay in.
+#[test]
+fn pages_that_were_cut_off_are_gone_for_who_remembers_them() {
+    let world = World::new(1, 2 << 20);
+    let fill = || {
+        let mut txn = world.db.begin();
+        let rids: Vec<Rid> =
+            (0..400).map(|n| world.heap.insert(&mut txn, &[n as u8; 4000]).unwrap()).collect();
+        txn.commit().unwrap();
+        rids
+    };
+    let rids = fill();
+    let mut scan = world.heap.scan().unwrap();
+    let mut batch = RowBatch::new();
+    let mut txn = world.db.begin();
+    for &rid in &rids {
+        assert!(world.heap.fetch(rid, ReadMode::Current, &mut batch).unwrap());
+        let header = batch.header(0);
+        assert_eq!(world.heap.delete(&mut txn, rid, &header).unwrap(), Outcome::Done(()));
+    }
+    txn.commit().unwrap();
+    world.db.clean(&world.unit, world.db.oldest()).unwrap();
+    let store = &world.db.store;
+    let size = store.files()[0].pages;
+    let to = store.begin_cut(1, 0).unwrap().expect("the file's end is free");
+    world.db.checkpoint().unwrap();
+    assert!(store.end_cut(1, to).unwrap());
+    let old = |rid: &Rid| world.heap.fetch(*rid, ReadMode::Current, &mut RowBatch::new()).unwrap();
+    assert!(!rids.iter().any(old), "beyond the end");
+    store.grow_file(1, u64::from(size) * 8192).unwrap();
+    assert!(!rids.iter().any(old), "never written since");
+    assert!(!scan.next_batch(ReadMode::Current, &mut batch).unwrap());
+    let rids = fill();
+    assert!(rids.iter().all(|rid| world.heap.fetch(*rid, ReadMode::Current, &mut RowBatch::new()).unwrap()));
+    assert!(world.heap.check().unwrap().is_clean());
 }

@@ -5,7 +5,7 @@ extern crate ringwood_access as access;
 
 mod support;
 
-use access::{BTree, Direction, Heap, Outcome, ReadMode, Rid, RowBatch, cleanup_page};
+use access::{BTree, Direction, Heap, Outcome, ReadMode, Rid, RowBatch};
 use disk::Disk;
 use pages::{PageId, TxnId, Unit};
 use std::collections::BTreeMap;
@@ -126,14 +126,7 @@ fn transfers_keep_the_sum() {
 }
 
 fn clean(db: &Db, unit: &Unit) {
-    for (of, page) in db.take_ghosted() {
-        if of == unit.id() {
-            let result = cleanup_page(&db.store, unit, page, db.oldest()).unwrap();
-            if result.remaining > 0 {
-                db.put_ghosted(of, page);
-            }
-        }
-    }
+    db.clean(unit, db.oldest()).unwrap();
 }
 
 /// Each thread inserts, changes and deletes its own rows in shared structures, with cleanup and scans beside it.
@@ -316,12 +309,7 @@ fn work_until_crash(
         maybe.clone_from(&sure);
         let side = match rng.u8(0..12) {
             0 => db.checkpoint().is_err(),
-            1..=2 => db.take_ghosted().into_iter().any(|(of, page)| {
-                units
-                    .iter()
-                    .filter(|u| u.id() == of)
-                    .any(|u| cleanup_page(&db.store, u, page, db.oldest()).is_err())
-            }),
+            1..=2 => units.iter().any(|unit| db.clean(unit, db.oldest()).is_err()),
             _ => false,
         };
         if side {

@@ -269,6 +269,7 @@ fn filegroup_full(db: &Db, e: &TxnError) -> String {
         }
         _ => (1, "no file of it may grow"),
     };
+    db.note_full(filegroup);
     let entry = db.entry();
     let name = entry.filegroups.get(usize::from(filegroup).saturating_sub(1));
     format!(

@@ -259,7 +259,7 @@ impl FileRestore {
         }
         for (spec, file) in self.files.iter().rev() {
             let others = if spec.id == 1 { all.clone() } else { Vec::new() };
-            let header = FileHeader { database: self.database, spec: spec.clone(), others, emptied: false };
+            let header = FileHeader::new(self.database, spec.clone(), others);
             file.write_durable(0, &[&AlignedBuf::from_slice(header.page()?.bytes())])?;
         }
         self.created.clear();

@@ -8,7 +8,7 @@ use disk::{AlignedBuf, BlockFile};
 use parking_lot::{Mutex, RwLock};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use wal::Lsn;
 
 const MAGIC: &[u8; 8] = b"RINGDATA";
@@ -78,6 +78,9 @@ pub(crate) struct DataFile {
     pub now: RwLock<FileSpec>,
     /// It is being removed: nothing new goes into it.
     pub closing: AtomicBool,
+    /// Number of its latest growth among those of its filegroup; 0: it has not grown. The file with the smallest number
+    /// is the next to grow.
+    pub grown: AtomicU64,
 }
 
 fn least(a: Option<Lsn>, b: Option<Lsn>) -> Option<Lsn> {
@@ -95,6 +98,7 @@ impl DataFile {
         Ok(DataFile {
             now: RwLock::new(spec.clone()),
             closing: AtomicBool::new(false),
+            grown: AtomicU64::new(0),
             spec,
             file,
             pages: AtomicU32::new(pages),
@@ -251,7 +255,12 @@ pub(crate) struct FileHeader {
     pub others: Vec<(u16, PathBuf)>,
     /// Its content was moved to other files; nothing new goes into it.
     pub emptied: bool,
+    /// As [`DataFile::grown`].
+    pub grown: u64,
 }
+
+/// Stands in front of `grown`, behind everything else: older headers have no such number.
+const GROWN: &[u8; 4] = b"GROW";
 
 /// Set in the byte that says how a file grows when the file was emptied.
 const EMPTIED: u8 = 0x80;
@@ -268,6 +277,11 @@ fn path_str(path: &Path) -> Result<&str, PageError> {
 }
 
 impl FileHeader {
+    /// The header of a new file.
+    pub fn new(database: [u8; 16], spec: FileSpec, others: Vec<(u16, PathBuf)>) -> FileHeader {
+        FileHeader { database, spec, others, emptied: false, grown: 0 }
+    }
+
     /// The body of the header page.
     pub fn encode(&self) -> Result<Vec<u8>, PageError> {
         let mut b = Vec::with_capacity(512);
@@ -293,6 +307,11 @@ impl FileHeader {
         for (id, path) in &self.others {
             b.extend_from_slice(&id.to_le_bytes());
             put_text(&mut b, path_str(path)?)?;
+        }
+        // A list that fills the page to its end goes without.
+        if b.len() + GROWN.len() + 8 <= BODY_SIZE {
+            b.extend_from_slice(GROWN);
+            b.extend_from_slice(&self.grown.to_le_bytes());
         }
         if b.len() > BODY_SIZE {
             return Err(PageError::Invalid { what: "the list of data files does not fit the header page" });
@@ -351,9 +370,13 @@ impl FileHeader {
             let id = u16::from_le_bytes(*r.array()?);
             others.push((id, PathBuf::from(text(&mut r)?)));
         }
+        let grown = match r.rest.split_first_chunk::<4>() {
+            Some((GROWN, rest)) => rest.first_chunk::<8>().map_or(0, |n| u64::from_le_bytes(*n)),
+            _ => 0,
+        };
         let max_size = (max != 0).then_some(max);
         let spec = FileSpec { id, name, path: own_path, filegroup, size, growth, max_size };
-        Ok(FileHeader { database, spec, others, emptied })
+        Ok(FileHeader { database, spec, others, emptied, grown })
     }
 }
 
@@ -390,6 +413,7 @@ mod tests {
             spec: spec(),
             others: vec![(1, "a.mdf".into()), (3, "b".into())],
             emptied: true,
+            grown: 7,
         };
         let page = head.page().unwrap();
         assert_eq!(page.stored_checksum(), page.compute_checksum());
@@ -399,7 +423,7 @@ mod tests {
     #[test]
     fn damaged_header_gives_errors() {
         let others = vec![(1, "a.mdf".into())];
-        let head = FileHeader { database: [7; 16], spec: spec(), others, emptied: false };
+        let head = FileHeader::new([7; 16], spec(), others);
         let page = head.page().unwrap();
         let mut rng = fastrand::Rng::with_seed(5);
         for _ in 0..2000 {

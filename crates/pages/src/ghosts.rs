@@ -1,5 +1,5 @@
-//! Pages that scans have met with ghosts which nobody needs any more: how ghosts are found again that were queued for
-//! cleanup when the process ended. A hint that is lost costs nothing but another meeting.
+//! Pages with ghosts that the cleanup's queue does not know: scans meet what was queued when a process ended, and nodes of
+//! indexes take their ghosts along to other pages. A hint that is lost costs nothing but another meeting.
 
 use crate::id::{PageId, TxnId, UnitId};
 use crate::page::Page;
@@ -25,6 +25,16 @@ impl Store {
     #[inline]
     pub fn note_ghosts(&self, page: &Page) {
         if page.ghost_count() > 0 && page.newest_writer().0 < self.ghosts.horizon.load(Relaxed) {
+            let mut pages = self.ghosts.pages.lock();
+            if pages.len() < MOST {
+                pages.insert((page.unit(), page.id()));
+            }
+        }
+    }
+
+    /// Ghosts have come to this page from another one, under which they were queued.
+    pub fn ghosts_moved(&self, page: &Page) {
+        if page.ghost_count() > 0 {
             let mut pages = self.ghosts.pages.lock();
             if pages.len() < MOST {
                 pages.insert((page.unit(), page.id()));

@@ -28,8 +28,8 @@ mod waits;
 mod writer;
 
 pub use alloc::{
-    FileUsage, LEVEL_FULL, Maps, PFS_ALLOCATED, PFS_IAM, PFS_LEVEL, Reserved, ReservedUnit, Unit, UnitSpace,
-    pfs_level,
+    FileUsage, FreeingPaused, LEVEL_FULL, Maps, PFS_ALLOCATED, PFS_IAM, PFS_LEVEL, Reserved, ReservedUnit,
+    Unit, UnitSpace, pfs_level,
 };
 pub use around::ReadAround;
 pub use before::{Before, LargeUpdate, LatestUpdates};
@@ -37,7 +37,7 @@ pub use copy::{COPY_PAGES, CopySink, FileRestore, check_images};
 pub use error::PageError;
 pub use files::{FileGrowth, FileSpec};
 pub use id::{BOOT_PAGE, EXTENT_PAGES, ExtentId, PAGE_SIZE, PageId, TxnId, UnitId};
-pub use log::{LogHandle, SystemSink, Undoing};
+pub use log::{BeyondLimits, LogHandle, SystemSink, Undoing};
 pub use manage::{FILE_LIST, FileEvent};
 pub use op::{ApplyCtx, Link, PageOp, apply, split_keyed, value_offset};
 pub use page::{HEADER_SIZE, MAX_SLOT_LEN, Page, PageType, SLOT_SIZE};

@@ -35,6 +35,34 @@ impl Drop for Undoing {
     }
 }
 
+thread_local! {
+    static BEYOND: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Until dropped, what the thread allocates may use what is kept for rollbacks, and makes files longer than their limits
+/// where nothing else is left: for statements that need a few pages to free many.
+#[derive(Debug)]
+pub struct BeyondLimits(bool);
+
+impl BeyondLimits {
+    /// Begins; may be nested.
+    #[must_use]
+    pub fn begin() -> BeyondLimits {
+        BeyondLimits(BEYOND.replace(true))
+    }
+
+    /// Whether this thread's allocations may do so; those of a rollback always may.
+    pub(crate) fn now() -> bool {
+        BEYOND.get() || Undoing::now()
+    }
+}
+
+impl Drop for BeyondLimits {
+    fn drop(&mut self) {
+        BEYOND.set(self.0);
+    }
+}
+
 /// The log as the page store sees it. `wal::Log` implements it; tests have their own.
 pub trait LogHandle: Send + Sync {
     /// Appends an encoded record and returns its LSN. Does not wait for it to become durable.

@@ -11,7 +11,7 @@
 use crate::codec::Reader;
 use crate::dwb::Recovered;
 use crate::error::PageError;
-use crate::files::{FileGrowth, FileHeader, FileSpec};
+use crate::files::{DataFile, FileGrowth, FileHeader, FileSpec};
 use crate::id::{PageId, UnitId};
 use crate::open::{create_file, open_file};
 use crate::page::{HEADER_SIZE, Page, PageType};
@@ -45,7 +45,7 @@ impl FileEvent {
         let mut b = self.time_us.to_le_bytes().to_vec();
         b.extend_from_slice(&self.id.to_le_bytes());
         if let Some(spec) = &self.added {
-            let header = FileHeader { database, spec: spec.clone(), others: Vec::new(), emptied: false };
+            let header = FileHeader::new(database, spec.clone(), Vec::new());
             b.extend_from_slice(&header.encode()?);
         }
         Ok(b)
@@ -89,8 +89,7 @@ impl Store {
     pub fn make_file(&self, spec: &FileSpec) -> Result<(), PageError> {
         self.check_online()?;
         spec.pages()?;
-        let header =
-            FileHeader { database: self.database(), spec: spec.clone(), others: Vec::new(), emptied: false };
+        let header = FileHeader::new(self.database(), spec.clone(), Vec::new());
         create_file(&**self.disk(), &header).map(drop)
     }
 
@@ -263,7 +262,7 @@ impl Store {
         let all = list.len();
         for file in self.all_files() {
             let id = file.spec.id;
-            let FileHeader { spec, emptied, .. } = self.header(id)?;
+            let FileHeader { spec, emptied, grown, .. } = self.header(id)?;
             if spec.filegroup == NO_FILEGROUP {
                 list.retain(|(listed, _)| *listed != id);
             }
@@ -274,6 +273,7 @@ impl Store {
                 continue;
             }
             *file.now.write() = FileSpec { path: file.spec.path.clone(), ..spec };
+            file.grown.store(grown, Ordering::Relaxed);
             if emptied {
                 self.shut(id);
             }
@@ -317,14 +317,19 @@ impl Store {
             return Ok(());
         }
         let spec = FileSpec { path: file.spec.path.clone(), ..spec };
-        let header =
-            FileHeader { database: self.database(), spec: spec.clone(), others: Vec::new(), emptied: false };
+        let header = FileHeader::new(self.database(), spec.clone(), Vec::new());
         self.inner().mark_dirty(page.frame(), lsn);
         page.page_mut().format(at, PageType::FileHeader, 0, UnitId(0));
         put_header(&mut page, &header)?;
         page.page_mut().set_lsn(lsn);
         *file.now.write() = spec;
         Ok(())
+    }
+
+    /// Notes that this file was the last of its filegroup to grow.
+    pub(crate) fn note_grown(&self, file: &DataFile, number: u64) -> Result<(), PageError> {
+        let noted = self.change_header(&mut self.system(), file.spec.id, &[], |header| header.grown = number);
+        noted.map(drop)
     }
 
     fn decode_header(&self, page: &PageMut<'_>) -> Result<FileHeader, PageError> {

@@ -14,6 +14,7 @@ use disk::{AlignedBuf, BlockFile, Disk, OpenMode};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 impl Store {
     /// Creates the data files of a new database. Everything is durable on return.
@@ -32,7 +33,7 @@ impl Store {
         let mut files = Vec::new();
         for spec in specs {
             let others = if spec.id == 1 { all.clone() } else { Vec::new() };
-            let header = FileHeader { database, spec: spec.clone(), others, emptied: false };
+            let header = FileHeader::new(database, spec.clone(), others);
             match create_file(&*disk, &header) {
                 Ok(file) => files.push(file),
                 Err(e) => {
@@ -66,6 +67,7 @@ impl Store {
             FileSpec { path: primary.to_path_buf(), ..header.spec.clone() },
             Arc::clone(&one.file),
         )?;
+        first.grown.store(header.grown, Ordering::Relaxed);
         if header.spec.id != 1 {
             return Err(PageError::NotADataFile {
                 path: primary.display().to_string(),
@@ -160,7 +162,9 @@ pub(crate) fn open_file(
             why: "it belongs to another database",
         });
     }
-    DataFile::new(FileSpec { path: path.to_path_buf(), ..header.spec }, Arc::clone(&one.file))
+    let file = DataFile::new(FileSpec { path: path.to_path_buf(), ..header.spec }, Arc::clone(&one.file))?;
+    file.grown.store(header.grown, Ordering::Relaxed);
+    Ok(file)
 }
 
 /// Creates one file; nothing is left of it after an error.

@@ -376,3 +376,166 @@ fn a_unit_is_reserved_then_made() {
     assert_ne!(new_page(&db.store, &again, PageType::Data).unwrap(), page);
     check(&db.store, &[unit]);
 }
+
+/// Frees pages as a structure does.
+fn free_pages(store: &Store, unit: &Unit, ids: &[PageId]) {
+    for &id in ids {
+        let mut maps = store.latch_maps(&[id]).unwrap();
+        let mut rec = RecordBuilder::new();
+        rec.system();
+        maps.free(&mut rec, id).unwrap();
+        let mut list: Vec<_> = maps.pages().collect();
+        store.change(&mut store.system(), &mut rec, &mut list).unwrap();
+        drop(list);
+        unit.note_freed(&[id]);
+    }
+}
+
+/// Each growth is another file's turn, also when the database is opened anew before each.
+#[test]
+fn files_grow_in_turn_over_restarts() {
+    let step =
+        |id, growth| ringwood_pages::FileSpec { growth: FileGrowth::Bytes(growth), ..spec(id, 2, 1 << 20) };
+    let specs = [spec(1, 1, 0), step(3, 256 << 10), step(4, 256 << 10), step(5, 512 << 10)];
+    let mut db = create(SimDisk::new(1), 400, &specs).unwrap();
+    let name = db.store.create_unit(UnitId(3), 2).unwrap().first_iam();
+    let sizes = |db: &support::Db| -> Vec<u32> {
+        let files = db.store.files().into_iter().filter(|f| f.spec.filegroup == 2);
+        files.map(|f| f.pages).collect()
+    };
+    for turn in 0..9 {
+        let before = sizes(&db);
+        let unit = db.store.open_unit(name).unwrap();
+        while sizes(&db) == before {
+            new_page(&db.store, &unit, PageType::Data).unwrap();
+        }
+        let after = sizes(&db);
+        let grown: Vec<usize> = (0..3).filter(|&i| after[i] > before[i]).collect();
+        assert_eq!(grown, [turn % 3], "growth {turn}: {before:?} {after:?}");
+        db.checkpoint().unwrap();
+        let disk = db.disk.crash(turn as u64);
+        drop(unit);
+        db = open(disk, 400).unwrap();
+    }
+    assert_eq!(sizes(&db), [128 + 3 * 32, 128 + 3 * 32, 128 + 3 * 64]);
+}
+
+#[test]
+fn extents_without_pages_go_back_to_their_files() {
+    let db = create(SimDisk::new(1), 600, &[spec(1, 1, 4 << 20), spec(3, 1, 8 << 20)]).unwrap();
+    let unit = db.store.create_unit(UnitId(3), 1).unwrap();
+    let free = || -> u64 { [1, 3].iter().map(|f| db.store.file_extents(*f).unwrap().1).sum() };
+    let at_first = free();
+    let mut pages: Vec<PageId> =
+        (0..700).map(|_| new_page(&db.store, &unit, PageType::Data).unwrap()).collect();
+    // One page of each extent keeps it.
+    let (kept, gone): (Vec<PageId>, Vec<PageId>) = pages.iter().partition(|p| p.page % 8 == 3);
+    free_pages(&db.store, &unit, &gone);
+    let before = free();
+    assert!(db.store.release_idle(&unit, false).unwrap() <= 8, "what was taken ahead at most");
+    check(&db.store, std::slice::from_ref(&unit));
+    free_pages(&db.store, &unit, &kept);
+    assert!(unit.may_release());
+    assert!(db.store.release_idle(&unit, false).unwrap() > 80);
+    assert!(!unit.may_release());
+    assert_eq!((unit.extent_count(), free()), (1, at_first), "of {before}");
+    assert_eq!(db.store.release_idle(&unit, true).unwrap(), 0);
+    check(&db.store, std::slice::from_ref(&unit));
+    // All of it can be had again.
+    pages = (0..700).map(|_| new_page(&db.store, &unit, PageType::Data).unwrap()).collect();
+    assert_eq!(pages_of(&db.store, &unit).len(), pages.len());
+    check(&db.store, &[unit]);
+}
+
+/// A process that ends between the freeing of pages and of their extents: the next one gives them back.
+#[test]
+fn extents_that_a_restart_finds_empty_go_back() {
+    let db = create(SimDisk::new(1), 600, &[spec(1, 1, 8 << 20)]).unwrap();
+    let unit = db.store.create_unit(UnitId(3), 1).unwrap();
+    let pages: Vec<PageId> = (0..300).map(|_| new_page(&db.store, &unit, PageType::Data).unwrap()).collect();
+    free_pages(&db.store, &unit, &pages[..299]);
+    db.checkpoint().unwrap();
+    let db = open(db.disk.crash(1), 600).unwrap();
+    let unit = db.store.open_unit(unit.first_iam()).unwrap();
+    assert_eq!(db.store.release_idle(&unit, false).unwrap(), 0, "nobody has touched it");
+    assert!(db.store.release_idle(&unit, true).unwrap() > 30);
+    assert_eq!(pages_of(&db.store, &unit), pages[299..]);
+    check(&db.store, &[unit]);
+}
+
+#[test]
+fn threads_take_free_and_release_at_once() {
+    let db = create(SimDisk::new(1), 400, &[spec(1, 1, 0), spec(2, 1, 0)]).unwrap();
+    let units: Vec<Unit> = (0..3).map(|n| db.store.create_unit(UnitId(10 + n), 1).unwrap()).collect();
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    let kept: Vec<Vec<PageId>> = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..6u64)
+            .map(|n| {
+                let (db, unit) = (&db, &units[n as usize % 3]);
+                scope.spawn(move || {
+                    let mut rng = fastrand::Rng::with_seed(n);
+                    let mut mine = Vec::new();
+                    for _ in 0..60 {
+                        for _ in 0..rng.usize(1..40) {
+                            mine.push(new_page(&db.store, unit, PageType::Data).unwrap());
+                        }
+                        let from = rng.usize(0..=mine.len());
+                        free_pages(&db.store, unit, &mine.split_off(from));
+                    }
+                    mine
+                })
+            })
+            .collect();
+        scope.spawn(|| {
+            while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+                for (n, unit) in units.iter().enumerate() {
+                    db.store.release_idle(unit, n == 0).unwrap();
+                }
+                std::thread::yield_now();
+            }
+        });
+        let kept = workers.into_iter().map(|w| w.join().unwrap()).collect();
+        stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        kept
+    });
+    for (n, unit) in units.iter().enumerate() {
+        let mut expected: Vec<PageId> = kept.iter().skip(n).step_by(3).flatten().copied().collect();
+        let mut found = pages_of(&db.store, unit);
+        expected.sort_unstable();
+        found.sort_unstable();
+        assert_eq!(found, expected);
+    }
+    check(&db.store, &units);
+}
+
+/// Units that are to be freed are freed by who finds no room, before a file grows; unless that is held off.
+#[test]
+fn doomed_units_are_freed_before_a_file_grows() {
+    let mut small = spec(1, 1, 4 << 20);
+    small.growth = FileGrowth::Bytes(1 << 20);
+    let db = create(SimDisk::new(1), 600, &[small]).unwrap();
+    let size = || db.store.files()[0].pages;
+    let fill = |id: u32| {
+        let unit = db.store.create_unit(UnitId(id), 1).unwrap();
+        for _ in 0..200 {
+            new_page(&db.store, &unit, PageType::Data).unwrap();
+        }
+        unit
+    };
+    let first = fill(3);
+    assert_eq!(size(), 512);
+    db.store.doom_unit(first.id(), first.first_iam());
+    let second = fill(4);
+    assert_eq!(size(), 512, "the file need not grow");
+    // The background comes later and finds nothing left to do.
+    db.store.free_unit(first.id(), first.first_iam()).unwrap();
+    check(&db.store, std::slice::from_ref(&second));
+    db.store.doom_unit(second.id(), second.first_iam());
+    let paused = db.store.pause_freeing();
+    let third = fill(5);
+    assert!(size() > 512);
+    drop(paused);
+    check(&db.store, &[second.clone(), third.clone()]);
+    db.store.free_unit(second.id(), second.first_iam()).unwrap();
+    check(&db.store, &[third]);
+}

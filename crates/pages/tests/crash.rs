@@ -34,7 +34,8 @@ impl Load {
             2 => self.free_unit(db),
             3..20 => self.grow_unit(db),
             20..23 => self.free_page(db),
-            23..26 => self.reformat(db),
+            23 => self.free_most(db),
+            24..26 => self.reformat(db),
             26..29 => db.checkpoint(),
             29..34 => {
                 let end = db.log.end();
@@ -95,6 +96,26 @@ impl Load {
         }
         unit.note_freed(&[id]);
         Ok(())
+    }
+
+    /// A unit loses most of its pages, and gives the extents back that this leaves empty.
+    fn free_most(&mut self, db: &Db) -> Result<(), PageError> {
+        let keep = self.rng.usize(0..3);
+        let n = self.rng.usize(0..self.units.len());
+        while self.units[n].1.len() > keep {
+            let (unit, pages) = &mut self.units[n];
+            let Some(id) = pages.pop() else { break };
+            let mut maps = db.store.latch_maps(&[id])?;
+            let mut rec = RecordBuilder::new();
+            rec.system();
+            maps.free(&mut rec, id)?;
+            let mut list: Vec<&mut PageMut<'_>> = maps.pages().collect();
+            db.store.change(&mut db.store.system(), &mut rec, &mut list)?;
+            drop(list);
+            drop(maps);
+            unit.note_freed(&[id]);
+        }
+        db.store.release_idle(&self.units[n].0, self.rng.bool()).map(drop)
     }
 
     fn reformat(&mut self, db: &Db) -> Result<(), PageError> {
@@ -181,6 +202,9 @@ fn blank(id: PageId) -> Box<Page> {
         PageType::Pfs
     } else if id.is_gam() {
         PageType::Gam
+    } else if id.page == 0 {
+        // Growth notes its turn there.
+        PageType::FileHeader
     } else {
         return page;
     };

@@ -10,7 +10,8 @@ use disk::Disk;
 use parking_lot::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use pages::{
-    BufferPool, PageError, PageId, RecordBuilder, RecordSink, ReservedUnit, Store, TxnId, Unit, UnitId,
+    BufferPool, FreeingPaused, PageError, PageId, RecordBuilder, RecordSink, ReservedUnit, Store, TxnId,
+    Unit, UnitId,
 };
 use wal::{Log, Lsn};
 
@@ -22,6 +23,7 @@ use crate::discard::Discards;
 use crate::error::{ErrorKind, TxnError};
 use crate::locks::LockManager;
 use crate::options::{DbState, DelayedDurability, Durability, LossWindow, Pace, RecoveryModel};
+use crate::reclaim::Sweep;
 use crate::recovery::RecoveryReport;
 use crate::row_locks::Lockers;
 use crate::sink::append_system;
@@ -92,6 +94,13 @@ pub(crate) struct Units {
     pub freed: HashSet<UnitId>,
 }
 
+/// No background work changes rows or extents while this is held, and no allocation frees dropped units.
+#[derive(Debug)]
+pub struct HeldBackground<'a> {
+    _work: RwLockWriteGuard<'a, ()>,
+    _freeing: FreeingPaused<'a>,
+}
+
 /// Transactions since the database was opened.
 #[derive(Debug, Default)]
 pub struct TxnCounters {
@@ -122,6 +131,7 @@ pub struct Database {
     /// Held shared by each step of background work that changes structures, exclusively by who must see none of it.
     background: RwLock<()>,
     deferred: DeferredQueue,
+    sweep: Sweep,
     /// Rung when ghosts or deferred work may be waiting.
     cleaner: Arc<Bell>,
     flusher: Flusher,
@@ -166,6 +176,7 @@ impl Database {
             discards: Discards::default(),
             background: RwLock::default(),
             deferred: DeferredQueue::default(),
+            sweep: Sweep::default(),
             cleaner: Arc::default(),
             flusher: Flusher::default(),
             counters: TxnCounters::default(),
@@ -196,6 +207,8 @@ impl Database {
             drop(d.clean_ghosts());
             // What fails here is tried again in the next round.
             drop(d.free_discarded());
+            drop(d.release_extents(false));
+            drop(d.go_on_sweeping());
         })?;
         self.spawn(&format!("log-flush-{db}"), &self.flusher.bell, None, |d| d.flush_round())
     }
@@ -294,7 +307,13 @@ impl Database {
     /// Opens an allocation unit. Ghosts are cleaned only from units that were opened here.
     pub fn open_unit(&self, first_iam: PageId) -> Result<Unit, TxnError> {
         let unit = self.store.open_unit(first_iam)?;
-        self.units.write().open.insert(unit.id(), unit.clone());
+        let mut units = self.units.write();
+        // Dropped while it was being opened: no background work may begin in it.
+        if units.freed.contains(&unit.id()) {
+            return Err(PageError::NoSuchPage { page: first_iam }.into());
+        }
+        units.open.insert(unit.id(), unit.clone());
+        drop(units);
         Ok(unit)
     }
 
@@ -319,8 +338,8 @@ impl Database {
 
     /// Waits for the running steps of background work; none begins while this is held. For checks, which report
     /// half-seen changes as damage.
-    pub fn hold_background(&self) -> RwLockWriteGuard<'_, ()> {
-        self.background.write()
+    pub fn hold_background(&self) -> HeldBackground<'_> {
+        HeldBackground { _work: self.background.write(), _freeing: self.store.pause_freeing() }
     }
 
     /// Gives a unit's extents back; may be called again after a crash. Nobody may use the unit any more.
@@ -335,6 +354,10 @@ impl Database {
 
     pub(crate) fn deferred(&self) -> &DeferredQueue {
         &self.deferred
+    }
+
+    pub(crate) fn sweep(&self) -> &Sweep {
+        &self.sweep
     }
 
     pub(crate) fn checkpointer(&self) -> &Checkpointer {
@@ -353,6 +376,11 @@ impl Database {
     /// Bytes of log written since the database was opened.
     pub(crate) fn log_bytes(&self) -> u64 {
         self.log.stats().record_bytes
+    }
+
+    /// Whether its background threads run.
+    pub(crate) fn has_background(&self) -> bool {
+        self.env.pace.background
     }
 
     /// Its state.
@@ -489,6 +517,17 @@ impl Database {
         if work.is_empty() {
             return;
         }
+        {
+            let mut units = self.units.write();
+            for &(id, _) in work.iter().flat_map(|w| &w.units) {
+                units.open.remove(&id);
+                units.freed.insert(id);
+            }
+        }
+        // No cleanup is in them any more, so whoever finds no room may free them.
+        for &(id, first_iam) in work.iter().flat_map(|w| &w.units) {
+            self.store.doom_unit(id, first_iam);
+        }
         self.deferred.add(work);
         self.cleaner.poke();
     }
@@ -533,6 +572,7 @@ impl Database {
             return Err(TxnError::Busy { active });
         }
         self.threads.stop();
+        self.tidy_up();
         match self.checkpoint_as(true) {
             // Nothing is lost without it: the next recovery begins at an earlier one.
             Err(e) if e.kind() == ErrorKind::LogFull => {}

@@ -18,6 +18,7 @@ mod forward;
 pub mod locks;
 mod open;
 mod options;
+mod reclaim;
 pub mod recovery;
 mod row_locks;
 mod sink;
@@ -27,7 +28,7 @@ pub mod txns;
 mod vacate;
 
 pub use checkpoint::{ACTIVE_LIST, CheckpointReport, LogReuseWait};
-pub use database::{Database, Env, Status, SystemWriter, TxnCounters};
+pub use database::{Database, Env, HeldBackground, Status, SystemWriter, TxnCounters};
 pub use error::{ErrorKind, TxnError};
 pub use locks::{LockError, LockManager, LockMode, LockOwner, Resource, WaitArgs, What};
 pub use open::CreateSpec;

@@ -24,8 +24,15 @@ use crate::sink::append_at_any_cost;
 use crate::snapshot::SnapshotGuard;
 use crate::txns::{TxnLog, TxnShared};
 
+/// What a thread does for a transaction that has committed.
+pub type Work = Box<dyn FnOnce(&Arc<Database>) + Send>;
+
 /// Work that runs after the commit, outside of the transaction.
-pub type Deferred = Box<dyn FnOnce(&Arc<Database>) + Send>;
+pub struct Deferred {
+    /// Units that nobody uses any more once the transaction has committed, and that the work frees.
+    pub units: Vec<(UnitId, PageId)>,
+    pub work: Work,
+}
 
 /// What a compensation record may need beyond what its operations do, its slot in the log block included.
 const UNDO_OVERHEAD: usize = 66;

@@ -116,9 +116,10 @@ fn deferred_work_runs_after_the_commit_only() {
     let ran = Arc::new(AtomicU64::new(0));
     let work = |n: u64| -> txn::Deferred {
         let ran = ran.clone();
-        Box::new(move |_: &Arc<Database>| {
+        let work = Box::new(move |_: &Arc<Database>| {
             ran.fetch_add(n, Ordering::SeqCst);
-        })
+        });
+        txn::Deferred { units: Vec::new(), work }
     };
     let mut t = db.begin(51).unwrap();
     table.insert(&mut t, 1, b"x").unwrap();

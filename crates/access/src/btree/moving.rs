@@ -130,8 +130,7 @@ impl BTree {
             all.extend(right.as_mut());
             space::change_and_move(&self.space, rec, &mut all, &mut new, id)
         })?;
-        // Its ghosts were queued for cleaning under the old page.
-        self.space.store.note_ghosts(new.page());
+        self.space.store.ghosts_moved(new.page());
         Ok(true)
     }
 }

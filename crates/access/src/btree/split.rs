@@ -132,7 +132,9 @@ impl BTree {
                     None,
                 ),
             }
-        })
+        })?;
+        self.space.store.ghosts_moved(new.page());
+        Ok(())
     }
 
     /// Moves the root's content to two new pages; the root becomes their parent.
@@ -167,7 +169,9 @@ impl BTree {
                 &mut [&mut left, &mut right],
                 None,
             )
-        })
+        })?;
+        [left.page(), right.page()].into_iter().for_each(|page| self.space.store.ghosts_moved(page));
+        Ok(())
     }
 }
 

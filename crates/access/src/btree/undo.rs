@@ -49,8 +49,10 @@ impl BTree {
             Ok(pass)
         })?;
         let page = leaf.id();
+        // The rows of an insert that is taken back leave nothing, and the page can go.
+        let ghosts = pass.ghosts || (pass.some && leaf.slot_count() == 0 && page != root);
         drop(leaf);
-        if pass.ghosts {
+        if ghosts {
             w.ghosted(unit, page);
         }
         if let Some(need) = pass.room {

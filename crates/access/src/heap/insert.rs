@@ -8,6 +8,7 @@ use super::modify::{check_len, padded};
 use super::{Heap, Rid};
 use crate::Writer;
 use crate::error::AccessError;
+use crate::ghost::is_gone;
 use crate::record::with_record;
 use crate::space::NewPage;
 use pages::{
@@ -89,6 +90,15 @@ pub(super) struct Spot<'a> {
     free: usize,
     /// Where the search for the next empty slot goes on.
     next_slot: u16,
+}
+
+/// What became of a page that was remembered.
+pub(super) enum Found<'a> {
+    Page(PageMut<'a>),
+    /// Its latch was not to be had at once.
+    Busy,
+    /// It was freed, and may be another unit's by now.
+    Gone,
 }
 
 enum Place<'a> {
@@ -226,7 +236,7 @@ impl Heap {
         let mut point = self.points.take(!holding);
         let mut left = None;
         let known = point.as_deref().map(|point| point.page).filter(|id| !id.is_none());
-        if let Some(page) = known.map(|id| self.latch(id, holding)).transpose()?.flatten() {
+        if let Some(Found::Page(page)) = known.map(|id| self.latch(id, holding)).transpose()? {
             if page.free_bytes() >= need {
                 let next_slot = point.as_deref().map_or(0, |point| point.first_slot(&page));
                 return Ok(Spot::old(point, page, next_slot));
@@ -238,9 +248,14 @@ impl Heap {
             self.space.unit()?.note_level(left.map_or(PageId::NONE, |l| l.0), level);
         }
         while let Some(id) = self.space.store.find_space(self.space.unit()?, need)? {
-            let Some(page) = self.latch(id, holding)? else {
-                self.space.unit()?.note_level(id, LEVEL_FULL - 1);
-                break;
+            let page = match self.latch(id, holding)? {
+                Found::Page(page) => page,
+                Found::Busy => {
+                    self.space.unit()?.note_level(id, LEVEL_FULL - 1);
+                    break;
+                }
+                // Freed since it was offered.
+                Found::Gone => continue,
             };
             if page.free_bytes() >= need {
                 if let Some(point) = &mut point {
@@ -256,11 +271,20 @@ impl Heap {
         Ok(Spot { point, page: Place::New(page), left, free: BODY, next_slot: 0 })
     }
 
-    /// A page of this heap under an exclusive latch; `None` if it is another unit's by now, or `holding` and the latch
-    /// is not to be had at once.
-    fn latch(&self, id: PageId, holding: bool) -> Result<Option<PageMut<'_>>, AccessError> {
-        let page = if holding { self.space.store.try_write(id) } else { Some(self.space.store.write(id)?) };
-        Ok(page.filter(|p| p.page_type() == Some(PageType::Data) && p.unit() == self.unit_id()))
+    /// A page of this heap under an exclusive latch. `holding`: it is only tried.
+    pub(super) fn latch(&self, id: PageId, holding: bool) -> Result<Found<'_>, AccessError> {
+        let page = match holding {
+            true => match self.space.store.try_write(id) {
+                Some(page) => page,
+                None => return Ok(Found::Busy),
+            },
+            false => match self.space.store.write(id) {
+                Err(e) if is_gone(&self.space.store, id, &e) => return Ok(Found::Gone),
+                page => page?,
+            },
+        };
+        let ours = page.page_type() == Some(PageType::Data) && page.unit() == self.unit_id();
+        Ok(if ours { Found::Page(page) } else { Found::Gone })
     }
 
     /// Brings a page into the buffer pool for a thread that may not wait for its latch later.

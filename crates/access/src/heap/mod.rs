@@ -18,6 +18,7 @@ pub use scan::HeapScan;
 
 use crate::batch::{RowBatch, RowRef, RowState};
 use crate::error::{AccessError, corrupt};
+use crate::ghost::is_gone;
 use crate::snapshot::ReadMode;
 use crate::space::Space;
 use crate::version::{judge, resolve_batch};
@@ -159,7 +160,11 @@ impl Heap {
     ) -> Result<RowRef, AccessError> {
         let gone = RowRef { slot: rid.slot, state: RowState::Gone, ..RowRef::default() };
         for _ in 0..MAX_TRIES {
-            let page = self.space.store.read(rid.page)?;
+            let page = match self.space.store.read(rid.page) {
+                // An index entry that is a ghost by now may name a row whose page was freed.
+                Err(e) if is_gone(&self.space.store, rid.page, &e) => return Ok(gone),
+                page => page?,
+            };
             if page.unit() != self.unit_id() {
                 return Ok(gone);
             }
@@ -169,7 +174,10 @@ impl Heap {
                 Home::At(target) => target,
             };
             drop(page);
-            let page = self.space.store.read(target.page)?;
+            let page = match self.space.store.read(target.page) {
+                Err(e) if is_gone(&self.space.store, target.page, &e) => continue,
+                page => page?,
+            };
             if forwarded(&page, target.slot, rid)?.is_some() {
                 return put_row(&page, target.slot, rid.slot, BACK as u16, mode, batch);
             }

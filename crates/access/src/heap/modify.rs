@@ -1,5 +1,6 @@
 //! Deletes and updates of heap rows: many rows of a page with one record, forwarding of rows that outgrow their page.
 
+use super::insert::Found;
 use super::{BACK, Heap, Home, MAX_ROW_LEN, MAX_TRIES, Rid, forwarded, home, stub};
 use crate::error::{AccessError, corrupt};
 use crate::record::{difference, with_record};
@@ -118,12 +119,11 @@ impl Heap {
         at: &mut usize,
     ) -> Result<bool, AccessError> {
         let id = changes[*at].rid.page;
-        let mut page = self.space.store.write(id)?;
-        if page.unit() != self.unit_id() {
+        let Found::Page(mut page) = self.latch(id, false)? else {
             changes[*at].outcome = Outcome::Missing;
             *at += 1;
             return Ok(false);
-        }
+        };
         with_record(|rec| {
             rec.change().keep_to(w.room());
             rec.page(id);
@@ -169,7 +169,9 @@ impl Heap {
         change: &HeapChange<'_>,
     ) -> Result<Option<Outcome<()>>, AccessError> {
         let rid = change.rid;
-        let mut at_home = self.space.store.write(rid.page)?;
+        let Found::Page(mut at_home) = self.latch(rid.page, false)? else {
+            return Ok(Some(Outcome::Missing));
+        };
         match home(&at_home, rid.slot)? {
             Home::None => Ok(Some(Outcome::Missing)),
             Home::Here => {

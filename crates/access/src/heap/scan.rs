@@ -6,6 +6,7 @@
 use super::{BACK, Heap, Rid};
 use crate::batch::{RowBatch, RowRef, RowState};
 use crate::error::{AccessError, corrupt};
+use crate::ghost::is_gone;
 use crate::snapshot::ReadMode;
 use crate::version::{all_visible, judge, resolve_batch};
 use pages::{FORWARD, FORWARDED, Page, PageId, PageType, ROW_HEADER, RowHeader};
@@ -59,7 +60,10 @@ impl HeapScan {
             self.read_ahead();
             self.at += 1;
             let stubs = {
-                let page = self.heap.space.store.read(id)?;
+                let page = match self.heap.space.store.read(id) {
+                    Err(e) if is_gone(&self.heap.space.store, id, &e) => continue,
+                    page => page?,
+                };
                 if page.page_type() != Some(PageType::Data) || page.unit() != self.heap.unit_id() {
                     continue; // freed since the list was made
                 }

@@ -1,12 +1,16 @@
 //! Undo and ghost removal of heap rows, through their home slots.
 
+use super::insert::Found;
 use super::{BACK, Heap, Home, MAX_TRIES, Rid, forwarded, home, stub};
 use crate::Writer;
 use crate::error::{AccessError, corrupt};
 use crate::ghost::Cleanup;
 use crate::record::with_record;
+use crate::space::change_and_free;
 use crate::undo::{Back, Undo, compensate};
-use pages::{FORWARDED, PageId, PageMut, ROW_HEADER, RecordBuilder, RowHeader, Store, TxnId};
+use pages::{
+    FORWARDED, PageId, PageMut, PageType, ROW_HEADER, RecordBuilder, RowHeader, Store, TxnId, pfs_level,
+};
 use std::sync::Arc;
 
 /// Room that a record keeps for one small operation.
@@ -166,9 +170,18 @@ impl Heap {
         })
     }
 
-    /// Removes the ghosts of a page whose transactions every snapshot sees. A forwarded ghost takes its stub along.
+    /// Removes the ghosts of a page whose transactions every snapshot sees. A forwarded ghost takes its stub along. A page
+    /// that has no rows then is freed.
     pub(crate) fn cleanup(&self, page: PageMut<'_>, oldest: TxnId) -> Result<Cleanup, AccessError> {
         let mut page = page;
+        if let Some(ghosts) = self.free_page(&mut page, oldest)? {
+            return Ok(Cleanup { removed: ghosts, unlinked: true, ..Cleanup::default() });
+        }
+        if page.ghost_count() == 0 {
+            // Undo has emptied slots and could not tell the unit.
+            self.space.unit()?.note_level(page.page_id(), pfs_level(page.free_bytes()));
+            return Ok(Cleanup::default());
+        }
         let mut result = Cleanup::default();
         let (mut away, mut freed) = (Vec::new(), 0);
         with_record(|rec| {
@@ -181,6 +194,7 @@ impl Heap {
                 }
                 if header.txn >= oldest {
                     result.remaining += 1;
+                    result.newest = result.newest.max(header.txn);
                 } else if header.is_forwarded() {
                     let back = body.last_chunk::<BACK>();
                     let back = back.ok_or_else(|| corrupt(page.id(), "forwarded row is cut short"))?;
@@ -200,9 +214,44 @@ impl Heap {
         drop(page);
         for (rid, slot) in away {
             let gone = self.remove_forwarded(rid, Rid { page: id, slot }, oldest)?;
-            *(if gone { &mut result.removed } else { &mut result.remaining }) += 1;
+            result.removed += usize::from(gone);
+            result.again |= !gone;
+            if gone {
+                self.free_if_empty(rid.page)?;
+                result.unlinked |= self.free_if_empty(id)?;
+            }
         }
         Ok(result)
+    }
+
+    /// Frees a page that has nothing but ghosts `< oldest` at home on it, or nothing; returns how many ghosts. One system
+    /// record, so a crash leaves the ghosts or a free page.
+    fn free_page<'s>(&'s self, page: &mut PageMut<'s>, oldest: TxnId) -> Result<Option<usize>, AccessError> {
+        let mut ghosts = 0;
+        for slot in 0..page.slot_count() {
+            let Some((header, _)) = page.row(slot)? else { continue };
+            if !header.is_ghost() || header.is_forwarded() || header.txn >= oldest {
+                return Ok(None);
+            }
+            ghosts += 1;
+        }
+        let id = page.page_id();
+        with_record(|rec| {
+            rec.system();
+            rec.page(id);
+            // As a leaf that left its index: whoever remembers the page sees that it is no heap page any more.
+            rec.format(PageType::Index, 0, page.unit(), PageId::NONE, PageId::NONE, PageId::NONE)?;
+            change_and_free(&self.space, &mut self.space.store.system(), rec, &mut [page], &[id])
+        })?;
+        Ok(Some(ghosts))
+    }
+
+    /// Frees a page if it has no rows; whether it had none.
+    fn free_if_empty(&self, id: PageId) -> Result<bool, AccessError> {
+        match self.latch(id, false)? {
+            Found::Page(mut page) => Ok(self.free_page(&mut page, TxnId(0))?.is_some()),
+            Found::Busy | Found::Gone => Ok(false),
+        }
     }
 
     /// Removes a forwarded ghost and its stub; false if its page was not to be had, or it changed meanwhile.

@@ -168,6 +168,31 @@ impl Db {
         std::mem::take(&mut self.txns.lock().ghosted).into_iter().collect()
     }
 
+    /// What the cleanup thread does with the pages that were told of, for one unit.
+    pub fn clean(&self, unit: &Unit, oldest: TxnId) -> Result<(), access::AccessError> {
+        let mut empty = std::collections::HashSet::new();
+        self.store.take_ghosts(oldest).into_iter().for_each(|(of, page)| self.put_ghosted(of, page));
+        for (of, page) in self.take_ghosted() {
+            if of != unit.id() {
+                self.put_ghosted(of, page);
+                continue;
+            }
+            let result = access::cleanup_page(&self.store, unit, page, oldest)?;
+            if result.remaining > 0 || result.again {
+                self.put_ghosted(of, page);
+            }
+            if result.empty {
+                empty.insert(page);
+            }
+        }
+        let gone = access::unlink_empty(&self.store, unit, &empty)?;
+        if gone < empty.len() {
+            empty.into_iter().for_each(|page| self.put_ghosted(unit.id(), page));
+        }
+        self.store.release_idle(unit, false)?;
+        Ok(())
+    }
+
     pub fn put_ghosted(&self, unit: UnitId, page: PageId) {
         self.txns.lock().ghosted.insert((unit, page));
     }

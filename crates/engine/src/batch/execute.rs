@@ -2,13 +2,16 @@
 //! Guarantee: database, SET options and SCOPE_IDENTITY() of the caller are what they were when the scope has ended.
 
 use compact_str::CompactString;
-use syntax::ast::{Declaration, Execute, ExecuteArg, ExecuteWhat, Expr, ExprKind, StmtKind};
+use syntax::ast::{
+    Declaration, Execute, ExecuteArg, ExecuteWhat, Expr, ExprKind, Ident, ObjectName, Span, StmtKind,
+};
 use types::convert::{Mode, convert};
 use types::{DataType, SqlError, Value};
 
 use super::run::{Effect, End, Failure, Flow, Run, run_batch};
 use crate::context::fold_name;
 use crate::errors;
+use crate::expr::functions::metadata::name_parts;
 use crate::stmt::option_rules;
 use crate::sysproc::{self, Arg};
 
@@ -36,19 +39,13 @@ impl Run<'_> {
                 }
             }
             ExecuteWhat::Procedure { name, args, .. } => {
-                let own = name.schema.as_ref().is_some_and(|s| !s.is("sys") && !s.is("dbo"));
-                let shown = name.to_string();
-                if own {
-                    return Err(errors::no_procedure(&shown).into());
-                }
-                self.call(at, &name.name.value, &shown, args, execute.result.as_deref())
+                self.call(at, name, &name.to_string(), args, execute.result.as_deref())
             }
             ExecuteWhat::ProcedureVariable { name, args } => {
                 let (slot, _) = self.batch.program.vars.find(name)?;
-                let name = self.vars[slot].as_str().unwrap_or_default().to_string();
-                let bare = name.rsplit('.').next().unwrap_or_default();
-                let bare = bare.trim_start_matches('[').trim_end_matches(']').to_string();
-                self.call(at, &bare, &name, args, execute.result.as_deref())
+                let shown = self.vars[slot].as_str().unwrap_or_default().to_string();
+                let name = object_name(&shown).ok_or_else(|| errors::no_procedure(&shown))?;
+                self.call(at, &name, &shown, args, execute.result.as_deref())
             }
         }
     }
@@ -56,16 +53,19 @@ impl Run<'_> {
     fn call(
         &mut self,
         at: usize,
-        name: &str,
+        name: &ObjectName,
         shown: &str,
         args: &[ExecuteArg],
         result: Option<&str>,
     ) -> Result<Flow, Failure> {
-        let procedure = sysproc::find(name);
-        let dynamic = name.eq_ignore_ascii_case("sp_executesql");
-        if procedure.is_none() && !dynamic {
+        let procedure = sysproc::find(&name.name.value);
+        let dynamic = name.name.is("sp_executesql");
+        let own = name.schema.as_ref().is_some_and(|s| !s.is("sys") && !s.is("dbo"));
+        if own || (procedure.is_none() && !dynamic) {
             return Err(errors::no_procedure(shown).into());
         }
+        let db = crate::stmt::database_of(self.core, name)?;
+        db.check_usable()?;
         let exprs: Vec<&Expr> = args.iter().map(|a| &a.value).filter(|e| !is_default(e)).collect();
         let mut values =
             if exprs.is_empty() { Vec::new() } else { self.evaluate_at(at, &exprs)? }.into_iter();
@@ -79,10 +79,15 @@ impl Run<'_> {
             };
             bound.push(Arg { name: arg.name.clone(), value, output });
         }
-        let (flow, status) = match procedure {
-            Some(procedure) => (Flow::Next, self.system_procedure(procedure, &bound)?),
-            None => self.execute_sql(bound)?,
+        // A system procedure works on the database in whose name it is called.
+        let caller = self.core.db().clone();
+        self.core.set_db(db);
+        let done = match procedure {
+            Some(procedure) => self.system_procedure(procedure, &bound).map(|status| (Flow::Next, status)),
+            None => self.execute_sql(bound),
         };
+        self.core.set_db(caller);
+        let (flow, status) = done?;
         if let Some(variable) = result {
             let (slot, ty) = self.batch.program.vars.find(variable)?;
             self.vars[slot] = convert(&Value::Int(status), DataType::Int, ty, 0, Mode::Implicit)?;
@@ -195,6 +200,15 @@ impl Run<'_> {
             Err(error) => Err(error.into()),
         }
     }
+}
+
+/// A name of up to four parts that a variable holds.
+fn object_name(text: &str) -> Option<ObjectName> {
+    let mut parts = name_parts(text)?.into_iter();
+    let ident = |name: String| Ident { value: name.into(), quoted: true, span: Span::default() };
+    let mut part = || parts.next().filter(|part| !part.is_empty()).map(ident);
+    let name = part()?;
+    Some(ObjectName { schema: part(), database: part(), server: part(), name })
 }
 
 fn is_default(expr: &Expr) -> bool {

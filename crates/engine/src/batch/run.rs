@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use syntax::ast::{Expr, ExprKind, SetValue, Span, Stmt, StmtKind};
+use syntax::ast::{Assignment, Expr, ExprKind, SetValue, Span, Stmt, StmtKind};
 use types::{SqlError, Value};
 
 use super::program::Op;
@@ -16,6 +16,7 @@ use crate::context::{
 use crate::errors;
 use crate::output::Sink;
 use crate::session::SessionCore;
+use crate::session::room::MAX_RUNS;
 
 /// How often a statement is compiled again because the schema moved under it, before that is an error.
 const MAX_RECOMPILES: u32 = 100;
@@ -79,6 +80,8 @@ pub struct Run<'a> {
     outer_try: bool,
     /// CATCH blocks of calling scopes.
     base_depth: usize,
+    /// The running statement has sent rows.
+    shown: bool,
 }
 
 /// Runs a batch to its end. `vars` holds its parameters and gets the rest of its variables, NULL at first.
@@ -94,7 +97,7 @@ pub fn run_batch(
     vars.resize(batch.program.vars.len(), Value::Null);
     let bound = batch.bound.lock().clone();
     let base_depth = core.caught.len();
-    let mut run = Run { core, sink, batch, vars, bound, at: 0, outer_try, base_depth };
+    let mut run = Run { core, sink, batch, vars, bound, at: 0, outer_try, base_depth, shown: false };
     let end = run.main();
     run.core.caught.truncate(base_depth);
     end
@@ -449,7 +452,7 @@ impl<'a> Run<'a> {
             return Err(errors::doomed().into());
         }
         let rows = self.with_retry(at, |run| {
-            let Run { core, vars, bound, sink, .. } = run;
+            let Run { core, vars, bound, sink, shown, .. } = run;
             let Some((_, Bound::Dml(plan))) = &bound[at] else {
                 return Err(SqlError::internal("a data modification was expected"));
             };
@@ -458,6 +461,7 @@ impl<'a> Run<'a> {
             let mut out = ToSink::new(*sink, columns, core.options.textsize);
             let result = plan.run(&mut ExecCtx { session: core, vars }, &mut out);
             let result = result.and_then(|rows| out.finish().map(|()| rows));
+            *shown = out.begun;
             core.end_statement(result)
         })?;
         self.core.succeeded(rows);
@@ -486,11 +490,19 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// [`Run::step`] again for as long as the schema keeps moving.
+    /// [`Run::step`] again for as long as the schema keeps moving, and where a filegroup was full and is no more.
     fn retry_step(&mut self, at: usize, op: Op) -> Result<Step, Failure> {
+        let mut runs = 1;
         for _ in 0..MAX_RECOMPILES {
+            self.shown = false;
             match self.step(at, op) {
                 Err(f) if f.error.number == errors::SCHEMA_CHANGED => {}
+                Err(f) if f.error.number == 1105 && runs < MAX_RUNS && self.may_run_again(op) => {
+                    runs += 1;
+                    if !self.core.take_room() {
+                        return if self.frees_space(op) { self.step_beyond_limits(at, op) } else { Err(f) };
+                    }
+                }
                 other => return other,
             }
         }
@@ -525,6 +537,42 @@ impl StatementTimer {
 fn thread_cpu() -> Duration {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     Duration::new(now.tv_sec.unsigned_abs(), now.tv_nsec.unsigned_abs() as u32)
+}
+
+impl Run<'_> {
+    /// Whether a statement that has found a filegroup full was taken back as a whole and has shown nothing. EXEC is not:
+    /// its own statements run again. BULK INSERT is not: it may have committed batches.
+    fn may_run_again(&self, op: Op) -> bool {
+        let Op::Stmt(index) = op else { return false };
+        let kind = &self.batch.program.stmts[index as usize].kind;
+        let whole = matches!(
+            kind,
+            StmtKind::CreateTable(_)
+                | StmtKind::AlterTable(_)
+                | StmtKind::CreateIndex(_)
+                | StmtKind::AlterIndex(_)
+                | StmtKind::DropIndex(_)
+                | StmtKind::Truncate(_)
+                | StmtKind::Drop(_)
+        );
+        let bulk = matches!(kind, StmtKind::BulkInsert(_));
+        !self.core.doomed && (whole || (is_dml(kind) && !bulk && !assigns(kind) && !self.shown))
+    }
+
+    /// Whether the statement gives space back.
+    fn frees_space(&self, op: Op) -> bool {
+        let Op::Stmt(index) = op else { return false };
+        matches!(
+            self.batch.program.stmts[index as usize].kind,
+            StmtKind::Truncate(_) | StmtKind::Drop(_) | StmtKind::DropIndex(_)
+        )
+    }
+
+    /// A statement that gives space back must not fail because it needs a few pages for that.
+    fn step_beyond_limits(&mut self, at: usize, op: Op) -> Result<Step, Failure> {
+        let _beyond = pages::BeyondLimits::begin();
+        self.step(at, op)
+    }
 }
 
 enum Step {
@@ -599,6 +647,16 @@ impl RowSink for ToSink<'_> {
             None => self.sink.row(row),
         }
     }
+}
+
+/// Whether an UPDATE sets variables, which nothing takes back.
+fn assigns(kind: &StmtKind) -> bool {
+    let StmtKind::Update(update) = kind else { return false };
+    update.assignments.iter().any(|a| match a {
+        Assignment::Column { variable, .. } => variable.is_some(),
+        Assignment::Variable { .. } => true,
+        Assignment::Write { .. } => false,
+    })
 }
 
 /// INSERT, UPDATE, DELETE, MERGE, SELECT INTO, BULK INSERT.

@@ -57,12 +57,27 @@ pub fn used(db: &Arc<Db>, table: &TableDef, value: i64) -> Result<(), SqlError> 
     Ok(())
 }
 
-/// Sets the value that was given last (`None`: starts over with the seed): TRUNCATE, DBCC CHECKIDENT, clean close.
+/// Sets the value that was given last (`None`: starts over with the seed): DBCC CHECKIDENT, clean close.
 pub fn set(db: &Arc<Db>, table: &TableDef, last: Option<i64>) -> Result<(), SqlError> {
     let mut state = table.state.identity.lock();
     write(db, table, last)?;
     *state = IdentityState { last, reserved: last.unwrap_or(0) };
     Ok(())
+}
+
+/// The database is being closed: what was reserved and not given is given back, so that the next value follows the last
+/// one, or is the seed when TRUNCATE TABLE has started the counter over. `quiet`: no transaction is open; one might have
+/// truncated the table and give its rows back.
+pub fn settle(db: &Arc<Db>, table: &TableDef, quiet: bool) -> Result<(), SqlError> {
+    if table.columns.iter().all(|c| c.identity.is_none()) {
+        return Ok(());
+    }
+    let state = *table.state.identity.lock();
+    let settled = match state.last {
+        Some(last) => last == state.reserved,
+        None => !quiet || stored(db, table)?.is_none(),
+    };
+    if settled { Ok(()) } else { set(db, table, state.last) }
 }
 
 fn reserve(

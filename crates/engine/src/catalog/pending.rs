@@ -59,15 +59,18 @@ pub fn listed(trees: &SysTrees) -> Result<Vec<UnitRef>, StoreError> {
         .collect())
 }
 
-/// What a transaction that drops units does once it has committed: frees them on the database's cleanup thread.
+/// What a transaction that drops units does once it has committed: frees them on the database's cleanup thread. An
+/// allocation that finds no room before that takes their extents.
 pub fn free_after_commit(open: &Arc<Open>, units: Vec<UnitRef>) -> txn::Deferred {
     // The closure must not keep the database alive: it sits in the database's own queue.
     let weak = Arc::downgrade(open);
-    Box::new(move |storage| {
+    let listed = units.iter().map(|unit| (unit.unit, unit.first_iam)).collect();
+    let work = Box::new(move |storage: &Arc<Database>| {
         if let Some(open) = weak.upgrade() {
             free_all(storage, &open, &units);
         }
-    })
+    });
+    txn::Deferred { units: listed, work }
 }
 
 /// Frees units now. A failure leaves a unit on the list, for when the database is next opened.

@@ -222,10 +222,8 @@ pub(super) fn check_db(command: &mut Command<'_, '_>) -> Result<(), SqlError> {
 pub(super) fn check_table(command: &mut Command<'_, '_>) -> Result<(), SqlError> {
     refuse_repair(command)?;
     let name = command.text(0).unwrap_or_default().to_string();
-    let db = command.ctx.core.db().clone();
-    let mut parts = name.rsplit('.').map(|p| p.trim_matches(['[', ']', '"']).to_string());
-    let (table, schema) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
-    let Some(table) = db.catalog().find(&schema, &table).cloned() else {
+    let (db, table) = command.table(&name)?;
+    let Some(table) = table else {
         return Err(errors::invalid_object(&name));
     };
     let report = check_all(command.ctx.core, &db)?;

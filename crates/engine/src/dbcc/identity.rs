@@ -7,10 +7,8 @@ use crate::catalog::identity;
 
 pub(super) fn check_ident(command: &mut Command<'_, '_>) -> Result<(), SqlError> {
     let name = command.text(0).unwrap_or_default().to_string();
-    let db = command.ctx.core.db().clone();
-    let mut parts = name.rsplit('.').map(|p| p.trim_matches(['[', ']', '"']).to_string());
-    let (table, schema) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
-    let Some(table) = db.catalog().find(&schema, &table).cloned() else {
+    let (db, table) = command.table(&name)?;
+    let Some(table) = table else {
         let text =
             format!("Cannot find a table or object with the name \"{name}\". Check the system catalog.");
         return Err(SqlError::new(2501, 16, 45, text));

@@ -7,9 +7,14 @@ mod shrink;
 mod trace;
 mod vacate;
 
+use std::sync::Arc;
+
 use syntax::ast::Dbcc;
 use types::{SqlError, Value};
 
+use crate::catalog::TableDef;
+use crate::expr::functions::metadata::name_parts;
+use crate::instance::Db;
 use crate::stmt::{StmtCtx, option_rules};
 
 /// What a finished DBCC says.
@@ -84,8 +89,22 @@ impl Command<'_, '_> {
         crate::sysproc::send(self.ctx.sink, columns, rows, self.ctx.core.options.nocount)
     }
 
+    /// The database and the table of a name of up to three parts. Errors: 911 no such database, those of its state.
+    pub fn table(&self, name: &str) -> Result<(Arc<Db>, Option<Arc<TableDef>>), SqlError> {
+        let mut parts = name_parts(name).unwrap_or_default().into_iter();
+        let mut part = || parts.next().unwrap_or_default();
+        let (table, schema, database) = (part(), part(), part());
+        let db = match database.is_empty() {
+            true => self.ctx.core.db().clone(),
+            false => self.ctx.core.instance().database(&database)?,
+        };
+        db.check_usable()?;
+        let table = db.catalog().find(&schema, &table).cloned();
+        Ok((db, table))
+    }
+
     /// The database of an argument (name or id), the current one without it.
-    pub fn database(&self, at: usize) -> Result<std::sync::Arc<crate::instance::Db>, SqlError> {
+    pub fn database(&self, at: usize) -> Result<Arc<Db>, SqlError> {
         let instance = self.ctx.core.instance();
         match (self.text(at), self.number(at)) {
             (Some(name), _) => instance.database(name),

@@ -13,6 +13,7 @@ use crate::context::fold_name;
 use crate::errors::{self, db_error};
 use crate::instance::Db;
 use crate::instance::registry::FileEntry;
+use crate::session::room::open_tables;
 use crate::sysproc::column;
 use crate::views::int;
 
@@ -151,6 +152,9 @@ fn shrink_data(
     let failed = |e: TxnError| db_error(db, &e);
     let _held = storage.hold_files().map_err(failed)?;
     let usage = || storage.store().file_usage(file.file_id).map_err(|e| failed(e.into()));
+    // What is about to be free need not be moved.
+    open_tables(db);
+    storage.free_forgotten().map_err(failed)?;
     let before = usage()?;
     let least = match ask {
         _ if how.stay => 0,

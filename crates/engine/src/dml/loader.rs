@@ -2,6 +2,7 @@
 
 use crate::expr::Rt;
 use crate::instance::Db;
+use crate::session::SessionCore;
 use crate::storage::write::{Image, Locator, RowWriter, duplicate, wait, wait_for_lock};
 use crate::storage::{Base, TableStore, access_error};
 use access::{Outcome, Rid};
@@ -108,7 +109,18 @@ impl<'t> Loader<'t> {
             return Ok(());
         }
         rt.check_cancel()?;
-        let txn = rt.session()?.txn(self.db)?;
+        // Where there is no room they go in again, as soon as there is.
+        rt.session()?.with_room(|session| self.write(session))?;
+        self.rows.clear();
+        self.row_ends.clear();
+        self.keys.clear();
+        self.key_ends.clear();
+        self.values.clear();
+        Ok(())
+    }
+
+    fn write(&mut self, session: &mut SessionCore) -> Result<(), SqlError> {
+        let txn = session.txn(self.db)?;
         match &self.store.base {
             Base::Heap(heap) => {
                 let rows: Vec<&[u8]> = slices(&self.rows, &self.row_ends).collect();
@@ -123,11 +135,6 @@ impl<'t> Loader<'t> {
             }
             Base::Tree(_) => self.flush_tree(txn)?,
         }
-        self.rows.clear();
-        self.row_ends.clear();
-        self.keys.clear();
-        self.key_ends.clear();
-        self.values.clear();
         Ok(())
     }
 

@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU16, AtomicU64, Ordering};
 
 use compact_str::CompactString;
 use pages::TxnId;
@@ -79,6 +79,8 @@ pub struct Db {
     ddl: Mutex<HashMap<i32, TxnId>>,
     /// Sessions whose current database this is.
     users: AtomicI64,
+    /// The filegroup in which room was not found last; 0 for none.
+    full: AtomicU16,
     errors: Arc<ErrorLog>,
 }
 
@@ -113,6 +115,7 @@ impl Db {
             drops: Mutex::default(),
             ddl: Mutex::default(),
             users: AtomicI64::new(0),
+            full: AtomicU16::new(0),
             errors,
         })
     }
@@ -167,6 +170,16 @@ impl Db {
     /// Sessions whose current database this is.
     pub fn users(&self) -> i64 {
         self.users.load(Ordering::Relaxed)
+    }
+
+    /// An allocation in this filegroup has found no room.
+    pub(crate) fn note_full(&self, filegroup: u16) {
+        self.full.store(filegroup, Ordering::Relaxed);
+    }
+
+    /// The filegroup in which an allocation found no room last.
+    pub(crate) fn full_filegroup(&self) -> Option<u16> {
+        Some(self.full.load(Ordering::Relaxed)).filter(|filegroup| *filegroup != 0)
     }
 
     pub(crate) fn add_user(&self, n: i64) {

@@ -203,17 +203,17 @@ impl Instance {
         if storage.status() != txn::Status::Online {
             return Ok(());
         }
-        for table in db.catalog().by_id.values() {
-            let state = *table.state.identity.lock();
-            let reserved_more = state.last.is_some_and(|last| last != state.reserved);
-            if reserved_more && table.columns.iter().any(|c| c.identity.is_some()) {
-                catalog::identity::set(db, table, state.last)?;
-            }
-        }
         let end = Instant::now() + CLOSE_WAIT;
+        // The cleanup thread frees a dropped table in transactions of its own: they end soon.
+        while !storage.txns().active().is_empty() && Instant::now() < end {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let quiet = storage.txns().active().is_empty();
+        for table in db.catalog().by_id.values() {
+            catalog::identity::settle(db, table, quiet)?;
+        }
         loop {
             match storage.close() {
-                // The cleanup thread frees a dropped table in transactions of its own: they end soon.
                 Err(TxnError::Busy { .. }) if Instant::now() < end => {
                     std::thread::sleep(Duration::from_millis(1));
                 }

@@ -4,6 +4,7 @@ pub mod activity;
 mod bulk;
 pub mod core;
 pub mod options;
+pub(crate) mod room;
 mod snapshots;
 pub mod transactions;
 

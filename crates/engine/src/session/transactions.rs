@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use compact_str::CompactString;
+use smallvec::SmallVec;
 use txn::{Durability, LockMode, Savepoint, SnapshotGuard, Txn, What};
 use types::SqlError;
 
@@ -60,7 +61,12 @@ pub(crate) struct Transactions {
     no_wait: bool,
     /// The isolation level at the transaction's first look at a table.
     pub(super) began: Option<Isolation>,
+    /// The last statement failed because a filegroup was full, and it is no more.
+    pub(super) room: bool,
 }
+
+/// A place in each open transaction, by database.
+pub(super) type Marks = SmallVec<[(i32, Savepoint); 2]>;
 
 impl SessionCore {
     /// The session's transaction in a database: joined when there is one, begun when not.
@@ -167,6 +173,7 @@ impl SessionCore {
                 for open in &self.transactions.open {
                     let _ = open.txn.database().harden_commits();
                 }
+                self.look_for_room(&e);
                 self.undo_statement(&e);
                 Err(e)
             }
@@ -235,6 +242,20 @@ impl SessionCore {
             open.txn.database().harden_commits().map_err(|e| db_error(&open.db, &e))?;
         }
         Ok(())
+    }
+
+    /// Where the open transactions are.
+    pub(super) fn marks(&self) -> Marks {
+        self.transactions.open.iter().map(|open| (open.db.id(), open.txn.mark())).collect()
+    }
+
+    /// Takes back what was done since; false when that failed, and the transaction can only be rolled back.
+    pub(super) fn back_to(&mut self, marks: &[(i32, Savepoint)]) -> bool {
+        for open in &mut self.transactions.open {
+            let mark = marks.iter().find(|(db, _)| *db == open.db.id()).map_or(open.mark, |(_, mark)| *mark);
+            self.doomed |= open.txn.rollback_to(&mark).is_err();
+        }
+        !self.doomed
     }
 
     fn undo_statement(&mut self, cause: &SqlError) {

@@ -3,6 +3,8 @@
 use types::{DataType, Len, SqlError, Value};
 
 use super::{Call, column};
+use crate::context::fold_name;
+use crate::expr::functions::metadata::name_parts;
 use crate::views::files::{Space, database_size, table_space};
 use crate::views::objects::table_rows;
 
@@ -23,8 +25,14 @@ pub fn run(call: &mut Call<'_>) -> Result<i32, SqlError> {
 
 fn table(call: &mut Call<'_>, name: &str) -> Result<i32, SqlError> {
     let db = call.core.db().clone();
-    let mut parts = name.rsplit('.').map(|p| p.trim_matches(['[', ']', '"']).to_string());
-    let (table, schema) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+    let mut parts = name_parts(name).unwrap_or_default().into_iter();
+    let mut part = || parts.next().unwrap_or_default();
+    let (table, schema, database) = (part(), part(), part());
+    if !database.is_empty() && fold_name(&database) != fold_name(&db.name()) {
+        let text =
+            "The database name component of the object qualifier must be the name of the current database.";
+        return Err(SqlError::new(15250, 16, 1, text));
+    }
     let Some(table) = db.catalog().find(&schema, &table).cloned() else {
         let text = format!(
             "The object '{name}' does not exist in database '{}' or is invalid for this operation.",

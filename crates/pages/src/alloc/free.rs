@@ -1,7 +1,7 @@
 //! Units, extents and IAM pages are freed.
 //!
-//! Guarantee: one system record frees extents of one PFS interval, or one IAM page with its extent; the IAM page that is the
-//! unit's name goes last, so a crash leaves what the next call needs to go on.
+//! Guarantees: one system record frees extents of one PFS interval, or one IAM page with its extent; the IAM page that is the
+//! unit's name goes last, so a crash leaves what the next call needs to go on. One thread frees units at a time.
 
 use super::unit::Iam;
 use super::{PFS_ALLOCATED, PFS_IAM, Run};
@@ -12,15 +12,81 @@ use crate::page::PageType;
 use crate::pool::PageMut;
 use crate::record::RecordBuilder;
 use crate::store::Store;
+use parking_lot::Mutex;
 use smallvec::SmallVec;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Units that nobody uses any more and that the background is to free: whoever finds no room frees them first.
+#[derive(Default)]
+pub(super) struct Doomed {
+    units: Mutex<Vec<(UnitId, PageId)>>,
+    /// Held by the thread that frees a unit.
+    turn: Mutex<()>,
+    /// How many want no unit to be freed by allocation now.
+    paused: AtomicUsize,
+}
+
+/// Until this is dropped no allocation frees units.
+#[derive(Debug)]
+pub struct FreeingPaused<'a>(&'a AtomicUsize);
+
+impl Drop for FreeingPaused<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
 
 impl Store {
+    /// Nobody uses the unit any more and it will be freed: an allocation that finds no room may do it at once.
+    pub fn doom_unit(&self, unit: UnitId, first_iam: PageId) {
+        self.alloc.doomed.units.lock().push((unit, first_iam));
+    }
+
+    /// Keeps allocations from freeing units; waits for one that is doing it.
+    #[must_use]
+    pub fn pause_freeing(&self) -> FreeingPaused<'_> {
+        let doomed = &self.alloc.doomed;
+        doomed.paused.fetch_add(1, Ordering::SeqCst);
+        drop(doomed.turn.lock());
+        FreeingPaused(&doomed.paused)
+    }
+
+    /// Frees a unit of the filegroup that is to be freed, or waits until another thread has. False: there is none. The
+    /// caller may hold latches of pages, but of no allocation map.
+    pub(super) fn free_doomed(&self, filegroup: u16) -> Result<bool, PageError> {
+        let doomed = &self.alloc.doomed;
+        let here = |unit: &(UnitId, PageId)| self.file(unit.1).is_ok_and(|f| f.filegroup() == filegroup);
+        if !doomed.units.lock().iter().any(here) {
+            return Ok(false);
+        }
+        let _turn = doomed.turn.lock();
+        if doomed.paused.load(Ordering::SeqCst) > 0 {
+            return Ok(false);
+        }
+        let next = {
+            let mut units = doomed.units.lock();
+            units.iter().position(here).map(|at| units.swap_remove(at))
+        };
+        match next.map(|(unit, first_iam)| self.free_now(unit, first_iam)) {
+            Some(Err(e @ PageError::Offline { .. })) => Err(e),
+            // The background tries it again, and reports what is wrong.
+            Some(Err(_)) => Ok(false),
+            Some(Ok(())) | None => Ok(true),
+        }
+    }
+
     /// Frees all extents of a unit. May be called again after a crash, also when the unit is gone already; nobody may
     /// use the unit any more.
     ///
     /// # Errors
     /// Log and I/O; the rest of the unit is then freed by the next call.
     pub fn free_unit(&self, unit: UnitId, first_iam: PageId) -> Result<(), PageError> {
+        let _turn = self.alloc.doomed.turn.lock();
+        self.alloc.doomed.units.lock().retain(|(doomed, _)| *doomed != unit);
+        self.free_now(unit, first_iam)
+    }
+
+    fn free_now(&self, unit: UnitId, first_iam: PageId) -> Result<(), PageError> {
         self.alloc.units.lock().retain(|_, open| open.id != unit);
         // Freed before, and then its file was cut or given up: there may be no map page that says so.
         if !self.file(first_iam).is_ok_and(|file| first_iam.page < file.pages()) {
@@ -58,6 +124,8 @@ impl Store {
             let prev = at.checked_sub(1).and_then(|at| chain.get(at));
             self.free_iam(iam, prev.map(|(i, _)| i.page), chain.get(at).map(|(i, _)| i.page))?;
         }
+        // The files' shares were calculated without this space.
+        self.forget_fill(self.file(first_iam)?.filegroup());
         Ok(())
     }
 

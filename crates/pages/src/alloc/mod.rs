@@ -14,13 +14,14 @@ mod space;
 mod unit;
 
 pub use cut::FileUsage;
+pub use free::FreeingPaused;
 pub use reserve::ReservedUnit;
 pub use unit::{Maps, Reserved, Unit, UnitSpace};
 
 use crate::error::PageError;
 use crate::files::DataFile;
 use crate::id::{EXTENT_PAGES, ExtentId, GAM_EXTENTS, PAGE_SIZE, PageId};
-use crate::log::Undoing;
+use crate::log::{BeyondLimits, Undoing};
 use crate::store::Store;
 use bar::Bars;
 use disk::DiskError;
@@ -96,10 +97,11 @@ pub(crate) struct AllocState {
     fill: Mutex<HashMap<u16, Fill>>,
     units: Mutex<HashMap<PageId, Arc<unit::UnitInner>>>,
     bars: Bars,
-    /// One growth at a time; the number rotates through the files.
-    grow: Mutex<usize>,
+    /// One growth at a time.
+    grow: Mutex<()>,
     /// Pages that the rollbacks of running transactions may have to add.
     undo_pages: AtomicU64,
+    doomed: free::Doomed,
 }
 
 /// Extents by which a file grows for a rollback when it may not grow any more.
@@ -179,15 +181,16 @@ impl Store {
     /// on for four. What is beyond the limit is found by growing the files.
     fn kept_for_undo(&self, spaces: &[Arc<Mutex<FreeExtents>>]) -> u64 {
         let pages = self.alloc.undo_pages.load(Relaxed);
-        if pages == 0 || Undoing::now() {
+        if pages == 0 || BeyondLimits::now() {
             return 0;
         }
         let all: u64 = spaces.iter().map(|s| u64::from(s.lock().extents())).sum();
         (pages.div_ceil(4) + 1).min((all / UNDO_SHARE).max(UNDO_LEAST))
     }
 
-    /// Takes up to `most` adjacent extents from a file of the filegroup, chosen by proportional fill; grows a file
-    /// when all are full. For a rollback the files grow beyond their limits if need be.
+    /// Takes up to `most` adjacent extents from a file of the filegroup, chosen by proportional fill. When all are full
+    /// it frees units that are to be freed anyway, and grows a file when there are none. For a rollback the files grow
+    /// beyond their limits if need be.
     pub(crate) fn take_extents(&self, filegroup: u16, most: u32) -> Result<Run, PageError> {
         loop {
             let files = self.group_files(filegroup);
@@ -203,7 +206,9 @@ impl Store {
             let spaces = files.iter().map(|f| self.space(f)).collect::<Result<Vec<_>, _>>()?;
             let kept = self.kept_for_undo(&spaces);
             if kept > 0 && free_extents(&spaces) <= kept {
-                self.grow(filegroup, &files, &spaces, kept)?;
+                if !self.free_doomed(filegroup)? {
+                    self.grow(filegroup, &files, &spaces, kept)?;
+                }
                 continue;
             }
             // Each pass takes an extent, or finds a file that was full and recalculates, or grows.
@@ -217,7 +222,9 @@ impl Store {
                 fill.next()
             };
             let Some(i) = chosen else {
-                self.grow(filegroup, &files, &spaces, 0)?;
+                if !self.free_doomed(filegroup)? {
+                    self.grow(filegroup, &files, &spaces, 0)?;
+                }
                 continue;
             };
             let taken = spaces[i].lock().take(most);
@@ -248,7 +255,8 @@ impl Store {
         }
     }
 
-    /// Grows one file of the filegroup by a step, the next in turn that can, unless more than `enough` extents are free.
+    /// Grows one file of the filegroup by a step, the one whose last growth was longest ago of those that can, unless more
+    /// than `enough` extents are free. The header pages know the order, so a restart does not begin anew.
     fn grow(
         &self,
         filegroup: u16,
@@ -256,7 +264,7 @@ impl Store {
         spaces: &[Arc<Mutex<FreeExtents>>],
         enough: u64,
     ) -> Result<(), PageError> {
-        let mut turn = self.alloc.grow.lock();
+        let _turn = self.alloc.grow.lock();
         if free_extents(spaces) > enough {
             self.alloc.fill.lock().remove(&filegroup);
             return Ok(());
@@ -275,9 +283,12 @@ impl Store {
         let mut why = "no file of it may grow";
         let mut refused = None;
         // A rollback goes on where MAXSIZE and FILEGROWTH say stop, when no file grows by them any more.
-        let rounds = if Undoing::now() { 2 } else { 1 };
+        let rounds = if BeyondLimits::now() { 2 } else { 1 };
+        let grown = |i: usize| files[i].grown.load(Relaxed);
+        let mut order: Vec<usize> = (0..files.len()).collect();
+        order.sort_by_key(|&i| grown(i));
         for k in 0..files.len() * rounds {
-            let i = (*turn + k) % files.len();
+            let i = order[k % files.len()];
             let file = &files[i];
             let _file_turn = file.grow_turn.lock();
             let beyond = || file.pages().checked_add(UNDO_STEP * EXTENT_PAGES);
@@ -300,9 +311,15 @@ impl Store {
             }
             // What lies beyond the old end was never allocated.
             spaces[i].lock().grow(file.spec.id, pages / EXTENT_PAGES, |_| false);
-            *turn = i + 1;
+            let number = order.iter().map(|&i| grown(i)).max().unwrap_or(0).saturating_add(1);
+            file.grown.store(number, Relaxed);
             self.forget_fill(filegroup);
-            return Ok(());
+            // The file has grown whatever comes of the note; a rollback needs its log for itself.
+            let noted = if Undoing::now() { Ok(()) } else { self.note_grown(file, number) };
+            return match noted {
+                Err(e @ PageError::Offline { .. }) => Err(e),
+                _ => Ok(()),
+            };
         }
         if self.open_for_undo(filegroup) {
             return Ok(());

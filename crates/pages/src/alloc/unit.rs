@@ -15,12 +15,12 @@ use parking_lot::Mutex;
 use smallvec::SmallVec;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Offset in an IAM page's body of: file u16, interval u32.
 const AT_META: usize = 8000;
 /// From this size on a unit gets several extents at once.
-const LARGE_UNIT: usize = 64;
+pub(super) const LARGE_UNIT: usize = 64;
 const LARGE_STEP: u32 = 8;
 
 #[derive(Clone, Copy, Debug)]
@@ -42,6 +42,8 @@ pub(super) struct UnitState {
     level: HashMap<PageId, u8>,
     /// Pages with room that were met behind a bar: offered again once it has fallen.
     barred: Vec<PageId>,
+    /// Extents in which a page was freed since they were last looked at: perhaps all of their pages are free by now.
+    pub(super) touched: HashSet<ExtentId>,
 }
 
 #[derive(Debug)]
@@ -55,6 +57,8 @@ pub(crate) struct UnitInner {
     pub(super) state: Mutex<UnitState>,
     /// One thread at a time reads the PFS, or takes or gives back extents.
     pub(super) turn: Mutex<()>,
+    /// There are `touched` extents.
+    pub(super) may_release: AtomicBool,
 }
 
 /// Handle of an allocation unit; clones share one state.
@@ -148,7 +152,9 @@ impl Unit {
         for &page in pages {
             state.level.remove(&page);
             state.free.push_back(page);
+            state.touched.insert(page.extent());
         }
+        self.0.may_release.store(true, Ordering::Release);
     }
 
     /// Offers a heap page to inserters: to be called with the level that its last record gave it, by whoever no longer
@@ -269,7 +275,9 @@ impl Store {
     fn register_unit(&self, id: UnitId, filegroup: u16, state: UnitState, name: PageId) -> Unit {
         let (state, turn) = (Mutex::new(state), Mutex::new(()));
         let name_root = Mutex::new((name, PageId::NONE));
-        let inner = UnitInner { id, filegroup, name: name_root, moving: AtomicBool::new(false), state, turn };
+        let flag = || AtomicBool::new(false);
+        let inner =
+            UnitInner { id, filegroup, name: name_root, moving: flag(), state, turn, may_release: flag() };
         // Two threads may open a unit at once, perhaps by different names: the first one's handle counts.
         let mut units = self.alloc.units.lock();
         if let Some(open) = units.values().find(|u| u.id == id) {
@@ -479,6 +487,11 @@ impl Store {
         })?;
         let mut state = unit.0.state.lock();
         let known: HashSet<PageId> = state.free.iter().copied().collect();
+        // Perhaps a process that has ended had freed whole extents and not given them back.
+        state.touched.extend(free.iter().map(|page| page.extent()));
+        if !state.touched.is_empty() {
+            unit.0.may_release.store(true, Ordering::Release);
+        }
         state.free.extend(free.into_iter().filter(|p| !known.contains(p)));
         for (page, level) in levels {
             // Whoever noted a level meanwhile knows better. Level 0 is also what index and LOB pages have: they never

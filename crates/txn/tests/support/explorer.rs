@@ -173,10 +173,8 @@ impl Load<'_> {
                 self.db.checkpoint()?;
                 Ok(())
             }
-            95..97 => {
-                self.db.clean_ghosts()?;
-                Ok(())
-            }
+            95 => Ok(self.db.clean_ghosts().map(drop)?),
+            96 => Ok(self.db.free_pending()?),
             97 => {
                 self.snapshots.push((self.db.snapshot(), self.history.now.clone()));
                 Ok(())
