@@ -300,6 +300,74 @@ fn power_loss_anywhere() {
     }
 }
 
+/// Sessions, eviction and checkpoints at the same time: several batches are on their way when the power fails.
+#[test]
+fn power_loss_while_checkpoints_and_evictions_meet() {
+    let runs = std::env::var("PAGES_BATCH_RUNS").ok().and_then(|n| n.parse().ok()).unwrap_or(25);
+    for seed in 0..runs {
+        let (db, first) = start(seed, 1 + seed as u16 % 2 * 2, 96);
+        let other = Load {
+            rng: fastrand::Rng::with_seed(seed + 1000),
+            units: vec![(db.store.create_unit(UnitId(1001), 1).unwrap(), Vec::new())],
+            next_unit: 1001,
+            txn: 1_000_000,
+            flushed: Lsn::ZERO,
+        };
+        let mut loads = [first, other];
+        for load in &mut loads {
+            for _ in 0..250 {
+                load.grow_unit(&db).unwrap();
+                load.create_unit(&db).unwrap();
+            }
+        }
+        db.checkpoint().unwrap();
+        db.disk.crash_at(db.disk.io_count() + loads[0].rng.u64(1..3000));
+        let ended = |result: Result<(), PageError>| match result {
+            Ok(()) => false,
+            Err(e) if io(&e) => true,
+            Err(e) => panic!("seed {seed}: {e}"),
+        };
+        std::thread::scope(|scope| {
+            for load in &mut loads {
+                let db = &db;
+                scope.spawn(move || (0..3000).find(|_| ended(load.step(db))));
+            }
+            scope.spawn(|| (0..200).find(|_| ended(db.checkpoint())));
+        });
+        let flushed = loads[0].flushed.max(loads[1].flushed);
+        let after = db.disk.crash(seed ^ 0x5eed);
+        drop((loads, db));
+        finish(after, seed, flushed);
+    }
+}
+
+/// One of the writes of a batch fails: nothing is written any more, and opening the database again repairs what is torn.
+#[test]
+fn a_failed_write_in_a_batch_takes_the_store_offline() {
+    for seed in 0..24 {
+        let (db, mut load) = start(seed, 1, 400);
+        for _ in 0..200 {
+            load.grow_unit(&db).unwrap();
+            load.create_unit(&db).unwrap();
+        }
+        db.checkpoint().unwrap();
+        for _ in 0..300 {
+            load.rows(&db).unwrap();
+        }
+        // Behind the write to the doublewrite area, which is the first.
+        let fault = if seed % 2 == 0 { sim::Fault::Io } else { sim::Fault::ShortWrite };
+        db.disk.fail_on(std::path::Path::new(support::DATA), sim::OpKind::Write, 2 + seed % 20, fault);
+        assert!(db.checkpoint().is_err(), "seed {seed}");
+        assert!(db.store.check_online().is_err(), "seed {seed}: it goes on");
+        let (disk, flushed) = (db.disk.clone(), load.flushed);
+        db.store.abandon("failed");
+        drop((load, db));
+        disk.clear_faults();
+        let left = if seed % 3 == 0 { disk.crash(seed) } else { disk };
+        finish(left, seed, flushed);
+    }
+}
+
 /// A process that is killed leaves writes in the device's cache. The next one takes them for written, and power fails after its
 /// first checkpoint.
 #[test]

@@ -4,8 +4,9 @@
 //! `cargo run --release -p ringwood-txn --example scattered [-- FOLDER [LEAVES [ROUNDS]]]` (defaults: a temporary folder, 40000
 //! leaves of 8 KB, 5): pages a second over the raw disk's random requests of 8 KB a second at 32 in flight, median of the
 //! rounds, raw and engine in turns.
-//! `... scattered -- --array [SPINDLES [LEAVES]]` (defaults 8 and 12000): disks of 15,000 rpm without a cache, striped (crate
-//! model, clock 10 times as fast), the log on a real disk: seconds on one disk over seconds on the array.
+//! `... scattered -- --array [SPINDLES [LEAVES [SCALE]]]` (defaults 8, 16000 and 2): disks of 15,000 rpm without a cache, striped
+//! (crate model, with a clock SCALE times as fast), the log on a real disk: pages a second on one disk and on the array, and
+//! the share of requests that the machine below made late.
 //!
 //! Prints one line of JSON for each figure.
 
@@ -29,8 +30,10 @@ use txn::{CreateSpec, Database, DbState, Durability, Phase};
 use wal::{Growth, LogOptions};
 
 const PAGE: usize = 8192;
-/// Of so many leaves one is changed in a round.
+/// Of so many leaves one is changed in a round: on the real disk, and on a modelled one, which is faster at writing what lies
+/// near together.
 const OF: u64 = 6;
+const OF_MODEL: u64 = 16;
 /// One row fills a leaf more than half.
 const ROW: usize = 4200;
 const DATA: &str = "data/s.mdf";
@@ -94,15 +97,15 @@ fn open(disk: &Arc<dyn Disk>, leaves: u64, progress: &mut dyn FnMut(Phase, u8)) 
     (db, tree)
 }
 
-/// Changes one leaf of [`OF`], in an order of its own; returns how many.
-fn update(db: &Arc<Database>, tree: &BTree, leaves: u64, round: u64) -> u64 {
+/// Changes one leaf of `of`, in an order of its own; returns how many.
+fn update(db: &Arc<Database>, tree: &BTree, leaves: u64, of: u64, round: u64) -> u64 {
     let mut t = db.begin(51).expect("a transaction");
     let mut batch = RowBatch::new();
     let mut value = [1; ROW];
     value[100] = round as u8 + 2;
     let mut changed = 0;
     for key in
-        shuffled(leaves).into_iter().filter(|key| key.wrapping_mul(0x9e37_79b9) / 64 % OF == round % OF)
+        shuffled(leaves).into_iter().filter(|key| key.wrapping_mul(0x9e37_79b9) / 64 % of == round % of)
     {
         let key = key.to_be_bytes();
         assert!(tree.fetch(&key, ReadMode::Current, &mut batch).expect("a row"));
@@ -134,19 +137,19 @@ struct Figures {
     raw_writes: Vec<f64>,
 }
 
-fn round(disk: &Arc<dyn Disk>, leaves: u64, round: u64, figures: &mut Figures) {
+fn round(disk: &Arc<dyn Disk>, leaves: u64, of: u64, round: u64, figures: &mut Figures) {
     // Scans of a cold pool, which warm it for the updates.
     let (db, tree) = open(disk, leaves, &mut |_, _| {});
     let start = Instant::now();
     assert_eq!(scan(&tree, Direction::Forward), leaves);
     figures.scan.push(leaves as f64 / start.elapsed().as_secs_f64());
-    let changed = update(&db, &tree, leaves, 2 * round);
+    let changed = update(&db, &tree, leaves, of, 2 * round);
     let dirty = db.store().dirty_pages();
     let start = Instant::now();
     db.checkpoint().expect("a checkpoint");
     figures.checkpoint.push(dirty as f64 / start.elapsed().as_secs_f64());
     assert!(dirty as u64 >= changed);
-    update(&db, &tree, leaves, 2 * round + 1);
+    update(&db, &tree, leaves, of, 2 * round + 1);
     let dirty = db.store().dirty_pages();
     db.abandon();
     drop((db, tree));
@@ -210,7 +213,7 @@ fn on_the_real_disk(folder: &Path, leaves: u64, rounds: u64) {
     let mut figures = Figures::default();
     for n in 0..rounds {
         raw(folder, leaves, &mut figures);
-        round(&disk, leaves, n, &mut figures);
+        round(&disk, leaves, OF, n, &mut figures);
     }
     let Figures { checkpoint, redo, scan, scan_back, raw_reads, raw_writes } = &figures;
     for (name, ours, raw) in [
@@ -229,9 +232,9 @@ fn on_the_real_disk(folder: &Path, leaves: u64, rounds: u64) {
     }
 }
 
-fn on_a_model(folder: &Path, spindles: u32, leaves: u64) -> Figures {
+fn on_a_model(folder: &Path, spindles: u32, leaves: u64, scale: f64) -> (Figures, f64) {
     let mut device = builtin("hdd-15000").expect("a device");
-    device.time_scale = 10.0;
+    device.time_scale = scale;
     device.link_rate = 0;
     if let Medium::Disks(disks) = &mut device.medium {
         (disks.spindles, disks.mirrored) = (spindles, false);
@@ -241,11 +244,12 @@ fn on_a_model(folder: &Path, spindles: u32, leaves: u64) -> Figures {
     load(&real, leaves);
     let model = Arc::new(ModelDisk::for_measuring(device, folder).expect("a device"));
     let mut routes = Routes::new(folder, real);
-    routes.place_disk(Path::new("data"), model);
+    routes.place_disk(Path::new("data"), model.clone());
     let disk: Arc<dyn Disk> = Arc::new(routes);
     let mut figures = Figures::default();
-    round(&disk, leaves, 0, &mut figures);
-    figures
+    round(&disk, leaves, OF_MODEL, 0, &mut figures);
+    let late = model.host_late();
+    (figures, late.late as f64 / late.requests.max(1) as f64)
 }
 
 fn main() {
@@ -254,9 +258,10 @@ fn main() {
     let number =
         |at: usize, default: u64| args.get(at).map_or(default, |text| text.parse().expect("a number"));
     if args.first().is_some_and(|arg| arg == "--array") {
-        let (spindles, leaves) = (number(1, 8) as u32, number(2, 12_000));
-        let one = on_a_model(&scratch.path().join("one"), 1, leaves);
-        let many = on_a_model(&scratch.path().join("many"), spindles, leaves);
+        let (spindles, leaves, scale) = (number(1, 8) as u32, number(2, 16_000), number(3, 2) as f64);
+        let (one, late_one) = on_a_model(&scratch.path().join("one"), 1, leaves, scale);
+        let (many, late_many) = on_a_model(&scratch.path().join("many"), spindles, leaves, scale);
+        println!("{{\"late requests on one disk\": {late_one:.4}, \"on {spindles}\": {late_many:.4}}}");
         for (name, one, many) in [
             ("checkpoint of scattered pages", &one.checkpoint, &many.checkpoint),
             ("redo of scattered updates", &one.redo, &many.redo),

@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 use std::ops::Bound;
 
 /// Leaves that a long scan is ahead of itself, and how many are asked for at a time.
-const AHEAD: usize = 192;
+const AHEAD: usize = 256;
 const STEP: usize = 64;
 
 /// The leaves that a scan will come to.

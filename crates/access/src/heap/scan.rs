@@ -12,7 +12,7 @@ use crate::version::{all_visible, judge, resolve_batch};
 use pages::{FORWARD, FORWARDED, Page, PageId, PageType, ROW_HEADER, RowHeader};
 
 /// Pages that a scan is ahead of itself, and how many are asked for at a time.
-const AHEAD: usize = 192;
+const AHEAD: usize = 256;
 const STEP: usize = 64;
 
 /// A scan of a heap. See the module's documentation.

@@ -8,13 +8,10 @@ use crate::error::PageError;
 use crate::files::DataFile;
 use crate::id::{DWB_DIRECTORY, DWB_PAGES, PAGE_SIZE, PageId};
 use crate::page::{HEADER_SIZE, PageType, checksum_of, id_in, sum_in};
-use disk::AlignedBuf;
+use disk::{AlignedBuf, Data, Request, transfer};
 use std::collections::BTreeMap;
+use std::io::IoSliceMut;
 use std::ops::Range;
-
-/// Looking for damage reads pages of a file together that are at most so far apart, and at most so many pages.
-const NEAR: u32 = 8;
-const SPAN: u32 = 128;
 
 /// What the area had when the database was opened.
 pub(crate) struct Recovered {
@@ -70,28 +67,26 @@ impl Recovered {
         let images = self.images();
         let own = images.range(PageId::new(file.spec.id, 0)..=PageId::new(file.spec.id, u32::MAX));
         let own: Vec<_> = own.filter(|(id, _)| id.page < file.pages()).collect();
-        let mut home = AlignedBuf::new(SPAN as usize * PAGE_SIZE);
-        let mut rest = &own[..];
-        while let Some((first, _)) = rest.first() {
-            let mut last = first.page;
-            let together = |(id, _): &&(&PageId, _)| {
-                let near = id.page - last <= NEAR && id.page - first.page < SPAN;
-                last = if near { id.page } else { last };
-                near
-            };
-            let (group, more) = rest.split_at(rest.iter().take_while(together).count());
-            rest = more;
-            let span = (last - first.page + 1) as usize * PAGE_SIZE;
-            let all = file.read_raw(first.page, &mut home[..span]).is_ok();
-            for (id, image) in group {
-                // Another page among them cannot be read: that is for those who want it. This one is written anew.
-                let read = all || file.read_raw(id.page, &mut home[..PAGE_SIZE]).is_ok();
-                let now = home.as_chunks().0[if all { (id.page - first.page) as usize } else { 0 }];
-                if !read || file.verify(id.page, &now).is_err() {
-                    let at = u64::from(id.page) * PAGE_SIZE as u64;
-                    file.file.write_durable(at, &[&AlignedBuf::from_slice(&image[..])])?;
-                }
+        let mut homes = AlignedBuf::new(own.len() * PAGE_SIZE);
+        let mut torn: Vec<usize> = Vec::new();
+        let mut slices: Vec<IoSliceMut<'_>> =
+            homes.chunks_exact_mut(PAGE_SIZE).map(IoSliceMut::new).collect();
+        let mut requests: Vec<Request<'_>> = Vec::with_capacity(own.len());
+        for (home, (id, _)) in slices.chunks_mut(1).zip(&own) {
+            let offset = u64::from(id.page) * PAGE_SIZE as u64;
+            requests.push(Request { file: &*file.file, offset, data: Data::Read(home) });
+        }
+        transfer(&mut requests, &mut |i, request, result| {
+            let Data::Read(bufs) = &request.data else { return };
+            let now = bufs.first().and_then(|buf| buf.as_chunks().0.first());
+            // What cannot be read is written anew too.
+            if result.is_err() || now.is_none_or(|now| file.verify(own[i].0.page, now).is_err()) {
+                torn.push(i);
             }
+        });
+        for (id, image) in torn.into_iter().map(|i| own[i]) {
+            let at = u64::from(id.page) * PAGE_SIZE as u64;
+            file.file.write_durable(at, &[&AlignedBuf::from_slice(&image[..])])?;
         }
         Ok(())
     }
