@@ -1,8 +1,11 @@
 //! The commands and their arguments; one file per command.
 
 mod check;
+mod export;
+mod files;
 mod lab;
 mod output;
+mod progress;
 mod say;
 mod signals;
 mod sql;
@@ -38,6 +41,8 @@ enum Command {
     Lab(lab::LabArgs),
     /// Watch a running instance: its log ring, log writes, waits, files
     Top(top::TopArgs),
+    /// Write a table or a query's result to a file: CSV, TSV, JSON lines, Parquet
+    Export(export::ExportArgs),
     /// Check a database's integrity offline
     Check(check::CheckArgs),
 }
@@ -163,6 +168,7 @@ pub fn run() -> ExitCode {
         Command::Sql(args) => sql::run(&args),
         Command::Lab(args) => lab::run(&args),
         Command::Top(args) => top::run(&args),
+        Command::Export(args) => export::run(&args),
         Command::Check(args) => check::run(&args),
     }
 }

@@ -1,7 +1,7 @@
-//! What a batch produces, as it is printed: result sets through a [`ResultWriter`], messages and errors as sqlcmd prints
+//! What a batch produces, as it is printed: result sets through [`Results`], messages and errors as sqlcmd prints
 //! them. A write that fails ends the batch, and is kept as the exit code with which the whole run is to end.
 
-use crate::cli::output::{Format, ResultWriter};
+use crate::cli::output::{Format, Results, writer};
 use crate::cli::say::{error_text, write_failed};
 use engine::{ColumnInfo, Sink, SqlError, Value};
 use std::io::{self, Write};
@@ -35,7 +35,7 @@ impl Write for Stream {
 
 /// Prints what batches produce.
 pub struct Printer {
-    results: ResultWriter<Stream>,
+    results: Results<Stream>,
     errors: Stream,
     /// The line of the script on which the batch starts.
     pub first_line: u32,
@@ -53,7 +53,7 @@ fn stopped() -> SqlError {
 impl Printer {
     /// Prints result sets to `results`, messages and errors to `errors`.
     pub fn new(results: Stream, errors: Stream, format: Format) -> Printer {
-        let results = ResultWriter::new(results, format);
+        let results = Results::new(results, writer(format));
         Printer { results, errors, first_line: 1, failed: false, broken: None }
     }
 
@@ -69,20 +69,17 @@ impl Printer {
 
     /// The end of a batch: all of it is out. Errors: in [`Printer::broken`].
     pub fn finish(&mut self) {
-        let _ = self.put(ResultWriter::finish);
+        let _ = self.put(Results::finish);
     }
 
     /// A line among the messages.
     pub fn say(&mut self, text: &str) -> Result<(), SqlError> {
-        self.put(ResultWriter::finish)?;
+        self.put(Results::finish)?;
         let written = writeln!(self.errors, "{text}").and_then(|()| self.errors.flush());
         self.check(self.errors.name, written)
     }
 
-    fn put(
-        &mut self,
-        write: impl FnOnce(&mut ResultWriter<Stream>) -> io::Result<()>,
-    ) -> Result<(), SqlError> {
+    fn put(&mut self, write: impl FnOnce(&mut Results<Stream>) -> io::Result<()>) -> Result<(), SqlError> {
         if self.broken.is_some() {
             return Err(stopped());
         }
