@@ -260,6 +260,16 @@ pub fn db_error(db: &Db, e: &TxnError) -> SqlError {
     sql
 }
 
+/// 3624: a statement has met a fault of the program.
+pub(crate) fn assertion_failed() -> SqlError {
+    SqlError::new(
+        3624,
+        20,
+        1,
+        "A system assertion check has failed. Check the error log for details. What was open in this session has ended.",
+    )
+}
+
 /// Which filegroup is full, and why it does not grow.
 fn filegroup_full(db: &Db, e: &TxnError) -> String {
     let (filegroup, why) = match e {

@@ -40,6 +40,8 @@ pub struct Store {
     waits: OnceLock<Arc<dyn WaitSink>>,
     offline: AtomicBool,
     cause: Mutex<Option<String>>,
+    /// Who hears of it.
+    on_failure: OnceLock<Box<dyn Fn(&str) + Send + Sync>>,
     /// Torn pages that redo expects a later record to rebuild.
     pub(crate) awaiting: Mutex<HashSet<PageId>>,
     pub(crate) alloc: AllocState,
@@ -91,6 +93,7 @@ impl Store {
             waits: OnceLock::new(),
             offline: AtomicBool::new(false),
             cause: Mutex::new(None),
+            on_failure: OnceLock::new(),
             awaiting: Mutex::new(HashSet::new()),
             alloc: AllocState::default(),
             ghosts: GhostHints::default(),
@@ -193,8 +196,24 @@ impl Store {
 
     /// Takes the store offline: every later call fails with the first cause.
     pub(crate) fn fail(&self, cause: &PageError) {
-        self.cause.lock().get_or_insert_with(|| cause.to_string());
-        self.offline.store(true, Ordering::Release);
+        let text = self.cause.lock().get_or_insert_with(|| cause.to_string()).clone();
+        if !self.offline.swap(true, Ordering::AcqRel)
+            && let Some(tell) = self.on_failure.get()
+        {
+            tell(&text);
+        }
+    }
+
+    /// Tells `tell` when the store goes offline, once. It is called by the thread that met the failure, which may hold latches and
+    /// locks of the store: it must use neither. Only the first one that is given counts.
+    pub fn on_failure(&self, tell: impl Fn(&str) + Send + Sync + 'static) {
+        // A store has one owner.
+        let _ = self.on_failure.set(Box::new(tell));
+    }
+
+    /// Takes the store offline if the thread panics while this exists: to be held while pages change or are written.
+    pub(crate) fn fails_on_panic(&self, during: &'static str) -> FailsOnPanic<'_> {
+        FailsOnPanic { store: self, during, before: std::thread::panicking() }
     }
 
     /// # Errors
@@ -297,6 +316,8 @@ impl Store {
         pages: &mut [&mut PageMut<'_>],
     ) -> Result<Lsn, PageError> {
         self.check_online()?;
+        // A page may be changed in part then, and nobody may see or write it.
+        let _guard = self.fails_on_panic("pages were changed");
         // Before the append: a checkpoint that begins in between must see the pages as dirty.
         if pages.iter().any(|page| !self.inner.is_dirty(page.frame())) {
             let at = self.log.end();
@@ -381,6 +402,23 @@ impl Store {
         rec.put_bytes(0, &(content.len() as u32).to_le_bytes())?;
         rec.put_bytes(4, content)?;
         self.change(sink, &mut rec, &mut [&mut page])
+    }
+}
+
+/// See [`Store::fails_on_panic`].
+pub(crate) struct FailsOnPanic<'a> {
+    store: &'a Store,
+    during: &'static str,
+    /// The thread was panicking before, and tidies up.
+    before: bool,
+}
+
+impl Drop for FailsOnPanic<'_> {
+    fn drop(&mut self) {
+        if !self.before && std::thread::panicking() {
+            let cause = format!("a thread has panicked while {}", self.during);
+            self.store.fail(&PageError::Offline { cause });
+        }
     }
 }
 

@@ -397,7 +397,7 @@ impl Drop for Ending<'_> {
 
 /// What a thread says that cannot say anything.
 fn died() -> PageError {
-    PageError::Offline { cause: "a writer thread died".into() }
+    PageError::Offline { cause: "a thread has panicked while pages were written".into() }
 }
 
 /// Tells the files what they have to sync.

@@ -17,7 +17,7 @@ use wal::{CheckpointInfo, Lsn};
 
 use crate::background::Bell;
 use crate::backup::BackupState;
-use crate::database::Database;
+use crate::database::{Database, Status};
 use crate::error::{ErrorKind, TxnError};
 use crate::options::RecoveryModel;
 use crate::txn::time_bytes;
@@ -123,6 +123,15 @@ impl Default for Checkpointer {
             data_backup: Mutex::default(),
             log_backup: Mutex::default(),
         }
+    }
+}
+
+impl Checkpointer {
+    /// The database has failed: nobody waits for a checkpoint any more.
+    pub fn wake_waiters(&self) {
+        // Under the lock, so that nobody is between looking and waiting.
+        let _last = self.last.lock();
+        self.done.notify_all();
     }
 }
 
@@ -437,7 +446,7 @@ impl Database {
         c.asked.store(true, Relaxed);
         c.bell.poke();
         let deadline = Instant::now() + Duration::from_secs(5);
-        while percent >= 90 && last.count == before {
+        while percent >= 90 && last.count == before && self.status() == Status::Online {
             if c.done.wait_until(&mut last, deadline).timed_out() {
                 return;
             }

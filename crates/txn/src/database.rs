@@ -3,6 +3,7 @@
 //! every change with the cause and is repaired only by opening it again; closing it leaves nothing to redo.
 
 use std::collections::{HashMap, HashSet};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering, fence};
 use std::sync::{Arc, Weak};
 
@@ -85,6 +86,15 @@ impl std::fmt::Debug for Env {
     }
 }
 
+/// What a panic in a background thread means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum AfterPanic {
+    /// The database fails: without the thread, log is not hardened or not freed, and what it was doing is in an unknown state.
+    Fail,
+    /// The next round goes on with what is left to do. Where pages or the log were being changed the database has failed already.
+    GoOn,
+}
+
 /// Allocation units by number.
 #[derive(Default)]
 pub(crate) struct Units {
@@ -158,7 +168,7 @@ impl Database {
         next: TxnId,
         settings: DbState,
     ) -> Arc<Database> {
-        Arc::new(Database {
+        let db = Arc::new(Database {
             txns: TxnTable::new(env.db, env.locks.clone(), next),
             env,
             log,
@@ -182,7 +192,18 @@ impl Database {
             counters: TxnCounters::default(),
             threads: Threads::default(),
             lockers: Lockers::default(),
-        })
+        });
+        // Whoever waits for a lock learns of a failure when it happens, not when its holder comes across it.
+        let fail = |weak: Weak<Database>, during: &'static str, cause: String| {
+            if let Some(db) = weak.upgrade() {
+                db.fail(during, &PageError::Offline { cause }.into());
+            }
+        };
+        let weak = Arc::downgrade(&db);
+        db.log.on_failure(move |cause| fail(weak.clone(), "log", cause.to_string()));
+        let weak = Arc::downgrade(&db);
+        db.store.on_failure(move |cause| fail(weak.clone(), "storage", cause.to_owned()));
+        db
     }
 
     /// Opens for work and starts the background threads.
@@ -197,11 +218,13 @@ impl Database {
             &format!("checkpoint-{db}"),
             &self.checkpointer.bell,
             Some(std::time::Duration::from_millis(250)),
+            AfterPanic::Fail,
             |d| {
                 d.checkpoint_round();
             },
         )?;
-        self.spawn(&format!("cleanup-{db}"), &self.cleaner, Some(pace.ghost_interval), |d| {
+        let every = Some(pace.ghost_interval);
+        self.spawn(&format!("cleanup-{db}"), &self.cleaner, every, AfterPanic::GoOn, |d| {
             d.run_deferred();
             // A failure that matters has taken the database offline; any other page is met again by the next delete.
             drop(d.clean_ghosts());
@@ -210,7 +233,8 @@ impl Database {
             drop(d.release_extents(false));
             drop(d.go_on_sweeping());
         })?;
-        self.spawn(&format!("log-flush-{db}"), &self.flusher.bell, None, |d| d.flush_round())
+        let bell = &self.flusher.bell;
+        self.spawn(&format!("log-flush-{db}"), bell, None, AfterPanic::Fail, |d| d.flush_round())
     }
 
     /// A thread that runs `round` whenever its bell rings or `every` has passed. It does not keep the database alive.
@@ -219,19 +243,40 @@ impl Database {
         name: &str,
         bell: &Arc<Bell>,
         every: Option<std::time::Duration>,
+        after_panic: AfterPanic,
         round: fn(&Arc<Database>),
     ) -> Result<(), TxnError> {
         let (weak, bell): (Weak<Database>, Arc<Bell>) = (Arc::downgrade(self), bell.clone());
-        let own = bell.clone();
+        let (own, thread) = (bell.clone(), name.to_owned());
         let body = move || {
             while own.wait(every) {
                 let Some(db) = weak.upgrade() else { return };
-                round(&db);
+                if catch_unwind(AssertUnwindSafe(|| round(&db))).is_err() && db.panicked(&thread, after_panic)
+                {
+                    return;
+                }
             }
         };
         let started = self.threads.start(name, bell, body);
         started
             .map_err(|e| PageError::Offline { cause: format!("thread {name} cannot be started: {e}") }.into())
+    }
+
+    /// A round of a background thread has panicked. True if the thread has to end.
+    fn panicked(&self, thread: &str, after: AfterPanic) -> bool {
+        let cause = format!("the thread {thread} has panicked");
+        match after {
+            AfterPanic::Fail => self.fail(thread, &PageError::Offline { cause }.into()),
+            AfterPanic::GoOn => self.report(&cause),
+        }
+        after == AfterPanic::Fail
+    }
+
+    /// Tells the error log, if there is one.
+    fn report(&self, text: &str) {
+        if let Some(sink) = self.log.sink() {
+            sink.failed(text);
+        }
     }
 
     pub(crate) fn flusher(&self) -> &Flusher {
@@ -408,17 +453,15 @@ impl Database {
     /// Takes the database out of service after a failure that only a restart can repair. The first cause is kept;
     /// whoever waits for a lock in it is woken with an error.
     pub fn fail(&self, during: &str, cause: &TxnError) {
-        let mut c = self.cause.lock();
-        if c.is_none() {
-            *c = Some(format!("{during}: {cause}"));
-        }
-        drop(c);
+        let text = self.cause.lock().get_or_insert_with(|| format!("{during}: {cause}")).clone();
         // Out of service already: the waits were ended then, and those of now may be another database's with this number.
         if matches!(self.status(), Status::Suspect | Status::Offline) {
             return;
         }
         self.set_status(Status::Suspect);
         self.env.locks.cancel_database(self.env.db);
+        self.checkpointer.wake_waiters();
+        self.report(&text);
     }
 
     /// Begins a transaction for `session`.

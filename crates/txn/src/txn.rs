@@ -4,6 +4,7 @@
 //! a transaction that is dropped is rolled back.
 
 use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -390,9 +391,11 @@ impl Txn {
 
 impl Drop for Txn {
     fn drop(&mut self) {
-        if !self.ended {
-            // A failure has taken the database offline and is recorded there.
-            drop(self.roll_back());
+        // A failure has taken the database offline and is recorded there. A panic must not leave this function: the thread may be
+        // unwinding already.
+        if !self.ended && catch_unwind(AssertUnwindSafe(|| drop(self.roll_back()))).is_err() {
+            let cause = PageError::Offline { cause: "a rollback has panicked".into() };
+            self.db.fail("rollback", &cause.into());
         }
         self.rows.forget(self.db.lockers());
     }

@@ -206,6 +206,7 @@ impl Log {
     /// new size. The slow way, for when no step waits.
     pub(crate) fn grow_from(&self, seen_end: u64) -> Result<Option<u64>, LogError> {
         let mut on_disk = self.meta.lock();
+        let _guard = self.fails_on_panic("its map was changed");
         let policy = *self.policy.lock();
         let step = next_step(&policy, seen_end);
         // The grower may have had the lock before.
@@ -232,6 +233,7 @@ impl Log {
     /// Grows by `step` bytes unless the log no longer ends at `seen_end`, whatever the policy says.
     pub(crate) fn grow_by(&self, seen_end: u64, step: u64) -> Result<(), LogError> {
         let mut on_disk = self.meta.lock();
+        let _guard = self.fails_on_panic("its map was changed");
         if self.poisoned.load(Ordering::Acquire) {
             return Err(self.offline());
         }
@@ -270,6 +272,7 @@ impl Log {
     /// Returns true if there is more to do. The log's own thread calls it; so may others.
     pub fn prepare_ahead(&self) -> Result<bool, LogError> {
         let mut on_disk = self.meta.lock();
+        let _guard = self.fails_on_panic("its map was changed");
         if self.poisoned.load(Ordering::Acquire) {
             return Err(self.offline());
         }
@@ -304,6 +307,7 @@ impl Log {
     /// Changes how the log grows from now on.
     pub fn set_growth(&self, rule: VlfRule, growth: Growth, max_size: Option<u64>) {
         let mut on_disk = self.meta.lock();
+        let _guard = self.fails_on_panic("its map was changed");
         let policy = GrowthPolicy { rule, growth, max_size };
         if std::mem::replace(&mut *self.policy.lock(), policy) == policy {
             return;
@@ -327,6 +331,7 @@ impl Log {
     /// Takes back what was prepared for growths that did not come. The caller is the last user of the log.
     pub(crate) fn cut_prepared(&self) -> Result<(), LogError> {
         let mut on_disk = self.meta.lock();
+        let _guard = self.fails_on_panic("its map was changed");
         self.drop_steps(&mut on_disk);
         let size = on_disk.map.end();
         if self.poisoned.load(Ordering::Acquire) {

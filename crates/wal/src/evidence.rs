@@ -189,6 +189,7 @@ impl Log {
     /// `clean`: nothing will be written any more.
     pub(crate) fn seal_as(&self, clean: bool) -> Result<(), LogError> {
         let mut on_disk = self.meta.lock();
+        let _guard = self.fails_on_panic("its map was changed");
         if self.poisoned.load(Ordering::Acquire) {
             return Err(self.offline());
         }

@@ -18,6 +18,7 @@ use crate::block::{BlockHeader, SLOT};
 use crate::buffer::Block;
 use crate::log::{BUFFERS_MAX, Log};
 use crate::options::WaitKind;
+use crate::panics::FailsOnPanic;
 use crate::second::Second;
 use crate::{LogError, Lsn};
 
@@ -95,6 +96,22 @@ impl Signal {
     }
 }
 
+/// A turn to write, which ends when this is dropped, whatever becomes of the thread.
+struct Turn<'a> {
+    log: &'a Log,
+    guard: FailsOnPanic<'a>,
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        // First: who is called now must see a log that has failed.
+        self.guard.check();
+        if self.log.turns.release() {
+            self.log.call_writer();
+        }
+    }
+}
+
 /// Starts the threads that write full blocks and prepare growth. They hold the log only while they work. Without them
 /// appenders write themselves when the buffers run out, and growths prepare their space themselves.
 pub(crate) fn spawn_threads(log: &Arc<Log>) {
@@ -111,13 +128,15 @@ pub(crate) fn spawn_threads(log: &Arc<Log>) {
 }
 
 /// A thread that works whenever it is called, and after the time that `work` asks for.
-fn spawn(log: &Arc<Log>, name: &str, signal: &Arc<Signal>, work: fn(&Log) -> Option<Duration>) {
+fn spawn(log: &Arc<Log>, name: &'static str, signal: &Arc<Signal>, work: fn(&Log) -> Option<Duration>) {
     let (weak, signal) = (Arc::downgrade(log), Arc::clone(signal));
     let body = move || {
         let mut timeout = None;
         while signal.wait(timeout) {
             let Some(log) = weak.upgrade() else { break };
-            timeout = work(&log);
+            // After a panic the log is offline and needs no thread.
+            let Some(next) = log.guarded(name, work) else { break };
+            timeout = next;
         }
     };
     log.threads.lock().extend(std::thread::Builder::new().name(name.into()).spawn(body));
@@ -161,8 +180,8 @@ impl Log {
             let start = self.waits(WaitKind::WriteLog);
             let mut result = Ok(());
             while result.is_ok() && self.turns.take_while(beyond) {
+                let _turn = self.turn();
                 result = self.write_out(true);
-                self.release_turn();
             }
             self.waited(WaitKind::WriteLog, start);
             result?;
@@ -197,19 +216,18 @@ impl Log {
             if !self.turns.take(key) {
                 continue;
             }
+            let _turn = self.turn();
             // Hard by now if a flush ended between the look above and the turn: another one would be wasted on it.
             let hard = key < self.hard_end.load(Ordering::Acquire);
-            let result = if hard { Ok(()) } else { self.write_out(true) };
-            self.release_turn();
-            result?;
+            if !hard {
+                self.write_out(true)?;
+            }
         }
     }
 
-    /// Ends the thread's turn to write.
-    fn release_turn(&self) {
-        if self.turns.release() {
-            self.call_writer();
-        }
+    /// The turn to write, which the caller has got.
+    fn turn(&self) -> Turn<'_> {
+        Turn { log: self, guard: self.fails_on_panic("it was writing") }
     }
 
     /// Waits until a block may be sealed although many are unwritten; writes some itself if nobody does (LOGBUFFER).
@@ -221,8 +239,8 @@ impl Log {
         };
         let mut result = Ok(());
         if self.turns.take_while(full) {
+            let _turn = self.turn();
             result = self.write_out(false);
-            self.release_turn();
         }
         self.waited(WaitKind::LogBuffer, start);
         result
@@ -246,9 +264,9 @@ impl Log {
                 // Whoever writes now calls again when it has finished.
                 return;
             }
+            let _turn = self.turn();
             // A failure has poisoned the log; the next caller gets it.
             let _ = self.write_out(false);
-            self.release_turn();
         }
     }
 
@@ -306,6 +324,7 @@ impl Log {
     /// Takes sealed blocks from the queue, after sealing the open one if all of it shall become durable.
     fn take_batch(&self, durable: bool) -> Result<Batch, LogError> {
         let mut tail = self.tail.lock();
+        let _guard = self.fails_on_panic("a block was sealed");
         if durable && tail.open.buf.items() > 0 {
             self.advance(&mut tail, None)?;
         }

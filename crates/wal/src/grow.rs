@@ -117,6 +117,7 @@ impl Log {
     /// besides the zeros, however often the log has grown before, or none if it is one of many equal steps.
     pub fn grow(&self, new_size: u64) -> Result<(), LogError> {
         let mut on_disk = self.meta.lock();
+        let _guard = self.fails_on_panic("its map was changed");
         if self.poisoned.load(Ordering::Acquire) {
             return Err(self.offline());
         }
@@ -202,6 +203,7 @@ impl Log {
     /// to be, or two VLFs are left.
     pub fn shrink_to(&self, target: u64) -> Result<ShrinkReport, LogError> {
         let mut on_disk = self.meta.lock();
+        let _guard = self.fails_on_panic("its map was changed");
         if self.poisoned.load(Ordering::Acquire) {
             return Err(self.offline());
         }
@@ -260,6 +262,7 @@ impl Log {
             self.flush_to(info.checkpoint_lsn)?;
         }
         let mut on_disk = self.meta.lock();
+        let _guard = self.fails_on_panic("its map was changed");
         if self.poisoned.load(Ordering::Acquire) {
             return Err(self.offline());
         }
@@ -279,6 +282,7 @@ impl Log {
     /// take a VLF for log that was being overwritten when the power went.
     pub fn truncate_to(&self, min: Lsn) {
         let mut on_disk = self.meta.lock();
+        let _guard = self.fails_on_panic("its map was changed");
         let OnDisk { meta, map, .. } = &mut *on_disk;
         let min = min.min(meta.header.checkpoint.checkpoint_lsn).min(meta.header.checkpoint.redo_lsn);
         let min = {

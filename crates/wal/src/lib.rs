@@ -9,7 +9,8 @@
 //!
 //! # Faults survived
 //! Lost, torn and reordered writes after the last acknowledged flush: opening stops at the first block that does not
-//! continue the chain (see `block`). A failed write or sync is final: the log goes offline and acknowledges nothing more.
+//! continue the chain (see `block`). A failed write or sync is final: the log goes offline and acknowledges nothing more. So is
+//! a panic of a thread that writes or changes it (see `panics`).
 //! Damage to what was durable is an error, not an earlier end of the log (see `evidence` for what can be known).
 //!
 //! # Not here
@@ -27,6 +28,7 @@ mod log;
 mod lsn;
 mod open;
 mod options;
+mod panics;
 mod read;
 mod reserve;
 mod restore;

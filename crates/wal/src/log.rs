@@ -1,8 +1,9 @@
 //! The log: appending records, and the small questions about it. Flushing, growing, reading and opening are next door.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::fmt::{self, Debug, Formatter};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use disk::{BlockFile, DiskError};
@@ -37,7 +38,6 @@ pub(crate) struct GrowthPolicy {
 ///
 /// Locks, outermost first: `meta` (header and map on disk), the turns' (who flushes), `io` (only the flusher), `tail`, `steps`,
 /// `open`, cache. `trails` stands alone.
-#[derive(Debug)]
 pub struct Log {
     pub(crate) file: Arc<dyn BlockFile>,
     pub(crate) log_id: [u8; 16],
@@ -90,6 +90,8 @@ pub struct Log {
     pub(crate) capacity: AtomicU64,
     pub(crate) poisoned: AtomicBool,
     pub(crate) poison: Mutex<Option<DiskError>>,
+    /// Who hears of it.
+    pub(crate) on_failure: OnceLock<Box<dyn Fn(&DiskError) + Send + Sync>>,
     pub(crate) counters: Counters,
     pub(crate) waits: Option<Arc<dyn WaitSink>>,
 }
@@ -153,6 +155,7 @@ impl Log {
             capacity: AtomicU64::new(0),
             poisoned: AtomicBool::new(false),
             poison: Mutex::new(None),
+            on_failure: OnceLock::new(),
             counters: Counters::default(),
             waits: options.waits.clone(),
         });
@@ -226,6 +229,8 @@ impl Log {
             return self.wait_for_buffer();
         }
         let mut tail = self.tail.lock();
+        // Goes before the lock does.
+        let _guard = self.fails_on_panic("a block was opened");
         if !Arc::ptr_eq(&tail.open, seen) {
             return Ok(());
         }
@@ -365,8 +370,16 @@ impl Log {
 
     /// The log can take nothing more: the first failure stays the cause.
     pub(crate) fn poison(&self, cause: DiskError) -> LogError {
-        self.poison.lock().get_or_insert(cause);
+        let first = {
+            let mut poison = self.poison.lock();
+            let first = poison.is_none().then(|| cause.clone());
+            poison.get_or_insert(cause);
+            first
+        };
         self.poisoned.store(true, Ordering::Release);
+        if let (Some(cause), Some(tell)) = (first, self.on_failure.get()) {
+            tell(&cause);
+        }
         self.offline()
     }
 
@@ -374,9 +387,21 @@ impl Log {
         LogError::Offline { cause: self.poison.lock().clone().unwrap_or(DiskError::Crashed) }
     }
 
+    /// Tells `tell` when the log goes offline, once. It is called by the thread that met the failure, which may hold locks of the
+    /// log and latches: it must use neither. Only the first one that is given counts.
+    pub fn on_failure(&self, tell: impl Fn(&DiskError) + Send + Sync + 'static) {
+        // The log has one owner.
+        let _ = self.on_failure.set(Box::new(tell));
+    }
+
     /// Why the log is offline, if it is.
     pub fn failure(&self) -> Option<DiskError> {
         self.poison.lock().clone()
+    }
+
+    /// Who is told of waits and failures.
+    pub fn sink(&self) -> Option<&dyn WaitSink> {
+        self.waits.as_deref()
     }
 
     /// The calling thread begins to wait.
@@ -395,6 +420,15 @@ impl Log {
             sink.waited(kind, us);
         }
         us
+    }
+}
+
+impl Debug for Log {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Log")
+            .field("path", &self.file.path())
+            .field("end", &self.end())
+            .finish_non_exhaustive()
     }
 }
 

@@ -118,6 +118,8 @@ pub trait WaitSink: Send + Sync + Debug {
     fn waited(&self, kind: WaitKind, us: u64);
     /// A file has grown by itself.
     fn grew(&self, _growth: &GrowthEvent) {}
+    /// The database has failed, or a background thread of it has panicked: for the error log.
+    fn failed(&self, _what: &str) {}
 }
 
 /// How a log is made (all fields) or opened (`initial_size`, `first_vlf_seq` and `log_id` are ignored).

@@ -112,6 +112,11 @@ impl WaitSink for FileReports {
         self.all.add(kind, us);
     }
 
+    fn failed(&self, what: &str) {
+        self.errors.write("database", &format!("Database '{}': {what}", self.entry.name));
+        self.errors.save();
+    }
+
     fn grew(&self, growth: &GrowthEvent) {
         if growth.us < SLOW_GROWTH_US {
             return;

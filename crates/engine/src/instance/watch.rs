@@ -7,6 +7,7 @@ use std::io::{self, Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
@@ -93,7 +94,8 @@ fn serve(listener: &UnixListener, instance: &Weak<Instance>, stop: &AtomicBool) 
         let Some(instance) = instance.upgrade() else { return };
         // Whoever looks and goes away, or does not read, is no trouble of ours.
         if let Ok(client) = client {
-            let _ = answer(client, &instance);
+            // A panic costs this client its answer and nobody anything else.
+            let _ = catch_unwind(AssertUnwindSafe(|| answer(client, &instance)));
         }
     }
 }

@@ -8,6 +8,8 @@ pub(crate) mod room;
 mod snapshots;
 pub mod transactions;
 
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -205,10 +207,16 @@ impl Session {
             Ok(batch) => {
                 shared.activity.begins(&batch);
                 self.core.options.set_parse_settings(batch.settings);
-                match run_batch(&mut self.core, &mut sink, &batch, &mut vars, false) {
-                    Ok(End::Finished(n)) => status = n,
-                    Ok(End::ScopeAborted | End::BatchAborted) => status = -1,
-                    Err(error) => {
+                let run = || run_batch(&mut self.core, &mut sink, &batch, &mut vars, false);
+                match catch_unwind(AssertUnwindSafe(run)) {
+                    Ok(Ok(End::Finished(n))) => status = n,
+                    Ok(Ok(End::ScopeAborted | End::BatchAborted)) => status = -1,
+                    Ok(Err(error)) => {
+                        let _ = sink.error(&error);
+                    }
+                    Err(panic) => {
+                        status = -1;
+                        let error = self.after_panic(&*panic);
                         let _ = sink.error(&error);
                     }
                 }
@@ -222,6 +230,28 @@ impl Session {
             self.core.rollback_all();
         }
         (Outcome { ok: sink.errors == 0, status }, vars)
+    }
+
+    /// A statement has panicked: latches are free again, its transaction is rolled back, and with it all its locks go. Where it was
+    /// changing pages or the log the database has failed already, and so it has where the rollback fails.
+    fn after_panic(&mut self, panic: &(dyn Any + Send)) -> SqlError {
+        let text = match (panic.downcast_ref::<&str>(), panic.downcast_ref::<String>()) {
+            (Some(text), _) => text,
+            (_, Some(text)) => text.as_str(),
+            _ => "no message",
+        };
+        let log = self.core.instance().error_log_arc().clone();
+        log.write(
+            "Server",
+            &format!("Error: 3624. A statement of session {} has panicked: {text}", self.spid()),
+        );
+        if catch_unwind(AssertUnwindSafe(|| self.core.rollback_all())).is_err() {
+            // The transactions that were being rolled back have taken their databases offline.
+            log.write("Server", &format!("Error: 3624. So has the rollback of session {}.", self.spid()));
+        }
+        log.save();
+        self.core.private_tables.clear();
+        crate::errors::assertion_failed()
     }
 
     /// A doomed transaction does not outlive its batch.

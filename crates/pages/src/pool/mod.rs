@@ -393,7 +393,9 @@ impl Inner {
             return Ok(None);
         }
         let begin = Instant::now();
+        let loading = Loading { pool: self, frame: i, key };
         let read = io.read_page(key_page(key), self.frames.page_mut(i));
+        std::mem::forget(loading);
         let wait = if mode == Mode::Shared { PageWait::IoSh } else { PageWait::IoEx };
         self.waits.add(wait, begin.elapsed().as_micros() as u64);
         self.counters.pages_read.fetch_add(1, Ordering::Relaxed);
@@ -514,6 +516,19 @@ impl Inner {
 
     pub fn mark_formatted(&self, i: u32) {
         self.frames.get(i).state.lock().formatted = true;
+    }
+}
+
+/// A frame that is being read into. Dropped only by a panic: then the frame is free again, and who waits for it looks once more.
+struct Loading<'a> {
+    pool: &'a Inner,
+    frame: u32,
+    key: u64,
+}
+
+impl Drop for Loading<'_> {
+    fn drop(&mut self) {
+        self.pool.discard(self.frame, self.key);
     }
 }
 

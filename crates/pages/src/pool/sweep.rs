@@ -3,6 +3,7 @@
 use crate::error::PageError;
 use crate::pool::{COLD, DIRTY, FREE, Inner, Mode, WRITING, key_store};
 use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -254,25 +255,33 @@ pub(super) fn lazy_writer(pool: &Inner) {
                 pool.work.wait_for(&mut guard, Duration::from_millis(200));
             }
         }
-        pool.ahead.take(&pool.frames);
-        let target = pool.free_target();
-        let count = |n: usize| pool.counters.lazy_writes.fetch_add(n as u64, Ordering::Relaxed);
-        if pool.free_len.load(Ordering::Relaxed) < target
-            && let Ok(n) = pool.write_cold()
-        {
-            count(n);
+        // A panic has taken the database offline whose pages were being written (`Store::fails_on_panic`). The pool goes on for
+        // the others; a fault that comes again must not keep a processor busy.
+        if catch_unwind(AssertUnwindSafe(|| keep_ready(pool))).is_err() {
+            std::thread::sleep(Duration::from_millis(100));
         }
-        while pool.free_len.load(Ordering::Relaxed) < target && !pool.stop.load(Ordering::Acquire) {
-            if let Some(i) = pool.victim(false) {
-                pool.frames.get(i).unlock(Mode::Exclusive);
-                pool.push_free(i);
-                continue;
-            }
-            // A failed write leaves the page dirty; the checkpoint or the thread that needs the frame reports it.
-            match pool.write_some(WRITE_ROUND) {
-                Ok(n) if n > 0 => drop(count(n)),
-                _ => break,
-            }
+    }
+}
+
+fn keep_ready(pool: &Inner) {
+    pool.ahead.take(&pool.frames);
+    let target = pool.free_target();
+    let count = |n: usize| pool.counters.lazy_writes.fetch_add(n as u64, Ordering::Relaxed);
+    if pool.free_len.load(Ordering::Relaxed) < target
+        && let Ok(n) = pool.write_cold()
+    {
+        count(n);
+    }
+    while pool.free_len.load(Ordering::Relaxed) < target && !pool.stop.load(Ordering::Acquire) {
+        if let Some(i) = pool.victim(false) {
+            pool.frames.get(i).unlock(Mode::Exclusive);
+            pool.push_free(i);
+            continue;
+        }
+        // A failed write leaves the page dirty; the checkpoint or the thread that needs the frame reports it.
+        match pool.write_some(WRITE_ROUND) {
+            Ok(n) if n > 0 => drop(count(n)),
+            _ => break,
         }
     }
 }

@@ -3,6 +3,7 @@
 
 pub mod chain;
 pub mod explorer;
+pub mod panic_disk;
 
 pub use ringwood_txn as txn;
 
