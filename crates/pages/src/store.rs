@@ -41,7 +41,7 @@ pub struct Store {
     offline: AtomicBool,
     cause: Mutex<Option<String>>,
     /// Who hears of it.
-    on_failure: OnceLock<Box<dyn Fn(&str) + Send + Sync>>,
+    on_failure: OnceLock<OnFailure>,
     /// Torn pages that redo expects a later record to rebuild.
     pub(crate) awaiting: Mutex<HashSet<PageId>>,
     pub(crate) alloc: AllocState,
@@ -404,6 +404,9 @@ impl Store {
         self.change(sink, &mut rec, &mut [&mut page])
     }
 }
+
+/// Is told why the store has gone offline.
+type OnFailure = Box<dyn Fn(&str) + Send + Sync>;
 
 /// See [`Store::fails_on_panic`].
 pub(crate) struct FailsOnPanic<'a> {

@@ -26,6 +26,9 @@ pub(crate) const BUFFERS_MAX: usize = 128;
 /// Bytes at the end of a VLF that nobody cuts a record for.
 const ROOM_MIN: usize = 1 << 10;
 
+/// Is told why the log has gone offline.
+type OnFailure = Box<dyn Fn(&DiskError) + Send + Sync>;
+
 /// How the log may grow; can be changed while it is open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct GrowthPolicy {
@@ -91,7 +94,7 @@ pub struct Log {
     pub(crate) poisoned: AtomicBool,
     pub(crate) poison: Mutex<Option<DiskError>>,
     /// Who hears of it.
-    pub(crate) on_failure: OnceLock<Box<dyn Fn(&DiskError) + Send + Sync>>,
+    pub(crate) on_failure: OnceLock<OnFailure>,
     pub(crate) counters: Counters,
     pub(crate) waits: Option<Arc<dyn WaitSink>>,
 }
