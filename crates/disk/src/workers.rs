@@ -5,6 +5,7 @@
 
 use std::collections::VecDeque;
 use std::os::fd::BorrowedFd;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -100,9 +101,11 @@ impl Drop for WorkerPort {
 
 impl Job {
     fn run(self) {
-        let result = match self.op.run_now() {
-            Ok(bytes) => i32::try_from(bytes).unwrap_or(i32::MAX),
-            Err(errno) => -errno.raw_os_error(),
+        // Whoever waits for the completion gets one, whatever happens.
+        let result = match catch_unwind(AssertUnwindSafe(|| self.op.run_now())) {
+            Ok(Ok(bytes)) => i32::try_from(bytes).unwrap_or(i32::MAX),
+            Ok(Err(errno)) => -errno.raw_os_error(),
+            Err(_) => -Errno::IO.raw_os_error(),
         };
         self.reply.done.lock().push(Completion { index: self.index, result });
         self.reply.some.notify_one();

@@ -83,6 +83,41 @@ fn sixty_open_transactions_commit_on_a_full_log() {
     assert!(instance.check_database("f").unwrap().is_clean());
 }
 
+/// A log that waits for its backup: transactions end, the instance stops cleanly and starts, and the backup makes room.
+#[test]
+fn a_full_log_that_waits_for_its_backup() {
+    let disk = SimDisk::new(34);
+    let instance = open(&disk);
+    create(&instance, "size = 2MB, filegrowth = 0");
+    run(&instance, "alter database f set recovery full");
+    run(&instance, "backup database f to disk = 'f.bak'");
+    let mut one = session(&instance);
+    assert_eq!(tell(&mut one, "begin tran insert t values (1, 'open')"), "(1)");
+    let fill = "use f set nocount on; declare @i int = 1000;
+         while @i < 9000 begin insert t values (@i, replicate('x', 7000)); set @i += 1 end";
+    let full = say(&instance, fill);
+    assert!(full.contains("Msg 9002") && full.contains("due to 'LOG_BACKUP'"), "{full}");
+    assert_eq!(tell(&mut one, "commit"), "");
+    let rows = say(&instance, "select count(*) from f..t");
+    drop(one);
+    for _ in 0..3 {
+        instance.close().unwrap();
+    }
+    drop(instance);
+    let mut instance = open(&disk);
+    for _ in 0..20 {
+        instance.close().unwrap();
+        drop(instance);
+        instance = open(&disk);
+    }
+    let state = "select log_reuse_wait_desc, state_desc from sys.databases where name = 'f'";
+    assert_eq!(say(&instance, state), "LOG_BACKUP|ONLINE");
+    assert_eq!(say(&instance, "select count(*) from f..t"), rows);
+    run(&instance, "backup log f to disk = 'f.trn'");
+    run(&instance, "use f insert t values (2, 'room')");
+    assert!(instance.check_database("f").unwrap().is_clean());
+}
+
 /// A flipped bit in the log's last block: SUSPECT, and the error log names the range. All other databases open.
 #[test]
 fn a_damaged_log_is_suspect_and_its_range_is_named() {

@@ -113,7 +113,10 @@ impl Run {
         let disk = SimDisk::with_config(seed, SimConfig { sectors, ..SimConfig::default() });
         let options = options(&mut rng, align);
         let settings = DbState { delayed: DelayedDurability::Allowed, ..DbState::initial() };
-        let db = create(env(Arc::new(disk.clone()), 2000, false), options.clone(), settings).expect("create");
+        // With few frames pages leave the pool while transactions roll back, and take flushes that nobody has reserved for.
+        let frames = if rng.u8(0..4) == 0 { 80 } else { 2000 };
+        let db =
+            create(env(Arc::new(disk.clone()), frames, false), options.clone(), settings).expect("create");
         let table = Table::create(&db).expect("table");
         let log_size = db.log().space().size;
         (Run { rng, disk, db, table, changes: Vec::new(), log_size }, options)
@@ -302,6 +305,68 @@ fn run(seed: u64) -> bool {
     run.table = Table::open(&run.db).expect("table");
     run.verify();
     crashed
+}
+
+/// Sessions that end at the same time, while the background threads work.
+#[test]
+fn sessions_that_end_together_on_a_full_log() {
+    for seed in 0..8u64 {
+        let mut rng = fastrand::Rng::with_seed(seed);
+        let sectors = Sectors { logical: 512, physical: 512 };
+        let disk = SimDisk::with_config(seed, SimConfig { sectors, ..SimConfig::default() });
+        let alignment = Alignment::Force(if seed % 2 == 0 { 512 } else { 4096 });
+        let options = LogOptions { alignment, ..log_options(2 << 20, Growth::None, true) };
+        let settings = DbState { delayed: DelayedDurability::Allowed, ..DbState::initial() };
+        let db = create(env(Arc::new(disk.clone()), 300, true), options.clone(), settings).expect("create");
+        let table = Table::create(&db).expect("table");
+        let size = db.log().space().size;
+        let mut open_txns = Vec::new();
+        for id in 0..96 {
+            let mut txn = db.begin(51).expect("begin");
+            assert_eq!(table.insert(&mut txn, id, b"open").expect("room"), Tried::Done);
+            open_txns.push((id, txn));
+        }
+        let mut filler = db.begin(52).expect("begin");
+        let mut full = 1000;
+        while table.insert(&mut filler, full, &vec![b'f'; rng.usize(10..3000)]).is_ok() {
+            full += 1;
+        }
+        open_txns.push((full, filler));
+        rng.shuffle(&mut open_txns);
+        let open_txns = std::sync::Mutex::new(open_txns);
+        let committed = std::sync::Mutex::new(Vec::new());
+        std::thread::scope(|scope| {
+            for thread in 0..8 {
+                let (db, table, open_txns, committed) = (&db, &table, &open_txns, &committed);
+                let mut rng = fastrand::Rng::with_seed(seed << 8 | thread);
+                scope.spawn(move || {
+                    while let Some((id, txn)) = { open_txns.lock().expect("no panic").pop() } {
+                        if id >= 1000 || rng.u8(0..3) == 0 {
+                            txn.rollback().expect("a rollback has room");
+                        } else {
+                            let delayed = rng.u8(0..3) == 0;
+                            let wanted = if delayed { Durability::Delayed } else { Durability::Full };
+                            txn.commit(wanted).expect("a commit has room");
+                            committed.lock().expect("no panic").push(id);
+                        }
+                        let mut more = db.begin(53).expect("online");
+                        let tried = table.insert(&mut more, (thread + 2) << 20 | id, &[b'm'; 500]);
+                        assert!(tried.as_ref().err().is_none_or(is_full), "{tried:?}");
+                        more.rollback().expect("a rollback has room");
+                    }
+                });
+            }
+        });
+        db.flush_log().expect("flush");
+        assert_eq!((db.status(), db.log().space().size), (Status::Online, size));
+        db.abandon();
+        let db = open(env(Arc::new(disk.crash(seed)), 300, false), options).expect("open");
+        let rows =
+            Table::open(&db).expect("table").read_all(db.snapshot().mode()).expect("read").expect("whole");
+        let mut ids = committed.into_inner().expect("no panic");
+        ids.sort_unstable();
+        assert_eq!(rows.keys().copied().collect::<Vec<_>>(), ids, "seed {seed}");
+    }
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
-use ringwood_txn::{Database, DbState, DelayedDurability, Durability, Env, Pace, Status, TxnError};
+use ringwood_txn::{Database, DbState, Deferred, DelayedDurability, Durability, Env, Pace, Status, TxnError};
 use sim::SimDisk;
 use support::panic_disk::{Doing, PanicDisk};
 use support::{LOG, Table, Tried, create, env, log_options, open};
@@ -274,9 +274,9 @@ fn the_thread_that_cleans_up() {
     let (done, seen) = (Arc::new(AtomicBool::new(false)), Instant::now());
     let mut txn = world.db.begin(62).unwrap();
     assert_eq!(world.table.insert(&mut txn, 1 << 41, b"deferred").unwrap(), Tried::Done);
-    txn.defer(Box::new(|_| panic!("injected: deferred work")));
+    txn.defer(Deferred { units: Vec::new(), work: Box::new(|_| panic!("injected: deferred work")) });
     let tell = done.clone();
-    txn.defer(Box::new(move |_| tell.store(true, Ordering::Relaxed)));
+    txn.defer(Deferred { units: Vec::new(), work: Box::new(move |_| tell.store(true, Ordering::Relaxed)) });
     txn.commit(Durability::Full).unwrap();
     while !done.load(Ordering::Relaxed) || !world.reports.has("cleanup-5 has panicked") {
         assert!(seen.elapsed() < Duration::from_secs(10), "{:?}", world.reports);

@@ -254,7 +254,9 @@ impl Log {
     /// True while less than a quarter of the log is free, or a sixteenth when a truncation is to come.
     pub(crate) fn is_running_low(&self, size: u64) -> bool {
         let share = if self.truncation_due.load(Ordering::Acquire) { 16 } else { 4 };
-        self.headroom.load(Ordering::Acquire) < size / share
+        let free =
+            self.headroom.load(Ordering::Acquire).saturating_sub(self.reserved.load(Ordering::Relaxed));
+        free < size / share
     }
 
     /// The log is about to be truncated: until then growth is prepared only if it has almost no room left.

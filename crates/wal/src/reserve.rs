@@ -106,10 +106,11 @@ impl Log {
         let room = tail.map.smallest_room();
         // The end of the VLF in use, and one VLF that is only begun.
         let free = free.saturating_sub(2 * waste);
-        match room.checked_sub(waste) {
-            Some(full) if full > 0 => (u128::from(free) * u128::from(full) / u128::from(room)) as u64,
-            _ => free / 2,
+        if room <= waste {
+            return free / 2;
         }
+        // A log has at most 2 TB, and what is wasted is less than a block and a record: no overflow.
+        free - (free * waste).div_ceil(room).min(free)
     }
 
     /// Whether an ordinary record may open a block, if `left` bytes are free once that is used up.
