@@ -120,6 +120,9 @@ impl CheckReport {
     }
 }
 
+/// Pages that the check of a heap asks for at a time, one such step ahead of itself.
+const READ_AHEAD: usize = 64;
+
 impl Heap {
     /// Checks the whole heap: pages, stubs and their targets both ways, allocation maps.
     ///
@@ -129,7 +132,10 @@ impl Heap {
         let mut report = CheckReport::default();
         let pages = self.page_ids()?;
         let (mut stubs, mut targets) = (Vec::new(), HashSet::new());
-        for &id in &pages {
+        for (i, &id) in pages.iter().enumerate() {
+            if i % READ_AHEAD == 0 {
+                self.space.store.read_ahead(&pages[i..pages.len().min(i + 2 * READ_AHEAD)]);
+            }
             match self.space.store.read_scan(id) {
                 Ok(page) => {
                     report.page(&page, PageType::Data, &self.space);

@@ -11,13 +11,18 @@ use crate::files::{DataFile, FileHeader, FileSpec};
 use crate::id::{DWB_DIRECTORY, DWB_FIRST, DWB_PAGES, EXTENT_PAGES, ExtentId, PAGE_SIZE, PageId};
 use crate::page::{lsn_in, seal_image};
 use crate::store::Store;
-use disk::{AlignedBuf, BlockFile, Disk, OpenMode};
+use disk::{AlignedBuf, BlockFile, Data, Disk, OpenMode, Request, transfer};
+use std::io::IoSliceMut;
 use std::path::PathBuf;
 use std::sync::Arc;
 use wal::Lsn;
 
 /// Pages read at once: 1 MB.
 pub const COPY_PAGES: u32 = 128;
+
+/// Such reads in flight at a time.
+const READS: usize = 4;
+const EXTENT_BYTES: usize = EXTENT_PAGES as usize * PAGE_SIZE;
 
 /// What is handed over: adjacent runs (first page, count) of one file, and their images one behind the other.
 pub type CopySink<'a> = dyn FnMut(&[(u32, u32)], &[u8]) -> Result<(), PageError> + 'a;
@@ -44,7 +49,7 @@ impl Store {
         Ok(list)
     }
 
-    /// Copies extents (ascending) of a file, in reads of up to 1 MB: all of them, or those with a page that a record from
+    /// Copies extents (ascending) of a file, in reads of up to 1 MB, four of them in flight: all of them, or those with a page that a record from
     /// `since` on has changed, and those with map pages: a map page that was cut off and came again knows no record.
     /// `keep_damaged`: hands damaged pages over as they are.
     ///
@@ -59,39 +64,19 @@ impl Store {
         sink: &mut CopySink<'_>,
     ) -> Result<(), PageError> {
         let data = self.file(PageId::new(file, 0))?;
-        let mut buf = AlignedBuf::new(COPY_PAGES as usize * PAGE_SIZE);
-        let mut out = Vec::with_capacity(buf.len());
-        let mut at = 0;
-        while at < extents.len() {
-            let mut count = 1;
-            while at + count < extents.len()
-                && extents[at + count] == extents[at] + count as u32
-                && (count as u32 + 1) * EXTENT_PAGES <= COPY_PAGES
-            {
-                count += 1;
+        let runs = runs_of(extents);
+        let mut bufs: Vec<AlignedBuf> =
+            (0..READS.min(runs.len())).map(|_| AlignedBuf::new(COPY_PAGES as usize * PAGE_SIZE)).collect();
+        let mut out = Vec::with_capacity(COPY_PAGES as usize * PAGE_SIZE);
+        for some in runs.chunks(READS) {
+            read_runs(&data, some, &mut bufs)?;
+            for (run, buf) in some.iter().zip(&mut bufs) {
+                let bytes = &mut buf[..run.len() * EXTENT_BYTES];
+                self.mend(&data, run[0] * EXTENT_PAGES, bytes, keep_damaged)?;
+                let kept = changed(file, run, bytes, since, &mut out);
+                // Called for what holds nothing as well: the caller counts what has been looked at.
+                sink(&kept, &out)?;
             }
-            let (first, pages) = (extents[at] * EXTENT_PAGES, count as u32 * EXTENT_PAGES);
-            let bytes = &mut buf[..pages as usize * PAGE_SIZE];
-            data.read_raw(first, bytes)?;
-            self.mend(&data, first, bytes, keep_damaged)?;
-            let mut runs: Vec<(u32, u32)> = Vec::new();
-            out.clear();
-            for (i, extent) in bytes.chunks_exact(EXTENT_PAGES as usize * PAGE_SIZE).enumerate() {
-                let (images, _) = extent.as_chunks::<PAGE_SIZE>();
-                let map = ExtentId { file, extent: extents[at] + i as u32 }.is_system();
-                if !map && since.is_some_and(|since| images.iter().all(|image| lsn_in(image) < since)) {
-                    continue;
-                }
-                let page = first + i as u32 * EXTENT_PAGES;
-                match runs.last_mut() {
-                    Some(run) if run.0 + run.1 == page => run.1 += EXTENT_PAGES,
-                    _ => runs.push((page, EXTENT_PAGES)),
-                }
-                out.extend_from_slice(extent);
-            }
-            // Called for what holds nothing as well: the caller counts what has been looked at.
-            sink(&runs, &out)?;
-            at += count;
         }
         Ok(())
     }
@@ -139,6 +124,55 @@ impl Store {
         let bit = (extent.extent % crate::id::GAM_EXTENTS) as usize;
         Ok(gam.body().get(bit / 8).is_some_and(|byte| byte >> (bit % 8) & 1 != 0))
     }
+}
+
+/// Adjacent extents together, up to [`COPY_PAGES`].
+fn runs_of(extents: &[u32]) -> Vec<&[u32]> {
+    let adjacent = extents.chunk_by(|a, b| a + 1 == *b);
+    adjacent.flat_map(|run| run.chunks((COPY_PAGES / EXTENT_PAGES) as usize)).collect()
+}
+
+/// Reads each run to the begin of a buffer, all of them in flight together.
+fn read_runs(file: &DataFile, runs: &[&[u32]], bufs: &mut [AlignedBuf]) -> Result<(), PageError> {
+    let end = runs.iter().filter_map(|run| run.last()).max().map_or(0, |last| (last + 1) * EXTENT_PAGES);
+    if end > file.pages() {
+        return Err(PageError::NoSuchPage { page: PageId::new(file.spec.id, end - 1) });
+    }
+    let each = runs.iter().zip(bufs);
+    let mut slices: Vec<IoSliceMut<'_>> =
+        each.map(|(run, buf)| IoSliceMut::new(&mut buf[..run.len() * EXTENT_BYTES])).collect();
+    let mut requests: Vec<Request<'_>> = Vec::with_capacity(runs.len());
+    for (run, slice) in runs.iter().zip(slices.chunks_mut(1)) {
+        let offset = u64::from(run[0]) * EXTENT_BYTES as u64;
+        requests.push(Request { file: &*file.file, offset, data: Data::Read(slice) });
+    }
+    let mut first = Ok(());
+    transfer(&mut requests, &mut |_, _, result| {
+        if first.is_ok() {
+            first = result;
+        }
+    });
+    Ok(first?)
+}
+
+/// Puts the extents into `out` that have a page which a record from `since` on has changed, or map pages; their runs.
+fn changed(file: u16, run: &[u32], bytes: &[u8], since: Option<Lsn>, out: &mut Vec<u8>) -> Vec<(u32, u32)> {
+    let mut kept: Vec<(u32, u32)> = Vec::new();
+    out.clear();
+    for (&number, extent) in run.iter().zip(bytes.chunks_exact(EXTENT_BYTES)) {
+        let (images, _) = extent.as_chunks::<PAGE_SIZE>();
+        let map = ExtentId { file, extent: number }.is_system();
+        if !map && since.is_some_and(|since| images.iter().all(|image| lsn_in(image) < since)) {
+            continue;
+        }
+        let page = number * EXTENT_PAGES;
+        match kept.last_mut() {
+            Some(run) if run.0 + run.1 == page => run.1 += EXTENT_PAGES,
+            _ => kept.push((page, EXTENT_PAGES)),
+        }
+        out.extend_from_slice(extent);
+    }
+    kept
 }
 
 /// Whether page images from a backup are whole: nothing but pages of the file at their places, or zeros.

@@ -277,6 +277,12 @@ impl Store {
         Some(PageRef::new(&self.inner, i))
     }
 
+    /// Whether the page is in the pool or on its way to it, as of now.
+    #[must_use]
+    pub fn is_here(&self, id: PageId) -> bool {
+        self.inner.contains(self.key(id))
+    }
+
     /// A frame for a page that the caller is about to format; nothing is read from disk. Dropped without a change, it
     /// is forgotten.
     ///

@@ -25,6 +25,7 @@ mod sink;
 mod snapshot;
 mod txn;
 pub mod txns;
+mod undo_ahead;
 mod vacate;
 
 pub use checkpoint::{ACTIVE_LIST, CheckpointReport, LogReuseWait};

@@ -11,8 +11,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use access::{RowName, Writer, undo_record};
 use pages::{
-    LatestUpdates, PageError, PageId, ReadAround, RecordBuilder, RecordKind, RecordSink, RecordView,
-    RowHeader, TxnId, Undoing, UnitId, boundary_record,
+    LatestUpdates, PageError, PageId, RecordBuilder, RecordKind, RecordSink, RecordView, RowHeader, TxnId,
+    Undoing, UnitId, boundary_record,
 };
 use wal::Lsn;
 
@@ -24,6 +24,7 @@ use crate::row_locks::RowLocks;
 use crate::sink::append_at_any_cost;
 use crate::snapshot::SnapshotGuard;
 use crate::txns::{TxnLog, TxnShared};
+use crate::undo_ahead::UndoAhead;
 
 /// What a thread does for a transaction that has committed.
 pub type Work = Box<dyn FnOnce(&Arc<Database>) + Send>;
@@ -278,9 +279,9 @@ impl Txn {
         let _undoing = Undoing::begin();
         let mut at = self.log_state().last;
         let mut bytes = Vec::new();
-        let mut around = ReadAround::default();
+        let mut ahead = UndoAhead::default();
         while at > stop {
-            match self.undo_one(at, &mut bytes, &mut around) {
+            match self.undo_one(at, &mut bytes, &mut ahead) {
                 Ok(next) => {
                     debug_assert!(next < at, "undo must go backwards");
                     at = next;
@@ -297,7 +298,7 @@ impl Txn {
     }
 
     /// Undoes the record at `at`; returns the one to undo next.
-    fn undo_one(&mut self, at: Lsn, bytes: &mut Vec<u8>, around: &mut ReadAround) -> Result<Lsn, TxnError> {
+    fn undo_one(&mut self, at: Lsn, bytes: &mut Vec<u8>, ahead: &mut UndoAhead) -> Result<Lsn, TxnError> {
         self.db.log().read(at, bytes)?;
         let view = RecordView::decode(bytes)?;
         Ok(match view.kind() {
@@ -306,7 +307,7 @@ impl Txn {
             RecordKind::Change => {
                 let next = view.prev_lsn();
                 let store = self.db.store().clone();
-                view.pages()?.into_iter().for_each(|page| around.visit(&store, page));
+                ahead.visit(&self.db, view.pages()?, next);
                 undo_record(&store, at, &view, self, next)?;
                 next
             }

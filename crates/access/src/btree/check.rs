@@ -15,6 +15,10 @@ struct Visit {
     high: Option<Vec<u8>>,
 }
 
+/// Nodes that a check is ahead of itself, and after how many it asks for more.
+const AHEAD: usize = 128;
+const STEP: usize = 64;
+
 /// What is known of one level while its nodes are visited from left to right.
 #[derive(Default)]
 struct Level {
@@ -32,7 +36,13 @@ impl BTree {
         let mut seen = HashSet::new();
         let mut levels: Vec<Level> = Vec::new();
         let mut todo = vec![Visit { id: self.root, level: None, low: None, high: None }];
+        let mut visits = 0;
         while let Some(visit) = todo.pop() {
+            visits += 1;
+            if visits % STEP == 0 {
+                let next: Vec<PageId> = todo.iter().rev().take(AHEAD).map(|visit| visit.id).collect();
+                self.space.store.read_ahead(&next);
+            }
             if !seen.insert(visit.id) {
                 report.add(visit.id, "page is in the index twice");
                 continue;

@@ -69,6 +69,12 @@ struct InstanceArgs {
     /// --device-path E:=ssd-512e
     #[arg(long = "device-path", value_name = "DIR=DEVICE|FOLDER", value_parser = parse_device_path)]
     device_paths: Vec<(PathBuf, Placement)>,
+    /// Reads and writes of data files in flight at a time on each real device, 1 to 256; as its queue allows unless given
+    #[arg(long = "io-depth", value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
+    io_depth: Option<u32>,
+    /// Let threads read and write data files even where the kernel has io_uring
+    #[arg(long = "io-threads")]
+    io_threads: bool,
 }
 
 impl InstanceArgs {
@@ -81,6 +87,9 @@ impl InstanceArgs {
             url_devices: ringwood::url_devices(),
             ..InstanceOptions::new(&self.data)
         };
+        let backend = if self.io_threads { disk::IoBackend::Threads } else { disk::IoBackend::Auto };
+        let io = disk::IoOptions { backend, depth: self.io_depth };
+        options.disk = Arc::new(disk::OsDisk::new(&options.data_dir).with_io(io));
         options.disk = self.placed(&options).map_err(|e| failed(e.to_string()))?;
         let instance = Instance::open(options).map_err(|e| failed(e.to_string()))?;
         // Without it everything works; only `ringwood top` cannot look in.
