@@ -1,11 +1,12 @@
 //! The driver: runs the arms of one study on one target and device, interleaved in a seeded order, each run written to
 //! the journal before the next begins. It knows no study and no target.
 
+use super::checks;
 use super::journal::{Journal, Measured, RunRecord, StepRecord};
 use super::progress::Progress;
 use super::rounds::Rounds;
 use super::steps::{self, Done};
-use super::study::{Arm, CellRef, Check, Step, Study};
+use super::study::{Arm, Step, Study};
 use crate::LabError;
 use crate::machine::ProcessorTimes;
 use crate::target::{Place, Target};
@@ -120,27 +121,10 @@ impl Job<'_> {
             .of(self.study.name, self.target.name(), &self.device)
             .filter(|r| r.round == round)
             .collect();
-        let value = |cell: &CellRef| {
-            let of_it = records.iter().filter(|r| r.factor == cell.factor);
-            of_it.flat_map(|r| &r.measured).find_map(|m| {
-                (m.level == cell.level && m.figure.measure == cell.measure).then_some(m.figure.value)
-            })
-        };
-        for Check { cell, times, other, otherwise } in &self.study.checks {
-            let Some((here, there)) = value(cell).zip(value(other)) else { continue };
-            if here < times * there.max(1.0) {
-                return Err(LabError::Request(format!(
-                    "{} has measured nothing: {}: {} with {}, {} with {}, not {times} times as many: {otherwise}",
-                    self.kind(),
-                    cell.measure,
-                    here,
-                    cell.level,
-                    there,
-                    other.level
-                )));
-            }
+        match checks::broken(&self.study.checks, &records) {
+            Some(what) => Err(LabError::Request(format!("{} has measured nothing: {what}", self.kind()))),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// One run of one arm. What the target does not support is noted and the run goes on.

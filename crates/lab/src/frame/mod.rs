@@ -2,6 +2,7 @@
 //! targets and devices.
 
 mod assemble;
+mod checks;
 mod claims;
 mod driver;
 mod journal;
