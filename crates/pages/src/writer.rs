@@ -97,7 +97,9 @@ impl Store {
         };
         let threads = todo.len().div_ceil(SHARE).min(WRITERS);
         std::thread::scope(|scope| {
-            let others: Vec<_> = (1..threads).map(|_| scope.spawn(run)).collect();
+            let named = || std::thread::Builder::new().name("page-writer".into());
+            // Where no thread is to be had, there are fewer batches on their way.
+            let others: Vec<_> = (1..threads).map_while(|_| named().spawn_scoped(scope, run).ok()).collect();
             let mut result = run();
             for other in others {
                 let other = other.join().unwrap_or_else(|_| Err(died()));

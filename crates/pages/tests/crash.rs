@@ -303,7 +303,7 @@ fn power_loss_anywhere() {
 /// Sessions, eviction and checkpoints at the same time: several batches are on their way when the power fails.
 #[test]
 fn power_loss_while_checkpoints_and_evictions_meet() {
-    let runs = std::env::var("PAGES_BATCH_RUNS").ok().and_then(|n| n.parse().ok()).unwrap_or(25);
+    let runs = std::env::var("PAGES_BATCH_RUNS").ok().and_then(|n| n.parse().ok()).unwrap_or(12);
     for seed in 0..runs {
         let (db, first) = start(seed, 1 + seed as u16 % 2 * 2, 96);
         let other = Load {

@@ -1,5 +1,6 @@
 //! Finding frames: free list, pages left by scans, clock; and the lazy writer that keeps clean frames ready.
 
+use crate::dwb::BATCH_IMAGES;
 use crate::error::PageError;
 use crate::pool::{COLD, DIRTY, FREE, Inner, Mode, WRITING, key_store};
 use std::collections::BTreeMap;
@@ -9,8 +10,8 @@ use std::time::{Duration, Instant};
 
 /// How long a thread waits for writes under way before it takes clean pages that are in use.
 const PATIENCE: Duration = Duration::from_millis(20);
-/// Frames that one round of writing takes at most.
-const WRITE_ROUND: usize = 256;
+/// Frames that one round of writing takes at most: whole batches.
+const WRITE_ROUND: usize = 4 * BATCH_IMAGES;
 
 impl Inner {
     pub(super) fn push_free(&self, i: u32) {
@@ -67,7 +68,7 @@ impl Inner {
         self.counters.stalls.fetch_add(1, Ordering::Relaxed);
         let begin = Instant::now();
         loop {
-            let written = self.write_some(64);
+            let written = self.write_some(BATCH_IMAGES);
             let hard = written.is_err() || begin.elapsed() > PATIENCE;
             let found = self.try_acquire().or_else(|| if hard { self.victim(true) } else { None });
             if let Some(i) = found {
