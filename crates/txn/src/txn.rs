@@ -378,6 +378,16 @@ impl Txn {
         Ok(())
     }
 
+    /// A failure has taken the database offline and is recorded there. A panic must not get further: the thread may be unwinding
+    /// already.
+    #[cold]
+    fn roll_back_dropped(&mut self) {
+        if catch_unwind(AssertUnwindSafe(|| drop(self.roll_back()))).is_err() {
+            let cause = PageError::Offline { cause: "a rollback has panicked".into() };
+            self.db.fail("rollback", &cause.into());
+        }
+    }
+
     fn finish(&mut self) {
         self.ended = true;
         self.locks.release_all();
@@ -392,11 +402,8 @@ impl Txn {
 
 impl Drop for Txn {
     fn drop(&mut self) {
-        // A failure has taken the database offline and is recorded there. A panic must not leave this function: the thread may be
-        // unwinding already.
-        if !self.ended && catch_unwind(AssertUnwindSafe(|| drop(self.roll_back()))).is_err() {
-            let cause = PageError::Offline { cause: "a rollback has panicked".into() };
-            self.db.fail("rollback", &cause.into());
+        if !self.ended {
+            self.roll_back_dropped();
         }
         self.rows.forget(self.db.lockers());
     }
