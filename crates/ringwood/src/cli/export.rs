@@ -199,6 +199,8 @@ impl Drop for Temporary {
 /// What writes the rows.
 enum Target {
     Text(Results<Box<dyn Write + Send>>),
+    #[cfg(feature = "parquet")]
+    Parquet(Box<super::parquet_file::ParquetWriter>),
 }
 
 fn target(args: &ExportArgs, format: FileFormat, out: Box<dyn Write + Send>) -> Result<Target, String> {
@@ -206,6 +208,11 @@ fn target(args: &ExportArgs, format: FileFormat, out: Box<dyn Write + Send>) -> 
     let writer: Box<dyn ResultWriter> = match format {
         FileFormat::Csv | FileFormat::Tsv => Box::new(CsvWriter::new(delimiter, !args.no_header)),
         FileFormat::Jsonl => Box::new(JsonLinesWriter::default()),
+        #[cfg(feature = "parquet")]
+        FileFormat::Parquet => {
+            return Ok(Target::Parquet(Box::new(super::parquet_file::ParquetWriter::new(out))));
+        }
+        #[cfg(not(feature = "parquet"))]
         FileFormat::Parquet => return Err("this build has no Parquet: it lacks the feature `parquet`".into()),
     };
     Ok(Target::Text(Results::new(out, writer)))
@@ -215,18 +222,24 @@ impl Target {
     fn columns(&mut self, columns: &[ColumnInfo]) -> io::Result<()> {
         match self {
             Target::Text(results) => results.columns(columns),
+            #[cfg(feature = "parquet")]
+            Target::Parquet(writer) => writer.columns(columns),
         }
     }
 
     fn row(&mut self, row: &[Value]) -> io::Result<()> {
         match self {
             Target::Text(results) => results.row(row),
+            #[cfg(feature = "parquet")]
+            Target::Parquet(writer) => writer.row(row),
         }
     }
 
     fn finish(&mut self) -> io::Result<()> {
         match self {
             Target::Text(results) => results.finish(),
+            #[cfg(feature = "parquet")]
+            Target::Parquet(writer) => writer.finish(),
         }
     }
 }

@@ -3,8 +3,11 @@
 mod check;
 mod export;
 mod files;
+mod import;
 mod lab;
 mod output;
+#[cfg(feature = "parquet")]
+mod parquet_file;
 mod progress;
 mod say;
 mod signals;
@@ -43,6 +46,8 @@ enum Command {
     Top(top::TopArgs),
     /// Write a table or a query's result to a file: CSV, TSV, JSON lines, Parquet
     Export(export::ExportArgs),
+    /// Load a file into a table: CSV, TSV, JSON lines, Parquet
+    Import(import::ImportArgs),
     /// Check a database's integrity offline
     Check(check::CheckArgs),
 }
@@ -178,6 +183,7 @@ pub fn run() -> ExitCode {
         Command::Lab(args) => lab::run(&args),
         Command::Top(args) => top::run(&args),
         Command::Export(args) => export::run(&args),
+        Command::Import(args) => import::run(&args),
         Command::Check(args) => check::run(&args),
     }
 }
