@@ -26,6 +26,7 @@ mod ring;
 mod shared;
 mod stats;
 mod transfer;
+mod volume;
 mod workers;
 
 use std::fmt::Debug;
@@ -43,6 +44,7 @@ pub use stats::{
     size_bucket_label,
 };
 pub use transfer::{Data, Done, IoOptions, KernelFile, Launch, Request, Timer, transfer};
+pub use volume::Volume;
 
 /// Alignment in bytes of every buffer that this crate hands out; enough for any device that direct I/O meets.
 pub const BUFFER_ALIGN: usize = 4096;
@@ -191,6 +193,11 @@ pub trait Disk: Send + Sync + Debug {
     fn write_small_atomic(&self, path: &Path, bytes: &[u8]) -> Result<(), DiskError>;
     /// Bytes that may still be allocated on the volume that holds `path` (or would hold it).
     fn free_space(&self, path: &Path) -> Result<u64, DiskError>;
+    /// Where the file of this path really lies, and on what; `None` where there is no such thing.
+    fn volume(&self, path: &Path) -> Option<Volume> {
+        let _ = path;
+        None
+    }
     /// Takes the exclusive lock named by `path` without waiting; [`DiskError::Locked`] if another holder has it.
     fn lock_exclusive(&self, path: &Path) -> Result<DiskLock, DiskError>;
 }

@@ -18,6 +18,7 @@ use crate::error::{DiskError, Op};
 use crate::port::IoBackend;
 use crate::stats::FileStats;
 use crate::transfer::{Data, IoOptions, KernelFile, Launch};
+use crate::volume::{Volume, volume_of};
 use crate::{BlockFile, Disk, DiskLock, LockGuard, OpenMode, SMALL_FILE_MAX, Sectors, check_aligned, probe};
 
 /// Buffers per system call; Linux allows 1,024.
@@ -226,6 +227,10 @@ impl Disk for OsDisk {
         }
         let stat = rustix::fs::statvfs(at).map_err(|errno| failure(Op::FreeSpace, at, 0, errno))?;
         Ok(stat.f_bavail.saturating_mul(stat.f_frsize))
+    }
+
+    fn volume(&self, path: &Path) -> Option<Volume> {
+        volume_of(&self.resolve(path))
     }
 
     fn lock_exclusive(&self, path: &Path) -> Result<DiskLock, DiskError> {

@@ -288,3 +288,58 @@ fn a_check_sees_nothing_half_done() {
     assert_eq!(rounds.load(Ordering::Relaxed), 8);
     assert!(checks > 8, "{checks} checks");
 }
+
+/// An index that a constraint made is rebuilt, and recreated where it stays what the constraint says; the constraint stays.
+#[test]
+fn indexes_of_constraints_are_rebuilt_and_stay_constraints() {
+    let instance = text::try_open(&sim::SimDisk::new(77), 8 << 20).unwrap();
+    let say = |sql: &str| text::say(&instance, sql);
+    assert_eq!(
+        say("CREATE TABLE t (id int NOT NULL, a int NOT NULL, b int, CONSTRAINT pk_t PRIMARY KEY (id), CONSTRAINT uq_t UNIQUE (a));
+             SET NOCOUNT ON; INSERT t VALUES (1, 1, 7), (2, 2, 7); CREATE INDEX ix ON t (b)"),
+        ""
+    );
+    let all = "SELECT name, type_desc, is_primary_key, is_unique_constraint, fill_factor FROM sys.indexes
+               WHERE object_id = OBJECT_ID('t') ORDER BY index_id";
+    let before = say(all);
+    for statement in [
+        "ALTER INDEX pk_t ON t REBUILD",
+        "ALTER INDEX uq_t ON t REBUILD",
+        "ALTER INDEX ALL ON t REBUILD",
+        "ALTER INDEX pk_t ON t REORGANIZE",
+        "ALTER TABLE t REBUILD",
+        "ALTER TABLE t REBUILD PARTITION = ALL WITH (ONLINE = OFF)",
+        "CREATE UNIQUE CLUSTERED INDEX pk_t ON t (id) WITH (DROP_EXISTING = ON)",
+        "CREATE UNIQUE INDEX uq_t ON t (a DESC) WITH (DROP_EXISTING = ON)",
+        "CREATE INDEX ix ON t (b) INCLUDE (a) WITH (DROP_EXISTING = ON)",
+    ] {
+        assert_eq!(say(statement), "", "{statement}");
+        assert_eq!(say(all), before, "{statement}");
+    }
+    for (statement, number) in [
+        ("CREATE INDEX uq_t ON t (a) WITH (DROP_EXISTING = ON)", "Msg 1907"),
+        ("CREATE UNIQUE INDEX uq_t ON t (b) WITH (DROP_EXISTING = ON)", "Msg 1907"),
+        ("CREATE UNIQUE INDEX uq_t ON t (a) INCLUDE (b) WITH (DROP_EXISTING = ON)", "Msg 1907"),
+        ("CREATE UNIQUE INDEX pk_t ON t (id) WITH (DROP_EXISTING = ON)", "Msg 1925"),
+        ("CREATE UNIQUE CLUSTERED INDEX pk_t ON t (a) WITH (DROP_EXISTING = ON)", "Msg 1907"),
+        ("CREATE INDEX nosuch ON t (a) WITH (DROP_EXISTING = ON)", "Msg 7999"),
+        ("CREATE INDEX uq_t ON t (a)", "Msg 1913"),
+        ("DROP INDEX pk_t ON t", "Msg 3723"),
+        ("ALTER INDEX nosuch ON t REBUILD", "Msg 2727"),
+        ("INSERT t VALUES (2, 9, 9)", "Msg 2627"),
+        ("INSERT t VALUES (9, 2, 9)", "Msg 2627"),
+    ] {
+        let said = say(statement);
+        assert!(said.starts_with(number), "{statement}: {said}");
+        assert_eq!(say(all), before, "{statement}");
+    }
+    assert_eq!(say("ALTER INDEX ix ON t REBUILD WITH (FILLFACTOR = 40)"), "");
+    assert_eq!(say("SELECT fill_factor FROM sys.indexes WHERE name = 'ix'"), "40");
+    assert_eq!(say("ALTER INDEX ALL ON t REBUILD WITH (FILLFACTOR = 70)"), "");
+    assert_eq!(
+        say("SELECT MIN(fill_factor), MAX(fill_factor) FROM sys.indexes WHERE object_id = OBJECT_ID('t')"),
+        "70|70"
+    );
+    assert_eq!(say("SELECT COUNT(*), SUM(a) FROM t"), "2|3");
+    assert!(instance.check_database("master").unwrap().is_clean());
+}

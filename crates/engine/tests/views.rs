@@ -74,7 +74,7 @@ fn every_view_can_be_read_and_every_value_fits_its_column() {
     for row in names.rows {
         let [Value::Str(schema), Value::Str(name)] = &row[..] else { panic!("{row:?}") };
         let arguments = match name.as_str() {
-            "fn_dblog" | "dm_io_virtual_file_stats" => "(null, null)",
+            "fn_dblog" | "dm_io_virtual_file_stats" | "dm_os_volume_stats" => "(null, null)",
             "dm_exec_input_buffer" => "(@@spid, null)",
             "dm_db_log_info" | "dm_db_log_stats" => "(db_id())",
             "dm_exec_sql_text" => "(0x02)",
@@ -468,4 +468,34 @@ fn a_session_that_waits_for_the_log_says_so() {
     b.run(&format!("kill {spid}"));
     writing.join().unwrap();
     b.check(&format!("select count(*) from sys.dm_os_waiting_tasks where session_id = {spid}"), "0");
+}
+
+/// Where the files of a volume really lie, with the file system under them; a simulated disk has none.
+#[test]
+fn volumes_of_files() {
+    let dir = std::env::temp_dir().join(format!("ringwood-volumes-{}", std::process::id()));
+    std::fs::create_dir_all(&dir).unwrap();
+    let options =
+        engine::InstanceOptions { memory_bytes: Some(16 << 20), ..engine::InstanceOptions::new(&dir) };
+    let instance = engine::Instance::open(options).unwrap();
+    let create = r"CREATE DATABASE v ON (NAME = d, FILENAME = 'E:\Data\v.mdf', SIZE = 4MB) LOG ON (NAME = l, FILENAME = 'v.ldf', SIZE = 4MB)";
+    assert_eq!(text::say(&instance, create), "");
+    let said = text::say(
+        &instance,
+        "SELECT real_path FROM sys.dm_ringwood_files WHERE database_id = DB_ID('v') ORDER BY file_id",
+    );
+    let real = dir.canonicalize().unwrap();
+    let wanted = [real.join("E/Data/v.mdf"), real.join("v.ldf")].map(|p| p.display().to_string());
+    assert_eq!(said.lines().collect::<Vec<_>>(), wanted);
+    let said = text::say(
+        &instance,
+        "SELECT COUNT(*), MIN(file_id), SUM(CASE WHEN total_bytes >= available_bytes AND available_bytes > 0 THEN 1 END)
+         FROM sys.dm_os_volume_stats(DB_ID('v'), NULL)",
+    );
+    assert_eq!(said, "2|1|2");
+    let said = text::say(&instance, "SELECT volume_mount_point FROM sys.dm_os_volume_stats(DB_ID('v'), 1)");
+    assert!(real.starts_with(&said), "{said}");
+    instance.close().unwrap();
+    drop(instance);
+    std::fs::remove_dir_all(&dir).unwrap();
 }

@@ -313,6 +313,10 @@ impl Disk for ModelDisk {
         self.host.free_space(path)
     }
 
+    fn volume(&self, path: &Path) -> Option<disk::Volume> {
+        self.host.volume(path)
+    }
+
     fn lock_exclusive(&self, path: &Path) -> Result<DiskLock, DiskError> {
         self.host.lock_exclusive(path)
     }

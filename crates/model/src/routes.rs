@@ -160,6 +160,11 @@ impl Disk for Routes {
         disk.free_space(&path)
     }
 
+    fn volume(&self, path: &Path) -> Option<disk::Volume> {
+        let (disk, path) = self.find(path);
+        disk.volume(&path)
+    }
+
     fn lock_exclusive(&self, path: &Path) -> Result<DiskLock, DiskError> {
         let (disk, path) = self.find(path);
         disk.lock_exclusive(&path)

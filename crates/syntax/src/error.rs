@@ -93,6 +93,11 @@ impl SyntaxError {
         Self { state: 4, ..Self::new(1038, line, message.to_owned()) }
     }
 
+    pub(crate) fn no_table_constraint(line: u32) -> Self {
+        let message = "Incorrect syntax for definition of the 'TABLE' constraint.";
+        Self { state: 2, ..Self::new(142, line, message.to_owned()) }
+    }
+
     pub(crate) fn too_deep(line: u32) -> Self {
         let message = "Some part of your SQL statement is nested too deeply. Rewrite the query or break it up \
                        into smaller queries.";

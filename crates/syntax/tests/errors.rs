@@ -73,6 +73,14 @@ fn text_that_is_not_closed() {
     check("SELECT 1\nSELECT N'x''y\nz", 105, 2, "'x''y\nz'");
     check("SELECT [abc", 105, 1, "'abc'");
     check("SELECT \"abc", 105, 1, "'abc'");
+    // What stands behind the quote that was not doubled looks like words.
+    check(
+        "PRINT 'it's'\nSELECT 1",
+        105,
+        1,
+        "Unclosed quotation mark after the character string '\nSELECT 1'.",
+    );
+    check("INSERT t VALUES ('O'Neill', 5)", 105, 1, "', 5)'");
     check("SELECT 1\n/* x /* y */", 113, 2, "Missing end comment mark '*/'.");
     // The earlier error wins.
     check("SELECT FROM t WHERE a = 'x", 156, 1, "'FROM'");

@@ -39,7 +39,7 @@ pub enum TxnError {
     #[error("transaction {} cannot be committed and can only be rolled back", .0.0)]
     Doomed(TxnId),
     /// The database cannot be closed: transactions are running.
-    #[error("{active} transactions are still running")]
+    #[error("{active} transaction{} still running", if *.active == 1 { " is" } else { "s are" })]
     Busy { active: usize },
     /// A backup or another change of the list of files is running (3023).
     #[error("a backup or another change of the database's files is running")]

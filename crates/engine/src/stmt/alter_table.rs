@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use syntax::ast::{
-    AlterTable, AlterTableAction, ColumnDef, Constraint, ConstraintKind, DropElement, TableElement,
+    AlterTable, AlterTableAction, ColumnDef, Constraint, ConstraintKind, DropElement, OptionValue,
+    TableElement,
 };
 use types::SqlError;
 
@@ -50,12 +51,24 @@ impl StmtCtx<'_> {
             }
             AlterTableAction::AlterColumn(column) => alter_column(&mut work, &table, column, text),
             AlterTableAction::SwitchConstraints { .. } | AlterTableAction::SwitchTriggers { .. } => Ok(()),
-            AlterTableAction::Rebuild(_) => Err(errors::not_supported("ALTER TABLE REBUILD")),
+            AlterTableAction::Rebuild(options) => {
+                if options.iter().any(|o| o.name == "PARTITION" && !is_all(&o.value)) {
+                    return Err(errors::not_supported("ALTER TABLE REBUILD PARTITION"));
+                }
+                let others: Vec<_> = options.iter().filter(|o| o.name != "PARTITION").cloned().collect();
+                option_rules::check("ALTER TABLE REBUILD", &others, option_rules::INDEX)?;
+                super::index::renew(&mut work, &table, true, &|_| false)
+            }
             AlterTableAction::Set(_)
             | AlterTableAction::ColumnProperty { .. }
             | AlterTableAction::Switch(_) => Err(errors::not_supported("ALTER TABLE with this action")),
         }
     }
+}
+
+/// PARTITION = ALL.
+fn is_all(value: &OptionValue) -> bool {
+    matches!(value, OptionValue::Word(word) if word.eq_ignore_ascii_case("all"))
 }
 
 fn add_element(

@@ -41,10 +41,25 @@ impl StmtCtx<'_> {
         work.lock_current(&table)?;
         match old {
             Some(old) if drop_existing => {
+                if old.index_id == 1 && !new.clustered {
+                    return Err(stays_clustered());
+                }
+                if constraint_kind(&old).is_some() {
+                    let index = same_constraint(&old, &new)?;
+                    return renew_as(&mut work, &table, index).map(drop);
+                }
                 let without = drop_from(&mut work, &table, &old)?;
                 add_index(&mut work, &without, &new).map(drop)
             }
             Some(_) => Err(duplicate_index(&stmt.name.value, &table.full_name())),
+            None if drop_existing => {
+                let text = format!(
+                    "Could not find any index named '{}' for table '{}'.",
+                    stmt.name,
+                    table.full_name()
+                );
+                Err(SqlError::new(7999, 16, 9, text))
+            }
             None => add_index(&mut work, &table, &new).map(drop),
         }
     }
@@ -99,7 +114,9 @@ impl StmtCtx<'_> {
             AlterIndexAction::Rebuild { options, .. } => {
                 option_rules::check("ALTER INDEX", options, option_rules::INDEX)?;
                 let only = stmt.name.as_ref().map(|n| fold_name(&n.value));
-                rebuild(self, &db, &table, only.as_deref())
+                let fill = options.iter().any(|o| o.name == "FILLFACTOR");
+                let fill = if fill { Some(fill_factor(options)?) } else { None };
+                rebuild(self, &db, &table, only.as_deref(), fill)
             }
             // Pages are reorganised as ghosts are removed; there is nothing more to do while others work.
             AlterIndexAction::Reorganize { options, .. } => {
@@ -111,6 +128,32 @@ impl StmtCtx<'_> {
             AlterIndexAction::Disable => Err(errors::not_supported("ALTER INDEX DISABLE")),
         }
     }
+}
+
+/// The index of a constraint as DROP_EXISTING makes it anew: the constraint is what it was, so only what it does not
+/// say may differ (directions, fill factor). Errors: 1907 for anything else.
+fn same_constraint(old: &IndexDef, new: &NewIndex) -> Result<IndexDef, SqlError> {
+    let columns = |key: &[(usize, bool)]| key.iter().map(|(column, _)| *column).collect::<Vec<_>>();
+    let same = new.unique && new.included.is_empty() && columns(&new.key) == columns(&old.key);
+    if !same {
+        let text = format!(
+            "Cannot recreate index '{}'. The new index definition does not match the constraint being enforced by the \
+             existing index.",
+            old.name
+        );
+        return Err(SqlError::new(1907, 16, 1, text));
+    }
+    if new.clustered && old.index_id != 1 {
+        return Err(errors::not_supported("DROP_EXISTING that makes a constraint's index clustered"));
+    }
+    Ok(IndexDef { key: new.key.clone(), fill_factor: new.fill_factor, ..old.clone() })
+}
+
+fn stays_clustered() -> SqlError {
+    let text = "Cannot convert a clustered index to a nonclustered index using the DROP_EXISTING option. To change the \
+                index type from clustered to nonclustered, delete the clustered index, and then create a nonclustered \
+                index by using two separate statements.";
+    SqlError::new(1925, 16, 2, text)
 }
 
 /// The columns as a new table would have them, for checks that look at names and types.
@@ -215,17 +258,38 @@ pub(super) fn drop_from(
     work.replace(table, next)
 }
 
-/// ALTER INDEX ... REBUILD: the clustered index (and with it all others), or nonclustered ones.
+/// ALTER INDEX ... REBUILD: the clustered index (and with it all others), or nonclustered ones. `fill`: a new fill factor.
 fn rebuild(
     ctx: &mut StmtCtx<'_>,
     db: &Arc<Db>,
     table: &Arc<TableDef>,
     only: Option<&str>,
+    fill: Option<u8>,
 ) -> Result<(), SqlError> {
     let mut work = Work::begin(ctx.core, db)?;
     work.lock_current(table)?;
-    let base = only.is_none_or(|name| fold_name(&table.storage.name) == name);
-    renew(&mut work, table, base, &|index| only.is_some_and(|name| fold_name(&index.name) == name))
+    let named = |index: &IndexDef| only.is_none_or(|name| fold_name(&index.name) == name);
+    let mut changed = TableDef::clone(table);
+    if let Some(fill_factor) = fill {
+        let base = std::iter::once(&mut changed.storage);
+        for index in base.chain(&mut changed.indexes).filter(|i| i.index_id > 0 && named(i)) {
+            *index = Arc::new(IndexDef { fill_factor, ..IndexDef::clone(index) });
+        }
+    }
+    let base = named(&table.storage);
+    renew_changed(&mut work, table, changed, base, &|index| only.is_some() && named(index)).map(drop)
+}
+
+/// Gives an index another definition and a new unit.
+fn renew_as(work: &mut Work<'_>, table: &Arc<TableDef>, index: IndexDef) -> Result<Arc<TableDef>, SqlError> {
+    let id = index.index_id;
+    let mut changed = TableDef::clone(table);
+    if id == 1 {
+        changed.storage = Arc::new(index);
+    } else if let Some(old) = changed.indexes.iter_mut().find(|old| old.index_id == id) {
+        *old = Arc::new(index);
+    }
+    renew_changed(work, table, changed, id == 1, &|other| other.index_id == id)
 }
 
 /// Gives a table that is locked new units: all of it with its `base`, else the nonclustered indexes that are `wanted`.
@@ -235,10 +299,20 @@ pub fn renew(
     base: bool,
     wanted: &dyn Fn(&IndexDef) -> bool,
 ) -> Result<(), SqlError> {
-    let mut next = TableDef::clone(table);
+    renew_changed(work, table, TableDef::clone(table), base, wanted).map(drop)
+}
+
+/// The same for a definition whose indexes may have been changed.
+fn renew_changed(
+    work: &mut Work<'_>,
+    table: &Arc<TableDef>,
+    mut next: TableDef,
+    base: bool,
+    wanted: &dyn Fn(&IndexDef) -> bool,
+) -> Result<Arc<TableDef>, SqlError> {
     if base {
-        next.storage = Arc::new(work.renewed(&table.storage)?);
-        return with_new_base(work, table, next).map(drop);
+        next.storage = Arc::new(work.renewed(&next.storage)?);
+        return with_new_base(work, table, next);
     }
     let mut renewed = Vec::new();
     for index in next.indexes.iter_mut().filter(|index| wanted(index)) {
@@ -249,7 +323,7 @@ pub fn renew(
     for index in &renewed {
         build(work, &after, index)?;
     }
-    Ok(())
+    Ok(after)
 }
 
 /// What 3723 calls the constraint behind an index.

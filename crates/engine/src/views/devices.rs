@@ -1,5 +1,5 @@
-//! Ringwood's own views of files and the devices under them: sys.dm_ringwood_files, sys.dm_ringwood_write_sizes,
-//! sys.dm_ringwood_io_latencies. SQL Server has no view that shows sectors or sizes of writes.
+//! Files and the devices under them: sys.dm_os_volume_stats, and Ringwood's own sys.dm_ringwood_files,
+//! sys.dm_ringwood_write_sizes, sys.dm_ringwood_io_latencies. SQL Server has no view that shows sectors or sizes of writes.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::instance::Db;
 use crate::instance::registry::FileEntry;
 use crate::session::SessionCore;
 
-use DataType::{BigInt, Bit, Int, NVarChar, SmallInt};
+use DataType::{BigInt, Bit, Int, NVarChar, SmallInt, TinyInt};
 
 /// A file of an open database with what its device says and what was counted.
 pub struct FileIo {
@@ -66,11 +66,14 @@ const FILES: &[ViewColumn] = &[
     ("num_of_durable_writes", BigInt, false),
     ("io_stall_durable_write_ms", BigInt, false),
     ("num_of_read_modify_writes", BigInt, false),
+    ("real_path", NVarChar(Len::N(4000)), true),
 ];
 
 /// sys.dm_ringwood_files.
 pub static DEVICES: View = View::sys("dm_ringwood_files", FILES, |session, _, _| {
+    let disk = session.instance().disk.clone();
     let rows = all(session).map(|f| {
+        let volume = disk.volume(&f.entry.path);
         vec![
             Value::SmallInt(f.db.id() as i16),
             Value::SmallInt(f.entry.file_id as i16),
@@ -87,9 +90,59 @@ pub static DEVICES: View = View::sys("dm_ringwood_files", FILES, |session, _, _|
             big(f.stats.durable_writes),
             big(f.stats.durable_stall_us / 1000),
             big(f.stats.rmw_writes),
+            volume.map_or(Value::Null, |v| text(v.path.display().to_string())),
         ]
     });
     Ok(rows.collect())
+});
+
+const TEXT: DataType = NVarChar(Len::N(512));
+
+const VOLUMES: &[ViewColumn] = &[
+    ("database_id", Int, false),
+    ("file_id", Int, false),
+    ("volume_mount_point", TEXT, true),
+    ("volume_id", TEXT, true),
+    ("logical_volume_name", TEXT, true),
+    ("file_system_type", TEXT, true),
+    ("total_bytes", BigInt, false),
+    ("available_bytes", BigInt, false),
+    ("supports_compression", TinyInt, true),
+    ("supports_alternate_streams", TinyInt, true),
+    ("supports_sparse_files", TinyInt, true),
+    ("is_read_only", TinyInt, true),
+    ("is_compressed", TinyInt, true),
+    ("incurs_seek_penalty", TinyInt, true),
+];
+
+/// sys.dm_os_volume_stats(database_id, file_id): SQL Server's columns; what is mounted stands for the volume's id.
+pub static VOLUME_STATS: View = View::function("dm_os_volume_stats", 2, VOLUMES, |session, _, args| {
+    let only = args.get(1).and_then(Value::as_i64);
+    let disk = session.instance().disk.clone();
+    let mut rows = Vec::new();
+    for db in super::databases_of(session, args.first()) {
+        for file in db.entry().files.iter().filter(|f| only.is_none_or(|id| id == i64::from(f.file_id))) {
+            // A volume that only exists in memory has nothing to show.
+            let Some(volume) = disk.volume(&file.path) else { continue };
+            rows.push(vec![
+                Value::Int(db.id()),
+                Value::Int(file.file_id.into()),
+                text(volume.mount_point.display().to_string()),
+                text(volume.source),
+                Value::Null,
+                text(volume.file_system),
+                big(volume.total),
+                big(volume.available),
+                Value::Null,
+                Value::Null,
+                Value::TinyInt(1),
+                Value::TinyInt(volume.read_only.into()),
+                Value::Null,
+                Value::Null,
+            ]);
+        }
+    }
+    Ok(rows)
 });
 
 const SIZES: &[ViewColumn] = &[

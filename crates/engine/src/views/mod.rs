@@ -160,6 +160,7 @@ static VIEWS: &[&dyn SystemView] = &[
     &files::DATA_SPACES,
     &files::FILE_STATS,
     &devices::DEVICES,
+    &devices::VOLUME_STATS,
     &devices::WRITE_SIZES,
     &devices::LATENCY,
     &objects::OBJECTS,

@@ -179,7 +179,9 @@ impl Parser<'_> {
         self.eat("INTO");
         let target = self.target()?;
         let hints = self.opt_table_hints()?;
-        let alias = self.opt_alias()?;
+        // `MERGE t USING ...`, and a target whose alias is USING.
+        let bare = self.at("USING") && !self.at_word(1, "USING");
+        let alias = if bare { None } else { self.opt_alias()? };
         self.expect("USING")?;
         let source = self.table_source()?;
         self.expect("ON")?;

@@ -239,12 +239,12 @@ impl Parser<'_> {
         self.ident()
     }
 
-    /// `[AS] alias`, when it is there. USING and the like are words of MERGE, not aliases.
+    /// `[AS] alias`, when it is there. WINDOW begins a clause.
     pub(super) fn opt_alias(&mut self) -> P<Option<Ident>> {
         if self.eat("AS") {
             return self.ident().map(Some);
         }
-        let clause = self.at("USING") || (self.at("WINDOW") && self.is_ident(1) && self.at_word(2, "AS"));
+        let clause = self.at("WINDOW") && self.is_ident(1) && self.at_word(2, "AS");
         if self.at_alias() && !clause { self.ident().map(Some) } else { Ok(None) }
     }
 

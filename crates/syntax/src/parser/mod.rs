@@ -49,7 +49,10 @@ pub fn parse(text: &str, settings: ParseSettings) -> Result<Parsed, SyntaxError>
     let tokens = tokenize_with(text, settings);
     let (settings, only_parsed) = (tokens.settings, tokens.only_parsed);
     let mut parser = Parser { text, tokens, pos: 0, depth: 0, high: 0, stack_base };
-    Ok(Parsed { stmts: parser.batch()?, settings, only_parsed })
+    match parser.batch() {
+        Ok(stmts) => Ok(Parsed { stmts, settings, only_parsed }),
+        Err(error) => Err(parser.cause(error)),
+    }
 }
 
 /// Roughly where the stack ends now.
@@ -181,6 +184,19 @@ impl<'a> Parser<'a> {
     }
 
     // ---- errors ----
+
+    /// What to report: a quote that was not doubled ('it's') ends its text early and leaves another open to the end of the
+    /// batch; that is the cause of what the words between them seem to do wrong. (SQL Server reports both, the quote last.)
+    fn cause(&self, error: SyntaxError) -> SyntaxError {
+        let Some(quote) = self.tokens.error.as_ref().filter(|e| e.number == 105) else { return error };
+        let torn = |pair: &[Token]| {
+            matches!(pair[0].kind, Tok::Str | Tok::NStr)
+                && matches!(pair[1].kind, Tok::Word | Tok::Reserved)
+                && pair[0].span.end == pair[1].span.start
+        };
+        let read = &self.tokens.list[..self.tokens.list.len().min(self.pos + 2)];
+        if read.windows(2).any(torn) { quote.clone() } else { error }
+    }
 
     /// The error for the next token: it cannot stand here.
     fn unexpected(&self) -> SyntaxError {

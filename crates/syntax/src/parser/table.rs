@@ -6,6 +6,7 @@ use crate::ast::{
     Ident, Identity, IndexColumn, InlineIndex, OptionItem, Placement, ReferentialAction, StmtKind,
     SwitchPartition, TableElement,
 };
+use crate::error::SyntaxError;
 use crate::lexer::Tok;
 use compact_str::CompactString;
 
@@ -44,10 +45,20 @@ impl Parser<'_> {
 
     fn table_element(&mut self) -> P<TableElement> {
         if self.at("INDEX") {
-            return Ok(TableElement::Index(self.inline_index()?));
+            let index = self.inline_index()?;
+            // Only behind a column it is that column's.
+            return if index.columns.is_empty() {
+                Err(self.unexpected())
+            } else {
+                Ok(TableElement::Index(index))
+            };
         }
         if self.at_any(&["CONSTRAINT", "PRIMARY", "UNIQUE", "CHECK", "FOREIGN", "DEFAULT"]) {
-            return Ok(TableElement::Constraint(self.constraint()?));
+            let constraint = self.constraint()?;
+            if matches!(constraint.kind, ConstraintKind::Default { column: None, .. }) {
+                return Err(SyntaxError::no_table_constraint(constraint.span.line));
+            }
+            return Ok(TableElement::Constraint(constraint));
         }
         Ok(TableElement::Column(Box::new(self.column_def()?)))
     }

@@ -1,6 +1,6 @@
 //! One frame as lines of styled text: the same for the terminal and for `--once`.
 
-use super::rates::{Between, bytes, clock, count, each};
+use super::rates::{Between, bytes, clock, count, counted, each};
 use super::ring::{look, ring};
 use engine::instance::status::{DatabaseStatus, InstanceStatus, VlfState};
 
@@ -134,7 +134,7 @@ fn head(b: &Between<'_>) -> Line {
     let mut line = Line::of(Style::Bold, format!("Ringwood {} ", now.version));
     line.push(
         Style::Plain,
-        format!("pid {}  up {}  {} sessions, ", now.pid, clock(now.uptime_ms), now.sessions),
+        format!("pid {}  up {}  {}, ", now.pid, clock(now.uptime_ms), counted(now.sessions, "session")),
     );
     line.push(Style::Plain, format!("{} running", now.requests.len()));
     if blocked > 0 {
@@ -172,9 +172,9 @@ fn log(b: &Between<'_>, db: &DatabaseStatus, width: usize) -> Vec<Line> {
         Line::of(
             Style::Plain,
             format!(
-                "log {} in {} VLFs, {} active, {percent} % used, current VLF {}, aligned to {} bytes",
+                "log {} in {}, {} active, {percent} % used, current VLF {}, aligned to {} bytes",
                 bytes(log.size as f64),
-                count(log.vlfs.into()),
+                counted(u64::from(log.vlfs), "VLF"),
                 count(log.active_vlfs.into()),
                 log.current_vlf,
                 log.alignment
@@ -193,10 +193,10 @@ fn log(b: &Between<'_>, db: &DatabaseStatus, width: usize) -> Vec<Line> {
         Line::of(
             Style::Plain,
             format!(
-                "{} commits/s, {} transactions active, {} growths",
+                "{} commits/s, {} active, {}",
                 count(b.rate(b.earlier(db).map_or(db.committed, |e| e.committed), db.committed)),
-                db.active,
-                log.growths
+                counted(db.active, "transaction"),
+                counted(log.growths, "growth")
             ),
         ),
         legend,

@@ -60,6 +60,11 @@ pub struct LogWrites {
     pub sizes: Vec<u64>,
 }
 
+/// How many of something: `1 session`, `2,000 sessions`.
+pub fn counted(n: u64, one: &str) -> String {
+    format!("{} {one}{}", count(n as f64), if n == 1 { "" } else { "s" })
+}
+
 /// 1,234,567.
 pub fn count(n: f64) -> String {
     let whole = n.round().max(0.0) as u64;
