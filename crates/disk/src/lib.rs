@@ -24,6 +24,7 @@ mod port;
 mod probe;
 mod ring;
 mod shared;
+mod sizes;
 mod stats;
 mod transfer;
 mod volume;

@@ -3,6 +3,7 @@
 //! They feed `sys.dm_io_virtual_file_stats` and the studies; each counter only grows. Durable writes are counted as writes
 //! and once more by themselves, because theirs is the latency that a commit sees.
 
+use crate::sizes::WriteSizes;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
@@ -40,6 +41,7 @@ pub struct FileStats {
     in_flight: AtomicU64,
     most_in_flight: AtomicU64,
     write_sizes: [AtomicU64; SIZE_BUCKETS],
+    exact_sizes: WriteSizes,
     read_latency: [AtomicU64; LATENCY_BUCKETS],
     write_latency: [AtomicU64; LATENCY_BUCKETS],
     durable_latency: [AtomicU64; LATENCY_BUCKETS],
@@ -105,6 +107,7 @@ impl FileStats {
         self.bytes_written.fetch_add(bytes, Relaxed);
         self.write_stall_us.fetch_add(us, Relaxed);
         self.write_sizes[size_bucket(bytes)].fetch_add(1, Relaxed);
+        self.exact_sizes.count(bytes);
         self.write_latency[latency_bucket(us)].fetch_add(1, Relaxed);
     }
 
@@ -141,6 +144,11 @@ impl FileStats {
         self.syncs.fetch_add(1, Relaxed);
         self.sync_stall_us.fetch_add(us, Relaxed);
         self.sync_latency[latency_bucket(us)].fetch_add(1, Relaxed);
+    }
+
+    /// Exact sizes of small writes, ascending, and how many of each.
+    pub fn exact_write_sizes(&self) -> Vec<(u64, u64)> {
+        self.exact_sizes.snapshot()
     }
 
     /// Copies the counters.

@@ -4,6 +4,7 @@
 //!
 //! Not here: anything that knows how the engine works inside. The lab speaks T-SQL to it.
 
+pub mod compare;
 pub mod device;
 pub mod embedded;
 pub mod frame;

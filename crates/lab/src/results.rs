@@ -30,6 +30,9 @@ pub struct Origin {
     pub commit: String,
     /// The command line, without what is secret.
     pub command: String,
+    /// Names the interleaved run of two builds that these results are one side of; empty for all others.
+    #[serde(default)]
+    pub interleaved: String,
 }
 
 /// One study on one target.
@@ -206,6 +209,9 @@ pub struct Cell {
     /// Smallest and largest run.
     #[serde(default)]
     pub range: Option<[f64; 2]>,
+    /// Factor and level of the baseline; null where there is none.
+    #[serde(default)]
+    pub baseline: Option<(String, String)>,
     /// Ratio to the baseline level's runs of the same rounds (Hodges-Lehmann estimate); 1 for the baseline itself.
     pub ratio_to_baseline: Option<f64>,
     /// 95 % interval of that ratio; null for fewer than six rounds and for the baseline itself.
@@ -422,6 +428,7 @@ impl StudyResult {
             median: value,
             ci95: None,
             range: None,
+            baseline: None,
             ratio_to_baseline: None,
             ratio_ci95: None,
             published: None,
@@ -450,6 +457,7 @@ impl StudyResult {
             let below =
                 all.iter().find(|c| c.factor == factor && c.level == level && c.measure == cell.measure);
             let Some(below) = below else { continue };
+            cell.baseline = Some((factor.to_owned(), level.to_owned()));
             let pairs = cell.paired(below);
             cell.ratio_to_baseline = stats::paired_ratio(&pairs);
             if (cell.factor.as_str(), cell.level.as_str()) != (factor, level) {

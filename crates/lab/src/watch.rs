@@ -2,7 +2,11 @@
 //! (data, log, backup): reads, writes, their sizes, and writes that begin or end inside a physical sector of the device.
 //! The counts outlive the files. Transfers themselves go straight to the file below.
 
-use disk::{BlockFile, Disk, DiskError, DiskLock, OpenMode, SIZE_BUCKETS, StatsSnapshot, size_bucket_label};
+use disk::{
+    BlockFile, Disk, DiskError, DiskLock, FileStats, LATENCY_BUCKETS, OpenMode, SIZE_BUCKETS,
+    latency_bucket_limit_us, size_bucket_label,
+};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -12,7 +16,7 @@ use crate::work::IoCount;
 const KINDS: [&str; 3] = ["data", "log", "backup"];
 
 /// Sums of one kind of file.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Sums {
     writes: u64,
     bytes_written: u64,
@@ -20,16 +24,25 @@ struct Sums {
     bytes_read: u64,
     partial: u64,
     sizes: [u64; SIZE_BUCKETS],
+    exact: BTreeMap<i64, i64>,
+    durable: [u64; LATENCY_BUCKETS],
 }
 
 impl Sums {
-    fn add(&mut self, s: &StatsSnapshot) {
+    fn add(&mut self, stats: &FileStats) {
+        let s = &stats.snapshot();
         self.writes += s.writes;
         self.bytes_written += s.bytes_written;
         self.reads += s.reads;
         self.bytes_read += s.bytes_read;
         self.partial += s.rmw_writes;
         for (sum, count) in self.sizes.iter_mut().zip(s.write_sizes) {
+            *sum += count;
+        }
+        for (bytes, count) in stats.exact_write_sizes() {
+            *self.exact.entry(bytes as i64).or_default() += count as i64;
+        }
+        for (sum, count) in self.durable.iter_mut().zip(s.durable_latency) {
             *sum += count;
         }
     }
@@ -62,11 +75,15 @@ impl Watch {
     /// What was counted so far.
     pub fn counts(&self) -> Vec<IoCount> {
         let state = self.state();
-        let mut sums = state.past;
+        let mut sums = state.past.clone();
         for (kind, file) in &state.open {
-            sums[*kind].add(&file.stats().snapshot());
+            sums[*kind].add(file.stats());
         }
         let number = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
+        let durable = |s: &Sums| -> BTreeMap<i64, i64> {
+            let classes = s.durable.iter().enumerate().filter(|(_, count)| **count > 0);
+            classes.map(|(i, count)| (number(latency_bucket_limit_us(i)), number(*count))).collect()
+        };
         sums.iter()
             .zip(KINDS)
             .map(|(s, kind)| IoCount {
@@ -79,6 +96,8 @@ impl Watch {
                     .map(|i| (size_bucket_label(i).to_owned(), number(s.sizes[i])))
                     .collect(),
                 partial_writes: number(s.partial),
+                exact_sizes: s.exact.clone(),
+                durable_us: durable(s),
             })
             .collect()
     }
@@ -87,7 +106,7 @@ impl Watch {
     pub fn release(&self) {
         let state = &mut *self.state();
         for (kind, file) in state.open.drain(..) {
-            state.past[kind].add(&file.stats().snapshot());
+            state.past[kind].add(file.stats());
         }
     }
 }

@@ -116,6 +116,8 @@ pub enum Work {
     LoopInserts(u64),
     /// That many one-row inserts, each a transaction, in a loop inside the server.
     Commits(u64, Durability),
+    /// Durable one-row inserts one by one from one client for that many milliseconds: how long each takes.
+    Latencies(u64),
     /// Sessions that each commit that many one-row inserts, statement by statement, all at once; durable.
     SessionCommits(u32, u64),
     /// The same number and bytes of log writes as the measured step before, by write + fdatasync alone.
@@ -128,6 +130,8 @@ pub enum Work {
     CheckLoad(u32, u64),
     /// A table of one 8,000-byte row.
     MakeWide,
+    /// The same table with a primary key.
+    MakeWideWithKey,
     /// That many updates of the 8,000-byte row in one transaction, in a loop inside the server.
     RowUpdates(u64),
     /// The log from its size to that many KB by steps of so many.
@@ -222,6 +226,36 @@ pub struct IoCount {
     pub write_sizes: Vec<(String, i64)>,
     /// Writes that begin or end inside a physical sector, so that the device reads first.
     pub partial_writes: i64,
+    /// Writes by exact size: bytes and count; only whole sectors of 512 bytes up to 64 KiB.
+    #[serde(default)]
+    pub exact_sizes: BTreeMap<i64, i64>,
+    /// Durable writes by how long they took: a power of two in microseconds that is the upper bound, and count.
+    #[serde(default)]
+    pub durable_us: BTreeMap<i64, i64>,
+}
+
+impl IoCount {
+    /// Microseconds that a share of the durable writes took at most, as the upper bound of their class; `None` without any.
+    pub fn durable_percentile(&self, share: f64) -> Option<i64> {
+        let rank = (share * self.durable_us.values().sum::<i64>() as f64).ceil().max(1.0) as i64;
+        let mut seen = 0;
+        self.durable_us.iter().find_map(|(us, count)| {
+            seen += count;
+            (seen >= rank).then_some(*us)
+        })
+    }
+}
+
+/// What of `now` is new.
+fn new_of(now: &BTreeMap<i64, i64>, before: &BTreeMap<i64, i64>) -> BTreeMap<i64, i64> {
+    let new = now.iter().map(|(key, count)| (*key, count - before.get(key).copied().unwrap_or(0)));
+    new.filter(|(_, count)| *count > 0).collect()
+}
+
+fn add_to(sum: &mut BTreeMap<i64, i64>, more: &BTreeMap<i64, i64>) {
+    for (key, count) in more {
+        *sum.entry(*key).or_default() += count;
+    }
 }
 
 /// Names of counts on a modelled device: requests, late ones, their time in the model and their delay in microseconds.
@@ -267,6 +301,8 @@ impl Counters {
                 bytes_read: now.bytes_read - old.bytes_read,
                 write_sizes: sizes.filter(|s| s.1 > 0).collect(),
                 partial_writes: now.partial_writes - old.partial_writes,
+                exact_sizes: new_of(&now.exact_sizes, &old.exact_sizes),
+                durable_us: new_of(&now.durable_us, &old.durable_us),
             }
         });
         let counts = self
@@ -304,6 +340,8 @@ impl Counters {
             sum.reads += io.reads;
             sum.bytes_read += io.bytes_read;
             sum.partial_writes += io.partial_writes;
+            add_to(&mut sum.exact_sizes, &io.exact_sizes);
+            add_to(&mut sum.durable_us, &io.durable_us);
             for (label, count) in &io.write_sizes {
                 match sum.write_sizes.iter_mut().find(|s| s.0 == *label) {
                     Some(size) => size.1 += count,
@@ -330,6 +368,8 @@ mod tests {
                 file: "log".into(),
                 writes,
                 write_sizes: vec![(size.into(), writes)],
+                exact_sizes: BTreeMap::from([(4096, writes)]),
+                durable_us: BTreeMap::from([(128, writes), (256, 1)]),
                 ..IoCount::default()
             }],
             counts: BTreeMap::from([("vlf_changes".into(), 2 * writes)]),
@@ -342,9 +382,15 @@ mod tests {
         assert!(delta.waits.is_empty());
         assert_eq!(delta.file("log").map(|l| l.write_sizes.clone()), Some(vec![("4K".into(), 2)]));
         assert_eq!(delta.counts["vlf_changes"], 4);
+        let log = delta.file("log").unwrap();
+        assert_eq!(log.exact_sizes, BTreeMap::from([(4096, 2)]));
+        assert_eq!(log.durable_us, BTreeMap::from([(128, 2)]), "the 256 was there before");
         let mut sum = delta.clone();
         sum.add(&counters(1, "8K", 1));
         assert_eq!(sum.file("log").map(|l| (l.writes, l.write_sizes.len())), Some((3, 2)));
         assert_eq!((sum.waits[0].count, sum.counts["vlf_changes"]), (1, 6));
+        let log = sum.file("log").unwrap();
+        assert_eq!((log.durable_percentile(0.5), log.durable_percentile(0.99)), (Some(128), Some(256)));
+        assert_eq!(IoCount::default().durable_percentile(0.5), None);
     }
 }

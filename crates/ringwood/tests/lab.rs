@@ -284,7 +284,7 @@ fn a_child_that_is_left_behind_touches_nothing() {
 fn a_wrong_address_is_refused_before_anything_runs() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("r");
-    let arguments = ["run", "log-growth", "--scale", "tiny", "--runs", "1", "--target", "sqlite", "--notify"];
+    let arguments = ["run", "delayed-durability", "--scale", "tiny", "--runs", "1", "--notify"];
     for (url, text) in [
         ("hooks.example.org/s3cret", "--notify: this is not a URL"),
         ("mailto:s3cret@example.org", "must begin with http://"),
@@ -310,17 +310,21 @@ fn a_wrong_address_is_refused_before_anything_runs() {
 fn what_makes_no_sense_is_said() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("r");
-    let results =
-        succeed(&["run", "log-growth", "--scale", "tiny", "--runs", "1", "--target", "sqlite"], &out);
-    let study = study(&results, "log-growth", "real");
-    assert!(study["cells"].as_array().unwrap().is_empty());
-    assert!(study["meaning"].as_str().unwrap().starts_with("No meaning here: SQLite"), "{study}");
+    if cfg!(feature = "peers") {
+        let results =
+            succeed(&["run", "log-growth", "--scale", "tiny", "--runs", "1", "--target", "sqlite"], &out);
+        let study = study(&results, "log-growth", "real");
+        assert!(study["cells"].as_array().unwrap().is_empty());
+        assert!(study["meaning"].as_str().unwrap().starts_with("No meaning here: SQLite"), "{study}");
+    }
     for (arguments, text) in [
         (vec!["run", "no-such-study"], "there is no study"),
         (vec!["run", "vlf-count", "--target", "oracle"], "there is no target"),
         (vec!["run", "vlf-count", "--device", "floppy"], "floppy"),
         (vec!["run", "vlf-count", "--resume"], "nothing to resume"),
         (vec!["run", "vlf-count", "--device-path", "tape=/tmp"], "none of data"),
+        (vec!["run", "vlf-count", "--until-decided", "6"], "more rounds than --runs 6 are needed"),
+        (vec!["run", "vlf-count", "--until-decided", "40"], "at least --runs 8"),
     ] {
         let out = folder.path().join("other");
         std::fs::create_dir_all(&out).unwrap();
@@ -330,16 +334,19 @@ fn what_makes_no_sense_is_said() {
     }
 }
 
-/// The same studies on the peers that are installed.
+/// The same studies on the peers that are installed; SQLite comes with the build.
+#[cfg(feature = "peers")]
 #[test]
 fn peers_run_the_studies_that_they_have_a_knob_for() {
-    let installed =
-        |program: &str| Command::new(program).arg("--version").output().is_ok_and(|o| o.status.success());
+    let installed = |program: &str| {
+        let found = |dir: PathBuf| dir.join(program).is_file();
+        program.is_empty() || std::env::split_paths(&std::env::var_os("PATH").unwrap()).any(found)
+    };
     let folder = tempfile::tempdir().unwrap();
     for (target, program, studies) in [
-        ("sqlite", "sqlite3", &["delayed-durability"][..]),
-        ("postgres", "psql", &["delayed-durability", "log-growth", "data-files"]),
-        ("mariadb", "mariadb", &["delayed-durability", "log-block-size", "data-files"]),
+        ("sqlite", "", &["delayed-durability"][..]),
+        ("postgres", "postgres", &["delayed-durability", "log-growth", "data-files"]),
+        ("mariadb", "mariadbd", &["delayed-durability", "log-block-size", "data-files"]),
     ] {
         if !installed(program) {
             eprintln!("{target} is not installed: not tested");
@@ -354,32 +361,58 @@ fn peers_run_the_studies_that_they_have_a_knob_for() {
 }
 
 /// The comparison itself, with those that are installed: every row has a figure for each, or says why not.
+#[cfg(feature = "peers")]
 #[test]
 fn the_comparison_has_every_row() {
     let folder = tempfile::tempdir().unwrap();
     let sizes = ["--rows", "300", "--loop-inserts", "100", "--commits", "20", "--delayed", "100"];
-    let more = ["--load-rows", "1024", "--updates", "20", "--runs", "1"];
+    let more = ["--load-rows", "1024", "--updates", "20", "--seconds", "0.05", "--runs", "2"];
     let results = succeed(&[&["peers"][..], &sizes, &more].concat(), folder.path());
     let study = study(&results, "peers", "real");
-    check_cells(study, 1);
+    check_cells(study, 2);
     for measure in [
         "loop inserts",
         "durable commits",
+        "durable commits, one client",
+        "durable commits, one client, p50",
+        "durable commits, one client, p95",
+        "durable commits, one client, p99",
         "delayed commits",
         "16 connections insert",
+        "16 connections insert, with its checkpoint",
         "updates of an 8,000-byte row",
+        "updates of an 8,000-byte row, with its checkpoint",
         "insert-select",
+        "insert-select, with its checkpoint",
         "update",
+        "update, with its checkpoint",
         "delete",
+        "delete, with its checkpoint",
     ] {
         assert_eq!(cell(study, "engine", "Ringwood", measure)["ratio_to_baseline"], 1.0);
+        assert!(cell(study, "engine", "SQLite", measure)["ratio_to_baseline"].as_f64().unwrap() > 0.0);
     }
     let engines = study["cells"].as_array().unwrap().iter().filter(|c| c["measure"] == "delete").count();
     let missing = study["missing"].as_array().unwrap().len();
     assert_eq!(engines + missing, 4, "{}", study["missing"]);
+    let setup = study["setup"].to_string();
+    assert!(setup.contains("SQLite 3.") && setup.contains("in process"), "{setup}");
 }
 
-const SMALL: [&str; 13] = [
+/// A build without the other engines' clients says how to get them.
+#[cfg(not(feature = "peers"))]
+#[test]
+fn other_engines_need_a_feature() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = ["run", "delayed-durability", "--scale", "tiny", "--target", "postgres"];
+    for arguments in [&["peers"][..], &["peers", "--target", "sqlite"], &run] {
+        let output = lab(arguments, folder.path());
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success() && errors.contains("--features peers"), "{arguments:?}: {errors}");
+    }
+}
+
+const SMALL: [&str; 15] = [
     "peers",
     "--rows",
     "300",
@@ -392,6 +425,8 @@ const SMALL: [&str; 13] = [
     "--load-rows",
     "0",
     "--updates",
+    "0",
+    "--seconds",
     "0",
 ];
 
@@ -414,33 +449,75 @@ fn a_killed_comparison_has_its_rounds() {
     assert!(report.unwrap().status.success());
 }
 
-/// An engine whose client answers nothing is left out, with the reason; the other one is measured to the end.
+/// An engine that cannot be started is left out, with the reason; the other one is measured to the end.
+#[cfg(feature = "peers")]
 #[test]
 fn an_engine_that_fails_does_not_lose_the_comparison() {
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("r");
-    let shell = folder.path().join("sqlite3");
-    std::fs::write(&shell, "#!/bin/sh\nexec cat > /dev/null\n").unwrap();
-    std::fs::set_permissions(&shell, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let program = folder.path().join("mariadb-install-db");
+    std::fs::write(&program, "#!/bin/sh\necho no room >&2\nexit 7\n").unwrap();
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    std::fs::copy(&program, folder.path().join("mariadbd")).unwrap();
     let path = std::env::join_paths(
         [folder.path().to_owned()]
             .into_iter()
             .chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())),
     );
-    let arguments = [&SMALL[..], &["--target", "sqlite", "ringwood", "--runs", "2"]].concat();
+    let arguments = [&SMALL[..], &["--target", "mariadb", "ringwood", "--runs", "2"]].concat();
     let output = command(&arguments, &out).env("PATH", path.unwrap()).output().unwrap();
     let errors = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success() && errors.contains("left out: SQLite: failed in round 1"), "{errors}");
+    assert!(output.status.success() && errors.contains("left out: MariaDB: "), "{errors}");
     let results: Value =
         serde_json::from_str(&std::fs::read_to_string(out.join("results.json")).unwrap()).unwrap();
     let study = study(&results, "peers", "real");
     check_cells(study, 2);
     let missing = study["missing"].as_array().unwrap();
     assert_eq!(missing.len(), 1);
-    assert!(
-        missing[0].as_str().unwrap().starts_with("SQLite: failed in round 1: loop inserts: "),
-        "{missing:?}"
-    );
+    let why = missing[0].as_str().unwrap();
+    assert!(why.starts_with("MariaDB: mariadb-install-db: ") && why.contains("no room"), "{missing:?}");
     assert!(scratch(&out).is_empty());
+}
+
+/// Two builds in turns, two folders against each other, and the exit code that says what was found.
+#[test]
+fn builds_and_folders_are_compared() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = env!("CARGO_BIN_EXE_ringwood");
+    let out = folder.path().join("turns");
+    let run = ["compare", "delayed-durability", "--binaries", program, program, "--rounds", "2"];
+    let output =
+        lab(&[&run[..], &["--device", "real", "--scale", "tiny", "--slow-down", "50"]].concat(), &out);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "two rounds show nothing: {text}{errors}");
+    assert!(text.contains("measured in turns") && text.contains("Too few rounds"), "{text}");
+    let side = |name: &str| -> Value {
+        let path = out.join(name).join("results.json");
+        serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+    };
+    let (a, b) = (side("a"), side("b"));
+    assert!(a["origin"]["interleaved"] == b["origin"]["interleaved"] && a["origin"]["interleaved"] != "");
+    assert_eq!(study(&a, "delayed-durability", "real")["cells"][0]["runs"].as_array().unwrap().len(), 2);
+    assert!(study(&b, "delayed-durability", "real")["setup"].to_string().contains("slower by 50 %"));
+    let compared = |arguments: &[&str]| {
+        let output = Command::new(program).arg("lab").arg("compare").args(arguments).output().unwrap();
+        let both = [output.stdout, output.stderr].concat();
+        (output.status.code(), String::from_utf8_lossy(&both).into_owned())
+    };
+    let [a, b] = ["a", "b"].map(|side| out.join(side).display().to_string());
+    let (code, json) = compared(&[&a, &b, "--json"]);
+    let json: Value = serde_json::from_str(&json).unwrap();
+    assert!(code == Some(2) && json["interleaved"] == true && json["finding"] == "too_few_rounds", "{json}");
+    for (arguments, text) in [
+        (&["--check", &a][..], "has 2 rounds"),
+        (&[&a], "two folders of results are compared"),
+        (&[&a, "/nowhere"], "No such file"),
+    ] {
+        let (code, said) = compared(arguments);
+        assert!(code == Some(2) && said.contains(text), "{arguments:?}: {said}");
+    }
+    let (code, said) = compared(&["--check", &a, "--rounds", "1", "--comparisons", "7"]);
+    assert!(code == Some(0) && said.contains("too few rounds 7"), "{said}");
 }

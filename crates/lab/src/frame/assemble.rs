@@ -30,6 +30,8 @@ pub struct About {
     pub seed: u64,
     /// How many rounds there were to be.
     pub rounds: Rounds,
+    /// Percent by which a test made the measured steps slower.
+    pub slow_down: f64,
 }
 
 /// The result of one study on one target and device.
@@ -84,6 +86,12 @@ pub fn assemble(study: &Study, about: &About, journal: &Journal) -> StudyResult 
         }
     }
     result.setup.push(format!("order of runs shuffled in each round, seed {}", about.seed));
+    if about.slow_down > 0.0 {
+        result.setup.push(format!(
+            "every measured step was made slower by {} % on purpose (--slow-down)",
+            about.slow_down
+        ));
+    }
     counters(&mut result, &records);
     result.steps = steps(&records);
     if let Some(table) = &study.normalised {

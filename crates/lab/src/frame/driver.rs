@@ -2,6 +2,7 @@
 //! the journal before the next begins. It knows no study and no target.
 
 use super::checks;
+use super::claims::larger_is_better;
 use super::journal::{Journal, Measured, RunRecord, StepRecord};
 use super::progress::Progress;
 use super::rounds::Rounds;
@@ -31,6 +32,8 @@ pub struct Job<'a> {
     pub decided: Box<dyn Fn(&Journal) -> bool + 'a>,
     /// Seed of the order.
     pub seed: u64,
+    /// By how many percent each measured step is made slower: a test's slowdown, else 0.
+    pub slow_down: f64,
 }
 
 impl Job<'_> {
@@ -140,7 +143,7 @@ impl Job<'_> {
         }
         let mut last = Done::default();
         for step in &arm.steps {
-            match steps::run(self.target, step, &last) {
+            match self.slowed(step, &last) {
                 Ok(done) if step.measure.is_some() => {
                     record_step(record, arm, step, &done);
                     last = done;
@@ -162,6 +165,26 @@ impl Job<'_> {
             arm.steps.iter().filter(|s| s.only_in_total).filter_map(|s| s.measure).collect();
         record.measured.retain(|m| !parts.contains(&m.figure.measure.as_str()));
         self.target.tear_down()
+    }
+
+    /// The step, made slower where a test asks for it: the time is spent, and counts.
+    fn slowed(&mut self, step: &Step, last: &Done) -> Result<Done, LabError> {
+        let begin = Instant::now();
+        let mut done = steps::run(self.target, step, last)?;
+        if step.measure.is_some() && self.slow_down > 0.0 {
+            let (share, taken) = (self.slow_down / 100.0, begin.elapsed());
+            while begin.elapsed() < taken.mul_f64(1.0 + share) {
+                std::hint::spin_loop();
+            }
+            for figure in &mut done.figures {
+                match figure.unit.as_str() {
+                    "s" | "us" => figure.value *= 1.0 + share,
+                    rate if larger_is_better(rate) => figure.value /= 1.0 + share,
+                    _ => {}
+                }
+            }
+        }
+        Ok(done)
     }
 
     /// Adds the study's total when all its parts were measured.

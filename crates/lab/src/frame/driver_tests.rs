@@ -99,6 +99,7 @@ fn run(
         left_out: vec![],
         seed: 1,
         rounds: rounds.clone(),
+        slow_down: 0.0,
     };
     let decided = |journal: &Journal| {
         let claims = assemble(&study, &about, journal).claims;
@@ -119,6 +120,7 @@ fn run(
         rounds: rounds.clone(),
         decided: Box::new(decided),
         seed: 1,
+        slow_down: 0.0,
     };
     let ran = job.run(&mut journal, &mut Progress::new(false));
     let left = job.left(&journal);

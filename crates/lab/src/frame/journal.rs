@@ -31,6 +31,9 @@ pub struct Request {
     pub devices: Vec<String>,
     /// Seed of the order of runs.
     pub seed: u64,
+    /// Percent by which a test made the measured steps slower.
+    #[serde(default)]
+    pub slow_down: f64,
 }
 
 /// A measured cell of one run.
@@ -213,6 +216,7 @@ fn difference(old: &Request, new: &Request) -> String {
     part("targets", old.targets.join(" "), new.targets.join(" "));
     part("devices", old.devices.join(" "), new.devices.join(" "));
     part("seed", old.seed.to_string(), new.seed.to_string());
+    part("slow-down", old.slow_down.to_string(), new.slow_down.to_string());
     parts.join("; ")
 }
 
@@ -230,6 +234,7 @@ mod tests {
             targets: vec!["ringwood".into()],
             devices: vec![],
             seed: 1,
+            slow_down: 0.0,
         }
     }
 

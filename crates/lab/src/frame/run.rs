@@ -44,6 +44,8 @@ pub struct Options {
     pub progress: bool,
     /// The ringwood command, for the runs that kill a process.
     pub program: Option<PathBuf>,
+    /// Percent by which each measured step is made slower: for tests of `lab compare`, else 0.
+    pub slow_down: f64,
     /// Commit of the build; empty where it is not known.
     pub commit: String,
     /// The command line, for the report.
@@ -265,6 +267,7 @@ fn job<'a>(
         rounds,
         decided: Box::new(decided),
         seed: options.seed,
+        slow_down: options.slow_down,
     })
 }
 
@@ -278,6 +281,7 @@ fn about(planned: &Planned, options: &Options, rounds: &Rounds) -> About {
         left_out: planned.left_out.clone(),
         seed: options.seed,
         rounds: rounds.clone(),
+        slow_down: options.slow_down,
     }
 }
 
@@ -314,6 +318,7 @@ pub fn run(options: &Options) -> Result<Results, LabError> {
         targets: options.targets.clone(),
         devices: options.devices.clone(),
         seed: options.seed,
+        slow_down: options.slow_down,
     };
     let mut journal = if options.resume {
         Journal::resume(&options.out, &request)?
@@ -322,6 +327,7 @@ pub fn run(options: &Options) -> Result<Results, LabError> {
             begun: machine::utc_now(),
             commit: options.commit.clone(),
             command: options.command.clone(),
+            ..Origin::default()
         };
         Journal::create(&options.out, &request, Machine::probe(&options.out), origin)?
     };
@@ -384,6 +390,7 @@ mod tests {
             seed: 1,
             progress: false,
             program: None,
+            slow_down: 0.0,
             commit: String::new(),
             command: String::new(),
         }
@@ -445,6 +452,7 @@ mod tests {
             targets: vec![],
             devices: vec![],
             seed: 1,
+            slow_down: 0.0,
         };
         let mut journal =
             Journal::create(out.path(), &request, Machine::probe(out.path()), Origin::default()).unwrap();

@@ -1,7 +1,7 @@
 //! The charts of a study: ratios to the baseline with the published ones beside them, and medians with their intervals.
 
 use super::svg::{Bar, Row, bars, rows};
-use super::{figure, ratio};
+use super::{figure, is_cost, ratio};
 use crate::frame::larger_is_better;
 use crate::results::{Cell, StudyResult};
 
@@ -18,7 +18,7 @@ fn distinct<'a>(cells: &[&'a Cell], of: impl Fn(&'a Cell) -> &'a str) -> Vec<&'a
 
 /// Times and rates are drawn; counts stay in the table.
 fn drawn(cell: &&Cell) -> bool {
-    matches!(cell.unit.as_str(), "s" | "us") || larger_is_better(&cell.unit)
+    is_cost(&cell.unit)
 }
 
 /// One row for each cell that is not the baseline: its ratio, and a mark for the published one. Empty without ratios.
@@ -35,6 +35,7 @@ pub(super) fn ratio_charts(study: &StudyResult) -> String {
                 (value != 1.0).then(|| Row {
                     label: format!("{} · {}", c.measure, c.level),
                     value,
+                    interval: c.ratio_ci95,
                     mark: c.published_ratio,
                     text: match c.published_ratio {
                         Some(published) => format!("{} (published {published:.2})", ratio(Some(value))),

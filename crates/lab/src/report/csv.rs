@@ -19,7 +19,7 @@ fn number(value: Option<f64>) -> String {
 /// The whole file, header first.
 pub(super) fn csv(results: &Results) -> String {
     let mut out = String::from(
-        "study,scale,target,device,factor,level,measure,unit,median,ci95_low,ci95_high,ratio_to_baseline,published,published_ratio,runs\n",
+        "study,scale,target,device,factor,level,measure,unit,median,ci95_low,ci95_high,ratio_to_baseline,published,published_ratio,runs,ratio_ci95_low,ratio_ci95_high,smallest,largest\n",
     );
     for study in &results.studies {
         for cell in &study.cells {
@@ -40,6 +40,10 @@ pub(super) fn csv(results: &Results) -> String {
                 number(cell.published),
                 number(cell.published_ratio),
                 runs.join(" "),
+                number(cell.ratio_ci95.map(|c| c[0])),
+                number(cell.ratio_ci95.map(|c| c[1])),
+                number(cell.range.map(|c| c[0])),
+                number(cell.range.map(|c| c[1])),
             ];
             let _ = writeln!(out, "{}", fields.join(","));
         }

@@ -2,10 +2,12 @@
 //! dark by the reader's setting.
 
 use super::charts::{median_charts, ratio_charts};
+use super::points::points;
 use super::svg::escape;
-use super::{figure, ratio};
+use super::{figure, origin, ratio, ratio_interval, steps};
 use crate::frame::bound_text;
 use crate::results::{Io, Results, StudyResult, Verdict};
+use crate::stats::FEWEST;
 use std::fmt::Write;
 
 const STYLE: &str = "
@@ -24,13 +26,17 @@ svg{width:100%;height:auto;margin-top:10px}.grid{stroke:var(--line)}.tick,.name,
 .mark{fill:none;stroke:var(--b);stroke-width:2}.banner{border-left:4px solid var(--b);padding:6px 12px;background:color-mix(in srgb,var(--b) 12%,transparent)}
 .chip{display:inline-block;border:1px solid var(--line);border-radius:12px;padding:1px 10px;margin:2px 4px 2px 0;font-size:13px;color:var(--soft);text-decoration:none}
 .yes{color:var(--holds);font-weight:600}.no{color:var(--fails);font-weight:600}.open{color:var(--open);font-weight:600}.heat td{text-align:center}.scroll{overflow-x:auto}
+.p0{fill:var(--a)}.p1{fill:var(--b)}.p2{fill:var(--c)}.p3{fill:var(--d)}.p4{fill:none;stroke:var(--e);stroke-width:2}.p5{fill:none;stroke:var(--f);stroke-width:2}
+.keys{margin:2px 0 0}.item{margin-right:14px;white-space:nowrap}svg.key{width:12px;height:12px;margin:0 4px 0 0;display:inline}
+.origin{margin:10px 0 14px;font-size:13px}.origin th{width:190px;text-align:left;vertical-align:top}.origin td{text-align:left}.origin td,.origin th{border:0;padding:1px 8px 1px 0}
+.steps td,.steps th{text-align:left;vertical-align:top;font-size:13px}
 details{margin-top:12px}summary{cursor:pointer;color:var(--soft)}";
 
 fn figures(out: &mut String, study: &StudyResult) {
     let factor = study.cells.first().map_or("level", |c| c.factor.as_str());
     let _ = write!(
         out,
-        "<h3>Figures</h3><div class=\"scroll\"><table><tr><th>measure</th><th>{}</th><th>median</th><th>mean</th><th>95 % interval</th><th>runs</th><th>ratio</th><th>published</th><th>ratio there</th></tr>",
+        "<h3>Figures</h3><div class=\"scroll\"><table><tr><th>measure</th><th>{}</th><th>median</th><th>mean</th><th>95 % interval</th><th>runs</th><th>ratio</th><th>its 95 %</th><th>published</th><th>ratio there</th></tr>",
         escape(factor)
     );
     for cell in &study.cells {
@@ -47,7 +53,7 @@ fn figures(out: &mut String, study: &StudyResult) {
         };
         let _ = write!(
             out,
-            "<tr><td>{}</td><td>{}</td><td>{}{note}</td><td>{}</td><td>{}</td><td>{}{repeats}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
+            "<tr><td>{}</td><td>{}</td><td>{}{note}</td><td>{}</td><td>{}</td><td>{}{repeats}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
             escape(&cell.measure),
             escape(&level_name(study, &cell.factor, &cell.level)),
             figure(cell.median, &cell.unit),
@@ -55,6 +61,7 @@ fn figures(out: &mut String, study: &StudyResult) {
             cell.ci95.map_or_else(|| "-".into(), |[l, h]| format!("{} .. {}", figure(l, ""), figure(h, ""))),
             cell.runs.len(),
             ratio(cell.ratio_to_baseline),
+            ratio_interval(cell.ratio_ci95),
             cell.published.map_or_else(|| "-".into(), |v| figure(v, unit)),
             ratio(cell.published_ratio)
         );
@@ -200,6 +207,23 @@ fn waits_and_io(out: &mut String, study: &StudyResult) {
     }
 }
 
+/// How many rounds there were, and what that means for the intervals.
+fn rounds_text(study: &StudyResult) -> Option<String> {
+    let rounds = study.rounds.as_ref()?;
+    Some(match rounds.looks.as_slice() {
+        [fixed] if *fixed < FEWEST => {
+            format!("{} of {fixed} rounds: too few for intervals, so no bound is decided", rounds.done)
+        }
+        [fixed] => format!("{} of {fixed} rounds, fixed before the run", rounds.done),
+        looks => format!(
+            "{} rounds; looked at the bounds after {}: each interval has {:.2} % confidence, all together have 95 %",
+            rounds.done,
+            looks.iter().map(usize::to_string).collect::<Vec<_>>().join(", "),
+            rounds.confidence * 100.0
+        ),
+    })
+}
+
 fn section(out: &mut String, study: &StudyResult, index: usize) {
     let _ = write!(
         out,
@@ -217,9 +241,13 @@ fn section(out: &mut String, study: &StudyResult, index: usize) {
         let class = if late.marked.is_empty() { "soft" } else { "banner" };
         let _ = write!(out, "<p class=\"{class}\">{}</p>", escape(&late.text()));
     }
+    let source = match study.source.as_str() {
+        "" => String::new(),
+        source => format!("<p class=\"soft\">Published: {}</p>", escape(source)),
+    };
     let _ = write!(
         out,
-        "<p>{}</p><p class=\"meaning\"><b>{}</b></p>",
+        "<p>{}</p>{source}<p class=\"meaning\"><b>{}</b></p>",
         escape(&study.question),
         escape(&study.meaning)
     );
@@ -228,10 +256,19 @@ fn section(out: &mut String, study: &StudyResult, index: usize) {
         if !ratios.is_empty() {
             let _ = write!(out, "<h3>Ratio to the baseline; the diamonds are published</h3>{ratios}");
         }
-        let _ = write!(out, "<h3>Medians with their 95 % intervals</h3>{}", median_charts(study));
+        let intervals = match study.cells.iter().any(|c| c.ci95.is_some()) {
+            true => "with their 95 % intervals",
+            false => "(too few runs for intervals)",
+        };
+        let _ = write!(out, "<h3>Medians {intervals}</h3>{}", median_charts(study));
         bounds(out, study);
         figures(out, study);
+        let runs = points(study);
+        if !runs.is_empty() {
+            let _ = write!(out, "<h3>Each run, in the order in which they were made</h3>{runs}");
+        }
         write_sizes(out, study);
+        out.push_str(&steps::html(study));
         waits_and_io(out, study);
     }
     if !study.missing.is_empty() {
@@ -240,9 +277,10 @@ fn section(out: &mut String, study: &StudyResult, index: usize) {
             let _ = write!(out, "<p class=\"soft\">{}</p>", escape(line));
         }
     }
-    out.push_str("<details><summary>Set-up</summary>");
-    let source = (!study.source.is_empty()).then(|| format!("Published: {}", study.source));
-    for line in source.iter().chain(&study.setup) {
+    // Of a comparison of engines the settings are part of what is compared.
+    let open = if study.study == "peers" { " open" } else { "" };
+    let _ = write!(out, "<details{open}><summary>Set-up</summary>");
+    for line in rounds_text(study).iter().chain(&study.setup) {
         let _ = write!(out, "<p class=\"soft\">{}</p>", escape(line));
     }
     out.push_str("</details></section>");
@@ -260,9 +298,8 @@ fn chip_verdict(study: &StudyResult) -> String {
 /// The whole page.
 pub(super) fn html(results: &Results) -> String {
     let mut out = format!(
-        "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\"><title>Ringwood lab</title><style>{STYLE}</style></head><body><main><h1>Ringwood lab</h1><p class=\"soft\">Ringwood {} on {}</p><p>",
-        escape(&results.ringwood),
-        escape(&results.machine.summary())
+        "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\"><title>Ringwood lab</title><style>{STYLE}</style></head><body><main><h1>Ringwood lab</h1>{}<p>",
+        origin::html(results)
     );
     for (index, study) in results.studies.iter().enumerate() {
         let verdict = chip_verdict(study);

@@ -4,9 +4,14 @@
 mod charts;
 mod csv;
 mod html;
+mod markdown;
+mod origin;
+mod points;
+mod steps;
 mod svg;
 mod terminal;
 
+pub(crate) use terminal::table;
 pub use terminal::terminal;
 
 use crate::LabError;
@@ -16,7 +21,7 @@ use std::io::Write;
 use std::path::Path;
 
 /// Formats a figure of `unit` so that a person reads it: three significant digits.
-fn figure(value: f64, unit: &str) -> String {
+pub(crate) fn figure(value: f64, unit: &str) -> String {
     if !value.is_finite() {
         return "-".into();
     }
@@ -29,6 +34,16 @@ fn figure(value: f64, unit: &str) -> String {
         _ => format!("{value:.6}"),
     };
     if unit.is_empty() { text } else { format!("{text} {unit}") }
+}
+
+/// Whether a unit is one of time or a rate: what is drawn and compared. Counts stay in the tables.
+pub(crate) fn is_cost(unit: &str) -> bool {
+    matches!(unit, "s" | "us") || crate::frame::larger_is_better(unit)
+}
+
+/// A ratio's interval, `-` when there is none.
+fn ratio_interval(interval: Option<[f64; 2]>) -> String {
+    interval.map_or_else(|| "-".into(), |[low, high]| format!("{low:.2} .. {high:.2}"))
 }
 
 /// Formats a ratio, `-` when there is none.
@@ -44,6 +59,11 @@ pub fn write_all(results: &Results, folder: &Path) -> Result<(), LabError> {
     replace(&folder.join("results.json"), &json)?;
     replace(&folder.join("results.csv"), &csv::csv(results))?;
     replace(&folder.join("report.html"), &html::html(results))
+}
+
+/// Writes the comparison of engines as `table.md` into `folder`, for a README.
+pub fn write_table(results: &Results, folder: &Path) -> Result<(), LabError> {
+    replace(&folder.join("table.md"), &markdown::markdown(results))
 }
 
 /// Writes a file beside the one of that name and puts it in its place.

@@ -146,6 +146,8 @@ pub(super) struct Row {
     pub label: String,
     /// Length of the bar.
     pub value: f64,
+    /// 95 % interval, drawn as a whisker.
+    pub interval: Option<[f64; 2]>,
     /// A mark at another value, the published one.
     pub mark: Option<f64>,
     /// Right of the bar.
@@ -159,7 +161,9 @@ const TEXTS: f64 = 165.0;
 /// Horizontal bars from `base` to each value, logarithmic where the values span more than a factor of 12: a ratio of
 /// one half is then as long as a ratio of two.
 pub(super) fn rows(rows: &[Row], axis: &str, base: f64) -> String {
-    let values = rows.iter().flat_map(|r| [Some(r.value), r.mark]).flatten().filter(|v| *v > 0.0);
+    let ends = |r: &Row| [r.interval.map(|i| i[0]), r.interval.map(|i| i[1])];
+    let values = rows.iter().flat_map(|r| [Some(r.value), r.mark].into_iter().chain(ends(r)));
+    let values = values.flatten().filter(|v| *v > 0.0 && v.is_finite());
     let (low, high) = values.fold((base, base), |(l, h), v| (l.min(v), h.max(v)));
     let wide = high / low > 12.0;
     let scale = |v: f64| if wide { v.max(low).ln() } else { v };
@@ -182,6 +186,15 @@ pub(super) fn rows(rows: &[Row], axis: &str, base: f64) -> String {
             y + 4.0,
             (to - from).max(2.0),
         );
+        if let Some([low, high]) = row.interval {
+            let _ = write!(
+                out,
+                "<line class=\"whisker\" x1=\"{:.1}\" x2=\"{:.1}\" y1=\"{2:.1}\" y2=\"{2:.1}\"/>",
+                x(low.max(if wide { f64::MIN_POSITIVE } else { 0.0 })),
+                x(high),
+                y + 10.5
+            );
+        }
         if let Some(mark) = row.mark {
             let _ = write!(
                 out,
@@ -194,7 +207,8 @@ pub(super) fn rows(rows: &[Row], axis: &str, base: f64) -> String {
         let _ = write!(
             out,
             "<text class=\"value\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
-            x(row.value.max(row.mark.unwrap_or(0.0)).max(base)) + 12.0,
+            x(row.value.max(row.mark.unwrap_or(0.0)).max(row.interval.map_or(0.0, |i| i[1])).max(base))
+                + 12.0,
             y + 14.0,
             escape(&row.text)
         );
@@ -214,7 +228,13 @@ mod tests {
 
     #[test]
     fn rows_grow_from_the_base_and_stay_inside() {
-        let row = |value: f64, mark| Row { label: "<m>".into(), value, mark, text: "t".into() };
+        let row = |value: f64, mark| Row {
+            label: "<m>".into(),
+            value,
+            interval: Some([0.9 * value, 1.1 * value]),
+            mark,
+            text: "t".into(),
+        };
         for all in [vec![row(1.01, Some(8.9)), row(0.5, None)], vec![row(0.1, Some(40.0)), row(0.0, None)]] {
             let svg = rows(&all, "times", 1.0);
             assert!(svg.contains("&lt;m&gt;") && !svg.contains("NaN"));

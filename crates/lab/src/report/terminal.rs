@@ -1,11 +1,12 @@
 //! The results as a table for a terminal.
 
-use super::{figure, ratio};
+use super::{figure, origin, ratio, ratio_interval, steps};
 use crate::frame::bound_text;
 use crate::results::{Cell, Results, StudyResult};
 use std::fmt::Write;
 
-fn table(out: &mut String, rows: &[Vec<String>]) {
+/// Rows of a table, the first of which is its head; the first two columns are text.
+pub(crate) fn table(out: &mut String, rows: &[Vec<String>]) {
     let columns = rows.first().map_or(0, Vec::len);
     let widths: Vec<usize> =
         (0..columns).map(|c| rows.iter().map(|r| r[c].chars().count()).max().unwrap_or(0)).collect();
@@ -50,7 +51,7 @@ fn study_table(out: &mut String, study: &StudyResult) {
     }
     let factor = study.cells.first().map_or("level", |c| c.factor.as_str());
     let mut rows = vec![
-        ["measure", factor, "median", "95 % interval", "ratio", "published", "ratio there"]
+        ["measure", factor, "median", "95 % interval", "ratio", "its 95 %", "published", "ratio there"]
             .map(str::to_owned)
             .to_vec(),
     ];
@@ -63,6 +64,7 @@ fn study_table(out: &mut String, study: &StudyResult) {
             figure(cell.median, &cell.unit),
             interval,
             ratio(cell.ratio_to_baseline),
+            ratio_interval(cell.ratio_ci95),
             cell.published.map_or_else(
                 || "-".into(),
                 |v| figure(v, cell.published_unit.as_deref().unwrap_or(&cell.unit)),
@@ -93,13 +95,31 @@ fn study_table(out: &mut String, study: &StudyResult) {
             bound_text(claim)
         );
     }
+    for line in steps::lines(study) {
+        let named =
+            steps::HEADS.iter().zip(&line.fields).filter(|(head, f)| TOLD.contains(head) && !f.is_empty());
+        let told: Vec<String> = named.map(|(head, field)| format!("{head} {field}")).collect();
+        if !told.is_empty() {
+            let _ = writeln!(out, "  {} {}: {}", line.measure, line.level, told.join("; "));
+        }
+    }
+    if study.study == "peers" {
+        for line in &study.setup {
+            let _ = writeln!(out, "  {line}");
+        }
+    }
     let _ = writeln!(out, "\n  {}", study.meaning);
 }
+
+/// What the terminal says of each step; the page has the rest.
+const TOLD: [&str; 2] = [steps::HEADS[0], steps::HEADS[3]];
 
 /// The whole report.
 pub fn terminal(results: &Results) -> String {
     let mut out = String::new();
-    let _ = writeln!(out, "Ringwood {} on {}", results.ringwood, results.machine.summary());
+    for (name, value) in origin::lines(results) {
+        let _ = writeln!(out, "{name}: {value}");
+    }
     for study in &results.studies {
         study_table(&mut out, study);
     }

@@ -8,10 +8,12 @@
 //!   (six), but from seven rounds on it leaves out what the sign test must keep (`tests`).
 //! - With fewer than six runs no interval of 95 % exists, and none is given.
 
+mod rank_sum;
 mod signed_rank;
 #[cfg(test)]
 mod tests;
 
+use rank_sum::RankSum;
 use signed_rank::SignedRank;
 
 /// The confidence of an interval, unless something else is asked for.
@@ -102,8 +104,41 @@ fn signed_ranks(pairs: &[(f64, f64)]) -> Option<SignedRank> {
     (!logs.is_empty() && logs.iter().all(|l| !l.is_nan())).then(|| SignedRank::of(&logs))
 }
 
-/// The chance that paired ratios lie as far from 1 as these when there is no difference: Wilcoxon's two-sided test.
-/// 1 for no pairs.
-pub fn paired_p_value(pairs: &[(f64, f64)]) -> f64 {
-    signed_ranks(pairs).map_or(1.0, |ranks| ranks.p_value())
+/// What a comparison of two cells found: of logarithms, so that a ratio is one of a half as much as one of two.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Shift {
+    /// The ratio, `b / a`.
+    pub ratio: f64,
+    /// Its 95 % interval; `None` for too few values.
+    pub interval: Option<(f64, f64)>,
+    /// The chance of a ratio as far from 1 when there is no difference.
+    pub p: f64,
+}
+
+/// By how much values that were measured side by side differ: of the logarithms of their ratios. `None` for none.
+pub fn paired_shift(logs: &[f64]) -> Option<Shift> {
+    let ranks = SignedRank::of(logs);
+    let interval = ranks.interval(CONFIDENCE).map(|(low, high)| (low.exp(), high.exp()));
+    Some(Shift { ratio: ranks.centre()?.exp(), interval, p: ranks.p_value() })
+}
+
+/// By how much the values of two separate runs differ: of their logarithms. `None` where a side has none.
+pub fn unpaired_shift(a: &[f64], b: &[f64]) -> Option<Shift> {
+    let ranks = RankSum::of(a, b);
+    let interval = ranks.interval(CONFIDENCE).map(|(low, high)| (low.exp(), high.exp()));
+    Some(Shift { ratio: ranks.shift()?.exp(), interval, p: ranks.p_value() })
+}
+
+/// Raises the chances of several tests so that all of them together are as wrong as one: Holm's method. Each may be compared with
+/// the error that all may have together, however they depend on each other.
+pub fn holm(chances: &[f64]) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..chances.len()).collect();
+    order.sort_by(|a, b| chances[*a].total_cmp(&chances[*b]));
+    let mut raised = vec![1.0; chances.len()];
+    let mut least = 0.0f64;
+    for (place, index) in order.into_iter().enumerate() {
+        least = least.max(chances[index] * (chances.len() - place) as f64).min(1.0);
+        raised[index] = least;
+    }
+    raised
 }

@@ -93,7 +93,7 @@ fn distribution(n: usize) -> Vec<f64> {
 }
 
 /// The normal distribution's share below `z`: the error function by Abramowitz and Stegun 7.1.26, off by at most 1.5e-7.
-fn normal(z: f64) -> f64 {
+pub(super) fn normal(z: f64) -> f64 {
     let x = z.abs() / std::f64::consts::SQRT_2;
     let t = 1.0 / (1.0 + 0.327_591_1 * x);
     let poly = t

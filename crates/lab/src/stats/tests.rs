@@ -174,3 +174,10 @@ fn looking_until_it_is_decided_costs_confidence() {
     let corrected = missed(1.0 - (1.0 - CONFIDENCE) / looks.len() as f64);
     assert!(corrected < 0.05, "{corrected}");
 }
+
+#[test]
+fn several_tests_are_held_to_the_error_of_one() {
+    assert_eq!(holm(&[0.01, 0.04, 0.03]), [0.03, 0.06, 0.06]);
+    assert_eq!(holm(&[0.5, 0.9]), [1.0, 1.0]);
+    assert!(holm(&[]).is_empty());
+}

@@ -1,24 +1,34 @@
-//! MariaDB (InnoDB) on a scratch folder, through its client on a Unix socket; times are the server's own clock.
+//! MariaDB (InnoDB) on a scratch folder, through its client library on a Unix socket. One connection does the work; what needs
+//! several has them open before it begins. Times are this process's clock around each statement.
 
-use super::process::{
-    self, Server, Socket, client, clock, customer_statement, expect_count, find, is_root, span,
-};
+use super::clients::{at_once, customer_statement, expect_rows, limited, write_again};
+use super::latency::latencies;
+use super::process::{self, Server, Socket, find, is_root, run_tool};
 use super::tsql::{LOAD_BATCH, LOAD_FILLER, loaded};
 use super::{Place, Target, kept};
 use crate::LabError;
+use crate::stats;
 use crate::work::{Config, Counters, Durability, Figure, IoCount, Knob, LogBlock, WaitCount, Work};
+use mysql::prelude::Queryable;
+use mysql::{Conn, OptsBuilder};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// A MariaDB server of our own.
 #[derive(Default)]
 pub struct MariaDb {
     open: Option<Open>,
+    /// Settings that were found to be the best.
+    tuned: Vec<String>,
 }
 
 struct Open {
     folder: PathBuf,
+    /// Before the server: it is closed first.
+    client: Option<Conn>,
     server: Option<Server>,
     socket: Socket,
     config: Config,
@@ -31,40 +41,82 @@ c_credit char(2), c_credit_lim numeric(12,2), c_discount numeric(4,4), c_balance
 c_payment_cnt smallint, c_delivery_cnt smallint, c_data varchar(500)";
 
 const PRIMARY: &str = ", primary key (c_w_id, c_d_id, c_id)";
-const PROCEDURES: &str = "delimiter //
-create procedure loop_inserts(n int) begin declare i int default 1; start transaction; while i <= n do insert into one_row values (i, 'x'); set i = i + 1; end while; commit; end//
-create procedure commits(s int, n int) begin declare i int default 1; while i <= n do insert into one_row values (s, 'x'); commit; set i = i + 1; end while; end//
-create procedure load_rows(s int, n int, batch int) begin declare i int default 1; declare j int; while i <= n do start transaction; set j = 0; while j < batch do insert into arrivals values (s, i, rpad('filler', 980)); set j = j + 1; end while; commit; set i = i + 1; end while; end//
-create procedure row_updates(n int) begin declare x int default 1; declare a varchar(8000) default repeat('a', 8000); declare b varchar(8000) default repeat('b', 8000); start transaction; while x <= n do update vlf_test v set v.b = a, v.c = x where v.a = 1; update vlf_test v set v.b = b where v.a = 1; set x = x + 1; end while; commit; end//
-create procedure payload(quarter int, half int, us bigint) begin declare stop datetime(6) default timestampadd(microsecond, us, sysdate(6)); declare a longtext default repeat('A', quarter); declare x longtext default repeat('X', quarter); declare z longtext default repeat('Z', half); while sysdate(6) < stop do insert into tab1 values (a, x, z); commit; end while; end//
-delimiter ;
-";
+const PROCEDURES: [&str; 5] = [
+    "create procedure loop_inserts(n int) begin declare i int default 1; start transaction; while i <= n do insert into one_row values (i, 'x'); set i = i + 1; end while; commit; end",
+    "create procedure commits(s int, n int) begin declare i int default 1; while i <= n do insert into one_row values (s, 'x'); commit; set i = i + 1; end while; end",
+    "create procedure load_rows(s int, n int, batch int) begin declare i int default 1; declare j int; while i <= n do start transaction; set j = 0; while j < batch do insert into arrivals values (s, i, rpad('filler', 980)); set j = j + 1; end while; commit; set i = i + 1; end while; end",
+    "create procedure row_updates(n int) begin declare x int default 1; declare a varchar(8000) default repeat('a', 8000); declare b varchar(8000) default repeat('b', 8000); start transaction; while x <= n do update vlf_test v set v.b = a, v.c = x where v.a = 1; update vlf_test v set v.b = b where v.a = 1; set x = x + 1; end while; commit; end",
+    "create procedure payload(quarter int, half int, us bigint) begin declare stop datetime(6) default timestampadd(microsecond, us, sysdate(6)); declare a longtext default repeat('A', quarter); declare x longtext default repeat('X', quarter); declare z longtext default repeat('Z', half); while sysdate(6) < stop do insert into tab1 values (a, x, z); commit; end while; end",
+];
+const INSERT: &str = "insert into one_row values (?, 'x')";
+/// Pages a second that may be written in the background: what its documentation advises for fast disks, and what a checkpoint
+/// needs not to be held back.
+const IO_CAPACITY: [(&str, u32); 2] = [("innodb_io_capacity", 20_000), ("innodb_io_capacity_max", 40_000)];
+const CHECKPOINT_IO_CAPACITY: u32 = 1_000_000;
 
 fn table(key: &str) -> String {
     format!("{TABLE}{key}) engine=InnoDB character set latin1")
 }
 
-/// A script between two readings of the server's clock, microseconds.
-fn clocked(script: &str) -> String {
-    let read = "select concat('clock=', unix_timestamp(sysdate(6)));";
-    format!("use lab;\n{read}\n{script}\n{read}\n")
+fn failed(error: &mysql::Error, statement: &str) -> LabError {
+    LabError::Target {
+        target: "MariaDB".into(),
+        message: error.to_string(),
+        statement: statement.chars().take(300).collect(),
+    }
+}
+
+fn run_all(client: &mut Conn, statements: &[&str]) -> Result<(), LabError> {
+    statements.iter().try_for_each(|s| client.query_drop(s).map_err(|e| failed(&e, s)))
+}
+
+fn value<T: mysql::prelude::FromValue>(client: &mut Conn, query: &str) -> Result<T, LabError> {
+    let found: Option<T> = client.query_first(query).map_err(|e| failed(&e, query))?;
+    found.ok_or_else(|| LabError::Request(format!("MariaDB, {query}: no value")))
+}
+
+/// The status variables of InnoDB.
+fn status(client: &mut Conn) -> Result<HashMap<String, String>, LabError> {
+    let query = "show global status like 'Innodb%'";
+    let rows: Vec<(String, String)> = client.query(query).map_err(|e| failed(&e, query))?;
+    Ok(rows.into_iter().map(|(name, value)| (name.to_ascii_lowercase(), value)).collect())
 }
 
 impl Open {
-    fn client(&self) -> Result<Command, LabError> {
-        let mut command = Command::new(find(&["mariadb", "mysql"])?);
-        command.args(["--no-defaults", "-N", "-B", "--local-infile=1", "-u", "root", "-S"]);
-        command.arg(self.socket.path().join("s"));
-        Ok(command)
+    fn connect(&self, database: Option<&str>) -> Result<Conn, LabError> {
+        let socket = self.socket.path().join("s");
+        let options =
+            OptsBuilder::new().socket(Some(socket.to_string_lossy())).user(Some("root")).db_name(database);
+        Conn::new(options).map_err(|e| failed(&e, "connecting"))
     }
 
-    fn sql(&self, text: &str) -> Result<String, LabError> {
-        client("MariaDB", &mut self.client()?, text)
+    fn client(&mut self) -> Result<&mut Conn, LabError> {
+        self.client.as_mut().ok_or_else(|| LabError::Request("MariaDB is not running".into()))
     }
 
-    fn timed(&self, statement: &str) -> Result<Vec<Figure>, LabError> {
-        let (begin, end) = clock("MariaDB", &self.sql(&clocked(statement))?)?;
-        Ok(Figure::seconds(end - begin))
+    fn connections(&self, count: u32) -> Result<Vec<Conn>, LabError> {
+        (0..count).map(|_| self.connect(Some("lab"))).collect()
+    }
+
+    fn run_all(&mut self, statements: &[&str]) -> Result<(), LabError> {
+        run_all(self.client()?, statements)
+    }
+
+    /// Seconds of a statement; stopped at the limit by another connection.
+    fn timed(&mut self, statement: &str) -> Result<Vec<Figure>, LabError> {
+        let mut killer = self.connect(None)?;
+        let limit = self.config.limit_s;
+        let client = self.client()?;
+        let kill = format!("kill query {}", client.connection_id());
+        let stop = move || {
+            // If it has just ended there is nothing to stop.
+            let _ = killer.query_drop(kill);
+        };
+        limited(limit, stop, || {
+            let begin = Instant::now();
+            run_all(client, &[statement])?;
+            Ok(Figure::seconds(begin.elapsed().as_secs_f64()))
+        })
     }
 
     fn user(&self) -> &'static [&'static str] {
@@ -78,17 +130,23 @@ impl Open {
         }
     }
 
-    fn start(&mut self) -> Result<(), LabError> {
-        let mut server = Command::new(find(&["mariadbd", "mysqld"])?);
+    fn start(&mut self, tuned: &[String]) -> Result<(), LabError> {
+        let program = find(&["mariadbd", "mysqld"])?;
+        let mut server = Command::new(&program);
         server.arg("--no-defaults").arg(format!("--datadir={}", self.folder.join("data").display()));
+        server.args(base(&program));
         server.arg(format!("--socket={}", self.socket.path().join("s").display())).args(self.user()).args([
             "--skip-networking",
             "--skip-log-bin",
             "--innodb-flush-log-at-trx-commit=1",
             "--innodb-flush-method=O_DIRECT",
-            "--local-infile=1",
+            "--innodb-flush-neighbors=0",
             "--max-connections=200",
         ]);
+        for (name, value) in IO_CAPACITY.iter().rev() {
+            server.arg(format!("--{name}={value}"));
+        }
+        server.args(tuned.iter().map(|t| format!("--{t}")));
         server.arg(format!("--innodb-buffer-pool-size={}M", self.config.memory >> 20));
         // Never smaller than what the work fills: the log's size is not what most studies turn.
         server.arg(format!("--innodb-log-file-size={}M", (self.config.log.final_kb >> 10).max(1024)));
@@ -96,148 +154,253 @@ impl Open {
             server.arg(format!("--innodb-log-write-ahead-size={}", self.block()));
         }
         let mut server = Server::start(&mut server, &self.folder.join("server.log"))?;
-        server.wait_until("MariaDB", || self.sql("select 1;").is_ok())?;
+        server.wait_until("MariaDB", || self.connect(None).is_ok())?;
         self.server = Some(server);
         Ok(())
     }
 
-    fn make(&mut self, customers: Option<&Path>) -> Result<(), LabError> {
-        let mut install = Command::new(find(&["mariadb-install-db", "mysql_install_db"])?);
+    fn stop(&mut self) {
+        drop(self.client.take());
+        drop(self.server.take());
+    }
+
+    fn make(&mut self, customers: Option<&Path>, tuned: &[String]) -> Result<(), LabError> {
+        let program = find(&["mariadb-install-db", "mysql_install_db"])?;
+        let mut install = Command::new(&program);
         install.arg("--no-defaults").arg(format!("--datadir={}", self.folder.join("data").display()));
-        install.args(self.user()).arg("--auth-root-authentication-method=normal");
-        let log = std::fs::File::create(self.folder.join("install.log"))?;
-        if !install.stdout(log.try_clone()?).stderr(log).status()?.success() {
-            return Err(LabError::Request("mariadb-install-db failed (install.log in its folder)".into()));
-        }
-        self.start()?;
-        self.sql(&format!("create database lab; use lab;\n{PROCEDURES}"))?;
+        install.args(base(&find(&["mariadbd", "mysqld"])?)).args(self.user());
+        install.arg("--auth-root-authentication-method=normal").arg("--skip-test-db");
+        run_tool("mariadb-install-db", &mut install)?;
+        // The first start makes the log, of space that is only reserved; it is written before it is used, as everybody's.
+        self.start(tuned)?;
+        self.stop();
+        write_again(&self.folder.join("data/ib_logfile0"), self.config.log.initial_kb << 10)?;
+        self.start(tuned)?;
+        let mut client = self.connect(None)?;
+        run_all(&mut client, &["create database lab", "use lab"])?;
+        run_all(&mut client, &PROCEDURES)?;
         if let Some(customers) = customers.filter(|_| self.config.customers > 0) {
-            self.sql(&format!(
-                "use lab; create table source {}; load data local infile '{}' into table source fields terminated by '|';",
-                table(PRIMARY),
-                customers.display()
-            ))?;
+            let load = format!(
+                "load data infile '{}' into table source fields terminated by '|'",
+                customers.display().to_string().replace('\'', "''")
+            );
+            run_all(&mut client, &[&format!("create table source {}", table(PRIMARY)), &load])?;
         }
         Ok(())
     }
 
-    fn make_load(&self) -> Result<(), LabError> {
+    fn make_load(&mut self) -> Result<(), LabError> {
         let files = self.config.data.files;
         let partitions =
             if files > 1 { format!(" partition by hash (b) partitions {files}") } else { String::new() };
-        self.sql(&format!(
-            "use lab; drop table if exists arrivals; create table arrivals (a int not null, b int not null, c varchar({LOAD_FILLER}) not null) \
-             engine=InnoDB character set latin1{partitions};"
-        ))
-        .map(drop)
+        self.run_all(&[
+            "drop table if exists arrivals",
+            &format!(
+                "create table arrivals (a int not null, b int not null, c varchar({LOAD_FILLER}) not null) \
+                 engine=InnoDB character set latin1{partitions}"
+            ),
+        ])
     }
 
-    fn expect(&self, query: &str, rows: u64) -> Result<(), LabError> {
-        expect_count("MariaDB", query, &self.sql(query)?, rows)
+    fn make_wide(&mut self, key: &str) -> Result<(), LabError> {
+        self.run_all(&[
+            "drop table if exists vlf_test",
+            &format!(
+                "create table vlf_test (a int {key}, b varchar(8000) not null, c int not null) engine=InnoDB character set latin1"
+            ),
+            "insert into vlf_test values (1, repeat('a', 8000), 0)",
+        ])
     }
 
-    fn on_all(&self, connections: u32, script: &dyn Fn(u32) -> String) -> Result<f64, LabError> {
-        let jobs = (0..connections)
-            .map(|i| Ok((self.client()?, clocked(&script(i)))))
-            .collect::<Result<Vec<_>, LabError>>()?;
-        span("MariaDB", jobs)
+    fn rows(&mut self, table: &str) -> Result<u64, LabError> {
+        value(self.client()?, &format!("select count(*) from {table}"))
     }
 
-    fn customers(&self, work: &Work) -> Result<Vec<Figure>, LabError> {
-        let rows: u64 = self.sql("select count(*) from lab.customer;")?.trim().parse().unwrap_or(0);
+    fn expect(&mut self, table: &str, rows: u64) -> Result<(), LabError> {
+        expect_rows("MariaDB", table, self.rows(table)?, rows)
+    }
+
+    fn customers(&mut self, work: &Work) -> Result<Vec<Figure>, LabError> {
+        let rows = self.rows("customer")?;
         let (statement, table, left) = customer_statement(work, rows);
         let figures = self.timed(statement)?;
-        self.expect(&format!("select count(*) from lab.{table};"), left)?;
+        self.expect(table, left)?;
         Ok(figures)
     }
 
     /// innodb_flush_log_at_trx_commit is global: 1 waits for the disk, 0 writes and flushes once a second.
-    fn commits(&self, count: u64, durability: Durability) -> Result<Vec<Figure>, LabError> {
-        let set = |value| self.sql(&format!("set global innodb_flush_log_at_trx_commit = {value};"));
-        set(if durability == Durability::Delayed { 0 } else { 1 })?;
-        let figures = self.timed(&format!("call commits(1, {count});"))?;
-        set(1)?;
-        self.expect("select count(*) from lab.one_row;", count)?;
+    fn set_durability(&mut self, durability: Durability) -> Result<(), LabError> {
+        let value = if durability == Durability::Delayed { 0 } else { 1 };
+        self.run_all(&[&format!("set global innodb_flush_log_at_trx_commit = {value}")])
+    }
+
+    fn commits(&mut self, count: u64, durability: Durability) -> Result<Vec<Figure>, LabError> {
+        let before = self.rows("one_row")?;
+        self.set_durability(durability)?;
+        let figures = self.timed(&format!("call commits(1, {count})"));
+        self.set_durability(Durability::Full)?;
+        let figures = figures?;
+        self.expect("one_row", before + count)?;
         Ok(figures)
     }
 
-    fn load(&self, connections: u32, rows: u64) -> Result<Vec<Figure>, LabError> {
+    fn session_commits(&mut self, sessions: u32, each: u64) -> Result<Vec<Figure>, LabError> {
+        let seconds = at_once(self.connections(sessions)?, |session, client| {
+            run_all(client, &[&format!("call commits({session}, {each})")])
+        })?;
+        Ok(vec![Figure::new("commits/s", (u64::from(sessions) * each) as f64 / seconds)])
+    }
+
+    fn latencies(&mut self, ms: u64) -> Result<Vec<Figure>, LabError> {
+        let client = self.client()?;
+        let statement = client.prep(INSERT).map_err(|e| failed(&e, INSERT))?;
+        latencies(ms, |i| client.exec_drop(&statement, (i as i32,)).map_err(|e| failed(&e, INSERT)))
+    }
+
+    fn load(&mut self, connections: u32, rows: u64) -> Result<Vec<Figure>, LabError> {
         let batches = rows.div_ceil(LOAD_BATCH);
-        let seconds =
-            self.on_all(connections, &|s| format!("call load_rows({s}, {batches}, {LOAD_BATCH});"))?;
+        let seconds = at_once(self.connections(connections)?, |session, client| {
+            run_all(client, &[&format!("call load_rows({session}, {batches}, {LOAD_BATCH})")])
+        })?;
         Ok(Figure::seconds(seconds))
     }
 
-    fn payload(&self, bytes: u32, ms: u64) -> Result<Vec<Figure>, LabError> {
+    fn payload(&mut self, bytes: u32, ms: u64) -> Result<Vec<Figure>, LabError> {
         let quarter = bytes / 4;
-        let out =
-            self.sql(&clocked(&format!("call payload({quarter}, {}, {});", bytes - 2 * quarter, ms * 1000)))?;
-        let (begin, end) = clock("MariaDB", &out)?;
-        let rows: f64 = self.sql("select count(*) from lab.tab1;")?.trim().parse().unwrap_or(0.0);
-        Ok(vec![Figure::new("rows/s", rows / (end - begin).max(0.001))])
+        let call = format!("call payload({quarter}, {}, {})", bytes - 2 * quarter, ms * 1000);
+        let seconds = self.timed(&call)?[0].value;
+        let rows = self.rows("tab1")? as f64;
+        Ok(vec![Figure::new("rows/s", rows / seconds.max(0.001))])
     }
 
-    /// InnoDB's own word for a checkpoint: no dirty page above 0 %; waited for.
-    fn checkpoint(&self) -> Result<Vec<Figure>, LabError> {
-        let begin = std::time::Instant::now();
-        self.sql(
-            "set global innodb_max_dirty_pages_pct_lwm = 0; set global innodb_max_dirty_pages_pct = 0;",
+    /// InnoDB's own word for a checkpoint: no dirty page above 0 %, written as fast as the disk can; waited for.
+    fn checkpoint(&mut self) -> Result<Vec<Figure>, LabError> {
+        let client = self.client()?;
+        let begin = Instant::now();
+        let all = CHECKPOINT_IO_CAPACITY;
+        run_all(
+            client,
+            &[
+                &format!("set global innodb_io_capacity_max = {all}"),
+                &format!("set global innodb_io_capacity = {all}"),
+                "set global innodb_max_dirty_pages_pct_lwm = 0",
+                "set global innodb_max_dirty_pages_pct = 0",
+            ],
         )?;
-        while begin.elapsed().as_secs() < 600 {
-            let dirty = self.sql("show global status like 'Innodb_buffer_pool_pages_dirty';")?;
-            if dirty.split_whitespace().nth(1).is_some_and(|n| n == "0") {
-                break;
+        while status(client)?.get("innodb_buffer_pool_pages_dirty").is_some_and(|n| n != "0") {
+            if begin.elapsed() > Duration::from_secs(600) {
+                return Err(LabError::Request("MariaDB's dirty pages were not written in 600 s".into()));
             }
-            std::thread::sleep(std::time::Duration::from_millis(2));
+            std::thread::sleep(Duration::from_millis(2));
         }
         let seconds = begin.elapsed().as_secs_f64();
-        self.sql("set global innodb_max_dirty_pages_pct = 90;")?;
+        run_all(client, &["set global innodb_max_dirty_pages_pct = 90"])?;
+        for (name, value) in IO_CAPACITY {
+            run_all(client, &[&format!("set global {name} = {value}")])?;
+        }
         Ok(Figure::seconds(seconds))
     }
 
-    fn work(&self, work: &Work) -> Result<Vec<Figure>, LabError> {
+    fn work(&mut self, work: &Work) -> Result<Vec<Figure>, LabError> {
         let no = |why: &str| Err(LabError::Unsupported(why.to_owned()));
-        let prepare = |text: &str| self.sql(text).map(|_| vec![]);
+        let nothing = |()| vec![];
         match work {
-            Work::MakeCustomer => prepare(&format!(
-                "use lab; drop table if exists customer; drop table if exists customer_tmp;
-                 create table customer {}; insert into customer select * from source; create table customer_tmp {};",
-                table(PRIMARY),
-                table("")
-            )),
+            Work::MakeCustomer => self
+                .run_all(&[
+                    "drop table if exists customer",
+                    "drop table if exists customer_tmp",
+                    &format!("create table customer {}", table(PRIMARY)),
+                    "insert into customer select * from source",
+                    &format!("create table customer_tmp {}", table("")),
+                ])
+                .map(nothing),
             Work::InsertSelect | Work::Update | Work::Delete => self.customers(work),
             Work::Checkpoint => self.checkpoint(),
-            Work::MakeOneRow => prepare(
-                "use lab; drop table if exists one_row; create table one_row (a int not null, b char(100) not null) engine=InnoDB;",
-            ),
-            Work::LoopInserts(n) => self.timed(&format!("call loop_inserts({n});")),
+            Work::MakeOneRow => self
+                .run_all(&[
+                    "drop table if exists one_row",
+                    "create table one_row (a int not null, b char(100) not null) engine=InnoDB character set latin1",
+                ])
+                .map(nothing),
+            Work::LoopInserts(n) => self.timed(&format!("call loop_inserts({n})")),
             Work::Commits(n, durability) => self.commits(*n, *durability),
-            Work::SessionCommits(sessions, each) => {
-                let seconds = self.on_all(*sessions, &|s| format!("call commits({s}, {each});"))?;
-                Ok(vec![Figure::new("commits/s", (u64::from(*sessions) * each) as f64 / seconds)])
-            }
-            Work::MakeLoad => self.make_load().map(|()| vec![]),
+            Work::Latencies(ms) => self.latencies(*ms),
+            Work::SessionCommits(sessions, each) => self.session_commits(*sessions, *each),
+            Work::MakeLoad => self.make_load().map(nothing),
             Work::Load(connections, rows) => self.load(*connections, *rows),
             Work::CheckLoad(connections, rows) => {
-                self.expect("select count(*) from lab.arrivals;", loaded(*connections, *rows))?;
-                Ok(vec![])
+                self.expect("arrivals", loaded(*connections, *rows)).map(nothing)
             }
-            Work::MakeWide => prepare(
-                "use lab; drop table if exists vlf_test; create table vlf_test (a int primary key, b varchar(8000) not null, c int not null) \
-                 engine=InnoDB character set latin1; insert into vlf_test values (1, repeat('a', 8000), 0);",
-            ),
-            Work::RowUpdates(n) => self.timed(&format!("call row_updates({});", n / 2)),
-            Work::MakePayload => prepare(
-                "use lab; drop table if exists tab1; create table tab1 (col1 longtext, col2 longtext, col3 longtext) engine=InnoDB character set latin1;",
-            ),
+            Work::MakeWide => self.make_wide("").map(nothing),
+            Work::MakeWideWithKey => self.make_wide("primary key").map(nothing),
+            Work::RowUpdates(n) => self.timed(&format!("call row_updates({})", n / 2)),
+            Work::MakePayload => self
+                .run_all(&[
+                    "drop table if exists tab1",
+                    "create table tab1 (col1 longtext, col2 longtext, col3 longtext) engine=InnoDB character set latin1",
+                ])
+                .map(nothing),
             Work::Payload(bytes, ms) => self.payload(*bytes, *ms),
             Work::GrowLog { .. } => no("InnoDB's log has one size, made at its start"),
             Work::LogBackup => no("InnoDB's log is circular; there is no log backup"),
-            Work::Recovery(_) => no("recovery is measured on Ringwood only"),
-            Work::RawWrites => no("not an engine's work"),
-            Work::Tsql(_) => no("this step is written in T-SQL"),
+            _ => no("this work is measured on Ringwood only"),
         }
     }
+
+    /// Takes the value of a setting with which durable commits take least.
+    fn tune(&mut self) -> Result<(Vec<String>, Vec<String>), LabError> {
+        self.work(&Work::MakeOneRow)?;
+        let name = "innodb_log_file_buffering";
+        let mut costs = [("off", vec![]), ("on", vec![])];
+        // In turns: the machine's pace is not a value's merit.
+        for _ in 0..3 {
+            for (value, costs) in &mut costs {
+                // Older servers do not have it.
+                if self.run_all(&[&format!("set global {name} = {value}")]).is_err() {
+                    return Ok((vec![], vec![]));
+                }
+                costs.push(self.commits(1_000, Durability::Full)?[0].value);
+            }
+        }
+        let mut tried = costs.map(|(value, costs)| (stats::median(&costs).unwrap_or(f64::NAN), value));
+        tried.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let best = tried[0].1;
+        self.run_all(&[&format!("set global {name} = {best}")])?;
+        let all: Vec<String> = tried.iter().map(|(cost, value)| format!("{value} {cost:.4} s")).collect();
+        let said = format!("MariaDB, {name}: {best} is the best of {}", all.join(", "));
+        Ok((vec![format!("{}={best}", name.replace('_', "-"))], vec![said]))
+    }
+
+    /// Version and settings in words.
+    fn said(&mut self) -> Result<String, LabError> {
+        let config = self.config.clone();
+        let client = self.client()?;
+        let mut setting = |name: &str| -> Result<String, LabError> {
+            let query = format!(
+                "select coalesce(variable_value, '') from information_schema.global_variables where variable_name = '{name}'"
+            );
+            Ok(client.query_first(&query).map_err(|e| failed(&e, &query))?.unwrap_or_else(|| "-".into()))
+        };
+        Ok(format!(
+            "MariaDB {}: innodb_buffer_pool_size {} MB, innodb_log_file_size {} MB, the first {} MB written beforehand, \
+             innodb_log_write_ahead_size {}, innodb_log_file_buffering {}, innodb_flush_method O_DIRECT, innodb_doublewrite {}, \
+             innodb_io_capacity {}, innodb_flush_neighbors 0, no binary log",
+            setting("version")?,
+            config.memory >> 20,
+            setting("innodb_log_file_size")?.parse::<u64>().unwrap_or(0) >> 20,
+            config.log.initial_kb >> 10,
+            setting("innodb_log_write_ahead_size")?,
+            setting("innodb_log_file_buffering")?,
+            setting("innodb_doublewrite")?,
+            setting("innodb_io_capacity")?,
+        ))
+    }
+}
+
+/// Where the rest of an installation is that lies in a folder of its own, not in the system's.
+fn base(program: &Path) -> Option<String> {
+    let base = program.parent()?.parent()?;
+    (base.join("share/english").is_dir()).then(|| format!("--basedir={}", base.display()))
 }
 
 impl Target for MariaDb {
@@ -271,67 +434,62 @@ impl Target for MariaDb {
             let _ = std::fs::remove_dir_all(&folder);
             std::fs::create_dir_all(&folder)?;
         }
-        let mut open = Open { folder, server: None, socket: Socket::new()?, config: config.clone() };
+        let mut open =
+            Open { folder, client: None, server: None, socket: Socket::new()?, config: config.clone() };
         if kept {
-            open.start()?;
+            open.start(&self.tuned)?;
         } else {
-            open.make(place.customers.as_deref())?;
+            open.make(place.customers.as_deref(), &self.tuned)?;
         }
-        let out =
-            open.sql("select version(), @@innodb_log_file_size div 1048576, @@innodb_log_write_ahead_size;")?;
-        let mut fields = out.trim().split('\t');
-        let mut next = || fields.next().unwrap_or_default().to_owned();
-        let said = format!(
-            "MariaDB {}: innodb_buffer_pool_size {} MB, innodb_log_file_size {} MB, innodb_log_write_ahead_size {}, O_DIRECT, no binary log",
-            next(),
-            config.memory >> 20,
-            next(),
-            next()
-        );
+        open.client = Some(open.connect(Some("lab"))?);
+        let said = open.said()?;
         self.open = Some(open);
         Ok(vec![said])
     }
 
+    fn tune(&mut self) -> Result<Vec<String>, LabError> {
+        let Some(open) = &mut self.open else { return Ok(vec![]) };
+        let (tuned, said) = open.tune()?;
+        self.tuned = tuned;
+        Ok(said)
+    }
+
     fn run(&mut self, work: &Work) -> Result<Vec<Figure>, LabError> {
-        match &self.open {
+        match &mut self.open {
             Some(open) => open.work(work),
             None => Err(LabError::Request("MariaDB was not set up".into())),
         }
     }
 
     fn counters(&mut self) -> Result<Counters, LabError> {
-        let Some(open) = &self.open else { return Ok(Counters::default()) };
-        let out = open.sql("show global status like 'Innodb%';")?;
-        let value = |name: &str| -> i64 {
-            out.lines()
-                .filter_map(|l| l.split_once('\t'))
-                .find(|(n, _)| n.eq_ignore_ascii_case(name))
-                .and_then(|(_, v)| v.trim().parse().ok())
-                .unwrap_or(0)
+        let Some(client) = self.open.as_mut().and_then(|o| o.client.as_mut()) else {
+            return Ok(Counters::default());
         };
-        let log_bytes = value("Innodb_os_log_written");
+        let all = status(client)?;
+        let value = |name: &str| -> i64 { all.get(name).and_then(|v| v.trim().parse().ok()).unwrap_or(0) };
+        let log_bytes = value("innodb_os_log_written");
         let log = IoCount {
             file: "log".into(),
-            writes: value("Innodb_os_log_fsyncs"),
+            writes: value("innodb_os_log_fsyncs"),
             bytes_written: log_bytes,
             ..IoCount::default()
         };
         let data = IoCount {
             file: "data".into(),
-            writes: value("Innodb_pages_written"),
-            bytes_written: (value("Innodb_data_written") - log_bytes).max(0),
-            reads: value("Innodb_data_reads"),
-            bytes_read: value("Innodb_data_read"),
+            writes: value("innodb_pages_written"),
+            bytes_written: (value("innodb_data_written") - log_bytes).max(0),
+            reads: value("innodb_data_reads"),
+            bytes_read: value("innodb_data_read"),
             ..IoCount::default()
         };
         let waits = vec![
             WaitCount {
                 wait_type: "row locks".into(),
-                count: value("Innodb_row_lock_waits"),
-                us: value("Innodb_row_lock_time") * 1000,
+                count: value("innodb_row_lock_waits"),
+                us: value("innodb_row_lock_time") * 1000,
             },
-            WaitCount { wait_type: "log buffer".into(), count: value("Innodb_log_waits"), us: 0 },
-            WaitCount { wait_type: "free page".into(), count: value("Innodb_buffer_pool_wait_free"), us: 0 },
+            WaitCount { wait_type: "log buffer".into(), count: value("innodb_log_waits"), us: 0 },
+            WaitCount { wait_type: "free page".into(), count: value("innodb_buffer_pool_wait_free"), us: 0 },
         ];
         Ok(Counters { waits, io: vec![data, log], ..Counters::default() })
     }
@@ -343,7 +501,7 @@ impl Target for MariaDb {
 
     fn tear_down(&mut self) -> Result<(), LabError> {
         let Some(mut open) = self.open.take() else { return Ok(()) };
-        drop(open.server.take());
+        open.stop();
         if open.config.keep {
             return kept::leave(&open.folder, &open.config);
         }

@@ -1,18 +1,29 @@
 //! Engines under test. A target makes a configuration and carries out a study's work on it, and says which of its own
 //! settings the study's factor is. What it cannot do it refuses as unsupported, with the reason.
-//! Peers are the distribution's packages, started on a scratch folder and reachable from this machine only.
+//! Peers (feature `peers`) are the servers that are installed, started on a scratch folder and reachable from this machine only,
+//! through their client libraries, and SQLite in this process.
 
+#[cfg(feature = "peers")]
+mod clients;
 pub(crate) mod kept;
+mod latency;
+#[cfg(feature = "peers")]
 mod mariadb;
+#[cfg(feature = "peers")]
 mod postgres;
+#[cfg(feature = "peers")]
 mod process;
 mod ringwood;
+#[cfg(feature = "peers")]
 mod sqlite;
 pub mod tsql;
 
+#[cfg(feature = "peers")]
 pub use mariadb::MariaDb;
+#[cfg(feature = "peers")]
 pub use postgres::Postgres;
 pub use ringwood::Ringwood;
+#[cfg(feature = "peers")]
 pub use sqlite::Sqlite;
 
 use crate::LabError;
@@ -44,6 +55,10 @@ pub trait Target {
     fn knob(&self, knob: Knob) -> Result<&'static str, &'static str>;
     /// Makes the database of a configuration (or opens a kept one); settings and sizes in words.
     fn set_up(&mut self, place: &Place, config: &Config) -> Result<Vec<String>, LabError>;
+    /// Tries settings that no study turns and keeps the best, as its friends would; what was found, in words.
+    fn tune(&mut self) -> Result<Vec<String>, LabError> {
+        Ok(vec![])
+    }
     /// Carries out one piece of work and checks that it was done; what was measured.
     fn run(&mut self, work: &Work) -> Result<Vec<Figure>, LabError>;
     /// Waits and I/O since the target started; empty where the engine does not count.
@@ -57,13 +72,28 @@ pub trait Target {
 /// Names of all targets, the default first.
 pub const NAMES: [&str; 4] = ["ringwood", "postgres", "mariadb", "sqlite"];
 
+/// What a build without other engines says.
+#[cfg(not(feature = "peers"))]
+pub fn without_peers() -> LabError {
+    LabError::Request(
+        "this build knows no other engine than ringwood: build it with --features peers \
+         (cargo run --release --features peers -- lab ...)"
+            .into(),
+    )
+}
+
 /// The target of a name, case ignored.
 pub fn find(name: &str) -> Result<Box<dyn Target>, LabError> {
     Ok(match name.to_ascii_lowercase().as_str() {
         "ringwood" => Box::new(Ringwood::default()),
+        #[cfg(feature = "peers")]
         "postgres" | "postgresql" => Box::new(Postgres::default()),
+        #[cfg(feature = "peers")]
         "mariadb" => Box::new(MariaDb::default()),
+        #[cfg(feature = "peers")]
         "sqlite" => Box::new(Sqlite::default()),
+        #[cfg(not(feature = "peers"))]
+        "postgres" | "postgresql" | "mariadb" | "sqlite" => return Err(without_peers()),
         _ => {
             return Err(LabError::Request(format!(
                 "there is no target {name:?}: choose from {}",

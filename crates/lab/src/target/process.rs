@@ -1,8 +1,7 @@
-//! Child processes of peers: run clients to their end, by the server's clock where they print it, find a program, stop a
-//! server when its target goes away, and those that a killed run has left; and what the peers' clients are asked alike.
+//! Processes of peers: run a tool to its end, find a program, stop a server when its target goes away, and those that a killed
+//! run has left.
 
 use crate::LabError;
-use crate::work::Work;
 use rustix::process::{Pid, Signal, kill_process};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -107,24 +106,14 @@ pub(super) fn find(names: &[&str]) -> Result<PathBuf, LabError> {
         .ok_or_else(|| LabError::Request(format!("{} is not installed", names[0])))
 }
 
-/// Runs a client with `input` on its standard input; its standard output, or its error text.
-pub(super) fn client(target: &str, command: &mut Command, input: &str) -> Result<String, LabError> {
-    use std::io::Write;
-    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
-    let mut stdin = child.stdin.take();
-    let text = input.to_owned();
-    let writer = std::thread::spawn(move || stdin.as_mut().map_or(Ok(()), |s| s.write_all(text.as_bytes())));
-    let output = child.wait_with_output()?;
-    let _ = writer.join();
-    let errors = String::from_utf8_lossy(&output.stderr);
-    if !output.status.success() || errors.to_ascii_lowercase().contains("error") {
-        return Err(LabError::Target {
-            target: target.to_owned(),
-            message: errors.trim().to_owned(),
-            statement: input.chars().take(300).collect(),
-        });
+/// Runs a tool to its end. Errors have what it printed.
+pub(super) fn run_tool(name: &str, command: &mut Command) -> Result<(), LabError> {
+    let output = command.stdin(Stdio::null()).output()?;
+    if output.status.success() {
+        return Ok(());
     }
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    let said = [output.stdout, output.stderr].concat();
+    Err(LabError::Request(format!("{name}: {}: {}", output.status, String::from_utf8_lossy(&said).trim())))
 }
 
 /// Whether this process is root: PostgreSQL refuses to be.
@@ -135,57 +124,6 @@ pub(super) fn is_root() -> bool {
             s.lines().find(|l| l.starts_with("Uid:")).map(|l| l.split_whitespace().nth(2) == Some("0"))
         })
         .unwrap_or(false)
-}
-
-/// Runs clients at the same time, each with its input; their outputs.
-pub(super) fn parallel(target: &str, jobs: Vec<(Command, String)>) -> Result<Vec<String>, LabError> {
-    std::thread::scope(|scope| {
-        let threads: Vec<_> = jobs
-            .into_iter()
-            .map(|(mut command, input)| scope.spawn(move || client(target, &mut command, &input)))
-            .collect();
-        threads
-            .into_iter()
-            .map(|t| {
-                t.join()
-                    .unwrap_or_else(|_| Err(LabError::Request("a client's thread ended by a panic".into())))
-            })
-            .collect()
-    })
-}
-
-/// When a client's script began and ended by the server's own clock, in seconds: it prints `clock=` before and behind it.
-pub(super) fn clock(target: &str, out: &str) -> Result<(f64, f64), LabError> {
-    let times: Vec<f64> = out.lines().filter_map(|l| l.strip_prefix("clock=")?.trim().parse().ok()).collect();
-    match (times.first(), times.last()) {
-        (Some(begin), Some(end)) if times.len() >= 2 => Ok((*begin, *end)),
-        _ => Err(LabError::Request(format!("{target} printed no time: {out}"))),
-    }
-}
-
-/// Runs clocked clients at the same time; seconds from the first beginning to the last end.
-pub(super) fn span(target: &str, jobs: Vec<(Command, String)>) -> Result<f64, LabError> {
-    let outs = parallel(target, jobs)?;
-    let times = outs.iter().map(|out| clock(target, out)).collect::<Result<Vec<_>, _>>()?;
-    let begin = times.iter().map(|t| t.0).fold(f64::INFINITY, f64::min);
-    Ok(times.iter().map(|t| t.1).fold(0.0, f64::max) - begin)
-}
-
-/// An error unless a query that counts printed `rows`.
-pub(super) fn expect_count(target: &str, query: &str, found: &str, rows: u64) -> Result<(), LabError> {
-    if found.trim() == rows.to_string() {
-        return Ok(());
-    }
-    Err(LabError::Request(format!("{target}, {query}: {}, not {rows}", found.trim())))
-}
-
-/// The statement of one of the customers' works, the table that it changes, and the rows that it leaves there of `rows`.
-pub(super) fn customer_statement(work: &Work, rows: u64) -> (&'static str, &'static str, u64) {
-    match work {
-        Work::InsertSelect => ("insert into customer_tmp select * from customer;", "customer_tmp", rows),
-        Work::Update => ("update customer set c_data = lower(c_data);", "customer", rows),
-        _ => ("delete from customer;", "customer", 0),
-    }
 }
 
 /// A folder for a Unix socket, whose path must be short; removed when dropped.

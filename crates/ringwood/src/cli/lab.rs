@@ -2,6 +2,8 @@
 
 use super::say::{print, say, write_failed};
 use clap::{Args, Subcommand, ValueEnum};
+use lab::compare::interleave::{self, Interleave};
+use lab::compare::{self, Finding};
 use lab::frame::{self, Options, Scale, duration};
 use lab::notify::Address;
 use lab::peers::{self, PeerOptions};
@@ -19,7 +21,8 @@ const EXAMPLES: &str = "Examples:
   ringwood lab run data-files --device-path data=/mnt/a --device-path data2=/mnt/b
   ringwood lab run all --scale standard --resume
   ringwood lab run all --scale paper --notify 'smtp://localhost/?from=lab@example.org&to=me@example.org'
-  ringwood lab peers --rows 300000 --runs 5
+  ringwood lab peers --rows 300000 --runs 6
+  ringwood lab compare ./results-before ./results-after
   ringwood lab report --out ./results";
 
 /// Run the studies.
@@ -89,6 +92,9 @@ struct RunArgs {
     /// (smtp[s]://[user:password@]host[:port]/?from=a@x&to=b@y[,c@z])
     #[arg(long, value_name = "URL")]
     notify: Option<String>,
+    /// Make each measured step slower by so many percent: for tests of `lab compare`
+    #[arg(long, value_name = "PERCENT", default_value_t = 0.0, hide = true)]
+    slow_down: f64,
     /// Folder for databases and results
     #[arg(long, value_name = "DIR", default_value = "./lab-results")]
     out: PathBuf,
@@ -100,8 +106,8 @@ struct PeersArgs {
     /// Customer rows
     #[arg(long, default_value_t = 300_000)]
     rows: u64,
-    /// Rounds
-    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    /// Rounds: every engine runs once a round, alone; fewer than 6 have no intervals
+    #[arg(long, default_value_t = 6, value_parser = clap::value_parser!(u32).range(1..=1000))]
     runs: u32,
     /// Only these engines
     #[arg(long = "target", value_name = "TARGET", num_args = 1.., value_parser = known_target)]
@@ -109,10 +115,13 @@ struct PeersArgs {
     /// One-row inserts of the loop in one transaction; 0 leaves this work out, as for the four below
     #[arg(long, default_value_t = 50_000)]
     loop_inserts: u64,
-    /// One-row durable commits
+    /// One-row durable commits, repeated until --seconds have passed
     #[arg(long, default_value_t = 5_000)]
     commits: u64,
-    /// One-row delayed commits
+    /// Seconds that commits take at least
+    #[arg(long, default_value_t = 5.0)]
+    seconds: f64,
+    /// One-row delayed commits, repeated until --seconds have passed
     #[arg(long, default_value_t = 50_000)]
     delayed: u64,
     /// Rows of about 1,000 bytes that 16 connections insert together
@@ -129,14 +138,65 @@ struct PeersArgs {
     out: PathBuf,
 }
 
+/// What `lab compare` is asked for.
+#[derive(Args)]
+#[command(after_help = COMPARE_EXAMPLES)]
+struct CompareArgs {
+    /// Folders of results, the one of before first; with --binaries the studies; with --check one folder
+    #[arg(required = true, value_name = "FOLDER|STUDY")]
+    what: Vec<String>,
+    /// Run the studies with both of these ringwood commands in turns, the one of before first
+    #[arg(long, num_args = 2, value_names = ["OLD", "NEW"], conflicts_with = "check")]
+    binaries: Vec<PathBuf>,
+    /// Rounds of an interleaved comparison
+    #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    rounds: u32,
+    /// Size of the studies
+    #[arg(long, value_enum, default_value = "quick")]
+    scale: ScaleArg,
+    /// Disk: `real`, or the name of a model
+    #[arg(long = "device", value_name = "DEVICE", num_args = 1..)]
+    devices: Vec<String>,
+    /// Seed of the coin that says which build is first in a round
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Go on with an interleaved comparison that was interrupted
+    #[arg(long, requires = "binaries")]
+    resume: bool,
+    /// Deal the rounds of one run out to two sides, and say how often a build is told from itself
+    #[arg(long)]
+    check: bool,
+    /// How many comparisons --check makes
+    #[arg(long, default_value_t = 100, requires = "check")]
+    comparisons: usize,
+    /// Make the second side slower by so many percent: with --check its figures, with --binaries its measured steps
+    #[arg(long, value_name = "PERCENT", default_value_t = 0.0, hide = true)]
+    slow_down: f64,
+    /// Print the comparison as JSON
+    #[arg(long)]
+    json: bool,
+    /// Folder for the results of an interleaved comparison (folders a and b in it)
+    #[arg(long, value_name = "DIR", default_value = "./lab-compare")]
+    out: PathBuf,
+}
+
+const COMPARE_EXAMPLES: &str = "Examples:
+  ringwood lab compare ./before ./after
+  ringwood lab compare --binaries ./ringwood-old ./ringwood-new vlf-count log-growth
+  ringwood lab compare --binaries ./ringwood ./ringwood vlf-count --rounds 24 --slow-down 5
+  ringwood lab compare --check ./lab-results --rounds 24";
+
 #[derive(Subcommand)]
 enum LabCommand {
     /// Name the studies and what they need
     List,
     /// Run studies (names, or all) and write results.json, results.csv and report.html
     Run(RunArgs),
-    /// Run the same work on Ringwood, PostgreSQL, MariaDB and SQLite in turn (those that are installed)
+    /// Run the same work on Ringwood, PostgreSQL, MariaDB and SQLite in turn (those that are installed; feature peers)
     Peers(PeersArgs),
+    /// Did a change cost anything? Hold two folders of results against each other, or run two builds in turns.
+    /// Exit code: 0 no difference or faster, 1 slower, 2 it could not be compared
+    Compare(CompareArgs),
     /// Show the report of an earlier run and write its files again
     Report {
         /// Folder of the results
@@ -239,6 +299,7 @@ fn run_studies(args: &RunArgs) -> Result<(), LabError> {
         seed: args.seed,
         progress: true,
         program: Some(std::env::current_exe()?),
+        slow_down: args.slow_down,
         commit: env!("RINGWOOD_COMMIT").into(),
         command: command_line(),
     };
@@ -262,9 +323,12 @@ fn run_peers(args: &PeersArgs) -> Result<(), LabError> {
         loop_inserts: args.loop_inserts,
         commits: args.commits,
         delayed: args.delayed,
+        seconds: args.seconds,
         load_rows: args.load_rows,
         updates: args.updates,
         limit: args.limit,
+        commit: env!("RINGWOOD_COMMIT").into(),
+        command: command_line(),
     };
     let mut said = String::new();
     let results = peers::run(&options, &args.out, &mut |text| {
@@ -276,11 +340,86 @@ fn run_peers(args: &PeersArgs) -> Result<(), LabError> {
     finish(&results, &args.out)
 }
 
+/// The two sides of a comparison: those of two folders, or of two builds that are run for it.
+fn sides(args: &CompareArgs) -> Result<[Results; 2], LabError> {
+    if !args.binaries.is_empty() {
+        let scale: Scale = args.scale.into();
+        let mut arguments = args.what.clone();
+        arguments.extend(["--scale".to_owned(), scale.name().to_owned()]);
+        if !args.devices.is_empty() {
+            arguments.push("--device".into());
+            arguments.extend(args.devices.clone());
+        }
+        let request = Interleave {
+            binaries: [args.binaries[0].canonicalize()?, args.binaries[1].canonicalize()?],
+            arguments,
+            only_second: match args.slow_down {
+                0.0 => vec![],
+                percent => vec!["--slow-down".into(), percent.to_string()],
+            },
+            rounds: args.rounds as usize,
+            seed: args.seed,
+        };
+        return request
+            .run(&args.out, &command_line(), args.resume, &mut |text| say(format_args!("compare: {text}")));
+    }
+    let [a, b] = args.what.as_slice() else {
+        return Err(LabError::Request("two folders of results are compared, the one of before first".into()));
+    };
+    Ok([report::read(Path::new(a))?, report::read(Path::new(b))?])
+}
+
+/// How often a build is told from itself, or found to be slower where it was made so.
+fn check(args: &CompareArgs) -> Result<(), LabError> {
+    let [folder] = args.what.as_slice() else {
+        return Err(LabError::Request("--check takes one folder of results".into()));
+    };
+    let results = report::read(Path::new(folder))?;
+    let slower = 1.0 + args.slow_down / 100.0;
+    let (n, rounds) = (args.comparisons, args.rounds as usize);
+    let found = compare::check::deal_many(&results, n, rounds, slower, args.seed)?;
+    let text = format!(
+        "{n} comparisons of a build with itself{}, {rounds} rounds each: no difference {}, slower {}, faster {}, too few rounds {}\n",
+        if args.slow_down == 0.0 { String::new() } else { format!(" made slower by {} %", args.slow_down) },
+        found.none,
+        found.slower,
+        found.faster,
+        found.too_few
+    );
+    print(&text).map_err(LabError::Output)
+}
+
+/// The exit code says what was found, as that of `diff` does.
+fn run_compare(args: &CompareArgs) -> Result<ExitCode, LabError> {
+    if args.check {
+        return check(args).map(|()| ExitCode::SUCCESS);
+    }
+    let [a, b] = sides(args)?;
+    let comparison = compare::compare(&a, &b)?;
+    if !args.binaries.is_empty() {
+        std::fs::write(args.out.join("comparison.json"), serde_json::to_string_pretty(&comparison)?)?;
+        let [a, b] = interleave::folders(&args.out);
+        let out = args.out.display();
+        say(format_args!("written: {}, {}, {out}/comparison.json", a.display(), b.display()));
+    }
+    let text = match args.json {
+        true => serde_json::to_string_pretty(&comparison)? + "\n",
+        false => compare::terminal(&comparison),
+    };
+    print(&text).map_err(LabError::Output)?;
+    Ok(match comparison.finding {
+        Finding::NoDifference | Finding::Faster => ExitCode::SUCCESS,
+        Finding::Slower => ExitCode::from(1),
+        Finding::TooFewRounds => ExitCode::from(2),
+    })
+}
+
 fn execute(command: &LabCommand) -> Result<(), LabError> {
     match command {
         LabCommand::List => print(&list()).map_err(LabError::Output),
         LabCommand::Run(args) => run_studies(args),
         LabCommand::Peers(args) => run_peers(args),
+        LabCommand::Compare(_) => Ok(()),
         LabCommand::Report { out } => finish(&report::read(out)?, out),
         LabCommand::Victim { parent, data, database, bytes, commits, window, flush, memory, volumes } => {
             let work = match commits {
@@ -298,6 +437,15 @@ fn execute(command: &LabCommand) -> Result<(), LabError> {
 
 /// Runs the command.
 pub fn run(args: &LabArgs) -> ExitCode {
+    if let LabCommand::Compare(args) = &args.command {
+        return run_compare(args).unwrap_or_else(|error| match error {
+            LabError::Output(error) => ExitCode::from(write_failed("standard output", &error)),
+            error => {
+                say(error);
+                ExitCode::from(2)
+            }
+        });
+    }
     match execute(&args.command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(LabError::Output(error)) => ExitCode::from(write_failed("standard output", &error)),

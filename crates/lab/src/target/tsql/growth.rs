@@ -6,6 +6,15 @@ use crate::LabError;
 use crate::work::Figure;
 use std::time::Instant;
 
+/// The table of one 8,000-byte row; `key` is what its first column is besides.
+pub(super) fn make_wide(key: &str) -> String {
+    format!(
+        "drop table if exists vlf_test; \
+         create table vlf_test (a int identity(1,1) not null {key}, b char(8000) not null, c int not null); \
+         insert vlf_test values (replicate('a', 8000), 0); checkpoint"
+    )
+}
+
 /// The author's loop: two updates of the same row in each turn.
 pub(super) fn row_updates(client: &mut dyn Connection, updates: u64) -> Result<Vec<Figure>, LabError> {
     let turns = updates / 2;

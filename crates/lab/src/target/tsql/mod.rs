@@ -147,6 +147,9 @@ pub fn run(server: &dyn Server, work: &Work) -> Result<Vec<Figure>, LabError> {
             ),
         )?)),
         Work::Commits(n, durability) => commits::commits(client, *n, *durability),
+        Work::Latencies(ms) => {
+            super::latency::latencies(*ms, |_| client.run("insert one_row values (1, 'x')").map(drop))
+        }
         Work::SessionCommits(count, each) => commits::session_commits(server, *count, *each),
         Work::MakeLoad => prepare(
             client,
@@ -159,12 +162,8 @@ pub fn run(server: &dyn Server, work: &Work) -> Result<Vec<Figure>, LabError> {
             expect(client, "select count_big(*) from arrivals", loaded(*connections, *rows) as f64)?;
             Ok(vec![])
         }
-        Work::MakeWide => prepare(
-            client,
-            "drop table if exists vlf_test; \
-             create table vlf_test (a int identity(1,1) not null, b char(8000) not null, c int not null); \
-             insert vlf_test values (replicate('a', 8000), 0); checkpoint",
-        ),
+        Work::MakeWide => prepare(client, &growth::make_wide("")),
+        Work::MakeWideWithKey => prepare(client, &growth::make_wide("primary key")),
         Work::RowUpdates(n) => growth::row_updates(client, *n),
         Work::GrowLog { step_kb, to_kb } => growth::grow_log(client, *step_kb, *to_kb),
         Work::MakePayload => prepare(
