@@ -281,3 +281,14 @@ fn other_commands_do_not_panic_when_nobody_reads() {
         }
     }
 }
+#[test]
+fn shutdown_at_a_pipe_does_not_wait_for_its_end() {
+    let folder = scene();
+    let mut child = sql(folder.path()).stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(script("shutdown\ngo\n").as_bytes()).unwrap();
+    // The pipe stays open.
+    assert_eq!(ended(&mut child).code(), Some(0));
+    assert_eq!(rows(folder.path()), ROWS);
+    drop(input);
+}

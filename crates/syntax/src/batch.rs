@@ -1,8 +1,5 @@
-//! What a client does before it sends T-SQL: splitting a script at GO, and putting values in the place of
-//! `$(NAME)`. Neither is part of the language; both work on text that need not parse.
-
-use std::borrow::Cow;
-use std::fmt;
+//! What a client does before it sends T-SQL: splitting a script at GO, following quotes and comments. It works on text
+//! that need not parse.
 
 /// One batch of a script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,10 +12,37 @@ pub struct Batch<'a> {
     pub count: u32,
 }
 
-/// What the scanner is inside of at the end of a line.
-#[derive(Clone, Copy, PartialEq, Eq)]
+/// Follows quotes and comments through a text: what its end is inside of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Scanner(Inside);
+
+impl Scanner {
+    /// The same after more text. A line break ends a comment that began with `--`.
+    #[must_use]
+    pub fn after(self, text: &str) -> Scanner {
+        Scanner(text.split_inclusive('\n').fold(self.0, |inside, line| scan_line(line.as_bytes(), inside)))
+    }
+
+    /// Inside of a comment of either kind.
+    #[must_use]
+    pub fn in_comment(self) -> bool {
+        matches!(self.0, Inside::Comment(_) | Inside::LineComment)
+    }
+
+    /// Inside of a string, a quoted name or a block comment: a line that begins here is part of it.
+    #[must_use]
+    pub fn is_open(self) -> bool {
+        matches!(self.0, Inside::Comment(_) | Inside::Quotes(_))
+    }
+}
+
+/// What the scanner is inside of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Inside {
+    #[default]
     Nothing,
+    /// A comment to the end of the line.
+    LineComment,
     /// A string, bracketed or quoted name, with the byte that ends it.
     Quotes(u8),
     /// Block comments, how many deep.
@@ -73,12 +97,15 @@ fn go_count(line: &str) -> Option<u32> {
 
 /// Follows quotes and comments through one line.
 fn scan_line(line: &[u8], mut inside: Inside) -> Inside {
+    if inside == Inside::LineComment {
+        return after_line_comment(line);
+    }
     let mut index = 0;
     while let Some(byte) = line.get(index) {
         let pair = (*byte, line.get(index + 1).copied().unwrap_or(0));
         index += 1;
         inside = match (inside, pair) {
-            (Inside::Nothing, (b'-', b'-')) => return inside,
+            (Inside::Nothing, (b'-', b'-')) => return after_line_comment(line),
             (Inside::Nothing, (b'/', b'*')) => {
                 index += 1;
                 Inside::Comment(1)
@@ -108,62 +135,6 @@ fn scan_line(line: &[u8], mut inside: Inside) -> Inside {
     inside
 }
 
-/// A `$(NAME)` that no value was given for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UndefinedVariable {
-    /// The name.
-    pub name: String,
-    /// 1-based line of the text.
-    pub line: u32,
-}
-
-impl fmt::Display for UndefinedVariable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "'{}' scripting variable not defined.", self.name)
-    }
-}
-
-impl std::error::Error for UndefinedVariable {}
-
-/// Puts the values of `vars` (name, value) in the place of `$(NAME)`. Names are compared without regard to
-/// ASCII case and the last of equal names counts. `$(` without a name and a closing parenthesis stays as it
-/// is. The values are not searched again.
-///
-/// # Errors
-/// A name that `vars` does not have.
-pub fn substitute<'a>(text: &'a str, vars: &[(String, String)]) -> Result<Cow<'a, str>, UndefinedVariable> {
-    let mut result = String::new();
-    let mut rest = text;
-    while let Some(at) = rest.find("$(") {
-        let (before, from) = rest.split_at(at);
-        result.push_str(before);
-        let Some(name) = variable_name(from) else {
-            result.push_str("$(");
-            rest = &from[2..];
-            continue;
-        };
-        match vars.iter().rev().find(|(known, _)| known.eq_ignore_ascii_case(name)) {
-            Some((_, value)) => result.push_str(value),
-            None => {
-                let done = text.len() - from.len();
-                let lines = text[..done].bytes().filter(|byte| *byte == b'\n').count();
-                let line = u32::try_from(lines).unwrap_or(u32::MAX).saturating_add(1);
-                return Err(UndefinedVariable { name: name.to_owned(), line });
-            }
-        }
-        rest = &from[name.len() + 3..];
-    }
-    if result.is_empty() {
-        return Ok(Cow::Borrowed(rest));
-    }
-    result.push_str(rest);
-    Ok(Cow::Owned(result))
-}
-
-/// The name in `$(NAME)` at the start of `text`.
-fn variable_name(text: &str) -> Option<&str> {
-    let inner = text.strip_prefix("$(")?;
-    let name = &inner[..inner.find(')')?];
-    let good = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
-    if !name.is_empty() && name.chars().all(good) { Some(name) } else { None }
+fn after_line_comment(line: &[u8]) -> Inside {
+    if line.ends_with(b"\n") { Inside::Nothing } else { Inside::LineComment }
 }

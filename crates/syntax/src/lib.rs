@@ -1,6 +1,6 @@
 //! T-SQL's lexer and parser; knows nothing of the engine.
 //!
-//! - [`split_batches`] cuts a script at GO, [`substitute`] replaces `$(NAME)`: a client's work.
+//! - [`split_batches`] cuts a script at GO, [`Scanner`] follows quotes and comments: a client's work.
 //! - [`parse`] turns one batch into statements (see [`ast`]) or gives SQL Server's syntax error. As there, the
 //!   whole batch is parsed before anything of it runs.
 //!
@@ -14,7 +14,7 @@ pub mod lexer;
 mod parser;
 mod words;
 
-pub use batch::{Batch, UndefinedVariable, split_batches, substitute};
+pub use batch::{Batch, Scanner, split_batches};
 pub use error::SyntaxError;
 pub use lexer::ParseSettings;
 pub use parser::Parsed;

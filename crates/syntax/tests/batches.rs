@@ -1,6 +1,6 @@
 //! GO and scripting variables.
 
-use ringwood_syntax::{Batch, split_batches, substitute};
+use ringwood_syntax::{Batch, Scanner, split_batches};
 
 fn check(script: &str, expected: &[(&str, u32, u32)]) {
     let expected: Vec<Batch<'_>> = expected
@@ -40,17 +40,12 @@ fn go_inside_quotes_and_comments_is_text() {
 }
 
 #[test]
-fn variables_are_replaced() {
-    let vars = vec![
-        ("Db".to_owned(), "x".to_owned()),
-        ("n".to_owned(), "$(Db)".to_owned()),
-        ("e".to_owned(), String::new()),
-    ];
-    assert_eq!(substitute("USE $(DB) '$(n)'", &vars).as_deref(), Ok("USE x '$(Db)'"));
-    assert_eq!(substitute("$(e)", &vars).as_deref(), Ok(""));
-    assert_eq!(substitute("$(e)$(db)$(", &vars).as_deref(), Ok("x$("));
-    assert_eq!(substitute("a $( b) $() $x", &vars).as_deref(), Ok("a $( b) $() $x"));
-    let error = substitute("a\n$(db)\n$(missing)", &vars).expect_err("not defined");
-    assert_eq!((error.name.as_str(), error.line), ("missing", 3));
-    assert_eq!(error.to_string(), "'missing' scripting variable not defined.");
+fn what_a_text_ends_inside_of() {
+    let open = |text| Scanner::default().after(text).is_open();
+    let comment = |text| Scanner::default().after(text).in_comment();
+    assert!(open("select 'a") && !comment("select 'a") && open("[a]]") && !open("'it''s' \"x\" [y]"));
+    assert!(open("/* a /* b */") && comment("/* a") && !open("/* a */") && !open("'--'"));
+    assert!(comment("-- a") && !open("-- 'a") && !comment("-- a\n") && comment("-- a\n--"));
+    // Piece by piece it comes to the same.
+    assert!(Scanner::default().after("-- it's").after(" a '\n").after("'").is_open());
 }

@@ -15,11 +15,13 @@ mod sql;
 mod top;
 
 use clap::{Args, Parser, Subcommand};
+use engine::instance::InstanceError;
 use engine::{Instance, InstanceOptions};
 use model::Placement;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// A transactional database that speaks T-SQL, and the lab that measures it.
 #[derive(Parser)]
@@ -58,8 +60,8 @@ struct InstanceArgs {
     /// Folder of the instance
     #[arg(long, value_name = "DIR", default_value = "./ringwood-data")]
     data: PathBuf,
-    /// Buffer pool, e.g. 512MB or 2GB; a quarter of memory unless given
-    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    /// Buffer pool, e.g. 512MB or 2GB, at least 16MB; a number alone is MB; a quarter of memory unless given
+    #[arg(long, value_name = "SIZE", value_parser = parse_memory)]
     memory: Option<u64>,
     /// Folder of a drive letter in T-SQL file names, e.g. --volume E=/mnt/data
     #[arg(long = "volume", value_name = "E=DIR", value_parser = parse_volume)]
@@ -84,6 +86,11 @@ struct InstanceArgs {
 
 impl InstanceArgs {
     fn open(&self) -> Result<Arc<Instance>, engine::SqlError> {
+        self.open_within(Duration::ZERO)
+    }
+
+    /// The same; waits for a process that has the folder open.
+    fn open_within(&self, patience: Duration) -> Result<Arc<Instance>, engine::SqlError> {
         let failed = |e: String| engine::SqlError::new(17_113, 16, 1, e);
         let mut options = InstanceOptions {
             memory_bytes: self.memory,
@@ -96,7 +103,15 @@ impl InstanceArgs {
         let io = disk::IoOptions { backend, depth: self.io_depth };
         options.disk = Arc::new(disk::OsDisk::new(&options.data_dir).with_io(io));
         options.disk = self.placed(&options).map_err(|e| failed(e.to_string()))?;
-        let instance = Instance::open(options).map_err(|e| failed(e.to_string()))?;
+        let end = Instant::now() + patience;
+        let instance = loop {
+            match Instance::open(options.clone()) {
+                Err(InstanceError::InUse { .. }) if Instant::now() < end => {
+                    std::thread::sleep(Duration::from_millis(50));
+                }
+                other => break other.map_err(|e| failed(e.to_string()))?,
+            }
+        };
         // Without it everything works; only `ringwood top` cannot look in.
         let _ = instance.open_to_view();
         Ok(instance)
@@ -149,12 +164,26 @@ fn parse_device_path(text: &str) -> Result<(PathBuf, Placement), String> {
     Ok((PathBuf::from(folder), Placement::parse(to).map_err(|e| e.to_string())?))
 }
 
-/// A size such as `64MB`: KB, MB, GB and TB are powers of 1,024; a bare number is bytes.
+/// The smallest buffer pool, in bytes: restart recovery and a few sessions fit.
+const MIN_MEMORY: u64 = 16 << 20;
+
+/// Memory such as `64MB`: KB, MB, GB and TB are powers of 1,024; a number alone is MB, as in SQL Server's max server memory.
+fn parse_memory(text: &str) -> Result<u64, String> {
+    let text = text.trim();
+    let bytes = if !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()) {
+        parse_size(&format!("{text}MB"))?
+    } else {
+        parse_size(text)?
+    };
+    if bytes < MIN_MEMORY { Err("at least 16MB".into()) } else { Ok(bytes) }
+}
+
+/// A size with its unit.
 fn parse_size(text: &str) -> Result<u64, String> {
     let upper = text.trim().to_ascii_uppercase();
     let digits = upper.trim_end_matches(|c: char| c.is_ascii_alphabetic() || c == ' ');
     let factor: u64 = match upper[digits.len()..].trim() {
-        "" | "B" => 1,
+        "B" => 1,
         "K" | "KB" => 1 << 10,
         "M" | "MB" => 1 << 20,
         "G" | "GB" => 1 << 30,
@@ -196,7 +225,9 @@ mod tests {
     fn sizes() {
         assert_eq!(parse_size("64MB"), Ok(64 << 20));
         assert_eq!(parse_size("2 gb"), Ok(2 << 30));
-        assert_eq!(parse_size("512"), Ok(512));
+        assert_eq!(parse_memory("512"), Ok(512 << 20));
+        assert_eq!(parse_memory("16 MB"), Ok(16 << 20));
+        assert!(["8", "1KB", "0", "", "-1", "64 B"].into_iter().all(|text| parse_memory(text).is_err()));
         assert!(
             parse_size("12XB").is_err() && parse_size("MB").is_err() && parse_size("99999999999TB").is_err()
         );

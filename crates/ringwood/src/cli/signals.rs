@@ -5,6 +5,8 @@
 
 use engine::Instance;
 use engine::session::CancelHandle;
+use parking_lot::Mutex;
+use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::sync::Arc;
@@ -40,11 +42,23 @@ pub fn stop_cleanly(instance: &Arc<Instance>, interrupt: Option<Interrupt>) -> s
     std::thread::Builder::new().name("signals".into()).spawn(wait).map(drop)
 }
 
+/// The terminal as it was before the prompt changed it.
+static TERMINAL: Mutex<Option<Termios>> = Mutex::new(None);
+
+/// Keeps the terminal's settings, which a signal at the prompt puts back.
+pub fn remember_terminal() {
+    *TERMINAL.lock() = tcgetattr(std::io::stdin()).ok();
+}
+
 fn stop(instance: &Instance, signal: i32) {
     STOPPING.store(true, Ordering::Release);
     instance.end_sessions();
     if let Err(error) = instance.close() {
         super::say::say_error(&error);
+    }
+    if let Some(settings) = &*TERMINAL.lock() {
+        // The terminal may be gone: SIGHUP.
+        let _ = tcsetattr(std::io::stdin(), OptionalActions::Drain, settings);
     }
     std::process::exit(128 + signal);
 }

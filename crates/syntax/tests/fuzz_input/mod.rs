@@ -205,6 +205,6 @@ pub fn check(text: &str) -> bool {
             }
         }
     }
-    let _ = ringwood_syntax::substitute(text, &[("x".to_owned(), "y".to_owned())]);
+    let _ = ringwood_syntax::Scanner::default().after(text);
     good
 }

@@ -4,10 +4,11 @@
 pub mod csv;
 pub mod json;
 mod markdown;
-mod table;
+pub mod table;
 pub mod text;
 mod vertical;
 
+use self::table::TableStyle;
 use engine::{ColumnInfo, Value};
 use std::io::{self, Write};
 
@@ -48,10 +49,10 @@ pub trait ResultWriter {
     }
 }
 
-/// The writer of a format.
-pub fn writer(format: Format) -> Box<dyn ResultWriter> {
+/// The writer of a format; `style` is that of tables.
+pub fn writer(format: Format, style: &TableStyle) -> Box<dyn ResultWriter> {
     match format {
-        Format::Table => Box::new(table::TableWriter::default()),
+        Format::Table => Box::new(table::TableWriter::new(style.clone())),
         Format::Vertical => Box::new(vertical::VerticalWriter::default()),
         Format::Markdown => Box::new(markdown::MarkdownWriter::default()),
         Format::Csv => Box::new(csv::CsvWriter::new(',', true)),
@@ -77,6 +78,16 @@ impl<W: Write> Results<W> {
     /// Writes result sets to `out`.
     pub fn new(out: W, writer: Box<dyn ResultWriter>) -> Results<W> {
         Results { out, writer, in_set: false, sets: 0 }
+    }
+
+    /// Another writer, between result sets.
+    pub fn set_writer(&mut self, writer: Box<dyn ResultWriter>) {
+        self.writer = writer;
+    }
+
+    /// The next result set is the first of its place: no empty line before it.
+    pub fn restart(&mut self) {
+        self.sets = 0;
     }
 
     /// What it writes to.
@@ -144,7 +155,7 @@ mod tests {
     #[test]
     fn table() {
         let expected = "  id na,me\n---- -------\n   7 say \"x\"\n1234 NULL\n\n(2 rows affected)\n";
-        let mut results = Results::new(Vec::new(), writer(Format::Table));
+        let mut results = Results::new(Vec::new(), writer(Format::Table, &TableStyle::default()));
         let info = |name: &str, ty| ColumnInfo { name: name.into(), ty, nullable: true };
         results.columns(&[info("id", DataType::Int), info("na,me", DataType::NVarChar(Len::N(20)))]).unwrap();
         results.row(&[Value::Int(7), Value::str("say \"x\"")]).unwrap();
@@ -157,7 +168,7 @@ mod tests {
     fn csv() {
         let expected =
             "id,\"na,me\",column3\n7,\"say \"\"x\"\"\",1.5000\n1234,,\n,\"\",-0.0001\n8,\"a\n|b\",\n";
-        assert_eq!(print(writer(Format::Csv)), expected);
+        assert_eq!(print(writer(Format::Csv, &TableStyle::default())), expected);
         let tabs = "7\t\"say \"\"x\"\"\"\t1.5000\n1234\t\t\n\t\"\"\t-0.0001\n8\t\"a\n|b\"\t\n";
         assert_eq!(print(Box::new(csv::CsvWriter::new('\t', false))), tabs);
     }
@@ -167,7 +178,7 @@ mod tests {
         let expected = "{\"columns\":[{\"name\":\"id\",\"type\":\"int\"},{\"name\":\"na,me\",\"type\":\"nvarchar(20)\"},\
                         {\"name\":\"\",\"type\":\"money\"}],\"rows\":[[7,\"say \\\"x\\\"\",\"1.5000\"],[1234,null,null],\
                         [null,\"\",\"-0.0001\"],[8,\"a\\n|b\",null]]}\n";
-        assert_eq!(print(writer(Format::Json)), expected);
+        assert_eq!(print(writer(Format::Json, &TableStyle::default())), expected);
         let lines = "{\"id\":7,\"na,me\":\"say \\\"x\\\"\",\"column3\":\"1.5000\"}\n";
         assert!(print(Box::new(json::JsonLinesWriter::default())).starts_with(lines));
     }
@@ -176,13 +187,13 @@ mod tests {
     fn markdown() {
         let expected = "| id | na,me |  |\n| ---: | --- | ---: |\n| 7 | say \"x\" | 1.5000 |\n| 1234 | NULL | NULL |\n\
                         | NULL |  | -0.0001 |\n| 8 | a<br>\\|b | NULL |\n";
-        assert_eq!(print(writer(Format::Markdown)), expected);
+        assert_eq!(print(writer(Format::Markdown, &TableStyle::default())), expected);
     }
 
     #[test]
     fn vertical() {
         let expected = "-[ row 1 ]-\nid      | 7\nna,me   | say \"x\"\ncolumn3 | 1.5000\n";
-        let said = print(writer(Format::Vertical));
+        let said = print(writer(Format::Vertical, &TableStyle::default()));
         assert!(said.starts_with(expected), "{said}");
         assert!(
             said.contains("na,me   | a\n        | |b\n") && said.ends_with("\n(4 rows affected)\n"),

@@ -64,13 +64,27 @@ impl TopArgs {
         })
     }
 
+    /// Errors: `-d` names no database of the instance.
+    fn check_name(&self, status: &InstanceStatus) -> Result<(), String> {
+        let names: Vec<&str> = status.databases.iter().map(|db| db.name.as_str()).collect();
+        match &self.database {
+            Some(name) if !names.iter().any(|known| known.eq_ignore_ascii_case(name)) => {
+                Err(format!("there is no database '{name}' in this instance: it has {}", names.join(", ")))
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn json(&self) -> Result<(), String> {
-        let text = serde_json::to_string(&self.look()?).map_err(|e| e.to_string())?;
+        let status = self.look()?;
+        self.check_name(&status)?;
+        let text = serde_json::to_string(&status).map_err(|e| e.to_string())?;
         print(&text)
     }
 
     fn once(&self) -> Result<(), String> {
         let first = self.look()?;
+        self.check_name(&first)?;
         std::thread::sleep(self.interval);
         let second = self.look()?;
         let chosen = frame::choose(&first, &second, self.database.as_deref());

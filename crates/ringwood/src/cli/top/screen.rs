@@ -87,6 +87,7 @@ impl View {
 /// Shows the instance until a key ends it or the instance is gone.
 pub fn watch(args: &TopArgs) -> Result<(), String> {
     let first = args.look()?;
+    args.check_name(&first)?;
     let screen = |e: io::Error| format!("terminal: {e}");
     let mut terminal = Terminal::open().map_err(screen)?;
     let mut view = View { database: args.database.clone(), held: false };
