@@ -41,7 +41,7 @@ const EXAMPLES: &str = "Examples:
 #[derive(Subcommand)]
 enum Command {
     /// Run T-SQL on an embedded instance
-    Sql(sql::SqlArgs),
+    Sql(Box<sql::SqlArgs>),
     /// Run the studies and their reports
     Lab(lab::LabArgs),
     /// Watch a running instance: its log ring, log writes, waits, files

@@ -178,7 +178,7 @@ fn describe(catalog: &Catalog, name: &str) -> Result<Vec<Answer>, String> {
             let identity = column.identity.map(|(seed, step)| format!(" identity({seed}, {step})"));
             vec![
                 Value::str(&column.name),
-                Value::str(&format!("{}{}", column.ty, identity.unwrap_or_default())),
+                Value::str(format!("{}{}", column.ty, identity.unwrap_or_default())),
                 Value::str(if column.nullable { "yes" } else { "no" }),
                 column.default.as_ref().map_or(Value::Null, |default| Value::str(&default.text)),
             ]
@@ -224,11 +224,11 @@ fn indexes(catalog: &Catalog, name: &str) -> Result<Answer, String> {
             kind.insert(0, "unique");
         }
         vec![
-            Value::str(&format!("{}.{}", table.schema, table.name)),
+            Value::str(format!("{}.{}", table.schema, table.name)),
             Value::str(&index.name),
-            Value::str(&kind.join(", ")),
-            Value::str(&key.join(", ")),
-            if included.is_empty() { Value::Null } else { Value::str(&included.join(", ")) },
+            Value::str(kind.join(", ")),
+            Value::str(key.join(", ")),
+            if included.is_empty() { Value::Null } else { Value::str(included.join(", ")) },
         ]
     };
     let mut rows = Vec::new();
