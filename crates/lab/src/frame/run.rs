@@ -6,12 +6,12 @@ use super::driver::Job;
 use super::journal::{Journal, Request};
 use super::progress::{Progress, duration};
 use super::rounds::Rounds;
-use super::study::{Arm, Scale, Study};
+use super::study::{Arm, Scale, Step, Study};
 use crate::device::{Device, REAL, going};
 use crate::machine::{self, Machine};
 use crate::results::{Origin, Results, Verdict};
 use crate::target::{self, Place, Target};
-use crate::work::LogBlock;
+use crate::work::{LogBlock, Work};
 use crate::{LabError, report, studies, tpcc};
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
@@ -172,7 +172,18 @@ fn choose_arms(study: &Study, target: &dyn Target, device: &Device) -> (Vec<usiz
         (LogBlock::Forced(bytes), Some(sector)) => bytes < sector,
         _ => false,
     };
-    let here = |arm: &Arm| study.runs_on(arm, &device.name());
+    // Work in T-SQL that a step builds on: without it the step would measure something else.
+    let in_t_sql = |arm: &Arm| {
+        let of_it = |work: &Work| matches!(work, Work::Tsql(_));
+        let built_on = |s: &Step| (s.measure.is_none() && of_it(&s.work)) || s.repeat.turns.iter().any(of_it);
+        arm.steps.iter().any(built_on)
+    };
+    let speaks = target.name() == target::NAMES[0];
+    let on_device = |arm: &Arm| study.runs_on(arm, &device.name());
+    for arm in study.arms.iter().filter(|arm| !speaks && on_device(arm) && in_t_sql(arm)) {
+        left_out.push(format!("{}: needs work that is written in T-SQL", arm.config.key));
+    }
+    let here = |arm: &Arm| on_device(arm) && (speaks || !in_t_sql(arm));
     let fits = |arm: &Arm| here(arm) && arm.config.data.arrays <= has && !too_small(arm);
     for arm in study.arms.iter().filter(|arm| here(arm) && too_small(arm)) {
         let sector = device.sector().unwrap_or_default();
