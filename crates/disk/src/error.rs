@@ -48,7 +48,7 @@ impl fmt::Display for Op {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DiskError {
     /// The operating system refused; `code` is its error number, `text` its explanation.
-    #[error("{op} of '{}' at offset {offset} failed: {text} (operating system error {code})", path.display())]
+    #[error("{op} of '{}'{} failed: {text} (operating system error {code})", path.display(), at(*op, *offset))]
     Io { op: Op, path: PathBuf, offset: u64, code: i32, text: String },
     /// The volume or a quota is full.
     #[error("{op} of '{}' failed: there is not enough space on the disk", path.display())]
@@ -68,9 +68,15 @@ pub enum DiskError {
     /// Offset, length or buffer address is no multiple of the sector.
     #[error("transfer of {len} bytes at offset {offset} of '{}' is not aligned to sectors of {sector} bytes", path.display())]
     Misaligned { path: PathBuf, offset: u64, len: u64, sector: u32 },
-    /// Another process or instance holds the lock.
-    #[error("'{}' is locked by another instance", path.display())]
-    Locked { path: PathBuf },
+    /// Another process or instance has it open; which process, as far as the system says.
+    #[error("'{}' is in use by {}", path.display(), who(*holder))]
+    Locked { path: PathBuf, holder: Option<u32> },
+    /// Something else than a folder is where a folder should be.
+    #[error("'{}' is a file, not a folder", path.display())]
+    NotAFolder { path: PathBuf },
+    /// The handle was given up ([`BlockFile::release`](crate::BlockFile::release)), or only reads.
+    #[error("{op} of '{}' failed: the file is not open for writing any more", path.display())]
+    Released { op: Op, path: PathBuf },
     /// A whole-file read or write of a file that is larger than [`SMALL_FILE_MAX`](crate::SMALL_FILE_MAX).
     #[error("'{}' is too large to be handled in one piece ({len} bytes)", path.display())]
     TooLarge { path: PathBuf, len: u64 },
@@ -79,7 +85,46 @@ pub enum DiskError {
     Crashed,
 }
 
+/// The place in the file, for operations that have one.
+fn at(op: Op, offset: u64) -> String {
+    match op {
+        Op::Read | Op::Write | Op::Sync | Op::Allocate => format!(" at offset {offset}"),
+        _ => String::new(),
+    }
+}
+
+/// A process by its number.
+pub fn who(holder: Option<u32>) -> String {
+    match holder {
+        Some(pid) if pid == std::process::id() => format!("another instance in this process (process {pid})"),
+        Some(pid) => format!("process {pid}"),
+        None => "another process".into(),
+    }
+}
+
 impl DiskError {
+    /// Number and text of the failure as SQL Server's messages name them: those of Windows for what every system has, the
+    /// operating system's own for the rest.
+    pub fn system_error(&self) -> (i32, String) {
+        match self {
+            DiskError::Io { code, text, .. } => (*code, text.clone()),
+            DiskError::NotFound { .. } => (2, "The system cannot find the file specified.".into()),
+            DiskError::NoSpace { .. } => (112, "There is not enough space on the disk.".into()),
+            DiskError::FileLimit { .. } => {
+                (223, "The file size exceeds the limit allowed and cannot be saved.".into())
+            }
+            DiskError::ShortRead { .. } => (38, "Reached the end of the file.".into()),
+            DiskError::Exists { .. } => (80, "The file exists.".into()),
+            DiskError::NotAFolder { .. } => (267, "The directory name is invalid.".into()),
+            DiskError::Locked { holder, .. } => {
+                let who = who(*holder);
+                let text = "The process cannot access the file because it is being used by another process";
+                (32, format!("{text}: {who}."))
+            }
+            other => (31, other.to_string()),
+        }
+    }
+
     /// True if there was no room for more: on the volume, in a quota, or in a file of this file system.
     pub fn is_no_space(&self) -> bool {
         matches!(self, DiskError::NoSpace { .. } | DiskError::FileLimit { .. })
@@ -92,13 +137,29 @@ impl DiskError {
         match self {
             DiskError::Io { op, .. } => matches!(op, Op::Write | Op::Sync),
             DiskError::NoSpace { op, .. } | DiskError::FileLimit { op, .. } => *op == Op::Sync,
-            DiskError::Crashed => true,
-            DiskError::ShortRead { .. }
+            DiskError::Crashed | DiskError::Released { .. } => true,
+            DiskError::NotAFolder { .. }
+            | DiskError::ShortRead { .. }
             | DiskError::NotFound { .. }
             | DiskError::Exists { .. }
             | DiskError::Misaligned { .. }
             | DiskError::Locked { .. }
             | DiskError::TooLarge { .. } => false,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_named_where_there_is_one() {
+        let io = |op| DiskError::Io { op, path: "/x".into(), offset: 8, code: 13, text: "denied".into() };
+        assert_eq!(io(Op::Lock).to_string(), "lock of '/x' failed: denied (operating system error 13)");
+        assert!(io(Op::Write).to_string().contains("at offset 8"));
+        let locked = DiskError::Locked { path: "/x".into(), holder: Some(7) };
+        assert_eq!(locked.to_string(), "'/x' is in use by process 7");
+        assert!(locked.system_error().1.ends_with("used by another process: process 7."));
     }
 }

@@ -10,6 +10,9 @@
 //! - A write is durable only after [`BlockFile::sync`], [`BlockFile::write_durable`] or [`BlockFile::write_zeros`] says so.
 //! - Creating, removing and renaming a file, and `write_small_atomic`, are durable when they return.
 //! - Nothing is retried after a failed write or sync: the caller decides, and for a log the decision is to stop.
+//! - An open file is locked against every other handle, of this process and of others, from before its first transfer until it
+//!   is [released](BlockFile::release) or dropped; files that are only read share it with their like. A file that somebody else
+//!   has open is not removed.
 //!
 //! # Not here: page formats, log blocks, caching.
 #![allow(unsafe_code)]
@@ -17,11 +20,13 @@
 mod buf;
 mod error;
 mod kernel;
+mod lock;
 mod memory;
 mod os;
 mod pieces;
 mod port;
 mod probe;
+mod readonly;
 mod ring;
 mod shared;
 mod sizes;
@@ -35,10 +40,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use buf::AlignedBuf;
-pub use error::{DiskError, Op};
+pub use error::{DiskError, Op, who};
 pub use memory::Memory;
 pub use os::OsDisk;
 pub use port::{IoBackend, io_fallback, on_io_fallback};
+pub use readonly::ReadOnlyDisk;
 pub use shared::{Claim, ClaimError, SharedBuf};
 pub use stats::{
     FileStats, LATENCY_BUCKETS, SIZE_BUCKETS, StatsSnapshot, latency_bucket_limit_us, latency_quantile_us,
@@ -80,6 +86,19 @@ pub enum OpenMode {
     Create,
     /// An existing file; [`DiskError::NotFound`] otherwise.
     Open,
+    /// An existing file that is only read; others may read it at the same time. Writing to it is an error.
+    Read,
+}
+
+/// What tells a file or folder from its copies: a copy has another inode or another time of birth, a renamed one the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileIdentity {
+    /// Number of the device; it may be another one after a restart of the machine.
+    pub device: u64,
+    /// Number on the device.
+    pub inode: u64,
+    /// Nanoseconds since 1970; 0 where the file system does not say.
+    pub born_ns: i64,
 }
 
 /// One open file. Offsets and lengths are bytes and multiples of the logical sector; buffers are aligned to it too
@@ -157,6 +176,10 @@ pub trait BlockFile: Send + Sync + Debug {
         let _ = ticket;
         transfer::one_by_one(self, offset, data)
     }
+
+    /// Gives the file up while handles to it are still there: waits for the writes that are under way, refuses all later
+    /// ones ([`DiskError::Released`]) and ends the lock.
+    fn release(&self);
 }
 
 /// An exclusive lock on an instance folder; released when dropped.
@@ -175,9 +198,15 @@ pub trait LockGuard: Send + Sync + Debug {}
 
 /// A namespace of files. Relative paths are relative to the disk's root (the instance folder).
 pub trait Disk: Send + Sync + Debug {
-    /// Opens or creates a block file.
+    /// Opens or creates a block file, and locks it.
+    ///
+    /// # Errors
+    /// [`DiskError::Locked`] when another handle has it open, unless both only read; nothing has been changed then.
     fn open(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn BlockFile>, DiskError>;
-    /// Removes a file; durable on return.
+    /// Removes a file; durable on return. One that this disk has open itself may be removed.
+    ///
+    /// # Errors
+    /// [`DiskError::Locked`] when somebody else has it open.
     fn remove(&self, path: &Path) -> Result<(), DiskError>;
     /// Renames a file, replacing the target if there is one; durable on return.
     fn rename(&self, from: &Path, to: &Path) -> Result<(), DiskError>;
@@ -201,6 +230,13 @@ pub trait Disk: Send + Sync + Debug {
     }
     /// Takes the exclusive lock named by `path` without waiting; [`DiskError::Locked`] if another holder has it.
     fn lock_exclusive(&self, path: &Path) -> Result<DiskLock, DiskError>;
+    /// Takes the lock named by `path` together with others that take it so; the file must be there, and is not written.
+    fn lock_shared(&self, path: &Path) -> Result<DiskLock, DiskError>;
+    /// What tells a file or folder from its copies.
+    fn identity(&self, path: &Path) -> Result<FileIdentity, DiskError>;
+    /// True if a file lies in a folder and nowhere else: no link leads out of the folder to it, and it has no second name. A
+    /// copy of the folder then has a copy of the file.
+    fn is_within(&self, path: &Path, folder: &Path) -> Result<bool, DiskError>;
 }
 
 /// Largest file that [`Disk::read_small`] and [`Disk::write_small_atomic`] handle, in bytes.

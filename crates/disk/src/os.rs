@@ -3,30 +3,34 @@
 //! Durable writes use `RWF_DSYNC`: one system call instead of two, and on overwritten space a little faster than a write
 //! followed by `fdatasync` (58 against 60 microseconds measured); kernels that refuse the flag get the pair.
 
+use std::collections::BTreeMap;
 use std::io::{IoSlice, IoSliceMut};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
-use rustix::fs::{FallocateFlags, FlockOperation, Mode, OFlags};
+use rustix::fs::{FallocateFlags, Mode, OFlags};
 use rustix::io::{Errno, ReadWriteFlags, retry_on_intr};
 
 use crate::buf::AlignedBuf;
 use crate::error::{DiskError, Op};
+use crate::lock::{self, FileLock, Gate, Passage};
 use crate::port::IoBackend;
 use crate::stats::FileStats;
 use crate::transfer::{Data, IoOptions, KernelFile, Launch};
 use crate::volume::{Volume, volume_of};
-use crate::{BlockFile, Disk, DiskLock, LockGuard, OpenMode, SMALL_FILE_MAX, Sectors, check_aligned, probe};
+use crate::{
+    BlockFile, Disk, DiskLock, FileIdentity, OpenMode, SMALL_FILE_MAX, Sectors, check_aligned, probe,
+};
 
 /// Buffers per system call; Linux allows 1,024.
 pub(crate) const IOV_MAX: usize = 1024;
 /// Zeros are written in pieces of this size.
 const ZERO_CHUNK: usize = 1 << 20;
 
-fn failure(op: Op, path: &Path, offset: u64, errno: Errno) -> DiskError {
+pub(crate) fn failure(op: Op, path: &Path, offset: u64, errno: Errno) -> DiskError {
     let path = path.to_path_buf();
     match errno {
         Errno::NOSPC | Errno::DQUOT => DiskError::NoSpace { op, path },
@@ -40,7 +44,7 @@ fn failure(op: Op, path: &Path, offset: u64, errno: Errno) -> DiskError {
     }
 }
 
-fn failure_std(op: Op, path: &Path, error: &std::io::Error) -> DiskError {
+pub(crate) fn failure_std(op: Op, path: &Path, error: &std::io::Error) -> DiskError {
     match Errno::from_io_error(error) {
         Some(errno) => failure(op, path, 0, errno),
         None => DiskError::Io { op, path: path.to_path_buf(), offset: 0, code: 0, text: error.to_string() },
@@ -54,23 +58,27 @@ pub struct OsDisk {
     direct: bool,
     durable: bool,
     io: IoOptions,
+    /// Device and inode of the files that are open for writing here.
+    open: Arc<OpenFiles>,
 }
+
+type OpenFiles = Mutex<BTreeMap<(u64, u64), u32>>;
 
 impl OsDisk {
     /// Relative paths are resolved below `root`, which need not exist yet.
     pub fn new(root: impl Into<PathBuf>) -> Self {
-        OsDisk { root: root.into(), direct: true, durable: true, io: IoOptions::default() }
+        OsDisk::with(root.into(), true, true)
     }
 
     /// The same without direct I/O, for comparison and for tests of that path.
     pub fn buffered(root: impl Into<PathBuf>) -> Self {
-        OsDisk { root: root.into(), direct: false, durable: true, io: IoOptions::default() }
+        OsDisk::with(root.into(), false, true)
     }
 
     /// In the page cache and without any durability: nothing is ever synced. For files that need not outlive the machine's
     /// power, such as those under a modelled device that is measured. **No database belongs here.**
     pub fn scratch(root: impl Into<PathBuf>) -> Self {
-        OsDisk { root: root.into(), direct: false, durable: false, io: IoOptions::default() }
+        OsDisk::with(root.into(), false, false)
     }
 
     /// The same with other options for batches of requests.
@@ -78,8 +86,35 @@ impl OsDisk {
         OsDisk { io, ..self }
     }
 
+    fn with(root: PathBuf, direct: bool, durable: bool) -> Self {
+        OsDisk { root, direct, durable, io: IoOptions::default(), open: Arc::default() }
+    }
+
     fn resolve(&self, path: &Path) -> PathBuf {
         self.root.join(path)
+    }
+
+    /// Opens a file for reading, to look at it or to lock it.
+    fn look_at(&self, path: &Path, op: Op) -> Result<OwnedFd, DiskError> {
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
+        rustix::fs::open(path, flags, Mode::empty()).map_err(|errno| failure(op, path, 0, errno))
+    }
+
+    /// Fails if somebody else than this disk has the file open. Who takes the lock keeps it until the file is gone.
+    fn lock_to_remove(&self, path: &Path) -> Result<Option<OwnedFd>, DiskError> {
+        let stat = rustix::fs::lstat(path).map_err(|errno| failure(Op::Remove, path, 0, errno))?;
+        let own = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if own.contains_key(&(stat.st_dev, stat.st_ino))
+            || rustix::fs::FileType::from_raw_mode(stat.st_mode) != rustix::fs::FileType::RegularFile
+        {
+            return Ok(None);
+        }
+        drop(own);
+        // Some file systems lock exclusively only what is open for writing.
+        let fd =
+            open_fd(path, OFlags::RDWR | OFlags::NONBLOCK).or_else(|_| self.look_at(path, Op::Remove))?;
+        lock::take(&fd, path, false)?;
+        Ok(Some(fd))
     }
 
     /// A name is durable only once its folder is.
@@ -103,7 +138,7 @@ fn sync_dir(dir: &Path) -> Result<(), DiskError> {
 
 fn open_fd(path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
     let mode = Mode::RUSR | Mode::WUSR | Mode::RGRP;
-    rustix::fs::open(path, flags | OFlags::RDWR | OFlags::CLOEXEC, mode)
+    rustix::fs::open(path, flags | OFlags::CLOEXEC, mode)
 }
 
 impl Disk for OsDisk {
@@ -111,17 +146,31 @@ impl Disk for OsDisk {
         let path = self.resolve(path);
         // The name is made without O_DIRECT: some file systems create the file and only then refuse the flag.
         let flags = if mode == OpenMode::Create { OFlags::CREATE | OFlags::EXCL } else { OFlags::empty() };
-        let plain = open_fd(&path, flags).map_err(|errno| failure(Op::Open, &path, 0, errno))?;
+        let access = if mode == OpenMode::Read { OFlags::RDONLY } else { OFlags::RDWR };
+        let plain = open_fd(&path, flags | access).map_err(|errno| failure(Op::Open, &path, 0, errno))?;
         if mode == OpenMode::Create {
             self.sync_parent(&path)?;
         }
         let found = probe::probe(&plain);
         let stat = rustix::fs::fstat(&plain).map_err(|errno| failure(Op::Open, &path, 0, errno))?;
-        let direct = if self.direct && found.allowed { open_fd(&path, OFlags::DIRECT).ok() } else { None };
+        let wanted = access | OFlags::DIRECT;
+        let direct = if self.direct && found.allowed { open_fd(&path, wanted).ok() } else { None };
+        // The name may have been given to another file in between.
+        let same = |fd: &OwnedFd| {
+            rustix::fs::fstat(fd).is_ok_and(|s| (s.st_dev, s.st_ino) == (stat.st_dev, stat.st_ino))
+        };
+        let direct = direct.filter(same);
         let is_direct = direct.is_some();
-        Ok(Arc::new(OsFile {
+        let fd = direct.unwrap_or(plain);
+        lock::take(&fd, &path, mode == OpenMode::Read)?;
+        let key = (stat.st_dev, stat.st_ino);
+        let writes = mode != OpenMode::Read;
+        if writes {
+            *self.open.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default() += 1;
+        }
+        let file = OsFile {
             path,
-            fd: direct.unwrap_or(plain),
+            fd,
             direct: is_direct,
             sectors: found.sectors,
             device: stat.st_dev,
@@ -130,11 +179,18 @@ impl Disk for OsDisk {
             backend: self.io.backend,
             depth: self.io.depth.map_or(found.depth, |depth| depth.clamp(1, 256) as usize),
             stats: FileStats::default(),
-        }))
+            gate: Gate::default(),
+            listed: writes.then(|| (Arc::clone(&self.open), key)),
+        };
+        if !writes {
+            file.gate.shut();
+        }
+        Ok(Arc::new(file))
     }
 
     fn remove(&self, path: &Path) -> Result<(), DiskError> {
         let path = self.resolve(path);
+        let _locked = self.lock_to_remove(&path)?;
         rustix::fs::unlink(&path).map_err(|errno| failure(Op::Remove, &path, 0, errno))?;
         self.sync_parent(&path)
     }
@@ -165,7 +221,13 @@ impl Disk for OsDisk {
                 None => break,
             }
         }
-        std::fs::create_dir_all(&path).map_err(|error| failure_std(Op::CreateDir, &path, &error))?;
+        if let Err(error) = std::fs::create_dir_all(&path) {
+            let above = path.ancestors().find(|above| above.exists());
+            return Err(match above {
+                Some(file) if !file.is_dir() => DiskError::NotAFolder { path: file.to_path_buf() },
+                _ => failure_std(Op::CreateDir, &path, &error),
+            });
+        }
         for made in missing.iter().rev() {
             self.sync_parent(made)?;
         }
@@ -235,22 +297,34 @@ impl Disk for OsDisk {
 
     fn lock_exclusive(&self, path: &Path) -> Result<DiskLock, DiskError> {
         let path = self.resolve(path);
-        let fd = open_fd(&path, OFlags::CREATE).map_err(|errno| failure(Op::Lock, &path, 0, errno))?;
-        match rustix::fs::flock(&fd, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => Ok(DiskLock::new(FileLock { _fd: fd })),
-            Err(Errno::WOULDBLOCK) => Err(DiskError::Locked { path }),
-            Err(errno) => Err(failure(Op::Lock, &path, 0, errno)),
+        let fd = open_fd(&path, OFlags::RDWR | OFlags::CREATE)
+            .map_err(|errno| failure(Op::Lock, &path, 0, errno))?;
+        lock::take(&fd, &path, false)?;
+        Ok(DiskLock::new(FileLock { _fd: fd }))
+    }
+
+    fn lock_shared(&self, path: &Path) -> Result<DiskLock, DiskError> {
+        let path = self.resolve(path);
+        let fd = self.look_at(&path, Op::Lock)?;
+        lock::take(&fd, &path, true)?;
+        Ok(DiskLock::new(FileLock { _fd: fd }))
+    }
+
+    fn identity(&self, path: &Path) -> Result<FileIdentity, DiskError> {
+        let path = self.resolve(path);
+        lock::identity(self.look_at(&path, Op::Open)?, &path)
+    }
+
+    fn is_within(&self, path: &Path, folder: &Path) -> Result<bool, DiskError> {
+        let (path, folder) = (self.resolve(path), self.resolve(folder));
+        let real = |p: &Path| p.canonicalize().map_err(|error| failure_std(Op::Open, p, &error));
+        if !real(&path)?.starts_with(real(&folder)?) {
+            return Ok(false);
         }
+        let stat = rustix::fs::stat(&path).map_err(|errno| failure(Op::Open, &path, 0, errno))?;
+        Ok(stat.st_nlink <= 1)
     }
 }
-
-/// The kernel drops the lock with the descriptor, also when the process dies.
-#[derive(Debug)]
-struct FileLock {
-    _fd: OwnedFd,
-}
-
-impl LockGuard for FileLock {}
 
 #[derive(Debug)]
 pub(crate) struct OsFile {
@@ -267,9 +341,35 @@ pub(crate) struct OsFile {
     /// Requests of a batch in flight.
     depth: usize,
     pub(crate) stats: FileStats,
+    /// Shut when the file has been released, or is only read.
+    gate: Gate,
+    /// Its place in the disk's list of files that are open for writing.
+    listed: Option<(Arc<OpenFiles>, (u64, u64))>,
+}
+
+impl Drop for OsFile {
+    fn drop(&mut self) {
+        if self.gate.shut() {
+            self.unlist();
+        }
+    }
 }
 
 impl OsFile {
+    /// To be held while something of the file changes.
+    pub(crate) fn changing(&self, op: Op) -> Result<Passage<'_>, DiskError> {
+        self.gate.enter().ok_or_else(|| DiskError::Released { op, path: self.path.clone() })
+    }
+
+    fn unlist(&self) {
+        let Some((list, key)) = &self.listed else { return };
+        let mut list = list.lock().unwrap_or_else(PoisonError::into_inner);
+        match list.get_mut(key) {
+            Some(count) if *count > 1 => *count -= 1,
+            _ => drop(list.remove(key)),
+        }
+    }
+
     pub(crate) fn fail(&self, op: Op, offset: u64, errno: Errno) -> DiskError {
         failure(op, &self.path, offset, errno)
     }
@@ -386,6 +486,7 @@ impl BlockFile for OsFile {
 
     fn write_gather(&self, offset: u64, bufs: &[&[u8]]) -> Result<(), DiskError> {
         let bytes = self.check_all(offset, bufs)?;
+        let _passage = self.changing(Op::Write)?;
         let start = Instant::now();
         self.write_all(offset, bufs, ReadWriteFlags::empty())?;
         self.stats.count_write(bytes, start.elapsed());
@@ -395,6 +496,7 @@ impl BlockFile for OsFile {
 
     fn write_durable(&self, offset: u64, bufs: &[&[u8]]) -> Result<(), DiskError> {
         let bytes = self.check_all(offset, bufs)?;
+        let _passage = self.changing(Op::Write)?;
         let start = Instant::now();
         let durable = self.durable
             && self.dsync.load(Ordering::Relaxed)
@@ -423,16 +525,19 @@ impl BlockFile for OsFile {
     }
 
     fn set_len(&self, len: u64) -> Result<(), DiskError> {
+        let _passage = self.changing(Op::SetLength)?;
         self.truncate(len)?;
         self.full_sync(len)
     }
 
     fn allocate(&self, offset: u64, len: u64) -> Result<(), DiskError> {
+        let _passage = self.changing(Op::Allocate)?;
         self.reserve(offset, len)?;
         self.full_sync(offset)
     }
 
     fn write_zeros(&self, offset: u64, len: u64) -> Result<(), DiskError> {
+        let _passage = self.changing(Op::Write)?;
         let zeros = zeros();
         let end = offset.saturating_add(len);
         let mut at = offset;
@@ -472,5 +577,12 @@ impl BlockFile for OsFile {
 
     fn launch<'s>(&'s self, _offset: u64, _data: &mut Data<'_>) -> Launch<'s> {
         Launch::Kernel(KernelFile(self))
+    }
+
+    fn release(&self) {
+        if self.gate.shut() {
+            self.unlist();
+        }
+        lock::give(&self.fd);
     }
 }

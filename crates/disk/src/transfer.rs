@@ -12,6 +12,8 @@ use std::collections::BinaryHeap;
 use std::io::{IoSlice, IoSliceMut};
 use std::time::{Duration, Instant};
 
+use crate::error::Op;
+use crate::lock::Passage;
 use crate::os::OsFile;
 use crate::port::{Completion, IoBackend, Port};
 use crate::{BlockFile, DiskError};
@@ -125,6 +127,8 @@ struct Flight<'a> {
     kernel: Option<KernelFile<'a>>,
     timer: Option<(&'a dyn Timer, u64)>,
     held: Option<u64>,
+    /// Of a write: the file is not given up before it has ended.
+    passage: Option<Passage<'a>>,
 }
 
 /// A timed request whose bytes are moved; the earliest moment is the greatest.
@@ -176,7 +180,8 @@ impl<'a> Batch<'a> {
                 request.file.stats().begin();
                 let start = Instant::now();
                 let launched = request.file.launch(request.offset, &mut request.data);
-                let mut flight = Flight { start, lane: at, kernel: None, timer: None, held: None };
+                let mut flight =
+                    Flight { start, lane: at, kernel: None, timer: None, held: None, passage: None };
                 let over = self.start(i, request, launched, alone, &mut flight);
                 self.flights[i as usize] = Some(flight);
                 if let Some(result) = over {
@@ -207,6 +212,12 @@ impl<'a> Batch<'a> {
                 None
             }
             Launch::Kernel(file) => {
+                if request.data.is_write() {
+                    match file.0.changing(Op::Write) {
+                        Ok(passage) => flight.passage = Some(passage),
+                        Err(error) => return Some(Err(error)),
+                    }
+                }
                 flight.kernel = Some(file);
                 let Some(op) = file.0.operation(request.offset, &mut request.data).filter(|_| !alone) else {
                     return Some(file.0.move_now(request.offset, &mut request.data));

@@ -3,7 +3,7 @@
 //! The counts outlive the files. Transfers themselves go straight to the file below.
 
 use disk::{
-    BlockFile, Disk, DiskError, DiskLock, FileStats, LATENCY_BUCKETS, OpenMode, SIZE_BUCKETS,
+    BlockFile, Disk, DiskError, DiskLock, FileIdentity, FileStats, LATENCY_BUCKETS, OpenMode, SIZE_BUCKETS,
     latency_bucket_limit_us, size_bucket_label,
 };
 use std::collections::BTreeMap;
@@ -162,6 +162,15 @@ impl Disk for WatchDisk {
     }
     fn lock_exclusive(&self, path: &Path) -> Result<DiskLock, DiskError> {
         self.inner.lock_exclusive(path)
+    }
+    fn lock_shared(&self, path: &Path) -> Result<DiskLock, DiskError> {
+        self.inner.lock_shared(path)
+    }
+    fn identity(&self, path: &Path) -> Result<FileIdentity, DiskError> {
+        self.inner.identity(path)
+    }
+    fn is_within(&self, path: &Path, folder: &Path) -> Result<bool, DiskError> {
+        self.inner.is_within(path, folder)
     }
 }
 

@@ -209,6 +209,10 @@ impl BlockFile for ModelFile {
         self.host.path()
     }
 
+    fn release(&self) {
+        self.host.release();
+    }
+
     /// What keeps every spindle or channel of an array at work.
     fn depth(&self) -> usize {
         match &self.shared.device.medium {

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use disk::{BlockFile, Disk, DiskError, DiskLock, OpenMode, OsDisk};
+use disk::{BlockFile, Disk, DiskError, DiskLock, FileIdentity, OpenMode, OsDisk};
 use parking_lot::Mutex;
 
 use crate::clock::Clock;
@@ -319,5 +319,17 @@ impl Disk for ModelDisk {
 
     fn lock_exclusive(&self, path: &Path) -> Result<DiskLock, DiskError> {
         self.host.lock_exclusive(path)
+    }
+
+    fn lock_shared(&self, path: &Path) -> Result<DiskLock, DiskError> {
+        self.host.lock_shared(path)
+    }
+
+    fn identity(&self, path: &Path) -> Result<FileIdentity, DiskError> {
+        self.host.identity(path)
+    }
+
+    fn is_within(&self, path: &Path, folder: &Path) -> Result<bool, DiskError> {
+        self.host.is_within(path, folder)
     }
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use disk::{BlockFile, Disk, DiskError, DiskLock, Op, OpenMode};
+use disk::{BlockFile, Disk, DiskError, DiskLock, FileIdentity, Op, OpenMode};
 
 use crate::error::ModelError;
 use crate::modeldisk::ModelDisk;
@@ -168,5 +168,23 @@ impl Disk for Routes {
     fn lock_exclusive(&self, path: &Path) -> Result<DiskLock, DiskError> {
         let (disk, path) = self.find(path);
         disk.lock_exclusive(&path)
+    }
+
+    fn lock_shared(&self, path: &Path) -> Result<DiskLock, DiskError> {
+        let (disk, path) = self.find(path);
+        disk.lock_shared(&path)
+    }
+
+    fn identity(&self, path: &Path) -> Result<FileIdentity, DiskError> {
+        let (disk, path) = self.find(path);
+        disk.identity(&path)
+    }
+
+    fn is_within(&self, path: &Path, folder: &Path) -> Result<bool, DiskError> {
+        let ((disk, there), (other, above)) = (self.find(path), self.find(folder));
+        // What was placed elsewhere is not copied with the folder.
+        Ok(there.starts_with(&above)
+            && (Arc::ptr_eq(disk, other) || there == path)
+            && disk.is_within(&there, &above)?)
     }
 }

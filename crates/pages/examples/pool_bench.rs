@@ -3,7 +3,7 @@
 //! `cargo run --release -p ringwood-pages --example pool_bench [FOLDER]`
 
 use ringwood_pages::{
-    Before, BufferPool, FileGrowth, FileSpec, Lsn, PageError, PageId, PageMut, PageType, PoolOptions,
+    Before, BufferPool, FileGrowth, FileSpec, Home, Lsn, PageError, PageId, PageMut, PageType, PoolOptions,
     RecordBuilder, Store, Unit, UnitId, pfs_level,
 };
 use std::hint::black_box;
@@ -40,7 +40,14 @@ fn set_up(root: &Path, pool_bytes: u64) -> Res<Bench> {
         growth: FileGrowth::Bytes(64 << 20),
         max_size: None,
     };
-    let store = Store::create(disk, Arc::clone(&pool), Arc::clone(&log) as Arc<_>, [1; 16], &[spec])?;
+    let store = Store::create(
+        disk,
+        Arc::clone(&pool),
+        Arc::clone(&log) as Arc<_>,
+        [1; 16],
+        &[spec],
+        &Home::default(),
+    )?;
     let unit = store.create_unit(UnitId(1), 1)?;
     Ok(Bench { store, pool, log, unit })
 }

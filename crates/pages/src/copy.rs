@@ -8,6 +8,7 @@
 
 use crate::error::PageError;
 use crate::files::{DataFile, FileHeader, FileSpec};
+use crate::home::Home;
 use crate::id::{DWB_DIRECTORY, DWB_FIRST, DWB_PAGES, EXTENT_PAGES, ExtentId, PAGE_SIZE, PageId};
 use crate::page::{lsn_in, seal_image};
 use crate::store::Store;
@@ -197,6 +198,7 @@ pub struct FileRestore {
     /// Made here, to be removed if it does not come to an end.
     created: Vec<PathBuf>,
     disk: Arc<dyn Disk>,
+    home: Home,
 }
 
 impl FileRestore {
@@ -208,8 +210,9 @@ impl FileRestore {
         disk: Arc<dyn Disk>,
         database: [u8; 16],
         specs: &[(FileSpec, u64)],
+        home: &Home,
     ) -> Result<FileRestore, PageError> {
-        FileRestore::take_up(disk, database, specs, |_| Ok(OpenMode::Create))
+        FileRestore::take_up(disk, database, specs, home, |_| Ok(OpenMode::Create))
     }
 
     /// Takes up files that were made before, cut if they have become shorter since, and makes those that are new.
@@ -220,9 +223,10 @@ impl FileRestore {
         disk: Arc<dyn Disk>,
         database: [u8; 16],
         specs: &[(FileSpec, u64)],
+        home: &Home,
     ) -> Result<FileRestore, PageError> {
         let there = disk.clone();
-        FileRestore::take_up(disk, database, specs, |spec| {
+        FileRestore::take_up(disk, database, specs, home, |spec| {
             Ok(if there.exists(&spec.path)? { OpenMode::Open } else { OpenMode::Create })
         })
     }
@@ -231,10 +235,12 @@ impl FileRestore {
         disk: Arc<dyn Disk>,
         database: [u8; 16],
         specs: &[(FileSpec, u64)],
+        home: &Home,
         mode: impl Fn(&FileSpec) -> Result<OpenMode, PageError>,
     ) -> Result<FileRestore, PageError> {
         crate::open::check_specs(specs.iter().map(|(spec, _)| spec))?;
-        let mut restore = FileRestore { database, files: Vec::new(), created: Vec::new(), disk };
+        let mut restore =
+            FileRestore { database, files: Vec::new(), created: Vec::new(), disk, home: home.clone() };
         for (spec, bytes) in specs {
             restore.add(spec, *bytes, mode(spec)?)?;
         }
@@ -245,6 +251,10 @@ impl FileRestore {
         let file = self.disk.open(&spec.path, mode)?;
         if mode == OpenMode::Create {
             self.created.push(spec.path.clone());
+        } else {
+            let found = crate::open::identify(&file, &spec.path, &self.home)?;
+            let owner = found.map(|found| found.owner).unwrap_or_default();
+            self.home.check(&*self.disk, &spec.path, &owner)?;
         }
         let pages = FileSpec { size: bytes, ..spec.clone() }.pages()?;
         let (len, wanted) = (file.len()?, u64::from(pages) * PAGE_SIZE as u64);
@@ -293,8 +303,9 @@ impl FileRestore {
         }
         for (spec, file) in self.files.iter().rev() {
             let others = if spec.id == 1 { all.clone() } else { Vec::new() };
-            let header = FileHeader::new(self.database, spec.clone(), others);
-            file.write_durable(0, &[&AlignedBuf::from_slice(header.page()?.bytes())])?;
+            let header = FileHeader { others, ..FileHeader::new(self.database, &self.home, spec) };
+            let page = header.page(&self.home)?;
+            file.write_durable(0, &[&AlignedBuf::from_slice(page.bytes())])?;
         }
         self.created.clear();
         Ok(())
@@ -307,5 +318,6 @@ impl Drop for FileRestore {
             // The error that matters has been reported.
             let _ = self.disk.remove(path);
         }
+        self.files.iter().for_each(|(_, file)| file.release());
     }
 }

@@ -38,6 +38,9 @@ pub enum PageError {
     /// A file is not a data file of this database.
     #[error("file '{path}' is not a data file of this database: {why}")]
     NotADataFile { path: String, why: &'static str },
+    /// A file outside the instance's folder belongs to another instance (5173).
+    #[error("file '{path}' {}", foreign(owner))]
+    Foreign { path: String, owner: String },
     /// The file system failed (823, or 5149 when the size of a file could not be changed).
     #[error(transparent)]
     Disk(#[from] disk::DiskError),
@@ -50,6 +53,13 @@ pub enum PageError {
     /// An earlier failure took the database offline.
     #[error("the database is offline after a failure: {cause}")]
     Offline { cause: String },
+}
+
+fn foreign(owner: &str) -> String {
+    match owner {
+        "" => "lies outside the folder, which is a copy of another one, and names no instance: it may be the other one's".into(),
+        owner => format!("belongs to instance {owner}, whose folder is another one"),
+    }
 }
 
 impl PageError {

@@ -2,6 +2,7 @@
 
 use crate::codec::Reader;
 use crate::error::PageError;
+use crate::home::{Home, InstanceId};
 use crate::id::{DWB_FIRST, DWB_PAGES, EXTENT_PAGES, PAGE_SIZE, PageId, UnitId};
 use crate::page::{BODY_SIZE, Page, PageType, checksum_of, id_in, sum_in};
 use disk::{AlignedBuf, BlockFile};
@@ -12,7 +13,9 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use wal::Lsn;
 
 const MAGIC: &[u8; 8] = b"RINGDATA";
-const FORMAT: u16 = 1;
+/// The format of header pages; files of format 1 name no instance.
+const FORMAT: u16 = 2;
+const FORMAT_WITHOUT_OWNER: u16 = 1;
 /// Bytes of an extent; files are whole extents.
 pub(crate) const EXTENT_BYTES: u64 = EXTENT_PAGES as u64 * PAGE_SIZE as u64;
 
@@ -83,6 +86,12 @@ pub(crate) struct DataFile {
     pub grown: AtomicU64,
 }
 
+impl Drop for DataFile {
+    fn drop(&mut self) {
+        self.file.release();
+    }
+}
+
 fn least(a: Option<Lsn>, b: Option<Lsn>) -> Option<Lsn> {
     match (a, b) {
         (Some(a), Some(b)) => Some(a.min(b)),
@@ -115,6 +124,14 @@ impl DataFile {
     /// The filegroup that it fills; 0: none yet.
     pub fn filegroup(&self) -> u16 {
         self.now.read().filegroup
+    }
+
+    /// The same file under its full description, before anybody else has it.
+    pub fn described(mut self, spec: FileSpec, grown: u64) -> DataFile {
+        *self.now.get_mut() = spec.clone();
+        *self.grown.get_mut() = grown;
+        self.spec = spec;
+        self
     }
 
     /// Whole pages in the file.
@@ -246,10 +263,24 @@ impl DataFile {
     }
 }
 
-/// What the header page of a file says.
+/// Where the log of a database ended that was closed cleanly: all pages are as that log left them, and a new log may begin
+/// behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Closed {
+    /// Behind the last record.
+    pub end: Lsn,
+    /// The next transaction's id.
+    pub next_txn: u64,
+}
+
+/// What the header page of a file says. Paths are where the files are; on disk they are as [`Home`] records them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FileHeader {
     pub database: [u8; 16],
+    /// The instance that the file belongs to; zeros: none.
+    pub owner: InstanceId,
+    /// While the database is closed.
+    pub closed: Option<Closed>,
     pub spec: FileSpec,
     /// In file 1: number and path of every file.
     pub others: Vec<(u16, PathBuf)>,
@@ -278,16 +309,29 @@ fn path_str(path: &Path) -> Result<&str, PageError> {
 
 impl FileHeader {
     /// The header of a new file.
-    pub fn new(database: [u8; 16], spec: FileSpec, others: Vec<(u16, PathBuf)>) -> FileHeader {
-        FileHeader { database, spec, others, emptied: false, grown: 0 }
+    pub fn new(database: [u8; 16], home: &Home, spec: &FileSpec) -> FileHeader {
+        FileHeader {
+            database,
+            owner: home.instance,
+            closed: None,
+            spec: spec.clone(),
+            others: Vec::new(),
+            emptied: false,
+            grown: 0,
+        }
     }
 
     /// The body of the header page.
-    pub fn encode(&self) -> Result<Vec<u8>, PageError> {
+    pub fn encode(&self, home: &Home) -> Result<Vec<u8>, PageError> {
         let mut b = Vec::with_capacity(512);
         b.extend_from_slice(MAGIC);
         b.extend_from_slice(&FORMAT.to_le_bytes());
         b.extend_from_slice(&self.database);
+        b.extend_from_slice(&self.owner);
+        let closed = self.closed.unwrap_or(Closed { end: Lsn::ZERO, next_txn: 0 });
+        b.push(self.closed.is_some().into());
+        b.extend_from_slice(&closed.end.to_bytes());
+        b.extend_from_slice(&closed.next_txn.to_le_bytes());
         b.extend_from_slice(&self.spec.id.to_le_bytes());
         b.extend_from_slice(&self.spec.filegroup.to_le_bytes());
         let (kind, value) = match self.spec.growth {
@@ -300,13 +344,13 @@ impl FileHeader {
         b.extend_from_slice(&self.spec.size.to_le_bytes());
         b.extend_from_slice(&self.spec.max_size.unwrap_or(0).to_le_bytes());
         put_text(&mut b, &self.spec.name)?;
-        put_text(&mut b, path_str(&self.spec.path)?)?;
+        put_text(&mut b, path_str(&home.recorded(&self.spec.path))?)?;
         let count =
             u16::try_from(self.others.len()).map_err(|_| PageError::Invalid { what: "too many files" })?;
         b.extend_from_slice(&count.to_le_bytes());
         for (id, path) in &self.others {
             b.extend_from_slice(&id.to_le_bytes());
-            put_text(&mut b, path_str(path)?)?;
+            put_text(&mut b, path_str(&home.recorded(path))?)?;
         }
         // A list that fills the page to its end goes without.
         if b.len() + GROWN.len() + 8 <= BODY_SIZE {
@@ -320,8 +364,8 @@ impl FileHeader {
     }
 
     /// The header page as it is first written.
-    pub fn page(&self) -> Result<Box<Page>, PageError> {
-        let body = self.encode()?;
+    pub fn page(&self, home: &Home) -> Result<Box<Page>, PageError> {
+        let body = self.encode(home)?;
         let mut page = Page::zeroed();
         page.format(PageId::new(self.spec.id, 0), PageType::FileHeader, 0, UnitId(0));
         page.bytes_mut()[crate::page::HEADER_SIZE..][..body.len()].copy_from_slice(&body);
@@ -329,15 +373,20 @@ impl FileHeader {
         Ok(page)
     }
 
-    pub fn decode(page: &Page, path: &Path) -> Result<FileHeader, PageError> {
+    pub fn decode(page: &Page, path: &Path, home: &Home) -> Result<FileHeader, PageError> {
         if page.page_type() != Some(PageType::FileHeader) {
             let why = "page 0 is no file header";
             return Err(PageError::NotADataFile { path: path.display().to_string(), why });
         }
-        FileHeader::decode_body(page.body(), path)
+        let mut header = FileHeader::decode_body(page.body(), path)?;
+        header.spec.path = home.place_of(header.spec.id, &header.spec.path);
+        for (id, path) in &mut header.others {
+            *path = home.place_of(*id, path);
+        }
+        Ok(header)
     }
 
-    /// The header from what [`FileHeader::encode`] has made, perhaps with something behind it.
+    /// The header from what [`FileHeader::encode`] has made, perhaps with something behind it; paths as they are recorded.
     pub fn decode_body(body: &[u8], path: &Path) -> Result<FileHeader, PageError> {
         let not = |why| PageError::NotADataFile { path: path.display().to_string(), why };
         let text = |r: &mut Reader<'_>| -> Result<String, PageError> {
@@ -345,10 +394,20 @@ impl FileHeader {
             String::from_utf8(r.take(n as usize)?.to_vec()).map_err(|_| not("a name is not Unicode"))
         };
         let mut r = Reader { rest: body };
-        if r.array::<8>()? != MAGIC || u16::from_le_bytes(*r.array()?) != FORMAT {
+        let magic = *r.array::<8>()?;
+        let format = u16::from_le_bytes(*r.array()?);
+        if &magic != MAGIC || !matches!(format, FORMAT | FORMAT_WITHOUT_OWNER) {
             return Err(not("unknown format"));
         }
         let database = *r.array::<16>()?;
+        let (mut owner, mut closed) = (InstanceId::default(), None);
+        if format != FORMAT_WITHOUT_OWNER {
+            owner = *r.array::<16>()?;
+            let is_closed = r.u8()? != 0;
+            let end = Lsn::from_bytes(*r.array()?);
+            let next_txn = u64::from_le_bytes(*r.array()?);
+            closed = is_closed.then_some(Closed { end, next_txn });
+        }
         let id = u16::from_le_bytes(*r.array()?);
         let filegroup = u16::from_le_bytes(*r.array()?);
         let kind = r.u8()?;
@@ -376,7 +435,7 @@ impl FileHeader {
         };
         let max_size = (max != 0).then_some(max);
         let spec = FileSpec { id, name, path: own_path, filegroup, size, growth, max_size };
-        Ok(FileHeader { database, spec, others, emptied, grown })
+        Ok(FileHeader { database, owner, closed, spec, others, emptied, grown })
     }
 }
 
@@ -406,25 +465,43 @@ mod tests {
         }
     }
 
+    fn header() -> FileHeader {
+        let home = Home { instance: [3; 16], ..Home::default() };
+        let others = vec![(1, "/data/a.mdf".into()), (3, "/b".into())];
+        FileHeader { others, ..FileHeader::new([7; 16], &home, &spec()) }
+    }
+
     #[test]
     fn header_page_keeps_everything() {
-        let head = FileHeader {
-            database: [7; 16],
-            spec: spec(),
-            others: vec![(1, "a.mdf".into()), (3, "b".into())],
-            emptied: true,
-            grown: 7,
-        };
-        let page = head.page().unwrap();
+        let home = Home { folder: "/data".into(), ..Home::default() };
+        let closed = Some(Closed { end: Lsn { vlf: 4, block: 17, slot: 2 }, next_txn: 1 << 40 });
+        let mut head = FileHeader { emptied: true, grown: 7, closed, ..header() };
+        head.spec.path = "/data/x/data.ndf".into();
+        let page = head.page(&home).unwrap();
         assert_eq!(page.stored_checksum(), page.compute_checksum());
-        assert_eq!(FileHeader::decode(&page, Path::new("b")).unwrap(), head);
+        assert_eq!(FileHeader::decode(&page, Path::new("b"), &home).unwrap(), head);
+        // In a folder that has moved the file has moved with it.
+        let moved = Home { folder: "/new".into(), places: vec![(3, "/c".into())], ..Home::default() };
+        let there = FileHeader::decode(&page, Path::new("b"), &moved).unwrap();
+        assert_eq!(there.others, [(1, "/new/a.mdf".into()), (3, "/c".into())]);
+    }
+
+    /// A header as it was written before files named an instance.
+    #[test]
+    fn format_1_is_read() {
+        let head = header();
+        let body = head.encode(&Home::default()).unwrap();
+        let mut old = body[..26].to_vec();
+        old[8..10].copy_from_slice(&FORMAT_WITHOUT_OWNER.to_le_bytes());
+        old.extend_from_slice(&body[26 + 16 + 1 + 10 + 8..]);
+        let found = FileHeader::decode_body(&old, Path::new("b")).unwrap();
+        assert_eq!(found, FileHeader { owner: [0; 16], ..head });
     }
 
     #[test]
     fn damaged_header_gives_errors() {
-        let others = vec![(1, "a.mdf".into())];
-        let head = FileHeader::new([7; 16], spec(), others);
-        let page = head.page().unwrap();
+        let home = Home::default();
+        let page = header().page(&home).unwrap();
         let mut rng = fastrand::Rng::with_seed(5);
         for _ in 0..2000 {
             let mut bad = Page::from_bytes(page.bytes());
@@ -433,9 +510,12 @@ mod tests {
                 bad.bytes_mut()[at] = rng.u8(..);
             }
             // Any result will do: no panic, no endless allocation.
-            let _ = FileHeader::decode(&bad, Path::new("b"));
+            let _ = FileHeader::decode(&bad, Path::new("b"), &home);
         }
         let zero = Page::zeroed();
-        assert!(matches!(FileHeader::decode(&zero, Path::new("b")), Err(PageError::NotADataFile { .. })));
+        assert!(matches!(
+            FileHeader::decode(&zero, Path::new("b"), &home),
+            Err(PageError::NotADataFile { .. })
+        ));
     }
 }

@@ -11,7 +11,8 @@
 use crate::codec::Reader;
 use crate::dwb::Recovered;
 use crate::error::PageError;
-use crate::files::{DataFile, FileGrowth, FileHeader, FileSpec};
+use crate::files::{Closed, DataFile, FileGrowth, FileHeader, FileSpec};
+use crate::home::Home;
 use crate::id::{PageId, UnitId};
 use crate::open::{create_file, open_file};
 use crate::page::{HEADER_SIZE, Page, PageType};
@@ -41,17 +42,16 @@ pub struct FileEvent {
 }
 
 impl FileEvent {
-    fn encode(&self, database: [u8; 16]) -> Result<Vec<u8>, PageError> {
+    fn encode(&self, database: [u8; 16], home: &Home) -> Result<Vec<u8>, PageError> {
         let mut b = self.time_us.to_le_bytes().to_vec();
         b.extend_from_slice(&self.id.to_le_bytes());
         if let Some(spec) = &self.added {
-            let header = FileHeader::new(database, spec.clone(), Vec::new());
-            b.extend_from_slice(&header.encode()?);
+            b.extend_from_slice(&FileHeader::new(database, home, spec).encode(home)?);
         }
         Ok(b)
     }
 
-    /// What a record says of a file; `None` for all other records.
+    /// What a record says of a file; `None` for all other records. The path is as it was recorded ([`Home`]).
     ///
     /// # Errors
     /// [`PageError::Record`] and the like for a damaged record.
@@ -89,8 +89,8 @@ impl Store {
     pub fn make_file(&self, spec: &FileSpec) -> Result<(), PageError> {
         self.check_online()?;
         spec.pages()?;
-        let header = FileHeader::new(self.database(), spec.clone(), Vec::new());
-        create_file(&**self.disk(), &header).map(drop)
+        let header = FileHeader::new(self.database(), self.home(), spec);
+        create_file(&**self.disk(), &header, self.home()).map(drop)
     }
 
     /// Puts a file that [`Store::make_file`] has made into the list of file 1, or takes one out of it. The caller sees
@@ -99,7 +99,7 @@ impl Store {
     /// # Errors
     /// What the sink says; [`PageError::Invalid`] when the list is too long.
     pub fn list_file(&self, sink: &mut dyn RecordSink, event: &FileEvent) -> Result<Lsn, PageError> {
-        self.change_header(sink, 1, &event.encode(self.database())?, |header| {
+        self.change_header(sink, 1, &event.encode(self.database(), self.home())?, |header| {
             header.others.retain(|(other, _)| *other != event.id);
             if let Some(spec) = &event.added {
                 header.others.push((event.id, spec.path.clone()));
@@ -113,7 +113,9 @@ impl Store {
     /// As [`Store::open`].
     pub fn use_file(&self, id: u16, path: &Path) -> Result<(), PageError> {
         let primary = self.file(PageId::new(1, 0))?;
-        let file = open_file(&**self.disk(), &Recovered::read(&primary)?, self.database(), id, path)?;
+        let area = Recovered::read(&primary)?;
+        let (file, _) = open_file(&**self.disk(), &area, self.database(), id, path, self.home())?;
+        area.repair(&file)?;
         let filegroup = file.filegroup();
         self.put_file(id, Some(Arc::new(file)));
         self.forget_fill(filegroup);
@@ -287,24 +289,22 @@ impl Store {
         let mut page = self.write(FILE_LIST)?;
         let header = self.decode_header(&page)?;
         self.inner().mark_dirty(page.frame(), self.log().end());
-        put_header(&mut page, &FileHeader { others: list.to_vec(), ..header })
+        put_header(&mut page, &FileHeader { others: list.to_vec(), ..header }, self.home())
     }
 
     /// Redo has put a header on its page as the log's database had it. This one may be a restored copy: its identity and
     /// the places of its files stay what they are. At once: the page may go to disk before redo ends.
     pub(crate) fn keep_own(&self, page: &mut PageMut<'_>) -> Result<(), PageError> {
         let logged = self.decode_header(page)?;
-        let mut header = FileHeader { database: self.database(), ..logged.clone() };
+        let (database, owner) = (self.database(), self.home().instance);
+        let mut header = FileHeader { database, owner, closed: None, ..logged.clone() };
         header.spec.path.clone_from(&self.file(page.page_id())?.spec.path);
         for (id, path) in &mut header.others {
             if let Ok(file) = self.file(PageId::new(*id, 0)) {
                 path.clone_from(&file.spec.path);
             }
         }
-        if header != logged {
-            put_header(page, &header)?;
-        }
-        Ok(())
+        put_header(page, &header, self.home())
     }
 
     /// The header page of a file that was added is what the record says, if the file is there.
@@ -317,10 +317,10 @@ impl Store {
             return Ok(());
         }
         let spec = FileSpec { path: file.spec.path.clone(), ..spec };
-        let header = FileHeader::new(self.database(), spec.clone(), Vec::new());
+        let header = FileHeader::new(self.database(), self.home(), &spec);
         self.inner().mark_dirty(page.frame(), lsn);
         page.page_mut().format(at, PageType::FileHeader, 0, UnitId(0));
-        put_header(&mut page, &header)?;
+        put_header(&mut page, &header, self.home())?;
         page.page_mut().set_lsn(lsn);
         *file.now.write() = spec;
         Ok(())
@@ -332,14 +332,57 @@ impl Store {
         noted.map(drop)
     }
 
+    /// The header pages name the instance and the places of now, and say that the database is open; durable on return. Not
+    /// logged: all this is of these files and not of the database, whose log may be restored elsewhere.
+    ///
+    /// # Errors
+    /// I/O, damage of a header page.
+    pub fn claim_files(&self) -> Result<(), PageError> {
+        let mut changed = false;
+        for file in self.all_files() {
+            changed |= self.rewrite_header(file.spec.id, |header| {
+                header.owner = self.home().instance;
+                header.closed = None;
+                header.spec.path.clone_from(&file.spec.path);
+            })?;
+        }
+        if changed { self.write_dirty(Lsn::MAX).map(drop) } else { Ok(()) }
+    }
+
+    /// Notes where the log ended of a database all of whose pages are on disk, and which is opened next by
+    /// [`Store::open`]; durable on return.
+    ///
+    /// # Errors
+    /// I/O.
+    pub fn mark_closed(&self, closed: Closed) -> Result<(), PageError> {
+        for file in self.all_files() {
+            self.rewrite_header(file.spec.id, |header| header.closed = Some(closed))?;
+        }
+        self.write_dirty(Lsn::MAX).map(drop)
+    }
+
+    /// Changes a header page without a record; whether anything has changed.
+    fn rewrite_header(&self, id: u16, change: impl FnOnce(&mut FileHeader)) -> Result<bool, PageError> {
+        let mut page = self.write(PageId::new(id, 0))?;
+        let mut header = self.decode_header(&page)?;
+        change(&mut header);
+        let body = header.encode(self.home())?;
+        if page.body().starts_with(&body) {
+            return Ok(false);
+        }
+        self.inner().mark_dirty(page.frame(), self.log().end());
+        put_header(&mut page, &header, self.home())?;
+        Ok(true)
+    }
+
     fn decode_header(&self, page: &PageMut<'_>) -> Result<FileHeader, PageError> {
-        FileHeader::decode(page as &Page, &self.file(page.page_id())?.spec.path)
+        FileHeader::decode(page as &Page, &self.file(page.page_id())?.spec.path, self.home())
     }
 
     fn header(&self, id: u16) -> Result<FileHeader, PageError> {
         let file = self.file(PageId::new(id, 0))?;
         let page = self.read(PageId::new(id, 0))?;
-        FileHeader::decode(&page, &file.spec.path)
+        FileHeader::decode(&page, &file.spec.path, self.home())
     }
 
     pub(crate) fn change_header(
@@ -359,13 +402,13 @@ impl Store {
             rec.payload(payload)?;
         }
         rec.page(at);
-        rec.put_bytes(0, &header.encode()?)?;
+        rec.put_bytes(0, &header.encode(self.home())?)?;
         self.change(sink, &mut rec, &mut [&mut page])
     }
 }
 
-fn put_header(page: &mut PageMut<'_>, header: &FileHeader) -> Result<(), PageError> {
-    let body = header.encode()?;
+fn put_header(page: &mut PageMut<'_>, header: &FileHeader, home: &Home) -> Result<(), PageError> {
+    let body = header.encode(home)?;
     page.page_mut().bytes_mut()[HEADER_SIZE..][..body.len()].copy_from_slice(&body);
     Ok(())
 }

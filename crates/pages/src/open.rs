@@ -1,10 +1,12 @@
 //! Data files that are made and opened, alone and as a database.
-//! Guarantees: a file that could not be made whole is not there; what is opened says in its header that it belongs to the
-//! database, and torn pages have been repaired from the doublewrite area before anybody reads them.
+//! Guarantees: a file that could not be made whole is not there; what is opened is locked and says in its header that it belongs to the
+//! database and to nobody else's instance, before a byte of it is written; torn pages have been repaired from the doublewrite area
+//! before anybody reads them.
 
 use crate::dwb::Recovered;
 use crate::error::PageError;
-use crate::files::{DataFile, FileHeader, FileSpec, read_direct};
+use crate::files::{Closed, DataFile, FileHeader, FileSpec, read_direct};
+use crate::home::{Home, InstanceId};
 use crate::id::{BOOT_PAGE, PAGE_SIZE, PageId, UnitId};
 use crate::log::LogHandle;
 use crate::page::{Page, PageType};
@@ -14,7 +16,73 @@ use disk::{AlignedBuf, BlockFile, Disk, OpenMode};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+
+/// The data files of a database that is about to be opened: all locked, all its own, nothing written yet.
+#[derive(Debug)]
+pub struct DataFiles {
+    home: Home,
+    area: Recovered,
+    /// The primary file first.
+    files: Vec<DataFile>,
+    database: [u8; 16],
+    closed: Option<Closed>,
+}
+
+impl DataFiles {
+    /// Opens them by the primary one.
+    ///
+    /// # Errors
+    /// [`PageError::NotADataFile`], [`PageError::Foreign`], damage of a header page, I/O.
+    pub fn open(disk: &dyn Disk, primary: &Path, home: &Home) -> Result<DataFiles, PageError> {
+        let one = DataFile::new(placeholder(1, primary), disk.open(primary, OpenMode::Open)?)?;
+        let area = Recovered::read(&one).map_err(|e| match e {
+            PageError::NoSuchPage { .. } => not_primary(primary),
+            e => e,
+        })?;
+        let header = header_of(&one, &area, primary, home)?;
+        if header.spec.id != 1 {
+            return Err(not_primary(primary));
+        }
+        home.check(disk, primary, &header.owner)?;
+        let (database, closed) = (header.database, header.closed);
+        let spec = FileSpec { path: primary.to_path_buf(), ..header.spec };
+        let mut files = vec![one.described(spec, header.grown)];
+        let mut all_closed = closed;
+        for (id, path) in header.others.iter().filter(|(id, _)| *id != 1) {
+            let (file, other) = open_file(disk, &area, database, *id, path, home)?;
+            if closed.is_some() && other.is_some() && closed != other {
+                let path = path.display().to_string();
+                return Err(PageError::NotADataFile { path, why: OTHER_TIME });
+            }
+            all_closed = all_closed.and(other);
+            files.push(file);
+        }
+        let closed = all_closed;
+        Ok(DataFiles { home: home.clone(), area, files, database, closed })
+    }
+
+    /// Identity of the database.
+    pub fn database(&self) -> [u8; 16] {
+        self.database
+    }
+
+    /// Where its log ended, if the database was closed cleanly and not opened since.
+    pub fn closed(&self) -> Option<Closed> {
+        self.closed
+    }
+
+    /// Numbers and logical names of the files, with their filegroups and places.
+    pub fn specs(&self) -> impl Iterator<Item = &FileSpec> {
+        self.files.iter().map(|file| &file.spec)
+    }
+}
+
+fn not_primary(path: &Path) -> PageError {
+    PageError::NotADataFile { path: path.display().to_string(), why: NOT_PRIMARY }
+}
+
+/// Why a file cannot be the first of a database.
+pub const NOT_PRIMARY: &str = "not a primary file";
 
 impl Store {
     /// Creates the data files of a new database. Everything is durable on return.
@@ -27,14 +95,15 @@ impl Store {
         log: Arc<dyn LogHandle>,
         database: [u8; 16],
         specs: &[FileSpec],
+        home: &Home,
     ) -> Result<Arc<Store>, PageError> {
         check_specs(specs)?;
         let all: Vec<(u16, PathBuf)> = specs.iter().map(|s| (s.id, s.path.clone())).collect();
         let mut files = Vec::new();
         for spec in specs {
             let others = if spec.id == 1 { all.clone() } else { Vec::new() };
-            let header = FileHeader::new(database, spec.clone(), others);
-            match create_file(&*disk, &header) {
+            let header = FileHeader { others, ..FileHeader::new(database, home, spec) };
+            match create_file(&*disk, &header, home) {
                 Ok(file) => files.push(file),
                 Err(e) => {
                     // Half a database is of no use. The first error is the one that matters.
@@ -45,40 +114,26 @@ impl Store {
                 }
             }
         }
-        Store::assemble(disk, pool, log, database, files, &Recovered::nothing())
+        Store::assemble(disk, pool, log, database, files, &Recovered::nothing(), home.clone())
     }
 
-    /// Opens a database by its primary file and repairs torn pages from the doublewrite area. The caller runs redo
+    /// Takes the files of a database into use: repairs torn pages from the doublewrite area. The caller runs redo
     /// before anything else.
     ///
     /// # Errors
-    /// [`PageError::NotADataFile`], damage of a header page, I/O.
+    /// I/O.
     pub fn open(
         disk: Arc<dyn Disk>,
         pool: Arc<BufferPool>,
         log: Arc<dyn LogHandle>,
-        primary: &Path,
+        files: DataFiles,
     ) -> Result<Arc<Store>, PageError> {
-        let one = DataFile::new(placeholder(1, primary), disk.open(primary, OpenMode::Open)?)?;
-        let area = Recovered::read(&one)?;
-        area.repair(&one)?;
-        let header = header_of(&one, primary)?;
-        let first = DataFile::new(
-            FileSpec { path: primary.to_path_buf(), ..header.spec.clone() },
-            Arc::clone(&one.file),
-        )?;
-        first.grown.store(header.grown, Ordering::Relaxed);
-        if header.spec.id != 1 {
-            return Err(PageError::NotADataFile {
-                path: primary.display().to_string(),
-                why: "not a primary file",
-            });
+        let DataFiles { home, area, files, database, .. } = files;
+        for file in &files {
+            area.repair(file)?;
         }
-        let mut files = vec![Arc::new(first)];
-        for (id, path) in header.others.iter().filter(|(id, _)| *id != 1) {
-            files.push(Arc::new(open_file(&*disk, &area, header.database, *id, path)?));
-        }
-        Store::assemble(disk, pool, log, header.database, files, &area)
+        let files = files.into_iter().map(Arc::new).collect();
+        Store::assemble(disk, pool, log, database, files, &area, home)
     }
 }
 
@@ -94,7 +149,8 @@ pub(crate) fn placeholder(id: u16, path: &Path) -> FileSpec {
     }
 }
 
-fn header_of(file: &DataFile, path: &Path) -> Result<FileHeader, PageError> {
+/// The header of a file. One that power loss has torn is in the doublewrite area.
+fn header_of(file: &DataFile, area: &Recovered, path: &Path, home: &Home) -> Result<FileHeader, PageError> {
     let mut buf = AlignedBuf::new(PAGE_SIZE);
     file.read_raw(0, &mut buf).map_err(|e| match e {
         PageError::NoSuchPage { .. } => {
@@ -104,6 +160,11 @@ fn header_of(file: &DataFile, path: &Path) -> Result<FileHeader, PageError> {
     })?;
     let mut page = Page::zeroed();
     page.bytes_mut().copy_from_slice(&buf);
+    if page.stored_checksum() != page.compute_checksum()
+        && let Some(whole) = area.images().get(&PageId::new(file.spec.id, 0))
+    {
+        page.bytes_mut().copy_from_slice(&whole[..]);
+    }
     if page.stored_checksum() != page.compute_checksum() {
         return Err(PageError::Checksum {
             page: page.id(),
@@ -113,7 +174,7 @@ fn header_of(file: &DataFile, path: &Path) -> Result<FileHeader, PageError> {
             actual: page.compute_checksum(),
         });
     }
-    let header = FileHeader::decode(&page, path)?;
+    let header = FileHeader::decode(&page, path, home)?;
     let named = page.id();
     if named != PageId::new(header.spec.id, 0) {
         let page = PageId::new(header.spec.id, 0);
@@ -145,42 +206,89 @@ pub(crate) fn check_specs<'a>(
     Ok(())
 }
 
-/// Opens a file that is not the primary one. Its header may be torn: the doublewrite area has it then.
+/// Opens a file that is not the primary one, and changes nothing in it.
 pub(crate) fn open_file(
     disk: &dyn Disk,
     area: &Recovered,
     database: [u8; 16],
     id: u16,
     path: &Path,
-) -> Result<DataFile, PageError> {
+    home: &Home,
+) -> Result<(DataFile, Option<Closed>), PageError> {
     let one = DataFile::new(placeholder(id, path), disk.open(path, OpenMode::Open)?)?;
-    area.repair(&one)?;
-    let header = header_of(&one, path)?;
+    let header = header_of(&one, area, path, home)?;
     if header.database != database || header.spec.id != id {
-        return Err(PageError::NotADataFile {
-            path: path.display().to_string(),
-            why: "it belongs to another database",
-        });
+        return Err(PageError::NotADataFile { path: path.display().to_string(), why: OTHER_DATABASE });
     }
-    let file = DataFile::new(FileSpec { path: path.to_path_buf(), ..header.spec }, Arc::clone(&one.file))?;
-    file.grown.store(header.grown, Ordering::Relaxed);
-    Ok(file)
+    home.check(disk, path, &header.owner)?;
+    let spec = FileSpec { path: path.to_path_buf(), ..header.spec };
+    Ok((one.described(spec, header.grown), header.closed))
 }
 
+/// What the header page of a data file says.
+#[derive(Clone, Debug)]
+pub struct DataFileIdentity {
+    /// Identity of the database.
+    pub database: [u8; 16],
+    /// The instance that it belongs to; zeros: none.
+    pub owner: InstanceId,
+    /// The database was closed cleanly.
+    pub closed: Option<Closed>,
+    pub spec: FileSpec,
+    /// Numbers and places of the files that a primary file lists.
+    pub files: Vec<(u16, PathBuf)>,
+}
+
+/// Looks at an open file; `None` when it is no data file.
+///
+/// # Errors
+/// I/O.
+pub fn identify(
+    file: &Arc<dyn BlockFile>,
+    path: &Path,
+    home: &Home,
+) -> Result<Option<DataFileIdentity>, PageError> {
+    let mut page = Page::zeroed();
+    let mut buf = AlignedBuf::new(PAGE_SIZE);
+    match file.read_at(0, &mut buf) {
+        Err(disk::DiskError::ShortRead { .. }) => return Ok(None),
+        read => read?,
+    }
+    page.bytes_mut().copy_from_slice(&buf);
+    let whole = page.stored_checksum() == page.compute_checksum();
+    let header = FileHeader::decode(&page, path, home).ok().filter(|_| whole);
+    Ok(header.map(|FileHeader { database, owner, closed, spec, others, .. }| DataFileIdentity {
+        database,
+        owner,
+        closed,
+        spec,
+        files: others,
+    }))
+}
+
+/// Why a file is not one of a database, or not one of its present.
+pub const OTHER_TIME: &str = "it is of another time than the primary file";
+/// It is another one's.
+pub const OTHER_DATABASE: &str = "it belongs to another database";
+
 /// Creates one file; nothing is left of it after an error.
-pub(crate) fn create_file(disk: &dyn Disk, header: &FileHeader) -> Result<Arc<DataFile>, PageError> {
+pub(crate) fn create_file(
+    disk: &dyn Disk,
+    header: &FileHeader,
+    home: &Home,
+) -> Result<Arc<DataFile>, PageError> {
     let raw = disk.open(&header.spec.path, OpenMode::Create)?;
-    let made = fill_file(raw, header);
+    let made = fill_file(raw, header, home);
     if made.is_err() {
         let _ = disk.remove(&header.spec.path);
     }
     made
 }
 
-fn fill_file(raw: Arc<dyn BlockFile>, header: &FileHeader) -> Result<Arc<DataFile>, PageError> {
+fn fill_file(raw: Arc<dyn BlockFile>, header: &FileHeader, home: &Home) -> Result<Arc<DataFile>, PageError> {
     let spec = &header.spec;
     raw.allocate(0, u64::from(spec.pages()?) * PAGE_SIZE as u64)?;
-    let page = header.page()?;
+    let page = header.page(home)?;
     raw.write_at(0, &AlignedBuf::from_slice(page.bytes()))?;
     if spec.id == 1 {
         let mut boot = Page::zeroed();

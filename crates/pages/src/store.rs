@@ -5,6 +5,7 @@ use crate::dwb::{Doublewrite, Recovered};
 use crate::error::PageError;
 use crate::files::{DataFile, FileSpec};
 use crate::ghosts::GhostHints;
+use crate::home::Home;
 use crate::id::{BOOT_PAGE, DWB_PAGES, PAGE_SIZE, PageId, UnitId};
 use crate::log::{LogHandle, SystemSink};
 use crate::op::{ApplyCtx, apply};
@@ -33,6 +34,7 @@ pub struct Store {
     log: Arc<dyn LogHandle>,
     disk: Arc<dyn Disk>,
     database: [u8; 16],
+    home: Home,
     files: RwLock<Vec<Option<Arc<DataFile>>>>,
     dwb: Doublewrite,
     staging: Mutex<Vec<AlignedBuf>>,
@@ -73,6 +75,7 @@ impl Store {
         database: [u8; 16],
         files: Vec<Arc<DataFile>>,
         area: &Recovered,
+        home: Home,
     ) -> Result<Arc<Store>, PageError> {
         let last = files.iter().map(|f| f.spec.id).max().unwrap_or(0);
         let mut table = vec![None; last as usize + 1];
@@ -87,6 +90,7 @@ impl Store {
             log,
             disk,
             database,
+            home,
             files: RwLock::new(table),
             dwb: Doublewrite::new(area),
             staging: Mutex::new(Vec::new()),
@@ -156,6 +160,15 @@ impl Store {
     #[must_use]
     pub fn database(&self) -> [u8; 16] {
         self.database
+    }
+
+    pub(crate) fn home(&self) -> &Home {
+        &self.home
+    }
+
+    /// Gives all files up: nothing is written any more, and others may open them.
+    pub fn release_files(&self) {
+        self.all_files().iter().for_each(|file| file.file.release());
     }
 
     pub(crate) fn file(&self, page: PageId) -> Result<Arc<DataFile>, PageError> {

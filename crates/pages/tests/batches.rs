@@ -31,7 +31,9 @@ fn with_a_slow_file(frames: u64) -> Db {
     let pool = pool(frames);
     let second = ringwood_pages::FileSpec { path: "slow/t.ndf".into(), ..spec(2, 2, 1 << 20) };
     let specs = [spec(1, 1, 4 << 20), second];
-    let store = Store::create(disk, pool.clone(), log.clone() as Arc<_>, [9; 16], &specs).expect("a store");
+    let store =
+        Store::create(disk, pool.clone(), log.clone() as Arc<_>, [9; 16], &specs, &Default::default())
+            .expect("a store");
     Db { log, pool, store }
 }
 

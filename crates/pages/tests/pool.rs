@@ -3,8 +3,8 @@
 mod support;
 
 use ringwood_pages::{
-    Before, Lsn, PageError, PageId, PageMut, PageType, PageWait, PoolOptions, RecordBuilder, Store, TxnId,
-    UnitId,
+    Before, Home, Lsn, PageError, PageId, PageMut, PageType, PageWait, PoolOptions, RecordBuilder, Store,
+    TxnId, UnitId,
 };
 use sim::{Fault, OpKind, SimDisk};
 use std::path::Path;
@@ -212,9 +212,15 @@ fn a_database_that_cannot_write_costs_others_nothing() {
     let on: Arc<dyn disk::Disk> = Arc::new(disk.clone());
     let options = wal::LogOptions { background_writer: false, ..wal::LogOptions::default() };
     let log = wal::Log::create(&*on, std::path::Path::new("b.ldf"), options).unwrap();
-    let other =
-        Store::create(on, Arc::clone(&db.pool), Arc::clone(&log) as Arc<_>, [2; 16], &[spec(1, 1, 0)])
-            .unwrap();
+    let other = Store::create(
+        on,
+        Arc::clone(&db.pool),
+        Arc::clone(&log) as Arc<_>,
+        [2; 16],
+        &[spec(1, 1, 0)],
+        &Home::default(),
+    )
+    .unwrap();
     let unit = other.create_unit(UnitId(77), 1).unwrap();
     for _ in 0..300 {
         new_page(&other, &unit, PageType::Lob).unwrap();
@@ -284,7 +290,7 @@ fn all_frames_latched_gives_802() {
     let pool = Arc::new(ringwood_pages::BufferPool::new(options).unwrap());
     let shared: Arc<dyn disk::Disk> = Arc::new(SimDisk::new(2));
     let log = Arc::clone(&db.log);
-    let store = Store::create(shared, pool, log, [1; 16], &[spec(1, 1, 4 << 20)]).unwrap();
+    let store = Store::create(shared, pool, log, [1; 16], &[spec(1, 1, 4 << 20)], &Home::default()).unwrap();
     let mut held: Vec<PageMut<'_>> = (0..16).map(|i| store.fresh(PageId::new(1, 300 + i)).unwrap()).collect();
     assert_eq!(store.fresh(PageId::new(1, 400)).unwrap_err(), PageError::NoFrames);
     held.pop();
@@ -321,9 +327,15 @@ fn two_databases_share_one_pool() {
     let (db, ids) = counters(32, 60);
     let disk: Arc<dyn disk::Disk> = Arc::new(SimDisk::new(8));
     let log = wal::Log::create(&*disk, std::path::Path::new("b.ldf"), wal::LogOptions::default()).unwrap();
-    let other =
-        Store::create(disk, Arc::clone(&db.pool), Arc::clone(&log) as Arc<_>, [2; 16], &[spec(1, 1, 0)])
-            .unwrap();
+    let other = Store::create(
+        disk,
+        Arc::clone(&db.pool),
+        Arc::clone(&log) as Arc<_>,
+        [2; 16],
+        &[spec(1, 1, 0)],
+        &Home::default(),
+    )
+    .unwrap();
     let unit = other.create_unit(UnitId(77), 1).unwrap();
     let pages: Vec<PageId> = (0..60).map(|_| new_page(&other, &unit, PageType::Lob).unwrap()).collect();
     let found = AtomicU64::new(0);

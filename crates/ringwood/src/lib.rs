@@ -33,6 +33,7 @@ pub struct Options {
     memory: Option<u64>,
     volumes: Vec<(char, PathBuf)>,
     trace_flags: Vec<i32>,
+    read_only: bool,
 }
 
 impl Options {
@@ -59,6 +60,14 @@ impl Options {
         self
     }
 
+    /// Changes nothing in the folder, which may be one that cannot be written: databases that were stopped cleanly are open for
+    /// reading, one that needs recovery says so when it is used, changes are error 3906. What sorts need goes into the system's
+    /// folder for temporary files. Several processes may have a folder open like this.
+    pub fn read_only(mut self) -> Options {
+        self.read_only = true;
+        self
+    }
+
     /// Opens the instance: recovers its databases where the last stop was not clean.
     /// Errors: the folder is in use or cannot be written. A single database that cannot be opened does not fail the
     /// instance; using it says why.
@@ -68,6 +77,7 @@ impl Options {
             volumes: self.volumes.into_iter().collect(),
             trace_flags: self.trace_flags,
             url_devices: url_devices(),
+            read_only: self.read_only,
             ..engine::InstanceOptions::new(self.folder)
         };
         let instance =

@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 
 use crate::Step;
 use crate::plan::{Fault, OpKind};
-use crate::world::{World, fault_error};
+use crate::world::{Holder, World, fault_error};
 
 #[derive(Debug)]
 pub(crate) struct SimFile {
@@ -19,11 +19,33 @@ pub(crate) struct SimFile {
     inode: u64,
     sectors: Sectors,
     stats: FileStats,
+    /// How the file is locked by this handle; `None` once it was released.
+    lock: Mutex<Option<Holder>>,
+}
+
+impl Drop for SimFile {
+    fn drop(&mut self) {
+        self.give_up();
+    }
 }
 
 impl SimFile {
-    pub fn new(world: Arc<Mutex<World>>, path: PathBuf, inode: u64, sectors: Sectors) -> Self {
-        SimFile { world, path, inode, sectors, stats: FileStats::default() }
+    pub fn new(world: Arc<Mutex<World>>, path: PathBuf, inode: u64, sectors: Sectors, lock: Holder) -> Self {
+        SimFile { world, path, inode, sectors, stats: FileStats::default(), lock: Mutex::new(Some(lock)) }
+    }
+
+    fn give_up(&self) {
+        if let Some(holder) = self.lock.lock().take() {
+            self.world.lock().unlock(self.inode, holder);
+        }
+    }
+
+    /// Fails once the file was released, or if it is only read.
+    fn changing(&self, op: Op) -> Result<(), DiskError> {
+        match *self.lock.lock() {
+            Some(holder) if !holder.shared => Ok(()),
+            _ => Err(DiskError::Released { op, path: self.path.clone() }),
+        }
     }
 
     fn read(&self, offset: u64, bufs: &mut [IoSliceMut<'_>]) -> Result<(), DiskError> {
@@ -56,6 +78,7 @@ impl SimFile {
             at += buf.len() as u64;
         }
         let bytes = bufs.concat();
+        self.changing(Op::Write)?;
         let world = &mut *self.world.lock();
         let atom = world.atom();
         world.alive()?;
@@ -101,6 +124,7 @@ impl SimFile {
     }
 
     fn change_len(&self, op: Op, len: u64) -> Result<(), DiskError> {
+        self.changing(op)?;
         let world = &mut *self.world.lock();
         let atom = world.atom();
         world.alive()?;
@@ -208,9 +232,16 @@ impl BlockFile for SimFile {
         &self.path
     }
 
+    fn release(&self) {
+        self.give_up();
+    }
+
     /// A write is in flight from here on: a power loss before it lands leaves any part of it.
     fn launch<'s>(&'s self, offset: u64, data: &mut Data<'_>) -> Launch<'s> {
         let Data::Write(bufs) = data else { return Launch::Held(0) };
+        if let Err(error) = self.changing(Op::Write) {
+            return Launch::Done(Err(error));
+        }
         let mut at = offset;
         for buf in bufs.iter() {
             if let Err(error) = check_aligned(&self.path, self.sectors, at, buf) {
@@ -238,16 +269,18 @@ impl BlockFile for SimFile {
     }
 }
 
+/// A lock on a name, without a file to work with.
 #[derive(Debug)]
 pub(crate) struct SimLock {
     pub world: Arc<Mutex<World>>,
-    pub path: PathBuf,
+    pub inode: u64,
+    pub holder: Holder,
 }
 
 impl LockGuard for SimLock {}
 
 impl Drop for SimLock {
     fn drop(&mut self) {
-        self.world.lock().locks.remove(&self.path);
+        self.world.lock().unlock(self.inode, self.holder);
     }
 }

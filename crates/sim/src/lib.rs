@@ -6,6 +6,8 @@
 //! - [`SimDisk::crash`] makes the disk that a power loss leaves: every sector written since its last sync is, each by
 //!   itself, old, new or any version in between; a file that grew by writing has any length in between. So a write of
 //!   several sectors may be torn and writes may be reordered.
+//! - Open files are locked as on a real disk, against handles of other processes ([`SimDisk::process`]) and of the same one.
+//!   A power loss ends all locks.
 //! - Creating, removing, renaming, `write_small_atomic`, `set_len` and `allocate` are durable on return. The operation that
 //!   [`SimDisk::crash_at`] interrupts has happened, has not, or (writes) has happened in part.
 //!
@@ -22,7 +24,7 @@ mod world;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use disk::{BlockFile, Disk, DiskError, DiskLock, OpenMode, Sectors};
+use disk::{BlockFile, Disk, DiskError, DiskLock, FileIdentity, OpenMode, Sectors};
 use parking_lot::Mutex;
 
 pub use plan::{Fault, OpKind};
@@ -49,7 +51,12 @@ impl Default for SimConfig {
 #[derive(Clone, Debug)]
 pub struct SimDisk {
     world: Arc<Mutex<World>>,
+    /// Number of the process that works through this handle.
+    pid: u32,
 }
+
+/// Number of the process of a disk that was not given another one.
+const FIRST_PROCESS: u32 = 1;
 
 impl SimDisk {
     /// An empty disk with 512-byte sectors. The seed decides what is random before any crash (short writes).
@@ -59,20 +66,35 @@ impl SimDisk {
 
     /// An empty disk of the given shape.
     pub fn with_config(seed: u64, config: SimConfig) -> Self {
-        SimDisk { world: Arc::new(Mutex::new(World::new(seed, config))) }
+        SimDisk { world: Arc::new(Mutex::new(World::new(seed, config))), pid: FIRST_PROCESS }
     }
 
     /// The disk after power loss now, or at the point where [`crash_at`](Self::crash_at) struck. `self` is not changed; the
     /// same seed gives the same result. The new disk has no faults planned, no locks, and counts from zero.
     pub fn crash(&self, seed: u64) -> SimDisk {
-        SimDisk { world: Arc::new(Mutex::new(self.world.lock().crashed_copy(seed))) }
+        SimDisk { world: Arc::new(Mutex::new(self.world.lock().crashed_copy(seed))), pid: self.pid }
     }
 
     /// The disk after power loss if exactly those unsynced sectors survive (in their newest version) for which `keep` says so;
     /// sectors are numbered by file and place, from 0 to [`unsynced_atoms`](Self::unsynced_atoms). For tests that try all.
     /// Lengths are as the files' users saw them, interrupted changes of names and lengths did not happen.
     pub fn crash_keeping(&self, keep: impl FnMut(usize) -> bool) -> SimDisk {
-        SimDisk { world: Arc::new(Mutex::new(self.world.lock().kept_copy(keep))) }
+        SimDisk { world: Arc::new(Mutex::new(self.world.lock().kept_copy(keep))), pid: self.pid }
+    }
+
+    /// The same disk as another process has it: what it locks is locked for all others. A number above 0.
+    pub fn process(&self, pid: u32) -> SimDisk {
+        SimDisk { world: Arc::clone(&self.world), pid }
+    }
+
+    /// Copies a folder with all that is in it, as `cp -a` does: new files with the content of now.
+    pub fn copy_dir(&self, from: &Path, to: &Path) {
+        self.world.lock().copy_dir(from, to);
+    }
+
+    /// Gives a folder another name.
+    pub fn rename_dir(&self, from: &Path, to: &Path) {
+        self.world.lock().rename_dir(from, to);
     }
 
     /// Loses power at the `n`-th changing operation from the disk's birth (see [`io_count`](Self::io_count)): it and
@@ -131,11 +153,13 @@ impl Disk for SimDisk {
     fn open(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn BlockFile>, DiskError> {
         let mut world = self.world.lock();
         let (inode, sectors) = (world.open(path, mode)?, world.config.sectors);
-        Ok(Arc::new(file::SimFile::new(Arc::clone(&self.world), path.to_path_buf(), inode, sectors)))
+        let holder = world.lock(path, inode, self.pid, mode == OpenMode::Read)?;
+        let path = path.to_path_buf();
+        Ok(Arc::new(file::SimFile::new(Arc::clone(&self.world), path, inode, sectors, holder)))
     }
 
     fn remove(&self, path: &Path) -> Result<(), DiskError> {
-        self.world.lock().remove(path)
+        self.world.lock().remove(path, self.pid)
     }
 
     fn rename(&self, from: &Path, to: &Path) -> Result<(), DiskError> {
@@ -145,7 +169,7 @@ impl Disk for SimDisk {
     fn exists(&self, path: &Path) -> Result<bool, DiskError> {
         let world = self.world.lock();
         world.alive()?;
-        Ok(world.names.contains_key(path) || world.dirs.contains(path))
+        Ok(world.names.contains_key(path) || world.dirs.contains_key(path))
     }
 
     fn create_dir_all(&self, path: &Path) -> Result<(), DiskError> {
@@ -173,9 +197,29 @@ impl Disk for SimDisk {
     fn lock_exclusive(&self, path: &Path) -> Result<DiskLock, DiskError> {
         let mut world = self.world.lock();
         world.alive()?;
-        if !world.locks.insert(path.to_path_buf()) {
-            return Err(DiskError::Locked { path: path.to_path_buf() });
-        }
-        Ok(DiskLock::new(file::SimLock { world: Arc::clone(&self.world), path: path.to_path_buf() }))
+        let inode = world.lock_name(path);
+        let holder = world.lock(path, inode, self.pid, false)?;
+        Ok(DiskLock::new(file::SimLock { world: Arc::clone(&self.world), inode, holder }))
+    }
+
+    fn lock_shared(&self, path: &Path) -> Result<DiskLock, DiskError> {
+        let mut world = self.world.lock();
+        world.alive()?;
+        let inode = world.lock_name(path);
+        let holder = world.lock(path, inode, self.pid, true)?;
+        Ok(DiskLock::new(file::SimLock { world: Arc::clone(&self.world), inode, holder }))
+    }
+
+    fn identity(&self, path: &Path) -> Result<FileIdentity, DiskError> {
+        let world = self.world.lock();
+        world.alive()?;
+        let inode = world.names.get(path).or_else(|| world.dirs.get(path)).copied();
+        let inode = inode.ok_or_else(|| DiskError::NotFound { path: path.to_path_buf() })?;
+        Ok(FileIdentity { device: 1, inode, born_ns: 0 })
+    }
+
+    fn is_within(&self, path: &Path, folder: &Path) -> Result<bool, DiskError> {
+        // There are no links.
+        Ok(path.starts_with(folder))
     }
 }

@@ -19,6 +19,13 @@ enum NameChange {
     Small(PathBuf, Vec<u8>),
 }
 
+/// Who holds a lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Holder {
+    pub pid: u32,
+    pub shared: bool,
+}
+
 #[derive(Clone, Debug)]
 pub(crate) struct World {
     pub config: SimConfig,
@@ -26,8 +33,12 @@ pub(crate) struct World {
     pub io_count: u64,
     pub crashed: bool,
     pub names: BTreeMap<PathBuf, u64>,
-    pub dirs: BTreeSet<PathBuf>,
-    pub locks: BTreeSet<PathBuf>,
+    /// Folders and their numbers.
+    pub dirs: BTreeMap<PathBuf, u64>,
+    /// Who has locked each inode.
+    locks: BTreeMap<u64, Vec<Holder>>,
+    /// Inodes of names that are only locked.
+    lock_names: BTreeMap<PathBuf, u64>,
     inodes: BTreeMap<u64, Inode>,
     next_inode: u64,
     interrupted: Option<NameChange>,
@@ -72,8 +83,9 @@ impl World {
             io_count: 0,
             crashed: false,
             names: BTreeMap::new(),
-            dirs: BTreeSet::new(),
-            locks: BTreeSet::new(),
+            dirs: BTreeMap::new(),
+            locks: BTreeMap::new(),
+            lock_names: BTreeMap::new(),
             inodes: BTreeMap::new(),
             next_inode: 1,
             interrupted: None,
@@ -179,20 +191,92 @@ impl World {
         self.alive()?;
         let known = self.names.get(path).copied();
         match (mode, known) {
-            (OpenMode::Open, Some(inode)) => Ok(inode),
-            (OpenMode::Open, None) => Err(DiskError::NotFound { path: path.to_path_buf() }),
+            (OpenMode::Open | OpenMode::Read, Some(inode)) => Ok(inode),
+            (OpenMode::Open | OpenMode::Read, None) => Err(DiskError::NotFound { path: path.to_path_buf() }),
             (OpenMode::Create, Some(_)) => Err(DiskError::Exists { path: path.to_path_buf() }),
             (OpenMode::Create, None) => {
-                let inode = self.next_inode;
-                self.next_inode += 1;
+                let inode = self.new_inode();
                 self.change_names(Op::Create, path, NameChange::Create(path.to_path_buf(), inode))?;
                 Ok(inode)
             }
         }
     }
 
-    pub fn remove(&mut self, path: &Path) -> Result<(), DiskError> {
-        self.known(path)?;
+    /// Locks an inode for one more handle.
+    pub fn lock(&mut self, path: &Path, inode: u64, pid: u32, shared: bool) -> Result<Holder, DiskError> {
+        let holders = self.locks.entry(inode).or_default();
+        if let Some(other) = holders.iter().find(|other| !(shared && other.shared)) {
+            return Err(DiskError::Locked { path: path.to_path_buf(), holder: Some(other.pid) });
+        }
+        let holder = Holder { pid, shared };
+        holders.push(holder);
+        Ok(holder)
+    }
+
+    pub fn unlock(&mut self, inode: u64, holder: Holder) {
+        if let Some(holders) = self.locks.get_mut(&inode)
+            && let Some(at) = holders.iter().position(|other| *other == holder)
+        {
+            holders.swap_remove(at);
+        }
+    }
+
+    /// The inode behind a name that is only locked.
+    pub fn lock_name(&mut self, path: &Path) -> u64 {
+        let next = &mut self.next_inode;
+        *self.lock_names.entry(path.to_path_buf()).or_insert_with(|| {
+            *next += 1;
+            *next - 1
+        })
+    }
+
+    pub fn copy_dir(&mut self, from: &Path, to: &Path) {
+        let moved = |path: &PathBuf| Some(to.join(path.strip_prefix(from).ok()?));
+        let dirs: Vec<PathBuf> = self.dirs.keys().filter_map(moved).collect();
+        let files: Vec<(PathBuf, u64)> =
+            self.names.iter().filter_map(|(path, inode)| Some((moved(path)?, *inode))).collect();
+        for dir in dirs {
+            self.add_dir(dir);
+        }
+        for (path, inode) in files {
+            let live = self.inode(inode).live.clone();
+            let copy = self.new_inode();
+            self.inodes.insert(copy, Inode { durable: live.clone(), live, ..Inode::default() });
+            self.names.insert(path, copy);
+        }
+        self.drop_unnamed();
+    }
+
+    pub fn rename_dir(&mut self, from: &Path, to: &Path) {
+        let moved = |path: PathBuf| match path.strip_prefix(from) {
+            Ok(rest) if rest.as_os_str().is_empty() => to.to_path_buf(),
+            Ok(rest) => to.join(rest),
+            Err(_) => path,
+        };
+        self.dirs = std::mem::take(&mut self.dirs).into_iter().map(|(path, n)| (moved(path), n)).collect();
+        self.names = std::mem::take(&mut self.names).into_iter().map(|(path, n)| (moved(path), n)).collect();
+        self.lock_names =
+            std::mem::take(&mut self.lock_names).into_iter().map(|(path, n)| (moved(path), n)).collect();
+    }
+
+    fn new_inode(&mut self) -> u64 {
+        self.next_inode += 1;
+        self.next_inode - 1
+    }
+
+    fn add_dir(&mut self, path: PathBuf) {
+        if !self.dirs.contains_key(&path) {
+            let inode = self.new_inode();
+            self.dirs.insert(path, inode);
+        }
+    }
+
+    pub fn remove(&mut self, path: &Path, pid: u32) -> Result<(), DiskError> {
+        let inode = self.known(path)?;
+        let others = self.locks.get(&inode).into_iter().flatten();
+        if let Some(other) = others.into_iter().find(|other| other.pid != pid) {
+            return Err(DiskError::Locked { path: path.to_path_buf(), holder: Some(other.pid) });
+        }
         self.change_names(Op::Remove, path, NameChange::Remove(path.to_path_buf()))
     }
 
@@ -234,8 +318,8 @@ impl World {
         self.alive()?;
         let inside = |path: &&PathBuf| path.parent() == Some(dir);
         let all: BTreeSet<&PathBuf> =
-            self.names.keys().filter(inside).chain(self.dirs.iter().filter(inside)).collect();
-        if all.is_empty() && !self.dirs.contains(dir) && !dir.as_os_str().is_empty() {
+            self.names.keys().filter(inside).chain(self.dirs.keys().filter(inside)).collect();
+        if all.is_empty() && !self.dirs.contains_key(dir) && !dir.as_os_str().is_empty() {
             return Err(DiskError::NotFound { path: dir.to_path_buf() });
         }
         Ok(all.into_iter().cloned().collect())
@@ -289,13 +373,11 @@ impl World {
                 }
             }
             NameChange::Dirs(path) => {
-                self.dirs.extend(
-                    path.ancestors().filter(|dir| !dir.as_os_str().is_empty()).map(Path::to_path_buf),
-                );
+                let dirs = path.ancestors().filter(|dir| !dir.as_os_str().is_empty());
+                dirs.for_each(|dir| self.add_dir(dir.to_path_buf()));
             }
             NameChange::Small(path, bytes) => {
-                let inode = self.next_inode;
-                self.next_inode += 1;
+                let inode = self.new_inode();
                 let mut content = Inode::default();
                 content.live.write(0, &bytes);
                 content.durable = content.live.clone();

@@ -12,7 +12,10 @@ fn filled(byte: u8) -> AlignedBuf {
 }
 
 fn content(disk: &SimDisk) -> Vec<u8> {
-    let file = disk.open(Path::new("f"), OpenMode::Open).expect("open");
+    content_of(&*disk.open(Path::new("f"), OpenMode::Open).expect("open"))
+}
+
+fn content_of(file: &dyn BlockFile) -> Vec<u8> {
     let mut buf = AlignedBuf::new(file.len().expect("len") as usize);
     file.read_at(0, &mut buf).expect("read");
     buf.chunks(512).map(|sector| sector[0]).collect()
@@ -98,7 +101,7 @@ fn planned_faults_strike_once_and_where_they_should() {
     assert!(file.write_at(0, &filled(5)).is_err_and(|error| error.is_no_space()));
     disk.fail(OpKind::Write, 1, Fault::ShortWrite);
     assert!(file.write_at(0, &filled(6)).is_err());
-    assert!(content(&disk).contains(&4), "part of the sectors stay old");
+    assert!(content_of(&*file).contains(&4), "part of the sectors stay old");
     disk.fail(OpKind::Read, 1, Fault::Io);
     assert!(file.read_at(0, &mut filled(0)).is_err());
     disk.set_capacity(4096);
@@ -113,7 +116,7 @@ fn a_failed_sync_loses_the_data_and_the_next_one_lies() {
     disk.fail(OpKind::Sync, 1, Fault::LoseUnsynced);
     assert!(file.sync().is_err());
     file.sync().expect("pretends");
-    assert_eq!(content(&disk), [2; 4], "still visible");
+    assert_eq!(content_of(&*file), [2; 4], "still visible");
     assert!((0..50).all(|seed| content(&disk.crash(seed)) == [1; 4]), "but gone");
 }
 
@@ -127,10 +130,11 @@ fn a_length_whose_sync_fails_may_be_lost() {
         let failed = file.set_len(len);
         assert!(matches!(&failed, Err(DiskError::Io { op: Op::Sync, .. })), "{failed:?}");
         assert!(failed.is_err_and(|error| error.is_final()));
-        assert_eq!((file.len(), content(&disk)[0]), (Ok(len), 2), "seen");
+        assert_eq!((file.len(), content_of(&*file)[0]), (Ok(len), 2), "seen");
         let after = |seed| {
             let disk = disk.crash(seed);
-            (disk.open(Path::new("f"), OpenMode::Open).expect("file").len().expect("len"), content(&disk)[0])
+            let file = disk.open(Path::new("f"), OpenMode::Open).expect("file");
+            (file.len().expect("len"), content_of(&*file)[0])
         };
         let left: Vec<(u64, u8)> = (0..50).map(after).collect();
         assert!(left.contains(&(2048, 1)) && left.iter().all(|(len, first)| *len >= 2048 && *first == 1));
@@ -139,8 +143,8 @@ fn a_length_whose_sync_fails_may_be_lost() {
 
 #[test]
 fn rot_flips_one_bit() {
-    let (disk, _file) = prepared();
+    let (disk, file) = prepared();
     disk.rot(Path::new("f"), 512).expect("rot");
-    assert_eq!(content(&disk), [1, 0x11, 1, 1]);
+    assert_eq!(content_of(&*file), [1, 0x11, 1, 1]);
     assert_eq!(content(&disk.crash(1)), [1, 0x11, 1, 1]);
 }

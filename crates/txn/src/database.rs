@@ -11,8 +11,8 @@ use disk::Disk;
 use parking_lot::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use pages::{
-    BufferPool, FreeingPaused, PageError, PageId, RecordBuilder, RecordSink, ReservedUnit, Store, TxnId,
-    Unit, UnitId,
+    BufferPool, Closed, FreeingPaused, Home, PageError, PageId, RecordBuilder, RecordSink, ReservedUnit,
+    Store, TxnId, Unit, UnitId,
 };
 use wal::{Log, Lsn};
 
@@ -78,6 +78,8 @@ pub struct Env {
     pub db: u16,
     /// Pace of the background tasks.
     pub pace: Pace,
+    /// The instance, and where the database's files are.
+    pub home: Home,
 }
 
 impl std::fmt::Debug for Env {
@@ -604,10 +606,11 @@ impl Database {
         self.store.abandon("its files are being opened anew");
         // A log that failed cannot be hardened; recovery finds its end.
         drop(self.log.close());
+        self.store.release_files();
     }
 
     /// Closes the database: nothing is to be redone or undone when it is opened next. Fails with
-    /// [`TxnError::Busy`] while transactions that have written are running.
+    /// [`TxnError::Busy`] while transactions that have written are running. Afterwards its files are free for others.
     pub fn close(&self) -> Result<(), TxnError> {
         self.check_online()?;
         let active = self.txns.active().len();
@@ -616,16 +619,26 @@ impl Database {
         }
         self.threads.stop();
         self.tidy_up();
-        match self.checkpoint_as(true) {
+        let next = self.txns.next_id();
+        let done = match self.checkpoint_as(true) {
             // Nothing is lost without it: the next recovery begins at an earlier one.
-            Err(e) if e.kind() == ErrorKind::LogFull => {}
-            other => drop(other?),
-        }
+            Err(e) if e.kind() == ErrorKind::LogFull => None,
+            done => Some(done?),
+        };
         self.set_status(Status::Offline);
         // A delayed commit that still found the database online is in the log by now: the log hardens it.
         fence(Ordering::SeqCst);
-        self.log.close()?;
-        Ok(())
+        let closed = self.log.close();
+        // Nothing has been changed since the checkpoint: the pages are whole without the log.
+        let marked = match (&closed, done) {
+            (Ok(()), Some(done)) if self.txns.next_id() == next && self.store.dirty_pages() == 0 => {
+                self.store.mark_closed(Closed { end: done.lsn, next_txn: next.0 })
+            }
+            _ => Ok(()),
+        };
+        self.store.release_files();
+        closed?;
+        Ok(marked?)
     }
 }
 

@@ -29,6 +29,9 @@ pub enum TxnError {
     /// A lock was not given.
     #[error(transparent)]
     Lock(#[from] LockError),
+    /// The log is lost, and the database was not closed cleanly: nothing can replace it (1813).
+    #[error("the log cannot be rebuilt because the database was not closed cleanly")]
+    NotClosed,
     /// The log is full (9002).
     #[error("the transaction log is full due to '{}' and the holdup lsn is {lsn}", reason.name())]
     LogFull { reason: LogReuseWait, lsn: Lsn },
@@ -136,7 +139,7 @@ impl TxnError {
             TxnError::LogFull { .. } => ErrorKind::LogFull,
             TxnError::Recovery { .. } => ErrorKind::RecoveryFailed,
             TxnError::Doomed(_) => ErrorKind::Doomed,
-            TxnError::NotADatabase { .. } => ErrorKind::File,
+            TxnError::NotADatabase { .. } | TxnError::NotClosed => ErrorKind::File,
             TxnError::FilesBusy => ErrorKind::FilesBusy,
             TxnError::Busy { .. } | TxnError::Invalid(_) => ErrorKind::Internal,
         }
@@ -167,7 +170,7 @@ fn of_page(e: &PageError) -> ErrorKind {
         PageError::Record { .. } | PageError::Apply { .. } => ErrorKind::LogCorrupt,
         PageError::NoFrames => ErrorKind::NoFrames,
         PageError::FilegroupFull { .. } => ErrorKind::FilegroupFull,
-        PageError::NotADataFile { .. } => ErrorKind::File,
+        PageError::NotADataFile { .. } | PageError::Foreign { .. } => ErrorKind::File,
         PageError::Offline { .. } => ErrorKind::LogNotAvailable,
         _ => ErrorKind::Internal,
     }

@@ -213,6 +213,7 @@ mod tests {
     fn database() -> Arc<Database> {
         let pool = BufferPool::new(PoolOptions { bytes: 400 * 8192, ..PoolOptions::default() }).unwrap();
         let env = Env {
+            home: Default::default(),
             disk: Arc::new(sim::SimDisk::new(1)),
             pool: Arc::new(pool),
             locks: Arc::new(LockManager::new()),

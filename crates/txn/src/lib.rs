@@ -32,7 +32,7 @@ pub use checkpoint::{ACTIVE_LIST, CheckpointReport, LogReuseWait};
 pub use database::{Database, Env, HeldBackground, Status, SystemWriter, TxnCounters};
 pub use error::{ErrorKind, TxnError};
 pub use locks::{LockError, LockManager, LockMode, LockOwner, Resource, WaitArgs, What};
-pub use open::CreateSpec;
+pub use open::{CreateSpec, FileIdentity, OTHER_LOG, OTHER_TIME, identify};
 pub use options::{DbState, DelayedDurability, Durability, LossWindow, Pace, RecoveryModel};
 pub use recovery::{Phase, RecoveryReport};
 pub use row_locks::Grant;

@@ -7,9 +7,11 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use disk::DiskError;
-use pages::{FileSpec, LogHandle, Store, TxnId};
-use wal::{Log, LogOptions};
+use disk::{BlockFile, Disk, DiskError, OpenMode};
+use pages::{DataFiles, FileSpec, Home, InstanceId, LogHandle, Store, TxnId};
+use wal::{Log, LogIdentity, LogOptions};
+
+use crate::backup::BackupState;
 
 use crate::checkpoint::decode_header;
 use crate::database::{Database, Env};
@@ -59,10 +61,12 @@ impl Database {
         let waits = options.waits.clone();
         let log = Log::create(&*env.disk, &spec.log_path, options)?;
         let handle: Arc<dyn LogHandle> = StoreLog::new(log.clone(), true);
-        let store = Store::create(env.disk.clone(), env.pool.clone(), handle, spec.guid, &spec.files)?;
+        let (disk, pool) = (env.disk.clone(), env.pool.clone());
+        let store = Store::create(disk, pool, handle, spec.guid, &spec.files, &env.home)?;
         waits.into_iter().for_each(|sink| store.report_growth(sink));
         env.locks.revive_database(env.db);
         let db = Database::assemble(env.clone(), log, store, TxnId(1), spec.settings.clone());
+        db.restore_backup_state(BackupState { owner: env.home.instance, ..BackupState::default() });
         db.store().write_boot(&mut db.system_sink(), &spec.settings.encode())?;
         db.checkpoint()?;
         db.go_online(RecoveryReport { clean: true, ..RecoveryReport::default() })?;
@@ -78,26 +82,36 @@ impl Database {
         log: LogOptions,
         progress: &mut dyn FnMut(Phase, u8),
     ) -> Result<Arc<Database>, TxnError> {
-        let waits = log.waits.clone();
-        let (log, _) = Log::open(&*env.disk, log_path, log)?;
-        let handle = StoreLog::new(log.clone(), false);
-        let store = Store::open(env.disk.clone(), env.pool.clone(), handle.clone(), primary)?;
-        waits.into_iter().for_each(|sink| store.report_growth(sink));
-        if log.log_id() != store.database() {
-            return Err(TxnError::NotADatabase {
-                path: log_path.into(),
-                what: "the log belongs to another database",
-            });
+        let (waits, home) = (log.waits.clone(), env.home.clone());
+        // Nothing is written before all files are locked and known to be the database's and this instance's.
+        let (file, identity) = open_log(&*env.disk, log_path, &home)?;
+        let files = DataFiles::open(&*env.disk, primary, &home)?;
+        let what = |what| TxnError::NotADatabase { path: log_path.into(), what };
+        if identity.log_id != files.database() {
+            return Err(what(OTHER_LOG));
         }
-        let info = log.checkpoint();
-        let (next, clean, mut backup) = decode_header(&info.payload).ok_or_else(|| {
-            TxnError::NotADatabase { path: log_path.into(), what: "the log has no checkpoint" }
-        })?;
+        let header = decode_header(&identity.checkpoint.payload);
+        let (next, clean, mut backup) = header.ok_or_else(|| what("the log has no checkpoint"))?;
+        let closed = files.closed();
+        let (log, found) = Log::open_file(file, log)?;
+        let info = found.checkpoint;
+        // Files that were closed cleanly know at which checkpoint: another one's log has nothing to do with them.
+        if closed.is_some_and(|closed| closed.end < info.redo_lsn || closed.end > found.last) {
+            return Err(what(OTHER_TIME));
+        }
+        let handle = StoreLog::new(log.clone(), false);
+        let store = Store::open(env.disk.clone(), env.pool.clone(), handle.clone(), files)?;
+        waits.into_iter().for_each(|sink| store.report_growth(sink));
         env.locks.revive_database(env.db);
         // Settings are on a page, and pages are right only after redo.
         let db = Database::assemble(env, log, store, next, DbState::initial());
         db.restore_checkpoint(info.checkpoint_lsn, info.redo_lsn);
+        let moved = std::mem::replace(&mut backup.owner, home.instance) != home.instance;
         db.restore_backup_state(backup.clone());
+        if moved {
+            db.change_backup_state(|_| ())?;
+        }
+        db.store().claim_files()?;
         let start = Instant::now();
         let mut report = db.recover(progress)?;
         report.clean = clean && report.rolled_back == 0 && report.redone == 0;
@@ -125,4 +139,105 @@ impl Database {
         db.go_online(report)?;
         Ok(db)
     }
+
+    /// Opens a database whose log is lost, with a new one: of data files that were closed cleanly. Its log chain begins anew.
+    ///
+    /// # Errors
+    /// [`TxnError::NotClosed`] when the log would be needed; as for [`Database::open`] and [`Database::create`].
+    pub fn open_without_log(
+        env: Env,
+        primary: &Path,
+        log_path: &Path,
+        log: LogOptions,
+    ) -> Result<Arc<Database>, TxnError> {
+        let files = DataFiles::open(&*env.disk, primary, &env.home)?;
+        let closed = files.closed().ok_or(TxnError::NotClosed)?;
+        let first_vlf_seq = closed.end.vlf.checked_add(2).ok_or(TxnError::NotClosed)?;
+        let waits = log.waits.clone();
+        let options = LogOptions { log_id: files.database(), first_vlf_seq, ..log };
+        let log = Log::create(&*env.disk, log_path, options)?;
+        let handle: Arc<dyn LogHandle> = StoreLog::new(log.clone(), true);
+        let store = Store::open(env.disk.clone(), env.pool.clone(), handle, files)?;
+        waits.into_iter().for_each(|sink| store.report_growth(sink));
+        env.locks.revive_database(env.db);
+        let owner = env.home.instance;
+        let db = Database::assemble(env, log, store, TxnId(closed.next_txn), DbState::initial());
+        db.restore_backup_state(BackupState { owner, ..BackupState::default() });
+        db.store().settle_files(false)?;
+        let settings = DbState::decode(&db.store().read_boot()?);
+        db.adopt_settings(settings.map_err(TxnError::Invalid)?);
+        // The log is whole before the first page changes, and the files say that they need it before the second.
+        db.checkpoint()?;
+        db.store().claim_files()?;
+        db.change_settings(|state| state.log_chain = false)?;
+        db.go_online(RecoveryReport { clean: true, ..RecoveryReport::default() })?;
+        Ok(db)
+    }
+}
+
+/// Why a log and data files do not belong together.
+pub const OTHER_LOG: &str = "the log belongs to another database";
+/// They are of one database, but of different times.
+pub const OTHER_TIME: &str = "the log and the data files are of different times";
+
+/// Opens a log file, if it belongs to the instance. Nothing is written.
+pub(crate) fn open_log(
+    disk: &dyn Disk,
+    path: &Path,
+    home: &Home,
+) -> Result<(Arc<dyn BlockFile>, LogIdentity), TxnError> {
+    let file = disk.open(path, OpenMode::Open)?;
+    let identity = wal::identify(&*file)?;
+    let owner = decode_header(&identity.checkpoint.payload).map(|(_, _, state)| state.owner);
+    home.check(disk, path, &owner.unwrap_or_default())?;
+    Ok((file, identity))
+}
+
+/// What a file says that it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileIdentity {
+    /// Identity of the database.
+    pub database: [u8; 16],
+    /// The instance that it belongs to; zeros: none.
+    pub owner: InstanceId,
+    /// Number among the database's files; 2: its log.
+    pub file_id: u16,
+    /// Its database was closed cleanly (data files).
+    pub closed: bool,
+    /// Logical names and places of the data files that a primary file lists, itself included.
+    pub files: Vec<(u16, PathBuf)>,
+    /// Its logical name; empty for a log.
+    pub name: String,
+}
+
+/// Looks at a file; `None` when it is no data file and no log. Changes nothing.
+///
+/// # Errors
+/// I/O; [`DiskError::Locked`] when somebody has it open.
+pub fn identify(disk: &dyn Disk, path: &Path, home: &Home) -> Result<Option<FileIdentity>, TxnError> {
+    let file = disk.open(path, OpenMode::Read)?;
+    let found = match wal::identify(&*file) {
+        Ok(log) => {
+            let state = decode_header(&log.checkpoint.payload).map(|(_, _, state)| state);
+            Some(FileIdentity {
+                database: log.log_id,
+                owner: state.map(|state| state.owner).unwrap_or_default(),
+                file_id: 2,
+                closed: false,
+                files: Vec::new(),
+                name: String::new(),
+            })
+        }
+        Err(wal::LogError::Disk(e)) => return Err(e.into()),
+        Err(_) => pages::identify(&file, path, home)?.map(|found| FileIdentity {
+            database: found.database,
+            owner: found.owner,
+            file_id: found.spec.id,
+            closed: found.closed.is_some(),
+            files: found.files,
+            name: found.spec.name,
+        }),
+    };
+    file.release();
+    Ok(found)
 }

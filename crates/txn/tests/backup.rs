@@ -254,7 +254,7 @@ fn a_tail_backup_leaves_the_database_restoring() {
     let files = vec!["tail.trn".to_string()];
     let (disk, path) = (rig.disk.clone(), std::path::Path::new(LOG));
     let done = backup_closed_log(&disk, path, &devices(&disk, &files), &tail, &mut |_| true).unwrap();
-    mark_restoring(&disk, path).unwrap();
+    mark_restoring(&disk, &Default::default(), path).unwrap();
     let tail = Taken { files, position: 1, done };
     let copy = Copy::new(&disk, "copy");
     copy.step(&full, None, Step::More).unwrap();

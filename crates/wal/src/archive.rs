@@ -93,7 +93,7 @@ impl LogArchive {
         path: &Path,
         from: impl FnOnce(&CheckpointInfo, Lsn) -> Lsn,
     ) -> Result<(LogArchive, CheckpointInfo), LogError> {
-        let file = disk.open(path, OpenMode::Open)?;
+        let file = disk.open(path, OpenMode::Read)?;
         let (meta, map) = read_meta(&*file, path)?;
         let mut found = Recovery::new(&file, &meta.header, map)?;
         found.find_end()?;

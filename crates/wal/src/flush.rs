@@ -189,7 +189,7 @@ impl Log {
         if poisoned() { Err(self.offline()) } else { Ok(()) }
     }
 
-    /// Hardens everything and ends the background threads, also if hardening fails. Call it before the file is opened again in
+    /// Hardens everything, ends the background threads and gives the file up, also if hardening fails. Call it before the file is opened again in
     /// this process: a log that is merely dropped may still have a write in flight.
     pub fn close(&self) -> Result<(), LogError> {
         let result = self.flush_all();
@@ -202,7 +202,9 @@ impl Log {
             }
         }
         self.io.lock().second = None;
-        result.and_then(|()| self.cut_prepared()).and_then(|()| self.seal_as(true))
+        let closed = result.and_then(|()| self.cut_prepared()).and_then(|()| self.seal_as(true));
+        self.file.release();
+        closed
     }
 
     fn flush_key(&self, key: u64) -> Result<(), LogError> {

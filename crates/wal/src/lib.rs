@@ -47,7 +47,7 @@ pub use error::LogError;
 pub use header::CHECKPOINT_PAYLOAD_MAX;
 pub use log::Log;
 pub use lsn::Lsn;
-pub use open::OpenReport;
+pub use open::{LogIdentity, OpenReport, identify};
 pub use options::{Alignment, Growth, GrowthEvent, LogOptions, VlfRule, WaitKind, WaitSink};
 pub use read::LogScan;
 pub use reserve::CheckpointSpace;

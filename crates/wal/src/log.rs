@@ -439,5 +439,6 @@ impl Drop for Log {
     fn drop(&mut self) {
         self.signal.stop();
         self.low.stop();
+        self.file.release();
     }
 }

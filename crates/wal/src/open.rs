@@ -53,7 +53,15 @@ impl Log {
         path: &Path,
         options: LogOptions,
     ) -> Result<(Arc<Log>, OpenReport), LogError> {
-        let file = disk.open(path, OpenMode::Open)?;
+        Log::open_file(disk.open(path, OpenMode::Open)?, options)
+    }
+
+    /// The same of a file that is open already.
+    pub fn open_file(
+        file: Arc<dyn BlockFile>,
+        options: LogOptions,
+    ) -> Result<(Arc<Log>, OpenReport), LogError> {
+        let path = file.path();
         let alignment = options.alignment.resolve(file.sectors())?;
         let (mut meta, map) = read_meta(&*file, path)?;
         let cut = cut_to_map(&*file, &map)?;
@@ -81,6 +89,24 @@ impl Log {
         let start = Start { file, log_id, incarnation, tail, cache, meta, prev_crc, hardened: last };
         Ok((Log::start(start, &options), report))
     }
+}
+
+/// What a log file says of itself in its header.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogIdentity {
+    /// Identity of the log: of the database that it belongs to.
+    pub log_id: [u8; 16],
+    /// Of the last checkpoint, with the payload that its owner gave it.
+    pub checkpoint: CheckpointInfo,
+}
+
+/// Reads the header of an open file and changes nothing.
+///
+/// # Errors
+/// [`LogError::NotALog`], [`LogError::Corrupt`], I/O.
+pub fn identify(file: &dyn BlockFile) -> Result<LogIdentity, LogError> {
+    let meta = read_meta(file, file.path())?.0;
+    Ok(LogIdentity { log_id: meta.header.log_id, checkpoint: meta.header.checkpoint })
 }
 
 fn create_in(file: &Arc<dyn BlockFile>, size: u64, options: &LogOptions) -> Result<Arc<Log>, LogError> {

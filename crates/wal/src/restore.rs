@@ -120,6 +120,12 @@ pub struct LogRestore {
     held: Option<(u64, AlignedBuf)>,
 }
 
+impl Drop for LogRestore {
+    fn drop(&mut self) {
+        self.file.release();
+    }
+}
+
 impl LogRestore {
     /// Makes a log file with the given VLFs, for blocks from `from` on. `vlfs` says which VLF of the layout that is.
     pub fn create(
@@ -163,8 +169,12 @@ impl LogRestore {
 
     /// Takes up a log file to lay further blocks behind its end.
     pub fn open(disk: &dyn Disk, path: &Path) -> Result<LogRestore, LogError> {
-        let file = disk.open(path, OpenMode::Open)?;
-        let (meta, map) = read_meta(&*file, path)?;
+        LogRestore::open_file(disk.open(path, OpenMode::Open)?)
+    }
+
+    /// The same of a file that is open already.
+    pub fn open_file(file: Arc<dyn BlockFile>) -> Result<LogRestore, LogError> {
+        let (meta, map) = read_meta(&*file, file.path())?;
         cut_to_map(&*file, &map)?;
         file.sync()?;
         let mut found = Recovery::new(&file, &meta.header, map)?;

@@ -5,8 +5,8 @@
 use access::{Snapshot, Writer, undo_record};
 use disk::Disk;
 use pages::{
-    BufferPool, FileGrowth, FileSpec, LatestUpdates, Lsn, PageError, PageId, PoolOptions, RecordBuilder,
-    RecordKind, RecordSink, RecordView, RowHeader, Store, TxnId, Unit, UnitId,
+    BufferPool, DataFiles, FileGrowth, FileSpec, Home, LatestUpdates, Lsn, PageError, PageId, PoolOptions,
+    RecordBuilder, RecordKind, RecordSink, RecordView, RowHeader, Store, TxnId, Unit, UnitId,
 };
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, BTreeSet};
@@ -82,7 +82,8 @@ impl Db {
         options: LogOptions,
     ) -> Result<Arc<Db>, PageError> {
         let log = Log::create(&*disk, &folder.join("a.ldf"), options)?;
-        let store = Store::create(disk, pool(pool_bytes), log.clone(), [7; 16], &specs(folder))?;
+        let store =
+            Store::create(disk, pool(pool_bytes), log.clone(), [7; 16], &specs(folder), &Home::default())?;
         Ok(Arc::new(Db { store, log, txns: Mutex::default() }))
     }
 
@@ -94,7 +95,12 @@ impl Db {
     /// Opens a database after a crash: redo from the last checkpoint, undo of what was not committed.
     pub fn restart(disk: Arc<dyn Disk>, folder: &Path, pool_bytes: u64) -> Result<Arc<Db>, PageError> {
         let (log, _) = Log::open(&*disk, &folder.join("a.ldf"), log_options(4 << 20, false))?;
-        let store = Store::open(disk, pool(pool_bytes), log.clone(), &folder.join("a.mdf"))?;
+        let store = Store::open(
+            disk.clone(),
+            pool(pool_bytes),
+            log.clone(),
+            DataFiles::open(&*disk, &folder.join("a.mdf"), &Home::default())?,
+        )?;
         let from = log.checkpoint().redo_lsn;
         let mut losers: BTreeMap<TxnId, Lsn> = BTreeMap::new();
         let mut last = 0;

@@ -19,6 +19,10 @@ use crate::stmt::file_specs::NewFile;
 
 impl Instance {
     pub(super) fn write_registry(&self, entries: &[DbEntry]) -> Result<(), SqlError> {
+        if self.is_read_only() {
+            // Only tempdb comes and goes, which is made anew at each start.
+            return Ok(());
+        }
         let pending = self.pending.lock().clone();
         registry::write(&*self.disk, self.paths.root(), entries, &pending).map_err(|e| registry_failed(&e))
     }
@@ -59,16 +63,49 @@ impl Instance {
         }
     }
 
-    /// tempdb begins empty: its files and the run files of sorts go before it is made anew.
-    pub(super) fn forget_tempdb(&self, entry: Option<&DbEntry>) {
-        if let Some(entry) = entry {
-            self.delete(entry);
-            let primary = entry.files.iter().find(|f| f.file_id == 1);
-            if let Some(Err(e)) = primary.map(|f| remove_left_over(&*self.disk, &f.path)) {
-                self.error_log().write("Server", &format!("A sort's run file stays: {e}"));
-            }
+    /// tempdb begins empty: its files and the run files of sorts go before it is made anew. Returns where it goes; `None`: to the
+    /// usual place, because it had none or because what is there is not this instance's.
+    pub(super) fn forget_tempdb(&self, entry: Option<DbEntry>, others: &[DbEntry]) -> Option<DbEntry> {
+        let Some(entry) = entry.filter(|_| !self.is_read_only()) else {
+            self.remove_stray_tempdb(others);
+            return None;
+        };
+        let foreign = entry
+            .files
+            .iter()
+            .find(|f| self.disk.exists(&f.path).unwrap_or(false) && !self.may_remove(&f.path));
+        if let Some(file) = foreign {
+            let text =
+                format!("tempdb goes into the folder: '{}' is another instance's.", file.path.display());
+            self.error_log().write("Server", &text);
+            self.pending.lock().retain(|p| p.db != TEMPDB);
+            self.remove_stray_tempdb(others);
+            return None;
+        }
+        self.delete(&entry);
+        let primary = entry.files.iter().find(|f| f.file_id == 1);
+        if let Some(Err(e)) = primary.map(|f| remove_left_over(&*self.disk, &f.path)) {
+            self.error_log().write("Server", &format!("A sort's run file stays: {e}"));
         }
         self.remove_left(TEMPDB, &[]);
+        self.remove_stray_tempdb(others);
+        let mut entry = entry;
+        entry.take_next_places();
+        Some(entry)
+    }
+
+    /// Removes what lies at tempdb's usual places and belongs to no other database.
+    fn remove_stray_tempdb(&self, others: &[DbEntry]) {
+        if self.is_read_only() {
+            return;
+        }
+        for name in ["tempdb.mdf", "tempdb_log.ldf"] {
+            let path = self.paths.root().join(name);
+            let used = others.iter().any(|e| e.files.iter().any(|f| f.path == path));
+            if !used && self.disk.exists(&path).unwrap_or(false) {
+                self.remove_orphan(&Pending { db: TEMPDB, path });
+            }
+        }
     }
 
     /// Removes what was announced for a database and is neither one of these files nor at a place that another database has
@@ -86,6 +123,10 @@ impl Instance {
     }
 
     pub(super) fn remove_orphan(&self, file: &Pending) {
+        if !self.may_remove(&file.path) {
+            let text = format!("'{}' stays: it is another instance's.", file.path.display());
+            return self.error_log().write("Server", &text);
+        }
         match self.disk.remove(&file.path) {
             Ok(()) => self.error_log().write(
                 "Server",
@@ -96,9 +137,9 @@ impl Instance {
         }
     }
 
-    /// At the start: the registry's files become those that the databases have; announced files that nobody has go.
-    pub(super) fn settle_files(&self) {
-        let mut changed = false;
+    /// At the start: the registry's files become those that the databases have; announced files that nobody has go. `changed`:
+    /// the list is to be written in any case.
+    pub(super) fn settle_files(&self, mut changed: bool) {
         for db in self.databases() {
             if let Some(storage) = db.storage_if_open() {
                 let files: Vec<FileSpec> = storage.store().files().into_iter().map(|f| f.spec).collect();
@@ -141,6 +182,7 @@ impl Instance {
             name: file.name.clone(),
             path: path.clone(),
             shown: shown.clone(),
+            next: None,
         };
         if let Some(folder) = path.parent() {
             self.disk.create_dir_all(folder).map_err(|e| cannot_create_file(&shown, &e))?;
@@ -210,6 +252,7 @@ pub(super) fn adopt_files(db: &Arc<Db>, files: &[FileSpec]) -> bool {
                     name: spec.name.as_str().into(),
                     path: spec.path.clone(),
                     shown: spec.path.display().to_string().into(),
+                    next: None,
                 });
             }
         }

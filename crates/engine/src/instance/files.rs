@@ -10,15 +10,16 @@ use std::time::{Duration, Instant};
 use access::BTree;
 use compact_str::CompactString;
 use disk::DiskError;
-use pages::{FileGrowth, FileSpec, PageError, PageId, UnitId};
+use pages::{FileGrowth, FileSpec, PageId, UnitId};
 use txn::{
     CreateSpec, Database, DbState, DelayedDurability, Env, ErrorKind, LossWindow, RecoveryModel, TxnError,
 };
 use types::SqlError;
-use wal::{Alignment, LogError, LogOptions};
+use wal::{Alignment, LogOptions};
 
 use super::counters::Counters;
 use super::db::{Db, DbStatus, Open};
+use super::file_errors::{disk_error, is_unavailable, open_failed};
 use super::registry::{ALIGN_TO_DEVICE, DbEntry, FileEntry};
 use super::settings::DbSettings;
 use super::waits::FileReports;
@@ -45,6 +46,8 @@ const SYSTEM_GROWTH: u64 = 8 << 20;
 pub(super) enum OpenError {
     Txn(TxnError),
     Other(String),
+    /// The folder is only read.
+    NeedsRecovery,
 }
 
 impl From<TxnError> for OpenError {
@@ -64,11 +67,9 @@ impl From<StoreError> for OpenError {
 
 impl OpenError {
     pub(super) fn status(&self) -> DbStatus {
-        let missing = |e: &DiskError| matches!(e, DiskError::NotFound { .. } | DiskError::Locked { .. });
         match self {
-            OpenError::Txn(
-                TxnError::Disk(e) | TxnError::Page(PageError::Disk(e)) | TxnError::Log(LogError::Disk(e)),
-            ) if missing(e) => DbStatus::RecoveryPending,
+            OpenError::Txn(e) if is_unavailable(e) => DbStatus::RecoveryPending,
+            OpenError::NeedsRecovery => DbStatus::RecoveryPending,
             _ => DbStatus::Suspect,
         }
     }
@@ -78,6 +79,26 @@ impl OpenError {
             OpenError::Txn(e) if e.kind() == ErrorKind::LogDamaged => format!("error {}: {e}", e.number()),
             OpenError::Txn(e) => e.to_string(),
             OpenError::Other(text) => text.clone(),
+            OpenError::NeedsRecovery => "it was not stopped cleanly and needs recovery, which writes to its files:                  open it once where they can be written"
+                .into(),
+        }
+    }
+
+    /// The text for a person who looks for the cause: SQL Server's error where there is one.
+    pub(super) fn explain(&self, entry: &DbEntry) -> String {
+        self.sql(entry).map_or_else(|| self.text(), |e| format!("Error {}: {}", e.number, e.message))
+    }
+
+    /// SQL Server's error for a file of the database.
+    pub(super) fn sql(&self, entry: &DbEntry) -> Option<SqlError> {
+        match self {
+            OpenError::Txn(e) => open_failed(entry, e),
+            OpenError::NeedsRecovery => {
+                let text =
+                    format!("Database '{}' cannot be recovered read-only: {}.", entry.name, self.text());
+                Some(SqlError::new(3415, 16, 3, text))
+            }
+            OpenError::Other(_) => None,
         }
     }
 }
@@ -85,13 +106,15 @@ impl OpenError {
 pub(super) type Opened = (Open, Catalog, DbSettings);
 
 impl Instance {
-    pub(super) fn env(&self, id: i32) -> Env {
+    pub(super) fn env(&self, entry: &DbEntry) -> Env {
+        let id = entry.id;
         Env {
             disk: self.disk.clone(),
             pool: self.pool.clone(),
             locks: self.locks.clone(),
             db: u16::try_from(id).unwrap_or(u16::MAX),
             pace: self.pace.clone(),
+            home: self.home(entry),
         }
     }
 
@@ -109,7 +132,8 @@ impl Instance {
     }
 
     /// Opens a database of the registry; one that cannot be opened comes back as such.
-    pub(super) fn open_entry(&self, entry: DbEntry) -> Arc<Db> {
+    pub(super) fn open_entry(&self, mut entry: DbEntry) -> Arc<Db> {
+        entry.take_next_places();
         let errors = self.error_log_arc().clone();
         if entry.restoring {
             return Db::down(entry, DbStatus::Restoring, "it is being restored".into(), errors);
@@ -120,23 +144,37 @@ impl Instance {
         match self.open_files(&entry) {
             Ok((open, catalog, settings)) => Db::online(entry, open, catalog, settings),
             Err(e) => {
-                let text = format!("Database '{}' cannot be opened: {}", entry.name, e.text());
+                let cause = e.explain(&entry);
+                let text = format!("Database '{}' cannot be opened: {cause}", entry.name);
                 self.error_log().write("Server", &text);
                 self.error_log().save();
-                Db::down(entry, e.status(), e.text(), errors)
+                Db::down(entry, e.status(), cause, errors)
             }
         }
     }
 
     pub(super) fn open_files(&self, entry: &DbEntry) -> Result<Opened, OpenError> {
+        let (open, catalog, settings) = self.open_unnamed(entry, self.env(entry))?;
+        let settings = self.note_names(entry, &open.storage, settings)?;
+        Ok((open, catalog, settings))
+    }
+
+    /// Opens the files in an environment that may have been changed for them, and leaves the names that the database knows.
+    pub(super) fn open_unnamed(&self, entry: &DbEntry, mut env: Env) -> Result<Opened, OpenError> {
+        // What is only read needs nobody to write behind.
+        env.pace.background &= !self.is_read_only();
         let path = |log: bool| entry.files.iter().find(|f| f.log == log).map(|f| f.path.clone());
         let (Some(primary), Some(log)) = (path(false), path(true)) else {
             return Err(OpenError::Other("the registry names no files for it".into()));
         };
         let options = self.log_options(entry);
         let name = entry.name.clone();
-        let storage = Database::open(self.env(entry.id), &primary, &log, options, &mut |_, _| {})?;
+        let storage = Database::open(env, &primary, &log, options, &mut |_, _| {})?;
         let report = storage.recovery_report();
+        if !report.clean && self.is_read_only() {
+            storage.abandon();
+            return Err(OpenError::NeedsRecovery);
+        }
         if !report.clean {
             let ms = |us: u64| us / 1000;
             self.error_log().write(
@@ -157,17 +195,38 @@ impl Instance {
         self.assemble(storage)
     }
 
+    /// The database knows the names that are nowhere else but in the registry, for who attaches it.
+    fn note_names(
+        &self,
+        entry: &DbEntry,
+        storage: &Arc<Database>,
+        mut settings: DbSettings,
+    ) -> Result<DbSettings, OpenError> {
+        let noted = settings.clone();
+        settings.note_names(entry);
+        if settings != noted && !self.is_read_only() {
+            let text = settings_text(&settings);
+            storage.note_settings(|state| replace_settings(state, text))?;
+        }
+        Ok(settings)
+    }
+
     /// Catalog and settings of an opened storage; frees what was waiting for it.
     fn assemble(&self, storage: Arc<Database>) -> Result<Opened, OpenError> {
         let meta = String::from_utf8(storage.settings().meta.clone())
             .map_err(|_| OpenError::Other("its boot page cannot be read".into()))?;
-        let settings = DbSettings::read(&meta);
+        let mut settings = DbSettings::read(&meta);
+        let tempdb = storage.id() == super::TEMPDB as u16;
+        settings.read_only |= self.is_read_only() && !tempdb;
         let trees = open_trees(&storage, &meta)?;
         storage.set_discarded_values(discarded_tree(&storage, meta)?);
         apply_log_settings(&storage, &settings);
         let catalog = catalog::load::load(&trees)?;
         let counters = Counters::load(&trees)?;
         for unit in pending::listed(&trees)? {
+            if self.is_read_only() {
+                break;
+            }
             pending::free(&storage, &trees, &unit)?;
         }
         let open = Open { storage, trees, counters, errors: self.error_log_arc().clone() };
@@ -176,6 +235,7 @@ impl Instance {
 
     /// Brings a database that is down back up: ALTER DATABASE SET ONLINE.
     pub(crate) fn reopen(&self, db: &Arc<Db>) -> Result<(), SqlError> {
+        db.change_entry(DbEntry::take_next_places);
         let entry = db.entry();
         if let Some(old) = db.take_down(DbStatus::RecoveryPending, "it is being opened") {
             // Sessions and plans may hold the failed storage for longer: its dirty pages and its log must not reach
@@ -190,9 +250,10 @@ impl Instance {
             }
             Err(e) => {
                 let status = e.status();
-                db.take_down(status, &e.text());
-                db.log_failure(&e.text());
-                Err(crate::errors::not_usable(&db.name(), status))
+                let cause = e.explain(&entry);
+                db.take_down(status, &cause);
+                db.log_failure(&cause);
+                Err(e.sql(&entry).unwrap_or_else(|| crate::errors::not_usable(&db.name(), status)))
             }
         }
     }
@@ -203,13 +264,18 @@ impl Instance {
         if storage.status() != txn::Status::Online {
             return Ok(());
         }
+        let (entry, mut settings) = (db.entry(), db.settings());
+        settings.note_names(&entry);
+        if settings != db.settings() && !self.is_read_only() && !settings.read_only {
+            save_settings(db, &settings)?;
+        }
         let end = Instant::now() + CLOSE_WAIT;
         // The cleanup thread frees a dropped table in transactions of its own: they end soon.
         while !storage.txns().active().is_empty() && Instant::now() < end {
             std::thread::sleep(Duration::from_millis(1));
         }
         let quiet = storage.txns().active().is_empty();
-        for table in db.catalog().by_id.values() {
+        for table in db.catalog().by_id.values().filter(|_| !self.is_read_only()) {
             catalog::identity::settle(db, table, quiet)?;
         }
         loop {
@@ -259,9 +325,13 @@ impl Instance {
         recovery_model: RecoveryModel,
     ) -> Result<Arc<Db>, SqlError> {
         let spec = self.create_spec(entry, files, settings, recovery_model);
-        let storage = Database::create(self.env(entry.id), spec).map_err(|e| cannot_create(entry, &e))?;
+        let storage = Database::create(self.env(entry), spec).map_err(|e| cannot_create(entry, &e))?;
         let made = self.fill(&storage, settings).and_then(|()| self.assemble(storage.clone()));
         let (open, catalog, settings) = made.map_err(|e| {
+            self.remove_files(&storage, entry);
+            SqlError::new(1802, 16, 4, format!("CREATE DATABASE failed: {}.", e.text()))
+        })?;
+        let settings = self.note_names(entry, &storage, settings).map_err(|e| {
             self.remove_files(&storage, entry);
             SqlError::new(1802, 16, 4, format!("CREATE DATABASE failed: {}.", e.text()))
         })?;
@@ -312,7 +382,7 @@ impl Instance {
                 return Err(SqlError::new(1833, 16, 2, text));
             }
             let (log, filegroup, name) = (file.log, file.filegroup, file.name.clone());
-            entry.files.push(FileEntry { file_id, log, filegroup, name, path, shown });
+            entry.files.push(FileEntry { file_id, log, filegroup, name, path, shown, next: None });
         }
         entry.files.sort_by_key(|f| f.file_id);
         Ok(entry)
@@ -393,11 +463,13 @@ impl Instance {
         let entries: Vec<DbEntry> = self.entries().into_iter().filter(|e| e.id != entry.id).collect();
         self.write_registry(&entries)?;
         self.remove_database(entry.id);
+        // As everywhere: the files of a database that is offline stay.
+        let keep = db.status() == DbStatus::Offline;
         let open = db.take_down(DbStatus::Offline, "it was dropped");
         self.batches().clear();
         if let Some(open) = open {
             self.remove_files(&open.storage, &entry);
-        } else {
+        } else if !keep {
             self.delete(&entry);
         }
         if self.remove_left(entry.id, &[])
@@ -410,17 +482,40 @@ impl Instance {
 
     fn remove_files(&self, storage: &Arc<Database>, entry: &DbEntry) {
         // Whether the last checkpoint works does not matter: the files go.
-        let _ = storage.close();
+        if storage.close().is_err() {
+            storage.abandon();
+        }
         self.delete(entry);
     }
 
     pub(super) fn delete(&self, entry: &DbEntry) {
         for file in &entry.files {
-            if let Err(e) = self.disk.remove(&file.path)
+            if !self.may_remove(&file.path) {
+                let text = format!("'{}' stays: it is another instance's.", file.path.display());
+                self.error_log().write("Server", &text);
+            } else if let Err(e) = self.disk.remove(&file.path)
                 && !matches!(e, DiskError::NotFound { .. })
             {
                 self.error_log().write("Server", &format!("A dropped database's file stays: {e}"));
             }
+        }
+    }
+
+    /// Whether a file that was this instance's may go: it lies in the folder, or names this instance, or nobody whose it
+    /// could be. A file that somebody has open is kept by [`disk::Disk::remove`].
+    pub(super) fn may_remove(&self, path: &Path) -> bool {
+        match self.disk.is_within(path, self.paths.root()) {
+            Ok(true) | Err(DiskError::NotFound { .. }) => return true,
+            Ok(false) => {}
+            Err(_) => return false,
+        }
+        let home = pages::Home { instance: self.id(), ..pages::Home::default() };
+        match txn::identify(&*self.disk, path, &home) {
+            Ok(found) => {
+                let owner = found.map(|f| f.owner).unwrap_or_default();
+                owner == self.id() || (owner == pages::InstanceId::default() && !self.identity.copy)
+            }
+            Err(e) => matches!(disk_error(&e), Some(DiskError::NotFound { .. })),
         }
     }
 
@@ -446,9 +541,13 @@ impl Instance {
         } else {
             (CompactString::from(name), CompactString::from(format!("{name}_log")))
         };
+        let scratch = self.read_only.as_ref();
         let file = |name: CompactString, log: bool| NewFile {
+            filename: scratch.map(|folder| {
+                let ending = if log { "ldf" } else { "mdf" };
+                folder.join(format!("{name}.{ending}")).to_string_lossy().as_ref().into()
+            }),
             name,
-            filename: None,
             filegroup: u16::from(!log),
             size: if log { SYSTEM_LOG } else { SYSTEM_DATA },
             max_size: None,
@@ -652,17 +751,15 @@ pub(super) fn cannot_create(entry: &DbEntry, e: &TxnError) -> SqlError {
         let file = entry.files.iter().find(|f| f.path == path);
         file.map_or_else(|| path.display().to_string(), |f| f.shown.to_string())
     };
-    let disk = match e {
-        TxnError::Disk(e) | TxnError::Page(PageError::Disk(e)) | TxnError::Log(LogError::Disk(e)) => e,
-        other => {
-            return SqlError::new(1802, 16, 4, format!("CREATE DATABASE failed: {other}."));
-        }
+    let Some(disk) = disk_error(e) else {
+        return SqlError::new(1802, 16, 4, format!("CREATE DATABASE failed: {e}."));
     };
     match disk {
         DiskError::Exists { path }
         | DiskError::NotFound { path }
         | DiskError::NoSpace { path, .. }
         | DiskError::FileLimit { path, .. }
+        | DiskError::Locked { path, .. }
         | DiskError::Io { path, .. } => cannot_create_file(&shown(path), disk),
         other => cannot_create_file(&entry.name, other),
     }

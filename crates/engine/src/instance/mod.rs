@@ -2,13 +2,16 @@
 //! Guarantees: one instance per folder at a time; a database that cannot be opened does not keep the others from it;
 //! a clean close leaves nothing to recover.
 
+pub(crate) mod attach;
 pub mod clock;
 pub mod counters;
 pub mod credentials;
 mod data_files;
 pub mod db;
 pub mod errorlog;
+mod file_errors;
 pub mod files;
+mod identity;
 pub(crate) mod msdb;
 pub mod paths;
 pub mod registry;
@@ -19,12 +22,12 @@ pub mod waits;
 pub mod watch;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Instant;
 
-use disk::{Disk, DiskError, DiskLock};
+use disk::{Disk, DiskError, DiskLock, ReadOnlyDisk};
 use pages::PageWait;
 use pages::{BufferPool, PoolOptions};
 use parking_lot::{Mutex, RwLock};
@@ -34,6 +37,7 @@ use types::{SqlError, Value};
 
 pub use db::Db;
 use errorlog::ErrorLog;
+use identity::Identity;
 use paths::Paths;
 use registry::RegistryError;
 use waits::LogWaits;
@@ -111,6 +115,11 @@ pub struct InstanceOptions {
     pub pace: Pace,
     /// What makes backup devices of URLs; `None`: BACKUP and RESTORE know none.
     pub url_devices: Option<Arc<dyn UrlDevices>>,
+    /// Change nothing in the folder, which may be one that cannot be written: databases that were stopped cleanly are open
+    /// for reading, changes are error 3906, tempdb is in the system's folder for temporary files.
+    pub read_only: bool,
+    /// An error when the folder has no instance yet, instead of making one.
+    pub must_exist: bool,
 }
 
 impl InstanceOptions {
@@ -128,6 +137,8 @@ impl InstanceOptions {
             trace_flags: Vec::new(),
             pace: Pace::default(),
             url_devices: None,
+            read_only: false,
+            must_exist: false,
         }
     }
 }
@@ -143,8 +154,22 @@ impl Default for InstanceOptions {
 #[derive(Debug, thiserror::Error)]
 pub enum InstanceError {
     /// Another instance has the folder.
-    #[error("the folder {} is in use by another instance", .0.display())]
-    InUse(PathBuf),
+    #[error("the folder {} is in use by {}", .0.display(), disk::who(*.1))]
+    InUse(PathBuf, Option<u32>),
+    /// What was given as the folder is a file.
+    #[error("{} is a file, not a folder", .0.display())]
+    NotAFolder(PathBuf),
+    /// No instance was ever in the folder, and none shall be made.
+    #[error("there are no databases in the folder {}", .0.display())]
+    NoInstance(PathBuf),
+    /// The folder cannot be written.
+    #[error(
+        "the folder {} cannot be written: {}. It can be opened read-only", .0.display(), .1
+    )]
+    NotWritable(PathBuf, String),
+    /// The file that says who the instance is cannot be read.
+    #[error("the file {} is damaged: without it the folder gets a new identity, and files outside of it must be attached again", .0.display())]
+    Identity(PathBuf),
     /// The disk refused.
     #[error(transparent)]
     Disk(#[from] DiskError),
@@ -166,6 +191,11 @@ pub enum InstanceError {
 pub struct Instance {
     pub(crate) disk: Arc<dyn Disk>,
     pub(crate) paths: Paths,
+    identity: Identity,
+    /// Where the folder was when its registry had absolute paths, if it is somewhere else now.
+    folder_before: Option<PathBuf>,
+    /// Where files can be made in a folder that is only read.
+    read_only: Option<PathBuf>,
     pub(crate) pool: Arc<BufferPool>,
     pub(crate) locks: Arc<LockManager>,
     pub(crate) log_waits: Arc<LogWaits>,
@@ -234,12 +264,21 @@ impl Instance {
             disk,
             pace,
             url_devices,
+            read_only,
+            must_exist,
         } = options;
-        disk.create_dir_all(&data_dir)?;
-        let lock = disk.lock_exclusive(&data_dir.join("instance.lock")).map_err(|e| match e {
-            DiskError::Locked { .. } => InstanceError::InUse(data_dir.clone()),
-            e => e.into(),
-        })?;
+        let lock = lock_folder(&*disk, &data_dir, read_only, must_exist)?;
+        let registry = registry::read(&*disk, &data_dir)?;
+        let folder_before = registry.folder_before.clone().filter(|before| *before != data_dir);
+        let (disk, read_only): (Arc<dyn Disk>, _) = if read_only {
+            let overlaid = ReadOnlyDisk::new(disk)?;
+            let scratch = overlaid.scratch().to_path_buf();
+            (Arc::new(overlaid), Some(scratch))
+        } else {
+            (disk, None)
+        };
+        let known = registry.folder_before.as_deref();
+        let identity = identity::establish(&*disk, &data_dir, known, read_only.is_none())?;
         let memory = match memory {
             Some(memory) => memory,
             None => PageMemory::new(memory_bytes.unwrap_or_else(|| machine_memory() / 4))?,
@@ -249,6 +288,9 @@ impl Instance {
         let instance = Arc::new(Instance {
             disk,
             paths: Paths::new(data_dir, volumes),
+            identity,
+            folder_before,
+            read_only,
             pool: Arc::new(memory.pool),
             locks: Arc::new(LockManager::new()),
             log_waits: Arc::default(),
@@ -281,12 +323,14 @@ impl Instance {
             folder_lock: Mutex::new(Some(lock)),
         });
         trace_flags.into_iter().for_each(|flag| instance.set_trace_flag(flag, true));
-        instance.start()?;
-        msdb::ensure(&instance);
+        instance.start(registry)?;
+        if !instance.is_read_only() {
+            msdb::ensure(&instance);
+        }
         Ok(instance)
     }
 
-    fn start(&self) -> Result<(), InstanceError> {
+    fn start(&self, registry: registry::Registry) -> Result<(), InstanceError> {
         let version = env!("CARGO_PKG_VERSION");
         self.error_log.write("Server", &format!("Ringwood {version} is starting."));
         self.error_log.write("Server", &format!("Buffer pool: {} MB.", self.memory_bytes >> 20));
@@ -296,10 +340,13 @@ impl Instance {
                 errors.write("Server", &format!("Data files are read and written by threads: {reason}."));
             }
         });
-        let registry::Registry { mut entries, pending } = registry::read(&*self.disk, self.paths.root())?;
+        if let Some(news) = &self.identity.news {
+            self.error_log().write("Server", news);
+        }
+        let registry::Registry { mut entries, pending, folder_before } = registry;
         *self.pending.lock() = pending;
         let tempdb = entries.iter().position(|e| e.id == TEMPDB).map(|at| entries.remove(at));
-        self.forget_tempdb(tempdb.as_ref());
+        let tempdb = self.forget_tempdb(tempdb, &entries);
         let opened: Vec<Arc<Db>> = std::thread::scope(|scope| {
             let threads: Vec<_> = entries
                 .iter()
@@ -316,12 +363,24 @@ impl Instance {
                 .collect()
         });
         self.databases.write().extend(opened.into_iter().map(|db| (db.id(), db)));
-        self.settle_files();
+        if !self.is_read_only() {
+            self.settle_files(folder_before.is_some());
+        }
         for (name, id) in SYSTEM {
-            if self.db_by_id(id).is_none() {
-                let before = tempdb.as_ref().filter(|_| id == TEMPDB);
-                self.make_system_database(name, id, before).map_err(|e| InstanceError::Master(e.message))?;
+            // In a folder that is only read tempdb alone is made.
+            if self.db_by_id(id).is_some() || (self.is_read_only() && id != TEMPDB) {
+                continue;
             }
+            let made = match tempdb.as_ref().filter(|_| id == TEMPDB) {
+                Some(before) => self.make_system_database(name, id, Some(before)).or_else(|e| {
+                    let text =
+                        format!("tempdb goes into the folder: it cannot be where it was: {}", e.message);
+                    self.error_log().write("Server", &text);
+                    self.make_system_database(name, id, None)
+                }),
+                None => self.make_system_database(name, id, None),
+            };
+            made.map_err(|e| InstanceError::Master(e.message))?;
         }
         match self.db_by_id(MASTER) {
             Some(master) => master
@@ -372,8 +431,44 @@ impl Instance {
             }
         }
         self.error_log.save();
+        // What could not be closed is written no more: its files may be opened by others from now on.
+        for db in self.databases() {
+            if let Some(storage) = db.storage_if_open()
+                && storage.status() != txn::Status::Offline
+            {
+                storage.abandon();
+            }
+        }
         drop(self.folder_lock.lock().take());
         first.map_or(Ok(()), Err)
+    }
+
+    /// Whether the folder is only read.
+    pub fn is_read_only(&self) -> bool {
+        self.read_only.is_some()
+    }
+
+    /// Error 3906 when the folder is only read: for statements that change what belongs to no single database.
+    pub(crate) fn check_writable(&self) -> Result<(), SqlError> {
+        if self.is_read_only() { Err(errors::read_only("master")) } else { Ok(()) }
+    }
+
+    /// The instance's id, which its files name.
+    pub fn id(&self) -> pages::InstanceId {
+        self.identity.id
+    }
+
+    /// Where a database's files are, and whose they may be.
+    pub(crate) fn home(&self, entry: &registry::DbEntry) -> pages::Home {
+        let data = entry.files.iter().filter(|f| !f.log);
+        pages::Home {
+            instance: self.identity.id,
+            folder: self.paths.root().to_path_buf(),
+            folder_before: self.folder_before.clone(),
+            places: data.map(|f| (f.file_id, f.path.clone())).collect(),
+            only_named: self.identity.copy,
+            take: false,
+        }
     }
 
     // ---- what it has ----
@@ -573,6 +668,41 @@ impl Drop for Instance {
         // What could not be closed is in the error log and is recovered at the next start.
         let _ = self.close();
     }
+}
+
+/// Makes sure of the folder and locks it.
+fn lock_folder(
+    disk: &dyn Disk,
+    folder: &Path,
+    read_only: bool,
+    must_exist: bool,
+) -> Result<DiskLock, InstanceError> {
+    let name = folder.join("instance.lock");
+    let there = || disk.exists(&folder.join(registry::FILE_NAME));
+    if (read_only || must_exist) && !there().or_else(not_a_folder)? {
+        return Err(match disk.list(folder) {
+            Err(DiskError::Io { code: 20, .. }) => InstanceError::NotAFolder(folder.to_path_buf()),
+            _ => InstanceError::NoInstance(folder.to_path_buf()),
+        });
+    }
+    let locked = match read_only {
+        true => disk.lock_shared(&name),
+        false => disk.create_dir_all(folder).and_then(|()| disk.lock_exclusive(&name)),
+    };
+    locked.map_err(|e| match e {
+        DiskError::Locked { holder, .. } => InstanceError::InUse(folder.to_path_buf(), holder),
+        DiskError::NotAFolder { path } => InstanceError::NotAFolder(path),
+        // EPERM, EACCES, EROFS
+        DiskError::Io { code: 1 | 13 | 30, text, .. } if !read_only => {
+            InstanceError::NotWritable(folder.to_path_buf(), text)
+        }
+        e => e.into(),
+    })
+}
+
+/// What lies below a file does not exist.
+fn not_a_folder(e: DiskError) -> Result<bool, DiskError> {
+    if matches!(e, DiskError::Io { code: 20, .. }) { Ok(false) } else { Err(e) }
 }
 
 /// The machine's memory in bytes; 4 GB where it cannot be told.

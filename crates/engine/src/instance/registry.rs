@@ -1,5 +1,8 @@
 //! The list of an instance's databases: one small file, replaced atomically whenever a database comes, goes, is
 //! renamed or moves a file. It holds what is needed to open each database; all else is in the databases themselves.
+//! Files in the instance's folder are recorded relative to it, so that it can be moved and copied; others absolute. Version 1 of
+//! the list had absolute paths only: those below the folder that its master was in then are taken for paths below the folder
+//! of now.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -9,7 +12,9 @@ use disk::{Disk, DiskError};
 
 /// The file's name in the instance's folder.
 pub const FILE_NAME: &str = "databases.registry";
-const MAGIC: &str = "ringwood databases 1";
+const MAGIC: &str = "ringwood databases 2";
+/// Before files were recorded relative to the folder.
+const MAGIC_ABSOLUTE: &str = "ringwood databases 1";
 /// As [`DbEntry::log_alignment`]: the physical sector that the device reports.
 pub const ALIGN_TO_DEVICE: u16 = 1;
 
@@ -28,6 +33,19 @@ pub struct FileEntry {
     pub path: PathBuf,
     /// As written in the statement: what physical_name shows.
     pub shown: CompactString,
+    /// Where it is looked for when the database is opened next, and how that is shown: MODIFY FILE (FILENAME).
+    pub next: Option<(PathBuf, CompactString)>,
+}
+
+impl DbEntry {
+    /// The files that were told to be elsewhere are there from now on.
+    pub fn take_next_places(&mut self) {
+        for file in &mut self.files {
+            if let Some((path, shown)) = file.next.take() {
+                (file.path, file.shown) = (path, shown);
+            }
+        }
+    }
 }
 
 /// One database.
@@ -63,6 +81,8 @@ pub struct Pending {
 pub struct Registry {
     pub entries: Vec<DbEntry>,
     pub pending: Vec<Pending>,
+    /// The folder of a list of version 1, when it was written.
+    pub folder_before: Option<PathBuf>,
 }
 
 /// What reading the registry can end in.
@@ -84,7 +104,18 @@ pub fn read(disk: &dyn Disk, root: &Path) -> Result<Registry, RegistryError> {
         Err(e) => return Err(e.into()),
     };
     let text = String::from_utf8(bytes).map_err(|_| RegistryError::Damaged("not text".into()))?;
-    parse(&text)
+    let mut found = parse(&text)?;
+    let before = found.folder_before.clone();
+    let actual = |path: &mut PathBuf| {
+        let rest = before.as_ref().and_then(|before| path.strip_prefix(before).ok());
+        *path = root.join(rest.unwrap_or(path));
+    };
+    for file in found.entries.iter_mut().flat_map(|entry| &mut entry.files) {
+        actual(&mut file.path);
+        file.next.iter_mut().for_each(|(path, _)| actual(path));
+    }
+    found.pending.iter_mut().for_each(|file| actual(&mut file.path));
+    Ok(found)
 }
 
 /// Replaces the list.
@@ -94,13 +125,14 @@ pub fn write(
     entries: &[DbEntry],
     pending: &[Pending],
 ) -> Result<(), DiskError> {
-    disk.write_small_atomic(&root.join(FILE_NAME), format_registry(entries, pending).as_bytes())
+    disk.write_small_atomic(&root.join(FILE_NAME), format_registry(root, entries, pending).as_bytes())
 }
 
-fn format_registry(entries: &[DbEntry], pending: &[Pending]) -> String {
+fn format_registry(root: &Path, entries: &[DbEntry], pending: &[Pending]) -> String {
+    let recorded = |path: &Path| escape(&path.strip_prefix(root).unwrap_or(path).to_string_lossy());
     let mut body = String::new();
     for file in pending {
-        let _ = writeln!(body, "pending\t{}\t{}", file.db, escape(&file.path.to_string_lossy()));
+        let _ = writeln!(body, "pending\t{}\t{}", file.db, recorded(&file.path));
     }
     for db in entries {
         let _ = writeln!(
@@ -116,9 +148,12 @@ fn format_registry(entries: &[DbEntry], pending: &[Pending]) -> String {
         }
         for f in &db.files {
             let (name, shown) = (escape(&f.name), escape(&f.shown));
-            let path = escape(&f.path.to_string_lossy());
+            let path = recorded(&f.path);
             let log = u8::from(f.log);
             let _ = writeln!(body, "file\t{}\t{log}\t{}\t{name}\t{path}\t{shown}", f.file_id, f.filegroup);
+            if let Some((path, shown)) = &f.next {
+                let _ = writeln!(body, "next\t{}\t{}", recorded(path), escape(shown));
+            }
         }
     }
     format!("{MAGIC}\n{body}end\t{:08x}\n", checksum(&body))
@@ -126,15 +161,16 @@ fn format_registry(entries: &[DbEntry], pending: &[Pending]) -> String {
 
 fn parse(text: &str) -> Result<Registry, RegistryError> {
     let damaged = |what: &str| RegistryError::Damaged(what.to_string());
+    let absolute = text.starts_with(MAGIC_ABSOLUTE);
     let rest = text
-        .strip_prefix(MAGIC)
+        .strip_prefix(if absolute { MAGIC_ABSOLUTE } else { MAGIC })
         .and_then(|t| t.strip_prefix('\n'))
         .ok_or_else(|| damaged("unknown format"))?;
     let (body, end) = rest.rsplit_once("end\t").ok_or_else(|| damaged("it ends early"))?;
     if u32::from_str_radix(end.trim(), 16).ok() != Some(checksum(body)) {
         return Err(damaged("its checksum is wrong"));
     }
-    let Registry { mut entries, mut pending } = Registry::default();
+    let Registry { mut entries, mut pending, .. } = Registry::default();
     for line in body.lines() {
         let fields: Vec<&str> = line.split('\t').collect();
         let parsed = match fields.as_slice() {
@@ -157,11 +193,24 @@ fn parse(text: &str) -> Result<Registry, RegistryError> {
                 let entry = parse_file(id, log, group, name, path, shown);
                 entries.last_mut().zip(entry).map(|(db, file)| db.files.push(file))
             }
+            ["next", path, shown] => {
+                let file = entries.last_mut().and_then(|db| db.files.last_mut());
+                let next = (PathBuf::from(unescape(path).as_str()), unescape(shown));
+                file.map(|file| file.next = Some(next))
+            }
             _ => None,
         };
         parsed.ok_or_else(|| damaged(line))?;
     }
-    Ok(Registry { entries, pending })
+    let folder_before = if absolute { folder_of(&entries) } else { None };
+    Ok(Registry { entries, pending, folder_before })
+}
+
+/// Where the folder was whose list has absolute paths: master's primary file was always in it.
+fn folder_of(entries: &[DbEntry]) -> Option<PathBuf> {
+    let master = entries.iter().find(|db| db.id == super::MASTER)?;
+    let primary = master.files.iter().find(|f| f.file_id == 1)?;
+    Some(primary.path.parent()?.to_path_buf())
 }
 
 fn parse_file(id: &str, log: &str, group: &str, name: &str, path: &str, shown: &str) -> Option<FileEntry> {
@@ -172,6 +221,7 @@ fn parse_file(id: &str, log: &str, group: &str, name: &str, path: &str, shown: &
         name: unescape(name),
         path: PathBuf::from(unescape(path).as_str()),
         shown: unescape(shown),
+        next: None,
     })
 }
 
@@ -217,6 +267,7 @@ mod tests {
                 name: "x".into(),
                 path: "/data/E/x.mdf".into(),
                 shown: r"E:\x.mdf".into(),
+                next: Some(("/elsewhere/x.mdf".into(), "/elsewhere/x.mdf".into())),
             }],
         }]
     }
@@ -225,16 +276,56 @@ mod tests {
         vec![Pending { db: 7, path: "/data/half\tmade.mdf".into() }]
     }
 
+    const ROOT: &str = "/data";
+
+    fn text() -> String {
+        format_registry(Path::new(ROOT), &sample(), &pending())
+    }
+
+    /// What an instance in `root` reads.
+    fn read_in(root: &str, text: &str) -> Registry {
+        let disk = sim::SimDisk::new(1);
+        disk.write_small_atomic(&Path::new(root).join(FILE_NAME), text.as_bytes()).unwrap();
+        read(&disk, Path::new(root)).unwrap()
+    }
+
     #[test]
     fn the_list_survives() {
-        let all = Registry { entries: sample(), pending: pending() };
-        assert_eq!(parse(&format_registry(&sample(), &pending())).unwrap(), all);
-        assert_eq!(parse(&format_registry(&[], &[])).unwrap(), Registry::default());
+        let all = Registry { entries: sample(), pending: pending(), folder_before: None };
+        assert_eq!(read_in(ROOT, &text()), all);
+        assert_eq!(parse(&format_registry(Path::new(ROOT), &[], &[])).unwrap(), Registry::default());
+    }
+
+    #[test]
+    fn files_in_the_folder_move_with_it() {
+        let found = read_in("/moved", &text());
+        let file = &found.entries[0].files[0];
+        assert_eq!(file.path, Path::new("/moved/E/x.mdf"));
+        assert_eq!(file.next.as_ref().map(|(path, _)| path.as_path()), Some(Path::new("/elsewhere/x.mdf")));
+        assert_eq!(found.pending[0].path, Path::new("/moved/half\tmade.mdf"));
+    }
+
+    /// A list as it was written before: master in /old, a file in the same folder, one outside.
+    #[test]
+    fn lists_with_absolute_paths_are_read() {
+        let body = "pending\t5\t/old/new.ndf\ndatabase\t1\t0\t0\tmaster\nfilegroup\tPRIMARY\n\
+                    file\t1\t0\t1\tmaster\t/old/master.mdf\tmaster.mdf\n\
+                    file\t2\t1\t0\tmastlog\t/old/mastlog.ldf\tmastlog.ldf\n\
+                    database\t5\t0\t0\tx\nfilegroup\tPRIMARY\n\
+                    file\t1\t0\t1\tx\t/old/E/x.mdf\tE:\\x.mdf\nfile\t2\t1\t0\tl\t/older/x.ldf\t/older/x.ldf\n";
+        let text = format!("{MAGIC_ABSOLUTE}\n{body}end\t{:08x}\n", checksum(body));
+        let found = read_in("/new", &text);
+        let paths: Vec<&Path> =
+            found.entries.iter().flat_map(|e| &e.files).map(|f| f.path.as_path()).collect();
+        let expected = ["/new/master.mdf", "/new/mastlog.ldf", "/new/E/x.mdf", "/older/x.ldf"];
+        assert_eq!(paths, expected.map(Path::new));
+        assert_eq!(found.pending[0].path, Path::new("/new/new.ndf"));
+        assert_eq!(found.folder_before, Some("/old".into()));
     }
 
     #[test]
     fn damage_is_noticed() {
-        let text = format_registry(&sample(), &pending());
+        let text = text();
         for cut in [0, 5, text.len() / 2, text.len() - 3] {
             assert!(parse(&text[..cut]).is_err());
         }

@@ -18,8 +18,9 @@ use wal::LogOptions;
 use super::Instance;
 use super::data_files::adopt_files;
 use super::db::{Db, DbStatus};
+use super::file_errors::{disk_error, of_another_instance, restore_target};
 use super::files::cannot_create_file;
-use super::registry::{DbEntry, FileEntry, Pending};
+use super::registry::{self, DbEntry, FileEntry, Pending};
 
 /// What the engine knows of a database beyond its files: lines `key<TAB>value`.
 pub(crate) fn describe(db: &Db, entry: &DbEntry) -> Vec<u8> {
@@ -109,6 +110,7 @@ impl Instance {
                 name: file.name.as_str().into(),
                 path,
                 shown,
+                next: None,
             });
         }
         entry.files.sort_by_key(|f| f.file_id);
@@ -119,7 +121,7 @@ impl Instance {
         let files = entry.files.iter().filter(|f| !f.log).map(|f| (f.file_id, f.path.clone())).collect();
         let log_path = entry.files.iter().find(|f| f.log).map(|f| f.path.clone()).unwrap_or_default();
         let log: LogOptions = self.log_options(entry);
-        (self.env(entry.id), RestoreTarget { files, log_path, log })
+        (self.env(entry), RestoreTarget { files, log_path, log })
     }
 
     /// One step of a restore.
@@ -212,6 +214,7 @@ impl Instance {
             name: spec.name.as_str().into(),
             path,
             shown: shown.into(),
+            next: None,
         })
     }
 
@@ -225,10 +228,35 @@ impl Instance {
         }
     }
 
+    /// Why a file that is there cannot be replaced: somebody has it open (3634), or it is another instance's (1834).
+    pub(crate) fn foreign_target(&self, file: &FileEntry) -> Option<SqlError> {
+        let home = pages::Home { instance: self.id(), ..pages::Home::default() };
+        match txn::identify(&*self.disk, &file.path, &home) {
+            Ok(_) if self.may_remove(&file.path) && !self.in_another_folder(&file.path) => None,
+            Ok(found) => {
+                let owner = found.map(|found| found.owner).unwrap_or_default();
+                Some(of_another_instance(&file.shown, &owner))
+            }
+            Err(e) => match disk_error(&e) {
+                Some(DiskError::NotFound { .. }) | None => None,
+                Some(e) => Some(restore_target(&file.path, e)),
+            },
+        }
+    }
+
+    /// Whether a file lies in the folder of another instance, which may be a copy of this one that was never opened.
+    fn in_another_folder(&self, path: &Path) -> bool {
+        let root = self.paths.root();
+        let known = self.entries().iter().any(|e| e.files.iter().any(|f| f.path == path));
+        let others = |folder: &Path| self.disk.exists(&folder.join(registry::FILE_NAME)).unwrap_or(false);
+        !known && !path.starts_with(root) && path.ancestors().skip(1).any(others)
+    }
+
     /// The database that has a file, if it is not this one.
     pub(crate) fn user_of(&self, id: i32, path: &Path) -> Option<String> {
         let others = self.databases();
-        let user = others.iter().find(|o| o.id() != id && o.entry().files.iter().any(|f| f.path == path));
+        let has = |f: &FileEntry| f.path == path || f.next.as_ref().is_some_and(|(next, _)| next == path);
+        let user = others.iter().find(|o| o.id() != id && o.entry().files.iter().any(has));
         user.map(|other| other.name().to_string())
     }
 

@@ -3,7 +3,14 @@
 
 use std::fmt::Write as _;
 
+use compact_str::CompactString;
+
+use super::registry::{DbEntry, escape, unescape};
 use crate::stmt::file_specs::Growth;
+
+/// The boot page has room for so many bytes of names of filegroups; further ones get names from their numbers where the
+/// database is attached.
+const MAX_NAMES: usize = 4000;
 
 /// Everything ALTER DATABASE ... SET can set.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,6 +45,10 @@ pub struct DbSettings {
     /// Days since 1900-01-01 and 1/300 s.
     pub create_date: (i32, u32),
     pub collation: String,
+    /// Names of the filegroups by id, from 1, and the logical name of the log, as the registry has them: who attaches the
+    /// database finds them here.
+    pub filegroups: Vec<CompactString>,
+    pub log_name: CompactString,
 }
 
 impl Default for DbSettings {
@@ -63,11 +74,20 @@ impl Default for DbSettings {
             log_min_size: 0,
             create_date: (0, 0),
             collation: types::Collation::default().name().to_string(),
+            filegroups: Vec::new(),
+            log_name: CompactString::default(),
         }
     }
 }
 
 impl DbSettings {
+    /// Takes over the names that the registry has.
+    pub fn note_names(&mut self, entry: &DbEntry) {
+        self.filegroups.clone_from(&entry.filegroups);
+        let log = entry.files.iter().find(|f| f.log);
+        self.log_name = log.map(|f| f.name.clone()).unwrap_or_default();
+    }
+
     /// The rule for the number of VLFs that the compatibility level stands for.
     pub fn vlf_rule(&self) -> wal::VlfRule {
         match self.compatibility_level {
@@ -104,6 +124,13 @@ impl DbSettings {
             let _ = writeln!(out, "{key}={value}");
         }
         let _ = writeln!(out, "collation={}", self.collation);
+        let _ = writeln!(out, "log_name={}", escape(&self.log_name));
+        let names = self.filegroups.iter().map(|name| escape(name));
+        let names = names.scan(0, |bytes, name| {
+            *bytes += name.len();
+            (*bytes <= MAX_NAMES).then_some(name)
+        });
+        names.for_each(|name| _ = writeln!(out, "filegroup={name}"));
     }
 
     /// Reads what [`DbSettings::write`] wrote.
@@ -112,6 +139,10 @@ impl DbSettings {
         for (key, value) in text.lines().filter_map(|line| line.split_once('=')) {
             if key == "collation" {
                 settings.collation = value.to_string();
+            } else if key == "filegroup" {
+                settings.filegroups.push(unescape(value));
+            } else if key == "log_name" {
+                settings.log_name = unescape(value);
             } else if let Ok(number) = value.parse::<i64>() {
                 settings.read_number(key, number);
             }
@@ -157,6 +188,8 @@ mod tests {
             log_max_size: Some(2 << 40),
             compatibility_level: 100,
             create_date: (46000, 25_000_000),
+            filegroups: vec!["PRIMARY".into(), "odd\n=name".into()],
+            log_name: "l".into(),
             ..DbSettings::default()
         };
         let mut text = String::new();

@@ -150,6 +150,7 @@ mod tests {
             name: name.into(),
             path: name.into(),
             shown: name.into(),
+            next: None,
         };
         let entry = DbEntry {
             id: 5,

@@ -9,10 +9,12 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags};
+use rustix::io::Errno;
 
 use super::Instance;
 use super::status::InstanceStatus;
@@ -36,15 +38,15 @@ impl Address {
 /// The socket of an instance and its thread. When it is dropped, the thread has ended and holds the instance no more.
 pub(crate) struct Watch {
     address: Address,
-    stop: Arc<AtomicBool>,
+    /// Closed to end the thread.
+    stop: Option<UnixStream>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        self.stop.store(true, Ordering::Release);
-        // A last connection wakes the thread.
-        let _ = UnixStream::connect(&self.address.0);
+        // The other end of what the thread waits at: it needs neither a name in the folder nor room for a connection.
+        drop(self.stop.take());
         let _ = std::fs::remove_file(&self.address.0);
         if let Some(thread) = self.thread.take()
             // It can be the last to hold the instance, and so drop it.
@@ -62,6 +64,10 @@ impl Instance {
     /// # Errors
     /// The socket cannot be made; the instance works without it.
     pub fn open_to_view(self: &Arc<Self>) -> io::Result<()> {
+        if self.is_read_only() {
+            // The folder is left as it is.
+            return Ok(());
+        }
         let address = Address::of(self.paths.root())?;
         // The folder's lock is ours, so a socket that is there belongs to a process that is gone.
         match std::fs::remove_file(&address.0) {
@@ -70,11 +76,12 @@ impl Instance {
         }
         let listener = UnixListener::bind(&address.0)?;
         std::fs::set_permissions(&address.0, Permissions::from_mode(0o600))?;
-        let (instance, stop) = (Arc::downgrade(self), Arc::new(AtomicBool::new(false)));
-        let stopped = stop.clone();
+        listener.set_nonblocking(true)?;
+        let instance = Arc::downgrade(self);
+        let (stop, stopped) = UnixStream::pair()?;
         let body = move || serve(&listener, &instance, &stopped);
         let thread = std::thread::Builder::new().name("watch".into()).spawn(body)?;
-        *self.watch.lock() = Some(Watch { address, stop, thread: Some(thread) });
+        *self.watch.lock() = Some(Watch { address, stop: Some(stop), thread: Some(thread) });
         Ok(())
     }
 
@@ -86,14 +93,18 @@ impl Instance {
     }
 }
 
-fn serve(listener: &UnixListener, instance: &Weak<Instance>, stop: &AtomicBool) {
-    for client in listener.incoming() {
-        if stop.load(Ordering::Acquire) {
-            return;
+fn serve(listener: &UnixListener, instance: &Weak<Instance>, stopped: &UnixStream) {
+    loop {
+        let (someone, end) = (PollFlags::IN, PollFlags::IN | PollFlags::HUP);
+        let mut fds = [PollFd::new(listener, someone), PollFd::new(stopped, end)];
+        match rustix::event::poll(&mut fds, None) {
+            Ok(_) if fds[1].revents().is_empty() => {}
+            Err(Errno::INTR) => continue,
+            _ => return,
         }
         let Some(instance) = instance.upgrade() else { return };
         // Whoever looks and goes away, or does not read, is no trouble of ours.
-        if let Ok(client) = client {
+        if let Ok((client, _)) = listener.accept() {
             // A panic costs this client its answer and nobody anything else.
             let _ = catch_unwind(AssertUnwindSafe(|| answer(client, &instance)));
         }
@@ -101,6 +112,7 @@ fn serve(listener: &UnixListener, instance: &Weak<Instance>, stop: &AtomicBool) 
 }
 
 fn answer(mut client: UnixStream, instance: &Instance) -> io::Result<()> {
+    client.set_nonblocking(false)?;
     client.set_write_timeout(Some(PATIENCE))?;
     let mut line = serde_json::to_vec(&instance.status())?;
     line.push(b'\n');
@@ -154,6 +166,13 @@ mod tests {
         assert_eq!(mode & 0o777, 0o600);
         instance.close().unwrap();
         assert!(look(&folder).is_err());
+        // With its socket gone it closes all the same.
+        let gone = Instance::open(options.clone()).unwrap();
+        gone.open_to_view().unwrap();
+        std::fs::remove_file(folder.join(SOCKET)).unwrap();
+        let (done, closed) = std::sync::mpsc::channel();
+        std::thread::spawn(move || done.send(gone.close().is_ok()));
+        assert_eq!(closed.recv_timeout(Duration::from_secs(20)), Ok(true));
         // A socket left by a process that died is replaced.
         drop(UnixListener::bind(Address::of(&folder).unwrap().0).unwrap());
         assert_eq!(look(&folder).unwrap_err().kind(), io::ErrorKind::ConnectionRefused);

@@ -25,6 +25,7 @@ impl StmtCtx<'_> {
             return Err(errors::not_in_transaction("ALTER DATABASE"));
         }
         let instance = self.core.instance().clone();
+        instance.check_writable()?;
         let db = match &stmt.name {
             None => self.core.db().clone(),
             Some(name) => instance.find_db(&name.value).ok_or_else(|| {

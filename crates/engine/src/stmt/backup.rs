@@ -167,7 +167,7 @@ impl StmtCtx<'_> {
         let done = self.closed_backup(instance, db, devices, options);
         let log = log_path(&db.entry());
         let marked = done.and_then(|done| {
-            let marked = mark_restoring(&*instance.disk, &log);
+            let marked = mark_restoring(&*instance.disk, &instance.home(&db.entry()), &log);
             marked.map(|()| done).map_err(|e| self.terminate(&place, &e))
         });
         match marked {
@@ -194,6 +194,10 @@ impl StmtCtx<'_> {
         options: &Options,
     ) -> Result<BackupDone, SqlError> {
         let log = log_path(&db.entry());
+        if let Some(failed) = db.storage_if_open() {
+            // It has failed, and nothing of it may be written any more: only then is its log free to be read.
+            failed.abandon();
+        }
         let done = self.with_progress(options.stats, |progress| {
             backup_closed_log(&*instance.disk, &log, devices, &options.spec, progress)
         });

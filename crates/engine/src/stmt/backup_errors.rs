@@ -23,16 +23,8 @@ fn error(number: i32, text: impl Into<String>) -> SqlError {
 
 /// `2(The system cannot find the file specified.)`
 fn os_error(cause: &DiskError) -> String {
-    match cause {
-        DiskError::NotFound { .. } => "2(The system cannot find the file specified.)".into(),
-        DiskError::NoSpace { .. } => "112(There is not enough space on the disk.)".into(),
-        DiskError::FileLimit { .. } => {
-            "223(The file size exceeds the limit allowed and cannot be saved.)".into()
-        }
-        DiskError::ShortRead { .. } => "38(Reached the end of the file.)".into(),
-        DiskError::Io { code, text, .. } => format!("{code}({text})"),
-        other => format!("31({other})"),
-    }
+    let (code, text) = cause.system_error();
+    format!("{code}({text})")
 }
 
 fn numeric(lsn: Lsn) -> String {

@@ -1,11 +1,14 @@
-//! CREATE DATABASE and DROP DATABASE.
+//! CREATE DATABASE, also FOR ATTACH, and DROP DATABASE.
 
-use syntax::ast::{CreateDatabase, Ident};
+use std::sync::Arc;
+
+use syntax::ast::{CreateDatabase, FileSpec, Ident};
 use txn::RecoveryModel;
 use types::{Collation, SqlError};
 
 use super::{StmtCtx, file_specs, option_rules};
 use crate::errors;
+use crate::instance::attach::Attach;
 use crate::instance::settings::DbSettings;
 use crate::instance::{Instance, clock};
 
@@ -17,13 +20,14 @@ impl StmtCtx<'_> {
         if self.core.trancount() > 0 {
             return Err(errors::not_in_transaction("CREATE DATABASE"));
         }
-        if stmt.attach.is_some() || stmt.snapshot_of.is_some() {
-            return Err(errors::not_supported("CREATE DATABASE FOR ATTACH, AS SNAPSHOT"));
+        if stmt.snapshot_of.is_some() {
+            return Err(errors::not_supported("CREATE DATABASE AS SNAPSHOT"));
         }
         option_rules::check("CREATE DATABASE", &stmt.options, option_rules::DATABASE)?;
         if stmt.containment.as_deref().is_some_and(|containment| containment != "NONE") {
             return Err(errors::not_supported("CREATE DATABASE with CONTAINMENT other than NONE"));
         }
+        self.core.instance().check_writable()?;
         let name = stmt.name.value.as_str();
         if name.chars().count() > MAX_NAME {
             let text = format!(
@@ -31,6 +35,9 @@ impl StmtCtx<'_> {
                 name.chars().take(20).collect::<String>()
             );
             return Err(SqlError::new(103, 15, 4, text));
+        }
+        if let Some(how) = &stmt.attach {
+            return self.attach_database(stmt, how == "ATTACH_REBUILD_LOG");
         }
         let files = file_specs::from_create(stmt).map_err(|e| self.create_failed(e))?;
         let log = files.files.iter().find(|f| f.log);
@@ -51,13 +58,42 @@ impl StmtCtx<'_> {
         }
         let instance = self.core.instance().clone();
         let _turn = instance.changing.lock();
-        if instance.find_db(name).is_some() || Instance::is_reserved_name(name) {
-            let text = format!("Database '{name}' already exists. Choose a different database name.");
-            return Err(SqlError::new(1801, 16, 3, text));
-        }
+        check_free_name(&instance, name)?;
         let id = instance.free_database_id();
         let made = instance.create_database(id, name, &files, &settings, RecoveryModel::Full, 0);
         made.map(drop).map_err(|e| self.create_failed(e))
+    }
+
+    /// FOR ATTACH, FOR ATTACH_REBUILD_LOG. Errors: 1801; the reason, then 1813.
+    fn attach_database(&mut self, stmt: &CreateDatabase, rebuild: bool) -> Result<(), SqlError> {
+        if !stmt.filegroups.is_empty() || stmt.collation.is_some() || stmt.log.len() > 1 {
+            return Err(errors::not_supported(
+                "CREATE DATABASE FOR ATTACH with FILEGROUP, COLLATE or several logs",
+            ));
+        }
+        if let Some(option) = stmt.options.first() {
+            return Err(errors::not_supported(&format!("CREATE DATABASE FOR ATTACH WITH {}", option.name)));
+        }
+        let sized = |f: &FileSpec| f.size.is_some() || f.max_size.is_some() || f.growth.is_some();
+        if stmt.primary.iter().chain(&stmt.log).any(sized) {
+            return Err(errors::not_supported("SIZE, MAXSIZE and FILEGROWTH of a file that is attached"));
+        }
+        let named = |f: &FileSpec| f.filename.clone().ok_or_else(|| errors::syntax_near("FOR"));
+        let what = Attach {
+            name: &stmt.name.value,
+            files: stmt.primary.iter().map(named).collect::<Result<_, _>>()?,
+            log: stmt.log.first().map(named).transpose()?,
+            rebuild,
+        };
+        let instance = self.core.instance().clone();
+        match attach(&instance, &what) {
+            Ok(None) => Ok(()),
+            Ok(Some(log)) => self.sink.message(&new_log(&log)),
+            Err((last, reason)) => {
+                reason.into_iter().for_each(|reason| self.first_error(reason));
+                Err(last)
+            }
+        }
     }
 
     /// The reason goes first, then what failed: as SQL Server reports it.
@@ -86,6 +122,7 @@ impl StmtCtx<'_> {
 
     fn drop_database(&mut self, name: &str, if_exists: bool) -> Result<(), SqlError> {
         let instance = self.core.instance().clone();
+        instance.check_writable()?;
         let _turn = instance.changing.lock();
         if Instance::is_reserved_name(name) {
             let text = format!("Cannot drop the database '{name}' because it is a system database.");
@@ -101,4 +138,30 @@ impl StmtCtx<'_> {
         }
         instance.drop_database(&db)
     }
+}
+
+/// 1801: the name is taken.
+fn check_free_name(instance: &Instance, name: &str) -> Result<(), SqlError> {
+    if instance.find_db(name).is_some() || Instance::is_reserved_name(name) {
+        let text = format!("Database '{name}' already exists. Choose a different database name.");
+        return Err(SqlError::new(1801, 16, 3, text));
+    }
+    Ok(())
+}
+
+/// Attaches a database. Returns the log that was made anew; the error, and the reason that goes before it.
+pub(crate) fn attach(
+    instance: &Arc<Instance>,
+    what: &Attach<'_>,
+) -> Result<Option<String>, (SqlError, Option<SqlError>)> {
+    let _turn = instance.changing.lock();
+    let allowed = instance.check_writable().and_then(|()| check_free_name(instance, what.name));
+    allowed.map_err(|e| (e, None))?;
+    instance.attach(what).map_err(|(last, reason)| (last, Some(reason)))
+}
+
+/// The message for a log that was made anew.
+pub(crate) fn new_log(shown: &str) -> SqlError {
+    let text = format!("File activation failure. New log file '{shown}' was created.");
+    SqlError::new(5105, 10, 1, text)
 }

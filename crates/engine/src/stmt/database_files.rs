@@ -12,7 +12,8 @@ use crate::context::fold_name;
 use crate::errors::{self, db_error};
 use crate::instance::files::{data_growth, note_log_size, save_settings};
 use crate::instance::registry::{DbEntry, FileEntry};
-use crate::instance::{Db, Instance};
+use crate::instance::restore::in_use;
+use crate::instance::{Db, Instance, MASTER};
 
 impl StmtCtx<'_> {
     pub(super) fn modify_file(
@@ -28,8 +29,8 @@ impl StmtCtx<'_> {
             let text = format!("MODIFY FILE failed. File '{name}' does not exist.");
             return Err(SqlError::new(5041, 16, 1, text));
         };
-        if spec.filename.is_some() {
-            return Err(errors::not_supported("MODIFY FILE (FILENAME)"));
+        if let Some(shown) = &spec.filename {
+            return self.move_file(instance, db, &file, shown);
         }
         if let Some(new) = &spec.new_name {
             if !file.log {
@@ -44,6 +45,49 @@ impl StmtCtx<'_> {
             return instance.save_registry();
         }
         if file.log { self.modify_log(db, &file, spec) } else { self.modify_data(db, &file, spec) }
+    }
+
+    /// FILENAME: the file is looked for there when the database is opened next; moving it is up to who says so.
+    ///
+    /// Errors: 5105 a bad path; 1834, 1833 the place is another file's.
+    fn move_file(
+        &mut self,
+        instance: &Arc<Instance>,
+        db: &Arc<Db>,
+        file: &FileEntry,
+        shown: &str,
+    ) -> Result<(), SqlError> {
+        if db.id() == MASTER {
+            return Err(errors::not_supported("MODIFY FILE (FILENAME) in master"));
+        }
+        let path = instance.paths.resolve(shown)?;
+        if let Some(other) = instance.user_of(db.id(), &path) {
+            return Err(in_use(shown, &other));
+        }
+        let place = |f: &FileEntry| f.next.as_ref().map_or_else(|| f.path.clone(), |(path, _)| path.clone());
+        if db.entry().files.iter().any(|f| f.file_id != file.file_id && place(f) == path) {
+            let text = format!("File '{shown}' cannot be reused until after the next BACKUP LOG operation.");
+            return Err(SqlError::new(1833, 16, 2, text));
+        }
+        let before = db.entry();
+        let next = (path != file.path).then(|| (path, shown.into()));
+        db.change_entry(|entry| {
+            entry
+                .files
+                .iter_mut()
+                .filter(|f| f.file_id == file.file_id)
+                .for_each(|f| f.next.clone_from(&next));
+            // Nothing is open where it was: the place is this one from now on.
+            if db.storage_if_open().is_none() {
+                entry.take_next_places();
+            }
+        });
+        instance.save_registry().inspect_err(|_| db.change_entry(|entry| *entry = before))?;
+        let text = format!(
+            "The file \"{}\" has been modified in the system catalog. The new path will be used the next time the database is started.",
+            file.name
+        );
+        self.inform(5018, 0, text)
     }
 
     fn modify_log(&self, db: &Arc<Db>, file: &FileEntry, spec: &FileSpec) -> Result<(), SqlError> {

@@ -23,6 +23,8 @@ mod schema;
 mod table;
 pub mod table_def;
 
+pub(crate) use create_database::{attach, new_log};
+
 use std::sync::Arc;
 
 use syntax::ast::{DropKind, Expr, ExprKind, Literal, ObjectName, Stmt, StmtKind, UnaryOp};
@@ -60,10 +62,19 @@ impl StmtCtx<'_> {
             StmtKind::CreateDatabase(create) => self.create_database(create)?,
             StmtKind::AlterDatabase(alter) => self.alter_database(alter)?,
             StmtKind::DropDatabase { names, if_exists } => self.drop_databases(names, *if_exists)?,
-            StmtKind::Backup(backup) => self.backup(backup)?,
+            StmtKind::Backup(backup) => {
+                self.core.instance().check_writable()?;
+                self.backup(backup)?;
+            }
             StmtKind::Restore(restore) => self.restore(restore)?,
-            StmtKind::CreateCredential(credential) => self.credential(credential)?,
-            StmtKind::Drop(drop) if drop.kind == DropKind::Credential => self.drop_credential(drop)?,
+            StmtKind::CreateCredential(credential) => {
+                self.core.instance().check_writable()?;
+                self.credential(credential)?;
+            }
+            StmtKind::Drop(drop) if drop.kind == DropKind::Credential => {
+                self.core.instance().check_writable()?;
+                self.drop_credential(drop)?;
+            }
             StmtKind::Checkpoint(_) => self.checkpoint()?,
             StmtKind::Kill(kill) => self.kill(kill)?,
             StmtKind::Reconfigure { .. } => {}

@@ -134,6 +134,7 @@ impl StmtCtx<'_> {
         if !stmt.files.is_empty() || stmt.snapshot.is_some() {
             return Err(errors::not_supported("RESTORE of files, pages and snapshots"));
         }
+        self.core.instance().check_writable()?;
         let Some(name) = &stmt.database else { return Err(errors::syntax_near("RESTORE")) };
         let name = self.name_of_database(name)?;
         if Instance::is_reserved_name(&name) {
@@ -195,7 +196,7 @@ impl StmtCtx<'_> {
         if db.status() != DbStatus::Restoring || options.no_recovery {
             return Err(error(3153, "The database is already fully recovered."));
         }
-        if let Err(e) = restore_state(&*instance.disk, &log_path(&db.entry())) {
+        if let Err(e) = restore_state(&*instance.disk, &instance.home(&db.entry()), &log_path(&db.entry())) {
             return Err(self.terminate(&Place { command, database: name, db: None }, &e));
         }
         instance.end_restore(db)?;
@@ -278,7 +279,7 @@ impl StmtCtx<'_> {
         };
         let Some(storage) = db.storage_if_open() else {
             // A restore that never came to a log leaves nothing that could be lost.
-            return match restore_state(&*instance.disk, &log_path(&db.entry())) {
+            return match restore_state(&*instance.disk, &instance.home(&db.entry()), &log_path(&db.entry())) {
                 Ok(state) if state.family != header.family => Err(other()),
                 _ => Ok(()),
             };
@@ -320,7 +321,7 @@ impl StmtCtx<'_> {
         }
         let old = db.entry();
         if set.header.kind == SetKind::Differential {
-            let checked = check_differential(&*instance.disk, set, &log_path(&old));
+            let checked = check_differential(&*instance.disk, &instance.home(&old), set, &log_path(&old));
             checked.map_err(|e| self.terminate(&Place { command, database: name, db: None }, &e))?;
             // Files that were added since the base was taken are new.
             let mut entry =

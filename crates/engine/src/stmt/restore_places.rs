@@ -22,8 +22,8 @@ const PLANNING: &str =
     "Problems were identified while planning for the RESTORE statement. Previous messages provide details.";
 
 impl StmtCtx<'_> {
-    /// No file of another database is in the way, and none that belongs to nobody unless REPLACE; no two files go to
-    /// one place. Errors: 3176; 1834, 3142, 3156, 3119.
+    /// No file of another database or instance is in the way, none that somebody has open, and none that belongs to nobody
+    /// unless REPLACE; no two files go to one place. Errors: 3176; 1834, 3142, 3634, 3156, 3119.
     pub(super) fn check_places(
         &mut self,
         instance: &Instance,
@@ -37,12 +37,16 @@ impl StmtCtx<'_> {
         }
         let own: Vec<PathBuf> =
             db.map_or_else(Vec::new, |db| db.entry().files.iter().map(|f| f.path.clone()).collect());
+        // What the database has open is its own; what is there of one that is not open may be anybody's by now.
+        let open = db.is_some_and(|db| db.storage_if_open().is_some());
         let mut problem = false;
         for file in &entry.files {
             let taken = instance.user_of(entry.id, &file.path);
             let there = instance.disk.exists(&file.path).unwrap_or(false);
-            let reason = match taken {
-                Some(other) => in_use(&file.shown, &other),
+            let own_and_open = open && own.contains(&file.path);
+            let foreign = if there && !own_and_open { instance.foreign_target(file) } else { None };
+            let reason = match taken.map(|other| in_use(&file.shown, &other)).or(foreign) {
+                Some(reason) => reason,
                 None if there && !options.replace && !own.contains(&file.path) => error(
                     3142,
                     format!(

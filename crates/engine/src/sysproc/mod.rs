@@ -1,5 +1,6 @@
 //! System procedures, one file each.
 
+mod attach;
 mod databases;
 mod space_used;
 
@@ -33,7 +34,7 @@ pub type Procedure = fn(&mut Call<'_>) -> Result<i32, SqlError>;
 
 /// The procedure of a name; sp_executesql is the interpreter's own.
 pub fn find(name: &str) -> Option<Procedure> {
-    let table: [(&str, Procedure); 7] = [
+    let table: [(&str, Procedure); 10] = [
         ("sp_spaceused", space_used::run),
         ("sp_helpdb", databases::help_db),
         ("sp_databases", databases::databases),
@@ -41,6 +42,9 @@ pub fn find(name: &str) -> Option<Procedure> {
         ("sp_who", databases::who),
         ("sp_configure", databases::configure),
         ("sp_rename", databases::rename),
+        ("sp_attach_db", attach::attach),
+        ("sp_attach_single_file_db", attach::attach_single),
+        ("sp_detach_db", attach::detach),
     ];
     table.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, procedure)| *procedure)
 }

@@ -70,7 +70,10 @@ pub static DATABASE_FILES: View = View::sys("database_files", FILES, |_, db, _| 
 pub static MASTER_FILES: View = View::sys("master_files", ALL_FILES, |session, _, _| {
     let mut rows = Vec::new();
     for db in session.instance().databases() {
-        for file in &db.entry().files {
+        let mut entry = db.entry();
+        // As the catalogue has them, which a file that was told to be elsewhere follows at the next start.
+        entry.take_next_places();
+        for file in &entry.files {
             let mut row = vec![Value::Int(db.id())];
             row.extend(file_row(&db, file));
             rows.push(row);

@@ -14,6 +14,7 @@ use std::io::IoSliceMut;
 use std::ops::Range;
 
 /// What the area had when the database was opened.
+#[derive(Debug)]
 pub(crate) struct Recovered {
     area: AlignedBuf,
     /// In the order in which they were written.
@@ -116,6 +117,7 @@ fn batches(area: &[[u8; PAGE_SIZE]]) -> Vec<Directory> {
 }
 
 /// A batch's directory.
+#[derive(Debug)]
 struct Directory {
     number: u64,
     /// [`MARK`], or the place in its round.

@@ -341,6 +341,8 @@ fn no_page_stays_torn() {
             if !killed {
                 disk = disk.crash(seed * 3 + life);
             }
+            // The end of a process ends its locks.
+            files.iter().for_each(|file| file.file.release());
             files = [1, 2].map(|id| open(&disk, id, OpenMode::Open));
             let area = recovered(&files[0]);
             files.iter().for_each(|file| area.repair(file).expect("repaired"));

@@ -2,8 +2,8 @@
 #![allow(dead_code)] // each test file uses its part
 
 use ringwood_pages::{
-    BufferPool, FileGrowth, FileSpec, Lsn, PageError, PageId, PageMut, PageType, PoolOptions, RecordBuilder,
-    RecordSink, Store, TxnId, Unit, pfs_level,
+    BufferPool, DataFiles, FileGrowth, FileSpec, Home, Lsn, PageError, PageId, PageMut, PageType,
+    PoolOptions, RecordBuilder, RecordSink, Store, TxnId, Unit, pfs_level,
 };
 use sim::SimDisk;
 use std::path::Path;
@@ -52,7 +52,14 @@ pub fn create(disk: SimDisk, frames: u64, specs: &[FileSpec]) -> Result<Db, Page
     let log = Log::create(&disk, Path::new(LOG), log_options())?;
     let pool = pool(frames);
     let shared: Arc<dyn disk::Disk> = Arc::new(disk.clone());
-    let store = Store::create(shared, Arc::clone(&pool), Arc::clone(&log) as Arc<_>, [9; 16], specs)?;
+    let store = Store::create(
+        shared,
+        Arc::clone(&pool),
+        Arc::clone(&log) as Arc<_>,
+        [9; 16],
+        specs,
+        &Home::default(),
+    )?;
     Ok(Db { disk, log, pool, store })
 }
 
@@ -61,7 +68,8 @@ pub fn open(disk: SimDisk, frames: u64) -> Result<Db, PageError> {
     let (log, _) = Log::open(&disk, Path::new(LOG), log_options())?;
     let pool = pool(frames);
     let shared: Arc<dyn disk::Disk> = Arc::new(disk.clone());
-    let store = Store::open(shared, Arc::clone(&pool), Arc::clone(&log) as Arc<_>, Path::new(DATA))?;
+    let files = DataFiles::open(&*shared, Path::new(DATA), &Home::default())?;
+    let store = Store::open(shared, Arc::clone(&pool), Arc::clone(&log) as Arc<_>, files)?;
     for entry in log.scan(log.checkpoint().redo_lsn) {
         let (lsn, bytes) = entry?;
         store.redo(lsn, &ringwood_pages::RecordView::decode(&bytes)?)?;

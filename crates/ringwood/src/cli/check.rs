@@ -21,7 +21,7 @@ pub struct CheckArgs {
 
 /// Runs the command.
 pub fn run(args: &CheckArgs) -> ExitCode {
-    let outcome = args.instance.open().and_then(|instance| {
+    let outcome = args.instance.open_existing().and_then(|instance| {
         let report = instance.check_database(&args.database)?;
         instance.close()?;
         Ok(report)

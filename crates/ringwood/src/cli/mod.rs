@@ -60,6 +60,9 @@ struct InstanceArgs {
     /// Folder of the instance
     #[arg(long, value_name = "DIR", default_value = "./ringwood-data")]
     data: PathBuf,
+    /// Change nothing in the folder, which may be one that cannot be written; databases that were stopped cleanly can be read
+    #[arg(long)]
+    read_only: bool,
     /// Buffer pool, e.g. 512MB or 2GB, at least 16MB; a number alone is MB; a quarter of memory unless given
     #[arg(long, value_name = "SIZE", value_parser = parse_memory)]
     memory: Option<u64>,
@@ -85,18 +88,30 @@ struct InstanceArgs {
 }
 
 impl InstanceArgs {
+    /// Opens the instance, and makes it where there is none.
     fn open(&self) -> Result<Arc<Instance>, engine::SqlError> {
         self.open_within(Duration::ZERO)
     }
 
-    /// The same; waits for a process that has the folder open.
+    /// Opens an instance that is there.
+    fn open_existing(&self) -> Result<Arc<Instance>, engine::SqlError> {
+        self.open_or_make(false, Duration::ZERO)
+    }
+
+    /// Opens the instance, and makes it where there is none; waits for a process that has the folder open.
     fn open_within(&self, patience: Duration) -> Result<Arc<Instance>, engine::SqlError> {
+        self.open_or_make(true, patience)
+    }
+
+    fn open_or_make(&self, make: bool, patience: Duration) -> Result<Arc<Instance>, engine::SqlError> {
         let failed = |e: String| engine::SqlError::new(17_113, 16, 1, e);
         let mut options = InstanceOptions {
             memory_bytes: self.memory,
             volumes: self.volumes.iter().cloned().collect(),
             trace_flags: self.trace_flags.clone(),
             url_devices: ringwood::url_devices(),
+            read_only: self.read_only,
+            must_exist: !make,
             ..InstanceOptions::new(&self.data)
         };
         let backend = if self.io_threads { disk::IoBackend::Threads } else { disk::IoBackend::Auto };

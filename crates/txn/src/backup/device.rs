@@ -107,15 +107,19 @@ impl BackupDevice for FileDevice {
     }
 
     fn size(&self) -> Result<Option<u64>, DiskError> {
-        match self.disk.open(&self.path, OpenMode::Open) {
-            Ok(file) => file.len().map(Some),
+        match self.disk.open(&self.path, OpenMode::Read) {
+            Ok(file) => {
+                let len = file.len();
+                file.release();
+                len.map(Some)
+            }
             Err(DiskError::NotFound { .. }) => Ok(None),
             Err(e) => Err(e),
         }
     }
 
     fn reader(&self) -> Result<Box<dyn BackupReader>, DiskError> {
-        let file = self.disk.open(&self.path, OpenMode::Open)?;
+        let file = self.disk.open(&self.path, OpenMode::Read)?;
         let len = file.len()?;
         Ok(Box::new(FileReader { file, len }))
     }
@@ -123,12 +127,7 @@ impl BackupDevice for FileDevice {
     fn writer(&self, at: u64) -> Result<Box<dyn BackupWriter>, DiskError> {
         let (file, created) = match self.disk.open(&self.path, OpenMode::Open) {
             Ok(file) => (file, false),
-            Err(DiskError::NotFound { .. }) => {
-                if let Some(folder) = self.path.parent() {
-                    self.disk.create_dir_all(folder)?;
-                }
-                (self.disk.open(&self.path, OpenMode::Create)?, true)
-            }
+            Err(DiskError::NotFound { .. }) => (self.disk.open(&self.path, OpenMode::Create)?, true),
             Err(e) => return Err(e),
         };
         if !created && file.len()? != at {
@@ -142,6 +141,12 @@ impl BackupDevice for FileDevice {
 struct FileReader {
     file: Arc<dyn BlockFile>,
     len: u64,
+}
+
+impl Drop for FileReader {
+    fn drop(&mut self) {
+        self.file.release();
+    }
 }
 
 impl BackupReader for FileReader {
@@ -182,14 +187,14 @@ impl BackupWriter for FileWriter {
 
 impl Drop for FileWriter {
     fn drop(&mut self) {
-        if self.done {
-            return;
+        if !self.done {
+            // The error that matters has been reported; an unfinished set is also recognised by its missing end.
+            let _ = match &self.remove {
+                Some((disk, path)) => disk.remove(path),
+                None => self.file.set_len(self.start),
+            };
         }
-        // The error that matters has been reported; an unfinished set is also recognised by its missing end.
-        let _ = match &self.remove {
-            Some((disk, path)) => disk.remove(path),
-            None => self.file.set_len(self.start),
-        };
+        self.file.release();
     }
 }
 

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use pages::{FileEvent, FileSpec, LogHandle, PageError, Store};
+use pages::{DataFiles, FileEvent, FileSpec, LogHandle, PageError, Store};
 use wal::Lsn;
 
 use super::error::BackupError;
@@ -52,7 +52,8 @@ pub(super) fn make_files(
     place: PlaceFiles<'_>,
 ) -> Result<(), BackupError> {
     let last: BTreeMap<u16, Option<FileSpec>> = events.into_iter().map(|e| (e.id, e.added)).collect();
-    let store = Store::open(env.disk.clone(), env.pool.clone(), Arc::new(Still(end)), primary)?;
+    let files = DataFiles::open(&*env.disk, primary, &env.home)?;
+    let store = Store::open(env.disk.clone(), env.pool.clone(), Arc::new(Still(end)), files)?;
     let there = store.files();
     let there = |id: u16| there.iter().any(|f| f.spec.id == id) && !store.is_promised(id);
     let mut specs: Vec<FileSpec> = last.into_values().flatten().filter(|spec| !there(spec.id)).collect();

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use disk::{Disk, DiskError};
 use pages::{
-    FileEvent, FileGrowth, FileRestore, FileSpec, LogHandle, PAGE_SIZE, RecordKind, RecordView, Store, TxnId,
-    check_images,
+    DataFiles, FileEvent, FileGrowth, FileRestore, FileSpec, Home, LogHandle, PAGE_SIZE, RecordKind,
+    RecordView, Store, TxnId, check_images,
 };
 use wal::{CheckpointInfo, Log, LogBlocks, LogError, LogOptions, LogRestore, Lsn};
 
@@ -22,6 +22,7 @@ use super::take::Progress;
 use crate::checkpoint::{decode_header, encode_header};
 use crate::database::{Database, Env};
 use crate::error::TxnError;
+use crate::open::{OTHER_LOG, open_log};
 use crate::options::DbState;
 use crate::recovery::{Analysis, RecoveryReport};
 use crate::sink::StoreLog;
@@ -81,8 +82,18 @@ fn no_log(e: LogError) -> BackupError {
 }
 
 /// What the log of a database that is not open says of backups and restores.
-pub fn restore_state(disk: &dyn Disk, log_path: &Path) -> Result<BackupState, BackupError> {
-    Ok(state_of(&LogRestore::open(disk, log_path).map_err(no_log)?)?.1)
+pub fn restore_state(disk: &dyn Disk, home: &Home, log_path: &Path) -> Result<BackupState, BackupError> {
+    Ok(state_of(&take_up(disk, home, log_path)?)?.1)
+}
+
+/// The log of a database that is not open, if it is this instance's.
+fn take_up(disk: &dyn Disk, home: &Home, log_path: &Path) -> Result<LogRestore, BackupError> {
+    let (file, _) = open_log(disk, log_path, home).map_err(|e| match e {
+        TxnError::Log(e) => no_log(e),
+        TxnError::Disk(e) => no_log(e.into()),
+        e => e.into(),
+    })?;
+    LogRestore::open_file(file).map_err(no_log)
 }
 
 /// Next transaction and backup state; the end of the restore is where the log ends.
@@ -101,8 +112,8 @@ fn state_of(log: &LogRestore) -> Result<(TxnId, BackupState), BackupError> {
 }
 
 /// A closed database takes part in restores from now on: after a tail-log backup.
-pub fn mark_restoring(disk: &dyn Disk, log_path: &Path) -> Result<(), BackupError> {
-    let log = LogRestore::open(disk, log_path).map_err(no_log)?;
+pub fn mark_restoring(disk: &dyn Disk, home: &Home, log_path: &Path) -> Result<(), BackupError> {
+    let log = take_up(disk, home, log_path)?;
     let (next, mut state) = state_of(&log)?;
     state.restoring = Some(Restoring { end: log.end(), time_us: now_us(), cut: false });
     let payload = encode_header(next, false, &state);
@@ -157,13 +168,17 @@ pub fn restore_data(
                 changed_from: header.checkpoint_lsn.min(header.redo_lsn),
                 time_us: header.start_us,
             };
-            (guid, (!header.copy_only).then_some(base), FileRestore::create(disk.clone(), guid, &specs)?)
+            (
+                guid,
+                (!header.copy_only).then_some(base),
+                FileRestore::create(disk.clone(), guid, &specs, &env.home)?,
+            )
         }
         SetKind::Differential => {
-            let (guid, base) = check_base(&**disk, &header, end.as_ref(), &target.log_path)?;
+            let (guid, base) = check_base(&**disk, &env.home, &header, end.as_ref(), &target.log_path)?;
             // Without its log the database cannot be taken for restored if this does not come to an end.
             disk.remove(&target.log_path).map_err(TxnError::from)?;
-            (guid, Some(base), FileRestore::open(disk.clone(), guid, &specs)?)
+            (guid, Some(base), FileRestore::open(disk.clone(), guid, &specs, &env.home)?)
         }
     };
     let state = BackupState {
@@ -171,6 +186,7 @@ pub fn restore_data(
         fork: header.last_fork,
         fork_lsn: header.fork_lsn,
         base,
+        owner: env.home.instance,
         ..BackupState::default()
     };
     let end = lay_data(&**disk, media, &header, end, guid, files, state, target, progress)?;
@@ -180,17 +196,23 @@ pub fn restore_data(
 
 /// Whether the database whose log this is is what a differential backup builds on. Changes nothing of it; opening the log may cut
 /// the file to the map that it has and syncs it.
-pub fn check_differential(disk: &dyn Disk, set: &SetEntry, log_path: &Path) -> Result<(), BackupError> {
-    check_base(disk, &set.header, set.end.as_ref(), log_path).map(drop)
+pub fn check_differential(
+    disk: &dyn Disk,
+    home: &Home,
+    set: &SetEntry,
+    log_path: &Path,
+) -> Result<(), BackupError> {
+    check_base(disk, home, &set.header, set.end.as_ref(), log_path).map(drop)
 }
 
 fn check_base(
     disk: &dyn Disk,
+    home: &Home,
     header: &SetHeader,
     end: Option<&SetEnd>,
     log_path: &Path,
 ) -> Result<([u8; 16], Base), BackupError> {
-    let log = LogRestore::open(disk, log_path).map_err(no_log)?;
+    let log = take_up(disk, home, log_path)?;
     let (_, state) = state_of(&log)?;
     let restoring = state.restoring.ok_or(BackupError::NotReady)?;
     if state.family != header.family {
@@ -302,7 +324,7 @@ pub fn restore_log(
     if header.kind != SetKind::Log {
         return Err(BackupError::OtherKind);
     }
-    let mut log = LogRestore::open(&*env.disk, &target.log_path).map_err(no_log)?;
+    let mut log = take_up(&*env.disk, &env.home, &target.log_path)?;
     let (next, mut state) = state_of(&log)?;
     let restoring = state.restoring.ok_or(BackupError::NotReady)?;
     check_log(&header, end.as_ref(), &state, restoring)?;
@@ -431,13 +453,15 @@ impl Laying<'_> {
 fn roll_forward(env: &Env, target: &RestoreTarget) -> Result<Vec<FileSpec>, BackupError> {
     let (primary, log_path) = (target.primary()?, &target.log_path);
     let options = LogOptions { background_writer: false, ..target.log.clone() };
-    let (log, _) = Log::open(&*env.disk, log_path, options).map_err(no_log)?;
-    let handle: Arc<dyn LogHandle> = StoreLog::new(log.clone(), false);
-    let store = Store::open(env.disk.clone(), env.pool.clone(), handle, primary)?;
-    if log.log_id() != store.database() {
-        let what = "the log belongs to another database";
-        return Err(TxnError::NotADatabase { path: log_path.clone(), what }.into());
+    let (file, identity) = open_log(&*env.disk, log_path, &env.home)?;
+    let files = DataFiles::open(&*env.disk, primary, &env.home)?;
+    if identity.log_id != files.database() {
+        return Err(TxnError::NotADatabase { path: log_path.clone(), what: OTHER_LOG }.into());
     }
+    let (log, _) = Log::open_file(file, options).map_err(no_log)?;
+    let handle: Arc<dyn LogHandle> = StoreLog::new(log.clone(), false);
+    let store = Store::open(env.disk.clone(), env.pool.clone(), handle, files)?;
+    store.claim_files()?;
     let info = log.checkpoint();
     let (next, _, state) = decode_header(&info.payload).ok_or(BackupError::NoLog)?;
     let env = Env { pace: crate::Pace { background: false, ..env.pace.clone() }, ..env.clone() };
@@ -457,7 +481,9 @@ fn roll_forward(env: &Env, target: &RestoreTarget) -> Result<Vec<FileSpec>, Back
     db.log().set_checkpoint(CheckpointInfo { checkpoint_lsn, redo_lsn: checkpoint_lsn, payload })?;
     db.log().truncate_to(hold.min(checkpoint_lsn));
     db.log().close()?;
-    Ok(db.store().files().into_iter().map(|f| f.spec).collect())
+    let files = db.store().files().into_iter().map(|f| f.spec).collect();
+    db.store().release_files();
+    Ok(files)
 }
 
 /// Reads a whole set and checks it: checksums of the set, of its pages and of its log blocks.

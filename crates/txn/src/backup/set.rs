@@ -1,6 +1,7 @@
 //! What a backup set says of itself: its header in front, its end behind the data, and the log's layout between.
 //! Guarantees: what was encoded is decoded to the same; other bytes give `None`.
 
+use pages::InstanceId;
 use wal::{LogLayout, Lsn, VlfRun};
 
 use super::codec::{Dec, Enc};
@@ -326,6 +327,8 @@ pub struct BackupState {
     pub recovery_model: Option<RecoveryModel>,
     /// A restore is going on.
     pub restoring: Option<Restoring>,
+    /// The instance that the database belongs to; zeros: none yet.
+    pub owner: InstanceId,
 }
 
 /// How far a restore has come.
@@ -360,6 +363,7 @@ impl BackupState {
         if let Some(r) = self.restoring {
             e.lsn(r.end).u64(r.time_us).flag(r.cut);
         }
+        e.guid(&self.owner);
         e.0
     }
 
@@ -383,6 +387,8 @@ impl BackupState {
         if d.flag()? {
             state.restoring = Some(Restoring { end: d.lsn()?, time_us: d.u64()?, cut: d.flag()? });
         }
+        // Logs made before logs had an owner end here.
+        state.owner = d.guid().unwrap_or_default();
         Some(state)
     }
 }

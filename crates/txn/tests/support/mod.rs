@@ -28,7 +28,14 @@ pub type Model = BTreeMap<u64, Vec<u8>>;
 pub fn env(disk: Arc<dyn Disk>, frames: u64, background: bool) -> Env {
     let pool = BufferPool::new(PoolOptions { bytes: frames * 8192, ..PoolOptions::default() }).unwrap();
     let pace = Pace { background, ..Pace::default() };
-    Env { disk, pool: Arc::new(pool), locks: Arc::new(LockManager::new()), db: 5, pace }
+    Env {
+        disk,
+        pool: Arc::new(pool),
+        locks: Arc::new(LockManager::new()),
+        db: 5,
+        pace,
+        home: Default::default(),
+    }
 }
 
 pub fn log_options(size: u64, growth: Growth, background: bool) -> LogOptions {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use disk::{BlockFile, Disk, DiskError, DiskLock, FileStats, OpenMode, Sectors};
+use disk::{BlockFile, Disk, DiskError, DiskLock, FileIdentity, FileStats, OpenMode, Sectors};
 
 /// What a thread is doing when it panics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,6 +117,9 @@ impl BlockFile for PanicFile {
     fn path(&self) -> &Path {
         self.below.path()
     }
+    fn release(&self) {
+        self.below.release();
+    }
 }
 
 impl Disk for PanicDisk {
@@ -149,5 +152,14 @@ impl Disk for PanicDisk {
     }
     fn lock_exclusive(&self, path: &Path) -> Result<DiskLock, DiskError> {
         self.below.lock_exclusive(path)
+    }
+    fn lock_shared(&self, path: &Path) -> Result<DiskLock, DiskError> {
+        self.below.lock_shared(path)
+    }
+    fn identity(&self, path: &Path) -> Result<FileIdentity, DiskError> {
+        self.below.identity(path)
+    }
+    fn is_within(&self, path: &Path, folder: &Path) -> Result<bool, DiskError> {
+        self.below.is_within(path, folder)
     }
 }

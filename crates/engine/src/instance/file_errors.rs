@@ -1,0 +1,125 @@
+//! What a file that cannot be used becomes for the user: SQL Server's numbers and texts, with what the operating system says,
+//! and the process that has the file where the system tells.
+
+use std::path::Path;
+
+use disk::DiskError;
+use pages::PageError;
+use txn::TxnError;
+use types::SqlError;
+use wal::LogError;
+
+use super::registry::DbEntry;
+
+/// The disk's error behind an error of a database, if there is one.
+pub(crate) fn disk_error(e: &TxnError) -> Option<&DiskError> {
+    match e {
+        TxnError::Disk(e) | TxnError::Page(PageError::Disk(e)) | TxnError::Log(LogError::Disk(e)) => Some(e),
+        _ => None,
+    }
+}
+
+/// The file that an error is about.
+fn path_of(e: &DiskError) -> Option<&Path> {
+    match e {
+        DiskError::Io { path, .. }
+        | DiskError::NoSpace { path, .. }
+        | DiskError::FileLimit { path, .. }
+        | DiskError::ShortRead { path, .. }
+        | DiskError::NotFound { path }
+        | DiskError::Exists { path }
+        | DiskError::Misaligned { path, .. }
+        | DiskError::Locked { path, .. }
+        | DiskError::NotAFolder { path }
+        | DiskError::Released { path, .. }
+        | DiskError::TooLarge { path, .. } => Some(path),
+        DiskError::Crashed => None,
+    }
+}
+
+/// Whether a file is missing, busy or somebody else's: nothing is wrong with the database, which can be opened when that ends.
+pub(super) fn is_unavailable(e: &TxnError) -> bool {
+    use disk::Op;
+    match (disk_error(e), e) {
+        (Some(DiskError::NotFound { .. } | DiskError::Locked { .. } | DiskError::NotAFolder { .. }), _) => {
+            true
+        }
+        (Some(DiskError::Io { op, .. }), _) => matches!(op, Op::Open | Op::Lock),
+        (_, TxnError::Page(PageError::Foreign { .. })) => true,
+        (_, TxnError::Page(PageError::NotADataFile { why, .. })) => {
+            [pages::OTHER_DATABASE, pages::OTHER_TIME].contains(why)
+        }
+        (_, TxnError::NotADatabase { what, .. }) => [txn::OTHER_LOG, txn::OTHER_TIME].contains(what),
+        _ => false,
+    }
+}
+
+/// 5120: a file that is there cannot be opened.
+pub(crate) fn cannot_open(shown: &str, e: &DiskError) -> SqlError {
+    let (code, text) = e.system_error();
+    let text = format!(
+        "Unable to open the physical file \"{shown}\". Operating system error {code}: \"{code}({text})\"."
+    );
+    SqlError::new(5120, 16, 101, text)
+}
+
+/// The error of a database that cannot be opened: 5120, 5171, 5173 for its files, else nothing.
+pub(crate) fn open_failed(entry: &DbEntry, e: &TxnError) -> Option<SqlError> {
+    let shown = |path: &Path| {
+        let file = entry.files.iter().find(|f| f.path == path);
+        file.map_or_else(|| path.display().to_string(), |f| f.shown.to_string())
+    };
+    if let Some(e) = disk_error(e) {
+        let opening = matches!(
+            e,
+            DiskError::NotFound { .. }
+                | DiskError::Locked { .. }
+                | DiskError::Io { op: disk::Op::Open | disk::Op::Lock, .. }
+        );
+        return path_of(e).filter(|_| opening).map(|path| cannot_open(&shown(path), e));
+    }
+    match e {
+        TxnError::Page(PageError::NotADataFile { path, why }) if *why == pages::NOT_PRIMARY => {
+            Some(not_primary(&shown(Path::new(path))))
+        }
+        TxnError::Page(PageError::NotADataFile { .. } | PageError::Foreign { .. })
+        | TxnError::NotADatabase { .. }
+        | TxnError::Log(LogError::NotALog { .. }) => Some(no_match(&e.to_string())),
+        _ => None,
+    }
+}
+
+/// 5171.
+pub(crate) fn not_primary(shown: &str) -> SqlError {
+    SqlError::new(5171, 16, 1, format!("{shown} is not a primary database file."))
+}
+
+/// 5173, with what is wrong.
+pub(crate) fn no_match(detail: &str) -> SqlError {
+    let text = format!(
+        "One or more files do not match the primary file of the database. If you are attempting to attach a database, retry \
+         the operation with the correct files.  If this is an existing database, the file may be corrupted and should be \
+         restored from a backup. Detail: {detail}."
+    );
+    SqlError::new(5173, 16, 1, text)
+}
+
+/// 3634: a file that a restore would write cannot be had.
+pub(crate) fn restore_target(path: &Path, e: &DiskError) -> SqlError {
+    let (code, text) = e.system_error();
+    let text = format!(
+        "The operating system returned the error '{code}({text})' while attempting \
+         'RestoreContainer::ValidateTargetForCreation' on '{}'.",
+        path.display()
+    );
+    SqlError::new(3634, 16, 1, text)
+}
+
+/// 1834: the file is another instance's.
+pub(crate) fn of_another_instance(shown: &str, owner: &pages::InstanceId) -> SqlError {
+    let text = format!(
+        "The file '{shown}' cannot be overwritten.  It is being used by a database of another instance ({}).",
+        pages::home::hex(owner)
+    );
+    SqlError::new(1834, 16, 1, text)
+}
