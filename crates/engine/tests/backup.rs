@@ -204,8 +204,8 @@ fn errors_have_their_numbers() {
         "{said}"
     );
     disk.clear_faults();
-    fails(&instance, "BACKUP DATABASE Sales TO DISK = 'Sales.mdf'", &[3242, 3013]);
-    fails(&instance, "RESTORE HEADERONLY FROM DISK = 'Sales.mdf'", &[3242, 3013]);
+    fails(&instance, "BACKUP DATABASE Sales TO DISK = 'Sales.mdf'", &[3201, 3013]);
+    fails(&instance, "RESTORE HEADERONLY FROM DISK = 'Sales.mdf'", &[3201, 3013]);
     assert_eq!(count(&instance, "Sales"), "5");
     assert_eq!(say(&instance, "DBCC CHECKDB ('Sales') WITH NO_INFOMSGS"), "");
 }

@@ -137,6 +137,7 @@ fn a_damaged_log_is_suspect_and_its_range_is_named() {
     one.copy_from_slice(&bytes[sector..sector + 512]);
     one[100] ^= 4;
     file.write_durable(sector as u64, &[&one]).unwrap();
+    drop(file);
     let instance = open(&left);
     assert_eq!(say(&instance, "select state_desc from sys.databases where name = 'f'"), "SUSPECT");
     let said = error_log(&instance);

@@ -143,6 +143,13 @@ impl SimDisk {
         self.world.lock().config.capacity = bytes;
     }
 
+    /// Bytes of a file as its users see it, open or not; `None`: there is none of that name.
+    pub fn file_len(&self, path: &Path) -> Option<u64> {
+        let world = &mut *self.world.lock();
+        let inode = *world.names.get(path)?;
+        Some(world.inode(inode).live.len())
+    }
+
     /// Sectors over all files whose newest content a power loss may lose.
     pub fn unsynced_atoms(&self) -> usize {
         self.world.lock().unsynced_atoms()

@@ -36,7 +36,10 @@ fn write(file: &dyn BlockFile, byte: u8) -> (Vec<usize>, Vec<usize>) {
 }
 
 fn sectors(disk: &SimDisk) -> Vec<u8> {
-    let file = disk.open(Path::new("f"), OpenMode::Open).expect("open");
+    sectors_of(&*disk.open(Path::new("f"), OpenMode::Open).expect("open"))
+}
+
+fn sectors_of(file: &dyn BlockFile) -> Vec<u8> {
     let mut buf = AlignedBuf::new(COUNT * PIECE);
     file.read_at(0, &mut buf).expect("read");
     buf.chunks(512).map(|sector| sector[0]).collect()
@@ -100,7 +103,7 @@ fn one_of_them_fails() {
     disk.fail_on(Path::new("f"), OpKind::Write, 17, Fault::Io);
     let (well, badly) = write(&*file, 1);
     assert_eq!((well.len(), badly.len()), (31, 1));
-    let live = sectors(&disk);
+    let live = sectors_of(&*file);
     assert!(live[badly[0] * 2..][..2] == [0, 0] && live.iter().filter(|byte| **byte == 1).count() == 62);
 
     disk.fail_on(Path::new("f"), OpKind::Read, 5, Fault::Io);

@@ -349,6 +349,7 @@ fn media_sets_and_their_families() {
     assert_eq!(rig.backup_as(&["a.bak"], &over).unwrap().position, 1);
     let file = disk::Disk::open(&rig.disk, std::path::Path::new("text"), disk::OpenMode::Create).unwrap();
     file.write_at(0, &disk::AlignedBuf::from_slice(&[b'x'; 8192])).unwrap();
+    drop(file);
     for existing in [Existing::Append, Existing::Overwrite] {
         let refused = rig.backup_as(&["text"], &BackupSpec { existing, ..spec(SetKind::Log) });
         assert!(matches!(refused, Err(BackupError::NotBackup { .. })));

@@ -8,11 +8,35 @@ use std::sync::Arc;
 
 use access::ReadMode;
 use disk::{Disk, DiskError};
-use pages::{Home, PageError};
+use pages::{FileGrowth, FileSpec, Home, PageError};
 use sim::SimDisk;
-use support::txn::{self, Database, DbState, Env, TxnError};
-use support::{LOG, Model, PRIMARY, Table};
-use wal::{Growth, LogError, LogOptions};
+use support::txn::{self, CreateSpec, Database, DbState, Env, TxnError};
+use support::{Model, Table};
+use wal::{Growth, LogOptions};
+
+const PRIMARY: &str = "/db/test.mdf";
+const LOG: &str = "/db/test_log.ldf";
+
+fn create(env: Env) -> Arc<Database> {
+    env.disk.create_dir_all(Path::new("/db")).unwrap();
+    let file = |id: u16, path: &str| FileSpec {
+        id,
+        name: format!("file {id}"),
+        path: path.into(),
+        filegroup: 1,
+        size: 4 << 20,
+        growth: FileGrowth::Bytes(1 << 20),
+        max_size: None,
+    };
+    let spec = CreateSpec {
+        guid: [7; 16],
+        files: vec![file(1, PRIMARY), file(3, "/db/test2.ndf")],
+        log_path: LOG.into(),
+        log: options(),
+        settings: DbState::initial(),
+    };
+    Database::create(env, spec).unwrap()
+}
 
 fn options() -> LogOptions {
     support::log_options(1 << 20, Growth::Bytes(1 << 20), false)
@@ -20,13 +44,21 @@ fn options() -> LogOptions {
 
 /// The environment of an instance whose folder is `folder`, or who takes over what it opens.
 fn env(disk: &SimDisk, instance: u8, folder: &str, take: bool) -> Env {
-    let home = Home { instance: [instance; 16], folder: folder.into(), take, ..Home::default() };
+    // As an instance's registry has them: what is recorded relative is below another folder each time.
+    let places = vec![(1, PRIMARY.into()), (3, "/db/test2.ndf".into())];
+    let home = Home { instance: [instance; 16], folder: folder.into(), places, take, ..Home::default() };
     let plain = support::env(Arc::new(disk.clone()), 512, false);
     Env { home, ..plain }
 }
 
 fn open(disk: &SimDisk, instance: u8, folder: &str, take: bool) -> Result<Arc<Database>, TxnError> {
-    support::open(env(disk, instance, folder, take), options())
+    Database::open(
+        env(disk, instance, folder, take),
+        Path::new(PRIMARY),
+        Path::new(LOG),
+        options(),
+        &mut |_, _| {},
+    )
 }
 
 fn add(db: &Arc<Database>, from: u64, to: u64) -> Result<(), TxnError> {
@@ -48,7 +80,7 @@ fn rows(db: &Arc<Database>) -> Model {
 /// A database of instance 1 in another folder than its own, with 20 rows; closed cleanly, or killed.
 fn made(seed: u64, clean: bool) -> SimDisk {
     let disk = SimDisk::new(seed);
-    let db = support::create(env(&disk, 1, "one", false), options(), DbState::initial()).unwrap();
+    let db = create(env(&disk, 1, "/one", false));
     Table::create(&db).unwrap();
     add(&db, 0, 20).unwrap();
     if clean {
@@ -67,17 +99,17 @@ fn is_foreign(result: Result<Arc<Database>, TxnError>) -> bool {
 #[test]
 fn a_database_outside_the_folder_is_its_instances() {
     let disk = made(1, true);
-    assert!(is_foreign(open(&disk, 2, "two", false)));
+    assert!(is_foreign(open(&disk, 2, "/two", false)));
     // In the folder it is whoever's the folder is; and taken over it is the other one's.
-    open(&disk, 3, "db", false).unwrap().close().unwrap();
-    assert!(is_foreign(open(&disk, 1, "one", false)));
-    let db = open(&disk, 1, "one", true).unwrap();
+    open(&disk, 3, "/db", false).unwrap().close().unwrap();
+    assert!(is_foreign(open(&disk, 1, "/one", false)));
+    let db = open(&disk, 1, "/one", true).unwrap();
     assert!(matches!(
-        open(&disk.process(9), 1, "one", true),
-        Err(TxnError::Log(LogError::Disk(DiskError::Locked { holder: Some(1), .. })))
+        open(&disk.process(9), 1, "/one", true),
+        Err(TxnError::Disk(DiskError::Locked { holder: Some(1), .. }))
     ));
     db.close().unwrap();
-    assert_eq!(rows(&open(&disk, 1, "one", false).unwrap()).len(), 20);
+    assert_eq!(rows(&open(&disk, 1, "/one", false).unwrap()).len(), 20);
 }
 
 /// Taking over writes header pages and the log's header: a power loss at any of it leaves a database that one of them opens,
@@ -88,25 +120,25 @@ fn a_power_loss_while_files_are_taken_over() {
         let whole = made(7, clean);
         let start = whole.crash(1);
         let before = start.io_count();
-        open(&start, 2, "two", true).unwrap().close().unwrap();
+        open(&start, 2, "/two", true).unwrap().close().unwrap();
         let all = start.io_count() - before;
         for n in 1..=all {
             let disk = whole.crash(n);
             disk.crash_at(disk.io_count() + n);
-            let ended = open(&disk, 2, "two", true).and_then(|db| db.close());
+            let ended = open(&disk, 2, "/two", true).and_then(|db| db.close());
             assert!(ended.is_err() || n == all, "clean {clean}, I/O {n} of {all}");
             let left = disk.crash(n + 1000);
-            let one = open(&left, 1, "one", false);
+            let one = open(&left, 1, "/one", false);
             let db = match one {
                 Ok(db) => db,
-                Err(TxnError::Page(PageError::Foreign { .. })) => open(&left, 2, "two", true).unwrap(),
+                Err(TxnError::Page(PageError::Foreign { .. })) => open(&left, 2, "/two", true).unwrap(),
                 Err(e) => panic!("clean {clean}, I/O {n}: {e}"),
             };
             assert_eq!(rows(&db).len(), 20, "clean {clean}, I/O {n}");
             add(&db, 20, 25).unwrap();
             db.close().unwrap();
             drop(db);
-            let db = open(&left, 2, "two", true).unwrap();
+            let db = open(&left, 2, "/two", true).unwrap();
             assert_eq!(rows(&db).len(), 25, "clean {clean}, I/O {n}");
         }
     }
@@ -118,7 +150,7 @@ fn a_power_loss_while_files_are_taken_over() {
 fn a_power_loss_while_a_lost_log_is_replaced() {
     let log = Path::new(LOG);
     let rebuild = |disk: &SimDisk| {
-        Database::open_without_log(env(disk, 1, "one", false), Path::new(PRIMARY), log, options())
+        Database::open_without_log(env(disk, 1, "/one", false), Path::new(PRIMARY), log, options())
     };
     assert!(matches!(rebuild(&made(3, false)), Err(TxnError::NotClosed)), "it would be needed");
     let whole = made(4, true);
@@ -138,7 +170,7 @@ fn a_power_loss_while_a_lost_log_is_replaced() {
         });
         assert!(ended.is_err() || n == all);
         let left = disk.crash(n + 1000);
-        let db = match open(&left, 1, "one", false) {
+        let db = match open(&left, 1, "/one", false) {
             Ok(db) => db,
             Err(e) => {
                 // Nothing has been acknowledged yet.
@@ -154,7 +186,7 @@ fn a_power_loss_while_a_lost_log_is_replaced() {
         add(&db, more, more + 5).unwrap();
         db.close().unwrap();
         drop(db);
-        assert_eq!(rows(&open(&left, 1, "one", false).unwrap()).len() as u64, more + 5, "I/O {n}");
+        assert_eq!(rows(&open(&left, 1, "/one", false).unwrap()).len() as u64, more + 5, "I/O {n}");
     }
 }
 
@@ -162,21 +194,21 @@ fn a_power_loss_while_a_lost_log_is_replaced() {
 #[test]
 fn files_of_different_times_do_not_open() {
     let disk = made(5, true);
-    let older: Vec<PathBuf> = [PRIMARY, "db/test2.ndf", LOG].map(PathBuf::from).to_vec();
-    disk.copy_dir(Path::new("db"), Path::new("old"));
-    let db = open(&disk, 1, "one", false).unwrap();
+    let older: Vec<PathBuf> = [PRIMARY, "/db/test2.ndf", LOG].map(PathBuf::from).to_vec();
+    disk.copy_dir(Path::new("/db"), Path::new("/old"));
+    let db = open(&disk, 1, "/one", false).unwrap();
     add(&db, 20, 200).unwrap();
     db.close().unwrap();
     drop(db);
     for file in &older {
         let mixed = disk.crash(2);
-        mixed.rename(&Path::new("old").join(file.file_name().unwrap()), file).unwrap();
-        let opened = open(&mixed, 1, "one", false).map(|_| ());
+        mixed.rename(&Path::new("/old").join(file.file_name().unwrap()), file).unwrap();
+        let opened = open(&mixed, 1, "/one", false).map(|_| ());
         let told = matches!(
             opened,
             Err(TxnError::NotADatabase { .. } | TxnError::Page(PageError::NotADataFile { .. }))
         );
         assert!(told, "{}: {opened:?}", file.display());
     }
-    assert_eq!(rows(&open(&disk, 1, "one", false).unwrap()).len(), 200);
+    assert_eq!(rows(&open(&disk, 1, "/one", false).unwrap()).len(), 200);
 }

@@ -5,7 +5,6 @@ mod support;
 use std::path::Path;
 use std::sync::Arc;
 
-use disk::{Disk, OpenMode};
 use pages::{FileUsage, PageId, UnitId};
 use ringwood_txn::backup::{SetKind, Step};
 use ringwood_txn::{Database, Durability};
@@ -49,7 +48,7 @@ fn shrink(db: &Database, file: u16, least: u32) -> Result<(), ringwood_txn::TxnE
 }
 
 fn length(disk: &SimDisk, path: &str) -> u64 {
-    disk.open(Path::new(path), OpenMode::Open).unwrap().len().unwrap() / 8192
+    disk.file_len(Path::new(path)).unwrap() / 8192
 }
 
 #[test]

@@ -460,7 +460,8 @@ impl Instance {
 
     /// Where a database's files are, and whose they may be.
     pub(crate) fn home(&self, entry: &registry::DbEntry) -> pages::Home {
-        let data = entry.files.iter().filter(|f| !f.log);
+        // While it is being restored the database's own list is ahead of the registry, or behind it: it says what is there.
+        let data = entry.files.iter().filter(|f| !f.log && !entry.restoring);
         pages::Home {
             instance: self.identity.id,
             folder: self.paths.root().to_path_buf(),

@@ -66,6 +66,8 @@ impl Devices {
         if existing == Existing::Append && found.iter().any(Option::is_some) {
             Self::append(devices, found)
         } else {
+            // What was there is read no more: it can be written only when nobody reads it.
+            drop(found);
             Self::format(devices, label)
         }
     }
