@@ -32,13 +32,15 @@ fn bytes_are_real_and_partial_writes_are_counted() {
     let counted = file.stats().snapshot().since(&before);
     assert_eq!((counted.writes, counted.durable_writes, counted.rmw_writes, counted.syncs), (3, 2, 2, 1));
     assert_eq!(disk.counters()[0].rmw_writes, 2);
+    assert!(matches!(file.write_at(100, &page[..512]), Err(DiskError::Misaligned { sector: 512, .. })));
+    // An open file is locked against others.
+    drop(file);
     let mut got = AlignedBuf::new(12_288);
     OsDisk::new(folder.path())
         .open(Path::new("a.ldf"), OpenMode::Open)
         .and_then(|real| real.read_at(4096, &mut got))
         .expect("the real file");
     assert!(got[..5120].iter().all(|&b| b == 7) && got[5120..11_776].iter().all(|&b| b == 0));
-    assert!(matches!(file.write_at(100, &page[..512]), Err(DiskError::Misaligned { sector: 512, .. })));
 }
 
 #[test]
