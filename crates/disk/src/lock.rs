@@ -7,7 +7,7 @@
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::fs::FlockOperation;
 use rustix::io::Errno;
@@ -15,7 +15,10 @@ use rustix::io::Errno;
 use crate::error::{DiskError, Op};
 use crate::{FileIdentity, LockGuard};
 
-/// Takes the lock of an open file without waiting.
+/// A lock of a process that has ended is waited for so long.
+const LINGER: Duration = Duration::from_secs(3);
+
+/// Takes the lock of an open file without waiting for a process that has it.
 ///
 /// # Errors
 /// [`DiskError::Locked`] with the process that has it, as far as the system says; [`DiskError::Io`] where the file system
@@ -25,10 +28,20 @@ pub(crate) fn take(fd: impl AsFd, path: &Path, shared: bool) -> Result<(), DiskE
         true => FlockOperation::NonBlockingLockShared,
         false => FlockOperation::NonBlockingLockExclusive,
     };
-    match rustix::fs::flock(&fd, kind) {
-        Ok(()) => Ok(()),
-        Err(Errno::WOULDBLOCK) => Err(DiskError::Locked { path: path.to_path_buf(), holder: holder(&fd) }),
-        Err(errno) => Err(crate::os::failure(Op::Lock, path, 0, errno)),
+    let end = Instant::now() + LINGER;
+    loop {
+        match rustix::fs::flock(&fd, kind) {
+            Ok(()) => return Ok(()),
+            Err(Errno::WOULDBLOCK) => {}
+            Err(errno) => return Err(crate::os::failure(Op::Lock, path, 0, errno)),
+        }
+        // Nobody who is alive has it: the kernel lets go of the files of a killed process a little after the process, when it
+        // had requests in flight (io_uring). Or the holder cannot be seen from here.
+        let holder = holder(&fd);
+        if holder.is_some() || Instant::now() >= end {
+            return Err(DiskError::Locked { path: path.to_path_buf(), holder });
+        }
+        std::thread::sleep(Duration::from_millis(5));
     }
 }
 

@@ -200,9 +200,10 @@ impl World {
 
     /// A killed writer may have committed one row in each database that it had not acknowledged yet.
     fn adopt(&mut self, at: usize, writer: i64) {
-        let db = open(&self.folders[at].path).unwrap();
+        let path = self.folders[at].path.clone();
+        let db = open(&path).unwrap();
         for (name, model) in self.folders[at].databases.iter_mut().filter(|(_, m)| !m.foreign) {
-            let found = read(&mut db.session().unwrap(), name);
+            let found = read(&mut db.session().unwrap(), &path, name);
             if found.len() == model.rows.len() + 1 && found.last() == Some(&writer) {
                 model.rows.push(writer);
             }
@@ -225,7 +226,7 @@ impl World {
                 );
                 continue;
             }
-            let found = read(&mut session, name);
+            let found = read(&mut session, &folder.path, name);
             assert!(
                 found == model.rows,
                 "{name} in {:?}: {found:?} instead of {:?}",
@@ -470,6 +471,10 @@ impl World {
             10 => self.attach(),
             _ => self.drop_one(),
         };
+        if std::env::var_os("RINGWOOD_TELL").is_some() {
+            let paths: Vec<_> = touched.iter().map(|at| &self.folders[*at]).collect();
+            eprintln!("step {number}, kind {kind}: {paths:?}");
+        }
         for at in &touched {
             self.verify(*at);
         }
@@ -479,8 +484,12 @@ impl World {
     }
 }
 
-fn read(session: &mut Session, name: &str) -> Vec<i64> {
-    let found = session.query(&format!("select id, writer from {name}.dbo.t order by id")).unwrap();
+fn read(session: &mut Session, folder: &Path, name: &str) -> Vec<i64> {
+    let found = session.query(&format!("select id, writer from {name}.dbo.t order by id"));
+    let found = found.unwrap_or_else(|e| {
+        let log = std::fs::read_to_string(folder.join("log/ERRORLOG")).unwrap_or_default();
+        panic!("{name} in {folder:?}: {e:?}\n{log}")
+    });
     let number = |value: &Value| value.as_i64().unwrap_or(-9);
     assert!(found.rows.iter().enumerate().all(|(i, row)| number(&row[0]) == i as i64), "a row is missing");
     found.rows.iter().map(|row| number(&row[1])).collect()
