@@ -11,9 +11,9 @@ use ringwood_model::{Device, Medium, ModelDisk, builtin};
 const PAGE: usize = 8192;
 const PAGES: u64 = 16_000;
 
-/// Disks of 15,000 rpm without a cache, striped, with a clock that runs 20 times as fast.
+/// Disks of 15,000 rpm without a cache, striped, with a clock that runs five times as fast.
 fn striped(spindles: u32) -> Device {
-    let mut device = Device { time_scale: 20.0, ..builtin("hdd-15000").expect("a device") };
+    let mut device = Device { time_scale: 5.0, ..builtin("hdd-15000").expect("a device") };
     if let Medium::Disks(disks) = &mut device.medium {
         disks.spindles = spindles;
         disks.mirrored = false;
@@ -58,11 +58,13 @@ fn eight_spindles_serve_a_batch_like_eight_disks() {
     let one = file(folders[0].path(), striped(1));
     let eight = file(folders[1].path(), striped(8));
     for write in [true, false] {
-        let ratio = took(&*one, 400, write) / took(&*eight, 400, write);
+        // A busy machine makes requests late, never early: the shortest of five times is the model's.
+        let least = |file: &dyn BlockFile| (0..5).map(|_| took(file, 400, write)).fold(f64::MAX, f64::min);
+        let ratio = least(&*one) / least(&*eight);
         assert!((5.0..14.0).contains(&ratio), "write {write}: {ratio}");
     }
     let stats = eight.stats().snapshot();
-    assert_eq!((stats.writes, stats.reads, stats.in_flight), (400, 400, 0));
+    assert_eq!((stats.writes, stats.reads, stats.in_flight), (2000, 2000, 0));
     assert!(stats.most_in_flight >= 200, "{}", stats.most_in_flight);
 }
 

@@ -83,10 +83,12 @@ fn make(seed: u64) -> Made {
         End::Idle => log.seal().expect("seal"),
         End::Closed => log.close().expect("close"),
     }
+    // An open log is locked, what a power loss leaves is not.
+    let disk = disk.crash(seed);
     let blocks = blocks(&disk, &log, checkpoint);
     let last_flush = blocks.iter().position(|block| block.3 >= (flushed_from.vlf, flushed_from.block));
     let last_flush = last_flush.expect("the last flush wrote blocks");
-    Made { disk: disk.crash(seed), options, end, blocks, last_flush }
+    Made { disk, options, end, blocks, last_flush }
 }
 
 fn number(bytes: &[u8], at: usize) -> u32 {
@@ -204,6 +206,7 @@ fn lost_sectors_are_found_outside_of_the_last_unsealed_flush() {
             let mut lost = AlignedBuf::new(512);
             lost.iter_mut().for_each(|byte| *byte = rng.u8(..));
             file.write_durable(sector, &[&lost]).expect("write");
+            drop(file);
             match Log::open(&disk, Path::new(PATH), made.options.clone()) {
                 Err(LogError::Missing { from, .. }) => {
                     assert_eq!((from.vlf, from.block), place);
@@ -241,6 +244,7 @@ fn an_idle_log_is_sealed() {
     let rotten = disk.crash(1);
     let file = rotten.open(Path::new(PATH), OpenMode::Open).expect("open");
     file.write_durable(8192 + 1024, &[&AlignedBuf::new(512)]).expect("write");
+    drop(file);
     let opened = Log::open(&rotten, Path::new(PATH), options);
     assert!(matches!(&opened, Err(LogError::Missing { from, .. }) if from.block == 16), "{opened:?}");
 }
