@@ -141,7 +141,11 @@ impl World {
         self.all_ended(struck);
         assert_eq!(self.db.status(), Status::Suspect);
         assert!(self.db.cause().unwrap().contains(why), "{:?}", self.db.cause());
-        assert!(self.reports.has(why), "{:?}", self.reports);
+        // The thread that fails the database tells its sessions first, then the error log.
+        while !self.reports.has(why) {
+            assert!(struck.elapsed() < Duration::from_secs(10), "{:?}", self.reports);
+            std::thread::sleep(Duration::from_millis(1));
+        }
         assert!(self.db.begin(51).is_err());
         self.db.abandon();
         let hard = std::mem::take(&mut *self.hard.lock().unwrap());

@@ -61,7 +61,12 @@ impl PanicFile {
         let name = thread.name().unwrap_or_default();
         let mut plan = self.plan.lock().unwrap();
         let meant = |(thread, what, file): &(String, Doing, String)| {
-            name.starts_with(thread) && *what == doing && self.below.path().to_string_lossy().ends_with(file)
+            // Sessions have a number behind their name; "log writer 2" is another thread than "log writer".
+            let another = name == "log writer 2" && thread != name;
+            !another
+                && name.starts_with(thread)
+                && *what == doing
+                && self.below.path().to_string_lossy().ends_with(file)
         };
         if plan.armed.as_ref().is_some_and(meant) {
             plan.armed = None;
