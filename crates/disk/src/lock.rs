@@ -38,11 +38,19 @@ pub(crate) fn take(fd: impl AsFd, path: &Path, shared: bool) -> Result<(), DiskE
         // Nobody who is alive has it: the kernel lets go of the files of a killed process a little after the process, when it
         // had requests in flight (io_uring). Or the holder cannot be seen from here.
         let holder = holder(&fd);
-        if holder.is_some() || Instant::now() >= end {
+        if holder.is_some_and(is_running) || Instant::now() >= end {
             return Err(DiskError::Locked { path: path.to_path_buf(), holder });
         }
         std::thread::sleep(Duration::from_millis(5));
     }
+}
+
+/// False for a process that was killed and that nobody has waited for yet, or that is gone.
+fn is_running(pid: u32) -> bool {
+    let Ok(stat) = std::fs::read_to_string(format!("/proc/{pid}/stat")) else { return false };
+    // "4711 (any (name)) S ...": the state stands behind the last bracket.
+    let state = stat.rsplit(')').next().and_then(|rest| rest.trim_start().chars().next());
+    !matches!(state, Some('Z' | 'X' | 'x'))
 }
 
 /// Gives the lock of an open file up.
