@@ -56,6 +56,61 @@ fn mistakes_found_before_anything_runs() {
         "Msg 133: A GOTO statement references the label 'nowhere' but the label has not been declared.",
     );
     check(b, "print 'a' select from", "Msg 156: Incorrect syntax near the keyword 'from'.");
+    let into = "Msg 1026: GOTO cannot be used to jump into a TRY or CATCH scope.";
+    check(b, "goto x begin try x: print 'in' end try begin catch print 'c' end catch", into);
+    check(b, "begin try goto x end try begin catch x: print 'c' end catch", into);
+    check(
+        b,
+        "goto x begin try begin try print 'a' end try begin catch x: print 'b' end catch end try begin catch end catch",
+        into,
+    );
+    check(
+        b,
+        "begin try goto x x: print 'in' goto y end try begin catch print 'c' end catch y: print 'out'",
+        "in\nout",
+    );
+}
+
+#[test]
+fn an_inner_query_has_an_order_only_for_top_and_offset() {
+    let b = &mut Bench::new();
+    let error = "Msg 1033: The ORDER BY clause is invalid in views, inline functions, derived tables, subqueries, and \
+                 common table expressions, unless TOP, OFFSET or FOR XML is also specified.";
+    for sql in [
+        "select * from (select 1 a order by a) t",
+        "with t as (select 1 a order by a) select * from t",
+        "select 1 where 1 in (select 1 a order by a)",
+        "select 1 where exists (select 1 a order by a)",
+        "select (select 1 a order by a)",
+        "select * from (select 1 a union select 2 order by a) t",
+    ] {
+        check(b, sql, error);
+    }
+    check(b, "select * from (select top (1) a from (values (1), (2)) v (a) order by a desc) t", "2");
+    check(b, "with t as (select 1 a order by a offset 0 rows) select * from t order by a", "1");
+}
+
+#[test]
+fn types_of_constants_and_functions() {
+    let b = &mut Bench::new();
+    // An integer constant takes its own digits next to a decimal; a variable has the ten of an int.
+    check(b, "select 1.0 / 3, 1 / 3.0, 2.0 * 3, 1.0 / -3, 7 % 2.5", ".333333|.333333|6.0|-.333333|2.0");
+    check(b, "declare @i int = 3 select 1.0 / @i, 10.00 + 5", ".333333333333|15.00");
+    // ISNULL has its first argument's type and length, constant or not.
+    check(b, "select isnull(cast(null as varchar(3)), 'abcdef')", "abc");
+    check(
+        b,
+        "declare @v varchar(3), @i int select isnull(@v, 'abcdef'), isnull(@i, 2.7), isnull(null, 'abcdef')",
+        "abc|2|abcdef",
+    );
+    // DATEADD makes a datetime of a string: 3 digits of a second, and no more are taken.
+    check(b, "select dateadd(day, 1, '2020-01-31 10:20:30.123')", "2020-02-01 10:20:30.123");
+    check(
+        b,
+        "select dateadd(day, 1, '2020-01-31 10:20:30.1234567')",
+        "Msg 241: Conversion failed when converting date and/or time from character string.",
+    );
+    check(b, "select dateadd(day, 1, cast('2020-01-31' as date))", "2020-02-01");
 }
 
 #[test]

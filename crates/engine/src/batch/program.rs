@@ -70,16 +70,31 @@ struct Builder<'a> {
     program: Program,
     type_of: TypeOf<'a>,
     loops: Vec<Loop>,
-    labels: HashMap<CompactString, u32>,
-    gotos: Vec<(usize, CompactString, u32)>,
+    labels: HashMap<CompactString, Label>,
+    gotos: Vec<Goto>,
     depth: u32,
+    /// The TRY and CATCH blocks around what is built, outermost first, each with a number of its own.
+    blocks: Vec<u32>,
+    block_count: u32,
+}
+
+struct Label {
+    at: u32,
+    blocks: Vec<u32>,
+}
+
+struct Goto {
+    at: usize,
+    label: CompactString,
+    line: u32,
+    blocks: Vec<u32>,
 }
 
 impl Program {
     /// Flattens parsed statements. `vars` holds parameters that exist already.
     ///
-    /// Errors: 134 a variable declared twice, 133 GOTO to no label, 132 a label twice, 135 and 136 BREAK and
-    /// CONTINUE outside a loop, and errors of types.
+    /// Errors: 134 a variable declared twice, 133 GOTO to no label, 1026 GOTO into TRY or CATCH, 132 a label twice, 135 and
+    /// 136 BREAK and CONTINUE outside a loop, and errors of types.
     pub fn build(stmts: Vec<Stmt>, vars: VarScope, type_of: TypeOf<'_>) -> Result<Program, SqlError> {
         let mut builder = Builder {
             program: Program { vars, ..Program::default() },
@@ -88,6 +103,8 @@ impl Program {
             labels: HashMap::new(),
             gotos: Vec::new(),
             depth: 0,
+            blocks: Vec::new(),
+            block_count: 0,
         };
         builder.block(stmts)?;
         builder.resolve_gotos()?;
@@ -156,11 +173,12 @@ impl Builder<'_> {
             }
             StmtKind::Goto(label) => {
                 let at = self.push(Op::Jump(0), line);
-                self.gotos.push((at, fold_name(&label.value), line));
+                let blocks = self.blocks.clone();
+                self.gotos.push(Goto { at, label: fold_name(&label.value), line, blocks });
                 Ok(())
             }
             StmtKind::Label(label) => {
-                let here = self.here();
+                let here = Label { at: self.here(), blocks: self.blocks.clone() };
                 if self.labels.insert(fold_name(&label.value), here).is_some() {
                     let text = format!(
                         "The label '{label}' has already been declared. Label names must be unique within a \
@@ -233,17 +251,26 @@ impl Builder<'_> {
     fn try_catch(&mut self, body: Vec<Stmt>, catch: Vec<Stmt>, line: u32) -> Result<(), SqlError> {
         let start = self.push(Op::Nop, line) as u32;
         let depth = self.depth;
-        self.block(body)?;
+        self.try_or_catch(body)?;
         let over = self.push(Op::Jump(0), line);
         let handler = self.here();
         self.program.tries.push(TryRegion { start, end: handler, catch: handler, depth });
         self.depth += 1;
-        self.block(catch)?;
+        self.try_or_catch(catch)?;
         self.push(Op::EndCatch, line);
         self.depth -= 1;
         let end = self.here();
         self.patch(over, end);
         Ok(())
+    }
+
+    /// The statements of a TRY or CATCH block: no GOTO from outside leads into them.
+    fn try_or_catch(&mut self, stmts: Vec<Stmt>) -> Result<(), SqlError> {
+        self.block_count += 1;
+        self.blocks.push(self.block_count);
+        let result = self.block(stmts);
+        self.blocks.pop();
+        result
     }
 
     fn declare(&mut self, list: Vec<Declaration>, line: u32) -> Result<(), SqlError> {
@@ -265,13 +292,18 @@ impl Builder<'_> {
     }
 
     fn resolve_gotos(&mut self) -> Result<(), SqlError> {
-        for (at, label, line) in std::mem::take(&mut self.gotos) {
-            let Some(&target) = self.labels.get(&label) else {
+        for Goto { at, label, line, blocks } in std::mem::take(&mut self.gotos) {
+            let Some(target) = self.labels.get(&label) else {
                 let text = format!(
                     "A GOTO statement references the label '{label}' but the label has not been declared."
                 );
                 return Err(SqlError::new(133, 15, 1, text).at_line(line));
             };
+            if !blocks.starts_with(&target.blocks) {
+                let text = "GOTO cannot be used to jump into a TRY or CATCH scope.";
+                return Err(SqlError::new(1026, 15, 1, text).at_line(line));
+            }
+            let target = target.at;
             self.patch(at, target);
         }
         Ok(())

@@ -99,8 +99,11 @@ impl<'a> Binder<'a> {
                 super::bind_ops::unary(*op, operand)
             }
             ExprKind::Binary { op, left, right } => {
-                let (left, right) = (self.expr(left)?, self.expr(right)?);
-                self.binary(*op, left, right)
+                let (a, b) = (self.expr(left)?, self.expr(right)?);
+                let (a_type, b_type) = (a.ty, b.ty);
+                let a = beside_decimal(*op, a, left, b_type)?;
+                let b = beside_decimal(*op, b, right, a_type)?;
+                self.binary(*op, a, b)
             }
             ExprKind::Case { operand, branches, otherwise } => {
                 self.case(operand.as_deref(), branches, otherwise.as_deref())
@@ -608,4 +611,28 @@ fn named_type(name: &ast::TypeName, context: types::NameContext) -> Result<DataT
 /// Error for a construct that parses and is not there yet.
 pub fn unsupported(what: &str) -> SqlError {
     SqlError::new(40517, 16, 1, format!("{what} is not supported in this version of Ringwood."))
+}
+
+/// In arithmetic an integer constant next to a decimal is a decimal of its own digits: `1.0 / 3` is a decimal(2, 1) over a
+/// decimal(1, 0), not over the ten digits of an int.
+fn beside_decimal(
+    op: ast::BinaryOp,
+    operand: Typed,
+    written: &ast::Expr,
+    other: DataType,
+) -> Result<Typed, SqlError> {
+    use ast::BinaryOp::{Add, Divide, Modulo, Multiply, Subtract};
+    let constant = match &written.kind {
+        ExprKind::Unary { op: ast::UnaryOp::Minus | ast::UnaryOp::Plus, operand } => &operand.kind,
+        kind => kind,
+    };
+    let (DataType::Decimal { .. }, ExprKind::Literal(ast::Literal::Integer(n))) = (other, constant) else {
+        return Ok(operand);
+    };
+    if operand.ty != DataType::Int || !matches!(op, Add | Subtract | Multiply | Divide | Modulo) {
+        return Ok(operand);
+    }
+    let precision = n.checked_ilog10().unwrap_or(0) as u8 + 1;
+    let ty = DataType::Decimal { precision, scale: 0 };
+    Ok(Typed::new(super::bind_ops::implicit(operand, ty)?, ty, false))
 }

@@ -85,7 +85,8 @@ impl Binder<'_> {
                 let mut args = self.args(call, 2..=2)?;
                 let (second, first) = (args.pop(), args.pop());
                 let (Some(first), Some(second)) = (first, second) else { return Ok(None) };
-                isnull(first, second)?
+                let bare = |e: &ast::Expr| matches!(e.kind, ast::ExprKind::Literal(ast::Literal::Null));
+                if call.args.first().is_some_and(bare) { second } else { isnull(first, second)? }
             }
             "nullif" => {
                 let mut args = self.args(call, 2..=2)?;
@@ -267,14 +268,12 @@ impl Binder<'_> {
 }
 
 fn isnull(first: Typed, second: Typed) -> Result<Typed, SqlError> {
-    if first.is_null_literal() {
-        return Ok(second);
-    }
     // The result has the first argument's type: the second is cut to it.
     let (ty, collation) = (first.ty, first.collation);
     let nullable = first.nullable && second.nullable;
     let second = bind_ops::implicit(second, ty)?;
     let expr = match first.expr {
+        Expr::Const(Value::Null) => second,
         Expr::Const(value) => Expr::Const(value),
         e => Expr::Coalesce(vec![e, second]),
     };

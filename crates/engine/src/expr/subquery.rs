@@ -201,7 +201,7 @@ impl Binder<'_> {
     /// Binds a subquery; `exists` ignores its select list.
     pub fn subquery(&mut self, query: &ast::Query, exists: bool) -> Result<(SubRef, Vec<Typed>), SqlError> {
         self.scopes.push(Scope::default());
-        let bound = self.query_in_scope(query);
+        let bound = self.inner_query(query);
         let scope = self.scopes.pop().unwrap_or_default();
         let bound = bound?;
         let columns: Vec<Typed> = bound.columns.iter().map(|c| c.typed()).collect();

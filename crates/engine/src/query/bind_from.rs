@@ -77,7 +77,7 @@ impl Binder<'_> {
                 self.table_function(name, args, alias.as_ref(), columns)
             }
             TableRefKind::Derived { query, alias, columns } => {
-                let bound = self.nested(|b| b.query_in_scope(query))?.0;
+                let bound = self.nested(|b| b.inner_query(query))?.0;
                 self.add_derived(&alias.value, columns, &bound.columns)?;
                 Ok(bound.logical)
             }
@@ -255,7 +255,7 @@ impl Binder<'_> {
         let hidden = self.ctes.split_off(cte.visible);
         let scopes = std::mem::take(&mut self.scopes);
         self.open_ctes.push(cte.name.clone());
-        let bound = self.nested(|b| b.query_in_scope(&cte.query));
+        let bound = self.nested(|b| b.inner_query(&cte.query));
         self.open_ctes.pop();
         self.scopes = scopes;
         self.ctes.truncate(cte.visible);

@@ -29,8 +29,19 @@ impl Binder<'_> {
         bound
     }
 
-    /// Binds a query in the block that is on top of the stack.
-    pub fn query_in_scope(&mut self, query: &ast::Query) -> Result<BoundQuery, SqlError> {
+    /// Binds the query of a derived table, subquery or common table expression in the block that is on top of the stack: it has
+    /// an order only to say which rows TOP or OFFSET mean (1033).
+    pub fn inner_query(&mut self, query: &ast::Query) -> Result<BoundQuery, SqlError> {
+        let top = matches!(&query.body, QueryBody::Select(select) if select.top.is_some());
+        if !query.order_by.is_empty() && !top && query.offset.is_none() && query.for_clause.is_none() {
+            let text = "The ORDER BY clause is invalid in views, inline functions, derived tables, subqueries, and common \
+                        table expressions, unless TOP, OFFSET or FOR XML is also specified.";
+            return Err(SqlError::new(1033, 15, 1, text));
+        }
+        self.query_in_scope(query)
+    }
+
+    fn query_in_scope(&mut self, query: &ast::Query) -> Result<BoundQuery, SqlError> {
         if query.for_clause.as_ref().is_some_and(|f| f.kind != ast::ForKind::Browse) {
             return Err(unsupported("FOR XML and FOR JSON"));
         }

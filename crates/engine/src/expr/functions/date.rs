@@ -39,7 +39,7 @@ pub const FUNCTIONS: &[Function] = &[
     clock("sysutcdatetime", |_, _| Ok(DataType::DateTime2(7))),
     clock("sysdatetimeoffset", |_, _| Ok(DataType::DateTimeOffset(7))),
     clock("current_date", |_, _| Ok(DataType::Date)),
-    f("dateadd", (3, 3), &[A::Any, A::BigInt, A::Moment], dateadd_type, dateadd),
+    f("dateadd", (3, 3), &[A::Any, A::BigInt, A::MomentOrDateTime], dateadd_type, dateadd),
     f("datediff", (3, 3), &[A::Any, A::Moment], int, |a, _| {
         Ok(datetime::datediff(part(a)?, &a[1], &a[2])?.map_or(Value::Null, Value::Int))
     }),

@@ -69,6 +69,8 @@ pub enum ArgRule {
     Number,
     /// A date or time of its own type; strings become datetime2, numbers datetime.
     Moment,
+    /// The same, but a string becomes datetime.
+    MomentOrDateTime,
     Date,
     DateTimeOffset,
     /// A string or a binary.
@@ -99,10 +101,11 @@ impl ArgRule {
             ArgRule::Number if ty.is_number() => None,
             ArgRule::Number if ty.is_string() => Some(DataType::Float),
             ArgRule::Number => return Err(invalid()),
-            ArgRule::Moment if ty.is_temporal() => None,
+            ArgRule::Moment | ArgRule::MomentOrDateTime if ty.is_temporal() => None,
+            ArgRule::MomentOrDateTime if ty.is_string() => Some(DataType::DateTime),
             ArgRule::Moment if ty.is_string() => Some(DataType::DateTime2(7)),
-            ArgRule::Moment if ty.is_number() || null => Some(DataType::DateTime),
-            ArgRule::Moment => return Err(invalid()),
+            ArgRule::Moment | ArgRule::MomentOrDateTime if ty.is_number() || null => Some(DataType::DateTime),
+            ArgRule::Moment | ArgRule::MomentOrDateTime => return Err(invalid()),
             ArgRule::Date => Some(DataType::Date),
             ArgRule::DateTimeOffset => Some(DataType::DateTimeOffset(7)),
             ArgRule::Bytes if ty.is_string() || ty.is_binary() => None,
