@@ -101,5 +101,6 @@ fn main() {
             rate * kb as f64 / 1024.0
         );
     }
+    drop(file);
     OsDisk::new(&folder).remove(path).expect("removed");
 }

@@ -77,6 +77,11 @@ pub trait LogHandle: Send + Sync {
     /// # Errors
     /// The log is offline.
     fn flush_to(&self, lsn: Lsn) -> Result<(), PageError>;
+    /// Returns when all that was appended before the call is durable.
+    ///
+    /// # Errors
+    /// The log is offline.
+    fn flush_all(&self) -> Result<(), PageError>;
     /// All records up to this one are durable.
     fn hardened(&self) -> Lsn;
     /// Reads a record that is not truncated.
@@ -102,6 +107,10 @@ impl LogHandle for wal::Log {
 
     fn flush_to(&self, lsn: Lsn) -> Result<(), PageError> {
         Ok(wal::Log::flush_to(self, lsn)?)
+    }
+
+    fn flush_all(&self) -> Result<(), PageError> {
+        Ok(wal::Log::flush_all(self)?)
     }
 
     fn hardened(&self) -> Lsn {

@@ -132,6 +132,9 @@ impl Store {
         for file in &files {
             area.repair(file)?;
         }
+        if let Some(primary) = files.iter().find(|file| file.spec.id == 1) {
+            area.end_loan(primary)?;
+        }
         let files = files.into_iter().map(Arc::new).collect();
         Store::assemble(disk, pool, log, database, files, &area, home)
     }

@@ -25,10 +25,16 @@ const RUN: usize = 128;
 const SYNC_LANES: usize = 4;
 
 /// Threads of a checkpoint, each with a batch on its way: while one is copied and waits for the log, the area and the homes
-/// of the others are written. The area has no room for more.
+/// of the others are written.
 const WRITERS: usize = 3;
-/// Pages that are worth a thread.
-const SHARE: usize = 2 * BATCH_IMAGES;
+
+/// What batches a list of frames is written in.
+#[derive(Clone, Copy, Debug)]
+struct Batches {
+    whom: For,
+    /// Most images that go to the doublewrite area.
+    images: usize,
+}
 
 /// A frame and the key of its page.
 type Place = (u32, u64);
@@ -58,10 +64,38 @@ impl Store {
     /// A failed write leaves its pages dirty. A failed sync takes the store offline.
     pub fn write_dirty(&self, up_to: Lsn) -> Result<WriteReport, PageError> {
         self.check_online()?;
+        let dirty = self.dirty_frames(up_to);
+        let Some(loan) = self.lend_extents(dirty.len())? else {
+            return self.write_frames_of(
+                dirty,
+                up_to,
+                Batches { whom: For::Checkpoint, images: BATCH_IMAGES },
+            );
+        };
+        let result = self.write_frames_of(dirty, up_to, Batches { whom: For::Borrower, images: loan.images });
+        if result.is_err() {
+            if self.check_online().is_err() {
+                // Opening the database again repairs what is torn from the borrowed extents, and ends the loan.
+                return result;
+            }
+            // What was written before the error.
+            self.sync_files()?;
+        }
+        self.end_loan(loan)?;
+        result
+    }
+
+    /// Writes the frames, sorted by place, and makes them durable.
+    fn write_frames_of(
+        &self,
+        dirty: Vec<Place>,
+        up_to: Lsn,
+        batches: Batches,
+    ) -> Result<WriteReport, PageError> {
         let mut pages = 0;
-        let mut todo = interleave(self.dirty_frames(up_to), &self.devices());
+        let mut todo = interleave(dirty, &self.devices(), batches.images);
         while !todo.is_empty() {
-            let (written, later) = self.write_all(&todo)?;
+            let (written, later) = self.write_all(&todo, batches)?;
             pages += written;
             // Pages that were latched: one by one, so that nothing else is marked as in writing while this waits.
             let stubborn = later.len() <= BATCH;
@@ -79,14 +113,15 @@ impl Store {
     }
 
     /// Writes the frames; those that were latched come back with the number of written ones.
-    fn write_all(&self, todo: &[Place]) -> Result<(usize, Vec<Place>), PageError> {
-        let lists = Mutex::new(todo.chunks(BATCH));
+    fn write_all(&self, todo: &[Place], batches: Batches) -> Result<(usize, Vec<Place>), PageError> {
+        let list = if batches.whom == For::Borrower { batches.images } else { BATCH };
+        let lists = Mutex::new(todo.chunks(list));
         let run = || {
             let (mut written, mut later) = (0, Vec::new());
             loop {
                 let next = lists.lock().next();
                 let Some(list) = next else { return Ok((written, later)) };
-                match self.write_list(list, For::Checkpoint, &mut later) {
+                match self.write_list(list, batches, &mut later) {
                     Ok(pages) => written += pages,
                     Err(e) => {
                         *lists.lock() = [].chunks(BATCH);
@@ -95,7 +130,7 @@ impl Store {
                 }
             }
         };
-        let threads = todo.len().div_ceil(SHARE).min(WRITERS);
+        let threads = todo.len().div_ceil(2 * batches.images).min(WRITERS);
         std::thread::scope(|scope| {
             let named = || std::thread::Builder::new().name("page-writer".into());
             // Where no thread is to be had, there are fewer batches on their way.
@@ -119,7 +154,8 @@ impl Store {
     fn write_one(&self, at: Place) -> Result<usize, PageError> {
         loop {
             let mut again = Vec::new();
-            let (written, _) = self.write_batch(&[at], For::Checkpoint, true, &mut again)?;
+            let alone = Batches { whom: For::Checkpoint, images: 1 };
+            let (written, _) = self.write_batch(&[at], alone, true, &mut again)?;
             if again.is_empty() {
                 return Ok(written);
             }
@@ -182,7 +218,7 @@ impl Store {
 
     fn each_frame(&self, mut f: impl FnMut(Place, Option<Lsn>, Option<Lsn>)) {
         let pool = self.inner();
-        for i in 0..pool.frames.len() {
+        for i in pool.frames.used() {
             let frame = pool.frames.get(i);
             if !frame.has(DIRTY | WRITING) {
                 continue;
@@ -201,6 +237,11 @@ impl Store {
     /// The device of each file.
     fn devices(&self) -> HashMap<u16, u64> {
         self.all_files().iter().map(|file| (file.spec.id, file.file.device())).collect()
+    }
+
+    /// The keys of all pages that are changed or being written.
+    pub(crate) fn each_dirty(&self, mut f: impl FnMut(u64)) {
+        self.each_frame(|(_, key), _, _| f(key));
     }
 
     fn dirty_frames(&self, up_to: Lsn) -> Vec<Place> {
@@ -222,10 +263,15 @@ impl Store {
 
     /// Copies and writes frames, sorted by place within each file, in as many batches as it takes; as
     /// [`write_batch`](Self::write_batch) otherwise.
-    fn write_list(&self, list: &[Place], whom: For, later: &mut Vec<Place>) -> Result<usize, PageError> {
+    fn write_list(
+        &self,
+        list: &[Place],
+        batches: Batches,
+        later: &mut Vec<Place>,
+    ) -> Result<usize, PageError> {
         let (mut written, mut rest) = (0, list);
         while !rest.is_empty() {
-            let (pages, taken) = self.write_batch(rest, whom, false, later)?;
+            let (pages, taken) = self.write_batch(rest, batches, false, later)?;
             written += pages;
             rest = &rest[taken..];
         }
@@ -238,7 +284,7 @@ impl Store {
     fn write_batch(
         &self,
         list: &[Place],
-        whom: For,
+        batches: Batches,
         block: bool,
         later: &mut Vec<Place>,
     ) -> Result<(usize, usize), PageError> {
@@ -249,7 +295,7 @@ impl Store {
         {
             let (images, _) = staging.as_chunks_mut::<PAGE_SIZE>();
             for &at in list {
-                if items.len() == BATCH || protected == BATCH_IMAGES {
+                if items.len() == BATCH || protected == batches.images {
                     break;
                 }
                 taken += 1;
@@ -264,7 +310,7 @@ impl Store {
             }
         }
         let ended = Ending { store: self, items: &items };
-        let result = if items.is_empty() { Ok(()) } else { self.write_items(&items, &staging, whom) };
+        let result = if items.is_empty() { Ok(()) } else { self.write_items(&items, &staging, batches.whom) };
         ended.end(result.is_ok());
         self.give_staging(staging);
         result.map(|()| (items.len(), taken))
@@ -474,7 +520,7 @@ fn in_parallel<L: AsRef<[Arc<DataFile>]> + Sync>(
 
 /// Orders frames so that every batch has work for every device. On one device it goes file by file, each file's pages
 /// ascending: many files are then written in pieces as large as one.
-fn interleave(sorted: Vec<Place>, devices: &HashMap<u16, u64>) -> Vec<Place> {
+fn interleave(sorted: Vec<Place>, devices: &HashMap<u16, u64>, batch: usize) -> Vec<Place> {
     let mut by_device: BTreeMap<u64, Vec<Place>> = BTreeMap::new();
     for pages in sorted.chunk_by(|a, b| key_page(a.1).file == key_page(b.1).file) {
         let device = devices.get(&key_page(pages[0].1).file).copied().unwrap_or(0);
@@ -483,7 +529,7 @@ fn interleave(sorted: Vec<Place>, devices: &HashMap<u16, u64>) -> Vec<Place> {
     if by_device.len() < 2 {
         return sorted;
     }
-    let share = (BATCH_IMAGES / by_device.len()).max(1);
+    let share = (batch / by_device.len()).max(1);
     let mut rest: Vec<&[Place]> = by_device.values().map(Vec::as_slice).collect();
     let mut out = Vec::with_capacity(sorted.len());
     while !rest.is_empty() {
@@ -510,6 +556,7 @@ impl crate::pool::PageIo for Store {
     fn write_frames(&self, _pool: &Inner, frames: &[Place]) -> Result<usize, PageError> {
         self.check_online()?;
         // Latched pages are in use and no candidates for eviction anyway.
-        self.write_list(frames, For::Eviction, &mut Vec::new())
+        let batches = Batches { whom: For::Eviction, images: BATCH_IMAGES };
+        self.write_list(frames, batches, &mut Vec::new())
     }
 }

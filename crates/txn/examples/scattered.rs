@@ -183,6 +183,8 @@ fn raw(folder: &Path, leaves: u64, figures: &mut Figures) {
     places.truncate(count);
     let offsets: Vec<u64> = places.iter().map(|page| page * PAGE as u64).collect();
     let mut buf = AlignedBuf::new(count * PAGE);
+    // The engine's frames have their memory when they are read into; so has this.
+    buf.fill(1);
     let end = &mut |_: usize, _: &mut Request<'_>, result: Result<(), disk::DiskError>| result.expect("I/O");
     let mut slices: Vec<IoSliceMut<'_>> = buf.chunks_mut(PAGE).map(IoSliceMut::new).collect();
     let each = slices.chunks_mut(1).zip(&offsets);

@@ -55,6 +55,10 @@ impl LogHandle for StoreLog {
         Ok(self.log.flush_to(lsn)?)
     }
 
+    fn flush_all(&self) -> Result<(), PageError> {
+        Ok(self.log.flush_all()?)
+    }
+
     fn hardened(&self) -> Lsn {
         self.log.hardened()
     }

@@ -11,6 +11,7 @@ use crate::files::{DataFile, FileSpec};
 use crate::id::{EXTENT_PAGES, PAGE_SIZE, PageId};
 use crate::record::RecordSink;
 use crate::store::Store;
+use std::time::Duration;
 use wal::Lsn;
 
 /// How a data file is used, in pages.
@@ -51,12 +52,21 @@ impl Store {
         let file = self.file(PageId::new(id, 0))?;
         let to = self.file_usage(id)?.end.max(least.next_multiple_of(EXTENT_PAGES));
         let space = self.space(&file)?;
-        let _turn = self.alloc.grow.lock();
-        if to >= file.pages() || !space.lock().cut(id, to / EXTENT_PAGES) {
-            return Ok(None);
+        loop {
+            let turn = self.alloc.grow.lock();
+            let mut guard = space.lock();
+            if to < file.pages() && guard.cut(id, to / EXTENT_PAGES) {
+                self.forget_fill(file.filegroup());
+                return Ok(Some(to));
+            }
+            if to >= file.pages() || !guard.lent_from(to / EXTENT_PAGES) {
+                return Ok(None);
+            }
+            // A checkpoint has borrowed some of them, and needs nothing from here to come to its end.
+            drop((guard, turn));
+            self.check_online()?;
+            std::thread::sleep(Duration::from_millis(1));
         }
-        self.forget_fill(file.filegroup());
-        Ok(Some(to))
     }
 
     /// Cuts a file to what [`Store::begin_cut`] has said, a checkpoint later. False: it has grown meanwhile.

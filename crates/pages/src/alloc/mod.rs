@@ -7,6 +7,7 @@ mod bar;
 mod cut;
 mod fill;
 mod free;
+mod lend;
 mod name;
 mod release;
 mod reserve;

@@ -1,6 +1,7 @@
 //! Which extents of a file are free: a bitmap in memory, built from the GAM pages when it is first needed.
 
 use crate::id::{ExtentId, GAM_EXTENTS};
+use std::ops::Range;
 
 /// Free extents of one file. The bitmap runs ahead of the GAM: an extent is taken here first, logged second.
 #[derive(Debug)]
@@ -12,11 +13,21 @@ pub(crate) struct FreeExtents {
     hint: u32,
     /// From this extent on none is given out.
     limit: u32,
+    /// Free extents that are lent to a checkpoint: nobody else gets them.
+    lent: Vec<Range<u32>>,
 }
 
 impl Default for FreeExtents {
     fn default() -> FreeExtents {
-        FreeExtents { loaded: false, words: Vec::new(), extents: 0, free: 0, hint: 0, limit: u32::MAX }
+        FreeExtents {
+            loaded: false,
+            words: Vec::new(),
+            extents: 0,
+            free: 0,
+            hint: 0,
+            limit: u32::MAX,
+            lent: Vec::new(),
+        }
     }
 }
 
@@ -41,18 +52,27 @@ impl FreeExtents {
 
     /// One more than the last extent in use; extents with fixed pages alone do not count.
     pub fn end(&self, file: u16) -> u32 {
-        let used = |extent: &u32| !self.get(*extent) && !(ExtentId { file, extent: *extent }).is_system();
+        let used = |extent: &u32| self.is_used(*extent) && !(ExtentId { file, extent: *extent }).is_system();
         (0..self.extents).rev().find(used).map_or(0, |last| last + 1)
     }
 
     /// Extents in use before `end`.
     pub fn used_below(&self, end: u32) -> u32 {
-        (0..end.min(self.extents)).filter(|extent| !self.get(*extent)).count() as u32
+        (0..end.min(self.extents)).filter(|extent| self.is_used(*extent)).count() as u32
     }
 
-    /// The extents from `extents` on are no more. False, and nothing has changed, when one of them is in use.
+    fn is_used(&self, extent: u32) -> bool {
+        !self.get(extent) && !self.lent.iter().any(|run| run.contains(&extent))
+    }
+
+    /// Whether extents from this one on are lent.
+    pub fn lent_from(&self, extent: u32) -> bool {
+        self.lent.iter().any(|run| run.end > extent)
+    }
+
+    /// The extents from `extents` on are no more. False, and nothing has changed, when one of them is in use or lent.
     pub fn cut(&mut self, file: u16, extents: u32) -> bool {
-        if self.end(file) > extents {
+        if self.end(file) > extents || self.lent_from(extents) {
             return false;
         }
         for extent in extents..self.extents {
@@ -73,13 +93,13 @@ impl FreeExtents {
 
     /// Extents in use from `from` on; those with fixed pages alone do not count.
     pub fn used_from(&self, file: u16, from: u32) -> u64 {
-        let used = |extent: &u32| !self.get(*extent) && !(ExtentId { file, extent: *extent }).is_system();
+        let used = |extent: &u32| self.is_used(*extent) && !(ExtentId { file, extent: *extent }).is_system();
         (from..self.extents).filter(used).count() as u64
     }
 
     /// Extents that are not in use.
     pub fn unused(&self) -> u64 {
-        self.free
+        self.free + self.lent.iter().map(|run| run.len() as u64).sum::<u64>()
     }
 
     /// Extents that can be taken.
@@ -141,6 +161,35 @@ impl FreeExtents {
         self.free -= u64::from(count);
         self.hint = first + count;
         Some((first, count))
+    }
+
+    /// Lends so many adjacent extents, the first that there are: they stay free, but nobody gets them.
+    pub fn lend(&mut self, count: u32) -> Option<Range<u32>> {
+        let end = self.limit.min(self.extents);
+        let mut first = self.first_free(0)?;
+        while first.checked_add(count)? <= end {
+            match (first..first + count).find(|extent| !self.get(*extent)) {
+                Some(taken) => first = self.first_free(taken)?,
+                None => {
+                    let run = first..first + count;
+                    run.clone().for_each(|extent| self.set(extent, false));
+                    self.free -= u64::from(count);
+                    self.lent.push(run.clone());
+                    return Some(run);
+                }
+            }
+        }
+        None
+    }
+
+    /// A loan ends.
+    pub fn end_loan(&mut self, run: &Range<u32>) {
+        let before = self.lent.len();
+        self.lent.retain(|lent| lent != run);
+        // Not when the bitmap was built anew meanwhile.
+        if self.lent.len() < before {
+            self.put(run.start, run.end - run.start);
+        }
     }
 
     /// Gives extents back.
@@ -207,6 +256,25 @@ mod tests {
         assert_eq!((free.take(1), free.used_from(2, 70)), (None, 0));
         free.limit(u32::MAX);
         assert_eq!((free.free(), free.take(200)), (130, Some((70, 130))));
+    }
+
+    #[test]
+    fn what_is_lent_is_free_and_nobody_gets_it() {
+        let mut free = FreeExtents::default();
+        free.build(2, 200, |e| e == 10 || e == 130);
+        let run = free.lend(16).expect("behind the one in use");
+        assert_eq!((run.clone(), free.free(), free.unused(), free.end(2)), (11..27, 180, 196, 131));
+        assert_eq!((free.take(100), free.take(100)), (Some((2, 8)), Some((27, 100))));
+        free.put(27, 100);
+        assert_eq!((free.used_below(131), free.used_from(2, 11)), (12, 1));
+        free.put(130, 1);
+        assert!(!free.cut(2, 20) && free.cut(2, 27), "lent extents are not cut off");
+        free.end_loan(&run);
+        free.end_loan(&run);
+        assert_eq!((free.free(), free.take(100)), (16, Some((11, 16))));
+        free.put(11, 16);
+        free.limit(20);
+        assert_eq!((free.lend(10), free.lend(9)), (None, Some(11..20)));
     }
 
     #[test]

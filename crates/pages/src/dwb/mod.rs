@@ -11,10 +11,12 @@
 //!   write) skip the area, unless it still has an image of them ([`Doublewrite::holds`]).
 //! - Eviction always finds room for a batch of its own, whatever a checkpoint has on its way.
 
+mod loan;
 mod recover;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use loan::LOAN_RUNS;
 pub(crate) use recover::Recovered;
 
 use crate::error::PageError;
@@ -31,8 +33,12 @@ use std::time::Duration;
 
 /// Slots of the area, one page each, those of directories included.
 const SLOTS: usize = 1 + DWB_PAGES as usize;
-/// Most images of a batch: four batches fill the area.
-pub(crate) const BATCH_IMAGES: usize = SLOTS / 4 - 1;
+/// The slot that says which extents are borrowed; batches lie before it.
+const LOAN_SLOT: usize = SLOTS - 1;
+/// Most images of a batch in the area: four batches fill it.
+pub(crate) const BATCH_IMAGES: usize = LOAN_SLOT / 4 - 1;
+/// Most images of a batch in borrowed extents.
+pub(crate) const LOAN_IMAGES: usize = DWB_PAGES as usize - 1;
 /// Slots that a checkpoint leaves to eviction.
 const KEPT_FREE: usize = 1 + BATCH_IMAGES;
 
@@ -46,11 +52,15 @@ const AT_ENTRIES: usize = 24;
 const AT_ROUND_ENTRIES: usize = 16;
 const ENTRY: usize = 10;
 const MARK: u16 = u16::MAX;
+/// Stands there in the page that names borrowed extents.
+const LOAN: u16 = u16::MAX - 1;
 
 /// For whom a batch is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum For {
     Checkpoint,
+    /// The same, into the extents that it has borrowed.
+    Borrower,
     /// Somebody needs a frame.
     Eviction,
 }
@@ -66,10 +76,11 @@ enum Stage {
     Over,
 }
 
-/// A batch whose directory is in the area.
+/// A batch whose directory is in the area or in borrowed extents.
 #[derive(Debug)]
 struct Batch {
     number: u64,
+    /// Pages from the area's start on; borrowed ones lie behind the area.
     slots: Range<usize>,
     stage: Stage,
     pages: Vec<PageId>,
@@ -84,7 +95,7 @@ struct Place {
     floor: u64,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Area {
     /// Number of the last batch.
     number: u64,
@@ -93,6 +104,8 @@ struct Area {
     batches: Vec<Batch>,
     /// Pages of which the area has an image, and the newest batch that has one.
     held: HashMap<PageId, u64>,
+    /// Borrowed slots, in runs for one batch each.
+    lent: Vec<Range<usize>>,
 }
 
 /// The area's state in memory.
@@ -101,6 +114,8 @@ pub(crate) struct Doublewrite {
     area: Mutex<Area>,
     /// Homes were written, or slots have become free.
     changed: Condvar,
+    /// Held by the checkpoint that has borrowed extents.
+    pub borrower: Mutex<()>,
 }
 
 /// A batch whose images are durable. Its homes may be written now.
@@ -111,14 +126,13 @@ pub(crate) struct Protected(u64);
 impl Doublewrite {
     /// For an area as it was found.
     pub fn new(found: &Recovered) -> Doublewrite {
-        let mut area = Area { number: 0, next: 0, batches: Vec::new(), held: HashMap::new() };
+        let mut area = Area { number: found.last_number(), ..Area::default() };
         for (number, slots, pages) in found.batches() {
-            area.number = area.number.max(number);
             area.held.extend(pages.iter().map(|page| (*page, number)));
             // Opening has made all homes durable.
             area.batches.push(Batch { number, slots, stage: Stage::Over, pages, homes: Vec::new() });
         }
-        Doublewrite { area: Mutex::new(area), changed: Condvar::new() }
+        Doublewrite { area: Mutex::new(area), changed: Condvar::new(), borrower: Mutex::new(()) }
     }
 
     /// Whether the area has an image of the page.
@@ -126,7 +140,7 @@ impl Doublewrite {
         self.area.lock().held.contains_key(&page)
     }
 
-    /// Makes up to [`BATCH_IMAGES`] images durable in the area, waiting for room if need be. `homes` are the files that the
+    /// Makes up to [`BATCH_IMAGES`] images durable in the area, or as many as a borrowed run has room for, waiting for it if need be. `homes` are the files that the
     /// caller writes to right after; then it calls [`written`](Self::written). When that fails it must not: the slots then
     /// keep the images.
     ///
@@ -140,7 +154,8 @@ impl Doublewrite {
         whom: For,
         online: &dyn Fn() -> Result<(), PageError>,
     ) -> Result<Protected, PageError> {
-        debug_assert!(!images.is_empty() && images.len() <= BATCH_IMAGES);
+        let most = if whom == For::Borrower { LOAN_IMAGES } else { BATCH_IMAGES };
+        debug_assert!(!images.is_empty() && images.len() <= most);
         let ids = images.iter().map(|(id, _)| *id).collect();
         let place = self.reserve(ids, homes, whom, online)?;
         let directory = directory(&place, images);
@@ -212,61 +227,108 @@ impl Doublewrite {
 }
 
 impl Area {
+    fn live(&self) -> impl Iterator<Item = &Batch> {
+        self.batches.iter().filter(|batch| batch.stage != Stage::Over)
+    }
+
     /// The first slot of a place for so many, if there is one.
     fn place(&self, need: usize, whom: For) -> Option<usize> {
-        let live = || self.batches.iter().filter(|batch| batch.stage != Stage::Over);
-        let used: usize = live().map(|batch| batch.slots.len()).sum();
-        if whom == For::Checkpoint && used + need + KEPT_FREE > SLOTS {
-            return None;
-        }
-        let free = |slot: &usize| {
-            let wanted = *slot..*slot + need;
-            wanted.end <= SLOTS && live().all(|b| b.slots.end <= wanted.start || wanted.end <= b.slots.start)
+        let free = |slot: usize| {
+            let wanted = slot..slot + need;
+            self.live().all(|b| b.slots.end <= wanted.start || wanted.end <= b.slots.start)
         };
-        [self.next, 0].into_iter().chain(live().map(|batch| batch.slots.end)).find(free)
+        if whom == For::Borrower {
+            let fits = self.lent.iter().filter(|run| need <= run.len());
+            return fits.map(|run| run.start).find(|&slot| free(slot));
+        }
+        let here = || self.live().map(|batch| &batch.slots).filter(|slots| slots.start < SLOTS);
+        let mut starts = [self.next, 0].into_iter().chain(here().map(|slots| slots.end));
+        starts.find(|&slot| {
+            let fits = slot + need <= LOAN_SLOT && free(slot);
+            fits && (whom != For::Checkpoint
+                || has_gap(here().cloned().chain(std::iter::once(slot..slot + need))))
+        })
     }
 
     /// Gives the slots to a new batch. Those whose directories were there are gone from the area.
     fn take(&mut self, slots: Range<usize>, pages: Vec<PageId>, homes: Vec<Arc<DataFile>>) -> Place {
-        let held = &mut self.held;
-        self.batches.retain(|old| {
-            let stays = !slots.contains(&old.slots.start);
-            debug_assert!(stays || old.stage == Stage::Over, "slots of a batch that is not over");
-            if !stays {
-                for page in &old.pages {
-                    if held.get(page) == Some(&old.number) {
-                        held.remove(page);
-                    }
-                }
-            }
-            stays
-        });
+        self.forget(|old| slots.contains(&old.slots.start));
+        if slots.start < SLOTS {
+            self.next = slots.end;
+        }
         self.number += 1;
-        self.next = slots.end;
         self.held.extend(pages.iter().map(|page| (*page, self.number)));
         let slot = slots.start;
         self.batches.push(Batch { number: self.number, slots, stage: Stage::Open, pages, homes });
-        let live = self.batches.iter().filter(|batch| batch.stage != Stage::Over);
-        let floor = live.map(|batch| batch.number).min().unwrap_or(self.number);
-        Place { number: self.number, slot, floor }
+        Place { number: self.number, slot, floor: self.floor() }
     }
+
+    /// Batches with lower numbers are over.
+    fn floor(&self) -> u64 {
+        self.live().map(|batch| batch.number).min().unwrap_or(self.number)
+    }
+
+    /// Forgets batches whose directories are gone. An older image of their pages may still be there.
+    fn forget(&mut self, gone: impl Fn(&Batch) -> bool) {
+        let (gone, kept): (Vec<Batch>, Vec<Batch>) =
+            std::mem::take(&mut self.batches).into_iter().partition(gone);
+        self.batches = kept;
+        for old in gone {
+            debug_assert!(old.stage == Stage::Over, "slots of a batch that is not over");
+            for page in &old.pages {
+                if self.held.get(page) == Some(&old.number) {
+                    let others = self.batches.iter().filter(|batch| batch.pages.contains(page));
+                    match others.map(|batch| batch.number).max() {
+                        Some(number) => self.held.insert(*page, number),
+                        None => self.held.remove(page),
+                    };
+                }
+            }
+        }
+    }
+}
+
+/// Whether these leave the area room for a batch of eviction.
+fn has_gap(taken: impl Iterator<Item = Range<usize>>) -> bool {
+    let mut taken: Vec<Range<usize>> = taken.collect();
+    taken.push(LOAN_SLOT..SLOTS);
+    taken.sort_unstable_by_key(|slots| slots.start);
+    let mut end = 0;
+    taken.into_iter().any(|slots| {
+        let gap = slots.start.saturating_sub(end);
+        end = end.max(slots.end);
+        gap >= KEPT_FREE
+    })
 }
 
 /// The directory page of a batch.
 fn directory(place: &Place, images: &[(PageId, &[u8; PAGE_SIZE])]) -> AlignedBuf {
+    let entry = |(id, image): &(PageId, &[u8; PAGE_SIZE])| entry(id.to_bytes(), sum_in(image));
+    describe(place, MARK, images.iter().map(entry))
+}
+
+fn entry(what: [u8; 6], more: u32) -> [u8; ENTRY] {
+    let mut bytes = [0; ENTRY];
+    bytes[..6].copy_from_slice(&what);
+    bytes[6..].copy_from_slice(&more.to_le_bytes());
+    bytes
+}
+
+fn describe(place: &Place, mark: u16, entries: impl Iterator<Item = [u8; ENTRY]>) -> AlignedBuf {
     let mut page = Page::zeroed();
     page.format(PageId::new(1, DWB_DIRECTORY), PageType::Doublewrite, 0, UnitId(0));
     let body = &mut page.bytes_mut()[HEADER_SIZE..];
-    body[..AT_COUNT].copy_from_slice(&place.number.to_le_bytes());
-    body[AT_COUNT..AT_MARK].copy_from_slice(&(images.len() as u16).to_le_bytes());
-    body[AT_MARK..AT_SLOT].copy_from_slice(&MARK.to_le_bytes());
-    body[AT_SLOT..AT_SLOT + 2].copy_from_slice(&(place.slot as u16).to_le_bytes());
-    body[AT_FLOOR..AT_FLOOR + 8].copy_from_slice(&place.floor.to_le_bytes());
-    for (i, (id, image)) in images.iter().enumerate() {
-        let at = AT_ENTRIES + i * ENTRY;
-        body[at..at + 6].copy_from_slice(&id.to_bytes());
-        body[at + 6..at + 10].copy_from_slice(&sum_in(image).to_le_bytes());
+    let mut count = 0u16;
+    let (places, _) = body[AT_ENTRIES..].as_chunks_mut::<ENTRY>();
+    for (to, entry) in places.iter_mut().zip(entries) {
+        *to = entry;
+        count += 1;
     }
+    body[..AT_COUNT].copy_from_slice(&place.number.to_le_bytes());
+    body[AT_COUNT..AT_MARK].copy_from_slice(&count.to_le_bytes());
+    body[AT_MARK..AT_SLOT].copy_from_slice(&mark.to_le_bytes());
+    body[AT_SLOT..AT_FLOOR].copy_from_slice(&(place.slot as u32).to_le_bytes());
+    body[AT_FLOOR..AT_ENTRIES].copy_from_slice(&place.floor.to_le_bytes());
     page.set_checksum();
     AlignedBuf::from_slice(page.bytes())
 }

@@ -3,7 +3,11 @@
 //! Guarantees: only whole images count, of each page the newest; areas of older versions (batches of one round, one behind
 //! the other from the area's start) are read too.
 
-use super::{AT_COUNT, AT_ENTRIES, AT_FLOOR, AT_MARK, AT_ROUND_ENTRIES, AT_SLOT, ENTRY, MARK, SLOTS};
+use super::loan::write_loan;
+use super::{
+    AT_COUNT, AT_ENTRIES, AT_FLOOR, AT_MARK, AT_ROUND_ENTRIES, AT_SLOT, ENTRY, LOAN, LOAN_SLOT, MARK, Place,
+    SLOTS,
+};
 use crate::error::PageError;
 use crate::files::DataFile;
 use crate::id::{DWB_DIRECTORY, DWB_PAGES, PAGE_SIZE, PageId};
@@ -16,9 +20,13 @@ use std::ops::Range;
 /// What the area had when the database was opened.
 #[derive(Debug)]
 pub(crate) struct Recovered {
-    area: AlignedBuf,
+    /// Adjacent slots from this one on: the area, and what there is in borrowed extents.
+    parts: Vec<(usize, AlignedBuf)>,
     /// In the order in which they were written.
     batches: Vec<Directory>,
+    /// Extents were borrowed.
+    lent: bool,
+    last_number: u64,
 }
 
 impl Recovered {
@@ -27,30 +35,77 @@ impl Recovered {
         primary.file.sync()?;
         let mut area = AlignedBuf::new(SLOTS * PAGE_SIZE);
         primary.read_raw(DWB_DIRECTORY, &mut area)?;
-        let batches = batches(area.as_chunks().0);
-        Ok(Recovered { area, batches })
+        let mut found = directories(area.as_chunks().0);
+        let loan = area.as_chunks().0.get(LOAN_SLOT).and_then(|page| Directory::of(page, LOAN_SLOT));
+        let loan = loan.filter(|loan| loan.place == LOAN && loan.named_slot == LOAN_SLOT);
+        let mut last_number = 0;
+        let mut lent = false;
+        let mut parts = vec![(0, area)];
+        if let Some(loan) = &loan {
+            last_number = loan.number;
+            lent = !loan.entries.is_empty();
+            for (run, pages) in loan.runs() {
+                if let Some((directory, part)) = borrowed(primary, loan, run, pages)? {
+                    found.push(directory);
+                    parts.push((run, part));
+                }
+            }
+        }
+        let floor = found.iter().chain(&loan).map(|batch| batch.floor).max().unwrap_or(0);
+        last_number = found.iter().map(|batch| batch.number).fold(last_number, u64::max);
+        // What is over by the word of a later one has no part in a repair, as its homes were durable, but may be older than
+        // they are.
+        found.retain(|batch| batch.number >= floor);
+        // Within a round of an older version the places rise already.
+        found.sort_by_key(|batch| batch.number);
+        Ok(Recovered { parts, batches: found, lent, last_number })
     }
 
     /// Of a new file.
     pub fn nothing() -> Recovered {
-        Recovered { area: AlignedBuf::new(0), batches: Vec::new() }
+        Recovered { parts: Vec::new(), batches: Vec::new(), lent: false, last_number: 0 }
     }
 
-    /// Number, slots and pages of each batch, in the order in which they were written.
+    /// No batch has a higher one.
+    pub fn last_number(&self) -> u64 {
+        self.last_number + u64::from(self.lent)
+    }
+
+    /// Number, slots and pages of each batch in the area, in the order in which they were written.
     pub fn batches(&self) -> impl Iterator<Item = (u64, Range<usize>, Vec<PageId>)> {
-        self.batches.iter().map(|batch| {
+        self.batches.iter().filter(|batch| batch.slot < SLOTS).map(|batch| {
             let end = (batch.slot + 1 + batch.entries.len()).min(SLOTS);
             (batch.number, batch.slot..end, batch.entries.iter().map(|(id, _)| *id).collect())
         })
     }
 
+    fn images_of(&self, batch: &Directory) -> &[[u8; PAGE_SIZE]] {
+        let part = self
+            .parts
+            .iter()
+            .rfind(|(first, _)| *first <= batch.slot && (*first == 0) == (batch.slot < SLOTS));
+        let pages = part.map(|(first, part)| (part.as_chunks().0, batch.slot - first));
+        pages.and_then(|(pages, at)| pages.get(at + 1..)).unwrap_or_default()
+    }
+
+    /// Ends the loan of a process that has ended, after the repair of all files: their homes are durable. The extents may get
+    /// other contents now.
+    ///
+    /// # Errors
+    /// I/O.
+    pub fn end_loan(&self, primary: &DataFile) -> Result<(), PageError> {
+        if !self.lent {
+            return Ok(());
+        }
+        let number = self.last_number();
+        write_loan(primary, &Place { number, slot: LOAN_SLOT, floor: number }, &[])
+    }
+
     /// The newest whole image of each page.
     pub fn images(&self) -> BTreeMap<PageId, &[u8; PAGE_SIZE]> {
-        let pages: &[[u8; PAGE_SIZE]] = self.area.as_chunks().0;
         let mut newest = BTreeMap::new();
         for batch in &self.batches {
-            let images = pages.get(batch.slot + 1..).unwrap_or_default();
-            for (image, (id, sum)) in images.iter().zip(&batch.entries) {
+            for (image, (id, sum)) in self.images_of(batch).iter().zip(&batch.entries) {
                 if checksum_of(image) == *sum && sum_in(image) == *sum && id_in(image) == *id {
                     newest.insert(*id, image);
                 }
@@ -93,9 +148,28 @@ impl Recovered {
     }
 }
 
-/// The directories that count, oldest batch first: what is over by the word of a later one has no part in a repair, as its
-/// homes were durable, but may be older than they are.
-fn batches(area: &[[u8; PAGE_SIZE]]) -> Vec<Directory> {
+/// The batch in a borrowed run, if it has one of this loan.
+fn borrowed(
+    primary: &DataFile,
+    loan: &Directory,
+    run: usize,
+    pages: usize,
+) -> Result<Option<(Directory, AlignedBuf)>, PageError> {
+    let first = u32::try_from(DWB_DIRECTORY as usize + run).ok();
+    let inside = |first: &u32| run >= SLOTS && *first as usize + pages <= primary.pages() as usize;
+    let Some(first) = first.filter(inside).filter(|_| pages > 0) else { return Ok(None) };
+    let mut part = AlignedBuf::new(PAGE_SIZE);
+    primary.read_raw(first, &mut part)?;
+    let directory = part.as_chunks().0.first().and_then(|page| Directory::of(page, run));
+    let own = |d: &Directory| d.place == MARK && d.named_slot == run && d.number > loan.number;
+    let Some(directory) = directory.filter(own).filter(|d| d.entries.len() < pages) else { return Ok(None) };
+    let mut part = AlignedBuf::new((1 + directory.entries.len()) * PAGE_SIZE);
+    primary.read_raw(first, &mut part)?;
+    Ok(Some((directory, part)))
+}
+
+/// The directories of the area.
+fn directories(area: &[[u8; PAGE_SIZE]]) -> Vec<Directory> {
     let directory = |slot: usize| area.get(slot).and_then(|page| Directory::of(page, slot));
     // Of an older version: the round at the area's start. What lies behind its end is of rounds before.
     let mut found = Vec::new();
@@ -109,10 +183,6 @@ fn batches(area: &[[u8; PAGE_SIZE]]) -> Vec<Directory> {
     }
     let own = (0..area.len()).filter_map(directory).filter(|batch| batch.place == MARK);
     found.extend(own.filter(|batch| batch.named_slot == batch.slot));
-    let floor = found.iter().map(|batch| batch.floor).max().unwrap_or(0);
-    found.retain(|batch| batch.number >= floor);
-    // Within a round the places rise already.
-    found.sort_by_key(|batch| batch.number);
     found
 }
 
@@ -120,14 +190,14 @@ fn batches(area: &[[u8; PAGE_SIZE]]) -> Vec<Directory> {
 #[derive(Debug)]
 struct Directory {
     number: u64,
-    /// [`MARK`], or the place in its round.
+    /// [`MARK`], [`LOAN`], or the place in its round.
     place: u16,
     /// Where it says that it is, and where it is.
     named_slot: usize,
     slot: usize,
     /// Batches with lower numbers were over when this one was written.
     floor: u64,
-    /// Pages and checksums.
+    /// Pages and checksums; of a loan see [`runs`](Self::runs).
     entries: Vec<(PageId, u32)>,
 }
 
@@ -143,15 +213,26 @@ impl Directory {
         let long = |at: usize| body[at..].first_chunk().map(|bytes| u64::from_le_bytes(*bytes));
         let number = long(0)?;
         let place = word(AT_MARK);
-        let floor = if place == MARK { long(AT_FLOOR)? } else { 0 };
+        let own = place == MARK || place == LOAN;
+        let floor = if own { long(AT_FLOOR)? } else { 0 };
         let count = word(AT_COUNT).min(DWB_PAGES as u16) as usize;
-        let at = if place == MARK { AT_ENTRIES } else { AT_ROUND_ENTRIES };
+        let at = if own { AT_ENTRIES } else { AT_ROUND_ENTRIES };
         let (entries, _) = body[at..].as_chunks::<ENTRY>();
         let entry = |e: &[u8; ENTRY]| {
             let id = PageId::from_bytes([e[0], e[1], e[2], e[3], e[4], e[5]]);
             (id, u32::from_le_bytes([e[6], e[7], e[8], e[9]]))
         };
         let entries = entries.iter().take(count).map(entry).collect();
-        Some(Directory { number, place, named_slot: word(AT_SLOT).into(), slot, floor, entries })
+        let named_slot = u32::from_le_bytes(*body[AT_SLOT..].first_chunk()?) as usize;
+        Some(Directory { number, place, named_slot, slot, floor, entries })
+    }
+
+    /// The runs of a loan: first slot and number of slots.
+    fn runs(&self) -> impl Iterator<Item = (usize, usize)> {
+        self.entries.iter().map(|(start, slots)| {
+            let start = start.to_bytes();
+            let start = u32::from_le_bytes([start[0], start[1], start[2], start[3]]);
+            (start as usize, *slots as usize)
+        })
     }
 }

@@ -212,6 +212,12 @@ fn areas_of_older_versions_are_read() {
     assert!(area.holds(PageId::new(1, 501)));
     let _open = protect(&area, &file, 0..1, 3).expect("protected");
     assert_eq!(found(&file), [(1000, 3)]);
+    // The first batch's image stays where it is until its slots are taken.
+    assert!(area.holds(PageId::new(1, 501)));
+    for at in [100, 200, 300] {
+        area.written(protect(&area, &file, at..at + 63, 4).expect("protected"));
+    }
+    area.written(protect(&area, &file, 400..463, 4).expect("protected"));
     assert!(!area.holds(PageId::new(1, 501)));
 }
 
@@ -289,38 +295,154 @@ fn write_homes(area: &Doublewrite, files: &[Arc<DataFile>; 2], open: Vec<Open>) 
     Ok(())
 }
 
-/// Protects and writes batches of random pages until the disk dies, up to three at a time and one of eviction.
-fn write_until_the_end(
-    area: &Doublewrite,
-    files: &[Arc<DataFile>; 2],
-    rng: &mut fastrand::Rng,
-) -> Result<(), PageError> {
-    let mut open: Vec<Open> = Vec::new();
-    for _ in 0..60 {
-        let most = if rng.bool() { 8 } else { BATCH_IMAGES + 1 };
-        let busy = |id: &PageId| open.iter().any(|(_, images)| images.contains_key(id));
-        let images: BTreeMap<PageId, AlignedBuf> = (0..rng.usize(1..most))
-            .map(|_| (PageId::new(rng.u16(1..3), rng.u32(400..PAGES)), rng.u8(..)))
-            .filter(|(id, _)| !busy(id))
-            .map(|(id, mark)| (id, image(id, mark)))
-            .collect();
-        if images.is_empty() {
-            continue;
+/// Runs of file 1 that tests borrow: first page and number.
+const RUNS: [(u32, u32); 4] = [(280, 24), (304, 24), (328, 24), (352, 40)];
+/// Homes lie behind them.
+const HOMES: Range<u32> = 400..PAGES;
+
+fn numbered(id: PageId, version: u32) -> AlignedBuf {
+    let mut page = Page::zeroed();
+    page.format(id, PageType::Data, 0, UnitId(1));
+    page.bytes_mut()[PAGE_SIZE / 2..][..4].copy_from_slice(&version.to_le_bytes());
+    seal_image(page.bytes_mut());
+    AlignedBuf::from_slice(page.bytes())
+}
+
+/// Writers of random pages, and what they may expect after a crash.
+struct Load<'a> {
+    area: &'a Doublewrite,
+    files: &'a [Arc<DataFile>; 2],
+    rng: &'a mut fastrand::Rng,
+    version: u32,
+    open: Vec<(For, Open)>,
+    lent: bool,
+    /// Versions whose homes are written, and are durable.
+    written: BTreeMap<PageId, u32>,
+    durable: BTreeMap<PageId, u32>,
+    /// Written without an image since the last sync: the log would rebuild them.
+    formatted: Vec<PageId>,
+}
+
+impl Load<'_> {
+    fn pages(&mut self, most: usize) -> BTreeMap<PageId, AlignedBuf> {
+        let mut pages = BTreeMap::new();
+        for _ in 0..self.rng.usize(1..=most) {
+            let id = PageId::new(self.rng.u16(1..3), self.rng.u32(HOMES));
+            if !self.open.iter().any(|(_, (_, images))| images.contains_key(&id)) {
+                self.version += 1;
+                pages.insert(id, numbered(id, self.version));
+            }
         }
-        let whom = if open.len() < 3 { For::Checkpoint } else { For::Eviction };
-        let batch = try_protect(area, &files[0], &images, files, whom)?;
-        open.push((batch, images));
-        while open.len() > 3 || !open.is_empty() && rng.u8(..3) == 0 {
-            rng.shuffle(&mut open);
-            let some = open.split_off(rng.usize(0..open.len()));
-            write_homes(area, files, some)?;
+        pages
+    }
+
+    fn note(&mut self, images: &BTreeMap<PageId, AlignedBuf>) {
+        for (id, image) in images {
+            let version = image[PAGE_SIZE / 2..].first_chunk().map(|v| u32::from_le_bytes(*v));
+            self.written.insert(*id, version.expect("four bytes"));
         }
     }
-    write_homes(area, files, open)
+
+    /// Writes the homes of some of the batches.
+    fn end_some(&mut self) -> Result<(), PageError> {
+        self.rng.shuffle(&mut self.open);
+        let some = self.open.split_off(self.rng.usize(0..self.open.len()));
+        for (_, (_, images)) in &some {
+            self.note(images);
+        }
+        write_homes(self.area, self.files, some.into_iter().map(|(_, open)| open).collect())
+    }
+
+    fn sync(&mut self) -> Result<(), PageError> {
+        for file in self.files {
+            file.written(wal::Lsn::MAX);
+            file.sync()?;
+        }
+        self.durable.clone_from(&self.written);
+        self.formatted.clear();
+        Ok(())
+    }
+
+    /// Pages that the log would rebuild go home alone.
+    fn format(&mut self) -> Result<(), PageError> {
+        let (area, files) = (self.area, self.files);
+        let mut pages = self.pages(6);
+        pages.retain(|id, _| !area.holds(*id));
+        for (id, image) in &pages {
+            self.formatted.push(*id);
+            files[usize::from(id.file) - 1].file.write_at(u64::from(id.page) * PAGE_SIZE as u64, image)?;
+        }
+        self.note(&pages);
+        Ok(())
+    }
+
+    /// Borrows the runs, or gives them back when their batches are home: then others write there at once.
+    fn borrow_or_end(&mut self) -> Result<(), PageError> {
+        if !self.lent {
+            self.lent = true;
+            return self.area.lend(&self.files[0], &RUNS);
+        }
+        if self.open.iter().any(|(whom, _)| *whom == For::Borrower) {
+            return Ok(());
+        }
+        self.sync()?;
+        self.area.end_loan(&self.files[0])?;
+        self.lent = false;
+        for page in RUNS[0].0..RUNS[3].0 {
+            if self.rng.bool() {
+                let other = numbered(PageId::new(1, page), 0);
+                self.files[0].file.write_at(u64::from(page) * PAGE_SIZE as u64, &other)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Until the disk dies, with up to three batches of checkpoints at a time, as many of a borrower, and one of eviction.
+    fn run(&mut self) -> Result<(), PageError> {
+        for _ in 0..80 {
+            match self.rng.u8(..10) {
+                0 => self.format()?,
+                1 => self.borrow_or_end()?,
+                _ => self.protect()?,
+            }
+            while self.open.len() > 5 || !self.open.is_empty() && self.rng.u8(..3) == 0 {
+                self.end_some()?;
+            }
+        }
+        while !self.open.is_empty() {
+            self.end_some()?;
+        }
+        Ok(())
+    }
+
+    fn protect(&mut self) -> Result<(), PageError> {
+        let open = |of: For| self.open.iter().filter(|(whom, _)| *whom == of).count();
+        let whom = match () {
+            () if self.lent && open(For::Borrower) < 3 && self.rng.bool() => For::Borrower,
+            () if open(For::Checkpoint) < 3 => For::Checkpoint,
+            () if open(For::Eviction) == 0 => For::Eviction,
+            () => return Ok(()),
+        };
+        let most = match whom {
+            _ if self.rng.bool() => 8,
+            For::Borrower => 23,
+            _ => BATCH_IMAGES,
+        };
+        let images = self.pages(most);
+        if !images.is_empty() {
+            match try_protect(self.area, &self.files[0], &images, self.files, whom) {
+                Ok(batch) => self.open.push((whom, (batch, images))),
+                // It would wait; eviction must not.
+                Err(PageError::Invalid { .. }) if whom == For::Checkpoint => {}
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Whatever write or sync the power fails at, after a kill too, and again while what it left is written over: every page is
-/// whole after the repair.
+/// whole after the repair, and none is older than it was durable.
 #[test]
 fn no_page_stays_torn() {
     let runs = std::env::var("RINGWOOD_DWB_RUNS").ok().and_then(|n| n.parse().ok()).unwrap_or(15);
@@ -328,7 +450,8 @@ fn no_page_stays_torn() {
         let mut rng = fastrand::Rng::with_seed(seed);
         let mut disk = SimDisk::new(seed);
         let mut files = [1, 2].map(|id| open(&disk, id, OpenMode::Create));
-        for life in 0..3 {
+        let (mut version, mut durable) = (0, BTreeMap::new());
+        for life in 0..4 {
             // Killed with the power on: the next one finds all of it, but not on the device yet.
             let killed = rng.bool();
             if !killed {
@@ -336,23 +459,92 @@ fn no_page_stays_torn() {
             }
             // It ends as it must, or it was too short.
             let area = Doublewrite::new(&recovered(&files[0]));
-            let ended = write_until_the_end(&area, &files, &mut rng);
+            let written = durable.clone();
+            let (open_batches, formatted) = (Vec::new(), Vec::new());
+            let mut load = Load {
+                area: &area,
+                files: &files,
+                rng: &mut rng,
+                version,
+                open: open_batches,
+                lent: false,
+                written,
+                durable,
+                formatted,
+            };
+            let ended = load.run();
             assert!(!matches!(ended, Err(PageError::Invalid { .. })), "seed {seed}: no room");
+            let formatted = std::mem::take(&mut load.formatted);
+            let must = std::mem::take(&mut load.durable);
+            version = load.version;
             if !killed {
-                disk = disk.crash(seed * 3 + life);
+                disk = disk.crash(seed * 4 + life);
             }
             // The end of a process ends its locks.
             files.iter().for_each(|file| file.file.release());
             files = [1, 2].map(|id| open(&disk, id, OpenMode::Open));
             let area = recovered(&files[0]);
             files.iter().for_each(|file| area.repair(file).expect("repaired"));
+            area.end_loan(&files[0]).expect("the end of the loan");
+            durable = BTreeMap::new();
             let mut now = AlignedBuf::new(PAGE_SIZE);
-            for (file, page) in files.iter().flat_map(|file| (400..PAGES).map(move |page| (file, page))) {
+            for (file, page) in files.iter().flat_map(|file| HOMES.map(move |page| (file, page))) {
+                let id = PageId::new(file.spec.id, page);
                 file.read_raw(page, &mut now).expect("a page");
-                let never_written = now.iter().all(|byte| *byte == 0);
-                let whole = never_written || file.verify(page, &now.as_chunks().0[0]).is_ok();
-                assert!(whole, "seed {seed}, life {life}: page {}:{page}", file.spec.id);
+                let before = must.get(&id).copied().unwrap_or(0);
+                let whole = file.verify(page, &now.as_chunks().0[0]).is_ok();
+                let found = now[PAGE_SIZE / 2..].first_chunk().map_or(0, |v| u32::from_le_bytes(*v));
+                let rebuilt = formatted.contains(&id) && !whole;
+                let never_written = before == 0 && now.iter().all(|byte| *byte == 0);
+                assert!(whole || rebuilt || never_written, "seed {seed}, life {life}: page {id} is torn");
+                assert!(!whole || found >= before, "seed {seed}, life {life}: page {id} {found} < {before}");
+                if rebuilt {
+                    // As redo does, or the next life would find what this one has torn.
+                    file.file
+                        .write_at(u64::from(page) * PAGE_SIZE as u64, &numbered(id, before))
+                        .expect("a write");
+                }
+                durable.insert(id, if whole { found } else { before });
             }
+            files.iter().for_each(|file| file.file.sync().expect("synced"));
         }
     }
+}
+
+/// Only what the last loan says counts, and nothing after its end.
+#[test]
+fn borrowed_runs_count_while_they_are_lent() {
+    let disk = SimDisk::new(5);
+    let file = primary(&disk);
+    let area = new_area();
+    let batch = |page: u32, mark: u8| {
+        let images = (page..page + 23).map(|page| PageId::new(1, page));
+        let images = images.map(|id| (id, image(id, mark))).collect();
+        try_protect(&area, &file, &images, std::slice::from_ref(&file), For::Borrower)
+    };
+    assert!(batch(500, 1).is_err(), "nothing is lent");
+    area.lend(&file, &RUNS).expect("lent");
+    let open = [500, 530, 560, 590].map(|page| batch(page, 1).expect("room"));
+    assert!(batch(620, 1).is_err(), "all runs are in use");
+    assert_eq!(found(&file).len(), 4 * 23);
+    // The area itself has room as always, and the floor of its batches ends no loan.
+    let _eviction = protect(&area, &file, 0..63, 2).expect("room");
+    assert_eq!(found(&file).len(), 4 * 23 + 63);
+    open.into_iter().for_each(|batch| area.written(batch));
+    area.written(batch(500, 3).expect("room after a sync"));
+    assert!(found(&file).contains(&(500, 3)) && area.holds(PageId::new(1, 500)));
+    file.sync().expect("durable homes");
+    area.end_loan(&file).expect("the end");
+    assert!(!area.holds(PageId::new(1, 500)));
+    assert_eq!(found(&file).len(), 63);
+    // The next loan has none of what the last one has left in the same runs.
+    area.lend(&file, &RUNS).expect("lent");
+    assert_eq!(found(&file).len(), 63);
+    // A process that dies with a loan: the next one ends it when all is repaired.
+    area.written(batch(700, 4).expect("room"));
+    let left = recovered(&file);
+    assert_eq!(left.images().len(), 63 + 23);
+    left.end_loan(&file).expect("the end");
+    assert_eq!(found(&file), [], "all is over");
+    assert_eq!(recovered(&file).last_number(), left.last_number());
 }

@@ -117,6 +117,8 @@ pub(crate) struct Frames {
     memory: Memory,
     base: NonNull<Page>,
     meta: Box<[Frame]>,
+    /// No frame from this one on was ever used.
+    used: AtomicU32,
 }
 
 // SAFETY: the page memory is only reached through latched frames (see the module's contract); the rest is Sync.
@@ -130,7 +132,7 @@ impl Frames {
         let memory = Memory::new((count as usize).max(1) * size_of::<Page>())?;
         let base = memory.base().cast::<Page>();
         let meta = (0..count).map(|_| Frame::new()).collect();
-        Some(Frames { memory, base, meta })
+        Some(Frames { memory, base, meta, used: AtomicU32::new(0) })
     }
 
     /// Takes all memory from the system, which otherwise gives it at the first use.
@@ -145,6 +147,18 @@ impl Frames {
 
     pub fn len(&self) -> u32 {
         self.meta.len() as u32
+    }
+
+    /// Notes that a frame is taken into use. By one thread at a time, before a page is in it.
+    pub fn note_used(&self, i: u32) {
+        if i >= self.used.load(Ordering::Relaxed) {
+            self.used.store(i + 1, Ordering::Release);
+        }
+    }
+
+    /// The frames that may hold pages: they come into use in order, and a pool that is not full is not searched to its end.
+    pub fn used(&self) -> Range<u32> {
+        0..self.used.load(Ordering::Acquire)
     }
 
     #[inline]

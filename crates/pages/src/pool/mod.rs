@@ -272,7 +272,7 @@ impl Inner {
 
     /// Forgets a store and drops all its pages, dirty ones too.
     pub fn unregister(&self, store: u16) {
-        for i in 0..self.frames.len() {
+        for i in self.frames.used() {
             let frame = self.frames.get(i);
             if key_store(frame.key.load(Ordering::Acquire)) != store {
                 continue;

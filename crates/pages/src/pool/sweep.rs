@@ -26,7 +26,7 @@ impl Inner {
         let mut free = self.free.lock();
         let i = free.pop();
         self.free_len.store(free.len() as u32, Ordering::Relaxed);
-        i
+        i.inspect(|&i| self.frames.note_used(i))
     }
 
     pub(super) fn push_cold(&self, i: u32) {

@@ -1,0 +1,99 @@
+//! Free extents of file 1 that a large checkpoint borrows for the images of the pages that it writes (see `dwb::loan`).
+//!
+//! # Guarantees
+//! - The log records that freed them are durable: after a crash they are still free.
+//! - No page of them is dirty or on its way to the file, and nobody gets them before they are given back.
+//! - At most a quarter of what is free is lent.
+
+use super::Store;
+use crate::dwb::{BATCH_IMAGES, LOAN_IMAGES, LOAN_RUNS};
+use crate::error::PageError;
+use crate::id::{EXTENT_PAGES, PageId};
+use crate::pool::key_page;
+use parking_lot::MutexGuard;
+use std::ops::Range;
+
+const PRIMARY: u16 = 1;
+/// A checkpoint of fewer pages finds room in the area.
+const WORTH: usize = 3 * BATCH_IMAGES;
+/// Fewer runs are of no use.
+const LEAST_RUNS: usize = 4;
+
+/// Extents of file 1 that are lent to a checkpoint.
+pub(crate) struct Lent<'a> {
+    runs: Vec<Range<u32>>,
+    /// Most images of a batch.
+    pub images: usize,
+    _borrower: MutexGuard<'a, ()>,
+}
+
+impl Store {
+    /// Lends extents to a checkpoint of so many pages if it is worth it and nobody has any.
+    ///
+    /// # Errors
+    /// The log; a failed write of the area, which takes the store offline.
+    pub(crate) fn lend_extents(&self, pages: usize) -> Result<Option<Lent<'_>>, PageError> {
+        let Some(borrower) = self.dwb().borrower.try_lock().filter(|_| pages > WORTH) else {
+            return Ok(None);
+        };
+        let images = pages.div_ceil(LOAN_RUNS).min(LOAN_IMAGES);
+        let extents = (images as u32 + 1).div_ceil(EXTENT_PAGES);
+        let runs = self.unwritten(self.set_aside(extents));
+        if runs.len() < LEAST_RUNS {
+            self.take_back(&runs);
+            return Ok(None);
+        }
+        self.log().flush_all().inspect_err(|_| self.take_back(&runs))?;
+        let pages = |run: &Range<u32>| (run.start * EXTENT_PAGES, (run.end - run.start) * EXTENT_PAGES);
+        let named: Vec<(u32, u32)> = runs.iter().map(pages).collect();
+        let primary = self.file(PageId::new(PRIMARY, 0))?;
+        self.dwb().lend(&primary, &named).inspect_err(|e| self.fail(e))?;
+        Ok(Some(Lent { runs, images, _borrower: borrower }))
+    }
+
+    /// Those of the runs without a page that is dirty or being written: an extent that was freed a moment ago may have some,
+    /// and their write would destroy an image. The others are given back. No page of a free extent becomes dirty.
+    fn unwritten(&self, runs: Vec<Range<u32>>) -> Vec<Range<u32>> {
+        let mut dirty = vec![false; runs.len()];
+        self.each_dirty(|key| {
+            let id = key_page(key);
+            let run = runs.iter().position(|run| run.contains(&(id.page / EXTENT_PAGES)));
+            if let Some(run) = run.filter(|_| id.file == PRIMARY) {
+                dirty[run] = true;
+            }
+        });
+        let (dirty, clean): (Vec<_>, Vec<_>) = runs.into_iter().zip(dirty).partition(|(_, dirty)| *dirty);
+        let runs = |list: Vec<(Range<u32>, bool)>| list.into_iter().map(|(run, _)| run).collect::<Vec<_>>();
+        self.take_back(&runs(dirty));
+        runs(clean)
+    }
+
+    /// Ends a loan. All homes of its batches are durable.
+    ///
+    /// # Errors
+    /// A failed write of the area, which takes the store offline.
+    pub(crate) fn end_loan(&self, lent: Lent<'_>) -> Result<(), PageError> {
+        let primary = self.file(PageId::new(PRIMARY, 0))?;
+        self.dwb().end_loan(&primary).inspect_err(|e| self.fail(e))?;
+        self.take_back(&lent.runs);
+        Ok(())
+    }
+
+    /// Up to [`LOAN_RUNS`] runs of so many extents; none before the bitmap of free extents is there, which is after redo.
+    fn set_aside(&self, extents: u32) -> Vec<Range<u32>> {
+        let Some(space) = self.alloc.space.lock().get(&PRIMARY).cloned() else { return Vec::new() };
+        let mut space = space.lock();
+        let wanted = LOAN_RUNS as u64 * u64::from(extents);
+        if !space.loaded || space.free() < 4 * wanted {
+            return Vec::new();
+        }
+        (0..LOAN_RUNS).map_while(|_| space.lend(extents)).collect()
+    }
+
+    fn take_back(&self, runs: &[Range<u32>]) {
+        if let Some(space) = self.alloc.space.lock().get(&PRIMARY).cloned() {
+            let mut space = space.lock();
+            runs.iter().for_each(|run| space.end_loan(run));
+        }
+    }
+}
