@@ -1,8 +1,11 @@
 //! Folders and files that are moved, copied and shared by processes: what is somebody's is touched by nobody else.
 
-use ringwood::{ColumnInfo, Database, Options, Session, Sink, SqlError, Value};
+mod support;
+
+use ringwood::{Database, Options, Session};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use support::errors_of;
 
 fn open(folder: &Path) -> Database {
     Options::new(folder).memory(16 << 20).open().unwrap()
@@ -551,33 +554,4 @@ fn modify_file_moves_a_database_at_its_next_start() {
         1834
     );
     db.close().unwrap();
-}
-
-/// The numbers of a batch's errors in order.
-#[derive(Default)]
-struct Errors(Vec<i32>);
-
-impl Sink for Errors {
-    fn columns(&mut self, _: &[ColumnInfo]) -> Result<(), SqlError> {
-        Ok(())
-    }
-    fn row(&mut self, _: &[Value]) -> Result<(), SqlError> {
-        Ok(())
-    }
-    fn done(&mut self, _: Option<u64>) -> Result<(), SqlError> {
-        Ok(())
-    }
-    fn message(&mut self, _: &SqlError) -> Result<(), SqlError> {
-        Ok(())
-    }
-    fn error(&mut self, error: &SqlError) -> Result<(), SqlError> {
-        self.0.push(error.number);
-        Ok(())
-    }
-}
-
-fn errors_of(session: &mut Session, batch: &str) -> Vec<i32> {
-    let mut errors = Errors::default();
-    session.run(batch, &mut errors);
-    errors.0
 }

@@ -7,7 +7,9 @@
 //!
 //! `cargo test -p ringwood --test owners` takes a few steps; RINGWOOD_OWNERS=300 sets their number, RINGWOOD_SEED repeats a run's choices.
 
-use ringwood::{ColumnInfo, Database, Options, Session, Sink, SqlError, Value};
+mod support;
+
+use ringwood::{Database, Options, Session, SqlError, Value};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
@@ -15,6 +17,7 @@ use std::process::{Child, Command, ExitCode, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+use support::errors_of;
 
 /// What is known of a database in a folder.
 #[derive(Clone, Debug)]
@@ -42,35 +45,6 @@ struct World {
 
 fn open(folder: &Path) -> Result<Database, SqlError> {
     Options::new(folder).memory(8 << 20).open()
-}
-
-/// The numbers of a batch's errors in order.
-#[derive(Default)]
-struct Errors(Vec<i32>);
-
-impl Sink for Errors {
-    fn columns(&mut self, _: &[ColumnInfo]) -> Result<(), SqlError> {
-        Ok(())
-    }
-    fn row(&mut self, _: &[Value]) -> Result<(), SqlError> {
-        Ok(())
-    }
-    fn done(&mut self, _: Option<u64>) -> Result<(), SqlError> {
-        Ok(())
-    }
-    fn message(&mut self, _: &SqlError) -> Result<(), SqlError> {
-        Ok(())
-    }
-    fn error(&mut self, error: &SqlError) -> Result<(), SqlError> {
-        self.0.push(error.number);
-        Ok(())
-    }
-}
-
-fn errors_of(session: &mut Session, batch: &str) -> Vec<i32> {
-    let mut errors = Errors::default();
-    session.run(batch, &mut errors);
-    errors.0
 }
 
 /// The child: opens the folder, says so, writes rows to databases in turn until its standard input ends.

@@ -1,7 +1,7 @@
 //! SIGINT, SIGTERM and SIGHUP: a clean stop. Running batches end, transactions roll back, all that was committed is
 //! hardened, the databases are closed; then the process ends with 128 plus the signal's number. At the prompt SIGINT
 //! cancels the running batch instead. Signals that were ignored when the process began (nohup, `&` in a script) stay
-//! ignored.
+//! ignored; SIGINT at the prompt does not.
 
 use engine::Instance;
 use engine::session::CancelHandle;
@@ -25,8 +25,9 @@ pub struct Interrupt {
 /// From now on these signals stop `instance` cleanly and end the process, but for SIGINT where there is an `interrupt`.
 pub fn stop_cleanly(instance: &Arc<Instance>, interrupt: Option<Interrupt>) -> std::io::Result<()> {
     let ignored = ignored_at_start();
-    let heeded = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0);
-    let mut signals = Signals::new(heeded)?;
+    let at_the_prompt = interrupt.is_some();
+    let heeds = |signal: &i32| ignored >> (signal - 1) & 1 == 0 || at_the_prompt && *signal == SIGINT;
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP].into_iter().filter(heeds))?;
     let instance = Arc::clone(instance);
     let wait = move || {
         for signal in signals.forever() {
