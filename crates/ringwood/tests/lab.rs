@@ -170,7 +170,8 @@ fn check_contents(results: &Value) {
         cell["runs"].as_array().unwrap().iter().map(|v| v.as_f64().unwrap()).fold(0.0, f64::max)
     };
     assert_eq!((missing("clean stop"), missing("kill after sp_flush_log")), (0.0, 0.0));
-    assert!((0.0..300.0).contains(&missing("kill, window 60 KB")));
+    // Of 1,500 rows of 104 bytes and more the window holds at most 590.
+    assert!((0.0..=590.0).contains(&missing("kill, window 60 KB")));
     let rate = |device: &str| {
         let study = study(results, "delayed-durability", device);
         let cell = cell(study, "commits on one disk", "per row, durable", "one-row inserts a second");

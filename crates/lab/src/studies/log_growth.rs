@@ -41,7 +41,7 @@ fn sizes(scale: Scale) -> Sizes {
     let (small_kb, large_kb, to_kb, updates, data_kb, memory) = match scale {
         Scale::Tiny => (128, 4 << 10, 8 << 10, 200, 16 << 10, 32 << 20),
         // The growing alone takes 0.3 s.
-        Scale::Quick => (128, 128_000, 512 << 10, 30_000, 64 << 10, 128 << 20),
+        Scale::Quick => (512, 128_000, 512 << 10, 30_000, 64 << 10, 128 << 20),
         Scale::Standard => (512, 512_000, 1 << 20, 60_000, 512 << 10, 512 << 20),
         Scale::Paper => (1024, 1_024_000, 2_048_000, 80_000, 5_120_000, 1 << 30),
     };

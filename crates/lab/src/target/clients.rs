@@ -1,51 +1,13 @@
-//! What the clients of all peers do alike: many connections begun together, work that is stopped at a limit, checks of rows,
-//! log files that were written before they are used.
+//! What the clients of all peers do alike: work that is stopped at a limit, checks of rows, log files that were written before
+//! they are used.
 
 use crate::LabError;
 use crate::work::Work;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
-use std::sync::Barrier;
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::time::{Duration, Instant};
-
-/// Runs `work` on all connections at once, each on a thread of its own: they wait for each other before they begin. Seconds
-/// from then until the last has ended.
-pub(super) fn at_once<C: Send>(
-    connections: Vec<C>,
-    work: impl Fn(u32, &mut C) -> Result<(), LabError> + Sync,
-) -> Result<f64, LabError> {
-    let barrier = Barrier::new(connections.len() + 1);
-    std::thread::scope(|scope| {
-        let (barrier, work) = (&barrier, &work);
-        let threads: Vec<_> = connections
-            .into_iter()
-            .zip(0..)
-            .map(|(mut connection, index)| {
-                scope.spawn(move || {
-                    barrier.wait();
-                    // Connections are closed after the time was taken.
-                    (work(index, &mut connection), Instant::now(), connection)
-                })
-            })
-            .collect();
-        barrier.wait();
-        let begin = Instant::now();
-        let mut seconds = 0.0f64;
-        let mut failed = None;
-        for thread in threads {
-            match thread.join() {
-                Ok((result, end, _)) => {
-                    seconds = seconds.max(end.duration_since(begin).as_secs_f64());
-                    failed = failed.or(result.err());
-                }
-                Err(_) => failed = Some(LabError::Request("a client's thread ended by a panic".into())),
-            }
-        }
-        failed.map_or(Ok(seconds), Err)
-    })
-}
+use std::time::Duration;
 
 /// Runs `work`; after that many seconds `stop` is called, which must make it end with an error.
 /// Errors: those of the work; [`LabError::TimeLimit`] where it was stopped.
@@ -121,24 +83,6 @@ pub(super) fn extend_with_zeros(path: &Path, bytes: u64) -> Result<(), LabError>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::atomic::{AtomicU32, Ordering};
-
-    #[test]
-    fn nobody_begins_before_all_are_there_and_the_last_counts() {
-        let begun = AtomicU32::new(0);
-        let seconds = at_once(vec![10u64, 40, 20], |_, ms| {
-            begun.fetch_add(1, Ordering::SeqCst);
-            std::thread::sleep(Duration::from_millis(*ms));
-            Ok(())
-        })
-        .unwrap();
-        assert!(begun.into_inner() == 3 && (0.04..5.0).contains(&seconds), "{seconds}");
-        let failed = at_once(vec![1, 2], |index, _| match index {
-            0 => Ok(()),
-            _ => Err(LabError::Request("refused".into())),
-        });
-        assert_eq!(failed.unwrap_err().to_string(), "refused");
-    }
 
     #[test]
     fn work_is_stopped_at_its_limit_and_not_before() {

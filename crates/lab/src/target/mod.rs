@@ -3,6 +3,7 @@
 //! Peers (feature `peers`) are the servers that are installed, started on a scratch folder and reachable from this machine only,
 //! through their client libraries, and SQLite in this process.
 
+mod at_once;
 #[cfg(feature = "peers")]
 mod clients;
 pub(crate) mod kept;

@@ -1,7 +1,8 @@
 //! PostgreSQL on a scratch folder, through its client library on a Unix socket. One connection does the work; what needs several
 //! has them open before it begins. Times are this process's clock around each statement.
 
-use super::clients::{at_once, customer_statement, expect_rows};
+use super::at_once::at_once;
+use super::clients::{customer_statement, expect_rows};
 use super::latency::latencies;
 use super::process::{self, Server, Socket, find, is_root, run_tool};
 use super::tsql::{LOAD_BATCH, LOAD_FILLER, loaded};

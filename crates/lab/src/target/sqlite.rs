@@ -1,7 +1,8 @@
 //! SQLite in this process, the version that its crate brings: prepared statements, write-ahead logging, the log's file written
 //! before it is used and never cut. Times are this process's clock.
 
-use super::clients::{at_once, customer_statement, expect_rows, extend_with_zeros, limited};
+use super::at_once::at_once;
+use super::clients::{customer_statement, expect_rows, extend_with_zeros, limited};
 use super::latency::latencies;
 use super::tsql::{LOAD_BATCH, LOAD_FILLER, loaded};
 use super::{Place, Target, kept};

@@ -15,6 +15,7 @@ pub use commits::delayed_commits;
 pub use setup::{create_database, set_up};
 pub use vlf::{log_counts, next_vlf};
 
+use super::at_once::at_once;
 use crate::LabError;
 use crate::work::{Figure, WaitCount, Work};
 use crate::work_tsql::TsqlWork;
@@ -93,36 +94,15 @@ fn expect(client: &mut dyn Connection, query: &str, rows: f64) -> Result<(), Lab
     Err(LabError::Request(format!("{query}: {found} rows, not {rows}")))
 }
 
-/// Runs `batch(i)` on that many sessions at once, all started together; seconds until the last has ended.
+/// Runs `batch(i)` on that many sessions at once; seconds.
 fn sessions(
     server: &dyn Server,
     count: u32,
     batch: &(dyn Fn(u32) -> String + Sync),
 ) -> Result<f64, LabError> {
     let clients = (0..count).map(|_| server.connect(Some(DATABASE))).collect::<Result<Vec<_>, _>>()?;
-    let barrier = std::sync::Barrier::new(clients.len() + 1);
-    std::thread::scope(|scope| {
-        let threads: Vec<_> = clients
-            .into_iter()
-            .zip(0..)
-            .map(|(mut client, index)| {
-                let (barrier, text) = (&barrier, batch(index));
-                scope.spawn(move || {
-                    barrier.wait();
-                    client.run(&text).map(drop)
-                })
-            })
-            .collect();
-        barrier.wait();
-        let begin = Instant::now();
-        let results: Vec<_> = threads.into_iter().map(|t| t.join()).collect();
-        let seconds = begin.elapsed().as_secs_f64();
-        for result in results {
-            result
-                .unwrap_or_else(|_| Err(LabError::Request("a session's thread ended by a panic".into())))?;
-        }
-        Ok(seconds)
-    })
+    let clients = clients.into_iter().zip((0..).map(batch)).collect();
+    at_once(clients, |_, (client, text)| client.run(text).map(drop))
 }
 
 /// Runs a piece of work. [`Work::Recovery`] and [`Work::RawWrites`] are not work in T-SQL: they are unsupported here.

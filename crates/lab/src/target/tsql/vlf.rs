@@ -8,7 +8,7 @@ use crate::work::Figure;
 use std::collections::BTreeMap;
 
 /// Most that is logged between two looks at the log's end, KB, and least.
-const CHUNK_KB: (u64, u64) = (1 << 10, 64 << 10);
+const CHUNK_KB: (u64, u64) = (1 << 10, 192 << 10);
 /// Updates of the filler row in one transaction.
 const BATCH: u64 = 250;
 /// Log of one of them, at least, KB.
