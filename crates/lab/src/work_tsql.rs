@@ -38,6 +38,8 @@ pub enum TsqlWork {
         /// Space that the work to come may need.
         room_kb: u64,
     },
+    /// As [`PlaceHead`](TsqlWork::PlaceHead) where the log has not that space, else nothing: between the repeats of a step.
+    KeepHead { below_kb: u64, room_kb: u64 },
     /// At least so many KB of log, by updates of a wide row.
     FillLog(u64),
     /// The published remedy: the log is shrunk as far as it goes and grown to its size in one step, if it is in more pieces than

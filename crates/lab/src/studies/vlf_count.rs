@@ -82,17 +82,18 @@ impl Sizes {
 fn steps(s: &Sizes) -> Vec<Step> {
     let head = TsqlWork::PlaceHead { below_kb: s.small_kb(), room_kb: s.room_kb() };
     let place = || Step::prepare(head.clone());
-    let placed = || vec![Work::Tsql(head.clone())];
+    let kept = TsqlWork::KeepHead { below_kb: s.small_kb(), room_kb: s.room_kb() };
+    let kept = || vec![Work::Tsql(kept.clone())];
     let fill = TsqlWork::FillLog(s.backup_kb);
     let changes = [Count::VlfChanges];
     let turns = vec![TsqlWork::UpdateBack.into(), Work::Update];
     vec![
         Step::prepare(TsqlWork::Customers),
         place(),
-        Step::measure("insert", Work::InsertSelect).repeated(s.least, placed()).counting(&changes),
+        Step::measure("insert", Work::InsertSelect).repeated(s.least, kept()).counting(&changes),
         Step::prepare(Work::Checkpoint),
         place(),
-        Step::measure("update", Work::Update).in_turns(s.least, turns).between(placed()).counting(&changes),
+        Step::measure("update", Work::Update).in_turns(s.least, turns).between(kept()).counting(&changes),
         Step::prepare(Work::Checkpoint),
         place(),
         Step::measure("delete", TsqlWork::DeleteRolledBack).repeated(s.least, vec![]).counting(&changes),

@@ -170,6 +170,7 @@ fn run_tsql(
         TsqlWork::UpdateBack => customers::update_back(client),
         TsqlWork::DeleteRolledBack => customers::delete_rolled_back(client),
         TsqlWork::PlaceHead { below_kb, room_kb } => done(vlf::place_head(client, *below_kb, *room_kb)),
+        TsqlWork::KeepHead { below_kb, room_kb } => done(vlf::keep_head(client, *below_kb, *room_kb)),
         TsqlWork::FillLog(kb) => done(vlf::fill_log(client, *kb)),
         TsqlWork::Remedy { to_kb } => done(vlf::remedy(client, *to_kb)),
         TsqlWork::CountVlfs => vlf::count_vlfs(client),
