@@ -1,5 +1,5 @@
 //! What huge pages under a buffer are worth: direct writes of 512 KB from eight long buffers, whose memory is huge pages,
-//! against the same writes from short ones, whose memory comes from the allocator; by one thread and by two, in turns.
+//! against the same writes from short ones, whose memory comes from the allocator; by one thread and by two, alternating.
 //!
 //! Usage: `buffer_pages [FOLDER] [ROUNDS]`. The folder must be on the device to be measured.
 
@@ -13,7 +13,7 @@ const WRITE: usize = 512 << 10;
 /// Lists of buffers that a run cycles through, as a log does: 8 MB.
 const LISTS: usize = 16;
 
-/// Buffers of `each` bytes for one write after the other. Neighbours in time are not neighbours in memory, as in a program
+/// Buffers of `each` bytes for consecutive writes. Neighbours in time are not neighbours in memory, as in a program
 /// that has run for a while.
 fn lists(each: usize) -> Vec<Vec<AlignedBuf>> {
     let count = WRITE / each;

@@ -1,4 +1,4 @@
-//! What a disk gives with so many requests in flight: random reads and writes of 8 KB, and large durable writes.
+//! What a disk delivers with so many requests in flight: random reads and writes of 8 KB, and large durable writes.
 //!
 //! `cargo run --release -p ringwood-disk --example raw_depth [FOLDER [MEGABYTES [SECONDS]]]` (defaults: the current folder,
 //! 1024, 0.5 for each line). Prints one line of JSON for each measurement.

@@ -1,7 +1,7 @@
-//! A byte buffer whose address suits direct I/O: aligned to [`BUFFER_ALIGN`](crate::BUFFER_ALIGN), zeroed when made.
+//! A byte buffer whose address suits direct I/O: aligned to [`BUFFER_ALIGN`](crate::BUFFER_ALIGN), zeroed when created.
 //!
-//! Where the memory comes from depends on the length alone: from 32 KB pieces of huge pages, above 2 MB huge pages of its own,
-//! below the allocator.
+//! Where the memory comes from depends on the length alone: below 32 KB from the allocator, from 32 KB to 2 MB from pieces of
+//! huge pages, above that from huge pages of its own.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::fmt;
@@ -19,7 +19,7 @@ const PIECES_MIN: usize = 32 << 10;
 pub struct AlignedBuf {
     ptr: NonNull<u8>,
     len: usize,
-    /// The memory itself, if it is longer than what is made of pieces.
+    /// The mapping, if the buffer is longer than those made of pieces.
     own: Option<Memory>,
 }
 

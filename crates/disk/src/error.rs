@@ -1,5 +1,5 @@
-//! Errors of files: out of space, damaged or short files and plain I/O errors are told apart, because the database
-//! answers them differently.
+//! Errors of files: out of space, damaged or short files and plain I/O errors are distinguished, because the database
+//! handles them differently.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -53,10 +53,10 @@ pub enum DiskError {
     /// The volume or a quota is full.
     #[error("{op} of '{}' failed: there is not enough space on the disk", path.display())]
     NoSpace { op: Op, path: PathBuf },
-    /// The file system takes no file that is so large.
+    /// The file system allows no file of that size.
     #[error("{op} of '{}' failed: the file would be larger than its file system allows", path.display())]
     FileLimit { op: Op, path: PathBuf },
-    /// The file ends before the last byte that was asked for.
+    /// The file ends before the last byte that was requested.
     #[error("'{}' ends early: {wanted} bytes wanted at offset {offset}, {got} read", path.display())]
     ShortRead { path: PathBuf, offset: u64, wanted: u64, got: u64 },
     /// No such file.
@@ -65,16 +65,16 @@ pub enum DiskError {
     /// The name is taken.
     #[error("'{}' already exists", path.display())]
     Exists { path: PathBuf },
-    /// Offset, length or buffer address is no multiple of the sector.
+    /// Offset, length or buffer address is not a multiple of the sector.
     #[error("transfer of {len} bytes at offset {offset} of '{}' is not aligned to sectors of {sector} bytes", path.display())]
     Misaligned { path: PathBuf, offset: u64, len: u64, sector: u32 },
-    /// Another process or instance has it open; which process, as far as the system says.
+    /// Another process or instance has it open; which process, as far as the system reports it.
     #[error("'{}' is in use by {}", path.display(), who(*holder))]
     Locked { path: PathBuf, holder: Option<u32> },
     /// Something else than a folder is where a folder should be.
     #[error("'{}' is a file, not a folder", path.display())]
     NotAFolder { path: PathBuf },
-    /// The handle was given up ([`BlockFile::release`](crate::BlockFile::release)), or only reads.
+    /// The handle was released ([`BlockFile::release`](crate::BlockFile::release)), or only reads.
     #[error("{op} of '{}' failed: the file is not open for writing any more", path.display())]
     Released { op: Op, path: PathBuf },
     /// A whole-file read or write of a file that is larger than [`SMALL_FILE_MAX`](crate::SMALL_FILE_MAX).
@@ -85,7 +85,7 @@ pub enum DiskError {
     Crashed,
 }
 
-/// The place in the file, for operations that have one.
+/// The offset in the file, for operations that have one.
 fn at(op: Op, offset: u64) -> String {
     match op {
         Op::Read | Op::Write | Op::Sync | Op::Allocate => format!(" at offset {offset}"),
@@ -93,7 +93,7 @@ fn at(op: Op, offset: u64) -> String {
     }
 }
 
-/// A process by its number.
+/// Text that names a process by its number.
 pub fn who(holder: Option<u32>) -> String {
     match holder {
         Some(pid) if pid == std::process::id() => format!("another instance in this process (process {pid})"),
@@ -103,7 +103,7 @@ pub fn who(holder: Option<u32>) -> String {
 }
 
 impl DiskError {
-    /// Number and text of the failure as SQL Server's messages name them: those of Windows for what every system has, the
+    /// Number and text of the failure as SQL Server's messages show them: those of Windows for errors that every system has, the
     /// operating system's own for the rest.
     pub fn system_error(&self) -> (i32, String) {
         match self {
@@ -125,14 +125,14 @@ impl DiskError {
         }
     }
 
-    /// True if there was no room for more: on the volume, in a quota, or in a file of this file system.
+    /// True if there was no space for more: on the volume, in a quota, or in a file of this file system.
     pub fn is_no_space(&self) -> bool {
         matches!(self, DiskError::NoSpace { .. } | DiskError::FileLimit { .. })
     }
 
-    /// True if nobody knows any more what the file holds: a write or a sync has failed, and the system may report that once and
-    /// call the data clean from then on. Whatever else was refused has changed nothing, and so has a write for which there
-    /// was no room; a sync that finds no room has lost what it should have written.
+    /// True if the content of the file is unknown from now on: a write or a sync has failed, and the system may report that once
+    /// and treat the data as clean afterwards. Any other operation that was refused has changed nothing, and neither has a write
+    /// for which there was no space; a sync that finds no space has lost what it should have written.
     pub fn is_final(&self) -> bool {
         match self {
             DiskError::Io { op, .. } => matches!(op, Op::Write | Op::Sync),

@@ -1,5 +1,5 @@
 //! A file's side of requests in flight: from buffers to an operation of the kernel, and from its result to bytes moved or an
-//! error. What the kernel has done only in part is finished here with ordinary calls.
+//! error. An operation that the kernel did only in part is finished here with ordinary calls.
 
 use std::io::{IoSlice, IoSliceMut};
 use std::os::fd::AsRawFd;
@@ -18,8 +18,8 @@ impl OsFile {
         self.backend
     }
 
-    /// The request as the kernel wants it. `None` when it is better done at once: what is not aligned (an error), what has
-    /// no bytes or too many buffers, and a write to the page cache, which is a copy in memory.
+    /// The request as the kernel needs it. `None` when it is better done immediately: one that is not aligned (an error), one
+    /// that has no bytes or too many buffers, and a write to the page cache, which is a copy in memory.
     pub(crate) fn operation(&self, offset: u64, data: &mut Data<'_>) -> Option<port::Op> {
         let fits = |count: usize| (1..=IOV_MAX).contains(&count) && data.len() > 0;
         let (bufs, count, write) = match &data {
@@ -38,7 +38,7 @@ impl OsFile {
         self.move_from(0, offset, data)
     }
 
-    /// What has become of an operation that returned `result`: bytes moved, or a negative error number.
+    /// The outcome of an operation that returned `result`: bytes moved, or a negative error number.
     pub(crate) fn settle(&self, offset: u64, data: &mut Data<'_>, result: i32) -> Result<(), DiskError> {
         let retried = [Errno::INTR, Errno::AGAIN, Errno::CANCELED].map(|errno| -errno.raw_os_error());
         match u64::try_from(result) {
@@ -52,7 +52,7 @@ impl OsFile {
         }
     }
 
-    /// Counts a request that has ended well.
+    /// Counts a request that has succeeded.
     pub(crate) fn count(&self, write: bool, offset: u64, bytes: u64, took: Duration) {
         if write {
             self.stats.count_write(bytes, took);
@@ -75,7 +75,7 @@ impl OsFile {
         }
     }
 
-    /// Moves what is left behind the first `skip` bytes.
+    /// Moves what is left after the first `skip` bytes.
     fn move_from(&self, skip: u64, offset: u64, data: &mut Data<'_>) -> Result<(), DiskError> {
         match data {
             Data::Read(bufs) => self.read_all(offset, bufs, skip as usize),
@@ -89,7 +89,7 @@ impl OsFile {
         }
     }
 
-    /// Fills the buffers behind their first `skip` bytes, in as many calls as it takes.
+    /// Fills the buffers after their first `skip` bytes, in as many calls as it takes.
     pub(crate) fn read_all(
         &self,
         offset: u64,

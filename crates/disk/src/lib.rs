@@ -1,18 +1,18 @@
-//! Block files: the one place that calls the kernel for database, log and backup files.
+//! Block files: the only crate that calls the kernel for database, log and backup files.
 //!
 //! [`Disk`] is a namespace of files, [`BlockFile`] one open file. [`OsDisk`] implements them with aligned direct I/O
 //! (`O_DIRECT`) where the file system allows it and with the page cache elsewhere; crate `sim` implements them in memory
 //! with faults and power loss.
 //!
 //! # Guarantees
-//! - Reads and writes are exact: they move every byte that was asked for or return a typed error.
+//! - Reads and writes are exact: they move every requested byte or return a typed error.
 //! - Many requests are in flight at a time by [`transfer`]: io_uring, or threads where there is none.
-//! - A write is durable only after [`BlockFile::sync`], [`BlockFile::write_durable`] or [`BlockFile::write_zeros`] says so.
+//! - A write is durable only after [`BlockFile::sync`], [`BlockFile::write_durable`] or [`BlockFile::write_zeros`] has returned.
 //! - Creating, removing and renaming a file, and `write_small_atomic`, are durable when they return.
 //! - Nothing is retried after a failed write or sync: the caller decides, and for a log the decision is to stop.
 //! - An open file is locked against every other handle, of this process and of others, from before its first transfer until it
-//!   is [released](BlockFile::release) or dropped; files that are only read share it with their like. A file that somebody else
-//!   has open is not removed.
+//!   is [released](BlockFile::release) or dropped. Handles that only read share the lock with each other. A file that another
+//!   process, or another disk of this process, has open is not removed.
 //!
 //! # Not here: page formats, log blocks, caching.
 #![allow(unsafe_code)]
@@ -90,21 +90,22 @@ pub enum OpenMode {
     Read,
 }
 
-/// What tells a file or folder from its copies: a copy has another inode or another time of birth, a renamed one the same.
+/// What distinguishes a file or folder from its copies: a copy has another inode or another time of birth, a renamed one the
+/// same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileIdentity {
     /// Number of the device; it may be another one after a restart of the machine.
     pub device: u64,
     /// Number on the device.
     pub inode: u64,
-    /// Nanoseconds since 1970; 0 where the file system does not say.
+    /// Nanoseconds since 1970; 0 where the file system does not report it.
     pub born_ns: i64,
 }
 
 /// One open file. Offsets and lengths are bytes and multiples of the logical sector; buffers are aligned to it too
-/// ([`AlignedBuf`] always is). Anything else gives [`DiskError::Misaligned`].
+/// ([`AlignedBuf`] always is). Anything else returns [`DiskError::Misaligned`].
 pub trait BlockFile: Send + Sync + Debug {
-    /// Fills `buf` from `offset`; [`DiskError::ShortRead`] if the file ends before that.
+    /// Fills `buf` from `offset`; [`DiskError::ShortRead`] if the file ends earlier.
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<(), DiskError>;
 
     /// Writes all of `buf`. Not durable until the next [`sync`](Self::sync).
@@ -112,14 +113,14 @@ pub trait BlockFile: Send + Sync + Debug {
         self.write_gather(offset, &[buf])
     }
 
-    /// Writes any number of buffers one behind the other. Not durable until the next [`sync`](Self::sync).
+    /// Writes any number of buffers one after the other. Not durable until the next [`sync`](Self::sync).
     fn write_gather(&self, offset: u64, bufs: &[&[u8]]) -> Result<(), DiskError>;
 
-    /// Writes the buffers one behind the other and makes these bytes durable. Earlier writes are not covered:
+    /// Writes the buffers one after the other and makes these bytes durable. Earlier writes are not covered:
     /// they need a [`sync`](Self::sync) of their own.
     fn write_durable(&self, offset: u64, bufs: &[&[u8]]) -> Result<(), DiskError>;
 
-    /// Makes every finished write of this file durable. After an error the state of unsynced data is unknown for good.
+    /// Makes every finished write of this file durable. After an error the state of unsynced data stays unknown.
     fn sync(&self) -> Result<(), DiskError>;
 
     /// Length of the file in bytes.
@@ -143,10 +144,10 @@ pub trait BlockFile: Send + Sync + Debug {
     /// Sector sizes of the device that holds the file.
     fn sectors(&self) -> Sectors;
 
-    /// Number of the device that holds the file. Writes to files of different devices gain from going on at the same time.
+    /// Number of the device that holds the file. Writes to files of different devices gain from being in flight at the same time.
     fn device(&self) -> u64;
 
-    /// True if I/O goes past the page cache.
+    /// True if I/O bypasses the page cache.
     fn is_direct(&self) -> bool;
 
     /// Counters since the file was opened.
@@ -155,12 +156,12 @@ pub trait BlockFile: Send + Sync + Debug {
     /// The path that the file was opened by.
     fn path(&self) -> &Path;
 
-    /// Requests of one batch that the file's device takes at a time with gain, at least 1.
+    /// Requests of one batch that are worth having in flight at a time on the file's device, at least 1.
     fn depth(&self) -> usize {
         32
     }
 
-    /// Puts a request of a batch in flight; only [`transfer`] calls this. Without more the request is done at once.
+    /// Puts a request of a batch in flight; only [`transfer`] calls this. By default the request is done immediately.
     fn launch<'s>(&'s self, offset: u64, data: &mut Data<'_>) -> Launch<'s> {
         Launch::Done(transfer::one_by_one(self, offset, data))
     }
@@ -177,7 +178,7 @@ pub trait BlockFile: Send + Sync + Debug {
         transfer::one_by_one(self, offset, data)
     }
 
-    /// Gives the file up while handles to it are still there: waits for the writes that are under way, refuses all later
+    /// Releases the file while handles to it still exist: waits for the writes that are in flight, refuses all later
     /// ones ([`DiskError::Released`]) and ends the lock.
     fn release(&self);
 }
@@ -206,7 +207,7 @@ pub trait Disk: Send + Sync + Debug {
     /// Removes a file; durable on return. One that this disk has open itself may be removed.
     ///
     /// # Errors
-    /// [`DiskError::Locked`] when somebody else has it open.
+    /// [`DiskError::Locked`] when another process, or another disk of this process, has it open.
     fn remove(&self, path: &Path) -> Result<(), DiskError>;
     /// Renames a file, replacing the target if there is one; durable on return.
     fn rename(&self, from: &Path, to: &Path) -> Result<(), DiskError>;
@@ -219,22 +220,22 @@ pub trait Disk: Send + Sync + Debug {
     /// Reads a whole small file (at most [`SMALL_FILE_MAX`] bytes).
     fn read_small(&self, path: &Path) -> Result<Vec<u8>, DiskError>;
     /// Replaces a small file: after a crash there is the old or the new content, and the new one once this returned.
-    /// A real file is its owner's alone (permissions 0600).
+    /// A real file is accessible to its owner only (permissions 0600).
     fn write_small_atomic(&self, path: &Path, bytes: &[u8]) -> Result<(), DiskError>;
     /// Bytes that may still be allocated on the volume that holds `path` (or would hold it).
     fn free_space(&self, path: &Path) -> Result<u64, DiskError>;
-    /// Where the file of this path really lies, and on what; `None` where there is no such thing.
+    /// Absolute path of the file, and the file system that holds it; `None` where there is no such thing.
     fn volume(&self, path: &Path) -> Option<Volume> {
         let _ = path;
         None
     }
     /// Takes the exclusive lock named by `path` without waiting; [`DiskError::Locked`] if another holder has it.
     fn lock_exclusive(&self, path: &Path) -> Result<DiskLock, DiskError>;
-    /// Takes the lock named by `path` together with others that take it so; the file must be there, and is not written.
+    /// Takes the lock named by `path`, shared with others that take it so; the file must exist, and is not written.
     fn lock_shared(&self, path: &Path) -> Result<DiskLock, DiskError>;
-    /// What tells a file or folder from its copies.
+    /// What distinguishes a file or folder from its copies.
     fn identity(&self, path: &Path) -> Result<FileIdentity, DiskError>;
-    /// True if a file lies in a folder and nowhere else: no link leads out of the folder to it, and it has no second name. A
+    /// True if a file is in a folder and nowhere else: no link leads out of the folder to it, and it has no second name. A
     /// copy of the folder then has a copy of the file.
     fn is_within(&self, path: &Path, folder: &Path) -> Result<bool, DiskError>;
 }

@@ -1,8 +1,8 @@
-//! Locks of the operating system on files: who has a file open keeps other instances out of it, wherever it lies.
+//! Locks of the operating system on files: an instance that has a file open keeps other instances out of it, wherever it lies.
 //!
 //! The locks are those of `flock`: they belong to the open file, not to the process (a second handle of the same process is
-//! refused too, and closing some other handle gives nothing up), they end with the process, and `/proc/locks` says who
-//! holds one. A file system that has no locks is an error and not a lock that is silently missing.
+//! refused too, and closing some other handle releases nothing), they end with the process, and `/proc/locks` shows which
+//! process holds one. A file system that has no locks is an error and not a lock that is silently missing.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
@@ -15,13 +15,13 @@ use rustix::io::Errno;
 use crate::error::{DiskError, Op};
 use crate::{FileIdentity, LockGuard};
 
-/// A lock of a process that has ended is waited for so long.
+/// How long a lock is waited for that belongs to a process that has ended, or to one that cannot be found.
 const LINGER: Duration = Duration::from_secs(3);
 
-/// Takes the lock of an open file without waiting for a process that has it.
+/// Takes the lock of an open file without waiting for a running process that has it.
 ///
 /// # Errors
-/// [`DiskError::Locked`] with the process that has it, as far as the system says; [`DiskError::Io`] where the file system
+/// [`DiskError::Locked`] with the process that has it, as far as the system reports that; [`DiskError::Io`] where the file system
 /// has no locks.
 pub(crate) fn take(fd: impl AsFd, path: &Path, shared: bool) -> Result<(), DiskError> {
     let kind = match shared {
@@ -35,8 +35,8 @@ pub(crate) fn take(fd: impl AsFd, path: &Path, shared: bool) -> Result<(), DiskE
             Err(Errno::WOULDBLOCK) => {}
             Err(errno) => return Err(crate::os::failure(Op::Lock, path, 0, errno)),
         }
-        // Nobody who is alive has it: the kernel lets go of the files of a killed process a little after the process, when it
-        // had requests in flight (io_uring). Or the holder cannot be seen from here.
+        // No running process has it: the kernel closes the files of a killed process a little later than the process ends if it
+        // had requests in flight (io_uring). Or the holder is not visible from here.
         let holder = holder(&fd);
         if holder.is_some_and(is_running) || Instant::now() >= end {
             return Err(DiskError::Locked { path: path.to_path_buf(), holder });
@@ -45,21 +45,21 @@ pub(crate) fn take(fd: impl AsFd, path: &Path, shared: bool) -> Result<(), DiskE
     }
 }
 
-/// False for a process that was killed and that nobody has waited for yet, or that is gone.
+/// False for a process that was killed and not yet waited for by its parent, or that no longer exists.
 fn is_running(pid: u32) -> bool {
     let Ok(stat) = std::fs::read_to_string(format!("/proc/{pid}/stat")) else { return false };
-    // "4711 (any (name)) S ...": the state stands behind the last bracket.
+    // "4711 (any (name)) S ...": the state follows the last bracket.
     let state = stat.rsplit(')').next().and_then(|rest| rest.trim_start().chars().next());
     !matches!(state, Some('Z' | 'X' | 'x'))
 }
 
-/// Gives the lock of an open file up.
+/// Releases the lock of an open file.
 pub(crate) fn give(fd: impl AsFd) {
     // It cannot fail for an open file; and if it did, the lock would end with the handle.
     let _ = rustix::fs::flock(&fd, FlockOperation::Unlock);
 }
 
-/// The process that holds a lock on an open file, as far as the system says.
+/// The process that holds a lock on an open file, as far as the system reports it.
 fn holder(fd: impl AsFd) -> Option<u32> {
     let stat = rustix::fs::fstat(&fd).ok()?;
     let text = std::fs::read_to_string("/proc/locks").ok()?;
@@ -68,11 +68,11 @@ fn holder(fd: impl AsFd) -> Option<u32> {
 }
 
 /// Finds the holder in the text of `/proc/locks`. Some file systems show another device number there than in `stat`: an entry
-/// of the same inode number elsewhere is taken if there is no better one.
+/// of the same inode number on another device is taken if there is no better one.
 fn holder_in(text: &str, device: (u32, u32), inode: u64) -> Option<u32> {
     let mut other = None;
     for line in text.lines() {
-        // 12: FLOCK  ADVISORY  WRITE 4711 fd:01:1234567 0 EOF; who waits for a lock has an arrow behind the number.
+        // 12: FLOCK  ADVISORY  WRITE 4711 fd:01:1234567 0 EOF; a process that waits for a lock has an arrow after the number.
         let mut fields = line.split_whitespace().skip(1);
         if fields.next() != Some("FLOCK") {
             continue;
@@ -93,7 +93,7 @@ fn holder_in(text: &str, device: (u32, u32), inode: u64) -> Option<u32> {
     other
 }
 
-/// A lock without a file to work with.
+/// A lock on a file that is opened for the lock only.
 #[derive(Debug)]
 pub(crate) struct FileLock {
     pub _fd: OwnedFd,
@@ -102,7 +102,7 @@ pub(crate) struct FileLock {
 /// The kernel drops the lock with the descriptor, also when the process dies.
 impl LockGuard for FileLock {}
 
-/// What tells a file or folder from its copies, of an open file.
+/// What distinguishes an open file or folder from its copies.
 pub(crate) fn identity(fd: impl AsFd, path: &Path) -> Result<FileIdentity, DiskError> {
     use rustix::fs::{AtFlags, StatxFlags, statx};
     let stat = rustix::fs::fstat(&fd).map_err(|errno| crate::os::failure(Op::Open, path, 0, errno))?;
@@ -116,12 +116,12 @@ pub(crate) fn identity(fd: impl AsFd, path: &Path) -> Result<FileIdentity, DiskE
 /// Set in a [`Gate`] that is shut.
 const SHUT: u32 = 1 << 31;
 
-/// Lets writes through until it is shut; shutting it waits for those that are under way. So nothing of this process reaches a
-/// file any more once its lock has been given up.
+/// Lets writes through until it is shut; shutting it waits for those that are in flight. So nothing of this process reaches a
+/// file any more once its lock has been released.
 #[derive(Debug, Default)]
 pub(crate) struct Gate(AtomicU32);
 
-/// A write that is under way.
+/// A write that is in flight.
 #[derive(Debug)]
 pub(crate) struct Passage<'g>(&'g Gate);
 
@@ -132,7 +132,7 @@ impl Gate {
         (self.0.fetch_add(1, Ordering::AcqRel) & SHUT == 0).then_some(passage)
     }
 
-    /// Shuts the gate; returns when nothing is under way any more. False if it was shut before.
+    /// Shuts the gate; returns when nothing is in flight any more. False if it was shut before.
     pub fn shut(&self) -> bool {
         let before = self.0.fetch_or(SHUT, Ordering::AcqRel);
         while self.0.load(Ordering::Acquire) != SHUT {

@@ -1,8 +1,8 @@
-//! Memory from the system, zeroed: for page frames in ordinary pages, for buffers in huge pages where the system has them.
+//! Memory from the system, zeroed: ordinary pages for page frames, huge pages for buffers where the system has them.
 //!
 //! Direct I/O names memory by physical page: a transfer of 1 MB from 4 KiB pages is 256 entries for the kernel and for the
 //! device, from huge pages a few. But a virtual machine may wait milliseconds for each huge page that it touches first, so they
-//! are for what is used again and again.
+//! are for memory that is used again and again.
 
 use std::ops::Range;
 use std::ptr::NonNull;
@@ -12,9 +12,9 @@ use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 /// Size and alignment of a huge page in bytes.
 pub(crate) const HUGE: usize = 2 << 20;
 
-/// An anonymous mapping. Its base is aligned to 2 MB, its bytes are zero until somebody writes them.
+/// An anonymous mapping. Its base is aligned to 2 MB, its bytes are zero until they are written.
 ///
-/// It hands out its address only: who uses it says in his own code why no two users meet.
+/// It hands out its address only: the code that uses it must state why no two users overlap.
 #[derive(Debug)]
 pub struct Memory {
     base: NonNull<u8>,
@@ -30,7 +30,7 @@ unsafe impl Send for Memory {}
 unsafe impl Sync for Memory {}
 
 impl Memory {
-    /// `len` zero bytes; `None` when the system does not give them.
+    /// `len` zero bytes; `None` when the system does not provide them.
     pub fn new(len: usize) -> Option<Memory> {
         Self::map(len, false)
     }
@@ -73,22 +73,22 @@ impl Memory {
         self.len
     }
 
-    /// Takes a part (in bytes) from the system, as far as it was not used yet: the first use then does not wait for it. False
-    /// where the system does not know how. The bytes do not change, so others may use them meanwhile.
+    /// Makes the system provide a part (in bytes) now, as far as it was not used yet: the first use then does not wait for it.
+    /// False where the system does not support that. The bytes do not change, so other threads may use them meanwhile.
     pub fn take(&self, part: Range<usize>) -> bool {
         assert!(part.start <= part.end && part.end <= self.len, "memory out of range");
-        // SAFETY: in bounds by the assertion. It changes no byte and maps nothing anew.
+        // SAFETY: in bounds by the assertion. It changes no byte and creates no mapping.
         unsafe { madvise(self.base.as_ptr().add(part.start).cast(), part.len(), Advice::LinuxPopulateWrite) }
             .is_ok()
     }
 
-    /// Takes all of it from the system, which otherwise gives it at the first use. To be called before the first use.
+    /// Makes the system provide all of it, which otherwise happens at the first use. To be called before the first use.
     pub fn commit(&mut self) {
         if self.take(0..self.len) {
             return;
         }
         for at in (0..self.len).step_by(crate::BUFFER_ALIGN) {
-            // SAFETY: within the mapping, of which nobody has a reference yet; it is all zeros already.
+            // SAFETY: within the mapping, to which no reference exists yet; it is all zeros already.
             unsafe { self.base.as_ptr().add(at).write_volatile(0) };
         }
     }
@@ -96,7 +96,7 @@ impl Memory {
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        // SAFETY: mapped in `new` with this length; whoever took addresses out of it keeps the value alive.
+        // SAFETY: mapped in `map` with this length; code that takes addresses out of it keeps the value alive.
         let _ = unsafe { munmap(self.raw.as_ptr().cast(), self.raw_len) };
     }
 }

@@ -58,7 +58,7 @@ pub struct OsDisk {
     direct: bool,
     durable: bool,
     io: IoOptions,
-    /// Device and inode of the files that are open for writing here.
+    /// Device and inode of the files that this disk has open for writing, and how many handles each.
     open: Arc<OpenFiles>,
 }
 
@@ -75,8 +75,8 @@ impl OsDisk {
         OsDisk::with(root.into(), false, true)
     }
 
-    /// In the page cache and without any durability: nothing is ever synced. For files that need not outlive the machine's
-    /// power, such as those under a modelled device that is measured. **No database belongs here.**
+    /// In the page cache and without any durability: nothing is ever synced. For files that need not survive a loss of the
+    /// machine's power, such as those under a modelled device that is measured. **No database belongs here.**
     pub fn scratch(root: impl Into<PathBuf>) -> Self {
         OsDisk::with(root.into(), false, false)
     }
@@ -94,13 +94,13 @@ impl OsDisk {
         self.root.join(path)
     }
 
-    /// Opens a file for reading, to look at it or to lock it.
+    /// Opens a file for reading, to inspect or to lock it.
     fn look_at(&self, path: &Path, op: Op) -> Result<OwnedFd, DiskError> {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
         rustix::fs::open(path, flags, Mode::empty()).map_err(|errno| failure(op, path, 0, errno))
     }
 
-    /// Fails if somebody else than this disk has the file open. Who takes the lock keeps it until the file is gone.
+    /// Fails if the file is open elsewhere than in this disk. The caller keeps the lock until the file is removed.
     fn lock_to_remove(&self, path: &Path) -> Result<Option<OwnedFd>, DiskError> {
         let stat = rustix::fs::lstat(path).map_err(|errno| failure(Op::Remove, path, 0, errno))?;
         let own = self.open.lock().unwrap_or_else(PoisonError::into_inner);
@@ -117,7 +117,7 @@ impl OsDisk {
         Ok(Some(fd))
     }
 
-    /// A name is durable only once its folder is.
+    /// Syncs the folder of a name: a name is durable only once its folder is.
     fn sync_parent(&self, path: &Path) -> Result<(), DiskError> {
         if self.durable { sync_dir(&parent_of(path)) } else { Ok(()) }
     }
@@ -268,7 +268,7 @@ impl Disk for OsDisk {
             use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
             let mut options = std::fs::OpenOptions::new();
             let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(&temp)?;
-            // One that a crash has left may have other permissions.
+            // A temporary file that a crash has left may have other permissions.
             file.set_permissions(std::fs::Permissions::from_mode(0o600))?;
             file.write_all(bytes)?;
             if self.durable { file.sync_all() } else { Ok(()) }
@@ -333,17 +333,17 @@ pub(crate) struct OsFile {
     pub(crate) direct: bool,
     pub(crate) sectors: Sectors,
     device: u64,
-    /// False on a scratch disk: nothing is synced.
+    /// False on a scratch disk, where nothing is synced.
     durable: bool,
     /// False once the kernel has refused `RWF_DSYNC`.
     dsync: AtomicBool,
     pub(crate) backend: IoBackend,
-    /// Requests of a batch in flight.
+    /// Requests of a batch in flight at a time.
     depth: usize,
     pub(crate) stats: FileStats,
     /// Shut when the file has been released, or is only read.
     gate: Gate,
-    /// Its place in the disk's list of files that are open for writing.
+    /// Its entry in the disk's list of files that are open for writing.
     listed: Option<(Arc<OpenFiles>, (u64, u64))>,
 }
 
@@ -356,7 +356,7 @@ impl Drop for OsFile {
 }
 
 impl OsFile {
-    /// To be held while something of the file changes.
+    /// To be held while the file's content or length changes.
     pub(crate) fn changing(&self, op: Op) -> Result<Passage<'_>, DiskError> {
         self.gate.enter().ok_or_else(|| DiskError::Released { op, path: self.path.clone() })
     }
@@ -392,7 +392,7 @@ impl OsFile {
                     rustix::io::pwritev2(&self.fd, rest, at, flags)
                 };
                 match wrote {
-                    // A device that accepts nothing and names no reason is out of space.
+                    // A device that accepts nothing and reports no error is out of space.
                     Ok(0) if rest.iter().any(|buf| !buf.is_empty()) => {
                         return Err(self.fail(Op::Write, at, Errno::NOSPC));
                     }
@@ -423,14 +423,14 @@ impl OsFile {
         Ok(at - offset)
     }
 
-    /// Space for these bytes, not yet durable.
+    /// Reserves space for these bytes, not yet durable.
     fn reserve(&self, offset: u64, len: u64) -> Result<(), DiskError> {
         if len == 0 {
             return Ok(());
         }
         match retry_on_intr(|| rustix::fs::fallocate(&self.fd, FallocateFlags::empty(), offset, len)) {
             Ok(()) => Ok(()),
-            // No such call on this file system: the length is all that can be given.
+            // This file system has no such call: setting the length is all that can be done.
             Err(Errno::OPNOTSUPP | Errno::NOSYS) if self.len()? < offset.saturating_add(len) => {
                 let end = offset.saturating_add(len);
                 self.truncate(end)
@@ -440,13 +440,13 @@ impl OsFile {
         }
     }
 
-    /// Another length, not yet durable.
+    /// Sets the length, not yet durable.
     fn truncate(&self, len: u64) -> Result<(), DiskError> {
         retry_on_intr(|| rustix::fs::ftruncate(&self.fd, len))
             .map_err(|errno| self.fail(Op::SetLength, len, errno))
     }
 
-    /// Content and length.
+    /// Syncs content and length.
     fn full_sync(&self, offset: u64) -> Result<(), DiskError> {
         if !self.durable {
             return Ok(());
@@ -454,7 +454,8 @@ impl OsFile {
         rustix::fs::fsync(&self.fd).map_err(|errno| self.fail(Op::Sync, offset, errno))
     }
 
-    /// Behind the page cache nobody knows what reaches the device, so only direct writes are judged.
+    /// Counts a direct write that covers physical sectors only in part. Writes to the page cache are not counted, because it is
+    /// unknown in which pieces they reach the device.
     pub(crate) fn note_rmw(&self, offset: u64, bytes: u64) {
         if self.direct && self.sectors.partial(offset, bytes) > 0 {
             self.stats.count_rmw();
@@ -504,7 +505,7 @@ impl BlockFile for OsFile {
         if !durable {
             self.write_all(offset, bufs, ReadWriteFlags::empty())?;
             self.data_sync()?;
-            // Only now it is sure that the flag, not the transfer, was refused (a scratch disk does without either).
+            // Only now it is certain that the flag was refused and not the transfer. A scratch disk needs neither.
             self.dsync.store(false, Ordering::Relaxed);
         }
         self.stats.count_durable_write(bytes, start.elapsed());
@@ -541,7 +542,7 @@ impl BlockFile for OsFile {
         let zeros = zeros();
         let end = offset.saturating_add(len);
         let mut at = offset;
-        // First of all: the space comes in few extents, and a full volume is known before anything is written.
+        // Before anything is written: the space comes in few extents, and a full volume is noticed in time.
         self.reserve(offset, len)?;
         while at < end {
             let piece = (end - at).min(ZERO_CHUNK as u64) as usize;

@@ -1,7 +1,7 @@
-//! Pieces of 64 KB out of huge pages, for buffers of log and backup: a buffer takes one or more that lie side by side.
+//! Pieces of 64 KB out of huge pages, for buffers of log and backup: a buffer takes one or more adjacent ones.
 //!
-//! A slab is one huge page; 32 bits say which of its pieces are in use and 32 which were ever used. A piece that was used is
-//! cleared before it is handed out again, so every buffer begins zeroed. One slab that nobody uses is kept; others go back.
+//! A slab is one huge page; 32 bits record which of its pieces are in use and 32 which were ever used. A piece that was used is
+//! cleared before it is handed out again, so every buffer begins zeroed. One unused slab is kept; others are returned.
 
 use std::ptr::NonNull;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -24,7 +24,7 @@ struct Slab {
 static SLABS: Mutex<Vec<Slab>> = Mutex::new(Vec::new());
 
 fn slabs() -> MutexGuard<'static, Vec<Slab>> {
-    // Nothing in here panics between two changes that belong together.
+    // No code here panics between two changes that belong together, so a poisoned lock protects valid data.
     SLABS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -39,7 +39,7 @@ fn pieces(len: usize) -> usize {
     len.div_ceil(PIECE)
 }
 
-/// Memory for `len` bytes (1 to 2 MB), zeroed, the caller's own until [`give`]. `None` when the system has none.
+/// Memory for `len` bytes (1 to 2 MB), zeroed, for the caller alone until [`give`]. `None` when the system has none.
 pub(crate) fn take(len: usize) -> Option<NonNull<u8>> {
     let count = pieces(len);
     let (at, was_used) = {
@@ -64,7 +64,7 @@ pub(crate) fn take(len: usize) -> Option<NonNull<u8>> {
     Some(at)
 }
 
-/// Gives back what [`take`] gave for `len` bytes. Nobody may use it afterwards.
+/// Returns to the slabs what [`take`] returned for `len` bytes. It must not be used afterwards.
 pub(crate) fn give(at: NonNull<u8>, len: usize) {
     let count = pieces(len);
     let within = at.as_ptr().addr() % HUGE;

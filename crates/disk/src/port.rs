@@ -1,4 +1,4 @@
-//! The way to the kernel for requests in flight: a ring, or threads where no ring is to be had.
+//! The interface to the kernel for requests in flight: a ring of io_uring, or threads where no ring is available.
 
 use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,7 +12,7 @@ use crate::workers::{self, WorkerPort};
 /// How requests of a batch get to the kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum IoBackend {
-    /// io_uring where it is to be had, else threads.
+    /// io_uring where it is available, else threads.
     #[default]
     Auto,
     /// Threads.
@@ -42,12 +42,12 @@ pub(crate) struct Op {
     pub count: u32,
 }
 
-// SAFETY: an operation is used by one thread at a time; whoever pushes it vouches for file and memory until it has ended.
+// SAFETY: an operation is used by one thread at a time; the code that pushes it keeps file and memory valid until it has ended.
 unsafe impl Send for Op {}
 
 /// The end of an operation.
 pub(crate) struct Completion {
-    /// As it was pushed.
+    /// The index with which the operation was pushed.
     pub index: u32,
     /// Bytes moved, or the negative error number.
     pub result: i32,
@@ -73,7 +73,7 @@ impl Port {
         }
     }
 
-    /// Requests that it takes at a time.
+    /// Requests that it accepts at a time.
     pub fn room(&self) -> usize {
         match self {
             Port::Ring(_) => ring::ENTRIES,
@@ -84,7 +84,7 @@ impl Port {
     /// Puts a request in flight, at the latest with the next [`wait`](Self::wait).
     ///
     /// # Safety
-    /// The file and the memory that the operation names stay valid, and nobody else uses that memory, until its completion
+    /// The file and the memory that the operation names stay valid, and no other code uses that memory, until its completion
     /// was handed over or the port was dropped.
     pub unsafe fn push(&mut self, index: u32, op: Op) {
         match self {
@@ -104,10 +104,10 @@ impl Port {
     }
 }
 
-/// Who wants to hear of it when threads have to do the work.
+/// Called when threads have to do the work.
 type Hook = Box<dyn FnOnce(&str) + Send>;
 
-/// Why threads do the work, from the first time on that they had to, and who hears of that.
+/// Why threads do the work, set the first time that they have to, and the callbacks that wait for that.
 struct Fallback {
     reason: Option<String>,
     hooks: Vec<Hook>,
@@ -129,8 +129,8 @@ fn note_fallback(reason: &str) {
     hooks.into_iter().for_each(|hook| hook(reason));
 }
 
-/// Why requests go through threads instead of io_uring, if they do: the first reason in the life of the process. Asks the
-/// kernel when nobody has until now.
+/// Why requests go through threads instead of io_uring, if they do: the first reason since the process started. Asks the
+/// kernel if that has not been done yet.
 pub fn io_fallback() -> Option<String> {
     if let Err(reason) = RingLease::take().map(drop) {
         note_fallback(&reason);
@@ -138,8 +138,8 @@ pub fn io_fallback() -> Option<String> {
     FALLBACK.lock().reason.clone()
 }
 
-/// Calls `hook` with the reason when requests go through threads instead of io_uring for the first time in the life of the
-/// process; at once if they do already.
+/// Calls `hook` with the reason when requests go through threads instead of io_uring for the first time since the process
+/// started; immediately if they do already.
 pub fn on_io_fallback(hook: impl FnOnce(&str) + Send + 'static) {
     let mut fallback = FALLBACK.lock();
     match fallback.reason.clone() {

@@ -1,4 +1,4 @@
-//! Discovery of sector sizes: what the file system says about direct I/O, then what the block device says of itself.
+//! Discovery of sector sizes: what the file system reports about direct I/O, then what the block device reports about itself.
 
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use crate::Sectors;
 
 /// What direct I/O on a file needs.
 pub(crate) struct DirectIo {
-    /// The file system supports it for this file, as far as it says.
+    /// The file system supports it for this file, as far as it reports that.
     pub allowed: bool,
     pub sectors: Sectors,
     /// Requests of a batch to keep in flight.
@@ -17,13 +17,13 @@ pub(crate) struct DirectIo {
 }
 
 /// Fewest and most requests of a batch that are kept in flight unless an option says otherwise. A queue of the kernel takes
-/// more, but a request of somebody else then waits for all of them.
+/// more, but a request from elsewhere then waits for all of them.
 const DEPTHS: (u32, u32) = (32, 64);
 
 /// `STATX_DIOALIGN` names the alignments of memory and offsets since Linux 6.1; older kernels leave them out.
 const DIO_ALIGN: u32 = 0x2000;
 
-/// Looks at an open file. Every source is optional: what is unknown counts as 512 bytes.
+/// Examines an open file. Every source is optional: an unknown size counts as 512 bytes.
 pub(crate) fn probe(fd: impl AsFd) -> DirectIo {
     let flags = StatxFlags::BASIC_STATS | StatxFlags::from_bits_retain(DIO_ALIGN);
     let Ok(stat) = statx(fd, "", AtFlags::EMPTY_PATH, flags) else {

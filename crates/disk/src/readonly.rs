@@ -1,7 +1,7 @@
-//! A disk whose files are only read: what is written to them stays in memory and is gone with the file.
+//! A disk whose files are only read: what is written to them stays in memory and is lost when the file is closed.
 //!
-//! For databases in folders that cannot be written, or shall not be. Guarantee: nothing of the disk below is changed; new files
-//! can be made in a scratch folder only, which goes when the disk does.
+//! For databases in folders that cannot or must not be written. Guarantee: nothing of the disk below is changed; new files
+//! can be created only in a scratch folder, which is removed with the disk.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -28,10 +28,10 @@ fn refused(op: Op, path: &Path) -> DiskError {
 }
 
 impl ReadOnlyDisk {
-    /// Over a disk, with a scratch folder of its own below the system's folder for temporary files.
+    /// On top of a disk, with a scratch folder of its own below the system's folder for temporary files.
     ///
     /// # Errors
-    /// The scratch folder cannot be made.
+    /// The scratch folder cannot be created.
     pub fn new(base: Arc<dyn Disk>) -> Result<ReadOnlyDisk, DiskError> {
         use std::os::unix::fs::DirBuilderExt;
         let mut number = 0;
@@ -45,12 +45,12 @@ impl ReadOnlyDisk {
         }
     }
 
-    /// The folder in which files can be made.
+    /// The folder in which files can be created.
     pub fn scratch(&self) -> &Path {
         &self.folder
     }
 
-    /// The disk for a path that may be written, if it is one.
+    /// The scratch disk, for a path that may be written; else an error.
     fn writable(&self, op: Op, path: &Path) -> Result<&OsDisk, DiskError> {
         if path.starts_with(&self.folder) { Ok(&self.scratch) } else { Err(refused(op, path)) }
     }
@@ -62,7 +62,7 @@ impl ReadOnlyDisk {
 
 impl Drop for ReadOnlyDisk {
     fn drop(&mut self) {
-        // Temporary files; the system clears its folder if this does not.
+        // Temporary files; the system clears its own folder if this fails.
         let _ = std::fs::remove_dir_all(&self.folder);
     }
 }
@@ -138,11 +138,11 @@ impl Disk for ReadOnlyDisk {
 #[derive(Debug)]
 struct Content {
     len: u64,
-    /// By number of the sector.
+    /// By sector number.
     sectors: BTreeMap<u64, Box<[u8]>>,
 }
 
-/// A file that is read, under what was written to it.
+/// A file that is only read, with what was written to it on top.
 #[derive(Debug)]
 struct Overlaid {
     base: Arc<dyn BlockFile>,
@@ -168,7 +168,8 @@ impl BlockFile for Overlaid {
             let got = content.len.saturating_sub(offset).min(wanted);
             return Err(DiskError::ShortRead { path: self.path().to_path_buf(), offset, wanted, got });
         }
-        // The file below may end earlier, or go on where this one was cut and is long again: that is written as zeros.
+        // The file below may end earlier. It may also continue where this one was cut and extended again: `set_len` wrote zeros
+        // there.
         let below = (self.base.len()?.saturating_sub(offset).min(wanted) as usize) / unit * unit;
         let (old, new) = buf.split_at_mut(below);
         if !old.is_empty() {
@@ -216,7 +217,7 @@ impl BlockFile for Overlaid {
         let below = self.base.len()?;
         self.change(|content| {
             drop(content.sectors.split_off(&len.div_ceil(unit)));
-            // What comes back of the file below is zeros.
+            // What reappears of the file below must read as zeros.
             for number in content.len.min(below) / unit..len.min(below) / unit {
                 content.sectors.insert(number, vec![0; unit as usize].into());
             }

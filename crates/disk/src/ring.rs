@@ -2,8 +2,8 @@
 //!
 //! # Guarantees
 //! - Every request that was pushed is reaped before the lease of the ring ends, also when a panic unwinds: the kernel never
-//!   writes to or reads from memory that its owner has back. When the kernel refuses to wait, the process ends.
-//! - Where no ring can be had, the caller is told why, once for each thread at most.
+//!   accesses memory that its owner has back. When the kernel refuses to wait, the process ends.
+//! - Where no ring is available, the caller gets the reason, once for each thread at most.
 
 use std::cell::RefCell;
 use std::os::fd::RawFd;
@@ -16,7 +16,7 @@ use crate::port::{Completion, Op};
 
 /// Requests that a ring takes at a time.
 pub(crate) const ENTRIES: usize = 256;
-/// How long the kernel may gather completions before it wakes the thread, where it knows how.
+/// How long the kernel may gather completions before it wakes the thread, where it supports that.
 const GATHER: Duration = Duration::from_micros(40);
 
 thread_local! {
@@ -29,9 +29,9 @@ pub(crate) struct Ring {
     /// Requests pushed and not reaped.
     in_flight: usize,
     ready: Vec<Completion>,
-    /// The kernel can be told to gather completions for a while.
+    /// The kernel supports gathering completions for a while.
     gathers: bool,
-    /// The kernel takes a time limit for waiting.
+    /// The kernel supports a time limit for waiting.
     timed: bool,
 }
 
@@ -60,14 +60,14 @@ impl Drop for RingLease {
     fn drop(&mut self) {
         if let Some(mut ring) = self.0.take() {
             ring.drain();
-            // At the end of a thread its storage is gone already; the ring then goes too.
+            // At the end of a thread its storage no longer exists; the ring is then dropped.
             let _ = RING.try_with(|place| *place.borrow_mut() = Some(ring));
         }
     }
 }
 
-/// Whether the kernel has rings, allows them and knows the four operations. What can change, such as a limit that is reached,
-/// is asked again the next time.
+/// Whether the kernel has rings, allows them and supports the four operations. A reason that can change, such as a limit that is
+/// reached, is not remembered: the kernel is asked again the next time.
 fn supported() -> Result<(), String> {
     static KNOWN: OnceLock<Result<(), String>> = OnceLock::new();
     if let Some(known) = KNOWN.get() {
@@ -97,7 +97,7 @@ fn ask() -> std::io::Result<()> {
 impl Ring {
     fn new() -> std::io::Result<Ring> {
         let entries = ENTRIES as u32;
-        // Completions are then handled when this thread asks for them, not one by one as they come (Linux 6.1).
+        // Completions are then handled when this thread asks for them, not one by one as they arrive (Linux 6.1).
         let lazy = IoUring::builder().setup_single_issuer().setup_defer_taskrun().build(entries);
         let uring = match lazy {
             Ok(uring) => uring,
@@ -112,7 +112,7 @@ impl Ring {
     /// Puts a request into the queue; the kernel gets it with the next [`wait`](Self::wait).
     ///
     /// # Safety
-    /// The file and the memory that the operation names stay valid, and nobody else uses that memory, until its completion
+    /// The file and the memory that the operation names stay valid, and no other code uses that memory, until its completion
     /// was handed over or the lease has ended.
     pub unsafe fn push(&mut self, index: u32, op: &Op) {
         debug_assert!(self.in_flight < ENTRIES);
@@ -134,13 +134,13 @@ impl Ring {
         let entry = entry.user_data(u64::from(index));
         // SAFETY: the caller keeps file and memory valid until the completion.
         while unsafe { self.uring.submission().push(&entry) }.is_err() {
-            // Full only if the kernel has not taken what was pushed before.
+            // Full only if the kernel has not taken what was pushed earlier.
             self.enter(0, None);
         }
         self.in_flight += 1;
     }
 
-    /// Gives the kernel what was pushed and waits until something is done, at most for `limit`. What is done is in `out`.
+    /// Submits what was pushed and waits until something is done, at most for `limit`. What is done is in `out`.
     pub fn wait(&mut self, limit: Option<Duration>, out: &mut Vec<Completion>) {
         self.reap();
         if self.ready.is_empty() && self.in_flight > 0 {
@@ -159,12 +159,12 @@ impl Ring {
         }
     }
 
-    /// One system call; `least` completions are waited for.
+    /// One system call that submits, and waits for `least` completions.
     fn enter(&mut self, least: usize, limit: Option<Duration>) {
         let entered = if least == 0 {
             self.uring.submit()
         } else if limit.is_some() && !self.timed {
-            // An old kernel cannot end the wait in time: look again soon.
+            // An old kernel cannot limit the wait: check again soon.
             let entered = self.uring.submit();
             std::thread::sleep(Duration::from_micros(50));
             entered
@@ -173,7 +173,7 @@ impl Ring {
             let mut args = types::SubmitArgs::new();
             let mut least = least;
             if self.gathers && limit.is_none_or(|limit| limit > GATHER) {
-                // As many as a quarter in one go when they come that fast, else each.
+                // Wait for a quarter of the requests together when they end that fast, else for each.
                 least = (self.in_flight / 4).max(1);
                 args = args.min_wait_usec(GATHER.as_micros() as u32);
             }
@@ -190,7 +190,7 @@ impl Ring {
         }
     }
 
-    /// Waits for everything that is in flight and forgets it.
+    /// Waits for everything that is in flight and discards it.
     fn drain(&mut self) {
         self.reap();
         while self.in_flight > 0 {
@@ -201,7 +201,7 @@ impl Ring {
     }
 }
 
-/// The kernel still has requests on memory that others own, and there is no way to hear of their end.
+/// The kernel still has requests on memory that other code owns, and there is no way to learn of their end.
 fn give_up(code: i32) -> ! {
     eprintln!(
         "io_uring cannot be waited for (operating system error {code}); requests are in flight: the process ends"

@@ -6,8 +6,8 @@
 //! # Why this is sound behind a safe interface
 //! - A claim's range is handed out once: `used` only grows and the claim that moved it owns the difference.
 //! - An item is readable only after its claim published it (release) and the reader saw that (acquire); from then on
-//!   nobody writes those bytes until `reset`, which excludes all borrowers.
-//! - Front (before the first item) and back (behind the last one) are written only inside [`SharedBuf::finish`], by the
+//!   no thread writes those bytes until `reset`, which excludes all borrowers.
+//! - Front (before the first item) and back (after the last one) are written only inside [`SharedBuf::finish`], by the
 //!   one thread that moves the phase from sealed to finishing, and read only in the phase finished.
 
 use std::fmt;
@@ -50,7 +50,7 @@ impl State {
 pub enum ClaimError {
     /// The rest of the buffer or of the item table is too small.
     Full,
-    /// The buffer takes no more items.
+    /// The buffer accepts no more items.
     Sealed,
 }
 
@@ -60,7 +60,7 @@ pub struct SharedBuf {
     state: AtomicU64,
     /// Bytes of items that are published; equal to `used - front` when all claims are done.
     filled: AtomicU32,
-    /// start << 16 | end of each published item, 0 before.
+    /// start << 16 | end of each published item; 0 until it is published.
     ranges: Box<[AtomicU32]>,
     front: usize,
     limit: usize,
@@ -123,7 +123,7 @@ impl SharedBuf {
         }
     }
 
-    /// Ends the claiming. Returns the number of items, or `None` if it was sealed before.
+    /// Closes the buffer for new claims. Returns the number of items, or `None` if it was sealed before.
     pub fn seal(&self) -> Option<usize> {
         let mut word = self.state.load(Ordering::Relaxed);
         loop {
@@ -144,7 +144,7 @@ impl SharedBuf {
         State::unpack(self.state.load(Ordering::Acquire)).items
     }
 
-    /// Offset behind the last claimed item.
+    /// Offset of the end of the last claimed item.
     pub fn used(&self) -> usize {
         State::unpack(self.state.load(Ordering::Acquire)).used
     }
@@ -175,7 +175,7 @@ impl SharedBuf {
     }
 
     /// Lets one thread write what surrounds the items: `f(front, items, back)`. Returns `None` without calling `f` unless the
-    /// buffer is complete and not yet finished. Afterwards [`bytes`](Self::bytes) shows the whole buffer.
+    /// buffer is complete and not yet finished. Afterwards [`bytes`](Self::bytes) returns the whole buffer.
     pub fn finish<T>(&self, f: impl FnOnce(&mut [u8], &[u8], &mut [u8]) -> T) -> Option<T> {
         if !self.is_complete() {
             return None;
@@ -189,7 +189,7 @@ impl SharedBuf {
             .compare_exchange(now.pack(), finishing.pack(), Ordering::AcqRel, Ordering::Relaxed)
             .ok()?;
         let base = self.mem.base().as_ptr();
-        // SAFETY: three disjoint parts of one allocation. All claims are published, so nobody writes the middle; front
+        // SAFETY: three disjoint parts of one allocation. All claims are published, so no thread writes the middle; front
         // and back are touched only by the one thread that won the step to FINISHING and read only once FINISHED.
         let (front, middle, back) = unsafe {
             (
@@ -237,7 +237,7 @@ impl Claim<'_> {
         self.item
     }
 
-    /// Copies the parts one behind the other and publishes the item; together they must have the claimed length.
+    /// Copies the parts one after the other and publishes the item; together they must have the claimed length.
     pub fn fill(self, parts: &[&[u8]]) {
         let total: usize = parts.iter().map(|part| part.len()).sum();
         assert_eq!(total, self.len, "a claim must be filled exactly");
@@ -254,12 +254,12 @@ impl Claim<'_> {
             }
             at += part.len();
         }
-        // Drop publishes.
+        // Dropping the claim publishes the item.
     }
 }
 
 impl Drop for Claim<'_> {
-    /// Publishes the item, filled or not: a claim that was given up must not keep the buffer incomplete for ever.
+    /// Publishes the item, filled or not: an abandoned claim must not keep the buffer incomplete for ever.
     fn drop(&mut self) {
         let range = (self.at as u32) << 16 | (self.at + self.len) as u32;
         self.buf.ranges[self.item].store(range, Ordering::Release);

@@ -1,8 +1,8 @@
-//! How many writes of a file had exactly which size: the small ones, whose sizes tell how a log is written. Relaxed atomics.
+//! How many writes of a file had exactly which size: the small ones, whose sizes show how a log is written. Relaxed atomics.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Sizes are told apart in units of so many bytes, the smallest sector.
+/// Sizes are distinguished in units of so many bytes, the smallest sector.
 const UNIT: u64 = 512;
 /// Up to so many units: 64 KiB, the largest log block.
 const UNITS: usize = 128;
@@ -26,7 +26,7 @@ impl WriteSizes {
         }
     }
 
-    /// Sizes in bytes that there were, ascending, and how many of each.
+    /// Sizes in bytes that occurred, ascending, and how often each did.
     pub fn snapshot(&self) -> Vec<(u64, u64)> {
         let counts = self.0.iter().zip(1..).map(|(count, units)| (units * UNIT, count.load(Relaxed)));
         counts.filter(|(_, count)| *count > 0).collect()

@@ -1,7 +1,7 @@
 //! Per-file I/O statistics: counters and histograms of write sizes and latencies, all relaxed atomics.
 //!
 //! They feed `sys.dm_io_virtual_file_stats` and the studies; each counter only grows. Durable writes are counted as writes
-//! and once more by themselves, because theirs is the latency that a commit sees.
+//! and once more separately, because theirs is the latency that a commit waits for.
 
 use crate::sizes::WriteSizes;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -12,7 +12,7 @@ pub const SIZE_BUCKETS: usize = 13;
 /// Latency classes: bucket `i` counts latencies of less than `2^i` microseconds, the last one everything above.
 pub const LATENCY_BUCKETS: usize = 24;
 
-/// Upper bound of a latency class in microseconds (exclusive); the last class has none and says `u64::MAX`.
+/// Upper bound of a latency class in microseconds (exclusive); the last class has none and returns `u64::MAX`.
 pub fn latency_bucket_limit_us(bucket: usize) -> u64 {
     if bucket + 1 < LATENCY_BUCKETS { 1 << bucket } else { u64::MAX }
 }
@@ -48,7 +48,7 @@ pub struct FileStats {
     sync_latency: [AtomicU64; LATENCY_BUCKETS],
 }
 
-/// A copy of the counters at one moment (each counter by itself exact).
+/// A copy of the counters at one moment (each counter is exact for itself).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StatsSnapshot {
     pub reads: u64,
@@ -59,15 +59,15 @@ pub struct StatsSnapshot {
     pub writes: u64,
     pub bytes_written: u64,
     pub write_stall_us: u64,
-    /// Those of the writes that were durable when they returned, and the time they took.
+    /// How many of the writes were durable when they returned, and the time they took.
     pub durable_writes: u64,
     pub durable_stall_us: u64,
-    /// Those of the writes that begin or end inside a physical sector: the device has to read before it can write.
+    /// How many of the writes begin or end inside a physical sector: the device has to read before it can write.
     pub rmw_writes: u64,
     pub syncs: u64,
     pub sync_stall_us: u64,
     /// Requests of batches that are in flight now, and the most that were since the file was opened. A difference of two
-    /// snapshots takes both from the later one, a sum of two files adds the first and has the larger second.
+    /// snapshots takes both from the later one; a sum of two files adds the first and takes the larger of the second.
     pub in_flight: u64,
     pub most_in_flight: u64,
     pub write_sizes: [u64; SIZE_BUCKETS],
@@ -111,7 +111,7 @@ impl FileStats {
         self.write_latency[latency_bucket(us)].fetch_add(1, Relaxed);
     }
 
-    /// Counts one finished durable write: as a write and by itself.
+    /// Counts one finished durable write: as a write and separately.
     pub fn count_durable_write(&self, bytes: u64, time: Duration) {
         self.count_write(bytes, time);
         let us = micros(time);
@@ -128,7 +128,7 @@ impl FileStats {
         }
     }
 
-    /// It has ended, well or not.
+    /// A request of a batch has ended, with success or not.
     pub fn end(&self) {
         self.in_flight.fetch_sub(1, Relaxed);
     }

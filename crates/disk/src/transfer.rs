@@ -4,9 +4,9 @@
 //! when all have ended. Batches of several threads are independent: no lock is shared by them.
 //!
 //! # Guarantees
-//! - Each request ends exactly once, by itself: with all its bytes moved, or with an error; `done` hears of each as it ends.
+//! - Each request ends exactly once, by itself: with all its bytes moved, or with an error; `done` is called for each as it ends.
 //! - Requests of a batch are done in any order. A write is as durable as one by [`BlockFile::write_at`]: not before a sync.
-//! - No request is in flight any more when the call ends, also when `done` panics. So the buffers are merely borrowed.
+//! - No request is in flight any more when the call ends, also when `done` panics. So the buffers need only be borrowed.
 
 use std::collections::BinaryHeap;
 use std::io::{IoSlice, IoSliceMut};
@@ -18,7 +18,7 @@ use crate::os::OsFile;
 use crate::port::{Completion, IoBackend, Port};
 use crate::{BlockFile, DiskError};
 
-/// What moves: the buffers lie one behind the other in the file. Each is aligned as for [`BlockFile::read_at`].
+/// What moves: the buffers are consecutive in the file. Each is aligned as for [`BlockFile::read_at`].
 #[derive(Debug)]
 pub enum Data<'a> {
     /// Fills the buffers.
@@ -59,10 +59,9 @@ pub enum Launch<'a> {
     Done(Result<(), DiskError>),
     /// The kernel does it.
     Kernel(KernelFile<'a>),
-    /// The file does it in [`BlockFile::land`], when it is this one's turn ([`BlockFile::next_to_land`]); with the file's
-    /// number for it.
+    /// The file does it in [`BlockFile::land`] when [`BlockFile::next_to_land`] chooses it; the number is passed to `land`.
     Held(u64),
-    /// It ends when `inner`, which moves the bytes, has ended and the timer's moment has come.
+    /// It ends when `inner`, which moves the bytes, has ended and the time `due` of the timer has come.
     Timed { inner: Box<Launch<'a>>, timer: &'a dyn Timer, due: u64 },
 }
 
@@ -70,17 +69,17 @@ pub enum Launch<'a> {
 #[derive(Clone, Copy)]
 pub struct KernelFile<'a>(pub(crate) &'a OsFile);
 
-/// The clock of a device that decides itself when a request is done.
+/// The clock of a device that itself decides when a request is done.
 pub trait Timer: Sync {
-    /// Real time until the moment; zero when it is over.
+    /// Real time until the moment; zero when it has passed.
     fn left(&self, due: u64) -> Duration;
     /// Returns at the moment, and not before.
     fn wait(&self, due: u64);
-    /// The request has ended well: counts it in the file's statistics. It was put in flight so long ago.
+    /// The request has succeeded: counts it in the file's statistics. `took`: the time since it was put in flight.
     fn count(&self, due: u64, write: bool, offset: u64, bytes: u64, took: Duration);
 }
 
-/// Hears of the end of each request: its number in the batch, itself, the result.
+/// Called at the end of each request with its number in the batch, the request and the result.
 pub type Done<'a, 'f> = dyn FnMut(usize, &mut Request<'a>, Result<(), DiskError>) + 'f;
 
 /// Puts all requests in flight, as many at a time as their devices take, and calls `done` with the number of each that has
@@ -127,11 +126,11 @@ struct Flight<'a> {
     kernel: Option<KernelFile<'a>>,
     timer: Option<(&'a dyn Timer, u64)>,
     held: Option<u64>,
-    /// Of a write: the file is not given up before it has ended.
+    /// For a write: the file is not released before it has ended.
     passage: Option<Passage<'a>>,
 }
 
-/// A timed request whose bytes are moved; the earliest moment is the greatest.
+/// A timed request whose bytes are moved. The earliest moment compares as the greatest, as the heap needs it.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Due(std::cmp::Reverse<u64>, u32);
 
@@ -141,7 +140,7 @@ struct Batch<'a> {
     flights: Vec<Option<Flight<'a>>>,
     // Dropped before the requests, which the caller owns: waits for what the kernel has.
     port: Option<Port>,
-    /// Requests that the kernel has, that files hold, and whose moment is waited for.
+    /// Requests in the kernel (`in_kernel`), held by their files (`held`), and waiting for their moment (`due`).
     in_kernel: usize,
     held: Vec<u32>,
     due: BinaryHeap<Due>,
@@ -191,7 +190,7 @@ impl<'a> Batch<'a> {
         }
     }
 
-    /// Sets the request going; what has become of it if it is over already.
+    /// Starts the request; returns its result if it is over already.
     fn start(
         &mut self,
         i: u32,
@@ -225,7 +224,7 @@ impl<'a> Batch<'a> {
                 let port = self.port.get_or_insert_with(|| Port::new(file.0.backend()));
                 self.in_kernel += 1;
                 // SAFETY: file and buffers are borrowed by the requests for longer than this batch lives; the batch's
-                // port has reaped everything when it is dropped, and nobody touches the buffers before that.
+                // port has reaped everything when it is dropped, and no code touches the buffers before that.
                 unsafe { port.push(i, op) };
                 None
             }
@@ -312,14 +311,14 @@ impl<'a> Batch<'a> {
 }
 
 impl Drop for Batch<'_> {
-    /// Only when `done` has panicked is anything left: the port waits for what the kernel has.
+    /// Something is left only when `done` has panicked: the port waits for what the kernel has.
     fn drop(&mut self) {
         debug_assert!(self.in_kernel == 0 || std::thread::panicking());
         self.port = None;
     }
 }
 
-/// The default of [`BlockFile::launch`]: the request is done at once by the file's ordinary reads and writes.
+/// The default of [`BlockFile::launch`]: the request is done immediately by the file's ordinary reads and writes.
 pub(crate) fn one_by_one(
     file: &(impl BlockFile + ?Sized),
     offset: u64,
@@ -345,6 +344,6 @@ pub(crate) fn one_by_one(
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IoOptions {
     pub backend: IoBackend,
-    /// Requests of a batch in flight on one device, 1 to 256; `None`: what the device's queue takes.
+    /// Requests of a batch in flight on one device, 1 to 256; `None`: chosen by the queue of the device.
     pub depth: Option<u32>,
 }

@@ -1,15 +1,15 @@
-//! The file system that a file lies on: where it is mounted, what it is, how large and how full.
+//! The file system that holds a file: where it is mounted, what it is, how large and how full.
 
 use std::path::{Path, PathBuf};
 
 /// A mounted file system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Volume {
-    /// Where the file really lies: absolute, links followed as far as the path exists.
+    /// Path of the file: absolute, links followed as far as the path exists.
     pub path: PathBuf,
     /// Where the file system is mounted.
     pub mount_point: PathBuf,
-    /// Its kind (`ext4`); empty when the system does not tell.
+    /// Its kind (`ext4`); empty when the system does not report it.
     pub file_system: String,
     /// What is mounted (`/dev/sda1`); empty likewise.
     pub source: String,
@@ -19,7 +19,7 @@ pub struct Volume {
     pub read_only: bool,
 }
 
-/// The volume of a file; `None` when the system does not tell.
+/// The volume of a file; `None` when the system does not report it.
 pub(crate) fn volume_of(path: &Path) -> Option<Volume> {
     let path = absolute(path)?;
     let stat = rustix::fs::statvfs(existing(&path)).ok()?;
@@ -51,8 +51,8 @@ fn absolute(path: &Path) -> Option<PathBuf> {
     Some(if rest.as_os_str().is_empty() { real } else { real.join(rest) })
 }
 
-/// Mount point, kind and source of the innermost mount above the path: the last of the longest ones counts, it hides the
-/// others.
+/// Mount point, kind and source of the innermost mount above the path. Among several of the longest ones the last counts,
+/// because it hides the others.
 fn mount_of(mounts: &str, path: &Path) -> Option<(PathBuf, String, String)> {
     let mut best: Option<(PathBuf, String, String)> = None;
     for line in mounts.lines() {
@@ -70,7 +70,7 @@ fn mount_of(mounts: &str, path: &Path) -> Option<(PathBuf, String, String)> {
     best
 }
 
-/// Spaces and the like are written as `\040`.
+/// Spaces and similar characters are written as `\040`.
 fn unescape(text: &str) -> String {
     let mut out = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

@@ -1,7 +1,7 @@
 //! Requests in flight through threads, for kernels and containers without io_uring: a pool that all batches share.
 //!
 //! Guarantees as in `ring`: each request that was pushed has ended before the port ends. Threads are started as they are
-//! needed, at most [`MOST`], and end when they had nothing to do for a while.
+//! needed, at most [`MOST`], and end when they had nothing to do for [`IDLE`].
 
 use std::collections::VecDeque;
 use std::os::fd::BorrowedFd;
@@ -16,7 +16,7 @@ use crate::port::{Completion, Op};
 
 /// Threads of the pool, and so requests in flight of the whole process.
 pub(crate) const MOST: usize = 64;
-/// A thread ends when it had no work for so long.
+/// A thread ends when it had no work for this long.
 const IDLE: Duration = Duration::from_secs(5);
 
 #[derive(Default)]
@@ -49,7 +49,7 @@ pub(crate) struct WorkerPort {
 }
 
 impl WorkerPort {
-    /// Gives a request to the pool.
+    /// Passes a request to the pool.
     ///
     /// # Safety
     /// As for a ring: file and memory stay valid until the completion was handed over or the port is dropped.
@@ -62,7 +62,7 @@ impl WorkerPort {
             pool.threads += usize::from(started.is_ok());
         }
         if pool.threads == 0 {
-            // Not a single thread is to be had.
+            // Not a single thread can be started.
             drop(pool);
             return job.run();
         }
@@ -101,7 +101,7 @@ impl Drop for WorkerPort {
 
 impl Job {
     fn run(self) {
-        // Whoever waits for the completion gets one, whatever happens.
+        // The port that waits for the completion gets one, also if this panics.
         let result = match catch_unwind(AssertUnwindSafe(|| self.op.run_now())) {
             Ok(Ok(bytes)) => i32::try_from(bytes).unwrap_or(i32::MAX),
             Ok(Err(errno)) => -errno.raw_os_error(),
@@ -135,7 +135,7 @@ fn work() {
 impl Op {
     /// Does the operation with one system call of this thread; returns the bytes that were moved.
     fn run_now(&self) -> Result<usize, Errno> {
-        // SAFETY: whoever pushed the operation keeps the file open until it has ended.
+        // SAFETY: the code that pushed the operation keeps the file open until it has ended.
         let fd = unsafe { BorrowedFd::borrow_raw(self.fd) };
         loop {
             let moved = if self.write {
@@ -143,7 +143,7 @@ impl Op {
                 let bufs = unsafe { std::slice::from_raw_parts(self.bufs.cast(), self.count as usize) };
                 rustix::io::pwritev(fd, bufs, self.offset)
             } else {
-                // SAFETY: as above, and nobody else uses the buffers until then; `Buf` is laid out as IoSliceMut is.
+                // SAFETY: as above, and no other code uses the buffers until then; `Buf` is laid out as IoSliceMut is.
                 let bufs = unsafe {
                     std::slice::from_raw_parts_mut(self.bufs.cast_mut().cast(), self.count as usize)
                 };

@@ -1,5 +1,5 @@
-//! A limit of the kernel that leaves no ring: threads do the work, and the reason can be asked for. Alone in its process,
-//! as the limit is the whole process's.
+//! A limit of the kernel that leaves no ring: threads do the work, and the reason can be queried. Alone in its process,
+//! because the limit is the whole process's.
 
 use std::io::IoSlice;
 use std::path::Path;
@@ -15,7 +15,7 @@ fn without_a_ring_threads_do_the_work() {
     let (tell, told) = std::sync::mpsc::channel();
     ringwood_disk::on_io_fallback(move |reason| tell.send(reason.to_string()).expect("somebody listens"));
     let limit = getrlimit(Resource::Nofile);
-    // No descriptor more than there are: the kernel refuses a ring.
+    // Not one descriptor more than exist: the kernel refuses a ring.
     setrlimit(Resource::Nofile, Rlimit { current: Some(0), ..limit }).expect("a limit");
     let pages: Vec<AlignedBuf> = (0..100).map(|_| AlignedBuf::new(8192)).collect();
     let slices: Vec<IoSlice<'_>> = pages.iter().map(|page| IoSlice::new(page)).collect();

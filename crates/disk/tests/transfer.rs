@@ -1,5 +1,5 @@
 //! Batches in flight through both backends: every byte arrives, each request fails by itself, and nothing is in flight when
-//! the call has ended, whatever ends it.
+//! the call has ended, however it ends.
 
 use std::io::{IoSlice, IoSliceMut};
 use std::path::Path;
@@ -24,7 +24,7 @@ fn page(mark: u64) -> AlignedBuf {
     buf
 }
 
-/// Writes each page's own mark to its place, by requests of one or several adjacent pages.
+/// Writes each page with its own mark to its position (file, page number), by requests of one or several adjacent pages.
 fn write_pages(files: &[Arc<dyn BlockFile>], places: &[(usize, u64)], mark: impl Fn(usize, u64) -> u64) {
     let pages: Vec<AlignedBuf> = places.iter().map(|&(file, at)| page(mark(file, at))).collect();
     let slices: Vec<IoSlice<'_>> = pages.iter().map(|page| IoSlice::new(page)).collect();
@@ -57,7 +57,7 @@ fn read_pages(files: &[Arc<dyn BlockFile>], places: &[(usize, u64)], mark: impl 
         .collect();
     transfer(&mut requests, &mut |i, request, result| {
         result.expect("a read");
-        // The bytes are there when the end of the request is told.
+        // The bytes are there when the end of the request is reported.
         let Data::Read(bufs) = &request.data else { panic!("a read") };
         assert!(bufs[0][..] == page(mark(places[i].0, places[i].1))[..], "{:?}", places[i]);
     });
@@ -72,7 +72,7 @@ fn every_byte_arrives() {
             |name: &str| disk.open(Path::new(&format!("{n}{name}")), OpenMode::Create).expect("a file");
         let files = [open("a"), open("b")];
         files.iter().for_each(|file| file.write_zeros(0, 1000 * PAGE as u64).expect("space"));
-        // More than a ring takes, in runs and alone.
+        // More than a ring takes, adjacent and alone.
         let mut places: Vec<(usize, u64)> = (0..2000).map(|i| (i % 2, (i as u64 / 2 * 7) % 1000)).collect();
         places.sort_unstable();
         places.dedup();
@@ -101,7 +101,7 @@ fn each_request_fails_by_itself() {
         let mut pages: Vec<AlignedBuf> = (0..32).map(|_| AlignedBuf::new(PAGE)).collect();
         let mut slices: Vec<IoSliceMut<'_>> = pages.iter_mut().map(|page| IoSliceMut::new(page)).collect();
         let offset = |i: usize| match i {
-            7 => 10 * PAGE as u64,        // behind the end
+            7 => 10 * PAGE as u64,        // past the end
             11 => 9 * PAGE as u64 + 4096, // half of it is there
             13 => 100,                    // inside a sector
             i => (i as u64 % 10) * PAGE as u64,
@@ -124,7 +124,7 @@ fn each_request_fails_by_itself() {
     }
 }
 
-/// A panic in the middle of a batch: the buffers are the caller's again, and the next batch works.
+/// A panic in the middle of a batch: the buffers belong to the caller again, and the next batch works.
 #[test]
 fn a_panic_leaves_nothing_in_flight() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -153,7 +153,7 @@ fn a_panic_leaves_nothing_in_flight() {
             };
             assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(batch)).is_err());
             drop(slices);
-            // Whatever was in flight would now write what the memory is used for next.
+            // Anything still in flight would now write into what the memory is used for next.
             drop(pages);
             let places: Vec<(usize, u64)> = (0..64).map(|at| (0, at)).collect();
             write_pages(&files, &places, |_, at| at + 77);

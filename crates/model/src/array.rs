@@ -1,7 +1,7 @@
 //! An array of disks in device time: stripes over mirror sets, and a controller cache that writes back in the order of
 //! the disk.
 //!
-//! With a cache a write is done when the cache has room for it; what it holds is written back when more than an eighth
+//! With a cache a write is done when the cache has space for it. What the cache holds is written back when more than an eighth
 //! of it is dirty, sorted, in pieces of up to half a megabyte, by spindles that have nothing else to do. Partial sectors
 //! are read-modify-written then, unless their neighbours arrived in the meantime.
 
@@ -34,7 +34,7 @@ impl Dirty {
         end - start - known
     }
 
-    /// Takes out what is known of a range (it was written to the medium); returns how many bytes.
+    /// Removes what is known of a range (it was written to the medium); returns how many bytes were dirty.
     fn remove(&mut self, start: u64, end: u64) -> u64 {
         let mut gone = 0;
         while let Some((&s, &e)) = self.0.range(..end).next_back() {
@@ -53,7 +53,7 @@ impl Dirty {
         gone
     }
 
-    /// Takes the next piece at or behind the head, wrapping round.
+    /// Takes the next piece at or after the head position, wrapping around.
     fn take(&mut self, head: u64) -> Option<(u64, u64)> {
         let (&start, &end) = self.0.range(head..).next().or_else(|| self.0.iter().next())?;
         self.0.remove(&start);
@@ -103,7 +103,7 @@ pub(crate) struct ArrayState {
     cache: Cache,
     groups: Vec<Group>,
     dirty: u64,
-    /// Time of the last request: what is dirty now was not written back before it.
+    /// Time of the last request: what is dirty now was not written back before then.
     seen: Nanos,
     /// Partial sectors that were read when the cache was written back.
     pub late_rmw: u64,
@@ -134,7 +134,7 @@ impl ArrayState {
         }
     }
 
-    /// Cuts a request at stripe boundaries and joins what lies together on a mirror set.
+    /// Cuts a request at stripe boundaries and joins parts that are adjacent on a mirror set.
     fn pieces(&self, pos: u64, len: u64) -> Vec<Piece> {
         let count = self.groups.len() as u64;
         let mut pieces: Vec<Piece> = Vec::new();
@@ -194,7 +194,7 @@ impl ArrayState {
 
     fn write_cached(&mut self, now: Nanos, piece: Piece) -> Nanos {
         let mut ready = now;
-        // More than the cache holds goes through it in parts.
+        // A piece larger than the cache goes through it in parts.
         let mut at = piece.pos;
         let end = piece.pos + piece.len;
         while at < end {
@@ -209,7 +209,7 @@ impl ArrayState {
         ready
     }
 
-    /// Empties a volatile cache; the others have nothing to do.
+    /// Empties a volatile cache; other caches need no flush.
     pub fn flush(&mut self, now: Nanos) -> Nanos {
         let mut done = now;
         if self.cache.kind == CacheKind::Volatile {
@@ -221,7 +221,7 @@ impl ArrayState {
         done
     }
 
-    /// What idle spindles have written back until `now`.
+    /// Accounts for what idle spindles have written back until `now`.
     fn write_back(&mut self, now: Nanos) {
         for at in 0..self.groups.len() {
             while self.dirty > self.cache.bytes / 8 {

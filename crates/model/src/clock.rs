@@ -1,7 +1,7 @@
 //! The clock of a device and the precise wait for a moment of it.
 //!
 //! A wait sleeps until shortly before the moment and spins for the rest. How early it must wake is learnt from how late
-//! earlier sleeps were, between 5 and 80 microseconds: 1 in 100 is later, and spinning stays as short as that allows.
+//! earlier sleeps were, between 5 and 80 microseconds: 1 sleep in 100 is later, and spinning stays as short as that allows.
 
 use std::cell::Cell;
 use std::num::NonZeroU64;
@@ -30,14 +30,14 @@ impl Clock {
         (self.start.elapsed().as_nanos() as f64 * self.scale) as Nanos
     }
 
-    /// Real time until the device's time is `moment`, or how long that is over already.
+    /// Real time until the device's time is `moment`, or how long ago that was.
     pub fn until(&self, moment: Nanos) -> Result<Duration, Duration> {
         let target = self.start + self.real(moment);
         let now = Instant::now();
         if target > now { Ok(target - now) } else { Err(now - target) }
     }
 
-    /// Returns when the device's time is `moment`; returns how much later than that it is, in real time.
+    /// Returns when the device's time is `moment`; returns how much later than that the wait ended, in real time.
     pub fn wait_until(&self, moment: Nanos) -> Duration {
         let target = self.start + self.real(moment);
         sleep_until(target);
@@ -50,7 +50,7 @@ impl Clock {
     }
 }
 
-/// How late sleeps end, nanoseconds: 99 of 100 of all threads end earlier.
+/// How late sleeps end, nanoseconds: 99 of 100, over all threads, end earlier.
 static LATENESS: AtomicU64 = AtomicU64::new(30_000);
 
 thread_local! {
@@ -71,7 +71,7 @@ fn sleep_until(target: Instant) {
     }
 }
 
-/// A thread's timer slack is 50 microseconds unless it says otherwise. Refused is as good: the wait learns to wake earlier.
+/// A thread's timer slack is 50 microseconds by default. If the system refuses to shorten it, the wait learns to wake earlier.
 fn shorten_slack() {
     SLACK_SET.with(|set| {
         if !set.replace(true) {
@@ -80,7 +80,7 @@ fn shorten_slack() {
     });
 }
 
-/// Steps of a quantile that is followed on the fly: it stays where one sleep in `UP / DOWN` is later.
+/// Steps of a quantile that is tracked continuously: it settles where one sleep in `UP / DOWN` is later.
 const UP: u64 = 2_000;
 const DOWN: u64 = 20;
 

@@ -11,7 +11,7 @@ pub enum ModelError {
     /// The file cannot be read.
     #[error("the device file '{}' cannot be read: {text}", path.display())]
     File { path: PathBuf, text: String },
-    /// A line of a description that says nothing.
+    /// A line of a description that cannot be read.
     #[error("line {line}: {reason}")]
     Line { line: usize, reason: String },
     /// A value out of its range.

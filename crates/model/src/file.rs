@@ -46,7 +46,7 @@ impl ModelFile {
         })
     }
 
-    /// Gives a transfer to the model, part by part as the file lies on its array.
+    /// Submits a transfer to the model, part by part as the file lies on its array.
     fn submit(&self, offset: u64, len: u64, request: impl Fn(u64, u64) -> Request) -> Due {
         let array = self.placed.array;
         let parts = {
@@ -104,7 +104,7 @@ impl ModelFile {
         }
     }
 
-    /// Does a change of the length on the host while the journal write that it costs is under way.
+    /// Does a change of the length on the host while the journal write that it costs is in flight.
     fn change_length(&self, change: impl FnOnce() -> Result<(), DiskError>) -> Result<(), DiskError> {
         let done = self.shared.journal(self.placed.array);
         change()?;
@@ -173,8 +173,8 @@ impl BlockFile for ModelFile {
             let bufs: [&[u8]; 1] = [&zeros[..piece as usize]];
             self.check_all(at, &bufs)?;
             let start = Instant::now();
-            // The next piece is asked for before the one before it is done, so that a disk need not wait for it to come
-            // round.
+            // Each piece is submitted before the previous one is done, so that the modelled disk need not wait a revolution for
+            // it.
             let done = self.submit(at, piece, |pos, len| Request::Write { pos, len, durable: false });
             self.host.write_gather(at, &bufs)?;
             if let Some(before) = before.replace(done) {
@@ -213,7 +213,7 @@ impl BlockFile for ModelFile {
         self.host.release();
     }
 
-    /// What keeps every spindle or channel of an array at work.
+    /// As many requests as keep every spindle or channel of an array busy.
     fn depth(&self) -> usize {
         match &self.shared.device.medium {
             Medium::Disks(disks) => SPINDLE_DEPTH * disks.spindles.max(1) as usize,

@@ -1,4 +1,4 @@
-//! Flash in device time: channels that work side by side, two pipes (reading and writing) with a rate and a number of
+//! Flash in device time: channels that work in parallel, two pipes (reading and writing) with a rate and a number of
 //! requests a second, a bounded queue, and read-modify-write of sectors that are written in part.
 
 use std::cmp::Reverse;
@@ -34,7 +34,7 @@ impl FlashState {
         }
     }
 
-    /// When a request of `now` is let in: at once unless the queue is full.
+    /// When a request that arrives at `now` is admitted: immediately unless the queue is full.
     fn admit(&mut self, now: Nanos) -> Nanos {
         while self.outstanding.peek().is_some_and(|end| end.0 <= now) {
             self.outstanding.pop();
@@ -45,7 +45,7 @@ impl FlashState {
         self.outstanding.pop().map_or(now, |end| end.0.max(now))
     }
 
-    /// Occupies the earliest free channel from `from` on for what `work` says of the start; returns the end.
+    /// Occupies the earliest free channel from `from` on. `work` computes the end from the start; returns the end.
     fn on_channel(&mut self, from: Nanos, work: impl FnOnce(Nanos) -> Nanos) -> Nanos {
         let Reverse(free) = self.channels.pop().unwrap_or(Reverse(0));
         let end = work(from.max(free));
@@ -90,7 +90,7 @@ impl FlashState {
         end
     }
 
-    /// With capacitors a flush has nothing to do; without, it waits for the writes and then for the flash.
+    /// With capacitors a flush has nothing to do. Without them it waits for the writes and then for the flash.
     pub fn flush(&mut self, now: Nanos) -> Nanos {
         if self.volatile { now.max(self.written) + nanos(self.flash.flush_latency) } else { now }
     }

@@ -1,5 +1,5 @@
 //! How late the host was: requests that ended later than the model said. A run with many of them measured the machine below
-//! and not the modelled device, so whoever reports figures of a model reports these counts too.
+//! and not the modelled device, so reports with figures of a model must contain these counts too.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
@@ -15,11 +15,11 @@ pub const LATE_SHARE: f64 = 0.05;
 pub struct HostLate {
     /// Requests that a caller waited for.
     pub requests: u64,
-    /// Those that were late: by more than [`LATE_AFTER`] and more than [`LATE_SHARE`] of their own time.
+    /// Requests that were late: by more than [`LATE_AFTER`] and more than [`LATE_SHARE`] of their own time.
     pub late: u64,
     /// Microseconds that requests took in the model, in all.
     pub modelled_us: u64,
-    /// Microseconds by which they ended after the model's time, in all, those within the tolerance too.
+    /// Microseconds by which they ended after the model's time, in all, including delays within the tolerance.
     pub late_us: u64,
 }
 
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
     use crate::{Request, Timeline, builtin};
 
-    /// A host with a clock of its own: every tenth request of a disk ends a millisecond late, the others within the
+    /// A host with a virtual clock: every tenth request of a disk ends a millisecond late, the others within the
     /// tolerance.
     #[test]
     fn late_requests_are_counted_with_a_virtual_clock() {

@@ -1,16 +1,16 @@
-//! The modelled disk: real files behind a model of another device's timing, so that studies can be run on hard disks,
+//! The modelled disk: real files with the modelled timing of another device, so that studies can be run on hard disks,
 //! arrays and flash that the machine does not have.
 //!
-//! [`device`] finds a [`Device`] by name or file; [`open`] puts it over a real [`disk::Disk`]. [`Timeline`] is the pure
-//! model behind it: arithmetic on request times, without a clock. [`Routes`] places folders on other mounts or devices.
+//! [`device`] finds a [`Device`] by name or file; [`open`] puts it on top of a real [`disk::Disk`]. [`Timeline`] is the pure
+//! model inside: arithmetic on request times, without a clock. [`Routes`] places folders on other mounts or devices.
 //!
 //! # Guarantees
 //! - The bytes are real: what was written is in the files of the disk below.
-//! - A request ends when the model says so, or later if the real machine took longer; how many did and by how much is
-//!   counted ([`HostLate`]).
+//! - A request ends at the time that the model computed, or later if the real machine took longer; how many did and by how much
+//!   is counted ([`HostLate`]).
 //! - Sector sizes are the model's; a write that covers a physical sector only in part pays for reading it first and is
 //!   counted in the file's [`disk::FileStats`].
-//! - Whoever reports figures of a modelled device says so: [`Device::describe`].
+//! - Reports with figures of a modelled device must say so: [`Device::describe`].
 
 mod array;
 mod builtin;
@@ -40,7 +40,7 @@ pub use params::{Cache, CacheKind, Device, Disks, Flash, Medium, Nanos};
 pub use routes::{Placement, Routes};
 pub use timeline::{Counters, Request, Timeline};
 
-/// The device of that name, or the one that the file of that name describes.
+/// The built-in device of that name, or the one that the file of that name describes.
 ///
 /// # Errors
 /// Neither exists, or the file is wrong.
@@ -62,11 +62,11 @@ pub fn device(name: &str) -> Result<Device, ModelError> {
     Ok(device)
 }
 
-/// Puts a device over the disk of an instance folder. The real disk is as durable as the model claims to be; for
+/// Puts a device on top of the disk of an instance folder. The real disk is as durable as the model claims to be; for
 /// studies there is [`ModelDisk::for_measuring`].
 ///
 /// # Errors
-/// The real disk refused to say where its files lie.
+/// The file that remembers the arrays of files cannot be read.
 pub fn open(device: Device, root: Arc<dyn Disk>) -> Result<Arc<ModelDisk>, DiskError> {
     ModelDisk::new(device, root).map(Arc::new)
 }

@@ -1,7 +1,7 @@
-//! The disk of a modelled device: a real disk keeps the bytes, the model says when a request is done.
+//! The disk of a modelled device: a real disk keeps the bytes, the model decides when a request is done.
 //!
-//! A request is given to the model when it arrives, then done on the real disk, and its caller sleeps until the moment
-//! that the model named. How much later than that it went on is counted ([`HostLate`]): a run of many late requests
+//! A request is submitted to the model when it arrives, then done on the real disk, and its caller sleeps until the moment
+//! that the model computed. How much later than that it ended is counted ([`HostLate`]): a run of many late requests
 //! measured the host, not the model.
 
 use std::collections::BTreeMap;
@@ -19,12 +19,12 @@ use crate::params::{Device, Nanos};
 use crate::place::{Extents, Space, kind_of};
 use crate::timeline::{Counters, Request, Timeline};
 
-/// The file that remembers which database file lies on which array; only devices of several arrays have it.
+/// The file that remembers which database file is on which array; only devices of several arrays have it.
 const PLACES: &str = "model-arrays.txt";
 /// A change of a name or a length writes this much of the file system's journal.
 const JOURNAL_WRITE: u64 = 4096;
 
-/// A request that was given to the model: when, and when it will be done. Of several, the last.
+/// When a request was submitted to the model, and when it will be done. Of several requests, the last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Due {
     pub at: Nanos,
@@ -44,17 +44,17 @@ pub(crate) struct Array {
 pub(crate) struct Shared {
     pub device: Device,
     pub clock: Clock,
-    /// Durable writes and syncs are so on the real disk too.
+    /// Durable writes and syncs are durable on the real disk too.
     pub host_durable: bool,
     pub arrays: Vec<Array>,
     late: Lateness,
 }
 
 impl Shared {
-    /// Gives requests of now to an array; returns when the last is done.
+    /// Submits requests to an array now; returns when the last is done.
     pub fn submit(&self, array: usize, requests: impl IntoIterator<Item = Request>) -> Due {
         let mut timeline = self.arrays[array].timeline.lock();
-        // The time is taken under the lock: the timeline wants its requests in order.
+        // The time is taken under the lock: the timeline needs its requests in order.
         let asked = self.clock.now();
         let at = requests.into_iter().map(|request| timeline.submit(asked, request)).max().unwrap_or(asked);
         Due { at, asked }
@@ -66,7 +66,7 @@ impl Shared {
         self.late.note(self.clock.real(due.at.saturating_sub(due.asked)), after);
     }
 
-    /// Counts how late a request was that took so long in the model.
+    /// Counts how late a request was (`after`) that took `modelled` in the model.
     pub fn note_late(&self, modelled: std::time::Duration, after: std::time::Duration) {
         self.late.note(modelled, after);
     }
@@ -81,7 +81,7 @@ impl Shared {
     }
 }
 
-/// What a device knows of a file, open or not.
+/// What a device knows about a file, open or not.
 #[derive(Debug)]
 pub(crate) struct Placed {
     pub array: usize,
@@ -91,9 +91,9 @@ pub(crate) struct Placed {
 #[derive(Debug, Default)]
 struct Names {
     files: BTreeMap<PathBuf, Arc<Placed>>,
-    /// Arrays by path, as [`PLACES`] has them.
+    /// Arrays by path, as stored in [`PLACES`].
     arrays: BTreeMap<PathBuf, usize>,
-    /// The next array of each kind of file.
+    /// The next array for each kind of file.
     next: BTreeMap<&'static str, usize>,
 }
 
@@ -108,7 +108,7 @@ pub struct ModelDisk {
 }
 
 impl ModelDisk {
-    /// A device over a real disk. Durable writes and syncs are durable on the real disk too, which costs its time where
+    /// A device on top of a real disk. Durable writes and syncs are durable on the real disk too, which costs its time where
     /// that is longer than the model's.
     ///
     /// # Errors
@@ -117,7 +117,7 @@ impl ModelDisk {
         ModelDisk::build(device, host, PathBuf::new(), true)
     }
 
-    /// The same for a device that has only what lies below `folder`.
+    /// The same for a device that holds only what is below `folder`.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -125,9 +125,10 @@ impl ModelDisk {
         ModelDisk::build(device, host, folder, true)
     }
 
-    /// A device for measurements over the files below `root`: the real disk is not asked for durability (a power failure of the
-    /// host may lose what the model called durable; the end of the process does not), so that only the model's time of a sync
-    /// is waited for. Relative paths are below `root`.
+    /// A device for measurements on the files below `root`. The real disk is not asked for durability, so that only the model's
+    /// time of a sync is waited for: a power failure of the host may lose what the model called durable; the end of the process
+    /// does not.
+    /// Relative paths are below `root`.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -175,7 +176,7 @@ impl ModelDisk {
         self.names.lock().files.get(path).map(|placed| placed.array)
     }
 
-    /// Finds or makes the place of a file.
+    /// Finds the array and extents of a file, or chooses an array.
     fn place(&self, path: &Path) -> Result<Arc<Placed>, DiskError> {
         let names = &mut *self.names.lock();
         if let Some(placed) = names.files.get(path) {
@@ -207,7 +208,7 @@ impl ModelDisk {
         self.host.write_small_atomic(&self.places, text.as_bytes())
     }
 
-    /// Forgets a removed file; returns the array that it was on.
+    /// Removes what is known about a removed file; returns the array that it was on.
     fn forget(&self, path: &Path) -> Result<usize, DiskError> {
         let names = &mut *self.names.lock();
         let array = match names.files.remove(path) {
@@ -225,8 +226,8 @@ impl ModelDisk {
     }
 }
 
-/// Reads [`PLACES`]; lines that say nothing (a device of fewer arrays, a damaged file) are left out: they only mean that
-/// files are dealt anew.
+/// Reads [`PLACES`]. Lines that are not usable (the device has fewer arrays now, or the file is damaged) are skipped, which only
+/// means that those files are assigned to arrays again.
 fn read_places(host: &dyn Disk, path: &Path, count: usize) -> Result<Names, DiskError> {
     let mut names = Names::default();
     if count == 1 || !host.exists(path)? {

@@ -1,4 +1,4 @@
-//! What a modelled device is: its sizes, latencies and rates, with the rules that make them fit together.
+//! The parameters of a modelled device: its sizes, latencies and rates, with the rules that make them fit together.
 
 use std::time::Duration;
 
@@ -24,11 +24,11 @@ pub struct Device {
     pub logical: u32,
     /// Unit that the medium writes as a whole, bytes; `logical` to 65536, a power of two.
     pub physical: u32,
-    /// The physical sector that the device *says* it has; less than `physical` for volumes that hide their sectors.
+    /// The physical sector that the device *reports*; less than `physical` for volumes that hide their sectors.
     pub reported: u32,
-    /// Equal arrays side by side, 1 to 16; files are placed on them in turn.
+    /// Equal arrays in parallel, 1 to 16; files are placed on them round-robin.
     pub arrays: u32,
-    /// How much faster than real time the device's clock runs; 0.01 to 1000, 1 = real time. Reports must say so.
+    /// How much faster than real time the device's clock runs; 0.01 to 1000, 1 = real time. Reports must state it.
     pub time_scale: f64,
     /// Bytes a second between host and one array, both directions together; 0 = no limit.
     pub link_rate: u64,
@@ -36,14 +36,14 @@ pub struct Device {
     pub overhead: Duration,
     /// What absorbs writes before the medium.
     pub cache: Cache,
-    /// What is behind it.
+    /// The medium below the cache.
     pub medium: Medium,
 }
 
 /// A write cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cache {
-    /// What it promises.
+    /// What it guarantees.
     pub kind: CacheKind,
     /// Dirty bytes that one array's cache holds; 0 only with [`CacheKind::None`]. Flash ignores it.
     pub bytes: u64,
@@ -54,13 +54,13 @@ pub struct Cache {
 pub enum CacheKind {
     /// No cache: a write is done when the medium has it.
     None,
-    /// A cache that forgets when the power fails: durable writes go to the medium, a flush empties it.
+    /// A cache that loses its content when the power fails: durable writes go to the medium, a flush empties it.
     Volatile,
     /// A cache with a battery (or flash with capacitors): a cached write is durable, a flush is free.
     Battery,
 }
 
-/// What keeps the bytes.
+/// What stores the bytes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Medium {
     /// Spinning disks.
@@ -80,7 +80,7 @@ pub struct Disks {
     pub rpm: u32,
     /// Seek to a neighbouring track.
     pub track_seek: Duration,
-    /// Average seek over random places; at least `track_seek`.
+    /// Average seek over random positions; at least `track_seek`.
     pub average_seek: Duration,
     /// Bytes a second at the outer edge, where addresses begin.
     pub outer_rate: u64,
@@ -95,7 +95,7 @@ pub struct Disks {
 /// The flash of one array.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flash {
-    /// Requests that are worked on at once, 1 to 1024.
+    /// Requests that are processed at the same time, 1 to 1024.
     pub channels: u32,
     /// Requests that the host may have outstanding, 1 to 65536.
     pub queue_depth: u32,
@@ -103,9 +103,9 @@ pub struct Flash {
     pub read_latency: Duration,
     /// Latency of a 4 KB write into the drive's buffer.
     pub write_latency: Duration,
-    /// What each physical sector that is written in part adds: read it, merge, write the whole.
+    /// Time that each partly written physical sector adds: read it, merge, write the whole.
     pub rmw_latency: Duration,
-    /// A flush (and a durable write's share of it) when the buffer is volatile.
+    /// Time of a flush, which a durable write pays too, when the buffer is volatile.
     pub flush_latency: Duration,
     /// Bytes a second, reading and writing.
     pub read_rate: u64,
@@ -136,8 +136,8 @@ impl Device {
         }
     }
 
-    /// The same device with capacity and write cache multiplied by `share` (0 < share <= 1), for studies whose data are
-    /// smaller than the original's: seeks cross the same part of the disk, the cache holds the same part of the data.
+    /// The same device with capacity and write cache multiplied by `share` (0 < share <= 1), for studies with less data than the
+    /// original: seeks cross the same part of the disk, the cache holds the same part of the data.
     pub fn shrunk(mut self, share: f64) -> Device {
         let share = if share.is_finite() { share.clamp(1e-6, 1.0) } else { 1.0 };
         let scale = |bytes: u64, least: u64| ((bytes as f64 * share) as u64).max(least.min(bytes));
@@ -155,7 +155,7 @@ impl Device {
         self
     }
 
-    /// One line for a report: that it is a model, which, and how fast its clock runs.
+    /// One line for a report: that it is a model, which one, and how fast its clock runs.
     pub fn describe(&self) -> String {
         let scale = match self.time_scale {
             1.0 => String::new(),
@@ -167,7 +167,7 @@ impl Device {
     /// Checks that all values are in their ranges and fit together.
     ///
     /// # Errors
-    /// [`ModelError::Value`] names the first that does not.
+    /// [`ModelError::Value`] names the first value that is not.
     pub fn check(&self) -> Result<(), ModelError> {
         let bad = |key: &'static str, rule: &'static str| Err(ModelError::Value { key, rule });
         if !self.logical.is_power_of_two() || !(512..=4096).contains(&self.logical) {

@@ -54,7 +54,7 @@ fn strip_comment(line: &str) -> &str {
     line
 }
 
-/// A device that is about to be changed must not go by its base's name.
+/// A device that is about to be changed must not keep its base's name.
 fn custom(base: Device) -> Device {
     Device { about: format!("from a file, based on {}", base.name), name: "custom".into(), ..base }
 }

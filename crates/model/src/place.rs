@@ -1,7 +1,7 @@
-//! Where files lie on a device: which array, and at which addresses of it.
+//! Location of files on a device: which array, and at which addresses of it.
 //!
-//! Address space is given in extents, the first free one, when a file first touches that part of itself; so files that
-//! grow in turn lie interleaved, as on a real volume. When the device is full, addresses begin again at the front: the
+//! Address space is allocated in extents, the first free one, when a file first touches that part of itself. So files that
+//! grow alternately are interleaved, as on a real volume. When the device is full, addresses begin again at the start: the
 //! model never refuses space, the file system below it does.
 
 use std::collections::BTreeSet;
@@ -75,7 +75,7 @@ impl Extents {
         parts
     }
 
-    /// Gives back what lies behind `len`.
+    /// Frees the extents past `len`.
     pub fn cut(&mut self, space: &mut Space, len: u64) {
         let keep = len.div_ceil(space.extent()) as usize;
         if keep < self.0.len() {
@@ -86,8 +86,8 @@ impl Extents {
     }
 }
 
-/// Which kind a file is of: each kind is dealt to the arrays by itself, so that a log between two data files does not
-/// put both on the same array. `None`: small files, always on the first array.
+/// The kind of a file. The files of each kind are assigned to the arrays round-robin, separately from other kinds, so that a log
+/// between two data files does not put both on the same array. `None`: small files, always on the first array.
 pub(crate) fn kind_of(path: &Path) -> Option<&'static str> {
     let extension = path.extension()?.to_str()?.to_ascii_lowercase();
     match extension.as_str() {

@@ -1,4 +1,4 @@
-//! Folders on other mounts or devices: a disk that sends each path to the disk of the longest folder that it lies in.
+//! Folders on other mounts or devices: a disk that sends each path to the disk of the innermost placed folder that contains it.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::params::Device;
 pub enum Placement {
     /// Into a real folder, for example of another mount.
     Folder(PathBuf),
-    /// They stay where they are, behind a modelled device.
+    /// They stay where they are, with the timing of a modelled device.
     Device(Box<Device>),
 }
 
@@ -42,11 +42,11 @@ impl Placement {
 struct Route {
     folder: PathBuf,
     disk: Arc<dyn Disk>,
-    /// Where the folder is on that disk.
+    /// Path of the folder on that disk.
     there: PathBuf,
 }
 
-/// A disk of several: each path goes to the placement of the longest folder above it, everything else to the base.
+/// A disk of several: each path goes to the placement of the innermost folder above it, everything else to the base.
 #[derive(Debug)]
 pub struct Routes {
     /// Folder that relative paths are under.
@@ -87,11 +87,11 @@ impl Routes {
 
     fn push(&mut self, folder: PathBuf, disk: Arc<dyn Disk>, there: PathBuf) {
         self.routes.push(Route { folder, disk, there });
-        // Longest first: the innermost folder decides.
+        // Longest first: the innermost folder is found first.
         self.routes.sort_by_key(|route| std::cmp::Reverse(route.folder.components().count()));
     }
 
-    /// The disk of a path and the path's name there.
+    /// The disk of a path, and the path on that disk.
     fn find(&self, path: &Path) -> (&Arc<dyn Disk>, PathBuf) {
         let full = self.root.join(path);
         for route in &self.routes {

@@ -1,7 +1,7 @@
 //! One spinning disk in device time: where its head is, when it is free, and how long the next access takes.
 //!
 //! Rotation is exact: every byte has an angle, the platter turns with the clock. A rewrite of the sector that was just
-//! written therefore takes one full revolution, and a random place half of one on average. What is left out: track skew
+//! written therefore takes one full revolution, and a random position half of one on average. Not modelled: track skew
 //! (head switches cost nothing), bad sectors, thermal effects.
 
 use std::collections::VecDeque;
@@ -20,7 +20,7 @@ const MAX_DEPTH: usize = 32;
 pub(crate) struct Geometry {
     revolution: Nanos,
     track_seek: f64,
-    /// Seek over the whole surface beyond the track seek.
+    /// Seek over the whole surface, without the track seek.
     stroke: f64,
     capacity: u64,
     zone: u64,
@@ -30,7 +30,7 @@ pub(crate) struct Geometry {
 impl Geometry {
     pub fn new(disks: &Disks) -> Self {
         let track_seek = nanos(disks.track_seek) as f64;
-        // Over random pairs of places the square root of the distance is 8/15 on average.
+        // Over random pairs of positions the square root of the distance is 8/15 on average.
         let stroke = (nanos(disks.average_seek) as f64 - track_seek) * 15.0 / 8.0;
         let drop = disks.outer_rate - disks.inner_rate;
         let rates = std::array::from_fn(|zone| disks.outer_rate - drop * zone as u64 / (ZONES - 1));
@@ -83,7 +83,7 @@ pub(crate) struct Access {
     pub len: u64,
     /// The medium must be read before it can be written: costs one revolution more.
     pub rmw: bool,
-    /// How many more the controller had to choose from when it sorted; 0 = it did not sort.
+    /// How many more requests the controller had to choose from when it sorted; 0 = it did not sort.
     pub among: usize,
 }
 
@@ -92,10 +92,10 @@ pub(crate) struct Access {
 pub(crate) struct Spindle {
     /// When the last access leaves the medium.
     free_at: Nanos,
-    /// The byte behind the last access.
+    /// Position of the byte after the last access.
     head: u64,
     last_was_read: bool,
-    /// Ends of accesses that may still be going on.
+    /// Ends of accesses that may not have ended yet.
     queue: VecDeque<Nanos>,
 }
 
@@ -104,7 +104,7 @@ impl Spindle {
         self.free_at
     }
 
-    /// True if a read at `pos` goes on where the last one ended.
+    /// True if a read at `pos` continues where the last one ended.
     pub fn streams(&self, pos: u64) -> bool {
         self.last_was_read && self.head == pos
     }
@@ -114,12 +114,12 @@ impl Spindle {
         self.head.abs_diff(pos)
     }
 
-    /// The byte behind the last access.
+    /// Position of the byte after the last access.
     pub fn head(&self) -> u64 {
         self.head
     }
 
-    /// Does one access that was asked for at `now`; returns when it is done.
+    /// Does one access that was requested at `now`; returns when it is done.
     pub fn access(&mut self, disk: &Geometry, now: Nanos, access: Access) -> Nanos {
         let Access { write, pos, len, rmw, among } = access;
         while self.queue.front().is_some_and(|&end| end <= now) {
@@ -130,12 +130,12 @@ impl Spindle {
             self.read_ahead(disk, now, len)
         } else {
             let begin = now.max(self.free_at);
-            // A queued access that goes on where the one before it ends needs no positioning.
+            // A queued access that continues where the previous one ends needs no positioning.
             let flows =
                 self.head == pos && self.free_at > 0 && now <= self.free_at && self.last_was_read != write;
             let wait = if flows { 0 } else { self.position(disk, begin, pos, among) };
             let written = begin + wait;
-            // Read, then write when the same place comes round again.
+            // Read, then write when the same position passes the head again.
             let turns = if rmw { media.div_ceil(disk.revolution).max(1) * disk.revolution } else { 0 };
             written + turns + media
         };
@@ -146,8 +146,8 @@ impl Spindle {
         end
     }
 
-    /// Seek and rotation. With a queue the drive takes what is nearest first, which shortens both, to about half at 32
-    /// requests. Of what a controller has sorted already only the rotation is shortened.
+    /// Seek and rotation. With a queue the drive takes the nearest request first, which shortens both, to about half at 32
+    /// requests. If a controller has sorted the requests already, only the rotation is shortened.
     fn position(&self, disk: &Geometry, begin: Nanos, pos: u64, among: usize) -> Nanos {
         let seek = disk.seek(self.head, pos);
         let rotation = disk.rotation(begin + seek, pos);
@@ -157,7 +157,7 @@ impl Spindle {
         shorter(seek + rotation, self.queue.len())
     }
 
-    /// The drive has gone on reading since the last read, as far as its buffer goes.
+    /// The drive has continued to read since the last read, as far as its buffer allows.
     fn read_ahead(&self, disk: &Geometry, now: Nanos, len: u64) -> Nanos {
         let rate = disk.rate(self.head);
         let buffered = transfer(READ_AHEAD, rate).min(now - self.free_at);
@@ -165,7 +165,7 @@ impl Spindle {
     }
 }
 
-/// Positioning when the drive may choose among `depth` requests more.
+/// Positioning time when the drive may choose among `depth` more requests.
 fn shorter(wait: Nanos, depth: usize) -> Nanos {
     if depth == 0 {
         return wait;

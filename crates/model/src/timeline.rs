@@ -12,9 +12,9 @@ use crate::params::{Device, Medium, Nanos, nanos, transfer};
 pub enum Request {
     /// Read `len` bytes at `pos`.
     Read { pos: u64, len: u64 },
-    /// Write `len` bytes at `pos`; durable when done if asked for.
+    /// Write `len` bytes at `pos`; durable when done if `durable` is set.
     Write { pos: u64, len: u64, durable: bool },
-    /// Everything written before becomes durable.
+    /// Everything written earlier becomes durable.
     Flush,
 }
 
@@ -100,7 +100,7 @@ impl Timeline {
         }
     }
 
-    /// Occupies the link for a transfer; returns when that is through.
+    /// Occupies the link for a transfer; returns when that is finished.
     fn link(&mut self, now: Nanos, len: u64) -> Nanos {
         if self.link_rate == 0 {
             return now;

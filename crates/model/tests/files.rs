@@ -1,4 +1,4 @@
-//! Files behind a modelled device: the bytes are real, sectors and arrays are the model's, time passes.
+//! Files on a modelled device: the bytes are real, sectors and arrays are the model's, time passes.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -33,7 +33,7 @@ fn bytes_are_real_and_partial_writes_are_counted() {
     assert_eq!((counted.writes, counted.durable_writes, counted.rmw_writes, counted.syncs), (3, 2, 2, 1));
     assert_eq!(disk.counters()[0].rmw_writes, 2);
     assert!(matches!(file.write_at(100, &page[..512]), Err(DiskError::Misaligned { sector: 512, .. })));
-    // An open file is locked against others.
+    // Closed first: an open file is locked against other handles.
     drop(file);
     let mut got = AlignedBuf::new(12_288);
     OsDisk::new(folder.path())
@@ -85,7 +85,7 @@ fn files_of_a_kind_go_to_the_arrays_in_turn_and_stay_there() {
 #[test]
 fn a_request_takes_the_time_of_the_device() {
     let folder = tempfile::tempdir().expect("folder");
-    // Ten times as fast as real: 0.83 ms a turn.
+    // Ten times as fast as real: 0.83 ms a revolution.
     let device = builtin("hdd-7200").expect("built in").with_time_scale(10.0);
     let disk = ModelDisk::for_measuring(device, folder.path()).expect("device");
     let file = disk.open(Path::new("x.ldf"), OpenMode::Create).expect("file");
@@ -95,7 +95,7 @@ fn a_request_takes_the_time_of_the_device() {
     for _ in 0..30 {
         file.write_durable(0, &[&page[..]]).expect("write");
     }
-    // Never faster; how much slower is the machine's affair.
+    // Never faster. How much slower depends on the machine.
     assert!(start.elapsed() >= Duration::from_micros(30 * 833 - 900), "{:?}", start.elapsed());
     assert_eq!(file.stats().snapshot().durable_writes, 31);
 }
@@ -122,7 +122,7 @@ fn parallel_requests_wait_side_by_side() {
         });
         start.elapsed()
     };
-    // A read takes 2 ms; eight channels work side by side.
+    // A read takes 2 ms; eight channels work in parallel.
     let (one, eight) = (read_all(1), read_all(8));
     assert!(one >= Duration::from_millis(19), "{one:?}");
     assert!(eight < one * 3, "{eight:?} for eight threads, {one:?} for one");
@@ -162,7 +162,7 @@ fn folders_go_to_other_mounts_and_devices() {
     assert!(Placement::parse("/no/such/folder").is_err());
 }
 
-/// Megabytes a second of eight writers, two per file, on files that lie on the device's arrays in turn.
+/// Megabytes a second of eight writers, two per file, on files that are placed on the device's arrays round-robin.
 fn parallel_load(name: &str) -> f64 {
     let folder = tempfile::tempdir().expect("folder");
     // A slow clock, so that the time is the model's and not the machine's; a cache too small to hide the disks.

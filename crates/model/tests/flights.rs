@@ -68,7 +68,7 @@ fn eight_spindles_serve_a_batch_like_eight_disks() {
     assert!(stats.most_in_flight >= 200, "{}", stats.most_in_flight);
 }
 
-/// One after the other takes what it took before.
+/// Requests one after the other take longer than the same requests in one batch.
 #[test]
 fn a_batch_of_one_takes_as_long_as_a_write() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -130,11 +130,11 @@ fn raid10_reads_on_all_spindles_and_writes_on_half() {
 #[test]
 fn a_battery_cache_takes_bursts_at_once_and_sustained_writes_at_the_rate_of_the_disks() {
     let array = device("hdd-raid10-8x7200");
-    // A log: far less than the cache, never a turn of the disk.
+    // A log: far less than the cache, so a commit never waits for a revolution of the disk.
     let commits =
         rate(&array, 1, 5_000, 20_000, |i| Request::Write { pos: i as u64 * 512, len: 512, durable: true });
     within("commits a second", commits, 7_000.0, 10_000.0);
-    // Many times the cache, randomly: the disks decide; sorting 256 places beats what the drives do for 8 each.
+    // Many times the cache, randomly: the disks limit. Sorting 256 positions beats what the drives achieve with 8 each.
     let plain = random_writes(&uncached("hdd-raid10-8x7200"), 32);
     let small = Device { cache: Cache { kind: CacheKind::Battery, bytes: 2 * MB }, ..array.clone() };
     let mut random = fastrand::Rng::with_seed(5);

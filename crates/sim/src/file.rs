@@ -19,7 +19,7 @@ pub(crate) struct SimFile {
     inode: u64,
     sectors: Sectors,
     stats: FileStats,
-    /// How the file is locked by this handle; `None` once it was released.
+    /// How this handle has locked the file; `None` once it was released.
     lock: Mutex<Option<Holder>>,
 }
 
@@ -101,7 +101,7 @@ impl SimFile {
                 Ok(())
             }
             Step::Crash => {
-                // All its sectors are in flight; the crash decides about each.
+                // All its sectors are in flight; the crash decides for each whether it survives.
                 world.inode(self.inode).write(offset, &bytes, atom);
                 Err(DiskError::Crashed)
             }
@@ -171,7 +171,7 @@ impl BlockFile for SimFile {
                 self.stats.count_sync(Duration::ZERO);
                 Ok(())
             }
-            // Some of it may be durable: that is what each unsynced sector's fate says already.
+            // Some of it may be durable: the crash decides that for each unsynced sector anyway.
             Step::Crash => Err(DiskError::Crashed),
             Step::Fault(fault) => {
                 if fault == Fault::LoseUnsynced {
@@ -216,7 +216,7 @@ impl BlockFile for SimFile {
     }
 
     fn device(&self) -> u64 {
-        // Two devices, so that both ways of writing several files are in the tests.
+        // Two devices, so that tests cover writing several files both on one device and on several.
         self.inode % 2
     }
 
@@ -269,7 +269,7 @@ impl BlockFile for SimFile {
     }
 }
 
-/// A lock on a name, without a file to work with.
+/// A lock on a name, without an open file.
 #[derive(Debug)]
 pub(crate) struct SimLock {
     pub world: Arc<Mutex<World>>,

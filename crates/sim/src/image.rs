@@ -18,7 +18,7 @@ impl Image {
         self.len
     }
 
-    /// Cuts or extends; bytes behind the end are forgotten, so that a later extension reads as zeros.
+    /// Cuts or extends; bytes past the end are discarded, so that a later extension reads as zeros.
     pub fn set_len(&mut self, len: u64) {
         if len < self.len {
             let first_gone = len.div_ceil(PAGE as u64);
@@ -131,13 +131,13 @@ impl Inode {
         self.unsynced.split_off(&len.div_ceil(atom));
     }
 
-    /// A change of the length whose sync has failed: what was unsynced is lost, and so may be the length.
+    /// A change of the length whose sync has failed: what was unsynced is lost, and the length may be lost too.
     pub fn lose_at_len(&mut self, len: u64) {
         self.live.set_len(len);
         self.unsynced.clear();
     }
 
-    /// What a power loss leaves of this file if each unsynced atom's survival is given.
+    /// What a power loss leaves of this file if `keep` decides for each unsynced atom whether it survives.
     pub fn kept(&self, atom: u64, keep: &mut dyn FnMut() -> bool) -> Inode {
         let mut left = self.durable.clone();
         left.set_len(self.live.len());
@@ -170,7 +170,7 @@ impl Inode {
             if rng.f64() >= keep {
                 continue;
             }
-            // Mostly the newest version, sometimes one in between: the device may have written that one and no more.
+            // Mostly the newest version, sometimes one in between: the device may have written only up to that one.
             let version = if rng.u8(0..4) == 0 { rng.usize(0..versions.len()) } else { versions.len() - 1 };
             let start = index * atom;
             let fits = left.len().saturating_sub(start).min(versions[version].len() as u64) as usize;

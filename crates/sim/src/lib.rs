@@ -1,9 +1,9 @@
 //! The simulated disk: [`disk::Disk`] in memory, with power loss, faults and bit rot by plan and seed.
 //!
 //! # Model
-//! - Every file has a live image (what reads see) and a durable image (what a power loss leaves for sure). A write changes
-//!   the live image; a sync of the file, or `write_durable` for its own bytes, moves it to the durable one.
-//! - [`SimDisk::crash`] makes the disk that a power loss leaves: every sector written since its last sync is, each by
+//! - Every file has a live image (what reads see) and a durable image (what a power loss leaves for certain). A write changes
+//!   the live image; a sync of the file, or `write_durable` for its own bytes, copies the change to the durable one.
+//! - [`SimDisk::crash`] makes the disk that a power loss leaves: every sector written since its last sync is, each for
 //!   itself, old, new or any version in between; a file that grew by writing has any length in between. So a write of
 //!   several sectors may be torn and writes may be reordered.
 //! - Open files are locked as on a real disk, against handles of other processes ([`SimDisk::process`]) and of the same one.
@@ -59,7 +59,7 @@ pub struct SimDisk {
 const FIRST_PROCESS: u32 = 1;
 
 impl SimDisk {
-    /// An empty disk with 512-byte sectors. The seed decides what is random before any crash (short writes).
+    /// An empty disk with 512-byte sectors. The seed determines what is random before any crash (short writes).
     pub fn new(seed: u64) -> Self {
         Self::with_config(seed, SimConfig::default())
     }
@@ -70,34 +70,34 @@ impl SimDisk {
     }
 
     /// The disk after power loss now, or at the point where [`crash_at`](Self::crash_at) struck. `self` is not changed; the
-    /// same seed gives the same result. The new disk has no faults planned, no locks, and counts from zero.
+    /// same seed leads to the same result. The new disk has no faults planned, no locks, and counts from zero.
     pub fn crash(&self, seed: u64) -> SimDisk {
         SimDisk { world: Arc::new(Mutex::new(self.world.lock().crashed_copy(seed))), pid: self.pid }
     }
 
-    /// The disk after power loss if exactly those unsynced sectors survive (in their newest version) for which `keep` says so;
-    /// sectors are numbered by file and place, from 0 to [`unsynced_atoms`](Self::unsynced_atoms). For tests that try all.
+    /// The disk after power loss if exactly those unsynced sectors survive (in their newest version) for which `keep` returns
+    /// true; sectors are numbered by file and offset, from 0 to [`unsynced_atoms`](Self::unsynced_atoms). For tests that try all.
     /// Lengths are as the files' users saw them, interrupted changes of names and lengths did not happen.
     pub fn crash_keeping(&self, keep: impl FnMut(usize) -> bool) -> SimDisk {
         SimDisk { world: Arc::new(Mutex::new(self.world.lock().kept_copy(keep))), pid: self.pid }
     }
 
-    /// The same disk as another process has it: what it locks is locked for all others. A number above 0.
+    /// The same disk as another process sees it: what it locks is locked for all others. A number above 0.
     pub fn process(&self, pid: u32) -> SimDisk {
         SimDisk { world: Arc::clone(&self.world), pid }
     }
 
-    /// Copies a folder with all that is in it, as `cp -a` does: new files with the content of now.
+    /// Copies a folder with all that is in it, as `cp -a` does: new files with the present content.
     pub fn copy_dir(&self, from: &Path, to: &Path) {
         self.world.lock().copy_dir(from, to);
     }
 
-    /// Gives a folder another name.
+    /// Renames a folder.
     pub fn rename_dir(&self, from: &Path, to: &Path) {
         self.world.lock().rename_dir(from, to);
     }
 
-    /// Loses power at the `n`-th changing operation from the disk's birth (see [`io_count`](Self::io_count)): it and
+    /// Loses power at the `n`-th changing operation since the disk was created (see [`io_count`](Self::io_count)): it and
     /// everything after it return [`DiskError::Crashed`].
     pub fn crash_at(&self, n: u64) {
         self.world.lock().plan.crash_at = Some(n);
@@ -128,7 +128,7 @@ impl SimDisk {
         self.world.lock().plan.add(Some(path.to_path_buf()), kind, nth, fault);
     }
 
-    /// Forgets all planned faults and the planned crash.
+    /// Discards all planned faults and the planned crash.
     pub fn clear_faults(&self) {
         self.world.lock().plan.clear();
     }
@@ -143,7 +143,7 @@ impl SimDisk {
         self.world.lock().config.capacity = bytes;
     }
 
-    /// Bytes of a file as its users see it, open or not; `None`: there is none of that name.
+    /// Bytes of a file as its users see it, open or not; `None`: there is no file of that name.
     pub fn file_len(&self, path: &Path) -> Option<u64> {
         let world = &mut *self.world.lock();
         let inode = *world.names.get(path)?;

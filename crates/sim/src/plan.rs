@@ -1,8 +1,8 @@
-//! What shall go wrong and when: counters of operations by kind, and the faults waiting for one of them.
+//! What fails and when: counters of operations by kind, and the faults waiting for one of them.
 
 use std::path::{Path, PathBuf};
 
-/// Kinds of operations that can be told to fail.
+/// Kinds of operations that can be made to fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpKind {
     Read,
@@ -30,8 +30,8 @@ pub enum Fault {
     FileLimit,
     /// EIO after part of the sectors were written (a write); like [`Fault::Io`] for anything else.
     ShortWrite,
-    /// A sync returns EIO, and what was unsynced is lost for good although reads still see it and the next sync succeeds:
-    /// what file systems do after a failed writeback. For `write_durable` the bytes written are lost in the same way, and a
+    /// A sync returns EIO, and what was unsynced is lost for good although reads still return it and the next sync succeeds, as
+    /// file systems behave after a failed writeback. For `write_durable` the bytes written are lost in the same way, and a
     /// changed length whose sync fails may be lost with all that was unsynced.
     LoseUnsynced,
 }

@@ -1,4 +1,4 @@
-//! The state behind a simulated disk: names, files, counters, the fault plan, and the moment of power loss.
+//! The state of a simulated disk: names, files, counters, the fault plan, and the moment of power loss.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ enum NameChange {
     Small(PathBuf, Vec<u8>),
 }
 
-/// Who holds a lock.
+/// The process that holds a lock, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Holder {
     pub pid: u32,
@@ -35,20 +35,20 @@ pub(crate) struct World {
     pub names: BTreeMap<PathBuf, u64>,
     /// Folders and their numbers.
     pub dirs: BTreeMap<PathBuf, u64>,
-    /// Who has locked each inode.
+    /// The holders of the lock of each inode.
     locks: BTreeMap<u64, Vec<Holder>>,
     /// Inodes of names that are only locked.
     lock_names: BTreeMap<PathBuf, u64>,
     inodes: BTreeMap<u64, Inode>,
     next_inode: u64,
     interrupted: Option<NameChange>,
-    /// Writes of batches that have begun and not ended, by number: file, place, bytes.
+    /// Writes of batches that have begun and not ended, by number: inode, offset, bytes.
     in_flight: BTreeMap<u64, (u64, u64, Box<[u8]>)>,
     next_flight: u64,
     rng: fastrand::Rng,
 }
 
-/// What a changing operation shall do.
+/// What a changing operation must do.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     Go,
@@ -99,7 +99,7 @@ impl World {
         if self.crashed { Err(DiskError::Crashed) } else { Ok(()) }
     }
 
-    /// Counts a changing operation and says what becomes of it.
+    /// Counts a changing operation and returns what it must do.
     pub fn step(&mut self, path: &Path, kind: OpKind) -> Result<Step, DiskError> {
         self.alive()?;
         self.io_count += 1;
@@ -124,7 +124,7 @@ impl World {
         number
     }
 
-    /// It ends: what it does from here on is the caller's business.
+    /// A write of a batch ends: its effect from here on is up to the caller.
     pub fn take_from_flight(&mut self, number: u64) {
         self.in_flight.remove(&number);
     }
@@ -133,7 +133,7 @@ impl World {
     fn interrupt_flights(&mut self) {
         let atom = self.atom();
         for (inode, offset, bytes) in std::mem::take(&mut self.in_flight).into_values() {
-            // One that would have grown the file, or whose file is gone, has done nothing.
+            // A write that would have grown the file, or whose file no longer exists, has done nothing.
             if let Some(inode) = self.inodes.get_mut(&inode)
                 && offset + bytes.len() as u64 <= inode.live.len()
             {
@@ -151,7 +151,7 @@ impl World {
         }
     }
 
-    /// Counts a reservation of space, which leaves nothing behind that a crash could show.
+    /// Counts a reservation of space. It has no effect that a crash could reveal.
     pub fn step_reserve(&mut self, path: &Path, offset: u64) -> Result<(), DiskError> {
         self.alive()?;
         match self.plan.strike(path, OpKind::SetLen) {
@@ -221,7 +221,7 @@ impl World {
         }
     }
 
-    /// The inode behind a name that is only locked.
+    /// The inode of a name that is only locked.
     pub fn lock_name(&mut self, path: &Path) -> u64 {
         let next = &mut self.next_inode;
         *self.lock_names.entry(path.to_path_buf()).or_insert_with(|| {
@@ -364,7 +364,7 @@ impl World {
                 self.names.insert(path, inode);
             }
             NameChange::Remove(path) => {
-                // An open handle keeps reading the file, as on a real file system; its space comes back at the crash copy.
+                // An open handle of a removed file finds it empty from now on; see `drop_unnamed`.
                 self.names.remove(&path);
             }
             NameChange::Rename(from, to) => {
@@ -394,7 +394,7 @@ impl World {
         self.inodes.retain(|inode, _| named.contains(inode));
     }
 
-    /// The same names, no files' content, no faults.
+    /// The same names, without the files' content and without faults.
     fn hollow_copy(&self, seed: u64) -> World {
         let mut left = World::new(seed, self.config);
         left.names.clone_from(&self.names);

@@ -129,7 +129,7 @@ fn locks_exclude_and_end() {
     });
 }
 
-/// No system takes a file of 8 EB. That is a refusal as a full volume's is: nothing has changed, and the file goes on.
+/// No system allows a file of 8 EB. That is a refusal as a full volume's is: nothing has changed, and the file stays usable.
 #[test]
 fn a_file_larger_than_its_file_system_allows_is_refused() {
     on_every_disk(|disk| {

@@ -120,7 +120,7 @@ fn a_failed_sync_loses_the_data_and_the_next_one_lies() {
     assert!((0..50).all(|seed| content(&disk.crash(seed)) == [1; 4]), "but gone");
 }
 
-/// The file is seen as long as it was made, but neither that nor what was unsynced need outlive the power.
+/// Readers see the file with its new length, but neither that nor what was unsynced need survive a power loss.
 #[test]
 fn a_length_whose_sync_fails_may_be_lost() {
     for len in [1024, 4096] {

@@ -1,4 +1,4 @@
-//! Batches of requests on the simulated disk: in any order, each with its own fate when the power fails or one of them does.
+//! Batches of requests on the simulated disk: done in any order, and each survives or not by itself when the power or one fails.
 
 use std::collections::BTreeSet;
 use std::io::{IoSlice, IoSliceMut};
@@ -19,7 +19,7 @@ fn prepared(seed: u64) -> (SimDisk, Arc<dyn BlockFile>) {
     (disk, file)
 }
 
-/// Writes 32 pieces of two sectors; the numbers of those that ended, in order, and of those that failed.
+/// Writes 32 pieces of two sectors; returns the numbers of those that ended, in order, and of those that failed.
 fn write(file: &dyn BlockFile, byte: u8) -> (Vec<usize>, Vec<usize>) {
     let mut buf = AlignedBuf::new(COUNT * PIECE);
     buf.fill(byte);
@@ -75,7 +75,7 @@ fn every_write_in_flight_has_its_own_fate() {
     assert!(torn > 100 && lost > 50 && there > 50, "of those that had not ended: {torn} {lost} {there}");
 }
 
-/// A power loss that another thread meets interrupts the batch too.
+/// A power loss at a moment when requests of a batch are in flight interrupts them too.
 #[test]
 fn a_copy_of_the_disk_at_a_power_loss_has_parts_of_what_is_in_flight() {
     let (disk, file) = prepared(3);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use disk::{AlignedBuf, Disk, DiskError, OpenMode, OsDisk};
 use ringwood_sim::SimDisk;
 
-/// Calls `check` with a disk and with the same files as another process (or another instance) has them.
+/// Calls `check` with a disk and with the same files as another process (or another instance) sees them.
 fn on_both(check: impl Fn(&Arc<dyn Disk>, &Arc<dyn Disk>)) {
     let folder = tempfile::tempdir().expect("scratch");
     let os = |direct: bool| -> Arc<dyn Disk> {
@@ -18,7 +18,7 @@ fn on_both(check: impl Fn(&Arc<dyn Disk>, &Arc<dyn Disk>)) {
 }
 
 fn locked<T>(result: Result<T, DiskError>) -> bool {
-    // In the tests of the real disk it is this very process, in the others number 7.
+    // In the tests of the real disk the holder is this very process, in the others number 7.
     matches!(result, Err(DiskError::Locked { holder: Some(pid), .. }) if [7, std::process::id()].contains(&pid))
 }
 
@@ -110,7 +110,7 @@ fn copies_are_told_from_what_was_renamed() {
     assert_ne!(before, disk.identity(Path::new("b")).expect("identity"));
     std::fs::rename(scratch.path().join("a"), scratch.path().join("c")).expect("rename");
     assert_eq!(before, disk.identity(Path::new("c")).expect("identity"));
-    // What a link leads to, or what has a second name, is not in the folder alone.
+    // What a link leads to, or what has a second name, is not in the folder only.
     let within = |path: &str| disk.is_within(Path::new(path), Path::new("c")).expect("within");
     std::os::unix::fs::symlink("../b", scratch.path().join("c/link")).expect("link");
     assert!(within("c/x") && !within("b/x") && !within("c/link/x"));

@@ -2,7 +2,7 @@
 //! page store and log.
 //!
 //! Rows are their own locks (their headers name the writer); the lock manager has the rest. Readers take snapshots and
-//! find older versions in the log. See ARCHITECTURE.md for the decisions behind this.
+//! find older versions in the log. docs/internals/access.md has the reasons.
 
 mod background;
 pub mod backup;

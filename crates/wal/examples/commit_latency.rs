@@ -42,7 +42,7 @@ fn raw_writes(file: &Arc<dyn BlockFile>, at: &mut u64, time: Duration, samples: 
     }
 }
 
-/// Frees everything, so that the log goes round instead of growing.
+/// Frees everything, so that the log wraps around instead of growing.
 fn recycle(log: &Log) {
     let lsn = log.append_reserved(&[b"checkpoint"], 0).expect("append");
     log.set_checkpoint(CheckpointInfo { checkpoint_lsn: lsn, redo_lsn: lsn, payload: Vec::new() })
@@ -142,7 +142,7 @@ fn small_vlfs(disk: &OsDisk, vlf: u32, record: usize) {
     let time = |log: &Log| {
         let (start, mut left) = (Instant::now(), SIZE as usize / 2);
         while left > 0 {
-            // As a statement that changes many rows does.
+            // As a statement that changes many rows cuts its records.
             let len = record.min(log.room()).min(left);
             log.append(&[&bytes[..len]], 0).expect("append");
             left -= len;
@@ -152,7 +152,7 @@ fn small_vlfs(disk: &OsDisk, vlf: u32, record: usize) {
         recycle(log);
         seconds
     };
-    // The order alternates, so that neither always writes behind the other.
+    // The order alternates, so that neither always writes after the other.
     let mut ratios: Vec<f64> = (0..15)
         .map(|round| {
             let [a, b] = [round % 2, 1 - round % 2].map(|which| time(&logs[which]));

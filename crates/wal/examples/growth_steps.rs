@@ -69,7 +69,7 @@ fn main() {
     let disk = OsDisk::new(Path::new(&folder));
     let mut ratios = MEASURES.map(|_| Vec::new());
     for round in 0..rounds {
-        // Turn about, so that neither always goes first.
+        // The order alternates, so that neither always goes first.
         let (a, b) = if round % 2 == 0 { (small, large) } else { (large, small) };
         let (first, second) = (run(&disk, size, a), run(&disk, size, b));
         let (ours, base) = if round % 2 == 0 { (first, second) } else { (second, first) };

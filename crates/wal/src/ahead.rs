@@ -1,9 +1,50 @@
 //! Growth ahead of need: steps that are in the map on disk already but not yet part of the log.
 //!
-//! An appender that finds no room takes the next waiting step: its VLFs are added to the map in memory, and nothing is
-//! written. Nobody sees a step before it is taken: sizes, VLFs and counters are those of a log that grows when it must.
+//! An appender that finds no space takes the next waiting step: its VLFs are added to the map in memory, and nothing is
+//! written. A step has no visible effect before it is taken: sizes, VLFs and counters are those of a log that grows when it must.
 //! A VLF is in the map on disk before it is in the map in memory, so a crash finds every VLF that a block was written
-//! to; the steps that nobody had taken are then part of the log, as if it had grown just before. A clean stop takes them back.
+//! to. The steps that were not taken are then part of the log, as if it had grown just before. A clean stop takes them back.
+//!
+//! States of a stretch of the file, and what moves it from one to the next. In file order the stretches are always IN LOG,
+//! WAITING, DROPPED, PREPARED, ABSENT; the ends of the first four are `Tail::map.end()`, [`OnDisk::map`]`.end()`,
+//! [`OnDisk::known_end`] and [`Meta::prepared_end`].
+//!
+//! ```text
+//!           +---------------------------+
+//!     +---> | ABSENT: not in the file,  | <-------------------------------------+
+//!     |     | or to be zeroed again     |                                       |
+//!     |     +---------------------------+                                       |
+//!     |         | prepare_ahead [G]                                             | cut_file [X]
+//!     |         | prepare [A C R]                                               | prepare that fails [A C R]
+//!     |         v                                                               | cut_to_map [O]
+//!     |     +---------------------------+                                       |
+//!     |     | PREPARED: zeros, durable, | --------------------------------------+
+//!     |     | named by no map           | <-------------------------------------+
+//!     |     +---------------------------+                                       | forget_dropped [S X]
+//!     |         | publish_steps [G A C R]                                       | publish_steps [G A C R]:
+//!     |         | (the map on disk is written)                                  | what the new steps leave
+//!     |         v                                                               |
+//!     |     +---------------------------+  drop_steps [G A C R S X]  +---------------------------+
+//!     |     | WAITING: in `steps` and   | -------------------------> | DROPPED: not in `steps`,  |
+//!     |     | in the map on disk        | <------------------------- | still in the map on disk  |
+//!     |     +---------------------------+  publish_steps [G A C R]   +---------------------------+
+//!     |         | take_step [A C R] (nothing is written)                        |
+//!     |         | read_meta [O]                                                 | read_meta [O]
+//!     |         v                                                               |
+//!     |     +---------------------------+                                       |
+//!     +---- | IN LOG: in the tail's map | <-------------------------------------+
+//!           +---------------------------+
+//!  shrink_to [K], from every state: all that lies past the new end of the log
+//! ```
+//!
+//! - A: an appender, or a thread that reserves space, that finds none (`make_room`: `take_step`, else `grow_from`).
+//! - C: a caller that requests a size (`grow`). R: a rollback in need (`grow_past_limit`, through `grow_by`).
+//! - G: the log's grower thread, woken when the log runs low (`prepare_ahead`; other callers may call it too).
+//! - S: a change of the growth settings (`set_growth`). K: a shrink that removes VLFs (`shrink_to`). X: a clean stop
+//!   (`close`, through `cut_prepared`).
+//! - O: opening after a crash. All that the map on disk names is log then.
+//!
+//! All but `take_step` and opening happen under the lock `meta`. A failed write of the map takes the log offline.
 
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
@@ -18,10 +59,10 @@ use crate::tail::Tail;
 use crate::vlf::VlfMap;
 use crate::{LogError, Lsn};
 
-/// Growth prepares this much of the file at most for the steps to come: making a file longer costs the file system's
-/// journal a commit each time, and a map write makes as many steps known as there are.
+/// Growth prepares at most this much of the file for the steps to come, or one step if that is larger. It prepares many steps at
+/// once because each extension of a file costs a commit of the file system's journal, and one map write publishes any number.
 const AHEAD_MAX: u64 = 64 << 20;
-/// Bytes prepared in the background at once: checkpoints and truncations wait for the header no longer than this takes.
+/// Bytes prepared in one go in the background: checkpoints and truncations wait for the header no longer than this takes.
 const PIECE: u64 = 16 << 20;
 
 /// Bytes of the next growth; 0 if the file may not grow.
@@ -41,19 +82,19 @@ pub(crate) fn far_end(size: u64, wish: u64, step: u64, max_size: Option<u64>) ->
     (size + ahead).min(max_size.unwrap_or(u64::MAX)).max(size + step)
 }
 
-/// Header and map as they are on disk.
+/// Header and map as they are on disk, but for steps that were dropped.
 #[derive(Debug)]
 pub(crate) struct OnDisk {
     pub meta: Meta,
-    /// The log's map and the steps that wait behind it.
+    /// The log's map and, after its end, the waiting steps.
     pub map: VlfMap,
-    /// Where the map ends that was written last: further than `map` while dropped steps are still in it. The file is never
-    /// cut before this place.
+    /// The end of the map as it was last written: further than that of `map` while dropped steps are still in it. The file is
+    /// never cut before this offset.
     pub known_end: u64,
-    /// An area was dropped that the one before it still names in the file. It must not be written again until that has changed:
-    /// a torn write would break the chain.
+    /// A map area was dropped, and the area before it still names it in the file. The dropped area's space must not be written
+    /// again until that has changed: a torn write would break the chain of areas.
     named: bool,
-    /// Bytes of the last growth that was asked for.
+    /// Bytes of the last growth that was requested with [`Log::grow`].
     pub asked: u64,
 }
 
@@ -63,7 +104,7 @@ impl OnDisk {
         OnDisk { meta, map, known_end, named: false, asked: 0 }
     }
 
-    /// Writes what was added behind the first `old` runs of the map; durable on return.
+    /// Writes to disk what was added to the map after its first `old` runs; durable on return.
     pub fn publish(&mut self, file: &dyn BlockFile, old: usize) -> Result<(), disk::DiskError> {
         if std::mem::take(&mut self.named) {
             let last = self.meta.areas.len() - 1;
@@ -86,7 +127,7 @@ impl OnDisk {
 /// A growth that waits to be taken.
 #[derive(Debug)]
 pub(crate) struct Step {
-    /// Its bytes, and those of the log once it is taken.
+    /// Its bytes, and the size of the log once it is taken.
     size: u64,
     end: u64,
     /// Size and number of its VLFs.
@@ -100,14 +141,14 @@ pub(crate) struct Step {
 pub(crate) enum Taken {
     /// The log has this size now.
     Grown(u64),
-    /// Somebody else has grown it.
+    /// Another thread has grown the log.
     Already,
     /// No such step waits.
     Nothing,
 }
 
 impl Log {
-    /// Makes a waiting step of `size` bytes part of the log, unless that no longer ends at `seen_end`. Writes nothing.
+    /// Makes a waiting step of `size` bytes part of the log, unless the log no longer ends at `seen_end`. Writes nothing.
     pub(crate) fn take_step(&self, seen_end: u64, size: u64) -> Taken {
         let mut tail = self.tail.lock();
         if tail.map.end() != seen_end {
@@ -124,7 +165,7 @@ impl Log {
             tail.map.add_area(offset);
         }
         debug_assert_eq!(tail.map.end(), step.end);
-        // Half of it is left: the grower is not woken for each small step.
+        // Only when less than half is left, so that the grower is not woken for each small step.
         if left < step.end.min(AHEAD_MAX) / 2 {
             self.prepared.store(false, Ordering::Release);
         }
@@ -133,9 +174,9 @@ impl Log {
         Taken::Grown(step.end)
     }
 
-    /// Takes the waiting steps out of the queue and out of `on_disk`'s map. They stay in the file until its map is written again.
+    /// Removes the waiting steps from the queue and from `on_disk`'s map. They stay in the file until its map is written again.
     pub(crate) fn drop_steps(&self, on_disk: &mut OnDisk) {
-        // Under the tail's lock, so that nobody takes one meanwhile.
+        // Under the tail's lock, so that no thread takes one meanwhile.
         let tail = self.tail.lock();
         let mut steps = self.steps.lock();
         if !steps.is_empty() {
@@ -144,7 +185,7 @@ impl Log {
         }
     }
 
-    /// Makes growths of these sizes known on disk and lets them wait. The file is long enough for them.
+    /// Publishes growths of these sizes in the map on disk and adds them to the waiting steps. The file is long enough for them.
     pub(crate) fn publish_steps(
         &self,
         on_disk: &mut OnDisk,
@@ -167,7 +208,7 @@ impl Log {
         }
         on_disk.meta.refresh(&self.tail.lock(), self.hard_end.load(Ordering::Acquire));
         let areas = on_disk.meta.areas.len();
-        // A failure leaves the map on disk unknown.
+        // After a failure it is unknown which map is on disk.
         on_disk.publish(&*self.file, old).map_err(|cause| self.poison(cause))?;
         for area in &on_disk.meta.areas[areas..] {
             let at = steps.partition_point(|step| step.end <= area.offset);
@@ -177,7 +218,7 @@ impl Log {
         Ok(())
     }
 
-    /// Makes the steps known that fit what is prepared of the file, up to `far`.
+    /// Publishes as many steps as fit what is prepared of the file, up to `far`.
     pub(crate) fn publish_prepared(
         &self,
         on_disk: &mut OnDisk,
@@ -197,19 +238,19 @@ impl Log {
         self.publish_steps(on_disk, policy.rule, &sizes)
     }
 
-    /// Bytes of the next growth by itself of a log of `size` bytes; 0 if it may not grow.
+    /// Bytes of the next automatic growth of a log of `size` bytes; 0 if it may not grow.
     pub(crate) fn next_step(&self, size: u64) -> u64 {
         next_step(&self.policy.lock(), size)
     }
 
-    /// Grows by the configured step unless the log no longer ends at `seen_end`: then somebody else has grown it. Gives the
-    /// new size. The slow way, for when no step waits.
+    /// Grows by the configured step and returns the new size; `None` if another thread has grown the log, so that it no longer
+    /// ends at `seen_end`. The slow path, for when no step waits.
     pub(crate) fn grow_from(&self, seen_end: u64) -> Result<Option<u64>, LogError> {
         let mut on_disk = self.meta.lock();
         let _guard = self.fails_on_panic("its map was changed");
         let policy = *self.policy.lock();
         let step = next_step(&policy, seen_end);
-        // The grower may have had the lock before.
+        // The grower may have published one before this thread got the lock.
         match self.take_step(seen_end, step) {
             Taken::Grown(size) => return Ok(Some(size)),
             Taken::Already => return Ok(None),
@@ -230,7 +271,7 @@ impl Log {
         }
     }
 
-    /// Grows by `step` bytes unless the log no longer ends at `seen_end`, whatever the policy says.
+    /// Grows by `step` bytes unless the log no longer ends at `seen_end`, whatever the policy allows.
     pub(crate) fn grow_by(&self, seen_end: u64, step: u64) -> Result<(), LogError> {
         let mut on_disk = self.meta.lock();
         let _guard = self.fails_on_panic("its map was changed");
@@ -259,7 +300,7 @@ impl Log {
         free < size / share
     }
 
-    /// The log is about to be truncated: until then growth is prepared only if it has almost no room left.
+    /// Announces that the log is about to be truncated: until then growth is prepared only if almost no space is left.
     pub fn expect_truncation(&self) {
         self.truncation_due.store(true, Ordering::Release);
     }
@@ -270,8 +311,8 @@ impl Log {
         self.tell_headroom(tail);
     }
 
-    /// Prepares a piece of the growths to come if the log is running low, so that these cost no more than taking them.
-    /// Returns true if there is more to do. The log's own thread calls it; so may others.
+    /// Prepares a piece of the growths to come if the log is running low, so that each of them costs no more than taking it.
+    /// Returns true if there is more to do. Called by the log's own thread; other threads may call it too.
     pub fn prepare_ahead(&self) -> Result<bool, LogError> {
         let mut on_disk = self.meta.lock();
         let _guard = self.fails_on_panic("its map was changed");
@@ -296,7 +337,7 @@ impl Log {
         }
         if piece > 0 {
             if let Err(cause) = self.file.write_zeros(from, piece) {
-                // Not final: a full volume matters only if it comes to a growth, and that will see for itself.
+                // Not final: a full volume matters only if the log really has to grow, and that growth will report it.
                 self.prepared.store(true, Ordering::Release);
                 return Err(self.no_room(cause));
             }
@@ -314,7 +355,7 @@ impl Log {
         if std::mem::replace(&mut *self.policy.lock(), policy) == policy {
             return;
         }
-        // What waits was made by the old rules. A failure is told to whoever appends next.
+        // What waits was made by the old rules. If the write fails, the log is offline, and the next append reports it.
         self.drop_steps(&mut on_disk);
         let _ = self.forget_dropped(&mut on_disk);
         self.prepared.store(false, Ordering::Release);
@@ -330,7 +371,7 @@ impl Log {
         on_disk.publish(&*self.file, runs).map_err(|cause| self.poison(cause))
     }
 
-    /// Takes back what was prepared for growths that did not come. The caller is the last user of the log.
+    /// Removes what was prepared for growths that did not come. The caller is the last user of the log.
     pub(crate) fn cut_prepared(&self) -> Result<(), LogError> {
         let mut on_disk = self.meta.lock();
         let _guard = self.fails_on_panic("its map was changed");

@@ -1,8 +1,8 @@
 //! Reading a stretch of the log as it lies in the file, for a backup: whole log blocks, verified, in log order.
 //!
-//! The file is read in pieces of 1 MB that go on across the borders of VLFs wherever neighbours in the file are
+//! The file is read in pieces of 1 MB that continue across the borders of VLFs wherever neighbours in the file are
 //! neighbours in sequence, so the cost follows the bytes and not the number of VLFs. The stretch ends where the log
-//! is durable; nothing behind it is looked at, so appends and growth go on meanwhile. Truncation must not pass it.
+//! is durable; nothing after that is used, so appends and growth continue meanwhile. Truncation must not pass it.
 //!
 //! Works on an open log ([`Log::archive`]) and on the file alone ([`LogArchive::open`]), which is all that a lost
 //! database may have left.
@@ -25,12 +25,12 @@ use crate::{CheckpointInfo, LogError, Lsn};
 /// Bytes read at once.
 const READ_BYTES: usize = 1 << 20;
 
-/// VLFs with consecutive sequence numbers in consecutive places of a file, all of one kind.
+/// VLFs with consecutive sequence numbers in consecutive positions of a file, all of the same size and the same `room`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VlfRun {
     /// Sequence number of the first.
     pub seq: u32,
-    /// Its place in the file, counted in VLFs from 0.
+    /// Position of the first in the file, counted in VLFs from 0.
     pub index: u32,
     pub count: u32,
     /// Size of each in bytes.
@@ -51,7 +51,7 @@ pub struct LogArchive {
     to: Lsn,
     layout: LogLayout,
     vlfs: Vec<VlfRun>,
-    /// Place of the first VLF of each run.
+    /// Location of the first VLF of each run.
     places: Vec<Place>,
     /// Next block to read.
     at: Lsn,
@@ -65,7 +65,7 @@ pub struct LogArchive {
 }
 
 impl Log {
-    /// The place behind the last durable block: the first one that a backup of now does not hold. Its slot is 1.
+    /// The position after the last durable block: the first block that a backup taken now does not hold. Its slot is 1.
     pub fn durable_end(&self) -> Lsn {
         let key = self.hard_end.load(Ordering::Acquire);
         Lsn { vlf: (key >> 32) as u32, block: key as u32, slot: 1 }
@@ -86,8 +86,8 @@ impl Log {
 }
 
 impl LogArchive {
-    /// The log in a file that no log has open for writing (or whose log has failed), from the block that `from` picks
-    /// with the header's checkpoint at hand, to its end. Changes nothing in the file.
+    /// The log in a file that no log has open for writing (or whose log has failed), to its end, from the block that `from`
+    /// chooses. `from` gets the header's checkpoint and the oldest record. Changes nothing in the file.
     pub fn open(
         disk: &dyn Disk,
         path: &Path,
@@ -149,7 +149,7 @@ impl LogArchive {
         self.from
     }
 
-    /// First block behind the stretch.
+    /// First block after the stretch.
     pub fn to(&self) -> Lsn {
         self.to
     }
@@ -189,7 +189,7 @@ impl LogArchive {
     /// blocks; 0 at the end.
     ///
     /// # Errors
-    /// I/O; [`LogError::Corrupt`] for a block that is not the one that belongs here.
+    /// I/O; [`LogError::Corrupt`] for a block that is not the one expected here.
     pub fn read_blocks(&mut self, most: usize, out: &mut Vec<u8>) -> Result<usize, LogError> {
         let mut blocks = 0;
         while out.len() < most && self.at < self.to {
@@ -234,8 +234,8 @@ impl LogArchive {
     fn bytes(&mut self, offset: u64, want: usize) -> Result<&[u8], LogError> {
         let inside = offset >= self.chunk_at && offset + want as u64 <= self.chunk_at + self.have as u64;
         if !inside {
-            // Never beyond the file's last VLF that belongs to the stretch: the read may cross into the next run's
-            // VLFs only where the file goes on, and what lies there is not looked at.
+            // Up to the end of those VLFs of the stretch that are adjacent in the file. What the last of them holds after the
+            // stretch is read too, but not used.
             let end = self.run_end(offset);
             let fill = (self.chunk.len() as u64).min(end - offset).max(want as u64) as usize;
             self.have = 0;
@@ -247,7 +247,7 @@ impl LogArchive {
         Ok(&self.chunk[start..self.have])
     }
 
-    /// End of the neighbouring VLFs of the stretch that begin with the one around `offset`.
+    /// End of the VLFs of the stretch that are adjacent in the file, from the one around `offset` on.
     fn run_end(&self, offset: u64) -> u64 {
         let mut end = None;
         for (run, place) in self.vlfs.iter().zip(&self.places) {
@@ -262,7 +262,7 @@ impl LogArchive {
     }
 }
 
-/// The VLFs `first..=last` as runs of one kind, with the places of their first ones. They must all be known.
+/// The VLFs `first..=last` as runs of one size and room, and the location of the first VLF of each. All must be in the history.
 fn cut_runs(
     map: &VlfMap,
     history: &History,

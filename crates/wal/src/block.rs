@@ -7,7 +7,7 @@
 //! | 6  | 2  | flags: 1 = last block of its VLF |
 //! | 8  | 16 | log id |
 //! | 24 | 4  | VLF sequence number |
-//! | 28 | 4  | place: units of 512 bytes from the VLF's first block, which has 16 |
+//! | 28 | 4  | block number: units of 512 bytes from the VLF's first block, which has 16 |
 //! | 32 | 4  | incarnation: how many times the log had been opened |
 //! | 36 | 4  | length of the block in bytes |
 //! | 40 | 4  | end of the records; the slot table (2 bytes a record: its start) follows |
@@ -20,9 +20,9 @@
 //! | 68 | 4  | CRC-32C of everything else in the block |
 //!
 //! A block is never rewritten. What is left from an earlier use of the space fails on the sequence number; what is left
-//! from before a crash fails on the chain or the incarnation; what is torn fails on the CRC. So does a block that has
-//! decayed since: the CRC tells which single bit would explain the damage, and the sum whether it really does. Only decay
-//! can be explained so: where a write was torn, whole sectors differ.
+//! from before a crash fails on the chain or the incarnation; what is torn fails on the CRC. A block that has decayed since it
+//! was written fails on the CRC too: the CRC shows which single bit would explain the damage, and the sum confirms or refutes it.
+//! Only decay can be explained by one bit: where a write was torn, whole sectors differ.
 
 use crate::{LogError, Lsn};
 
@@ -34,9 +34,9 @@ pub(crate) const SLOT: usize = 2;
 pub(crate) const BLOCK_MAX: usize = 64 << 10;
 /// Most records of one block.
 pub(crate) const ITEMS_MAX: usize = 4096;
-/// Unit of block places.
+/// Unit of block numbers.
 pub(crate) const UNIT: u64 = 512;
-/// Place of the first block of a VLF, whether it begins with a map area or not: as SQL Server counts.
+/// Number of the first block of a VLF, whether the VLF begins with a map area or not: as SQL Server counts.
 pub(crate) const FIRST_BLOCK: u32 = (crate::options::AREA / UNIT) as u32;
 
 const MAGIC: u32 = u32::from_le_bytes(*b"RWLB");
@@ -48,10 +48,10 @@ const LEN_AT: usize = 36;
 const SUM_AT: usize = 64;
 const CRC_AT: usize = 68;
 
-/// Bits of the 32 bytes that are known beforehand that a decayed header may differ in.
+/// A decayed header may differ in this many of the bits of those 32 bytes whose content is known beforehand.
 const FEW_BITS: u32 = 8;
 
-/// What a block says of itself.
+/// What the header of a block holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BlockHeader {
     pub log_id: [u8; 16],
@@ -66,7 +66,7 @@ pub(crate) struct BlockHeader {
     pub prev_crc: u32,
     /// Index of the VLF that follows, if this is the last block of its own.
     pub successor: Option<u32>,
-    /// Place of the first block not known to be durable: vlf << 32 | block.
+    /// First block not known to be durable: vlf << 32 | block.
     pub hard_end: u64,
     pub crc: u32,
 }
@@ -112,7 +112,7 @@ impl BlockHeader {
         front[56..64].copy_from_slice(&self.hard_end.to_le_bytes());
     }
 
-    /// Puts sum and CRC of header, records and the rest (slots and padding) into the header and returns it.
+    /// Puts sum and CRC of header, records and the rest (slots and padding) into the header and returns the CRC.
     pub fn stamp(front: &mut [u8], records: &[u8], rest: &[u8]) -> u32 {
         let sum = sum_of(&[&front[..SUM_AT], records, rest]);
         front[SUM_AT..SUM_AT + 4].copy_from_slice(&sum.to_le_bytes());
@@ -123,7 +123,7 @@ impl BlockHeader {
         crc
     }
 
-    /// Reads a header without looking at the CRC. `None` if it cannot be one, or contradicts itself or `room`.
+    /// Reads a header without checking the CRC. `None` if it cannot be one, or its lengths contradict each other or `room`.
     pub fn decode(bytes: &[u8], room: usize) -> Option<BlockHeader> {
         let known = matches!(u16_at(bytes, 4), VERSION_WITHOUT_SUM | VERSION);
         if bytes.len() < HEADER || u32_at(bytes, 0) != MAGIC || !known {
@@ -158,7 +158,7 @@ impl BlockHeader {
         (crc == header.crc).then_some(header)
     }
 
-    /// The block that `bytes` began with before one bit of it changed: `bytes` is no valid block, and this is. `None` if no single
+    /// The block that `bytes` began with before one bit of it changed. `bytes` itself is not a valid block. `None` if no single
     /// bit explains the damage, as when a write was torn.
     pub fn before_a_flip(bytes: &[u8], room: usize) -> Option<BlockHeader> {
         let most = room.min(bytes.len()).min(BLOCK_MAX);
@@ -178,12 +178,12 @@ impl BlockHeader {
         blocks.next()
     }
 
-    /// Whether a block says that it has at most so many bytes.
+    /// Whether the length field of a block states at most so many bytes.
     pub fn is_at_most(bytes: &[u8], len: u32) -> bool {
         (1..=len).contains(&u32_at(bytes, LEN_AT))
     }
 
-    /// Whether `bytes` began as the header of the block that continues the chain at `place` of the log, up to a few bits.
+    /// Whether `bytes` began as the header of the block that continues the chain at `place` (VLF, block), apart from a few bits.
     pub fn resembles(bytes: &[u8], log_id: &[u8; 16], place: (u32, u32), prev_crc: u32) -> bool {
         let differing = |at: usize, wanted: &[u8]| -> u32 {
             wanted.iter().zip(&bytes[at..]).map(|(a, b)| (a ^ b).count_ones()).sum()
@@ -208,7 +208,7 @@ impl BlockHeader {
     }
 }
 
-/// A sum that has nothing in common with a CRC: of the parts as numbers of eight bytes, folded.
+/// A checksum that has nothing in common with a CRC: the sum of the parts as numbers of eight bytes, folded.
 fn sum_of(parts: &[&[u8]]) -> u32 {
     let mut sum = 0u64;
     for part in parts {
@@ -335,7 +335,7 @@ mod tests {
         assert_eq!(BlockHeader::verify(&block, 100), None, "no room");
     }
 
-    /// Every bit of small and large blocks, and not what a torn write leaves.
+    /// A flip of any bit of small and large blocks is explained; what a torn write leaves is not.
     #[test]
     fn a_flipped_bit_is_told_from_a_torn_write() {
         let mut rng = fastrand::Rng::with_seed(5);

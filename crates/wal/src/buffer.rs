@@ -1,7 +1,7 @@
 //! Log blocks in memory: the ones being filled or written, and recently written or read ones for rollback and versions.
 //!
 //! A block is in the cache from the moment it opens; it may leave only after it was written. So a reader that does not find
-//! a block here finds it in the file, provided it looked here first.
+//! a block here finds it in the file, provided it checked here first.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, OnceLock};
@@ -25,11 +25,11 @@ const POOL_MAX: usize = 32;
 pub(crate) struct Sealed {
     /// Length on disk in bytes.
     pub len: usize,
-    /// Place of the block that follows.
+    /// Position (VLF, block) of the block that follows.
     pub next: (u32, u32),
     /// Index of the VLF that follows, if the block is the last one of its own.
     pub successor: Option<u32>,
-    /// Bytes between this block and the following one in the file that a write may overwrite: 0 if they touch, none if the
+    /// Bytes between this block and the following one in the file that a write may overwrite: 0 if they touch, `None` if the
     /// next block is elsewhere.
     pub gap: Option<u64>,
 }
@@ -39,7 +39,7 @@ pub(crate) struct Sealed {
 pub(crate) struct Block {
     pub vlf: u32,
     pub block: u32,
-    /// Place in the file in bytes.
+    /// Offset in the file in bytes.
     pub offset: u64,
     /// Largest length on disk in bytes; less than a header if only a closing block fits.
     pub cap: usize,
@@ -56,10 +56,11 @@ impl Block {
         Block { vlf, block, offset, cap, rest, buf, sealed: OnceLock::new() }
     }
 
-    /// Bytes of the largest record that goes into this block or behind it into the same VLF, roughly: others append too.
+    /// Bytes of the largest record that fits this block or the rest of the VLF after it. An estimate: other threads append
+    /// meanwhile.
     pub fn room(&self) -> usize {
         let content = self.buf.used() + SLOT * self.buf.items();
-        // The block behind this one begins on the alignment, which is hardly ever larger than this.
+        // The block after this one begins on the alignment, which is hardly ever larger than this.
         let behind = self.rest.saturating_sub(content.next_multiple_of(4096) as u64).min(BLOCK_MAX as u64);
         let here = self.cap.saturating_sub(content);
         here.max((behind as usize).saturating_sub(HEADER)).saturating_sub(SLOT)
@@ -69,7 +70,7 @@ impl Block {
         block_key(self.vlf, self.block)
     }
 
-    /// Key of the block behind this one; its own until it is sealed.
+    /// Key of the block after this one; its own until it is sealed.
     pub fn next_key(&self) -> u64 {
         self.sealed.get().map_or(self.key(), |sealed| block_key(sealed.next.0, sealed.next.1))
     }
@@ -111,7 +112,7 @@ struct Inner {
     pool: Vec<SharedBuf>,
 }
 
-/// Blocks by place, limited in memory; blocks that are not written yet do not count.
+/// Blocks by key, limited in memory; blocks that are not written yet do not count.
 #[derive(Debug)]
 pub(crate) struct BlockCache {
     inner: Mutex<Inner>,
@@ -187,7 +188,7 @@ impl Inner {
         }
     }
 
-    /// Keeps the buffer unless somebody still reads it.
+    /// Keeps the buffer unless another thread still reads it.
     fn recycle(&mut self, block: Arc<Block>) {
         if self.pool.len() < POOL_MAX
             && let Some(block) = Arc::into_inner(block)

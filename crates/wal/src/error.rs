@@ -28,7 +28,7 @@ pub enum LogError {
         "the log is damaged at byte {offset}: the log records from {from} to {to} were durable and are missing ({reason})"
     )]
     Missing { offset: u64, from: Lsn, to: Lsn, reason: &'static str },
-    /// No such record: truncated, not yet appended, or never a valid place.
+    /// No such record: truncated, not yet appended, or never a valid LSN.
     #[error("no log record at {lsn}")]
     NoRecord { lsn: Lsn },
     /// A record is longer than [`MAX_RECORD`](crate::MAX_RECORD) or than a VLF holds.

@@ -1,18 +1,20 @@
-//! The end of the log, told from a hole in it.
+//! How opening distinguishes the end of the log from a hole in it.
 //!
 //! A block that does not continue the chain is the normal end of a log after a crash: the write that it belongs to was never
-//! acknowledged. It is a hole if the log was once durable beyond it. Four things testify to that:
+//! acknowledged. It is a hole if the log was once durable beyond it. Four kinds of evidence show that:
 //!
-//! 1. The file header says how far the log was durable when it was written: at each checkpoint, truncation and growth, at a clean
-//!    stop, and by itself when nothing was flushed for [`SEAL_AFTER`] (a *seal*). After a clean stop it names the end exactly.
-//! 2. Each block says how far the log was durable when it was finished. Blocks after the place in question are looked for in
-//!    its VLF and in those that follow, past anything damaged, until more than can be in flight shows nothing newer.
-//!    Blocks of a flush that never ended do not testify: they were finished when the log was durable up to that flush at most.
+//! 1. The file header records how far the log was durable when the header was written: at each checkpoint, truncation and growth,
+//!    at a clean stop, and automatically when nothing was flushed for [`SEAL_AFTER`] (a *seal*). After a clean stop it names the
+//!    end exactly.
+//! 2. Each block records how far the log was durable when the block was finished. Blocks after the position in question are
+//!    searched for in its VLF and in those that follow, past anything damaged, until a stretch longer than a flush can have in
+//!    flight holds no newer block. Blocks of a flush that never ended are no evidence: when they were finished, the log was
+//!    durable up to the start of that flush at most.
 //! 3. A block that is valid but for one bit has decayed: a torn write leaves whole sectors of old content (see `block`).
 //! 4. A block of one sector cannot be torn: if its header is right up to a few bits, it has decayed.
 //!
-//! What remains: damage of several bits to a block of several sectors that belongs to the last flush, if the power fails within
-//! [`SEAL_AFTER`] of that flush. It cannot be told from a torn write.
+//! One case remains: damage of several bits to a block of several sectors that belongs to the last flush, if the power fails
+//! within [`SEAL_AFTER`] of that flush. It cannot be distinguished from a torn write.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -27,32 +29,32 @@ use crate::read::following;
 use crate::vlf::Place;
 use crate::{LogError, Lsn};
 
-/// A log that was not flushed for so long notes in its header how far it is durable.
+/// A log that was not flushed for so long records in its header how far it is durable.
 pub(crate) const SEAL_AFTER: Duration = Duration::from_millis(100);
 /// Bytes after the end, or after the newest block found, that are searched for blocks that are newer than the end: more than
 /// one flush writes.
 const PROBE_BYTES: u64 = 8 << 20;
 
-/// First place of a block by its key.
+/// LSN of the first record of the block with this key.
 fn lsn_of(key: u64) -> Lsn {
     Lsn { vlf: (key >> 32) as u32, block: key as u32, slot: 1 }
 }
 
-/// So many VLFs after the end are also looked for where the log goes on if not with the next one in the file.
+/// For so many VLFs after the end, the search covers all VLFs in which the log may have continued, not only the next in the file.
 const BEGINNINGS: u32 = 2;
 
 /// What was found after the end.
 #[derive(Default)]
 struct Search {
-    /// The furthest that a block says the log was durable.
+    /// The furthest end of the durable log, as a block key, that any block found names.
     durable: u64,
-    /// Bytes that are still searched.
+    /// Bytes that are still to be searched.
     left: u64,
 }
 
 impl Recovery {
-    /// The log must reach what the header knew to be durable, and what any block after the end says was durable when it was
-    /// written, and must not end at a block that has decayed.
+    /// Checks that the log reaches what the header knew to be durable, and what any block after the end says was durable when it
+    /// was finished, and that it does not end at a block that has decayed.
     ///
     /// # Errors
     /// [`LogError::Missing`].
@@ -69,19 +71,19 @@ impl Recovery {
                 return Err(missing(to, "a block that was written whole has changed since"));
             }
         }
-        // The header may know VLFs whose first use the crash undid.
+        // The header may name VLFs whose first use was lost in the crash.
         self.history.forget_from(self.seq + 1);
         Ok(())
     }
 
-    /// The end of the block at the end of the log, if a block was written there whole and has changed since.
+    /// If the block at the end of the log was written whole and has changed since: the key of the block after it.
     fn decayed(&mut self) -> Result<Option<u64>, LogError> {
         if self.place.rest(self.block) == 0 {
             return Ok(None);
         }
         let bytes = self.reader.bytes(&self.place, self.block)?;
         if BlockHeader::verify(bytes, bytes.len()).is_some() {
-            // Whole, but of an earlier incarnation.
+            // Whole, but left from an earlier incarnation or an earlier use of the VLF.
             return Ok(None);
         }
         let mine = |header: &BlockHeader| {
@@ -98,19 +100,19 @@ impl Recovery {
         Ok(single.then_some(block_key(self.seq, self.block + self.step)))
     }
 
-    /// How far blocks after the end say that the log was durable.
+    /// How far the log was durable according to the blocks after the end.
     fn search(&mut self) -> Result<u64, LogError> {
         let mut search = Search { durable: 0, left: PROBE_BYTES };
         self.search_vlf(self.seq, &self.place.clone(), self.block, &mut search)?;
         let (mut seq, mut index) = (self.seq, self.place.index);
-        // A ring that was gone through has nothing more.
+        // At most once around the ring of VLFs.
         for _ in 0..self.map.count() {
             if search.left == 0 || seq == u32::MAX {
                 break;
             }
             seq += 1;
-            // The next in the file, if its place is not known from the header; where nothing of it is found, perhaps because it was
-            // a single block that is damaged, the search goes on after it.
+            // If the header's history does not name the VLF of `seq`, it is taken to be the next one in the file. Where nothing
+            // of it is found, perhaps because it was a single block that is damaged, the search continues after it.
             let behind = if index + 1 < self.map.count() { index + 1 } else { 0 };
             let next = self.history.index_of(seq).unwrap_or(behind);
             let found = match self.map.place(next) {
@@ -126,7 +128,8 @@ impl Recovery {
         Ok(search.durable)
     }
 
-    /// Looks at the beginnings of all VLFs in which the log may have gone on after the one at `index`. Gives the one in which it did.
+    /// Searches the beginnings of all VLFs in which the log may have continued after the one at `index`; returns the one in which
+    /// it did.
     fn search_beginnings(
         &mut self,
         seq: u32,
@@ -145,7 +148,7 @@ impl Recovery {
         Ok(None)
     }
 
-    /// Looks at the blocks of a VLF from a place on. True if there is one of this use of it.
+    /// Searches the blocks of a VLF from the block `from` on. True if there is one of this use of the VLF, the one as `seq`.
     fn search_vlf(
         &mut self,
         seq: u32,
@@ -177,8 +180,8 @@ impl Recovery {
 }
 
 impl Log {
-    /// Notes in the header how far the log is durable, so that damage up to there is told from the log's end. Does nothing if
-    /// the header says so already. The log does it by itself when it is idle and at a clean stop.
+    /// Records in the header how far the log is durable, so that damage up to there is not taken for the log's end. Does nothing
+    /// if the header says so already. The log does it by itself when it is idle and at a clean stop.
     ///
     /// # Errors
     /// A failed write is final for the log.
@@ -186,7 +189,7 @@ impl Log {
         self.seal_as(false)
     }
 
-    /// `clean`: nothing will be written any more.
+    /// `clean`: nothing will be written to the log any more.
     pub(crate) fn seal_as(&self, clean: bool) -> Result<(), LogError> {
         let mut on_disk = self.meta.lock();
         let _guard = self.fails_on_panic("its map was changed");
@@ -203,14 +206,14 @@ impl Log {
         meta.write_area(&*self.file, 0, map.runs()).map_err(|cause| self.poison(cause))
     }
 
-    /// The log was flushed: somebody has to note it once nothing more comes. Costs a flush one look at a flag.
+    /// The log was flushed, so it must be sealed once it is idle. Costs a flush one check of a flag.
     pub(crate) fn was_flushed(&self) {
         if !self.unsealed.load(Ordering::Relaxed) && !self.unsealed.swap(true, Ordering::AcqRel) {
             self.low.call();
         }
     }
 
-    /// Seals a log that was not flushed since it was looked at last. Gives the time after which it wants to be looked at again.
+    /// Seals a log that was not flushed since the last call. Returns the time after which to call again, if it should be.
     pub(crate) fn seal_when_idle(&self) -> Option<Duration> {
         if !self.unsealed.load(Ordering::Acquire) {
             return None;
@@ -219,9 +222,9 @@ impl Log {
         if self.looked_at.swap(end, Ordering::AcqRel) != end {
             return Some(SEAL_AFTER);
         }
-        // Before the end is read: a flush that comes now calls again.
+        // Before `seal` reads the durable end: a flush that ends after this sets the flag and wakes the thread again.
         self.unsealed.store(false, Ordering::Release);
-        // A failure has taken the log offline; whoever comes next learns of it.
+        // A failure has taken the log offline; the next operation reports it.
         drop(self.seal());
         None
     }

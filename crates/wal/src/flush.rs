@@ -1,10 +1,10 @@
 //! Making the log durable: group commit on the committers' own threads, and the background writer of full blocks.
 //!
-//! One thread at a time holds the right to write ([`Turns`](crate::turns::Turns)). A committer that finds it free takes it,
-//! seals the open block, writes all that is sealed and makes it durable: no other thread is involved. Those who come
-//! meanwhile wait; when the flush ends, the first whose record is not durable yet becomes the next writer and takes all that
-//! has gathered, and those whose records are durable are woken together. A large batch that need not be durable yet is
-//! written by two threads ([`Second`]).
+//! One thread at a time holds the right to write, its turn ([`Turns`](crate::turns::Turns)). A committer that finds it free takes
+//! it, seals the open block, writes all that is sealed and makes it durable: no other thread is involved. Committers that arrive
+//! meanwhile wait. When the flush ends, the first of them whose record is not durable yet becomes the next writer and writes
+//! everything that has gathered; those whose records are durable are woken together. A large batch that need not be durable yet
+//! is written by two threads ([`Second`]).
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -22,20 +22,20 @@ use crate::panics::FailsOnPanic;
 use crate::second::Second;
 use crate::{LogError, Lsn};
 
-/// The background writer takes at most this many bytes at once, so that a commit does not wait long behind it.
+/// The background writer takes at most this many bytes in one turn, so that a commit does not wait long for it.
 const BACKGROUND_BYTES: usize = 1 << 20;
 /// Batches of at least this many bytes are written by two threads.
 const SPLIT_LEAST: usize = 512 << 10;
-/// Bytes of sealed blocks that call the background writer. Not a number of blocks: at the ends of VLFs they are short.
+/// Bytes of sealed blocks for which the background writer is woken. Not a number of blocks: at the ends of VLFs they are short.
 const BACKGROUND_LEAST: u64 = 240 << 10;
 
-/// Largest gap between the blocks of two VLFs that is written with them: the longest end that a record of the largest size can
-/// leave unused, and the next VLF's first 8 KB.
+/// Largest gap between the last block of a VLF and the first of the next one that is filled with zeros to make one write of both.
+/// More than the end of a VLF that a record of the largest size can leave unused.
 const GAP_MAX: usize = 64 << 10;
 
 pub(crate) type Batch = SmallVec<[Arc<Block>; 8]>;
 
-/// What only the writing thread touches.
+/// State that only the thread with the right to write touches.
 #[derive(Debug)]
 pub(crate) struct Io {
     /// Checksum of the last finished block.
@@ -44,11 +44,11 @@ pub(crate) struct Io {
     pub unsynced: bool,
     /// Last record of the blocks written so far.
     pub last_lsn: Lsn,
-    /// Writes half of a large batch.
+    /// The thread that writes half of a large batch.
     pub second: Option<Second>,
 }
 
-/// Calls and stops a background thread.
+/// Wakes and stops a background thread.
 #[derive(Debug, Default)]
 pub(crate) struct Signal {
     state: Mutex<SignalState>,
@@ -79,7 +79,7 @@ impl Signal {
         self.state.lock().stop
     }
 
-    /// Waits for work, or until `timeout` has passed if there is one; false when the log is gone.
+    /// Waits for work, or until `timeout` has passed if there is one; false when the log is closed or dropped.
     fn wait(&self, timeout: Option<Duration>) -> bool {
         let deadline = timeout.map(|timeout| Instant::now() + timeout);
         let mut state = self.state.lock();
@@ -96,7 +96,7 @@ impl Signal {
     }
 }
 
-/// A turn to write, which ends when this is dropped, whatever becomes of the thread.
+/// The right to write, held by the calling thread. It is released when this is dropped, also when the thread panics.
 struct Turn<'a> {
     log: &'a Log,
     guard: FailsOnPanic<'a>,
@@ -104,7 +104,7 @@ struct Turn<'a> {
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
-        // First: who is called now must see a log that has failed.
+        // First: the thread that is woken now must find the log offline if this one panicked.
         self.guard.check();
         if self.log.turns.release() {
             self.log.call_writer();
@@ -112,7 +112,7 @@ impl Drop for Turn<'_> {
     }
 }
 
-/// Starts the threads that write full blocks and prepare growth. They hold the log only while they work. Without them
+/// Starts the threads that write full blocks and prepare growth. They keep the log alive only while they work. Without them
 /// appenders write themselves when the buffers run out, and growths prepare their space themselves.
 pub(crate) fn spawn_threads(log: &Arc<Log>) {
     log.io.lock().second = Second::start(&log.file);
@@ -121,13 +121,13 @@ pub(crate) fn spawn_threads(log: &Arc<Log>) {
         None
     });
     spawn(log, "log grower", &log.low, |log| {
-        // A failure is for the next growth to report, if there is one.
+        // A failure here is not reported: the next growth meets it again, if there is one.
         while !log.low.is_stopped() && log.prepare_ahead().unwrap_or(false) {}
         log.seal_when_idle()
     });
 }
 
-/// A thread that works whenever it is called, and after the time that `work` asks for.
+/// Starts a thread that runs `work` whenever it is woken, and again after the time that `work` returned.
 fn spawn(log: &Arc<Log>, name: &'static str, signal: &Arc<Signal>, work: fn(&Log) -> Option<Duration>) {
     let (weak, signal) = (Arc::downgrade(log), Arc::clone(signal));
     let body = move || {
@@ -143,8 +143,8 @@ fn spawn(log: &Arc<Log>, name: &'static str, signal: &Arc<Signal>, work: fn(&Log
 }
 
 impl Log {
-    /// Returns when the record at `lsn` is durable. If nobody is flushing, the calling thread writes everything that has
-    /// been appended; otherwise it waits for its turn or for its record.
+    /// Returns when the record at `lsn` is durable. If no thread is flushing, the calling thread writes everything that has
+    /// been appended; otherwise it waits for its turn to write or for another thread's flush to cover its record.
     pub fn flush_to(&self, lsn: Lsn) -> Result<(), LogError> {
         if self.is_hardened(lsn) {
             return Ok(());
@@ -163,7 +163,7 @@ impl Log {
         let open = self.open.read();
         let (key, empty) = (open.key(), open.buf.items() == 0);
         drop(open);
-        // An empty open block needs nothing, but the one before it may still be on its way.
+        // An empty open block needs nothing, but the block before it may still be in flight.
         let key = if empty { key.saturating_sub(1) } else { key };
         if key < self.hard_end.load(Ordering::Acquire) && !self.poisoned.load(Ordering::Acquire) {
             return Ok(());
@@ -171,8 +171,8 @@ impl Log {
         self.flush_key(key)
     }
 
-    /// Returns when no more than `limit` bytes are appended and not durable (WRITELOG): waits for the flush that goes on, and
-    /// makes one only when there is none or it was not enough.
+    /// Returns when no more than `limit` bytes are appended but not durable (WRITELOG): waits for the running flush, and
+    /// makes one itself only when there is none or it was not enough.
     pub fn harden_beyond(&self, limit: u64) -> Result<(), LogError> {
         let poisoned = || self.poisoned.load(Ordering::Acquire);
         let beyond = || self.unhardened() > limit && !poisoned();
@@ -189,8 +189,8 @@ impl Log {
         if poisoned() { Err(self.offline()) } else { Ok(()) }
     }
 
-    /// Hardens everything, ends the background threads and gives the file up, also if hardening fails. Call it before the file is opened again in
-    /// this process: a log that is merely dropped may still have a write in flight.
+    /// Makes everything durable, ends the background threads and releases the file, the last two also if the first fails. Call it
+    /// before the file is opened again in this process: a log that is merely dropped may still have a write in flight.
     pub fn close(&self) -> Result<(), LogError> {
         let result = self.flush_all();
         self.signal.stop();
@@ -219,7 +219,7 @@ impl Log {
                 continue;
             }
             let _turn = self.turn();
-            // Hard by now if a flush ended between the look above and the turn: another one would be wasted on it.
+            // Durable by now if a flush ended between the check above and the turn: another flush would be wasted.
             let hard = key < self.hard_end.load(Ordering::Acquire);
             if !hard {
                 self.write_out(true)?;
@@ -227,12 +227,13 @@ impl Log {
         }
     }
 
-    /// The turn to write, which the caller has got.
+    /// Guards the right to write, which the caller has just got.
     fn turn(&self) -> Turn<'_> {
         Turn { log: self, guard: self.fails_on_panic("it was writing") }
     }
 
-    /// Waits until a block may be sealed although many are unwritten; writes some itself if nobody does (LOGBUFFER).
+    /// Waits until a block may be sealed although many are unwritten (LOGBUFFER). If no thread is writing, writes some blocks
+    /// itself.
     pub(crate) fn wait_for_buffer(&self) -> Result<(), LogError> {
         let start = self.waits(WaitKind::LogBuffer);
         let full = || {
@@ -248,7 +249,7 @@ impl Log {
         result
     }
 
-    /// Calls the background writer if enough blocks wait.
+    /// Wakes the background writer if enough bytes wait to be written.
     pub(crate) fn call_writer(&self) {
         if self.is_worth_writing() {
             self.signal.call();
@@ -263,16 +264,17 @@ impl Log {
     fn write_in_background(&self) {
         while self.is_worth_writing() && !self.poisoned.load(Ordering::Acquire) {
             if !self.turns.try_take() {
-                // Whoever writes now calls again when it has finished.
+                // The thread that writes now wakes this one again when it has finished.
                 return;
             }
             let _turn = self.turn();
-            // A failure has poisoned the log; the next caller gets it.
+            // A failure has taken the log offline; the next caller gets the error.
             let _ = self.write_out(false);
         }
     }
 
-    /// Writes sealed blocks; the caller holds the right to write. `durable`: the open block too, all of them, and hard.
+    /// Writes sealed blocks; the caller holds the right to write. `durable`: seals and includes the open block, writes all of
+    /// them and makes them durable; else at most [`BACKGROUND_BYTES`] or a little more.
     fn write_out(&self, durable: bool) -> Result<(), LogError> {
         let mut io = self.io.lock();
         if self.poisoned.load(Ordering::Acquire) {
@@ -305,7 +307,7 @@ impl Log {
     }
 
     /// Finishes and writes a batch; of a large one that need not be durable the second writer writes the first half while this
-    /// thread goes on.
+    /// thread writes the rest.
     fn write_halves(&self, io: &mut Io, batch: &[Arc<Block>], durable: bool) -> Result<(), disk::DiskError> {
         let cut = if durable || io.second.is_none() { 0 } else { half(batch) };
         let (first, rest) = batch.split_at(cut);
@@ -316,14 +318,14 @@ impl Log {
             return self.write_batch(io, batch, durable);
         }
         io.unsynced = true;
-        // Waits for the other half whatever became of this one.
+        // Waits for the other half even if this one failed: no write may be in flight when the turn ends.
         let here = self.write_batch(io, rest, false);
         let there = io.second.as_ref().map_or(Ok(vec![]), |second| second.end(self.file.path()));
         there?.into_iter().for_each(|len| self.counters.count_write(len));
         here
     }
 
-    /// Takes sealed blocks from the queue, after sealing the open one if all of it shall become durable.
+    /// Takes sealed blocks from the queue, after sealing the open one if everything is to become durable.
     fn take_batch(&self, durable: bool) -> Result<Batch, LogError> {
         let mut tail = self.tail.lock();
         let _guard = self.fails_on_panic("a block was sealed");
@@ -383,10 +385,11 @@ impl Log {
         }
     }
 
-    /// Writes finished blocks, neighbours in one call: the unused end of a VLF and the unused start of the next one are
-    /// written with zeros between them, so that a log of small VLFs is written in pieces as large as one of large VLFs.
+    /// Writes finished blocks, neighbours in one call: the unused end of a VLF is written with zeros, so that a log of small VLFs
+    /// is written in pieces as large as one of large VLFs.
     fn write_batch(&self, io: &mut Io, batch: &[Arc<Block>], durable: bool) -> Result<(), disk::DiskError> {
-        // A durable write covers its own bytes only.
+        // A durable write makes only its own bytes durable, so it serves if all of the batch is one write and nothing else is
+        // unsynced.
         if let Some(first) = batch.first().filter(|_| durable && !io.unsynced) {
             let (images, len, taken) = gather(batch);
             if taken == batch.len() {
@@ -426,7 +429,7 @@ fn half(batch: &[Arc<Block>]) -> usize {
         .count()
 }
 
-/// Writes finished blocks, neighbours in one call; gives the lengths of the calls.
+/// Writes finished blocks, neighbours in one call; returns the lengths of the calls.
 pub(crate) fn write_runs(
     file: &dyn disk::BlockFile,
     batch: &[Arc<Block>],
@@ -468,7 +471,7 @@ fn gather(batch: &[Arc<Block>]) -> (SmallVec<[&[u8]; 24]>, u64, usize) {
     (images, len as u64, taken)
 }
 
-/// What is written between the blocks of two VLFs.
+/// What is written between the last block of a VLF and the first of the next one.
 fn zeros() -> &'static AlignedBuf {
     static ZEROS: OnceLock<AlignedBuf> = OnceLock::new();
     ZEROS.get_or_init(|| AlignedBuf::new(GAP_MAX))

@@ -1,8 +1,8 @@
 //! Changes of the header and the map on disk: growth, shrinking, checkpoints, truncation.
 //!
-//! Order of a growth: the new space is written with zeros and synced, then (if the last map area is full) a new area is
-//! written inside the new space, then one 4 KB slot makes it known. A crash before that leaves a file that is longer than its
-//! map says; opening cuts it. Growths that nobody asks for are done so ahead of need, next door.
+//! Order of a growth: the new space is written with zeros and synced; then, if the last map area is full, a new area is
+//! written inside the new space; then one write of a 4 KB slot adds the new VLFs to the map on disk. A crash before that leaves a
+//! file that is longer than its map says; opening cuts it. Automatic growths do this ahead of need (see `ahead`).
 
 use std::sync::atomic::Ordering;
 
@@ -22,14 +22,14 @@ use crate::{CheckpointInfo, LogError, Lsn, runs};
 
 /// Growth is rounded up to this many bytes.
 pub(crate) const GROWTH_UNIT: u64 = 64 << 10;
-/// So many equal growths that are asked for one after the other cost one write together. A crash may leave the log larger by
-/// the rest of them.
+/// When growths of equal size are requested one after the other ([`Log::grow`]), up to this many are added to the map on disk
+/// with one write. A crash may leave the log larger by those of them that were not requested yet.
 const EQUAL_STEPS: u64 = 64;
 
 /// One 8 KB map area in the file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Area {
-    /// Place in the file in bytes.
+    /// Offset in the file in bytes.
     pub offset: u64,
     /// Index of its first run in the map.
     pub first_run: usize,
@@ -40,17 +40,18 @@ pub(crate) struct Area {
 /// The state of header and map on disk.
 #[derive(Debug)]
 pub(crate) struct Meta {
-    /// The header as last written; history, truncation point and hardened end are refreshed with every write.
+    /// The header as last written; history, truncation point and durable end are refreshed with every write.
     pub header: FileHeader,
     pub areas: Vec<Area>,
     /// Sequence number of the last slot written anywhere.
     pub seqno: u64,
-    /// The file is this long, written and synced; at least as long as the map says. The rest waits for growths to come.
+    /// The file is written with zeros and synced up to here: at least to the end of the map. The rest is for growths to come.
     pub prepared_end: u64,
 }
 
 impl Meta {
-    /// Writes an area's other slot, durably: header and runs `first_run..` up to the next area or the end of `runs`.
+    /// Writes the slot of an area that is not the newest, durably: header and runs `first_run..` up to the next area or the end
+    /// of `runs`.
     pub fn write_area(&mut self, file: &dyn BlockFile, index: usize, runs: &[Run]) -> Result<(), DiskError> {
         let end = self.areas.get(index + 1).map_or(runs.len(), |next| next.first_run);
         let next = self.areas.get(index + 1).map_or(0, |next| next.offset);
@@ -69,7 +70,7 @@ impl Meta {
         Ok(())
     }
 
-    /// Takes over what the tail knows and the header tells.
+    /// Copies into the header what the tail knows (truncation point, history) and how far the log is durable.
     pub fn refresh(&mut self, tail: &Tail, hard_end: u64) {
         self.header.oldest = tail.oldest;
         self.header.hard_end = hard_end;
@@ -80,7 +81,7 @@ impl Meta {
         self.header.history = runs.skip(skip).copied().collect();
     }
 
-    /// Gives the runs at the end of the map that find no room in the last area areas of their own; `old` runs were there before.
+    /// Adds areas for those runs at the end of the map that do not fit the last area; `old` runs were there before the growth.
     pub fn place_areas(&mut self, map: &mut VlfMap, old: usize) {
         let last = self.areas.len() - 1;
         let mut first = self.areas[last].first_run;
@@ -90,7 +91,7 @@ impl Meta {
             if fit == map.runs().len() {
                 return;
             }
-            // Inside a new VLF; nobody knows of it until the area before it names it.
+            // Inside a new VLF. No reader finds the area until the one before it names it.
             (first, room) = (fit.max(old), MAP_RUNS);
             let offset = map.runs()[first].first_offset;
             self.areas.push(Area { offset, first_run: first, slot: 1 });
@@ -98,7 +99,7 @@ impl Meta {
         }
     }
 
-    /// Makes new runs at the end of the map known on disk; `old` is how many there were before. Costs one write, and one more
+    /// Adds new runs at the end of the map to the map on disk; `old` is how many there were before. Costs one write, and one more
     /// for each area that becomes full.
     pub fn publish_growth(
         &mut self,
@@ -133,16 +134,16 @@ impl Log {
             let step = (new_size - size).next_multiple_of(GROWTH_UNIT);
             match self.take_step(size, step) {
                 Taken::Grown(_) => return Ok(()),
-                // It has grown by itself meanwhile.
+                // The log has grown by itself meanwhile.
                 Taken::Already => {}
                 Taken::Nothing => self.prepare_asked(&mut on_disk, step, &policy)?,
             }
         }
     }
 
-    /// Lets a growth by `step` wait; several if the last one that was asked for was as large.
+    /// Prepares a growth by `step` to wait in `steps`; several if the last one requested was of the same size.
     fn prepare_asked(&self, on_disk: &mut OnDisk, step: u64, policy: &GrowthPolicy) -> Result<(), LogError> {
-        // What waits is of another size. From here on nobody else changes the map.
+        // What waits is of another size. Without waiting steps only the holder of `meta`, this thread, can extend the tail's map.
         self.drop_steps(on_disk);
         let size = on_disk.map.end();
         let again = std::mem::replace(&mut on_disk.asked, step) == step;
@@ -155,7 +156,7 @@ impl Log {
     }
 
     /// Makes the file long enough for the map and `step` bytes more, written with zeros and synced; as far as `far` if the
-    /// volume has room for that.
+    /// volume has space for that.
     pub(crate) fn prepare(&self, on_disk: &mut OnDisk, step: u64, far: u64) -> Result<(), LogError> {
         let size = on_disk.map.end();
         let wanted = size + step;
@@ -163,7 +164,7 @@ impl Log {
         if wanted <= from {
             return Ok(());
         }
-        // A volume that has no room for more may have room for what was asked.
+        // A volume that has no space for all of it may have space for what was requested.
         let written = self.file.write_zeros(from, far - from).map(|()| far).or_else(|cause| {
             let alone = far > wanted && cause.is_no_space();
             if alone { self.file.write_zeros(from, wanted - from).map(|()| wanted) } else { Err(cause) }
@@ -184,15 +185,16 @@ impl Log {
         Ok(())
     }
 
-    /// Space could not be prepared. A failed write or sync ends the log: the sync covers blocks as well, and the system reports a
-    /// failed one once only. Space that was refused does not.
+    /// The error for space that could not be prepared. A failed write or sync takes the log offline: the sync covers log blocks
+    /// as well, and the operating system reports a failed one once only. Space that was refused does not.
     pub(crate) fn no_room(&self, cause: DiskError) -> LogError {
         if cause.is_final() { self.poison(cause) } else { LogError::Full { cause: Some(cause) } }
     }
 
-    /// Cuts the file behind its map. A failed sync ends the log; a cut that was refused does not: opening cuts the file too.
+    /// Cuts the file at the end of its map. A failed sync takes the log offline; a cut that was refused does not: opening cuts
+    /// the file too.
     pub(crate) fn cut_file(&self, on_disk: &mut OnDisk, len: u64) -> Result<(), LogError> {
-        // What lies behind it is written with zeros again before it is used.
+        // Also if the cut is refused: what lies past this is written with zeros again before it is used.
         on_disk.meta.prepared_end = len;
         self.file
             .set_len(len)
@@ -221,7 +223,7 @@ impl Log {
             if held || spare == Some(place.index) {
                 break;
             }
-            // What is set aside for the ends of transactions stays.
+            // What is set aside for the ends of transactions and for undo must still fit.
             cut += place.room();
             if !self.leaves_reserve(tail.headroom().saturating_sub(cut), &tail) {
                 break;
@@ -237,7 +239,7 @@ impl Log {
         if keep == old_count {
             return Ok(report(old_size));
         }
-        // Out of the map first, so that nobody starts to use them.
+        // Out of the map first, so that no thread starts to use them.
         self.steps.lock().clear();
         tail.map.truncate(keep);
         tail.history.truncate(keep);
@@ -252,7 +254,8 @@ impl Log {
         Ok(report(new_size))
     }
 
-    /// Makes a checkpoint known: recovery starts from it from now on, and truncation may pass everything before both its LSNs.
+    /// Writes a checkpoint to the header: recovery starts from it from now on, and truncation may pass everything before both its
+    /// LSNs.
     /// The records up to `checkpoint_lsn` are made durable first.
     pub fn set_checkpoint(&self, info: CheckpointInfo) -> Result<(), LogError> {
         if info.payload.len() > CHECKPOINT_PAYLOAD_MAX {
@@ -277,9 +280,9 @@ impl Log {
         self.meta.lock().meta.header.checkpoint.clone()
     }
 
-    /// Lets the VLFs whose records are all below `min` be used again, as far as the checkpoint on disk allows. What else
-    /// holds the log is the caller's knowledge. Costs one header write if a VLF becomes free, else nothing: recovery must not
-    /// take a VLF for log that was being overwritten when the power went.
+    /// Lets the VLFs whose records are all below `min` be used again, as far as the checkpoint on disk allows. Everything else
+    /// that holds truncation back is for the caller to consider. Costs one header write if a VLF becomes free, else nothing. The
+    /// header comes first, because recovery must not take for log a VLF that was being overwritten when the power failed.
     pub fn truncate_to(&self, min: Lsn) {
         let mut on_disk = self.meta.lock();
         let _guard = self.fails_on_panic("its map was changed");
@@ -301,7 +304,7 @@ impl Log {
             return;
         }
         if let Err(cause) = meta.write_area(&*self.file, 0, map.runs()) {
-            // Nothing was freed; whoever appends next learns of the failure.
+            // Nothing was freed; the next append reports the failure.
             self.poison(cause);
             return;
         }

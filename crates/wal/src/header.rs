@@ -1,9 +1,10 @@
 //! The file header and the map areas on disk.
 //!
-//! An area is 8 KB: two slots of 4 KB written in turn, each with a sequence number and a CRC-32C; the newest valid one
+//! An area is 8 KB: two slots of 4 KB written alternately, each with a sequence number and a CRC-32C; the newest valid one
 //! counts, so a torn write leaves the older. The first area is the file's start and carries identity, checkpoint, the
 //! history of VLF use and the first runs of the map; when it is full, further runs go to the first 8 KB of the next VLF
-//! that a growth makes, chained by file offset. An area inside a VLF describes only this and later VLFs, so cutting the file cuts whole areas.
+//! that a growth makes, chained by file offset. An area inside a VLF describes only this and later VLFs, so cutting the file
+//! cuts whole areas.
 //!
 //! Common to both kinds: 0 magic (4), 4 version (2), 8 sequence number of the write (8), 16 log id (16),
 //! 32 number of runs (2), 36 index of the first VLF (4), 40 its offset (8), 48 offset of the next area or 0 (8), 4092 CRC.
@@ -41,7 +42,7 @@ pub(crate) const FILE_RUNS: usize = CRC_AT - FILE_RUNS_AT;
 /// Bytes for packed runs in a map area.
 pub(crate) const MAP_RUNS: usize = CRC_AT - MAP_RUNS_AT;
 
-/// What the file header says besides the map.
+/// What the file header holds besides the map.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct FileHeader {
     pub log_id: [u8; 16],
@@ -53,7 +54,7 @@ pub(crate) struct FileHeader {
     pub oldest: Lsn,
     /// Everything before this block was durable when the header was written.
     pub hard_end: u64,
-    /// The log was closed after this: nothing was written after that block.
+    /// The log was closed then: nothing was written after `hard_end`.
     pub clean: bool,
     pub history: Vec<SeqRun>,
 }
@@ -104,7 +105,7 @@ fn decode_part(slot: &[u8], runs_at: usize) -> Option<MapPart> {
     Some(MapPart { runs, next: u64_at(slot, 48) })
 }
 
-/// The sequence number of a valid slot.
+/// The write sequence number of a slot, if the slot is valid.
 fn valid(slot: &[u8], magic: u32) -> Option<u64> {
     let intact =
         slot.len() == SLOT_SIZE && u32_at(slot, 0) == magic && u16_at(slot, 4) == VERSION && is_sealed(slot);
@@ -184,7 +185,7 @@ fn newest(area: &[u8], magic: u32) -> Option<(usize, u64)> {
     slots.filter_map(|(i, slot)| Some((i, valid(slot, magic)?))).max_by_key(|found| found.1)
 }
 
-/// An area as read from the file.
+/// An area's newest valid slot as read from the file.
 #[derive(Debug)]
 pub(crate) struct Found<T> {
     pub content: T,
@@ -195,7 +196,7 @@ pub(crate) struct Found<T> {
 /// Reads the file header's area. `Err(true)`: it is of this format but damaged; `Err(false)`: it is something else.
 pub(crate) fn read_file_area(area: &[u8]) -> Result<Found<(FileHeader, MapPart)>, bool> {
     let Some((slot, seqno)) = newest(area, FILE_MAGIC) else {
-        // Damaged if it was a log of this version; that of another one is intact and cannot be read all the same.
+        // Damaged if it was a log of this version. The header of another version is intact but cannot be read.
         let ours = |slot: &[u8]| u32_at(slot, 0) == FILE_MAGIC;
         let other = |slot: &[u8]| ours(slot) && u16_at(slot, 4) != VERSION && is_sealed(slot);
         let mut slots = area.chunks_exact(SLOT_SIZE);
@@ -256,7 +257,7 @@ mod tests {
         assert_eq!(read_file_area(&area).expect("one valid").content.0, header);
         area[100] ^= 1;
         assert_eq!(read_file_area(&area).err(), Some(true));
-        // The header of another version is no damage.
+        // The header of another version does not count as damage.
         area[4..6].copy_from_slice(&(VERSION - 1).to_le_bytes());
         seal(&mut area[..SLOT_SIZE]);
         assert_eq!(read_file_area(&area).err(), Some(false));

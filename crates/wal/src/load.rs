@@ -1,6 +1,6 @@
 //! Reading one record by its LSN: from memory, or its block from the file. A rollback reads a long transaction backwards, block
-//! after block; the log notices such a trail and then reads half a megabyte of the blocks before in one transfer, across
-//! VLFs too. Guarantees: only whole blocks of this log at their own places are taken; without a trail one block is read.
+//! after block. The log recognizes such a trail of reads and then reads half a megabyte of the preceding blocks in one transfer,
+//! across VLFs too. Guarantees: only whole blocks of this log at their own positions are used; without a trail one block is read.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -15,14 +15,14 @@ use crate::lsn::block_key;
 use crate::vlf::Place;
 use crate::{LogError, Lsn};
 
-/// Bytes before a block that are read with it on a trail.
+/// Bytes before a block that are read together with it on a trail.
 const BEHIND: u64 = 512 << 10;
 /// A multiple of every sector size.
 const ALIGN: u64 = 64 << 10;
 /// Trails that are followed at the same time: rollbacks of several transactions.
 const TRAILS: usize = 8;
 
-/// Where the last readings by LSN began.
+/// Where the last reads by LSN began.
 #[derive(Debug, Default)]
 pub(crate) struct Trails {
     /// File offsets, the newest first.
@@ -31,7 +31,7 @@ pub(crate) struct Trails {
 }
 
 impl Trails {
-    /// Whether the reading at `offset` goes on where another one ended towards the log's start. That one is then forgotten.
+    /// Whether the read at `offset` continues an earlier one towards the log's start. The earlier one is then forgotten.
     fn goes_on(&mut self, offset: u64) -> bool {
         let near = |at: &u64| offset < *at && at - offset <= BLOCK_MAX as u64;
         let found = self.at.iter().position(near);
@@ -46,8 +46,8 @@ impl Trails {
 }
 
 impl Log {
-    /// Copies the record at `lsn` into `out` (which is emptied first). Any record from the truncation point to the end can be read,
-    /// durable or not; neighbours of a record that came from the file come from memory for a while.
+    /// Copies the record at `lsn` into `out` (which is emptied first). Any record from the truncation point to the end can be
+    /// read, durable or not. After a record was read from the file, its neighbours come from memory for a while.
     pub fn read(&self, lsn: Lsn, out: &mut Vec<u8>) -> Result<(), LogError> {
         out.clear();
         if lsn.vlf < self.oldest_vlf.load(Ordering::Acquire) {
@@ -66,7 +66,7 @@ impl Log {
         tail.history.index_of(vlf).and_then(|index| tail.map.place(index))
     }
 
-    /// Reads the block of a record from the file into the cache, and its neighbours.
+    /// Reads the block of a record from the file into the cache, and the blocks around it that come with it.
     fn load(&self, lsn: Lsn) -> Result<Stored, LogError> {
         let written_end = self.written_end.load(Ordering::Acquire);
         if lsn.key() >= written_end || lsn.block < FIRST_BLOCK {
@@ -86,7 +86,7 @@ impl Log {
         let len = (offset - start + least) as usize;
         let mut buf = buf.filter(|buf| buf.len() >= len).unwrap_or_else(|| AlignedBuf::new(len));
         self.file.read_at(start, &mut buf[..len])?;
-        // What lies before the block first: the block itself is the newest in the cache.
+        // The blocks before it first, so that the block itself is the newest in the cache.
         for (vlf, place) in vlfs.iter().rev() {
             let (from, to) = (place.at(FIRST_BLOCK).max(start), (place.offset + place.size).min(offset));
             if from < to {
@@ -97,7 +97,7 @@ impl Log {
         let bytes = &buf[(offset - start) as usize..len];
         let wanted = self.take_block(lsn.vlf, lsn.block, bytes);
         if let Some((_, taken)) = &wanted {
-            // Those behind it that came with it.
+            // The blocks after it that were read with it.
             let (from, rest) = (offset + *taken as u64, &bytes[*taken..]);
             self.take_blocks(lsn.vlf, &place, from, rest, written_end);
         }
@@ -121,8 +121,8 @@ impl Log {
         found
     }
 
-    /// Takes the blocks of a VLF that lie whole in `bytes`, read from the offset `from`, into the cache. The first may have
-    /// begun before.
+    /// Adds the blocks of a VLF that lie wholly in `bytes`, read from the offset `from`, to the cache. `from` may lie in the
+    /// middle of a block.
     fn take_blocks(&self, vlf: u32, place: &Place, from: u64, bytes: &[u8], written_end: u64) {
         let mut at = 0;
         while at < bytes.len() {
@@ -134,7 +134,7 @@ impl Log {
         }
     }
 
-    /// Takes the block at the start of `bytes` into the cache, if it is there; gives it with its length in the file.
+    /// Adds the block at the start of `bytes` to the cache, if it is there; returns it with its length in the file.
     fn take_block(&self, vlf: u32, block: u32, bytes: &[u8]) -> Option<(Arc<[u8]>, usize)> {
         let header = BlockHeader::decode(bytes, bytes.len())?;
         let mine = header.log_id == self.log_id && header.vlf == vlf && header.block == block;

@@ -1,4 +1,5 @@
-//! The log: appending records, and the small questions about it. Flushing, growing, reading and opening are next door.
+//! The log: appending records, and queries about its state. Flushing is in `flush`, growing in `grow` and `ahead`, reading in
+//! `read` and `load`, opening in `open`.
 
 use std::collections::VecDeque;
 use std::fmt::{self, Debug, Formatter};
@@ -23,10 +24,10 @@ use crate::{LogError, Lsn, block};
 
 /// Blocks that may wait to be written before appenders wait for a buffer.
 pub(crate) const BUFFERS_MAX: usize = 128;
-/// Bytes at the end of a VLF that nobody cuts a record for.
+/// With fewer bytes than this left in the VLF, [`Log::room`] does not advise cutting a record to fit them.
 const ROOM_MIN: usize = 1 << 10;
 
-/// Is told why the log has gone offline.
+/// Callback that gets the reason why the log has gone offline.
 type OnFailure = Box<dyn Fn(&DiskError) + Send + Sync>;
 
 /// How the log may grow; can be changed while it is open.
@@ -39,31 +40,31 @@ pub(crate) struct GrowthPolicy {
 
 /// One database's transaction log. All methods take `&self` and may be called from many threads.
 ///
-/// Locks, outermost first: `meta` (header and map on disk), the turns' (who flushes), `io` (only the flusher), `tail`, `steps`,
-/// `open`, cache. `trails` stands alone.
+/// Locks, outermost first: `meta` (header and map on disk), that of `turns` (which thread flushes), `io` (only the thread that
+/// flushes), `tail`, `steps`, `open`, cache. `trails` is never held together with another one.
 pub struct Log {
     pub(crate) file: Arc<dyn BlockFile>,
     pub(crate) log_id: [u8; 16],
     pub(crate) incarnation: u32,
-    /// Alignment in bytes of the blocks of new VLFs, and at least of this one's.
+    /// Alignment in bytes of the blocks of new VLFs; not less than that of the VLF that was in use when the log was opened.
     pub(crate) block_align: u64,
     /// The block that takes records; changed only under the tail's lock.
     pub(crate) open: RwLock<Arc<Block>>,
     pub(crate) tail: Mutex<Tail>,
     pub(crate) cache: BlockCache,
-    /// Readings by LSN that follow the log backwards.
+    /// Reads by LSN that follow the log backwards; see `load`.
     pub(crate) trails: Mutex<Trails>,
     pub(crate) meta: Mutex<OnDisk>,
-    /// Growths that wait behind the tail's map.
+    /// Growths that are prepared and follow the end of the tail's map; see `ahead`.
     pub(crate) steps: Mutex<VecDeque<Step>>,
     pub(crate) turns: Turns,
     pub(crate) io: Mutex<Io>,
-    /// Calls the thread that writes full blocks, and the one that prepares growth.
+    /// Wakes the thread that writes full blocks (`signal`), and the one that prepares growth (`low`).
     pub(crate) signal: Arc<Signal>,
     pub(crate) low: Arc<Signal>,
-    /// These threads; taken when they are ended.
+    /// These threads; taken out when they are joined.
     pub(crate) threads: Mutex<Vec<std::thread::JoinHandle<()>>>,
-    /// The next growth is prepared as far as it should be.
+    /// Growth is prepared as far ahead as it should be, or preparing it has failed: the thread need not be woken for it.
     pub(crate) prepared: AtomicBool,
     /// The log is about to be truncated.
     pub(crate) truncation_due: AtomicBool,
@@ -75,7 +76,8 @@ pub struct Log {
     /// Everything before this block is durable.
     pub(crate) hard_end: AtomicU64,
     pub(crate) hardened: Mutex<Lsn>,
-    /// The header does not say yet how far the log is durable; `hard_end` when that was looked at last.
+    /// The log was flushed since the header last recorded how far it is durable; `looked_at`: `hard_end` at the last check of
+    /// that.
     pub(crate) unsealed: AtomicBool,
     pub(crate) looked_at: AtomicU64,
     /// Bytes of the blocks sealed since the log was opened, how many of them are in the file, and how many durable.
@@ -85,21 +87,21 @@ pub struct Log {
     /// First VLF that is kept.
     pub(crate) oldest_vlf: AtomicU32,
     pub(crate) reserved: AtomicU64,
-    /// Largest single record that space was set aside for; see `space`.
+    /// Largest single record that space was set aside for; see `reserve`.
     pub(crate) largest_undo: AtomicU32,
     /// Free bytes once the open block is used up, less the slack.
     pub(crate) headroom: AtomicU64,
-    /// Ordinary records are taken while less than this is reserved.
+    /// Ordinary records are accepted while less than this is reserved.
     pub(crate) capacity: AtomicU64,
     pub(crate) poisoned: AtomicBool,
     pub(crate) poison: Mutex<Option<DiskError>>,
-    /// Who hears of it.
+    /// Called when the log goes offline.
     pub(crate) on_failure: OnceLock<OnFailure>,
     pub(crate) counters: Counters,
     pub(crate) waits: Option<Arc<dyn WaitSink>>,
 }
 
-/// The start of a log's life in memory, collected by create and open.
+/// What `Log::start` needs, collected by create and open.
 pub(crate) struct Start {
     pub file: Arc<dyn BlockFile>,
     pub log_id: [u8; 16],
@@ -170,21 +172,22 @@ impl Log {
     }
 
     /// Appends one record made of `parts` and returns its LSN. The record is in memory; [`flush_to`](Self::flush_to) makes
-    /// it durable. `undo_reserve` bytes of log space are set aside for undoing it (see [`undo_reserve`](Self::undo_reserve)) until
-    /// [`release_reserve`](Self::release_reserve) or [`append_reserved`](Self::append_reserved) gives them back.
+    /// it durable. `undo_reserve` bytes of log space are set aside for undoing it (see [`undo_reserve`](Self::undo_reserve))
+    /// until [`release_reserve`](Self::release_reserve) or [`append_reserved`](Self::append_reserved) releases them.
     ///
-    /// Never waits for a commit's flush; waits for a buffer when [`LogStats`](crate::LogStats) says LOGBUFFER, and for growth.
+    /// Never waits for a commit's flush. Waits for a log buffer, which [`LogStats`](crate::LogStats) counts as LOGBUFFER, and for
+    /// growth.
     ///
     /// # Errors
-    /// [`LogError::Full`] when the record would need space that is set aside for others; offline.
+    /// [`LogError::Full`] when the record would need space that is set aside for other records; offline.
     pub fn append(&self, parts: &[&[u8]], undo_reserve: u32) -> Result<Lsn, LogError> {
         let len = block::check_len(parts)?;
         self.reserve(undo_reserve.into(), undo_reserve)?;
         self.append_checked(parts, len, false).inspect_err(|_| self.release_reserve(u64::from(undo_reserve)))
     }
 
-    /// Appends the first record of a transaction and sets aside what its end will take. Returns the bytes set aside:
-    /// [`end_reserve`](Self::end_reserve).
+    /// Appends the first record of a transaction and sets aside the space that the transaction's last record will take. Returns
+    /// the bytes set aside: [`end_reserve`](Self::end_reserve).
     ///
     /// # Errors
     /// As [`append`](Self::append).
@@ -196,8 +199,8 @@ impl Log {
         Ok((lsn, reserve))
     }
 
-    /// Appends a record that ends or undoes something, or one of a checkpoint: it may use the space that other records leave
-    /// free, and gives back `release` bytes of what was set aside.
+    /// Appends a record that ends a transaction or undoes a change, or a record of a checkpoint: it may use the space that other
+    /// records must leave free. Releases `release` bytes of what was set aside.
     ///
     /// # Errors
     /// [`LogError::Full`] when there is no space at all and the file may not grow.
@@ -232,12 +235,12 @@ impl Log {
             return self.wait_for_buffer();
         }
         let mut tail = self.tail.lock();
-        // Goes before the lock does.
+        // Dropped before the tail is unlocked: after a panic other threads find the log offline.
         let _guard = self.fails_on_panic("a block was opened");
         if !Arc::ptr_eq(&tail.open, seen) {
             return Ok(());
         }
-        // No record can join any more, so its length is final; a failure below leaves it sealed and still flushable.
+        // No record can join it any more, so its length is final; a failure below leaves it sealed and still flushable.
         seen.buf.seal();
         let (next, left) = tail.next_for(len)?;
         let successor = match next {
@@ -282,7 +285,7 @@ impl Log {
         }
     }
 
-    /// Grows the log unless it has changed since its map ended at `seen_end`: waits only if no growth is prepared.
+    /// Grows the log unless another thread has done so since its map ended at `seen_end`. Waits only if no growth is prepared.
     pub(crate) fn make_room(&self, seen_end: u64) -> Result<(), LogError> {
         if self.poisoned.load(Ordering::Acquire) {
             return Err(self.offline());
@@ -303,9 +306,10 @@ impl Log {
         Ok(())
     }
 
-    /// Bytes that a record may have to go into the VLF in use, near the end of that; [`MAX_RECORD`](crate::MAX_RECORD) elsewhere,
-    /// and where too little is left to be worth filling. A hint for those who can cut their records as they like: the end
-    /// of a VLF that a record does not fit stays unused, which a log of small VLFs pays often.
+    /// Length in bytes with which a record still fits the VLF in use, where that is nearly full;
+    /// [`MAX_RECORD`](crate::MAX_RECORD) elsewhere, and where too little is left to be worth filling. A hint for callers that can
+    /// cut their records as they like: a record that does not fit leaves the end of the VLF unused, which costs most in a log of
+    /// small VLFs.
     pub fn room(&self) -> usize {
         match self.open.read().room() {
             0..ROOM_MIN => crate::MAX_RECORD,
@@ -371,7 +375,7 @@ impl Log {
         self.file.is_direct()
     }
 
-    /// The log can take nothing more: the first failure stays the cause.
+    /// Takes the log offline: it accepts nothing more. The first failure stays the cause.
     pub(crate) fn poison(&self, cause: DiskError) -> LogError {
         let first = {
             let mut poison = self.poison.lock();
@@ -390,10 +394,10 @@ impl Log {
         LogError::Offline { cause: self.poison.lock().clone().unwrap_or(DiskError::Crashed) }
     }
 
-    /// Tells `tell` when the log goes offline, once. It is called by the thread that met the failure, which may hold locks of the
-    /// log and latches: it must use neither. Only the first one that is given counts.
+    /// Registers `tell`, which is called once, when the log goes offline. It runs on the thread that met the failure, which may
+    /// hold locks of the log and latches, so it must take neither. Only the first registration counts.
     pub fn on_failure(&self, tell: impl Fn(&DiskError) + Send + Sync + 'static) {
-        // The log has one owner.
+        // A log has one owner, so there is only one registration.
         let _ = self.on_failure.set(Box::new(tell));
     }
 
@@ -402,7 +406,7 @@ impl Log {
         self.poison.lock().clone()
     }
 
-    /// Who is told of waits and failures.
+    /// Receives waits, growths and failures.
     pub fn sink(&self) -> Option<&dyn WaitSink> {
         self.waits.as_deref()
     }
@@ -415,7 +419,7 @@ impl Log {
         Instant::now()
     }
 
-    /// The calling thread has waited; gives the microseconds.
+    /// The calling thread has waited; returns the microseconds.
     pub(crate) fn waited(&self, kind: WaitKind, start: Instant) -> u64 {
         let us = u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);
         self.counters.count_wait(kind, us);

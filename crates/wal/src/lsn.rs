@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Names one log record for ever. Arithmetic is meaningless, order is not.
+/// Identifies one log record for ever. LSNs can be compared; arithmetic with them is meaningless.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Lsn {
     /// Sequence number of the virtual log file, from 1.
@@ -80,13 +80,13 @@ impl Lsn {
         parts.next().is_none().then_some(Lsn { vlf, block, slot })
     }
 
-    /// VLF and block in one word; comparisons of blocks need no more.
+    /// VLF and block in one number, which is enough to compare blocks.
     pub(crate) fn key(self) -> u64 {
         block_key(self.vlf, self.block)
     }
 }
 
-/// The word that orders blocks.
+/// The number that orders blocks: VLF, then block.
 pub(crate) fn block_key(vlf: u32, block: u32) -> u64 {
     u64::from(vlf) << 32 | u64::from(block)
 }

@@ -1,4 +1,4 @@
-//! Creating a log, and opening one: header, map, then the blocks from the checkpoint to the first that does not belong.
+//! Creating a log, and opening one: header, map, then the blocks from the checkpoint to the first that does not continue the log.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::tail::Tail;
 use crate::vlf::{History, Place, VlfMap, distance};
 use crate::{CheckpointInfo, LogError, Lsn};
 
-/// Bytes read at once while looking for the end.
+/// Bytes read at once while searching for the end.
 const SCAN_BYTES: usize = 1 << 20;
 
 /// What opening found.
@@ -29,7 +29,7 @@ pub struct OpenReport {
     pub oldest: Lsn,
     /// Blocks read to find the end.
     pub blocks: u64,
-    /// Bytes behind the map's end that a crash during growth had left; they were cut off.
+    /// Bytes after the map's end that a crash during growth had left; they were cut off.
     pub cut: u64,
 }
 
@@ -40,14 +40,14 @@ impl Log {
         let file = disk.open(path, OpenMode::Create)?;
         let made = create_in(&file, size, &options);
         if made.is_err() {
-            // The error that matters is the first one.
+            // The first error is the one to report.
             let _ = disk.remove(path);
         }
         made
     }
 
-    /// Opens an existing log: finds its end, and continues behind it as a new incarnation. Records behind the last valid
-    /// block are gone; the caller reads the others with [`scan`](Self::scan).
+    /// Opens an existing log: finds its end, and continues after it as a new incarnation. Records after the last valid
+    /// block are lost; the caller reads the others with [`scan`](Self::scan).
     pub fn open(
         disk: &dyn Disk,
         path: &Path,
@@ -56,7 +56,7 @@ impl Log {
         Log::open_file(disk.open(path, OpenMode::Open)?, options)
     }
 
-    /// The same of a file that is open already.
+    /// The same for a file that is open already.
     pub fn open_file(
         file: Arc<dyn BlockFile>,
         options: LogOptions,
@@ -91,12 +91,12 @@ impl Log {
     }
 }
 
-/// What a log file says of itself in its header.
+/// What the header of a log file says about the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogIdentity {
-    /// Identity of the log: of the database that it belongs to.
+    /// Identity of the log, which is that of the database that it belongs to.
     pub log_id: [u8; 16],
-    /// Of the last checkpoint, with the payload that its owner gave it.
+    /// The last checkpoint, with the payload that its owner gave it.
     pub checkpoint: CheckpointInfo,
 }
 
@@ -133,7 +133,7 @@ fn create_in(file: &Arc<dyn BlockFile>, size: u64, options: &LogOptions) -> Resu
     let mut meta =
         Meta { header, areas: vec![Area { offset: 0, first_run: 0, slot: 1 }], seqno: 0, prepared_end: size };
     meta.refresh(&tail, tail.open.key());
-    // Both slots, so that from the first day either may decay.
+    // Both slots, so that from the beginning either of them may become damaged.
     for _ in 0..2 {
         meta.write_area(&**file, 0, tail.map.runs())?;
     }
@@ -190,12 +190,12 @@ pub(crate) fn read_meta(file: &dyn BlockFile, path: &Path) -> Result<(Meta, VlfM
     if map.count() == 0 {
         return Err(corrupt(0, "the map is empty"));
     }
-    // What is longer is cut before the log is used.
+    // A longer file is cut to this before the log is used.
     meta.prepared_end = map.end();
     Ok((meta, map))
 }
 
-/// Appends an area's runs to the map and returns the next area's place.
+/// Appends an area's runs to the map and returns the next area's offset.
 fn add_part(map: &mut VlfMap, part: &MapPart, offset: u64) -> Result<u64, LogError> {
     for run in &part.runs {
         if run.first_index != map.count() || run.first_offset != map.end() {
@@ -227,7 +227,7 @@ pub(crate) struct Recovery {
     pub map: VlfMap,
     pub history: History,
     pub reader: Reader,
-    /// Place of the next block to look at.
+    /// Where to look for the next block: VLF, its location, block number.
     pub seq: u32,
     pub place: Place,
     pub block: u32,
@@ -235,7 +235,7 @@ pub(crate) struct Recovery {
     pub incarnation: u32,
     /// Device sector in units of 512 bytes: blocks start on it.
     pub step: u32,
-    /// The block at the checkpoint is durable: it must be there, and its chain is taken from itself.
+    /// The next block is the checkpoint's. It is durable, so it must be there; the checksum chain starts with it.
     anchor: bool,
     last: Lsn,
     blocks: u64,
@@ -328,7 +328,7 @@ impl Recovery {
     }
 }
 
-/// The header holds only part of the history: asks the first block of every other VLF. Rare, and then costs a read per VLF.
+/// The header holds only part of the history: reads the first block of every other VLF. Rare, and then costs a read per VLF.
 fn read_history(
     file: &Arc<dyn BlockFile>,
     header: &FileHeader,

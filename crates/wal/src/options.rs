@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::LogError;
 
-/// Bytes at the start of the file (header and map) and of every VLF (map area or unused).
+/// Bytes at the start of the file (header and map) and of every VLF that begins with a map area.
 pub(crate) const AREA: u64 = 8192;
 const UNIT: u64 = 64 << 10;
 const MB: u64 = 1 << 20;
@@ -83,7 +83,7 @@ pub enum Alignment {
     /// The physical sector that the device reports, at most 4096.
     Device,
     /// 512 or 4096. An existing log changes with the next VLF. Less than the device's logical sector is refused for a new log,
-    /// and an existing one takes the sector instead.
+    /// and an existing one takes the sector size instead.
     Force(u32),
 }
 
@@ -98,7 +98,7 @@ pub enum WaitKind {
     Growth,
 }
 
-/// A growth that nobody asked for: of the log, or of a data file of the same database.
+/// An automatic growth: of the log, or of a data file of the same database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GrowthEvent {
     /// Number and logical name of the data file; `None`: the log.
@@ -110,7 +110,7 @@ pub struct GrowthEvent {
     pub us: u64,
 }
 
-/// Receives finished waits.
+/// Receives waits, automatic growths and failures.
 pub trait WaitSink: Send + Sync + Debug {
     /// The calling thread begins to wait; [`waited`](Self::waited) follows.
     fn waits(&self, _kind: WaitKind) {}
@@ -161,7 +161,7 @@ impl Default for LogOptions {
 }
 
 impl LogOptions {
-    /// The size of the file to make; an error if an option is out of range.
+    /// The size of the file to create; an error if an option is out of range.
     pub(crate) fn checked_size(&self) -> Result<u64, LogError> {
         let least = match self.vlf_rule {
             VlfRule::Fixed(size) if size < 16 << 10 || !u64::from(size).is_multiple_of(AREA) => {
@@ -191,12 +191,12 @@ impl Alignment {
             Alignment::Force(size) if size != 512 && size != 4096 => {
                 Err(LogError::Option { reason: "the alignment is 512 or 4096" })
             }
-            // A log that was moved to a device of larger sectors goes on with those.
+            // A log that was moved to a device with larger sectors continues with those.
             Alignment::Force(size) => Ok(size.max(sectors.logical)),
         }
     }
 
-    /// The alignment of a new log, which must be what was asked for.
+    /// The alignment of a new log, which must be what was requested.
     pub(crate) fn resolve_new(self, sectors: disk::Sectors) -> Result<u32, LogError> {
         let resolved = self.resolve(sectors)?;
         match self {

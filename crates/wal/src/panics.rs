@@ -1,9 +1,9 @@
-//! What a panic leaves of the log: nothing. The locks of this crate do not poison, and a thread that panics in the middle of a
-//! change of the tail, of a write or of the map on disk leaves nobody knows what. So such a panic is final for the log, as a failed
-//! write is: whoever waits gets an error, nothing more is written, and opening recovers what was acknowledged.
+//! A panic inside the log takes the log offline. The locks of this crate do not poison, and a thread that panics in the middle of
+//! a change of the tail, of a write or of the map on disk leaves an unknown state. So such a panic is final for the log, as a
+//! failed write is: waiting threads get an error, nothing more is written, and opening recovers what was acknowledged.
 //!
-//! Threads: a committer that writes for others ends its turn when it panics; "log writer" and "log grower" end; the second
-//! writer's result is missing to whoever waits for it, which counts as a failed write (`second`).
+//! Threads: a committer that writes for other threads ends its turn when it panics; "log writer" and "log grower" end; if the
+//! second writer panics, the thread that waits for its result gets none, which counts as a failed write (`second`).
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -17,7 +17,7 @@ use crate::log::Log;
 pub(crate) struct FailsOnPanic<'a> {
     log: &'a Log,
     during: &'static str,
-    /// The thread was panicking before, and tidies up: only a second panic would be of this one's making.
+    /// The thread was panicking already when this was made, and is cleaning up: that panic did not interrupt the guarded change.
     before: bool,
 }
 
@@ -55,7 +55,7 @@ impl Log {
     }
 }
 
-/// What a panic says.
+/// The message of a panic.
 fn text_of(panic: &(dyn Any + Send)) -> &str {
     match (panic.downcast_ref::<&str>(), panic.downcast_ref::<String>()) {
         (Some(text), _) => text,

@@ -1,4 +1,4 @@
-//! Reading all records from a place on. Blocks come from memory or, verified, from the file. Single records are next door.
+//! Reading all records from an LSN on. Blocks come from memory or, verified, from the file. Single records are read in `load`.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -14,7 +14,7 @@ use crate::{LogError, Lsn};
 /// Bytes that a scan reads at once.
 const SCAN_BYTES: usize = 1 << 20;
 
-/// Reads blocks one behind the other with large reads.
+/// Reads consecutive blocks with large reads.
 #[derive(Debug)]
 pub(crate) struct Reader {
     file: Arc<dyn BlockFile>,
@@ -22,12 +22,12 @@ pub(crate) struct Reader {
     /// File offset of the chunk and number of valid bytes in it.
     at: u64,
     have: usize,
-    /// Reads end here at the latest, unless a VLF goes further.
+    /// Reads end here at the latest, unless a VLF extends further.
     limit: u64,
 }
 
 impl Reader {
-    /// A reader of `chunk` bytes at once, at least the largest block. `limit`: where the last VLF ends.
+    /// A reader that reads `chunk` bytes at once, at least the largest block. `limit`: where the last VLF ends.
     pub fn new(file: Arc<dyn BlockFile>, chunk: usize, limit: u64) -> Self {
         Reader { file, chunk: AlignedBuf::new(chunk), at: 0, have: 0, limit }
     }
@@ -37,19 +37,19 @@ impl Reader {
         self.have = 0;
     }
 
-    /// The bytes from a block's start: at least as many as the largest block, unless the VLF ends before.
+    /// The bytes from a block's start: at least as many as the largest block, unless the VLF ends earlier.
     pub fn bytes(&mut self, place: &Place, block: u32) -> Result<&[u8], DiskError> {
         let (rest, offset) = (place.rest(block), place.at(block));
         let want = rest.min(BLOCK_MAX as u64) as usize;
         let skip = offset.wrapping_sub(self.at);
         if offset < self.at || skip + want as u64 > self.have as u64 {
-            // Past the VLF's end too: the one behind it in the file is nearly always the next one in the log.
+            // Past the VLF's end too: the next VLF in the file is nearly always the next one in the log.
             let chunk = self.chunk.len() as u64;
             let fill = self.limit.saturating_sub(offset).max(rest).min(chunk) as usize;
             let least = rest.min(chunk) as usize;
             self.have = 0;
             let read = match self.file.read_at(offset, &mut self.chunk[..fill]) {
-                // The free VLFs at the end have been cut off meanwhile.
+                // The free VLFs at the end of the file have been cut off meanwhile.
                 Err(DiskError::ShortRead { .. }) if fill > least => {
                     self.file.read_at(offset, &mut self.chunk[..least]).map(|()| least)
                 }
@@ -73,7 +73,7 @@ impl Log {
             (tail.map.end(), tail.oldest)
         };
         let chunk = limit.min(SCAN_BYTES as u64) as usize;
-        // A restored log begins within its first VLF.
+        // The log may begin in the middle of its oldest VLF, as a restored one does.
         let block = if oldest.vlf == oldest_vlf { oldest.block.max(FIRST_BLOCK) } else { FIRST_BLOCK };
         let from = from.max(Lsn { vlf: oldest_vlf, block, slot: 1 });
         LogScan {
@@ -87,15 +87,15 @@ impl Log {
     }
 }
 
-/// A block that a scan stands on.
+/// The block that a scan has reached.
 #[derive(Debug)]
 struct Current {
     stored: Stored,
-    /// Place of the block behind it; `None` for the open block.
+    /// Position (VLF, block) of the block after it; `None` for the open block.
     next: Option<(u32, u32)>,
 }
 
-/// Forward scan over records. [`next_record`](Self::next_record) lends the bytes; the iterator copies them.
+/// Forward scan over records. [`next_record`](Self::next_record) returns references to the bytes; the iterator copies them.
 #[derive(Debug)]
 pub struct LogScan<'a> {
     log: &'a Log,
@@ -103,7 +103,7 @@ pub struct LogScan<'a> {
     at: Lsn,
     current: Option<Current>,
     reader: Reader,
-    /// Blocks before this place were written when the reader last read.
+    /// Blocks before this one (a block key) were written when the reader last read.
     read_to: u64,
 }
 
@@ -145,7 +145,7 @@ impl LogScan<'_> {
             let next = match &stored {
                 Stored::Memory(block) => block.sealed.get().map(|sealed| sealed.next),
                 Stored::Bytes(bytes) => {
-                    // The copy has no padding, so its header may name more bytes than there are.
+                    // The copy has no padding, so its header may state more bytes than there are.
                     let header = BlockHeader::decode(bytes, BLOCK_MAX);
                     header.map(|header| following(&header))
                 }
@@ -171,7 +171,7 @@ impl LogScan<'_> {
     }
 }
 
-/// Place of the block behind a block on disk.
+/// Position (VLF, block) of the block after a block on disk.
 pub(crate) fn following(header: &BlockHeader) -> (u32, u32) {
     match header.successor {
         Some(_) => (header.vlf.wrapping_add(1), FIRST_BLOCK),

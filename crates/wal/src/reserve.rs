@@ -1,19 +1,20 @@
-//! Log space that is set aside, so that the end of a transaction always has room.
+//! Log space that is set aside, so that there is always space for the end of a transaction.
 //!
 //! Three kinds of records share the free space. *Ordinary* ones must leave what is reserved and the slack. A *checkpoint* that
 //! will free log may use the slack. Records that *undo or end* a transaction may use everything.
 //!
-//! What is reserved is what the file will really lose:
-//! - An end may be flushed alone. Its block begins with a header and is filled up to the alignment, whatever it shares the block
-//!   with: [`Log::end_reserve`]. It also pays for the transaction's entry in the list of a checkpoint.
+//! What is reserved is what the records will really take from the file:
+//! - The end of a transaction may be flushed alone. Its block begins with a header and is filled up to the alignment, whatever
+//!   else is in the block: [`Log::end_reserve`]. It also pays for the transaction's entry in the list of a checkpoint.
 //! - Compensation records pay for their bytes and their slots, and for the header and the padding of blocks that they fill:
 //!   two neighbouring blocks that were sealed because they were full have at least 64 KB together.
 //! - The end of a VLF stays unused when the next record does not fit it: less than the largest record that anything was
 //!   reserved for, and a block's header and padding. `capacity_of` takes that off for each VLF that the reserve may
 //!   go through, as if all were as small as the smallest one.
 //!
-//! Not reserved is the padding of flushes that no end pays for: pages that leave the buffer pool, or a checkpoint, while a
-//! transaction rolls back. The slack covers some; beyond that [`Log::grow_past_limit`] gives the rollback space.
+//! Not reserved is the padding of flushes that no end of a transaction pays for: those for pages that leave the buffer pool, or
+//! for a checkpoint, while a transaction rolls back. The slack covers some; beyond that [`Log::grow_past_limit`] gives the
+//! rollback space.
 //!
 //! The reserve is one counter. An ordinary append adds to it and compares it with a number that is computed when a block is
 //! sealed, so its cost does not depend on the number of transactions.
@@ -28,7 +29,7 @@ use crate::tail::Tail;
 
 /// Free space in bytes that ordinary records leave to checkpoints and rollbacks, at most; a sixteenth of a small log.
 const SLACK_MAX: u64 = 64 << 10;
-/// Blocks of the largest alignment that the slack always has room for.
+/// Blocks of the largest alignment that the slack always has space for.
 const SLACK_BLOCKS: u64 = 4;
 /// Bytes of a record that ends a transaction, with its slot and a block's header, and of an entry in a checkpoint's list.
 const END_RECORD: u64 = 144;
@@ -41,7 +42,7 @@ pub(crate) fn slack(tail: &Tail) -> u64 {
     (tail.map.usable() / 16).min(SLACK_MAX).max(SLACK_BLOCKS * tail.next_align)
 }
 
-/// Log space that a checkpoint has set aside; given back when dropped.
+/// Log space that a checkpoint has set aside; released when dropped.
 #[derive(Debug)]
 pub struct CheckpointSpace<'a> {
     log: &'a Log,
@@ -55,7 +56,8 @@ impl Drop for CheckpointSpace<'_> {
 }
 
 impl Log {
-    /// Bytes that the end of a transaction may take: a block of its own, with what else is in it rounded up.
+    /// Bytes that the end of a transaction may take: its record, its entry in a checkpoint's list, and the rounding up of its
+    /// block.
     pub fn end_reserve(&self) -> u64 {
         self.block_align + END_RECORD + LIST_ENTRY
     }
@@ -80,7 +82,7 @@ impl Log {
         }
         while now >= self.capacity.load(Ordering::SeqCst) {
             let end = self.tail.lock().map.end();
-            // Free by now: others have given space back, or the log was truncated.
+            // Enough is free by now if other threads have released space, or the log was truncated.
             now = self.reserved.load(Ordering::SeqCst);
             if now < self.capacity.load(Ordering::SeqCst) {
                 break;
@@ -93,13 +95,13 @@ impl Log {
     /// Gives back space that was set aside: the transaction has ended or the record was undone. Never goes below zero.
     pub fn release_reserve(&self, bytes: u64) {
         if bytes > 0 {
-            // The closure always gives a value, so this cannot fail.
+            // The closure always returns `Some`, so this cannot fail.
             let less = |now: u64| Some(now.saturating_sub(bytes));
             let _ = self.reserved.fetch_update(Ordering::SeqCst, Ordering::Relaxed, less);
         }
     }
 
-    /// What `free` bytes can hold of reserved records, whatever the VLFs' ends waste; what is reserved must be less.
+    /// Bytes of reserved records that `free` bytes can hold however much is wasted at the ends of VLFs; the reserve must be less.
     pub(crate) fn capacity_of(&self, free: u64, tail: &Tail) -> u64 {
         let largest = u64::from(self.largest_undo.load(Ordering::SeqCst)).max(END_RECORD);
         let waste = largest + (HEADER + SLOT) as u64 + self.block_align;
@@ -129,7 +131,7 @@ impl Log {
         if useful {
             let tail = self.tail.lock();
             let reserved = self.reserved.load(Ordering::SeqCst);
-            // Each transaction has its entry reserved.
+            // The reserve already contains the list entry of each transaction.
             let others = reserved.saturating_sub(active as u64 * LIST_ENTRY) + bytes;
             if others < self.capacity_of(tail.free(), &tail) {
                 self.reserved.fetch_add(bytes, Ordering::SeqCst);
@@ -156,7 +158,7 @@ impl Log {
     }
 
     /// Makes the file longer although FILEGROWTH or the largest size forbid it: for a rollback that would fail otherwise, and
-    /// take the database with it.
+    /// take the database offline with it.
     ///
     /// # Errors
     /// [`LogError::Full`] with its cause if the volume is full; offline.
@@ -179,7 +181,7 @@ mod tests {
     use crate::{Alignment, Growth, Log, LogError, LogOptions, VlfRule};
 
     /// A full log of VLFs of 64 KB takes every compensation record that space was set aside for, of sizes that leave as much
-    /// of each VLF unused as can be, and an end in a block of its own for each transaction.
+    /// of each VLF unused as possible, and for each transaction an end in a block of its own.
     #[test]
     fn what_was_set_aside_is_there() {
         for (align, seed) in [512, 4096].into_iter().flat_map(|align| (0..60).map(move |seed| (align, seed)))

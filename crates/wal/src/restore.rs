@@ -1,11 +1,11 @@
 //! Building a log file again from the blocks of backups, so that every LSN means what it meant.
 //!
-//! A VLF gets the size that it had under the same sequence number; its place in the file is the same where that is
-//! free, else another. Therefore each block is stamped anew: identity of the log, checksum chain, successor's place.
+//! A VLF gets the size that it had under the same sequence number. Its position in the file is the same where that is
+//! free, else another. Therefore each block is stamped again: identity of the log, checksum chain, index of the next VLF.
 //!
 //! # Invariants
-//! - What a session lays becomes part of the log as a whole: its first block is written last, after all others are
-//!   durable. A crash before that leaves the log that was there.
+//! - What a session lays (writes as blocks of this log) becomes part of the log as a whole: its first block is written last,
+//!   after all others are durable. A crash before that leaves the log that was there.
 //! - A VLF is overwritten only if all its records lie below the oldest that is kept.
 //! - A new file has no valid header, so is no log, until [`LogRestore::finish`] has written everything else.
 
@@ -38,7 +38,7 @@ pub struct LogBlock<'a> {
 }
 
 impl<'a> LogBlock<'a> {
-    /// Its place; the slot is 1.
+    /// Its position; the slot is 1.
     pub fn lsn(&self) -> Lsn {
         Lsn { vlf: self.header.vlf, block: self.header.block, slot: 1 }
     }
@@ -48,7 +48,7 @@ impl<'a> LogBlock<'a> {
         self.bytes.len()
     }
 
-    /// Never: a block has a header.
+    /// Always false: a block has a header.
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
@@ -60,7 +60,7 @@ impl<'a> LogBlock<'a> {
     }
 }
 
-/// The blocks that a piece of a log backup holds one behind the other.
+/// The blocks that a piece of a log backup holds one after the other.
 #[derive(Clone, Debug)]
 pub struct LogBlocks<'a> {
     rest: &'a [u8],
@@ -100,7 +100,7 @@ pub struct LogRestore {
     file: Arc<dyn BlockFile>,
     log_id: [u8; 16],
     meta: Meta,
-    /// The file has a valid header, so growth is made known at once.
+    /// The file has a valid header, so growth is written to the map on disk immediately.
     published: bool,
     map: VlfMap,
     history: History,
@@ -111,12 +111,12 @@ pub struct LogRestore {
     block: u32,
     prev_crc: u32,
     incarnation: u32,
-    /// VLFs of the set that is being laid.
+    /// VLFs of the backup whose blocks are being laid.
     vlfs: Vec<VlfRun>,
     buffer: AlignedBuf,
     buffer_at: u64,
     filled: usize,
-    /// The first block that this session laid, and its place in the file.
+    /// The first block that this session laid, with its offset in the file. It is written last.
     held: Option<(u64, AlignedBuf)>,
 }
 
@@ -127,7 +127,7 @@ impl Drop for LogRestore {
 }
 
 impl LogRestore {
-    /// Makes a log file with the given VLFs, for blocks from `from` on. `vlfs` says which VLF of the layout that is.
+    /// Makes a log file with the given VLFs, for blocks from `from` on. `vlfs` indicates which VLF of the layout holds that.
     pub fn create(
         disk: &dyn Disk,
         path: &Path,
@@ -149,7 +149,7 @@ impl LogRestore {
         let file = disk.open(path, OpenMode::Create)?;
         let alignment = alignment.resolve(file.sectors())?;
         if let Err(e) = file.write_zeros(0, map.end()) {
-            // The error that matters is the first one.
+            // The first error is the one to report.
             let _ = disk.remove(path);
             return Err(e.into());
         }
@@ -167,12 +167,12 @@ impl LogRestore {
         Ok(restore)
     }
 
-    /// Takes up a log file to lay further blocks behind its end.
+    /// Opens a log file to lay further blocks after its end.
     pub fn open(disk: &dyn Disk, path: &Path) -> Result<LogRestore, LogError> {
         LogRestore::open_file(disk.open(path, OpenMode::Open)?)
     }
 
-    /// The same of a file that is open already.
+    /// The same for a file that is open already.
     pub fn open_file(file: Arc<dyn BlockFile>) -> Result<LogRestore, LogError> {
         let (meta, map) = read_meta(&*file, file.path())?;
         cut_to_map(&*file, &map)?;
@@ -219,12 +219,12 @@ impl LogRestore {
         }
     }
 
-    /// Place behind the last block.
+    /// Position after the last block.
     pub fn end(&self) -> Lsn {
         Lsn { vlf: self.seq, block: self.block, slot: 1 }
     }
 
-    /// What the header says of checkpoint and payload.
+    /// The header's checkpoint, with its payload.
     pub fn checkpoint(&self) -> &CheckpointInfo {
         &self.meta.header.checkpoint
     }
@@ -234,8 +234,8 @@ impl LogRestore {
         self.log_id
     }
 
-    /// The blocks of another backup follow: its VLFs, and how its log file was cut then. If that file had grown by
-    /// VLFs behind those that this one has, this one gets them too.
+    /// The blocks of another backup follow: `vlfs` are its VLFs, `layout` is how its log file was cut then. If that file had
+    /// grown by VLFs after those that this one has, this one gets them too.
     pub fn begin_set(&mut self, layout: &LogLayout, vlfs: &[VlfRun]) -> Result<(), LogError> {
         self.vlfs = vlfs.to_vec();
         for (size, count) in growth_of(&self.map, layout) {
@@ -307,7 +307,7 @@ impl LogRestore {
             used: used as u32,
             prev_crc: self.prev_crc,
             successor,
-            // What was durable at the source says nothing of this file.
+            // What was durable at the source says nothing about this file.
             hard_end: 0,
             ..block.header
         };
@@ -343,20 +343,20 @@ impl LogRestore {
         Ok(())
     }
 
-    /// A VLF for a sequence number, of the size that it had and with room for what filled it there.
+    /// A VLF for a sequence number, of the size that it had in the source and with space for what filled it there.
     fn place_for(&mut self, seq: u32) -> Result<Place, LogError> {
         let run = *run_of(&self.vlfs, seq).ok_or(damaged("a VLF of the backup is not named"))?;
         let wanted = run.index.saturating_add(seq - run.seq);
         if let Some(place) = self.free_place(wanted, &run) {
             return Ok(place);
         }
-        // Rare: the source has cut its file and grown it again since, or has a map area there.
+        // Rare: the source has cut its file and grown it again since, or this file has a map area there.
         let same = self.map.runs().iter().filter(|r| r.vlf_size == run.size);
         let mut indexes = same.flat_map(|r| r.first_index..r.first_index + r.count);
         if let Some(place) = indexes.find_map(|index| self.free_place(index, &run)) {
             return Ok(place);
         }
-        // The second one, if the first one begins with a map area.
+        // Twice, because the first new VLF may begin with a map area.
         for _ in 0..2 {
             self.grow(run.size, 1)?;
             if let Some(place) = self.free_place(self.map.count() - 1, &run) {
@@ -391,7 +391,7 @@ impl LogRestore {
     }
 
     /// Makes what was laid part of the log, and `info` its checkpoint; records below `oldest` are not kept. Durable on
-    /// return. The header tells the new payload before the blocks count: a payload may be ahead of the log, never behind.
+    /// return. The header gets the new payload before the blocks count: the payload may be newer than the log, never older.
     pub fn finish(mut self, info: CheckpointInfo, oldest: Lsn) -> Result<(), LogError> {
         self.write_buffer()?;
         self.file.sync()?;
@@ -415,7 +415,7 @@ impl LogRestore {
         if self.published {
             return Ok(self.meta.write_area(&*self.file, 0, runs)?);
         }
-        // Both slots of each, the header's last: from then on it is a log.
+        // Both slots of each area, the header's last: only from then on it is a log.
         for index in (0..self.meta.areas.len()).rev() {
             for _ in 0..2 {
                 self.meta.write_area(&*self.file, index, runs)?;
@@ -429,7 +429,7 @@ fn damaged(reason: &'static str) -> LogError {
     LogError::Corrupt { offset: 0, reason }
 }
 
-/// Sizes come from a backup: nothing that a log file can be is refused, nothing else is taken.
+/// Sizes come from a backup: everything that a log file can have is accepted, nothing else.
 fn check_growth(map: &VlfMap, size: u64, count: u32) -> Result<(), LogError> {
     let total = size.checked_mul(u64::from(count)).and_then(|bytes| bytes.checked_add(map.end()));
     let fits = total.is_some_and(|end| end <= LOG_MAX) && map.count().checked_add(count).is_some();
@@ -441,7 +441,7 @@ fn run_of(vlfs: &[VlfRun], seq: u32) -> Option<&VlfRun> {
     vlfs.iter().find(|run| run.seq <= seq && seq - run.seq < run.count)
 }
 
-/// What a file that began like `map` has more than it; nothing if it began differently.
+/// The VLFs that `layout` has after those of `map`; nothing if it does not begin with those.
 fn growth_of(map: &VlfMap, layout: &LogLayout) -> LogLayout {
     let mut ours = map.runs().iter().map(|run| (run.vlf_size, run.count)).peekable();
     let mut left = ours.next();

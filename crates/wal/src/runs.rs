@@ -1,8 +1,8 @@
 //! Runs of the map, packed: a log of thousands of growths is opened with few reads.
 //!
-//! A run is five numbers of 7 bits a byte, the lowest first, the last byte of each without its top bit: VLF size in units of 8 KB,
-//! count, and the create LSN (VLF, block, slot), of which the VLF counts from the run before (the first: from 0).
-//! Index and offset follow from the runs before. Most runs take 6 to 8 bytes, none more than 23.
+//! A run is five numbers of variable length, 7 bits in a byte, the lowest first, the top bit clear in the last byte only: VLF
+//! size in units of 8 KB, count, and the create LSN (VLF, block, slot), its VLF as the difference from the previous run's (the
+//! first: from 0). Index and offset follow from the previous runs. Most runs take 6 to 8 bytes, none more than 23.
 
 use crate::Lsn;
 use crate::options::AREA;
@@ -11,7 +11,7 @@ use crate::vlf::Run;
 /// The numbers of a run.
 fn numbers(run: &Run, before: Option<&Run>) -> [u32; 5] {
     let Lsn { vlf, block, slot } = run.create_lsn;
-    // A copy's growths may name any LSN.
+    // In a restored log growths may have any create LSNs, also descending ones: the difference wraps.
     let since = vlf.wrapping_sub(before.map_or(0, |run| run.create_lsn.vlf));
     [(run.vlf_size / AREA) as u32, run.count, since, block, slot.into()]
 }
@@ -48,7 +48,7 @@ pub(crate) fn pack(runs: &[Run], out: &mut [u8]) {
     }
 }
 
-/// Reads `count` runs, the first of which has this index and offset. `None` if they cannot be right.
+/// Reads `count` runs, the first of which has this index and offset. `None` if they cannot be valid.
 pub(crate) fn unpack(bytes: &[u8], count: usize, first_index: u32, first_offset: u64) -> Option<Vec<Run>> {
     let mut bytes = bytes.iter();
     let mut number = || {

@@ -1,7 +1,8 @@
 //! The second writer: a thread that writes the first half of a large batch of blocks while the log's writer finishes and
 //! writes the other half. A device serves two transfers at a time faster than one after the other.
-//! Guarantees: it holds the file, never the log; it writes only between `begin` and `end`, both in one turn to write. Neither
-//! half is durable before the next sync, which comes behind both, so a crash may leave any part of them, as with one writer.
+//! Guarantees: it holds the file, never the log; it writes only between `begin` and `end`, both in one turn to write (see
+//! `turns`). Neither half is durable before the next sync, which comes after both, so a crash may leave any part of them, as with
+//! one writer.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -25,7 +26,7 @@ pub(crate) struct Second {
 }
 
 impl Second {
-    /// `None` if the system gives no thread: the writer then does without.
+    /// `None` if the system provides no thread: the writer then works alone.
     pub fn start(file: &Arc<dyn BlockFile>) -> Option<Second> {
         let (jobs, taken) = channel::<Batch>();
         let (send, done) = channel();
@@ -33,7 +34,7 @@ impl Second {
         let body = move || {
             for batch in taken {
                 let written = write_runs(&*file, &batch);
-                // First, so that the blocks' buffers can be used again.
+                // Dropped before the result is sent, so that the blocks' buffers can be used again.
                 drop(batch);
                 if send.send(written).is_err() {
                     return;
@@ -44,12 +45,12 @@ impl Second {
         Some(Second { jobs: Some(jobs), done, thread: Some(thread) })
     }
 
-    /// Begins to write finished blocks. False if the thread is gone: nothing is being written then.
+    /// Begins to write finished blocks. False if the thread no longer exists: nothing is being written then.
     pub fn begin(&self, blocks: &[Arc<Block>]) -> bool {
         self.jobs.as_ref().is_some_and(|jobs| jobs.send(blocks.iter().cloned().collect()).is_ok())
     }
 
-    /// Waits for what was begun.
+    /// Waits for the write that [`begin`](Self::begin) started.
     pub fn end(&self, path: &Path) -> Written {
         let lost = || DiskError::Io {
             op: Op::Write,
@@ -88,7 +89,7 @@ mod tests {
         LogOptions { initial_size: 32 << 20, background_writer: false, ..LogOptions::default() }
     }
 
-    /// The log's appenders write themselves, with the second writer.
+    /// No background writer: the log's appenders write themselves, together with the second writer.
     fn with_second(log: Arc<Log>) -> Arc<Log> {
         log.io.lock().second = Second::start(&log.file);
         log
@@ -102,7 +103,7 @@ mod tests {
         vec![i as u8; RECORD + i]
     }
 
-    /// Appends records until the log fails or there are so many.
+    /// Appends records until the log fails or there are `count`.
     fn append(log: &Log, count: usize) -> Vec<Lsn> {
         (0..count).map_while(|i| log.append(&[&record(i)], 0).ok()).collect()
     }
@@ -119,7 +120,7 @@ mod tests {
         count
     }
 
-    /// What a log holds is a prefix of what was appended; returns how many records.
+    /// Checks that the log holds a prefix of what was appended; returns the number of records.
     fn survivors(disk: &SimDisk, lsns: &[Lsn]) -> usize {
         let (log, _) = Log::open(disk, Path::new(PATH), options()).unwrap();
         let found: Vec<(Lsn, Vec<u8>)> = log.scan(Lsn::ZERO).collect::<Result<_, _>>().unwrap();
@@ -164,7 +165,7 @@ mod tests {
         assert!(partial > 0);
     }
 
-    /// The half that follows a gap is nobody's, also for the log that is written in its place.
+    /// The half that follows a gap is not part of the log, nor of the log that is written in its place later.
     #[test]
     fn only_one_half_of_a_batch() {
         for first in [true, false] {
@@ -176,7 +177,7 @@ mod tests {
             let found = survivors(&after, &lsns);
             assert!(if first { found > 10 && found < 40 } else { found == 0 }, "{found} records");
             let log = with_second(Log::open(&after, Path::new(PATH), options()).unwrap().0);
-            // The same records in the same places, as far as the first half is not there already.
+            // The same records in the same positions, except those that the first half has left.
             let again: Vec<Lsn> = (found..300).map(|i| log.append(&[&record(i)], 0).unwrap()).collect();
             log.flush_all().unwrap();
             let lsns = [&lsns[..found], &again].concat();
@@ -184,7 +185,7 @@ mod tests {
         }
     }
 
-    /// At once: not when somebody asks for the next batch.
+    /// Immediately, not only when the next batch is requested.
     #[test]
     fn a_failure_of_either_half_is_final() {
         let count = first_batch();
@@ -210,7 +211,7 @@ mod tests {
         assert_eq!(survivors(&disk, &lsns), 300);
     }
 
-    /// Nobody knows what a thread has written that ends in the middle.
+    /// What a thread has written that ends in the middle is unknown, so it counts as a failed write.
     #[test]
     fn a_thread_that_ends_while_it_writes_is_a_failure() {
         let log = create(&SimDisk::new(4));

@@ -1,4 +1,4 @@
-//! What the log says of itself: space, VLFs, statistics.
+//! What the log reports about itself: space, VLFs, statistics.
 
 use std::sync::atomic::{AtomicU64, Ordering, Ordering::Relaxed};
 
@@ -64,7 +64,7 @@ pub struct LogStats {
     pub shrinks: u64,
     /// Times that VLFs became free.
     pub truncations: u64,
-    /// Times that the log went on in another VLF.
+    /// Times that the log continued in another VLF.
     pub vlf_changes: u64,
     pub write_log_waits: u64,
     pub write_log_wait_us: u64,
@@ -193,7 +193,7 @@ impl Log {
         }
     }
 
-    /// Bytes of log written between two records, counting whole VLFs as they lie between them; for log_since_* columns.
+    /// Bytes of log between two records, VLFs that lie between them counted whole; for log_since_* columns.
     pub fn bytes_between(&self, from: Lsn, to: Lsn) -> Result<u64, LogError> {
         let tail = self.tail.lock();
         let place = |lsn: Lsn| tail.history.index_of(lsn.vlf).and_then(|index| tail.map.place(index));

@@ -1,6 +1,6 @@
 //! The end of the log: the VLF in use, the open block, sealed blocks that wait to be written, and what is free.
 //!
-//! Everything here is behind one lock that is held for moments only: when a block is sealed, when the log is truncated
+//! Everything here is protected by one lock that is held for moments only: when a block is sealed, when the log is truncated
 //! or has grown. Appending to the open block does not take it.
 
 use std::collections::VecDeque;
@@ -16,7 +16,7 @@ use crate::{LogError, Lsn};
 pub(crate) struct Tail {
     pub map: VlfMap,
     pub history: History,
-    /// Sequence number and place of the VLF in use.
+    /// Sequence number and location of the VLF in use.
     pub seq: u32,
     pub place: Place,
     /// Alignment of this VLF's blocks, and of the VLFs to come.
@@ -31,11 +31,11 @@ pub(crate) struct Tail {
     pub oldest: Lsn,
     /// Bytes for log blocks in the VLFs that hold kept records, all of the current one included.
     pub active_usable: u64,
-    /// Times that the log went on in another VLF since it was opened.
+    /// Times that the log continued in another VLF since it was opened.
     pub vlf_changes: u64,
 }
 
-/// How a record that does not fit the open block can go on.
+/// Where a record can go that does not fit the open block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
     /// In a new block of the same VLF.
@@ -47,8 +47,8 @@ pub(crate) enum Next {
 }
 
 /// Largest length of a block that starts with `rest` bytes left in its VLF. It may reach the VLF's end only if there is a
-/// `spare` VLF to go on in: otherwise one unit stays for the block that closes the VLF, so that a flush never has to grow
-/// the file.
+/// `spare` VLF in which the log can continue. Otherwise one unit of the alignment is kept for the block that closes the VLF, so
+/// that a flush never has to grow the file.
 fn block_cap(rest: u64, align: u64, spare: bool) -> usize {
     let kept = if spare { 0 } else { align };
     let cap = rest.saturating_sub(kept).min(BLOCK_MAX as u64);
@@ -100,17 +100,17 @@ impl Tail {
         active.map(|(index, count)| self.map.usable_range(index, count)).sum()
     }
 
-    /// Bytes in VLFs that may be used.
+    /// Bytes for log blocks in free VLFs.
     pub fn free_vlf_bytes(&self) -> u64 {
         self.map.usable().saturating_sub(self.active_usable)
     }
 
-    /// Bytes that are free if the open block were sealed now.
+    /// Bytes that would be free if the open block were sealed now.
     pub fn free(&self) -> u64 {
         self.free_vlf_bytes() + self.rest().saturating_sub(self.open_len())
     }
 
-    /// Bytes that are free if the open block is used up.
+    /// Bytes that are free once the open block is used up.
     pub fn headroom(&self) -> u64 {
         self.free_vlf_bytes() + self.rest().saturating_sub(self.open.cap as u64)
     }
@@ -120,12 +120,12 @@ impl Tail {
         self.place.room().saturating_sub(self.pos)
     }
 
-    /// The VLF that the log would go on in.
+    /// The VLF in which the log would continue.
     fn next_free(&self) -> Option<u32> {
         self.history.next_free(self.place.index, self.oldest.vlf, self.map.count())
     }
 
-    /// A free VLF that must stay free: the open block may fill its own VLF to the end.
+    /// The free VLF that must stay free because the open block may fill its own VLF to the end.
     pub fn spare(&self) -> Option<u32> {
         (self.open.cap as u64 == self.rest()).then(|| self.next_free()).flatten()
     }
@@ -168,7 +168,8 @@ impl Tail {
         old.buf.seal();
         let full = successor.is_none() && self.open_len() == self.rest();
         let successor = match successor {
-            // `new_block` lets a block fill its VLF only if another is free. Going on without one would write beyond the VLF.
+            // `block_cap` lets a block fill its VLF only if another is free. Continuing without one would write past the VLF's
+            // end.
             None if full => {
                 let offset = self.place.at(block_at(self.pos));
                 let reason = "the last block of a VLF has no VLF to go on in";
@@ -199,7 +200,8 @@ impl Tail {
             (self.place, self.seq, self.pos, self.align) = (place, seq, 0, self.next_align);
             self.history.activate(place.index, seq);
             self.vlf_changes += 1;
-            // It was free. Counting anew would look up places in a map of many runs, once for each VLF of a large statement.
+            // It was free, so all its bytes are new. Recomputing the sum would look up VLFs in a map of many runs, once for each
+            // VLF that a large statement fills.
             self.active_usable += place.room();
             debug_assert_eq!(self.active_usable, self.active_bytes());
         }
@@ -216,7 +218,7 @@ impl Tail {
     }
 }
 
-/// Place of a block that starts so many bytes behind the VLF's first one.
+/// Number of the block that starts so many bytes after the start of the VLF's first one.
 fn block_at(pos: u64) -> u32 {
     debug_assert!(pos.is_multiple_of(UNIT));
     FIRST_BLOCK + (pos / UNIT) as u32

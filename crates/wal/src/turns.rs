@@ -1,22 +1,22 @@
-//! Who writes the log, and who waits for it.
-//! Guarantees: one thread at a time has the right to write; who asks for it either gets it or waits for the end of a flush
-//! that began behind the asking, at the latest the second one; a group that waits is woken by one system call.
+//! Which thread writes the log, and which threads wait for it. A turn is the right to write.
+//! Guarantees: one thread at a time has the turn. A thread that asks for it either gets it or waits for the end of a flush that
+//! covers its record: the running flush or the one after it. A group of waiting threads is woken by one system call.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use parking_lot::{Condvar, Mutex};
 
-/// Something that happens once; `OnceLock` wakes all who wait for it together, and none of them needs a lock then.
+/// An event that happens once; `OnceLock` wakes all threads that wait for it together, and none of them needs a lock then.
 type Event = Arc<OnceLock<()>>;
 
-/// The turn to write, and those who wait.
+/// The turn to write, and the threads that wait for it.
 #[derive(Debug, Default)]
 pub(crate) struct Turns {
     queue: Mutex<Queue>,
     /// The running flush makes everything before this block durable.
     covers: AtomicU64,
-    /// Blocks were written.
+    /// Signalled at the end of each turn, when blocks were written.
     written: Condvar,
 }
 
@@ -24,31 +24,31 @@ pub(crate) struct Turns {
 struct Queue {
     /// A thread has the right to write.
     busy: bool,
-    /// The end of the running flush, for those whose records it covers.
+    /// The end of the running flush, for the threads whose records it covers.
     running: Option<Event>,
-    /// The flush behind it.
+    /// The flush after it.
     next: Option<Next>,
 }
 
 /// A flush that has not begun.
 #[derive(Debug)]
 struct Next {
-    /// Its thread is called: the first who came too late for the running flush.
+    /// Wakes its thread: the first that came too late for the running flush.
     turn: Event,
-    /// Its end, for the others.
+    /// Its end, for the other threads that came too late.
     end: Option<Event>,
 }
 
 fn happened(event: Option<Event>) {
     if let Some(event) = event {
-        // Nobody else sets it.
+        // No other thread sets it.
         let _ = event.set(());
     }
 }
 
 impl Turns {
-    /// Gets the right to write: for a flush of everything that is appended, `key` included. False when another thread's flush
-    /// has ended that began with `key` appended, or so close to it that the caller should look and ask again.
+    /// Waits for the turn, for a flush of everything that is appended, `key` included. False when instead another thread's flush
+    /// has ended that covered `key`, or just missed it: the caller must check and ask again.
     pub fn take(&self, key: u64) -> bool {
         let (event, mine) = {
             let mut queue = self.queue.lock();
@@ -71,7 +71,7 @@ impl Turns {
         mine
     }
 
-    /// Gets the right to write if it is free: for a write that makes nothing durable.
+    /// Takes the turn if it is free: for a write that makes nothing durable.
     pub fn try_take(&self) -> bool {
         let mut queue = self.queue.lock();
         let free = !queue.busy;
@@ -82,7 +82,8 @@ impl Turns {
         free
     }
 
-    /// Waits while `full` says so. True when nobody writes: then the caller has the right to, as by [`try_take`](Self::try_take).
+    /// Waits while `full` returns true. Returns true if then no thread is writing: the caller has the turn, as by
+    /// [`try_take`](Self::try_take).
     pub fn take_while(&self, full: impl Fn() -> bool) -> bool {
         let mut queue = self.queue.lock();
         while full() {
@@ -96,12 +97,13 @@ impl Turns {
         false
     }
 
-    /// The flush of the caller, who has the right to write, ends at this block: records there come too late.
+    /// Called by the thread that has the turn: its flush ends at this block. Records from there on come too late for it.
     pub fn covers(&self, key: u64) {
         self.covers.store(key, Ordering::Relaxed);
     }
 
-    /// Gives the right to write to the first who waits for it and wakes those whose flush has ended. True when nobody writes now.
+    /// Gives the turn to the first thread that waits for it and wakes those whose flush has ended. True when no thread writes
+    /// now.
     pub fn release(&self) -> bool {
         let (turn, ended) = {
             let mut queue = self.queue.lock();
@@ -115,7 +117,7 @@ impl Turns {
             (turn, ended)
         };
         let idle = turn.is_none();
-        // The next flush starts before anybody else is woken.
+        // The next flush starts before any other thread is woken.
         happened(turn);
         happened(ended);
         self.written.notify_all();
@@ -130,7 +132,7 @@ mod tests {
     use std::thread;
     use std::time::Duration;
 
-    /// Waits until as many as that wait for the flush behind the running one, its thread counted.
+    /// Waits until `count` threads wait for the flush after the running one, including the one that will run it.
     fn await_next(turns: &Turns, count: usize) {
         let waiting = || {
             let queue = turns.queue.lock();

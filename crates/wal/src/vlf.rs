@@ -1,7 +1,7 @@
-//! The VLFs of a log in memory: where each one lies, and which sequence number it got when.
+//! The VLFs of a log in memory: where each one lies, and its latest sequence number.
 //!
 //! [`VlfMap`] is runs of VLFs of equal size, one or two for each growth; finding a VLF is a binary search over growths.
-//! [`History`] says which sequence number lives in which VLF, as runs too: VLFs are used in file order, so a window of any
+//! [`History`] knows which VLF has which sequence number, as runs too: VLFs are used in file order, so a window of any
 //! length is a handful of runs. Neither is ever walked VLF by VLF except to list them.
 
 use std::collections::VecDeque;
@@ -10,14 +10,14 @@ use crate::Lsn;
 use crate::block::{FIRST_BLOCK, UNIT};
 use crate::options::AREA;
 
-/// VLFs of equal size, one behind the other.
+/// VLFs of equal size, one after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Run {
     pub first_index: u32,
     pub first_offset: u64,
     pub vlf_size: u64,
     pub count: u32,
-    /// Where the log was when the run was made; zero for the file's first chunk.
+    /// End of the log when the run was made; zero for the file's first chunk.
     pub create_lsn: Lsn,
 }
 
@@ -31,7 +31,7 @@ impl Run {
     }
 }
 
-/// Place of one VLF in the file.
+/// Location of one VLF in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     pub index: u32,
@@ -58,7 +58,7 @@ impl Place {
     }
 }
 
-/// Bytes from a VLF's first block to another one's start.
+/// Bytes from the start of a VLF's first block to the start of another one.
 pub(crate) fn distance(block: u32) -> u64 {
     u64::from(block.saturating_sub(FIRST_BLOCK)) * UNIT
 }
@@ -83,7 +83,7 @@ impl VlfMap {
         self.runs.last().map_or(0, Run::end_index)
     }
 
-    /// Offset behind the last VLF: the size that the file must have.
+    /// Offset of the end of the last VLF: the size that the file must have.
     pub fn end(&self) -> u64 {
         self.runs.last().map_or(AREA, Run::end_offset)
     }
@@ -98,7 +98,7 @@ impl VlfMap {
         self.smallest.saturating_sub(if self.areas.is_empty() { 0 } else { AREA })
     }
 
-    /// Adds VLFs behind the last one.
+    /// Adds VLFs after the last one.
     pub fn push(&mut self, vlf_size: u64, count: u32, create_lsn: Lsn) {
         self.smallest = if self.runs.is_empty() { vlf_size } else { self.smallest.min(vlf_size) };
         let (first_index, first_offset) = (self.count(), self.end());
@@ -122,7 +122,7 @@ impl VlfMap {
         self.smallest = self.runs.iter().map(|run| run.vlf_size).min().unwrap_or(0);
     }
 
-    /// Bytes from `end`, the end of the last block in the VLF `from`, to the first block of `to`, if `to` lies right behind
+    /// Bytes from `end`, the end of the last block in the VLF `from`, to the first block of `to`, if `to` directly follows
     /// `from` in the file and nothing between the two blocks is worth keeping: then one write may cover both VLFs.
     pub fn gap(from: &Place, end: u64, to: &Place) -> Option<u64> {
         let neighbours = from.offset + from.size == to.offset && end <= to.offset;
@@ -141,7 +141,7 @@ impl VlfMap {
         Some(Place { index, offset, size: run.vlf_size, head })
     }
 
-    /// Place of a VLF, and how many from it on are of the same kind: size and head.
+    /// Location of a VLF, and how many from it on are of the same kind: size and head.
     pub fn alike(&self, index: u32) -> Option<(Place, u32)> {
         let place = self.place(index)?;
         // Only the first VLF of a run can begin with a map area.
@@ -174,7 +174,7 @@ pub(crate) struct History {
     runs: VecDeque<SeqRun>,
     /// VLFs from here on were never used.
     high_water: u32,
-    /// Used VLFs of which nothing is known any more, as (first index, count): free.
+    /// Used VLFs whose sequence number is no longer known, as (first index, count): free.
     orphans: Vec<(u32, u32)>,
 }
 
@@ -193,7 +193,7 @@ impl History {
         history
     }
 
-    /// Drops sequence numbers from `seq` on: their use did not survive a crash.
+    /// Drops sequence numbers from `seq` on: those uses of VLFs did not survive a crash.
     pub fn forget_from(&mut self, seq: u32) {
         for run in self.runs.iter().filter(|run| run.seq + run.count > seq) {
             let keep = seq.saturating_sub(run.seq);
@@ -228,7 +228,7 @@ impl History {
             _ => 64,
         };
         if index > self.high_water {
-            // Recovery may meet VLFs in another order than the file's.
+            // Recovery may find VLFs in another order than the file's.
             self.orphans.push((self.high_water, index - self.high_water));
         }
         self.high_water = self.high_water.max(index + 1);
@@ -243,7 +243,7 @@ impl History {
         self.runs.push_back(SeqRun { seq, index, count: 1, parity });
     }
 
-    /// Drops what is known of a VLF and returns its parity; the run around it is split.
+    /// Drops the sequence number of a VLF and returns its parity; the run around it is split.
     fn forget(&mut self, index: u32) -> Option<u8> {
         let at = self.runs.iter().position(|run| run.index <= index && index - run.index < run.count)?;
         let run = self.runs.remove(at)?;
@@ -283,7 +283,7 @@ impl History {
         self.high_water = self.high_water.min(count);
     }
 
-    /// The VLF to use after `current`: the next in the file if it is free, else one that is unknown, else the
+    /// The VLF to use after `current`: the next in the file if it is free, else one whose sequence number is unknown, else the
     /// one whose content is oldest, else one that was never used. `None` if all hold sequence numbers from `oldest_active` on.
     pub fn next_free(&self, current: u32, oldest_active: u32, count: u32) -> Option<u32> {
         let is_free = |index| self.seq_of(index).is_none_or(|(seq, _)| seq < oldest_active);
@@ -300,7 +300,7 @@ impl History {
         }
     }
 
-    /// Every VLF that [`next_free`](Self::next_free) may have chosen after `current`, whatever it knew of what is free.
+    /// Every VLF that [`next_free`](Self::next_free) may have chosen after `current`, whichever VLFs were free then.
     pub fn candidates(&self, current: u32, count: u32) -> impl Iterator<Item = u32> + use<> {
         let orphans = self.orphans.iter().map(|range| range.0);
         let oldest = self.runs.front().map(|run| run.index);
@@ -376,7 +376,7 @@ mod tests {
     }
 
     proptest! {
-        /// Random use, truncation and growth against a plain table.
+        /// Random use, truncation and growth, compared with a plain table.
         #[test]
         fn history_agrees_with_a_table(steps in proptest::collection::vec(0u8..8, 1..400)) {
             let mut history = History::default();

@@ -80,7 +80,7 @@ fn records(disk: &SimDisk, path: &str) -> Vec<(Lsn, Vec<u8>)> {
     all
 }
 
-/// Appends until the log has gone on by about `bytes`.
+/// Appends until the log has grown by about `bytes` of records.
 fn fill(log: &Log, rng: &mut fastrand::Rng, bytes: usize, all: &mut Vec<(Lsn, Vec<u8>)>) {
     let mut done = 0;
     while done < bytes {
@@ -189,7 +189,7 @@ fn a_cut_log_ends_before_the_record() {
         let wanted: Vec<_> = all.iter().filter(|(lsn, _)| *lsn < stop).cloned().collect();
         assert!(records(&disk, COPY) == wanted, "stop at {stop}");
         let (copy, _) = Log::open(&disk, Path::new(COPY), options(0, 64 << 10)).expect("open");
-        // It can be written on.
+        // The copy can be appended to.
         fill(&copy, &mut rng, 30_000, &mut Vec::new());
         copy.close().expect("close");
         disk::Disk::remove(&disk, Path::new(COPY)).expect("remove");
@@ -283,7 +283,7 @@ fn gaps_and_damage_are_errors() {
     assert!(matches!(log.archive(Lsn { vlf: 0, block: 16, slot: 1 }), Err(LogError::NoRecord { .. })));
 }
 
-/// Logs of many growths have map areas inside VLFs: what filled a VLF without one does not go into one with, and the
+/// Logs of many growths have map areas inside VLFs: what filled a VLF without one does not go into a VLF with one, and the
 /// copy's own areas stay untouched by blocks.
 #[test]
 fn map_areas_lie_elsewhere_in_the_copy() {
@@ -292,12 +292,12 @@ fn map_areas_lie_elsewhere_in_the_copy() {
         let disk = SimDisk::new(seed);
         let mut rng = fastrand::Rng::with_seed(seed);
         let log = Log::create(&disk, Path::new(PATH), uneven()).expect("create");
-        // No two neighbours of one size. Another first growth moves the places at which runs and areas meet.
+        // No two neighbours of one size. Another first growth moves the positions at which runs and areas meet.
         for i in 0..420 {
             log.grow(log.space().size + ((1 + (i + seed) % 2) << 16)).expect("grow");
         }
         if seed % 2 == 0 {
-            // Cut in the middle of an area's runs and grown anew, equal neighbours: the copy merges them.
+            // Cut in the middle of an area's runs and grown again, with neighbours of equal size: the copy merges them.
             log.shrink_to(8 << 20).expect("shrink");
             for _ in 0..400 {
                 log.grow(log.space().size + (1 << 16)).expect("grow");
@@ -309,7 +309,7 @@ fn map_areas_lie_elsewhere_in_the_copy() {
         let mut copy = new_copy(&disk, &taken).expect("create");
         lay(&mut copy, &taken).expect("lay");
         copy.finish(at(from), from).expect("finish");
-        // Growth goes on in copies that are logs already: more areas.
+        // Growth continues in copies that are logs already: more areas.
         for _ in 0..300 {
             log.grow(log.space().size + ((1 + rng.u64(0..3)) << 16)).expect("grow");
         }

@@ -35,7 +35,7 @@ fn with_vlfs(vlf: u32, alignment: u32) -> LogOptions {
     }
 }
 
-/// What the log promised so far.
+/// What the log has promised so far.
 #[derive(Clone, Debug, Default)]
 struct Model {
     /// Every record that was appended, in order.
@@ -45,11 +45,11 @@ struct Model {
     /// Records from here on must be kept.
     keep_from: Lsn,
     checkpoint: Option<CheckpointInfo>,
-    /// A checkpoint that was on its way when the power went.
+    /// A checkpoint that was in flight when the power failed.
     checkpoint_maybe: Option<CheckpointInfo>,
 }
 
-/// Does `steps` random things until the disk dies. True if it did not.
+/// Does `steps` random operations until the disk dies. True if it did not.
 fn work(log: &Log, model: &mut Model, rng: &mut fastrand::Rng, steps: usize) -> bool {
     for _ in 0..steps {
         let done = match rng.u8(0..100) {
@@ -86,7 +86,7 @@ fn append(log: &Log, model: &mut Model, rng: &mut fastrand::Rng) -> Result<(), L
             model.records.push((lsn, record));
             Ok(())
         }
-        // Full: give the log room as a database would.
+        // Full: free space as a database would.
         Err(LogError::Full { cause: None }) => checkpoint(log, model, rng),
         Err(error) => Err(error),
     }
@@ -187,7 +187,7 @@ fn run_one(seed: u64, n: u64) -> Option<u64> {
             }
         }
         Err(_) => {
-            // Never acknowledged: anything but a panic, and no records.
+            // Its creation was never acknowledged: anything but a panic, and no records.
             if let Ok((log, _)) = Log::open(&disk.crash(seed), Path::new(PATH), options_of(seed)) {
                 assert_eq!(log.scan(Lsn::ZERO).count(), 0);
             }
@@ -231,7 +231,7 @@ fn every_crash_point_of_random_work() {
     println!("{points} first crash points, {} crashes", points * 4);
 }
 
-/// Each I/O in turn fails, the work goes on as far as the log lets it, then the power goes: nothing acknowledged is lost.
+/// Each I/O in turn fails, the work continues as far as the log lets it, then the power fails: nothing acknowledged is lost.
 #[test]
 fn every_io_fails_in_turn() {
     let mut struck = 0;
@@ -329,7 +329,7 @@ fn combinations_at(seed: u64, n: u64) -> Option<u64> {
         let left = disk.crash_keeping(|i| keep[i]);
         let mut model = model.clone();
         let log = verify(&left, &mut model, options());
-        // What was lost must not come back behind what is written now.
+        // What was lost must not reappear after what is written now.
         let record = vec![7; 40];
         let lsn = log.append(&[&record], 0).expect("append");
         model.records.push((lsn, record));
@@ -342,7 +342,7 @@ fn combinations_at(seed: u64, n: u64) -> Option<u64> {
     Some(choices.len() as u64)
 }
 
-/// An extension that no map names is cut off, and the next growth does not find old bytes in it.
+/// An extension that no map names is cut off; the next growth does not find old bytes in it.
 #[test]
 fn an_unfinished_growth_is_cut() {
     let disk = SimDisk::new(1);
@@ -357,7 +357,7 @@ fn an_unfinished_growth_is_cut() {
     assert_eq!(disk.file_len(Path::new(PATH)), Some(size));
 }
 
-/// What somebody has seen of a log that grows ahead of need.
+/// What was observed of a log that grows ahead of need.
 #[derive(Default)]
 struct Seen {
     vlfs: Vec<(u64, u64)>,
@@ -369,7 +369,7 @@ fn places(log: &Log) -> Vec<(u64, u64)> {
     log.vlfs().iter().map(|vlf| (vlf.begin_offset, vlf.size)).collect()
 }
 
-/// Growth of all kinds, never truncation, until the disk dies. More runs than the header's own area of the map has room for.
+/// Growth of all kinds, never truncation, until the disk dies. More runs than the header's own area of the map has space for.
 fn grow_in_all_ways(log: &Log, seen: &mut Seen, rng: &mut fastrand::Rng) -> Result<(), LogError> {
     for _ in 0..180 {
         match rng.u8(0..100) {
@@ -388,8 +388,8 @@ fn grow_in_all_ways(log: &Log, seen: &mut Seen, rng: &mut fastrand::Rng) -> Resu
     Ok(())
 }
 
-/// A growth that is taken writes nothing, so the map must have had it before: whatever was seen of the log is there after a
-/// crash at any I/O. A clean stop leaves exactly what was seen.
+/// A growth that is taken writes nothing, so the map on disk must have had it before: everything observed of the log is there
+/// after a crash at any I/O. A clean stop leaves exactly what was observed.
 #[test]
 fn growth_ahead_of_need_survives() {
     let options = || LogOptions {
@@ -418,7 +418,7 @@ fn growth_ahead_of_need_survives() {
         let records: Vec<Lsn> = log.scan(Lsn::ZERO).map(|record| record.expect("read").0).collect();
         assert!(records.len() >= seen.acked && seen.records.starts_with(&records), "seed {seed}");
         crashes += u32::from(done.is_err());
-        // It goes on growing from what was found.
+        // The log continues to grow from what was found.
         let mut more = Seen { vlfs: found, ..Seen::default() };
         grow_in_all_ways(&log, &mut more, &mut rng).and_then(|()| log.close()).expect("no faults any more");
         drop(log);
@@ -429,7 +429,7 @@ fn growth_ahead_of_need_survives() {
     assert!(crashes > 30 && areas > 20, "{crashes} crashes, {areas} with several map areas");
 }
 
-/// A block is lost, the one behind it survives; what is written in the lost one's place must not connect to the survivor.
+/// A block is lost, the one after it survives; what is written in the lost one's position must not connect to the survivor.
 #[test]
 fn a_stale_block_does_not_continue_the_chain() {
     let disk = SimDisk::new(1);
@@ -463,7 +463,7 @@ fn a_flush_covers_what_was_written_before_it() {
         log.append(&[&[1; 20_000]], 0).expect("append");
     }
     assert!(disk.unsynced_atoms() > 0, "something was written and not synced");
-    // Leave one run to write, so that a durable write of it alone would be tempting.
+    // Only one run is left to write: a durable write of it alone would not cover the earlier writes.
     let last = log.append(&[b"last"], 0).expect("append");
     log.flush_to(last).expect("flush");
     let records = log.scan(Lsn::ZERO).count();
@@ -492,8 +492,8 @@ fn truncation_never_passes_the_checkpoint() {
     log.read(redo_lsn, &mut Vec::new()).expect("kept");
 }
 
-/// Threads that commit until the disk dies: each returns what it was told is durable. All return: whoever waits for a flush
-/// that fails, or for one behind it, gets the error.
+/// Threads that commit until the disk dies: each returns what was reported to it as durable. All return: a thread that waits for
+/// a flush that fails, or for the one after it, gets the error.
 fn commit_until_dead(log: &Log, threads: u64) -> Vec<(Lsn, [u8; 8])> {
     std::thread::scope(|scope| {
         let commits = move |thread: u64| {

@@ -1,7 +1,7 @@
 //! Bits that flip in the log after it was acknowledged: opening finds each of them and never ends the log before it. The last
-//! blocks of VLFs and the last flush, which no later block testifies to, are flipped most.
+//! blocks of VLFs and the last flush, for which no later block is evidence, are flipped most.
 //!
-//! What the last flush cannot tell is measured too: sectors that are lost as a whole.
+//! Sectors that are lost as a whole are measured too; in the last flush they cannot be distinguished from a torn write.
 //!
 //! `RINGWOOD_FLIPS=10000 cargo test --release -p ringwood-wal --test flips` flips as many; a failure names its seed.
 
@@ -28,7 +28,7 @@ struct Made {
     disk: SimDisk,
     options: LogOptions,
     end: End,
-    /// File offset and length of each block from the checkpoint on, whether it is its VLF's last, and its place.
+    /// File offset and length of each block from the checkpoint on, whether it is its VLF's last, and its position (VLF, block).
     blocks: Vec<(u64, usize, bool, (u32, u32))>,
     /// First block of the last flush.
     last_flush: usize,
@@ -83,7 +83,7 @@ fn make(seed: u64) -> Made {
         End::Idle => log.seal().expect("seal"),
         End::Closed => log.close().expect("close"),
     }
-    // An open log is locked, what a power loss leaves is not.
+    // An open log is locked; the disk that a power loss leaves is not.
     let disk = disk.crash(seed);
     let blocks = blocks(&disk, &log, checkpoint);
     let last_flush = blocks.iter().position(|block| block.3 >= (flushed_from.vlf, flushed_from.block));
@@ -95,7 +95,7 @@ fn number(bytes: &[u8], at: usize) -> u32 {
     u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"))
 }
 
-/// Follows the blocks from a record's to the end of what is durable.
+/// Follows the blocks from that of a record to the end of what is durable.
 fn blocks(disk: &SimDisk, log: &Log, from: Lsn) -> Vec<(u64, usize, bool, (u32, u32))> {
     let file = disk.open(Path::new(PATH), OpenMode::Open).expect("open");
     let vlfs = log.vlfs();
@@ -128,7 +128,7 @@ fn flip(file: &Arc<dyn BlockFile>, offset: u64, bit: usize) {
     file.write_durable(at / 512 * 512, &[&sector]).expect("write");
 }
 
-/// Flips a bit of an acknowledged block and opens. What it did, for the tally.
+/// Flips a bit of an acknowledged block and opens. Returns whether the block is its VLF's last one, and of the last flush.
 fn flip_one(made: &Made, rng: &mut fastrand::Rng) -> (bool, bool) {
     let count = made.blocks.len();
     let last: Vec<usize> = (0..count).filter(|at| made.blocks[*at].2).collect();
@@ -167,7 +167,7 @@ fn every_flipped_bit_of_the_acknowledged_log_is_found() {
     let (mut done, mut seed, mut last, mut newest) = (0, 0, 0u64, 0u64);
     while done < flips {
         let made = make(seed);
-        // As it is: no alarm.
+        // Without a flip no damage is reported.
         let (log, _) =
             Log::open(&made.disk.crash(0), Path::new(PATH), made.options.clone()).expect("no damage");
         let end = made.blocks.last().expect("blocks").3;
@@ -189,8 +189,8 @@ fn every_flipped_bit_of_the_acknowledged_log_is_found() {
     assert!(last > done / 4 && newest > done / 4);
 }
 
-/// A whole sector that is lost looks like a torn write. It is found all the same, unless it belongs to the last flush and the power
-/// failed before the log was sealed.
+/// A whole sector that is lost looks like a torn write. It is found all the same, unless it belongs to the last flush and the
+/// power failed before the log was sealed.
 #[test]
 fn lost_sectors_are_found_outside_of_the_last_unsealed_flush() {
     let (mut found, mut missed) = (0, 0);
@@ -224,7 +224,7 @@ fn lost_sectors_are_found_outside_of_the_last_unsealed_flush() {
     assert!(found > 400);
 }
 
-/// The log seals itself when nothing was flushed for a while; then the header alone testifies to the last flush.
+/// The log seals itself when nothing was flushed for a while; then the header alone is evidence of the last flush.
 #[test]
 fn an_idle_log_is_sealed() {
     let disk = SimDisk::new(3);
@@ -240,7 +240,7 @@ fn an_idle_log_is_sealed() {
     }
     std::thread::sleep(std::time::Duration::from_millis(300));
     assert_eq!(disk.io_count(), writes + 1, "one write, once");
-    // More than a bit of the block: what no block tells from a torn write.
+    // More than one bit of the block, which the block alone does not distinguish from a torn write.
     let rotten = disk.crash(1);
     let file = rotten.open(Path::new(PATH), OpenMode::Open).expect("open");
     file.write_durable(8192 + 1024, &[&AlignedBuf::new(512)]).expect("write");

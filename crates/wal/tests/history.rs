@@ -1,4 +1,4 @@
-//! More stretches of VLFs than the header has room for: what it leaves out is found again in the VLFs themselves.
+//! More stretches of VLFs than the header has space for: what it leaves out is found again in the VLFs themselves.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -37,7 +37,7 @@ impl Kept {
         lsn
     }
 
-    /// Gives up the oldest VLF.
+    /// Frees the oldest VLF.
     fn truncate(&mut self) {
         let oldest = self.records[0].0.vlf;
         self.records.retain(|(lsn, _)| lsn.vlf > oldest);
@@ -70,11 +70,11 @@ fn more_stretches_than_the_header_keeps() {
     let disk = SimDisk::new(3);
     let log = Log::create(&disk, Path::new(PATH), options()).unwrap();
     let mut kept = Kept { log, records: Vec::new(), number: 0 };
-    // Each growth is two VLFs. With nothing given up, the log fills them in order.
+    // Each growth is two VLFs. With nothing freed, the log fills them in order.
     while kept.log.vlfs().len() < 100 {
         kept.append();
     }
-    // From here on one VLF at the front is given up for each growth: used are two at the end, one in front, two at the
+    // From here on one VLF at the front is freed for each growth: two at the end are used, one in front, two at the
     // end, and so on.
     let (mut vlf, mut entered) = (kept.append().vlf, 0);
     while kept.stretches() <= KEPT + 20 {
@@ -95,7 +95,7 @@ fn more_stretches_than_the_header_keeps() {
         let log = Log::open(&disk, Path::new(PATH), options()).unwrap().0;
         kept.check(&log, "after a crash");
     }
-    // It goes on where it was, and a clean stop keeps it too.
+    // The log continues where it was, and a clean stop keeps the history too.
     for _ in 0..200 {
         kept.append();
     }

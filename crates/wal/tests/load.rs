@@ -9,7 +9,7 @@ use sim::SimDisk;
 
 const PATH: &str = "/db.ldf";
 
-/// A log whose cache holds little, of many growths (so some VLFs begin with a map area), that has come round twice.
+/// A log with a small cache and many growths (so some VLFs begin with a map area) that has gone round its VLFs twice.
 fn log(disk: &dyn Disk, vlf: u32, rng: &mut fastrand::Rng) -> (Arc<Log>, Vec<(Lsn, Vec<u8>)>) {
     let bytes = u64::from(vlf);
     let options = LogOptions {
@@ -69,7 +69,7 @@ fn every_record_is_found_in_any_order() {
         };
         all.iter().rev().for_each(check);
         all.iter().for_each(check);
-        // Two rollbacks at once.
+        // Two rollbacks at the same time.
         let half = all.len() / 2;
         all[..half].iter().rev().zip(all[half..].iter().rev()).for_each(|(a, b)| {
             check(a);
@@ -85,7 +85,7 @@ fn every_record_is_found_in_any_order() {
     }
 }
 
-/// Reading backwards takes half a megabyte at once, whatever the size of the VLFs; reading here and there one block.
+/// Reading backwards reads half a megabyte at once, whatever the size of the VLFs; reading here and there reads one block.
 #[test]
 fn a_trail_backwards_is_read_in_large_pieces() {
     for vlf in [64 << 10, 8 << 20] {

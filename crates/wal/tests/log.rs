@@ -237,7 +237,7 @@ fn damage_is_an_error_not_a_shorter_log() {
     let rotten = disk.crash(1);
     rotten.rot(path, 8192 + 8192 + 4096 + 100).expect("rot");
     assert!(matches!(Log::open(&rotten, path, options()), Err(LogError::Missing { .. })));
-    // The header: one slot may go, two may not.
+    // The header: one damaged slot does no harm, two do.
     let rotten = disk.crash(1);
     rotten.rot(path, 50).expect("rot");
     let log = reopen(&rotten, options());
@@ -286,7 +286,7 @@ fn options_are_checked() {
     assert_eq!(log.flush_to(log.end()), Err(LogError::NoRecord { lsn: log.end() }));
 }
 
-/// A volume may hide its sectors: unless somebody knows better, a log block is whole sectors of any device in use.
+/// A volume may hide its sectors: unless an option states otherwise, a log block is whole sectors of any device in use.
 #[test]
 fn a_device_is_not_believed_to_have_sectors_of_512_bytes() {
     let made_on = |logical, physical, alignment| {
@@ -302,7 +302,7 @@ fn a_device_is_not_believed_to_have_sectors_of_512_bytes() {
     assert_eq!(made_on(512, 4096, Alignment::Device), 4096);
 }
 
-/// A file that an option of another device comes with: it must not keep the log from opening.
+/// An alignment option that was meant for another device must not keep an existing log from opening.
 #[test]
 fn an_existing_log_takes_the_sector_instead_of_less() {
     let sectors = Sectors { logical: 4096, physical: 4096 };
@@ -421,8 +421,8 @@ fn bulk_appending_streams_through_few_buffers() {
     }
 }
 
-/// The sync that ends the preparation of space covers blocks of the log too, and a failed one is reported once: it ends the log.
-/// A full volume does not.
+/// The sync that ends the preparation of space covers blocks of the log too, and a failed one is reported once: it takes the log
+/// offline. A full volume does not.
 #[test]
 fn a_failed_sync_of_prepared_space_is_final() {
     let growth = Growth::Bytes(1 << 20);
@@ -454,7 +454,7 @@ fn a_failed_sync_of_prepared_space_is_final() {
     }
 }
 
-/// Space that the system refuses, for whatever reason, is a full log: with it back, work goes on.
+/// Space that the system refuses, for whatever reason, is a full log: once there is space again, work continues.
 #[test]
 fn refused_space_is_not_final() {
     let disk = SimDisk::new(9);
@@ -471,8 +471,8 @@ fn refused_space_is_not_final() {
     assert!(log.space().size >= size * 2);
 }
 
-/// A cut of the file that is refused leaves it longer than its map, which the next growth and the next opening put right. One
-/// whose sync fails is final, also when it was to take back space that could not be prepared.
+/// A cut of the file that is refused leaves it longer than its map, which the next growth and the next opening put right. A cut
+/// whose sync fails is final, also when it was to remove space that could not be prepared.
 #[test]
 fn only_a_failed_sync_of_a_cut_is_final() {
     for fault in [Fault::Io, Fault::LoseUnsynced] {
@@ -504,14 +504,14 @@ fn only_a_failed_sync_of_a_cut_is_final() {
     let disk = SimDisk::new(11);
     let log = create(&disk, LogOptions { background_writer: false, ..options() });
     disk.fail_on(Path::new(PATH), OpKind::Write, 1, Fault::NoSpace);
-    // The first one is the reservation.
+    // The first SetLen is the reservation of the space.
     disk.fail_on(Path::new(PATH), OpKind::SetLen, 2, Fault::LoseUnsynced);
     let grown = log.grow(log.space().size * 2);
     assert!(matches!(grown, Err(LogError::Offline { .. })), "{grown:?}");
 }
 
-/// While a truncation is on its way growth is not prepared, until the log is nearly full; a truncation that frees nothing
-/// leaves it as it was before.
+/// While a truncation is expected growth is not prepared, until the log is nearly full; a truncation that frees nothing
+/// ends that.
 #[test]
 fn a_truncation_to_come_holds_growth_back() {
     let disk = SimDisk::new(7);
@@ -544,7 +544,7 @@ fn a_truncation_to_come_holds_growth_back() {
     assert!(prepare(&log) > 0, "nearly full");
 }
 
-/// A log that runs low is given the space of its next growth before it needs it; nobody sees that until it grows.
+/// A log that runs low gets the space of its next growth before it needs it, which is not visible until it grows.
 #[test]
 fn growth_is_prepared_in_the_background() {
     let disk = SimDisk::new(6);
@@ -561,7 +561,7 @@ fn growth_is_prepared_in_the_background() {
         assert!(start.elapsed().as_secs() < 20, "prepared: {}", file_len());
         std::thread::sleep(std::time::Duration::from_millis(1));
     }
-    // The space is there; this returns once the growth itself is too.
+    // The file has its new length; this returns once the step is published too.
     while log.prepare_ahead().expect("prepare") {}
     assert_eq!(log.space().size, size, "not grown yet");
     let before = log.stats();
@@ -577,7 +577,7 @@ fn growth_is_prepared_in_the_background() {
     assert_eq!(reopen(&disk, made).space().size, size + (8 << 20));
 }
 
-/// Small VLFs must not cut the writes into small pieces, nor may the writes between them touch the map.
+/// Small VLFs must not split the writes into small pieces, nor may a write across VLFs touch a map area.
 #[test]
 fn one_write_covers_many_vlfs_but_no_map_area() {
     let disk = SimDisk::new(5);
@@ -612,13 +612,13 @@ fn one_write_covers_many_vlfs_but_no_map_area() {
     }
 }
 
-/// Opens what a power loss left and compares places and records.
+/// Opens what a power loss left and compares VLFs and records.
 fn check_copy(disk: &SimDisk, options: LogOptions, vlfs: &[VlfInfo], all: &[(Lsn, Vec<u8>)]) {
     let log = reopen(disk, options);
     let places = |vlfs: &[VlfInfo]| -> Vec<(u64, u64, Lsn)> {
         vlfs.iter().map(|vlf| (vlf.begin_offset, vlf.size, vlf.create_lsn)).collect()
     };
-    // Behind them may be growths that nobody had taken.
+    // After them may be growths that were prepared but not taken.
     assert_eq!(places(&log.vlfs())[..vlfs.len()], places(vlfs));
     let mut out = Vec::new();
     for (lsn, bytes) in all {
@@ -638,7 +638,7 @@ fn small_vlfs(count: u64) -> LogOptions {
     }
 }
 
-/// Records that keep to the room hint, and commits that fill a VLF to its last byte, leave nothing unused.
+/// Records that keep to the hint of `room()`, and commits that fill a VLF to its last byte, leave nothing unused.
 #[test]
 fn vlfs_are_filled_to_the_end() {
     let disk = SimDisk::new(6);
@@ -692,12 +692,12 @@ fn the_last_vlf_keeps_room_for_its_closing_block() {
             assert!(matches!(full, LogError::Full { .. }), "{full:?}");
             log.flush_all().expect("flush");
             let used = log.space().used;
-            // What a record cannot fill, and one sector.
+            // Unused are at most what is too little for a record, and one sector.
             assert!(
                 log.space().size - 8192 - used < 512 + 2 * len as u64 + 1024,
                 "{used} used, records of {len}"
             );
-            // A checkpoint frees VLFs but for the last, and the log goes on.
+            // A checkpoint frees all VLFs but the last, and the log continues.
             let last = all.last().expect("records").0;
             let info = CheckpointInfo { checkpoint_lsn: last, redo_lsn: last, payload: Vec::new() };
             log.set_checkpoint(info).expect("checkpoint");
