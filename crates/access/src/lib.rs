@@ -97,6 +97,14 @@ pub enum Outcome<T> {
     Duplicate,
 }
 
+impl<T> Outcome<T> {
+    /// The row was not changed, and may be when it is tried again: a batch stops there.
+    #[must_use]
+    pub fn is_to_retry(&self) -> bool {
+        matches!(self, Outcome::Wait(_) | Outcome::Locked | Outcome::Changed)
+    }
+}
+
 /// What is to be done to a row.
 #[derive(Clone, Copy, Debug)]
 pub enum Change<'a> {

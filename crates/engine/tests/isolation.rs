@@ -252,6 +252,43 @@ fn repeatable_read_repeats() {
     }
 }
 
+/// Rows are locked in the order in which they are read: a statement that waits for a row holds none after it, so that
+/// statements that read the same rows in the same direction never deadlock. A page is changed in one step where it can.
+#[test]
+fn a_statement_that_waits_holds_no_later_row() {
+    for table in ["a", "h"] {
+        for index in ["", "CREATE INDEX by_m ON {} (m)"] {
+            for change in ["UPDATE {} SET m = m + 1", "DELETE {}"] {
+                let (mut b, mut s) = locking();
+                b.run("ALTER TABLE h ADD m int; CREATE INDEX by_id ON a (id); CREATE INDEX by_id ON h (id)");
+                b.run(&index.replace("{}", table));
+                b.check(&format!("BEGIN TRAN; UPDATE {table} SET n = 7 WHERE id = 20"), "(1)");
+                let waiting = Other::new(&b).blocked(&change.replace("{}", table));
+                let said = s.run(&format!("SET LOCK_TIMEOUT 1000; UPDATE {table} SET n = 9 FROM {table} WITH (INDEX(by_id)) WHERE id = 30"));
+                assert_eq!(said, "(1)", "{table}: {change} waits for row 20 and holds row 30");
+                s.check(&format!("SET LOCK_TIMEOUT 30; UPDATE {table} SET n = 9 FROM {table} WITH (INDEX(by_id)) WHERE id = 10"), TIMEOUT);
+                b.check("COMMIT", "");
+                waiting.says("(3)");
+            }
+        }
+    }
+}
+
+/// A row that is read again after a wait counts once.
+#[test]
+fn variables_are_assigned_once_for_each_row_changed() {
+    for table in ["a", "h"] {
+        let (mut b, _) = locking();
+        b.check(&format!("BEGIN TRAN; UPDATE {table} SET n = 70 WHERE id = 20"), "(1)");
+        let waiting = Other::new(&b).blocked(&format!(
+            "DECLARE @rows int = 0, @sum int = 0, @last int;
+             UPDATE {table} SET @rows += 1, @sum += n, @last = n = n + 1; SELECT @rows, @sum, @last"
+        ));
+        b.check("COMMIT", "");
+        waiting.says("(3)\n3|74|4");
+    }
+}
+
 /// A row that a later statement locks more strongly and rejects is still locked as it was.
 #[test]
 fn a_rejected_row_keeps_its_older_lock() {

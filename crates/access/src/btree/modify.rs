@@ -31,9 +31,15 @@ enum Step {
     Room(usize),
 }
 
+/// Whether the change before `at` is to be tried again.
+fn stopped(changes: &[EntryChange<'_>], at: usize) -> bool {
+    at.checked_sub(1).is_some_and(|last| changes[last].outcome.is_to_retry())
+}
+
 impl BTree {
     /// Applies the changes, which are in ascending key order, with one record per leaf. Each row's outcome says what
-    /// came of it; the others go on regardless.
+    /// came of it. Stops after the first row that is to be tried again, so that the caller can wait for it before it
+    /// holds any later row: rows are locked in the order in which they are given. Returns how many have an outcome.
     ///
     /// # Errors
     /// `RowTooLong`; I/O and the log's errors. Rows before the failing one may be changed, and the caller rolls back.
@@ -41,9 +47,9 @@ impl BTree {
         &self,
         w: &mut dyn Writer,
         changes: &mut [EntryChange<'_>],
-    ) -> Result<(), AccessError> {
+    ) -> Result<usize, AccessError> {
         let mut at = 0;
-        while at < changes.len() {
+        while at < changes.len() && !stopped(changes, at) {
             let mut leaf = self.descend_write(changes[at].key, None)?;
             let before = at;
             let room = with_record(|rec| self.apply_leaf(w, rec, &mut leaf, changes, &mut at))?;
@@ -56,7 +62,7 @@ impl BTree {
                 self.make_room(changes[at].key, need)?;
             }
         }
-        Ok(())
+        Ok(at)
     }
 
     /// Deletes an entry: it becomes a ghost.
@@ -118,7 +124,8 @@ impl BTree {
                     break;
                 }
             }
-            if changes.get(*at).is_some_and(|next| next.key <= changes[*at - 1].key) {
+            let follows = changes.get(*at).is_none_or(|next| next.key > changes[*at - 1].key);
+            if !follows || stopped(changes, *at) {
                 break;
             }
         }

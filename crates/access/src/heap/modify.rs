@@ -55,16 +55,27 @@ pub(super) fn check_len(row: &[u8]) -> Result<(), AccessError> {
     Ok(())
 }
 
+/// Whether the change before `at` is to be tried again.
+fn stopped(changes: &[HeapChange<'_>], at: usize) -> bool {
+    at.checked_sub(1).is_some_and(|last| changes[last].outcome.is_to_retry())
+}
+
 impl Heap {
-    /// Applies the changes with one record for those of one page that stand together in ascending order. Each row's outcome says what
-    /// came of it; the others go on regardless.
+    /// Applies the changes with one record for those of one page that stand together in ascending order. Each row's
+    /// outcome says what came of it. Stops after the first row that is to be tried again, so that the caller can wait
+    /// for it before it holds any later row: rows are locked in the order in which they are given. Returns how many
+    /// have an outcome.
     ///
     /// # Errors
     /// `RowTooLong`; no space; I/O and the log's errors. Rows before the failing one may be changed, and the caller
     /// rolls back.
-    pub fn apply_batch(&self, w: &mut dyn Writer, changes: &mut [HeapChange<'_>]) -> Result<(), AccessError> {
+    pub fn apply_batch(
+        &self,
+        w: &mut dyn Writer,
+        changes: &mut [HeapChange<'_>],
+    ) -> Result<usize, AccessError> {
         let mut at = 0;
-        while at < changes.len() {
+        while at < changes.len() && !stopped(changes, at) {
             let before = at;
             let alone = self.apply_page(w, changes, &mut at)?;
             if changes[before..at].iter().any(HeapChange::deleted) {
@@ -75,7 +86,7 @@ impl Heap {
                 at += 1;
             }
         }
-        Ok(())
+        Ok(at)
     }
 
     /// Deletes a row: it becomes a ghost.
@@ -139,8 +150,9 @@ impl Heap {
                     }
                 }
                 let done = changes[*at - 1].rid;
-                if changes.get(*at).is_some_and(|next| next.rid <= done) {
-                    break; // perhaps a row's second change, which sees what the first made of it
+                let follows = changes.get(*at).is_none_or(|next| next.rid > done);
+                if !follows || stopped(changes, *at) {
+                    break; // not ascending: perhaps a row's second change, which sees what the first made of it
                 }
             }
             if rec.row_ops() > 0 {

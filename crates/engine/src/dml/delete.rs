@@ -1,7 +1,7 @@
 //! DELETE.
 
 use super::output::{self, Images, OutputPlan};
-use super::target::{RowChange, Target, limit_of, wait_for};
+use super::target::{Progress, RowChange, Target, limit_of, wait_for};
 use crate::context::{ExecCtx, RowSink};
 use crate::exec::RowSet;
 use crate::expr::bind::{Binder, unsupported};
@@ -124,13 +124,12 @@ impl Deleting<'_> {
         rt: &mut Rt<'_, '_>,
         page: &RowBatch,
         outcomes: &[(usize, Outcome<()>)],
-        again: &mut Vec<usize>,
-    ) -> Result<u64, SqlError> {
-        let mut count = 0;
+    ) -> Result<Progress, SqlError> {
+        let mut done = Progress::default();
         for (i, outcome) in outcomes {
             match outcome {
                 Outcome::Done(()) => {
-                    count += 1;
+                    done.count += 1;
                     if self.store.lob.is_some() {
                         let txn = rt.session()?.txn(self.db)?;
                         self.writer.discard_values(self.db, txn, self.store, page.row(*i))?;
@@ -143,11 +142,11 @@ impl Deleting<'_> {
                         self.entries(rt, &locator, page.row(*i))?;
                     }
                 }
-                Outcome::Wait(_) | Outcome::Locked | Outcome::Changed => again.push(*i),
+                Outcome::Wait(_) | Outcome::Locked | Outcome::Changed => done.stopped_at = Some(*i),
                 Outcome::Missing | Outcome::Duplicate => {}
             }
         }
-        Ok(count)
+        Ok(done)
     }
 }
 
@@ -158,8 +157,7 @@ impl RowChange for Deleting<'_> {
         page: &RowBatch,
         picked: &[usize],
         _: &RowSet,
-        again: &mut Vec<usize>,
-    ) -> Result<u64, SqlError> {
+    ) -> Result<Progress, SqlError> {
         let txn = rt.session()?.txn(self.db)?;
         let fail = |e| access_error(self.db, e);
         let outcomes: Vec<(usize, Outcome<()>)> = match &self.store.base {
@@ -168,19 +166,19 @@ impl RowChange for Deleting<'_> {
                     .iter()
                     .map(|i| HeapChange::new(page.rid(*i), page.header(*i), Change::Delete))
                     .collect();
-                heap.apply_batch(txn, &mut changes).map_err(fail)?;
-                picked.iter().copied().zip(changes.into_iter().map(|c| c.outcome)).collect()
+                let tried = heap.apply_batch(txn, &mut changes).map_err(fail)?;
+                picked.iter().copied().zip(changes.into_iter().map(|c| c.outcome)).take(tried).collect()
             }
             Base::Tree(tree) => {
                 let mut changes: Vec<EntryChange<'_>> = picked
                     .iter()
                     .map(|i| EntryChange::new(page.key(*i), page.slot(*i), page.header(*i), Change::Delete))
                     .collect();
-                tree.apply_batch(txn, &mut changes).map_err(fail)?;
-                picked.iter().copied().zip(changes.into_iter().map(|c| c.outcome)).collect()
+                let tried = tree.apply_batch(txn, &mut changes).map_err(fail)?;
+                picked.iter().copied().zip(changes.into_iter().map(|c| c.outcome)).take(tried).collect()
             }
         };
-        self.settled(rt, page, &outcomes, again)
+        self.settled(rt, page, &outcomes)
     }
 
     fn one(

@@ -213,18 +213,29 @@ fn read_for_change(
     }
 }
 
+/// How far a change of the rows of a page came.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Rows changed.
+    pub count: u64,
+    /// The row (its number in the page) that is to be read again; none after it was touched.
+    pub stopped_at: Option<usize>,
+}
+
 /// What is done to the rows that were found.
+///
+/// Rows of one table are locked in the order in which they are read: a row that is in use is waited for before any
+/// later one is changed. Two statements that read the same rows in the same direction never wait for each other.
 pub trait RowChange {
-    /// Changes rows of one page: `picked` are their numbers in the page, `slots` their decoded values. Rows that were
-    /// changed by someone else meanwhile are left for [`RowChange::one`]: their numbers go to `again`.
+    /// Changes rows of one page in the order given: `picked` are their numbers in the page, `slots` their decoded
+    /// values. Stops before a row that someone else changed meanwhile.
     fn page(
         &mut self,
         rt: &mut Rt<'_, '_>,
         page: &RowBatch,
         picked: &[usize],
         slots: &RowSet,
-        again: &mut Vec<usize>,
-    ) -> Result<u64, SqlError>;
+    ) -> Result<Progress, SqlError>;
 
     /// Changes one row that was just read; false when it was changed by someone else in between.
     fn one(
@@ -260,7 +271,6 @@ struct Pages<'p> {
     plan: &'p ScanPlan,
     slots: RowSet,
     picked: Vec<usize>,
-    again: Vec<usize>,
     lookup: RowBatch,
     /// A transaction that is known not to be running elsewhere.
     quiet: TxnId,
@@ -273,7 +283,6 @@ impl<'p> Pages<'p> {
             plan,
             slots: RowSet::new(plan.width()),
             picked: Vec::new(),
-            again: Vec::new(),
             lookup: RowBatch::new(),
             quiet: TxnId(0),
         }
@@ -284,40 +293,50 @@ impl<'p> Pages<'p> {
         let mut count = 0;
         while count < limit && scan.next_page(rt)? {
             let page = scan.rows();
-            self.pick(rt, &scan, limit - count)?;
-            if !self.picked.is_empty() {
-                count += change.page(rt, page, &self.picked, &self.slots, &mut self.again)?;
-            }
-            for i in std::mem::take(&mut self.again) {
-                if count < limit && self.settle(rt, page, i, change)? {
+            let mut from = Some(0);
+            while let Some(first) = from.filter(|_| count < limit) {
+                let mut busy = self.pick(rt, &scan, first, limit - count)?;
+                if !self.picked.is_empty() {
+                    let done = change.page(rt, page, &self.picked, &self.slots)?;
+                    count += done.count;
+                    busy = done.stopped_at.or(busy);
+                }
+                if let Some(i) = busy.filter(|_| count < limit)
+                    && self.settle(rt, page, i, change)?
+                {
                     count += 1;
                 }
+                from = busy.map(|i| i + 1);
             }
         }
         Ok(count)
     }
 
-    /// Tests the rows of a page; those that others are changing go to `again`.
-    fn pick(&mut self, rt: &mut Rt<'_, '_>, scan: &Scan<'_>, limit: u64) -> Result<(), SqlError> {
+    /// Tests the rows of a page from `first` on, up to one that someone else is changing: its number is returned.
+    fn pick(
+        &mut self,
+        rt: &mut Rt<'_, '_>,
+        scan: &Scan<'_>,
+        first: usize,
+        limit: u64,
+    ) -> Result<Option<usize>, SqlError> {
         let (plan, page) = (self.plan, scan.rows());
         self.slots.reset(plan.width());
         self.picked.clear();
-        self.again.clear();
-        for i in 0..page.len() {
+        for i in first..page.len() {
             if self.picked.len() as u64 >= limit {
                 break;
             }
             let writer = page.header(i).txn;
             if writer != self.quiet {
                 if rt.session()?.txn(self.db)?.active_elsewhere(writer) {
-                    self.again.push(i);
-                    continue;
+                    return Ok(Some(i));
                 }
                 self.quiet = writer;
             }
             if page.is_ghost(i) {
                 if !scan.is_gone(i, rt.session()?.txn(self.db)?.id()) {
-                    self.again.push(i);
+                    return Ok(Some(i));
                 }
                 continue;
             }
@@ -337,7 +356,7 @@ impl<'p> Pages<'p> {
             )?;
             self.picked.push(i);
         }
-        Ok(())
+        Ok(None)
     }
 
     /// A row that someone else is or was changing: reads it as it is now and tries again.

@@ -3,7 +3,7 @@
 
 use super::insert::{default_of, into_column};
 use super::output::{self, Images, OutputPlan};
-use super::target::{RowChange, Target, limit_of, wait_for};
+use super::target::{Progress, RowChange, Target, limit_of, wait_for};
 use super::{column_value, null_error};
 use crate::catalog::TableDef;
 use crate::context::{ExecCtx, RowSink, fold_name};
@@ -39,7 +39,8 @@ pub struct UpdatePlan {
     vars: Vec<(usize, VarValue)>,
     /// Columns that are set.
     changed: Vec<usize>,
-    /// Some nonclustered index holds a changed column, or a large value may be one.
+    /// Some nonclustered index holds a changed column, a large value may be one, or each row is seen by itself (OUTPUT,
+    /// variables).
     row_by_row: bool,
     top: Option<Expr>,
     output: Option<OutputPlan>,
@@ -120,7 +121,7 @@ pub fn compile(binder: &mut Binder<'_>, update: &ast::Update) -> Result<UpdatePl
     let output = output::compile(binder, &table, &update.output, Images::Both)?;
     let store = TableStore::open(&db, &table)?;
     let indexed = store.indexes.iter().any(|i| touches(i, &changed));
-    let row_by_row = indexed || !store.lob_columns.is_empty() || output.is_some();
+    let row_by_row = indexed || !store.lob_columns.is_empty() || output.is_some() || !vars.is_empty();
     let tables = Tables(std::mem::take(&mut binder.tables));
     Ok(UpdatePlan { db, store, target, sets, vars, changed, row_by_row, top, output, lock, tables })
 }
@@ -255,7 +256,7 @@ struct Updating<'p> {
 }
 
 impl Updating<'_> {
-    /// Computes the new values of a row; assigns variables.
+    /// Computes the new values of a row.
     fn compute(&mut self, slots: &[Value], rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
         let plan = self.plan;
         self.values.clear();
@@ -266,10 +267,16 @@ impl Updating<'_> {
             }
             self.values.push(value);
         }
+        Ok(())
+    }
+
+    /// Assigns variables, once for each row that was changed: `new` holds its columns.
+    fn assign(&mut self, slots: &[Value], rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
+        let plan = self.plan;
         for (slot, value) in &plan.vars {
             let value = match value {
                 VarValue::Expr(e) => e.eval(slots, rt)?,
-                VarValue::Set(at, e) => e.eval(std::slice::from_ref(&self.values[*at]), rt)?,
+                VarValue::Set(at, e) => e.eval(std::slice::from_ref(&self.new[plan.sets[*at].column]), rt)?,
             };
             rt.set_var(*slot, value);
         }
@@ -315,8 +322,7 @@ impl Updating<'_> {
         rt: &mut Rt<'_, '_>,
         page: &RowBatch,
         picked: &[usize],
-        again: &mut Vec<usize>,
-    ) -> Result<u64, SqlError> {
+    ) -> Result<Progress, SqlError> {
         let (db, store) = (&self.plan.db, &self.plan.store);
         let txn = rt.session()?.txn(db)?;
         let fail = |e| access_error(db, e);
@@ -326,10 +332,10 @@ impl Updating<'_> {
             start = *end;
             row
         });
-        let mut count = 0;
+        let mut done = Progress::default();
         let mut settle = |i: usize, outcome: Outcome<()>| match outcome {
-            Outcome::Done(()) => count += 1,
-            Outcome::Wait(_) | Outcome::Locked | Outcome::Changed => again.push(i),
+            Outcome::Done(()) => done.count += 1,
+            Outcome::Wait(_) | Outcome::Locked | Outcome::Changed => done.stopped_at = Some(i),
             Outcome::Missing | Outcome::Duplicate => {}
         };
         match &store.base {
@@ -338,8 +344,8 @@ impl Updating<'_> {
                 let mut changes: Vec<HeapChange<'_>> = changes
                     .map(|(i, row)| HeapChange::new(page.rid(*i), page.header(*i), Change::Update(row)))
                     .collect();
-                heap.apply_batch(txn, &mut changes).map_err(fail)?;
-                picked.iter().zip(changes).for_each(|(i, c)| settle(*i, c.outcome));
+                let tried = heap.apply_batch(txn, &mut changes).map_err(fail)?;
+                picked.iter().zip(changes).take(tried).for_each(|(i, c)| settle(*i, c.outcome));
             }
             Base::Tree(tree) => {
                 let changes = picked.iter().zip(rows);
@@ -348,11 +354,11 @@ impl Updating<'_> {
                         EntryChange::new(page.key(*i), page.slot(*i), page.header(*i), Change::Update(row))
                     })
                     .collect();
-                tree.apply_batch(txn, &mut changes).map_err(fail)?;
-                picked.iter().zip(changes).for_each(|(i, c)| settle(*i, c.outcome));
+                let tried = tree.apply_batch(txn, &mut changes).map_err(fail)?;
+                picked.iter().zip(changes).take(tried).for_each(|(i, c)| settle(*i, c.outcome));
             }
         }
-        Ok(count)
+        Ok(done)
     }
 }
 
@@ -363,28 +369,28 @@ impl RowChange for Updating<'_> {
         page: &RowBatch,
         picked: &[usize],
         slots: &RowSet,
-        again: &mut Vec<usize>,
-    ) -> Result<u64, SqlError> {
+    ) -> Result<Progress, SqlError> {
         if self.plan.sets.is_empty() {
             for i in 0..picked.len() {
-                self.compute(slots.row(i), rt)?;
+                self.assign(slots.row(i), rt)?;
             }
-            return Ok(picked.len() as u64);
+            return Ok(Progress { count: picked.len() as u64, stopped_at: None });
         }
         if self.plan.row_by_row {
-            let mut count = 0;
+            let mut done = Progress::default();
             for (at, i) in picked.iter().enumerate() {
                 let locator = match &self.plan.store.base {
                     Base::Heap(_) => Locator::Rid(page.rid(*i)),
                     Base::Tree(_) => Locator::Key(page.key(*i).to_vec()),
                 };
                 if self.one(rt, &locator, &page.header(*i), page.row(*i), slots.row(at))? {
-                    count += 1;
+                    done.count += 1;
                 } else {
-                    again.push(*i);
+                    done.stopped_at = Some(*i);
+                    break;
                 }
             }
-            return Ok(count);
+            return Ok(done);
         }
         self.rows.clear();
         self.ends.clear();
@@ -392,7 +398,7 @@ impl RowChange for Updating<'_> {
             self.compute(slots.row(at), rt)?;
             self.build(page.row(*i))?;
         }
-        self.apply(rt, page, picked, again)
+        self.apply(rt, page, picked)
     }
 
     fn one(
@@ -403,10 +409,11 @@ impl RowChange for Updating<'_> {
         row: &[u8],
         slots: &[Value],
     ) -> Result<bool, SqlError> {
-        self.compute(slots, rt)?;
         if self.plan.sets.is_empty() {
+            self.assign(slots, rt)?;
             return Ok(true);
         }
+        self.compute(slots, rt)?;
         let (db, store) = (&self.plan.db, &self.plan.store);
         store.all_columns(db, row, &mut self.old)?;
         self.new.clone_from_slice(&self.old);
@@ -427,6 +434,7 @@ impl RowChange for Updating<'_> {
         )?;
         match outcome {
             Outcome::Done(rest) => {
+                self.assign(slots, rt)?;
                 if let Some(output) = &self.plan.output {
                     output.send(&self.old, &self.new, rt, self.out)?;
                 }
