@@ -172,12 +172,14 @@ impl Run<'_> {
             return Err(SqlError::new(217, 16, 1, text).into());
         }
         let options = self.core.options.clone();
-        let (db, scope_identity) = (self.core.db().clone(), self.core.scope_identity);
+        let db = self.core.db().clone();
         let trancount = self.core.trancount;
         let cache = self.core.instance().clone();
         let inner = cache.batches().get(db.id(), &options, text, &params)?;
         self.core.options.set_parse_settings(inner.settings);
         self.core.nest_level += 1;
+        // The text is a scope of its own, in which no identity value was given yet.
+        let scope_identity = self.core.scope_identity.take();
         let catching = self.catches();
         let end = run_batch(self.core, self.sink, &inner, vars, catching);
         self.core.nest_level -= 1;

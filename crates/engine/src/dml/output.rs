@@ -52,6 +52,7 @@ pub fn compile(
             .map(|(i, c)| ScopeColumn::new(&c.name, first + i as ColId, c.ty, c.nullable, c.collation))
             .collect(),
         object_id: 0,
+            db_id: 0,
     };
     let mut scope = Scope { visible: true, clause: Clause::Where, ..Scope::default() };
     if images != Images::Inserted {

@@ -4,7 +4,7 @@ use super::memory::row_bytes;
 use super::sort::order_of;
 use super::{BATCH, Operator, RowSet};
 use crate::expr::Rt;
-use crate::expr::aggregate::Aggregate;
+use crate::expr::aggregate::{Accumulator, Aggregate};
 use crate::query::window::{FrameEnd, WindowCall, WindowKind};
 use std::cmp::Ordering;
 use types::{SqlError, Value};
@@ -173,7 +173,7 @@ fn partition(
     Ok(())
 }
 
-/// An aggregate over each row's frame; rows with the same frame share one computation.
+/// An aggregate over each row's frame, in time linear in the rows: starts and ends of frames only move forward.
 fn framed(
     call: &WindowCall,
     aggregate: &Aggregate,
@@ -183,8 +183,13 @@ fn framed(
     rt: &mut Rt<'_, '_>,
     out: &mut Vec<Value>,
 ) -> Result<(), SqlError> {
+    let mut sliding = Sliding::new(aggregate);
+    let row = |at: usize| rows[keys[at].row].as_slice();
     let mut known: Option<((usize, usize), Value)> = None;
     for i in 0..keys.len() {
+        if i % BATCH == 0 {
+            rt.check_cancel()?;
+        }
         let range = frame(call, i, keys.len(), peers);
         if let Some((same, value)) = &known
             && *same == range
@@ -192,16 +197,74 @@ fn framed(
             out.push(value.clone());
             continue;
         }
-        rt.check_cancel()?;
-        let mut state = aggregate.start();
-        for key in keys.get(range.0..range.1).unwrap_or(&[]) {
-            aggregate.update(&mut state, &rows[key.row], rt)?;
-        }
-        let value = aggregate.finish(state)?;
+        sliding.to(range, &row, rt)?;
+        let value = sliding.value()?;
         out.push(value.clone());
         known = Some((range, value));
     }
     Ok(())
+}
+
+/// The state of a frame that slides over the rows of a partition: a queue made of two stacks, each row entering and leaving each
+/// once (Tangwongsan, Hirzel, Schneider, "In-Order Sliding-Window Aggregation in Worst-Case Constant Time", 2017, section 2).
+struct Sliding<'a> {
+    aggregate: &'a Aggregate,
+    /// The rows that the state is of.
+    start: usize,
+    end: usize,
+    /// Of the oldest rows: the state of each of them and those after it that are in this stack, the oldest last.
+    front: Vec<Accumulator>,
+    /// Of the rows after those in `front`.
+    back: Accumulator,
+}
+
+impl<'a> Sliding<'a> {
+    fn new(aggregate: &'a Aggregate) -> Sliding<'a> {
+        Sliding { aggregate, start: 0, end: 0, front: Vec::new(), back: aggregate.start() }
+    }
+
+    /// Moves on to another frame, neither end of which lies before the one of the last.
+    fn to<'r>(
+        &mut self,
+        (start, end): (usize, usize),
+        row: &dyn Fn(usize) -> &'r [Value],
+        rt: &mut Rt<'_, '_>,
+    ) -> Result<(), SqlError> {
+        debug_assert!(start >= self.start && end >= self.end && start <= end, "frames only move forward");
+        while self.end < end {
+            self.aggregate.update(&mut self.back, row(self.end), rt)?;
+            self.end += 1;
+        }
+        while self.start < start {
+            if self.front.is_empty() {
+                self.turn(row, rt)?;
+            }
+            self.front.pop();
+            self.start += 1;
+        }
+        Ok(())
+    }
+
+    /// Makes the front stack of all rows.
+    fn turn<'r>(&mut self, row: &dyn Fn(usize) -> &'r [Value], rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
+        let mut newer = self.aggregate.start();
+        for at in (self.start..self.end).rev() {
+            let mut state = self.aggregate.start();
+            self.aggregate.update(&mut state, row(at), rt)?;
+            self.aggregate.merge(&mut state, &newer)?;
+            newer.clone_from(&state);
+            self.front.push(state);
+        }
+        self.back = self.aggregate.start();
+        Ok(())
+    }
+
+    /// The aggregate of the frame.
+    fn value(&self) -> Result<Value, SqlError> {
+        let mut state = self.front.last().cloned().unwrap_or_else(|| self.aggregate.start());
+        self.aggregate.merge(&mut state, &self.back)?;
+        self.aggregate.finish(state)
+    }
 }
 
 /// The rows of a row's frame: start and end within the partition.

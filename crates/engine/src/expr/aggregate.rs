@@ -108,13 +108,13 @@ pub struct Aggregate {
 }
 
 /// One aggregate's state for one group.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Accumulator {
     seen: Option<HashSet<ValueKey>>,
     state: State,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum State {
     Count(i64),
     Exact {
@@ -173,10 +173,13 @@ impl Aggregate {
         if value.is_null() {
             return Ok(());
         }
-        if let Some(seen) = &mut acc.seen
-            && !seen.insert(ValueKey::new(value, self.collation))
-        {
-            return Ok(());
+        if let Some(seen) = &mut acc.seen {
+            let key = ValueKey::new(value, self.collation);
+            let bytes = std::mem::size_of::<ValueKey>() + value.heap_bytes();
+            if !seen.insert(key) {
+                return Ok(());
+            }
+            rt.memory.reserve(bytes)?;
         }
         match &mut acc.state {
             State::Count(n) => *n += 1,
@@ -192,13 +195,7 @@ impl Aggregate {
                 *mean += delta / *n as f64;
                 *squares += delta * (x - *mean);
             }
-            State::Extreme(best) => {
-                let wanted = if self.kind == AggKind::Min { Ordering::Less } else { Ordering::Greater };
-                let better = best.is_null() || ops::compare(value, best, self.collation) == Some(wanted);
-                if better {
-                    *best = value.clone();
-                }
-            }
+            State::Extreme(best) => self.keep_better(best, value),
             State::Checksum { value: sum, any } => {
                 *sum ^= value.as_i64().unwrap_or(0) as i32;
                 *any = true;
@@ -231,6 +228,61 @@ impl Aggregate {
         rt.memory.reserve(text.len() + 64)?;
         parts.push((keys, text));
         Ok(())
+    }
+
+    /// Takes the rows of another state into this one. Neither is DISTINCT; those of STRING_AGG come after.
+    pub fn merge(&self, acc: &mut Accumulator, other: &Accumulator) -> Result<(), SqlError> {
+        debug_assert!(acc.seen.is_none() && other.seen.is_none(), "states of DISTINCT are not merged");
+        match (&mut acc.state, &other.state) {
+            (State::Count(n), State::Count(more)) => *n += more,
+            (State::Exact { sum, scale, n }, State::Exact { sum: more, scale: their, n: m }) if *m > 0 => {
+                let overflow = || SqlError::overflow(self.ty);
+                if *n == 0 {
+                    *scale = *their;
+                }
+                // The values have one type, hence one scale, but for decimals that were computed.
+                let more = match *scale == *their {
+                    true => *more,
+                    false => {
+                        let more = Decimal::new(*more, 38, (*their).min(38)).ok_or_else(overflow)?;
+                        more.rescale(38, *scale).ok_or_else(overflow)?.mantissa()
+                    }
+                };
+                *sum = sum.checked_add(more).ok_or_else(overflow)?;
+                *n += m;
+            }
+            (State::Float { sum, n }, State::Float { sum: more, n: m }) => {
+                *sum += more;
+                *n += m;
+            }
+            (State::Spread { mean, squares, n }, State::Spread { mean: other, squares: s, n: m }) if *m > 0 => {
+                // Chan, Golub, LeVeque (1979): the pairwise form of Welford's update.
+                let (a, b, delta) = (*n as f64, *m as f64, other - *mean);
+                *squares += s + delta * delta * a * b / (a + b);
+                *mean += delta * b / (a + b);
+                *n += m;
+            }
+            (State::Extreme(best), State::Extreme(value)) => self.keep_better(best, value),
+            (State::Checksum { value, any }, State::Checksum { value: more, any: some }) => {
+                *value ^= more;
+                *any |= some;
+            }
+            (State::Text { parts, separator }, State::Text { parts: more, separator: theirs }) => {
+                parts.extend(more.iter().cloned());
+                if separator.is_none() {
+                    separator.clone_from(theirs);
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn keep_better(&self, best: &mut Value, value: &Value) {
+        let wanted = if self.kind == AggKind::Min { Ordering::Less } else { Ordering::Greater };
+        if !value.is_null() && (best.is_null() || ops::compare(value, best, self.collation) == Some(wanted)) {
+            best.clone_from(value);
+        }
     }
 
     /// The group's result.

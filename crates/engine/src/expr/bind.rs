@@ -23,6 +23,7 @@ pub struct Binder<'a> {
     next_col: ColId,
     next_param: usize,
     next_sub: usize,
+    next_once: i32,
     /// Base tables met so far.
     pub tables: Vec<TableUse>,
 }
@@ -38,6 +39,7 @@ impl<'a> Binder<'a> {
             next_col: 0,
             next_param: 0,
             next_sub: 0,
+            next_once: 0,
             tables: Vec::new(),
         }
     }
@@ -65,6 +67,12 @@ impl<'a> Binder<'a> {
     pub fn new_sub(&mut self) -> usize {
         self.next_sub += 1;
         self.next_sub - 1
+    }
+
+    /// A number for a call that has one value for the whole statement.
+    pub fn new_once(&mut self) -> i32 {
+        self.next_once += 1;
+        self.next_once - 1
     }
 
     /// The block being bound.

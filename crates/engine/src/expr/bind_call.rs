@@ -109,7 +109,11 @@ impl Binder<'_> {
             "dateadd" | "datediff" | "datediff_big" | "datepart" | "datename" => {
                 self.date_call(name, call)?
             }
-            "rand" if !call.args.is_empty() => {
+            "rand" if call.args.is_empty() => {
+                let number = Expr::Const(Value::Int(self.new_once()));
+                apply(functions::required("rand")?, vec![Typed::new(number, DataType::Int, false)])?
+            }
+            "rand" => {
                 let args = self.args(call, 1..=1)?;
                 apply(functions::required("rand_seeded")?, args)?
             }

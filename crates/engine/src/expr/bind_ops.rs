@@ -321,7 +321,7 @@ pub fn folded(mut typed: Typed) -> Typed {
         Expr::Convert(c) => c.operand.as_const().is_some(),
         Expr::Binary(b) => b.left.as_const().is_some() && b.right.as_const().is_some(),
         Expr::Negate(e, _) | Expr::BitNot(e, _) => e.as_const().is_some(),
-        Expr::Call(c) => c.function.pure && c.args.iter().all(|a| a.as_const().is_some()),
+        Expr::Call(c) => c.function.stability == super::functions::Stability::Pure && c.args.iter().all(|a| a.as_const().is_some()),
         _ => false,
     };
     if foldable && let Ok(value) = typed.expr.eval(&[], &mut Rt::constant()) {

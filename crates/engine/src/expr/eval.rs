@@ -9,6 +9,7 @@ use crate::expr::subquery::SubState;
 use crate::session::SessionCore;
 use smallvec::SmallVec;
 use std::cmp::Ordering;
+use std::time::{SystemTime, UNIX_EPOCH};
 use syntax::ast::CompareOp;
 use types::like::LikePattern;
 use types::ops::{self, BinaryOp as ArithOp};
@@ -20,6 +21,10 @@ pub struct Rt<'r, 's> {
     ctx: Option<&'r mut ExecCtx<'s>>,
     params: Vec<Value>,
     pub(crate) subs: Vec<SubState>,
+    /// Nanoseconds since 1970 when the statement first asked for the time.
+    clock: Option<i128>,
+    /// Values of RAND(), by the number of the call.
+    once: Vec<Option<f64>>,
     /// Memory of sorts, hashes and the like.
     pub(crate) memory: MemoryGrant,
 }
@@ -27,12 +32,19 @@ pub struct Rt<'r, 's> {
 impl<'r, 's> Rt<'r, 's> {
     /// For a statement's run.
     pub fn new(ctx: &'r mut ExecCtx<'s>) -> Rt<'r, 's> {
-        Rt { ctx: Some(ctx), params: Vec::new(), subs: Vec::new(), memory: MemoryGrant::default() }
+        Rt { ctx: Some(ctx), ..Rt::constant() }
     }
 
     /// For expressions that need no session: constants.
-    pub fn constant() -> Rt<'static, 'static> {
-        Rt { ctx: None, params: Vec::new(), subs: Vec::new(), memory: MemoryGrant::default() }
+    pub fn constant<'c, 'd>() -> Rt<'c, 'd> {
+        Rt {
+            ctx: None,
+            params: Vec::new(),
+            subs: Vec::new(),
+            clock: None,
+            once: Vec::new(),
+            memory: MemoryGrant::default(),
+        }
     }
 
     /// The session. Error: internal, when a constant asks for it.
@@ -81,6 +93,21 @@ impl<'r, 's> Rt<'r, 's> {
             self.params.resize(slot + 1, Value::Null);
         }
         self.params[slot] = value;
+    }
+
+    /// The statement's time, nanoseconds since 1970: the same however often it is asked for.
+    pub fn clock(&mut self) -> i128 {
+        *self.clock.get_or_insert_with(|| {
+            SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos() as i128
+        })
+    }
+
+    /// The value of a call that has one for the whole statement; made at its first use.
+    pub fn once(&mut self, call: usize, make: impl FnOnce() -> f64) -> f64 {
+        if self.once.len() <= call {
+            self.once.resize(call + 1, None);
+        }
+        *self.once[call].get_or_insert_with(make)
     }
 
     /// Error when the session was told to stop; called once per page or batch.

@@ -14,6 +14,7 @@ pub mod functions;
 pub mod scope;
 pub mod subquery;
 
+use functions::Stability;
 use std::sync::Arc;
 use syntax::ast::CompareOp;
 use types::convert::Mode;
@@ -262,7 +263,7 @@ impl Expr {
         }
     }
 
-    /// Whether evaluating it twice may give two values (NEWID, RAND) or has an effect.
+    /// Whether evaluating it twice in a statement may give two values (NEWID) or has an effect (RAND with a seed).
     pub fn is_volatile(&self) -> bool {
         match self {
             Expr::Const(_) | Expr::Var(_) | Expr::Param(_) | Expr::Col(_) => false,
@@ -273,7 +274,7 @@ impl Expr {
                 c.otherwise.is_volatile() || c.branches.iter().any(|(_, then)| then.is_volatile())
             }
             Expr::Coalesce(list) => list.iter().any(Expr::is_volatile),
-            Expr::Call(c) => !c.function.pure || c.args.iter().any(Expr::is_volatile),
+            Expr::Call(c) => c.function.stability == Stability::Row || c.args.iter().any(Expr::is_volatile),
             Expr::Subquery(_) => true,
         }
     }

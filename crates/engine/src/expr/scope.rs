@@ -56,6 +56,8 @@ pub struct Source {
     pub columns: Vec<ScopeColumn>,
     /// object_id of a base table; 0 for everything else.
     pub object_id: i32,
+    /// Its database; 0 for everything else.
+    pub db_id: i32,
 }
 
 impl Source {

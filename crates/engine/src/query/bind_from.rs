@@ -204,6 +204,7 @@ impl Binder<'_> {
             database: name.database.as_ref().map(|d| fold_name(&d.value)),
             columns: columns.collect(),
             object_id: 0,
+            db_id: 0,
         };
         self.scope()?.sources.push(source);
         Ok(Logical::View(Box::new(ViewScan { db, view, args, first })))
@@ -301,6 +302,7 @@ impl Binder<'_> {
             database: None,
             columns: offered,
             object_id: 0,
+            db_id: 0,
         };
         self.scope()?.sources.push(source);
         Ok(())
@@ -431,6 +433,7 @@ pub fn table_source(get: &Get, name: &ast::ObjectName, alias: Option<&ast::Ident
         ),
         columns: columns.collect(),
         object_id: get.table.object_id,
+        db_id: get.db.id(),
     }
 }
 

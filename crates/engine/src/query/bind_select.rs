@@ -493,9 +493,10 @@ impl Binder<'_> {
         let scope = self.scopes.last()?;
         let source =
             scope.sources.iter().find(|s| s.object_id != 0 && s.columns.iter().any(|c| c.id == id))?;
-        let table = self.env.catalog.by_id.get(&source.object_id)?;
+        let (db, object) = (source.db_id, source.object_id);
+        let table = self.tables.iter().find(|u| u.db.id() == db && u.table.object_id == object)?;
         let at = source.columns.iter().position(|c| c.id == id)?;
-        table.columns.get(at)?.identity
+        table.table.columns.get(at)?.identity
     }
 
     /// TOP (n) [PERCENT] [WITH TIES].

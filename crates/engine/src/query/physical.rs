@@ -70,23 +70,24 @@ pub fn plan_query(
     goal: Option<u64>,
 ) -> Result<Plan, SqlError> {
     let plan = planner::Planner { binder }.plan(logical, wanted, goal)?;
-    Ok(exactly(plan, wanted))
+    exactly(plan, wanted)
 }
 
-/// The plan with exactly these columns.
-pub fn exactly(plan: Plan, wanted: &[ColId]) -> Plan {
+/// The plan with exactly these columns. Error: internal, when it does not have one of them.
+pub fn exactly(plan: Plan, wanted: &[ColId]) -> Result<Plan, SqlError> {
     if plan.cols == wanted {
-        return plan;
+        return Ok(plan);
     }
-    let slot = |id: &ColId| plan.cols.iter().position(|c| c == id).unwrap_or(0) as ColId;
-    debug_assert!(wanted.iter().all(|id| plan.cols.contains(id)), "{wanted:?} of {:?}", plan.cols);
-    let exprs = wanted.iter().map(|id| Expr::Col(slot(id))).collect();
-    Plan {
+    let mut exprs: Vec<Expr> = wanted.iter().map(|id| Expr::Col(*id)).collect();
+    for e in &mut exprs {
+        slots(e, &plan.cols)?;
+    }
+    Ok(Plan {
         cols: wanted.to_vec(),
         rows: plan.rows,
         ordered: plan.ordered,
         node: Node::Project { input: Box::new(plan), exprs },
-    }
+    })
 }
 
 /// Starts a plan.

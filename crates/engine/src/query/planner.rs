@@ -131,7 +131,7 @@ impl Planner<'_, '_> {
     ) -> Result<Plan, SqlError> {
         let ids: Vec<ColId> = dedup(cols);
         let inner = Context { needed: ids.clone(), order: Vec::new(), goal: None };
-        let plan = super::physical::exactly(self.node(input, preds, &inner)?, &ids);
+        let plan = super::physical::exactly(self.node(input, preds, &inner)?, &ids)?;
         let collations = ids.iter().map(|id| collation_in(cols, *id)).collect();
         let rows = (plan.rows * 0.5).max(1.0);
         let node = Node::Distinct { input: Box::new(plan), collations };
@@ -355,7 +355,7 @@ impl Planner<'_, '_> {
 
     fn branch(&mut self, logical: Logical, ids: &[ColId]) -> Result<Plan, SqlError> {
         let plan = self.plan(logical, ids, None)?;
-        Ok(super::physical::exactly(plan, ids))
+        super::physical::exactly(plan, ids)
     }
 
     fn concat(
@@ -380,7 +380,7 @@ impl Planner<'_, '_> {
             }
             let context = Context { needed: ids.clone(), ..Context::default() }.with(&own);
             let plan = self.node(logical, own, &context)?;
-            plans.push(super::physical::exactly(plan, &ids));
+            plans.push(super::physical::exactly(plan, &ids)?);
         }
         let rows = plans.iter().map(|p| p.rows).sum();
         self.above(Plan { node: Node::Concat(plans), cols, rows, ordered: false }, above)

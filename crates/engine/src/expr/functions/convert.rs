@@ -1,7 +1,7 @@
 //! Functions about values as such: ISNUMERIC, NEWID, CHECKSUM and the like. CAST and CONVERT are expressions.
 
 use super::math::random_bits;
-use super::{ArgRule as A, CallCx, Function, int};
+use super::{ArgRule as A, CallCx, Function, Stability, int};
 use types::convert::{Mode, convert};
 use types::{Collation, DataType, SqlError, Value};
 
@@ -19,7 +19,7 @@ const fn f(
         args,
         result,
         strict: false,
-        pure: true,
+        stability: Stability::Pure,
         nullable: false,
         eval,
     }
@@ -29,11 +29,11 @@ const fn f(
 pub const FUNCTIONS: &[Function] = &[
     f("isnumeric", (1, 1), &[A::Any], int, isnumeric),
     Function {
-        pure: false,
+        stability: Stability::Row,
         ..f("newid", (0, 0), &[], |_, _| Ok(DataType::UniqueIdentifier), |_, _| Ok(newid()))
     },
     Function {
-        pure: false,
+        stability: Stability::Row,
         ..f("newsequentialid", (0, 0), &[], |_, _| Ok(DataType::UniqueIdentifier), |_, _| Ok(newid()))
     },
     f("checksum", (1, 255), &[A::Any], int, |a, cx| Ok(Value::Int(checksum(a, cx.collation)))),

@@ -1,8 +1,7 @@
 //! Date and time functions; the calendar itself is `types::datetime`.
 
-use super::{ArgRule as A, CallCx, Function, bigint, int, int_arg, nvarchar_4000, text_arg};
+use super::{ArgRule as A, CallCx, Function, Stability, bigint, int, int_arg, nvarchar_4000, text_arg};
 use crate::expr::Expr;
-use std::time::{SystemTime, UNIX_EPOCH};
 use types::datetime::{self, DatePart, Moment};
 use types::{DataType, SqlError, Value};
 
@@ -20,14 +19,14 @@ const fn f(
         args,
         result,
         strict: true,
-        pure: true,
+        stability: Stability::Pure,
         nullable: false,
         eval,
     }
 }
 
 const fn clock(name: &'static str, result: super::ResultRule) -> Function {
-    Function { pure: false, ..f(name, (0, 0), &[], result, |_, cx| now(cx.ty)) }
+    Function { stability: Stability::Statement, ..f(name, (0, 0), &[], result, now) }
 }
 
 /// The date and time functions.
@@ -46,8 +45,8 @@ pub const FUNCTIONS: &[Function] = &[
     f("datediff_big", (3, 3), &[A::Any, A::Moment], bigint, |a, _| {
         Ok(datetime::datediff_big(part(a)?, &a[1], &a[2])?.map_or(Value::Null, Value::BigInt))
     }),
-    Function { pure: false, ..f("datepart", (2, 2), &[A::Any, A::Moment], int, datepart) },
-    Function { pure: false, ..f("datename", (2, 2), &[A::Any, A::Moment], nvarchar_4000, datename) },
+    Function { stability: Stability::Statement, ..f("datepart", (2, 2), &[A::Any, A::Moment], int, datepart) },
+    Function { stability: Stability::Statement, ..f("datename", (2, 2), &[A::Any, A::Moment], nvarchar_4000, datename) },
     f("year", (1, 1), &[A::Moment], int, |a, cx| one_part(DatePart::Year, a, cx)),
     f("month", (1, 1), &[A::Moment], int, |a, cx| one_part(DatePart::Month, a, cx)),
     f("day", (1, 1), &[A::Moment], int, |a, cx| one_part(DatePart::Day, a, cx)),
@@ -109,11 +108,10 @@ fn datetime_type(_: &[DataType], _: &[Expr]) -> Result<DataType, SqlError> {
     Ok(DataType::DateTime)
 }
 
-/// The clock in a type. The server's time zone is UTC.
-pub fn now(ty: DataType) -> Result<Value, SqlError> {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let moment = Moment::from_unix(since.as_nanos() as i128, 0);
-    moment.to_value(ty).ok_or_else(|| SqlError::internal("the clock is outside the calendar"))
+/// The statement's clock in the result's type. The server's time zone is UTC.
+fn now(_: &[Value], cx: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
+    let moment = Moment::from_unix(cx.rt.clock(), 0);
+    moment.to_value(cx.ty).ok_or_else(|| SqlError::internal("the clock is outside the calendar"))
 }
 
 /// Error 155 for a word that is no date part.

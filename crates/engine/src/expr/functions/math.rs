@@ -1,6 +1,6 @@
 //! Mathematical functions. Results outside a float's range are error 3623; exact types keep their scale.
 
-use super::{ArgRule as A, CallCx, Function, first_type, float, int_arg};
+use super::{ArgRule as A, CallCx, Function, Stability, first_type, float, int_arg};
 use crate::expr::Expr;
 use std::cell::Cell;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -21,7 +21,7 @@ const fn f(
         args,
         result,
         strict: true,
-        pure: true,
+        stability: Stability::Pure,
         nullable: false,
         eval,
     }
@@ -58,9 +58,16 @@ pub const FUNCTIONS: &[Function] = &[
     f("degrees", (1, 1), &[A::Number], widened, |a, cx| scaled(a, cx, 180.0 / std::f64::consts::PI)),
     f("radians", (1, 1), &[A::Number], widened, |a, cx| scaled(a, cx, std::f64::consts::PI / 180.0)),
     f("pi", (0, 0), &[], float, |_, _| Ok(Value::Float(std::f64::consts::PI))),
-    Function { pure: false, ..f("rand", (0, 0), &[], float, |_, _| Ok(Value::Float(next_random()))) },
+    // The binder numbers the calls of a statement: each has one value for all rows.
     Function {
-        pure: false,
+        stability: Stability::Statement,
+        ..f("rand", (1, 1), &[A::Int], float, |a, cx| {
+            let call = usize::try_from(int_arg(a, 0)).unwrap_or(0);
+            Ok(Value::Float(cx.rt.once(call, next_random)))
+        })
+    },
+    Function {
+        stability: Stability::Row,
         ..f("rand_seeded", (1, 1), &[A::Int], float, |a, _| {
             seed(int_arg(a, 0) as u64);
             Ok(Value::Float(next_random()))

@@ -1,7 +1,7 @@
 //! Functions over the catalog: DB_ID, OBJECT_ID, COL_NAME, TYPE_NAME and the like. They see the committed catalog of
 //! the moment, as SQL Server's do.
 
-use super::{ArgRule as A, CallCx, Function, int, int_arg, smallint, sysname, text_arg};
+use super::{ArgRule as A, CallCx, Function, Stability, int, int_arg, smallint, sysname, text_arg};
 use crate::catalog::TableDef;
 use crate::context::fold_name;
 use crate::instance::Db;
@@ -22,7 +22,7 @@ const fn f(
         args,
         result,
         strict: true,
-        pure: false,
+        stability: Stability::Statement,
         nullable: true,
         eval,
     }

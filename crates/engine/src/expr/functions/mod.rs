@@ -1,6 +1,6 @@
 //! The table of scalar functions: name, argument types, result type, evaluator. One list per theme.
 //! Guarantees: names are unique and lower case; an evaluator gets arguments of the kinds that its rules say; a
-//! `strict` function is not called with a NULL; a `pure` one depends on its arguments alone.
+//! `strict` function is not called with a NULL; [`Stability`] says what a value depends on besides the arguments.
 
 pub mod convert;
 pub mod date;
@@ -29,6 +29,17 @@ pub type Eval = fn(&[Value], &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError>
 /// A result type from the arguments' types and expressions.
 pub type ResultRule = fn(&[DataType], &[Expr]) -> Result<DataType, SqlError>;
 
+/// What a function's value depends on besides its arguments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stability {
+    /// Nothing: a call with constant arguments is a constant.
+    Pure,
+    /// The run of the statement (the clock, the session, the catalog): the same for all of its rows, so that a seek can use it.
+    Statement,
+    /// The moment of the call: NEWID.
+    Row,
+}
+
 /// A scalar function.
 pub struct Function {
     /// Lower case.
@@ -40,8 +51,7 @@ pub struct Function {
     pub result: ResultRule,
     /// NULL in, NULL out.
     pub strict: bool,
-    /// Depends on its arguments alone.
-    pub pure: bool,
+    pub stability: Stability,
     /// Can give NULL without a NULL argument.
     pub nullable: bool,
     pub eval: Eval,

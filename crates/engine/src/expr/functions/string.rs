@@ -1,7 +1,8 @@
-//! String functions. Positions and lengths count UTF-16 units as SQL Server does where a text is all in the basic
-//! plane: one character, one unit.
+//! String functions. Positions and lengths count UTF-16 code units in every one of them, as SQL Server does under a collation without
+//! supplementary characters: a character beyond the basic plane counts two, and what is left of one that is cut in half is
+//! U+FFFD.
 
-use super::{ArgRule as A, CallCx, Function, int, int_arg, longest, nvarchar_4000, same_length, text_arg};
+use super::{ArgRule as A, CallCx, Function, Stability, int, int_arg, longest, nvarchar_4000, same_length, text_arg};
 use crate::expr::Expr;
 use compact_str::CompactString;
 use types::like::LikePattern;
@@ -21,7 +22,7 @@ const fn f(
         args,
         result,
         strict: true,
-        pure: true,
+        stability: Stability::Pure,
         nullable: false,
         eval,
     }
@@ -135,25 +136,53 @@ fn bad_length(name: &str) -> SqlError {
     SqlError::new(537, 16, 3, text)
 }
 
-/// Byte offset of a character position; the end when beyond it.
-fn byte_at(text: &str, chars: usize) -> usize {
+/// What stands for half of a character.
+const HALF: char = '\u{FFFD}';
+
+fn units(text: &str) -> usize {
+    types::convert::utf16_len(text)
+}
+
+/// Appends the units `from..to` of a text, as far as it has them.
+fn push_units(out: &mut String, text: &str, from: usize, to: usize) {
     if text.is_ascii() {
-        return chars.min(text.len());
+        out.push_str(text.get(from.min(text.len())..to.min(text.len())).unwrap_or(""));
+        return;
     }
-    text.char_indices().nth(chars).map_or(text.len(), |(at, _)| at)
+    let mut at = 0;
+    for c in text.chars() {
+        let end = at + c.len_utf16();
+        if at >= to {
+            break;
+        }
+        if at >= from && end <= to {
+            out.push(c);
+        } else if end > from {
+            out.push(HALF);
+        }
+        at = end;
+    }
+}
+
+fn units_of(text: &str, from: usize, to: usize) -> Value {
+    if text.is_ascii() {
+        return Value::str(text.get(from.min(text.len())..to.min(text.len())).unwrap_or(""));
+    }
+    let mut out = String::new();
+    push_units(&mut out, text, from, to);
+    Value::Str(out.into())
 }
 
 fn left(args: &[Value], _: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
-    let text = text_arg(args, 0);
     let n = usize::try_from(int_arg(args, 1)).map_err(|_| bad_length("LEFT"))?;
-    Ok(Value::str(&text[..byte_at(text, n)]))
+    Ok(units_of(text_arg(args, 0), 0, n))
 }
 
 fn right(args: &[Value], _: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
     let text = text_arg(args, 0);
     let n = usize::try_from(int_arg(args, 1)).map_err(|_| bad_length("RIGHT"))?;
-    let skip = text.chars().count().saturating_sub(n);
-    Ok(Value::str(&text[byte_at(text, skip)..]))
+    let count = units(text);
+    Ok(units_of(text, count.saturating_sub(n), count))
 }
 
 fn substring_type(types: &[DataType], exprs: &[Expr]) -> Result<DataType, SqlError> {
@@ -184,26 +213,43 @@ fn substring(args: &[Value], _: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlErr
         let end = end.min(bytes.len());
         return Ok(Value::bytes(bytes.get(start..end).unwrap_or(&[]).to_vec()));
     }
-    let text = text_arg(args, 0);
-    let (from, to) = (byte_at(text, start), byte_at(text, end));
-    Ok(Value::str(text.get(from..to).unwrap_or("")))
+    Ok(units_of(text_arg(args, 0), start, end))
 }
 
-/// Character position of a needle by the collation, from a character position on.
-fn find(haystack: &str, needle: &str, from: usize, collation: Collation) -> Option<usize> {
-    if haystack.is_ascii() && needle.is_ascii() && needle.len() + from <= haystack.len() {
-        let (h, n) = (haystack.as_bytes(), needle.as_bytes());
-        let same = |a: u8, b: u8| a == b || (collation.is_case_insensitive() && a.eq_ignore_ascii_case(&b));
-        return (from..=h.len() - n.len())
-            .find(|&at| h[at..at + n.len()].iter().zip(n).all(|(a, b)| same(*a, *b)));
+/// Whether the collation takes a text's beginning for a needle: the bytes that it has there.
+fn starts_with(text: &str, needle: &str, collation: Collation) -> Option<usize> {
+    let same = |a: char, b: char| match a.is_ascii() && b.is_ascii() {
+        true => a == b || collation.is_case_insensitive() && a.eq_ignore_ascii_case(&b),
+        false => collation.same_char(a, b),
+    };
+    let mut rest = text.chars();
+    for n in needle.chars() {
+        if !same(rest.next()?, n) {
+            return None;
+        }
     }
-    let h: Vec<char> = haystack.chars().collect();
-    let n: Vec<char> = needle.chars().collect();
-    if n.len() + from > h.len() {
-        return None;
+    Some(text.len() - rest.as_str().len())
+}
+
+/// Where a needle is in a text by the collation, from a byte on: its bytes. Between so many places of the text it looks whether
+/// the session was told to stop.
+fn find(
+    text: &str,
+    needle: &str,
+    from: usize,
+    cx: &CallCx<'_, '_, '_>,
+) -> Result<Option<std::ops::Range<usize>>, SqlError> {
+    const LOOK: usize = 1 << 16;
+    for (count, (at, _)) in text[from..].char_indices().enumerate() {
+        if count % LOOK == LOOK - 1 {
+            cx.rt.check_cancel()?;
+        }
+        let at = from + at;
+        if let Some(length) = starts_with(&text[at..], needle, cx.collation) {
+            return Ok(Some(at..at + length));
+        }
     }
-    (from..=h.len() - n.len())
-        .find(|&at| h[at..at + n.len()].iter().zip(&n).all(|(a, b)| collation.same_char(*a, *b)))
+    Ok(None)
 }
 
 fn charindex(args: &[Value], cx: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
@@ -212,7 +258,8 @@ fn charindex(args: &[Value], cx: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlEr
     if needle.is_empty() {
         return Ok(Value::Int(0));
     }
-    Ok(Value::Int(find(haystack, needle, from, cx.collation).map_or(0, |at| at as i32 + 1)))
+    let found = find(haystack, needle, byte_of_unit(haystack, from), cx)?;
+    Ok(Value::Int(found.map_or(0, |at| units(&haystack[..at.start]) as i32 + 1)))
 }
 
 fn patindex(args: &[Value], cx: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
@@ -224,23 +271,37 @@ fn patindex(args: &[Value], cx: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlErr
     };
     // The first place where the rest of the pattern fits.
     let inner = LikePattern::new(inner, None)?;
-    for (position, (at, _)) in text.char_indices().enumerate() {
+    let mut position = 0;
+    for (at, c) in text.char_indices() {
         if inner.matches(&text[at..], cx.collation, unicode) {
-            return Ok(Value::Int(position as i32 + 1));
+            return Ok(Value::Int(position + 1));
         }
+        position += c.len_utf16() as i32;
     }
     Ok(Value::Int(0))
 }
 
 /// Cuts a text to a result type's length.
-fn fitted(mut text: String, ty: DataType) -> Value {
-    if let Some(limit) = ty.length()
-        && text.len() > limit
-        && text.chars().count() > limit
-    {
-        text.truncate(byte_at(&text, limit));
+fn fitted(text: String, ty: DataType) -> Value {
+    match ty.length() {
+        Some(limit) if text.len() > limit && units(&text) > limit => units_of(&text, 0, limit),
+        _ => Value::Str(text.into()),
     }
-    Value::Str(text.into())
+}
+
+/// The byte at which a unit's character begins; the next character's for the second half of one, the end beyond the text.
+fn byte_of_unit(text: &str, unit: usize) -> usize {
+    if text.is_ascii() {
+        return unit.min(text.len());
+    }
+    let mut at = 0;
+    for (byte, c) in text.char_indices() {
+        if at >= unit {
+            return byte;
+        }
+        at += c.len_utf16();
+    }
+    text.len()
 }
 
 fn replace(args: &[Value], cx: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
@@ -249,15 +310,19 @@ fn replace(args: &[Value], cx: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlErro
         return Ok(args[0].clone());
     }
     let mut out = String::with_capacity(text.len());
-    let length = from.chars().count();
-    let (mut rest, mut start) = (text, 0);
-    while let Some(at) = find(rest, from, start, cx.collation) {
-        out.push_str(&rest[..byte_at(rest, at)]);
+    // No more is made than the type holds: a unit is at most three bytes.
+    let limit = cx.ty.length().map_or(usize::MAX, |units| units * 3);
+    let mut copied = 0;
+    while let Some(at) = find(text, from, copied, cx)? {
+        out.push_str(&text[copied..at.start]);
         out.push_str(to);
-        rest = &rest[byte_at(rest, at + length)..];
-        start = 0;
+        copied = at.end;
+        if out.len() > limit {
+            break;
+        }
+        cx.rt.memory.check(out.len())?;
     }
-    out.push_str(rest);
+    out.push_str(&text[copied..]);
     Ok(fitted(out, cx.ty))
 }
 
@@ -266,8 +331,7 @@ fn replicate(args: &[Value], cx: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlEr
     let Ok(count) = usize::try_from(int_arg(args, 1)) else { return Ok(Value::Null) };
     // The result is cut to its type; no more than that is ever built.
     let limit = cx.ty.length().unwrap_or(1 << 30);
-    let chars = text.chars().count().max(1);
-    let count = count.min(limit.div_ceil(chars));
+    let count = count.min(limit.div_ceil(units(text).max(1)));
     cx.rt.memory.check(count.saturating_mul(text.len()))?;
     Ok(fitted(text.repeat(count), cx.ty))
 }
@@ -277,16 +341,16 @@ fn stuff(args: &[Value], cx: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError>
     else {
         return Ok(Value::Null);
     };
-    let count = text.chars().count() as i64;
+    let count = units(text) as i64;
     if start < 1 || length < 0 || start > count {
         return Ok(Value::Null);
     }
-    let from = byte_at(text, (start - 1) as usize);
-    let to = byte_at(text, (start - 1).saturating_add(length).min(count) as usize);
+    let from = (start - 1) as usize;
+    let to = (start - 1).saturating_add(length).min(count) as usize;
     let mut out = String::with_capacity(text.len());
-    out.push_str(&text[..from]);
+    push_units(&mut out, text, 0, from);
     out.push_str(text_arg(args, 3));
-    out.push_str(&text[to..]);
+    push_units(&mut out, text, to, usize::MAX);
     Ok(fitted(out, cx.ty))
 }
 
@@ -382,7 +446,7 @@ fn quotename(args: &[Value], _: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlErr
         Some('`') => ('`', '`'),
         _ => return Ok(Value::Null),
     };
-    if text.chars().count() > 128 {
+    if units(text) > 128 {
         return Ok(Value::Null);
     }
     let mut out = String::with_capacity(text.len() + 2);

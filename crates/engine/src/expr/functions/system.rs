@@ -1,6 +1,6 @@
 //! What the session and the server say of themselves: @@ variables, identity, the error of CATCH.
 
-use super::{ArgRule as A, CallCx, Function, bigint, int, nvarchar_4000, smallint, sysname, text_arg};
+use super::{ArgRule as A, CallCx, Function, Stability, bigint, int, nvarchar_4000, smallint, sysname, text_arg};
 use crate::session::SessionCore;
 use types::{DataType, Decimal, Len, SqlError, Value};
 
@@ -14,7 +14,7 @@ macro_rules! session {
             args: &[],
             result: $result,
             strict: false,
-            pure: false,
+            stability: Stability::Statement,
             nullable: true,
             eval: |_, cx| {
                 let get: fn(&SessionCore) -> Value = $get;
@@ -89,7 +89,7 @@ pub const FUNCTIONS: &[Function] = &[
         args: &[A::Any],
         result: sysname,
         strict: false,
-        pure: false,
+        stability: Stability::Statement,
         nullable: true,
         eval: |_, cx| Ok(Value::Str(cx.rt.session()?.login.clone())),
     },
@@ -100,7 +100,7 @@ pub const FUNCTIONS: &[Function] = &[
         args: &[A::Int],
         result: sysname,
         strict: false,
-        pure: false,
+        stability: Stability::Statement,
         nullable: true,
         eval: |args, _| {
             Ok(match args.first().and_then(Value::as_i64) {
@@ -116,7 +116,7 @@ pub const FUNCTIONS: &[Function] = &[
         args: &[A::Name],
         result: |_, _| Ok(DataType::NVarChar(Len::N(128))),
         strict: true,
-        pure: true,
+        stability: Stability::Pure,
         nullable: true,
         eval: serverproperty,
     },
@@ -127,7 +127,7 @@ pub const FUNCTIONS: &[Function] = &[
         args: &[A::Name],
         result: int,
         strict: true,
-        pure: true,
+        stability: Stability::Pure,
         nullable: true,
         eval: |_, _| Ok(Value::Int(1)),
     },
@@ -138,7 +138,7 @@ pub const FUNCTIONS: &[Function] = &[
         args: &[A::Name],
         result: int,
         strict: true,
-        pure: true,
+        stability: Stability::Pure,
         nullable: true,
         eval: |_, _| Ok(Value::Int(1)),
     },

@@ -1,0 +1,129 @@
+//! How the files of each crate use each other: the circles among them, and a check that none grows.
+//!
+//! ```text
+//! cargo run -p ringwood-structure                       every crate's circles, largest first
+//! cargo run -p ringwood-structure -- --crate pages      with the files of each
+//! cargo run -p ringwood-structure -- --check            fails where a circle has more files than it may
+//! ```
+//!
+//! A file uses another one when a path in it (`use`, or in the code) that begins with `crate`, `super` or `self` leads there. That a
+//! module declares its children is no use of them; that it exports their names again is.
+
+mod circles;
+mod paths;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Files that a circle may have.
+const MOST: usize = 6;
+/// Crates whose largest circle is larger still, with its size: it may only shrink.
+const LARGER: [(&str, usize); 6] =
+    [("engine", 67), ("txn", 12), ("types", 9), ("wal", 9), ("pages", 7), ("ringwood", 7)];
+
+/// The modules of a crate and those that each of them uses.
+type Uses = BTreeMap<String, BTreeSet<String>>;
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let option = |name: &str| args.iter().position(|a| a == name).and_then(|at| args.get(at + 1));
+    let only = option("--crate");
+    let check = args.iter().any(|a| a == "--check");
+    if let Some(unknown) = args.iter().find(|a| !["--crate", "--check"].contains(&a.as_str()) && Some(*a) != only) {
+        eprintln!("unknown argument: {unknown} (--crate NAME, --check)");
+        return ExitCode::from(2);
+    }
+    match look(only.map(String::as_str), check) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(e) => {
+            eprintln!("{e}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Prints the circles; false when `check` finds one that is too large.
+fn look(only: Option<&str>, check: bool) -> std::io::Result<bool> {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("crates"));
+    let mut sound = true;
+    for folder in folders(crates)? {
+        let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let source = folder.join("src");
+        if only.is_some_and(|only| only != name) || !source.is_dir() {
+            continue;
+        }
+        let found = circles::of(&uses(&source)?);
+        let largest = found.first().map_or(0, Vec::len);
+        let most = LARGER.iter().find(|(larger, _)| *larger == name).map_or(MOST, |(_, size)| *size);
+        if largest > most {
+            println!("{name}: a circle of {largest} files, at most {most} may be: {}", found[0].join(", "));
+            sound = false;
+        } else if check && most > MOST && largest < most {
+            println!("{name}: its largest circle has {largest} files now; say so in crates/structure");
+            sound = false;
+        }
+        if !check {
+            let sizes: Vec<String> = found.iter().map(|circle| circle.len().to_string()).collect();
+            println!("{name}: {}", if sizes.is_empty() { "no circle".into() } else { sizes.join(", ") });
+            if only.is_some() {
+                found.iter().for_each(|circle| println!("  {}", circle.join(", ")));
+            }
+        }
+    }
+    Ok(sound || !check)
+}
+
+fn folders(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let mut found: Vec<PathBuf> = std::fs::read_dir(folder)?.map(|e| e.map(|e| e.path())).collect::<Result<_, _>>()?;
+    found.sort();
+    Ok(found)
+}
+
+/// The modules of a crate's sources, but for files of tests.
+fn uses(source: &Path) -> std::io::Result<Uses> {
+    let mut texts = BTreeMap::new();
+    read(source, "", &mut texts)?;
+    let mut all = Uses::new();
+    for (module, text) in &texts {
+        let mut used = BTreeSet::new();
+        for path in paths::of(text) {
+            let Some(path) = paths::absolute(&path, module) else { continue };
+            if let Some(target) = longest(&path, &texts).filter(|t| t != module) {
+                used.insert(target);
+            }
+        }
+        all.insert(module.clone(), used);
+    }
+    Ok(all)
+}
+
+/// The module that a path leads to: the longest beginning of it that is one. The root of a crate is none.
+fn longest(path: &str, texts: &BTreeMap<String, String>) -> Option<String> {
+    let mut path = path;
+    loop {
+        if texts.contains_key(path) {
+            return Some(path.to_owned());
+        }
+        path = path.rsplit_once("::")?.0;
+    }
+}
+
+fn read(folder: &Path, module: &str, texts: &mut BTreeMap<String, String>) -> std::io::Result<()> {
+    for path in folders(folder)? {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let inner = if module.is_empty() { name.clone() } else { format!("{module}::{name}") };
+        if path.is_dir() {
+            read(&path, &inner, texts)?;
+        } else if path.extension().is_some_and(|e| e == "rs") && name != "tests" && !name.ends_with("_tests") {
+            let own = match name.as_str() {
+                "lib" | "main" if module.is_empty() => continue,
+                "mod" => module.to_owned(),
+                _ => inner,
+            };
+            texts.insert(own, std::fs::read_to_string(&path)?);
+        }
+    }
+    Ok(())
+}
