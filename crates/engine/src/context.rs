@@ -3,8 +3,10 @@
 //! Guarantees: a compiled object holds no name that must be looked up again; variables are slots; a plan stays
 //! valid until the schema version of its database moves.
 
-use crate::catalog::Catalog;
-use crate::instance::{Db, Instance};
+use catalog::fold_name;
+use catalog::Catalog;
+use catalog::Db;
+use crate::instance::Instance;
 use crate::session::{SessionCore, SessionOptions};
 use compact_str::CompactString;
 use std::collections::HashMap;
@@ -14,7 +16,7 @@ use types::{DataType, SqlError, Value};
 pub use crate::dml::{DmlPlan, compile_dml};
 pub use crate::expr::compile::{Condition, Scalar, compile_condition, compile_scalar};
 pub use crate::query::{QueryPlan, compile_query};
-pub use crate::storage::build_index;
+pub use crate::ddl::build::build_index;
 
 /// What names resolve to while a statement is compiled.
 #[derive(Clone)]
@@ -106,14 +108,4 @@ impl RowSink for Vec<Vec<Value>> {
         self.push(row.to_vec());
         Ok(())
     }
-}
-
-/// A name in the form in which names are compared: the catalog's collation ignores case.
-pub fn fold_name(name: &str) -> CompactString {
-    if name.is_ascii() {
-        let mut folded = CompactString::from(name);
-        folded.as_mut_str().make_ascii_lowercase();
-        return folded;
-    }
-    CompactString::from(name.to_lowercase())
 }

@@ -4,12 +4,11 @@
 //! acknowledged as committed survives a crash.
 
 pub mod batch;
-pub mod catalog;
 pub mod context;
 pub mod dbcc;
+pub mod ddl;
 pub mod dml;
 pub mod encoding;
-pub mod errors;
 pub mod exec;
 pub mod expr;
 pub mod instance;
@@ -17,10 +16,10 @@ pub mod output;
 pub mod query;
 pub mod session;
 pub mod stmt;
-pub mod storage;
 pub mod sysproc;
 pub mod views;
 
+pub use catalog;
 pub use dml::bulk::{BulkOptions, BulkRows, ColumnBatches};
 pub use instance::{Instance, InstanceOptions, PageMemory};
 pub use output::{ColumnInfo, Sink};

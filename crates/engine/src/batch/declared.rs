@@ -9,7 +9,7 @@ use syntax::ast::{Declaration, Execute, ExecuteWhat, InsertSource, Stmt, StmtKin
 use syntax::lexer::{Tok, tokenize_with};
 use types::{DataType, SqlError};
 
-use crate::context::fold_name;
+use catalog::fold_name;
 
 /// Positions where an `@name` token is something else than the use of a variable, and where variables begin.
 #[derive(Default)]

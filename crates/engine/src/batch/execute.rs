@@ -9,8 +9,8 @@ use types::convert::{Mode, convert};
 use types::{DataType, SqlError, Value};
 
 use super::run::{Effect, End, Failure, Flow, Run, run_batch};
-use crate::context::fold_name;
-use crate::errors;
+use catalog::fold_name;
+use catalog::errors;
 use crate::expr::functions::metadata::name_parts;
 use crate::stmt::option_rules;
 use crate::sysproc::{self, Arg};
@@ -241,7 +241,7 @@ fn parse_parameters(definition: &str) -> Result<Vec<Parameter>, SqlError> {
         }
         end = stop.max(end);
     }
-    let stmts = syntax::parse(&text).map_err(super::syntax_error)?;
+    let stmts = syntax::parse(&text).map_err(catalog::errors::syntax_error)?;
     let [stmt] = stmts.as_slice() else { return Err(errors::syntax_near(definition)) };
     let StmtKind::Declare(list) = &stmt.kind else { return Err(errors::syntax_near(definition)) };
     let mut params = Vec::with_capacity(list.len());

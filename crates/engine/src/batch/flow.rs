@@ -12,7 +12,7 @@ use types::{DataType, Len, SqlError, Value};
 
 use super::errors_text::format_message;
 use super::run::{Effect, Failure, Flow, Run};
-use crate::errors;
+use catalog::errors;
 use crate::session::{DateFormat, Isolation};
 
 /// Longest PRINT, in characters.
@@ -186,7 +186,7 @@ impl Run<'_> {
         let length = match wait {
             WaitFor::Delay(_) => time,
             WaitFor::Time(_) => {
-                let (_, ticks) = crate::instance::clock::now_parts();
+                let (_, ticks) = catalog::clock::now_parts();
                 let now = Duration::from_micros(u64::from(ticks) * 10_000 / 3);
                 let day = Duration::from_secs(86_400);
                 if time >= now { time - now } else { day - now + time }

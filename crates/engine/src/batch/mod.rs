@@ -61,7 +61,7 @@ impl Compiled {
         params: &[(compact_str::CompactString, DataType)],
         settings: ParseSettings,
     ) -> Result<Compiled, SqlError> {
-        let parsed = syntax::parse_with(text, settings).map_err(syntax_error)?;
+        let parsed = syntax::parse_with(text, settings).map_err(catalog::errors::syntax_error)?;
         let mut vars = VarScope::new();
         for (name, ty) in params {
             vars.declare(name, *ty)?;
@@ -100,11 +100,4 @@ fn check_showplan(stmts: &[Stmt]) -> Result<(), SqlError> {
         }
         _ => Ok(()),
     }
-}
-
-/// A parser's error as the user sees it.
-pub fn syntax_error(e: syntax::SyntaxError) -> SqlError {
-    let mut error = SqlError::new(i32::try_from(e.number).unwrap_or(102), e.severity, e.state, e.message);
-    error.line = e.line;
-    error
 }

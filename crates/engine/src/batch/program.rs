@@ -8,7 +8,8 @@ use compact_str::CompactString;
 use syntax::ast::{Declaration, Expr, Stmt, StmtKind};
 use types::{DataType, SqlError};
 
-use crate::context::{VarScope, fold_name};
+use catalog::fold_name;
+use crate::context::VarScope;
 
 /// One step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -284,8 +285,8 @@ impl Builder<'_> {
                         self.push(Op::Init { slot, expr }, line);
                     }
                 }
-                Declaration::Table { .. } => return Err(crate::errors::not_supported("DECLARE TABLE")),
-                Declaration::Cursor { .. } => return Err(crate::errors::not_supported("DECLARE CURSOR")),
+                Declaration::Table { .. } => return Err(catalog::errors::not_supported("DECLARE TABLE")),
+                Declaration::Cursor { .. } => return Err(catalog::errors::not_supported("DECLARE CURSOR")),
             }
         }
         Ok(())

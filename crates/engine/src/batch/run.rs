@@ -10,10 +10,8 @@ use types::{SqlError, Value};
 
 use super::program::Op;
 use super::{Bound, Compiled, Stamp};
-use crate::context::{
-    CompileEnv, ExecCtx, RowSink, compile_condition, compile_dml, compile_query, compile_scalar,
-};
-use crate::errors;
+use crate::context::{CompileEnv, ExecCtx, RowSink, compile_condition, compile_dml, compile_query, compile_scalar};
+use catalog::errors;
 use crate::output::Sink;
 use crate::session::SessionCore;
 use crate::session::room::MAX_RUNS;

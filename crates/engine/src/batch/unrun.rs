@@ -8,7 +8,7 @@ use syntax::ast::{ExecuteWhat, Expr, SetOption, Stmt, StmtKind};
 use super::Bound;
 use super::program::Op;
 use super::run::{Effect, Failure, Run};
-use crate::errors;
+use catalog::errors;
 use crate::query::explain::{self, Shown};
 use crate::session::options::Showplan;
 

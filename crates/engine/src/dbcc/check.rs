@@ -13,18 +13,19 @@ use txn::check::{CheckResult, CheckUnit};
 use types::{SqlError, Value};
 
 use super::Command;
-use crate::catalog::TableDef;
-use crate::catalog::pending;
-use crate::catalog::systables;
-use crate::catalog::tables::lock_catalog;
+use catalog::TableDef;
+use catalog::pending;
+use catalog::systables;
+use crate::ddl::tables::lock_catalog;
 use crate::context::ExecCtx;
-use crate::errors::{self, db_error};
-use crate::instance::db::Open;
-use crate::instance::{Db, Instance};
+use catalog::errors::{self, db_error};
+use catalog::db::Open;
+use catalog::Db;
+use crate::instance::Instance;
 use crate::session::SessionCore;
-use crate::storage::build::for_each_row;
-use crate::storage::write::entry_key;
-use crate::storage::{Base, IndexStore, TableStore};
+use crate::ddl::build::for_each_row;
+use storage::write::entry_key;
+use storage::{Base, IndexStore, TableStore};
 
 /// What a check found.
 #[derive(Clone, Debug, Default)]

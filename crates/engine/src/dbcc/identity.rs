@@ -3,7 +3,7 @@
 use types::{SqlError, Value};
 
 use super::Command;
-use crate::catalog::identity;
+use catalog::identity;
 
 pub(super) fn check_ident(command: &mut Command<'_, '_>) -> Result<(), SqlError> {
     let name = command.text(0).unwrap_or_default().to_string();

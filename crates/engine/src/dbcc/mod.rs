@@ -12,9 +12,9 @@ use std::sync::Arc;
 use syntax::ast::Dbcc;
 use types::{SqlError, Value};
 
-use crate::catalog::TableDef;
+use catalog::TableDef;
 use crate::expr::functions::metadata::name_parts;
-use crate::instance::Db;
+use catalog::Db;
 use crate::stmt::{StmtCtx, option_rules};
 
 /// What a finished DBCC says.
@@ -112,7 +112,7 @@ impl Command<'_, '_> {
             (_, Some(id)) => i32::try_from(id)
                 .ok()
                 .and_then(|id| instance.db_by_id(id))
-                .ok_or_else(|| crate::errors::no_database(&id.to_string())),
+                .ok_or_else(|| catalog::errors::no_database(&id.to_string())),
         }
     }
 }

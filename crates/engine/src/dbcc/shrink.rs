@@ -9,10 +9,10 @@ use types::{DataType, SqlError, Value};
 
 use super::Command;
 use super::vacate::Vacate;
-use crate::context::fold_name;
-use crate::errors::{self, db_error};
-use crate::instance::Db;
-use crate::instance::registry::FileEntry;
+use catalog::fold_name;
+use catalog::errors::{self, db_error};
+use catalog::Db;
+use catalog::registry::FileEntry;
 use crate::session::room::open_tables;
 use crate::sysproc::column;
 use crate::views::int;

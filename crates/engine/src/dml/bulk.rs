@@ -7,11 +7,11 @@ use syntax::ast::StmtKind;
 use types::{SqlError, Value};
 
 use super::{DmlPlan, compile_dml};
-use crate::catalog::TableDef;
-use crate::catalog::rebuild::quote;
+use catalog::TableDef;
+use crate::ddl::rebuild::quote;
 use crate::context::{CompileEnv, ExecCtx, VarScope};
-use crate::errors;
-use crate::instance::Db;
+use catalog::errors;
+use catalog::Db;
 use crate::session::SessionCore;
 
 /// Where the rows of a bulk load come from.
@@ -158,7 +158,7 @@ impl BulkLoad {
             quote(&self.table.name),
             if self.options.table_lock { "WITH (TABLOCK)" } else { "" },
         );
-        let stmts = syntax::parse(&text).map_err(crate::batch::syntax_error)?;
+        let stmts = syntax::parse(&text).map_err(catalog::errors::syntax_error)?;
         let Some(stmt) = stmts.first().filter(|s| matches!(s.kind, StmtKind::Insert(_))) else {
             return Err(SqlError::internal("a bulk load made no INSERT"));
         };

@@ -1,10 +1,10 @@
 //! Set-based insertion: rows gather in an arena and go in with one log record per page.
 
 use crate::expr::Rt;
-use crate::instance::Db;
+use catalog::Db;
 use crate::session::SessionCore;
-use crate::storage::write::{Image, Locator, RowWriter, duplicate, wait, wait_for_lock};
-use crate::storage::{Base, TableStore, access_error};
+use storage::write::{Image, Locator, RowWriter, duplicate, wait, wait_for_lock};
+use storage::{Base, TableStore, access_error};
 use access::{Outcome, Rid};
 use std::sync::Arc;
 use txn::Txn;

@@ -12,11 +12,11 @@ pub mod select_into;
 pub mod target;
 pub mod update;
 
-use crate::catalog::TableDef;
+use catalog::TableDef;
 use crate::context::{CompileEnv, ExecCtx, RowSink};
 use crate::expr::bind::{Binder, unsupported};
 use crate::expr::{ConvertExpr, Expr, Rt};
-use crate::instance::Db;
+use catalog::Db;
 use crate::output::ColumnInfo;
 use std::sync::Arc;
 use syntax::ast::{self, StmtKind};

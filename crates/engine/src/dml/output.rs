@@ -1,6 +1,6 @@
 //! OUTPUT: expressions over the row before and after the change, sent to the client row by row.
 
-use crate::catalog::TableDef;
+use catalog::TableDef;
 use crate::context::RowSink;
 use crate::expr::bind::{Binder, unsupported};
 use crate::expr::scope::{Clause, Scope, ScopeColumn, Source};

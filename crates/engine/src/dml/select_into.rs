@@ -1,16 +1,16 @@
 //! SELECT INTO: creates the table that the query's columns describe and loads it.
 
 use super::loader::Loader;
-use crate::catalog::{self, NewColumn, NewTable};
+use catalog::{NewColumn, NewTable};
 use crate::context::ExecCtx;
 use crate::exec::RowSet;
 use crate::expr::Rt;
 use crate::expr::bind::{Binder, unsupported};
-use crate::instance::Db;
+use catalog::Db;
 use crate::query::Tables;
 use crate::query::logical::OutColumn;
 use crate::query::physical::{self, Plan};
-use crate::storage::TableStore;
+use storage::TableStore;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use syntax::ast;
@@ -38,7 +38,7 @@ pub fn compile(binder: &mut Binder<'_>, query: &ast::Query) -> Result<SelectInto
             .env
             .instance
             .find_db(&db.value)
-            .ok_or_else(|| crate::errors::invalid_object(&name.to_string()))?,
+            .ok_or_else(|| catalog::errors::invalid_object(&name.to_string()))?,
     };
     let bound = binder.query(query)?;
     if !bound.assignments.is_empty() {
@@ -98,7 +98,7 @@ impl SelectIntoPlan {
     /// Creates the table and loads it.
     pub fn run(&self, ctx: &mut ExecCtx<'_>) -> Result<u64, SqlError> {
         self.tables.lock(ctx)?;
-        let table = catalog::create_table(ctx.session, &self.db, self.table.clone())?;
+        let table = crate::ddl::tables::create_table(ctx.session, &self.db, self.table.clone())?;
         let store = TableStore::open(&self.db, &table)?;
         let mut rt = Rt::new(ctx);
         let mut loader = Loader::new(&self.db, &store);

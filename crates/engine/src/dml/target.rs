@@ -2,8 +2,8 @@
 //! changed page by page while it is read) and *gathered* (joins, secondary indexes, changes of the clustered key: the
 //! rows are found first, then changed).
 
-use crate::catalog::TableDef;
-use crate::errors;
+use catalog::TableDef;
+use catalog::errors;
 use crate::exec::RowSet;
 use crate::exec::hash::{KeySet, encode};
 use crate::exec::memory::row_bytes;
@@ -11,15 +11,15 @@ use crate::exec::scan::{Path, Scan, ScanPlan};
 use crate::expr::bind::{Binder, unsupported};
 use crate::expr::scope::{Clause, Scope};
 use crate::expr::{ColId, Expr, Pred, Rt};
-use crate::instance::Db;
+use catalog::Db;
 use crate::query::bind_from::inner;
 use crate::query::explain::Source;
 use crate::query::hints::{Hints, Reading, TableLock};
 use crate::query::logical::{Get, Logical};
 use crate::query::physical::{self, Node, Plan, pred_slots};
 use crate::session::Isolation;
-use crate::storage::write::{Locator, read_current, wait};
-use crate::storage::{Base, TableMode, TableStore};
+use storage::write::{Locator, read_current, wait};
+use storage::{Base, TableMode, TableStore};
 use access::{RowBatch, Writer};
 use pages::{RowHeader, TxnId};
 use std::sync::Arc;

@@ -8,11 +8,12 @@
 
 use super::scan::{Path, ScanPlan, base_row, index_locator, locator_of};
 use super::{BATCH, Operator, RowSet};
-use crate::errors::db_error;
+use catalog::errors::db_error;
 use crate::expr::Rt;
 use crate::query::hints::{RowLocks, TableLock};
-use crate::storage::write::{Locator, wait};
-use crate::storage::{Base, access_error, seek};
+use storage::write::{Locator, wait};
+use crate::exec::seek;
+use storage::{Base, access_error};
 use access::{BTree, Cursor, Direction, Heap, HeapScan, ReadMode, Rid, RowBatch, RowName, Writer};
 use pages::UnitId;
 use std::ops::Bound;
@@ -186,7 +187,7 @@ impl<'p> LockedScan<'p> {
             rt.check_cancel()?;
             let direction = if backward { Direction::Backward } else { Direction::Forward };
             let mut cursor =
-                tree.cursor(seek::borrowed(&range.lower), seek::borrowed(&range.upper), direction);
+                tree.cursor(storage::keys::borrowed(&range.lower), storage::keys::borrowed(&range.upper), direction);
             let more = cursor.next_batch(ReadMode::Current, &mut self.batch);
             let more = more.map_err(|e| access_error(&self.plan.db, e))?;
             if !more {
@@ -194,7 +195,7 @@ impl<'p> LockedScan<'p> {
                     self.lock_gap(rt, &tree, behind(&range.upper))?;
                     // A row may have come in before the gap was locked.
                     let mut cursor =
-                        tree.cursor(seek::borrowed(&range.lower), seek::borrowed(&range.upper), direction);
+                        tree.cursor(storage::keys::borrowed(&range.lower), storage::keys::borrowed(&range.upper), direction);
                     let more = cursor.next_batch(ReadMode::Current, &mut self.batch);
                     if more.map_err(|e| access_error(&self.plan.db, e))? {
                         continue;
@@ -250,7 +251,7 @@ impl<'p> LockedScan<'p> {
         loop {
             rt.check_cancel()?;
             let mut settled = true;
-            let mut cursor = tree.cursor(seek::borrowed(&from), Bound::Unbounded, Direction::Forward);
+            let mut cursor = tree.cursor(storage::keys::borrowed(&from), Bound::Unbounded, Direction::Forward);
             if !self.lock_to_live(rt, tree, &mut cursor, &mut batch, &mut settled)? {
                 settled &= self.lock(rt, tree.unit_id(), &Name::End, mode)? == Grant::Held;
             }

@@ -14,6 +14,7 @@ pub mod memory;
 pub mod merge;
 pub mod outer;
 pub mod scan;
+pub mod seek;
 pub mod setop;
 pub mod sort;
 pub mod spill;

@@ -3,11 +3,11 @@
 
 use super::{BATCH, Operator, RowSet};
 use crate::expr::{Pred, Rt};
-use crate::instance::Db;
+use catalog::Db;
 use crate::query::hints::RowLocks;
-use crate::storage::seek::{self, SeekSpec};
-use crate::storage::write::{read_current, wait};
-use crate::storage::{Base, IndexStore, TableMode, TableStore, access_error, corrupt_row, rid_value};
+use crate::exec::seek::{self, SeekSpec};
+use storage::write::{read_current, wait};
+use storage::{Base, IndexStore, TableMode, TableStore, access_error, corrupt_row, rid_value};
 use access::{Cursor, Direction, HeapScan, ReadMode, Rid, RowBatch, Writer};
 use pages::TxnId;
 use std::sync::Arc;
@@ -102,7 +102,7 @@ impl<'p> Scan<'p> {
             }
             (Path::Clustered(spec), Base::Tree(tree)) => match seek::range(spec, &plan.store.parts, rt)? {
                 Some(r) => {
-                    Source::Tree(tree.cursor(seek::borrowed(&r.lower), seek::borrowed(&r.upper), direction))
+                    Source::Tree(tree.cursor(storage::keys::borrowed(&r.lower), storage::keys::borrowed(&r.upper), direction))
                 }
                 None => Source::Done,
             },
@@ -125,8 +125,8 @@ impl<'p> Scan<'p> {
                 } else {
                     match seek::range(spec, &index.parts, rt)? {
                         Some(r) => Source::Tree(index.tree.cursor(
-                            seek::borrowed(&r.lower),
-                            seek::borrowed(&r.upper),
+                            storage::keys::borrowed(&r.lower),
+                            storage::keys::borrowed(&r.upper),
                             direction,
                         )),
                         None => Source::Done,
@@ -242,7 +242,7 @@ impl<'p> Scan<'p> {
             Path::Index { index, .. } => {
                 let locator = index_locator(&plan.store.indexes[*index], self.batch.row(i), plan)?;
                 let mode = read_mode(&self.guard, plan.mode);
-                if !fetch(&plan.db, &plan.store, &locator, mode, &mut self.lookup)? {
+                if !storage::fetch(&plan.db, &plan.store, &locator, mode, &mut self.lookup)? {
                     // The entry and its row are versions of one moment; only a dirty read can miss the row.
                     return Ok(());
                 }
@@ -305,22 +305,6 @@ pub(super) fn index_locator(index: &IndexStore, bytes: &[u8], plan: &ScanPlan) -
         },
         _ => Ok(value),
     }
-}
-
-/// The base row of a locator, as the only row of `batch`.
-pub fn fetch(
-    db: &Db,
-    store: &TableStore,
-    locator: &Value,
-    mode: ReadMode<'_>,
-    batch: &mut RowBatch,
-) -> Result<bool, SqlError> {
-    let found = match (&store.base, locator) {
-        (Base::Heap(heap), Value::BigInt(n)) => heap.fetch(Rid::from_bytes(n.to_le_bytes()), mode, batch),
-        (Base::Tree(tree), Value::Bytes(key)) => tree.fetch(key, mode, batch),
-        _ => return Err(SqlError::internal("a locator of another table")),
-    };
-    found.map_err(|e| access_error(db, e))
 }
 
 impl Operator for Scan<'_> {

@@ -9,7 +9,8 @@ use std::sync::Arc;
 use disk::{AlignedBuf, BUFFER_ALIGN, BlockFile, Disk, DiskError, OpenMode};
 use types::SqlError;
 
-use crate::instance::{Instance, TEMPDB};
+use catalog::TEMPDB;
+use crate::instance::Instance;
 
 /// Bytes of one write.
 const WRITE: usize = 1 << 20;
@@ -41,7 +42,7 @@ pub struct SpillFile {
 impl SpillFile {
     /// A new, empty one. Errors: the disk's, as the guarantee says.
     pub fn create(instance: &Arc<Instance>) -> Result<SpillFile, SqlError> {
-        let tempdb = instance.db_by_id(TEMPDB).ok_or_else(|| crate::errors::no_database("tempdb"))?;
+        let tempdb = instance.db_by_id(TEMPDB).ok_or_else(|| catalog::errors::no_database("tempdb"))?;
         let primary = tempdb.entry().files.into_iter().find(|f| f.file_id == 1).map(|f| f.path);
         let primary = primary.ok_or_else(|| SqlError::internal("tempdb has no primary file"))?;
         let path = run_path(&primary, instance.next_run_file());

@@ -4,7 +4,8 @@
 
 use super::scope::{Clause, Scope};
 use super::{CaseExpr, ColId, CompareExpr, Expr, InListExpr, LikeExpr, Pred, QuantifiedExpr, Typed};
-use crate::context::{CompileEnv, fold_name};
+use catalog::fold_name;
+use crate::context::CompileEnv;
 use crate::query::TableUse;
 use crate::query::logical::CteDef;
 use std::sync::Arc;

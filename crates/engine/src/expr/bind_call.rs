@@ -7,7 +7,7 @@ use super::bind_ops::{self, folded};
 use super::functions::{self, ArgRule, Function};
 use super::scope::Clause;
 use super::{CallExpr, Expr, Pred, Typed};
-use crate::context::fold_name;
+use catalog::fold_name;
 use syntax::ast::{self, CompareOp, ExprKind};
 use types::{Collation, DataType, Len, SqlError, Value};
 

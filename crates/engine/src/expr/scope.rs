@@ -4,7 +4,7 @@
 
 use super::aggregate::Aggregate;
 use super::{ColId, Expr, Typed};
-use crate::context::fold_name;
+use catalog::fold_name;
 use crate::query::window::WindowCall;
 use compact_str::CompactString;
 use syntax::ast;

@@ -12,12 +12,12 @@ use txn::{Database, FileIdentity, TxnError};
 use types::SqlError;
 
 use super::Instance;
-use super::db::{Db, DbStatus};
+use catalog::db::{Db, DbStatus};
 use super::file_errors::{cannot_open, disk_error, no_match, not_primary};
 use super::files::OpenError;
-use super::registry::{DbEntry, FileEntry};
+use catalog::registry::{DbEntry, FileEntry};
 use super::restore::in_use;
-use super::settings::DbSettings;
+use catalog::settings::DbSettings;
 
 /// What is to be attached.
 #[derive(Debug)]

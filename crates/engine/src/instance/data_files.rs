@@ -8,12 +8,13 @@ use disk::DiskError;
 use pages::FileSpec;
 use types::SqlError;
 
-use super::db::{Db, DbStatus};
+use catalog::db::{Db, DbStatus};
 use super::files::{cannot_create, cannot_create_file, data_growth, registry_failed};
-use super::registry::{self, DbEntry, FileEntry, Pending};
+use catalog::registry::{self, DbEntry, FileEntry, Pending};
 use super::restore::in_use;
-use super::{Instance, TEMPDB};
-use crate::errors::db_error;
+use catalog::TEMPDB;
+use super::Instance;
+use catalog::errors::db_error;
 use crate::exec::spill::remove_left_over;
 use crate::stmt::file_specs::NewFile;
 

@@ -9,7 +9,7 @@ use txn::TxnError;
 use types::SqlError;
 use wal::LogError;
 
-use super::registry::DbEntry;
+use catalog::registry::DbEntry;
 
 /// The disk's error behind an error of a database, if there is one.
 pub(crate) fn disk_error(e: &TxnError) -> Option<&DiskError> {

@@ -17,17 +17,19 @@ use txn::{
 use types::SqlError;
 use wal::{Alignment, LogOptions};
 
-use super::counters::Counters;
-use super::db::{Db, DbStatus, Open};
+use catalog::counters::Counters;
+use catalog::db::{Db, DbStatus, Open};
 use super::file_errors::{disk_error, is_unavailable, open_failed};
-use super::registry::{ALIGN_TO_DEVICE, DbEntry, FileEntry};
-use super::settings::DbSettings;
+use catalog::registry::{ALIGN_TO_DEVICE, DbEntry, FileEntry};
+use catalog::settings::DbSettings;
 use super::waits::FileReports;
-use super::{Instance, clock};
-use crate::catalog::store::{StoreError, SysTrees};
-use crate::catalog::systables::DISCARDED_UNIT;
-use crate::catalog::{self, Catalog, pending};
-use crate::stmt::file_specs::{Growth, NewFile, NewFiles};
+use catalog::clock;
+use super::Instance;
+use catalog::store::{StoreError, SysTrees};
+use catalog::systables::DISCARDED_UNIT;
+use catalog::{Catalog, pending};
+use catalog::Growth;
+use crate::stmt::file_specs::{NewFile, NewFiles};
 
 /// First line of the engine's part of the boot page.
 const META: &str = "ringwood 1";
@@ -216,7 +218,7 @@ impl Instance {
         let meta = String::from_utf8(storage.settings().meta.clone())
             .map_err(|_| OpenError::Other("its boot page cannot be read".into()))?;
         let mut settings = DbSettings::read(&meta);
-        let tempdb = storage.id() == super::TEMPDB as u16;
+        let tempdb = storage.id() == catalog::TEMPDB as u16;
         settings.read_only |= self.is_read_only() && !tempdb;
         let trees = open_trees(&storage, &meta)?;
         storage.set_discarded_values(discarded_tree(&storage, meta)?);
@@ -253,7 +255,7 @@ impl Instance {
                 let cause = e.explain(&entry);
                 db.take_down(status, &cause);
                 db.log_failure(&cause);
-                Err(e.sql(&entry).unwrap_or_else(|| crate::errors::not_usable(&db.name(), status)))
+                Err(e.sql(&entry).unwrap_or_else(|| catalog::errors::not_usable(&db.name(), status)))
             }
         }
     }
@@ -285,9 +287,9 @@ impl Instance {
                 }
                 // Transactions that go on are rolled back by the next start; what has been committed is hardened now.
                 Err(busy @ TxnError::Busy { .. }) => {
-                    return Err(crate::errors::db_error(db, &storage.flush_log().err().unwrap_or(busy)));
+                    return Err(catalog::errors::db_error(db, &storage.flush_log().err().unwrap_or(busy)));
                 }
-                closed => return closed.map_err(|e| crate::errors::db_error(db, &e)),
+                closed => return closed.map_err(|e| catalog::errors::db_error(db, &e)),
             }
         }
     }
@@ -536,7 +538,7 @@ impl Instance {
         id: i32,
         before: Option<&DbEntry>,
     ) -> Result<(), SqlError> {
-        let (data, log) = if id == super::MASTER {
+        let (data, log) = if id == catalog::MASTER {
             (CompactString::from("master"), CompactString::from("mastlog"))
         } else {
             (CompactString::from(name), CompactString::from(format!("{name}_log")))
@@ -589,7 +591,7 @@ pub(crate) fn save_settings(db: &Arc<Db>, settings: &DbSettings) -> Result<(), S
     let storage = db.storage()?;
     let text = settings_text(settings);
     let changed = storage.change_settings(|state| replace_settings(state, text));
-    changed.map_err(|e| crate::errors::db_error(db, &e))?;
+    changed.map_err(|e| catalog::errors::db_error(db, &e))?;
     apply_log_settings(&storage, settings);
     db.set_settings(settings.clone());
     Ok(())
@@ -604,7 +606,7 @@ pub(crate) fn note_log_size(db: &Arc<Db>, size: u64) -> Result<(), SqlError> {
     settings.log_min_size = size;
     let text = settings_text(&settings);
     let changed = db.storage()?.note_settings(|state| replace_settings(state, text));
-    changed.map_err(|e| crate::errors::db_error(db, &e))?;
+    changed.map_err(|e| catalog::errors::db_error(db, &e))?;
     db.set_settings(settings);
     Ok(())
 }

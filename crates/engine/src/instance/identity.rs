@@ -13,7 +13,7 @@ use disk::{Disk, DiskError, FileIdentity};
 use pages::InstanceId;
 
 use super::InstanceError;
-use super::registry::{self, checksum, escape, unescape};
+use catalog::registry::{self, checksum, escape, unescape};
 
 /// The file's name in the instance's folder.
 pub const FILE_NAME: &str = "instance.id";

@@ -3,20 +3,14 @@
 //! a clean close leaves nothing to recover.
 
 pub(crate) mod attach;
-pub mod clock;
-pub mod counters;
 pub mod credentials;
 mod data_files;
-pub mod db;
-pub mod errorlog;
 mod file_errors;
 pub mod files;
 mod identity;
 pub(crate) mod msdb;
 pub mod paths;
-pub mod registry;
 pub mod restore;
-pub mod settings;
 pub mod status;
 pub mod waits;
 pub mod watch;
@@ -35,25 +29,19 @@ use txn::backup::UrlDevices;
 use txn::{LockManager, Pace};
 use types::{SqlError, Value};
 
-pub use db::Db;
-use errorlog::ErrorLog;
+use catalog::errorlog::ErrorLog;
+use catalog::{Db, FIRST_USER_DB, MASTER, TEMPDB, clock, db, registry};
 use identity::Identity;
 use paths::Paths;
-use registry::RegistryError;
+use catalog::registry::RegistryError;
 use waits::LogWaits;
 
 use crate::batch::cache::BatchCache;
-use crate::context::fold_name;
-use crate::errors;
+use catalog::fold_name;
+use catalog::errors;
 use crate::session::Session;
 use crate::session::core::SessionShared;
 
-/// database_id of master.
-pub const MASTER: i32 = 1;
-/// database_id of tempdb, which is made anew at each start.
-pub const TEMPDB: i32 = 2;
-/// First database_id of user databases.
-pub const FIRST_USER_DB: i32 = 5;
 /// System databases that are made at first start, with their ids.
 const SYSTEM: [(&str, i32); 3] = [("master", MASTER), ("tempdb", TEMPDB), ("msdb", 4)];
 /// Names that no user database may have.

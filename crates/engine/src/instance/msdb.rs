@@ -10,7 +10,8 @@ use types::SqlError;
 use wal::Lsn;
 
 use super::restore::Described;
-use super::{Instance, clock};
+use catalog::clock;
+use super::Instance;
 use crate::output::Sink;
 
 /// device_type of files and of URLs.

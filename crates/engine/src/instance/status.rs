@@ -8,7 +8,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde::{Deserialize, Serialize};
 use wal::VlfInfo;
 
-use super::{Db, Instance};
+use catalog::Db;
+use super::Instance;
 use crate::views::{counters, devices, server, sessions, waiting};
 
 /// The instance.

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use wal::{GrowthEvent, WaitKind, WaitSink};
 
-use super::errorlog::ErrorLog;
-use super::registry::DbEntry;
+use catalog::errorlog::ErrorLog;
+use catalog::registry::DbEntry;
 use crate::session::activity;
 
 /// An automatic growth that takes longer is told to the error log.
@@ -135,7 +135,7 @@ impl WaitSink for FileReports {
 
 #[cfg(test)]
 mod tests {
-    use super::super::registry::FileEntry;
+    use catalog::registry::FileEntry;
     use super::*;
 
     #[test]

@@ -3,11 +3,11 @@
 
 use super::logical::{Get, SortKey};
 use super::physical::{Node, Plan, pred_slots};
-use crate::catalog::{IndexDef, TableDef};
+use catalog::{IndexDef, TableDef};
 use crate::exec::scan::{Path, ScanPlan};
 use crate::expr::{ColId, CompareExpr, Expr, Pred, mirrored};
-use crate::storage::seek::SeekSpec;
-use crate::storage::{Base, TableMode, TableStore};
+use crate::exec::seek::SeekSpec;
+use storage::{Base, TableMode, TableStore};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use syntax::ast::CompareOp;

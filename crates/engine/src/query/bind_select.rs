@@ -1,7 +1,7 @@
 //! SELECT, set operations, ORDER BY and CTEs become logical plans.
 
 use super::logical::{BoundQuery, CteDef, GroupCol, Logical, OutColumn, SortKey, TopSpec};
-use crate::context::fold_name;
+use catalog::fold_name;
 use crate::expr::bind::{Binder, unsupported};
 use crate::expr::bind_ops;
 use crate::expr::scope::{Clause, GroupKey, Grouping, Scope};

@@ -10,10 +10,10 @@ use super::physical::{Node, Plan};
 use crate::dml::DmlPlan;
 use crate::exec::scan::{Path, ScanPlan};
 use crate::expr::{Expr, Pred, SubRef};
-use crate::instance::Db;
+use catalog::Db;
 use crate::output::ColumnInfo;
-use crate::storage::seek::SeekSpec;
-use crate::storage::{Base, TableStore};
+use crate::exec::seek::SeekSpec;
+use storage::{Base, TableStore};
 
 /// Where the rows of a change come from.
 pub enum Source<'p> {

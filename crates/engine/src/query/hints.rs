@@ -1,9 +1,9 @@
 //! Table hints and isolation levels: how a table is read, which locks the read takes, how the table itself is locked.
 //! Guarantees: a hint that is not SQL Server's is an error; hints that contradict each other are one.
 
-use crate::catalog::TableDef;
+use catalog::TableDef;
 use crate::session::Isolation;
-use crate::storage::TableMode;
+use storage::TableMode;
 use syntax::ast::OptionItem;
 use txn::locks::LockMode;
 use types::SqlError;

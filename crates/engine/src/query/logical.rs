@@ -1,13 +1,13 @@
 //! The logical plan: what a query means, without how. Columns are statement-wide ids.
 
 use super::hints::{Hints, RowLocks};
-use crate::catalog::TableDef;
+use catalog::TableDef;
 use crate::expr::aggregate::Aggregate;
 use crate::expr::scope::ScopeColumn;
 use crate::expr::{ColId, Expr, Pred};
-use crate::instance::Db;
+use catalog::Db;
 use crate::query::window::WindowCall;
-use crate::storage::TableMode;
+use storage::TableMode;
 use crate::views::SystemView;
 use compact_str::CompactString;
 use std::sync::Arc;

@@ -12,12 +12,12 @@ pub mod physical;
 pub mod planner;
 pub mod window;
 
-use crate::catalog::TableDef;
+use catalog::TableDef;
 use crate::context::{CompileEnv, ExecCtx, RowSink};
 use crate::exec::RowSet;
 use crate::expr::bind::Binder;
 use crate::expr::{Expr, Rt};
-use crate::instance::Db;
+use catalog::Db;
 use crate::output::ColumnInfo;
 use hints::TableLock;
 use physical::Plan;

@@ -5,7 +5,7 @@ use syntax::ast::{OptionItem, OptionValue};
 use types::{SqlError, Value};
 
 use crate::context::CompileEnv;
-use crate::errors;
+use catalog::errors;
 use crate::expr::bind::unsupported;
 
 /// Names of USE HINT, all about plans.

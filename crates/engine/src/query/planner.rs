@@ -14,7 +14,7 @@ use crate::exec::sort::SortSlot;
 use crate::exec::top::TopPlan;
 use crate::expr::bind::Binder;
 use crate::expr::{ColId, CompareExpr, Expr, Pred};
-use crate::storage::TableStore;
+use storage::TableStore;
 use syntax::ast::CompareOp;
 use types::{Collation, SqlError};
 

@@ -10,10 +10,10 @@ use types::{DataType, SqlError, Value, codepage};
 use super::Session;
 use super::activity::Here;
 use super::core::SessionCore;
-use crate::catalog::TableDef;
-use crate::context::fold_name;
+use catalog::TableDef;
+use catalog::fold_name;
 use crate::dml::bulk::{BulkLoad, BulkOptions, BulkRows};
-use crate::errors;
+use catalog::errors;
 use crate::stmt::resolve_table;
 
 impl Session {
@@ -77,7 +77,7 @@ fn load(
     rows: &mut dyn BulkRows,
 ) -> Result<u64, SqlError> {
     // The name as the grammar has it.
-    let stmts = syntax::parse(&format!("TRUNCATE TABLE {table}")).map_err(crate::batch::syntax_error)?;
+    let stmts = syntax::parse(&format!("TRUNCATE TABLE {table}")).map_err(catalog::errors::syntax_error)?;
     let name = match stmts.as_slice() {
         [syntax::ast::Stmt { kind: StmtKind::Truncate(t), .. }] if t.options.is_empty() => &t.table,
         _ => return Err(errors::syntax_near(table)),

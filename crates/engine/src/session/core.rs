@@ -14,9 +14,10 @@ use types::{SqlError, Value};
 use super::activity::Activity;
 use super::options::SessionOptions;
 use super::transactions::Transactions;
-use crate::catalog::TableDef;
-use crate::catalog::ddl::DdlChange;
-use crate::instance::{Db, Instance};
+use catalog::TableDef;
+use catalog::change::DdlChange;
+use catalog::Db;
+use crate::instance::Instance;
 
 /// State that others may look at or touch while the session runs: KILL, DMVs.
 #[derive(Debug, Default)]
@@ -61,7 +62,7 @@ impl Default for Names {
             app: CompactString::const_new("ringwood"),
             host: CompactString::const_new("localhost"),
             login: CompactString::const_new("sa"),
-            login_time: crate::instance::clock::now(),
+            login_time: catalog::clock::now(),
         }
     }
 }
@@ -207,7 +208,7 @@ impl SessionCore {
     /// Error 3617 when cancelled.
     #[inline]
     pub fn check_cancel(&self) -> Result<(), SqlError> {
-        if self.cancelled() { Err(crate::errors::cancelled()) } else { Ok(()) }
+        if self.cancelled() { Err(catalog::errors::cancelled()) } else { Ok(()) }
     }
 
     /// A statement ended well.

@@ -20,7 +20,8 @@ use types::{DataType, SqlError, Value};
 use self::core::SessionShared;
 use crate::batch::Compiled;
 use crate::batch::run::{End, run_batch};
-use crate::instance::{Db, Instance};
+use catalog::Db;
+use crate::instance::Instance;
 use crate::output::Sink;
 
 pub use self::core::SessionCore;
@@ -178,7 +179,7 @@ impl Session {
         let mut sink = Watch { inner: sink, shared: &shared, errors: 0 };
         if self.core.instance().shutdown_requested() {
             // A client that went away cannot be told.
-            let _ = sink.error(&crate::errors::shutting_down());
+            let _ = sink.error(&catalog::errors::shutting_down());
             return (Outcome { ok: false, status: -1 }, vars);
         }
         if shared.killed.load(Ordering::Acquire) {
@@ -251,7 +252,7 @@ impl Session {
         }
         log.save();
         self.core.private_tables.clear();
-        crate::errors::assertion_failed()
+        catalog::errors::assertion_failed()
     }
 
     /// A doomed transaction does not outlive its batch.

@@ -6,7 +6,7 @@ use compact_str::CompactString;
 use syntax::ParseSettings;
 use types::SqlError;
 
-use crate::errors;
+use catalog::errors;
 
 /// What a session shows of its statements' plans; unless OFF, nothing runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use types::SqlError;
 
 use super::core::SessionCore;
-use crate::instance::Db;
-use crate::storage::TableStore;
+use catalog::Db;
+use storage::TableStore;
 
 /// How often a statement runs again because there is room after all.
 pub(crate) const MAX_RUNS: u32 = 3;

@@ -13,12 +13,12 @@ use types::SqlError;
 
 use super::core::SessionCore;
 use super::options::Isolation;
-use crate::catalog::TableDef;
-use crate::catalog::ddl::DdlChange;
-use crate::catalog::rebuild::is_private;
-use crate::context::fold_name;
-use crate::errors::{self, db_error};
-use crate::instance::Db;
+use catalog::TableDef;
+use catalog::change::DdlChange;
+use crate::ddl::rebuild::is_private;
+use catalog::fold_name;
+use catalog::errors::{self, db_error};
+use catalog::Db;
 use crate::query::hints::TableLock;
 
 /// The session's transaction in one database.

@@ -4,7 +4,7 @@ use syntax::ast::Kill;
 use types::SqlError;
 
 use super::StmtCtx;
-use crate::errors;
+use catalog::errors;
 
 impl StmtCtx<'_> {
     pub(super) fn checkpoint(&mut self) -> Result<(), SqlError> {

@@ -10,12 +10,12 @@ use types::SqlError;
 
 use super::index::{add_index, drop_from, new_columns};
 use super::{StmtCtx, option_rules, resolve_table, table_def};
-use crate::catalog::load::layout_of;
-use crate::catalog::rebuild::{copy_rows, quote, run_dml};
-use crate::catalog::tables::Work;
-use crate::catalog::{DefaultDef, KeyConstraint, TableDef};
-use crate::context::fold_name;
-use crate::errors;
+use catalog::load::layout_of;
+use crate::ddl::rebuild::{copy_rows, quote, run_dml};
+use crate::ddl::tables::Work;
+use catalog::{DefaultDef, KeyConstraint, TableDef};
+use catalog::fold_name;
+use catalog::errors;
 
 impl StmtCtx<'_> {
     pub(super) fn alter_table(&mut self, stmt: &AlterTable) -> Result<(), SqlError> {
@@ -253,7 +253,7 @@ fn drop_element(
 fn drop_column(work: &mut Work<'_>, table: &Arc<TableDef>, at: usize) -> Result<Arc<TableDef>, SqlError> {
     let name = &table.columns[at].name;
     let default = table.columns[at].default.as_ref().map(|d| ("object", d.name.clone()));
-    let used = |i: &crate::catalog::IndexDef| i.key.iter().any(|(k, _)| *k == at) || i.included.contains(&at);
+    let used = |i: &catalog::IndexDef| i.key.iter().any(|(k, _)| *k == at) || i.included.contains(&at);
     let index = table.all_indexes().find(|i| used(i)).map(|i| ("index", i.name.clone()));
     if let Some((kind, other)) = default.or(index) {
         let text = format!("The {kind} '{other}' is dependent on column '{name}'.");
@@ -270,7 +270,7 @@ fn drop_column(work: &mut Work<'_>, table: &Arc<TableDef>, at: usize) -> Result<
     let mut next = TableDef::clone(table);
     next.columns.remove(at);
     let shift = |position: usize| if position > at { position - 1 } else { position };
-    let moved = |index: &crate::catalog::IndexDef| {
+    let moved = |index: &catalog::IndexDef| {
         let mut index = index.clone();
         index.key.iter_mut().for_each(|(position, _)| *position = shift(*position));
         index.included.iter_mut().for_each(|position| *position = shift(*position));
@@ -290,7 +290,7 @@ fn alter_column(
 ) -> Result<(), SqlError> {
     let at = table.column(&column.name.value).ok_or_else(|| unknown_column(&column.name.value, table))?;
     let new = table_def::new_column(column, &table.name, text, column_defaults(work))?;
-    let in_key = |i: &crate::catalog::IndexDef| i.key.iter().any(|(k, _)| *k == at);
+    let in_key = |i: &catalog::IndexDef| i.key.iter().any(|(k, _)| *k == at);
     if let Some(index) = table.all_indexes().find(|i| in_key(i)) {
         let text = format!("The index '{}' is dependent on column '{}'.", index.name, column.name);
         return Err(SqlError::new(5074, 16, 1, text));
@@ -321,7 +321,7 @@ fn rewrite(
         let unit = work.unit(next.storage.filegroup)?;
         next.lob = Some((unit.unit, unit.first_iam));
     }
-    let source = |(i, c): (usize, &crate::catalog::ColumnDef)| match converted {
+    let source = |(i, c): (usize, &catalog::ColumnDef)| match converted {
         Some(at) if at == i => format!("CONVERT({}, {})", c.ty, quote(&c.name)),
         _ => quote(&c.name),
     };

@@ -9,10 +9,11 @@ use types::SqlError;
 
 use super::StmtCtx;
 use super::backup_errors::{Place, in_transaction};
-use crate::errors;
-use crate::instance::db::DbStatus;
-use crate::instance::registry::DbEntry;
-use crate::instance::{Db, Instance, MASTER, msdb};
+use catalog::errors;
+use catalog::db::DbStatus;
+use catalog::registry::DbEntry;
+use catalog::{Db, MASTER};
+use crate::instance::{Instance, msdb};
 
 /// database_id of tempdb.
 const TEMPDB: i32 = 2;
@@ -269,7 +270,7 @@ pub(super) fn log_path(entry: &DbEntry) -> std::path::PathBuf {
     entry.files.iter().find(|f| f.log).map(|f| f.path.clone()).unwrap_or_default()
 }
 
-fn set_file(file: &crate::instance::registry::FileEntry) -> SetFile {
+fn set_file(file: &catalog::registry::FileEntry) -> SetFile {
     SetFile {
         id: file.file_id,
         log: file.log,

@@ -9,7 +9,7 @@ use types::{SqlError, Value};
 
 use super::backup_errors::{Place, reason, terminated};
 use super::{StmtCtx, option_rules};
-use crate::errors;
+use catalog::errors;
 
 /// Names of the device that keeps nothing.
 const NUL: [&str; 3] = ["NUL", "NUL:", "/dev/null"];

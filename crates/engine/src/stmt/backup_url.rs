@@ -9,7 +9,7 @@ use types::SqlError;
 
 use super::StmtCtx;
 use super::backup_errors::{Place, reason};
-use crate::errors;
+use catalog::errors;
 
 /// IDENTITY of credentials for S3.
 const IDENTITY: &str = "S3 Access Key";

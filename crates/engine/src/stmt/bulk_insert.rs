@@ -10,10 +10,10 @@ use types::{DataType, Len, SqlError, Value, codepage};
 
 use super::bulk_file::{End, Fields, Terminators, terminator};
 use super::{StmtCtx, option_rules, resolve_table};
-use crate::catalog::{ColumnDef, TableDef};
+use catalog::{ColumnDef, TableDef};
 use crate::dml::bulk::{BulkLoad, BulkOptions, BulkRows};
 use crate::encoding::{Decoded, Encoding};
-use crate::errors;
+use catalog::errors;
 use crate::output::Sink;
 
 /// Options of the statement.

@@ -7,10 +7,11 @@ use txn::RecoveryModel;
 use types::{Collation, SqlError};
 
 use super::{StmtCtx, file_specs, option_rules};
-use crate::errors;
+use catalog::errors;
 use crate::instance::attach::Attach;
-use crate::instance::settings::DbSettings;
-use crate::instance::{Instance, clock};
+use catalog::settings::DbSettings;
+use catalog::clock;
+use crate::instance::Instance;
 
 /// Longest name of a database whose log file is named after it.
 const MAX_NAME: usize = 123;

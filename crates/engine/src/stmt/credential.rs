@@ -4,7 +4,7 @@ use syntax::ast::{Credential, DropObjects};
 use types::SqlError;
 
 use super::StmtCtx;
-use crate::errors;
+use catalog::errors;
 use crate::instance::credentials::ChangeError;
 
 /// Longest name.

@@ -6,14 +6,16 @@ use pages::{FileGrowth, PAGE_SIZE};
 use syntax::ast::{FileSpec, FilegroupChange, Ident};
 use types::SqlError;
 
-use super::file_specs::{Growth, NewFile};
+use super::file_specs::NewFile;
+use catalog::Growth;
 use super::{StmtCtx, file_specs};
-use crate::context::fold_name;
-use crate::errors::{self, db_error};
+use catalog::fold_name;
+use catalog::errors::{self, db_error};
 use crate::instance::files::{data_growth, note_log_size, save_settings};
-use crate::instance::registry::{DbEntry, FileEntry};
+use catalog::registry::{DbEntry, FileEntry};
 use crate::instance::restore::in_use;
-use crate::instance::{Db, Instance, MASTER};
+use catalog::{Db, MASTER};
+use crate::instance::Instance;
 
 impl StmtCtx<'_> {
     pub(super) fn modify_file(

@@ -1,11 +1,12 @@
 //! File specifications of CREATE and ALTER DATABASE: defaults, units, and the checks that need no disk.
 
+use catalog::Growth;
 use compact_str::CompactString;
 use syntax::ast::{CreateDatabase, FileGrowth, FileSize, FileSpec, MaxSize};
 use types::SqlError;
 
-use crate::context::fold_name;
-use crate::errors;
+use catalog::fold_name;
+use catalog::errors;
 
 const KB: u64 = 1 << 10;
 const MB: u64 = 1 << 20;
@@ -20,33 +21,6 @@ const EXTENT: u64 = 64 * KB;
 /// Largest data and log file.
 const MAX_DATA: u64 = 16 << 40;
 const MAX_LOG: u64 = 2 << 40;
-
-/// How a file grows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Growth {
-    /// Bytes, whole extents; 0 = not at all.
-    Bytes(u64),
-    /// Percent of the size at the time.
-    Percent(u32),
-}
-
-impl Growth {
-    /// One number for the boot page: bytes, or minus the percentage.
-    pub fn number(self) -> i64 {
-        match self {
-            Growth::Bytes(n) => i64::try_from(n).unwrap_or(i64::MAX),
-            Growth::Percent(p) => -i64::from(p),
-        }
-    }
-
-    /// What [`Growth::number`] gave.
-    pub fn from_number(n: i64) -> Growth {
-        match u64::try_from(n) {
-            Ok(bytes) => Growth::Bytes(bytes),
-            Err(_) => Growth::Percent(u32::try_from(n.unsigned_abs()).unwrap_or(u32::MAX)),
-        }
-    }
-}
 
 /// A file to create.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -30,10 +30,10 @@ use std::sync::Arc;
 use syntax::ast::{DropKind, Expr, ExprKind, Literal, ObjectName, Stmt, StmtKind, UnaryOp};
 use types::{Decimal, SqlError, Value};
 
-use crate::catalog::TableDef;
+use catalog::TableDef;
 use crate::context::VarScope;
-use crate::errors;
-use crate::instance::Db;
+use catalog::errors;
+use catalog::Db;
 use crate::output::Sink;
 use crate::session::{Isolation, SessionCore};
 

@@ -5,7 +5,7 @@
 use syntax::ast::{ExprKind, Literal, OptionItem, OptionValue};
 use types::SqlError;
 
-use crate::errors;
+use catalog::errors;
 
 /// What an option takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,7 +10,8 @@ use wal::Lsn;
 use super::StmtCtx;
 use super::backup_errors::Place;
 use crate::instance::restore::Described;
-use crate::instance::{clock, msdb};
+use catalog::clock;
+use crate::instance::msdb;
 use crate::sysproc::column;
 use crate::views::{LSN_NUMERIC, SYSNAME};
 

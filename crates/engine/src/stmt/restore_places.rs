@@ -11,11 +11,12 @@ use types::SqlError;
 use super::StmtCtx;
 use super::backup_errors::Place;
 use super::restore::{RestoreOptions, error};
-use crate::context::fold_name;
+use catalog::fold_name;
 use crate::instance::files::cannot_create_file;
-use crate::instance::registry::{DbEntry, FileEntry};
+use catalog::registry::{DbEntry, FileEntry};
 use crate::instance::restore::in_use;
-use crate::instance::{Db, Instance};
+use catalog::Db;
+use crate::instance::Instance;
 
 /// Behind 3156.
 const PLANNING: &str =

@@ -5,12 +5,12 @@ use txn::LockMode;
 use types::{SqlError, Value};
 
 use super::StmtCtx;
-use crate::catalog::ddl::DdlChange;
-use crate::catalog::load::FIRST_USER_SCHEMA;
-use crate::catalog::systables::SysTable;
-use crate::catalog::tables::lock_catalog;
-use crate::context::fold_name;
-use crate::errors;
+use catalog::change::DdlChange;
+use catalog::load::FIRST_USER_SCHEMA;
+use catalog::systables::SysTable;
+use crate::ddl::tables::lock_catalog;
+use catalog::fold_name;
+use catalog::errors;
 
 impl StmtCtx<'_> {
     pub(super) fn create_schema(&mut self, stmt: &CreateSchema) -> Result<(), SqlError> {

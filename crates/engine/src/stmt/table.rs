@@ -5,8 +5,8 @@ use types::SqlError;
 
 use super::table_def::{self, ColumnDefaults};
 use super::{StmtCtx, database_of, option_rules, resolve_table};
-use crate::catalog::tables;
-use crate::errors;
+use crate::ddl::tables;
+use catalog::errors;
 
 impl StmtCtx<'_> {
     pub(super) fn create_table(&mut self, stmt: &CreateTable) -> Result<(), SqlError> {

@@ -3,10 +3,10 @@
 use types::{SqlError, Value};
 
 use super::Call;
-use crate::errors;
+use catalog::errors;
 use crate::instance::Instance;
 use crate::instance::attach::Attach;
-use crate::instance::db::DbStatus;
+use catalog::db::DbStatus;
 
 /// Most files that sp_attach_db takes.
 const MOST_FILES: usize = 16;

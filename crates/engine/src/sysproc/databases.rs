@@ -6,10 +6,10 @@ use std::sync::atomic::Ordering;
 use types::{DataType, Len, SqlError, Value};
 
 use super::{Call, column};
-use crate::catalog::TableDef;
-use crate::catalog::tables::Work;
-use crate::context::fold_name;
-use crate::errors;
+use catalog::TableDef;
+use crate::ddl::tables::Work;
+use catalog::fold_name;
+use catalog::errors;
 use crate::views::files::database_size;
 
 const NAME: DataType = DataType::NVarChar(Len::N(128));
@@ -184,8 +184,8 @@ pub fn rename(call: &mut Call<'_>) -> Result<i32, SqlError> {
             if table.all_indexes().any(|i| i.index_id != id && fold_name(&i.name) == fold_name(&new)) {
                 return Err(taken(&new, "INDEX"));
             }
-            let renamed = |i: &std::sync::Arc<crate::catalog::IndexDef>| {
-                let mut def = crate::catalog::IndexDef::clone(i);
+            let renamed = |i: &std::sync::Arc<catalog::IndexDef>| {
+                let mut def = catalog::IndexDef::clone(i);
                 if def.index_id == id {
                     def.name = new.as_str().into();
                 }

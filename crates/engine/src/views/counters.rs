@@ -7,7 +7,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use types::{DataType, Value};
 
 use super::{View, ViewColumn, big};
-use crate::instance::{Db, Instance};
+use catalog::Db;
+use crate::instance::Instance;
 
 use DataType::{BigInt, Int, NChar};
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use types::{DataType, Value};
 
 use super::{NVARCHAR60, Rows, SYSNAME, View, ViewColumn, bit, text};
-use crate::instance::Db;
-use crate::instance::db::USER_ACCESS;
+use catalog::Db;
+use catalog::db::USER_ACCESS;
 use crate::session::SessionCore;
 
 use DataType::{Bit, DateTime, Int, TinyInt, UniqueIdentifier, VarBinary};
@@ -116,7 +116,7 @@ fn row(db: &Arc<Db>) -> Vec<Value> {
         Value::TinyInt(state as u8),
         text(state.name()),
         off.clone(),
-        bit(state == crate::instance::db::DbStatus::Offline),
+        bit(state == catalog::db::DbStatus::Offline),
         off.clone(),
         Value::TinyInt(s.snapshot_isolation.into()),
         text(SNAPSHOT[usize::from(s.snapshot_isolation)]),

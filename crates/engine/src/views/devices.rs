@@ -7,8 +7,8 @@ use disk::{LATENCY_BUCKETS, SIZE_BUCKETS, Sectors, StatsSnapshot};
 use types::{DataType, Len, Value};
 
 use super::{NVARCHAR60, SYSNAME, View, ViewColumn, big, bit, int, text};
-use crate::instance::Db;
-use crate::instance::registry::FileEntry;
+use catalog::Db;
+use catalog::registry::FileEntry;
 use crate::session::SessionCore;
 
 use DataType::{BigInt, Bit, Int, NVarChar, SmallInt, TinyInt};

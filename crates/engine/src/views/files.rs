@@ -8,12 +8,12 @@ use pages::{FileGrowth, PAGE_SIZE};
 use types::{DataType, Len, SqlError, Value};
 
 use super::{LSN_NUMERIC, NVARCHAR60, Rows, SYSNAME, View, ViewColumn, big, bit, databases_of, int, text};
-use crate::catalog::TableDef;
-use crate::errors;
-use crate::instance::Db;
-use crate::instance::registry::FileEntry;
+use catalog::TableDef;
+use catalog::errors;
+use catalog::Db;
+use catalog::registry::FileEntry;
 use crate::session::SessionCore;
-use crate::stmt::file_specs::Growth;
+use catalog::Growth;
 
 use DataType::{BigInt, Bit, Char, DateTime, Int, SmallInt, TinyInt, UniqueIdentifier, VarBinary};
 
@@ -230,7 +230,7 @@ fn file_stats(session: &mut SessionCore, _db: &Arc<Db>, args: &[Value]) -> Rows 
 /// Milliseconds since the instance started.
 fn sample_ms(session: &SessionCore) -> i64 {
     let (Value::DateTime { days, ticks }, (now_days, now_ticks)) =
-        (session.instance().started(), crate::instance::clock::now_parts())
+        (session.instance().started(), catalog::clock::now_parts())
     else {
         return 0;
     };

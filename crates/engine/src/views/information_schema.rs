@@ -3,7 +3,7 @@
 use types::{DataType, Len, Value};
 
 use super::{SYSNAME, View, ViewColumn, text};
-use crate::catalog::{IndexDef, TableDef};
+use catalog::{IndexDef, TableDef};
 
 use DataType::{Int, NVarChar, SmallInt, TinyInt, VarChar};
 

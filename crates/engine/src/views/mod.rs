@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use ::types::{DataType, Decimal, Len, SqlError, Value};
 
-use crate::instance::Db;
+use catalog::Db;
 use crate::session::SessionCore;
 
 /// A column of a system view: name, type, nullable.

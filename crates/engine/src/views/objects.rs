@@ -6,10 +6,10 @@ use std::sync::atomic::Ordering;
 use types::{DataType, Len, SqlError, Value};
 
 use super::{NVARCHAR60, SYSNAME, View, ViewColumn, all, big, bit, text};
-use crate::catalog::rebuild::quote;
-use crate::catalog::{Catalog, ColumnDef, IndexDef, TableDef};
+use crate::ddl::rebuild::quote;
+use catalog::{Catalog, ColumnDef, IndexDef, TableDef};
 use crate::context::{CompileEnv, ExecCtx, VarScope, compile_query};
-use crate::instance::Db;
+use catalog::Db;
 use crate::session::SessionCore;
 
 use DataType::{BigInt, Bit, Char, DateTime, Int, NVarChar, SmallInt, TinyInt};
@@ -566,7 +566,7 @@ pub fn table_rows(session: &mut SessionCore, db: &Arc<Db>, table: &Arc<TableDef>
 
 fn count_rows(session: &mut SessionCore, name: &str) -> Result<i64, SqlError> {
     let stmts =
-        syntax::parse(&format!("SELECT COUNT_BIG(*) FROM {name}")).map_err(crate::batch::syntax_error)?;
+        syntax::parse(&format!("SELECT COUNT_BIG(*) FROM {name}")).map_err(catalog::errors::syntax_error)?;
     let Some(syntax::ast::StmtKind::Select(query)) = stmts.into_iter().next().map(|s| s.kind) else {
         return Err(SqlError::internal("a count is no query"));
     };

@@ -6,7 +6,8 @@ use pages::PageWait;
 use types::{DataType, Len, SqlError, Value};
 
 use super::{NVARCHAR60, Rows, SYSNAME, View, ViewColumn, big, int, text};
-use crate::instance::{Db, Instance, clock};
+use catalog::{Db, clock};
+use crate::instance::Instance;
 use crate::session::SessionCore;
 
 use DataType::{BigInt, Bit, DateTime, Int, NVarChar, SqlVariant};

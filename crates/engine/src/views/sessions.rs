@@ -11,7 +11,8 @@ use super::waiting::{Wait, task_address, waits};
 use super::{NVARCHAR60, Rows, SYSNAME, View, ViewColumn, big, bit, int, position, text};
 use crate::batch::Compiled;
 use crate::instance::waits::wait_type;
-use crate::instance::{Db, Instance};
+use catalog::Db;
+use crate::instance::Instance;
 use crate::session::activity::{Published, handle};
 use crate::session::core::SessionShared;
 use crate::session::{SessionCore, SessionOptions};
@@ -354,7 +355,7 @@ fn request_row(seen: &Seen, wait: Option<&Wait>) -> Vec<Value> {
     let mut row = vec![
         Value::SmallInt(seen.spid as i16),
         zero.clone(),
-        p.started.map_or_else(crate::instance::clock::now, datetime),
+        p.started.map_or_else(catalog::clock::now, datetime),
         text(if wait.is_some() { "suspended" } else { "running" }),
         text(command.chars().take(32).collect::<String>()),
         seen.handle(),

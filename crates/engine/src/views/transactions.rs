@@ -151,7 +151,7 @@ pub static DATABASE_TRANSACTIONS: View =
 
 /// A time as datetime.
 pub fn datetime(time: SystemTime) -> Value {
-    let (days, ticks) = crate::instance::clock::parts(time.duration_since(UNIX_EPOCH).unwrap_or_default());
+    let (days, ticks) = catalog::clock::parts(time.duration_since(UNIX_EPOCH).unwrap_or_default());
     Value::DateTime { days, ticks }
 }
 

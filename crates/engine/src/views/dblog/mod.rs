@@ -15,9 +15,9 @@ use types::{SqlError, Value};
 use wal::{Log, LogError, Lsn};
 
 use super::{RowSource, Rows, SystemView, ViewColumn, text};
-use crate::errors::db_error;
-use crate::instance::Db;
-use crate::instance::clock::log_text;
+use catalog::errors::db_error;
+use catalog::Db;
+use catalog::clock::log_text;
 use crate::session::SessionCore;
 use columns::COLUMNS;
 use operation::Summary;

@@ -12,7 +12,7 @@ use types::{Collation, ColumnType, DataType, RowLayout, SqlError, TypeArg, Value
 use super::store::{StoreError, SysTrees};
 use super::systables::SysTable;
 use super::{Catalog, ColumnDef, DefaultDef, IdentityState, IndexDef, TableDef, TableState};
-use crate::context::fold_name;
+use crate::fold_name;
 
 /// `index_id` of the row that names a table's LOB unit.
 pub const LOB_INDEX_ID: i32 = 255;
@@ -304,7 +304,7 @@ fn object(
         Value::str(kind),
         Value::Int(parent),
         table.create_date.clone(),
-        crate::instance::clock::now(),
+        crate::clock::now(),
         text.map_or(Value::Null, Value::str),
     ]
 }
@@ -329,7 +329,7 @@ pub fn type_of_text(text: &str) -> Result<DataType, SqlError> {
 
 /// An expression that the catalog keeps as text.
 pub fn parse_expression(text: &str) -> Result<syntax::ast::Expr, SqlError> {
-    let stmts = syntax::parse(&format!("PRINT {text}")).map_err(crate::batch::syntax_error)?;
+    let stmts = syntax::parse(&format!("PRINT {text}")).map_err(crate::errors::syntax_error)?;
     match stmts.into_iter().next().map(|s| s.kind) {
         Some(syntax::ast::StmtKind::Print(expr)) => Ok(expr),
         _ => Err(SqlError::internal(format!("the definition {text} is no expression"))),

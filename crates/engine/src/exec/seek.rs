@@ -4,6 +4,7 @@
 
 use crate::expr::{Expr, Rt};
 use std::ops::Bound;
+use storage::keys::after_prefix;
 use types::convert::{Mode, convert};
 use types::{DataType, KeyPart, SqlError, Value, encode_key_part, ops};
 
@@ -60,18 +61,6 @@ fn fit(value: Value, ty: DataType) -> Fit {
         }
         _ => Fit::Between,
     }
-}
-
-/// The first key above all keys that begin with `prefix`.
-pub fn after_prefix(mut prefix: Vec<u8>) -> Bound<Vec<u8>> {
-    while let Some(last) = prefix.last_mut() {
-        if *last < 0xFF {
-            *last += 1;
-            return Bound::Excluded(prefix);
-        }
-        prefix.pop();
-    }
-    Bound::Unbounded
 }
 
 /// Lower bound: from the first key that begins with `prefix`, or behind the last one.
@@ -136,13 +125,4 @@ pub fn point(
         }
     }
     Ok(true)
-}
-
-/// Borrowed bounds, as cursors take them.
-pub fn borrowed(bound: &Bound<Vec<u8>>) -> Bound<&[u8]> {
-    match bound {
-        Bound::Included(key) => Bound::Included(key),
-        Bound::Excluded(key) => Bound::Excluded(key),
-        Bound::Unbounded => Bound::Unbounded,
-    }
 }

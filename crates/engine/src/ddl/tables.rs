@@ -10,17 +10,17 @@ use txn::locks::LockMode;
 use txn::locks::What;
 use types::SqlError;
 
-use super::ddl::{DdlChange, UnitRef};
-use super::load::{layout_of, rows_of};
-use super::store::StoreError;
-use super::{
+use catalog::change::{DdlChange, UnitRef};
+use catalog::load::{layout_of, rows_of};
+use catalog::store::StoreError;
+use catalog::{
     ColumnDef, DefaultDef, IndexDef, KeyConstraint, NewColumn, NewIndex, NewTable, TableDef, TableState,
     pending,
 };
-use crate::context::fold_name;
-use crate::errors;
-use crate::instance::Db;
-use crate::instance::db::Open;
+use catalog::fold_name;
+use catalog::errors;
+use catalog::Db;
+use catalog::db::Open;
 use crate::query::hints::TableLock;
 use crate::session::SessionCore;
 
@@ -66,7 +66,7 @@ pub fn create_table(core: &mut SessionCore, db: &Arc<Db>, new: NewTable) -> Resu
         storage: Arc::new(storage),
         indexes,
         lob: lob.map(|unit| (unit.unit, unit.first_iam)),
-        create_date: crate::instance::clock::now(),
+        create_date: catalog::clock::now(),
         state: Arc::new(TableState::default()),
     });
     work.check_constraint_names(&table)?;

@@ -1,8 +1,9 @@
 //! Decoding stored rows, large values included.
 
-use super::{TableStore, access_error, corrupt_row};
-use crate::instance::Db;
+use super::{Base, TableStore, access_error, corrupt_row};
+use catalog::Db;
 use access::lob::{LobPointer, LobSpace};
+use access::{ReadMode, Rid, RowBatch};
 use types::{Corrupt, Field, RowLayout, SqlError, Value};
 
 impl TableStore {
@@ -75,4 +76,20 @@ fn read_off_row(
     let mut bytes = Vec::with_capacity(usize::try_from(pointer.len).unwrap_or(0));
     lob.read(pointer, &mut bytes).map_err(|e| access_error(db, e))?;
     Ok(layout.value_from_bytes(column, &bytes).ok())
+}
+
+/// The base row of a locator, as the only row of `batch`.
+pub fn fetch(
+    db: &Db,
+    store: &TableStore,
+    locator: &Value,
+    mode: ReadMode<'_>,
+    batch: &mut RowBatch,
+) -> Result<bool, SqlError> {
+    let found = match (&store.base, locator) {
+        (Base::Heap(heap), Value::BigInt(n)) => heap.fetch(Rid::from_bytes(n.to_le_bytes()), mode, batch),
+        (Base::Tree(tree), Value::Bytes(key)) => tree.fetch(key, mode, batch),
+        _ => return Err(SqlError::internal("a locator of another table")),
+    };
+    found.map_err(|e| access_error(db, e))
 }

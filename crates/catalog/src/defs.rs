@@ -2,7 +2,7 @@
 //! A change of schema publishes new definitions and raises the database's schema version; plans made from older ones
 //! are compiled again.
 
-use crate::context::fold_name;
+use crate::fold_name;
 use compact_str::CompactString;
 use pages::{PageId, UnitId};
 use parking_lot::Mutex;

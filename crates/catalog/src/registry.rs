@@ -208,7 +208,7 @@ fn parse(text: &str) -> Result<Registry, RegistryError> {
 
 /// Where the folder was whose list has absolute paths: master's primary file was always in it.
 fn folder_of(entries: &[DbEntry]) -> Option<PathBuf> {
-    let master = entries.iter().find(|db| db.id == super::MASTER)?;
+    let master = entries.iter().find(|db| db.id == crate::MASTER)?;
     let primary = master.files.iter().find(|f| f.file_id == 1)?;
     Some(primary.path.parent()?.to_path_buf())
 }
@@ -225,7 +225,7 @@ fn parse_file(id: &str, log: &str, group: &str, name: &str, path: &str, shown: &
     })
 }
 
-pub(super) fn escape(text: &str) -> String {
+pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -239,12 +239,12 @@ pub(super) fn escape(text: &str) -> String {
     out
 }
 
-pub(super) fn unescape(text: &str) -> CompactString {
+pub fn unescape(text: &str) -> CompactString {
     text.replace("%09", "\t").replace("%0A", "\n").replace("%0D", "\r").replace("%25", "%").into()
 }
 
 /// FNV-1a: it tells a hand-edited or cut file from a whole one.
-pub(super) fn checksum(text: &str) -> u32 {
+pub fn checksum(text: &str) -> u32 {
     text.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
 

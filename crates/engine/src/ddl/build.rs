@@ -1,12 +1,12 @@
 //! Building an index from the rows of its table: entries are collected, sorted (beyond a sort's memory through run files)
 //! and loaded page by page.
 
-use super::write::{Locator, duplicate, entry_key, entry_value};
-use super::{Base, IndexStore, TableStore, access_error, open_index};
-use crate::catalog::{IndexDef, TableDef};
+use storage::write::{Locator, duplicate, entry_key, entry_value};
+use storage::{Base, IndexStore, TableStore, access_error, open_index};
+use catalog::{IndexDef, TableDef};
 use crate::context::ExecCtx;
 use crate::exec::external_sort::{Sorted, Sorter};
-use crate::instance::Db;
+use catalog::Db;
 use access::{Outcome, ReadMode, RowBatch};
 use std::ops::Bound;
 use std::sync::Arc;

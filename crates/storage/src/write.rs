@@ -2,10 +2,10 @@
 //! Guarantees: a row and its entries change together or the statement fails and is rolled back; who meets a row of a
 //! running transaction waits for it without holding a latch; a unique violation names the constraint and the key.
 
+use super::row::fetch;
 use super::{Base, IndexStore, TableStore, access_error, corrupt_row, value_rid};
-use crate::errors::db_error;
-use crate::exec::scan::fetch;
-use crate::instance::Db;
+use catalog::errors::db_error;
+use catalog::Db;
 use access::lob::LobPointer;
 use access::{Outcome, ReadMode, Rid, RowBatch};
 use pages::{RowHeader, TxnId};
@@ -260,9 +260,9 @@ impl RowWriter {
     fn next_uniquifier(&mut self, db: &Arc<Db>, store: &TableStore, prefix: usize) -> Result<u32, SqlError> {
         let Base::Tree(tree) = &store.base else { return Ok(0) };
         let lower = self.key[..prefix].to_vec();
-        let upper = super::seek::after_prefix(lower.clone());
+        let upper = super::keys::after_prefix(lower.clone());
         let mut cursor =
-            tree.cursor(Bound::Included(&lower), super::seek::borrowed(&upper), access::Direction::Backward);
+            tree.cursor(Bound::Included(&lower), super::keys::borrowed(&upper), access::Direction::Backward);
         let more = cursor.next_batch(ReadMode::Current, &mut self.batch).map_err(|e| access_error(db, e))?;
         let last = if more { self.batch.key(0).get(prefix..prefix + UNIQUIFIER) } else { None };
         let last = last.and_then(|b| <[u8; 4]>::try_from(b).ok()).map_or(0, u32::from_be_bytes);
@@ -624,7 +624,7 @@ pub fn entry_value(
 }
 
 /// 2627 for a constraint, 2601 for an index.
-pub fn duplicate(store: &TableStore, index: &crate::catalog::IndexDef, values: &[Value]) -> SqlError {
+pub fn duplicate(store: &TableStore, index: &catalog::IndexDef, values: &[Value]) -> SqlError {
     let table = &store.table;
     let shown = index.key.iter().map(|(column, _)| {
         let text = types::display::format_value(&values[*column], table.columns[*column].ty);

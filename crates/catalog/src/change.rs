@@ -8,7 +8,7 @@ use pages::{PageId, UnitId};
 
 use super::TableDef;
 use crate::errors;
-use crate::instance::Db;
+use crate::Db;
 use types::SqlError;
 
 /// An allocation unit that a statement created or dropped.
@@ -67,7 +67,7 @@ impl DdlChange {
     }
 
     /// Changes the catalog back.
-    pub(crate) fn undo(&self, spid: i32) {
+    pub fn undo(&self, spid: i32) {
         match &self.what {
             What::Table { before, after } => {
                 let restored = self.db.replace_table(after.as_deref(), before.clone());
@@ -82,7 +82,7 @@ impl DdlChange {
     }
 
     /// The table that it changes, if it changes one in this database.
-    pub(crate) fn object_in(&self, db: &Db) -> Option<i32> {
+    pub fn object_in(&self, db: &Db) -> Option<i32> {
         match &self.what {
             What::Table { before, after } if self.db.id() == db.id() => {
                 after.as_ref().or(before.as_ref()).map(|table| table.object_id)
@@ -92,14 +92,14 @@ impl DdlChange {
     }
 
     /// The transaction has committed.
-    pub(crate) fn committed(&self, spid: i32) {
+    pub fn committed(&self, spid: i32) {
         if let What::Table { before: Some(table), after: None } = &self.what {
             self.db.end_drop(table.object_id, spid);
         }
     }
 
     /// The change has been rolled back: created storage can go.
-    pub(crate) fn free_created(&self) {
+    pub fn free_created(&self) {
         self.db.free_units(&self.created);
     }
 }

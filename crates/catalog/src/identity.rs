@@ -10,7 +10,7 @@ use types::{SqlError, Value};
 use super::systables::SysTable;
 use super::{IdentityState, TableDef};
 use crate::errors;
-use crate::instance::Db;
+use crate::Db;
 
 /// Values reserved at a time.
 const BLOCK: i64 = 1000;

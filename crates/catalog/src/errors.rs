@@ -6,9 +6,9 @@ use pages::PageError;
 use txn::{ErrorKind, TxnError};
 use types::SqlError;
 
-use crate::catalog::store::StoreError;
-use crate::instance::Db;
-use crate::instance::db::DbStatus;
+use crate::store::StoreError;
+use crate::Db;
+use crate::db::DbStatus;
 
 /// The plan was compiled against a definition that is no longer current: compile again and retry. Never shown.
 pub const SCHEMA_CHANGED: i32 = -1;
@@ -261,7 +261,7 @@ pub fn db_error(db: &Db, e: &TxnError) -> SqlError {
 }
 
 /// 3624: a statement has met a fault of the program.
-pub(crate) fn assertion_failed() -> SqlError {
+pub fn assertion_failed() -> SqlError {
     SqlError::new(
         3624,
         20,
@@ -331,10 +331,17 @@ pub fn ends_batch(error: &SqlError) -> bool {
 }
 
 /// 5178: the volume cannot write blocks of the log that are as small as asked for.
-pub(crate) fn block_below_sector(file: &str, block: u16, sector: u32) -> SqlError {
+pub fn block_below_sector(file: &str, block: u16, sector: u32) -> SqlError {
     let text = format!(
         "Cannot use file '{file}' with log blocks of {block} bytes because it is on a volume with sector size {sector}. \
          Choose a block size that is the same as or larger than the sector size."
     );
     SqlError::new(5178, 16, 1, text)
+}
+
+/// A parser's error as the user sees it.
+pub fn syntax_error(e: syntax::SyntaxError) -> SqlError {
+    let mut error = SqlError::new(i32::try_from(e.number).unwrap_or(102), e.severity, e.state, e.message);
+    error.line = e.line;
+    error
 }

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use compact_str::CompactString;
 
 use super::registry::{DbEntry, escape, unescape};
-use crate::stmt::file_specs::Growth;
+use crate::growth::Growth;
 
 /// The boot page has room for so many bytes of names of filegroups; further ones get names from their numbers where the
 /// database is attached.

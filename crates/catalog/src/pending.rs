@@ -11,10 +11,10 @@ use pages::{PageId, UnitId};
 use txn::{Database, Durability, Txn};
 use types::Value;
 
-use super::ddl::UnitRef;
+use super::change::UnitRef;
 use super::store::{StoreError, SysTrees};
 use super::systables::SysTable;
-use crate::instance::db::Open;
+use crate::db::Open;
 
 fn row(unit: &UnitRef) -> [Value; 4] {
     [

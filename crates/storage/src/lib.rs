@@ -5,16 +5,13 @@
 //! entry's key is the normalised key columns, followed by the locator unless the index is unique; its value is a row
 //! of (key columns, included columns, locator).
 
-pub mod build;
+pub mod keys;
 pub mod row;
-pub mod seek;
-#[cfg(test)]
-pub(crate) mod tests;
 pub mod write;
 
-use crate::catalog::{IndexDef, TableDef};
-use crate::errors;
-use crate::instance::Db;
+use catalog::{IndexDef, TableDef};
+use catalog::errors;
+use catalog::Db;
 use access::lob::LobSpace;
 use access::{AccessError, BTree, Heap, Rid};
 use pages::{PageId, Unit, UnitId};
@@ -23,7 +20,7 @@ use std::sync::Arc;
 use txn::TxnError;
 use types::{ColumnType, Corrupt, DataType, KeyPart, Len, RowLayout, SqlError, Value, encode_key_part};
 
-pub use build::build_index;
+pub use row::fetch;
 
 /// How a table is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -278,11 +275,5 @@ pub fn value_rid(value: &Value) -> Option<Rid> {
     match value {
         Value::BigInt(n) => Some(Rid::from_bytes(n.to_le_bytes())),
         _ => None,
-    }
-}
-
-impl std::fmt::Debug for Db {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Db({})", self.id())
     }
 }

@@ -9,8 +9,8 @@ use parking_lot::Mutex;
 use txn::{Database, Durability};
 use types::Value;
 
-use crate::catalog::store::{StoreError, SysTrees};
-use crate::catalog::systables::{COUNTER_OBJECTS, COUNTER_UNITS, FIRST_USER_UNIT, SysTable};
+use crate::store::{StoreError, SysTrees};
+use crate::systables::{COUNTER_OBJECTS, COUNTER_UNITS, FIRST_USER_UNIT, SysTable};
 
 /// Numbers reserved at a time.
 const BLOCK: i64 = 64;

@@ -1,6 +1,10 @@
 //! Definitions of before: handles whose root has moved or was not settled, units that were opened by another name.
 
-use super::*;
+use catalog::{Db, IndexDef, TableDef, errors};
+use pages::PageId;
+use std::sync::Arc;
+use storage::{Base, TableStore};
+use types::{SqlError, Value};
 use crate::{ColumnInfo, Instance, InstanceOptions, Sink};
 use sim::SimDisk;
 use txn::Durability;

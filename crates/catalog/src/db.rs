@@ -16,11 +16,18 @@ use super::counters::Counters;
 use super::errorlog::ErrorLog;
 use super::registry::DbEntry;
 use super::settings::DbSettings;
-use crate::catalog::ddl::UnitRef;
-use crate::catalog::store::SysTrees;
-use crate::catalog::{Catalog, TableDef};
-use crate::context::fold_name;
+use crate::change::UnitRef;
+use crate::store::SysTrees;
+use crate::{Catalog, TableDef};
+use crate::fold_name;
 use crate::errors;
+
+/// database_id of master.
+pub const MASTER: i32 = 1;
+/// database_id of tempdb, which is made anew at each start.
+pub const TEMPDB: i32 = 2;
+/// First database_id of user databases.
+pub const FIRST_USER_DB: i32 = 5;
 
 /// State of a database, with sys.databases.state's numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,13 +93,13 @@ pub struct Db {
 
 impl Db {
     /// A database that is open.
-    pub(crate) fn online(entry: DbEntry, open: Open, catalog: Catalog, settings: DbSettings) -> Arc<Db> {
+    pub fn online(entry: DbEntry, open: Open, catalog: Catalog, settings: DbSettings) -> Arc<Db> {
         let errors = open.errors.clone();
         Db::with(entry, State::Open(Arc::new(open)), catalog, settings, errors)
     }
 
     /// A database that could not be opened.
-    pub(crate) fn down(entry: DbEntry, status: DbStatus, cause: String, errors: Arc<ErrorLog>) -> Arc<Db> {
+    pub fn down(entry: DbEntry, status: DbStatus, cause: String, errors: Arc<ErrorLog>) -> Arc<Db> {
         Db::with(entry, State::Down { status, cause }, Catalog::default(), DbSettings::default(), errors)
     }
 
@@ -130,7 +137,7 @@ impl Db {
         self.name.read().clone()
     }
 
-    pub(crate) fn set_name(&self, name: &str) {
+    pub fn set_name(&self, name: &str) {
         *self.name.write() = name.into();
         self.entry.write().name = name.into();
     }
@@ -140,7 +147,7 @@ impl Db {
         self.entry.read().clone()
     }
 
-    pub(crate) fn change_entry(&self, change: impl FnOnce(&mut DbEntry)) {
+    pub fn change_entry(&self, change: impl FnOnce(&mut DbEntry)) {
         change(&mut self.entry.write());
     }
 
@@ -154,7 +161,7 @@ impl Db {
         Collation::from_name(&self.settings.read().collation).unwrap_or_default()
     }
 
-    pub(crate) fn set_settings(&self, settings: DbSettings) {
+    pub fn set_settings(&self, settings: DbSettings) {
         self.read_only.store(settings.read_only, Ordering::SeqCst);
         *self.settings.write() = settings;
     }
@@ -173,16 +180,16 @@ impl Db {
     }
 
     /// An allocation in this filegroup has found no room.
-    pub(crate) fn note_full(&self, filegroup: u16) {
+    pub fn note_full(&self, filegroup: u16) {
         self.full.store(filegroup, Ordering::Relaxed);
     }
 
     /// The filegroup in which an allocation found no room last.
-    pub(crate) fn full_filegroup(&self) -> Option<u16> {
+    pub fn full_filegroup(&self) -> Option<u16> {
         Some(self.full.load(Ordering::Relaxed)).filter(|filegroup| *filegroup != 0)
     }
 
-    pub(crate) fn add_user(&self, n: i64) {
+    pub fn add_user(&self, n: i64) {
         self.users.fetch_add(n, Ordering::Relaxed);
     }
 
@@ -210,7 +217,7 @@ impl Db {
     }
 
     /// Takes it out of service; whoever holds the storage keeps it alive until done.
-    pub(crate) fn take_down(&self, status: DbStatus, cause: &str) -> Option<Arc<Open>> {
+    pub fn take_down(&self, status: DbStatus, cause: &str) -> Option<Arc<Open>> {
         let down = State::Down { status, cause: cause.to_string() };
         match std::mem::replace(&mut *self.state.write(), down) {
             State::Open(open) => Some(open),
@@ -219,7 +226,7 @@ impl Db {
     }
 
     /// Brings it back into service.
-    pub(crate) fn bring_up(&self, open: Open, catalog: Catalog, settings: DbSettings) {
+    pub fn bring_up(&self, open: Open, catalog: Catalog, settings: DbSettings) {
         self.set_settings(settings);
         self.publish(|current| {
             let version = current.version;
@@ -261,7 +268,7 @@ impl Db {
     }
 
     /// A failure that no user can be told about; the storage has kept its cause.
-    pub(crate) fn note_failure(&self, error: &TxnError) {
+    pub fn note_failure(&self, error: &TxnError) {
         if let Some(storage) = self.storage_if_open()
             && storage.status() == Status::Suspect
         {
@@ -309,7 +316,7 @@ impl Db {
     }
 
     /// Replaces, adds or removes a table's definition; false when the name belongs to another table.
-    pub(crate) fn replace_table(&self, old: Option<&TableDef>, new: Option<Arc<TableDef>>) -> bool {
+    pub fn replace_table(&self, old: Option<&TableDef>, new: Option<Arc<TableDef>>) -> bool {
         self.publish(|catalog| {
             if let Some(old) = old {
                 catalog.remove(old.object_id);
@@ -324,7 +331,7 @@ impl Db {
     }
 
     /// Adds or removes a schema.
-    pub(crate) fn set_schema(&self, name: &str, id: i32, present: bool) {
+    pub fn set_schema(&self, name: &str, id: i32, present: bool) {
         self.publish(|catalog| {
             if present {
                 catalog.schemas.insert(fold_name(name), id);
@@ -337,21 +344,21 @@ impl Db {
         });
     }
 
-    pub(crate) fn begin_drop(&self, object_id: i32, spid: i32) {
+    pub fn begin_drop(&self, object_id: i32, spid: i32) {
         self.drops.lock().push((object_id, spid));
     }
 
-    pub(crate) fn end_drop(&self, object_id: i32, spid: i32) {
+    pub fn end_drop(&self, object_id: i32, spid: i32) {
         self.drops.lock().retain(|drop| *drop != (object_id, spid));
     }
 
     /// Tables that other sessions have dropped and not yet committed.
-    pub(crate) fn drops_in_flight(&self, spid: i32) -> Vec<i32> {
+    pub fn drops_in_flight(&self, spid: i32) -> Vec<i32> {
         self.drops.lock().iter().filter(|(_, session)| *session != spid).map(|(object, _)| *object).collect()
     }
 
     /// A transaction that changed these tables' definitions is about to commit.
-    pub(crate) fn note_ddl(&self, objects: impl Iterator<Item = i32>, txn: TxnId) {
+    pub fn note_ddl(&self, objects: impl Iterator<Item = i32>, txn: TxnId) {
         let mut objects = objects.peekable();
         if objects.peek().is_some() {
             let mut ddl = self.ddl.lock();
@@ -360,20 +367,20 @@ impl Db {
     }
 
     /// The transaction that changed a table's definition last; `TxnId(0)` when none has since the start.
-    pub(crate) fn newest_ddl(&self, object_id: i32) -> TxnId {
+    pub fn newest_ddl(&self, object_id: i32) -> TxnId {
         self.ddl.lock().get(&object_id).copied().unwrap_or(TxnId(0))
     }
 
     /// Whether SNAPSHOT isolation may be used here; the system databases always allow it.
-    pub(crate) fn allows_snapshots(&self) -> bool {
-        self.id < super::FIRST_USER_DB || self.settings.read().snapshot_isolation
+    pub fn allows_snapshots(&self) -> bool {
+        self.id < FIRST_USER_DB || self.settings.read().snapshot_isolation
     }
 
     /// Frees units that a rolled back transaction had created. What a crash leaves is freed when the database is next
     /// opened.
-    pub(crate) fn free_units(&self, units: &[UnitRef]) {
+    pub fn free_units(&self, units: &[UnitRef]) {
         if let (false, Ok(open)) = (units.is_empty(), self.open()) {
-            crate::catalog::pending::free_all(&open.storage, &open, units);
+            crate::pending::free_all(&open.storage, &open, units);
         }
     }
 
@@ -412,3 +419,9 @@ impl Db {
 
 /// user_access_desc by number.
 pub const USER_ACCESS: [&str; 3] = ["MULTI_USER", "SINGLE_USER", "RESTRICTED_USER"];
+
+impl std::fmt::Debug for Db {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Db({})", self.id())
+    }
+}

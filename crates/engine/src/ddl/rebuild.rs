@@ -9,7 +9,7 @@ use syntax::ast::StmtKind;
 use types::SqlError;
 
 use super::tables::Work;
-use super::{Catalog, TableDef, TableState};
+use catalog::{Catalog, TableDef, TableState};
 use crate::context::{CompileEnv, ExecCtx, VarScope, compile_dml};
 use crate::session::{Isolation, SessionOptions};
 
@@ -62,7 +62,7 @@ fn run(
     catalog: Catalog,
     private: Vec<Arc<TableDef>>,
 ) -> Result<u64, SqlError> {
-    let stmts = syntax::parse(text).map_err(crate::batch::syntax_error)?;
+    let stmts = syntax::parse(text).map_err(catalog::errors::syntax_error)?;
     let Some(stmt) = stmts.first().filter(|s| matches!(s.kind, StmtKind::Insert(_) | StmtKind::Update(_)))
     else {
         return Err(SqlError::internal("a rebuild is not DML"));

@@ -1,0 +1,32 @@
+//! What databases and objects there are: definitions, the system tables that keep them, name resolution, versions, and the handle of
+//! a database that is open. Nothing runs here.
+//!
+//! # Guarantees
+//! - A definition is immutable once published; a change of schema publishes another one and moves the database's schema version.
+//! - System tables are changed in the transaction of the statement that changes the schema; object ids and allocation units are
+//!   never given twice.
+//! - Whoever uses a database that is not online gets SQL Server's error for its state.
+
+pub mod change;
+pub mod clock;
+pub mod counters;
+pub mod db;
+pub mod defs;
+pub mod errorlog;
+pub mod errors;
+pub mod growth;
+pub mod identity;
+pub mod load;
+pub mod names;
+pub mod new;
+pub mod pending;
+pub mod registry;
+pub mod settings;
+pub mod store;
+pub mod systables;
+
+pub use db::{Db, DbStatus, FIRST_USER_DB, MASTER, Open, TEMPDB};
+pub use defs::*;
+pub use growth::Growth;
+pub use names::fold_name;
+pub use new::*;
