@@ -7,8 +7,8 @@ use compact_str::CompactString;
 use pages::{PageId, UnitId};
 
 use super::TableDef;
-use crate::errors;
 use crate::Db;
+use crate::errors;
 use types::SqlError;
 
 /// An allocation unit that a statement created or dropped.

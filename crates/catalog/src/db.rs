@@ -17,10 +17,10 @@ use super::errorlog::ErrorLog;
 use super::registry::DbEntry;
 use super::settings::DbSettings;
 use crate::change::UnitRef;
+use crate::errors;
+use crate::fold_name;
 use crate::store::SysTrees;
 use crate::{Catalog, TableDef};
-use crate::fold_name;
-use crate::errors;
 
 /// database_id of master.
 pub const MASTER: i32 = 1;

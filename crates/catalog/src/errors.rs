@@ -6,9 +6,9 @@ use pages::PageError;
 use txn::{ErrorKind, TxnError};
 use types::SqlError;
 
-use crate::store::StoreError;
 use crate::Db;
 use crate::db::DbStatus;
+use crate::store::StoreError;
 
 /// The plan was compiled against a definition that is no longer current: compile again and retry. Never shown.
 pub const SCHEMA_CHANGED: i32 = -1;

@@ -9,8 +9,8 @@ use types::{SqlError, Value};
 
 use super::systables::SysTable;
 use super::{IdentityState, TableDef};
-use crate::errors;
 use crate::Db;
+use crate::errors;
 
 /// Values reserved at a time.
 const BLOCK: i64 = 1000;

@@ -3,20 +3,20 @@
 //! Guarantees: a compiled object holds no name that must be looked up again; variables are slots; a plan stays
 //! valid until the schema version of its database moves.
 
-use catalog::fold_name;
-use catalog::Catalog;
-use catalog::Db;
 use crate::instance::Instance;
 use crate::session::{SessionCore, SessionOptions};
+use catalog::Catalog;
+use catalog::Db;
+use catalog::fold_name;
 use compact_str::CompactString;
 use std::collections::HashMap;
 use std::sync::Arc;
 use types::{DataType, SqlError, Value};
 
+pub use crate::ddl::build::build_index;
 pub use crate::dml::{DmlPlan, compile_dml};
 pub use crate::expr::compile::{Condition, Scalar, compile_condition, compile_scalar};
 pub use crate::query::{QueryPlan, compile_query};
-pub use crate::ddl::build::build_index;
 
 /// What names resolve to while a statement is compiled.
 #[derive(Clone)]

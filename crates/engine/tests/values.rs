@@ -13,14 +13,20 @@ fn the_clock_and_rand_have_one_value_for_a_statement() {
     b.check("create table n (i int primary key)", "");
     b.run("declare @i int = 0; while @i < 300 begin insert n values (@i); set @i += 1 end");
     b.check("select count(distinct sysdatetime()), count(distinct rand()) from n a cross join (select top 20 i from n) b", "1|1");
-    b.check("select case when rand() = rand() then 'same' else 'two calls, two values' end", "two calls, two values");
+    b.check(
+        "select case when rand() = rand() then 'same' else 'two calls, two values' end",
+        "two calls, two values",
+    );
     b.check("select case when getdate() = getdate() then 'same' else 'two' end", "same");
     b.check("select case when count(distinct newid()) = count(*) then 'each row' end from n", "each row");
     b.check(
         "declare @a float = rand(), @b float; set @b = rand(); select case when @a = @b then 'same' else 'two statements' end",
         "two statements",
     );
-    b.check("create table r (x float) insert r values (rand()), (rand()) select count(distinct x) from r", "(2)\n2");
+    b.check(
+        "create table r (x float) insert r values (rand()), (rand()) select count(distinct x) from r",
+        "(2)\n2",
+    );
 }
 
 #[test]
@@ -40,15 +46,24 @@ fn all_functions_count_the_same_units_of_text() {
     // Two units beyond the basic plane.
     b.check("declare @s nvarchar(20) = N'a😀b'; select len(@s), datalength(@s), charindex(N'b', @s), patindex(N'%b%', @s)", "4|8|4|4");
     b.check("declare @s nvarchar(20) = N'a😀b'; select substring(@s, 2, 2), stuff(@s, 2, 2, N'x'), right(@s, 1), left(@s, 3)", "😀|axb|b|a😀");
-    b.check("declare @s nvarchar(20) = N'a😀b'; select left(@s, 2), substring(@s, 3, 2), right(@s, 2)", "a\u{fffd}|\u{fffd}b|\u{fffd}b");
-    b.check("select stuff(N'a😀b', 4, 1, N'c'), stuff(N'a😀b', 5, 1, N'c'), replicate(N'😀', 2)", "a😀c|NULL|😀😀");
+    b.check(
+        "declare @s nvarchar(20) = N'a😀b'; select left(@s, 2), substring(@s, 3, 2), right(@s, 2)",
+        "a\u{fffd}|\u{fffd}b|\u{fffd}b",
+    );
+    b.check(
+        "select stuff(N'a😀b', 4, 1, N'c'), stuff(N'a😀b', 5, 1, N'c'), replicate(N'😀', 2)",
+        "a😀c|NULL|😀😀",
+    );
     b.check("select len(cast(replicate(N'😀', 3) as nvarchar(4)))", "4");
 }
 
 #[test]
 fn replace_is_linear_in_any_text() {
     let b = &mut Bench::new();
-    b.check("select replace(N'Ärger, ärger', N'ä', N'ae'), replace('aAa', 'a', 'bb'), replace('abc', '', 'x')", "aerger, aerger|bbbbbb|abc");
+    b.check(
+        "select replace(N'Ärger, ärger', N'ä', N'ae'), replace('aAa', 'a', 'bb'), replace('abc', '', 'x')",
+        "aerger, aerger|bbbbbb|abc",
+    );
     // With a pass over the rest for each find this takes minutes.
     b.check(
         "select datalength(replace(replicate(cast(N'äx' as nvarchar(max)), 400000), N'ä', N'oe'))",
@@ -123,7 +138,10 @@ fn a_text_that_is_executed_has_identity_values_of_its_own() {
     let b = &mut Bench::new();
     b.check("create table t (id int identity(7, 1), v int)", "");
     b.check("insert t values (1) exec('select scope_identity()') select scope_identity()", "(1)\nNULL\n7");
-    b.check("exec('insert t values (2) select scope_identity()') select scope_identity(), @@identity", "(1)\n8\n7|8");
+    b.check(
+        "exec('insert t values (2) select scope_identity()') select scope_identity(), @@identity",
+        "(1)\n8\n7|8",
+    );
     b.check("exec sp_executesql N'select scope_identity()'", "NULL");
 }
 
@@ -133,7 +151,10 @@ fn select_into_takes_the_identity_of_the_table_that_it_reads() {
     b.run("create database other");
     // The same object_id in both databases, one of them without an identity column.
     b.check("create table mine (a int, b int)", "");
-    b.check("use other create table theirs (a int identity(100, 10), b int) insert theirs values (1)", "Changed database context to 'other'.\n(1)");
+    b.check(
+        "use other create table theirs (a int identity(100, 10), b int) insert theirs values (1)",
+        "Changed database context to 'other'.\n(1)",
+    );
     b.check("use t", "Changed database context to 't'.");
     b.check("select * into copy from other.dbo.theirs", "(1)");
     b.check("insert copy values (2) select a from copy order by a", "(1)\n100\n110");

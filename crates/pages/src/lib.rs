@@ -25,6 +25,7 @@ pub mod record;
 mod redo;
 pub mod row_header;
 mod store;
+mod sync;
 mod waits;
 mod writer;
 

@@ -8,6 +8,7 @@ use crate::id::{DWB_PAGES, PAGE_SIZE, PageId};
 use crate::page::seal_image;
 use crate::pool::{DIRTY, Inner, Mode, WRITING, key_page, key_store};
 use crate::store::Store;
+use crate::sync::{died, sync_all};
 use disk::{AlignedBuf, Data, Request, transfer};
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, HashMap};
@@ -21,8 +22,6 @@ use wal::Lsn;
 const BATCH: usize = DWB_PAGES as usize;
 /// Pages of one write: 1 MiB.
 const RUN: usize = 128;
-/// Files that are synced at the same time.
-const SYNC_LANES: usize = 4;
 
 /// Threads of a checkpoint, each with a batch on its way: while one is copied and waits for the log, the area and the homes
 /// of the others are written.
@@ -443,11 +442,6 @@ impl Drop for Ending<'_> {
     }
 }
 
-/// What a thread says that cannot say anything.
-fn died() -> PageError {
-    PageError::Offline { cause: "a thread has panicked while pages were written".into() }
-}
-
 /// Tells the files what they have to sync.
 fn note_written(files: &[Arc<DataFile>], items: &[Item]) {
     for file in files {
@@ -489,33 +483,6 @@ fn write_homes(files: &[Arc<DataFile>], items: &[Item], images: &[[u8; PAGE_SIZE
         }
     });
     Ok(first?)
-}
-
-/// Makes all finished writes durable. Several at a time, on one device too: it serves flushes that come together as one.
-pub(crate) fn sync_all(files: &[Arc<DataFile>]) -> Result<(), PageError> {
-    let lanes: Vec<&[Arc<DataFile>]> = files.chunks(files.len().div_ceil(SYNC_LANES).max(1)).collect();
-    in_parallel(&lanes, |file| file.sync())
-}
-
-/// Runs a job on every file: the files of a lane one after the other, each lane on a thread of its own when there are several.
-fn in_parallel<L: AsRef<[Arc<DataFile>]> + Sync>(
-    lanes: &[L],
-    job: impl Fn(&DataFile) -> Result<(), PageError> + Sync,
-) -> Result<(), PageError> {
-    let run = |lane: &L| lane.as_ref().iter().try_for_each(|file| job(file));
-    let Some((first, rest)) = lanes.split_first() else { return Ok(()) };
-    if rest.is_empty() {
-        return run(first);
-    }
-    std::thread::scope(|scope| {
-        let others: Vec<_> = rest.iter().map(|lane| scope.spawn(|| run(lane))).collect();
-        let mut result = run(first);
-        for other in others {
-            let one = other.join().unwrap_or_else(|_| Err(died()));
-            result = result.and(one);
-        }
-        result
-    })
 }
 
 /// Orders frames so that every batch has work for every device. On one device it goes file by file, each file's pages

@@ -9,11 +9,11 @@ pub mod keys;
 pub mod row;
 pub mod write;
 
-use catalog::{IndexDef, TableDef};
-use catalog::errors;
-use catalog::Db;
 use access::lob::LobSpace;
 use access::{AccessError, BTree, Heap, Rid};
+use catalog::Db;
+use catalog::errors;
+use catalog::{IndexDef, TableDef};
 use pages::{PageId, Unit, UnitId};
 use std::any::Any;
 use std::sync::Arc;

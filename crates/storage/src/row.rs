@@ -1,9 +1,9 @@
 //! Decoding stored rows, large values included.
 
 use super::{Base, TableStore, access_error, corrupt_row};
-use catalog::Db;
 use access::lob::{LobPointer, LobSpace};
 use access::{ReadMode, Rid, RowBatch};
+use catalog::Db;
 use types::{Corrupt, Field, RowLayout, SqlError, Value};
 
 impl TableStore {

@@ -4,10 +4,10 @@
 
 use super::row::fetch;
 use super::{Base, IndexStore, TableStore, access_error, corrupt_row, value_rid};
-use catalog::errors::db_error;
-use catalog::Db;
 use access::lob::LobPointer;
 use access::{Outcome, ReadMode, Rid, RowBatch};
+use catalog::Db;
+use catalog::errors::db_error;
 use pages::{RowHeader, TxnId};
 use std::cell::Cell;
 use std::ops::Bound;

@@ -60,7 +60,14 @@ mod tests {
         let uses = |list: &[(&str, &[&str])]| -> Uses {
             list.iter().map(|(m, u)| ((*m).into(), u.iter().map(|u| (*u).into()).collect())).collect()
         };
-        let graph = uses(&[("a", &["b"]), ("b", &["c"]), ("c", &["a", "d"]), ("d", &["e"]), ("e", &["d"]), ("f", &["a"])]);
+        let graph = uses(&[
+            ("a", &["b"]),
+            ("b", &["c"]),
+            ("c", &["a", "d"]),
+            ("d", &["e"]),
+            ("e", &["d"]),
+            ("f", &["a"]),
+        ]);
         assert_eq!(of(&graph), [vec!["a", "b", "c"], vec!["d", "e"]]);
         assert!(of(&uses(&[("a", &["b"]), ("b", &[])])).is_empty());
     }

@@ -19,8 +19,7 @@ use std::process::ExitCode;
 /// Files that a circle may have.
 const MOST: usize = 6;
 /// Crates whose largest circle is larger still, with its size: it may only shrink.
-const LARGER: [(&str, usize); 6] =
-    [("engine", 67), ("txn", 12), ("types", 9), ("wal", 9), ("pages", 7), ("ringwood", 7)];
+const LARGER: [(&str, usize); 2] = [("engine", 56), ("txn", 12)];
 
 /// The modules of a crate and those that each of them uses.
 type Uses = BTreeMap<String, BTreeSet<String>>;
@@ -30,7 +29,9 @@ fn main() -> ExitCode {
     let option = |name: &str| args.iter().position(|a| a == name).and_then(|at| args.get(at + 1));
     let only = option("--crate");
     let check = args.iter().any(|a| a == "--check");
-    if let Some(unknown) = args.iter().find(|a| !["--crate", "--check"].contains(&a.as_str()) && Some(*a) != only) {
+    if let Some(unknown) =
+        args.iter().find(|a| !["--crate", "--check"].contains(&a.as_str()) && Some(*a) != only)
+    {
         eprintln!("unknown argument: {unknown} (--crate NAME, --check)");
         return ExitCode::from(2);
     }
@@ -76,7 +77,8 @@ fn look(only: Option<&str>, check: bool) -> std::io::Result<bool> {
 }
 
 fn folders(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
-    let mut found: Vec<PathBuf> = std::fs::read_dir(folder)?.map(|e| e.map(|e| e.path())).collect::<Result<_, _>>()?;
+    let mut found: Vec<PathBuf> =
+        std::fs::read_dir(folder)?.map(|e| e.map(|e| e.path())).collect::<Result<_, _>>()?;
     found.sort();
     Ok(found)
 }
@@ -116,7 +118,8 @@ fn read(folder: &Path, module: &str, texts: &mut BTreeMap<String, String>) -> st
         let inner = if module.is_empty() { name.clone() } else { format!("{module}::{name}") };
         if path.is_dir() {
             read(&path, &inner, texts)?;
-        } else if path.extension().is_some_and(|e| e == "rs") && name != "tests" && !name.ends_with("_tests") {
+        } else if path.extension().is_some_and(|e| e == "rs") && name != "tests" && !name.ends_with("_tests")
+        {
             let own = match name.as_str() {
                 "lib" | "main" if module.is_empty() => continue,
                 "mod" => module.to_owned(),

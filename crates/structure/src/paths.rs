@@ -100,7 +100,10 @@ mod tests {
     #[test]
     fn braces_are_written_out() {
         let text = "use crate::a::{self, b::C, d::{E, F as G}};\nlet x = super::h::i(); // crate::no\nlet y = \"crate::no\";";
-        assert_eq!(of(text), ["crate::a::self", "crate::a::b::C", "crate::a::d::E", "crate::a::d::F", "super::h::i"]);
+        assert_eq!(
+            of(text),
+            ["crate::a::self", "crate::a::b::C", "crate::a::d::E", "crate::a::d::F", "super::h::i"]
+        );
         assert_eq!(absolute("super::h::i", "m::n").as_deref(), Some("m::h::i"));
         assert_eq!(absolute("crate::a::b", "m").as_deref(), Some("a::b"));
         assert_eq!(absolute("super::super::x", "m"), None);

@@ -62,3 +62,8 @@ pub fn is_ascii(bytes: &[u8]) -> bool {
         None => bytes.iter().fold(0, |all, b| all | b) < 0x80,
     }
 }
+
+/// UTF-16 units of a text.
+pub fn utf16_len(text: &str) -> usize {
+    if is_ascii(text.as_bytes()) { text.len() } else { text.chars().map(char::len_utf16).sum() }
+}

@@ -27,11 +27,6 @@ pub enum Mode {
     Assignment,
 }
 
-/// UTF-16 units of a text.
-pub fn utf16_len(text: &str) -> usize {
-    if codepage::is_ascii(text.as_bytes()) { text.len() } else { text.chars().map(char::len_utf16).sum() }
-}
-
 /// Whether the conversion exists for who asks. Errors: 529, 206 it does not, 257 only explicitly.
 pub fn check_conversion(from: DataType, to: DataType, mode: Mode) -> Result<(), SqlError> {
     match (conversion(from, to), mode) {
@@ -140,7 +135,8 @@ pub(crate) fn fit_string(text: CompactString, ty: DataType, mode: Mode) -> Resul
     let Some(limit) = ty.length() else {
         return Ok(Value::Str(text));
     };
-    let length = |text: &str| if ty.is_unicode() { utf16_len(text) } else { codepage::encoded_len(text) };
+    let length =
+        |text: &str| if ty.is_unicode() { codepage::utf16_len(text) } else { codepage::encoded_len(text) };
     let mut text = text;
     let mut units = length(&text);
     if units > limit {

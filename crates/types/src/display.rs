@@ -1,7 +1,7 @@
 //! Values as a result set shows them. Guarantees: every value has a text; numbers keep their scale, dates their
 //! fraction, and a float's text reads back as the same float.
 
-use crate::convert::utf16_len;
+use crate::codepage::utf16_len;
 use crate::datatype::DataType;
 use crate::dateformat;
 use crate::numtext;

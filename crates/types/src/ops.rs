@@ -409,3 +409,18 @@ pub fn bit_not(value: &Value, ty: DataType) -> Result<Value, SqlError> {
         _ => Err(SqlError::operand_invalid(ty, "'~'")),
     }
 }
+
+/// Equality of two values of the same kind, byte for byte and NULL equal to NULL: what tests and caches need.
+/// SQL's equality is [`compare`] with a collation.
+impl PartialEq for Value {
+    fn eq(&self, other: &Value) -> bool {
+        match (self, other) {
+            (Value::Null, Value::Null) => true,
+            (Value::Str(a), Value::Str(b)) => a == b,
+            (Value::DateTimeOffset { offset: a, .. }, Value::DateTimeOffset { offset: b, .. }) if a != b => {
+                false
+            }
+            (a, b) => compare(a, b, Collation::BIN2).is_some_and(|o| o.is_eq()),
+        }
+    }
+}

@@ -137,7 +137,7 @@ impl Value {
             Value::Real(_) => DataType::Real,
             Value::Money(_) => DataType::Money,
             Value::SmallMoney(_) => DataType::SmallMoney,
-            Value::Str(s) => DataType::NVarChar(length(crate::convert::utf16_len(s), 4000)),
+            Value::Str(s) => DataType::NVarChar(length(crate::codepage::utf16_len(s), 4000)),
             Value::Bytes(b) => DataType::VarBinary(length(b.len(), 8000)),
             Value::Date(_) => DataType::Date,
             Value::Time(_) => DataType::Time(7),
@@ -165,21 +165,6 @@ impl Value {
             Value::Str(s) if s.is_heap_allocated() => s.capacity(),
             Value::Bytes(b) => b.len(),
             _ => 0,
-        }
-    }
-}
-
-/// Equality of two values of the same kind, byte for byte and NULL equal to NULL: what tests and caches need.
-/// SQL's equality is [`crate::ops::compare`] with a collation.
-impl PartialEq for Value {
-    fn eq(&self, other: &Value) -> bool {
-        match (self, other) {
-            (Value::Null, Value::Null) => true,
-            (Value::Str(a), Value::Str(b)) => a == b,
-            (Value::DateTimeOffset { offset: a, .. }, Value::DateTimeOffset { offset: b, .. }) if a != b => {
-                false
-            }
-            (a, b) => crate::ops::compare(a, b, crate::collation::Collation::BIN2).is_some_and(|o| o.is_eq()),
         }
     }
 }

@@ -7,7 +7,7 @@
 //!
 //! States of a stretch of the file, and what moves it from one to the next. In file order the stretches are always IN LOG,
 //! WAITING, DROPPED, PREPARED, ABSENT; the ends of the first four are `Tail::map.end()`, [`OnDisk::map`]`.end()`,
-//! [`OnDisk::known_end`] and [`Meta::prepared_end`].
+//! [`OnDisk::known_end`] and [`Meta::prepared_end`](crate::on_disk::Meta::prepared_end).
 //!
 //! ```text
 //!           +---------------------------+
@@ -49,15 +49,13 @@
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 
-use disk::BlockFile;
 use smallvec::SmallVec;
 
-use crate::grow::{GROWTH_UNIT, Meta};
+use crate::LogError;
 use crate::log::{GrowthPolicy, Log};
+use crate::on_disk::{GROWTH_UNIT, OnDisk, Step, Taken};
 use crate::options::{Growth, GrowthEvent, VlfRule};
 use crate::tail::Tail;
-use crate::vlf::VlfMap;
-use crate::{LogError, Lsn};
 
 /// Growth prepares at most this much of the file for the steps to come, or one step if that is larger. It prepares many steps at
 /// once because each extension of a file costs a commit of the file system's journal, and one map write publishes any number.
@@ -80,71 +78,6 @@ fn next_step(policy: &GrowthPolicy, size: u64) -> u64 {
 pub(crate) fn far_end(size: u64, wish: u64, step: u64, max_size: Option<u64>) -> u64 {
     let ahead = wish.min(AHEAD_MAX).max(step).next_multiple_of(GROWTH_UNIT);
     (size + ahead).min(max_size.unwrap_or(u64::MAX)).max(size + step)
-}
-
-/// Header and map as they are on disk, but for steps that were dropped.
-#[derive(Debug)]
-pub(crate) struct OnDisk {
-    pub meta: Meta,
-    /// The log's map and, after its end, the waiting steps.
-    pub map: VlfMap,
-    /// The end of the map as it was last written: further than that of `map` while dropped steps are still in it. The file is
-    /// never cut before this offset.
-    pub known_end: u64,
-    /// A map area was dropped, and the area before it still names it in the file. The dropped area's space must not be written
-    /// again until that has changed: a torn write would break the chain of areas.
-    named: bool,
-    /// Bytes of the last growth that was requested with [`Log::grow`].
-    pub asked: u64,
-}
-
-impl OnDisk {
-    pub fn new(meta: Meta, map: VlfMap) -> OnDisk {
-        let known_end = map.end();
-        OnDisk { meta, map, known_end, named: false, asked: 0 }
-    }
-
-    /// Writes to disk what was added to the map after its first `old` runs; durable on return.
-    pub fn publish(&mut self, file: &dyn BlockFile, old: usize) -> Result<(), disk::DiskError> {
-        if std::mem::take(&mut self.named) {
-            let last = self.meta.areas.len() - 1;
-            self.meta.write_area(file, last, &self.map.runs()[..old])?;
-        }
-        self.meta.publish_growth(file, &mut self.map, old)?;
-        self.known_end = self.map.end();
-        Ok(())
-    }
-
-    /// Keeps the first `count` VLFs; nothing is written.
-    pub fn truncate(&mut self, count: u32) {
-        self.map.truncate(count);
-        let (runs, areas) = (self.map.runs().len(), self.meta.areas.len());
-        self.meta.areas.retain(|area| area.first_run < runs);
-        self.named |= self.meta.areas.len() < areas;
-    }
-}
-
-/// A growth that waits to be taken.
-#[derive(Debug)]
-pub(crate) struct Step {
-    /// Its bytes, and the size of the log once it is taken.
-    size: u64,
-    end: u64,
-    /// Size and number of its VLFs.
-    vlfs: SmallVec<[(u64, u32); 2]>,
-    create_lsn: Lsn,
-    /// Which of them begin with a map area, by offset.
-    areas: SmallVec<[u64; 1]>,
-}
-
-/// What [`Log::take_step`] found.
-pub(crate) enum Taken {
-    /// The log has this size now.
-    Grown(u64),
-    /// Another thread has grown the log.
-    Already,
-    /// No such step waits.
-    Nothing,
 }
 
 impl Log {

@@ -19,11 +19,11 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use crate::ahead::OnDisk;
 use crate::block::{BLOCK_MAX, BlockHeader, FIRST_BLOCK, UNIT};
 use crate::header::FileHeader;
 use crate::log::Log;
 use crate::lsn::block_key;
+use crate::on_disk::OnDisk;
 use crate::open::Recovery;
 use crate::read::following;
 use crate::vlf::Place;

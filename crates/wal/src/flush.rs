@@ -6,20 +6,18 @@
 //! everything that has gathered; those whose records are durable are woken together. A large batch that need not be durable yet
 //! is written by two threads ([`Second`]).
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
-use std::time::{Duration, Instant};
-
-use disk::AlignedBuf;
-use parking_lot::{Condvar, Mutex};
-use smallvec::SmallVec;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use crate::block::{BlockHeader, SLOT};
 use crate::buffer::Block;
-use crate::log::{BUFFERS_MAX, Log};
+use crate::log::{BUFFERS_MAX, Io, Log};
 use crate::options::WaitKind;
 use crate::panics::FailsOnPanic;
 use crate::second::Second;
+use crate::signal::Signal;
+use crate::writes::{Batch, gather, write_runs};
 use crate::{LogError, Lsn};
 
 /// The background writer takes at most this many bytes in one turn, so that a commit does not wait long for it.
@@ -28,73 +26,6 @@ const BACKGROUND_BYTES: usize = 1 << 20;
 const SPLIT_LEAST: usize = 512 << 10;
 /// Bytes of sealed blocks for which the background writer is woken. Not a number of blocks: at the ends of VLFs they are short.
 const BACKGROUND_LEAST: u64 = 240 << 10;
-
-/// Largest gap between the last block of a VLF and the first of the next one that is filled with zeros to make one write of both.
-/// More than the end of a VLF that a record of the largest size can leave unused.
-const GAP_MAX: usize = 64 << 10;
-
-pub(crate) type Batch = SmallVec<[Arc<Block>; 8]>;
-
-/// State that only the thread with the right to write touches.
-#[derive(Debug)]
-pub(crate) struct Io {
-    /// Checksum of the last finished block.
-    pub prev_crc: u32,
-    /// Blocks were written that no sync has covered.
-    pub unsynced: bool,
-    /// Last record of the blocks written so far.
-    pub last_lsn: Lsn,
-    /// The thread that writes half of a large batch.
-    pub second: Option<Second>,
-}
-
-/// Wakes and stops a background thread.
-#[derive(Debug, Default)]
-pub(crate) struct Signal {
-    state: Mutex<SignalState>,
-    changed: Condvar,
-    called: AtomicBool,
-}
-
-#[derive(Debug, Default)]
-struct SignalState {
-    work: bool,
-    stop: bool,
-}
-
-impl Signal {
-    pub fn call(&self) {
-        if !self.called.swap(true, Ordering::AcqRel) {
-            self.state.lock().work = true;
-            self.changed.notify_one();
-        }
-    }
-
-    pub fn stop(&self) {
-        self.state.lock().stop = true;
-        self.changed.notify_all();
-    }
-
-    fn is_stopped(&self) -> bool {
-        self.state.lock().stop
-    }
-
-    /// Waits for work, or until `timeout` has passed if there is one; false when the log is closed or dropped.
-    fn wait(&self, timeout: Option<Duration>) -> bool {
-        let deadline = timeout.map(|timeout| Instant::now() + timeout);
-        let mut state = self.state.lock();
-        while !state.work && !state.stop {
-            match deadline {
-                None => self.changed.wait(&mut state),
-                Some(deadline) if self.changed.wait_until(&mut state, deadline).timed_out() => break,
-                Some(_) => {}
-            }
-        }
-        state.work = false;
-        self.called.store(false, Ordering::Release);
-        !state.stop
-    }
-}
 
 /// The right to write, held by the calling thread. It is released when this is dropped, also when the thread panics.
 struct Turn<'a> {
@@ -427,52 +358,4 @@ fn half(batch: &[Arc<Block>]) -> usize {
             sum <= all / 2
         })
         .count()
-}
-
-/// Writes finished blocks, neighbours in one call; returns the lengths of the calls.
-pub(crate) fn write_runs(
-    file: &dyn disk::BlockFile,
-    batch: &[Arc<Block>],
-) -> Result<Vec<u64>, disk::DiskError> {
-    let mut lens = Vec::new();
-    let mut rest = batch;
-    while let Some(first) = rest.first() {
-        let (images, len, taken) = gather(rest);
-        file.write_gather(first.offset, &images)?;
-        lens.push(len);
-        rest = &rest[taken..];
-    }
-    Ok(lens)
-}
-
-/// The images of the first blocks of a batch that one write can cover, with zeros in the gaps between VLFs; their length
-/// in bytes and the number of blocks.
-fn gather(batch: &[Arc<Block>]) -> (SmallVec<[&[u8]; 24]>, u64, usize) {
-    let mut images = SmallVec::new();
-    let (mut len, mut gap, mut taken) = (0, 0, 0);
-    for block in batch {
-        let Some((image, sealed)) = block.image().zip(block.sealed.get()) else { break };
-        if gap > 0 {
-            images.push(&zeros()[..gap]);
-        }
-        images.push(image);
-        len += gap + image.len();
-        taken += 1;
-        match sealed.gap.map(|gap| gap as usize) {
-            Some(next) if next <= GAP_MAX => gap = next,
-            _ => break,
-        }
-        debug_assert!(
-            batch.get(taken).is_none_or(|next| next.offset == batch[0].offset + (len + gap) as u64),
-            "a gap leads to the next block"
-        );
-    }
-    assert!(taken > 0, "a block in a batch is finished");
-    (images, len as u64, taken)
-}
-
-/// What is written between the last block of a VLF and the first of the next one.
-fn zeros() -> &'static AlignedBuf {
-    static ZEROS: OnceLock<AlignedBuf> = OnceLock::new();
-    ZEROS.get_or_init(|| AlignedBuf::new(GAP_MAX))
 }

@@ -6,112 +6,19 @@
 
 use std::sync::atomic::Ordering;
 
-use disk::{AlignedBuf, BlockFile, DiskError};
+use disk::DiskError;
 
-use crate::ahead::{OnDisk, Taken, far_end};
-use crate::header::{
-    CHECKPOINT_PAYLOAD_MAX, FILE_RUNS, FileHeader, HISTORY_MAX, MAP_RUNS, MapPart, SLOT_SIZE, encode_file,
-    encode_map,
-};
+use crate::ahead::far_end;
+use crate::header::CHECKPOINT_PAYLOAD_MAX;
 use crate::log::{GrowthPolicy, Log};
+use crate::on_disk::{GROWTH_UNIT, OnDisk, Taken};
 use crate::options::AREA;
-use crate::space::ShrinkReport;
-use crate::tail::Tail;
-use crate::vlf::{Run, VlfMap};
-use crate::{CheckpointInfo, LogError, Lsn, runs};
+use crate::stats::ShrinkReport;
+use crate::{CheckpointInfo, LogError, Lsn};
 
-/// Growth is rounded up to this many bytes.
-pub(crate) const GROWTH_UNIT: u64 = 64 << 10;
 /// When growths of equal size are requested one after the other ([`Log::grow`]), up to this many are added to the map on disk
 /// with one write. A crash may leave the log larger by those of them that were not requested yet.
 const EQUAL_STEPS: u64 = 64;
-
-/// One 8 KB map area in the file.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Area {
-    /// Offset in the file in bytes.
-    pub offset: u64,
-    /// Index of its first run in the map.
-    pub first_run: usize,
-    /// Slot that was written last.
-    pub slot: usize,
-}
-
-/// The state of header and map on disk.
-#[derive(Debug)]
-pub(crate) struct Meta {
-    /// The header as last written; history, truncation point and durable end are refreshed with every write.
-    pub header: FileHeader,
-    pub areas: Vec<Area>,
-    /// Sequence number of the last slot written anywhere.
-    pub seqno: u64,
-    /// The file is written with zeros and synced up to here: at least to the end of the map. The rest is for growths to come.
-    pub prepared_end: u64,
-}
-
-impl Meta {
-    /// Writes the slot of an area that is not the newest, durably: header and runs `first_run..` up to the next area or the end
-    /// of `runs`.
-    pub fn write_area(&mut self, file: &dyn BlockFile, index: usize, runs: &[Run]) -> Result<(), DiskError> {
-        let end = self.areas.get(index + 1).map_or(runs.len(), |next| next.first_run);
-        let next = self.areas.get(index + 1).map_or(0, |next| next.offset);
-        let Some(area) = self.areas.get_mut(index) else { return Ok(()) };
-        self.seqno += 1;
-        let part = MapPart { runs: runs[area.first_run..end].to_vec(), next };
-        let mut slot = AlignedBuf::new(SLOT_SIZE);
-        if index == 0 {
-            encode_file(&mut slot, self.seqno, &self.header, &part);
-        } else {
-            encode_map(&mut slot, self.seqno, &self.header.log_id, &part);
-        }
-        let target = 1 - area.slot;
-        file.write_durable(area.offset + (target * SLOT_SIZE) as u64, &[&slot])?;
-        area.slot = target;
-        Ok(())
-    }
-
-    /// Copies into the header what the tail knows (truncation point, history) and how far the log is durable.
-    pub fn refresh(&mut self, tail: &Tail, hard_end: u64) {
-        self.header.oldest = tail.oldest;
-        self.header.hard_end = hard_end;
-        self.header.clean = false;
-        let runs = tail.history.runs();
-        // More runs than fit: the oldest are found again by reading the VLFs' first blocks.
-        let skip = runs.len().saturating_sub(HISTORY_MAX);
-        self.header.history = runs.skip(skip).copied().collect();
-    }
-
-    /// Adds areas for those runs at the end of the map that do not fit the last area; `old` runs were there before the growth.
-    pub fn place_areas(&mut self, map: &mut VlfMap, old: usize) {
-        let last = self.areas.len() - 1;
-        let mut first = self.areas[last].first_run;
-        let mut room = if last == 0 { FILE_RUNS } else { MAP_RUNS };
-        loop {
-            let fit = first + runs::how_many(&map.runs()[first..], room);
-            if fit == map.runs().len() {
-                return;
-            }
-            // Inside a new VLF. No reader finds the area until the one before it names it.
-            (first, room) = (fit.max(old), MAP_RUNS);
-            let offset = map.runs()[first].first_offset;
-            self.areas.push(Area { offset, first_run: first, slot: 1 });
-            map.add_area(offset);
-        }
-    }
-
-    /// Adds new runs at the end of the map to the map on disk; `old` is how many there were before. Costs one write, and one more
-    /// for each area that becomes full.
-    pub fn publish_growth(
-        &mut self,
-        file: &dyn BlockFile,
-        map: &mut VlfMap,
-        old: usize,
-    ) -> Result<(), DiskError> {
-        let last = self.areas.len() - 1;
-        self.place_areas(map, old);
-        (last..self.areas.len()).rev().try_for_each(|area| self.write_area(file, area, map.runs()))
-    }
-}
 
 impl Log {
     /// Grows the file to `new_size` bytes (rounded up to 64 KB of growth), whatever FILEGROWTH says. Costs one durable write

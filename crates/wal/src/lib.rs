@@ -27,6 +27,7 @@ mod header;
 mod load;
 mod log;
 mod lsn;
+mod on_disk;
 mod open;
 mod options;
 mod panics;
@@ -35,10 +36,14 @@ mod reserve;
 mod restore;
 mod runs;
 mod second;
+mod signal;
 mod space;
+mod stats;
 mod tail;
+mod trails;
 mod turns;
 mod vlf;
+mod writes;
 
 mod error;
 mod evidence;
@@ -53,7 +58,7 @@ pub use options::{Alignment, Growth, GrowthEvent, LogOptions, VlfRule, WaitKind,
 pub use read::LogScan;
 pub use reserve::CheckpointSpace;
 pub use restore::{LogBlock, LogBlocks, LogRestore};
-pub use space::{LogSpace, LogStats, ShrinkReport, VlfInfo};
+pub use stats::{LogSpace, LogStats, ShrinkReport, VlfInfo};
 
 /// Largest log record in bytes.
 pub const MAX_RECORD: usize = 48 << 10;

@@ -2,7 +2,6 @@
 //! after block. The log recognizes such a trail of reads and then reads half a megabyte of the preceding blocks in one transfer,
 //! across VLFs too. Guarantees: only whole blocks of this log at their own positions are used; without a trail one block is read.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -19,31 +18,6 @@ use crate::{LogError, Lsn};
 const BEHIND: u64 = 512 << 10;
 /// A multiple of every sector size.
 const ALIGN: u64 = 64 << 10;
-/// Trails that are followed at the same time: rollbacks of several transactions.
-const TRAILS: usize = 8;
-
-/// Where the last reads by LSN began.
-#[derive(Debug, Default)]
-pub(crate) struct Trails {
-    /// File offsets, the newest first.
-    at: VecDeque<u64>,
-    buf: Option<AlignedBuf>,
-}
-
-impl Trails {
-    /// Whether the read at `offset` continues an earlier one towards the log's start. The earlier one is then forgotten.
-    fn goes_on(&mut self, offset: u64) -> bool {
-        let near = |at: &u64| offset < *at && at - offset <= BLOCK_MAX as u64;
-        let found = self.at.iter().position(near);
-        found.map(|found| self.at.remove(found)).is_some()
-    }
-
-    fn note(&mut self, offset: u64, buf: AlignedBuf) {
-        self.at.truncate(TRAILS - 1);
-        self.at.push_front(offset);
-        self.buf = Some(buf);
-    }
-}
 
 impl Log {
     /// Copies the record at `lsn` into `out` (which is emptied first). Any record from the truncation point to the end can be

@@ -10,15 +10,14 @@ use std::time::Instant;
 use disk::{BlockFile, DiskError};
 use parking_lot::{Mutex, RwLock};
 
-use crate::ahead::{OnDisk, Step, Taken};
 use crate::buffer::{Block, BlockCache};
-use crate::flush::{Io, Signal};
-use crate::grow::Meta;
-use crate::load::Trails;
+use crate::on_disk::{Meta, OnDisk, Step, Taken};
 use crate::options::{Growth, GrowthEvent, LogOptions, VlfRule, WaitKind, WaitSink};
-use crate::reserve::slack;
-use crate::space::Counters;
+use crate::second::Second;
+use crate::signal::Signal;
+use crate::stats::Counters;
 use crate::tail::{Next, Tail};
+use crate::trails::Trails;
 use crate::turns::Turns;
 use crate::{LogError, Lsn, block};
 
@@ -36,6 +35,19 @@ pub(crate) struct GrowthPolicy {
     pub rule: VlfRule,
     pub growth: Growth,
     pub max_size: Option<u64>,
+}
+
+/// State that only the thread with the right to write touches.
+#[derive(Debug)]
+pub(crate) struct Io {
+    /// Checksum of the last finished block.
+    pub prev_crc: u32,
+    /// Blocks were written that no sync has covered.
+    pub unsynced: bool,
+    /// Last record of the blocks written so far.
+    pub last_lsn: Lsn,
+    /// The thread that writes half of a large batch.
+    pub second: Option<Second>,
 }
 
 /// One database's transaction log. All methods take `&self` and may be called from many threads.
@@ -165,9 +177,6 @@ impl Log {
             waits: options.waits.clone(),
         });
         log.tell_headroom(&log.tail.lock());
-        if options.background_writer {
-            crate::flush::spawn_threads(&log);
-        }
         log
     }
 
@@ -277,7 +286,7 @@ impl Log {
 
     /// Publishes what is free, after the tail or the map has changed.
     pub(crate) fn tell_headroom(&self, tail: &Tail) {
-        let headroom = tail.headroom().saturating_sub(slack(tail));
+        let headroom = tail.headroom().saturating_sub(tail.slack());
         self.headroom.store(headroom, Ordering::Release);
         self.capacity.store(self.capacity_of(headroom, tail), Ordering::SeqCst);
         if !self.prepared.load(Ordering::Relaxed) && self.is_running_low(tail.map.end()) {

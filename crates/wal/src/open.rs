@@ -7,9 +7,10 @@ use disk::{AlignedBuf, BlockFile, Disk, DiskError, OpenMode};
 
 use crate::block::{BLOCK_MAX, BlockHeader, FIRST_BLOCK, chain_start};
 use crate::buffer::BlockCache;
-use crate::grow::{Area, Meta};
+use crate::flush::spawn_threads;
 use crate::header::{FileHeader, MapPart, read_file_area, read_map_area};
 use crate::log::{Log, Start};
+use crate::on_disk::{Area, Meta};
 use crate::options::{AREA, LogOptions};
 use crate::read::{Reader, following};
 use crate::tail::Tail;
@@ -87,7 +88,7 @@ impl Log {
         let report = OpenReport { checkpoint: meta.header.checkpoint.clone(), last, oldest, blocks, cut };
         let (log_id, incarnation) = (meta.header.log_id, meta.header.incarnation);
         let start = Start { file, log_id, incarnation, tail, cache, meta, prev_crc, hardened: last };
-        Ok((Log::start(start, &options), report))
+        Ok((start_log(start, &options), report))
     }
 }
 
@@ -147,7 +148,16 @@ fn create_in(file: &Arc<dyn BlockFile>, size: u64, options: &LogOptions) -> Resu
         prev_crc: chain_start(&options.log_id),
         hardened: Lsn::ZERO,
     };
-    Ok(Log::start(start, options))
+    Ok(start_log(start, options))
+}
+
+/// The log, with its threads where it is to have them.
+fn start_log(start: Start, options: &LogOptions) -> Arc<Log> {
+    let log = Log::start(start, options);
+    if options.background_writer {
+        spawn_threads(&log);
+    }
+    log
 }
 
 fn corrupt(offset: u64, reason: &'static str) -> LogError {

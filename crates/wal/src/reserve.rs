@@ -23,24 +23,15 @@ use std::sync::atomic::Ordering;
 
 use crate::LogError;
 use crate::block::{BLOCK_MAX, HEADER, SLOT};
-use crate::grow::GROWTH_UNIT;
 use crate::log::Log;
+use crate::on_disk::GROWTH_UNIT;
 use crate::tail::Tail;
 
-/// Free space in bytes that ordinary records leave to checkpoints and rollbacks, at most; a sixteenth of a small log.
-const SLACK_MAX: u64 = 64 << 10;
-/// Blocks of the largest alignment that the slack always has space for.
-const SLACK_BLOCKS: u64 = 4;
 /// Bytes of a record that ends a transaction, with its slot and a block's header, and of an entry in a checkpoint's list.
 const END_RECORD: u64 = 144;
 const LIST_ENTRY: u64 = 32;
 /// Bytes by which [`Log::grow_past_limit`] makes the file longer, if the volume has so much.
 const PAST_LIMIT: u64 = 256 << 10;
-
-/// Space that ordinary records leave free besides what is reserved.
-pub(crate) fn slack(tail: &Tail) -> u64 {
-    (tail.map.usable() / 16).min(SLACK_MAX).max(SLACK_BLOCKS * tail.next_align)
-}
 
 /// Log space that a checkpoint has set aside; released when dropped.
 #[derive(Debug)]
@@ -117,7 +108,7 @@ impl Log {
 
     /// Whether an ordinary record may open a block, if `left` bytes are free once that is used up.
     pub(crate) fn leaves_reserve(&self, left: u64, tail: &Tail) -> bool {
-        let capacity = self.capacity_of(left.saturating_sub(slack(tail)), tail);
+        let capacity = self.capacity_of(left.saturating_sub(tail.slack()), tail);
         self.reserved.load(Ordering::SeqCst) < capacity
     }
 

@@ -16,9 +16,9 @@ use disk::{AlignedBuf, BlockFile, Disk, OpenMode};
 
 use crate::archive::{LogLayout, VlfRun};
 use crate::block::{BLOCK_MAX, BlockHeader, FIRST_BLOCK, HEADER, SLOT, UNIT, chain_start, record, u16_at};
-use crate::grow::{Area, Meta};
 use crate::header::{FileHeader, HISTORY_MAX};
 use crate::lsn::block_key;
+use crate::on_disk::{Area, Meta};
 use crate::open::{Recovery, cut_to_map, read_meta};
 use crate::options::{AREA, Alignment};
 use crate::vlf::{History, Place, VlfMap, distance};

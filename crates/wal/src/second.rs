@@ -12,7 +12,7 @@ use std::thread::JoinHandle;
 use disk::{BlockFile, DiskError, Op};
 
 use crate::buffer::Block;
-use crate::flush::{Batch, write_runs};
+use crate::writes::{Batch, write_runs};
 
 /// Lengths of the writes that were made.
 type Written = Result<Vec<u64>, DiskError>;

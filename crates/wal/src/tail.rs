@@ -11,6 +11,11 @@ use crate::buffer::{Block, BlockCache, Sealed};
 use crate::vlf::{History, Place, VlfMap};
 use crate::{LogError, Lsn};
 
+/// Free space in bytes that ordinary records leave to checkpoints and rollbacks, at most; a sixteenth of a small log.
+const SLACK_MAX: u64 = 64 << 10;
+/// Blocks of the largest alignment that the slack always has space for.
+const SLACK_BLOCKS: u64 = 4;
+
 /// Where the log ends and what it may use next.
 #[derive(Debug)]
 pub(crate) struct Tail {
@@ -56,6 +61,11 @@ fn block_cap(rest: u64, align: u64, spare: bool) -> usize {
 }
 
 impl Tail {
+    /// Space in bytes that ordinary records leave free besides what is reserved.
+    pub fn slack(&self) -> u64 {
+        (self.map.usable() / 16).min(SLACK_MAX).max(SLACK_BLOCKS * self.next_align)
+    }
+
     /// The log ends at `pos` in the VLF `seq`; the open block starts there.
     #[allow(clippy::too_many_arguments)] // the parts of the state, named by their callers' locals
     pub fn new(

@@ -9,11 +9,11 @@ use types::convert::{Mode, convert};
 use types::{DataType, SqlError, Value};
 
 use super::run::{Effect, End, Failure, Flow, Run, run_batch};
-use catalog::fold_name;
-use catalog::errors;
 use crate::expr::functions::metadata::name_parts;
 use crate::stmt::option_rules;
 use crate::sysproc::{self, Arg};
+use catalog::errors;
+use catalog::fold_name;
 
 /// Deepest nesting of scopes.
 const MAX_NESTING: u32 = 32;

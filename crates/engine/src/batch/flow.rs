@@ -12,8 +12,8 @@ use types::{DataType, Len, SqlError, Value};
 
 use super::errors_text::format_message;
 use super::run::{Effect, Failure, Flow, Run};
-use catalog::errors;
 use crate::session::{DateFormat, Isolation};
+use catalog::errors;
 
 /// Longest PRINT, in characters.
 const MAX_PRINT: usize = 8000;

@@ -8,8 +8,8 @@ use compact_str::CompactString;
 use syntax::ast::{Declaration, Expr, Stmt, StmtKind};
 use types::{DataType, SqlError};
 
-use catalog::fold_name;
 use crate::context::VarScope;
+use catalog::fold_name;
 
 /// One step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

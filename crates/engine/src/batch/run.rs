@@ -10,11 +10,13 @@ use types::{SqlError, Value};
 
 use super::program::Op;
 use super::{Bound, Compiled, Stamp};
-use crate::context::{CompileEnv, ExecCtx, RowSink, compile_condition, compile_dml, compile_query, compile_scalar};
-use catalog::errors;
+use crate::context::{
+    CompileEnv, ExecCtx, RowSink, compile_condition, compile_dml, compile_query, compile_scalar,
+};
 use crate::output::Sink;
 use crate::session::SessionCore;
 use crate::session::room::MAX_RUNS;
+use catalog::errors;
 
 /// How often a statement is compiled again because the schema moved under it, before that is an error.
 const MAX_RECOMPILES: u32 = 100;

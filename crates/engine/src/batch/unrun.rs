@@ -8,9 +8,9 @@ use syntax::ast::{ExecuteWhat, Expr, SetOption, Stmt, StmtKind};
 use super::Bound;
 use super::program::Op;
 use super::run::{Effect, Failure, Run};
-use catalog::errors;
 use crate::query::explain::{self, Shown};
 use crate::session::options::Showplan;
+use catalog::errors;
 
 impl Run<'_> {
     /// What an operation comes to while statements do not run.

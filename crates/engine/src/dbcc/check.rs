@@ -13,17 +13,17 @@ use txn::check::{CheckResult, CheckUnit};
 use types::{SqlError, Value};
 
 use super::Command;
-use catalog::TableDef;
-use catalog::pending;
-use catalog::systables;
-use crate::ddl::tables::lock_catalog;
 use crate::context::ExecCtx;
-use catalog::errors::{self, db_error};
-use catalog::db::Open;
-use catalog::Db;
+use crate::ddl::build::for_each_row;
+use crate::ddl::tables::lock_catalog;
 use crate::instance::Instance;
 use crate::session::SessionCore;
-use crate::ddl::build::for_each_row;
+use catalog::Db;
+use catalog::TableDef;
+use catalog::db::Open;
+use catalog::errors::{self, db_error};
+use catalog::pending;
+use catalog::systables;
 use storage::write::entry_key;
 use storage::{Base, IndexStore, TableStore};
 

@@ -12,10 +12,10 @@ use std::sync::Arc;
 use syntax::ast::Dbcc;
 use types::{SqlError, Value};
 
-use catalog::TableDef;
 use crate::expr::functions::metadata::name_parts;
-use catalog::Db;
 use crate::stmt::{StmtCtx, option_rules};
+use catalog::Db;
+use catalog::TableDef;
 
 /// What a finished DBCC says.
 const DONE: &str =

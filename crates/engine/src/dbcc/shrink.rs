@@ -9,13 +9,13 @@ use types::{DataType, SqlError, Value};
 
 use super::Command;
 use super::vacate::Vacate;
-use catalog::fold_name;
-use catalog::errors::{self, db_error};
-use catalog::Db;
-use catalog::registry::FileEntry;
 use crate::session::room::open_tables;
 use crate::sysproc::column;
 use crate::views::int;
+use catalog::Db;
+use catalog::errors::{self, db_error};
+use catalog::fold_name;
+use catalog::registry::FileEntry;
 
 /// The size that is asked of a data file.
 #[derive(Clone, Copy)]

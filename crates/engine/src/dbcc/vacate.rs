@@ -14,14 +14,14 @@ use pages::{ExtentId, PageId, Unit, UnitId};
 use txn::{Database, TxnError};
 use types::SqlError;
 
-use catalog::store::StoreError;
 use crate::ddl::tables::Work;
-use catalog::{IndexDef, TableDef, pending, systables};
-use catalog::errors::{self, db_error, store_error};
-use catalog::Db;
-use catalog::db::Open;
 use crate::session::SessionCore;
 use crate::stmt::index::renew;
+use catalog::Db;
+use catalog::db::Open;
+use catalog::errors::{self, db_error, store_error};
+use catalog::store::StoreError;
+use catalog::{IndexDef, TableDef, pending, systables};
 use storage::{Base, TableStore};
 
 /// Walks over all that is behind the bar: transactions that were under way leave some pages behind the first time.
@@ -291,8 +291,8 @@ fn settle(db: &Db, storage: &Database, table: &TableDef, units: &[Unit]) -> Resu
 #[cfg(test)]
 mod tests {
     use super::*;
-    use catalog::db::DbStatus;
     use crate::ddl::roots_tests::{opened, page_below, with_root};
+    use catalog::db::DbStatus;
 
     /// Two pages would pass for the root: nobody goes on with the index.
     #[test]

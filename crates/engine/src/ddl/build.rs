@@ -1,15 +1,15 @@
 //! Building an index from the rows of its table: entries are collected, sorted (beyond a sort's memory through run files)
 //! and loaded page by page.
 
-use storage::write::{Locator, duplicate, entry_key, entry_value};
-use storage::{Base, IndexStore, TableStore, access_error, open_index};
-use catalog::{IndexDef, TableDef};
 use crate::context::ExecCtx;
 use crate::exec::external_sort::{Sorted, Sorter};
-use catalog::Db;
 use access::{Outcome, ReadMode, RowBatch};
+use catalog::Db;
+use catalog::{IndexDef, TableDef};
 use std::ops::Bound;
 use std::sync::Arc;
+use storage::write::{Locator, duplicate, entry_key, entry_value};
+use storage::{Base, IndexStore, TableStore, access_error, open_index};
 use types::{SqlError, Value};
 
 /// Entries, and bytes of entries, that are loaded at a time.

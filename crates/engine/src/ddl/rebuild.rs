@@ -9,9 +9,9 @@ use syntax::ast::StmtKind;
 use types::SqlError;
 
 use super::tables::Work;
-use catalog::{Catalog, TableDef, TableState};
 use crate::context::{CompileEnv, ExecCtx, VarScope, compile_dml};
 use crate::session::{Isolation, SessionOptions};
+use catalog::{Catalog, TableDef, TableState};
 
 const OLD: &str = "rows before";
 const NEW: &str = "rows after";

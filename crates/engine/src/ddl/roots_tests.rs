@@ -1,13 +1,13 @@
 //! Definitions of before: handles whose root has moved or was not settled, units that were opened by another name.
 
+use crate::{ColumnInfo, Instance, InstanceOptions, Sink};
 use catalog::{Db, IndexDef, TableDef, errors};
 use pages::PageId;
+use sim::SimDisk;
 use std::sync::Arc;
 use storage::{Base, TableStore};
-use types::{SqlError, Value};
-use crate::{ColumnInfo, Instance, InstanceOptions, Sink};
-use sim::SimDisk;
 use txn::Durability;
+use types::{SqlError, Value};
 
 /// Errors alone count.
 struct Quiet;

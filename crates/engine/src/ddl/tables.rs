@@ -10,19 +10,19 @@ use txn::locks::LockMode;
 use txn::locks::What;
 use types::SqlError;
 
+use crate::query::hints::TableLock;
+use crate::session::SessionCore;
+use catalog::Db;
 use catalog::change::{DdlChange, UnitRef};
+use catalog::db::Open;
+use catalog::errors;
+use catalog::fold_name;
 use catalog::load::{layout_of, rows_of};
 use catalog::store::StoreError;
 use catalog::{
     ColumnDef, DefaultDef, IndexDef, KeyConstraint, NewColumn, NewIndex, NewTable, TableDef, TableState,
     pending,
 };
-use catalog::fold_name;
-use catalog::errors;
-use catalog::Db;
-use catalog::db::Open;
-use crate::query::hints::TableLock;
-use crate::session::SessionCore;
 
 /// Longest row that the declared fixed columns may need.
 const MAX_FIXED_ROW: usize = 8060;

@@ -7,12 +7,12 @@ use syntax::ast::StmtKind;
 use types::{SqlError, Value};
 
 use super::{DmlPlan, compile_dml};
-use catalog::TableDef;
-use crate::ddl::rebuild::quote;
 use crate::context::{CompileEnv, ExecCtx, VarScope};
-use catalog::errors;
-use catalog::Db;
+use crate::ddl::rebuild::quote;
 use crate::session::SessionCore;
+use catalog::Db;
+use catalog::TableDef;
+use catalog::errors;
 
 /// Where the rows of a bulk load come from.
 pub trait BulkRows {

@@ -1,12 +1,12 @@
 //! Set-based insertion: rows gather in an arena and go in with one log record per page.
 
 use crate::expr::Rt;
-use catalog::Db;
 use crate::session::SessionCore;
+use access::{Outcome, Rid};
+use catalog::Db;
+use std::sync::Arc;
 use storage::write::{Image, Locator, RowWriter, duplicate, wait, wait_for_lock};
 use storage::{Base, TableStore, access_error};
-use access::{Outcome, Rid};
-use std::sync::Arc;
 use txn::Txn;
 use types::{SqlError, Value};
 

@@ -12,12 +12,12 @@ pub mod select_into;
 pub mod target;
 pub mod update;
 
-use catalog::TableDef;
 use crate::context::{CompileEnv, ExecCtx, RowSink};
 use crate::expr::bind::{Binder, unsupported};
 use crate::expr::{ConvertExpr, Expr, Rt};
-use catalog::Db;
 use crate::output::ColumnInfo;
+use catalog::Db;
+use catalog::TableDef;
 use std::sync::Arc;
 use syntax::ast::{self, StmtKind};
 use types::{SqlError, Value};

@@ -1,12 +1,12 @@
 //! OUTPUT: expressions over the row before and after the change, sent to the client row by row.
 
-use catalog::TableDef;
 use crate::context::RowSink;
 use crate::expr::bind::{Binder, unsupported};
 use crate::expr::scope::{Clause, Scope, ScopeColumn, Source};
 use crate::expr::{ColId, Expr, Rt};
 use crate::output::ColumnInfo;
 use crate::query::physical::slots;
+use catalog::TableDef;
 use syntax::ast::{self, SelectItem};
 use types::{SqlError, Value};
 
@@ -52,7 +52,7 @@ pub fn compile(
             .map(|(i, c)| ScopeColumn::new(&c.name, first + i as ColId, c.ty, c.nullable, c.collation))
             .collect(),
         object_id: 0,
-            db_id: 0,
+        db_id: 0,
     };
     let mut scope = Scope { visible: true, clause: Clause::Where, ..Scope::default() };
     if images != Images::Inserted {

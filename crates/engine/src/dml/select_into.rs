@@ -1,18 +1,18 @@
 //! SELECT INTO: creates the table that the query's columns describe and loads it.
 
 use super::loader::Loader;
-use catalog::{NewColumn, NewTable};
 use crate::context::ExecCtx;
 use crate::exec::RowSet;
 use crate::expr::Rt;
 use crate::expr::bind::{Binder, unsupported};
-use catalog::Db;
 use crate::query::Tables;
 use crate::query::logical::OutColumn;
 use crate::query::physical::{self, Plan};
-use storage::TableStore;
+use catalog::Db;
+use catalog::{NewColumn, NewTable};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use storage::TableStore;
 use syntax::ast;
 use types::{DataType, Len, SqlError, Value};
 

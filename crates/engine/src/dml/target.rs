@@ -2,8 +2,6 @@
 //! changed page by page while it is read) and *gathered* (joins, secondary indexes, changes of the clustered key: the
 //! rows are found first, then changed).
 
-use catalog::TableDef;
-use catalog::errors;
 use crate::exec::RowSet;
 use crate::exec::hash::{KeySet, encode};
 use crate::exec::memory::row_bytes;
@@ -11,18 +9,20 @@ use crate::exec::scan::{Path, Scan, ScanPlan};
 use crate::expr::bind::{Binder, unsupported};
 use crate::expr::scope::{Clause, Scope};
 use crate::expr::{ColId, Expr, Pred, Rt};
-use catalog::Db;
 use crate::query::bind_from::inner;
 use crate::query::explain::Source;
 use crate::query::hints::{Hints, Reading, TableLock};
 use crate::query::logical::{Get, Logical};
 use crate::query::physical::{self, Node, Plan, pred_slots};
 use crate::session::Isolation;
-use storage::write::{Locator, read_current, wait};
-use storage::{Base, TableMode, TableStore};
 use access::{RowBatch, Writer};
+use catalog::Db;
+use catalog::TableDef;
+use catalog::errors;
 use pages::{RowHeader, TxnId};
 use std::sync::Arc;
+use storage::write::{Locator, read_current, wait};
+use storage::{Base, TableMode, TableStore};
 use syntax::ast;
 use types::{Collation, SqlError, Value};
 

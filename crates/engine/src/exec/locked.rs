@@ -8,15 +8,15 @@
 
 use super::scan::{Path, ScanPlan, base_row, index_locator, locator_of};
 use super::{BATCH, Operator, RowSet};
-use catalog::errors::db_error;
+use crate::exec::seek;
 use crate::expr::Rt;
 use crate::query::hints::{RowLocks, TableLock};
-use storage::write::{Locator, wait};
-use crate::exec::seek;
-use storage::{Base, access_error};
 use access::{BTree, Cursor, Direction, Heap, HeapScan, ReadMode, Rid, RowBatch, RowName, Writer};
+use catalog::errors::db_error;
 use pages::UnitId;
 use std::ops::Bound;
+use storage::write::{Locator, wait};
+use storage::{Base, access_error};
 use txn::locks::LockMode;
 use txn::{Grant, Resource, Txn, What};
 use types::{SqlError, Value};
@@ -186,16 +186,22 @@ impl<'p> LockedScan<'p> {
         loop {
             rt.check_cancel()?;
             let direction = if backward { Direction::Backward } else { Direction::Forward };
-            let mut cursor =
-                tree.cursor(storage::keys::borrowed(&range.lower), storage::keys::borrowed(&range.upper), direction);
+            let mut cursor = tree.cursor(
+                storage::keys::borrowed(&range.lower),
+                storage::keys::borrowed(&range.upper),
+                direction,
+            );
             let more = cursor.next_batch(ReadMode::Current, &mut self.batch);
             let more = more.map_err(|e| access_error(&self.plan.db, e))?;
             if !more {
                 if gaps && !backward {
                     self.lock_gap(rt, &tree, behind(&range.upper))?;
                     // A row may have come in before the gap was locked.
-                    let mut cursor =
-                        tree.cursor(storage::keys::borrowed(&range.lower), storage::keys::borrowed(&range.upper), direction);
+                    let mut cursor = tree.cursor(
+                        storage::keys::borrowed(&range.lower),
+                        storage::keys::borrowed(&range.upper),
+                        direction,
+                    );
                     let more = cursor.next_batch(ReadMode::Current, &mut self.batch);
                     if more.map_err(|e| access_error(&self.plan.db, e))? {
                         continue;
@@ -251,7 +257,8 @@ impl<'p> LockedScan<'p> {
         loop {
             rt.check_cancel()?;
             let mut settled = true;
-            let mut cursor = tree.cursor(storage::keys::borrowed(&from), Bound::Unbounded, Direction::Forward);
+            let mut cursor =
+                tree.cursor(storage::keys::borrowed(&from), Bound::Unbounded, Direction::Forward);
             if !self.lock_to_live(rt, tree, &mut cursor, &mut batch, &mut settled)? {
                 settled &= self.lock(rt, tree.unit_id(), &Name::End, mode)? == Grant::Held;
             }

@@ -2,15 +2,15 @@
 //! only for rows that satisfy it.
 
 use super::{BATCH, Operator, RowSet};
-use crate::expr::{Pred, Rt};
-use catalog::Db;
-use crate::query::hints::RowLocks;
 use crate::exec::seek::{self, SeekSpec};
-use storage::write::{read_current, wait};
-use storage::{Base, IndexStore, TableMode, TableStore, access_error, corrupt_row, rid_value};
+use crate::expr::{Pred, Rt};
+use crate::query::hints::RowLocks;
 use access::{Cursor, Direction, HeapScan, ReadMode, Rid, RowBatch, Writer};
+use catalog::Db;
 use pages::TxnId;
 use std::sync::Arc;
+use storage::write::{read_current, wait};
+use storage::{Base, IndexStore, TableMode, TableStore, access_error, corrupt_row, rid_value};
 use txn::SnapshotGuard;
 use types::{Corrupt, SqlError, Value};
 
@@ -101,9 +101,11 @@ impl<'p> Scan<'p> {
                 Source::Tree(tree.cursor(std::ops::Bound::Unbounded, std::ops::Bound::Unbounded, direction))
             }
             (Path::Clustered(spec), Base::Tree(tree)) => match seek::range(spec, &plan.store.parts, rt)? {
-                Some(r) => {
-                    Source::Tree(tree.cursor(storage::keys::borrowed(&r.lower), storage::keys::borrowed(&r.upper), direction))
-                }
+                Some(r) => Source::Tree(tree.cursor(
+                    storage::keys::borrowed(&r.lower),
+                    storage::keys::borrowed(&r.upper),
+                    direction,
+                )),
                 None => Source::Done,
             },
             (Path::Point(spec), Base::Tree(tree)) => {

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use disk::{AlignedBuf, BUFFER_ALIGN, BlockFile, Disk, DiskError, OpenMode};
 use types::SqlError;
 
-use catalog::TEMPDB;
 use crate::instance::Instance;
+use catalog::TEMPDB;
 
 /// Bytes of one write.
 const WRITE: usize = 1 << 20;

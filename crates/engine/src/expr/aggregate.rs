@@ -255,7 +255,9 @@ impl Aggregate {
                 *sum += more;
                 *n += m;
             }
-            (State::Spread { mean, squares, n }, State::Spread { mean: other, squares: s, n: m }) if *m > 0 => {
+            (State::Spread { mean, squares, n }, State::Spread { mean: other, squares: s, n: m })
+                if *m > 0 =>
+            {
                 // Chan, Golub, LeVeque (1979): the pairwise form of Welford's update.
                 let (a, b, delta) = (*n as f64, *m as f64, other - *mean);
                 *squares += s + delta * delta * a * b / (a + b);
@@ -368,7 +370,7 @@ impl Aggregate {
             text.push_str(part);
         }
         let limit = self.ty.length().unwrap_or(usize::MAX);
-        if text.len() > limit && types::convert::utf16_len(&text) > limit {
+        if text.len() > limit && types::codepage::utf16_len(&text) > limit {
             let message = "STRING_AGG aggregation result exceeded the limit of 8000 bytes. Use LOB types to avoid \
                            result truncation.";
             return Err(SqlError::new(9829, 16, 1, message));

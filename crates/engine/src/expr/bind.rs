@@ -4,10 +4,10 @@
 
 use super::scope::{Clause, Scope};
 use super::{CaseExpr, ColId, CompareExpr, Expr, InListExpr, LikeExpr, Pred, QuantifiedExpr, Typed};
-use catalog::fold_name;
 use crate::context::CompileEnv;
 use crate::query::TableUse;
 use crate::query::logical::CteDef;
+use catalog::fold_name;
 use std::sync::Arc;
 use syntax::ast::{self, CompareOp, ExprKind};
 use types::like::LikePattern;

@@ -32,7 +32,7 @@ pub fn literal(literal: &Literal) -> Result<Typed, SqlError> {
         },
         Literal::Money(text) => money_literal(text)?,
         Literal::String { value, national } => {
-            let units = types::convert::utf16_len(value);
+            let units = types::codepage::utf16_len(value);
             let ty = match (national, u16::try_from(units)) {
                 (true, Ok(n)) if n <= 4000 => DataType::NVarChar(Len::N(n.max(1))),
                 (true, _) => DataType::NVarChar(Len::Max),
@@ -321,7 +321,10 @@ pub fn folded(mut typed: Typed) -> Typed {
         Expr::Convert(c) => c.operand.as_const().is_some(),
         Expr::Binary(b) => b.left.as_const().is_some() && b.right.as_const().is_some(),
         Expr::Negate(e, _) | Expr::BitNot(e, _) => e.as_const().is_some(),
-        Expr::Call(c) => c.function.stability == super::functions::Stability::Pure && c.args.iter().all(|a| a.as_const().is_some()),
+        Expr::Call(c) => {
+            c.function.stability == super::functions::Stability::Pure
+                && c.args.iter().all(|a| a.as_const().is_some())
+        }
         _ => false,
     };
     if foldable && let Ok(value) = typed.expr.eval(&[], &mut Rt::constant()) {

@@ -4,8 +4,8 @@
 
 use super::aggregate::Aggregate;
 use super::{ColId, Expr, Typed};
-use catalog::fold_name;
 use crate::query::window::WindowCall;
+use catalog::fold_name;
 use compact_str::CompactString;
 use syntax::ast;
 use types::{Collation, DataType};

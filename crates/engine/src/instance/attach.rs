@@ -12,11 +12,11 @@ use txn::{Database, FileIdentity, TxnError};
 use types::SqlError;
 
 use super::Instance;
-use catalog::db::{Db, DbStatus};
 use super::file_errors::{cannot_open, disk_error, no_match, not_primary};
 use super::files::OpenError;
-use catalog::registry::{DbEntry, FileEntry};
 use super::restore::in_use;
+use catalog::db::{Db, DbStatus};
+use catalog::registry::{DbEntry, FileEntry};
 use catalog::settings::DbSettings;
 
 /// What is to be attached.

@@ -12,8 +12,8 @@ use disk::{Disk, DiskError};
 use parking_lot::RwLock;
 
 use super::InstanceError;
-use catalog::registry::{checksum, escape, unescape};
 use catalog::fold_name;
+use catalog::registry::{checksum, escape, unescape};
 
 /// The file's name in the instance's folder.
 const FILE_NAME: &str = "credentials.registry";

@@ -8,15 +8,15 @@ use disk::DiskError;
 use pages::FileSpec;
 use types::SqlError;
 
-use catalog::db::{Db, DbStatus};
-use super::files::{cannot_create, cannot_create_file, data_growth, registry_failed};
-use catalog::registry::{self, DbEntry, FileEntry, Pending};
-use super::restore::in_use;
-use catalog::TEMPDB;
 use super::Instance;
-use catalog::errors::db_error;
+use super::files::{cannot_create, cannot_create_file, data_growth, registry_failed};
+use super::restore::in_use;
 use crate::exec::spill::remove_left_over;
 use crate::stmt::file_specs::NewFile;
+use catalog::TEMPDB;
+use catalog::db::{Db, DbStatus};
+use catalog::errors::db_error;
+use catalog::registry::{self, DbEntry, FileEntry, Pending};
 
 impl Instance {
     pub(super) fn write_registry(&self, entries: &[DbEntry]) -> Result<(), SqlError> {

@@ -17,19 +17,19 @@ use txn::{
 use types::SqlError;
 use wal::{Alignment, LogOptions};
 
+use super::Instance;
+use super::file_errors::{disk_error, is_unavailable, open_failed};
+use super::waits::FileReports;
+use crate::stmt::file_specs::{NewFile, NewFiles};
+use catalog::Growth;
+use catalog::clock;
 use catalog::counters::Counters;
 use catalog::db::{Db, DbStatus, Open};
-use super::file_errors::{disk_error, is_unavailable, open_failed};
 use catalog::registry::{ALIGN_TO_DEVICE, DbEntry, FileEntry};
 use catalog::settings::DbSettings;
-use super::waits::FileReports;
-use catalog::clock;
-use super::Instance;
 use catalog::store::{StoreError, SysTrees};
 use catalog::systables::DISCARDED_UNIT;
 use catalog::{Catalog, pending};
-use catalog::Growth;
-use crate::stmt::file_specs::{NewFile, NewFiles};
 
 /// First line of the engine's part of the boot page.
 const META: &str = "ringwood 1";

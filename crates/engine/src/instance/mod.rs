@@ -30,17 +30,17 @@ use txn::{LockManager, Pace};
 use types::{SqlError, Value};
 
 use catalog::errorlog::ErrorLog;
+use catalog::registry::RegistryError;
 use catalog::{Db, FIRST_USER_DB, MASTER, TEMPDB, clock, db, registry};
 use identity::Identity;
 use paths::Paths;
-use catalog::registry::RegistryError;
 use waits::LogWaits;
 
 use crate::batch::cache::BatchCache;
-use catalog::fold_name;
-use catalog::errors;
 use crate::session::Session;
 use crate::session::core::SessionShared;
+use catalog::errors;
+use catalog::fold_name;
 
 /// System databases that are made at first start, with their ids.
 const SYSTEM: [(&str, i32); 3] = [("master", MASTER), ("tempdb", TEMPDB), ("msdb", 4)];

@@ -9,10 +9,10 @@ use txn::backup::{BackupDevice, BackupDone, Restored, SetHeader, SetKind};
 use types::SqlError;
 use wal::Lsn;
 
-use super::restore::Described;
-use catalog::clock;
 use super::Instance;
+use super::restore::Described;
 use crate::output::Sink;
+use catalog::clock;
 
 /// device_type of files and of URLs.
 const DISK: u8 = 2;

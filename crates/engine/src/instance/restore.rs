@@ -17,9 +17,9 @@ use wal::LogOptions;
 
 use super::Instance;
 use super::data_files::adopt_files;
-use catalog::db::{Db, DbStatus};
 use super::file_errors::{disk_error, of_another_instance, restore_target};
 use super::files::cannot_create_file;
+use catalog::db::{Db, DbStatus};
 use catalog::registry::{self, DbEntry, FileEntry, Pending};
 
 /// What the engine knows of a database beyond its files: lines `key<TAB>value`.

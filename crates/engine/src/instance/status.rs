@@ -8,9 +8,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde::{Deserialize, Serialize};
 use wal::VlfInfo;
 
-use catalog::Db;
 use super::Instance;
 use crate::views::{counters, devices, server, sessions, waiting};
+use catalog::Db;
 
 /// The instance.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use wal::{GrowthEvent, WaitKind, WaitSink};
 
+use crate::session::activity;
 use catalog::errorlog::ErrorLog;
 use catalog::registry::DbEntry;
-use crate::session::activity;
 
 /// An automatic growth that takes longer is told to the error log.
 const SLOW_GROWTH_US: u64 = 1_000_000;
@@ -135,8 +135,8 @@ impl WaitSink for FileReports {
 
 #[cfg(test)]
 mod tests {
-    use catalog::registry::FileEntry;
     use super::*;
+    use catalog::registry::FileEntry;
 
     #[test]
     fn a_slow_growth_is_in_the_error_log_and_a_quick_one_is_not() {

@@ -3,13 +3,13 @@
 
 use super::logical::{Get, SortKey};
 use super::physical::{Node, Plan, pred_slots};
-use catalog::{IndexDef, TableDef};
 use crate::exec::scan::{Path, ScanPlan};
-use crate::expr::{ColId, CompareExpr, Expr, Pred, mirrored};
 use crate::exec::seek::SeekSpec;
-use storage::{Base, TableMode, TableStore};
+use crate::expr::{ColId, CompareExpr, Expr, Pred, mirrored};
+use catalog::{IndexDef, TableDef};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use storage::{Base, TableMode, TableStore};
 use syntax::ast::CompareOp;
 use types::{Collation, DataType, SqlError};
 

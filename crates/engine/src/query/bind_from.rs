@@ -3,13 +3,13 @@
 use super::TableUse;
 use super::hints::{Hints, Reading};
 use super::logical::{CteDef, Get, JoinHint, JoinKind, Logical, OutColumn, ViewScan};
-use catalog::TableDef;
-use catalog::fold_name;
-use catalog::errors;
 use crate::expr::bind::{Binder, unsupported};
 use crate::expr::scope::{Clause, Scope, ScopeColumn, Source};
 use crate::expr::{Typed, bind_ops};
 use catalog::Db;
+use catalog::TableDef;
+use catalog::errors;
+use catalog::fold_name;
 use std::sync::Arc;
 use syntax::ast::{self, TableRefKind};
 use types::{Collation, DataType, SqlError};

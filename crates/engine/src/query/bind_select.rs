@@ -1,11 +1,11 @@
 //! SELECT, set operations, ORDER BY and CTEs become logical plans.
 
 use super::logical::{BoundQuery, CteDef, GroupCol, Logical, OutColumn, SortKey, TopSpec};
-use catalog::fold_name;
 use crate::expr::bind::{Binder, unsupported};
 use crate::expr::bind_ops;
 use crate::expr::scope::{Clause, GroupKey, Grouping, Scope};
 use crate::expr::{Expr, Pred, Typed};
+use catalog::fold_name;
 use std::sync::Arc;
 use syntax::ast::{self, ExprKind, GroupItem, QueryBody, SelectItem, SetOp};
 use types::convert::Mode;

@@ -9,10 +9,10 @@ use super::logical::JoinKind;
 use super::physical::{Node, Plan};
 use crate::dml::DmlPlan;
 use crate::exec::scan::{Path, ScanPlan};
-use crate::expr::{Expr, Pred, SubRef};
-use catalog::Db;
-use crate::output::ColumnInfo;
 use crate::exec::seek::SeekSpec;
+use crate::expr::{Expr, Pred, SubRef};
+use crate::output::ColumnInfo;
+use catalog::Db;
 use storage::{Base, TableStore};
 
 /// Where the rows of a change come from.

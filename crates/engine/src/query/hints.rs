@@ -1,8 +1,8 @@
 //! Table hints and isolation levels: how a table is read, which locks the read takes, how the table itself is locked.
 //! Guarantees: a hint that is not SQL Server's is an error; hints that contradict each other are one.
 
-use catalog::TableDef;
 use crate::session::Isolation;
+use catalog::TableDef;
 use storage::TableMode;
 use syntax::ast::OptionItem;
 use txn::locks::LockMode;

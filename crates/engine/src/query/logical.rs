@@ -1,16 +1,16 @@
 //! The logical plan: what a query means, without how. Columns are statement-wide ids.
 
 use super::hints::{Hints, RowLocks};
-use catalog::TableDef;
 use crate::expr::aggregate::Aggregate;
 use crate::expr::scope::ScopeColumn;
 use crate::expr::{ColId, Expr, Pred};
-use catalog::Db;
 use crate::query::window::WindowCall;
-use storage::TableMode;
 use crate::views::SystemView;
+use catalog::Db;
+use catalog::TableDef;
 use compact_str::CompactString;
 use std::sync::Arc;
+use storage::TableMode;
 use types::{Collation, DataType};
 
 /// A node of the logical plan.

@@ -12,13 +12,13 @@ pub mod physical;
 pub mod planner;
 pub mod window;
 
-use catalog::TableDef;
 use crate::context::{CompileEnv, ExecCtx, RowSink};
 use crate::exec::RowSet;
 use crate::expr::bind::Binder;
 use crate::expr::{Expr, Rt};
-use catalog::Db;
 use crate::output::ColumnInfo;
+use catalog::Db;
+use catalog::TableDef;
 use hints::TableLock;
 use physical::Plan;
 use std::sync::Arc;

@@ -5,8 +5,8 @@ use syntax::ast::{OptionItem, OptionValue};
 use types::{SqlError, Value};
 
 use crate::context::CompileEnv;
-use catalog::errors;
 use crate::expr::bind::unsupported;
+use catalog::errors;
 
 /// Names of USE HINT, all about plans.
 const NAMES: [&str; 33] = [

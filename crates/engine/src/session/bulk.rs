@@ -10,11 +10,11 @@ use types::{DataType, SqlError, Value, codepage};
 use super::Session;
 use super::activity::Here;
 use super::core::SessionCore;
-use catalog::TableDef;
-use catalog::fold_name;
 use crate::dml::bulk::{BulkLoad, BulkOptions, BulkRows};
-use catalog::errors;
 use crate::stmt::resolve_table;
+use catalog::TableDef;
+use catalog::errors;
+use catalog::fold_name;
 
 impl Session {
     /// Inserts rows into a table (`name`, `schema.name` or `database.schema.name`, in brackets where T-SQL wants them) as one

@@ -14,10 +14,10 @@ use types::{SqlError, Value};
 use super::activity::Activity;
 use super::options::SessionOptions;
 use super::transactions::Transactions;
+use crate::instance::Instance;
+use catalog::Db;
 use catalog::TableDef;
 use catalog::change::DdlChange;
-use catalog::Db;
-use crate::instance::Instance;
 
 /// State that others may look at or touch while the session runs: KILL, DMVs.
 #[derive(Debug, Default)]

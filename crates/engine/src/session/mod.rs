@@ -20,9 +20,9 @@ use types::{DataType, SqlError, Value};
 use self::core::SessionShared;
 use crate::batch::Compiled;
 use crate::batch::run::{End, run_batch};
-use catalog::Db;
 use crate::instance::Instance;
 use crate::output::Sink;
+use catalog::Db;
 
 pub use self::core::SessionCore;
 pub use options::{DateFormat, Isolation, SessionOptions};

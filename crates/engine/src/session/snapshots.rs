@@ -9,9 +9,9 @@ use types::SqlError;
 
 use super::core::SessionCore;
 use super::options::Isolation;
+use catalog::Db;
 use catalog::TableDef;
 use catalog::errors;
-use catalog::Db;
 
 impl SessionCore {
     /// The transaction's snapshot, taken at its first look at the database.

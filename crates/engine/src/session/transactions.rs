@@ -13,13 +13,13 @@ use types::SqlError;
 
 use super::core::SessionCore;
 use super::options::Isolation;
+use crate::ddl::rebuild::is_private;
+use crate::query::hints::TableLock;
+use catalog::Db;
 use catalog::TableDef;
 use catalog::change::DdlChange;
-use crate::ddl::rebuild::is_private;
-use catalog::fold_name;
 use catalog::errors::{self, db_error};
-use catalog::Db;
-use crate::query::hints::TableLock;
+use catalog::fold_name;
 
 /// The session's transaction in one database.
 pub(crate) struct OpenTxn {

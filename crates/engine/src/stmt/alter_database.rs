@@ -9,13 +9,13 @@ use types::{Collation, SqlError};
 
 use super::StmtCtx;
 use super::option_rules::switch;
-use catalog::errors::{self, db_error};
-use catalog::db::DbStatus;
+use crate::instance::Instance;
 use crate::instance::files::save_settings;
+use catalog::Db;
+use catalog::db::DbStatus;
+use catalog::errors::{self, db_error};
 use catalog::registry::ALIGN_TO_DEVICE;
 use catalog::settings::DbSettings;
-use catalog::Db;
-use crate::instance::Instance;
 
 /// Compatibility levels that exist.
 const LEVELS: [i64; 8] = [90, 100, 110, 120, 130, 140, 150, 160];

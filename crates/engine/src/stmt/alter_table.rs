@@ -10,12 +10,12 @@ use types::SqlError;
 
 use super::index::{add_index, drop_from, new_columns};
 use super::{StmtCtx, option_rules, resolve_table, table_def};
-use catalog::load::layout_of;
 use crate::ddl::rebuild::{copy_rows, quote, run_dml};
 use crate::ddl::tables::Work;
-use catalog::{DefaultDef, KeyConstraint, TableDef};
-use catalog::fold_name;
 use catalog::errors;
+use catalog::fold_name;
+use catalog::load::layout_of;
+use catalog::{DefaultDef, KeyConstraint, TableDef};
 
 impl StmtCtx<'_> {
     pub(super) fn alter_table(&mut self, stmt: &AlterTable) -> Result<(), SqlError> {

@@ -9,11 +9,11 @@ use types::SqlError;
 
 use super::StmtCtx;
 use super::backup_errors::{Place, in_transaction};
-use catalog::errors;
+use crate::instance::{Instance, msdb};
 use catalog::db::DbStatus;
+use catalog::errors;
 use catalog::registry::DbEntry;
 use catalog::{Db, MASTER};
-use crate::instance::{Instance, msdb};
 
 /// database_id of tempdb.
 const TEMPDB: i32 = 2;

@@ -6,8 +6,8 @@ use txn::backup::BackupError;
 use types::SqlError;
 use wal::Lsn;
 
-use catalog::errors;
 use catalog::Db;
+use catalog::errors;
 
 /// What failed, as 3013 names it, and the database.
 pub(super) struct Place<'a> {

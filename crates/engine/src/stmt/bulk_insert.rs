@@ -10,11 +10,11 @@ use types::{DataType, Len, SqlError, Value, codepage};
 
 use super::bulk_file::{End, Fields, Terminators, terminator};
 use super::{StmtCtx, option_rules, resolve_table};
-use catalog::{ColumnDef, TableDef};
 use crate::dml::bulk::{BulkLoad, BulkOptions, BulkRows};
 use crate::encoding::{Decoded, Encoding};
-use catalog::errors;
 use crate::output::Sink;
+use catalog::errors;
+use catalog::{ColumnDef, TableDef};
 
 /// Options of the statement.
 struct Options {

@@ -7,11 +7,11 @@ use txn::RecoveryModel;
 use types::{Collation, SqlError};
 
 use super::{StmtCtx, file_specs, option_rules};
-use catalog::errors;
-use crate::instance::attach::Attach;
-use catalog::settings::DbSettings;
-use catalog::clock;
 use crate::instance::Instance;
+use crate::instance::attach::Attach;
+use catalog::clock;
+use catalog::errors;
+use catalog::settings::DbSettings;
 
 /// Longest name of a database whose log file is named after it.
 const MAX_NAME: usize = 123;

@@ -4,8 +4,8 @@ use syntax::ast::{Credential, DropObjects};
 use types::SqlError;
 
 use super::StmtCtx;
-use catalog::errors;
 use crate::instance::credentials::ChangeError;
+use catalog::errors;
 
 /// Longest name.
 const NAME_MAX: usize = 128;

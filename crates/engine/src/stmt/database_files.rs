@@ -7,15 +7,15 @@ use syntax::ast::{FileSpec, FilegroupChange, Ident};
 use types::SqlError;
 
 use super::file_specs::NewFile;
-use catalog::Growth;
 use super::{StmtCtx, file_specs};
-use catalog::fold_name;
-use catalog::errors::{self, db_error};
-use crate::instance::files::{data_growth, note_log_size, save_settings};
-use catalog::registry::{DbEntry, FileEntry};
-use crate::instance::restore::in_use;
-use catalog::{Db, MASTER};
 use crate::instance::Instance;
+use crate::instance::files::{data_growth, note_log_size, save_settings};
+use crate::instance::restore::in_use;
+use catalog::Growth;
+use catalog::errors::{self, db_error};
+use catalog::fold_name;
+use catalog::registry::{DbEntry, FileEntry};
+use catalog::{Db, MASTER};
 
 impl StmtCtx<'_> {
     pub(super) fn modify_file(

@@ -5,8 +5,8 @@ use compact_str::CompactString;
 use syntax::ast::{CreateDatabase, FileGrowth, FileSize, FileSpec, MaxSize};
 use types::SqlError;
 
-use catalog::fold_name;
 use catalog::errors;
+use catalog::fold_name;
 
 const KB: u64 = 1 << 10;
 const MB: u64 = 1 << 20;

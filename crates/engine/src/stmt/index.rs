@@ -7,13 +7,13 @@ use types::SqlError;
 
 use super::table_def::{fill_factor, key_columns};
 use super::{StmtCtx, option_rules, resolve_table};
+use crate::context::{ExecCtx, build_index};
 use crate::ddl::rebuild::{copy_rows, duplicate_key, quote};
 use crate::ddl::tables::{Work, duplicate_index};
-use catalog::{IndexDef, NewColumn, NewIndex, TableDef};
-use catalog::fold_name;
-use crate::context::{ExecCtx, build_index};
-use catalog::errors;
 use catalog::Db;
+use catalog::errors;
+use catalog::fold_name;
+use catalog::{IndexDef, NewColumn, NewIndex, TableDef};
 
 impl StmtCtx<'_> {
     pub(super) fn create_index(&mut self, stmt: &CreateIndex) -> Result<(), SqlError> {

@@ -30,12 +30,12 @@ use std::sync::Arc;
 use syntax::ast::{DropKind, Expr, ExprKind, Literal, ObjectName, Stmt, StmtKind, UnaryOp};
 use types::{Decimal, SqlError, Value};
 
-use catalog::TableDef;
 use crate::context::VarScope;
-use catalog::errors;
-use catalog::Db;
 use crate::output::Sink;
 use crate::session::{Isolation, SessionCore};
+use catalog::Db;
+use catalog::TableDef;
+use catalog::errors;
 
 /// The variables of the batch, for statements that take one where a constant may stand.
 pub struct Variables<'a> {

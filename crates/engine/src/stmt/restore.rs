@@ -21,13 +21,13 @@ use super::backup::{exclusive, log_path};
 use super::backup_errors::{Place, in_transaction};
 use super::backup_media::success;
 use super::restore_places::added_place;
-use catalog::fold_name;
-use catalog::errors;
-use catalog::db::DbStatus;
-use catalog::registry::DbEntry;
 use crate::instance::restore::Described;
-use catalog::Db;
 use crate::instance::{Instance, msdb};
+use catalog::Db;
+use catalog::db::DbStatus;
+use catalog::errors;
+use catalog::fold_name;
+use catalog::registry::DbEntry;
 
 /// Days from 0001-01-01 to 1970-01-01.
 const EPOCH_DAYS: i64 = 719_162;

@@ -9,11 +9,11 @@ use wal::Lsn;
 
 use super::StmtCtx;
 use super::backup_errors::Place;
-use crate::instance::restore::Described;
-use catalog::clock;
 use crate::instance::msdb;
+use crate::instance::restore::Described;
 use crate::sysproc::column;
 use crate::views::{LSN_NUMERIC, SYSNAME};
+use catalog::clock;
 
 const GUID: DataType = DataType::UniqueIdentifier;
 const SIZE: DataType = DataType::Decimal { precision: 20, scale: 0 };

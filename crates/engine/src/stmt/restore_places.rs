@@ -11,12 +11,12 @@ use types::SqlError;
 use super::StmtCtx;
 use super::backup_errors::Place;
 use super::restore::{RestoreOptions, error};
-use catalog::fold_name;
+use crate::instance::Instance;
 use crate::instance::files::cannot_create_file;
-use catalog::registry::{DbEntry, FileEntry};
 use crate::instance::restore::in_use;
 use catalog::Db;
-use crate::instance::Instance;
+use catalog::fold_name;
+use catalog::registry::{DbEntry, FileEntry};
 
 /// Behind 3156.
 const PLANNING: &str =

@@ -5,12 +5,12 @@ use txn::LockMode;
 use types::{SqlError, Value};
 
 use super::StmtCtx;
+use crate::ddl::tables::lock_catalog;
 use catalog::change::DdlChange;
+use catalog::errors;
+use catalog::fold_name;
 use catalog::load::FIRST_USER_SCHEMA;
 use catalog::systables::SysTable;
-use crate::ddl::tables::lock_catalog;
-use catalog::fold_name;
-use catalog::errors;
 
 impl StmtCtx<'_> {
     pub(super) fn create_schema(&mut self, stmt: &CreateSchema) -> Result<(), SqlError> {

@@ -12,9 +12,9 @@ use syntax::lexer::{Tok, tokenize_with, unquote};
 use types::{Collation, DataType, SqlError};
 
 use super::option_rules;
-use catalog::{KeyConstraint, NewColumn, NewDefault, NewIndex, NewTable};
-use catalog::fold_name;
 use catalog::errors;
+use catalog::fold_name;
+use catalog::{KeyConstraint, NewColumn, NewDefault, NewIndex, NewTable};
 
 /// Most columns of a table, key columns of an index.
 const MAX_COLUMNS: usize = 1024;

@@ -3,10 +3,10 @@
 use types::{SqlError, Value};
 
 use super::Call;
-use catalog::errors;
 use crate::instance::Instance;
 use crate::instance::attach::Attach;
 use catalog::db::DbStatus;
+use catalog::errors;
 
 /// Most files that sp_attach_db takes.
 const MOST_FILES: usize = 16;

@@ -6,11 +6,11 @@ use std::sync::atomic::Ordering;
 use types::{DataType, Len, SqlError, Value};
 
 use super::{Call, column};
-use catalog::TableDef;
 use crate::ddl::tables::Work;
-use catalog::fold_name;
-use catalog::errors;
 use crate::views::files::database_size;
+use catalog::TableDef;
+use catalog::errors;
+use catalog::fold_name;
 
 const NAME: DataType = DataType::NVarChar(Len::N(128));
 

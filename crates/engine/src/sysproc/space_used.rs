@@ -3,10 +3,10 @@
 use types::{DataType, Len, SqlError, Value};
 
 use super::{Call, column};
-use catalog::fold_name;
 use crate::expr::functions::metadata::name_parts;
 use crate::views::files::{Space, database_size, table_space};
 use crate::views::objects::table_rows;
+use catalog::fold_name;
 
 const NAME: DataType = DataType::NVarChar(Len::N(128));
 const TEXT: DataType = DataType::VarChar(Len::N(18));

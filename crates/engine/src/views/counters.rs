@@ -7,8 +7,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use types::{DataType, Value};
 
 use super::{View, ViewColumn, big};
-use catalog::Db;
 use crate::instance::Instance;
+use catalog::Db;
 
 use DataType::{BigInt, Int, NChar};
 

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use types::{DataType, Value};
 
 use super::{NVARCHAR60, Rows, SYSNAME, View, ViewColumn, bit, text};
+use crate::session::SessionCore;
 use catalog::Db;
 use catalog::db::USER_ACCESS;
-use crate::session::SessionCore;
 
 use DataType::{Bit, DateTime, Int, TinyInt, UniqueIdentifier, VarBinary};
 

@@ -8,12 +8,12 @@ use pages::{FileGrowth, PAGE_SIZE};
 use types::{DataType, Len, SqlError, Value};
 
 use super::{LSN_NUMERIC, NVARCHAR60, Rows, SYSNAME, View, ViewColumn, big, bit, databases_of, int, text};
+use crate::session::SessionCore;
+use catalog::Db;
+use catalog::Growth;
 use catalog::TableDef;
 use catalog::errors;
-use catalog::Db;
 use catalog::registry::FileEntry;
-use crate::session::SessionCore;
-use catalog::Growth;
 
 use DataType::{BigInt, Bit, Char, DateTime, Int, SmallInt, TinyInt, UniqueIdentifier, VarBinary};
 

@@ -19,8 +19,8 @@ use std::sync::Arc;
 
 use ::types::{DataType, Decimal, Len, SqlError, Value};
 
-use catalog::Db;
 use crate::session::SessionCore;
+use catalog::Db;
 
 /// A column of a system view: name, type, nullable.
 pub type ViewColumn = (&'static str, DataType, bool);

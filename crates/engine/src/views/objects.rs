@@ -6,11 +6,11 @@ use std::sync::atomic::Ordering;
 use types::{DataType, Len, SqlError, Value};
 
 use super::{NVARCHAR60, SYSNAME, View, ViewColumn, all, big, bit, text};
-use crate::ddl::rebuild::quote;
-use catalog::{Catalog, ColumnDef, IndexDef, TableDef};
 use crate::context::{CompileEnv, ExecCtx, VarScope, compile_query};
-use catalog::Db;
+use crate::ddl::rebuild::quote;
 use crate::session::SessionCore;
+use catalog::Db;
+use catalog::{Catalog, ColumnDef, IndexDef, TableDef};
 
 use DataType::{BigInt, Bit, Char, DateTime, Int, NVarChar, SmallInt, TinyInt};
 

@@ -6,9 +6,9 @@ use pages::PageWait;
 use types::{DataType, Len, SqlError, Value};
 
 use super::{NVARCHAR60, Rows, SYSNAME, View, ViewColumn, big, int, text};
-use catalog::{Db, clock};
 use crate::instance::Instance;
 use crate::session::SessionCore;
+use catalog::{Db, clock};
 
 use DataType::{BigInt, Bit, DateTime, Int, NVarChar, SqlVariant};
 

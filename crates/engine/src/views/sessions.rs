@@ -10,12 +10,12 @@ use super::transactions::datetime;
 use super::waiting::{Wait, task_address, waits};
 use super::{NVARCHAR60, Rows, SYSNAME, View, ViewColumn, big, bit, int, position, text};
 use crate::batch::Compiled;
-use crate::instance::waits::wait_type;
-use catalog::Db;
 use crate::instance::Instance;
+use crate::instance::waits::wait_type;
 use crate::session::activity::{Published, handle};
 use crate::session::core::SessionShared;
 use crate::session::{SessionCore, SessionOptions};
+use catalog::Db;
 
 use DataType::{
     BigInt, Binary, Bit, DateTime, Int, NVarChar, Real, SmallInt, UniqueIdentifier, VarBinary, VarChar,

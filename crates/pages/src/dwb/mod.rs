@@ -23,7 +23,7 @@ use crate::error::PageError;
 use crate::files::DataFile;
 use crate::id::{DWB_DIRECTORY, DWB_FIRST, DWB_PAGES, PAGE_SIZE, PageId, UnitId};
 use crate::page::{HEADER_SIZE, Page, PageType, sum_in};
-use crate::writer::sync_all;
+use crate::sync::sync_all;
 use disk::AlignedBuf;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::collections::HashMap;

@@ -11,6 +11,7 @@ mod parquet_file;
 mod progress;
 mod say;
 mod signals;
+mod source_line;
 mod sql;
 mod top;
 

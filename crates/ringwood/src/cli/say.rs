@@ -1,7 +1,7 @@
 //! What commands say beside their results. Nothing here panics: standard error may be closed or full, and a command that
 //! cannot complain still ends as it should. Output whose loss matters goes through [`print`], which returns its error.
 
-use super::sql::Place;
+use super::source_line::SourceLine;
 use engine::SqlError;
 use std::fmt::Display;
 use std::io::{self, Write};
@@ -23,7 +23,7 @@ pub fn print(text: &str) -> io::Result<()> {
 }
 
 /// An error as sqlcmd prints it, with the file that it is in where several take part.
-pub fn error_text(error: &SqlError, place: &Place) -> String {
+pub fn error_text(error: &SqlError, place: &SourceLine) -> String {
     let SqlError { number, severity, state, message, .. } = error;
     let file = place.file.as_ref().map_or(String::new(), |file| format!("File {file}, "));
     format!("Msg {number}, Level {severity}, State {state}, {file}Line {}\n{message}", place.line)
@@ -31,7 +31,7 @@ pub fn error_text(error: &SqlError, place: &Place) -> String {
 
 /// [`error_text`] on standard error.
 pub fn say_error(error: &SqlError) {
-    say(error_text(error, &Place { file: None, line: error.line.max(1) }));
+    say(error_text(error, &SourceLine { file: None, line: error.line.max(1) }));
 }
 
 /// Says that `stream` could not be written, but for a broken pipe, whose reader went away on purpose; the exit code.

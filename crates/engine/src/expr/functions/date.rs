@@ -45,8 +45,14 @@ pub const FUNCTIONS: &[Function] = &[
     f("datediff_big", (3, 3), &[A::Any, A::Moment], bigint, |a, _| {
         Ok(datetime::datediff_big(part(a)?, &a[1], &a[2])?.map_or(Value::Null, Value::BigInt))
     }),
-    Function { stability: Stability::Statement, ..f("datepart", (2, 2), &[A::Any, A::Moment], int, datepart) },
-    Function { stability: Stability::Statement, ..f("datename", (2, 2), &[A::Any, A::Moment], nvarchar_4000, datename) },
+    Function {
+        stability: Stability::Statement,
+        ..f("datepart", (2, 2), &[A::Any, A::Moment], int, datepart)
+    },
+    Function {
+        stability: Stability::Statement,
+        ..f("datename", (2, 2), &[A::Any, A::Moment], nvarchar_4000, datename)
+    },
     f("year", (1, 1), &[A::Moment], int, |a, cx| one_part(DatePart::Year, a, cx)),
     f("month", (1, 1), &[A::Moment], int, |a, cx| one_part(DatePart::Month, a, cx)),
     f("day", (1, 1), &[A::Moment], int, |a, cx| one_part(DatePart::Day, a, cx)),

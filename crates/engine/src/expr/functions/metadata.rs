@@ -2,9 +2,9 @@
 //! the moment, as SQL Server's do.
 
 use super::{ArgRule as A, CallCx, Function, Stability, int, int_arg, smallint, sysname, text_arg};
+use catalog::Db;
 use catalog::TableDef;
 use catalog::fold_name;
-use catalog::Db;
 use std::sync::Arc;
 use types::{DataType, SqlError, Value};
 

@@ -2,7 +2,9 @@
 //! supplementary characters: a character beyond the basic plane counts two, and what is left of one that is cut in half is
 //! U+FFFD.
 
-use super::{ArgRule as A, CallCx, Function, Stability, int, int_arg, longest, nvarchar_4000, same_length, text_arg};
+use super::{
+    ArgRule as A, CallCx, Function, Stability, int, int_arg, longest, nvarchar_4000, same_length, text_arg,
+};
 use crate::expr::Expr;
 use compact_str::CompactString;
 use types::like::LikePattern;
@@ -31,7 +33,7 @@ const fn f(
 /// The string functions.
 pub const FUNCTIONS: &[Function] = &[
     f("len", (1, 1), &[A::Str], len_type, |a, _| {
-        Ok(count_value(types::convert::utf16_len(text_arg(a, 0).trim_end_matches(' ')), false))
+        Ok(count_value(types::codepage::utf16_len(text_arg(a, 0).trim_end_matches(' ')), false))
     }),
     f("datalength", (1, 1), &[A::Any], len_type, datalength),
     f("lower", (1, 1), &[A::Str], same_length, |a, _| Ok(cased(text_arg(a, 0), false))),
@@ -89,7 +91,7 @@ fn count_value(n: usize, big: bool) -> Value {
 fn datalength(args: &[Value], cx: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
     let ty = cx.types[0];
     let bytes = match &args[0] {
-        Value::Str(s) if ty.is_unicode() => types::convert::utf16_len(s) * 2,
+        Value::Str(s) if ty.is_unicode() => types::codepage::utf16_len(s) * 2,
         Value::Str(s) if s.is_ascii() => s.len(),
         Value::Str(s) => s.chars().count(),
         Value::Bytes(b) => b.len(),
@@ -140,7 +142,7 @@ fn bad_length(name: &str) -> SqlError {
 const HALF: char = '\u{FFFD}';
 
 fn units(text: &str) -> usize {
-    types::convert::utf16_len(text)
+    types::codepage::utf16_len(text)
 }
 
 /// Appends the units `from..to` of a text, as far as it has them.

@@ -1,6 +1,8 @@
 //! What the session and the server say of themselves: @@ variables, identity, the error of CATCH.
 
-use super::{ArgRule as A, CallCx, Function, Stability, bigint, int, nvarchar_4000, smallint, sysname, text_arg};
+use super::{
+    ArgRule as A, CallCx, Function, Stability, bigint, int, nvarchar_4000, smallint, sysname, text_arg,
+};
 use crate::session::SessionCore;
 use types::{DataType, Decimal, Len, SqlError, Value};
 

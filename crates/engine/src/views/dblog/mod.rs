@@ -15,10 +15,10 @@ use types::{SqlError, Value};
 use wal::{Log, LogError, Lsn};
 
 use super::{RowSource, Rows, SystemView, ViewColumn, text};
-use catalog::errors::db_error;
+use crate::session::SessionCore;
 use catalog::Db;
 use catalog::clock::log_text;
-use crate::session::SessionCore;
+use catalog::errors::db_error;
 use columns::COLUMNS;
 use operation::Summary;
 use units::Units;

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use pages::{PageId, PageType, UnitId};
 use txn::Database;
 
-use catalog::systables::{ALL, FIRST_USER_UNIT};
 use catalog::Db;
+use catalog::systables::{ALL, FIRST_USER_UNIT};
 
 /// sys.allocation_units.allocation_unit_id of a unit.
 pub fn alloc_unit_id(unit: UnitId) -> i64 {

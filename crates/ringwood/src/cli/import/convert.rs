@@ -103,7 +103,7 @@ fn text_value(text: &str, ty: DataType) -> Result<Value, String> {
             ));
         }
         return convert(&Value::str(text), from, ty, 0, Mode::Assignment).map_err(|_| {
-            let length = types::convert::utf16_len(text);
+            let length = types::codepage::utf16_len(text);
             format!("a text of {length} characters does not fit into {ty}")
         });
     }

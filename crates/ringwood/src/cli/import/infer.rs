@@ -4,7 +4,8 @@
 use super::{Cell, Failed, Rows};
 use engine::{DataType, Value};
 use types::Len;
-use types::convert::{Mode, convert, utf16_len};
+use types::codepage::utf16_len;
+use types::convert::{Mode, convert};
 
 /// Longest varying text and binary that is not (max).
 const MAX_UNITS: usize = 4000;

@@ -12,7 +12,6 @@ mod script;
 mod variables;
 
 pub use self::options::SqlArgs;
-pub use self::script::Place;
 
 use self::runner::{Flow, Runner};
 use self::script::{Rules, Script};

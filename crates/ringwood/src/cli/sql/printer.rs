@@ -3,10 +3,11 @@
 
 use super::input::Encoded;
 use super::pager::Pager;
-use super::script::{Batch, Place};
+use super::script::Batch;
 use crate::cli::output::table::TableStyle;
 use crate::cli::output::{Format, Results, writer};
 use crate::cli::say::{error_text, write_failed};
+use crate::cli::source_line::SourceLine;
 use engine::{ColumnInfo, Sink, SqlError, Value};
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
@@ -294,7 +295,7 @@ impl Sink for Printer {
 }
 
 /// A place in a message: `a.sql, line 3: ` or nothing for what was typed.
-pub fn prefix(place: &Place) -> String {
+pub fn prefix(place: &SourceLine) -> String {
     match &place.file {
         Some(file) => format!("{file}, line {}: ", place.line),
         None => String::new(),

@@ -3,9 +3,10 @@
 
 use super::complete::{self, Live};
 use super::runner::{Flow, Runner};
-use super::script::{Place, Rules, is_command};
+use super::script::{Rules, is_command};
 use crate::cli::say::say;
 use crate::cli::signals;
+use crate::cli::source_line::SourceLine;
 use engine::Instance;
 use rustyline::completion::{Completer, FilenameCompleter, Pair};
 use rustyline::error::ReadlineError;
@@ -318,7 +319,7 @@ pub fn run(runner: &mut Runner<'_>, instance: &Arc<Instance>) -> Flow {
             Ok(Typed::Text(text)) => {
                 runner.forget_interrupt();
                 for line in text.split('\n') {
-                    let place = Place { file: None, line: runner.script.lines() + 1 };
+                    let place = SourceLine { file: None, line: runner.script.lines() + 1 };
                     if runner.line(line, &place) == Flow::End {
                         return Flow::End;
                     }

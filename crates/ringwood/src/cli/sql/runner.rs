@@ -6,11 +6,12 @@ use super::meta::{self, Reply};
 use super::options::{SqlArgs, headers};
 use super::pager::{self, Pager};
 use super::printer::{Came, Printer, Stream, prefix};
-use super::script::{Batch, Command, Place, Script, Target};
+use super::script::{Batch, Command, Script, Target};
 use crate::cli::output::Format;
 use crate::cli::output::table::TableStyle;
 use crate::cli::say::counted;
 use crate::cli::signals;
+use crate::cli::source_line::SourceLine;
 use engine::{Instance, Session, Sink};
 use std::fs::{File, OpenOptions};
 use std::io::{self, IsTerminal, Read};
@@ -175,7 +176,7 @@ impl<'a> Runner<'a> {
     // ---- lines ----
 
     /// Takes a line without its line break.
-    pub fn line(&mut self, line: &str, place: &Place) -> Flow {
+    pub fn line(&mut self, line: &str, place: &SourceLine) -> Flow {
         match self.script.line(line, place) {
             Ok(None) => Flow::On,
             Ok(Some(command)) => self.command(command, place),
@@ -202,7 +203,7 @@ impl<'a> Runner<'a> {
                 Err(error) => return self.unreadable(name, &error),
             };
             let named = file.as_ref().filter(|_| self.name_files).cloned();
-            if self.line(&line, &Place { file: named, line: number }) == Flow::End {
+            if self.line(&line, &SourceLine { file: named, line: number }) == Flow::End {
                 return Flow::End;
             }
         }
@@ -229,7 +230,7 @@ impl<'a> Runner<'a> {
     /// Text of `-Q`. The last batch needs no GO.
     pub fn text(&mut self, text: &str) -> Flow {
         for (line, number) in text.lines().zip(1..) {
-            if self.line(line, &Place { file: None, line: number }) == Flow::End {
+            if self.line(line, &SourceLine { file: None, line: number }) == Flow::End {
                 return Flow::End;
             }
         }
@@ -240,7 +241,7 @@ impl<'a> Runner<'a> {
     pub fn end_of_input(&mut self) -> Flow {
         match self.script.end() {
             Ok(None) => self.flow(),
-            Ok(Some(batch)) => self.command(Command::Run(batch), &Place { file: None, line: 0 }),
+            Ok(Some(batch)) => self.command(Command::Run(batch), &SourceLine { file: None, line: 0 }),
             Err(text) => self.complain(&text),
         }
     }
@@ -279,7 +280,7 @@ impl<'a> Runner<'a> {
 
     // ---- commands ----
 
-    fn command(&mut self, command: Command, place: &Place) -> Flow {
+    fn command(&mut self, command: Command, place: &SourceLine) -> Flow {
         match command {
             Command::Run(batch) => {
                 let came = self.run(batch, false);
@@ -324,7 +325,7 @@ impl<'a> Runner<'a> {
         self.flow()
     }
 
-    fn include(&mut self, name: &Path, place: &Place) -> Flow {
+    fn include(&mut self, name: &Path, place: &SourceLine) -> Flow {
         if self.depth >= MAX_DEPTH {
             return self.complain(&format!("{}:r is nested too deep.", prefix(place)));
         }
@@ -336,7 +337,7 @@ impl<'a> Runner<'a> {
         if self.interactive && self.depth == 0 { self.flow() } else { flow }
     }
 
-    fn out(&mut self, target: &Target, place: &Place) -> Flow {
+    fn out(&mut self, target: &Target, place: &SourceLine) -> Flow {
         if *target == Target::Stdout {
             self.results_to_stdout();
             return self.flow();
@@ -359,7 +360,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    fn shell(&mut self, command: &str, place: &Place) -> Flow {
+    fn shell(&mut self, command: &str, place: &SourceLine) -> Flow {
         match self.args.safe.as_deref() {
             Some("1") => {
                 self.code = self.code.max(1);
@@ -379,7 +380,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    fn question(&mut self, question: &str, place: &Place) -> Flow {
+    fn question(&mut self, question: &str, place: &SourceLine) -> Flow {
         let database = self.session.database();
         match meta::ask(question, self.instance, &database, self.script.text()) {
             Err(text) => self.complain(&format!("{}{text}", prefix(place))),

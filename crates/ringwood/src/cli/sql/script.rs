@@ -5,17 +5,8 @@
 //! leaves the batch that is being gathered as it was.
 
 use super::variables::Variables;
-use std::rc::Rc;
+use crate::cli::source_line::SourceLine;
 use syntax::Scanner;
-
-/// Where a line comes from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
-    /// The file, where errors are to name one.
-    pub file: Option<Rc<str>>,
-    /// 1-based line of the file or text.
-    pub line: u32,
-}
 
 /// T-SQL that is to run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -25,7 +16,7 @@ pub struct Batch {
     /// How often to run it.
     pub count: u32,
     /// The places of its lines: from which line of the batch on (from 0), and where that line is from.
-    places: Vec<(u32, Place)>,
+    places: Vec<(u32, SourceLine)>,
 }
 
 impl Batch {
@@ -35,11 +26,11 @@ impl Batch {
     }
 
     /// Where line `line` of the batch, from 1, is from.
-    pub fn place(&self, line: u32) -> Place {
+    pub fn place(&self, line: u32) -> SourceLine {
         let at = line.saturating_sub(1);
         match self.places.iter().rev().find(|(first, _)| *first <= at) {
-            Some((first, place)) => Place { file: place.file.clone(), line: place.line + (at - first) },
-            None => Place { file: None, line: line.max(1) },
+            Some((first, place)) => SourceLine { file: place.file.clone(), line: place.line + (at - first) },
+            None => SourceLine { file: None, line: line.max(1) },
         }
     }
 }
@@ -97,7 +88,7 @@ pub struct Script {
     pub rules: Rules,
     text: String,
     lines: u32,
-    places: Vec<(u32, Place)>,
+    places: Vec<(u32, SourceLine)>,
     scanner: Scanner,
 }
 
@@ -176,7 +167,7 @@ impl Script {
     }
 
     /// Takes a line without its line break. `None`: it belongs to the batch. Errors: a complaint; the batch is as before.
-    pub fn line(&mut self, line: &str, place: &Place) -> Result<Option<Command>, String> {
+    pub fn line(&mut self, line: &str, place: &SourceLine) -> Result<Option<Command>, String> {
         match self.recognised(line) {
             None => {
                 self.gather(line, place);
@@ -195,7 +186,7 @@ impl Script {
         recognise(line, self.scanner, self.is_empty(), &self.rules)
     }
 
-    fn gather(&mut self, line: &str, place: &Place) {
+    fn gather(&mut self, line: &str, place: &SourceLine) {
         let follows = self.places.last().is_some_and(|(first, last)| {
             last.file == place.file && last.line + (self.lines - first) == place.line
         });
@@ -231,7 +222,7 @@ impl Script {
         Ok(Batch { text, count, places })
     }
 
-    fn command(&mut self, word: Word<'_>, line: &str, place: &Place) -> Result<Command, String> {
+    fn command(&mut self, word: Word<'_>, line: &str, place: &SourceLine) -> Result<Command, String> {
         match word {
             Word::Go(argument) => {
                 let argument = self.expand(argument)?;
@@ -248,7 +239,7 @@ impl Script {
         }
     }
 
-    fn colon(&mut self, name: &str, rest: &str, place: &Place) -> Result<Command, String> {
+    fn colon(&mut self, name: &str, rest: &str, place: &SourceLine) -> Result<Command, String> {
         let rest = self.expand(rest)?;
         let rest = rest.trim();
         let argument = || match unquoted(rest) {
@@ -300,7 +291,7 @@ impl Script {
         self.variables.set(name, value).map(|()| Command::Done)
     }
 
-    fn exit(&mut self, rest: &str, place: &Place) -> Result<Command, String> {
+    fn exit(&mut self, rest: &str, place: &SourceLine) -> Result<Command, String> {
         if rest.is_empty() {
             return Ok(Command::Quit);
         }

@@ -10,7 +10,7 @@ fn script(interactive: bool) -> Script {
 /// Feeds lines of one file; what they ask for.
 fn feed(script: &mut Script, text: &str) -> Vec<Result<Command, String>> {
     let lines = (1..).zip(text.lines());
-    let place = |line| Place { file: None, line };
+    let place = |line| SourceLine { file: None, line };
     lines.filter_map(|(n, line)| script.line(line, &place(n)).transpose()).collect()
 }
 
@@ -133,7 +133,7 @@ fn questions_of_a_script_come_between_batches_only() {
 #[test]
 fn each_line_knows_its_place() {
     let mut script = script(false);
-    let file = |name: &str, line| Place { file: Some(name.into()), line };
+    let file = |name: &str, line| SourceLine { file: Some(name.into()), line };
     let mut last = None;
     let lines = [
         ("a.sql", 4, "one"),
@@ -147,7 +147,7 @@ fn each_line_knows_its_place() {
         last = script.line(text, &file(name, line)).unwrap();
     }
     let Some(Command::Run(batch)) = last else { panic!("{last:?}") };
-    let places: Vec<Place> = (1..=5).map(|line| batch.place(line)).collect();
+    let places: Vec<SourceLine> = (1..=5).map(|line| batch.place(line)).collect();
     assert_eq!(
         places,
         [file("a.sql", 4), file("a.sql", 5), file("b.sql", 1), file("b.sql", 2), file("a.sql", 7)]
