@@ -13,9 +13,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use types::{DataType, SqlError, Value};
 
+pub use crate::bind::compile::{Condition, Scalar, compile_condition, compile_scalar};
 pub use crate::ddl::build::build_index;
 pub use crate::dml::{DmlPlan, compile_dml};
-pub use crate::expr::compile::{Condition, Scalar, compile_condition, compile_scalar};
 pub use crate::query::{QueryPlan, compile_query};
 
 /// What names resolve to while a statement is compiled.

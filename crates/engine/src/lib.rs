@@ -4,13 +4,14 @@
 //! acknowledged as committed survives a crash.
 
 pub mod batch;
+pub mod bind;
 pub mod context;
 pub mod dbcc;
 pub mod ddl;
 pub mod dml;
 pub mod encoding;
 pub mod exec;
-pub mod expr;
+pub mod functions;
 pub mod instance;
 pub mod output;
 pub mod query;

@@ -6,50 +6,17 @@
 //! that it holds while it appends, so that what it wrote before CkptBegin is in the list and what it writes later is
 //! behind CkptBegin, where analysis sees it; CkptEnd is appended and hardened; the log's header gets the new start.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
-
-use parking_lot::{Condvar, Mutex};
 
 use pages::{RecordBuilder, RecordKind, TxnId};
 use wal::{CheckpointInfo, Lsn};
 
-use crate::background::Bell;
 use crate::backup::BackupState;
 use crate::database::{Database, Status};
 use crate::error::{ErrorKind, TxnError};
-use crate::options::RecoveryModel;
+use crate::options::{LogReuseWait, RecoveryModel};
 use crate::txn::time_bytes;
-
-/// What keeps the log from being reused, with sys.databases.log_reuse_wait's numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum LogReuseWait {
-    /// Nothing does.
-    Nothing = 0,
-    /// The next checkpoint will free some.
-    Checkpoint = 1,
-    /// A log backup will free some.
-    LogBackup = 2,
-    /// A running backup reads it.
-    ActiveBackupOrRestore = 3,
-    /// A transaction, or a snapshot that may need its versions, is open.
-    ActiveTransaction = 4,
-}
-
-impl LogReuseWait {
-    /// The text of log_reuse_wait_desc.
-    pub fn name(self) -> &'static str {
-        match self {
-            LogReuseWait::Nothing => "NOTHING",
-            LogReuseWait::Checkpoint => "CHECKPOINT",
-            LogReuseWait::LogBackup => "LOG_BACKUP",
-            LogReuseWait::ActiveBackupOrRestore => "ACTIVE_BACKUP_OR_RESTORE",
-            LogReuseWait::ActiveTransaction => "ACTIVE_TRANSACTION",
-        }
-    }
-}
 
 /// What a checkpoint did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,71 +36,6 @@ const ENTRIES_PER_RECORD: usize = 1500;
 /// So many transactions may begin while a checkpoint is written before it takes more log than it has set aside; each has
 /// set some aside for that as well.
 const ACTIVE_MORE: usize = 64;
-
-#[derive(Debug)]
-struct Last {
-    lsn: Lsn,
-    redo_lsn: Lsn,
-    at: Instant,
-    /// Log bytes at its end, to tell how much came since.
-    bytes: u64,
-    count: u64,
-    error: Option<String>,
-}
-
-/// Checkpoint state of a database.
-#[derive(Debug)]
-pub(crate) struct Checkpointer {
-    /// One checkpoint at a time.
-    one: Mutex<()>,
-    last: Mutex<Last>,
-    done: Condvar,
-    pub bell: Arc<Bell>,
-    /// Where `throttle` last looked, in units of 16 KB of log: looking is not free.
-    looked: AtomicU64,
-    /// Somebody waits for a checkpoint: it is due whatever the log looks like by now.
-    asked: AtomicBool,
-    /// Log that backups need: (of the log chain, of a running backup).
-    holds: Mutex<(Option<Lsn>, Option<Lsn>)>,
-    /// What the log's header says for backups, as of now.
-    backup: Mutex<BackupState>,
-    /// One backup of the data or change of the list of files, and one backup of the log, at a time.
-    pub data_backup: Mutex<()>,
-    pub log_backup: Mutex<()>,
-}
-
-impl Default for Checkpointer {
-    fn default() -> Self {
-        Checkpointer {
-            one: Mutex::new(()),
-            last: Mutex::new(Last {
-                lsn: Lsn::ZERO,
-                redo_lsn: Lsn::ZERO,
-                at: Instant::now(),
-                bytes: 0,
-                count: 0,
-                error: None,
-            }),
-            done: Condvar::new(),
-            bell: Arc::default(),
-            looked: AtomicU64::new(0),
-            asked: AtomicBool::new(false),
-            holds: Mutex::default(),
-            backup: Mutex::default(),
-            data_backup: Mutex::default(),
-            log_backup: Mutex::default(),
-        }
-    }
-}
-
-impl Checkpointer {
-    /// The database has failed: nobody waits for a checkpoint any more.
-    pub fn wake_waiters(&self) {
-        // Under the lock, so that nobody is between looking and waiting.
-        let _last = self.last.lock();
-        self.done.notify_all();
-    }
-}
 
 /// One active transaction of a checkpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

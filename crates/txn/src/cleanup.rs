@@ -4,96 +4,16 @@
 //! ghosts; deferred work runs once, after its transaction has committed, or not at all if the process ends first
 //! (whoever defers keeps a durable note of what is to be done).
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
-
-use parking_lot::Mutex;
 
 use access::{cleanup_page, unlink_empty};
 use pages::{PageId, TxnId, UnitId};
 
 use crate::database::Database;
 use crate::error::TxnError;
-use crate::txn::Deferred;
-
-/// Pages with ghosts, in the order in which their transactions ended.
-#[derive(Debug, Default)]
-pub struct GhostQueue {
-    pages: Mutex<VecDeque<(TxnId, UnitId, PageId)>>,
-    removed: AtomicU64,
-    visited: AtomicU64,
-}
-
-/// Totals of ghost cleanup.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct GhostCounts {
-    /// Pages waiting.
-    pub queued: usize,
-    /// Pages looked at.
-    pub visited: u64,
-    /// Ghosts removed.
-    pub removed: u64,
-}
-
-impl GhostQueue {
-    /// Transaction `txn` has ended and left ghosts on `pages`.
-    pub fn add(&self, txn: TxnId, pages: Vec<(UnitId, PageId)>) {
-        if !pages.is_empty() {
-            self.pages.lock().extend(pages.into_iter().map(|(unit, page)| (txn, unit, page)));
-        }
-    }
-
-    /// Up to `max` pages whose transactions everybody sees; neighbours once.
-    fn take(&self, below: TxnId, max: usize) -> Vec<(UnitId, PageId)> {
-        let mut q = self.pages.lock();
-        let mut out = Vec::new();
-        // Transactions end in another order than they begin: one that is still needed does not hold up the rest.
-        for _ in 0..q.len() {
-            if out.len() == max {
-                break;
-            }
-            let Some(e) = q.pop_front() else { break };
-            if e.0 < below {
-                out.push((e.1, e.2));
-            } else {
-                q.push_back(e);
-            }
-        }
-        drop(q);
-        out.sort_unstable();
-        out.dedup();
-        out
-    }
-
-    /// Totals.
-    pub fn counts(&self) -> GhostCounts {
-        GhostCounts {
-            queued: self.pages.lock().len(),
-            visited: self.visited.load(Relaxed),
-            removed: self.removed.load(Relaxed),
-        }
-    }
-}
-
-/// Deferred work waiting for its thread.
-#[derive(Default)]
-pub(crate) struct DeferredQueue {
-    work: Mutex<VecDeque<Deferred>>,
-    /// Held by the thread that does it.
-    turn: Mutex<()>,
-}
-
-impl DeferredQueue {
-    pub fn add(&self, work: Vec<Deferred>) {
-        self.work.lock().extend(work);
-    }
-
-    fn next(&self) -> Option<Deferred> {
-        self.work.lock().pop_front()
-    }
-}
 
 /// Pages cleaned in one go before the oldest snapshot is asked for again.
 const BATCH: usize = 64;

@@ -17,19 +17,14 @@ use pages::{
 use wal::{Log, Lsn};
 
 use crate::background::{Bell, Threads};
-use crate::checkpoint::Checkpointer;
-use crate::cleanup::{DeferredQueue, GhostQueue};
-use crate::delayed::Flusher;
-use crate::discard::Discards;
+use crate::background_state::{Deferred, DeferredQueue, Discards, Flusher, GhostQueue, Sweep};
+use crate::checkpoint_state::Checkpointer;
 use crate::error::{ErrorKind, TxnError};
+use crate::lockers::Lockers;
 use crate::locks::LockManager;
 use crate::options::{DbState, DelayedDurability, Durability, LossWindow, Pace, RecoveryModel};
-use crate::reclaim::Sweep;
-use crate::recovery::RecoveryReport;
-use crate::row_locks::Lockers;
+use crate::recovery_report::RecoveryReport;
 use crate::sink::append_system;
-use crate::snapshot::SnapshotGuard;
-use crate::txn::{Deferred, Txn};
 use crate::txns::TxnTable;
 
 /// State of a database, with sys.databases.state's numbers.
@@ -464,18 +459,6 @@ impl Database {
         self.env.locks.cancel_database(self.env.db);
         self.checkpointer.wake_waiters();
         self.report(&text);
-    }
-
-    /// Begins a transaction for `session`.
-    pub fn begin(self: &Arc<Self>, session: u32) -> Result<Txn, TxnError> {
-        self.check_online()?;
-        self.counters.begun.fetch_add(1, Ordering::Relaxed);
-        Ok(Txn::new(self.clone(), session))
-    }
-
-    /// A snapshot for a reader without a transaction.
-    pub fn snapshot(self: &Arc<Self>) -> SnapshotGuard {
-        SnapshotGuard::take(self.clone(), TxnId(0))
     }
 
     /// Settings and meta bytes.

@@ -4,34 +4,13 @@
 //! Guarantees: a commit that was answered is hard within [`LossWindow::ms`](crate::LossWindow) plus a flush; no more than
 //! [`LossWindow::kb`](crate::LossWindow) of log waits when a commit is answered; none is forgotten when the database closes.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering, fence};
+use std::sync::atomic::{Ordering, fence};
 use std::time::Duration;
 
 use wal::Lsn;
 
-use crate::background::Bell;
 use crate::database::{Database, Status};
 use crate::error::TxnError;
-
-/// Who flushes next.
-#[derive(Debug, Default)]
-pub(crate) struct Flusher {
-    pub bell: Arc<Bell>,
-    /// The thread comes within the window's time, without being called.
-    due: AtomicBool,
-    /// It is called at once, because much waits.
-    called: AtomicBool,
-}
-
-impl Flusher {
-    fn call(&self) {
-        if !self.called.load(Ordering::Relaxed) && !self.called.swap(true, Ordering::AcqRel) {
-            self.due.store(true, Ordering::Release);
-            self.bell.poke();
-        }
-    }
-}
 
 impl Database {
     /// A delayed commit is in the log buffer. From three quarters of the window on, the flusher is called, so that the disk works

@@ -2,37 +2,15 @@
 //! Guarantees: a value is freed only when every snapshot, present or future, sees the transaction that discarded it; what
 //! a crash leaves on the list is freed after the restart; a rollback keeps the value.
 
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 use access::{AccessError, BTree, Discarded, DiscardedValues, LobPointer, LobSpace};
 use pages::{PageError, PageId, TxnId, Unit, UnitId};
-use parking_lot::Mutex;
 
+use crate::background_state::NOTHING;
 use crate::database::Database;
 use crate::error::TxnError;
 use crate::txn::Txn;
-
-/// No entry waits.
-const NOTHING: u64 = u64::MAX;
-
-/// The list and what is known of it.
-#[derive(Debug)]
-pub(crate) struct Discards {
-    values: OnceLock<DiscardedValues>,
-    /// No entry on the list is of an older transaction; [`NOTHING`] for an empty list. The list is not looked at before
-    /// every snapshot sees this one.
-    oldest: AtomicU64,
-    /// One thread frees at a time.
-    turn: Mutex<()>,
-}
-
-impl Default for Discards {
-    fn default() -> Self {
-        // What a crash has left is on the list already.
-        Discards { values: OnceLock::new(), oldest: AtomicU64::new(0), turn: Mutex::default() }
-    }
-}
 
 impl Database {
     /// Says which tree holds the list of discarded values. To be called once, when the database has been opened.

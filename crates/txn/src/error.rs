@@ -1,4 +1,4 @@
-//! The one error of this room and of what lies below it, with the kinds that an engine answers differently.
+//! The one error of this crate and of what lies below it, with the kinds that an engine answers differently.
 //! Guarantees: every error has one SQL Server number; an error never hides that a database went offline.
 
 use std::path::PathBuf;
@@ -8,8 +8,8 @@ use disk::{DiskError, Op};
 use pages::{PageError, TxnId};
 use wal::{LogError, Lsn};
 
-use crate::checkpoint::LogReuseWait;
 use crate::locks::LockError;
+use crate::options::LogReuseWait;
 
 /// What can go wrong in a database.
 #[derive(Clone, Debug, thiserror::Error)]

@@ -13,7 +13,8 @@ use wal::Lsn;
 
 use crate::database::Database;
 use crate::error::TxnError;
-use crate::recovery::{Analysis, Phase, Progress, RecoveryReport, failed};
+use crate::recovery::{Analysis, Phase, Progress, failed};
+use crate::recovery_report::RecoveryReport;
 
 /// Bytes of log in a batch.
 const BATCH_BYTES: usize = 4 << 20;

@@ -5,9 +5,11 @@
 //! find older versions in the log. docs/internals/access.md has the reasons.
 
 mod background;
+mod background_state;
 pub mod backup;
 pub mod check;
 pub mod checkpoint;
+mod checkpoint_state;
 pub mod cleanup;
 pub mod database;
 mod delayed;
@@ -15,11 +17,13 @@ mod discard;
 mod error;
 mod files;
 mod forward;
+mod lockers;
 pub mod locks;
 mod open;
 mod options;
 mod reclaim;
 pub mod recovery;
+mod recovery_report;
 mod row_locks;
 mod sink;
 mod snapshot;
@@ -28,13 +32,15 @@ pub mod txns;
 mod undo_ahead;
 mod vacate;
 
-pub use checkpoint::{ACTIVE_LIST, CheckpointReport, LogReuseWait};
+pub use background_state::{Deferred, GhostCounts, GhostQueue};
+pub use checkpoint::{ACTIVE_LIST, CheckpointReport};
 pub use database::{Database, Env, HeldBackground, Status, SystemWriter, TxnCounters};
 pub use error::{ErrorKind, TxnError};
 pub use locks::{LockError, LockManager, LockMode, LockOwner, Resource, WaitArgs, What};
 pub use open::{CreateSpec, FileIdentity, OTHER_LOG, OTHER_TIME, identify};
-pub use options::{DbState, DelayedDurability, Durability, LossWindow, Pace, RecoveryModel};
-pub use recovery::{Phase, RecoveryReport};
+pub use options::{DbState, DelayedDurability, Durability, LogReuseWait, LossWindow, Pace, RecoveryModel};
+pub use recovery::Phase;
+pub use recovery_report::RecoveryReport;
 pub use row_locks::Grant;
 pub use snapshot::SnapshotGuard;
-pub use txn::{Committed, Deferred, Savepoint, Txn};
+pub use txn::{Committed, Savepoint, Txn};

@@ -17,7 +17,8 @@ use crate::checkpoint::decode_header;
 use crate::database::{Database, Env};
 use crate::error::{ErrorKind, TxnError};
 use crate::options::{DbState, RecoveryModel};
-use crate::recovery::{Phase, RecoveryReport};
+use crate::recovery::Phase;
+use crate::recovery_report::RecoveryReport;
 use crate::sink::StoreLog;
 
 /// What CREATE DATABASE says.

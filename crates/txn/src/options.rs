@@ -255,3 +255,32 @@ mod tests {
         assert_eq!(DelayedDurability::Forced.decide(Full), Delayed);
     }
 }
+
+/// What keeps the log from being reused, with sys.databases.log_reuse_wait's numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum LogReuseWait {
+    /// Nothing does.
+    Nothing = 0,
+    /// The next checkpoint will free some.
+    Checkpoint = 1,
+    /// A log backup will free some.
+    LogBackup = 2,
+    /// A running backup reads it.
+    ActiveBackupOrRestore = 3,
+    /// A transaction, or a snapshot that may need its versions, is open.
+    ActiveTransaction = 4,
+}
+
+impl LogReuseWait {
+    /// The text of log_reuse_wait_desc.
+    pub fn name(self) -> &'static str {
+        match self {
+            LogReuseWait::Nothing => "NOTHING",
+            LogReuseWait::Checkpoint => "CHECKPOINT",
+            LogReuseWait::LogBackup => "LOG_BACKUP",
+            LogReuseWait::ActiveBackupOrRestore => "ACTIVE_BACKUP_OR_RESTORE",
+            LogReuseWait::ActiveTransaction => "ACTIVE_TRANSACTION",
+        }
+    }
+}

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use pages::{ExtentId, PFS_ALLOCATED, PFS_IAM, Page, PageError, PageId, PageType, TxnId, UnitId};
-use parking_lot::Mutex;
 
+use crate::background_state::SweepAt;
 use crate::database::Database;
 use crate::error::TxnError;
 
@@ -23,22 +23,6 @@ const SWEEP_AGAIN: Duration = Duration::from_secs(600);
 const SOME_EXTENTS: u64 = 16;
 /// How long a clean stop removes ghosts.
 const STOP_CLEANING: Duration = Duration::from_secs(1);
-
-/// How far the search for forgotten ghosts has come.
-#[derive(Debug, Default)]
-pub(crate) struct Sweep {
-    at: Mutex<Place>,
-}
-
-#[derive(Debug, Default, Clone, Copy)]
-enum Place {
-    /// Nobody has found a filegroup full.
-    #[default]
-    NotBegun,
-    /// The extents of files with smaller numbers, and those before this one of the file, have been looked at.
-    At(u16, u32),
-    Done(Instant),
-}
 
 /// Whether the cleanup has something to do on a page: ghosts, or a page of a heap or a leaf that is empty.
 fn wants_cleanup(page: &Page) -> bool {
@@ -121,7 +105,7 @@ impl Database {
     /// # Errors
     /// As [`Database::reclaim`].
     pub fn free_forgotten(self: &Arc<Self>) -> Result<(), TxnError> {
-        *self.sweep().at.lock() = Place::NotBegun;
+        *self.sweep().at.lock() = SweepAt::NotBegun;
         while self.sweep_some(Instant::now() + STATEMENT_SWEEP)? {
             self.free_pending()?;
         }
@@ -137,7 +121,7 @@ impl Database {
 
     /// The cleanup thread goes on with a search that a statement has begun.
     pub(crate) fn go_on_sweeping(&self) -> Result<(), TxnError> {
-        if matches!(*self.sweep().at.lock(), Place::At(..)) {
+        if matches!(*self.sweep().at.lock(), SweepAt::At(..)) {
             self.sweep_some(Instant::now() + ROUND_SWEEP)?;
         }
         Ok(())
@@ -148,10 +132,10 @@ impl Database {
     fn sweep_some(&self, end: Instant) -> Result<bool, TxnError> {
         let mut at = self.sweep().at.lock();
         let (file, mut extent) = match *at {
-            Place::Done(when) if when.elapsed() < SWEEP_AGAIN => return Ok(false),
-            Place::Done(_) => (0, 0),
-            Place::NotBegun => (0, 0),
-            Place::At(file, extent) => (file, extent),
+            SweepAt::Done(when) if when.elapsed() < SWEEP_AGAIN => return Ok(false),
+            SweepAt::Done(_) => (0, 0),
+            SweepAt::NotBegun => (0, 0),
+            SweepAt::At(file, extent) => (file, extent),
         };
         let mut ids: Vec<u16> = self.store().files().iter().map(|f| f.spec.id).collect();
         ids.sort_unstable();
@@ -164,14 +148,14 @@ impl Database {
                     continue;
                 }
                 if Instant::now() >= end {
-                    *at = Place::At(id, next.extent);
+                    *at = SweepAt::At(id, next.extent);
                     return Ok(true);
                 }
                 self.check_online()?;
                 self.sweep_extent(next)?;
             }
         }
-        *at = Place::Done(Instant::now());
+        *at = SweepAt::Done(Instant::now());
         Ok(true)
     }
 

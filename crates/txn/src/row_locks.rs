@@ -5,49 +5,19 @@
 //! page then. Who changes a row asks, under the page's latch, whether the unit has lockers, and only then for locks.
 //! Guarantee: of a locking reader and a writer of one row, one sees the other, whatever the order.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::Ordering;
 
 use access::RowName;
 use pages::UnitId;
 use smallvec::SmallVec;
 
 use crate::error::TxnError;
+use crate::lockers::Lockers;
 use crate::locks::{LockError, LockMode, Resource, WaitArgs, What};
 use crate::txn::Txn;
 
-/// Counters of a database; units share them. A power of two.
-const SLOTS: usize = 1024;
 /// Stands for the gap above the last key of an index.
 const END: u64 = u64::MAX;
-
-/// How many transactions hold row locks, by unit.
-pub(crate) struct Lockers(Box<[AtomicU32]>);
-
-impl Default for Lockers {
-    fn default() -> Self {
-        Lockers((0..SLOTS).map(|_| AtomicU32::new(0)).collect())
-    }
-}
-
-impl Lockers {
-    fn slot(&self, unit: UnitId) -> &AtomicU32 {
-        &self.0[unit.0 as usize % SLOTS]
-    }
-
-    /// Whether there may be any. The latch under which a writer asks orders this against [`Lockers::add`].
-    pub fn any(&self, unit: UnitId) -> bool {
-        self.slot(unit).load(Ordering::SeqCst) != 0
-    }
-
-    fn add(&self, unit: UnitId) {
-        self.slot(unit).fetch_add(1, Ordering::SeqCst);
-    }
-
-    fn remove(&self, unit: UnitId) {
-        let before = self.slot(unit).fetch_sub(1, Ordering::SeqCst);
-        debug_assert!(before > 0, "a locker left that had not come");
-    }
-}
 
 /// What a transaction has to do with row locks.
 #[derive(Debug, Default)]

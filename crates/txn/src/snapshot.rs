@@ -25,6 +25,13 @@ impl std::fmt::Debug for SnapshotGuard {
     }
 }
 
+impl Database {
+    /// A snapshot for a reader without a transaction.
+    pub fn snapshot(self: &Arc<Self>) -> SnapshotGuard {
+        SnapshotGuard::take(self.clone(), TxnId(0))
+    }
+}
+
 impl SnapshotGuard {
     /// A snapshot of now for the transaction `own` (0: has written nothing).
     pub fn take(db: Arc<Database>, own: TxnId) -> SnapshotGuard {

@@ -16,6 +16,7 @@ use pages::{
 };
 use wal::Lsn;
 
+use crate::background_state::Deferred;
 use crate::database::Database;
 use crate::error::TxnError;
 use crate::locks::{LockMode, LockOwner, Resource, WaitArgs, What};
@@ -25,16 +26,6 @@ use crate::sink::append_at_any_cost;
 use crate::snapshot::SnapshotGuard;
 use crate::txns::{TxnLog, TxnShared};
 use crate::undo_ahead::UndoAhead;
-
-/// What a thread does for a transaction that has committed.
-pub type Work = Box<dyn FnOnce(&Arc<Database>) + Send>;
-
-/// Work that runs after the commit, outside of the transaction.
-pub struct Deferred {
-    /// Units that nobody uses any more once the transaction has committed, and that the work frees.
-    pub units: Vec<(UnitId, PageId)>,
-    pub work: Work,
-}
 
 /// What a compensation record may need beyond what its operations do, its slot in the log block included.
 const UNDO_OVERHEAD: usize = 66;
@@ -93,6 +84,15 @@ pub(crate) fn now_us() -> u64 {
 
 fn micros(time: SystemTime) -> u64 {
     time.duration_since(UNIX_EPOCH).unwrap_or_default().as_micros() as u64
+}
+
+impl Database {
+    /// Begins a transaction for `session`.
+    pub fn begin(self: &Arc<Self>, session: u32) -> Result<Txn, TxnError> {
+        self.check_online()?;
+        self.counters().begun.fetch_add(1, Relaxed);
+        Ok(Txn::new(self.clone(), session))
+    }
 }
 
 impl Txn {

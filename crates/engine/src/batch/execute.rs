@@ -9,7 +9,7 @@ use types::convert::{Mode, convert};
 use types::{DataType, SqlError, Value};
 
 use super::run::{Effect, End, Failure, Flow, Run, run_batch};
-use crate::expr::functions::metadata::name_parts;
+use crate::functions::metadata::name_parts;
 use crate::stmt::option_rules;
 use crate::sysproc::{self, Arg};
 use catalog::errors;

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use syntax::ast::Dbcc;
 use types::{SqlError, Value};
 
-use crate::expr::functions::metadata::name_parts;
+use crate::functions::metadata::name_parts;
 use crate::stmt::{StmtCtx, option_rules};
 use catalog::Db;
 use catalog::TableDef;

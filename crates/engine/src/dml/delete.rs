@@ -2,15 +2,16 @@
 
 use super::output::{self, Images, OutputPlan};
 use super::target::{Progress, RowChange, Target, limit_of, wait_for};
+use crate::bind::{Binder, unsupported};
 use crate::context::{ExecCtx, RowSink};
 use crate::exec::RowSet;
-use crate::expr::bind::{Binder, unsupported};
-use crate::expr::{Expr, Rt};
-use crate::query::Tables;
+use crate::exec::rt::Rt;
+use crate::query::Needs;
 use crate::query::explain::Source;
 use crate::query::hints::TableLock;
 use access::{Change, EntryChange, HeapChange, Outcome, RowBatch};
 use catalog::Db;
+use expr::Expr;
 use pages::RowHeader;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -28,7 +29,7 @@ pub struct DeletePlan {
     top: Option<Expr>,
     output: Option<OutputPlan>,
     lock: TableLock,
-    tables: Tables,
+    pub(super) needs: Needs,
 }
 
 /// Compiles DELETE.
@@ -51,7 +52,7 @@ pub fn compile(binder: &mut Binder<'_>, delete: &ast::Delete) -> Result<DeletePl
         top,
         output,
         lock,
-        tables: Tables(std::mem::take(&mut binder.tables)),
+        needs: binder.needs(),
         db,
     })
 }
@@ -75,8 +76,8 @@ impl DeletePlan {
         if self.output.is_some() {
             ctx.session.shows_newest(&self.db)?;
         }
-        self.tables.lock(ctx)?;
-        let mut rt = Rt::new(ctx);
+        self.needs.lock(ctx)?;
+        let mut rt = Rt::new(ctx, &self.needs);
         let limit = limit_of(&self.top, &mut rt)?;
         let width = self.store.table.columns.len();
         let mut change = Deleting {
@@ -114,7 +115,7 @@ impl Deleting<'_> {
         if let Some(output) = self.output {
             output.send(&self.old, &[], rt, self.out)?;
         }
-        let txn = rt.session()?.txn(self.db)?;
+        let txn = rt.session().txn(self.db)?;
         let row = Image::Old { values: &self.old, locator };
         self.writer.entries(self.db, txn, self.store, row, &|_| true)
     }
@@ -131,7 +132,7 @@ impl Deleting<'_> {
                 Outcome::Done(()) => {
                     done.count += 1;
                     if self.store.lob.is_some() {
-                        let txn = rt.session()?.txn(self.db)?;
+                        let txn = rt.session().txn(self.db)?;
                         self.writer.discard_values(self.db, txn, self.store, page.row(*i))?;
                     }
                     if self.needs_old {
@@ -158,7 +159,7 @@ impl RowChange for Deleting<'_> {
         picked: &[usize],
         _: &RowSet,
     ) -> Result<Progress, SqlError> {
-        let txn = rt.session()?.txn(self.db)?;
+        let txn = rt.session().txn(self.db)?;
         let fail = |e| access_error(self.db, e);
         let outcomes: Vec<(usize, Outcome<()>)> = match &self.store.base {
             Base::Heap(heap) => {
@@ -192,7 +193,7 @@ impl RowChange for Deleting<'_> {
         if self.needs_old {
             self.store.all_columns(self.db, row, &mut self.old)?;
         }
-        let txn = rt.session()?.txn(self.db)?;
+        let txn = rt.session().txn(self.db)?;
         match self.writer.delete(self.db, txn, self.store, locator, header, row, &self.old)? {
             Outcome::Done(()) => {
                 if let Some(output) = self.output {
@@ -205,7 +206,7 @@ impl RowChange for Deleting<'_> {
                 Ok(false)
             }
             Outcome::Locked => {
-                wait_for_lock(self.db, rt.session()?.txn(self.db)?)?;
+                wait_for_lock(self.db, rt.session().txn(self.db)?)?;
                 Ok(false)
             }
             _ => Ok(false),

@@ -4,13 +4,13 @@ use super::bulk::BulkRows;
 use super::loader::Loader;
 use super::output::{self, Images, OutputPlan};
 use super::{column_value, null_error};
+use crate::bind::scope::{Clause, Scope};
+use crate::bind::{Binder, unsupported};
 use crate::context::{ExecCtx, RowSink};
+use crate::exec::rt::Rt;
 use crate::exec::scan::{Path, Scan, ScanPlan};
 use crate::exec::{BATCH, RowSet};
-use crate::expr::bind::{Binder, unsupported};
-use crate::expr::scope::{Clause, Scope};
-use crate::expr::{Expr, Rt, Typed, bind_ops};
-use crate::query::Tables;
+use crate::query::Needs;
 use crate::query::bind_from::Named;
 use crate::query::explain;
 use crate::query::hints::{Hints, TableLock};
@@ -18,6 +18,7 @@ use crate::query::physical::{self, Node, Plan};
 use catalog::Db;
 use catalog::fold_name;
 use catalog::{TableDef, identity};
+use expr::{Expr, Typed, bind_ops};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use storage::write::with_writer;
@@ -43,7 +44,7 @@ pub struct InsertPlan {
     top: Option<Expr>,
     output: Option<OutputPlan>,
     lock: TableLock,
-    tables: Tables,
+    pub(super) needs: Needs,
 }
 
 #[derive(Debug)]
@@ -123,7 +124,7 @@ pub fn compile(binder: &mut Binder<'_>, insert: &ast::Insert) -> Result<InsertPl
         top,
         output,
         lock: Hints::parse(&table, &insert.hints)?.write_lock()?,
-        tables: Tables(std::mem::take(&mut binder.tables)),
+        needs: binder.needs(),
         db,
     })
 }
@@ -336,10 +337,10 @@ impl InsertPlan {
         self.check_identity(ctx)?;
         ctx.session.lock_table(&self.db, &self.store.table, self.lock)?;
         self.db.check_writable()?;
-        if !self.tables.0.is_empty() {
-            self.tables.lock(ctx)?;
+        if !self.needs.tables.is_empty() {
+            self.needs.lock(ctx)?;
         }
-        let mut rt = Rt::new(ctx);
+        let mut rt = Rt::new(ctx, &self.needs);
         let limit = self.limit(&mut rt)?;
         let count = match &self.source {
             Source::Values(rows) if rows.len() == 1 && limit > 0 => self.one_row(&rows[0], &mut rt, out)?,
@@ -375,7 +376,7 @@ impl InsertPlan {
         self.check_identity(ctx)?;
         ctx.session.lock_table(&self.db, &self.store.table, self.lock)?;
         self.db.check_writable()?;
-        let mut rt = Rt::new(ctx);
+        let mut rt = Rt::new(ctx, &self.needs);
         let mut loader = Loader::new(&self.db, &self.store);
         let mut values = vec![Value::Null; self.store.table.columns.len()];
         let (mut left, mut more) = (limit, true);
@@ -394,7 +395,7 @@ impl InsertPlan {
     }
 
     fn limit(&self, rt: &mut Rt<'_, '_>) -> Result<u64, SqlError> {
-        let rowcount = match (rt.session()?.options.rowcount, &self.source) {
+        let rowcount = match (rt.session().options.rowcount, &self.source) {
             (0, _) | (_, Source::Values(_)) => u64::MAX,
             (n, _) => n,
         };
@@ -456,7 +457,7 @@ impl InsertPlan {
         }
         self.note_explicit(&values, rt)?;
         self.checked(&values)?;
-        let txn = rt.session()?.txn(&self.db)?;
+        let txn = rt.session().txn(&self.db)?;
         with_writer(|writer| writer.insert(&self.db, txn, &self.store, &values))?;
         if let Some(output) = &self.output {
             output.send(&[], &values, rt, out)?;
@@ -480,7 +481,7 @@ impl InsertPlan {
     }
 
     fn note_identity(&self, rt: &mut Rt<'_, '_>, last: i64) -> Result<(), SqlError> {
-        let session = rt.session()?;
+        let session = rt.session();
         session.last_identity = Some(last);
         session.scope_identity = Some(last);
         Ok(())

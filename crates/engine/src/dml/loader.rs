@@ -1,6 +1,6 @@
 //! Set-based insertion: rows gather in an arena and go in with one log record per page.
 
-use crate::expr::Rt;
+use crate::exec::rt::Rt;
 use crate::session::SessionCore;
 use access::{Outcome, Rid};
 use catalog::Db;
@@ -55,7 +55,7 @@ impl<'t> Loader<'t> {
         if self.store.lob_columns.is_empty() {
             self.store.table.layout.encode(values, &mut self.rows)?;
         } else {
-            let txn = rt.session()?.txn(self.db)?;
+            let txn = rt.session().txn(self.db)?;
             self.writer.encode(self.db, txn, self.store, values)?;
             self.rows.extend_from_slice(&self.writer.row);
         }
@@ -110,7 +110,7 @@ impl<'t> Loader<'t> {
         }
         rt.check_cancel()?;
         // Where there is no room they go in again, as soon as there is.
-        rt.session()?.with_room(|session| self.write(session))?;
+        rt.session().with_room(|session| self.write(session))?;
         self.rows.clear();
         self.row_ends.clear();
         self.keys.clear();

@@ -12,12 +12,14 @@ pub mod select_into;
 pub mod target;
 pub mod update;
 
+use crate::bind::{Binder, unsupported};
 use crate::context::{CompileEnv, ExecCtx, RowSink};
-use crate::expr::bind::{Binder, unsupported};
-use crate::expr::{ConvertExpr, Expr, Rt};
+use crate::exec::rt::Rt;
 use crate::output::ColumnInfo;
+use crate::query::Needs;
 use catalog::Db;
 use catalog::TableDef;
+use expr::{ConvertExpr, Expr};
 use std::sync::Arc;
 use syntax::ast::{self, StmtKind};
 use types::{SqlError, Value};
@@ -32,6 +34,16 @@ pub enum DmlPlan {
 }
 
 impl DmlPlan {
+    /// What it needs when it runs.
+    pub fn needs(&self) -> &Needs {
+        match self {
+            DmlPlan::Insert(plan) => &plan.needs,
+            DmlPlan::Update(plan) => &plan.needs,
+            DmlPlan::Delete(plan) => &plan.needs,
+            DmlPlan::SelectInto(plan) => &plan.needs,
+        }
+    }
+
     /// Columns of the rows that the statement returns.
     pub fn columns(&self) -> &[ColumnInfo] {
         let output = match self {

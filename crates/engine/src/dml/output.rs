@@ -1,12 +1,13 @@
 //! OUTPUT: expressions over the row before and after the change, sent to the client row by row.
 
+use crate::bind::scope::{Clause, Scope, ScopeColumn, Source};
+use crate::bind::{Binder, unsupported};
 use crate::context::RowSink;
-use crate::expr::bind::{Binder, unsupported};
-use crate::expr::scope::{Clause, Scope, ScopeColumn, Source};
-use crate::expr::{ColId, Expr, Rt};
+use crate::exec::rt::Rt;
 use crate::output::ColumnInfo;
 use crate::query::physical::slots;
 use catalog::TableDef;
+use expr::{ColId, Expr};
 use syntax::ast::{self, SelectItem};
 use types::{SqlError, Value};
 
@@ -114,7 +115,7 @@ impl OutputPlan {
         rt: &mut Rt<'_, '_>,
         out: &mut dyn RowSink,
     ) -> Result<(), SqlError> {
-        rt.session()?.acknowledge_reads()?;
+        rt.session().acknowledge_reads()?;
         let width = deleted.len().max(inserted.len());
         let mut row = Vec::with_capacity(2 * width);
         row.extend_from_slice(deleted);

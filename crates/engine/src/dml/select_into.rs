@@ -1,11 +1,11 @@
 //! SELECT INTO: creates the table that the query's columns describe and loads it.
 
 use super::loader::Loader;
+use crate::bind::{Binder, unsupported};
 use crate::context::ExecCtx;
 use crate::exec::RowSet;
-use crate::expr::Rt;
-use crate::expr::bind::{Binder, unsupported};
-use crate::query::Tables;
+use crate::exec::rt::Rt;
+use crate::query::Needs;
 use crate::query::logical::OutColumn;
 use crate::query::physical::{self, Plan};
 use catalog::Db;
@@ -22,7 +22,7 @@ pub struct SelectIntoPlan {
     db: Arc<Db>,
     table: NewTable,
     plan: Plan,
-    tables: Tables,
+    pub(super) needs: Needs,
 }
 
 /// Compiles SELECT INTO.
@@ -61,7 +61,7 @@ pub fn compile(binder: &mut Binder<'_>, query: &ast::Query) -> Result<SelectInto
     }
     let wanted: Vec<_> = bound.columns.iter().map(|c| c.id).collect();
     let plan = physical::plan_query(binder, bound.logical, &wanted, None)?;
-    Ok(SelectIntoPlan { db, table, plan, tables: Tables(std::mem::take(&mut binder.tables)) })
+    Ok(SelectIntoPlan { db, table, plan, needs: binder.needs() })
 }
 
 fn new_column(column: &OutColumn, at: usize, before: &[NewColumn]) -> Result<NewColumn, SqlError> {
@@ -97,10 +97,10 @@ impl SelectIntoPlan {
 
     /// Creates the table and loads it.
     pub fn run(&self, ctx: &mut ExecCtx<'_>) -> Result<u64, SqlError> {
-        self.tables.lock(ctx)?;
+        self.needs.lock(ctx)?;
         let table = crate::ddl::tables::create_table(ctx.session, &self.db, self.table.clone())?;
         let store = TableStore::open(&self.db, &table)?;
-        let mut rt = Rt::new(ctx);
+        let mut rt = Rt::new(ctx, &self.needs);
         let mut loader = Loader::new(&self.db, &store);
         let mut op = physical::open(&self.plan);
         let mut batch = RowSet::default();

@@ -2,13 +2,12 @@
 //! changed page by page while it is read) and *gathered* (joins, secondary indexes, changes of the clustered key: the
 //! rows are found first, then changed).
 
+use crate::bind::scope::{Clause, Scope};
+use crate::bind::{Binder, unsupported};
 use crate::exec::RowSet;
-use crate::exec::hash::{KeySet, encode};
 use crate::exec::memory::row_bytes;
+use crate::exec::rt::Rt;
 use crate::exec::scan::{Path, Scan, ScanPlan};
-use crate::expr::bind::{Binder, unsupported};
-use crate::expr::scope::{Clause, Scope};
-use crate::expr::{ColId, Expr, Pred, Rt};
 use crate::query::bind_from::inner;
 use crate::query::explain::Source;
 use crate::query::hints::{Hints, Reading, TableLock};
@@ -19,6 +18,8 @@ use access::{RowBatch, Writer};
 use catalog::Db;
 use catalog::TableDef;
 use catalog::errors;
+use expr::key::{KeySet, encode};
+use expr::{ColId, Expr, Pred};
 use pages::{RowHeader, TxnId};
 use std::sync::Arc;
 use storage::write::{Locator, read_current, wait};
@@ -329,13 +330,13 @@ impl<'p> Pages<'p> {
             }
             let writer = page.header(i).txn;
             if writer != self.quiet {
-                if rt.session()?.txn(self.db)?.active_elsewhere(writer) {
+                if rt.session().txn(self.db)?.active_elsewhere(writer) {
                     return Ok(Some(i));
                 }
                 self.quiet = writer;
             }
             if page.is_ghost(i) {
-                if !scan.is_gone(i, rt.session()?.txn(self.db)?.id()) {
+                if !scan.is_gone(i, rt.session().txn(self.db)?.id()) {
                     return Ok(Some(i));
                 }
                 continue;
@@ -375,7 +376,7 @@ impl<'p> Pages<'p> {
         let value = locator.value();
         let mut slots = vec![Value::Null; plan.width()];
         loop {
-            let txn = rt.session()?.txn(self.db)?;
+            let txn = rt.session().txn(self.db)?;
             if !read_current(self.db, txn, &plan.store, &value, &mut self.lookup)? {
                 return Ok(false);
             }
@@ -410,7 +411,7 @@ impl Gathered {
             rt.check_cancel()?;
             let locator = Locator::of(&row[0])?;
             loop {
-                let txn = rt.session()?.txn(db)?;
+                let txn = rt.session().txn(db)?;
                 let found = read_current(db, txn, store, &row[0], &mut lookup)?;
                 if self.snapshot {
                     no_conflict(db, store, rt, &lookup)?;
@@ -475,7 +476,7 @@ fn no_conflict(
     rt: &mut Rt<'_, '_>,
     row: &RowBatch,
 ) -> Result<(), SqlError> {
-    let session = rt.session()?;
+    let session = rt.session();
     let own = session.txn(db)?.id();
     let writer = (!row.is_empty()).then(|| row.header(0).txn);
     match writer {
@@ -494,7 +495,7 @@ fn encode_locator(value: &Value, out: &mut Vec<u8>) {
 
 /// The number of rows that TOP allows now.
 pub fn limit_of(top: &Option<Expr>, rt: &mut Rt<'_, '_>) -> Result<u64, SqlError> {
-    let rowcount = match rt.session()?.options.rowcount {
+    let rowcount = match rt.session().options.rowcount {
         0 => u64::MAX,
         n => n,
     };
@@ -506,6 +507,6 @@ pub fn limit_of(top: &Option<Expr>, rt: &mut Rt<'_, '_>) -> Result<u64, SqlError
 
 /// Waits for the writer of a row that an attempt met.
 pub fn wait_for(db: &Arc<Db>, rt: &mut Rt<'_, '_>, other: TxnId) -> Result<(), SqlError> {
-    let txn = rt.session()?.txn(db)?;
+    let txn = rt.session().txn(db)?;
     wait(db, txn, other)
 }

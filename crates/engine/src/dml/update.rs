@@ -5,13 +5,13 @@ use super::insert::{default_of, into_column};
 use super::output::{self, Images, OutputPlan};
 use super::target::{Progress, RowChange, Target, limit_of, wait_for};
 use super::{column_value, null_error};
+use crate::bind::scope::Clause;
+use crate::bind::{Binder, unsupported};
 use crate::context::{ExecCtx, RowSink};
 use crate::exec::RowSet;
 use crate::exec::memory::row_bytes;
-use crate::expr::bind::{Binder, unsupported};
-use crate::expr::scope::Clause;
-use crate::expr::{ColId, Expr, Rt, Typed, bind_ops};
-use crate::query::Tables;
+use crate::exec::rt::Rt;
+use crate::query::Needs;
 use crate::query::bind_select::compound;
 use crate::query::explain::Source;
 use crate::query::hints::TableLock;
@@ -21,6 +21,7 @@ use access::{Change, EntryChange, HeapChange, Outcome, RowBatch};
 use catalog::Db;
 use catalog::TableDef;
 use catalog::fold_name;
+use expr::{ColId, Expr, Typed, bind_ops};
 use pages::RowHeader;
 use std::sync::Arc;
 use storage::write::{Locator, Rest, RowWriter, touches, wait_for_lock};
@@ -46,7 +47,7 @@ pub struct UpdatePlan {
     top: Option<Expr>,
     output: Option<OutputPlan>,
     lock: TableLock,
-    tables: Tables,
+    pub(super) needs: Needs,
 }
 
 #[derive(Debug)]
@@ -123,8 +124,8 @@ pub fn compile(binder: &mut Binder<'_>, update: &ast::Update) -> Result<UpdatePl
     let store = TableStore::open(&db, &table)?;
     let indexed = store.indexes.iter().any(|i| touches(i, &changed));
     let row_by_row = indexed || !store.lob_columns.is_empty() || output.is_some() || !vars.is_empty();
-    let tables = Tables(std::mem::take(&mut binder.tables));
-    Ok(UpdatePlan { db, store, target, sets, vars, changed, row_by_row, top, output, lock, tables })
+    let needs = binder.needs();
+    Ok(UpdatePlan { db, store, target, sets, vars, changed, row_by_row, top, output, lock, needs })
 }
 
 fn target_column(get: &Get, name: &ast::ColumnRef) -> Result<usize, SqlError> {
@@ -213,8 +214,8 @@ impl UpdatePlan {
         if self.output.is_some() || !self.vars.is_empty() {
             ctx.session.shows_newest(&self.db)?;
         }
-        self.tables.lock(ctx)?;
-        let mut rt = Rt::new(ctx);
+        self.needs.lock(ctx)?;
+        let mut rt = Rt::new(ctx, &self.needs);
         let limit = limit_of(&self.top, &mut rt)?;
         let width = self.store.table.columns.len();
         let mut change = Updating {
@@ -233,7 +234,7 @@ impl UpdatePlan {
         let Updating { mut writer, rests, .. } = change;
         for (rest, new) in &rests {
             rt.check_cancel()?;
-            let txn = rt.session()?.txn(&self.db)?;
+            let txn = rt.session().txn(&self.db)?;
             writer.finish_update(&self.db, txn, &self.store, rest, new, &self.changed)?;
         }
         Ok(count)
@@ -325,7 +326,7 @@ impl Updating<'_> {
         picked: &[usize],
     ) -> Result<Progress, SqlError> {
         let (db, store) = (&self.plan.db, &self.plan.store);
-        let txn = rt.session()?.txn(db)?;
+        let txn = rt.session().txn(db)?;
         let fail = |e| access_error(db, e);
         let mut start = 0;
         let rows = self.ends.iter().map(|end| {
@@ -421,7 +422,7 @@ impl RowChange for Updating<'_> {
         for (set, value) in self.plan.sets.iter().zip(&mut self.values) {
             self.new[set.column] = std::mem::take(value);
         }
-        let txn = rt.session()?.txn(db)?;
+        let txn = rt.session().txn(db)?;
         let outcome = self.writer.update(
             db,
             txn,
@@ -450,7 +451,7 @@ impl RowChange for Updating<'_> {
                 Ok(false)
             }
             Outcome::Locked => {
-                wait_for_lock(db, rt.session()?.txn(db)?)?;
+                wait_for_lock(db, rt.session().txn(db)?)?;
                 Ok(false)
             }
             _ => Ok(false),

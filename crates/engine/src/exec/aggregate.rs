@@ -1,9 +1,10 @@
 //! Hash aggregation and DISTINCT: groups in memory, in the order in which they were met.
 
-use super::hash::{KeyMap, KeySet, encode};
 use super::{BATCH, Operator, RowSet};
-use crate::expr::aggregate::{Accumulator, Aggregate};
-use crate::expr::{Expr, Rt};
+use crate::exec::rt::Rt;
+use expr::Expr;
+use expr::aggregate::{Accumulator, Aggregate};
+use expr::key::{KeyMap, KeySet, encode};
 use types::{Collation, SqlError, Value};
 
 /// Groups and what is computed of each, over slots of the input.

@@ -2,9 +2,10 @@
 //! nested loop joins, whose inner plan is a seek on the parameters.
 
 use super::{BATCH, Operator, RowSet};
-use crate::expr::{Expr, Pred, Rt};
+use crate::exec::rt::Rt;
 use crate::query::logical::JoinKind;
 use crate::query::physical::{Plan, open};
+use expr::{Expr, Pred};
 use types::{SqlError, Value};
 
 /// What an apply does; arguments are over the left's slots, the residual over left and right side by side.

@@ -1,10 +1,11 @@
 //! The small operators: one row, VALUES, system views, filter, projection, concatenation.
 
 use super::{BATCH, Operator, RowSet};
-use crate::expr::{Expr, Pred, Rt};
+use crate::exec::rt::Rt;
 use crate::query::logical::ViewScan;
 use crate::query::physical::{Plan, open};
 use crate::views::RowSource;
+use expr::{Expr, Pred};
 use smallvec::SmallVec;
 use types::{SqlError, Value};
 
@@ -69,7 +70,7 @@ impl Operator for View<'_> {
                 for e in &self.scan.args {
                     args.push(e.eval(&[], rt)?);
                 }
-                none.insert(self.scan.view.open(rt.session()?, &self.scan.db, &args, self.keep)?)
+                none.insert(self.scan.view.open(rt.session(), &self.scan.db, &args, self.keep)?)
             }
         };
         while self.rows.as_slice().is_empty() {

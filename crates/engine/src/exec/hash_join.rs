@@ -1,12 +1,13 @@
 //! Hash join: the right input is kept in a hash table, the left one passes by.
 //! Rows whose key has a NULL match nothing.
 
-use super::hash::{KeyMap, encode};
 use super::memory::row_bytes;
 use super::outer::Pairs;
 use super::{BATCH, Operator, RowSet};
-use crate::expr::{Expr, Pred, Rt};
+use crate::exec::rt::Rt;
 use crate::query::logical::JoinKind;
+use expr::key::{KeyMap, encode};
+use expr::{Expr, Pred};
 use types::{Collation, SqlError, Value};
 
 /// What a hash join does. Keys are over the slots of their side, the residual over left and right side by side.

@@ -8,8 +8,8 @@
 
 use super::scan::{Path, ScanPlan, base_row, index_locator, locator_of};
 use super::{BATCH, Operator, RowSet};
+use crate::exec::rt::Rt;
 use crate::exec::seek;
-use crate::expr::Rt;
 use crate::query::hints::{RowLocks, TableLock};
 use access::{BTree, Cursor, Direction, Heap, HeapScan, ReadMode, Rid, RowBatch, RowName, Writer};
 use catalog::errors::db_error;
@@ -115,13 +115,13 @@ impl<'p> LockedScan<'p> {
     }
 
     fn txn<'r>(&self, rt: &'r mut Rt<'_, '_>) -> Result<&'r mut Txn, SqlError> {
-        rt.session()?.txn(&self.plan.db)
+        rt.session().txn(&self.plan.db)
     }
 
     fn start(&mut self, rt: &mut Rt<'_, '_>) -> Result<Source, SqlError> {
         let plan = self.plan;
         if !plan.locator {
-            rt.session()?.shows_newest(&plan.db)?;
+            rt.session().shows_newest(&plan.db)?;
         }
         self.whole = is_locked(self.txn(rt)?, plan, self.locks.mode);
         let all = || seek::Range { lower: Bound::Unbounded, upper: Bound::Unbounded };
@@ -130,7 +130,7 @@ impl<'p> LockedScan<'p> {
                 if self.locks.range && !self.whole {
                     // A heap has no gaps to lock: rows can come anywhere.
                     let lock = TableLock::of(self.locks.mode);
-                    rt.session()?.lock_table(&plan.db, &plan.store.table, lock)?;
+                    rt.session().lock_table(&plan.db, &plan.store.table, lock)?;
                     self.whole = true;
                 }
                 Source::Heap(heap.scan().map_err(|e| access_error(&plan.db, e))?)
@@ -337,7 +337,7 @@ impl<'p> LockedScan<'p> {
             return Ok(Grant::Held);
         }
         let (db, patient) = (&self.plan.db, !self.locks.read_past);
-        let txn = rt.session()?.txn(db)?;
+        let txn = rt.session().txn(db)?;
         let grant = txn.lock_row(unit, name.as_ref(), mode, patient).map_err(|e| db_error(db, &e))?;
         if matches!(grant, Grant::New | Grant::Stronger) && self.locks.hold {
             self.taken += 1;

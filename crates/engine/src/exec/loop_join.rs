@@ -3,8 +3,9 @@
 use super::memory::row_bytes;
 use super::outer::Pairs;
 use super::{BATCH, Operator, RowSet};
-use crate::expr::{Pred, Rt};
+use crate::exec::rt::Rt;
 use crate::query::logical::JoinKind;
+use expr::Pred;
 use types::{SqlError, Value};
 
 /// What a loop join does; the condition is over left and right side by side.

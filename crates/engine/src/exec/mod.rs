@@ -6,22 +6,23 @@ pub mod aggregate;
 pub mod apply;
 pub mod basic;
 pub mod external_sort;
-pub mod hash;
 pub mod hash_join;
 pub mod locked;
 pub mod loop_join;
 pub mod memory;
 pub mod merge;
 pub mod outer;
+pub mod rt;
 pub mod scan;
 pub mod seek;
 pub mod setop;
 pub mod sort;
 pub mod spill;
+pub mod subquery;
 pub mod top;
 pub mod window;
 
-use crate::expr::Rt;
+use rt::Rt;
 use types::{SqlError, Value};
 
 /// Rows that an operator aims to put in a batch.

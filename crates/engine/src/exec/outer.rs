@@ -2,8 +2,9 @@
 //! partner on either side. Guarantee: all join operators treat the kinds of joins alike.
 
 use super::{BATCH, RowSet};
-use crate::expr::{Pred, Rt};
+use crate::exec::rt::Rt;
 use crate::query::logical::JoinKind;
+use expr::Pred;
 use types::{SqlError, Value};
 
 /// The pairs of a running join.

@@ -2,11 +2,12 @@
 //! only for rows that satisfy it.
 
 use super::{BATCH, Operator, RowSet};
+use crate::exec::rt::Rt;
 use crate::exec::seek::{self, SeekSpec};
-use crate::expr::{Pred, Rt};
 use crate::query::hints::RowLocks;
 use access::{Cursor, Direction, HeapScan, ReadMode, Rid, RowBatch, Writer};
 use catalog::Db;
+use expr::Pred;
 use pages::TxnId;
 use std::sync::Arc;
 use storage::write::{read_current, wait};
@@ -91,7 +92,7 @@ impl<'p> Scan<'p> {
         let plan = self.plan;
         // Whatever the mode: large values are read behind the rows, and freed only when no older snapshot is left.
         if plan.mode == TableMode::Snapshot || plan.store.lob.is_some() {
-            self.guard = Some(rt.session()?.snapshot(&plan.db)?);
+            self.guard = Some(rt.session().snapshot(&plan.db)?);
         }
         let direction = if plan.backward { Direction::Backward } else { Direction::Forward };
         let fail = |e| access_error(&plan.db, e);
@@ -155,7 +156,7 @@ impl<'p> Scan<'p> {
     /// Before newest versions are read.
     fn look(&mut self, rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
         if self.plan.mode == TableMode::Current {
-            self.settled = rt.session()?.txn(&self.plan.db)?.database().txns().all_ended_below();
+            self.settled = rt.session().txn(&self.plan.db)?.database().txns().all_ended_below();
         }
         Ok(())
     }
@@ -190,7 +191,7 @@ impl<'p> Scan<'p> {
     fn current_row(&mut self, i: usize, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
         let plan = self.plan;
         let writer = self.batch.header(i).txn;
-        let txn = rt.session()?.txn(&plan.db)?;
+        let txn = rt.session().txn(&plan.db)?;
         let undecided = self.batch.is_ghost(i) && !self.is_gone(i, txn.id());
         let active = txn.active_elsewhere(writer);
         if !active && !undecided {

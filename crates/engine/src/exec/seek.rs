@@ -2,7 +2,8 @@
 //! Guarantee: a bound never leaves out a row that satisfies the condition it stands for; conditions that a bound does
 //! not stand for exactly are tested again on the row.
 
-use crate::expr::{Expr, Rt};
+use crate::exec::rt::Rt;
+use expr::Expr;
 use std::ops::Bound;
 use storage::keys::after_prefix;
 use types::convert::{Mode, convert};

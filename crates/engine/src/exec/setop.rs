@@ -1,8 +1,8 @@
 //! EXCEPT and INTERSECT: distinct rows of the left that are not, or are, among the right's.
 
-use super::hash::{KeySet, encode};
 use super::{Operator, RowSet};
-use crate::expr::Rt;
+use crate::exec::rt::Rt;
+use expr::key::{KeySet, encode};
 use types::{Collation, SqlError};
 
 /// The operator.

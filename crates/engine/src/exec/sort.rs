@@ -3,9 +3,10 @@
 use super::external_sort::{Sorted, Sorter};
 use super::memory::row_bytes;
 use super::{BATCH, Operator, RowSet};
-use crate::expr::Rt;
+use crate::exec::rt::Rt;
+use expr::eval::order_of;
 use std::cmp::Ordering;
-use types::{Collation, SqlError, Value, encode_sort_part, ops, pack_row, unpack_row};
+use types::{Collation, SqlError, Value, encode_sort_part, pack_row, unpack_row};
 
 /// A key over the rows' slots.
 #[derive(Clone, Debug)]
@@ -13,17 +14,6 @@ pub struct SortSlot {
     pub slot: usize,
     pub descending: bool,
     pub collation: Collation,
-}
-
-/// SQL's order with NULL first.
-#[inline]
-pub fn order_of(a: &Value, b: &Value, collation: Collation) -> Ordering {
-    match (a.is_null(), b.is_null()) {
-        (true, true) => Ordering::Equal,
-        (true, false) => Ordering::Less,
-        (false, true) => Ordering::Greater,
-        _ => ops::compare(a, b, collation).unwrap_or(Ordering::Equal),
-    }
 }
 
 /// The order of two rows by keys.
@@ -98,7 +88,7 @@ impl<'p> Sort<'p> {
     }
 
     fn fill_all(&mut self, rt: &mut Rt<'_, '_>) -> Result<Sorted, SqlError> {
-        let mut sorter = Sorter::new(rt.session()?.instance(), self.limit);
+        let mut sorter = Sorter::new(rt.session().instance(), self.limit);
         let mut batch = RowSet::default();
         let (mut key, mut packed) = (Vec::new(), Vec::new());
         while self.input.next(rt, &mut batch)? {

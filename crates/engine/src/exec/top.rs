@@ -2,7 +2,8 @@
 
 use super::sort::{SortSlot, compare_rows};
 use super::{BATCH, Operator, RowSet};
-use crate::expr::{Expr, Rt};
+use crate::exec::rt::Rt;
+use expr::Expr;
 use types::{SqlError, Value};
 
 /// What a TOP operator does, over slots.

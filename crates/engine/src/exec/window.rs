@@ -1,11 +1,11 @@
 //! Window functions: the input is sorted by partition and order, then each call adds its column.
 
 use super::memory::row_bytes;
-use super::sort::order_of;
 use super::{BATCH, Operator, RowSet};
-use crate::expr::Rt;
-use crate::expr::aggregate::{Accumulator, Aggregate};
+use crate::exec::rt::Rt;
 use crate::query::window::{FrameEnd, WindowCall, WindowKind};
+use expr::aggregate::{Accumulator, Aggregate};
+use expr::eval::order_of;
 use std::cmp::Ordering;
 use types::{SqlError, Value};
 

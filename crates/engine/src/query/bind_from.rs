@@ -3,13 +3,13 @@
 use super::TableUse;
 use super::hints::{Hints, Reading};
 use super::logical::{CteDef, Get, JoinHint, JoinKind, Logical, OutColumn, ViewScan};
-use crate::expr::bind::{Binder, unsupported};
-use crate::expr::scope::{Clause, Scope, ScopeColumn, Source};
-use crate::expr::{Typed, bind_ops};
+use crate::bind::scope::{Clause, Scope, ScopeColumn, Source};
+use crate::bind::{Binder, unsupported};
 use catalog::Db;
 use catalog::TableDef;
 use catalog::errors;
 use catalog::fold_name;
+use expr::{Typed, bind_ops};
 use std::sync::Arc;
 use syntax::ast::{self, TableRefKind};
 use types::{Collation, DataType, SqlError};
@@ -189,7 +189,7 @@ impl Binder<'_> {
         &mut self,
         db: Arc<Db>,
         view: &'static dyn crate::views::SystemView,
-        args: Vec<crate::expr::Expr>,
+        args: Vec<expr::Expr>,
         name: &ast::ObjectName,
         alias: Option<&ast::Ident>,
     ) -> Result<Logical, SqlError> {
@@ -235,7 +235,7 @@ impl Binder<'_> {
         for arg in args {
             // DEFAULT stands for NULL.
             bound.push(match arg.kind {
-                ast::ExprKind::Default => crate::expr::Expr::Const(types::Value::Null),
+                ast::ExprKind::Default => expr::Expr::Const(types::Value::Null),
                 _ => self.expr(arg)?.expr,
             });
         }
@@ -321,7 +321,7 @@ impl Binder<'_> {
         }
         let first = self.new_cols(width);
         let mut out = Vec::with_capacity(width);
-        let mut exprs: Vec<Vec<crate::expr::Expr>> = vec![Vec::with_capacity(width); rows.len()];
+        let mut exprs: Vec<Vec<expr::Expr>> = vec![Vec::with_capacity(width); rows.len()];
         for i in 0..width {
             let column: Vec<&Typed> = bound.iter().map(|row| &row[i]).collect();
             let (ty, collation) = bind_ops::unified(&column)?;
@@ -384,7 +384,7 @@ impl Binder<'_> {
         Ok(Logical::Join { kind, left: Box::new(left), right: Box::new(right), on, hint })
     }
 
-    fn on_clause(&mut self, e: &ast::Expr) -> Result<Vec<crate::expr::Pred>, SqlError> {
+    fn on_clause(&mut self, e: &ast::Expr) -> Result<Vec<expr::Pred>, SqlError> {
         let scope = self.scope()?;
         let (clause, visible) = (scope.clause, scope.visible);
         scope.clause = Clause::On;

@@ -1,11 +1,11 @@
 //! SELECT, set operations, ORDER BY and CTEs become logical plans.
 
 use super::logical::{BoundQuery, CteDef, GroupCol, Logical, OutColumn, SortKey, TopSpec};
-use crate::expr::bind::{Binder, unsupported};
-use crate::expr::bind_ops;
-use crate::expr::scope::{Clause, GroupKey, Grouping, Scope};
-use crate::expr::{Expr, Pred, Typed};
+use crate::bind::scope::{Clause, GroupKey, Grouping, Scope};
+use crate::bind::{Binder, unsupported};
 use catalog::fold_name;
+use expr::bind_ops;
+use expr::{Expr, Pred, Typed};
 use std::sync::Arc;
 use syntax::ast::{self, ExprKind, GroupItem, QueryBody, SelectItem, SetOp};
 use types::convert::Mode;
@@ -153,7 +153,7 @@ impl Binder<'_> {
         &mut self,
         bound: BoundQuery,
         columns: &[OutColumn],
-    ) -> Result<(Logical, Vec<crate::expr::ColId>), SqlError> {
+    ) -> Result<(Logical, Vec<expr::ColId>), SqlError> {
         let mut exprs = Vec::new();
         let mut ids = Vec::with_capacity(columns.len());
         for (own, wanted) in bound.columns.iter().zip(columns) {
@@ -327,7 +327,7 @@ impl Binder<'_> {
         if scope.sources.is_empty() {
             return Err(SqlError::new(263, 16, 1, "Must specify table to select from."));
         }
-        let wanted = |s: &crate::expr::scope::Source| qualifier.is_none_or(|q| s.is_named(q));
+        let wanted = |s: &crate::bind::scope::Source| qualifier.is_none_or(|q| s.is_named(q));
         if !scope.sources.iter().any(wanted) {
             let name = qualifier.map(|q| q.to_string()).unwrap_or_default();
             let text = format!(
@@ -489,7 +489,7 @@ impl Binder<'_> {
         self.offset_fetch(query, BoundQuery { logical, columns, assignments })
     }
 
-    fn identity_of(&self, id: crate::expr::ColId) -> Option<(i64, i64)> {
+    fn identity_of(&self, id: expr::ColId) -> Option<(i64, i64)> {
         let scope = self.scopes.last()?;
         let source =
             scope.sources.iter().find(|s| s.object_id != 0 && s.columns.iter().any(|c| c.id == id))?;
@@ -585,7 +585,7 @@ fn output_column<'c>(e: &ast::Expr, columns: &'c [OutColumn]) -> Result<Option<&
 
 /// Whether an aggregate of this block stands inside; subqueries are blocks of their own.
 pub fn has_aggregate(e: &ast::Expr) -> bool {
-    use crate::expr::aggregate::AggKind;
+    use expr::aggregate::AggKind;
     let any = |list: &[ast::Expr]| list.iter().any(has_aggregate);
     let opt = |e: &Option<Box<ast::Expr>>| e.as_deref().is_some_and(has_aggregate);
     match &e.kind {

@@ -2,16 +2,18 @@
 //! stand only in the conditions of its WHERE. Everything else runs once per row, or once per statement.
 
 use super::logical::{JoinKind, Logical};
-use crate::expr::{ColId, Expr, Pred, SubRef};
+use crate::bind::subquery::Subquery;
+use expr::{ColId, Expr, Pred, SubRef};
 
 /// The join that a condition of WHERE is, or the condition back.
-pub fn semi_join(pred: Pred) -> Result<(JoinKind, Logical, Vec<Pred>), Box<Pred>> {
+pub fn semi_join(pred: Pred, subqueries: &[Subquery]) -> Result<(JoinKind, Logical, Vec<Pred>), Box<Pred>> {
     match pred {
-        Pred::Exists(sub) => exists(*sub, JoinKind::Semi).map_err(|sub| Box::new(Pred::Exists(sub))),
+        Pred::Exists(sub) => {
+            exists(*sub, JoinKind::Semi, subqueries).map_err(|sub| Box::new(Pred::Exists(sub)))
+        }
         Pred::Not(inner) => match *inner {
-            Pred::Exists(sub) => {
-                exists(*sub, JoinKind::Anti).map_err(|sub| Box::new(Pred::Not(Box::new(Pred::Exists(sub)))))
-            }
+            Pred::Exists(sub) => exists(*sub, JoinKind::Anti, subqueries)
+                .map_err(|sub| Box::new(Pred::Not(Box::new(Pred::Exists(sub))))),
             other => Err(Box::new(Pred::Not(Box::new(other)))),
         },
         other => Err(Box::new(other)),
@@ -19,11 +21,17 @@ pub fn semi_join(pred: Pred) -> Result<(JoinKind, Logical, Vec<Pred>), Box<Pred>
 }
 
 /// A correlated EXISTS over `SELECT ... FROM ... WHERE conjuncts`.
-fn exists(sub: SubRef, kind: JoinKind) -> Result<(JoinKind, Logical, Vec<Pred>), Box<SubRef>> {
+fn exists(
+    sub: SubRef,
+    kind: JoinKind,
+    subqueries: &[Subquery],
+) -> Result<(JoinKind, Logical, Vec<Pred>), Box<SubRef>> {
     if sub.cacheable || sub.args.is_empty() {
         return Err(Box::new(sub));
     }
-    let Some((input, preds)) = simple(&sub.logical) else { return Err(Box::new(sub)) };
+    let Some((input, preds)) = subqueries.get(sub.id).and_then(|of| simple(&of.logical)) else {
+        return Err(Box::new(sub));
+    };
     let slots: Vec<usize> = sub.args.iter().map(|(slot, _)| *slot).collect();
     if mentions(input, &slots) {
         return Err(Box::new(sub));
@@ -92,13 +100,6 @@ fn mentions(logical: &Logical, slots: &[usize]) -> bool {
             found
         }
         _ => false,
-    }
-}
-
-impl Pred {
-    /// A constant that is never true.
-    pub fn is_false(&self) -> bool {
-        matches!(self, Pred::Const(Some(false) | None))
     }
 }
 

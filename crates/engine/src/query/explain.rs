@@ -1,6 +1,8 @@
 //! Plans as rows: what SHOWPLAN_TEXT and SHOWPLAN_ALL show. It tells the operators that would run, with SQL Server's names
 //! for them, and how many rows the planner expects; expressions are not written out, only the columns that they test.
 
+use std::sync::Arc;
+
 use compact_str::CompactString;
 use types::{DataType, Len, Value};
 
@@ -10,9 +12,9 @@ use super::physical::{Node, Plan};
 use crate::dml::DmlPlan;
 use crate::exec::scan::{Path, ScanPlan};
 use crate::exec::seek::SeekSpec;
-use crate::expr::{Expr, Pred, SubRef};
 use crate::output::ColumnInfo;
 use catalog::Db;
+use expr::{Expr, Pred, SubRef};
 use storage::{Base, TableStore};
 
 /// Where the rows of a change come from.
@@ -37,6 +39,8 @@ struct Step {
 pub struct Shown {
     statement: String,
     steps: Vec<Step>,
+    /// Plans of the subqueries in its expressions.
+    subqueries: Vec<Arc<Plan>>,
 }
 
 /// The columns of SHOWPLAN_TEXT, or of SHOWPLAN_ALL.
@@ -73,7 +77,7 @@ pub fn columns(all: bool) -> Vec<ColumnInfo> {
 impl Shown {
     /// A statement without operators, as utility statements are.
     pub fn of_statement(text: &str) -> Shown {
-        Shown { statement: text.trim().to_string(), steps: Vec::new() }
+        Shown { statement: text.trim().to_string(), subqueries: Vec::new(), steps: Vec::new() }
     }
 
     /// The rows of [`columns`]; `id` tells the batch's statements apart.
@@ -139,11 +143,13 @@ impl Shown {
 
 /// Adds the operators of a query.
 pub fn query(plan: &QueryPlan, shown: &mut Shown) {
+    shown.subqueries.clone_from(&plan.needs().subqueries);
     add(plan.plan(), None, shown);
 }
 
 /// Adds the operators of a change.
 pub fn dml(plan: &DmlPlan, shown: &mut Shown) {
+    shown.subqueries.clone_from(&plan.needs().subqueries);
     let (names, object, source) = match plan {
         DmlPlan::Insert(plan) => {
             let (db, store, source) = plan.shown();
@@ -320,8 +326,9 @@ fn add_scan(scan: &ScanPlan, rows: Option<f64>, parent: Option<usize>, shown: &m
 fn add_subqueries(subqueries: &[&SubRef], parent: usize, shown: &mut Shown) {
     for sub in subqueries {
         let kind = if sub.args.is_empty() { "Subquery" } else { "Correlated Subquery" };
-        let at = shown.push(Some(parent), ("Subquery", kind), String::new(), Some(sub.plan.rows));
-        add(&sub.plan, Some(at), shown);
+        let Some(plan) = shown.subqueries.get(sub.id).cloned() else { continue };
+        let at = shown.push(Some(parent), ("Subquery", kind), String::new(), Some(plan.rows));
+        add(&plan, Some(at), shown);
     }
 }
 

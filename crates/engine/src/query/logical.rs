@@ -1,14 +1,14 @@
 //! The logical plan: what a query means, without how. Columns are statement-wide ids.
 
 use super::hints::{Hints, RowLocks};
-use crate::expr::aggregate::Aggregate;
-use crate::expr::scope::ScopeColumn;
-use crate::expr::{ColId, Expr, Pred};
+use crate::bind::scope::ScopeColumn;
 use crate::query::window::WindowCall;
 use crate::views::SystemView;
 use catalog::Db;
 use catalog::TableDef;
 use compact_str::CompactString;
+use expr::aggregate::Aggregate;
+use expr::{ColId, Expr, Pred};
 use std::sync::Arc;
 use storage::TableMode;
 use types::{Collation, DataType};
@@ -188,7 +188,7 @@ pub struct OutColumn {
 
 impl OutColumn {
     /// The column as an expression.
-    pub fn typed(&self) -> crate::expr::Typed {
+    pub fn typed(&self) -> expr::Typed {
         self.scope_column().typed()
     }
 

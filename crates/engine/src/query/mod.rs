@@ -12,13 +12,14 @@ pub mod physical;
 pub mod planner;
 pub mod window;
 
+use crate::bind::Binder;
 use crate::context::{CompileEnv, ExecCtx, RowSink};
 use crate::exec::RowSet;
-use crate::expr::bind::Binder;
-use crate::expr::{Expr, Rt};
+use crate::exec::rt::Rt;
 use crate::output::ColumnInfo;
 use catalog::Db;
 use catalog::TableDef;
+use expr::Expr;
 use hints::TableLock;
 use physical::Plan;
 use std::sync::Arc;
@@ -32,7 +33,7 @@ pub struct QueryPlan {
     plan: Plan,
     /// `SELECT @v = x`: slot, value over the plan's rows.
     assignments: Vec<(usize, Expr)>,
-    tables: Tables,
+    needs: Needs,
 }
 
 /// A table that a plan reads, and how it is locked meanwhile.
@@ -43,20 +44,25 @@ pub struct TableUse {
     pub lock: TableLock,
 }
 
-/// The tables that a plan reads: locked against changes of schema while it runs, or as their hints say.
+/// What a compiled statement needs when it runs.
 #[derive(Clone, Default)]
-pub struct Tables(pub Vec<TableUse>);
+pub struct Needs {
+    /// The tables that it reads: locked against changes of schema while it runs, or as their hints say.
+    pub tables: Vec<TableUse>,
+    /// Plans of the subqueries in its expressions.
+    pub subqueries: Vec<Arc<Plan>>,
+}
 
-impl std::fmt::Debug for Tables {
+impl std::fmt::Debug for Needs {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_list().entries(self.0.iter().map(|used| &used.table.name)).finish()
+        f.debug_list().entries(self.tables.iter().map(|used| &used.table.name)).finish()
     }
 }
 
-impl Tables {
-    /// Locks them for a statement.
+impl Needs {
+    /// Locks the tables for a statement.
     pub fn lock(&self, ctx: &mut ExecCtx<'_>) -> Result<(), SqlError> {
-        for used in &self.0 {
+        for used in &self.tables {
             ctx.session.lock_table(&used.db, &used.table, used.lock)?;
         }
         Ok(())
@@ -76,10 +82,10 @@ pub fn compile_query(q: &ast::Query, env: &CompileEnv<'_>) -> Result<Arc<QueryPl
     let columns =
         bound.columns.iter().map(|c| ColumnInfo { name: c.name.clone(), ty: c.ty, nullable: c.nullable });
     let columns = columns.collect();
-    Ok(Arc::new(QueryPlan { columns, plan, assignments, tables: Tables(std::mem::take(&mut binder.tables)) }))
+    Ok(Arc::new(QueryPlan { columns, plan, assignments, needs: binder.needs() }))
 }
 
-fn wanted(bound: &logical::BoundQuery) -> (Vec<crate::expr::ColId>, Vec<(usize, Expr)>) {
+fn wanted(bound: &logical::BoundQuery) -> (Vec<expr::ColId>, Vec<(usize, Expr)>) {
     if bound.assignments.is_empty() {
         return (bound.columns.iter().map(|c| c.id).collect(), Vec::new());
     }
@@ -99,6 +105,11 @@ impl QueryPlan {
         !self.assignments.is_empty()
     }
 
+    /// What it needs when it runs.
+    pub fn needs(&self) -> &Needs {
+        &self.needs
+    }
+
     /// The operators, for showing plans.
     pub fn plan(&self) -> &Plan {
         &self.plan
@@ -106,18 +117,18 @@ impl QueryPlan {
 
     /// Runs the query; returns how many rows it gave (or assigned from).
     pub fn run(&self, ctx: &mut ExecCtx<'_>, out: &mut dyn RowSink) -> Result<u64, SqlError> {
-        self.tables.lock(ctx)?;
+        self.needs.lock(ctx)?;
         let limit = match ctx.session.options.rowcount {
             0 => u64::MAX,
             n => n,
         };
-        let mut rt = Rt::new(ctx);
+        let mut rt = Rt::new(ctx, &self.needs);
         let mut op = physical::open(&self.plan);
         let mut batch = RowSet::default();
         let mut count = 0;
         while count < limit && op.next(&mut rt, &mut batch)? {
             if self.assignments.is_empty() {
-                rt.session()?.acknowledge_reads()?;
+                rt.session().acknowledge_reads()?;
             }
             for i in 0..batch.len() {
                 if count == limit {

@@ -4,8 +4,8 @@
 use syntax::ast::{OptionItem, OptionValue};
 use types::{SqlError, Value};
 
+use crate::bind::unsupported;
 use crate::context::CompileEnv;
-use crate::expr::bind::unsupported;
 use catalog::errors;
 
 /// Names of USE HINT, all about plans.

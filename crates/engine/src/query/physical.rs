@@ -2,10 +2,10 @@
 
 use super::logical::{JoinKind, ViewScan};
 use super::planner;
+use crate::bind::Binder;
 use crate::exec::aggregate::{AggregatePlan, Distinct, HashAggregate};
 use crate::exec::apply::{Apply, ApplyPlan};
 use crate::exec::basic;
-use crate::exec::hash::KeySet;
 use crate::exec::hash_join::{HashJoin, HashJoinPlan};
 use crate::exec::locked::LockedScan;
 use crate::exec::loop_join::{LoopJoin, LoopJoinPlan};
@@ -15,10 +15,10 @@ use crate::exec::sort::{Sort, SortSlot};
 use crate::exec::top::{Top, TopPlan};
 use crate::exec::window::Window;
 use crate::exec::{Operator, RowSet};
-use crate::expr::bind::Binder;
-use crate::expr::{ColId, Expr, Pred};
 use crate::query::logical::Logical;
 use crate::query::window::WindowCall;
+use expr::key::KeySet;
+use expr::{ColId, Expr, Pred};
 use types::{Collation, SqlError};
 
 /// An operator with its inputs.

@@ -6,14 +6,14 @@ use super::access_path::{self, Wishes};
 use super::decorrelate;
 use super::logical::{JoinHint, JoinKind, Logical, SortKey, TopSpec};
 use super::physical::{Node, Plan, pred_slots, slots};
+use crate::bind::Binder;
 use crate::exec::aggregate::AggregatePlan;
 use crate::exec::apply::ApplyPlan;
 use crate::exec::hash_join::HashJoinPlan;
 use crate::exec::loop_join::LoopJoinPlan;
 use crate::exec::sort::SortSlot;
 use crate::exec::top::TopPlan;
-use crate::expr::bind::Binder;
-use crate::expr::{ColId, CompareExpr, Expr, Pred};
+use expr::{ColId, CompareExpr, Expr, Pred};
 use storage::TableStore;
 use syntax::ast::CompareOp;
 use types::{Collation, SqlError};
@@ -158,7 +158,7 @@ impl Planner<'_, '_> {
                 let (cols, node) = (plan.cols.clone(), Node::Filter { input: Box::new(plan), pred });
                 return Ok(empty(Plan { node, cols, rows: 0.0, ordered: true }));
             }
-            match decorrelate::semi_join(pred) {
+            match decorrelate::semi_join(pred, &self.binder.subqueries) {
                 Ok((kind, right, on)) => {
                     input =
                         Logical::Join { kind, left: Box::new(input), right: Box::new(right), on, hint: None };
@@ -219,7 +219,7 @@ impl Planner<'_, '_> {
         &mut self,
         input: Logical,
         keys: Vec<super::logical::GroupCol>,
-        aggregates: Vec<crate::expr::aggregate::Aggregate>,
+        aggregates: Vec<expr::aggregate::Aggregate>,
         scalar: bool,
         preds: Vec<Pred>,
         cx: &Context,

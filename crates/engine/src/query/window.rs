@@ -1,11 +1,11 @@
 //! Window functions: ROW_NUMBER and its kin, LAG and LEAD, aggregates OVER. Binding; the operator is `exec::window`.
 
 use super::logical::SortKey;
-use crate::expr::aggregate::{AggKind, Aggregate};
-use crate::expr::bind::{Binder, unsupported};
-use crate::expr::bind_ops;
-use crate::expr::scope::Clause;
-use crate::expr::{ColId, Expr, Typed};
+use crate::bind::scope::Clause;
+use crate::bind::{Binder, unsupported};
+use expr::aggregate::{AggKind, Aggregate};
+use expr::bind_ops;
+use expr::{ColId, Expr, Typed};
 use syntax::ast;
 use types::{Collation, DataType, SqlError, Value};
 

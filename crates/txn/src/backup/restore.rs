@@ -24,7 +24,8 @@ use crate::database::{Database, Env};
 use crate::error::TxnError;
 use crate::open::{OTHER_LOG, open_log};
 use crate::options::DbState;
-use crate::recovery::{Analysis, RecoveryReport};
+use crate::recovery::Analysis;
+use crate::recovery_report::RecoveryReport;
 use crate::sink::StoreLog;
 use crate::txn::now_us;
 

@@ -18,10 +18,10 @@ use super::media::MediaLabel;
 use super::piece::PieceKind;
 use super::set::{BackupState, Base, SetEnd, SetFile, SetHeader, SetKind};
 use super::write::{Devices, Existing, SetWriter, write_set};
-use crate::checkpoint::{LogReuseWait, decode_header};
+use crate::checkpoint::decode_header;
 use crate::database::Database;
 use crate::error::TxnError;
-use crate::options::RecoveryModel;
+use crate::options::{LogReuseWait, RecoveryModel};
 use crate::txn::now_us;
 
 /// What a BACKUP statement says.

@@ -2,11 +2,11 @@
 //! Guarantees: a name resolves to one column id or to an error with SQL Server's number (207, 209, 4104, 8120); a
 //! column of an outer block becomes a parameter of the subquery that mentions it.
 
-use super::aggregate::Aggregate;
-use super::{ColId, Expr, Typed};
 use crate::query::window::WindowCall;
 use catalog::fold_name;
 use compact_str::CompactString;
+use expr::aggregate::Aggregate;
+use expr::{ColId, Expr, Typed};
 use syntax::ast;
 use types::{Collation, DataType};
 

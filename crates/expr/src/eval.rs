@@ -1,128 +1,18 @@
 //! Evaluation of [`Expr`] and [`Pred`] over one row. Types were settled by the binder: a node only computes.
 //! Guarantees: columns and constants are compared in place, without a copy; no allocation for numbers.
 
-use super::{CallExpr, CaseExpr, CompareExpr, ConvertExpr, Expr, InListExpr, LikeExpr, Pred};
-use crate::context::ExecCtx;
-use crate::exec::memory::MemoryGrant;
-use crate::expr::functions::CallCx;
-use crate::expr::subquery::SubState;
-use crate::session::SessionCore;
+use crate::functions::CallCx;
+use crate::{CallExpr, CaseExpr, CompareExpr, ConvertExpr, Env, Expr, InListExpr, LikeExpr, Pred};
 use smallvec::SmallVec;
 use std::cmp::Ordering;
-use std::time::{SystemTime, UNIX_EPOCH};
 use syntax::ast::CompareOp;
 use types::like::LikePattern;
 use types::ops::{self, BinaryOp as ArithOp};
 use types::{Collation, DataType, SqlError, Value};
 
-/// What one run of a statement keeps: variables and session, parameters of inner plans, results of subqueries that
-/// need no second run, snapshots, memory in use.
-pub struct Rt<'r, 's> {
-    ctx: Option<&'r mut ExecCtx<'s>>,
-    params: Vec<Value>,
-    pub(crate) subs: Vec<SubState>,
-    /// Nanoseconds since 1970 when the statement first asked for the time.
-    clock: Option<i128>,
-    /// Values of RAND(), by the number of the call.
-    once: Vec<Option<f64>>,
-    /// Memory of sorts, hashes and the like.
-    pub(crate) memory: MemoryGrant,
-}
-
-impl<'r, 's> Rt<'r, 's> {
-    /// For a statement's run.
-    pub fn new(ctx: &'r mut ExecCtx<'s>) -> Rt<'r, 's> {
-        Rt { ctx: Some(ctx), ..Rt::constant() }
-    }
-
-    /// For expressions that need no session: constants.
-    pub fn constant<'c, 'd>() -> Rt<'c, 'd> {
-        Rt {
-            ctx: None,
-            params: Vec::new(),
-            subs: Vec::new(),
-            clock: None,
-            once: Vec::new(),
-            memory: MemoryGrant::default(),
-        }
-    }
-
-    /// The session. Error: internal, when a constant asks for it.
-    #[inline]
-    pub fn session(&mut self) -> Result<&mut SessionCore, SqlError> {
-        match &mut self.ctx {
-            Some(ctx) => Ok(ctx.session),
-            None => Err(SqlError::internal("a constant expression asked for the session")),
-        }
-    }
-
-    /// Whether this is a run at compile time.
-    pub fn is_constant(&self) -> bool {
-        self.ctx.is_none()
-    }
-
-    fn var(&self, slot: usize) -> Value {
-        match &self.ctx {
-            Some(ctx) => ctx.vars.get(slot).cloned().unwrap_or(Value::Null),
-            None => Value::Null,
-        }
-    }
-
-    /// Sets a variable.
-    pub fn set_var(&mut self, slot: usize, value: Value) {
-        if let Some(place) = self.ctx.as_mut().and_then(|ctx| ctx.vars.get_mut(slot)) {
-            *place = value;
-        }
-    }
-
-    /// All variables.
-    pub fn vars_mut(&mut self) -> &mut [Value] {
-        self.ctx.as_mut().map_or(&mut [], |ctx| &mut *ctx.vars)
-    }
-
-    /// The value of a parameter; NULL before it was set.
-    #[inline]
-    pub fn param(&self, slot: usize) -> Value {
-        self.params.get(slot).cloned().unwrap_or(Value::Null)
-    }
-
-    /// Sets a parameter for an inner plan.
-    #[inline]
-    pub fn set_param(&mut self, slot: usize, value: Value) {
-        if self.params.len() <= slot {
-            self.params.resize(slot + 1, Value::Null);
-        }
-        self.params[slot] = value;
-    }
-
-    /// The statement's time, nanoseconds since 1970: the same however often it is asked for.
-    pub fn clock(&mut self) -> i128 {
-        *self.clock.get_or_insert_with(|| {
-            SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos() as i128
-        })
-    }
-
-    /// The value of a call that has one for the whole statement; made at its first use.
-    pub fn once(&mut self, call: usize, make: impl FnOnce() -> f64) -> f64 {
-        if self.once.len() <= call {
-            self.once.resize(call + 1, None);
-        }
-        *self.once[call].get_or_insert_with(make)
-    }
-
-    /// Error when the session was told to stop; called once per page or batch.
-    #[inline]
-    pub fn check_cancel(&self) -> Result<(), SqlError> {
-        match &self.ctx {
-            Some(ctx) => ctx.session.check_cancel(),
-            None => Ok(()),
-        }
-    }
-}
-
 impl Expr {
     /// The value over a row.
-    pub fn eval(&self, row: &[Value], rt: &mut Rt<'_, '_>) -> Result<Value, SqlError> {
+    pub fn eval(&self, row: &[Value], rt: &mut dyn Env) -> Result<Value, SqlError> {
         match self {
             Expr::Const(value) => Ok(value.clone()),
             Expr::Var(slot) => Ok(rt.var(*slot)),
@@ -151,7 +41,7 @@ impl Expr {
                 Ok(Value::Null)
             }
             Expr::Call(c) => c.eval(row, rt),
-            Expr::Subquery(s) => s.scalar(row, rt),
+            Expr::Subquery(s) => rt.scalar(s, row),
         }
     }
 
@@ -160,7 +50,7 @@ impl Expr {
     pub fn eval_ref<'a>(
         &'a self,
         row: &'a [Value],
-        rt: &mut Rt<'_, '_>,
+        rt: &mut dyn Env,
         scratch: &'a mut Value,
     ) -> Result<&'a Value, SqlError> {
         match self {
@@ -190,7 +80,7 @@ fn arithmetic(op: ArithOp, ty: DataType, left: &Value, right: &Value) -> Result<
 }
 
 impl ConvertExpr {
-    fn eval(&self, row: &[Value], rt: &mut Rt<'_, '_>) -> Result<Value, SqlError> {
+    fn eval(&self, row: &[Value], rt: &mut dyn Env) -> Result<Value, SqlError> {
         let mut scratch = Value::Null;
         let value = self.operand.eval_ref(row, rt, &mut scratch)?;
         match types::convert::convert(value, self.from, self.to, self.style, self.mode) {
@@ -201,7 +91,7 @@ impl ConvertExpr {
 }
 
 impl CaseExpr {
-    fn eval(&self, row: &[Value], rt: &mut Rt<'_, '_>) -> Result<Value, SqlError> {
+    fn eval(&self, row: &[Value], rt: &mut dyn Env) -> Result<Value, SqlError> {
         for (when, then) in &self.branches {
             if when.test(row, rt)? == Some(true) {
                 return then.eval(row, rt);
@@ -212,7 +102,7 @@ impl CaseExpr {
 }
 
 impl CallExpr {
-    fn eval(&self, row: &[Value], rt: &mut Rt<'_, '_>) -> Result<Value, SqlError> {
+    fn eval(&self, row: &[Value], rt: &mut dyn Env) -> Result<Value, SqlError> {
         let mut args: SmallVec<[Value; 4]> = SmallVec::new();
         for arg in &self.args {
             let value = arg.eval(row, rt)?;
@@ -237,6 +127,17 @@ pub fn compare_values(a: &Value, b: &Value, collation: Collation) -> Option<Orde
     }
 }
 
+/// SQL's order with NULL first.
+#[inline]
+pub fn order_of(a: &Value, b: &Value, collation: Collation) -> Ordering {
+    match (a.is_null(), b.is_null()) {
+        (true, true) => Ordering::Equal,
+        (true, false) => Ordering::Less,
+        (false, true) => Ordering::Greater,
+        _ => ops::compare(a, b, collation).unwrap_or(Ordering::Equal),
+    }
+}
+
 /// Whether an order satisfies an operator.
 #[inline]
 pub fn satisfies(op: CompareOp, order: Ordering) -> bool {
@@ -252,7 +153,7 @@ pub fn satisfies(op: CompareOp, order: Ordering) -> bool {
 
 impl CompareExpr {
     #[inline]
-    fn order(&self, row: &[Value], rt: &mut Rt<'_, '_>) -> Result<(Option<Ordering>, bool), SqlError> {
+    fn order(&self, row: &[Value], rt: &mut dyn Env) -> Result<(Option<Ordering>, bool), SqlError> {
         let (mut left, mut right) = (Value::Null, Value::Null);
         let left = self.left.eval_ref(row, rt, &mut left)?;
         let right = self.right.eval_ref(row, rt, &mut right)?;
@@ -263,7 +164,7 @@ impl CompareExpr {
 
 impl Pred {
     /// True, false or unknown over a row.
-    pub fn test(&self, row: &[Value], rt: &mut Rt<'_, '_>) -> Result<Option<bool>, SqlError> {
+    pub fn test(&self, row: &[Value], rt: &mut dyn Env) -> Result<Option<bool>, SqlError> {
         match self {
             Pred::Const(truth) => Ok(*truth),
             Pred::Compare(c) => Ok(c.order(row, rt)?.0.map(|order| satisfies(c.op, order))),
@@ -301,20 +202,20 @@ impl Pred {
             }
             Pred::Like(l) => l.test(row, rt),
             Pred::InList(l) => l.test(row, rt),
-            Pred::Exists(s) => s.exists(row, rt).map(Some),
-            Pred::Quantified(q) => q.test(row, rt),
+            Pred::Exists(s) => rt.exists(s, row).map(Some),
+            Pred::Quantified(q) => rt.quantified(q, row),
         }
     }
 
     /// Whether the condition is true (unknown is not).
     #[inline]
-    pub fn is_true(&self, row: &[Value], rt: &mut Rt<'_, '_>) -> Result<bool, SqlError> {
+    pub fn is_true(&self, row: &[Value], rt: &mut dyn Env) -> Result<bool, SqlError> {
         Ok(self.test(row, rt)? == Some(true))
     }
 }
 
 impl LikeExpr {
-    fn test(&self, row: &[Value], rt: &mut Rt<'_, '_>) -> Result<Option<bool>, SqlError> {
+    fn test(&self, row: &[Value], rt: &mut dyn Env) -> Result<Option<bool>, SqlError> {
         let mut scratch = Value::Null;
         let text = self.operand.eval_ref(row, rt, &mut scratch)?;
         let Some(text) = text.as_str() else { return Ok(None) };
@@ -337,7 +238,7 @@ impl LikeExpr {
 }
 
 impl InListExpr {
-    fn test(&self, row: &[Value], rt: &mut Rt<'_, '_>) -> Result<Option<bool>, SqlError> {
+    fn test(&self, row: &[Value], rt: &mut dyn Env) -> Result<Option<bool>, SqlError> {
         let mut scratch = Value::Null;
         let operand = self.operand.eval_ref(row, rt, &mut scratch)?;
         if operand.is_null() {

@@ -1,22 +1,21 @@
-//! The table of scalar functions: name, argument types, result type, evaluator. One list per theme.
+//! The table of scalar functions: name, argument types, result type, evaluator. One list per theme. Functions of the
+//! session and the catalog are listed by the crate that knows them, in the same form.
 //! Guarantees: names are unique and lower case; an evaluator gets arguments of the kinds that its rules say; a
 //! `strict` function is not called with a NULL; [`Stability`] says what a value depends on besides the arguments.
 
 pub mod convert;
 pub mod date;
 pub mod math;
-pub mod metadata;
 pub mod string;
-pub mod system;
 
-use super::{Expr, Rt};
+use crate::{Env, Expr};
 use std::collections::HashMap;
 use std::sync::OnceLock;
 use types::{Collation, DataType, Len, SqlError, Value};
 
 /// What an evaluator gets besides its arguments.
-pub struct CallCx<'c, 'r, 's> {
-    pub rt: &'c mut Rt<'r, 's>,
+pub struct CallCx<'c> {
+    pub rt: &'c mut dyn Env,
     /// The result's type.
     pub ty: DataType,
     /// The arguments' types.
@@ -25,7 +24,7 @@ pub struct CallCx<'c, 'r, 's> {
 }
 
 /// An evaluator.
-pub type Eval = fn(&[Value], &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError>;
+pub type Eval = fn(&[Value], &mut CallCx<'_>) -> Result<Value, SqlError>;
 /// A result type from the arguments' types and expressions.
 pub type ResultRule = fn(&[DataType], &[Expr]) -> Result<DataType, SqlError>;
 
@@ -154,14 +153,7 @@ pub fn invalid_argument(ty: DataType, at: usize, name: &str) -> SqlError {
 pub fn find(name: &str) -> Option<&'static Function> {
     static TABLE: OnceLock<HashMap<&'static str, &'static Function>> = OnceLock::new();
     let table = TABLE.get_or_init(|| {
-        let lists = [
-            string::FUNCTIONS,
-            date::FUNCTIONS,
-            math::FUNCTIONS,
-            convert::FUNCTIONS,
-            system::FUNCTIONS,
-            metadata::FUNCTIONS,
-        ];
+        let lists = [string::FUNCTIONS, date::FUNCTIONS, math::FUNCTIONS, convert::FUNCTIONS];
         lists.into_iter().flatten().map(|f| (f.name, f)).collect()
     });
     table.get(name).copied()
@@ -172,38 +164,45 @@ pub fn required(name: &str) -> Result<&'static Function, SqlError> {
     find(name).ok_or_else(|| SqlError::internal(format!("function {name} is missing")))
 }
 
-// Result rules that several lists share.
+// Result rules and arguments that several lists share.
 
-pub(crate) fn int(_: &[DataType], _: &[Expr]) -> Result<DataType, SqlError> {
+/// int.
+pub fn int(_: &[DataType], _: &[Expr]) -> Result<DataType, SqlError> {
     Ok(DataType::Int)
 }
 
-pub(crate) fn smallint(_: &[DataType], _: &[Expr]) -> Result<DataType, SqlError> {
+/// smallint.
+pub fn smallint(_: &[DataType], _: &[Expr]) -> Result<DataType, SqlError> {
     Ok(DataType::SmallInt)
 }
 
-pub(crate) fn bigint(_: &[DataType], _: &[Expr]) -> Result<DataType, SqlError> {
+/// bigint.
+pub fn bigint(_: &[DataType], _: &[Expr]) -> Result<DataType, SqlError> {
     Ok(DataType::BigInt)
 }
 
-pub(crate) fn float(_: &[DataType], _: &[Expr]) -> Result<DataType, SqlError> {
+/// float.
+pub fn float(_: &[DataType], _: &[Expr]) -> Result<DataType, SqlError> {
     Ok(DataType::Float)
 }
 
-pub(crate) fn sysname(_: &[DataType], _: &[Expr]) -> Result<DataType, SqlError> {
+/// sysname: nvarchar(128).
+pub fn sysname(_: &[DataType], _: &[Expr]) -> Result<DataType, SqlError> {
     Ok(DataType::NVarChar(Len::N(128)))
 }
 
-pub(crate) fn nvarchar_4000(_: &[DataType], _: &[Expr]) -> Result<DataType, SqlError> {
+/// nvarchar(4000).
+pub fn nvarchar_4000(_: &[DataType], _: &[Expr]) -> Result<DataType, SqlError> {
     Ok(DataType::NVarChar(Len::N(4000)))
 }
 
-pub(crate) fn first_type(types: &[DataType], _: &[Expr]) -> Result<DataType, SqlError> {
+/// The first argument's type.
+pub fn first_type(types: &[DataType], _: &[Expr]) -> Result<DataType, SqlError> {
     types.first().copied().ok_or_else(|| SqlError::internal("a function without arguments has no first type"))
 }
 
 /// The variable string type with the first argument's length.
-pub(crate) fn same_length(types: &[DataType], _: &[Expr]) -> Result<DataType, SqlError> {
+pub fn same_length(types: &[DataType], _: &[Expr]) -> Result<DataType, SqlError> {
     Ok(match types.first().copied() {
         Some(DataType::Char(n)) => DataType::VarChar(Len::N(n)),
         Some(DataType::NChar(n)) => DataType::NVarChar(Len::N(n)),
@@ -213,7 +212,7 @@ pub(crate) fn same_length(types: &[DataType], _: &[Expr]) -> Result<DataType, Sq
 }
 
 /// The longest variable string type of the arguments' family; max only when the first is.
-pub(crate) fn longest(types: &[DataType], _: &[Expr]) -> Result<DataType, SqlError> {
+pub fn longest(types: &[DataType], _: &[Expr]) -> Result<DataType, SqlError> {
     let unicode = types.iter().any(|ty| ty.is_unicode());
     let max = types.first().is_some_and(|ty| ty.is_lob());
     Ok(match (unicode, max) {
@@ -225,12 +224,12 @@ pub(crate) fn longest(types: &[DataType], _: &[Expr]) -> Result<DataType, SqlErr
 }
 
 /// An argument as an integer; 0 for NULL, which strict functions never see.
-pub(crate) fn int_arg(args: &[Value], i: usize) -> i64 {
+pub fn int_arg(args: &[Value], i: usize) -> i64 {
     args.get(i).and_then(Value::as_i64).unwrap_or(0)
 }
 
 /// An argument as text; empty for NULL.
-pub(crate) fn text_arg(args: &[Value], i: usize) -> &str {
+pub fn text_arg(args: &[Value], i: usize) -> &str {
     args.get(i).and_then(Value::as_str).unwrap_or("")
 }
 
@@ -240,14 +239,7 @@ mod tests {
 
     #[test]
     fn names_are_unique_and_lower_case() {
-        let lists = [
-            string::FUNCTIONS,
-            date::FUNCTIONS,
-            math::FUNCTIONS,
-            convert::FUNCTIONS,
-            system::FUNCTIONS,
-            metadata::FUNCTIONS,
-        ];
+        let lists = [string::FUNCTIONS, date::FUNCTIONS, math::FUNCTIONS, convert::FUNCTIONS];
         let mut seen = std::collections::HashSet::new();
         for f in lists.into_iter().flatten() {
             assert!(seen.insert(f.name), "{} twice", f.name);

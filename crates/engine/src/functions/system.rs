@@ -1,9 +1,10 @@
 //! What the session and the server say of themselves: @@ variables, identity, the error of CATCH.
 
-use super::{
+use super::session;
+use crate::session::SessionCore;
+use expr::functions::{
     ArgRule as A, CallCx, Function, Stability, bigint, int, nvarchar_4000, smallint, sysname, text_arg,
 };
-use crate::session::SessionCore;
 use types::{DataType, Decimal, Len, SqlError, Value};
 
 /// A function of the session.
@@ -20,7 +21,7 @@ macro_rules! session {
             nullable: true,
             eval: |_, cx| {
                 let get: fn(&SessionCore) -> Value = $get;
-                Ok(get(cx.rt.session()?))
+                Ok(get(session(cx)?))
             },
         }
     };
@@ -28,11 +29,11 @@ macro_rules! session {
 
 const VERSION: &str = concat!("Ringwood ", env!("CARGO_PKG_VERSION"), " (X64)");
 
-fn version_type(_: &[DataType], _: &[crate::expr::Expr]) -> Result<DataType, SqlError> {
+fn version_type(_: &[DataType], _: &[expr::Expr]) -> Result<DataType, SqlError> {
     Ok(DataType::NVarChar(Len::N(300)))
 }
 
-fn identity_type(_: &[DataType], _: &[crate::expr::Expr]) -> Result<DataType, SqlError> {
+fn identity_type(_: &[DataType], _: &[expr::Expr]) -> Result<DataType, SqlError> {
     Ok(DataType::Decimal { precision: 38, scale: 0 })
 }
 
@@ -93,7 +94,7 @@ pub const FUNCTIONS: &[Function] = &[
         strict: false,
         stability: Stability::Statement,
         nullable: true,
-        eval: |_, cx| Ok(Value::Str(cx.rt.session()?.login.clone())),
+        eval: |_, cx| Ok(Value::Str(session(cx)?.login.clone())),
     },
     Function {
         name: "user_name",
@@ -146,7 +147,7 @@ pub const FUNCTIONS: &[Function] = &[
     },
 ];
 
-fn serverproperty(args: &[Value], _: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
+fn serverproperty(args: &[Value], _: &mut CallCx<'_>) -> Result<Value, SqlError> {
     Ok(match text_arg(args, 0).trim_end().to_ascii_lowercase().as_str() {
         "productversion" => Value::str("16.0.1000.6"),
         "productmajorversion" => Value::str("16"),

@@ -1,10 +1,11 @@
 //! Functions over the catalog: DB_ID, OBJECT_ID, COL_NAME, TYPE_NAME and the like. They see the committed catalog of
 //! the moment, as SQL Server's do.
 
-use super::{ArgRule as A, CallCx, Function, Stability, int, int_arg, smallint, sysname, text_arg};
+use super::session;
 use catalog::Db;
 use catalog::TableDef;
 use catalog::fold_name;
+use expr::functions::{ArgRule as A, CallCx, Function, Stability, int, int_arg, smallint, sysname, text_arg};
 use std::sync::Arc;
 use types::{DataType, SqlError, Value};
 
@@ -12,8 +13,8 @@ const fn f(
     name: &'static str,
     count: (u8, u8),
     args: &'static [A],
-    result: super::ResultRule,
-    eval: super::Eval,
+    result: expr::functions::ResultRule,
+    eval: expr::functions::Eval,
 ) -> Function {
     Function {
         name,
@@ -45,7 +46,7 @@ pub const FUNCTIONS: &[Function] = &[
     f("schema_name", (0, 1), &[A::Int], sysname, schema_name),
     f("schema_id", (0, 1), &[A::Name], int, schema_id),
     f("col_name", (2, 2), &[A::Int], sysname, |a, cx| {
-        let db = Some(cx.rt.session()?.db().clone());
+        let db = Some(session(cx)?.db().clone());
         let id = int_arg(a, 1);
         Ok(with_table(&db, int_arg(a, 0), |t| {
             let column = t.columns.iter().find(|c| i64::from(c.column_id) == id);
@@ -87,7 +88,7 @@ pub const FUNCTIONS: &[Function] = &[
     f("ident_seed", (1, 1), &[A::Name], numeric_38, |a, cx| identity_part(a, cx, |(seed, _)| seed)),
     f("ident_incr", (1, 1), &[A::Name], numeric_38, |a, cx| identity_part(a, cx, |(_, step)| step)),
     f("has_dbaccess", (1, 1), &[A::Name], int, |a, cx| {
-        let found = cx.rt.session()?.instance().find_db(text_arg(a, 0)).is_some();
+        let found = session(cx)?.instance().find_db(text_arg(a, 0)).is_some();
         Ok(if found { Value::Int(1) } else { Value::Null })
     }),
     f("databasepropertyex", (2, 2), &[A::Name], sysname, databasepropertyex),
@@ -122,12 +123,12 @@ const ALL_TYPES: &[DataType] = &[
     DataType::SqlVariant,
 ];
 
-fn numeric_38(_: &[DataType], _: &[crate::expr::Expr]) -> Result<DataType, SqlError> {
+fn numeric_38(_: &[DataType], _: &[expr::Expr]) -> Result<DataType, SqlError> {
     Ok(DataType::Decimal { precision: 38, scale: 0 })
 }
 
-fn db_id(args: &[Value], cx: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
-    let session = cx.rt.session()?;
+fn db_id(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
+    let session = session(cx)?;
     let id = match args.first() {
         None => Some(session.db().id()),
         Some(_) => session.instance().find_db(text_arg(args, 0)).map(|db| db.id()),
@@ -135,8 +136,8 @@ fn db_id(args: &[Value], cx: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError>
     Ok(id.map_or(Value::Null, |id| Value::SmallInt(id as i16)))
 }
 
-fn db_name(args: &[Value], cx: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
-    let session = cx.rt.session()?;
+fn db_name(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
+    let session = session(cx)?;
     if args.is_empty() {
         return Ok(Value::Str(session.db().name()));
     }
@@ -144,8 +145,8 @@ fn db_name(args: &[Value], cx: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlErro
     Ok(db.map_or(Value::Null, |db| Value::Str(db.name())))
 }
 
-fn other_db(args: &[Value], at: usize, cx: &mut CallCx<'_, '_, '_>) -> Result<Option<Arc<Db>>, SqlError> {
-    let session = cx.rt.session()?;
+fn other_db(args: &[Value], at: usize, cx: &mut CallCx<'_>) -> Result<Option<Arc<Db>>, SqlError> {
+    let session = session(cx)?;
     if args.len() > at {
         return Ok(session.instance().db_by_id(int_arg(args, at) as i32));
     }
@@ -196,8 +197,8 @@ pub(crate) fn name_parts(text: &str) -> Option<Vec<String>> {
 }
 
 /// The table of a name as text, in the current database unless the name says another.
-fn named_table(text: &str, cx: &mut CallCx<'_, '_, '_>) -> Result<Option<Arc<TableDef>>, SqlError> {
-    let session = cx.rt.session()?;
+fn named_table(text: &str, cx: &mut CallCx<'_>) -> Result<Option<Arc<TableDef>>, SqlError> {
+    let session = session(cx)?;
     let Some(parts) = name_parts(text) else { return Ok(None) };
     let db = match parts.get(2).filter(|p| !p.is_empty()) {
         Some(name) => session.instance().find_db(name),
@@ -209,7 +210,7 @@ fn named_table(text: &str, cx: &mut CallCx<'_, '_, '_>) -> Result<Option<Arc<Tab
     Ok(catalog.tables.get(&(fold_name(schema), fold_name(&parts[0]))).cloned())
 }
 
-fn object_id(args: &[Value], cx: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
+fn object_id(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     if args.len() > 1
         && !matches!(
             text_arg(args, 1).trim_end().to_ascii_uppercase().as_str(),
@@ -235,8 +236,8 @@ fn object_id(args: &[Value], cx: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlEr
 }
 
 /// Constraints are objects too.
-fn constraint_id(name: &str, cx: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
-    let catalog = cx.rt.session()?.db().catalog();
+fn constraint_id(name: &str, cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
+    let catalog = session(cx)?.db().catalog();
     let name = fold_name(name);
     for table in catalog.by_id.values() {
         let indexes = table.indexes.iter().chain([&table.storage]);
@@ -255,11 +256,11 @@ fn constraint_id(name: &str, cx: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlEr
     Ok(Value::Null)
 }
 
-fn schema_name(args: &[Value], cx: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
+fn schema_name(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     if args.is_empty() {
         return Ok(Value::str("dbo"));
     }
-    let catalog = cx.rt.session()?.db().catalog();
+    let catalog = session(cx)?.db().catalog();
     let found = catalog.schemas.iter().find(|(_, id)| i64::from(**id) == int_arg(args, 0));
     Ok(match (found, int_arg(args, 0)) {
         (Some((name, _)), _) => Value::Str(name.clone()),
@@ -269,9 +270,9 @@ fn schema_name(args: &[Value], cx: &mut CallCx<'_, '_, '_>) -> Result<Value, Sql
     })
 }
 
-fn schema_id(args: &[Value], cx: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
+fn schema_id(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let name = if args.is_empty() { "dbo".into() } else { fold_name(text_arg(args, 0)) };
-    let catalog = cx.rt.session()?.db().catalog();
+    let catalog = session(cx)?.db().catalog();
     Ok(match (catalog.schemas.get(&name), name.as_str()) {
         (Some(id), _) => Value::Int(*id),
         (None, "sys") => Value::Int(4),
@@ -284,8 +285,8 @@ fn flag(yes: bool) -> Value {
     Value::Int(i32::from(yes))
 }
 
-fn columnproperty(args: &[Value], cx: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
-    let db = Some(cx.rt.session()?.db().clone());
+fn columnproperty(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
+    let db = Some(session(cx)?.db().clone());
     let (name, property) = (fold_name(text_arg(args, 1)), fold_name(text_arg(args, 2)));
     Ok(with_table(&db, int_arg(args, 0), |t| {
         let Some(c) = t.columns.iter().find(|c| fold_name(&c.name) == name) else { return Value::Null };
@@ -301,8 +302,8 @@ fn columnproperty(args: &[Value], cx: &mut CallCx<'_, '_, '_>) -> Result<Value, 
     }))
 }
 
-fn objectproperty(args: &[Value], cx: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
-    let db = Some(cx.rt.session()?.db().clone());
+fn objectproperty(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
+    let db = Some(session(cx)?.db().clone());
     let property = fold_name(text_arg(args, 1));
     Ok(with_table(&db, int_arg(args, 0), |t| match property.as_str() {
         "istable" | "isusertable" => flag(true),
@@ -315,8 +316,8 @@ fn objectproperty(args: &[Value], cx: &mut CallCx<'_, '_, '_>) -> Result<Value, 
     }))
 }
 
-fn indexproperty(args: &[Value], cx: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
-    let db = Some(cx.rt.session()?.db().clone());
+fn indexproperty(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
+    let db = Some(session(cx)?.db().clone());
     let (name, property) = (fold_name(text_arg(args, 1)), fold_name(text_arg(args, 2)));
     Ok(with_table(&db, int_arg(args, 0), |t| {
         let mut all = t.indexes.iter().chain([&t.storage]);
@@ -332,7 +333,7 @@ fn indexproperty(args: &[Value], cx: &mut CallCx<'_, '_, '_>) -> Result<Value, S
     }))
 }
 
-fn index_col(args: &[Value], cx: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
+fn index_col(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let Some(table) = named_table(text_arg(args, 0), cx)? else { return Ok(Value::Null) };
     let (index, key) = (int_arg(args, 1), int_arg(args, 2));
     let mut all = table.indexes.iter().chain([&table.storage]);
@@ -343,7 +344,7 @@ fn index_col(args: &[Value], cx: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlEr
 
 fn identity_part(
     args: &[Value],
-    cx: &mut CallCx<'_, '_, '_>,
+    cx: &mut CallCx<'_>,
     part: fn((i64, i64)) -> i64,
 ) -> Result<Value, SqlError> {
     let Some(table) = named_table(text_arg(args, 0), cx)? else { return Ok(Value::Null) };
@@ -351,13 +352,13 @@ fn identity_part(
     Ok(super::system::identity_value(identity.map(part)))
 }
 
-fn databasepropertyex(args: &[Value], cx: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
-    let Some(db) = cx.rt.session()?.instance().find_db(text_arg(args, 0)) else { return Ok(Value::Null) };
+fn databasepropertyex(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
+    let Some(db) = session(cx)?.instance().find_db(text_arg(args, 0)) else { return Ok(Value::Null) };
     let property = text_arg(args, 1).trim_end().to_ascii_lowercase();
     Ok(db.property(&property))
 }
 
-fn parsename(args: &[Value], _: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
+fn parsename(args: &[Value], _: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let parts = name_parts(text_arg(args, 0)).unwrap_or_default();
     let part = usize::try_from(int_arg(args, 1) - 1).ok().and_then(|i| parts.get(i));
     Ok(part.filter(|p| !p.is_empty()).map_or(Value::Null, Value::str))

@@ -1,13 +1,13 @@
 //! Calls: scalar functions of the table, forms with rules of their own (COALESCE, ISNULL, DATEADD, ...), aggregates
 //! and window functions.
 
-use super::aggregate::{AggKind, Aggregate};
-use super::bind::{Binder, case_of, unsupported};
-use super::bind_ops::{self, folded};
-use super::functions::{self, ArgRule, Function};
 use super::scope::Clause;
-use super::{CallExpr, Expr, Pred, Typed};
+use super::{Binder, case_of, unsupported};
+use crate::functions::{self, ArgRule, Function};
 use catalog::fold_name;
+use expr::aggregate::{AggKind, Aggregate};
+use expr::bind_ops::{self, folded};
+use expr::{CallExpr, Expr, Pred, Typed};
 use syntax::ast::{self, CompareOp, ExprKind};
 use types::{Collation, DataType, Len, SqlError, Value};
 

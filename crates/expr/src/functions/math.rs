@@ -1,7 +1,7 @@
 //! Mathematical functions. Results outside a float's range are error 3623; exact types keep their scale.
 
 use super::{ArgRule as A, CallCx, Function, Stability, first_type, float, int_arg};
-use crate::expr::Expr;
+use crate::Expr;
 use std::cell::Cell;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use types::convert::{Mode, convert};
@@ -109,14 +109,14 @@ fn whole_type(types: &[DataType], exprs: &[Expr]) -> Result<DataType, SqlError> 
 }
 
 /// The first argument in the result's type.
-fn lifted(args: &[Value], cx: &CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
+fn lifted(args: &[Value], cx: &CallCx<'_>) -> Result<Value, SqlError> {
     if cx.types[0] == cx.ty {
         return Ok(args[0].clone());
     }
     convert(&args[0], cx.types[0], cx.ty, 0, Mode::Explicit)
 }
 
-fn abs(args: &[Value], cx: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
+fn abs(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let overflow = || SqlError::overflow(cx.ty);
     Ok(match lifted(args, cx)? {
         Value::Int(n) => Value::Int(n.checked_abs().ok_or_else(overflow)?),
@@ -128,7 +128,7 @@ fn abs(args: &[Value], cx: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
     })
 }
 
-fn whole(args: &[Value], cx: &mut CallCx<'_, '_, '_>, up: bool) -> Result<Value, SqlError> {
+fn whole(args: &[Value], cx: &mut CallCx<'_>, up: bool) -> Result<Value, SqlError> {
     let overflow = || SqlError::overflow(cx.ty);
     if let Value::Decimal(d) = &args[0] {
         let truncated = d.truncated();
@@ -152,7 +152,7 @@ fn whole(args: &[Value], cx: &mut CallCx<'_, '_, '_>, up: bool) -> Result<Value,
     })
 }
 
-fn round(args: &[Value], cx: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
+fn round(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let overflow = || SqlError::overflow(cx.ty);
     let digits = int_arg(args, 1).clamp(-40, 40) as i32;
     let cut = args.len() > 2 && int_arg(args, 2) != 0;
@@ -195,7 +195,7 @@ fn round(args: &[Value], cx: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError>
     })
 }
 
-fn sign(args: &[Value], cx: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
+fn sign(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     Ok(match lifted(args, cx)? {
         Value::Int(n) => Value::Int(n.signum()),
         Value::BigInt(n) => Value::BigInt(n.signum()),
@@ -210,7 +210,7 @@ fn sign(args: &[Value], cx: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> 
     })
 }
 
-fn power(args: &[Value], cx: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
+fn power(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let base = convert(&args[0], cx.types[0], DataType::Float, 0, Mode::Explicit)?;
     let result = float_arg(&[base], 0).powf(float_arg(args, 1));
     let float = sound(result)?;
@@ -221,7 +221,7 @@ fn power(args: &[Value], cx: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError>
     convert(&float, DataType::Float, cx.ty, 0, Mode::Explicit).map_err(|_| SqlError::overflow(cx.ty))
 }
 
-fn log(args: &[Value], _: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
+fn log(args: &[Value], _: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let x = float_arg(args, 0);
     if x <= 0.0 {
         return sound(f64::NAN);
@@ -229,7 +229,7 @@ fn log(args: &[Value], _: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
     sound(if args.len() > 1 { x.ln() / float_arg(args, 1).ln() } else { x.ln() })
 }
 
-fn scaled(args: &[Value], cx: &mut CallCx<'_, '_, '_>, factor: f64) -> Result<Value, SqlError> {
+fn scaled(args: &[Value], cx: &mut CallCx<'_>, factor: f64) -> Result<Value, SqlError> {
     let x = convert(&args[0], cx.types[0], DataType::Float, 0, Mode::Explicit)?;
     let x = sound(float_arg(&[x], 0) * factor)?;
     convert(&x, DataType::Float, cx.ty, 0, Mode::Explicit)
@@ -245,7 +245,7 @@ fn seed(seed: u64) {
 }
 
 /// 64 pseudo-random bits (xorshift*), per thread.
-pub(crate) fn random_bits() -> u64 {
+pub fn random_bits() -> u64 {
     let mut x = RANDOM.get();
     x ^= x >> 12;
     x ^= x << 25;

@@ -1,18 +1,18 @@
-//! Typed expressions. The binder ([`bind`]) turns syntax into [`Expr`] and [`Pred`] and inserts every conversion, so
-//! that evaluation ([`eval`]) never decides a type. Before planning, [`Expr::Col`] holds a statement-wide column id;
-//! the planner rewrites it to a slot of the row that the expression is evaluated over.
+//! Typed scalar expressions, conditions, functions and aggregates, and their evaluation over a row.
+//!
+//! The binder turns syntax into [`Expr`] and [`Pred`] and inserts every conversion ([`bind_ops`]), so that evaluation
+//! ([`eval`]) never decides a type. Before planning, [`Expr::Col`] holds a statement-wide column id; the planner rewrites
+//! it to a slot of the row that the expression is evaluated over. What an expression needs besides the row comes through
+//! [`Env`]: this crate knows no tables, no plans and no sessions, and a subquery is only a number to it.
 //! Guarantees: conditions follow three-valued logic; numbers never allocate; evaluation order of AND/OR is left to
 //! right with short cuts; a constant subexpression that cannot fail is evaluated once, at compile time.
 
 pub mod aggregate;
-pub mod bind;
-pub mod bind_call;
 pub mod bind_ops;
-pub mod compile;
+mod env;
 pub mod eval;
 pub mod functions;
-pub mod scope;
-pub mod subquery;
+pub mod key;
 
 use functions::Stability;
 use std::sync::Arc;
@@ -22,8 +22,7 @@ use types::like::LikePattern;
 use types::ops::BinaryOp as ArithOp;
 use types::{Collation, DataType, Value};
 
-pub use eval::Rt;
-pub use subquery::SubRef;
+pub use env::{Constant, Env};
 
 /// A column's number, unique within a statement, given by the binder.
 pub type ColId = u32;
@@ -158,6 +157,30 @@ pub struct QuantifiedExpr {
     pub all: bool,
     pub query: SubRef,
     pub collation: Collation,
+}
+
+/// A subquery in an expression. Its plan is entry `id` of the statement's list of subqueries, which the run knows.
+#[derive(Clone, Debug)]
+pub struct SubRef {
+    pub id: usize,
+    /// Parameters to set from the row around it.
+    pub args: Vec<(usize, Expr)>,
+    /// Depends on nothing outside: its result is kept.
+    pub cacheable: bool,
+    /// Its column's conversion for the comparison around it.
+    pub convert: Option<(DataType, DataType)>,
+}
+
+impl SubRef {
+    /// As [`Expr::leaves_mut`]: the outer values are the children.
+    pub fn leaves_mut(&mut self, f: &mut dyn FnMut(&mut Expr)) {
+        self.args.iter_mut().for_each(|(_, e)| e.leaves_mut(f));
+    }
+
+    /// As [`Expr::leaves`].
+    pub fn leaves(&self, f: &mut dyn FnMut(&Expr)) {
+        self.args.iter().for_each(|(_, e)| e.leaves(f));
+    }
 }
 
 /// An expression with what the binder knows of it.
@@ -375,6 +398,11 @@ impl Pred {
                 out.push(*id);
             }
         });
+    }
+
+    /// A constant that is never true.
+    pub fn is_false(&self) -> bool {
+        matches!(self, Pred::Const(Some(false) | None))
     }
 
     /// The conjuncts of a condition, flat.

@@ -40,7 +40,7 @@ pub const FUNCTIONS: &[Function] = &[
     f("binary_checksum", (1, 255), &[A::Any], int, |a, _| Ok(Value::Int(checksum(a, Collation::BIN2)))),
 ];
 
-fn isnumeric(args: &[Value], cx: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
+fn isnumeric(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let (value, ty) = (&args[0], cx.types[0]);
     let numeric = match value {
         Value::Null => false,
@@ -69,7 +69,7 @@ pub fn newid() -> Value {
 fn checksum(args: &[Value], collation: Collation) -> i32 {
     let mut sum = 0u32;
     for value in args {
-        let key = crate::exec::hash::ValueKey::new(value, collation);
+        let key = crate::key::ValueKey::new(value, collation);
         let hash =
             key.bytes().iter().fold(0x811c_9dc5u32, |h, b| (h ^ u32::from(*b)).wrapping_mul(0x0100_0193));
         sum = sum.rotate_left(4) ^ hash;

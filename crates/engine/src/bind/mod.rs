@@ -2,13 +2,19 @@
 //! one [`Binder`]; it numbers columns, parameters and subqueries within the statement.
 //! Guarantees: what it returns needs no name; errors carry SQL Server's numbers.
 
-use super::scope::{Clause, Scope};
-use super::{CaseExpr, ColId, CompareExpr, Expr, InListExpr, LikeExpr, Pred, QuantifiedExpr, Typed};
+pub mod call;
+pub mod compile;
+pub mod scope;
+pub mod subquery;
+
 use crate::context::CompileEnv;
-use crate::query::TableUse;
 use crate::query::logical::CteDef;
+use crate::query::{Needs, TableUse};
 use catalog::fold_name;
+use expr::{CaseExpr, ColId, CompareExpr, Expr, InListExpr, LikeExpr, Pred, QuantifiedExpr, Typed};
+use scope::{Clause, Scope};
 use std::sync::Arc;
+use subquery::Subquery;
 use syntax::ast::{self, CompareOp, ExprKind};
 use types::like::LikePattern;
 use types::{Collation, DataType, SqlError, Value};
@@ -23,10 +29,11 @@ pub struct Binder<'a> {
     pub open_ctes: Vec<compact_str::CompactString>,
     next_col: ColId,
     next_param: usize,
-    next_sub: usize,
     next_once: i32,
     /// Base tables met so far.
     pub tables: Vec<TableUse>,
+    /// Subqueries met so far; [`expr::SubRef::id`] counts through them.
+    pub subqueries: Vec<Subquery>,
 }
 
 impl<'a> Binder<'a> {
@@ -39,9 +46,9 @@ impl<'a> Binder<'a> {
             open_ctes: Vec::new(),
             next_col: 0,
             next_param: 0,
-            next_sub: 0,
             next_once: 0,
             tables: Vec::new(),
+            subqueries: Vec::new(),
         }
     }
 
@@ -64,10 +71,11 @@ impl<'a> Binder<'a> {
         self.next_param - 1
     }
 
-    /// A number for a subquery's cached result.
-    pub fn new_sub(&mut self) -> usize {
-        self.next_sub += 1;
-        self.next_sub - 1
+    /// What the statement needs when it runs. Binding is over.
+    pub fn needs(&mut self) -> Needs {
+        let subqueries = std::mem::take(&mut self.subqueries);
+        let plans = subqueries.into_iter().map(|sub| sub.plan).collect();
+        Needs { tables: std::mem::take(&mut self.tables), subqueries: plans }
     }
 
     /// A number for a call that has one value for the whole statement.
@@ -92,8 +100,8 @@ impl<'a> Binder<'a> {
             return Ok(key);
         }
         match &e.kind {
-            ExprKind::Literal(literal) => super::bind_ops::literal(literal),
-            ExprKind::OdbcLiteral { kind, text } => super::bind_ops::odbc_literal(*kind, text),
+            ExprKind::Literal(literal) => expr::bind_ops::literal(literal),
+            ExprKind::OdbcLiteral { kind, text } => expr::bind_ops::odbc_literal(*kind, text),
             ExprKind::Default => {
                 Err(SqlError::new(156, 15, 1, "Incorrect syntax near the keyword 'DEFAULT'."))
             }
@@ -105,7 +113,7 @@ impl<'a> Binder<'a> {
             ExprKind::GlobalVariable(name) => self.global(name),
             ExprKind::Unary { op, operand } => {
                 let operand = self.expr(operand)?;
-                super::bind_ops::unary(*op, operand)
+                expr::bind_ops::unary(*op, operand)
             }
             ExprKind::Binary { op, left, right } => {
                 let (a, b) = (self.expr(left)?, self.expr(right)?);
@@ -120,7 +128,7 @@ impl<'a> Binder<'a> {
             ExprKind::Cast { operand, target, or_null } => {
                 let ty = cast_type(target)?;
                 let operand = self.expr(operand)?;
-                super::bind_ops::explicit(operand, ty, 0, *or_null)
+                expr::bind_ops::explicit(operand, ty, 0, *or_null)
             }
             ExprKind::Convert { target, operand, style, or_null } => {
                 self.convert(target, operand, style.as_deref(), *or_null)
@@ -128,7 +136,7 @@ impl<'a> Binder<'a> {
             ExprKind::Parse { operand, target, or_null, .. } => {
                 let ty = cast_type(target)?;
                 let operand = self.expr(operand)?;
-                super::bind_ops::explicit(operand, ty, 0, *or_null)
+                expr::bind_ops::explicit(operand, ty, 0, *or_null)
             }
             ExprKind::Function(call) => self.call(call),
             ExprKind::Collate { operand, collation } => self.collate(operand, collation),
@@ -143,7 +151,7 @@ impl<'a> Binder<'a> {
     /// Binds a value and converts it implicitly to a type.
     pub fn expr_as(&mut self, e: &ast::Expr, ty: DataType) -> Result<Expr, SqlError> {
         let typed = self.expr(e)?;
-        super::bind_ops::implicit(typed, ty)
+        expr::bind_ops::implicit(typed, ty)
     }
 
     /// Binds a condition.
@@ -162,7 +170,7 @@ impl<'a> Binder<'a> {
             }
             ExprKind::IsDistinct { left, right, negated } => {
                 let (left, right) = (self.expr(left)?, self.expr(right)?);
-                let (left, right, collation) = super::bind_ops::comparable(left, right, "is distinct from")?;
+                let (left, right, collation) = expr::bind_ops::comparable(left, right, "is distinct from")?;
                 let compare = CompareExpr { op: CompareOp::Equal, left, right, collation };
                 Ok(Pred::Distinct(Box::new(compare), *negated))
             }
@@ -190,7 +198,7 @@ impl<'a> Binder<'a> {
     /// `a op b` under the session's ANSI_NULLS. OFF, a bare NULL or a variable that is NULL equals NULL and nothing else;
     /// columns and other expressions are compared as ever.
     pub fn compare(&self, op: CompareOp, left: Typed, right: Typed) -> Result<Pred, SqlError> {
-        let usual = |left, right| super::bind_ops::compare(op, left, right);
+        let usual = |left, right| expr::bind_ops::compare(op, left, right);
         let equality = matches!(op, CompareOp::Equal | CompareOp::NotEqual);
         if self.env.options.ansi_nulls || !equality {
             return usual(left, right);
@@ -201,7 +209,7 @@ impl<'a> Binder<'a> {
         match (may_be_null_value(&left), may_be_null_value(&right)) {
             (false, false) => usual(left, right),
             (true, true) => {
-                let (left, right, collation) = super::bind_ops::comparable(left, right, "equal to")?;
+                let (left, right, collation) = expr::bind_ops::comparable(left, right, "equal to")?;
                 let compare = CompareExpr { op: CompareOp::Equal, left, right, collation };
                 Ok(Pred::Distinct(Box::new(compare), !differs))
             }
@@ -225,14 +233,14 @@ impl<'a> Binder<'a> {
             || !text(&left)
             || !text(&right)
         {
-            return super::bind_ops::binary(op, left, right);
+            return expr::bind_ops::binary(op, left, right);
         }
         let or_empty = |e: Typed| {
             let ty = if e.is_null_literal() { DataType::VarChar(types::Len::N(1)) } else { e.ty };
             let list = vec![e.expr, Expr::Const(Value::str(""))];
             Typed { expr: Expr::Coalesce(list), ty, nullable: false, ..e }
         };
-        super::bind_ops::binary(op, or_empty(left), or_empty(right))
+        expr::bind_ops::binary(op, or_empty(left), or_empty(right))
     }
 
     fn preds(&mut self, list: &[ast::Expr]) -> Result<Vec<Pred>, SqlError> {
@@ -248,8 +256,8 @@ impl<'a> Binder<'a> {
     ) -> Result<Pred, SqlError> {
         let operand = self.expr(operand)?;
         let (low, high) = (self.expr(low)?, self.expr(high)?);
-        let low = super::bind_ops::compare(CompareOp::GreaterEqual, operand.clone(), low)?;
-        let high = super::bind_ops::compare(CompareOp::LessEqual, operand, high)?;
+        let low = expr::bind_ops::compare(CompareOp::GreaterEqual, operand.clone(), low)?;
+        let high = expr::bind_ops::compare(CompareOp::LessEqual, operand, high)?;
         let both = conjunction(vec![low, high]);
         Ok(if negated { negate(both) } else { both })
     }
@@ -269,15 +277,15 @@ impl<'a> Binder<'a> {
         // One type for all of them, as SQL Server has it: the comparison of the whole list is of one kind.
         let mut ty = operand.ty;
         for e in elements.iter().filter(|e| !e.is_null_literal()) {
-            ty = super::bind_ops::comparison_type(ty, e.ty, "equal to")?;
+            ty = expr::bind_ops::comparison_type(ty, e.ty, "equal to")?;
         }
         let collation = elements
             .iter()
             .fold(operand.collation, |c, e| if e.explicit_collation { e.collation } else { c });
-        let operand = super::bind_ops::to_comparison(operand, ty)?;
+        let operand = expr::bind_ops::to_comparison(operand, ty)?;
         let list = elements
             .into_iter()
-            .map(|e| super::bind_ops::to_comparison(e, ty))
+            .map(|e| expr::bind_ops::to_comparison(e, ty))
             .collect::<Result<Vec<_>, _>>()?;
         Ok(Pred::InList(Box::new(InListExpr { operand, list, negated, collation })))
     }
@@ -291,17 +299,17 @@ impl<'a> Binder<'a> {
     ) -> Result<Pred, SqlError> {
         let operand = self.expr(operand)?;
         let pattern = self.expr(pattern)?;
-        let (_, collation) = super::bind_ops::collation_of(&operand, &pattern)?;
+        let (_, collation) = expr::bind_ops::collation_of(&operand, &pattern)?;
         let escape = match escape {
             Some(e) => {
                 let e = self.expr(e)?;
-                Some(super::bind_ops::as_string(e)?)
+                Some(expr::bind_ops::as_string(e)?)
             }
             None => None,
         };
         let unicode = operand.ty.is_unicode() || pattern.ty.is_unicode();
-        let operand = super::bind_ops::as_string(operand)?;
-        let pattern = super::bind_ops::as_string(pattern)?;
+        let operand = expr::bind_ops::as_string(operand)?;
+        let pattern = expr::bind_ops::as_string(pattern)?;
         let fixed_escape = escape.as_ref().map(|e| e.as_const().and_then(Value::as_str));
         let compiled = match (pattern.as_const().and_then(Value::as_str), fixed_escape) {
             (Some(text), None) => Some(Arc::new(LikePattern::new(text, None)?)),
@@ -326,10 +334,10 @@ impl<'a> Binder<'a> {
                         introduced with EXISTS.";
             return Err(SqlError::new(116, 16, 1, text));
         };
-        let (_, collation) = super::bind_ops::collation_of(&operand, column)?;
-        let ty = super::bind_ops::comparison_type(operand.ty, column.ty, "equal to")?;
-        let operand = super::bind_ops::to_comparison(operand, ty)?;
-        if let Some(convert) = super::bind_ops::conversion_for_comparison(column.ty, ty)? {
+        let (_, collation) = expr::bind_ops::collation_of(&operand, column)?;
+        let ty = expr::bind_ops::comparison_type(operand.ty, column.ty, "equal to")?;
+        let operand = expr::bind_ops::to_comparison(operand, ty)?;
+        if let Some(convert) = expr::bind_ops::conversion_for_comparison(column.ty, ty)? {
             sub.convert = Some(convert);
         }
         Ok(Pred::Quantified(Box::new(QuantifiedExpr { op, operand, all, query: sub, collation })))
@@ -380,7 +388,7 @@ impl<'a> Binder<'a> {
                 }
             }
         };
-        super::bind_ops::explicit(operand, ty, style, or_null)
+        expr::bind_ops::explicit(operand, ty, style, or_null)
     }
 
     fn collate(&mut self, operand: &ast::Expr, collation: &ast::Ident) -> Result<Typed, SqlError> {
@@ -494,7 +502,7 @@ impl<'a> Binder<'a> {
         let key = grouping.keys.iter().find(|key| {
             !matches!(key.source.expr, Expr::Col(_))
                 && std::mem::discriminant(&key.ast.kind) == std::mem::discriminant(&e.kind)
-                && super::bind_ops::same_syntax(&key.ast, e)
+                && expr::bind_ops::same_syntax(&key.ast, e)
         });
         Ok(key.map(|key| Typed { expr: Expr::Col(key.output), ..key.source.clone() }))
     }
@@ -530,13 +538,13 @@ fn may_be_null_value(e: &Typed) -> bool {
 /// CASE from bound branches: all results meet in one type.
 pub fn case_of(branches: Vec<(Pred, Typed)>, otherwise: Typed) -> Result<Typed, SqlError> {
     let results: Vec<&Typed> = branches.iter().map(|(_, then)| then).chain([&otherwise]).collect();
-    let (ty, collation) = super::bind_ops::unified(&results)?;
+    let (ty, collation) = expr::bind_ops::unified(&results)?;
     let nullable = results.iter().any(|r| r.nullable);
     let branches = branches
         .into_iter()
-        .map(|(when, then)| Ok((when, super::bind_ops::implicit(then, ty)?)))
+        .map(|(when, then)| Ok((when, expr::bind_ops::implicit(then, ty)?)))
         .collect::<Result<Vec<_>, SqlError>>()?;
-    let otherwise = super::bind_ops::implicit(otherwise, ty)?;
+    let otherwise = expr::bind_ops::implicit(otherwise, ty)?;
     let expr = Expr::Case(Box::new(CaseExpr { branches, otherwise }));
     Ok(Typed { expr, ty, nullable, collation, explicit_collation: false })
 }
@@ -643,5 +651,5 @@ fn beside_decimal(
     }
     let precision = n.checked_ilog10().unwrap_or(0) as u8 + 1;
     let ty = DataType::Decimal { precision, scale: 0 };
-    Ok(Typed::new(super::bind_ops::implicit(operand, ty)?, ty, false))
+    Ok(Typed::new(expr::bind_ops::implicit(operand, ty)?, ty, false))
 }

@@ -2,8 +2,9 @@
 //! Guarantees: NULLs are left out (COUNT(*) counts rows); an empty group gives NULL, or 0 for COUNT; integer sums
 //! overflow with 8115 as SQL Server's do; decimals add up exactly.
 
-use super::{ColId, Expr, Rt};
-use crate::exec::hash::ValueKey;
+use crate::eval::order_of;
+use crate::key::ValueKey;
+use crate::{ColId, Env, Expr};
 use compact_str::CompactString;
 use std::cmp::Ordering;
 use std::collections::HashSet;
@@ -161,7 +162,7 @@ impl Aggregate {
     }
 
     /// Takes one row into a group.
-    pub fn update(&self, acc: &mut Accumulator, row: &[Value], rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
+    pub fn update(&self, acc: &mut Accumulator, row: &[Value], rt: &mut dyn Env) -> Result<(), SqlError> {
         let Some(arg) = &self.arg else {
             if let State::Count(n) = &mut acc.state {
                 *n += 1;
@@ -179,7 +180,7 @@ impl Aggregate {
             if !seen.insert(key) {
                 return Ok(());
             }
-            rt.memory.reserve(bytes)?;
+            rt.reserve(bytes)?;
         }
         match &mut acc.state {
             State::Count(n) => *n += 1,
@@ -213,7 +214,7 @@ impl Aggregate {
         acc: &mut Accumulator,
         text: CompactString,
         row: &[Value],
-        rt: &mut Rt<'_, '_>,
+        rt: &mut dyn Env,
     ) -> Result<(), SqlError> {
         let mut keys = Vec::with_capacity(self.order.len());
         for (key, _) in &self.order {
@@ -225,7 +226,7 @@ impl Aggregate {
         {
             *separator = Some(e.eval(row, rt)?.as_str().unwrap_or("").into());
         }
-        rt.memory.reserve(text.len() + 64)?;
+        rt.reserve(text.len() + 64)?;
         parts.push((keys, text));
         Ok(())
     }
@@ -357,7 +358,7 @@ impl Aggregate {
         }
         parts.sort_by(|(a, _), (b, _)| {
             let keys = a.iter().zip(b).zip(&self.order).map(|((a, b), (_, descending))| {
-                let order = crate::exec::sort::order_of(a, b, self.collation);
+                let order = order_of(a, b, self.collation);
                 if *descending { order.reverse() } else { order }
             });
             keys.fold(Ordering::Equal, Ordering::then)

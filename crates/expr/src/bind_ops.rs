@@ -2,8 +2,8 @@
 //! Guarantees: both sides of a comparison have one comparable kind; operands of arithmetic have the kind that the
 //! operation takes; a conversion of a constant that succeeds is done at compile time.
 
-use super::eval::{compare_values, satisfies};
-use super::{BinaryExpr, CompareExpr, ConvertExpr, Expr, Pred, Rt, Typed};
+use crate::eval::{compare_values, satisfies};
+use crate::{BinaryExpr, CompareExpr, Constant, ConvertExpr, Expr, Pred, Typed};
 use syntax::ast::{self, BinaryOp, CompareOp, ExprKind, Literal, OdbcKind, UnaryOp};
 use types::convert::Mode;
 use types::datatype::{Conversion, conversion};
@@ -322,12 +322,12 @@ pub fn folded(mut typed: Typed) -> Typed {
         Expr::Binary(b) => b.left.as_const().is_some() && b.right.as_const().is_some(),
         Expr::Negate(e, _) | Expr::BitNot(e, _) => e.as_const().is_some(),
         Expr::Call(c) => {
-            c.function.stability == super::functions::Stability::Pure
+            c.function.stability == crate::functions::Stability::Pure
                 && c.args.iter().all(|a| a.as_const().is_some())
         }
         _ => false,
     };
-    if foldable && let Ok(value) = typed.expr.eval(&[], &mut Rt::constant()) {
+    if foldable && let Ok(value) = typed.expr.eval(&[], &mut Constant) {
         typed.nullable = value.is_null();
         typed.expr = Expr::Const(value);
     }

@@ -5,7 +5,7 @@
 use super::{
     ArgRule as A, CallCx, Function, Stability, int, int_arg, longest, nvarchar_4000, same_length, text_arg,
 };
-use crate::expr::Expr;
+use crate::Expr;
 use compact_str::CompactString;
 use types::like::LikePattern;
 use types::{Collation, DataType, Len, SqlError, Value};
@@ -88,7 +88,7 @@ fn count_value(n: usize, big: bool) -> Value {
     if big { Value::BigInt(n as i64) } else { Value::Int(n as i32) }
 }
 
-fn datalength(args: &[Value], cx: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
+fn datalength(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let ty = cx.types[0];
     let bytes = match &args[0] {
         Value::Str(s) if ty.is_unicode() => types::codepage::utf16_len(s) * 2,
@@ -175,12 +175,12 @@ fn units_of(text: &str, from: usize, to: usize) -> Value {
     Value::Str(out.into())
 }
 
-fn left(args: &[Value], _: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
+fn left(args: &[Value], _: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let n = usize::try_from(int_arg(args, 1)).map_err(|_| bad_length("LEFT"))?;
     Ok(units_of(text_arg(args, 0), 0, n))
 }
 
-fn right(args: &[Value], _: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
+fn right(args: &[Value], _: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let text = text_arg(args, 0);
     let n = usize::try_from(int_arg(args, 1)).map_err(|_| bad_length("RIGHT"))?;
     let count = units(text);
@@ -204,7 +204,7 @@ fn substring_type(types: &[DataType], exprs: &[Expr]) -> Result<DataType, SqlErr
     }
 }
 
-fn substring(args: &[Value], _: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
+fn substring(args: &[Value], _: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let (start, length) = (int_arg(args, 1), int_arg(args, 2));
     if length < 0 {
         return Err(bad_length("substring"));
@@ -239,7 +239,7 @@ fn find(
     text: &str,
     needle: &str,
     from: usize,
-    cx: &CallCx<'_, '_, '_>,
+    cx: &CallCx<'_>,
 ) -> Result<Option<std::ops::Range<usize>>, SqlError> {
     const LOOK: usize = 1 << 16;
     for (count, (at, _)) in text[from..].char_indices().enumerate() {
@@ -254,7 +254,7 @@ fn find(
     Ok(None)
 }
 
-fn charindex(args: &[Value], cx: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
+fn charindex(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let (needle, haystack) = (text_arg(args, 0), text_arg(args, 1));
     let from = if args.len() > 2 { usize::try_from(int_arg(args, 2) - 1).unwrap_or(0) } else { 0 };
     if needle.is_empty() {
@@ -264,7 +264,7 @@ fn charindex(args: &[Value], cx: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlEr
     Ok(Value::Int(found.map_or(0, |at| units(&haystack[..at.start]) as i32 + 1)))
 }
 
-fn patindex(args: &[Value], cx: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
+fn patindex(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let (pattern, text) = (text_arg(args, 0), text_arg(args, 1));
     let unicode = cx.types.iter().any(|ty| ty.is_unicode());
     let Some(inner) = pattern.strip_prefix('%') else {
@@ -306,7 +306,7 @@ fn byte_of_unit(text: &str, unit: usize) -> usize {
     text.len()
 }
 
-fn replace(args: &[Value], cx: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
+fn replace(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let (text, from, to) = (text_arg(args, 0), text_arg(args, 1), text_arg(args, 2));
     if from.is_empty() {
         return Ok(args[0].clone());
@@ -322,23 +322,23 @@ fn replace(args: &[Value], cx: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlErro
         if out.len() > limit {
             break;
         }
-        cx.rt.memory.check(out.len())?;
+        cx.rt.check_memory(out.len())?;
     }
     out.push_str(&text[copied..]);
     Ok(fitted(out, cx.ty))
 }
 
-fn replicate(args: &[Value], cx: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
+fn replicate(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let text = text_arg(args, 0);
     let Ok(count) = usize::try_from(int_arg(args, 1)) else { return Ok(Value::Null) };
     // The result is cut to its type; no more than that is ever built.
     let limit = cx.ty.length().unwrap_or(1 << 30);
     let count = count.min(limit.div_ceil(units(text).max(1)));
-    cx.rt.memory.check(count.saturating_mul(text.len()))?;
+    cx.rt.check_memory(count.saturating_mul(text.len()))?;
     Ok(fitted(text.repeat(count), cx.ty))
 }
 
-fn stuff(args: &[Value], cx: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
+fn stuff(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let (Some(text), Some(start), Some(length)) = (args[0].as_str(), args[1].as_i64(), args[2].as_i64())
     else {
         return Ok(Value::Null);
@@ -362,7 +362,7 @@ fn space_type(_: &[DataType], exprs: &[Expr]) -> Result<DataType, SqlError> {
     Ok(DataType::VarChar(Len::N(n.clamp(1, 8000))))
 }
 
-fn space(args: &[Value], _: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
+fn space(args: &[Value], _: &mut CallCx<'_>) -> Result<Value, SqlError> {
     match usize::try_from(int_arg(args, 0)) {
         Ok(n) => Ok(Value::Str(" ".repeat(n.min(8000)).into())),
         Err(_) => Ok(Value::Null),
@@ -379,34 +379,34 @@ fn concat_type(types: &[DataType], _: &[Expr]) -> Result<DataType, SqlError> {
     Ok(if unicode { DataType::NVarChar(len(4000)) } else { DataType::VarChar(len(8000)) })
 }
 
-fn concat(args: &[Value], cx: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
+fn concat(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let mut out = String::new();
     args.iter().filter_map(Value::as_str).for_each(|s| out.push_str(s));
     Ok(fitted(out, cx.ty))
 }
 
-fn concat_ws(args: &[Value], cx: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
+fn concat_ws(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let parts: Vec<&str> = args[1..].iter().filter_map(Value::as_str).collect();
     Ok(fitted(parts.join(text_arg(args, 0)), cx.ty))
 }
 
-fn ascii(args: &[Value], _: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
+fn ascii(args: &[Value], _: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let first = text_arg(args, 0).chars().next();
     Ok(first.map_or(Value::Null, |c| Value::Int(i32::from(types::codepage::encode_char(c).unwrap_or(b'?')))))
 }
 
-fn unicode(args: &[Value], _: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
+fn unicode(args: &[Value], _: &mut CallCx<'_>) -> Result<Value, SqlError> {
     Ok(text_arg(args, 0).encode_utf16().next().map_or(Value::Null, |unit| Value::Int(i32::from(unit))))
 }
 
-fn char_of(args: &[Value], _: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
+fn char_of(args: &[Value], _: &mut CallCx<'_>) -> Result<Value, SqlError> {
     Ok(match u8::try_from(int_arg(args, 0)) {
         Ok(byte) => Value::Str(types::codepage::decode_byte(byte).to_string().into()),
         Err(_) => Value::Null,
     })
 }
 
-fn nchar_of(args: &[Value], _: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
+fn nchar_of(args: &[Value], _: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let c = u32::try_from(int_arg(args, 0)).ok().and_then(char::from_u32);
     Ok(c.map_or(Value::Null, |c| Value::Str(c.to_string().into())))
 }
@@ -416,7 +416,7 @@ fn str_type(_: &[DataType], exprs: &[Expr]) -> Result<DataType, SqlError> {
     Ok(DataType::VarChar(Len::N(u16::try_from(wanted).unwrap_or(8000).clamp(1, 8000))))
 }
 
-fn str_of(args: &[Value], _: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
+fn str_of(args: &[Value], _: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let Value::Float(number) = args[0] else { return Ok(Value::Null) };
     let length = if args.len() > 1 { int_arg(args, 1) } else { 10 };
     let decimals = if args.len() > 2 { int_arg(args, 2).clamp(0, 16) as usize } else { 0 };
@@ -435,7 +435,7 @@ fn str_of(args: &[Value], _: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError>
     Ok(Value::Str(format!("{rounded:>length$.decimals$}").into()))
 }
 
-fn quotename(args: &[Value], _: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
+fn quotename(args: &[Value], _: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let text = text_arg(args, 0);
     let quote = if args.len() > 1 { text_arg(args, 1) } else { "[" };
     let (open, close) = match quote.chars().next() {
@@ -463,7 +463,7 @@ fn quotename(args: &[Value], _: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlErr
     Ok(Value::Str(out.into()))
 }
 
-fn translate(args: &[Value], cx: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
+fn translate(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let from: Vec<char> = text_arg(args, 1).chars().collect();
     let to: Vec<char> = text_arg(args, 2).chars().collect();
     if from.len() != to.len() {
@@ -475,7 +475,7 @@ fn translate(args: &[Value], cx: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlEr
     Ok(Value::Str(text_arg(args, 0).chars().map(one).collect()))
 }
 
-fn string_escape(args: &[Value], _: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
+fn string_escape(args: &[Value], _: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let mut out = String::new();
     for c in text_arg(args, 0).chars() {
         match c {
@@ -526,7 +526,7 @@ fn soundex(text: &str) -> String {
     out
 }
 
-fn difference(args: &[Value], _: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
+fn difference(args: &[Value], _: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let (a, b) = (soundex(text_arg(args, 0)), soundex(text_arg(args, 1)));
     Ok(Value::Int(a.chars().zip(b.chars()).filter(|(a, b)| a == b).count() as i32))
 }

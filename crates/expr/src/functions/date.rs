@@ -1,7 +1,7 @@
 //! Date and time functions; the calendar itself is `types::datetime`.
 
 use super::{ArgRule as A, CallCx, Function, Stability, bigint, int, int_arg, nvarchar_4000, text_arg};
-use crate::expr::Expr;
+use crate::Expr;
 use types::datetime::{self, DatePart, Moment};
 use types::{DataType, SqlError, Value};
 
@@ -115,7 +115,7 @@ fn datetime_type(_: &[DataType], _: &[Expr]) -> Result<DataType, SqlError> {
 }
 
 /// The statement's clock in the result's type. The server's time zone is UTC.
-fn now(_: &[Value], cx: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
+fn now(_: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let moment = Moment::from_unix(cx.rt.clock(), 0);
     moment.to_value(cx.ty).ok_or_else(|| SqlError::internal("the clock is outside the calendar"))
 }
@@ -137,26 +137,26 @@ fn dateadd_type(types: &[DataType], _: &[Expr]) -> Result<DataType, SqlError> {
     Ok(types.get(2).copied().unwrap_or(DataType::DateTime))
 }
 
-fn dateadd(args: &[Value], cx: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
+fn dateadd(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     datetime::dateadd(part(args)?, int_arg(args, 1), &args[2], cx.ty)
 }
 
-fn first_day(cx: &mut CallCx<'_, '_, '_>) -> Result<u8, SqlError> {
-    Ok(cx.rt.session()?.options.datefirst)
+fn first_day(cx: &mut CallCx<'_>) -> Result<u8, SqlError> {
+    cx.rt.datefirst()
 }
 
-fn datepart(args: &[Value], cx: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
+fn datepart(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let first = first_day(cx)?;
     Ok(datetime::datepart(part(args)?, &args[1], cx.types[1], first)?.map_or(Value::Null, Value::Int))
 }
 
-fn datename(args: &[Value], cx: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
+fn datename(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let first = first_day(cx)?;
     let name = datetime::datename(part(args)?, &args[1], cx.types[1], first)?;
     Ok(name.map_or(Value::Null, |n| Value::Str(n.into())))
 }
 
-fn one_part(part: DatePart, args: &[Value], cx: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
+fn one_part(part: DatePart, args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     Ok(datetime::datepart(part, &args[0], cx.types[0], 7)?.map_or(Value::Null, Value::Int))
 }
 
@@ -188,7 +188,7 @@ fn scaled_fraction(fraction: i64, ty: DataType) -> i64 {
     fraction.saturating_mul(10i64.pow(7 - u32::from(ty.scale().min(7))))
 }
 
-fn isdate(args: &[Value], cx: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
+fn isdate(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let (value, ty) = (&args[0], cx.types[0]);
     let sound = match value {
         Value::Null => false,
@@ -202,7 +202,7 @@ fn isdate(args: &[Value], cx: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError
     Ok(Value::Int(i32::from(sound)))
 }
 
-fn switchoffset(args: &[Value], _: &mut CallCx<'_, '_, '_>) -> Result<Value, SqlError> {
+fn switchoffset(args: &[Value], _: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let offset = match &args[1] {
         Value::Str(text) => offset_minutes(text),
         other => other.as_i64().and_then(|n| i16::try_from(n).ok()),

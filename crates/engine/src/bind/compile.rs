@@ -1,10 +1,11 @@
 //! Expressions of statements: SET, IF, WHILE, PRINT, arguments. A compiled one evaluates without names.
 
-use super::bind::Binder;
-use super::{Expr, Pred, Rt, Typed, bind_ops};
+use super::Binder;
+use super::scope::{Clause, Scope};
 use crate::context::{CompileEnv, ExecCtx};
-use crate::expr::scope::Scope;
-use crate::query::Tables;
+use crate::exec::rt::Rt;
+use crate::query::Needs;
+use expr::{Expr, Pred, Typed, bind_ops};
 use std::sync::Arc;
 use syntax::ast;
 use types::convert::Mode;
@@ -15,24 +16,24 @@ use types::{DataType, SqlError, Value};
 pub struct Scalar {
     expr: Expr,
     ty: DataType,
-    tables: Tables,
+    needs: Needs,
 }
 
 /// A compiled condition.
 #[derive(Debug)]
 pub struct Condition {
     pred: Pred,
-    tables: Tables,
+    needs: Needs,
 }
 
 fn bound<T>(
     env: &CompileEnv<'_>,
     bind: impl FnOnce(&mut Binder<'_>) -> Result<T, SqlError>,
-) -> Result<(T, Tables), SqlError> {
+) -> Result<(T, Needs), SqlError> {
     let mut binder = Binder::new(env);
-    binder.scopes.push(Scope { clause: super::scope::Clause::None, ..Scope::default() });
+    binder.scopes.push(Scope { clause: Clause::None, ..Scope::default() });
     let value = bind(&mut binder)?;
-    Ok((value, Tables(std::mem::take(&mut binder.tables))))
+    Ok((value, binder.needs()))
 }
 
 /// Compiles a value; with `want` it is converted as an assignment to a variable of that type is.
@@ -41,29 +42,29 @@ pub fn compile_scalar(
     env: &CompileEnv<'_>,
     want: Option<DataType>,
 ) -> Result<Arc<Scalar>, SqlError> {
-    let (typed, tables) = bound(env, |b| b.expr(e))?;
+    let (typed, needs) = bound(env, |b| b.expr(e))?;
     let Typed { ty, .. } = typed;
     let (expr, ty) = match want {
         Some(want) => (bind_ops::assigned(typed, want, Mode::Implicit)?, want),
         None => (typed.expr, ty),
     };
-    Ok(Arc::new(Scalar { expr, ty, tables }))
+    Ok(Arc::new(Scalar { expr, ty, needs }))
 }
 
 /// Compiles a condition.
 pub fn compile_condition(e: &ast::Expr, env: &CompileEnv<'_>) -> Result<Arc<Condition>, SqlError> {
-    let (pred, tables) = bound(env, |b| b.pred(e))?;
-    Ok(Arc::new(Condition { pred, tables }))
+    let (pred, needs) = bound(env, |b| b.pred(e))?;
+    Ok(Arc::new(Condition { pred, needs }))
 }
 
 impl Scalar {
     /// The value now.
     #[inline]
     pub fn eval(&self, ctx: &mut ExecCtx<'_>) -> Result<Value, SqlError> {
-        if !self.tables.0.is_empty() {
-            self.tables.lock(ctx)?;
+        if !self.needs.tables.is_empty() {
+            self.needs.lock(ctx)?;
         }
-        self.expr.eval(&[], &mut Rt::new(ctx))
+        self.expr.eval(&[], &mut Rt::new(ctx, &self.needs))
     }
 
     /// Its type.
@@ -73,7 +74,7 @@ impl Scalar {
 
     /// Whether it reads a table.
     pub fn reads_tables(&self) -> bool {
-        !self.tables.0.is_empty()
+        !self.needs.tables.is_empty()
     }
 }
 
@@ -81,14 +82,14 @@ impl Condition {
     /// Whether it is true now.
     #[inline]
     pub fn test(&self, ctx: &mut ExecCtx<'_>) -> Result<bool, SqlError> {
-        if !self.tables.0.is_empty() {
-            self.tables.lock(ctx)?;
+        if !self.needs.tables.is_empty() {
+            self.needs.lock(ctx)?;
         }
-        self.pred.is_true(&[], &mut Rt::new(ctx))
+        self.pred.is_true(&[], &mut Rt::new(ctx, &self.needs))
     }
 
     /// Whether it reads a table.
     pub fn reads_tables(&self) -> bool {
-        !self.tables.0.is_empty()
+        !self.needs.tables.is_empty()
     }
 }

@@ -1,0 +1,173 @@
+//! Running the subqueries of expressions: scalar, EXISTS, IN and quantified comparisons.
+//! Guarantees: a subquery that needs nothing of the row around it runs once per statement; a correlated one runs
+//! once per row, with the outer values handed over as parameters.
+
+use super::RowSet;
+use super::rt::Rt;
+use crate::query::physical::{self, Plan};
+use expr::eval::{compare_values, satisfies};
+use expr::key::ValueKey;
+use expr::{QuantifiedExpr, SubRef};
+use std::collections::HashSet;
+use syntax::ast::CompareOp;
+use types::convert::Mode;
+use types::{Collation, SqlError, Value};
+
+/// A kept result.
+#[derive(Debug, Default)]
+pub enum SubState {
+    #[default]
+    Unknown,
+    Scalar(Value),
+    Exists(bool),
+    /// All values of the column, and the set of them for equality; whether a NULL was among them.
+    List {
+        values: Vec<Value>,
+        set: HashSet<ValueKey>,
+        has_null: bool,
+    },
+}
+
+impl<'r> Rt<'r, '_> {
+    fn plan_of(&self, sub: &SubRef) -> Result<&'r Plan, SqlError> {
+        let plan = self.subqueries.get(sub.id);
+        plan.map(|plan| &**plan).ok_or_else(|| SqlError::internal("a subquery has no plan"))
+    }
+
+    fn set_args(&mut self, sub: &SubRef, row: &[Value]) -> Result<(), SqlError> {
+        for (slot, e) in &sub.args {
+            let value = e.eval(row, self)?;
+            self.set_param(*slot, value);
+        }
+        Ok(())
+    }
+
+    fn cached(&mut self, sub: &SubRef) -> &mut SubState {
+        if self.subs.len() <= sub.id {
+            self.subs.resize_with(sub.id + 1, SubState::default);
+        }
+        &mut self.subs[sub.id]
+    }
+
+    pub(super) fn run_scalar(&mut self, sub: &SubRef, row: &[Value]) -> Result<Value, SqlError> {
+        if sub.cacheable
+            && let SubState::Scalar(value) = self.cached(sub)
+        {
+            return Ok(value.clone());
+        }
+        self.set_args(sub, row)?;
+        let mut result = Value::Null;
+        let mut count = 0usize;
+        let mut batch = RowSet::default();
+        let mut op = physical::open(self.plan_of(sub)?);
+        while op.next(self, &mut batch)? {
+            count += batch.len();
+            if count > 1 {
+                let text = "Subquery returned more than 1 value. This is not permitted when the subquery \
+                            follows =, !=, <, <= , >, >= or when the subquery is used as an expression.";
+                return Err(SqlError::new(512, 16, 1, text));
+            }
+            result = batch.row(0)[0].clone();
+        }
+        if sub.cacheable {
+            *self.cached(sub) = SubState::Scalar(result.clone());
+        }
+        Ok(result)
+    }
+
+    pub(super) fn run_exists(&mut self, sub: &SubRef, row: &[Value]) -> Result<bool, SqlError> {
+        if sub.cacheable
+            && let SubState::Exists(found) = self.cached(sub)
+        {
+            return Ok(*found);
+        }
+        self.set_args(sub, row)?;
+        let mut batch = RowSet::default();
+        let found = physical::open(self.plan_of(sub)?).next(self, &mut batch)?;
+        if sub.cacheable {
+            *self.cached(sub) = SubState::Exists(found);
+        }
+        Ok(found)
+    }
+
+    /// Runs the query and keeps its column.
+    fn fill(&mut self, sub: &SubRef, collation: Collation) -> Result<(), SqlError> {
+        let (mut values, mut set, mut has_null) = (Vec::new(), HashSet::new(), false);
+        let mut batch = RowSet::default();
+        let mut op = physical::open(self.plan_of(sub)?);
+        while op.next(self, &mut batch)? {
+            for i in 0..batch.len() {
+                let value = converted(sub, &batch.row(i)[0])?;
+                if value.is_null() {
+                    has_null = true;
+                } else if set.insert(ValueKey::new(&value, collation)) {
+                    self.memory.reserve(64 + value.heap_bytes())?;
+                    values.push(value);
+                }
+            }
+        }
+        *self.cached(sub) = SubState::List { values, set, has_null };
+        Ok(())
+    }
+
+    pub(super) fn run_quantified(
+        &mut self,
+        test: &QuantifiedExpr,
+        row: &[Value],
+    ) -> Result<Option<bool>, SqlError> {
+        let (operand, sub) = (test.operand.eval(row, self)?, &test.query);
+        if sub.cacheable {
+            if !matches!(self.cached(sub), SubState::List { .. }) {
+                self.set_args(sub, row)?;
+                self.fill(sub, test.collation)?;
+            }
+            return Ok(against_list(test, &operand, self.cached(sub)));
+        }
+        self.set_args(sub, row)?;
+        let mut truth = Some(test.all);
+        let mut batch = RowSet::default();
+        let mut op = physical::open(self.plan_of(sub)?);
+        while op.next(self, &mut batch)? {
+            for i in 0..batch.len() {
+                let value = converted(sub, &batch.row(i)[0])?;
+                match compare_values(&operand, &value, test.collation).map(|o| satisfies(test.op, o)) {
+                    Some(one) if one != test.all => return Ok(Some(one)),
+                    Some(_) => {}
+                    None => truth = None,
+                }
+            }
+        }
+        Ok(truth)
+    }
+}
+
+fn converted(sub: &SubRef, value: &Value) -> Result<Value, SqlError> {
+    match sub.convert {
+        None => Ok(value.clone()),
+        Some((from, to)) => types::convert::convert(value, from, to, 0, Mode::Implicit),
+    }
+}
+
+fn against_list(test: &QuantifiedExpr, operand: &Value, state: &SubState) -> Option<bool> {
+    let SubState::List { values, set, has_null } = state else { return None };
+    if operand.is_null() {
+        return if values.is_empty() && !has_null { Some(test.all) } else { None };
+    }
+    let undecided = if *has_null { None } else { Some(test.all) };
+    let equality = match (test.op, test.all) {
+        (CompareOp::Equal, false) => Some(true),
+        (CompareOp::NotEqual, true) => Some(false),
+        _ => None,
+    };
+    if let Some(when_found) = equality {
+        let found = set.contains(&ValueKey::new(operand, test.collation));
+        return if found { Some(when_found) } else { undecided };
+    }
+    for value in values {
+        let one = compare_values(operand, value, test.collation).map(|o| satisfies(test.op, o));
+        if one.is_some_and(|one| one != test.all) {
+            return one;
+        }
+    }
+    undecided
+}

@@ -1,0 +1,46 @@
+//! Scalar functions by name: those of values (crate `expr`), and here those of the session, the server and the catalog.
+//! Guarantees: names are unique over all lists and lower case.
+
+pub mod metadata;
+pub mod system;
+
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+use expr::functions::CallCx;
+use types::SqlError;
+
+use crate::session::SessionCore;
+
+pub use expr::functions::{ArgRule, Function, date, invalid_argument, required};
+
+/// The function of a lower-case name.
+pub fn find(name: &str) -> Option<&'static Function> {
+    static TABLE: OnceLock<HashMap<&'static str, &'static Function>> = OnceLock::new();
+    let table = TABLE.get_or_init(|| {
+        let lists = [system::FUNCTIONS, metadata::FUNCTIONS];
+        lists.into_iter().flatten().map(|f| (f.name, f)).collect()
+    });
+    table.get(name).copied().or_else(|| expr::functions::find(name))
+}
+
+/// The session that a function is called in.
+fn session<'c>(cx: &'c mut CallCx<'_>) -> Result<&'c mut SessionCore, SqlError> {
+    let host = cx.rt.host().and_then(|host| host.downcast_mut());
+    host.ok_or_else(|| SqlError::internal("a constant expression asked for the session"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_lower_case() {
+        let mut seen = std::collections::HashSet::new();
+        for f in system::FUNCTIONS.iter().chain(metadata::FUNCTIONS) {
+            assert!(seen.insert(f.name) && expr::functions::find(f.name).is_none(), "{} twice", f.name);
+            assert_eq!(f.name, f.name.to_lowercase());
+            assert!(f.min <= f.max, "{}", f.name);
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! What the evaluation of an expression needs of the run around it, and the run that has nothing: a constant's.
+
+use std::any::Any;
+
+use types::{SqlError, Value};
+
+use crate::{QuantifiedExpr, SubRef};
+
+/// What evaluation needs of the run around it. A statement's run implements it; it is handed in at each call, and nothing
+/// keeps it.
+pub trait Env {
+    /// The value of a variable.
+    fn var(&self, slot: usize) -> Value;
+
+    /// A value of the enclosing row; NULL before it was set.
+    fn param(&self, slot: usize) -> Value;
+
+    /// The statement's time, nanoseconds since 1970: the same however often it is asked for.
+    fn clock(&mut self) -> i128;
+
+    /// The value of a call that has one for the whole statement; made at its first use.
+    fn once(&mut self, call: usize, make: fn() -> f64) -> f64;
+
+    /// SET DATEFIRST, 1 to 7.
+    ///
+    /// # Errors
+    /// Internal, for a constant.
+    fn datefirst(&mut self) -> Result<u8, SqlError>;
+
+    /// Error when the statement was told to stop.
+    fn check_cancel(&self) -> Result<(), SqlError>;
+
+    /// Takes bytes for the rest of the statement.
+    ///
+    /// # Errors
+    /// 701.
+    fn reserve(&mut self, bytes: usize) -> Result<(), SqlError>;
+
+    /// Whether bytes could be had at all.
+    ///
+    /// # Errors
+    /// 701; for a constant, when it is better computed when the statement runs.
+    fn check_memory(&self, bytes: usize) -> Result<(), SqlError>;
+
+    /// The session, for functions of the crate that defines it; none for a constant.
+    fn host(&mut self) -> Option<&mut dyn Any>;
+
+    /// The one value of a subquery; NULL without a row.
+    ///
+    /// # Errors
+    /// 512 with several rows; what the subquery says.
+    fn scalar(&mut self, sub: &SubRef, row: &[Value]) -> Result<Value, SqlError>;
+
+    /// Whether a subquery has a row.
+    ///
+    /// # Errors
+    /// What the subquery says.
+    fn exists(&mut self, sub: &SubRef, row: &[Value]) -> Result<bool, SqlError>;
+
+    /// A comparison with the values of a subquery: ANY is true when one comparison is, unknown when none is and one is
+    /// unknown; ALL is the mirror of it.
+    ///
+    /// # Errors
+    /// What the subquery says.
+    fn quantified(&mut self, test: &QuantifiedExpr, row: &[Value]) -> Result<Option<bool>, SqlError>;
+}
+
+/// Bytes that a constant may take at compile time; a larger value is computed when the statement runs.
+const CONSTANT_BYTES: usize = 1 << 20;
+
+/// The run of a constant, at compile time: no variables, no session, no subqueries.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Constant;
+
+fn no_constant(what: &str) -> SqlError {
+    SqlError::internal(format!("a constant expression asked for {what}"))
+}
+
+impl Env for Constant {
+    fn var(&self, _: usize) -> Value {
+        Value::Null
+    }
+
+    fn param(&self, _: usize) -> Value {
+        Value::Null
+    }
+
+    fn clock(&mut self) -> i128 {
+        0
+    }
+
+    fn once(&mut self, _: usize, make: fn() -> f64) -> f64 {
+        make()
+    }
+
+    fn datefirst(&mut self) -> Result<u8, SqlError> {
+        Err(no_constant("the session"))
+    }
+
+    fn check_cancel(&self) -> Result<(), SqlError> {
+        Ok(())
+    }
+
+    fn reserve(&mut self, bytes: usize) -> Result<(), SqlError> {
+        self.check_memory(bytes)
+    }
+
+    fn check_memory(&self, bytes: usize) -> Result<(), SqlError> {
+        if bytes > CONSTANT_BYTES { Err(no_constant("much memory")) } else { Ok(()) }
+    }
+
+    fn host(&mut self) -> Option<&mut dyn Any> {
+        None
+    }
+
+    fn scalar(&mut self, _: &SubRef, _: &[Value]) -> Result<Value, SqlError> {
+        Err(no_constant("a subquery"))
+    }
+
+    fn exists(&mut self, _: &SubRef, _: &[Value]) -> Result<bool, SqlError> {
+        Err(no_constant("a subquery"))
+    }
+
+    fn quantified(&mut self, _: &QuantifiedExpr, _: &[Value]) -> Result<Option<bool>, SqlError> {
+        Err(no_constant("a subquery"))
+    }
+}

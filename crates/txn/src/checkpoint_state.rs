@@ -1,0 +1,78 @@
+//! What a database knows of its checkpoints, and of what keeps its log: the state that `checkpoint` works on.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::time::Instant;
+
+use parking_lot::{Condvar, Mutex};
+
+use wal::Lsn;
+
+use crate::background::Bell;
+use crate::backup::BackupState;
+
+/// The last checkpoint.
+#[derive(Debug)]
+pub(crate) struct Last {
+    pub lsn: Lsn,
+    pub redo_lsn: Lsn,
+    pub at: Instant,
+    /// Log bytes at its end, to tell how much came since.
+    pub bytes: u64,
+    pub count: u64,
+    pub error: Option<String>,
+}
+
+/// Checkpoint state of a database.
+#[derive(Debug)]
+pub(crate) struct Checkpointer {
+    /// One checkpoint at a time.
+    pub one: Mutex<()>,
+    pub last: Mutex<Last>,
+    pub done: Condvar,
+    pub bell: Arc<Bell>,
+    /// Where `throttle` last looked, in units of 16 KB of log: looking is not free.
+    pub looked: AtomicU64,
+    /// Somebody waits for a checkpoint: it is due whatever the log looks like by now.
+    pub asked: AtomicBool,
+    /// Log that backups need: (of the log chain, of a running backup).
+    pub holds: Mutex<(Option<Lsn>, Option<Lsn>)>,
+    /// What the log's header says for backups, as of now.
+    pub backup: Mutex<BackupState>,
+    /// One backup of the data or change of the list of files, and one backup of the log, at a time.
+    pub data_backup: Mutex<()>,
+    pub log_backup: Mutex<()>,
+}
+
+impl Default for Checkpointer {
+    fn default() -> Self {
+        Checkpointer {
+            one: Mutex::new(()),
+            last: Mutex::new(Last {
+                lsn: Lsn::ZERO,
+                redo_lsn: Lsn::ZERO,
+                at: Instant::now(),
+                bytes: 0,
+                count: 0,
+                error: None,
+            }),
+            done: Condvar::new(),
+            bell: Arc::default(),
+            looked: AtomicU64::new(0),
+            asked: AtomicBool::new(false),
+            holds: Mutex::default(),
+            backup: Mutex::default(),
+            data_backup: Mutex::default(),
+            log_backup: Mutex::default(),
+        }
+    }
+}
+
+impl Checkpointer {
+    /// The database has failed: nobody waits for a checkpoint any more.
+    pub fn wake_waiters(&self) {
+        // Under the lock, so that nobody is between looking and waiting.
+        let _last = self.last.lock();
+        self.done.notify_all();
+    }
+}
