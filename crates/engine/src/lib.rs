@@ -5,12 +5,12 @@
 
 pub mod batch;
 pub mod bind;
-pub mod context;
 pub mod dbcc;
 pub mod ddl;
 pub mod dml;
 pub mod encoding;
 pub mod exec;
+pub mod explain;
 pub mod functions;
 pub mod instance;
 pub mod output;

@@ -1,19 +1,9 @@
 //! What a batch says to its caller: result sets, row counts, messages and errors, in the order they happen.
 //! The engine never buffers a result set for its caller: rows stream through [`Sink::row`].
 
-use compact_str::CompactString;
-use types::{DataType, SqlError, Value};
+use types::{SqlError, Value};
 
-/// One column of a result set.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ColumnInfo {
-    /// The name that the client sees; empty for an unnamed expression.
-    pub name: CompactString,
-    /// The static type of the column.
-    pub ty: DataType,
-    /// Whether the column can be NULL.
-    pub nullable: bool,
-}
+pub use crate::query::ColumnInfo;
 
 /// Receives what a batch produces: what a sink does not take is dropped, but for errors. An error that the sink returns (a
 /// client that went away) stops the batch.

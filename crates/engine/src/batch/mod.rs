@@ -16,9 +16,12 @@ use syntax::ParseSettings;
 use syntax::ast::{SetOption, Stmt, StmtKind};
 use types::{DataType, SqlError};
 
-use crate::context::{Condition, DmlPlan, QueryPlan, Scalar, VarScope};
+use crate::bind::env::VarScope;
+use crate::bind::set_options::CompileOptions;
+use crate::dml::DmlPlan;
+use crate::exec::scalar::{Condition, Scalar};
 use crate::instance::credentials::conceal;
-use crate::session::options::CompileOptions;
+use crate::query::QueryPlan;
 use program::Program;
 
 /// A statement bound to the catalog; cheap to clone.

@@ -8,7 +8,7 @@ use compact_str::CompactString;
 use syntax::ast::{Declaration, Expr, Stmt, StmtKind};
 use types::{DataType, SqlError};
 
-use crate::context::VarScope;
+use crate::bind::env::VarScope;
 use catalog::fold_name;
 
 /// One step.

@@ -10,10 +10,12 @@ use types::{SqlError, Value};
 
 use super::program::Op;
 use super::{Bound, Compiled, Stamp};
-use crate::context::{
-    CompileEnv, ExecCtx, RowSink, compile_condition, compile_dml, compile_query, compile_scalar,
-};
+use crate::bind::env::CompileEnv;
+use crate::dml::compile_dml;
+use crate::exec::context::{ExecCtx, RowSink};
+use crate::exec::scalar::{compile_condition, compile_scalar};
 use crate::output::Sink;
+use crate::query::compile_query;
 use crate::session::SessionCore;
 use crate::session::room::MAX_RUNS;
 use catalog::errors;
@@ -284,7 +286,7 @@ impl<'a> Run<'a> {
         loop {
             let stamp = self.stamp();
             let env = CompileEnv {
-                instance: self.core.instance(),
+                names: &**self.core.instance(),
                 db: self.core.db(),
                 catalog: self.core.db().catalog(),
                 vars: &self.batch.program.vars,

@@ -8,8 +8,8 @@ use syntax::ast::{ExecuteWhat, Expr, SetOption, Stmt, StmtKind};
 use super::Bound;
 use super::program::Op;
 use super::run::{Effect, Failure, Run};
-use crate::query::explain::{self, Shown};
-use crate::session::options::Showplan;
+use crate::bind::set_options::Showplan;
+use crate::explain::{self, Shown};
 use catalog::errors;
 
 impl Run<'_> {

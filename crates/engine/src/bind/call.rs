@@ -3,10 +3,10 @@
 
 use super::scope::Clause;
 use super::{Binder, case_of, unsupported};
-use crate::functions::{self, ArgRule, Function};
 use catalog::fold_name;
 use expr::aggregate::{AggKind, Aggregate};
 use expr::bind_ops::{self, folded};
+use expr::functions::{self, ArgRule, Function};
 use expr::{CallExpr, Expr, Pred, Typed};
 use syntax::ast::{self, CompareOp, ExprKind};
 use types::{Collation, DataType, Len, SqlError, Value};
@@ -38,7 +38,7 @@ impl Binder<'_> {
         if let Some(typed) = self.special_form(&name, call)? {
             return Ok(typed);
         }
-        let Some(function) = functions::find(&name) else {
+        let Some(function) = self.env.names.function(&name) else {
             let text = format!("'{}' is not a recognized built-in function name.", call.name.name.value);
             return Err(SqlError::new(195, 15, 10, text));
         };
@@ -50,7 +50,7 @@ impl Binder<'_> {
     /// `@@NAME`.
     pub fn global(&mut self, name: &str) -> Result<Typed, SqlError> {
         let folded = fold_name(name);
-        match functions::find(&folded) {
+        match self.env.names.function(&folded) {
             Some(function) => apply(function, Vec::new()),
             None => Err(SqlError::new(137, 15, 2, format!("Must declare the scalar variable \"{name}\"."))),
         }

@@ -3,14 +3,16 @@
 //! Guarantees: what it returns needs no name; errors carry SQL Server's numbers.
 
 pub mod call;
-pub mod compile;
+pub mod env;
+pub mod literal;
 pub mod scope;
+pub mod set_options;
 pub mod subquery;
 
-use crate::context::CompileEnv;
 use crate::query::logical::CteDef;
 use crate::query::{Needs, TableUse};
 use catalog::fold_name;
+use env::CompileEnv;
 use expr::{CaseExpr, ColId, CompareExpr, Expr, InListExpr, LikeExpr, Pred, QuantifiedExpr, Typed};
 use scope::{Clause, Scope};
 use std::sync::Arc;

@@ -3,7 +3,8 @@
 use super::Binder;
 use super::scope::{Clause, Scope};
 use crate::query::logical::Logical;
-use crate::query::physical::{self, Plan};
+use crate::query::nodes::Plan;
+use crate::query::physical;
 use expr::{Expr, SubRef, Typed};
 use std::sync::Arc;
 use syntax::ast;

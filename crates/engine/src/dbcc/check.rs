@@ -13,9 +13,9 @@ use txn::check::{CheckResult, CheckUnit};
 use types::{SqlError, Value};
 
 use super::Command;
-use crate::context::ExecCtx;
 use crate::ddl::build::for_each_row;
 use crate::ddl::tables::lock_catalog;
+use crate::exec::context::ExecCtx;
 use crate::instance::Instance;
 use crate::session::SessionCore;
 use catalog::Db;

@@ -1,7 +1,7 @@
 //! Building an index from the rows of its table: entries are collected, sorted (beyond a sort's memory through run files)
 //! and loaded page by page.
 
-use crate::context::ExecCtx;
+use crate::exec::context::ExecCtx;
 use crate::exec::external_sort::{Sorted, Sorter};
 use access::{Outcome, ReadMode, RowBatch};
 use catalog::Db;

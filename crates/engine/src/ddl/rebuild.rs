@@ -9,7 +9,9 @@ use syntax::ast::StmtKind;
 use types::SqlError;
 
 use super::tables::Work;
-use crate::context::{CompileEnv, ExecCtx, VarScope, compile_dml};
+use crate::bind::env::{CompileEnv, VarScope};
+use crate::dml::compile_dml;
+use crate::exec::context::ExecCtx;
 use crate::session::{Isolation, SessionOptions};
 use catalog::{Catalog, TableDef, TableState};
 
@@ -72,13 +74,8 @@ fn run(
     let db = work.db.clone();
     // The table is locked as a whole: no level would add anything.
     let options = SessionOptions { isolation: Isolation::ReadCommitted, ..work.core.options.clone() };
-    let env = CompileEnv {
-        instance: &instance,
-        db: &db,
-        catalog: Arc::new(catalog),
-        vars: &vars,
-        options: &options,
-    };
+    let env =
+        CompileEnv { names: &*instance, db: &db, catalog: Arc::new(catalog), vars: &vars, options: &options };
     let plan = compile_dml(stmt, &env)?;
     let kept = std::mem::replace(&mut work.core.private_tables, private);
     let (rowcount, identity) = (work.core.options.rowcount, work.core.last_identity);

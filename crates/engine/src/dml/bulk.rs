@@ -7,8 +7,9 @@ use syntax::ast::StmtKind;
 use types::{SqlError, Value};
 
 use super::{DmlPlan, compile_dml};
-use crate::context::{CompileEnv, ExecCtx, VarScope};
+use crate::bind::env::{CompileEnv, VarScope};
 use crate::ddl::rebuild::quote;
+use crate::exec::context::ExecCtx;
 use crate::session::SessionCore;
 use catalog::Db;
 use catalog::TableDef;
@@ -163,7 +164,7 @@ impl BulkLoad {
             return Err(SqlError::internal("a bulk load made no INSERT"));
         };
         let env = CompileEnv {
-            instance: core.instance(),
+            names: &**core.instance(),
             db: core.db(),
             catalog: core.db().catalog(),
             vars: &vars,

@@ -3,11 +3,11 @@
 use super::output::{self, Images, OutputPlan};
 use super::target::{Progress, RowChange, Target, limit_of, wait_for};
 use crate::bind::{Binder, unsupported};
-use crate::context::{ExecCtx, RowSink};
 use crate::exec::RowSet;
+use crate::exec::context::{ExecCtx, RowSink};
 use crate::exec::rt::Rt;
+use crate::explain::Source;
 use crate::query::Needs;
-use crate::query::explain::Source;
 use crate::query::hints::TableLock;
 use access::{Change, EntryChange, HeapChange, Outcome, RowBatch};
 use catalog::Db;

@@ -6,15 +6,17 @@ use super::output::{self, Images, OutputPlan};
 use super::{column_value, null_error};
 use crate::bind::scope::{Clause, Scope};
 use crate::bind::{Binder, unsupported};
-use crate::context::{ExecCtx, RowSink};
+use crate::exec::context::{ExecCtx, RowSink};
 use crate::exec::rt::Rt;
-use crate::exec::scan::{Path, Scan, ScanPlan};
+use crate::exec::scan::Scan;
 use crate::exec::{BATCH, RowSet};
+use crate::explain;
 use crate::query::Needs;
 use crate::query::bind_from::Named;
-use crate::query::explain;
 use crate::query::hints::{Hints, TableLock};
-use crate::query::physical::{self, Node, Plan};
+use crate::query::nodes::{Node, Plan};
+use crate::query::nodes::{Path, ScanPlan};
+use crate::query::physical;
 use catalog::Db;
 use catalog::fold_name;
 use catalog::{TableDef, identity};
@@ -547,7 +549,7 @@ impl InsertPlan {
         out: &mut dyn RowSink,
     ) -> Result<u64, SqlError> {
         let mut loader = Loader::new(&self.db, &self.store);
-        let mut op = physical::open(plan);
+        let mut op = crate::exec::open::open(plan);
         let mut batch = RowSet::default();
         let mut values = vec![Value::Null; self.store.table.columns.len()];
         let mut left = limit;

@@ -12,8 +12,9 @@ pub mod select_into;
 pub mod target;
 pub mod update;
 
+use crate::bind::env::CompileEnv;
 use crate::bind::{Binder, unsupported};
-use crate::context::{CompileEnv, ExecCtx, RowSink};
+use crate::exec::context::{ExecCtx, RowSink};
 use crate::exec::rt::Rt;
 use crate::output::ColumnInfo;
 use crate::query::Needs;

@@ -2,7 +2,7 @@
 
 use crate::bind::scope::{Clause, Scope, ScopeColumn, Source};
 use crate::bind::{Binder, unsupported};
-use crate::context::RowSink;
+use crate::exec::context::RowSink;
 use crate::exec::rt::Rt;
 use crate::output::ColumnInfo;
 use crate::query::physical::slots;

@@ -2,12 +2,13 @@
 
 use super::loader::Loader;
 use crate::bind::{Binder, unsupported};
-use crate::context::ExecCtx;
 use crate::exec::RowSet;
+use crate::exec::context::ExecCtx;
 use crate::exec::rt::Rt;
 use crate::query::Needs;
 use crate::query::logical::OutColumn;
-use crate::query::physical::{self, Plan};
+use crate::query::nodes::Plan;
+use crate::query::physical;
 use catalog::Db;
 use catalog::{NewColumn, NewTable};
 use std::sync::Arc;
@@ -36,7 +37,7 @@ pub fn compile(binder: &mut Binder<'_>, query: &ast::Query) -> Result<SelectInto
         None => binder.env.db.clone(),
         Some(db) => binder
             .env
-            .instance
+            .names
             .find_db(&db.value)
             .ok_or_else(|| catalog::errors::invalid_object(&name.to_string()))?,
     };
@@ -102,7 +103,7 @@ impl SelectIntoPlan {
         let store = TableStore::open(&self.db, &table)?;
         let mut rt = Rt::new(ctx, &self.needs);
         let mut loader = Loader::new(&self.db, &store);
-        let mut op = physical::open(&self.plan);
+        let mut op = crate::exec::open::open(&self.plan);
         let mut batch = RowSet::default();
         let mut last: Option<i64> = None;
         let identity = table.columns.iter().position(|c| c.identity.is_some());

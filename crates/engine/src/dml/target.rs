@@ -7,12 +7,14 @@ use crate::bind::{Binder, unsupported};
 use crate::exec::RowSet;
 use crate::exec::memory::row_bytes;
 use crate::exec::rt::Rt;
-use crate::exec::scan::{Path, Scan, ScanPlan};
+use crate::exec::scan::Scan;
+use crate::explain::Source;
 use crate::query::bind_from::inner;
-use crate::query::explain::Source;
 use crate::query::hints::{Hints, Reading, TableLock};
 use crate::query::logical::{Get, Logical};
-use crate::query::physical::{self, Node, Plan, pred_slots};
+use crate::query::nodes::{Node, Plan};
+use crate::query::nodes::{Path, ScanPlan};
+use crate::query::physical::{self, pred_slots};
 use crate::session::Isolation;
 use access::{RowBatch, Writer};
 use catalog::Db;
@@ -442,7 +444,7 @@ impl Gathered {
         let mut seen = KeySet::default();
         let mut key = Vec::new();
         let mut batch = RowSet::default();
-        let mut op = physical::open(&self.plan);
+        let mut op = crate::exec::open::open(&self.plan);
         while (rows.len() as u64) < limit && op.next(rt, &mut batch)? {
             for i in 0..batch.len() {
                 if rows.len() as u64 >= limit {

@@ -2,19 +2,10 @@
 
 use super::{BATCH, Operator, RowSet};
 use crate::exec::rt::Rt;
-use expr::Expr;
+use crate::query::nodes::AggregatePlan;
 use expr::aggregate::{Accumulator, Aggregate};
 use expr::key::{KeyMap, KeySet, encode};
 use types::{Collation, SqlError, Value};
-
-/// Groups and what is computed of each, over slots of the input.
-#[derive(Debug)]
-pub struct AggregatePlan {
-    pub keys: Vec<(Expr, Collation)>,
-    pub aggregates: Vec<Aggregate>,
-    /// No GROUP BY: one row, even of no input.
-    pub scalar: bool,
-}
 
 struct Group {
     keys: Vec<Value>,

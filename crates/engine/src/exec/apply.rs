@@ -2,22 +2,11 @@
 //! nested loop joins, whose inner plan is a seek on the parameters.
 
 use super::{BATCH, Operator, RowSet};
+use crate::exec::open::open;
 use crate::exec::rt::Rt;
 use crate::query::logical::JoinKind;
-use crate::query::physical::{Plan, open};
-use expr::{Expr, Pred};
+use crate::query::nodes::ApplyPlan;
 use types::{SqlError, Value};
-
-/// What an apply does; arguments are over the left's slots, the residual over left and right side by side.
-#[derive(Debug)]
-pub struct ApplyPlan {
-    /// Inner, Left, Semi or Anti.
-    pub kind: JoinKind,
-    pub args: Vec<(usize, Expr)>,
-    pub right: Plan,
-    pub residual: Option<Pred>,
-    pub left_width: usize,
-}
 
 /// The operator.
 pub struct Apply<'p> {

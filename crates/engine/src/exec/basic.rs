@@ -1,9 +1,10 @@
 //! The small operators: one row, VALUES, system views, filter, projection, concatenation.
 
 use super::{BATCH, Operator, RowSet};
+use crate::exec::open::open;
 use crate::exec::rt::Rt;
 use crate::query::logical::ViewScan;
-use crate::query::physical::{Plan, open};
+use crate::query::nodes::Plan;
 use crate::views::RowSource;
 use expr::{Expr, Pred};
 use smallvec::SmallVec;
@@ -70,7 +71,9 @@ impl Operator for View<'_> {
                 for e in &self.scan.args {
                     args.push(e.eval(&[], rt)?);
                 }
-                none.insert(self.scan.view.open(rt.session(), &self.scan.db, &args, self.keep)?)
+                let view = crate::views::find(self.scan.view.schema(), self.scan.view.name());
+                let view = view.ok_or_else(|| SqlError::internal("a system view is gone"))?;
+                none.insert(view.open(rt.session(), &self.scan.db, &args, self.keep)?)
             }
         };
         while self.rows.as_slice().is_empty() {

@@ -6,21 +6,10 @@ use super::outer::Pairs;
 use super::{BATCH, Operator, RowSet};
 use crate::exec::rt::Rt;
 use crate::query::logical::JoinKind;
+use crate::query::nodes::HashJoinPlan;
+use expr::Expr;
 use expr::key::{KeyMap, encode};
-use expr::{Expr, Pred};
 use types::{Collation, SqlError, Value};
-
-/// What a hash join does. Keys are over the slots of their side, the residual over left and right side by side.
-#[derive(Debug)]
-pub struct HashJoinPlan {
-    pub kind: JoinKind,
-    pub left_keys: Vec<Expr>,
-    pub right_keys: Vec<Expr>,
-    pub collations: Vec<Collation>,
-    pub residual: Option<Pred>,
-    pub left_width: usize,
-    pub right_width: usize,
-}
 
 const NONE: u32 = u32::MAX;
 

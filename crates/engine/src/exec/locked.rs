@@ -6,11 +6,13 @@
 //! Guarantee: what was read under a lock that is held stays so until the transaction ends; with range locks no row
 //! comes into it either.
 
-use super::scan::{Path, ScanPlan, base_row, index_locator, locator_of};
+use super::scan::{base_row, index_locator, locator_of};
 use super::{BATCH, Operator, RowSet};
 use crate::exec::rt::Rt;
 use crate::exec::seek;
 use crate::query::hints::{RowLocks, TableLock};
+use crate::query::nodes::SeekSpec;
+use crate::query::nodes::{Path, ScanPlan};
 use access::{BTree, Cursor, Direction, Heap, HeapScan, ReadMode, Rid, RowBatch, RowName, Writer};
 use catalog::errors::db_error;
 use pages::UnitId;
@@ -472,7 +474,7 @@ fn range_of(tree: &BTree, range: Option<seek::Range>) -> Source {
 
 fn point_of(
     tree: &BTree,
-    spec: &seek::SeekSpec,
+    spec: &SeekSpec,
     parts: &[types::KeyPart],
     rt: &mut Rt<'_, '_>,
 ) -> Result<Source, SqlError> {

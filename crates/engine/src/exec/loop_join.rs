@@ -4,18 +4,8 @@ use super::memory::row_bytes;
 use super::outer::Pairs;
 use super::{BATCH, Operator, RowSet};
 use crate::exec::rt::Rt;
-use crate::query::logical::JoinKind;
-use expr::Pred;
+use crate::query::nodes::LoopJoinPlan;
 use types::{SqlError, Value};
-
-/// What a loop join does; the condition is over left and right side by side.
-#[derive(Debug)]
-pub struct LoopJoinPlan {
-    pub kind: JoinKind,
-    pub on: Option<Pred>,
-    pub left_width: usize,
-    pub right_width: usize,
-}
 
 /// The operator.
 pub struct LoopJoin<'p> {

@@ -9,9 +9,9 @@ use types::{SqlError, Value};
 
 use super::memory::MemoryGrant;
 use super::subquery::SubState;
-use crate::context::ExecCtx;
+use crate::exec::context::ExecCtx;
 use crate::query::Needs;
-use crate::query::physical::Plan;
+use crate::query::nodes::Plan;
 use crate::session::SessionCore;
 
 /// What one run of a statement keeps: variables and session, parameters of inner plans, results of subqueries that

@@ -3,56 +3,16 @@
 
 use super::{BATCH, Operator, RowSet};
 use crate::exec::rt::Rt;
-use crate::exec::seek::{self, SeekSpec};
-use crate::query::hints::RowLocks;
+use crate::exec::seek;
+use crate::query::nodes::Path;
+use crate::query::nodes::ScanPlan;
 use access::{Cursor, Direction, HeapScan, ReadMode, Rid, RowBatch, Writer};
-use catalog::Db;
-use expr::Pred;
 use pages::TxnId;
 use std::sync::Arc;
 use storage::write::{read_current, wait};
-use storage::{Base, IndexStore, TableMode, TableStore, access_error, corrupt_row, rid_value};
+use storage::{Base, IndexStore, TableMode, access_error, corrupt_row, rid_value};
 use txn::SnapshotGuard;
 use types::{Corrupt, SqlError, Value};
-
-/// Which structure is read, and how.
-#[derive(Debug)]
-pub enum Path {
-    /// The heap, or the clustered index from end to end.
-    Base,
-    /// A range of the clustered index.
-    Clustered(SeekSpec),
-    /// One row by its whole clustered key.
-    Point(SeekSpec),
-    /// A nonclustered index (its number in `TableStore::indexes`); `covering` when it holds all wanted columns.
-    Index { index: usize, seek: SeekSpec, point: bool, covering: bool },
-}
-
-/// A read of one table. Slot `i` holds table column `columns[i]`; behind them the locator when it is wanted.
-#[derive(Debug)]
-pub struct ScanPlan {
-    pub db: Arc<Db>,
-    pub store: Arc<TableStore>,
-    pub mode: TableMode,
-    /// Locks that it takes on rows: another operator then, [`super::locked::LockedScan`].
-    pub locks: Option<RowLocks>,
-    pub path: Path,
-    pub backward: bool,
-    pub columns: Vec<u16>,
-    /// As `columns`, in a covering index's own positions.
-    pub index_columns: Vec<u16>,
-    /// So many columns are decoded for the condition.
-    pub tested: usize,
-    pub pred: Option<Pred>,
-    pub locator: bool,
-}
-
-impl ScanPlan {
-    /// Slots of a row.
-    pub fn width(&self) -> usize {
-        self.columns.len() + usize::from(self.locator)
-    }
-}
 
 enum Source {
     Heap(HeapScan),

@@ -3,31 +3,11 @@
 //! not stand for exactly are tested again on the row.
 
 use crate::exec::rt::Rt;
-use expr::Expr;
+use crate::query::nodes::SeekSpec;
 use std::ops::Bound;
 use storage::keys::after_prefix;
 use types::convert::{Mode, convert};
 use types::{DataType, KeyPart, SqlError, Value, encode_key_part, ops};
-
-/// What a seek is for: equal values of the first key columns, and a range of the next.
-#[derive(Clone, Debug, Default)]
-pub struct SeekSpec {
-    /// Value per leading key column.
-    pub equal: Vec<Expr>,
-    /// NULL is a value to look for (IS NULL), per leading key column.
-    pub null_ok: Vec<bool>,
-    /// Lower end of the next column, inclusive when the flag is set.
-    pub lower: Option<(Expr, bool)>,
-    /// Upper end of the next column.
-    pub upper: Option<(Expr, bool)>,
-}
-
-impl SeekSpec {
-    /// Whether nothing is asked for: a scan.
-    pub fn is_empty(&self) -> bool {
-        self.equal.is_empty() && self.lower.is_none() && self.upper.is_none()
-    }
-}
 
 /// Bounds of a range of keys.
 #[derive(Debug)]

@@ -4,17 +4,10 @@ use super::external_sort::{Sorted, Sorter};
 use super::memory::row_bytes;
 use super::{BATCH, Operator, RowSet};
 use crate::exec::rt::Rt;
+use crate::query::nodes::SortSlot;
 use expr::eval::order_of;
 use std::cmp::Ordering;
-use types::{Collation, SqlError, Value, encode_sort_part, pack_row, unpack_row};
-
-/// A key over the rows' slots.
-#[derive(Clone, Debug)]
-pub struct SortSlot {
-    pub slot: usize,
-    pub descending: bool,
-    pub collation: Collation,
-}
+use types::{SqlError, Value, encode_sort_part, pack_row, unpack_row};
 
 /// The order of two rows by keys.
 pub fn compare_rows(keys: &[SortSlot], a: &[Value], b: &[Value]) -> Ordering {

@@ -4,7 +4,7 @@
 
 use super::RowSet;
 use super::rt::Rt;
-use crate::query::physical::{self, Plan};
+use crate::query::nodes::Plan;
 use expr::eval::{compare_values, satisfies};
 use expr::key::ValueKey;
 use expr::{QuantifiedExpr, SubRef};
@@ -59,7 +59,7 @@ impl<'r> Rt<'r, '_> {
         let mut result = Value::Null;
         let mut count = 0usize;
         let mut batch = RowSet::default();
-        let mut op = physical::open(self.plan_of(sub)?);
+        let mut op = crate::exec::open::open(self.plan_of(sub)?);
         while op.next(self, &mut batch)? {
             count += batch.len();
             if count > 1 {
@@ -83,7 +83,7 @@ impl<'r> Rt<'r, '_> {
         }
         self.set_args(sub, row)?;
         let mut batch = RowSet::default();
-        let found = physical::open(self.plan_of(sub)?).next(self, &mut batch)?;
+        let found = crate::exec::open::open(self.plan_of(sub)?).next(self, &mut batch)?;
         if sub.cacheable {
             *self.cached(sub) = SubState::Exists(found);
         }
@@ -94,7 +94,7 @@ impl<'r> Rt<'r, '_> {
     fn fill(&mut self, sub: &SubRef, collation: Collation) -> Result<(), SqlError> {
         let (mut values, mut set, mut has_null) = (Vec::new(), HashSet::new(), false);
         let mut batch = RowSet::default();
-        let mut op = physical::open(self.plan_of(sub)?);
+        let mut op = crate::exec::open::open(self.plan_of(sub)?);
         while op.next(self, &mut batch)? {
             for i in 0..batch.len() {
                 let value = converted(sub, &batch.row(i)[0])?;
@@ -126,7 +126,7 @@ impl<'r> Rt<'r, '_> {
         self.set_args(sub, row)?;
         let mut truth = Some(test.all);
         let mut batch = RowSet::default();
-        let mut op = physical::open(self.plan_of(sub)?);
+        let mut op = crate::exec::open::open(self.plan_of(sub)?);
         while op.next(self, &mut batch)? {
             for i in 0..batch.len() {
                 let value = converted(sub, &batch.row(i)[0])?;

@@ -1,19 +1,10 @@
 //! TOP (with PERCENT and TIES), OFFSET and FETCH.
 
-use super::sort::{SortSlot, compare_rows};
+use super::sort::compare_rows;
 use super::{BATCH, Operator, RowSet};
 use crate::exec::rt::Rt;
-use expr::Expr;
+use crate::query::nodes::TopPlan;
 use types::{SqlError, Value};
-
-/// What a TOP operator does, over slots.
-#[derive(Debug)]
-pub struct TopPlan {
-    pub count: Option<Expr>,
-    pub percent: bool,
-    pub ties: Option<Vec<SortSlot>>,
-    pub offset: Option<Expr>,
-}
 
 /// Passes the first rows on.
 pub struct Top<'p> {

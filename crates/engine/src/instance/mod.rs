@@ -9,6 +9,7 @@ mod file_errors;
 pub mod files;
 mod identity;
 pub(crate) mod msdb;
+mod names;
 pub mod paths;
 pub mod restore;
 pub mod status;

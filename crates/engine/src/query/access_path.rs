@@ -2,9 +2,10 @@
 //! at the base row; in which order the rows come. Costs are in units of one row of a full scan.
 
 use super::logical::{Get, SortKey};
-use super::physical::{Node, Plan, pred_slots};
-use crate::exec::scan::{Path, ScanPlan};
-use crate::exec::seek::SeekSpec;
+use super::physical::pred_slots;
+use crate::query::nodes::SeekSpec;
+use crate::query::nodes::{Node, Plan};
+use crate::query::nodes::{Path, ScanPlan};
 use catalog::{IndexDef, TableDef};
 use expr::{ColId, CompareExpr, Expr, Pred, mirrored};
 use std::sync::Arc;

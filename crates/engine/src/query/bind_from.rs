@@ -5,6 +5,7 @@ use super::hints::{Hints, Reading};
 use super::logical::{CteDef, Get, JoinHint, JoinKind, Logical, OutColumn, ViewScan};
 use crate::bind::scope::{Clause, Scope, ScopeColumn, Source};
 use crate::bind::{Binder, unsupported};
+use crate::query::view::ViewDef;
 use catalog::Db;
 use catalog::TableDef;
 use catalog::errors;
@@ -17,7 +18,7 @@ use types::{Collation, DataType, SqlError};
 /// What a name in FROM means.
 pub enum Named {
     Table(Arc<Db>, Arc<TableDef>),
-    View(Arc<Db>, &'static dyn crate::views::SystemView),
+    View(Arc<Db>, &'static dyn ViewDef),
 }
 
 impl Binder<'_> {
@@ -141,12 +142,12 @@ impl Binder<'_> {
         }
         let db = match &name.database {
             Some(db) => {
-                let db = self.env.instance.find_db(&db.value).ok_or_else(missing)?;
+                let db = self.env.names.find_db(&db.value).ok_or_else(missing)?;
                 db.check_usable()?;
                 db
             }
             None if name.name.value.starts_with('#') => {
-                self.env.instance.find_db("tempdb").ok_or_else(missing)?
+                self.env.names.find_db("tempdb").ok_or_else(missing)?
             }
             None => self.env.db.clone(),
         };
@@ -155,7 +156,7 @@ impl Binder<'_> {
         if let Some(table) = catalog.tables.get(&(fold_name(schema), fold_name(&name.name.value))) {
             return Ok(Named::Table(db, table.clone()));
         }
-        let view = crate::views::find(schema, &name.name.value);
+        let view = self.env.names.view(schema, &name.name.value);
         view.map(|view| Named::View(db, view)).ok_or_else(missing)
     }
 
@@ -188,7 +189,7 @@ impl Binder<'_> {
     fn system_view(
         &mut self,
         db: Arc<Db>,
-        view: &'static dyn crate::views::SystemView,
+        view: &'static dyn ViewDef,
         args: Vec<expr::Expr>,
         name: &ast::ObjectName,
         alias: Option<&ast::Ident>,
@@ -218,7 +219,7 @@ impl Binder<'_> {
         _columns: &[ast::Ident],
     ) -> Result<Logical, SqlError> {
         let schema = name.schema.as_ref().map_or("sys", |s| s.value.as_str());
-        let view = crate::views::find(schema, &name.name.value).filter(|v| v.arguments().is_some());
+        let view = self.env.names.view(schema, &name.name.value).filter(|v| v.arguments().is_some());
         let Some(view) = view else { return Err(errors::invalid_object(&name.to_string())) };
         let wanted = view.arguments().unwrap_or(0);
         if args.len() != wanted {
@@ -240,7 +241,7 @@ impl Binder<'_> {
             });
         }
         let db = match &name.database {
-            Some(db) => self.env.instance.database(&db.value)?,
+            Some(db) => self.env.names.database(&db.value)?,
             None => self.env.db.clone(),
         };
         self.system_view(db, view, bound, name, alias)

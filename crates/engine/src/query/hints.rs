@@ -1,7 +1,7 @@
 //! Table hints and isolation levels: how a table is read, which locks the read takes, how the table itself is locked.
 //! Guarantees: a hint that is not SQL Server's is an error; hints that contradict each other are one.
 
-use crate::session::Isolation;
+use crate::bind::set_options::Isolation;
 use catalog::TableDef;
 use storage::TableMode;
 use syntax::ast::OptionItem;

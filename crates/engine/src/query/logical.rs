@@ -2,8 +2,8 @@
 
 use super::hints::{Hints, RowLocks};
 use crate::bind::scope::ScopeColumn;
+use crate::query::view::ViewDef;
 use crate::query::window::WindowCall;
-use crate::views::SystemView;
 use catalog::Db;
 use catalog::TableDef;
 use compact_str::CompactString;
@@ -116,7 +116,7 @@ impl Get {
 #[derive(Clone)]
 pub struct ViewScan {
     pub db: Arc<Db>,
-    pub view: &'static dyn SystemView,
+    pub view: &'static dyn ViewDef,
     pub args: Vec<Expr>,
     pub first: ColId,
 }

@@ -4,36 +4,46 @@ pub mod access_path;
 pub mod bind_from;
 pub mod bind_select;
 pub mod decorrelate;
-pub mod explain;
 pub mod hints;
 pub mod logical;
+pub mod nodes;
 pub mod options;
 pub mod physical;
 pub mod planner;
+pub mod view;
 pub mod window;
 
 use crate::bind::Binder;
-use crate::context::{CompileEnv, ExecCtx, RowSink};
-use crate::exec::RowSet;
-use crate::exec::rt::Rt;
-use crate::output::ColumnInfo;
+use crate::bind::env::CompileEnv;
 use catalog::Db;
 use catalog::TableDef;
+use compact_str::CompactString;
 use expr::Expr;
 use hints::TableLock;
-use physical::Plan;
+use nodes::Plan;
 use std::sync::Arc;
 use syntax::ast;
-use types::{SqlError, Value};
+use types::{DataType, SqlError};
+
+/// One column of a result set.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ColumnInfo {
+    /// The name that the client sees; empty for an unnamed expression.
+    pub name: CompactString,
+    /// The static type of the column.
+    pub ty: DataType,
+    /// Whether the column can be NULL.
+    pub nullable: bool,
+}
 
 /// A compiled query.
 #[derive(Debug)]
 pub struct QueryPlan {
     columns: Vec<ColumnInfo>,
-    plan: Plan,
+    pub(crate) plan: Plan,
     /// `SELECT @v = x`: slot, value over the plan's rows.
-    assignments: Vec<(usize, Expr)>,
-    needs: Needs,
+    pub(crate) assignments: Vec<(usize, Expr)>,
+    pub(crate) needs: Needs,
 }
 
 /// A table that a plan reads, and how it is locked meanwhile.
@@ -56,16 +66,6 @@ pub struct Needs {
 impl std::fmt::Debug for Needs {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_list().entries(self.tables.iter().map(|used| &used.table.name)).finish()
-    }
-}
-
-impl Needs {
-    /// Locks the tables for a statement.
-    pub fn lock(&self, ctx: &mut ExecCtx<'_>) -> Result<(), SqlError> {
-        for used in &self.tables {
-            ctx.session.lock_table(&used.db, &used.table, used.lock)?;
-        }
-        Ok(())
     }
 }
 
@@ -113,43 +113,5 @@ impl QueryPlan {
     /// The operators, for showing plans.
     pub fn plan(&self) -> &Plan {
         &self.plan
-    }
-
-    /// Runs the query; returns how many rows it gave (or assigned from).
-    pub fn run(&self, ctx: &mut ExecCtx<'_>, out: &mut dyn RowSink) -> Result<u64, SqlError> {
-        self.needs.lock(ctx)?;
-        let limit = match ctx.session.options.rowcount {
-            0 => u64::MAX,
-            n => n,
-        };
-        let mut rt = Rt::new(ctx, &self.needs);
-        let mut op = physical::open(&self.plan);
-        let mut batch = RowSet::default();
-        let mut count = 0;
-        while count < limit && op.next(&mut rt, &mut batch)? {
-            if self.assignments.is_empty() {
-                rt.session().acknowledge_reads()?;
-            }
-            for i in 0..batch.len() {
-                if count == limit {
-                    break;
-                }
-                count += 1;
-                if self.assignments.is_empty() {
-                    out.row(batch.row(i))?;
-                } else {
-                    self.assign(batch.row(i), &mut rt)?;
-                }
-            }
-        }
-        Ok(count)
-    }
-
-    fn assign(&self, row: &[Value], rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
-        for (slot, e) in &self.assignments {
-            let value = e.eval(row, rt)?;
-            rt.set_var(*slot, value);
-        }
-        Ok(())
     }
 }

@@ -4,8 +4,8 @@
 use syntax::ast::{OptionItem, OptionValue};
 use types::{SqlError, Value};
 
+use crate::bind::env::CompileEnv;
 use crate::bind::unsupported;
-use crate::context::CompileEnv;
 use catalog::errors;
 
 /// Names of USE HINT, all about plans.
@@ -76,7 +76,7 @@ pub fn check(options: &[OptionItem], env: &CompileEnv<'_>) -> Result<(), SqlErro
 
 fn constant(option: &OptionItem) -> Result<Value, SqlError> {
     match &option.value {
-        OptionValue::Expr(expr) => crate::stmt::literal(expr),
+        OptionValue::Expr(expr) => crate::bind::literal::literal(expr),
         _ => Err(errors::syntax_near(&option.name)),
     }
 }
@@ -96,7 +96,7 @@ fn percent(option: &OptionItem) -> Result<(), SqlError> {
 
 fn hint_name(item: &OptionItem) -> Result<(), SqlError> {
     let name = match &item.value {
-        OptionValue::Expr(expr) => crate::stmt::literal(expr)?,
+        OptionValue::Expr(expr) => crate::bind::literal::literal(expr)?,
         _ => Value::Null,
     };
     let shown = name.as_str().unwrap_or_default();

@@ -12,8 +12,8 @@ use txn::WaitArgs;
 use types::{SqlError, Value};
 
 use super::activity::Activity;
-use super::options::SessionOptions;
 use super::transactions::Transactions;
+use crate::bind::set_options::SessionOptions;
 use crate::instance::Instance;
 use catalog::Db;
 use catalog::TableDef;

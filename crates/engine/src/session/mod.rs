@@ -3,7 +3,6 @@
 pub mod activity;
 mod bulk;
 pub mod core;
-pub mod options;
 pub(crate) mod room;
 mod snapshots;
 pub mod transactions;
@@ -25,7 +24,7 @@ use crate::output::Sink;
 use catalog::Db;
 
 pub use self::core::SessionCore;
-pub use options::{DateFormat, Isolation, SessionOptions};
+pub use crate::bind::set_options::{DateFormat, Isolation, SessionOptions};
 
 /// A session. Dropping it rolls back what is open.
 pub struct Session {

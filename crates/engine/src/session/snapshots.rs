@@ -8,7 +8,7 @@ use txn::{LockMode, SnapshotGuard};
 use types::SqlError;
 
 use super::core::SessionCore;
-use super::options::Isolation;
+use crate::bind::set_options::Isolation;
 use catalog::Db;
 use catalog::TableDef;
 use catalog::errors;

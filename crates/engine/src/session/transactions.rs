@@ -12,7 +12,7 @@ use txn::{Durability, LockMode, Savepoint, SnapshotGuard, Txn, What};
 use types::SqlError;
 
 use super::core::SessionCore;
-use super::options::Isolation;
+use crate::bind::set_options::Isolation;
 use crate::ddl::rebuild::is_private;
 use crate::query::hints::TableLock;
 use catalog::Db;

@@ -7,9 +7,10 @@ use types::SqlError;
 
 use super::table_def::{fill_factor, key_columns};
 use super::{StmtCtx, option_rules, resolve_table};
-use crate::context::{ExecCtx, build_index};
+use crate::ddl::build::build_index;
 use crate::ddl::rebuild::{copy_rows, duplicate_key, quote};
 use crate::ddl::tables::{Work, duplicate_index};
+use crate::exec::context::ExecCtx;
 use catalog::Db;
 use catalog::errors;
 use catalog::fold_name;

@@ -27,10 +27,10 @@ pub(crate) use create_database::{attach, new_log};
 
 use std::sync::Arc;
 
-use syntax::ast::{DropKind, Expr, ExprKind, Literal, ObjectName, Stmt, StmtKind, UnaryOp};
-use types::{Decimal, SqlError, Value};
+use syntax::ast::{DropKind, Expr, ExprKind, ObjectName, Stmt, StmtKind};
+use types::{SqlError, Value};
 
-use crate::context::VarScope;
+use crate::bind::env::VarScope;
 use crate::output::Sink;
 use crate::session::{Isolation, SessionCore};
 use catalog::Db;
@@ -151,30 +151,7 @@ impl StmtCtx<'_> {
     }
 }
 
-/// The value of a constant. Errors: 102 for anything else.
-pub fn literal(expr: &Expr) -> Result<Value, SqlError> {
-    match &expr.kind {
-        ExprKind::Literal(literal) => Ok(match literal {
-            Literal::Null => Value::Null,
-            Literal::Integer(n) => i32::try_from(*n).map_or(Value::BigInt(*n), Value::Int),
-            Literal::Decimal(text) | Literal::Money(text) => {
-                Value::Decimal(Decimal::parse(text).map_err(|_| errors::syntax_near(text))?)
-            }
-            Literal::Float(text) => Value::Float(text.parse().map_err(|_| errors::syntax_near(text))?),
-            Literal::String { value, .. } => Value::Str(value.clone()),
-            Literal::Binary(bytes) => Value::bytes(bytes.to_vec()),
-        }),
-        ExprKind::Unary { op: UnaryOp::Minus, operand } => Ok(match literal(operand)? {
-            Value::Int(n) => Value::Int(-n),
-            Value::BigInt(n) => Value::BigInt(-n),
-            Value::Decimal(d) => Value::Decimal(d.negate()),
-            Value::Float(f) => Value::Float(-f),
-            other => other,
-        }),
-        ExprKind::Unary { op: UnaryOp::Plus, operand } => literal(operand),
-        _ => Err(errors::syntax_near("(")),
-    }
-}
+pub use crate::bind::literal::literal;
 
 /// The database that a name of up to four parts is in. Errors: 7202 a linked server, 911 no such database.
 pub fn database_of(core: &SessionCore, name: &ObjectName) -> Result<Arc<Db>, SqlError> {

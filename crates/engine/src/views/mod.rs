@@ -20,36 +20,15 @@ use std::sync::Arc;
 use ::types::{DataType, Decimal, Len, SqlError, Value};
 
 use crate::session::SessionCore;
-use catalog::Db;
 
-/// A column of a system view: name, type, nullable.
-pub type ViewColumn = (&'static str, DataType, bool);
+pub use crate::query::view::{ViewColumn, ViewDef};
+use catalog::Db;
 
 /// Rows of a view.
 pub type Rows = Result<Vec<Vec<Value>>, SqlError>;
 
 /// A view whose rows the engine makes.
-pub trait SystemView: Sync {
-    /// Schema: `sys` or `INFORMATION_SCHEMA`.
-    fn schema(&self) -> &'static str {
-        "sys"
-    }
-    /// Name without schema.
-    fn name(&self) -> &'static str;
-    /// Columns in order.
-    fn columns(&self) -> &'static [ViewColumn];
-    /// Number of arguments for a table function, `None` for a view.
-    fn arguments(&self) -> Option<usize> {
-        None
-    }
-    /// object_id as sys.all_objects shows it: negative, stable.
-    fn object_id(&self) -> i32 {
-        let mut hash = 0x811c_9dc5_u32;
-        for byte in self.schema().bytes().chain(self.name().bytes()) {
-            hash = (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
-        }
-        -i32::try_from(hash >> 1).unwrap_or(1).max(1)
-    }
+pub trait SystemView: ViewDef {
     /// The rows, each with a value for every column; `args` are the function's arguments, already evaluated.
     /// `db` is the database the view was named in, the current one unless the name said otherwise.
     fn rows(&self, session: &mut SessionCore, db: &Arc<Db>, args: &[Value]) -> Rows;
@@ -93,7 +72,7 @@ pub struct View {
     make: fn(&mut SessionCore, &Arc<Db>, &[Value]) -> Rows,
 }
 
-impl SystemView for View {
+impl ViewDef for View {
     fn schema(&self) -> &'static str {
         self.schema
     }
@@ -109,7 +88,9 @@ impl SystemView for View {
     fn arguments(&self) -> Option<usize> {
         self.arguments
     }
+}
 
+impl SystemView for View {
     fn rows(&self, session: &mut SessionCore, db: &Arc<Db>, args: &[Value]) -> Rows {
         let rows = (self.make)(session, db, args)?;
         debug_assert!(

@@ -6,8 +6,10 @@ use std::sync::atomic::Ordering;
 use types::{DataType, Len, SqlError, Value};
 
 use super::{NVARCHAR60, SYSNAME, View, ViewColumn, all, big, bit, text};
-use crate::context::{CompileEnv, ExecCtx, VarScope, compile_query};
+use crate::bind::env::{CompileEnv, VarScope};
 use crate::ddl::rebuild::quote;
+use crate::exec::context::ExecCtx;
+use crate::query::compile_query;
 use crate::session::SessionCore;
 use catalog::Db;
 use catalog::{Catalog, ColumnDef, IndexDef, TableDef};
@@ -573,7 +575,7 @@ fn count_rows(session: &mut SessionCore, name: &str) -> Result<i64, SqlError> {
     let vars = VarScope::new();
     let (instance, db, options) = (session.instance().clone(), session.db().clone(), session.options.clone());
     let env =
-        CompileEnv { instance: &instance, db: &db, catalog: db.catalog(), vars: &vars, options: &options };
+        CompileEnv { names: &*instance, db: &db, catalog: db.catalog(), vars: &vars, options: &options };
     let plan = compile_query(&query, &env)?;
     let mut rows: Vec<Vec<Value>> = Vec::new();
     plan.run(&mut ExecCtx { session, vars: &mut [] }, &mut rows)?;

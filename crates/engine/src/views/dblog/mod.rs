@@ -14,7 +14,7 @@ use pages::{RecordKind, RecordView, TxnId};
 use types::{SqlError, Value};
 use wal::{Log, LogError, Lsn};
 
-use super::{RowSource, Rows, SystemView, ViewColumn, text};
+use super::{RowSource, Rows, SystemView, ViewColumn, ViewDef, text};
 use crate::session::SessionCore;
 use catalog::Db;
 use catalog::clock::log_text;
@@ -35,7 +35,7 @@ pub static FN_DBLOG: DbLog = DbLog;
 /// The table function.
 pub struct DbLog;
 
-impl SystemView for DbLog {
+impl ViewDef for DbLog {
     fn name(&self) -> &'static str {
         "fn_dblog"
     }
@@ -47,7 +47,9 @@ impl SystemView for DbLog {
     fn arguments(&self) -> Option<usize> {
         Some(2)
     }
+}
 
+impl SystemView for DbLog {
     fn rows(&self, session: &mut SessionCore, db: &Arc<Db>, args: &[Value]) -> Rows {
         let keep: Vec<usize> = (0..COLUMNS.len()).collect();
         let mut source = self.open(session, db, args, &keep)?;

@@ -1,28 +1,38 @@
-//! Where the two halves of the engine meet: what a statement is compiled against ([`CompileEnv`]), what it runs
-//! with ([`ExecCtx`]), and the entry points that compile queries, DML and expressions.
-//! Guarantees: a compiled object holds no name that must be looked up again; variables are slots; a plan stays
-//! valid until the schema version of its database moves.
+//! What a statement is compiled against: names, variables, options.
+//! Guarantees: a compiled object holds no name that must be looked up again; variables are slots.
 
-use crate::instance::Instance;
-use crate::session::{SessionCore, SessionOptions};
-use catalog::Catalog;
-use catalog::Db;
-use catalog::fold_name;
+use crate::bind::set_options::SessionOptions;
+use crate::query::view::ViewDef;
+use catalog::{Catalog, Db, fold_name};
 use compact_str::CompactString;
+use expr::functions::Function;
 use std::collections::HashMap;
 use std::sync::Arc;
-use types::{DataType, SqlError, Value};
+use types::{DataType, SqlError};
 
-pub use crate::bind::compile::{Condition, Scalar, compile_condition, compile_scalar};
-pub use crate::ddl::build::build_index;
-pub use crate::dml::{DmlPlan, compile_dml};
-pub use crate::query::{QueryPlan, compile_query};
+/// What the instance knows by name; names are compared without regard to case.
+pub trait Names {
+    /// A database, whatever its state.
+    fn find_db(&self, name: &str) -> Option<Arc<Db>>;
+
+    /// A database that can be used.
+    ///
+    /// # Errors
+    /// 911; why it cannot be used.
+    fn database(&self, name: &str) -> Result<Arc<Db>, SqlError>;
+
+    /// A system view or table function.
+    fn view(&self, schema: &str, name: &str) -> Option<&'static dyn ViewDef>;
+
+    /// A scalar function, by its lower-case name.
+    fn function(&self, name: &str) -> Option<&'static Function>;
+}
 
 /// What names resolve to while a statement is compiled.
 #[derive(Clone)]
 pub struct CompileEnv<'a> {
     /// The instance, for other databases and server-wide names.
-    pub instance: &'a Arc<Instance>,
+    pub names: &'a dyn Names,
     /// The session's current database.
     pub db: &'a Arc<Db>,
     /// Its catalog as of the statement.
@@ -85,27 +95,5 @@ impl VarScope {
     /// Name and type of a slot.
     pub fn get(&self, slot: usize) -> Option<(&str, DataType)> {
         self.slots.get(slot).map(|(name, ty)| (name.as_str(), *ty))
-    }
-}
-
-/// One statement's run.
-pub struct ExecCtx<'s> {
-    /// The session that runs it.
-    pub session: &'s mut SessionCore,
-    /// The batch's variables by slot.
-    pub vars: &'s mut [Value],
-}
-
-/// Takes the rows of a query. An error stops the query.
-pub trait RowSink {
-    /// One row; valid for the call only.
-    fn row(&mut self, row: &[Value]) -> Result<(), SqlError>;
-}
-
-/// A sink that keeps what it gets: for small internal queries and tests.
-impl RowSink for Vec<Vec<Value>> {
-    fn row(&mut self, row: &[Value]) -> Result<(), SqlError> {
-        self.push(row.to_vec());
-        Ok(())
     }
 }

@@ -1,9 +1,10 @@
 //! Expressions of statements: SET, IF, WHILE, PRINT, arguments. A compiled one evaluates without names.
 
-use super::Binder;
-use super::scope::{Clause, Scope};
-use crate::context::{CompileEnv, ExecCtx};
-use crate::exec::rt::Rt;
+use super::context::ExecCtx;
+use super::rt::Rt;
+use crate::bind::Binder;
+use crate::bind::env::CompileEnv;
+use crate::bind::scope::{Clause, Scope};
 use crate::query::Needs;
 use expr::{Expr, Pred, Typed, bind_ops};
 use std::sync::Arc;

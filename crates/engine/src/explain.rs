@@ -6,13 +6,11 @@ use std::sync::Arc;
 use compact_str::CompactString;
 use types::{DataType, Len, Value};
 
-use super::QueryPlan;
-use super::logical::JoinKind;
-use super::physical::{Node, Plan};
 use crate::dml::DmlPlan;
-use crate::exec::scan::{Path, ScanPlan};
-use crate::exec::seek::SeekSpec;
 use crate::output::ColumnInfo;
+use crate::query::QueryPlan;
+use crate::query::logical::JoinKind;
+use crate::query::nodes::{Node, Path, Plan, ScanPlan, SeekSpec};
 use catalog::Db;
 use expr::{Expr, Pred, SubRef};
 use storage::{Base, TableStore};

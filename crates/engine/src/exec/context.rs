@@ -1,0 +1,26 @@
+//! What one run of a statement works with, and where its rows go.
+
+use crate::session::SessionCore;
+use types::{SqlError, Value};
+
+/// One statement's run.
+pub struct ExecCtx<'s> {
+    /// The session that runs it.
+    pub session: &'s mut SessionCore,
+    /// The batch's variables by slot.
+    pub vars: &'s mut [Value],
+}
+
+/// Takes the rows of a query. An error stops the query.
+pub trait RowSink {
+    /// One row; valid for the call only.
+    fn row(&mut self, row: &[Value]) -> Result<(), SqlError>;
+}
+
+/// A sink that keeps what it gets: for small internal queries and tests.
+impl RowSink for Vec<Vec<Value>> {
+    fn row(&mut self, row: &[Value]) -> Result<(), SqlError> {
+        self.push(row.to_vec());
+        Ok(())
+    }
+}

@@ -1,0 +1,58 @@
+//! Starting a plan: each node becomes its operator.
+
+use super::aggregate::{Distinct, HashAggregate};
+use super::apply::Apply;
+use super::basic;
+use super::hash_join::HashJoin;
+use super::locked::LockedScan;
+use super::loop_join::LoopJoin;
+use super::scan::Scan;
+use super::setop::SetOp;
+use super::sort::Sort;
+use super::top::Top;
+use super::window::Window;
+use super::{Operator, RowSet};
+use crate::query::nodes::{Node, Plan};
+use expr::key::KeySet;
+
+/// Starts a plan.
+pub fn open(plan: &Plan) -> Box<dyn Operator + '_> {
+    match &plan.node {
+        Node::One => Box::new(basic::One { done: false }),
+        Node::Values(rows) => Box::new(basic::Values { rows, at: 0 }),
+        Node::Scan(scan) if scan.locks.is_some() => Box::new(LockedScan::new(scan)),
+        Node::Scan(scan) => Box::new(Scan::new(scan)),
+        Node::View { scan, keep } => Box::new(basic::View::new(scan, keep)),
+        Node::Filter { input, pred } => {
+            Box::new(basic::Filter { input: open(input), pred, batch: RowSet::default() })
+        }
+        Node::Project { input, exprs } => {
+            Box::new(basic::Project { input: open(input), exprs, batch: RowSet::default() })
+        }
+        Node::HashJoin { left, right, plan } => Box::new(HashJoin::new(open(left), open(right), plan)),
+        Node::LoopJoin { left, right, plan } => Box::new(LoopJoin::new(open(left), open(right), plan)),
+        Node::Apply { left, plan } => Box::new(Apply::new(open(left), plan)),
+        Node::Aggregate { input, plan } => Box::new(HashAggregate::new(open(input), plan)),
+        Node::Distinct { input, collations } => Box::new(Distinct {
+            input: open(input),
+            collations,
+            seen: KeySet::default(),
+            batch: RowSet::default(),
+        }),
+        Node::Sort { input, keys, limit } => Box::new(Sort::new(open(input), keys, *limit, plan.width())),
+        Node::Top { input, plan } => Box::new(Top { input: open(input), plan, state: None }),
+        Node::Window { input, calls } => {
+            Box::new(Window { input: open(input), calls, rows: None, width: plan.width() })
+        }
+        Node::Concat(inputs) => Box::new(basic::Concat { inputs, at: 0, current: None }),
+        Node::SetOp { left, right, except, collations } => Box::new(SetOp {
+            left: open(left),
+            right: open(right),
+            except: *except,
+            collations,
+            right_rows: None,
+            given: KeySet::default(),
+            batch: RowSet::default(),
+        }),
+    }
+}

@@ -1,0 +1,29 @@
+//! The names that statements are compiled against.
+
+use std::sync::Arc;
+
+use expr::functions::Function;
+use types::SqlError;
+
+use super::Instance;
+use crate::bind::env::Names;
+use crate::query::view::ViewDef;
+use catalog::Db;
+
+impl Names for Instance {
+    fn find_db(&self, name: &str) -> Option<Arc<Db>> {
+        Instance::find_db(self, name)
+    }
+
+    fn database(&self, name: &str) -> Result<Arc<Db>, SqlError> {
+        Instance::database(self, name)
+    }
+
+    fn view(&self, schema: &str, name: &str) -> Option<&'static dyn ViewDef> {
+        crate::views::find(schema, name).map(|view| view as &dyn ViewDef)
+    }
+
+    fn function(&self, name: &str) -> Option<&'static Function> {
+        crate::functions::find(name)
+    }
+}

@@ -1,0 +1,30 @@
+//! System views and table functions as the binder sees them. The engine makes their rows.
+
+use types::DataType;
+
+/// A column of a system view: name, type, nullable.
+pub type ViewColumn = (&'static str, DataType, bool);
+
+/// A system view: its name and columns.
+pub trait ViewDef: Sync {
+    /// Schema: `sys` or `INFORMATION_SCHEMA`.
+    fn schema(&self) -> &'static str {
+        "sys"
+    }
+    /// Name without schema.
+    fn name(&self) -> &'static str;
+    /// Columns in order.
+    fn columns(&self) -> &'static [ViewColumn];
+    /// Number of arguments for a table function, `None` for a view.
+    fn arguments(&self) -> Option<usize> {
+        None
+    }
+    /// object_id as sys.all_objects shows it: negative, stable.
+    fn object_id(&self) -> i32 {
+        let mut hash = 0x811c_9dc5_u32;
+        for byte in self.schema().bytes().chain(self.name().bytes()) {
+            hash = (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
+        }
+        -i32::try_from(hash >> 1).unwrap_or(1).max(1)
+    }
+}
