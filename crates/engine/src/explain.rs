@@ -8,11 +8,11 @@ use types::{DataType, Len, Value};
 
 use crate::dml::DmlPlan;
 use crate::output::ColumnInfo;
-use crate::query::QueryPlan;
-use crate::query::logical::JoinKind;
-use crate::query::nodes::{Node, Path, Plan, ScanPlan, SeekSpec};
 use catalog::Db;
 use expr::{Expr, Pred, SubRef};
+use plan::QueryPlan;
+use plan::logical::JoinKind;
+use plan::nodes::{Node, Path, Plan, ScanPlan, SeekSpec};
 use storage::{Base, TableStore};
 
 /// Where the rows of a change come from.

@@ -4,7 +4,6 @@
 //! acknowledged as committed survives a crash.
 
 pub mod batch;
-pub mod bind;
 pub mod dbcc;
 pub mod ddl;
 pub mod dml;
@@ -13,12 +12,15 @@ pub mod exec;
 pub mod explain;
 pub mod functions;
 pub mod instance;
+mod msdb;
+mod open;
 pub mod output;
-pub mod query;
 pub mod session;
+pub mod state;
 pub mod stmt;
 pub mod sysproc;
 pub mod views;
+pub mod watch;
 
 pub use catalog;
 pub use dml::bulk::{BulkOptions, BulkRows, ColumnBatches};

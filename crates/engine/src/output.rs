@@ -3,7 +3,7 @@
 
 use types::{SqlError, Value};
 
-pub use crate::query::ColumnInfo;
+pub use plan::ColumnInfo;
 
 /// Receives what a batch produces: what a sink does not take is dropped, but for errors. An error that the sink returns (a
 /// client that went away) stops the batch.

@@ -33,6 +33,15 @@ fn open(disk: &SimDisk) -> Arc<Instance> {
     Instance::open(options).unwrap()
 }
 
+/// Raises a flag when it is dropped.
+struct Ends<'f>(&'f AtomicBool);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// What the first row of a batch says, and the disk as a power loss at that moment would leave it.
 fn first_row(instance: &Arc<Instance>, disk: &SimDisk, batch: &str) -> Option<(i64, SimDisk)> {
     let mut sink = PowerLoss { disk, seen: None };
@@ -51,6 +60,8 @@ fn rows_that_went_out_survive() {
     let stop = AtomicBool::new(false);
     let mut seen = Vec::new();
     std::thread::scope(|scope| {
+        // The other threads end when this one does, however it ends.
+        let _end = Ends(&stop);
         scope.spawn(|| {
             let mut session = instance.session().unwrap();
             let mut sink = PowerLoss { disk: &disk, seen: None };
@@ -72,7 +83,6 @@ fn rows_that_went_out_survive() {
             };
             seen.extend(first_row(&instance, &disk, batch));
         }
-        stop.store(true, Ordering::Relaxed);
     });
     assert_eq!(seen.len(), 60);
     for (value, disk) in seen {

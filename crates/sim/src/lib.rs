@@ -77,7 +77,7 @@ impl SimDisk {
 
     /// The disk after power loss if exactly those unsynced sectors survive (in their newest version) for which `keep` returns
     /// true; sectors are numbered by file and offset, from 0 to [`unsynced_atoms`](Self::unsynced_atoms). For tests that try all.
-    /// Lengths are as the files' users saw them, interrupted changes of names and lengths did not happen.
+    /// Lengths are as the files' users saw them; writes in flight and interrupted changes of names and lengths did not happen.
     pub fn crash_keeping(&self, keep: impl FnMut(usize) -> bool) -> SimDisk {
         SimDisk { world: Arc::new(Mutex::new(self.world.lock().kept_copy(keep))), pid: self.pid }
     }

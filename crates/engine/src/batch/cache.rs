@@ -1,6 +1,7 @@
 //! Compiled batches kept by text: a client that sends the same text again parses and binds nothing.
 //! The least recently used go when there are too many; texts that are too long to be worth keeping are not kept.
 
+use std::any::Any;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -11,7 +12,8 @@ use syntax::ParseSettings;
 use types::{DataType, SqlError};
 
 use super::Compiled;
-use crate::session::SessionOptions;
+use crate::instance::{BatchTexts, Instance};
+use plan::bind::set_options::SessionOptions;
 
 /// Batches kept.
 const CAPACITY: usize = 1000;
@@ -79,28 +81,26 @@ impl BatchCache {
         Ok(batch)
     }
 
-    /// The text of a kept batch that `test` wants.
-    pub fn find_text(&self, test: impl Fn(&str) -> bool) -> Option<Arc<str>> {
+    /// The cache of an instance.
+    ///
+    /// # Errors
+    /// Internal: the instance has another one.
+    pub fn of(instance: &Instance) -> Result<&BatchCache, SqlError> {
+        let cache: &dyn Any = instance.batches_or(|| Box::<BatchCache>::default());
+        cache.downcast_ref().ok_or_else(|| SqlError::internal("the cache of batches is another one"))
+    }
+}
+
+impl BatchTexts for BatchCache {
+    fn find_text(&self, test: &dyn Fn(&str) -> bool) -> Option<Arc<str>> {
         self.state.lock().entries.keys().map(|key| &key.text).find(|text| test(text)).cloned()
     }
 
-    /// Batches compiled since the start.
-    pub fn compilations(&self) -> u64 {
+    fn compilations(&self) -> u64 {
         self.compiled.load(Relaxed)
     }
 
-    /// How many batches are kept.
-    pub fn len(&self) -> usize {
-        self.state.lock().entries.len()
-    }
-
-    /// Whether none is kept.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// Forgets everything: DBCC FREEPROCCACHE, DROP DATABASE.
-    pub fn clear(&self) {
+    fn clear(&self) {
         self.state.lock().entries.clear();
     }
 }

@@ -1,6 +1,7 @@
 //! EXEC: strings and sp_executesql in a scope of their own, system procedures by name.
 //! Guarantee: database, SET options and SCOPE_IDENTITY() of the caller are what they were when the scope has ended.
 
+use super::cache::BatchCache;
 use compact_str::CompactString;
 use syntax::ast::{
     Declaration, Execute, ExecuteArg, ExecuteWhat, Expr, ExprKind, Ident, ObjectName, Span, StmtKind,
@@ -175,7 +176,7 @@ impl Run<'_> {
         let db = self.core.db().clone();
         let trancount = self.core.trancount;
         let cache = self.core.instance().clone();
-        let inner = cache.batches().get(db.id(), &options, text, &params)?;
+        let inner = BatchCache::of(&cache)?.get(db.id(), &options, text, &params)?;
         self.core.options.set_parse_settings(inner.settings);
         self.core.nest_level += 1;
         // The text is a scope of its own, in which no identity value was given yet.

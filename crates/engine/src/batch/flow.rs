@@ -12,8 +12,8 @@ use types::{DataType, Len, SqlError, Value};
 
 use super::errors_text::format_message;
 use super::run::{Effect, Failure, Flow, Run};
-use crate::session::{DateFormat, Isolation};
 use catalog::errors;
+use plan::bind::set_options::{DateFormat, Isolation};
 
 /// Longest PRINT, in characters.
 const MAX_PRINT: usize = 8000;

@@ -16,13 +16,14 @@ use syntax::ParseSettings;
 use syntax::ast::{SetOption, Stmt, StmtKind};
 use types::{DataType, SqlError};
 
-use crate::bind::env::VarScope;
-use crate::bind::set_options::CompileOptions;
 use crate::dml::DmlPlan;
 use crate::exec::scalar::{Condition, Scalar};
 use crate::instance::credentials::conceal;
-use crate::query::QueryPlan;
-use program::Program;
+use crate::state::activity::BatchView;
+use plan::QueryPlan;
+use plan::bind::env::VarScope;
+use plan::bind::set_options::CompileOptions;
+use program::{Op, Program};
 
 /// A statement bound to the catalog; cheap to clone.
 #[derive(Clone)]
@@ -52,6 +53,19 @@ pub struct Compiled {
     pub settings: ParseSettings,
     /// Bindings by operation, shared by the runs of the batch.
     pub bound: Mutex<Vec<Option<(Stamp, Bound)>>>,
+}
+
+impl BatchView for Compiled {
+    fn text(&self) -> &Arc<str> {
+        &self.text
+    }
+
+    fn statement(&self, operation: usize) -> Option<(usize, usize)> {
+        let Some(Op::Stmt(index)) = self.program.ops.get(operation) else { return None };
+        let span = self.program.stmts.get(*index as usize)?.span;
+        let (start, end) = (span.start as usize, span.end as usize);
+        self.text.get(start..end).map(|_| (start, end))
+    }
 }
 
 impl Compiled {

@@ -8,8 +8,8 @@ use compact_str::CompactString;
 use syntax::ast::{Declaration, Expr, Stmt, StmtKind};
 use types::{DataType, SqlError};
 
-use crate::bind::env::VarScope;
 use catalog::fold_name;
+use plan::bind::env::VarScope;
 
 /// One step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,15 +10,16 @@ use types::{SqlError, Value};
 
 use super::program::Op;
 use super::{Bound, Compiled, Stamp};
-use crate::bind::env::CompileEnv;
 use crate::dml::compile_dml;
 use crate::exec::context::{ExecCtx, RowSink};
+use crate::exec::query::run_query;
 use crate::exec::scalar::{compile_condition, compile_scalar};
 use crate::output::Sink;
-use crate::query::compile_query;
-use crate::session::SessionCore;
-use crate::session::room::MAX_RUNS;
+use crate::state::SessionCore;
+use crate::state::room::MAX_RUNS;
 use catalog::errors;
+use plan::bind::env::CompileEnv;
+use plan::compile_query;
 
 /// How often a statement is compiled again because the schema moved under it, before that is an error.
 const MAX_RECOMPILES: u32 = 100;
@@ -440,7 +441,7 @@ impl<'a> Run<'a> {
             let columns = plan.columns();
             let returns = !columns.is_empty();
             let mut out = ToSink::new(*sink, columns, core.options.textsize);
-            let result = plan.run(&mut ExecCtx { session: core, vars }, &mut out);
+            let result = run_query(plan, &mut ExecCtx { session: core, vars }, &mut out);
             let result = result.and_then(|rows| out.finish().map(|()| rows));
             Ok((core.end_statement(result)?, returns))
         })?;

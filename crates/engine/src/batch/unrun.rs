@@ -8,9 +8,9 @@ use syntax::ast::{ExecuteWhat, Expr, SetOption, Stmt, StmtKind};
 use super::Bound;
 use super::program::Op;
 use super::run::{Effect, Failure, Run};
-use crate::bind::set_options::Showplan;
 use crate::explain::{self, Shown};
 use catalog::errors;
+use plan::bind::set_options::Showplan;
 
 impl Run<'_> {
     /// What an operation comes to while statements do not run.

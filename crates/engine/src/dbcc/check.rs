@@ -6,8 +6,8 @@
 use std::ops::Bound;
 use std::sync::Arc;
 
-use crate::query::hints::TableLock;
 use access::{Direction, LobPointer, ReadMode, RowBatch};
+use plan::hints::TableLock;
 use txn::LockMode;
 use txn::check::{CheckResult, CheckUnit};
 use types::{SqlError, Value};
@@ -17,7 +17,7 @@ use crate::ddl::build::for_each_row;
 use crate::ddl::tables::lock_catalog;
 use crate::exec::context::ExecCtx;
 use crate::instance::Instance;
-use crate::session::SessionCore;
+use crate::state::SessionCore;
 use catalog::Db;
 use catalog::TableDef;
 use catalog::db::Open;

@@ -48,7 +48,7 @@ pub fn run(ctx: &mut StmtCtx<'_>, stmt: &Dbcc) -> Result<(), SqlError> {
         "TRACEON" => trace::switch(&mut command, true)?,
         "TRACEOFF" => trace::switch(&mut command, false)?,
         "TRACESTATUS" => trace::status(&mut command)?,
-        "FREEPROCCACHE" => command.ctx.core.instance().batches().clear(),
+        "FREEPROCCACHE" => command.ctx.core.instance().forget_batches(),
         // Caches of pages empty themselves; emptying them by hand only costs time.
         "DROPCLEANBUFFERS" | "FREESYSTEMCACHE" | "FREESESSIONCACHE" | "UPDATEUSAGE" => {}
         other => {

@@ -9,7 +9,7 @@ use types::{DataType, SqlError, Value};
 
 use super::Command;
 use super::vacate::Vacate;
-use crate::session::room::open_tables;
+use crate::state::room::open_tables;
 use crate::sysproc::column;
 use crate::views::int;
 use catalog::Db;

@@ -15,7 +15,7 @@ use txn::{Database, TxnError};
 use types::SqlError;
 
 use crate::ddl::tables::Work;
-use crate::session::SessionCore;
+use crate::state::SessionCore;
 use crate::stmt::index::renew;
 use catalog::Db;
 use catalog::db::Open;

@@ -9,11 +9,11 @@ use syntax::ast::StmtKind;
 use types::SqlError;
 
 use super::tables::Work;
-use crate::bind::env::{CompileEnv, VarScope};
 use crate::dml::compile_dml;
 use crate::exec::context::ExecCtx;
-use crate::session::{Isolation, SessionOptions};
 use catalog::{Catalog, TableDef, TableState};
+use plan::bind::env::{CompileEnv, VarScope};
+use plan::bind::set_options::{Isolation, SessionOptions};
 
 const OLD: &str = "rows before";
 const NEW: &str = "rows after";
@@ -121,9 +121,4 @@ pub fn duplicate_key(e: SqlError, table: &TableDef) -> SqlError {
     let mut error = SqlError::new(1505, 16, 1, text);
     error.line = e.line;
     error
-}
-
-/// Whether a definition is one of a rebuild that this session runs.
-pub fn is_private(tables: &[Arc<TableDef>], table: &TableDef) -> bool {
-    tables.iter().any(|t| std::ptr::eq(Arc::as_ptr(t), table))
 }

@@ -10,8 +10,7 @@ use txn::locks::LockMode;
 use txn::locks::What;
 use types::SqlError;
 
-use crate::query::hints::TableLock;
-use crate::session::SessionCore;
+use crate::state::SessionCore;
 use catalog::Db;
 use catalog::change::{DdlChange, UnitRef};
 use catalog::db::Open;
@@ -23,6 +22,7 @@ use catalog::{
     ColumnDef, DefaultDef, IndexDef, KeyConstraint, NewColumn, NewIndex, NewTable, TableDef, TableState,
     pending,
 };
+use plan::hints::TableLock;
 
 /// Longest row that the declared fixed columns may need.
 const MAX_FIXED_ROW: usize = 8060;

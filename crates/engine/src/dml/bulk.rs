@@ -7,13 +7,13 @@ use syntax::ast::StmtKind;
 use types::{SqlError, Value};
 
 use super::{DmlPlan, compile_dml};
-use crate::bind::env::{CompileEnv, VarScope};
 use crate::ddl::rebuild::quote;
 use crate::exec::context::ExecCtx;
-use crate::session::SessionCore;
+use crate::state::SessionCore;
 use catalog::Db;
 use catalog::TableDef;
 use catalog::errors;
+use plan::bind::env::{CompileEnv, VarScope};
 
 /// Where the rows of a bulk load come from.
 pub trait BulkRows {

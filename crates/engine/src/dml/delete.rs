@@ -1,18 +1,18 @@
 //! DELETE.
 
 use super::output::{self, Images, OutputPlan};
-use super::target::{Progress, RowChange, Target, limit_of, wait_for};
-use crate::bind::{Binder, unsupported};
+use super::target::{Progress, RowChange, Target, dml_source, limit_of, plan_target, wait_for};
 use crate::exec::RowSet;
 use crate::exec::context::{ExecCtx, RowSink};
 use crate::exec::rt::Rt;
 use crate::explain::Source;
-use crate::query::Needs;
-use crate::query::hints::TableLock;
 use access::{Change, EntryChange, HeapChange, Outcome, RowBatch};
 use catalog::Db;
 use expr::Expr;
 use pages::RowHeader;
+use plan::Needs;
+use plan::bind::{Binder, unsupported};
+use plan::hints::TableLock;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use storage::write::{Image, Locator, RowWriter, wait_for_lock};
@@ -35,7 +35,7 @@ pub struct DeletePlan {
 /// Compiles DELETE.
 pub fn compile(binder: &mut Binder<'_>, delete: &ast::Delete) -> Result<DeletePlan, SqlError> {
     binder.push_ctes(&delete.ctes);
-    let bound = binder.dml_source(&delete.target, &delete.from, delete.filter.as_ref(), &delete.hints)?;
+    let bound = dml_source(binder, &delete.target, &delete.from, delete.filter.as_ref(), &delete.hints)?;
     let lock = bound.lock;
     let (db, table) = (bound.get.db.clone(), bound.get.table.clone());
     let top = match &delete.top {
@@ -43,7 +43,7 @@ pub fn compile(binder: &mut Binder<'_>, delete: &ast::Delete) -> Result<DeletePl
         Some(top) => binder.top(top, Vec::new())?.count,
         None => None,
     };
-    let (target, _) = binder.plan_target(bound, &[], false)?;
+    let (target, _) = plan_target(binder, bound, &[], false)?;
     binder.scopes.pop();
     let output = output::compile(binder, &table, &delete.output, Images::Deleted)?;
     Ok(DeletePlan {
@@ -52,7 +52,7 @@ pub fn compile(binder: &mut Binder<'_>, delete: &ast::Delete) -> Result<DeletePl
         top,
         output,
         lock,
-        needs: binder.needs(),
+        needs: plan::physical::needs(binder)?,
         db,
     })
 }
@@ -76,7 +76,7 @@ impl DeletePlan {
         if self.output.is_some() {
             ctx.session.shows_newest(&self.db)?;
         }
-        self.needs.lock(ctx)?;
+        crate::exec::query::lock_tables(&self.needs, ctx)?;
         let mut rt = Rt::new(ctx, &self.needs);
         let limit = limit_of(&self.top, &mut rt)?;
         let width = self.store.table.columns.len();

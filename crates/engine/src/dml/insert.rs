@@ -4,23 +4,23 @@ use super::bulk::BulkRows;
 use super::loader::Loader;
 use super::output::{self, Images, OutputPlan};
 use super::{column_value, null_error};
-use crate::bind::scope::{Clause, Scope};
-use crate::bind::{Binder, unsupported};
 use crate::exec::context::{ExecCtx, RowSink};
 use crate::exec::rt::Rt;
 use crate::exec::scan::Scan;
 use crate::exec::{BATCH, RowSet};
 use crate::explain;
-use crate::query::Needs;
-use crate::query::bind_from::Named;
-use crate::query::hints::{Hints, TableLock};
-use crate::query::nodes::{Node, Plan};
-use crate::query::nodes::{Path, ScanPlan};
-use crate::query::physical;
 use catalog::Db;
 use catalog::fold_name;
 use catalog::{TableDef, identity};
 use expr::{Expr, Typed, bind_ops};
+use plan::Needs;
+use plan::bind::from::Named;
+use plan::bind::scope::{Clause, Scope};
+use plan::bind::{Binder, unsupported};
+use plan::hints::{Hints, TableLock};
+use plan::nodes::{Node, Plan};
+use plan::nodes::{Path, ScanPlan};
+use plan::physical;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use storage::write::with_writer;
@@ -126,7 +126,7 @@ pub fn compile(binder: &mut Binder<'_>, insert: &ast::Insert) -> Result<InsertPl
         top,
         output,
         lock: Hints::parse(&table, &insert.hints)?.write_lock()?,
-        needs: binder.needs(),
+        needs: plan::physical::needs(binder)?,
         db,
     })
 }
@@ -340,7 +340,7 @@ impl InsertPlan {
         ctx.session.lock_table(&self.db, &self.store.table, self.lock)?;
         self.db.check_writable()?;
         if !self.needs.tables.is_empty() {
-            self.needs.lock(ctx)?;
+            crate::exec::query::lock_tables(&self.needs, ctx)?;
         }
         let mut rt = Rt::new(ctx, &self.needs);
         let limit = self.limit(&mut rt)?;

@@ -1,7 +1,7 @@
 //! Set-based insertion: rows gather in an arena and go in with one log record per page.
 
 use crate::exec::rt::Rt;
-use crate::session::SessionCore;
+use crate::state::SessionCore;
 use access::{Outcome, Rid};
 use catalog::Db;
 use std::sync::Arc;

@@ -12,15 +12,15 @@ pub mod select_into;
 pub mod target;
 pub mod update;
 
-use crate::bind::env::CompileEnv;
-use crate::bind::{Binder, unsupported};
 use crate::exec::context::{ExecCtx, RowSink};
 use crate::exec::rt::Rt;
 use crate::output::ColumnInfo;
-use crate::query::Needs;
 use catalog::Db;
 use catalog::TableDef;
 use expr::{ConvertExpr, Expr};
+use plan::Needs;
+use plan::bind::env::CompileEnv;
+use plan::bind::{Binder, unsupported};
 use std::sync::Arc;
 use syntax::ast::{self, StmtKind};
 use types::{SqlError, Value};
@@ -70,7 +70,8 @@ impl DmlPlan {
 /// Compiles a statement that changes data.
 pub fn compile_dml(stmt: &ast::Stmt, env: &CompileEnv<'_>) -> Result<Arc<DmlPlan>, SqlError> {
     let mut binder = Binder::new(env);
-    crate::query::options::check(options_of(stmt), env)?;
+    plan::options::check(options_of(stmt), env)?;
+    binder.force_order = plan::options::forces_order(options_of(stmt));
     let plan = match &stmt.kind {
         StmtKind::Insert(i) => DmlPlan::Insert(Box::new(insert::compile(&mut binder, i)?)),
         StmtKind::Update(u) => DmlPlan::Update(Box::new(update::compile(&mut binder, u)?)),

@@ -1,13 +1,13 @@
 //! OUTPUT: expressions over the row before and after the change, sent to the client row by row.
 
-use crate::bind::scope::{Clause, Scope, ScopeColumn, Source};
-use crate::bind::{Binder, unsupported};
 use crate::exec::context::RowSink;
 use crate::exec::rt::Rt;
 use crate::output::ColumnInfo;
-use crate::query::physical::slots;
 use catalog::TableDef;
 use expr::{ColId, Expr};
+use plan::bind::scope::{Clause, Scope, ScopeColumn, Source};
+use plan::bind::{Binder, unsupported};
+use plan::physical::slots;
 use syntax::ast::{self, SelectItem};
 use types::{SqlError, Value};
 

@@ -1,16 +1,16 @@
 //! SELECT INTO: creates the table that the query's columns describe and loads it.
 
 use super::loader::Loader;
-use crate::bind::{Binder, unsupported};
 use crate::exec::RowSet;
 use crate::exec::context::ExecCtx;
 use crate::exec::rt::Rt;
-use crate::query::Needs;
-use crate::query::logical::OutColumn;
-use crate::query::nodes::Plan;
-use crate::query::physical;
 use catalog::Db;
 use catalog::{NewColumn, NewTable};
+use plan::Needs;
+use plan::bind::{Binder, unsupported};
+use plan::logical::OutColumn;
+use plan::nodes::Plan;
+use plan::physical;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use storage::TableStore;
@@ -62,7 +62,7 @@ pub fn compile(binder: &mut Binder<'_>, query: &ast::Query) -> Result<SelectInto
     }
     let wanted: Vec<_> = bound.columns.iter().map(|c| c.id).collect();
     let plan = physical::plan_query(binder, bound.logical, &wanted, None)?;
-    Ok(SelectIntoPlan { db, table, plan, needs: binder.needs() })
+    Ok(SelectIntoPlan { db, table, plan, needs: plan::physical::needs(binder)? })
 }
 
 fn new_column(column: &OutColumn, at: usize, before: &[NewColumn]) -> Result<NewColumn, SqlError> {
@@ -98,7 +98,7 @@ impl SelectIntoPlan {
 
     /// Creates the table and loads it.
     pub fn run(&self, ctx: &mut ExecCtx<'_>) -> Result<u64, SqlError> {
-        self.needs.lock(ctx)?;
+        crate::exec::query::lock_tables(&self.needs, ctx)?;
         let table = crate::ddl::tables::create_table(ctx.session, &self.db, self.table.clone())?;
         let store = TableStore::open(&self.db, &table)?;
         let mut rt = Rt::new(ctx, &self.needs);

@@ -2,20 +2,11 @@
 //! changed page by page while it is read) and *gathered* (joins, secondary indexes, changes of the clustered key: the
 //! rows are found first, then changed).
 
-use crate::bind::scope::{Clause, Scope};
-use crate::bind::{Binder, unsupported};
 use crate::exec::RowSet;
 use crate::exec::memory::row_bytes;
 use crate::exec::rt::Rt;
 use crate::exec::scan::Scan;
 use crate::explain::Source;
-use crate::query::bind_from::inner;
-use crate::query::hints::{Hints, Reading, TableLock};
-use crate::query::logical::{Get, Logical};
-use crate::query::nodes::{Node, Plan};
-use crate::query::nodes::{Path, ScanPlan};
-use crate::query::physical::{self, pred_slots};
-use crate::session::Isolation;
 use access::{RowBatch, Writer};
 use catalog::Db;
 use catalog::TableDef;
@@ -23,6 +14,15 @@ use catalog::errors;
 use expr::key::{KeySet, encode};
 use expr::{ColId, Expr, Pred};
 use pages::{RowHeader, TxnId};
+use plan::bind::from::inner;
+use plan::bind::scope::{Clause, Scope};
+use plan::bind::set_options::Isolation;
+use plan::bind::{Binder, unsupported};
+use plan::hints::{Hints, Reading, TableLock};
+use plan::logical::{Get, Logical};
+use plan::nodes::{Node, Plan};
+use plan::nodes::{Path, ScanPlan};
+use plan::physical::{self, pred_slots};
 use std::sync::Arc;
 use storage::write::{Locator, read_current, wait};
 use storage::{Base, TableMode, TableStore};
@@ -69,127 +69,124 @@ impl Target {
     }
 }
 
-impl Binder<'_> {
-    /// Binds target, FROM and WHERE; leaves the scope on the stack for the assignments.
-    pub fn dml_source(
-        &mut self,
-        target: &ast::Target,
-        from: &[ast::TableRef],
-        filter: Option<&ast::Filter>,
-        hints: &[ast::OptionItem],
-    ) -> Result<BoundTarget, SqlError> {
-        let ast::Target::Name(name) = target else {
-            super::insert::target_table(self, target)?;
-            return Err(unsupported("This target"));
-        };
-        self.scopes.push(Scope::default());
-        let mut logical = self.from_clause(from)?;
-        let scope = self.scope()?;
-        let known = scope
-            .sources
-            .iter()
-            .find(|s| s.is_named(name))
-            .map(|s| (s.object_id, s.columns.first().map(|c| c.id)));
-        let first = match known {
-            Some((0, _)) | Some((_, None)) => {
-                let text =
-                    format!("Cannot update the view or function '{name}' because it is not updatable.");
-                return Err(SqlError::new(4405, 16, 1, text));
-            }
-            Some((_, Some(first))) => first,
-            None => {
-                let (db, table) = super::insert::target_table(self, target)?;
-                let existing = self.source_of(&table, from.is_empty());
-                match existing {
-                    Some(first) => first,
-                    None => {
-                        let hints = Hints::parse(&table, hints)?;
-                        let reading = hints.target(self.env.options.isolation)?;
-                        let get = self.get(db, table, reading, hints);
-                        let source = crate::query::bind_from::table_source(&get, name, None);
-                        self.scope()?.sources.insert(0, source);
-                        let (first, node) = (get.first, Logical::Get(Box::new(get)));
-                        logical = if from.is_empty() { node } else { inner(node, logical) };
-                        first
-                    }
+/// Binds target, FROM and WHERE; leaves the scope on the stack for the assignments.
+pub fn dml_source(
+    binder: &mut Binder<'_>,
+    target: &ast::Target,
+    from: &[ast::TableRef],
+    filter: Option<&ast::Filter>,
+    hints: &[ast::OptionItem],
+) -> Result<BoundTarget, SqlError> {
+    let ast::Target::Name(name) = target else {
+        super::insert::target_table(binder, target)?;
+        return Err(unsupported("This target"));
+    };
+    binder.scopes.push(Scope::default());
+    let mut logical = binder.from_clause(from)?;
+    let scope = binder.scope()?;
+    let known = scope
+        .sources
+        .iter()
+        .find(|s| s.is_named(name))
+        .map(|s| (s.object_id, s.columns.first().map(|c| c.id)));
+    let first = match known {
+        Some((0, _)) | Some((_, None)) => {
+            let text = format!("Cannot update the view or function '{name}' because it is not updatable.");
+            return Err(SqlError::new(4405, 16, 1, text));
+        }
+        Some((_, Some(first))) => first,
+        None => {
+            let (db, table) = super::insert::target_table(binder, target)?;
+            let existing = source_of(binder, &table, from.is_empty());
+            match existing {
+                Some(first) => first,
+                None => {
+                    let hints = Hints::parse(&table, hints)?;
+                    let reading = hints.target(binder.env.options.isolation)?;
+                    let get = binder.get(db, table, reading, hints);
+                    let source = plan::bind::from::table_source(&get, name, None);
+                    binder.scope()?.sources.insert(0, source);
+                    let (first, node) = (get.first, Logical::Get(Box::new(get)));
+                    logical = if from.is_empty() { node } else { inner(node, logical) };
+                    first
                 }
             }
-        };
-        let Some((get, reading)) = read_for_change(&mut logical, first, self.env.options.isolation)? else {
-            return Err(SqlError::internal("the target is not among the sources"));
-        };
-        let lock = reading.table;
-        self.scope()?.visible = true;
-        self.scope()?.clause = Clause::Where;
-        let mut preds = Vec::new();
-        match filter {
-            None => {}
-            Some(ast::Filter::Condition(e)) => self.pred(e)?.into_conjuncts(&mut preds),
-            Some(ast::Filter::CurrentOf(_)) => return Err(unsupported("WHERE CURRENT OF")),
         }
-        Ok(BoundTarget { get, lock, logical, preds })
+    };
+    let Some((get, reading)) = read_for_change(&mut logical, first, binder.env.options.isolation)? else {
+        return Err(SqlError::internal("the target is not among the sources"));
+    };
+    let lock = reading.table;
+    binder.scope()?.visible = true;
+    binder.scope()?.clause = Clause::Where;
+    let mut preds = Vec::new();
+    match filter {
+        None => {}
+        Some(ast::Filter::Condition(e)) => binder.pred(e)?.into_conjuncts(&mut preds),
+        Some(ast::Filter::CurrentOf(_)) => return Err(unsupported("WHERE CURRENT OF")),
     }
+    Ok(BoundTarget { get, lock, logical, preds })
+}
 
-    /// `UPDATE t ... FROM dbo.t AS x`: the one source that is the table is the target.
-    fn source_of(&mut self, table: &TableDef, alone: bool) -> Option<ColId> {
-        if alone {
-            return None;
+/// `UPDATE t ... FROM dbo.t AS x`: the one source that is the table is the target.
+fn source_of(binder: &mut Binder<'_>, table: &TableDef, alone: bool) -> Option<ColId> {
+    if alone {
+        return None;
+    }
+    let scope = binder.scopes.last()?;
+    let mut same = scope.sources.iter().filter(|s| s.object_id == table.object_id);
+    let first = same.next()?.columns.first()?.id;
+    same.next().is_none().then_some(first)
+}
+
+/// Decides how the rows are found. `needed`: columns that the change reads. `gather`: the change moves rows within
+/// the structure that is read.
+pub fn plan_target(
+    binder: &mut Binder<'_>,
+    bound: BoundTarget,
+    needed: &[ColId],
+    gather: bool,
+) -> Result<(Target, Vec<ColId>), SqlError> {
+    let BoundTarget { get, logical, preds, .. } = bound;
+    let snapshot = get.mode == TableMode::Snapshot;
+    let gather = gather || snapshot || get.locks.is_some();
+    let simple = matches!(logical, Logical::Get(_)) && !gather && !preds.iter().any(Pred::has_subquery);
+    if simple {
+        let mut ids: Vec<ColId> = needed.to_vec();
+        preds.iter().for_each(|p| p.columns(&mut ids));
+        let node = Logical::Filter { input: Box::new(logical.clone()), preds: preds.clone() };
+        let plan = plan::planner::Planner { binder }.plan(node, &ids, None)?;
+        if let Node::Scan(scan) = plan.node
+            && !matches!(scan.path, Path::Index { .. })
+        {
+            return Ok((Target::Pages(scan), plan.cols));
         }
-        let scope = self.scopes.last()?;
-        let mut same = scope.sources.iter().filter(|s| s.object_id == table.object_id);
-        let first = same.next()?.columns.first()?.id;
-        same.next().is_none().then_some(first)
     }
-
-    /// Decides how the rows are found. `needed`: columns that the change reads. `gather`: the change moves rows within
-    /// the structure that is read.
-    pub fn plan_target(
-        &mut self,
-        bound: BoundTarget,
-        needed: &[ColId],
-        gather: bool,
-    ) -> Result<(Target, Vec<ColId>), SqlError> {
-        let BoundTarget { get, logical, preds, .. } = bound;
-        let snapshot = get.mode == TableMode::Snapshot;
-        let gather = gather || snapshot || get.locks.is_some();
-        let simple = matches!(logical, Logical::Get(_)) && !gather && !preds.iter().any(Pred::has_subquery);
-        if simple {
-            let mut ids: Vec<ColId> = needed.to_vec();
-            preds.iter().for_each(|p| p.columns(&mut ids));
-            let node = Logical::Filter { input: Box::new(logical.clone()), preds: preds.clone() };
-            let plan = crate::query::planner::Planner { binder: self }.plan(node, &ids, None)?;
-            if let Node::Scan(scan) = plan.node
-                && !matches!(scan.path, Path::Index { .. })
-            {
-                return Ok((Target::Pages(scan), plan.cols));
+    let repeats = !matches!(logical, Logical::Get(_));
+    let (mut again, mut ids) = (Vec::new(), vec![get.locator()]);
+    let add = |list: &[ColId], ids: &mut Vec<ColId>| {
+        list.iter().for_each(|id| {
+            if !ids.contains(id) {
+                ids.push(*id)
             }
-        }
-        let repeats = !matches!(logical, Logical::Get(_));
-        let (mut again, mut ids) = (Vec::new(), vec![get.locator()]);
-        let add = |list: &[ColId], ids: &mut Vec<ColId>| {
-            list.iter().for_each(|id| {
-                if !ids.contains(id) {
-                    ids.push(*id)
-                }
-            });
-        };
-        add(needed, &mut ids);
-        for pred in preds.iter().filter(|p| !p.has_subquery()) {
-            let mut used = Vec::new();
-            pred.columns(&mut used);
-            add(&used, &mut ids);
-            again.push(pred.clone());
-        }
-        let node = Logical::Filter { input: Box::new(logical), preds };
-        let plan = physical::plan_query(self, node, &ids, None)?;
-        let mut recheck = Pred::from_conjuncts(again);
-        if let Some(pred) = &mut recheck {
-            pred_slots(pred, &ids)?;
-        }
-        let own = ids.iter().enumerate().filter_map(|(slot, id)| Some((slot, get.position(*id)? as u16)));
-        let own = own.collect();
-        Ok((Target::Gathered(Box::new(Gathered { plan, own, recheck, repeats, snapshot })), ids))
+        });
+    };
+    add(needed, &mut ids);
+    for pred in preds.iter().filter(|p| !p.has_subquery()) {
+        let mut used = Vec::new();
+        pred.columns(&mut used);
+        add(&used, &mut ids);
+        again.push(pred.clone());
     }
+    let node = Logical::Filter { input: Box::new(logical), preds };
+    let plan = physical::plan_query(binder, node, &ids, None)?;
+    let mut recheck = Pred::from_conjuncts(again);
+    if let Some(pred) = &mut recheck {
+        pred_slots(pred, &ids)?;
+    }
+    let own = ids.iter().enumerate().filter_map(|(slot, id)| Some((slot, get.position(*id)? as u16)));
+    let own = own.collect();
+    Ok((Target::Gathered(Box::new(Gathered { plan, own, recheck, repeats, snapshot })), ids))
 }
 
 /// Makes the target's node one that is read for change, by its hints. Returns a copy of it. In SNAPSHOT isolation the

@@ -3,26 +3,26 @@
 
 use super::insert::{default_of, into_column};
 use super::output::{self, Images, OutputPlan};
-use super::target::{Progress, RowChange, Target, limit_of, wait_for};
+use super::target::{Progress, RowChange, Target, dml_source, limit_of, plan_target, wait_for};
 use super::{column_value, null_error};
-use crate::bind::scope::Clause;
-use crate::bind::{Binder, unsupported};
 use crate::exec::RowSet;
 use crate::exec::context::{ExecCtx, RowSink};
 use crate::exec::memory::row_bytes;
 use crate::exec::rt::Rt;
 use crate::explain::Source;
-use crate::query::Needs;
-use crate::query::bind_select::compound;
-use crate::query::hints::TableLock;
-use crate::query::logical::Get;
-use crate::query::physical::slots;
 use access::{Change, EntryChange, HeapChange, Outcome, RowBatch};
 use catalog::Db;
 use catalog::TableDef;
 use catalog::fold_name;
 use expr::{ColId, Expr, Typed, bind_ops};
 use pages::RowHeader;
+use plan::Needs;
+use plan::bind::scope::Clause;
+use plan::bind::select::compound;
+use plan::bind::{Binder, unsupported};
+use plan::hints::TableLock;
+use plan::logical::Get;
+use plan::physical::slots;
 use std::sync::Arc;
 use storage::write::{Locator, Rest, RowWriter, touches, wait_for_lock};
 use storage::{Base, TableStore, access_error};
@@ -88,7 +88,7 @@ fn patch_of(table: &TableDef, column: usize) -> Option<Patch> {
 /// Compiles UPDATE.
 pub fn compile(binder: &mut Binder<'_>, update: &ast::Update) -> Result<UpdatePlan, SqlError> {
     binder.push_ctes(&update.ctes);
-    let bound = binder.dml_source(&update.target, &update.from, update.filter.as_ref(), &update.hints)?;
+    let bound = dml_source(binder, &update.target, &update.from, update.filter.as_ref(), &update.hints)?;
     let lock = bound.lock;
     let get = bound.get.clone();
     let (db, table) = (get.db.clone(), get.table.clone());
@@ -110,7 +110,7 @@ pub fn compile(binder: &mut Binder<'_>, update: &ast::Update) -> Result<UpdatePl
         }
     }
     let moves = table.storage.key.iter().any(|(c, _)| changed.contains(c));
-    let (target, cols) = binder.plan_target(bound, &needed, moves)?;
+    let (target, cols) = plan_target(binder, bound, &needed, moves)?;
     binder.scopes.pop();
     for set in &mut sets {
         slots(&mut set.expr, &cols)?;
@@ -124,7 +124,7 @@ pub fn compile(binder: &mut Binder<'_>, update: &ast::Update) -> Result<UpdatePl
     let store = TableStore::open(&db, &table)?;
     let indexed = store.indexes.iter().any(|i| touches(i, &changed));
     let row_by_row = indexed || !store.lob_columns.is_empty() || output.is_some() || !vars.is_empty();
-    let needs = binder.needs();
+    let needs = plan::physical::needs(binder)?;
     Ok(UpdatePlan { db, store, target, sets, vars, changed, row_by_row, top, output, lock, needs })
 }
 
@@ -214,7 +214,7 @@ impl UpdatePlan {
         if self.output.is_some() || !self.vars.is_empty() {
             ctx.session.shows_newest(&self.db)?;
         }
-        self.needs.lock(ctx)?;
+        crate::exec::query::lock_tables(&self.needs, ctx)?;
         let mut rt = Rt::new(ctx, &self.needs);
         let limit = limit_of(&self.top, &mut rt)?;
         let width = self.store.table.columns.len();

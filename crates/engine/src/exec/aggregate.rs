@@ -2,9 +2,9 @@
 
 use super::{BATCH, Operator, RowSet};
 use crate::exec::rt::Rt;
-use crate::query::nodes::AggregatePlan;
 use expr::aggregate::{Accumulator, Aggregate};
 use expr::key::{KeyMap, KeySet, encode};
+use plan::nodes::AggregatePlan;
 use types::{Collation, SqlError, Value};
 
 struct Group {

@@ -1,11 +1,10 @@
 //! Apply: the right plan runs once per left row, with parameters set from it. CROSS and OUTER APPLY, and index
 //! nested loop joins, whose inner plan is a seek on the parameters.
 
-use super::{BATCH, Operator, RowSet};
-use crate::exec::open::open;
+use super::{BATCH, Open, Operator, RowSet};
 use crate::exec::rt::Rt;
-use crate::query::logical::JoinKind;
-use crate::query::nodes::ApplyPlan;
+use plan::logical::JoinKind;
+use plan::nodes::ApplyPlan;
 use types::{SqlError, Value};
 
 /// The operator.
@@ -19,11 +18,12 @@ pub struct Apply<'p> {
     inner_at: usize,
     found: bool,
     scratch: Vec<Value>,
+    open: Open,
 }
 
 impl<'p> Apply<'p> {
-    /// Over a left input.
-    pub fn new(left: Box<dyn Operator + 'p>, plan: &'p ApplyPlan) -> Apply<'p> {
+    /// Over a left input; `open` starts the right one for each row.
+    pub fn new(left: Box<dyn Operator + 'p>, plan: &'p ApplyPlan, open: Open) -> Apply<'p> {
         Apply {
             left,
             plan,
@@ -34,6 +34,7 @@ impl<'p> Apply<'p> {
             inner_at: 0,
             found: false,
             scratch: Vec::new(),
+            open,
         }
     }
 
@@ -44,7 +45,7 @@ impl<'p> Apply<'p> {
                 let value = e.eval(left, rt)?;
                 rt.set_param(*slot, value);
             }
-            self.inner = Some(open(&self.plan.right));
+            self.inner = Some((self.open)(&self.plan.right));
             self.inner_rows.truncate(0);
             self.inner_at = 0;
             self.found = false;

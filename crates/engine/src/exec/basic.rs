@@ -1,12 +1,11 @@
 //! The small operators: one row, VALUES, system views, filter, projection, concatenation.
 
-use super::{BATCH, Operator, RowSet};
-use crate::exec::open::open;
+use super::{BATCH, Open, Operator, RowSet};
 use crate::exec::rt::Rt;
-use crate::query::logical::ViewScan;
-use crate::query::nodes::Plan;
-use crate::views::RowSource;
 use expr::{Expr, Pred};
+use plan::logical::ViewScan;
+use plan::nodes::Plan;
+use plan::view::RowSource;
 use smallvec::SmallVec;
 use types::{SqlError, Value};
 
@@ -71,9 +70,7 @@ impl Operator for View<'_> {
                 for e in &self.scan.args {
                     args.push(e.eval(&[], rt)?);
                 }
-                let view = crate::views::find(self.scan.view.schema(), self.scan.view.name());
-                let view = view.ok_or_else(|| SqlError::internal("a system view is gone"))?;
-                none.insert(view.open(rt.session(), &self.scan.db, &args, self.keep)?)
+                none.insert(self.scan.view.start(rt.session(), &self.scan.db, &args, self.keep)?)
             }
         };
         while self.rows.as_slice().is_empty() {
@@ -148,12 +145,13 @@ pub struct Concat<'p> {
     pub inputs: &'p [Plan],
     pub at: usize,
     pub current: Option<Box<dyn Operator + 'p>>,
+    pub open: Open,
 }
 
 impl Operator for Concat<'_> {
     fn next(&mut self, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
         while let Some(plan) = self.inputs.get(self.at) {
-            let current = self.current.get_or_insert_with(|| open(plan));
+            let current = self.current.get_or_insert_with(|| (self.open)(plan));
             if current.next(rt, out)? {
                 return Ok(true);
             }

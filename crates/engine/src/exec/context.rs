@@ -1,6 +1,6 @@
 //! What one run of a statement works with, and where its rows go.
 
-use crate::session::SessionCore;
+use crate::state::SessionCore;
 use types::{SqlError, Value};
 
 /// One statement's run.

@@ -5,10 +5,10 @@ use super::memory::row_bytes;
 use super::outer::Pairs;
 use super::{BATCH, Operator, RowSet};
 use crate::exec::rt::Rt;
-use crate::query::logical::JoinKind;
-use crate::query::nodes::HashJoinPlan;
 use expr::Expr;
 use expr::key::{KeyMap, encode};
+use plan::logical::JoinKind;
+use plan::nodes::HashJoinPlan;
 use types::{Collation, SqlError, Value};
 
 const NONE: u32 = u32::MAX;

@@ -4,7 +4,7 @@ use super::memory::row_bytes;
 use super::outer::Pairs;
 use super::{BATCH, Operator, RowSet};
 use crate::exec::rt::Rt;
-use crate::query::nodes::LoopJoinPlan;
+use plan::nodes::LoopJoinPlan;
 use types::{SqlError, Value};
 
 /// The operator.

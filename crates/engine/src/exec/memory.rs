@@ -17,16 +17,6 @@ fn limit() -> usize {
     })
 }
 
-/// Least and most bytes that one sort holds.
-const SORT_MIN: usize = 16 << 20;
-const SORT_MAX: usize = 1 << 30;
-
-/// Bytes that one sort may hold: an eighth of the machine's memory, at most 1 GB.
-pub fn sort_budget() -> usize {
-    let eighth = crate::instance::machine_memory() / 8;
-    usize::try_from(eighth).unwrap_or(SORT_MAX).clamp(SORT_MIN, SORT_MAX)
-}
-
 /// One statement's use of memory.
 #[derive(Debug, Default)]
 pub struct MemoryGrant {

@@ -6,6 +6,7 @@ pub mod aggregate;
 pub mod apply;
 pub mod basic;
 pub mod context;
+mod env;
 pub mod external_sort;
 pub mod hash_join;
 pub mod locked;
@@ -26,6 +27,7 @@ pub mod subquery;
 pub mod top;
 pub mod window;
 
+use plan::nodes::Plan;
 use rt::Rt;
 use types::{SqlError, Value};
 
@@ -37,6 +39,9 @@ pub trait Operator {
     /// Replaces `out` by the next rows; false when there are none.
     fn next(&mut self, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError>;
 }
+
+/// How an operator starts plans of its own.
+pub type Open = for<'p> fn(&'p Plan) -> Box<dyn Operator + 'p>;
 
 /// Rows of one width, one after another. Cleared rows keep their memory.
 #[derive(Debug, Default)]

@@ -12,8 +12,8 @@ use super::sort::Sort;
 use super::top::Top;
 use super::window::Window;
 use super::{Operator, RowSet};
-use crate::query::nodes::{Node, Plan};
 use expr::key::KeySet;
+use plan::nodes::{Node, Plan};
 
 /// Starts a plan.
 pub fn open(plan: &Plan) -> Box<dyn Operator + '_> {
@@ -31,7 +31,7 @@ pub fn open(plan: &Plan) -> Box<dyn Operator + '_> {
         }
         Node::HashJoin { left, right, plan } => Box::new(HashJoin::new(open(left), open(right), plan)),
         Node::LoopJoin { left, right, plan } => Box::new(LoopJoin::new(open(left), open(right), plan)),
-        Node::Apply { left, plan } => Box::new(Apply::new(open(left), plan)),
+        Node::Apply { left, plan } => Box::new(Apply::new(open(left), plan, open)),
         Node::Aggregate { input, plan } => Box::new(HashAggregate::new(open(input), plan)),
         Node::Distinct { input, collations } => Box::new(Distinct {
             input: open(input),
@@ -44,7 +44,7 @@ pub fn open(plan: &Plan) -> Box<dyn Operator + '_> {
         Node::Window { input, calls } => {
             Box::new(Window { input: open(input), calls, rows: None, width: plan.width() })
         }
-        Node::Concat(inputs) => Box::new(basic::Concat { inputs, at: 0, current: None }),
+        Node::Concat(inputs) => Box::new(basic::Concat { inputs, at: 0, current: None, open }),
         Node::SetOp { left, right, except, collations } => Box::new(SetOp {
             left: open(left),
             right: open(right),

@@ -3,8 +3,8 @@
 
 use super::{BATCH, RowSet};
 use crate::exec::rt::Rt;
-use crate::query::logical::JoinKind;
 use expr::Pred;
+use plan::logical::JoinKind;
 use types::{SqlError, Value};
 
 /// The pairs of a running join.

@@ -4,55 +4,57 @@ use super::RowSet;
 use super::context::{ExecCtx, RowSink};
 use super::open::open;
 use super::rt::Rt;
-use crate::query::{Needs, QueryPlan};
+use plan::{Needs, QueryPlan};
 use types::{SqlError, Value};
 
-impl Needs {
-    /// Locks the tables for a statement.
-    pub fn lock(&self, ctx: &mut ExecCtx<'_>) -> Result<(), SqlError> {
-        for used in &self.tables {
-            ctx.session.lock_table(&used.db, &used.table, used.lock)?;
-        }
-        Ok(())
+/// Locks the tables of a statement.
+///
+/// # Errors
+/// 1205, 1222; the table was changed meanwhile.
+pub fn lock_tables(needs: &Needs, ctx: &mut ExecCtx<'_>) -> Result<(), SqlError> {
+    for used in &needs.tables {
+        ctx.session.lock_table(&used.db, &used.table, used.lock)?;
     }
+    Ok(())
 }
 
-impl QueryPlan {
-    /// Runs the query; returns how many rows it gave (or assigned from).
-    pub fn run(&self, ctx: &mut ExecCtx<'_>, out: &mut dyn RowSink) -> Result<u64, SqlError> {
-        self.needs.lock(ctx)?;
-        let limit = match ctx.session.options.rowcount {
-            0 => u64::MAX,
-            n => n,
-        };
-        let mut rt = Rt::new(ctx, &self.needs);
-        let mut op = open(&self.plan);
-        let mut batch = RowSet::default();
-        let mut count = 0;
-        while count < limit && op.next(&mut rt, &mut batch)? {
-            if self.assignments.is_empty() {
-                rt.session().acknowledge_reads()?;
+/// Runs a query; returns how many rows it gave (or assigned from).
+///
+/// # Errors
+/// Those of its expressions, of the storage, and of the sink.
+pub fn run_query(query: &QueryPlan, ctx: &mut ExecCtx<'_>, out: &mut dyn RowSink) -> Result<u64, SqlError> {
+    lock_tables(&query.needs, ctx)?;
+    let limit = match ctx.session.options.rowcount {
+        0 => u64::MAX,
+        n => n,
+    };
+    let mut rt = Rt::new(ctx, &query.needs);
+    let mut op = open(&query.plan);
+    let mut batch = RowSet::default();
+    let mut count = 0;
+    while count < limit && op.next(&mut rt, &mut batch)? {
+        if query.assignments.is_empty() {
+            rt.session().acknowledge_reads()?;
+        }
+        for i in 0..batch.len() {
+            if count == limit {
+                break;
             }
-            for i in 0..batch.len() {
-                if count == limit {
-                    break;
-                }
-                count += 1;
-                if self.assignments.is_empty() {
-                    out.row(batch.row(i))?;
-                } else {
-                    self.assign(batch.row(i), &mut rt)?;
-                }
+            count += 1;
+            if query.assignments.is_empty() {
+                out.row(batch.row(i))?;
+            } else {
+                assign(query, batch.row(i), &mut rt)?;
             }
         }
-        Ok(count)
     }
+    Ok(count)
+}
 
-    fn assign(&self, row: &[Value], rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
-        for (slot, e) in &self.assignments {
-            let value = e.eval(row, rt)?;
-            rt.set_var(*slot, value);
-        }
-        Ok(())
+fn assign(query: &QueryPlan, row: &[Value], rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
+    for (slot, e) in &query.assignments {
+        let value = e.eval(row, rt)?;
+        rt.set_var(*slot, value);
     }
+    Ok(())
 }

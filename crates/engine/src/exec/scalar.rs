@@ -2,11 +2,11 @@
 
 use super::context::ExecCtx;
 use super::rt::Rt;
-use crate::bind::Binder;
-use crate::bind::env::CompileEnv;
-use crate::bind::scope::{Clause, Scope};
-use crate::query::Needs;
 use expr::{Expr, Pred, Typed, bind_ops};
+use plan::Needs;
+use plan::bind::Binder;
+use plan::bind::env::CompileEnv;
+use plan::bind::scope::{Clause, Scope};
 use std::sync::Arc;
 use syntax::ast;
 use types::convert::Mode;
@@ -34,7 +34,7 @@ fn bound<T>(
     let mut binder = Binder::new(env);
     binder.scopes.push(Scope { clause: Clause::None, ..Scope::default() });
     let value = bind(&mut binder)?;
-    Ok((value, binder.needs()))
+    Ok((value, plan::physical::needs(&mut binder)?))
 }
 
 /// Compiles a value; with `want` it is converted as an assignment to a variable of that type is.
@@ -63,7 +63,7 @@ impl Scalar {
     #[inline]
     pub fn eval(&self, ctx: &mut ExecCtx<'_>) -> Result<Value, SqlError> {
         if !self.needs.tables.is_empty() {
-            self.needs.lock(ctx)?;
+            crate::exec::query::lock_tables(&self.needs, ctx)?;
         }
         self.expr.eval(&[], &mut Rt::new(ctx, &self.needs))
     }
@@ -84,7 +84,7 @@ impl Condition {
     #[inline]
     pub fn test(&self, ctx: &mut ExecCtx<'_>) -> Result<bool, SqlError> {
         if !self.needs.tables.is_empty() {
-            self.needs.lock(ctx)?;
+            crate::exec::query::lock_tables(&self.needs, ctx)?;
         }
         self.pred.is_true(&[], &mut Rt::new(ctx, &self.needs))
     }

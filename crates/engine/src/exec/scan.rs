@@ -4,10 +4,10 @@
 use super::{BATCH, Operator, RowSet};
 use crate::exec::rt::Rt;
 use crate::exec::seek;
-use crate::query::nodes::Path;
-use crate::query::nodes::ScanPlan;
 use access::{Cursor, Direction, HeapScan, ReadMode, Rid, RowBatch, Writer};
 use pages::TxnId;
+use plan::nodes::Path;
+use plan::nodes::ScanPlan;
 use std::sync::Arc;
 use storage::write::{read_current, wait};
 use storage::{Base, IndexStore, TableMode, access_error, corrupt_row, rid_value};

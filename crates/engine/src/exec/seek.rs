@@ -3,7 +3,7 @@
 //! not stand for exactly are tested again on the row.
 
 use crate::exec::rt::Rt;
-use crate::query::nodes::SeekSpec;
+use plan::nodes::SeekSpec;
 use std::ops::Bound;
 use storage::keys::after_prefix;
 use types::convert::{Mode, convert};

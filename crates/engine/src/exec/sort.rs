@@ -4,8 +4,8 @@ use super::external_sort::{Sorted, Sorter};
 use super::memory::row_bytes;
 use super::{BATCH, Operator, RowSet};
 use crate::exec::rt::Rt;
-use crate::query::nodes::SortSlot;
 use expr::eval::order_of;
+use plan::nodes::SortSlot;
 use std::cmp::Ordering;
 use types::{SqlError, Value, encode_sort_part, pack_row, unpack_row};
 

@@ -3,21 +3,20 @@
 //! it ends, and at the next start when the machine stopped before that; a record is checked by CRC-32C before it is used;
 //! a full disk is error 1105 for tempdb, failed I/O 823, damage 824.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use disk::{AlignedBuf, BUFFER_ALIGN, BlockFile, Disk, DiskError, OpenMode};
+use disk::{AlignedBuf, BUFFER_ALIGN, BlockFile, DiskError, OpenMode};
 use types::SqlError;
 
 use crate::instance::Instance;
+use crate::instance::run_files::run_path;
 use catalog::TEMPDB;
 
 /// Bytes of one write.
 const WRITE: usize = 1 << 20;
 /// CRC, length of the key, length of the value.
 const HEADER: usize = 12;
-/// What follows the name of tempdb's primary file in the name of a run file; a number follows.
-const MARK: &str = ".sort-";
 
 /// A record: key and value.
 pub type Record<'a> = (&'a [u8], &'a [u8]);
@@ -89,27 +88,6 @@ impl Drop for SpillFile {
                 .write("Server", &format!("A sort's run file stays until the next start: {e}"));
         }
     }
-}
-
-fn run_path(primary: &Path, number: u64) -> PathBuf {
-    let mut name = primary.file_name().unwrap_or_default().to_os_string();
-    name.push(format!("{MARK}{number}"));
-    primary.with_file_name(name)
-}
-
-/// Removes the run files that a crash has left beside tempdb's primary file. Names that no sort gives are not touched.
-pub fn remove_left_over(disk: &dyn Disk, primary: &Path) -> Result<(), DiskError> {
-    let (Some(folder), Some(name)) = (primary.parent(), primary.file_name().and_then(|n| n.to_str())) else {
-        return Ok(());
-    };
-    for path in disk.list(folder)? {
-        let number =
-            path.file_name().and_then(|n| n.to_str()).and_then(|n| n.strip_prefix(name)?.strip_prefix(MARK));
-        if number.is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit())) {
-            disk.remove(&path)?;
-        }
-    }
-    Ok(())
 }
 
 /// Writes one run.

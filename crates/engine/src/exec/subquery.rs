@@ -3,30 +3,16 @@
 //! once per row, with the outer values handed over as parameters.
 
 use super::RowSet;
-use super::rt::Rt;
-use crate::query::nodes::Plan;
+use super::open::open;
+use super::rt::{Rt, SubState};
 use expr::eval::{compare_values, satisfies};
 use expr::key::ValueKey;
 use expr::{QuantifiedExpr, SubRef};
+use plan::nodes::Plan;
 use std::collections::HashSet;
 use syntax::ast::CompareOp;
 use types::convert::Mode;
 use types::{Collation, SqlError, Value};
-
-/// A kept result.
-#[derive(Debug, Default)]
-pub enum SubState {
-    #[default]
-    Unknown,
-    Scalar(Value),
-    Exists(bool),
-    /// All values of the column, and the set of them for equality; whether a NULL was among them.
-    List {
-        values: Vec<Value>,
-        set: HashSet<ValueKey>,
-        has_null: bool,
-    },
-}
 
 impl<'r> Rt<'r, '_> {
     fn plan_of(&self, sub: &SubRef) -> Result<&'r Plan, SqlError> {
@@ -59,7 +45,7 @@ impl<'r> Rt<'r, '_> {
         let mut result = Value::Null;
         let mut count = 0usize;
         let mut batch = RowSet::default();
-        let mut op = crate::exec::open::open(self.plan_of(sub)?);
+        let mut op = open(self.plan_of(sub)?);
         while op.next(self, &mut batch)? {
             count += batch.len();
             if count > 1 {
@@ -83,7 +69,7 @@ impl<'r> Rt<'r, '_> {
         }
         self.set_args(sub, row)?;
         let mut batch = RowSet::default();
-        let found = crate::exec::open::open(self.plan_of(sub)?).next(self, &mut batch)?;
+        let found = open(self.plan_of(sub)?).next(self, &mut batch)?;
         if sub.cacheable {
             *self.cached(sub) = SubState::Exists(found);
         }
@@ -94,7 +80,7 @@ impl<'r> Rt<'r, '_> {
     fn fill(&mut self, sub: &SubRef, collation: Collation) -> Result<(), SqlError> {
         let (mut values, mut set, mut has_null) = (Vec::new(), HashSet::new(), false);
         let mut batch = RowSet::default();
-        let mut op = crate::exec::open::open(self.plan_of(sub)?);
+        let mut op = open(self.plan_of(sub)?);
         while op.next(self, &mut batch)? {
             for i in 0..batch.len() {
                 let value = converted(sub, &batch.row(i)[0])?;
@@ -126,7 +112,7 @@ impl<'r> Rt<'r, '_> {
         self.set_args(sub, row)?;
         let mut truth = Some(test.all);
         let mut batch = RowSet::default();
-        let mut op = crate::exec::open::open(self.plan_of(sub)?);
+        let mut op = open(self.plan_of(sub)?);
         while op.next(self, &mut batch)? {
             for i in 0..batch.len() {
                 let value = converted(sub, &batch.row(i)[0])?;

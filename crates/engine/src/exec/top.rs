@@ -3,7 +3,7 @@
 use super::sort::compare_rows;
 use super::{BATCH, Operator, RowSet};
 use crate::exec::rt::Rt;
-use crate::query::nodes::TopPlan;
+use plan::nodes::TopPlan;
 use types::{SqlError, Value};
 
 /// Passes the first rows on.

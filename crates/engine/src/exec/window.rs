@@ -3,9 +3,9 @@
 use super::memory::row_bytes;
 use super::{BATCH, Operator, RowSet};
 use crate::exec::rt::Rt;
-use crate::query::window::{FrameEnd, WindowCall, WindowKind};
 use expr::aggregate::{Accumulator, Aggregate};
 use expr::eval::order_of;
+use plan::logical::{FrameEnd, WindowCall, WindowKind};
 use std::cmp::Ordering;
 use types::{SqlError, Value};
 

@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 use expr::functions::CallCx;
 use types::SqlError;
 
-use crate::session::SessionCore;
+use crate::state::SessionCore;
 
 pub use expr::functions::{ArgRule, Function, date, invalid_argument, required};
 

@@ -1,7 +1,7 @@
 //! What the session and the server say of themselves: @@ variables, identity, the error of CATCH.
 
 use super::session;
-use crate::session::SessionCore;
+use crate::state::SessionCore;
 use expr::functions::{
     ArgRule as A, CallCx, Function, Stability, bigint, int, nvarchar_4000, smallint, sysname, text_arg,
 };

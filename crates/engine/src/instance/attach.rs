@@ -250,7 +250,7 @@ impl Instance {
         }
         self.remove_database(id);
         db.take_down(DbStatus::Offline, "it was detached");
-        self.batches().clear();
+        self.forget_batches();
         Ok(())
     }
 }

@@ -20,7 +20,7 @@ use wal::{Alignment, LogOptions};
 use super::Instance;
 use super::file_errors::{disk_error, is_unavailable, open_failed};
 use super::waits::FileReports;
-use crate::stmt::file_specs::{NewFile, NewFiles};
+use crate::instance::file_specs::{NewFile, NewFiles};
 use catalog::Growth;
 use catalog::clock;
 use catalog::counters::Counters;
@@ -242,7 +242,7 @@ impl Instance {
         if let Some(old) = db.take_down(DbStatus::RecoveryPending, "it is being opened") {
             // Sessions and plans may hold the failed storage for longer: its dirty pages and its log must not reach
             // the files any more.
-            self.batches().clear();
+            self.forget_batches();
             old.storage.abandon();
         }
         match self.open_files(&entry) {
@@ -468,7 +468,7 @@ impl Instance {
         // As everywhere: the files of a database that is offline stay.
         let keep = db.status() == DbStatus::Offline;
         let open = db.take_down(DbStatus::Offline, "it was dropped");
-        self.batches().clear();
+        self.forget_batches();
         if let Some(open) = open {
             self.remove_files(&open.storage, &entry);
         } else if !keep {

@@ -6,20 +6,20 @@ pub(crate) mod attach;
 pub mod credentials;
 mod data_files;
 mod file_errors;
+pub mod file_specs;
 pub mod files;
 mod identity;
-pub(crate) mod msdb;
 mod names;
 pub mod paths;
 pub mod restore;
-pub mod status;
+pub(crate) mod run_files;
 pub mod waits;
-pub mod watch;
 
+use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Instant;
 
 use disk::{Disk, DiskError, DiskLock, ReadOnlyDisk};
@@ -37,9 +37,7 @@ use identity::Identity;
 use paths::Paths;
 use waits::LogWaits;
 
-use crate::batch::cache::BatchCache;
-use crate::session::Session;
-use crate::session::core::SessionShared;
+use crate::state::core::SessionShared;
 use catalog::errors;
 use catalog::fold_name;
 
@@ -209,11 +207,12 @@ pub struct Instance {
     /// Batches of sessions that have ended.
     ended_batches: AtomicU64,
     error_log: Arc<ErrorLog>,
-    batches: BatchCache,
+    batches: OnceLock<Box<dyn BatchTexts>>,
     started: Value,
-    born: Instant,
+    pub(crate) born: Instant,
     /// Where others look in.
-    watch: Mutex<Option<watch::Watch>>,
+    /// Who lets other processes look in, until the instance is closed.
+    pub(crate) watch: Mutex<Option<Box<dyn Send>>>,
     closed: AtomicBool,
     /// Held while it is closed.
     closing: Mutex<()>,
@@ -223,24 +222,25 @@ pub struct Instance {
     folder_lock: Mutex<Option<DiskLock>>,
 }
 
+/// The cache of compiled batches, as far as the instance needs it. The crate's upper half makes it.
+pub(crate) trait BatchTexts: Any + Send + Sync {
+    /// Forgets everything.
+    fn clear(&self);
+
+    /// The text of a kept batch that `test` wants.
+    fn find_text(&self, test: &dyn Fn(&str) -> bool) -> Option<Arc<str>>;
+
+    /// Batches compiled since the start.
+    fn compilations(&self) -> u64;
+}
+
 impl Instance {
-    /// Opens the instance of a folder and all its databases; makes it when the folder is empty.
+    /// Opens the instance of a folder and all its databases, in memory that was had before if there is some; makes it when
+    /// the folder is empty. No session has run in it yet.
     ///
     /// # Errors
     /// The folder is in use or cannot be written, the list of databases is damaged, master cannot be opened.
-    pub fn open(options: InstanceOptions) -> Result<Arc<Instance>, InstanceError> {
-        Instance::open_with(options, None)
-    }
-
-    /// The same in memory that was had before, whatever the options say of memory for pages.
-    ///
-    /// # Errors
-    /// As for [`Instance::open`].
-    pub fn open_in(options: InstanceOptions, memory: PageMemory) -> Result<Arc<Instance>, InstanceError> {
-        Instance::open_with(options, Some(memory))
-    }
-
-    fn open_with(
+    pub(crate) fn open_databases(
         options: InstanceOptions,
         memory: Option<PageMemory>,
     ) -> Result<Arc<Instance>, InstanceError> {
@@ -292,7 +292,7 @@ impl Instance {
             url_devices,
             credentials,
             memory_bytes: memory.bytes,
-            sort_bytes: sort_bytes.unwrap_or_else(crate::exec::memory::sort_budget),
+            sort_bytes: sort_bytes.unwrap_or_else(sort_budget),
             next_run_file: AtomicU64::new(1),
             trace_flags: RwLock::default(),
             databases: RwLock::default(),
@@ -302,7 +302,7 @@ impl Instance {
             next_spid: AtomicI32::new(FIRST_SPID),
             ended_batches: AtomicU64::new(0),
             error_log,
-            batches: BatchCache::default(),
+            batches: OnceLock::new(),
             started: clock::now(),
             born: Instant::now(),
             watch: Mutex::new(None),
@@ -313,9 +313,6 @@ impl Instance {
         });
         trace_flags.into_iter().for_each(|flag| instance.set_trace_flag(flag, true));
         instance.start(registry)?;
-        if !instance.is_read_only() {
-            msdb::ensure(&instance);
-        }
         Ok(instance)
     }
 
@@ -381,11 +378,11 @@ impl Instance {
         Ok(())
     }
 
-    /// A new session in master.
+    /// A number and the public part of a new session, which begins in the returned database: master.
     ///
     /// # Errors
     /// 6005 when the instance is shutting down.
-    pub fn session(self: &Arc<Self>) -> Result<Session, SqlError> {
+    pub(crate) fn enter(&self) -> Result<(Arc<Db>, i32, Arc<SessionShared>), SqlError> {
         if self.closed.load(Ordering::Acquire) || self.shutdown_requested() {
             return Err(errors::shutting_down());
         }
@@ -396,7 +393,7 @@ impl Instance {
         sessions.retain(|_, session| session.strong_count() > 0);
         sessions.insert(spid, Arc::downgrade(&shared));
         drop(sessions);
-        Ok(Session::new(self.clone(), master, spid, shared))
+        Ok((master, spid, shared))
     }
 
     /// Closes all databases cleanly: everything hardened and checkpointed. Sessions that still run get errors.
@@ -554,9 +551,26 @@ impl Instance {
         }
     }
 
-    /// Compiled batches.
-    pub fn batches(&self) -> &BatchCache {
-        &self.batches
+    /// The cache of compiled batches, made by `make` at the first call.
+    pub(crate) fn batches_or(&self, make: fn() -> Box<dyn BatchTexts>) -> &dyn BatchTexts {
+        &**self.batches.get_or_init(make)
+    }
+
+    /// Forgets all compiled batches: DBCC FREEPROCCACHE, a database went or was renamed.
+    pub fn forget_batches(&self) {
+        if let Some(batches) = self.batches.get() {
+            batches.clear();
+        }
+    }
+
+    /// The text of a kept batch that `test` wants.
+    pub fn find_batch_text(&self, test: &dyn Fn(&str) -> bool) -> Option<Arc<str>> {
+        self.batches.get().and_then(|batches| batches.find_text(test))
+    }
+
+    /// Batches compiled since the start.
+    pub fn compilations(&self) -> u64 {
+        self.batches.get().map_or(0, |batches| batches.compilations())
     }
 
     /// What CREATE CREDENTIAL has made.
@@ -693,6 +707,16 @@ fn lock_folder(
 /// What lies below a file does not exist.
 fn not_a_folder(e: DiskError) -> Result<bool, DiskError> {
     if matches!(e, DiskError::Io { code: 20, .. }) { Ok(false) } else { Err(e) }
+}
+
+/// Least and most bytes that one sort holds.
+const SORT_MIN: usize = 16 << 20;
+const SORT_MAX: usize = 1 << 30;
+
+/// Bytes that one sort may hold: an eighth of the machine's memory, at most 1 GB.
+fn sort_budget() -> usize {
+    let eighth = machine_memory() / 8;
+    usize::try_from(eighth).unwrap_or(SORT_MAX).clamp(SORT_MIN, SORT_MAX)
 }
 
 /// The machine's memory in bytes; 4 GB where it cannot be told.

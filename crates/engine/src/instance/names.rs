@@ -6,9 +6,9 @@ use expr::functions::Function;
 use types::SqlError;
 
 use super::Instance;
-use crate::bind::env::Names;
-use crate::query::view::ViewDef;
 use catalog::Db;
+use plan::bind::env::Names;
+use plan::view::ViewDef;
 
 impl Names for Instance {
     fn find_db(&self, name: &str) -> Option<Arc<Db>> {

@@ -147,7 +147,7 @@ impl Instance {
         self.make_folders(&entry)?;
         db.take_down(DbStatus::Restoring, "it is being restored");
         db.change_entry(|old| *old = entry);
-        self.batches().clear();
+        self.forget_batches();
         self.save_registry()
     }
 
@@ -304,7 +304,7 @@ impl Instance {
                 db.change_entry(|entry| entry.restoring = false);
                 self.save_registry()?;
                 db.bring_up(open, catalog, settings);
-                self.batches().clear();
+                self.forget_batches();
                 Ok(())
             }
             Err(e) => {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use wal::{GrowthEvent, WaitKind, WaitSink};
 
-use crate::session::activity;
+use crate::state::activity;
 use catalog::errorlog::ErrorLog;
 use catalog::registry::DbEntry;
 

@@ -8,10 +8,10 @@ use types::convert::{Mode, convert};
 use types::{DataType, SqlError, Value, codepage};
 
 use super::Session;
-use super::activity::Here;
-use super::core::SessionCore;
 use crate::dml::bulk::{BulkLoad, BulkOptions, BulkRows};
-use crate::stmt::resolve_table;
+use crate::state::SessionCore;
+use crate::state::activity::Here;
+use crate::state::names::resolve_table;
 use catalog::TableDef;
 use catalog::errors;
 use catalog::fold_name;

@@ -1,11 +1,6 @@
 //! Sessions: one per connection or embedded caller. A session runs one batch at a time; it may move between threads.
 
-pub mod activity;
 mod bulk;
-pub mod core;
-pub(crate) mod room;
-mod snapshots;
-pub mod transactions;
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -16,15 +11,16 @@ use compact_str::CompactString;
 use types::convert::{Mode, convert};
 use types::{DataType, SqlError, Value};
 
-use self::core::SessionShared;
 use crate::batch::Compiled;
+use crate::batch::cache::BatchCache;
 use crate::batch::run::{End, run_batch};
 use crate::instance::Instance;
 use crate::output::Sink;
+use crate::state::activity;
+use crate::state::core::{SessionCore, SessionShared};
 use catalog::Db;
 
-pub use self::core::SessionCore;
-pub use crate::bind::set_options::{DateFormat, Isolation, SessionOptions};
+pub use plan::bind::set_options::{DateFormat, Isolation, SessionOptions};
 
 /// A session. Dropping it rolls back what is open.
 pub struct Session {
@@ -65,13 +61,19 @@ pub struct Prepared {
     params: Vec<(CompactString, DataType)>,
 }
 
+impl Instance {
+    /// A new session in master.
+    ///
+    /// # Errors
+    /// 6005 when the instance is shutting down.
+    pub fn session(self: &Arc<Self>) -> Result<Session, SqlError> {
+        let (master, spid, shared) = self.enter()?;
+        Ok(Session::new(self.clone(), master, spid, shared))
+    }
+}
+
 impl Session {
-    pub(crate) fn new(
-        instance: Arc<Instance>,
-        db: Arc<Db>,
-        spid: i32,
-        shared: Arc<SessionShared>,
-    ) -> Session {
+    fn new(instance: Arc<Instance>, db: Arc<Db>, spid: i32, shared: Arc<SessionShared>) -> Session {
         Session { core: SessionCore::new(instance, db, spid, shared) }
     }
 
@@ -164,7 +166,7 @@ impl Session {
 
     fn compiled(&self, text: &str, params: &[(CompactString, DataType)]) -> Result<Arc<Compiled>, SqlError> {
         let core = &self.core;
-        core.instance().batches().get(core.db().id(), &core.options, text, params)
+        BatchCache::of(core.instance())?.get(core.db().id(), &core.options, text, params)
     }
 
     fn run(
@@ -205,7 +207,7 @@ impl Session {
                 let _ = sink.error(&error);
             }
             Ok(batch) => {
-                shared.activity.begins(&batch);
+                shared.activity.begins(batch.clone());
                 self.core.options.set_parse_settings(batch.settings);
                 let run = || run_batch(&mut self.core, &mut sink, &batch, &mut vars, false);
                 match catch_unwind(AssertUnwindSafe(run)) {

@@ -279,7 +279,7 @@ impl StmtCtx<'_> {
         instance.close_database(db)?;
         db.take_down(DbStatus::Offline, "it was taken offline");
         db.change_entry(|entry| entry.offline = true);
-        instance.batches().clear();
+        instance.forget_batches();
         instance.save_registry()
     }
 
@@ -354,7 +354,7 @@ impl StmtCtx<'_> {
             db.set_name(&old);
             return Err(e);
         }
-        instance.batches().clear();
+        instance.forget_batches();
         self.inform(5701, 0, format!("The database name '{new}' has been set."))
     }
 }

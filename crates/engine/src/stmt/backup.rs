@@ -9,7 +9,8 @@ use types::SqlError;
 
 use super::StmtCtx;
 use super::backup_errors::{Place, in_transaction};
-use crate::instance::{Instance, msdb};
+use crate::instance::Instance;
+use crate::msdb;
 use catalog::db::DbStatus;
 use catalog::errors;
 use catalog::registry::DbEntry;
@@ -163,7 +164,7 @@ impl StmtCtx<'_> {
             }
             instance.close_database(db)?;
             db.take_down(DbStatus::Restoring, "its tail is being backed up");
-            instance.batches().clear();
+            instance.forget_batches();
         }
         let done = self.closed_backup(instance, db, devices, options);
         let log = log_path(&db.entry());

@@ -6,9 +6,10 @@ use syntax::ast::{CreateDatabase, FileSpec, Ident};
 use txn::RecoveryModel;
 use types::{Collation, SqlError};
 
-use super::{StmtCtx, file_specs, option_rules};
+use super::{StmtCtx, option_rules};
 use crate::instance::Instance;
 use crate::instance::attach::Attach;
+use crate::instance::file_specs;
 use catalog::clock;
 use catalog::errors;
 use catalog::settings::DbSettings;

@@ -6,9 +6,10 @@ use pages::{FileGrowth, PAGE_SIZE};
 use syntax::ast::{FileSpec, FilegroupChange, Ident};
 use types::SqlError;
 
-use super::file_specs::NewFile;
-use super::{StmtCtx, file_specs};
+use super::StmtCtx;
 use crate::instance::Instance;
+use crate::instance::file_specs;
+use crate::instance::file_specs::NewFile;
 use crate::instance::files::{data_growth, note_log_size, save_settings};
 use crate::instance::restore::in_use;
 use catalog::Growth;

@@ -13,7 +13,6 @@ mod bulk_insert;
 mod create_database;
 mod credential;
 mod database_files;
-pub mod file_specs;
 pub mod index;
 pub(crate) mod option_rules;
 mod restore;
@@ -25,17 +24,14 @@ pub mod table_def;
 
 pub(crate) use create_database::{attach, new_log};
 
-use std::sync::Arc;
-
-use syntax::ast::{DropKind, Expr, ExprKind, ObjectName, Stmt, StmtKind};
+use syntax::ast::{DropKind, Expr, ExprKind, Stmt, StmtKind};
 use types::{SqlError, Value};
 
-use crate::bind::env::VarScope;
 use crate::output::Sink;
-use crate::session::{Isolation, SessionCore};
-use catalog::Db;
-use catalog::TableDef;
+use crate::state::SessionCore;
 use catalog::errors;
+use plan::bind::env::VarScope;
+use plan::bind::set_options::Isolation;
 
 /// The variables of the batch, for statements that take one where a constant may stand.
 pub struct Variables<'a> {
@@ -151,33 +147,9 @@ impl StmtCtx<'_> {
     }
 }
 
-pub use crate::bind::literal::literal;
+pub use plan::bind::literal::literal;
 
-/// The database that a name of up to four parts is in. Errors: 7202 a linked server, 911 no such database.
-pub fn database_of(core: &SessionCore, name: &ObjectName) -> Result<Arc<Db>, SqlError> {
-    if let Some(server) = &name.server {
-        let text = format!(
-            "Could not find server '{server}' in sys.servers. Verify that the correct server name was specified."
-        );
-        return Err(SqlError::new(7202, 11, 2, text));
-    }
-    match &name.database {
-        None => Ok(core.db().clone()),
-        Some(database) => core.instance().database(&database.value),
-    }
-}
-
-/// The table of a name. Errors: 208 no such table, 911 no such database.
-pub fn resolve_table(core: &SessionCore, name: &ObjectName) -> Result<(Arc<Db>, Arc<TableDef>), SqlError> {
-    let db = database_of(core, name)?;
-    db.check_usable()?;
-    let schema = name.schema.as_ref().map_or("", |s| s.value.as_str());
-    let table = db.catalog().find(schema, &name.name.value).cloned();
-    match table {
-        Some(table) => Ok((db, table)),
-        None => Err(errors::invalid_object(&name.to_string())),
-    }
-}
+pub use crate::state::names::{database_of, resolve_table};
 
 fn name_of(kind: &StmtKind) -> &'static str {
     match kind {

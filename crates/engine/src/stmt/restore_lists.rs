@@ -9,8 +9,8 @@ use wal::Lsn;
 
 use super::StmtCtx;
 use super::backup_errors::Place;
-use crate::instance::msdb;
 use crate::instance::restore::Described;
+use crate::msdb;
 use crate::sysproc::column;
 use crate::views::{LSN_NUMERIC, SYSNAME};
 use catalog::clock;

@@ -27,7 +27,7 @@ pub fn data_type(name: &TypeName) -> Result<DataType, SqlError> {
     if name.name.schema.as_ref().is_some_and(|schema| !schema.is("sys")) {
         return Err(cannot_find_type(name));
     }
-    crate::bind::declared_type(name).map_err(|e| if e.number == 243 { cannot_find_type(name) } else { e })
+    plan::bind::declared_type(name).map_err(|e| if e.number == 243 { cannot_find_type(name) } else { e })
 }
 
 fn cannot_find_type(name: &TypeName) -> SqlError {

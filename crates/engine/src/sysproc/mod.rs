@@ -8,7 +8,7 @@ use compact_str::CompactString;
 use types::{SqlError, Value};
 
 use crate::output::{ColumnInfo, Sink};
-use crate::session::SessionCore;
+use crate::state::SessionCore;
 
 /// An argument of a call.
 #[derive(Clone, Debug)]

@@ -187,7 +187,7 @@ fn counters(instance: &Instance) -> Vec<Counter> {
     ];
     let statements = vec![
         ("Batch Requests/sec", instance.batches_run(), PER_SECOND),
-        ("SQL Compilations/sec", instance.batches().compilations(), PER_SECOND),
+        ("SQL Compilations/sec", instance.compilations(), PER_SECOND),
     ];
     let groups = [
         ("SQLServer:Buffer Manager", "", of_pool(instance)),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use types::{DataType, Value};
 
 use super::{NVARCHAR60, Rows, SYSNAME, View, ViewColumn, bit, text};
-use crate::session::SessionCore;
+use crate::state::SessionCore;
 use catalog::Db;
 use catalog::db::USER_ACCESS;
 

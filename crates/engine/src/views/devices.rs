@@ -7,7 +7,7 @@ use disk::{LATENCY_BUCKETS, SIZE_BUCKETS, Sectors, StatsSnapshot};
 use types::{DataType, Len, Value};
 
 use super::{NVARCHAR60, SYSNAME, View, ViewColumn, big, bit, int, text};
-use crate::session::SessionCore;
+use crate::state::SessionCore;
 use catalog::Db;
 use catalog::registry::FileEntry;
 

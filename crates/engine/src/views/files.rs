@@ -8,7 +8,7 @@ use pages::{FileGrowth, PAGE_SIZE};
 use types::{DataType, Len, SqlError, Value};
 
 use super::{LSN_NUMERIC, NVARCHAR60, Rows, SYSNAME, View, ViewColumn, big, bit, databases_of, int, text};
-use crate::session::SessionCore;
+use crate::state::SessionCore;
 use catalog::Db;
 use catalog::Growth;
 use catalog::TableDef;

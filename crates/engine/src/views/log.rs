@@ -5,7 +5,7 @@ use std::sync::Arc;
 use types::{DataType, Len, Value};
 
 use super::{NVARCHAR60, Rows, View, ViewColumn, big, bit, databases_of, lsn_text, megabytes, text};
-use crate::session::SessionCore;
+use crate::state::SessionCore;
 use catalog::Db;
 
 use DataType::{BigInt, Bit, DateTime, Float, Int, Real, SmallInt, TinyInt, VarBinary};

@@ -15,14 +15,15 @@ pub mod transactions;
 pub mod types;
 pub mod waiting;
 
+use std::any::Any;
 use std::sync::Arc;
 
 use ::types::{DataType, Decimal, Len, SqlError, Value};
 
-use crate::session::SessionCore;
+use crate::state::SessionCore;
 
-pub use crate::query::view::{ViewColumn, ViewDef};
 use catalog::Db;
+pub use plan::view::{RowSource, ViewColumn, ViewDef};
 
 /// Rows of a view.
 pub type Rows = Result<Vec<Vec<Value>>, SqlError>;
@@ -48,10 +49,9 @@ pub trait SystemView: ViewDef {
     }
 }
 
-/// Rows of a view in pieces.
-pub trait RowSource {
-    /// The next rows, which have the wanted columns only; `None` when there are no more.
-    fn next(&mut self) -> Result<Option<Vec<Vec<Value>>>, SqlError>;
+/// The session that asks for rows.
+fn session_of(session: &mut dyn Any) -> Result<&mut SessionCore, SqlError> {
+    session.downcast_mut().ok_or_else(|| SqlError::internal("a system view was asked by no session"))
 }
 
 /// Rows that were made at once.
@@ -87,6 +87,16 @@ impl ViewDef for View {
 
     fn arguments(&self) -> Option<usize> {
         self.arguments
+    }
+
+    fn start(
+        &self,
+        session: &mut dyn Any,
+        db: &Arc<Db>,
+        args: &[Value],
+        keep: &[usize],
+    ) -> Result<Box<dyn RowSource>, SqlError> {
+        self.open(session_of(session)?, db, args, keep)
     }
 }
 

@@ -6,13 +6,14 @@ use std::sync::atomic::Ordering;
 use types::{DataType, Len, SqlError, Value};
 
 use super::{NVARCHAR60, SYSNAME, View, ViewColumn, all, big, bit, text};
-use crate::bind::env::{CompileEnv, VarScope};
 use crate::ddl::rebuild::quote;
 use crate::exec::context::ExecCtx;
-use crate::query::compile_query;
-use crate::session::SessionCore;
+use crate::exec::query::run_query;
+use crate::state::SessionCore;
 use catalog::Db;
 use catalog::{Catalog, ColumnDef, IndexDef, TableDef};
+use plan::bind::env::{CompileEnv, VarScope};
+use plan::compile_query;
 
 use DataType::{BigInt, Bit, Char, DateTime, Int, NVarChar, SmallInt, TinyInt};
 
@@ -578,6 +579,6 @@ fn count_rows(session: &mut SessionCore, name: &str) -> Result<i64, SqlError> {
         CompileEnv { names: &*instance, db: &db, catalog: db.catalog(), vars: &vars, options: &options };
     let plan = compile_query(&query, &env)?;
     let mut rows: Vec<Vec<Value>> = Vec::new();
-    plan.run(&mut ExecCtx { session, vars: &mut [] }, &mut rows)?;
+    run_query(&plan, &mut ExecCtx { session, vars: &mut [] }, &mut rows)?;
     Ok(rows.first().and_then(|row| row.first()).and_then(Value::as_i64).unwrap_or(0))
 }

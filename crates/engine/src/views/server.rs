@@ -7,7 +7,7 @@ use types::{DataType, Len, SqlError, Value};
 
 use super::{NVARCHAR60, Rows, SYSNAME, View, ViewColumn, big, int, text};
 use crate::instance::Instance;
-use crate::session::SessionCore;
+use crate::state::SessionCore;
 use catalog::{Db, clock};
 
 use DataType::{BigInt, Bit, DateTime, Int, NVarChar, SqlVariant};

@@ -9,13 +9,13 @@ use types::{DataType, Len, Value};
 use super::transactions::datetime;
 use super::waiting::{Wait, task_address, waits};
 use super::{NVARCHAR60, Rows, SYSNAME, View, ViewColumn, big, bit, int, position, text};
-use crate::batch::Compiled;
 use crate::instance::Instance;
 use crate::instance::waits::wait_type;
-use crate::session::activity::{Published, handle};
-use crate::session::core::SessionShared;
-use crate::session::{SessionCore, SessionOptions};
+use crate::state::SessionCore;
+use crate::state::activity::{BatchView, Published, handle};
+use crate::state::core::SessionShared;
 use catalog::Db;
+use plan::bind::set_options::SessionOptions;
 
 use DataType::{
     BigInt, Binary, Bit, DateTime, Int, NVarChar, Real, SmallInt, UniqueIdentifier, VarBinary, VarChar,
@@ -127,7 +127,7 @@ impl Seen {
 
     fn handle(&self) -> Value {
         let batch = self.published.batch.as_ref();
-        batch.map_or(Value::Null, |batch| Value::bytes(handle(&batch.text).as_slice()))
+        batch.map_or(Value::Null, |batch| Value::bytes(handle(batch.text()).as_slice()))
     }
 }
 
@@ -301,8 +301,9 @@ pub struct RunningBatch {
 pub fn running(instance: &Instance) -> Vec<RunningBatch> {
     let describe = |seen: Seen| {
         let batch = seen.published.batch.as_ref();
-        let place = batch.and_then(|b| seen.shared.activity.statement(b));
-        let text = batch.map_or("", |b| place.map_or(&*b.text, |(from, to)| &b.text[from..to])).to_string();
+        let place = batch.and_then(|b| seen.shared.activity.statement(&**b));
+        let text =
+            batch.map_or("", |b| place.map_or(&**b.text(), |(from, to)| &b.text()[from..to])).to_string();
         RunningBatch {
             session: seen.spid,
             database: seen.shared.db.load(Relaxed),
@@ -334,11 +335,11 @@ fn utf16(text: &str) -> i32 {
 }
 
 /// Command, start and end of the statement that runs.
-fn statement(seen: &Seen, batch: &Compiled) -> (String, i32, i32) {
+fn statement(seen: &Seen, batch: &dyn BatchView) -> (String, i32, i32) {
     match seen.shared.activity.statement(batch) {
         Some((from, to)) => {
-            let (start, end) = (utf16(&batch.text[..from]), utf16(&batch.text[..to]));
-            (command(&batch.text[from..to]), start, end)
+            let (start, end) = (utf16(&batch.text()[..from]), utf16(&batch.text()[..to]));
+            (command(&batch.text()[from..to]), start, end)
         }
         None => ("CONDITIONAL".into(), 0, -1),
     }
@@ -347,7 +348,7 @@ fn statement(seen: &Seen, batch: &Compiled) -> (String, i32, i32) {
 fn request_row(seen: &Seen, wait: Option<&Wait>) -> Vec<Value> {
     let p = &seen.published;
     let (command, start, end) =
-        p.batch.as_ref().map_or_else(|| ("COMPILE".into(), 0, -1), |batch| statement(seen, batch));
+        p.batch.as_ref().map_or_else(|| ("COMPILE".into(), 0, -1), |batch| statement(seen, &**batch));
     let zero = Value::Int(0);
     let owner = seen.shared.lock_owner.load(Relaxed);
     let last_log_wait = || seen.shared.activity.last_log_wait().map(wait_type);
@@ -470,8 +471,8 @@ fn sql_text(session: &mut SessionCore, _db: &Arc<Db>, args: &[Value]) -> Rows {
     let Some(Value::Bytes(wanted)) = args.first() else { return Ok(Vec::new()) };
     let is_it = |text: &str| handle(text).as_slice() == wanted.as_ref();
     let of_sessions = Seen::all(session).into_iter().filter_map(|seen| seen.published.batch);
-    let found = of_sessions.map(|batch| batch.text.clone()).find(|text| is_it(text));
-    let found = found.or_else(|| session.instance().batches().find_text(is_it));
+    let found = of_sessions.map(|batch| batch.text().clone()).find(|text| is_it(text));
+    let found = found.or_else(|| session.instance().find_batch_text(&is_it));
     let row = |found: Arc<str>| vec![Value::Null, Value::Null, Value::Null, bit(false), text(found)];
     Ok(found.into_iter().map(row).collect())
 }
@@ -490,6 +491,6 @@ pub static INPUT_BUFFER: View =
         let batch = seen.and_then(|seen| seen.published.batch);
         Ok(batch
             .into_iter()
-            .map(|b| vec![text("Language Event"), Value::SmallInt(0), text(&b.text)])
+            .map(|b| vec![text("Language Event"), Value::SmallInt(0), text(b.text())])
             .collect())
     });

@@ -11,7 +11,7 @@ use types::{DataType, Len, SqlError, Value};
 
 use super::{LSN_NUMERIC, NVARCHAR60, View, ViewColumn, big, bit, int, lsn_numeric, text};
 use crate::instance::Instance;
-use crate::session::SessionCore;
+use crate::state::SessionCore;
 
 use DataType::{BigInt, Binary, Bit, DateTime, Int, NVarChar, SmallInt, UniqueIdentifier, VarBinary};
 

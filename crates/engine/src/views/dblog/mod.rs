@@ -8,6 +8,7 @@ mod columns;
 mod operation;
 mod units;
 
+use std::any::Any;
 use std::sync::Arc;
 
 use pages::{RecordKind, RecordView, TxnId};
@@ -15,7 +16,7 @@ use types::{SqlError, Value};
 use wal::{Log, LogError, Lsn};
 
 use super::{RowSource, Rows, SystemView, ViewColumn, ViewDef, text};
-use crate::session::SessionCore;
+use crate::state::SessionCore;
 use catalog::Db;
 use catalog::clock::log_text;
 use catalog::errors::db_error;
@@ -46,6 +47,16 @@ impl ViewDef for DbLog {
 
     fn arguments(&self) -> Option<usize> {
         Some(2)
+    }
+
+    fn start(
+        &self,
+        session: &mut dyn Any,
+        db: &Arc<Db>,
+        args: &[Value],
+        keep: &[usize],
+    ) -> Result<Box<dyn RowSource>, SqlError> {
+        self.open(super::session_of(session)?, db, args, keep)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::rates::{Between, bytes, clock, count, counted, each};
 use super::ring::{look, ring};
-use engine::instance::status::{DatabaseStatus, InstanceStatus, VlfState};
+use engine::watch::status::{DatabaseStatus, InstanceStatus, VlfState};
 
 /// How a piece of text looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -352,7 +352,7 @@ fn requests(now: &InstanceStatus, width: usize) -> Vec<Line> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use engine::instance::status::{FileStatus, LogStatus, RequestStatus, VlfRun, WaitTotal};
+    use engine::watch::status::{FileStatus, LogStatus, RequestStatus, VlfRun, WaitTotal};
 
     /// An instance with one database; everything counted `n` times.
     fn picture(n: u64) -> InstanceStatus {

@@ -7,8 +7,8 @@ mod ring;
 mod screen;
 
 use clap::Args;
-use engine::instance::status::InstanceStatus;
-use engine::instance::watch::look;
+use engine::watch::look;
+use engine::watch::status::InstanceStatus;
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -8,7 +8,7 @@ use crossterm::terminal::{
     Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode, size,
 };
 use crossterm::{cursor, queue};
-use engine::instance::status::InstanceStatus;
+use engine::watch::status::InstanceStatus;
 use std::io::{self, Write};
 use std::time::Instant;
 
@@ -124,7 +124,7 @@ pub fn watch(args: &TopArgs) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use engine::instance::status::DatabaseStatus;
+    use engine::watch::status::DatabaseStatus;
 
     #[test]
     fn keys_go_round_the_databases_and_end_the_view() {

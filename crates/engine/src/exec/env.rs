@@ -1,0 +1,64 @@
+//! What the expressions of a statement ask of its run.
+
+use std::any::Any;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use expr::{Env, QuantifiedExpr, SubRef};
+use types::{SqlError, Value};
+
+use super::rt::Rt;
+
+impl Env for Rt<'_, '_> {
+    fn var(&self, slot: usize) -> Value {
+        self.ctx.vars.get(slot).cloned().unwrap_or(Value::Null)
+    }
+
+    fn param(&self, slot: usize) -> Value {
+        self.params.get(slot).cloned().unwrap_or(Value::Null)
+    }
+
+    fn clock(&mut self) -> i128 {
+        *self.clock.get_or_insert_with(|| {
+            SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos() as i128
+        })
+    }
+
+    fn once(&mut self, call: usize, make: fn() -> f64) -> f64 {
+        if self.once.len() <= call {
+            self.once.resize(call + 1, None);
+        }
+        *self.once[call].get_or_insert_with(make)
+    }
+
+    fn datefirst(&mut self) -> Result<u8, SqlError> {
+        Ok(self.ctx.session.options.datefirst)
+    }
+
+    fn check_cancel(&self) -> Result<(), SqlError> {
+        self.ctx.session.check_cancel()
+    }
+
+    fn reserve(&mut self, bytes: usize) -> Result<(), SqlError> {
+        self.memory.reserve(bytes)
+    }
+
+    fn check_memory(&self, bytes: usize) -> Result<(), SqlError> {
+        self.memory.check(bytes)
+    }
+
+    fn host(&mut self) -> Option<&mut dyn Any> {
+        Some(self.ctx.session)
+    }
+
+    fn scalar(&mut self, sub: &SubRef, row: &[Value]) -> Result<Value, SqlError> {
+        self.run_scalar(sub, row)
+    }
+
+    fn exists(&mut self, sub: &SubRef, row: &[Value]) -> Result<bool, SqlError> {
+        self.run_exists(sub, row)
+    }
+
+    fn quantified(&mut self, test: &QuantifiedExpr, row: &[Value]) -> Result<Option<bool>, SqlError> {
+        self.run_quantified(test, row)
+    }
+}

@@ -1,0 +1,248 @@
+//! What statements need of their session while they run: current database, transactions, options, counters, the
+//! error that CATCH shows. It knows nothing of batches; `Session` drives it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use compact_str::CompactString;
+use parking_lot::Mutex;
+use txn::WaitArgs;
+use types::{SqlError, Value};
+
+use super::activity::Activity;
+use super::transactions::Transactions;
+use crate::instance::Instance;
+use catalog::Db;
+use catalog::TableDef;
+use catalog::change::DdlChange;
+use plan::bind::set_options::SessionOptions;
+
+/// State that others may look at or touch while the session runs: KILL, DMVs.
+#[derive(Debug, Default)]
+pub struct SessionShared {
+    /// Set by KILL and by a client's attention; polled by everything that can take long.
+    pub cancel: AtomicBool,
+    /// Set with `cancel` by a client's attention alone: the batch ends, its transaction stays unless XACT_ABORT is on.
+    pub attention: AtomicBool,
+    /// Set by KILL: the session is over.
+    pub killed: AtomicBool,
+    /// A batch runs right now.
+    pub running: AtomicBool,
+    /// Current database.
+    pub db: AtomicI64,
+    /// @@TRANCOUNT.
+    pub open_transactions: AtomicU64,
+    /// When it became 1: microseconds since 1970.
+    pub tran_began: AtomicU64,
+    /// Batches so far.
+    pub batches: AtomicU64,
+    /// Owner of the locks that the session may be waiting for.
+    pub lock_owner: AtomicU64,
+    /// What the session calls itself.
+    pub names: Mutex<Names>,
+    /// What it does right now.
+    pub activity: Activity,
+}
+
+/// What a client says of itself.
+#[derive(Clone, Debug)]
+pub struct Names {
+    pub app: CompactString,
+    pub host: CompactString,
+    pub login: CompactString,
+    /// When the session began, as datetime.
+    pub login_time: Value,
+}
+
+impl Default for Names {
+    fn default() -> Self {
+        Names {
+            app: CompactString::const_new("ringwood"),
+            host: CompactString::const_new("localhost"),
+            login: CompactString::const_new("sa"),
+            login_time: catalog::clock::now(),
+        }
+    }
+}
+
+/// The part of a session that a running statement sees.
+pub struct SessionCore {
+    instance: Arc<Instance>,
+    db: Arc<Db>,
+    spid: i32,
+    pub(crate) shared: Arc<SessionShared>,
+    /// SET options.
+    pub options: SessionOptions,
+    /// @@ROWCOUNT of the last statement.
+    pub rowcount: u64,
+    /// @@ERROR of the last statement.
+    pub error_number: i32,
+    /// @@IDENTITY: last identity value of the session, NULL before the first.
+    pub last_identity: Option<i64>,
+    /// SCOPE_IDENTITY(): last identity value of the current scope.
+    pub scope_identity: Option<i64>,
+    /// CONTEXT_INFO().
+    pub context_info: Value,
+    /// @@TRANCOUNT.
+    pub(crate) trancount: u32,
+    /// Only ROLLBACK is left: XACT_STATE() = -1.
+    pub(crate) doomed: bool,
+    /// Errors of the CATCH blocks that are being run, the innermost last.
+    pub(crate) caught: Vec<SqlError>,
+    /// @@NESTLEVEL: EXEC levels above this one.
+    pub nest_level: u32,
+    pub(crate) transactions: Transactions,
+    /// Definitions that only the running statement sees: see `catalog::rebuild`.
+    pub(crate) private_tables: Vec<Arc<TableDef>>,
+    /// Client's names, for APP_NAME(), HOST_NAME(), SUSER_SNAME().
+    pub app_name: CompactString,
+    pub host_name: CompactString,
+    pub login: CompactString,
+}
+
+impl SessionCore {
+    pub(crate) fn new(
+        instance: Arc<Instance>,
+        db: Arc<Db>,
+        spid: i32,
+        shared: Arc<SessionShared>,
+    ) -> SessionCore {
+        db.add_user(1);
+        shared.db.store(db.id().into(), Ordering::Relaxed);
+        let names = shared.names.lock().clone();
+        SessionCore {
+            instance,
+            db,
+            spid,
+            shared,
+            options: SessionOptions::default(),
+            rowcount: 0,
+            error_number: 0,
+            last_identity: None,
+            scope_identity: None,
+            context_info: Value::Null,
+            trancount: 0,
+            doomed: false,
+            caught: Vec::new(),
+            nest_level: 0,
+            transactions: Transactions::default(),
+            private_tables: Vec::new(),
+            app_name: names.app,
+            host_name: names.host,
+            login: names.login,
+        }
+    }
+
+    /// The instance.
+    #[inline]
+    pub fn instance(&self) -> &Arc<Instance> {
+        &self.instance
+    }
+
+    /// The current database.
+    #[inline]
+    pub fn db(&self) -> &Arc<Db> {
+        &self.db
+    }
+
+    /// USE.
+    pub(crate) fn set_db(&mut self, db: Arc<Db>) {
+        self.db.add_user(-1);
+        db.add_user(1);
+        self.shared.db.store(db.id().into(), Ordering::Relaxed);
+        self.db = db;
+    }
+
+    /// @@SPID.
+    pub fn spid(&self) -> i32 {
+        self.spid
+    }
+
+    /// @@TRANCOUNT.
+    pub fn trancount(&self) -> u32 {
+        self.trancount
+    }
+
+    /// The error that ERROR_NUMBER() and its kin show: of the innermost CATCH block that runs.
+    pub fn error(&self) -> Option<&SqlError> {
+        self.caught.last()
+    }
+
+    /// Sets @@TRANCOUNT, for others to see too.
+    pub(crate) fn set_trancount(&mut self, n: u32) {
+        if self.trancount == 0 && n > 0 {
+            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+            self.shared.tran_began.store(now.as_micros() as u64, Ordering::Relaxed);
+        }
+        self.trancount = n;
+        self.shared.open_transactions.store(n.into(), Ordering::Relaxed);
+    }
+
+    /// XACT_STATE(): 1 a transaction can go on, -1 it can only roll back, 0 none.
+    pub fn xact_state(&self) -> i16 {
+        match (self.trancount, self.doomed) {
+            (0, _) => 0,
+            (_, true) => -1,
+            (_, false) => 1,
+        }
+    }
+
+    /// Whether someone asked this session to stop: poll it once per page or batch of rows.
+    #[inline]
+    pub fn cancelled(&self) -> bool {
+        self.shared.cancel.load(Ordering::Relaxed)
+    }
+
+    /// Whether the transaction outlives the end of its batch that a cancel brought about: the client sent an attention,
+    /// and neither KILL, XACT_ABORT nor a client that went away asks for more.
+    pub(crate) fn keeps_transaction(&self) -> bool {
+        let shared = &self.shared;
+        self.cancelled()
+            && shared.attention.load(Ordering::Acquire)
+            && !shared.killed.load(Ordering::Acquire)
+            && !self.options.xact_abort
+    }
+
+    /// Error 3617 when cancelled.
+    #[inline]
+    pub fn check_cancel(&self) -> Result<(), SqlError> {
+        if self.cancelled() { Err(catalog::errors::cancelled()) } else { Ok(()) }
+    }
+
+    /// A statement ended well.
+    #[inline]
+    pub(crate) fn succeeded(&mut self, rows: u64) {
+        self.rowcount = rows;
+        self.error_number = 0;
+    }
+
+    /// Keeps a change of schema until the transaction ends.
+    pub(crate) fn remember_ddl(&mut self, change: DdlChange) {
+        self.transactions.ddl.push(change);
+    }
+
+    /// LOCK_TIMEOUT and DEADLOCK_PRIORITY also hold for transactions that are open.
+    pub(crate) fn apply_wait_options(&mut self) {
+        let wait = self.wait_args();
+        for open in &mut self.transactions.open {
+            open.txn.wait = wait;
+        }
+    }
+
+    pub(crate) fn wait_args(&self) -> WaitArgs {
+        WaitArgs {
+            timeout_ms: self.options.lock_timeout.into(),
+            priority: self.options.deadlock_priority.clamp(-10, 10) as i8,
+            log_bytes: 0,
+        }
+    }
+}
+
+impl Drop for SessionCore {
+    fn drop(&mut self) {
+        self.rollback_all();
+        self.instance.session_ended(&self.shared);
+        self.db.add_user(-1);
+    }
+}

@@ -1,0 +1,12 @@
+//! What a session is while it runs: its options, its transactions and savepoints, its snapshots and table locks, what it
+//! publishes of itself. Batches run over it (`session`, `batch`); it knows nothing of them.
+
+pub mod activity;
+pub mod core;
+mod identity_insert;
+pub mod names;
+pub(crate) mod room;
+mod snapshots;
+pub mod transactions;
+
+pub use self::core::SessionCore;

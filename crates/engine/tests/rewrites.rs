@@ -1,0 +1,141 @@
+//! Rewrites of queries: the same rows as without them, and plans that do what the rewrites promise.
+
+extern crate ringwood_engine as engine;
+
+#[path = "support/text.rs"]
+mod text;
+
+use text::Bench;
+
+/// Customers, orders and lines: as many lines for each order as its number says.
+fn shop() -> Bench {
+    let mut b = Bench::new();
+    b.run(
+        "SET NOCOUNT ON
+         CREATE TABLE customer (c int PRIMARY KEY, name varchar(20), town int)
+         CREATE TABLE orders (o int PRIMARY KEY, c int, price int)
+         CREATE TABLE line (o int, n int, part int, quantity int, PRIMARY KEY (o, n))
+         CREATE TABLE part (part int PRIMARY KEY, kind varchar(10))
+         DECLARE @i int = 1, @n int
+         WHILE @i <= 200 BEGIN
+             INSERT customer VALUES (@i, CONCAT('customer ', @i), @i % 7)
+             INSERT part VALUES (@i, CHAR(97 + @i % 5))
+             SET @i += 1
+         END
+         SET @i = 1
+         WHILE @i <= 1000 BEGIN
+             INSERT orders VALUES (@i, 1 + @i * 7 % 190, @i % 100)
+             SET @n = 1
+             WHILE @n <= @i % 5 BEGIN
+                 INSERT line VALUES (@i, @n, 1 + (@i * 3 + @n) % 200, (@i * @n) % 50)
+                 SET @n += 1
+             END
+             SET @i += 1
+         END",
+    );
+    b
+}
+
+/// What a query gives, in one line for each row.
+fn answer(b: &mut Bench, sql: &str) -> String {
+    b.run(sql).trim().to_owned()
+}
+
+/// The plan's text.
+fn plan(b: &mut Bench, sql: &str) -> String {
+    b.run("SET SHOWPLAN_TEXT ON");
+    let shown = b.run(sql);
+    b.run("SET SHOWPLAN_TEXT OFF");
+    shown
+}
+
+#[test]
+fn a_correlated_aggregate_is_computed_once() {
+    let mut b = shop();
+    let query = "SELECT COUNT(*), SUM(l.quantity) FROM line l
+                 WHERE l.quantity < (SELECT 0.5 * AVG(i.quantity) FROM line i WHERE i.part = l.part)";
+    // The same with a derived table that computes the averages first.
+    let by_hand = "SELECT COUNT(*), SUM(l.quantity) FROM line l
+                   JOIN (SELECT part, 0.5 * AVG(quantity) AS half FROM line GROUP BY part) a ON a.part = l.part
+                   WHERE l.quantity < a.half";
+    let rows = answer(&mut b, query);
+    assert_eq!(rows, answer(&mut b, by_hand));
+    assert!(!rows.starts_with("0|"), "{rows}");
+    let shown = plan(&mut b, query);
+    assert!(!shown.contains("Correlated"), "{shown}");
+    // An expression over it, either side of the comparison, outer rows without a partner.
+    b.check(
+        "SELECT COUNT(*) FROM customer c WHERE 1 + (SELECT MAX(price) FROM orders o WHERE o.c = c.c) >= 100",
+        "10",
+    );
+    b.check(
+        "SELECT COUNT(*) FROM customer c WHERE (SELECT COUNT(*) FROM orders o WHERE o.c = c.c) = 0",
+        "10",
+    );
+    b.check(
+        "SELECT COUNT(*) FROM customer c WHERE ISNULL((SELECT MAX(price) FROM orders o WHERE o.c = c.c), -1) < 0",
+        "10",
+    );
+    // Few rows outside and an index inside: row by row.
+    let few = "SELECT o.o FROM orders o WHERE o.o = 9 AND o.price < (SELECT SUM(quantity) FROM line l WHERE l.o = o.o)";
+    assert!(plan(&mut b, few).contains("Correlated"));
+    b.check(few, "9");
+}
+
+#[test]
+fn what_all_branches_of_an_or_say_joins() {
+    let mut b = shop();
+    let query = "SELECT COUNT(*) FROM line l, part p
+                 WHERE (p.part = l.part AND p.kind = 'a' AND l.quantity < 10)
+                    OR (p.part = l.part AND p.kind = 'b' AND l.quantity > 40)";
+    let by_hand = "SELECT COUNT(*) FROM line l JOIN part p ON p.part = l.part
+                   WHERE (p.kind = 'a' AND l.quantity < 10) OR (p.kind = 'b' AND l.quantity > 40)";
+    let rows = answer(&mut b, query);
+    assert_eq!(rows, answer(&mut b, by_hand));
+    assert_ne!(rows, "0");
+    let shown = plan(&mut b, query);
+    assert!(shown.contains("Hash Match") || shown.contains("Seek"), "{shown}");
+}
+
+#[test]
+fn joins_are_ordered_by_their_sizes() {
+    let mut b = shop();
+    // Written so that the first two have nothing in common.
+    let query = "SELECT COUNT(*), SUM(l.quantity) FROM part p, customer c, line l, orders o
+                 WHERE o.c = c.c AND l.o = o.o AND p.part = l.part AND c.town = 3 AND p.kind = 'c'";
+    let rows = answer(&mut b, query);
+    let written = answer(&mut b, &format!("{query} OPTION (FORCE ORDER)"));
+    assert_eq!(rows, written);
+    assert_ne!(rows, "0|NULL");
+    let shown = plan(&mut b, query);
+    assert!(!shown.contains("Nested Loops(Inner Join)\n"), "no cross join: {shown}");
+    // Outer joins stay what they are; conditions over three relations find their place.
+    for query in [
+        "SELECT COUNT(*) FROM customer c LEFT JOIN orders o ON o.c = c.c AND o.price > 90, part p WHERE p.part = c.c",
+        "SELECT COUNT(*) FROM orders a, orders b, customer c WHERE a.o = b.o AND a.c = c.c AND a.price + b.price > c.town * 20",
+        "SELECT COUNT(*) FROM (SELECT c.c, o.o FROM customer c, orders o WHERE o.c = c.c) x, line l WHERE l.o = x.o",
+        "SELECT COUNT(*) FROM customer c JOIN orders o ON o.c = c.c JOIN line l ON l.o = o.o AND l.n = c.town",
+        "SELECT COUNT(*) FROM customer a, customer b, customer c WHERE a.c = 1 AND b.c = 2 AND c.c = 3",
+    ] {
+        let rows = answer(&mut b, query);
+        assert_eq!(rows, answer(&mut b, &format!("{query} OPTION (FORCE ORDER)")), "{query}");
+        assert_ne!(rows, "0", "{query}");
+    }
+}
+
+#[test]
+fn many_relations_are_ordered_in_time() {
+    let mut b = Bench::new();
+    b.run("CREATE TABLE t (a int PRIMARY KEY, b int); INSERT t VALUES (1, 1), (2, 2), (3, 3)");
+    for star in [false, true] {
+        let mut sql = String::from("SELECT COUNT(*) FROM t t0");
+        for i in 1..100 {
+            sql.push_str(&format!(", t t{i}"));
+        }
+        for i in 1..100 {
+            let from = if star { 0 } else { i - 1 };
+            sql.push_str(&format!(" {} t{i}.a = t{from}.b", if i == 1 { "WHERE" } else { "AND" }));
+        }
+        b.check(&sql, "3");
+    }
+}

@@ -1,0 +1,347 @@
+//! Calls: scalar functions of the table, forms with rules of their own (COALESCE, ISNULL, DATEADD, ...), aggregates
+//! and window functions.
+
+use super::scope::Clause;
+use super::{Binder, case_of, unsupported};
+use catalog::fold_name;
+use expr::aggregate::{AggKind, Aggregate};
+use expr::bind_ops::{self, folded};
+use expr::functions::{self, ArgRule, Function};
+use expr::{CallExpr, Expr, Pred, Typed};
+use syntax::ast::{self, CompareOp, ExprKind};
+use types::{Collation, DataType, Len, SqlError, Value};
+
+impl Binder<'_> {
+    /// Binds a call.
+    pub fn call(&mut self, call: &ast::FunctionCall) -> Result<Typed, SqlError> {
+        let name = fold_name(&call.name.name.value);
+        if let Some(schema) = &call.name.schema
+            && !schema.is("sys")
+        {
+            let text = format!(
+                "Cannot find either column \"{schema}\" or the user-defined function or aggregate \"{}\", or the \
+                 name is ambiguous.",
+                call.name
+            );
+            return Err(SqlError::new(4121, 16, 1, text));
+        }
+        if let Some(over) = &call.over {
+            return self.window_call(&name, call, over);
+        }
+        if let Some(kind) = AggKind::from_name(&name) {
+            return self.aggregate(kind, &name, call);
+        }
+        if crate::bind::window::is_window_only(&name) {
+            let text = format!("The function '{}' must have an OVER clause.", call.name.name.value);
+            return Err(SqlError::new(10753, 15, 1, text));
+        }
+        if let Some(typed) = self.special_form(&name, call)? {
+            return Ok(typed);
+        }
+        let Some(function) = self.env.names.function(&name) else {
+            let text = format!("'{}' is not a recognized built-in function name.", call.name.name.value);
+            return Err(SqlError::new(195, 15, 10, text));
+        };
+        check_count(function, call.args.len())?;
+        let args = call.args.iter().map(|e| self.expr(e)).collect::<Result<Vec<_>, _>>()?;
+        apply(function, args)
+    }
+
+    /// `@@NAME`.
+    pub fn global(&mut self, name: &str) -> Result<Typed, SqlError> {
+        let folded = fold_name(name);
+        match self.env.names.function(&folded) {
+            Some(function) => apply(function, Vec::new()),
+            None => Err(SqlError::new(137, 15, 2, format!("Must declare the scalar variable \"{name}\"."))),
+        }
+    }
+
+    fn args(
+        &mut self,
+        call: &ast::FunctionCall,
+        counts: std::ops::RangeInclusive<usize>,
+    ) -> Result<Vec<Typed>, SqlError> {
+        if !counts.contains(&call.args.len()) {
+            return Err(wrong_count(&call.name.name.value, *counts.start()));
+        }
+        call.args.iter().map(|e| self.expr(e)).collect()
+    }
+
+    fn special_form(&mut self, name: &str, call: &ast::FunctionCall) -> Result<Option<Typed>, SqlError> {
+        Ok(Some(match name {
+            "coalesce" => {
+                let args = self.args(call, 2..=1024)?;
+                if args.iter().all(Typed::is_null_literal) {
+                    let text = "At least one of the arguments to COALESCE must be an expression that is not the \
+                                NULL constant.";
+                    return Err(SqlError::new(4127, 16, 1, text));
+                }
+                let (ty, collation) = bind_ops::unified(&args.iter().collect::<Vec<_>>())?;
+                let nullable = args.iter().all(|a| a.nullable);
+                let list = args.into_iter().map(|a| bind_ops::implicit(a, ty)).collect::<Result<_, _>>()?;
+                Typed { expr: Expr::Coalesce(list), ty, nullable, collation, explicit_collation: false }
+            }
+            "isnull" => {
+                let mut args = self.args(call, 2..=2)?;
+                let (second, first) = (args.pop(), args.pop());
+                let (Some(first), Some(second)) = (first, second) else { return Ok(None) };
+                let bare = |e: &ast::Expr| matches!(e.kind, ast::ExprKind::Literal(ast::Literal::Null));
+                if call.args.first().is_some_and(bare) { second } else { isnull(first, second)? }
+            }
+            "nullif" => {
+                let mut args = self.args(call, 2..=2)?;
+                let (second, first) = (args.pop(), args.pop());
+                let (Some(first), Some(second)) = (first, second) else { return Ok(None) };
+                let same = self.compare(CompareOp::Equal, first.clone(), second)?;
+                let null = Typed::new(Expr::Const(Value::Null), first.ty, true);
+                case_of(vec![(same, null)], first)?
+            }
+            "iif" => {
+                let [condition, then, otherwise] = call.args.as_slice() else {
+                    return Err(wrong_count(&call.name.name.value, 3));
+                };
+                let condition = self.pred(condition)?;
+                let then = self.expr(then)?;
+                let otherwise = self.expr(otherwise)?;
+                case_of(vec![(condition, then)], otherwise)?
+            }
+            "choose" => self.choose(call)?,
+            "dateadd" | "datediff" | "datediff_big" | "datepart" | "datename" => {
+                self.date_call(name, call)?
+            }
+            "rand" if call.args.is_empty() => {
+                let number = Expr::Const(Value::Int(self.new_once()));
+                apply(functions::required("rand")?, vec![Typed::new(number, DataType::Int, false)])?
+            }
+            "rand" => {
+                let args = self.args(call, 1..=1)?;
+                apply(functions::required("rand_seeded")?, args)?
+            }
+            "grouping" | "grouping_id" => return Err(unsupported("GROUPING")),
+            _ => return Ok(None),
+        }))
+    }
+
+    fn choose(&mut self, call: &ast::FunctionCall) -> Result<Typed, SqlError> {
+        let args = self.args(call, 2..=255)?;
+        let mut args = args.into_iter();
+        let Some(index) = args.next() else { return Err(wrong_count("CHOOSE", 2)) };
+        let index = bind_ops::implicit(index, DataType::Int)?;
+        let index = Typed::new(index, DataType::Int, true);
+        let mut branches = Vec::new();
+        for (i, arg) in args.enumerate() {
+            let number = Typed::new(Expr::Const(Value::Int(i as i32 + 1)), DataType::Int, false);
+            branches.push((bind_ops::compare(CompareOp::Equal, index.clone(), number)?, arg));
+        }
+        case_of(branches, Typed::new(Expr::Const(Value::Null), DataType::Int, true))
+    }
+
+    /// Functions whose first argument is the bare name of a date part.
+    fn date_call(&mut self, name: &str, call: &ast::FunctionCall) -> Result<Typed, SqlError> {
+        let function = functions::required(name)?;
+        let expected = usize::from(function.min);
+        if call.args.len() != expected {
+            return Err(wrong_count(&call.name.name.value, expected));
+        }
+        let word = match &call.args[0].kind {
+            ExprKind::Column(column) if column.qualifier.is_none() => column.name.value.clone(),
+            ExprKind::Function(inner) if inner.args.is_empty() => inner.name.name.value.clone(),
+            _ => {
+                let text = format!("Invalid parameter 1 specified for {name}.");
+                return Err(SqlError::new(1023, 15, 1, text));
+            }
+        };
+        functions::date::check_part(&word, name)?;
+        let mut args = vec![Typed::new(Expr::Const(Value::str(word)), DataType::VarChar(Len::N(30)), false)];
+        for e in &call.args[1..] {
+            args.push(self.expr(e)?);
+        }
+        apply(function, args)
+    }
+
+    fn aggregate(&mut self, kind: AggKind, name: &str, call: &ast::FunctionCall) -> Result<Typed, SqlError> {
+        let aggregate = self.aggregate_args(kind, name, call)?;
+        let clause = self.clause();
+        let scope = self.scope()?;
+        let misplaced = |text: &str, number| Err(SqlError::new(number, 15, 1, text));
+        match clause {
+            Clause::Where | Clause::On => {
+                return misplaced(
+                    "An aggregate may not appear in the WHERE clause unless it is in a subquery contained in a \
+                     HAVING clause or a select list, and the column being aggregated is an outer reference.",
+                    147,
+                );
+            }
+            Clause::GroupBy => {
+                return misplaced(
+                    "Cannot use an aggregate or a subquery in an expression used for the group by list of a GROUP \
+                     BY clause.",
+                    144,
+                );
+            }
+            Clause::Aggregate => {
+                return misplaced(
+                    "Cannot perform an aggregate function on an expression containing an aggregate or a subquery.",
+                    130,
+                );
+            }
+            _ => {}
+        }
+        let Some(grouping) = &mut scope.grouping else {
+            return Err(SqlError::new(
+                157,
+                15,
+                1,
+                "An aggregate may not appear in the set list of an UPDATE statement.",
+            ));
+        };
+        let counts = matches!(kind, AggKind::Count | AggKind::CountBig);
+        let mut typed = Typed::new(Expr::Col(aggregate.output), aggregate.ty, !counts);
+        typed.collation = aggregate.collation;
+        grouping.aggregates.push(aggregate);
+        Ok(typed)
+    }
+
+    /// The aggregate itself, its arguments bound over the block's sources.
+    pub fn aggregate_args(
+        &mut self,
+        kind: AggKind,
+        name: &str,
+        call: &ast::FunctionCall,
+    ) -> Result<Aggregate, SqlError> {
+        let output = self.new_col();
+        let distinct = call.distinct || name == "approx_count_distinct";
+        let mut aggregate = Aggregate {
+            kind,
+            arg: None,
+            distinct,
+            ty: DataType::Int,
+            collation: Collation::DEFAULT,
+            separator: None,
+            order: Vec::new(),
+            output,
+        };
+        if call.star {
+            if !matches!(kind, AggKind::Count | AggKind::CountBig) {
+                return Err(SqlError::new(102, 15, 1, "Incorrect syntax near '*'."));
+            }
+            aggregate.ty = kind.result_type(DataType::Int, name)?;
+            return Ok(aggregate);
+        }
+        let expected = if kind == AggKind::StringAgg { 2 } else { 1 };
+        if call.args.len() != expected {
+            return Err(wrong_count(&call.name.name.value, expected));
+        }
+        let outer = self.clause();
+        if outer == Clause::Aggregate {
+            let text = "Cannot perform an aggregate function on an expression containing an aggregate or a subquery.";
+            return Err(SqlError::new(130, 15, 1, text));
+        }
+        self.scope()?.clause = if outer == Clause::Where { Clause::Where } else { Clause::Aggregate };
+        let bound = self.aggregate_operands(&mut aggregate, name, call);
+        self.scope()?.clause = outer;
+        bound.map(|()| aggregate)
+    }
+
+    fn aggregate_operands(
+        &mut self,
+        aggregate: &mut Aggregate,
+        name: &str,
+        call: &ast::FunctionCall,
+    ) -> Result<(), SqlError> {
+        let arg = self.expr(&call.args[0])?;
+        aggregate.ty = aggregate.kind.result_type(arg.ty, name)?;
+        aggregate.collation = arg.collation;
+        if aggregate.kind == AggKind::StringAgg {
+            let separator = self.expr(&call.args[1])?;
+            aggregate.separator = Some(bind_ops::as_string(separator)?);
+            aggregate.arg = Some(if arg.ty.is_string() {
+                arg.expr
+            } else {
+                bind_ops::explicit(arg, DataType::NVarChar(Len::N(4000)), 0, false)?.expr
+            });
+            for item in &call.within_group {
+                let key = self.expr(&item.expr)?;
+                aggregate.order.push((key.expr, item.descending));
+            }
+        } else {
+            aggregate.arg = Some(arg.expr);
+        }
+        Ok(())
+    }
+}
+
+fn isnull(first: Typed, second: Typed) -> Result<Typed, SqlError> {
+    // The result has the first argument's type: the second is cut to it.
+    let (ty, collation) = (first.ty, first.collation);
+    let nullable = first.nullable && second.nullable;
+    let second = bind_ops::implicit(second, ty)?;
+    let expr = match first.expr {
+        Expr::Const(Value::Null) => second,
+        Expr::Const(value) => Expr::Const(value),
+        e => Expr::Coalesce(vec![e, second]),
+    };
+    Ok(Typed { expr, ty, nullable, collation, explicit_collation: first.explicit_collation })
+}
+
+fn wrong_count(name: &str, expected: usize) -> SqlError {
+    let text = format!("The {} function requires {expected} argument(s).", name.to_lowercase());
+    SqlError::new(174, 15, 1, text)
+}
+
+fn check_count(function: &Function, count: usize) -> Result<(), SqlError> {
+    let (min, max) = (usize::from(function.min), usize::from(function.max));
+    if (min..=max).contains(&count) {
+        return Ok(());
+    }
+    if min == max {
+        return Err(wrong_count(function.name, min));
+    }
+    let text = format!("The {} function requires {min} to {max} arguments.", function.name);
+    Err(SqlError::new(189, 15, 1, text))
+}
+
+/// A call with bound arguments: converts each to what the function takes.
+pub fn apply(function: &'static Function, args: Vec<Typed>) -> Result<Typed, SqlError> {
+    let mut exprs = Vec::with_capacity(args.len());
+    let mut types = Vec::with_capacity(args.len());
+    let mut collation = Collation::DEFAULT;
+    let mut nullable = function.nullable;
+    for (i, mut arg) in args.into_iter().enumerate() {
+        let rule = function.args.get(i).or(function.args.last()).copied().unwrap_or(ArgRule::Any);
+        nullable |= arg.nullable && function.strict;
+        if arg.ty.is_string() && (collation == Collation::DEFAULT || arg.explicit_collation) {
+            collation = arg.collation;
+        }
+        let ty = rule.target(arg.ty, arg.is_null_literal(), function.name, i + 1)?;
+        let expr = match ty {
+            Some(ty) if arg.ty != ty => {
+                let implicit =
+                    types::datatype::conversion(arg.ty, ty) == types::datatype::Conversion::Implicit;
+                arg = if implicit || arg.is_null_literal() {
+                    let nullable = arg.nullable;
+                    Typed::new(bind_ops::implicit(arg, ty)?, ty, nullable)
+                } else if rule.is_explicit() {
+                    bind_ops::explicit(arg, ty, 0, false)?
+                } else {
+                    return Err(functions::invalid_argument(arg.ty, i + 1, function.name));
+                };
+                arg.expr
+            }
+            _ => arg.expr,
+        };
+        types.push(ty.unwrap_or(arg.ty));
+        exprs.push(expr);
+    }
+    let ty = (function.result)(&types, &exprs)?;
+    let call = CallExpr { function, args: exprs, types, ty, collation };
+    let mut typed = Typed::new(Expr::Call(Box::new(call)), ty, nullable);
+    typed.collation = collation;
+    Ok(folded(typed))
+}
+
+/// A bit expression as a condition, for callers that need one.
+pub fn is_true(typed: Typed) -> Result<Pred, SqlError> {
+    let one = Typed::new(Expr::Const(Value::Bit(true)), DataType::Bit, false);
+    bind_ops::compare(CompareOp::Equal, typed, one)
+}

@@ -1,0 +1,99 @@
+//! What a statement is compiled against: names, variables, options.
+//! Guarantees: a compiled object holds no name that must be looked up again; variables are slots.
+
+use crate::bind::set_options::SessionOptions;
+use crate::view::ViewDef;
+use catalog::{Catalog, Db, fold_name};
+use compact_str::CompactString;
+use expr::functions::Function;
+use std::collections::HashMap;
+use std::sync::Arc;
+use types::{DataType, SqlError};
+
+/// What the instance knows by name; names are compared without regard to case.
+pub trait Names {
+    /// A database, whatever its state.
+    fn find_db(&self, name: &str) -> Option<Arc<Db>>;
+
+    /// A database that can be used.
+    ///
+    /// # Errors
+    /// 911; why it cannot be used.
+    fn database(&self, name: &str) -> Result<Arc<Db>, SqlError>;
+
+    /// A system view or table function.
+    fn view(&self, schema: &str, name: &str) -> Option<&'static dyn ViewDef>;
+
+    /// A scalar function, by its lower-case name.
+    fn function(&self, name: &str) -> Option<&'static Function>;
+}
+
+/// What names resolve to while a statement is compiled.
+#[derive(Clone)]
+pub struct CompileEnv<'a> {
+    /// The instance, for other databases and server-wide names.
+    pub names: &'a dyn Names,
+    /// The session's current database.
+    pub db: &'a Arc<Db>,
+    /// Its catalog as of the statement.
+    pub catalog: Arc<Catalog>,
+    /// The batch's variables.
+    pub vars: &'a VarScope,
+    /// SET options that change what a statement means.
+    pub options: &'a SessionOptions,
+}
+
+/// The variables of a batch: names with `@`, compared without regard to case; a slot each, in order of declaration.
+#[derive(Clone, Debug, Default)]
+pub struct VarScope {
+    slots: Vec<(CompactString, DataType)>,
+    by_name: HashMap<CompactString, usize>,
+}
+
+impl VarScope {
+    /// An empty scope.
+    pub fn new() -> VarScope {
+        VarScope::default()
+    }
+
+    /// Gives the next slot to a variable. Errors: 134 when the name is taken.
+    pub fn declare(&mut self, name: &str, ty: DataType) -> Result<usize, SqlError> {
+        let slot = self.slots.len();
+        if self.by_name.contains_key(&fold_name(name)) {
+            let text = format!(
+                "The variable name '{name}' has already been declared. Variable names must be unique within a \
+                 query batch or stored procedure."
+            );
+            return Err(SqlError::new(134, 15, 2, text));
+        }
+        self.by_name.insert(fold_name(name), slot);
+        self.slots.push((name.into(), ty));
+        Ok(slot)
+    }
+
+    /// Slot and type of a variable. Errors: 137 when it was not declared.
+    pub fn find(&self, name: &str) -> Result<(usize, DataType), SqlError> {
+        match self.by_name.get(&fold_name(name)) {
+            Some(&slot) => Ok((slot, self.slots[slot].1)),
+            None => {
+                let text = format!("Must declare the scalar variable \"{name}\".");
+                Err(SqlError::new(137, 15, 2, text))
+            }
+        }
+    }
+
+    /// How many slots there are.
+    pub fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Whether nothing was declared.
+    pub fn is_empty(&self) -> bool {
+        self.slots.is_empty()
+    }
+
+    /// Name and type of a slot.
+    pub fn get(&self, slot: usize) -> Option<(&str, DataType)> {
+        self.slots.get(slot).map(|(name, ty)| (name.as_str(), *ty))
+    }
+}

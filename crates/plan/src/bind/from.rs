@@ -1,0 +1,455 @@
+//! FROM: tables, views, derived tables, CTEs, VALUES, joins and APPLY become logical nodes and name sources.
+
+use crate::TableUse;
+use crate::bind::scope::{Clause, Scope, ScopeColumn, Source};
+use crate::bind::{Binder, unsupported};
+use crate::hints::{Hints, Reading};
+use crate::logical::{CteDef, Get, JoinHint, JoinKind, Logical, OutColumn, ViewScan};
+use crate::view::ViewDef;
+use catalog::Db;
+use catalog::TableDef;
+use catalog::errors;
+use catalog::fold_name;
+use expr::{Typed, bind_ops};
+use std::sync::Arc;
+use syntax::ast::{self, TableRefKind};
+use types::{Collation, DataType, SqlError};
+
+/// What a name in FROM means.
+pub enum Named {
+    Table(Arc<Db>, Arc<TableDef>),
+    View(Arc<Db>, &'static dyn ViewDef),
+}
+
+impl Binder<'_> {
+    /// Binds FROM into the current block.
+    pub fn from_clause(&mut self, refs: &[ast::TableRef]) -> Result<Logical, SqlError> {
+        let mut joined: Option<Logical> = None;
+        for table in refs {
+            let next = self.table_ref(table)?;
+            joined = Some(match joined {
+                None => next,
+                Some(left) => inner(left, next),
+            });
+        }
+        self.check_names()?;
+        Ok(joined.unwrap_or(Logical::One))
+    }
+
+    /// 1011, 1013: two sources of one name.
+    fn check_names(&mut self) -> Result<(), SqlError> {
+        let scope = self.scope()?;
+        for (i, a) in scope.sources.iter().enumerate() {
+            for b in &scope.sources[i + 1..] {
+                let same = a.name == b.name && !a.name.is_empty();
+                if same && a.aliased && b.aliased {
+                    let text = format!(
+                        "The correlation name '{}' is specified multiple times in a FROM clause.",
+                        a.name
+                    );
+                    return Err(SqlError::new(1011, 16, 1, text));
+                }
+                if same && a.schema == b.schema && a.database == b.database && a.aliased == b.aliased {
+                    let text = format!(
+                        "The objects \"{}\" and \"{}\" in the FROM clause have the same exposed names. Use \
+                         correlation names to distinguish them.",
+                        a.name, b.name
+                    );
+                    return Err(SqlError::new(1013, 16, 1, text));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn table_ref(&mut self, table: &ast::TableRef) -> Result<Logical, SqlError> {
+        match &table.kind {
+            TableRefKind::Named { name, alias, sample, hints } => {
+                if sample.is_some() {
+                    return Err(unsupported("TABLESAMPLE"));
+                }
+                self.named(name, alias.as_ref(), hints)
+            }
+            TableRefKind::Variable { name, .. } => {
+                let text = format!("Must declare the table variable \"{name}\".");
+                Err(SqlError::new(1087, 15, 2, text))
+            }
+            TableRefKind::Function { name, args, alias, columns, .. } => {
+                self.table_function(name, args, alias.as_ref(), columns)
+            }
+            TableRefKind::Derived { query, alias, columns } => {
+                let bound = self.nested(|b| b.inner_query(query))?.0;
+                self.add_derived(&alias.value, columns, &bound.columns)?;
+                Ok(bound.logical)
+            }
+            TableRefKind::Values { rows, alias, columns } => {
+                let (logical, out) = self.values(rows)?;
+                self.add_derived(&alias.value, columns, &out)?;
+                Ok(logical)
+            }
+            TableRefKind::Join { kind, hint, left, right, on } => {
+                self.join(*kind, *hint, left, right, on.as_ref())
+            }
+            TableRefKind::Apply { outer, left, right } => self.apply(*outer, left, right),
+            TableRefKind::Method { .. } => Err(unsupported("The nodes() method")),
+            TableRefKind::Pivot { .. } => Err(unsupported("PIVOT")),
+            TableRefKind::Unpivot { .. } => Err(unsupported("UNPIVOT")),
+        }
+    }
+
+    /// Runs `f` in a new block from which the current one is not seen; also gives the block back.
+    fn nested<T>(
+        &mut self,
+        f: impl FnOnce(&mut Self) -> Result<T, SqlError>,
+    ) -> Result<(T, Scope), SqlError> {
+        self.scopes.push(Scope::default());
+        let result = f(self);
+        let scope = self.scopes.pop().unwrap_or_default();
+        Ok((result?, scope))
+    }
+
+    fn named(
+        &mut self,
+        name: &ast::ObjectName,
+        alias: Option<&ast::Ident>,
+        hints: &[ast::OptionItem],
+    ) -> Result<Logical, SqlError> {
+        if name.is_bare()
+            && let Some(cte) = self.find_cte(&name.name.value)
+        {
+            return self.cte(&cte, alias);
+        }
+        if name.is_bare() && self.open_ctes.contains(&fold_name(&name.name.value)) {
+            return Err(unsupported("A common table expression that refers to itself"));
+        }
+        match self.resolve(name)? {
+            Named::Table(db, table) => self.base_table(db, table, name, alias, hints),
+            Named::View(db, view) => {
+                if view.arguments().is_some() {
+                    let text = format!("Parameters were not supplied for the function '{name}'.");
+                    return Err(SqlError::new(216, 16, 1, text));
+                }
+                self.system_view(db, view, Vec::new(), name, alias)
+            }
+        }
+    }
+
+    /// What an object name means. Error: 208.
+    pub fn resolve(&self, name: &ast::ObjectName) -> Result<Named, SqlError> {
+        let missing = || errors::invalid_object(&name.to_string());
+        if name.server.is_some() {
+            return Err(missing());
+        }
+        let db = match &name.database {
+            Some(db) => {
+                let db = self.env.names.find_db(&db.value).ok_or_else(missing)?;
+                db.check_usable()?;
+                db
+            }
+            None if name.name.value.starts_with('#') => {
+                self.env.names.find_db("tempdb").ok_or_else(missing)?
+            }
+            None => self.env.db.clone(),
+        };
+        let catalog = if db.id() == self.env.db.id() { self.env.catalog.clone() } else { db.catalog() };
+        let schema = name.schema.as_ref().map_or("dbo", |s| s.value.as_str());
+        if let Some(table) = catalog.tables.get(&(fold_name(schema), fold_name(&name.name.value))) {
+            return Ok(Named::Table(db, table.clone()));
+        }
+        let view = self.env.names.view(schema, &name.name.value);
+        view.map(|view| Named::View(db, view)).ok_or_else(missing)
+    }
+
+    fn base_table(
+        &mut self,
+        db: Arc<Db>,
+        table: Arc<TableDef>,
+        name: &ast::ObjectName,
+        alias: Option<&ast::Ident>,
+        hints: &[ast::OptionItem],
+    ) -> Result<Logical, SqlError> {
+        let hints = Hints::parse(&table, hints)?;
+        let reading = hints.reading(self.env.options.isolation)?;
+        let get = self.get(db, table, reading, hints);
+        let source = table_source(&get, name, alias);
+        self.scope()?.sources.push(source);
+        Ok(Logical::Get(Box::new(get)))
+    }
+
+    /// A table as a node, its columns numbered.
+    pub fn get(&mut self, db: Arc<Db>, table: Arc<TableDef>, reading: Reading, hints: Hints) -> Get {
+        let first = self.new_cols(table.columns.len() + 1);
+        let lock = reading.table;
+        if !self.tables.iter().any(|used| Arc::ptr_eq(&used.table, &table) && used.lock == lock) {
+            self.tables.push(TableUse { db: db.clone(), table: table.clone(), lock });
+        }
+        Get { db, table, first, mode: reading.mode, locks: reading.locks, hints }
+    }
+
+    fn system_view(
+        &mut self,
+        db: Arc<Db>,
+        view: &'static dyn ViewDef,
+        args: Vec<expr::Expr>,
+        name: &ast::ObjectName,
+        alias: Option<&ast::Ident>,
+    ) -> Result<Logical, SqlError> {
+        let first = self.new_cols(view.columns().len());
+        let columns = view.columns().iter().enumerate().map(|(i, (name, ty, nullable))| {
+            ScopeColumn::new(name, first + i as u32, *ty, *nullable, Collation::DEFAULT)
+        });
+        let source = Source {
+            name: alias.map_or_else(|| fold_name(view.name()), |a| fold_name(&a.value)),
+            aliased: alias.is_some(),
+            schema: Some(fold_name(view.schema())),
+            database: name.database.as_ref().map(|d| fold_name(&d.value)),
+            columns: columns.collect(),
+            object_id: 0,
+            db_id: 0,
+        };
+        self.scope()?.sources.push(source);
+        Ok(Logical::View(Box::new(ViewScan { db, view, args, first })))
+    }
+
+    fn table_function(
+        &mut self,
+        name: &ast::ObjectName,
+        args: &[ast::Expr],
+        alias: Option<&ast::Ident>,
+        _columns: &[ast::Ident],
+    ) -> Result<Logical, SqlError> {
+        let schema = name.schema.as_ref().map_or("sys", |s| s.value.as_str());
+        let view = self.env.names.view(schema, &name.name.value).filter(|v| v.arguments().is_some());
+        let Some(view) = view else { return Err(errors::invalid_object(&name.to_string())) };
+        let wanted = view.arguments().unwrap_or(0);
+        if args.len() != wanted {
+            let (number, few) =
+                if args.len() < wanted { (313, "An insufficient number of") } else { (8144, "Too many") };
+            let text = if number == 313 {
+                format!("{few} arguments were supplied for the procedure or function {name}.")
+            } else {
+                format!("Procedure or function {name} has too many arguments specified.")
+            };
+            return Err(SqlError::new(number, 16, 2, text));
+        }
+        let mut bound = Vec::with_capacity(args.len());
+        for arg in args {
+            // DEFAULT stands for NULL.
+            bound.push(match arg.kind {
+                ast::ExprKind::Default => expr::Expr::Const(types::Value::Null),
+                _ => self.expr(arg)?.expr,
+            });
+        }
+        let db = match &name.database {
+            Some(db) => self.env.names.database(&db.value)?,
+            None => self.env.db.clone(),
+        };
+        self.system_view(db, view, bound, name, alias)
+    }
+
+    fn find_cte(&self, name: &str) -> Option<Arc<CteDef>> {
+        let name = fold_name(name);
+        self.ctes.iter().rev().find(|cte| cte.name == name).cloned()
+    }
+
+    fn cte(&mut self, cte: &Arc<CteDef>, alias: Option<&ast::Ident>) -> Result<Logical, SqlError> {
+        // Inside, only the CTEs before it are in sight, and no block around it.
+        let hidden = self.ctes.split_off(cte.visible);
+        let scopes = std::mem::take(&mut self.scopes);
+        self.open_ctes.push(cte.name.clone());
+        let bound = self.nested(|b| b.inner_query(&cte.query));
+        self.open_ctes.pop();
+        self.scopes = scopes;
+        self.ctes.truncate(cte.visible);
+        self.ctes.extend(hidden);
+        let (bound, _) = bound?;
+        let name = alias.map_or(cte.name.as_str(), |a| a.value.as_str());
+        self.add_derived(name, &cte.columns, &bound.columns)?;
+        Ok(bound.logical)
+    }
+
+    /// A source that is a query: its columns need names.
+    fn add_derived(
+        &mut self,
+        alias: &str,
+        names: &[ast::Ident],
+        columns: &[OutColumn],
+    ) -> Result<(), SqlError> {
+        if !names.is_empty() && names.len() != columns.len() {
+            let (number, few) = if names.len() < columns.len() { (8158, "more") } else { (8159, "fewer") };
+            let text = format!("'{alias}' has {few} columns than were specified in the column list.");
+            return Err(SqlError::new(number, 16, 1, text));
+        }
+        let mut offered: Vec<ScopeColumn> = Vec::with_capacity(columns.len());
+        for (i, column) in columns.iter().enumerate() {
+            let mut c = column.scope_column();
+            if let Some(name) = names.get(i) {
+                c = ScopeColumn::new(&name.value, c.id, c.ty, c.nullable, c.collation);
+            }
+            if c.name.is_empty() {
+                let text = format!("No column name was specified for column {} of '{alias}'.", i + 1);
+                return Err(SqlError::new(8155, 16, 2, text));
+            }
+            if offered.iter().any(|o| o.folded == c.folded) {
+                let text = format!("The column '{}' was specified multiple times for '{alias}'.", c.name);
+                return Err(SqlError::new(8156, 16, 1, text));
+            }
+            offered.push(c);
+        }
+        let source = Source {
+            name: fold_name(alias),
+            aliased: true,
+            schema: None,
+            database: None,
+            columns: offered,
+            object_id: 0,
+            db_id: 0,
+        };
+        self.scope()?.sources.push(source);
+        Ok(())
+    }
+
+    /// A VALUES constructor: columns take the type that their rows meet in.
+    pub fn values(&mut self, rows: &[Vec<ast::Expr>]) -> Result<(Logical, Vec<OutColumn>), SqlError> {
+        let width = rows.first().map_or(0, Vec::len);
+        let mut bound: Vec<Vec<Typed>> = Vec::with_capacity(rows.len());
+        for row in rows {
+            if row.len() != width {
+                let text = "All the rows in a VALUES list must have the same number of values.";
+                return Err(SqlError::new(10709, 16, 1, text));
+            }
+            bound.push(row.iter().map(|e| self.expr(e)).collect::<Result<_, _>>()?);
+        }
+        let first = self.new_cols(width);
+        let mut out = Vec::with_capacity(width);
+        let mut exprs: Vec<Vec<expr::Expr>> = vec![Vec::with_capacity(width); rows.len()];
+        for i in 0..width {
+            let column: Vec<&Typed> = bound.iter().map(|row| &row[i]).collect();
+            let (ty, collation) = bind_ops::unified(&column)?;
+            let nullable = column.iter().any(|t| t.nullable);
+            for (row, list) in bound.iter().zip(&mut exprs) {
+                list.push(bind_ops::implicit(row[i].clone(), ty)?);
+            }
+            let id = first + i as u32;
+            out.push(OutColumn {
+                name: "".into(),
+                id,
+                ty,
+                nullable,
+                collation,
+                untyped: false,
+                identity: None,
+            });
+        }
+        let cols = out.iter().map(|c| c.id).collect();
+        Ok((Logical::Values { rows: exprs, cols }, out))
+    }
+
+    fn join(
+        &mut self,
+        kind: ast::JoinKind,
+        hint: Option<ast::JoinHint>,
+        left: &ast::TableRef,
+        right: &ast::TableRef,
+        on: Option<&ast::Expr>,
+    ) -> Result<Logical, SqlError> {
+        let before = self.scope()?.sources.len();
+        let left_node = self.table_ref(left)?;
+        let middle = self.scope()?.sources.len();
+        let right_node = self.table_ref(right)?;
+        let on = match on {
+            None => Vec::new(),
+            Some(e) => self.on_clause(e)?,
+        };
+        let scope = self.scope()?;
+        let nullable = |sources: &mut [Source]| {
+            sources.iter_mut().flat_map(|s| &mut s.columns).for_each(|c| c.nullable = true);
+        };
+        if matches!(kind, ast::JoinKind::Left | ast::JoinKind::Full) {
+            nullable(&mut scope.sources[middle..]);
+        }
+        if matches!(kind, ast::JoinKind::Right | ast::JoinKind::Full) {
+            nullable(&mut scope.sources[before..middle]);
+        }
+        let hint = match hint {
+            Some(ast::JoinHint::Loop) => Some(JoinHint::Loop),
+            Some(ast::JoinHint::Hash | ast::JoinHint::Merge) => Some(JoinHint::Hash),
+            _ => None,
+        };
+        let (kind, left, right) = match kind {
+            ast::JoinKind::Inner | ast::JoinKind::Cross => (JoinKind::Inner, left_node, right_node),
+            ast::JoinKind::Left => (JoinKind::Left, left_node, right_node),
+            ast::JoinKind::Right => (JoinKind::Left, right_node, left_node),
+            ast::JoinKind::Full => (JoinKind::Full, left_node, right_node),
+        };
+        Ok(Logical::Join { kind, left: Box::new(left), right: Box::new(right), on, hint })
+    }
+
+    fn on_clause(&mut self, e: &ast::Expr) -> Result<Vec<expr::Pred>, SqlError> {
+        let scope = self.scope()?;
+        let (clause, visible) = (scope.clause, scope.visible);
+        scope.clause = Clause::On;
+        scope.visible = true;
+        let pred = self.pred(e);
+        let scope = self.scope()?;
+        scope.clause = clause;
+        scope.visible = visible;
+        let mut list = Vec::new();
+        pred?.into_conjuncts(&mut list);
+        Ok(list)
+    }
+
+    fn apply(
+        &mut self,
+        outer: bool,
+        left: &ast::TableRef,
+        right: &ast::TableRef,
+    ) -> Result<Logical, SqlError> {
+        let left = self.table_ref(left)?;
+        // The right side is a block of its own that sees the sources to its left.
+        let was = std::mem::replace(&mut self.scope()?.visible, true);
+        let bound = self.nested(|b| b.table_ref(right));
+        self.scope()?.visible = was;
+        let (right, mut inner) = bound?;
+        if outer {
+            inner.sources.iter_mut().flat_map(|s| &mut s.columns).for_each(|c| c.nullable = true);
+        }
+        let scope = self.scope()?;
+        scope.sources.append(&mut inner.sources);
+        Ok(Logical::Apply { outer, left: Box::new(left), right: Box::new(right), args: inner.outer })
+    }
+}
+
+/// A base table as a name source.
+pub fn table_source(get: &Get, name: &ast::ObjectName, alias: Option<&ast::Ident>) -> Source {
+    let columns = get.table.columns.iter().enumerate();
+    let columns =
+        columns.map(|(i, c)| ScopeColumn::new(&c.name, get.first + i as u32, c.ty, c.nullable, c.collation));
+    Source {
+        name: alias.map_or_else(|| fold_name(&get.table.name), |a| fold_name(&a.value)),
+        aliased: alias.is_some(),
+        schema: Some(fold_name(&get.table.schema)),
+        database: Some(
+            name.database.as_ref().map_or_else(|| fold_name(&get.db.name()), |d| fold_name(&d.value)),
+        ),
+        columns: columns.collect(),
+        object_id: get.table.object_id,
+        db_id: get.db.id(),
+    }
+}
+
+/// An inner join without a condition.
+pub fn inner(left: Logical, right: Logical) -> Logical {
+    Logical::Join {
+        kind: JoinKind::Inner,
+        left: Box::new(left),
+        right: Box::new(right),
+        on: Vec::new(),
+        hint: None,
+    }
+}
+
+/// The type of a column as messages name it.
+pub fn type_name(ty: DataType) -> String {
+    ty.to_string()
+}

@@ -1,0 +1,129 @@
+//! Names that a query block can see: its FROM sources, the groups and windows it makes, and the blocks around it.
+//! Guarantees: a name resolves to one column id or to an error with SQL Server's number (207, 209, 4104, 8120); a
+//! column of an outer block becomes a parameter of the subquery that mentions it.
+
+use crate::logical::WindowCall;
+use catalog::fold_name;
+use compact_str::CompactString;
+use expr::aggregate::Aggregate;
+use expr::{ColId, Expr, Typed};
+use syntax::ast;
+use types::{Collation, DataType};
+
+/// A column that a source offers.
+#[derive(Clone, Debug)]
+pub struct ScopeColumn {
+    /// As written; empty for an unnamed expression.
+    pub name: CompactString,
+    /// Lower case.
+    pub folded: CompactString,
+    pub id: ColId,
+    pub ty: DataType,
+    pub nullable: bool,
+    pub collation: Collation,
+    /// Hidden from `*`.
+    pub hidden: bool,
+}
+
+impl ScopeColumn {
+    /// A visible column.
+    pub fn new(name: &str, id: ColId, ty: DataType, nullable: bool, collation: Collation) -> ScopeColumn {
+        ScopeColumn { name: name.into(), folded: fold_name(name), id, ty, nullable, collation, hidden: false }
+    }
+
+    /// The column as an expression.
+    pub fn typed(&self) -> Typed {
+        Typed {
+            expr: Expr::Col(self.id),
+            ty: self.ty,
+            nullable: self.nullable,
+            collation: self.collation,
+            explicit_collation: false,
+        }
+    }
+}
+
+/// A table, derived table, CTE or function in FROM.
+#[derive(Clone, Debug)]
+pub struct Source {
+    /// Alias or table name, lower case.
+    pub name: CompactString,
+    /// Alias was given: then the schema cannot be used to name it.
+    pub aliased: bool,
+    /// Lower case, for `dbo.t.c`.
+    pub schema: Option<CompactString>,
+    pub database: Option<CompactString>,
+    pub columns: Vec<ScopeColumn>,
+    /// object_id of a base table; 0 for everything else.
+    pub object_id: i32,
+    /// Its database; 0 for everything else.
+    pub db_id: i32,
+}
+
+impl Source {
+    /// Whether `qualifier.` means this source.
+    pub fn is_named(&self, qualifier: &ast::ObjectName) -> bool {
+        if fold_name(&qualifier.name.value) != self.name || qualifier.server.is_some() {
+            return false;
+        }
+        let fits = |part: &Option<ast::Ident>, own: &Option<CompactString>| match part {
+            None => true,
+            Some(_) if self.aliased => false,
+            Some(part) => own.as_ref().is_some_and(|own| fold_name(&part.value) == *own),
+        };
+        fits(&qualifier.schema, &self.schema) && fits(&qualifier.database, &self.database)
+    }
+}
+
+/// Where in a SELECT an expression stands; decides which error an ungrouped column gets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Clause {
+    #[default]
+    Select,
+    On,
+    Where,
+    GroupBy,
+    Having,
+    OrderBy,
+    /// Inside the argument of an aggregate.
+    Aggregate,
+    /// Where there is no row: VALUES, variables, TOP.
+    None,
+}
+
+/// GROUP BY of a block: keys, aggregates met so far.
+#[derive(Clone, Debug, Default)]
+pub struct Grouping {
+    /// The key's syntax, its expression over the sources, and the column that carries it after grouping.
+    pub keys: Vec<GroupKey>,
+    pub aggregates: Vec<Aggregate>,
+}
+
+/// One key of GROUP BY.
+#[derive(Clone, Debug)]
+pub struct GroupKey {
+    pub ast: ast::Expr,
+    pub source: Typed,
+    pub output: ColId,
+}
+
+/// One query block while it is bound.
+#[derive(Debug, Default)]
+pub struct Scope {
+    pub sources: Vec<Source>,
+    /// False while FROM is bound: siblings are not visible except to APPLY and ON.
+    pub visible: bool,
+    pub clause: Clause,
+    /// Set once the block is known to group.
+    pub grouping: Option<Grouping>,
+    /// OVER calls met so far.
+    pub windows: Vec<WindowCall>,
+    /// The WINDOW clause.
+    pub named_windows: Vec<ast::NamedWindow>,
+    /// Parameters that this block needs of the block around it: slot and the outer value.
+    pub outer: Vec<(usize, Expr)>,
+    /// Some value inside comes from a block around this one.
+    pub correlated: bool,
+    /// Whether OVER is allowed (select list and ORDER BY only).
+    pub allow_windows: bool,
+}

@@ -1,0 +1,630 @@
+//! SELECT, set operations, ORDER BY and CTEs become logical plans.
+
+use crate::bind::scope::{Clause, GroupKey, Grouping, Scope};
+use crate::bind::{Binder, unsupported};
+use crate::logical::{BoundQuery, CteDef, GroupCol, Logical, OutColumn, SortKey, TopSpec};
+use catalog::fold_name;
+use expr::bind_ops;
+use expr::{Expr, Pred, Typed};
+use std::sync::Arc;
+use syntax::ast::{self, ExprKind, GroupItem, QueryBody, SelectItem, SetOp};
+use types::convert::Mode;
+use types::{Collation, DataType, SqlError, Value};
+
+/// `@v = x` of a select list: slot, value.
+type Assignments = Vec<(usize, Expr)>;
+
+/// One item of a select list, bound.
+struct Item {
+    name: compact_str::CompactString,
+    typed: Typed,
+}
+
+impl Binder<'_> {
+    /// Binds a whole query as a block of its own.
+    pub fn query(&mut self, query: &ast::Query) -> Result<BoundQuery, SqlError> {
+        self.scopes.push(Scope::default());
+        let bound = self.query_in_scope(query);
+        self.scopes.pop();
+        bound
+    }
+
+    /// Binds the query of a derived table, subquery or common table expression in the block that is on top of the stack: it has
+    /// an order only to say which rows TOP or OFFSET mean (1033).
+    pub fn inner_query(&mut self, query: &ast::Query) -> Result<BoundQuery, SqlError> {
+        let top = matches!(&query.body, QueryBody::Select(select) if select.top.is_some());
+        if !query.order_by.is_empty() && !top && query.offset.is_none() && query.for_clause.is_none() {
+            let text = "The ORDER BY clause is invalid in views, inline functions, derived tables, subqueries, and common \
+                        table expressions, unless TOP, OFFSET or FOR XML is also specified.";
+            return Err(SqlError::new(1033, 15, 1, text));
+        }
+        self.query_in_scope(query)
+    }
+
+    fn query_in_scope(&mut self, query: &ast::Query) -> Result<BoundQuery, SqlError> {
+        if query.for_clause.as_ref().is_some_and(|f| f.kind != ast::ForKind::Browse) {
+            return Err(unsupported("FOR XML and FOR JSON"));
+        }
+        let before = self.ctes.len();
+        self.push_ctes(&query.ctes);
+        let bound = match &query.body {
+            QueryBody::Select(select) => self.select(select, query),
+            QueryBody::Set { .. } => self.set_query(query),
+        };
+        self.ctes.truncate(before);
+        bound
+    }
+
+    /// Brings WITH's names in sight.
+    pub fn push_ctes(&mut self, ctes: &[ast::Cte]) {
+        for cte in ctes {
+            let visible = self.ctes.len();
+            self.ctes.push(Arc::new(CteDef {
+                name: fold_name(&cte.name.value),
+                columns: cte.columns.clone(),
+                query: cte.query.clone(),
+                visible,
+            }));
+        }
+    }
+
+    fn set_query(&mut self, query: &ast::Query) -> Result<BoundQuery, SqlError> {
+        let mut bound = self.set_body(&query.body)?;
+        let mut keys = Vec::new();
+        for item in &query.order_by {
+            let Some(column) = output_column(&item.expr, &bound.columns)? else {
+                let text = "ORDER BY items must appear in the select list if the statement contains a UNION, \
+                            INTERSECT or EXCEPT operator.";
+                return Err(SqlError::new(104, 16, 1, text));
+            };
+            let expr = Expr::Col(column.id);
+            keys.push(SortKey { expr, descending: item.descending, collation: column.collation });
+        }
+        if !keys.is_empty() {
+            bound.logical = Logical::Sort { input: Box::new(bound.logical), keys };
+        }
+        self.offset_fetch(query, bound)
+    }
+
+    fn set_body(&mut self, body: &QueryBody) -> Result<BoundQuery, SqlError> {
+        let (op, all, left, right) = match body {
+            QueryBody::Select(select) => {
+                let bare = ast::Query {
+                    ctes: Vec::new(),
+                    body: QueryBody::Select(select.clone()),
+                    order_by: Vec::new(),
+                    offset: None,
+                    fetch: None,
+                    for_clause: None,
+                    options: Vec::new(),
+                    span: select.span,
+                };
+                return self.query(&bare);
+            }
+            QueryBody::Set { op, all, left, right } => (*op, *all, left, right),
+        };
+        let (left, right) = (self.set_body(left)?, self.set_body(right)?);
+        if left.columns.len() != right.columns.len() {
+            let text = "All queries combined using a UNION, INTERSECT or EXCEPT operator must have an equal number \
+                        of expressions in their target lists.";
+            return Err(SqlError::new(205, 16, 1, text));
+        }
+        if !left.assignments.is_empty() || !right.assignments.is_empty() {
+            let text = "A SELECT statement that assigns a value to a variable must not be combined with data-\
+                        retrieval operations.";
+            return Err(SqlError::new(141, 15, 1, text));
+        }
+        let first = self.new_cols(left.columns.len());
+        let mut columns = Vec::with_capacity(left.columns.len());
+        for (i, (l, r)) in left.columns.iter().zip(&right.columns).enumerate() {
+            let (lt, rt) = (out_typed(l), out_typed(r));
+            let (ty, collation) = bind_ops::unified(&[&lt, &rt])?;
+            columns.push(OutColumn {
+                name: l.name.clone(),
+                id: first + i as u32,
+                ty,
+                nullable: l.nullable || r.nullable,
+                collation,
+                untyped: l.untyped && r.untyped,
+                identity: None,
+            });
+        }
+        let left = self.cast_to(left, &columns)?;
+        let right = self.cast_to(right, &columns)?;
+        let cols: Vec<_> = columns.iter().map(|c| c.id).collect();
+        let keyed: Vec<_> = columns.iter().map(|c| (c.id, c.collation)).collect();
+        let logical = match op {
+            SetOp::Union => {
+                let concat = Logical::Concat { inputs: vec![left, right], cols };
+                if all { concat } else { Logical::Distinct { input: Box::new(concat), cols: keyed } }
+            }
+            SetOp::Except | SetOp::Intersect => Logical::SetOp {
+                except: op == SetOp::Except,
+                left: Box::new(left),
+                right: Box::new(right),
+                cols: keyed,
+            },
+        };
+        Ok(BoundQuery { logical, columns, assignments: Vec::new() })
+    }
+
+    /// The query with its columns converted to the types of a set operation.
+    fn cast_to(
+        &mut self,
+        bound: BoundQuery,
+        columns: &[OutColumn],
+    ) -> Result<(Logical, Vec<expr::ColId>), SqlError> {
+        let mut exprs = Vec::new();
+        let mut ids = Vec::with_capacity(columns.len());
+        for (own, wanted) in bound.columns.iter().zip(columns) {
+            if own.ty == wanted.ty || own.untyped {
+                ids.push(own.id);
+                continue;
+            }
+            let id = self.new_col();
+            exprs.push((id, bind_ops::implicit(own.typed(), wanted.ty)?));
+            ids.push(id);
+        }
+        let logical = if exprs.is_empty() {
+            bound.logical
+        } else {
+            Logical::Project { input: Box::new(bound.logical), exprs }
+        };
+        Ok((logical, ids))
+    }
+
+    fn select(&mut self, select: &ast::Select, query: &ast::Query) -> Result<BoundQuery, SqlError> {
+        let mut logical = self.from_clause(&select.from)?;
+        self.scope()?.visible = true;
+        self.scope()?.named_windows = select.windows.clone();
+        if let Some(filter) = &select.filter {
+            let preds = self.filter(filter, Clause::Where)?;
+            logical = Logical::Filter { input: Box::new(logical), preds };
+        }
+        self.group_by(select, query)?;
+        let having = match &select.having {
+            Some(e) => self.filter(e, Clause::Having)?,
+            None => Vec::new(),
+        };
+        self.scope()?.clause = Clause::Select;
+        self.scope()?.allow_windows = true;
+        let (items, assignments) = self.items(select)?;
+        let keys = self.order_keys(select, query, &items)?;
+        self.scope()?.allow_windows = false;
+        logical = self.grouped_plan(logical, having)?;
+        self.finish_select(logical, select, query, items, assignments, keys)
+    }
+
+    fn filter(&mut self, e: &ast::Expr, clause: Clause) -> Result<Vec<Pred>, SqlError> {
+        self.scope()?.clause = clause;
+        let mut list = Vec::new();
+        self.pred(e)?.into_conjuncts(&mut list);
+        Ok(list)
+    }
+
+    /// Binds GROUP BY and decides whether the block groups at all.
+    fn group_by(&mut self, select: &ast::Select, query: &ast::Query) -> Result<(), SqlError> {
+        let mut asts = Vec::new();
+        if let Some(group) = &select.group_by {
+            if group.with_cube || group.with_rollup {
+                return Err(unsupported("WITH ROLLUP and WITH CUBE"));
+            }
+            for item in &group.items {
+                match item {
+                    GroupItem::Expr(e) => asts.push(e),
+                    GroupItem::Composite(list) => asts.extend(list),
+                    _ => return Err(unsupported("ROLLUP, CUBE and GROUPING SETS")),
+                }
+            }
+        }
+        let in_items = select.items.iter().any(|item| match item {
+            SelectItem::Expr { expr, .. } | SelectItem::Assign { expr, .. } => has_aggregate(expr),
+            SelectItem::Wildcard { .. } => false,
+        });
+        let in_order = query.order_by.iter().any(|item| has_aggregate(&item.expr));
+        if select.group_by.is_none() && select.having.is_none() && !in_items && !in_order {
+            return Ok(());
+        }
+        self.scope()?.clause = Clause::GroupBy;
+        let mut grouping = Grouping::default();
+        for e in asts {
+            let source = self.expr(e)?;
+            if source.expr.is_row_free() && !matches!(source.expr, Expr::Param(_)) {
+                let text = "Each GROUP BY expression must contain at least one column that is not an outer \
+                            reference.";
+                return Err(SqlError::new(164, 15, 1, text));
+            }
+            let output = self.new_col();
+            grouping.keys.push(GroupKey { ast: e.clone(), source, output });
+        }
+        self.scope()?.grouping = Some(grouping);
+        Ok(())
+    }
+
+    fn grouped_plan(&mut self, mut logical: Logical, having: Vec<Pred>) -> Result<Logical, SqlError> {
+        let scope = self.scope()?;
+        if let Some(grouping) = scope.grouping.take() {
+            let scalar = grouping.keys.is_empty();
+            let keys = grouping.keys.into_iter().map(|k| GroupCol {
+                output: k.output,
+                collation: k.source.collation,
+                expr: k.source.expr,
+            });
+            logical = Logical::Aggregate {
+                input: Box::new(logical),
+                keys: keys.collect(),
+                aggregates: grouping.aggregates,
+                scalar,
+            };
+        }
+        if !having.is_empty() {
+            logical = Logical::Filter { input: Box::new(logical), preds: having };
+        }
+        let calls = std::mem::take(&mut self.scope()?.windows);
+        if !calls.is_empty() {
+            logical = Logical::Window { input: Box::new(logical), calls };
+        }
+        Ok(logical)
+    }
+
+    fn items(&mut self, select: &ast::Select) -> Result<(Vec<Item>, Assignments), SqlError> {
+        let mut items = Vec::new();
+        let mut assignments = Vec::new();
+        for item in &select.items {
+            match item {
+                SelectItem::Wildcard { qualifier, .. } => self.wildcard(qualifier.as_ref(), &mut items)?,
+                SelectItem::Expr { expr, alias } => {
+                    let typed = self.expr(expr)?;
+                    let name = match (alias, &expr.kind) {
+                        (Some(alias), _) => alias.value.clone(),
+                        (None, ExprKind::Column(c)) => self.stored_name(&typed, &c.name.value),
+                        _ => "".into(),
+                    };
+                    items.push(Item { name, typed });
+                }
+                SelectItem::Assign { variable, op, expr } => {
+                    assignments.push(self.assignment(variable, *op, expr)?);
+                }
+            }
+        }
+        if !items.is_empty() && !assignments.is_empty() {
+            let text = "A SELECT statement that assigns a value to a variable must not be combined with data-\
+                        retrieval operations.";
+            return Err(SqlError::new(141, 15, 1, text));
+        }
+        Ok((items, assignments))
+    }
+
+    /// A result column is named as the table has it, not as the query wrote it.
+    fn stored_name(&self, typed: &Typed, written: &str) -> compact_str::CompactString {
+        let Expr::Col(id) = typed.expr else { return written.into() };
+        let sources = self.scopes.iter().flat_map(|s| &s.sources);
+        let column = sources.flat_map(|s| &s.columns).find(|c| c.id == id);
+        column.map_or_else(|| written.into(), |c| c.name.clone())
+    }
+
+    /// `@v = x`, `@v += x`: the slot and the value in the variable's type.
+    pub fn assignment(
+        &mut self,
+        variable: &str,
+        op: ast::AssignOp,
+        expr: &ast::Expr,
+    ) -> Result<(usize, Expr), SqlError> {
+        let (slot, ty) = self.env.vars.find(variable)?;
+        let mut typed = self.expr(expr)?;
+        if let Some(op) = compound(op) {
+            typed = self.binary(op, Typed::new(Expr::Var(slot), ty, true), typed)?;
+        }
+        Ok((slot, bind_ops::assigned(typed, ty, Mode::Implicit)?))
+    }
+
+    fn wildcard(
+        &mut self,
+        qualifier: Option<&ast::ObjectName>,
+        items: &mut Vec<Item>,
+    ) -> Result<(), SqlError> {
+        let scope = self.scope()?;
+        if scope.sources.is_empty() {
+            return Err(SqlError::new(263, 16, 1, "Must specify table to select from."));
+        }
+        let wanted = |s: &crate::bind::scope::Source| qualifier.is_none_or(|q| s.is_named(q));
+        if !scope.sources.iter().any(wanted) {
+            let name = qualifier.map(|q| q.to_string()).unwrap_or_default();
+            let text = format!(
+                "The column prefix '{name}' does not match with a table name or alias name used in the query."
+            );
+            return Err(SqlError::new(107, 15, 1, text));
+        }
+        let columns: Vec<_> = scope
+            .sources
+            .iter()
+            .filter(|s| wanted(s))
+            .flat_map(|s| {
+                let full = s.name.clone();
+                s.columns.iter().filter(|c| !c.hidden).map(move |c| (full.clone(), c.clone()))
+            })
+            .collect();
+        let depth = self.scopes.len() - 1;
+        for (full, column) in columns {
+            let typed = self.grouped_column(depth, column.typed(), &format!("{full}.{}", column.name))?;
+            items.push(Item { name: column.name, typed });
+        }
+        Ok(())
+    }
+
+    /// ORDER BY: a position, an alias or name of the select list, else an expression over the sources.
+    fn order_keys(
+        &mut self,
+        select: &ast::Select,
+        query: &ast::Query,
+        items: &[Item],
+    ) -> Result<Vec<(SortKey, Option<usize>)>, SqlError> {
+        let mut keys = Vec::new();
+        for item in &query.order_by {
+            let position = self.order_position(&item.expr, items)?;
+            let (typed, position) = match position {
+                Some(i) => (items[i].typed.clone(), Some(i)),
+                None => {
+                    self.scope()?.clause = Clause::OrderBy;
+                    let typed = self.expr(&item.expr)?;
+                    let same = items.iter().position(|i| match (&i.typed.expr, &typed.expr) {
+                        (Expr::Col(a), Expr::Col(b)) => a == b,
+                        _ => false,
+                    });
+                    (typed, same)
+                }
+            };
+            if position.is_none() && select.distinct && !self.among_items(&item.expr, select) {
+                let text = "ORDER BY items must appear in the select list if SELECT DISTINCT is specified.";
+                return Err(SqlError::new(145, 15, 1, text));
+            }
+            let position = position.or_else(|| self.item_of(&item.expr, select));
+            let key = SortKey { expr: typed.expr, descending: item.descending, collation: typed.collation };
+            keys.push((key, position));
+        }
+        Ok(keys)
+    }
+
+    fn item_of(&self, e: &ast::Expr, select: &ast::Select) -> Option<usize> {
+        // Positions agree only while no wildcard has spread the list.
+        if select.items.iter().any(|i| matches!(i, SelectItem::Wildcard { .. })) {
+            return None;
+        }
+        select.items.iter().position(|i| match i {
+            SelectItem::Expr { expr, .. } => bind_ops::same_syntax(expr, e),
+            _ => false,
+        })
+    }
+
+    fn among_items(&self, e: &ast::Expr, select: &ast::Select) -> bool {
+        self.item_of(e, select).is_some()
+    }
+
+    fn order_position(&mut self, e: &ast::Expr, items: &[Item]) -> Result<Option<usize>, SqlError> {
+        match &e.kind {
+            ExprKind::Literal(ast::Literal::Integer(n)) => {
+                let at = usize::try_from(*n - 1).ok().filter(|at| *at < items.len());
+                if at.is_none() {
+                    let text = format!(
+                        "The ORDER BY position number {n} is out of range of the number of items in the select list."
+                    );
+                    return Err(SqlError::new(108, 16, 1, text));
+                }
+                Ok(at)
+            }
+            ExprKind::Column(c) if c.qualifier.is_none() => {
+                let name = fold_name(&c.name.value);
+                let mut found = items.iter().enumerate().filter(|(_, i)| fold_name(&i.name) == name);
+                let first = found.next().map(|(at, _)| at);
+                let differing = found.any(|(at, _)| {
+                    let first = first.unwrap_or(at);
+                    !matches!((&items[at].typed.expr, &items[first].typed.expr), (Expr::Col(a), Expr::Col(b)) if a == b)
+                });
+                if differing {
+                    let text = format!("Ambiguous column name '{}'.", c.name.value);
+                    return Err(SqlError::new(209, 16, 1, text));
+                }
+                Ok(first)
+            }
+            ExprKind::Literal(_) => {
+                let text = "A constant expression was encountered in the ORDER BY list, position 1.";
+                Err(SqlError::new(408, 15, 1, text))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn finish_select(
+        &mut self,
+        mut logical: Logical,
+        select: &ast::Select,
+        query: &ast::Query,
+        items: Vec<Item>,
+        assignments: Assignments,
+        keys: Vec<(SortKey, Option<usize>)>,
+    ) -> Result<BoundQuery, SqlError> {
+        let mut columns = Vec::with_capacity(items.len());
+        let mut exprs = Vec::new();
+        for item in items {
+            let untyped = item.typed.is_null_literal();
+            let id = match item.typed.expr {
+                Expr::Col(id) => id,
+                e => {
+                    let id = self.new_col();
+                    exprs.push((id, e));
+                    id
+                }
+            };
+            let Typed { ty, nullable, collation, .. } = item.typed;
+            let identity = self.identity_of(id);
+            columns.push(OutColumn { name: item.name, id, ty, nullable, collation, untyped, identity });
+        }
+        // A key that is an item sorts by the item's column: it is computed once.
+        let mut sort = Vec::with_capacity(keys.len());
+        for (mut key, position) in keys {
+            if let Some(column) = position.and_then(|at| columns.get(at)) {
+                key.expr = Expr::Col(column.id);
+            } else if !matches!(key.expr, Expr::Col(_)) {
+                let id = self.new_col();
+                exprs.push((id, key.expr));
+                key.expr = Expr::Col(id);
+            }
+            sort.push(key);
+        }
+        if !exprs.is_empty() {
+            logical = Logical::Project { input: Box::new(logical), exprs };
+        }
+        if select.distinct {
+            let cols = columns.iter().map(|c| (c.id, c.collation)).collect();
+            logical = Logical::Distinct { input: Box::new(logical), cols };
+        }
+        let ties = sort.clone();
+        if !sort.is_empty() {
+            logical = Logical::Sort { input: Box::new(logical), keys: sort };
+        }
+        if let Some(top) = &select.top {
+            let spec = self.top(top, ties)?;
+            logical = Logical::Top { input: Box::new(logical), top: spec };
+        }
+        self.offset_fetch(query, BoundQuery { logical, columns, assignments })
+    }
+
+    fn identity_of(&self, id: expr::ColId) -> Option<(i64, i64)> {
+        let scope = self.scopes.last()?;
+        let source =
+            scope.sources.iter().find(|s| s.object_id != 0 && s.columns.iter().any(|c| c.id == id))?;
+        let (db, object) = (source.db_id, source.object_id);
+        let table = self.tables.iter().find(|u| u.db.id() == db && u.table.object_id == object)?;
+        let at = source.columns.iter().position(|c| c.id == id)?;
+        table.table.columns.get(at)?.identity
+    }
+
+    /// TOP (n) [PERCENT] [WITH TIES].
+    pub fn top(&mut self, top: &ast::Top, ties: Vec<SortKey>) -> Result<TopSpec, SqlError> {
+        let clause = self.scope().map(|s| std::mem::replace(&mut s.clause, Clause::Where));
+        let ty = if top.percent { DataType::Float } else { DataType::BigInt };
+        let count = self.expr_as(&top.count, ty)?;
+        if let (Ok(clause), Ok(scope)) = (clause, self.scope()) {
+            scope.clause = clause;
+        }
+        if !count.is_row_free() && !count.has_subquery() {
+            let text =
+                "The reference to a column is not allowed in an argument to a TOP, OFFSET, or FETCH clause.";
+            return Err(SqlError::new(4115, 15, 1, text));
+        }
+        if top.with_ties && ties.is_empty() {
+            let text = "The TOP N WITH TIES clause is not allowed without a corresponding ORDER BY clause.";
+            return Err(SqlError::new(1062, 15, 1, text));
+        }
+        let ties = top.with_ties.then_some(ties);
+        Ok(TopSpec { count: Some(count), percent: top.percent, ties, offset: None })
+    }
+
+    fn offset_fetch(&mut self, query: &ast::Query, mut bound: BoundQuery) -> Result<BoundQuery, SqlError> {
+        if query.offset.is_none() && query.fetch.is_none() {
+            return Ok(bound);
+        }
+        let mut spec = TopSpec::default();
+        if let Some(e) = &query.offset {
+            spec.offset = Some(self.expr_as(e, DataType::BigInt)?);
+        }
+        if let Some(e) = &query.fetch {
+            spec.count = Some(self.expr_as(e, DataType::BigInt)?);
+        }
+        bound.logical = Logical::Top { input: Box::new(bound.logical), top: spec };
+        Ok(bound)
+    }
+}
+
+/// The operator of a compound assignment.
+pub fn compound(op: ast::AssignOp) -> Option<ast::BinaryOp> {
+    use ast::{AssignOp as A, BinaryOp as B};
+    Some(match op {
+        A::Set => return None,
+        A::Add => B::Add,
+        A::Subtract => B::Subtract,
+        A::Multiply => B::Multiply,
+        A::Divide => B::Divide,
+        A::Modulo => B::Modulo,
+        A::BitAnd => B::BitAnd,
+        A::BitOr => B::BitOr,
+        A::BitXor => B::BitXor,
+    })
+}
+
+fn out_typed(column: &OutColumn) -> Typed {
+    let mut typed = column.typed();
+    if column.untyped {
+        typed.expr = Expr::Const(Value::Null);
+    }
+    typed
+}
+
+/// The column that an ORDER BY item of a set operation names.
+fn output_column<'c>(e: &ast::Expr, columns: &'c [OutColumn]) -> Result<Option<&'c OutColumn>, SqlError> {
+    match &e.kind {
+        ExprKind::Literal(ast::Literal::Integer(n)) => {
+            let column = usize::try_from(*n - 1).ok().and_then(|at| columns.get(at));
+            column.map(Some).ok_or_else(|| {
+                let text = format!(
+                    "The ORDER BY position number {n} is out of range of the number of items in the select list."
+                );
+                SqlError::new(108, 16, 1, text)
+            })
+        }
+        ExprKind::Column(c) if c.qualifier.is_none() => {
+            let name = fold_name(&c.name.value);
+            let column = columns.iter().find(|o| fold_name(&o.name) == name);
+            column
+                .map(Some)
+                .ok_or_else(|| SqlError::new(207, 16, 1, format!("Invalid column name '{}'.", c.name.value)))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// Whether an aggregate of this block stands inside; subqueries are blocks of their own.
+pub fn has_aggregate(e: &ast::Expr) -> bool {
+    use expr::aggregate::AggKind;
+    let any = |list: &[ast::Expr]| list.iter().any(has_aggregate);
+    let opt = |e: &Option<Box<ast::Expr>>| e.as_deref().is_some_and(has_aggregate);
+    match &e.kind {
+        ExprKind::Function(call) => {
+            let own = call.over.is_none() && AggKind::from_name(&fold_name(&call.name.name.value)).is_some();
+            let over = call
+                .over
+                .as_ref()
+                .is_some_and(|o| any(&o.partition_by) || o.order_by.iter().any(|i| has_aggregate(&i.expr)));
+            own || over || any(&call.args)
+        }
+        ExprKind::Unary { operand, .. }
+        | ExprKind::Cast { operand, .. }
+        | ExprKind::Collate { operand, .. }
+        | ExprKind::Parse { operand, .. }
+        | ExprKind::IsNull { operand, .. }
+        | ExprKind::InQuery { operand, .. } => has_aggregate(operand),
+        ExprKind::Convert { operand, style, .. } => has_aggregate(operand) || opt(style),
+        ExprKind::Binary { left, right, .. }
+        | ExprKind::Compare { left, right, .. }
+        | ExprKind::IsDistinct { left, right, .. } => has_aggregate(left) || has_aggregate(right),
+        ExprKind::Quantified { left, .. } => has_aggregate(left),
+        ExprKind::Case { operand, branches, otherwise } => {
+            opt(operand)
+                || opt(otherwise)
+                || branches.iter().any(|b| has_aggregate(&b.when) || has_aggregate(&b.then))
+        }
+        ExprKind::And(list) | ExprKind::Or(list) => any(list),
+        ExprKind::Not(inner) => has_aggregate(inner),
+        ExprKind::Between { operand, low, high, .. } => {
+            has_aggregate(operand) || has_aggregate(low) || has_aggregate(high)
+        }
+        ExprKind::InList { operand, list, .. } => has_aggregate(operand) || any(list),
+        ExprKind::Like { operand, pattern, .. } => has_aggregate(operand) || has_aggregate(pattern),
+        _ => false,
+    }
+}
+
+/// The collation that DISTINCT and set operations compare a column by.
+pub fn key_collation(column: &OutColumn) -> Collation {
+    column.collation
+}

@@ -1,0 +1,48 @@
+//! Binding of subqueries inside expressions. Their plans are a list of the statement, beside its expressions.
+
+use super::Binder;
+use super::scope::{Clause, Scope};
+use crate::nodes::Subquery;
+use expr::{Expr, SubRef, Typed};
+use std::sync::Arc;
+use syntax::ast;
+use types::SqlError;
+
+impl Binder<'_> {
+    /// Binds a subquery; `exists` ignores its select list.
+    pub fn subquery(&mut self, query: &ast::Query, exists: bool) -> Result<(SubRef, Vec<Typed>), SqlError> {
+        self.scopes.push(Scope::default());
+        let bound = self.inner_query(query);
+        let scope = self.scopes.pop().unwrap_or_default();
+        let bound = bound?;
+        let columns: Vec<Typed> = bound.columns.iter().map(|c| c.typed()).collect();
+        let wanted = if exists { Vec::new() } else { bound.columns.iter().map(|c| c.id).collect() };
+        let logical = Arc::new(bound.logical);
+        self.subqueries.push(Subquery { logical, wanted, goal: exists.then_some(1) });
+        let sub = SubRef {
+            id: self.subqueries.len() - 1,
+            args: scope.outer,
+            cacheable: !scope.correlated,
+            convert: None,
+        };
+        Ok((sub, columns))
+    }
+
+    /// `(SELECT ...)` as a value.
+    pub fn scalar_subquery(&mut self, query: &ast::Query) -> Result<Typed, SqlError> {
+        let (sub, columns) = self.subquery(query, false)?;
+        let [column] = columns.as_slice() else {
+            let text = "Only one expression can be specified in the select list when the subquery is not \
+                        introduced with EXISTS.";
+            return Err(SqlError::new(116, 16, 1, text));
+        };
+        if self.clause() == Clause::Aggregate {
+            let text = "Cannot perform an aggregate function on an expression containing an aggregate or a \
+                        subquery.";
+            return Err(SqlError::new(130, 15, 1, text));
+        }
+        let mut typed = Typed::new(Expr::Subquery(Box::new(sub)), column.ty, true);
+        typed.collation = column.collation;
+        Ok(typed)
+    }
+}

@@ -1,0 +1,238 @@
+//! Window functions: ROW_NUMBER and its kin, LAG and LEAD, aggregates OVER. Binding; the operator is in the executor.
+
+use crate::bind::scope::Clause;
+use crate::bind::{Binder, unsupported};
+use crate::logical::{FrameEnd, SortKey, WindowCall, WindowKind};
+use expr::aggregate::{AggKind, Aggregate};
+use expr::bind_ops;
+use expr::{Expr, Typed};
+use syntax::ast;
+use types::{DataType, SqlError, Value};
+
+/// Functions that exist only with OVER.
+pub fn is_window_only(name: &str) -> bool {
+    matches!(
+        name,
+        "row_number"
+            | "rank"
+            | "dense_rank"
+            | "percent_rank"
+            | "cume_dist"
+            | "ntile"
+            | "lag"
+            | "lead"
+            | "first_value"
+            | "last_value"
+    )
+}
+
+impl Binder<'_> {
+    /// Binds a call with OVER; its value is a column that the window operator adds.
+    pub fn window_call(
+        &mut self,
+        name: &str,
+        call: &ast::FunctionCall,
+        over: &ast::Over,
+    ) -> Result<Typed, SqlError> {
+        if !self.scope()?.allow_windows {
+            let text = "Windowed functions can only appear in the SELECT or ORDER BY clauses.";
+            return Err(SqlError::new(4108, 15, 1, text));
+        }
+        let over = self.named_window(over)?;
+        self.scope()?.allow_windows = false;
+        let bound = self.window_parts(name, call, &over);
+        self.scope()?.allow_windows = true;
+        let (call, typed) = bound?;
+        self.scope()?.windows.push(call);
+        Ok(typed)
+    }
+
+    fn named_window(&mut self, over: &ast::Over) -> Result<ast::Over, SqlError> {
+        let Some(name) = &over.window else { return Ok(over.clone()) };
+        let named =
+            self.scope()?.named_windows.iter().find(|w| w.name.value.eq_ignore_ascii_case(&name.value));
+        let Some(named) = named else {
+            return Err(SqlError::new(5362, 15, 1, format!("Window '{name}' is undefined.")));
+        };
+        let mut merged = named.over.clone();
+        if !over.partition_by.is_empty() {
+            merged.partition_by = over.partition_by.clone();
+        }
+        if !over.order_by.is_empty() {
+            merged.order_by = over.order_by.clone();
+        }
+        if over.frame.is_some() {
+            merged.frame = over.frame.clone();
+        }
+        Ok(merged)
+    }
+
+    fn window_parts(
+        &mut self,
+        name: &str,
+        call: &ast::FunctionCall,
+        over: &ast::Over,
+    ) -> Result<(WindowCall, Typed), SqlError> {
+        let mut partition = Vec::new();
+        for e in &over.partition_by {
+            let key = self.expr(e)?;
+            partition.push((key.expr, key.collation));
+        }
+        let mut order = Vec::new();
+        for item in &over.order_by {
+            let key = self.expr(&item.expr)?;
+            order.push(SortKey { expr: key.expr, descending: item.descending, collation: key.collation });
+        }
+        if order.is_empty() && is_window_only(name) {
+            let text = format!("The function '{name}' must have an OVER clause with ORDER BY.");
+            return Err(SqlError::new(4112, 15, 1, text));
+        }
+        let (start, end) = frame(over, !order.is_empty())?;
+        let (kind, mut typed) = self.window_kind(name, call)?;
+        let output = self.new_col();
+        typed.expr = Expr::Col(output);
+        Ok((WindowCall { kind, partition, order, start, end, output }, typed))
+    }
+
+    fn window_kind(&mut self, name: &str, call: &ast::FunctionCall) -> Result<(WindowKind, Typed), SqlError> {
+        let plain = |kind, ty| Ok((kind, Typed::new(Expr::Const(Value::Null), ty, false)));
+        let args = |b: &mut Self| call.args.iter().map(|e| b.expr(e)).collect::<Result<Vec<_>, _>>();
+        match name {
+            "row_number" => plain(WindowKind::RowNumber, DataType::BigInt),
+            "rank" => plain(WindowKind::Rank, DataType::BigInt),
+            "dense_rank" => plain(WindowKind::DenseRank, DataType::BigInt),
+            "percent_rank" => plain(WindowKind::PercentRank, DataType::Float),
+            "cume_dist" => plain(WindowKind::CumeDist, DataType::Float),
+            "ntile" => {
+                let Some(e) = call.args.first() else { return Err(too_few(name, 1)) };
+                let groups = self.expr_as(e, DataType::BigInt)?;
+                plain(WindowKind::Ntile(groups), DataType::BigInt)
+            }
+            "lag" | "lead" => {
+                let mut list = args(self)?.into_iter();
+                let Some(arg) = list.next() else { return Err(too_few(name, 1)) };
+                let offset = match list.next() {
+                    Some(offset) => bind_ops::implicit(offset, DataType::BigInt)?,
+                    None => Expr::Const(Value::BigInt(1)),
+                };
+                let default = match list.next() {
+                    Some(default) => bind_ops::implicit(default, arg.ty)?,
+                    None => Expr::Const(Value::Null),
+                };
+                let typed = Typed { nullable: true, ..arg.clone() };
+                Ok((WindowKind::Lag { arg: arg.expr, offset, default, ahead: name == "lead" }, typed))
+            }
+            "first_value" | "last_value" => {
+                let Some(arg) = args(self)?.into_iter().next() else { return Err(too_few(name, 1)) };
+                let typed = Typed { nullable: true, ..arg.clone() };
+                let first = name == "first_value";
+                Ok((
+                    if first { WindowKind::FirstValue(arg.expr) } else { WindowKind::LastValue(arg.expr) },
+                    typed,
+                ))
+            }
+            _ => {
+                let Some(kind) = AggKind::from_name(name) else {
+                    let text = format!(
+                        "The function '{name}' is not a valid windowing function, and cannot be used \
+                                        with the OVER clause."
+                    );
+                    return Err(SqlError::new(4113, 16, 1, text));
+                };
+                if call.distinct {
+                    return Err(SqlError::new(
+                        10759,
+                        15,
+                        1,
+                        "Use of DISTINCT is not allowed with the OVER clause.",
+                    ));
+                }
+                let aggregate = self.over_aggregate(kind, name, call)?;
+                let mut typed = Typed::new(Expr::Const(Value::Null), aggregate.ty, true);
+                typed.collation = aggregate.collation;
+                Ok((WindowKind::Aggregate(aggregate), typed))
+            }
+        }
+    }
+
+    /// An aggregate whose argument may itself hold aggregates of the grouped block.
+    fn over_aggregate(
+        &mut self,
+        kind: AggKind,
+        name: &str,
+        call: &ast::FunctionCall,
+    ) -> Result<Aggregate, SqlError> {
+        let grouped = self.scope()?.grouping.is_some();
+        if !grouped {
+            return self.aggregate_args(kind, name, call);
+        }
+        if call.star {
+            return self.aggregate_args(kind, name, call);
+        }
+        let [arg] = call.args.as_slice() else { return Err(unsupported("STRING_AGG with OVER")) };
+        debug_assert!(self.clause() != Clause::Aggregate);
+        let arg = self.expr(arg)?;
+        Ok(Aggregate {
+            kind,
+            ty: kind.result_type(arg.ty, name)?,
+            collation: arg.collation,
+            arg: Some(arg.expr),
+            distinct: false,
+            separator: None,
+            order: Vec::new(),
+            output: self.new_col(),
+        })
+    }
+}
+
+fn too_few(name: &str, count: usize) -> SqlError {
+    SqlError::new(174, 15, 1, format!("The {name} function requires {count} argument(s)."))
+}
+
+fn frame(over: &ast::Over, ordered: bool) -> Result<(FrameEnd, FrameEnd), SqlError> {
+    use ast::FrameBound as B;
+    let Some(frame) = &over.frame else {
+        return Ok((FrameEnd::Unbounded, if ordered { FrameEnd::Peers } else { FrameEnd::Unbounded }));
+    };
+    let rows = |e: &ast::Expr| match &e.kind {
+        ast::ExprKind::Literal(ast::Literal::Integer(n)) if !frame.range => Ok(*n),
+        _ => Err(SqlError::new(
+            4194,
+            16,
+            1,
+            "RANGE is only supported with UNBOUNDED and CURRENT ROW window frame delimiters.",
+        )),
+    };
+    let bound = |b: &B| {
+        Ok(match b {
+            B::UnboundedPreceding | B::UnboundedFollowing => FrameEnd::Unbounded,
+            B::CurrentRow if frame.range => FrameEnd::Peers,
+            B::CurrentRow => FrameEnd::Rows(0),
+            B::Preceding(e) => FrameEnd::Rows(-rows(e)?),
+            B::Following(e) => FrameEnd::Rows(rows(e)?),
+        })
+    };
+    let current = if frame.range { FrameEnd::Peers } else { FrameEnd::Rows(0) };
+    Ok((bound(&frame.start)?, frame.end.as_ref().map_or(Ok(current), bound)?))
+}
+
+impl WindowCall {
+    /// Calls `f` on every expression of the call.
+    pub fn exprs_mut(&mut self, f: &mut dyn FnMut(&mut Expr)) {
+        self.partition.iter_mut().for_each(|(e, _)| f(e));
+        self.order.iter_mut().for_each(|k| f(&mut k.expr));
+        match &mut self.kind {
+            WindowKind::Ntile(e) | WindowKind::FirstValue(e) | WindowKind::LastValue(e) => f(e),
+            WindowKind::Lag { arg, offset, default, .. } => {
+                f(arg);
+                f(offset);
+                f(default);
+            }
+            WindowKind::Aggregate(a) => {
+                a.arg.iter_mut().for_each(&mut *f);
+                a.separator.iter_mut().for_each(f);
+            }
+            _ => {}
+        }
+    }
+}

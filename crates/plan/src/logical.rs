@@ -1,0 +1,294 @@
+//! The logical plan: what a query means, without how. Columns are statement-wide ids.
+
+use super::hints::{Hints, RowLocks};
+use crate::bind::scope::ScopeColumn;
+use crate::view::ViewDef;
+use catalog::Db;
+use catalog::TableDef;
+use compact_str::CompactString;
+use expr::aggregate::Aggregate;
+use expr::{ColId, Expr, Pred};
+use std::sync::Arc;
+use storage::TableMode;
+use types::{Collation, DataType};
+
+/// A node of the logical plan.
+#[derive(Clone, Debug)]
+pub enum Logical {
+    /// One row without columns.
+    One,
+    /// A base table.
+    Get(Box<Get>),
+    /// A system view or table function.
+    View(Box<ViewScan>),
+    /// Rows of expressions; column `i` of each row is `cols[i]`.
+    Values {
+        rows: Vec<Vec<Expr>>,
+        cols: Vec<ColId>,
+    },
+    Filter {
+        input: Box<Logical>,
+        preds: Vec<Pred>,
+    },
+    Join {
+        kind: JoinKind,
+        left: Box<Logical>,
+        right: Box<Logical>,
+        on: Vec<Pred>,
+        hint: Option<JoinHint>,
+    },
+    /// The right side runs once per left row, with these parameters set from it.
+    Apply {
+        outer: bool,
+        left: Box<Logical>,
+        right: Box<Logical>,
+        args: Vec<(usize, Expr)>,
+    },
+    /// New columns; those of the input stay visible.
+    Project {
+        input: Box<Logical>,
+        exprs: Vec<(ColId, Expr)>,
+    },
+    /// Groups; without keys one row always comes out when `scalar`.
+    Aggregate {
+        input: Box<Logical>,
+        keys: Vec<GroupCol>,
+        aggregates: Vec<Aggregate>,
+        scalar: bool,
+    },
+    Window {
+        input: Box<Logical>,
+        calls: Vec<WindowCall>,
+    },
+    Distinct {
+        input: Box<Logical>,
+        cols: Vec<(ColId, Collation)>,
+    },
+    Sort {
+        input: Box<Logical>,
+        keys: Vec<SortKey>,
+    },
+    Top {
+        input: Box<Logical>,
+        top: TopSpec,
+    },
+    /// UNION ALL: column `i` of input `k` is `inputs[k].1[i]`.
+    Concat {
+        inputs: Vec<(Logical, Vec<ColId>)>,
+        cols: Vec<ColId>,
+    },
+    /// EXCEPT and INTERSECT, without duplicates.
+    SetOp {
+        except: bool,
+        left: Box<(Logical, Vec<ColId>)>,
+        right: Box<(Logical, Vec<ColId>)>,
+        cols: Vec<(ColId, Collation)>,
+    },
+}
+
+/// A base table in a plan. Column `i` of the table is `first + i`; the row's locator is `first + columns`.
+#[derive(Clone, Debug)]
+pub struct Get {
+    pub db: Arc<Db>,
+    pub table: Arc<TableDef>,
+    pub first: ColId,
+    pub mode: TableMode,
+    /// Locks that the read takes on rows.
+    pub locks: Option<RowLocks>,
+    pub hints: Hints,
+}
+
+impl Get {
+    /// The id of the locator pseudo column.
+    pub fn locator(&self) -> ColId {
+        self.first + self.table.columns.len() as ColId
+    }
+
+    /// Position of a column id in the table.
+    pub fn position(&self, id: ColId) -> Option<usize> {
+        let at = id.checked_sub(self.first)? as usize;
+        (at < self.table.columns.len()).then_some(at)
+    }
+}
+
+/// A system view or table function in a plan.
+#[derive(Clone)]
+pub struct ViewScan {
+    pub db: Arc<Db>,
+    pub view: &'static dyn ViewDef,
+    pub args: Vec<Expr>,
+    pub first: ColId,
+}
+
+impl std::fmt::Debug for ViewScan {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.view.name())
+    }
+}
+
+/// How two inputs are joined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JoinKind {
+    Inner,
+    Left,
+    Full,
+    /// Left rows with a match.
+    Semi,
+    /// Left rows without a match.
+    Anti,
+}
+
+/// A join hint that the planner honours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JoinHint {
+    Loop,
+    Hash,
+}
+
+/// A key of a GROUP BY.
+#[derive(Clone, Debug)]
+pub struct GroupCol {
+    pub output: ColId,
+    pub expr: Expr,
+    pub collation: Collation,
+}
+
+/// A key of an ORDER BY.
+#[derive(Clone, Debug)]
+pub struct SortKey {
+    pub expr: Expr,
+    pub descending: bool,
+    pub collation: Collation,
+}
+
+/// TOP, OFFSET and FETCH.
+#[derive(Clone, Debug, Default)]
+pub struct TopSpec {
+    pub count: Option<Expr>,
+    pub percent: bool,
+    /// WITH TIES: the keys of the sort below.
+    pub ties: Option<Vec<SortKey>>,
+    pub offset: Option<Expr>,
+}
+
+/// Which window function.
+#[derive(Clone, Debug)]
+pub enum WindowKind {
+    RowNumber,
+    Rank,
+    DenseRank,
+    PercentRank,
+    CumeDist,
+    Ntile(Expr),
+    /// Argument, offset, default; LEAD when `ahead`.
+    Lag {
+        arg: Expr,
+        offset: Expr,
+        default: Expr,
+        ahead: bool,
+    },
+    FirstValue(Expr),
+    LastValue(Expr),
+    Aggregate(Aggregate),
+}
+
+/// One end of a frame, in rows from the current one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FrameEnd {
+    Unbounded,
+    /// Negative before, positive behind the current row.
+    Rows(i64),
+    /// The current row and its peers.
+    Peers,
+}
+
+/// A call with OVER.
+#[derive(Clone, Debug)]
+pub struct WindowCall {
+    pub kind: WindowKind,
+    pub partition: Vec<(Expr, Collation)>,
+    pub order: Vec<SortKey>,
+    pub start: FrameEnd,
+    pub end: FrameEnd,
+    pub output: ColId,
+}
+
+/// A column of a bound query.
+#[derive(Clone, Debug)]
+pub struct OutColumn {
+    pub name: CompactString,
+    pub id: ColId,
+    pub ty: DataType,
+    pub nullable: bool,
+    pub collation: Collation,
+    /// A bare NULL: its type is open.
+    pub untyped: bool,
+    /// IDENTITY of the base column that it is, for SELECT INTO.
+    pub identity: Option<(i64, i64)>,
+}
+
+impl OutColumn {
+    /// The column as an expression.
+    pub fn typed(&self) -> expr::Typed {
+        self.scope_column().typed()
+    }
+
+    /// The column as a source offers it.
+    pub fn scope_column(&self) -> ScopeColumn {
+        ScopeColumn::new(&self.name, self.id, self.ty, self.nullable, self.collation)
+    }
+}
+
+/// A bound query.
+#[derive(Clone, Debug)]
+pub struct BoundQuery {
+    pub logical: Logical,
+    pub columns: Vec<OutColumn>,
+    /// `SELECT @v = x`: slot and value, evaluated row by row so that each row sees what the one before it set.
+    pub assignments: Vec<(usize, Expr)>,
+}
+
+/// A common table expression in sight: bound anew at each mention.
+#[derive(Debug)]
+pub struct CteDef {
+    /// Lower case.
+    pub name: CompactString,
+    pub columns: Vec<syntax::ast::Ident>,
+    pub query: syntax::ast::Query,
+    /// How many CTEs were in sight where it was defined.
+    pub visible: usize,
+}
+
+impl Logical {
+    /// The column ids that the node offers to what is above it.
+    pub fn offers(&self, out: &mut Vec<ColId>) {
+        match self {
+            Logical::One => {}
+            Logical::Get(get) => out.extend(get.first..=get.locator()),
+            Logical::View(v) => out.extend(v.first..v.first + v.view.columns().len() as ColId),
+            Logical::Values { cols, .. } | Logical::Concat { cols, .. } => out.extend(cols),
+            Logical::Filter { input, .. }
+            | Logical::Sort { input, .. }
+            | Logical::Distinct { input, .. }
+            | Logical::Top { input, .. } => input.offers(out),
+            Logical::Join { kind: JoinKind::Semi | JoinKind::Anti, left, .. } => left.offers(out),
+            Logical::Join { left, right, .. } | Logical::Apply { left, right, .. } => {
+                left.offers(out);
+                right.offers(out);
+            }
+            Logical::Project { input, exprs } => {
+                input.offers(out);
+                out.extend(exprs.iter().map(|(id, _)| *id));
+            }
+            Logical::Aggregate { keys, aggregates, .. } => {
+                out.extend(keys.iter().map(|k| k.output));
+                out.extend(aggregates.iter().map(|a| a.output));
+            }
+            Logical::Window { input, calls } => {
+                input.offers(out);
+                out.extend(calls.iter().map(|c| c.output));
+            }
+            Logical::SetOp { cols, .. } => out.extend(cols.iter().map(|(id, _)| *id)),
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! What a compiled statement needs when it runs: tables to lock, plans of subqueries.
+
+use crate::hints::TableLock;
+use crate::nodes::Plan;
+use catalog::{Db, TableDef};
+use std::sync::Arc;
+
+/// A table that a plan reads, and how it is locked meanwhile.
+#[derive(Clone)]
+pub struct TableUse {
+    pub db: Arc<Db>,
+    pub table: Arc<TableDef>,
+    pub lock: TableLock,
+}
+
+/// What a compiled statement needs when it runs.
+#[derive(Clone, Default)]
+pub struct Needs {
+    /// The tables that it reads: locked against changes of schema while it runs, or as their hints say.
+    pub tables: Vec<TableUse>,
+    /// Plans of the subqueries in its expressions.
+    pub subqueries: Vec<Arc<Plan>>,
+}
+
+impl std::fmt::Debug for Needs {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.tables.iter().map(|used| &used.table.name)).finish()
+    }
+}

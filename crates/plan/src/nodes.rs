@@ -1,0 +1,177 @@
+//! Physical plans as plain data: the operators, what each does, with slots instead of column ids. `exec` runs them.
+
+use super::hints::RowLocks;
+use super::logical::{JoinKind, Logical, ViewScan, WindowCall};
+use catalog::Db;
+use expr::aggregate::Aggregate;
+use expr::{ColId, Expr, Pred};
+use std::sync::Arc;
+use storage::{TableMode, TableStore};
+use types::Collation;
+
+/// An operator with its inputs.
+#[derive(Debug)]
+pub struct Plan {
+    pub node: Node,
+    /// Column id per slot.
+    pub cols: Vec<ColId>,
+    /// Rows that are expected.
+    pub rows: f64,
+    /// Rows come in the order that was asked for.
+    pub ordered: bool,
+}
+
+/// The operators.
+#[derive(Debug)]
+pub enum Node {
+    One,
+    Values(Vec<Vec<Expr>>),
+    Scan(Box<ScanPlan>),
+    View { scan: Box<ViewScan>, keep: Vec<usize> },
+    Filter { input: Box<Plan>, pred: Pred },
+    Project { input: Box<Plan>, exprs: Vec<Expr> },
+    HashJoin { left: Box<Plan>, right: Box<Plan>, plan: Box<HashJoinPlan> },
+    LoopJoin { left: Box<Plan>, right: Box<Plan>, plan: Box<LoopJoinPlan> },
+    Apply { left: Box<Plan>, plan: Box<ApplyPlan> },
+    Aggregate { input: Box<Plan>, plan: Box<AggregatePlan> },
+    Distinct { input: Box<Plan>, collations: Vec<Collation> },
+    Sort { input: Box<Plan>, keys: Vec<SortSlot>, limit: Option<usize> },
+    Top { input: Box<Plan>, plan: Box<TopPlan> },
+    Window { input: Box<Plan>, calls: Vec<WindowCall> },
+    Concat(Vec<Plan>),
+    SetOp { left: Box<Plan>, right: Box<Plan>, except: bool, collations: Vec<Collation> },
+}
+
+impl Plan {
+    /// Slots of a row.
+    pub fn width(&self) -> usize {
+        self.cols.len()
+    }
+}
+
+/// Which structure is read, and how.
+#[derive(Debug)]
+pub enum Path {
+    /// The heap, or the clustered index from end to end.
+    Base,
+    /// A range of the clustered index.
+    Clustered(SeekSpec),
+    /// One row by its whole clustered key.
+    Point(SeekSpec),
+    /// A nonclustered index (its number in `TableStore::indexes`); `covering` when it holds all wanted columns.
+    Index { index: usize, seek: SeekSpec, point: bool, covering: bool },
+}
+
+/// A read of one table. Slot `i` holds table column `columns[i]`; behind them the locator when it is wanted.
+#[derive(Debug)]
+pub struct ScanPlan {
+    pub db: Arc<Db>,
+    pub store: Arc<TableStore>,
+    pub mode: TableMode,
+    /// Locks that it takes on rows: another operator then, `LockedScan`.
+    pub locks: Option<RowLocks>,
+    pub path: Path,
+    pub backward: bool,
+    pub columns: Vec<u16>,
+    /// As `columns`, in a covering index's own positions.
+    pub index_columns: Vec<u16>,
+    /// So many columns are decoded for the condition.
+    pub tested: usize,
+    pub pred: Option<Pred>,
+    pub locator: bool,
+}
+
+impl ScanPlan {
+    /// Slots of a row.
+    pub fn width(&self) -> usize {
+        self.columns.len() + usize::from(self.locator)
+    }
+}
+
+/// What a seek is for: equal values of the first key columns, and a range of the next.
+#[derive(Clone, Debug, Default)]
+pub struct SeekSpec {
+    /// Value per leading key column.
+    pub equal: Vec<Expr>,
+    /// NULL is a value to look for (IS NULL), per leading key column.
+    pub null_ok: Vec<bool>,
+    /// Lower end of the next column, inclusive when the flag is set.
+    pub lower: Option<(Expr, bool)>,
+    /// Upper end of the next column.
+    pub upper: Option<(Expr, bool)>,
+}
+
+impl SeekSpec {
+    /// Whether nothing is asked for: a scan.
+    pub fn is_empty(&self) -> bool {
+        self.equal.is_empty() && self.lower.is_none() && self.upper.is_none()
+    }
+}
+
+/// Groups and what is computed of each, over slots of the input.
+#[derive(Debug)]
+pub struct AggregatePlan {
+    pub keys: Vec<(Expr, Collation)>,
+    pub aggregates: Vec<Aggregate>,
+    /// No GROUP BY: one row, even of no input.
+    pub scalar: bool,
+}
+
+/// What an apply does; arguments are over the left's slots, the residual over left and right side by side.
+#[derive(Debug)]
+pub struct ApplyPlan {
+    /// Inner, Left, Semi or Anti.
+    pub kind: JoinKind,
+    pub args: Vec<(usize, Expr)>,
+    pub right: Plan,
+    pub residual: Option<Pred>,
+    pub left_width: usize,
+}
+
+/// What a hash join does. Keys are over the slots of their side, the residual over left and right side by side.
+#[derive(Debug)]
+pub struct HashJoinPlan {
+    pub kind: JoinKind,
+    pub left_keys: Vec<Expr>,
+    pub right_keys: Vec<Expr>,
+    pub collations: Vec<Collation>,
+    pub residual: Option<Pred>,
+    pub left_width: usize,
+    pub right_width: usize,
+}
+
+/// What a loop join does; the condition is over left and right side by side.
+#[derive(Debug)]
+pub struct LoopJoinPlan {
+    pub kind: JoinKind,
+    pub on: Option<Pred>,
+    pub left_width: usize,
+    pub right_width: usize,
+}
+
+/// A key over the rows' slots.
+#[derive(Clone, Debug)]
+pub struct SortSlot {
+    pub slot: usize,
+    pub descending: bool,
+    pub collation: Collation,
+}
+
+/// What a TOP operator does, over slots.
+#[derive(Debug)]
+pub struct TopPlan {
+    pub count: Option<Expr>,
+    pub percent: bool,
+    pub ties: Option<Vec<SortSlot>>,
+    pub offset: Option<Expr>,
+}
+
+/// A subquery in an expression of the statement, as it was bound. Its plan is made when the statement's own is.
+#[derive(Clone, Debug)]
+pub struct Subquery {
+    pub logical: Arc<Logical>,
+    /// The columns that are wanted of it; none for EXISTS.
+    pub wanted: Vec<ColId>,
+    /// Only so many rows will be taken.
+    pub goal: Option<u64>,
+}

@@ -1,0 +1,117 @@
+//! The OPTION clause. Hints about plans change no result and are accepted; what would change one is refused; misspelt ones
+//! are the parser's error 102, misspelt names within USE HINT are 10715.
+
+use syntax::ast::{OptionItem, OptionValue};
+use types::{SqlError, Value};
+
+use crate::bind::env::CompileEnv;
+use crate::bind::unsupported;
+use catalog::errors;
+
+/// Names of USE HINT, all about plans.
+const NAMES: [&str; 33] = [
+    "ALLOW_BATCH_MODE",
+    "ASSUME_FIXED_MAX_SELECTIVITY_FOR_REGEXP",
+    "ASSUME_FIXED_MIN_SELECTIVITY_FOR_REGEXP",
+    "ASSUME_FULL_INDEPENDENCE_FOR_FILTER_ESTIMATES",
+    "ASSUME_JOIN_PREDICATE_DEPENDS_ON_FILTERS",
+    "ASSUME_MIN_SELECTIVITY_FOR_FILTER_ESTIMATES",
+    "ASSUME_PARTIAL_CORRELATION_FOR_FILTER_ESTIMATES",
+    "DISABLE_BATCH_MODE_ADAPTIVE_JOINS",
+    "DISABLE_BATCH_MODE_MEMORY_GRANT_FEEDBACK",
+    "DISABLE_CE_FEEDBACK",
+    "DISABLE_DEFERRED_COMPILATION_TV",
+    "DISABLE_DOP_FEEDBACK",
+    "DISABLE_INTERLEAVED_EXECUTION_TVF",
+    "DISABLE_MEMORY_GRANT_FEEDBACK_PERSISTENCE",
+    "DISABLE_OPTIMIZED_HALLOWEEN_PROTECTION",
+    "DISABLE_OPTIMIZED_NESTED_LOOP",
+    "DISABLE_OPTIMIZED_PLAN_FORCING",
+    "DISABLE_OPTIMIZER_ROWGOAL",
+    "DISABLE_OPTIONAL_PARAMETER_OPTIMIZATION",
+    "DISABLE_PARAMETER_SENSITIVE_PLAN_OPTIMIZATION",
+    "DISABLE_PARAMETER_SNIFFING",
+    "DISABLE_RECURSIVE_QUERY_HINTS",
+    "DISABLE_RESULT_SET_CACHE",
+    "DISABLE_ROW_MODE_MEMORY_GRANT_FEEDBACK",
+    "DISABLE_TSQL_SCALAR_UDF_INLINING",
+    "DISALLOW_BATCH_MODE",
+    "ENABLE_HIST_AMENDMENT_FOR_ASC_KEYS",
+    "ENABLE_OPTIMIZED_HALLOWEEN_PROTECTION",
+    "ENABLE_PARALLEL_PLAN_PREFERENCE",
+    "ENABLE_QUERY_OPTIMIZER_HOTFIXES",
+    "FORCE_DEFAULT_CARDINALITY_ESTIMATION",
+    "FORCE_LEGACY_CARDINALITY_ESTIMATION",
+    "QUERY_PLAN_PROFILE",
+];
+
+/// Checks the hints of a statement.
+///
+/// Errors: 310 and 102 values out of range, 137 OPTIMIZE FOR of a variable that there is not, 10715 USE HINT with a name
+/// that there is not, 40517 hints that would change results or fix a plan.
+pub fn check(options: &[OptionItem], env: &CompileEnv<'_>) -> Result<(), SqlError> {
+    options.iter().try_for_each(|option| match option.name.as_str() {
+        "MAXRECURSION" => {
+            let n = number(option, i64::MAX)?;
+            if n > 32_767 {
+                let text = format!(
+                    "The value {n} specified for the MAXRECURSION option exceeds the allowed maximum of 32767."
+                );
+                return Err(SqlError::new(310, 15, 1, text));
+            }
+            Ok(())
+        }
+        "MAXDOP" => number(option, 32_767).map(drop),
+        "FAST" | "QUERYTRACEON" => number(option, i64::MAX).map(drop),
+        "MAX_GRANT_PERCENT" | "MIN_GRANT_PERCENT" => percent(option),
+        "OPTIMIZE FOR" => option.nested.iter().try_for_each(|item| env.vars.find(&item.name).map(drop)),
+        "USE HINT" => option.nested.iter().try_for_each(hint_name),
+        "USE PLAN" | "TABLE HINT" | "FOR TIMESTAMP AS OF" => {
+            Err(unsupported(&format!("OPTION ({})", option.name)))
+        }
+        // How rows are joined, grouped and ordered, when a plan is made anew, a name for the log.
+        _ => Ok(()),
+    })
+}
+
+/// Whether the joins of a statement stay in the order in which they are written.
+pub fn forces_order(options: &[OptionItem]) -> bool {
+    options.iter().any(|option| option.name == "FORCE ORDER")
+}
+
+fn constant(option: &OptionItem) -> Result<Value, SqlError> {
+    match &option.value {
+        OptionValue::Expr(expr) => crate::bind::literal::literal(expr),
+        _ => Err(errors::syntax_near(&option.name)),
+    }
+}
+
+fn number(option: &OptionItem, most: i64) -> Result<i64, SqlError> {
+    let number = constant(option)?.as_i64().filter(|n| (0..=most).contains(n));
+    number.ok_or_else(|| errors::syntax_near(&option.name))
+}
+
+fn percent(option: &OptionItem) -> Result<(), SqlError> {
+    let percent = match constant(option)? {
+        Value::Decimal(d) => d.to_f64(),
+        other => other.as_i64().map_or(-1.0, |n| n as f64),
+    };
+    if (0.0..=100.0).contains(&percent) { Ok(()) } else { Err(errors::syntax_near(&option.name)) }
+}
+
+fn hint_name(item: &OptionItem) -> Result<(), SqlError> {
+    let name = match &item.value {
+        OptionValue::Expr(expr) => crate::bind::literal::literal(expr)?,
+        _ => Value::Null,
+    };
+    let shown = name.as_str().unwrap_or_default();
+    let upper = shown.to_ascii_uppercase();
+    let level = upper.strip_prefix("QUERY_OPTIMIZER_COMPATIBILITY_LEVEL_").and_then(|n| n.parse::<u8>().ok());
+    if upper == "ABORT_QUERY_EXECUTION" {
+        return Err(unsupported("USE HINT ('ABORT_QUERY_EXECUTION')"));
+    }
+    if NAMES.contains(&upper.as_str()) || level.is_some_and(|n| n >= 100) {
+        return Ok(());
+    }
+    Err(SqlError::new(10715, 15, 1, format!("'{shown}' is not a valid hint.")))
+}

@@ -1,0 +1,83 @@
+//! The physical plan: operators with slots instead of column ids. Made from the logical plan by [`planner`].
+
+use super::logical::JoinKind;
+use super::nodes::{Node, Plan, Subquery};
+use super::planner;
+use super::rewrite::rewrite;
+use crate::Needs;
+use crate::bind::Binder;
+use crate::logical::Logical;
+use expr::{ColId, Expr, Pred};
+use std::sync::Arc;
+use types::SqlError;
+
+/// Makes the physical plan of a query whose rows are to have exactly the wanted columns, in order. `goal`: only so
+/// many rows will be taken.
+pub fn plan_query(
+    binder: &mut Binder<'_>,
+    logical: Logical,
+    wanted: &[ColId],
+    goal: Option<u64>,
+) -> Result<Plan, SqlError> {
+    let logical = rewrite(logical, binder);
+    let plan = planner::Planner { binder }.plan(logical, wanted, goal)?;
+    exactly(plan, wanted)
+}
+
+/// What the bound statement needs when it runs: its tables, and the plans of its subqueries.
+///
+/// # Errors
+/// Those of planning.
+pub fn needs(binder: &mut Binder<'_>) -> Result<Needs, SqlError> {
+    let mut plans = Vec::with_capacity(binder.subqueries.len());
+    for at in 0..binder.subqueries.len() {
+        let Subquery { logical, wanted, goal } = binder.subqueries[at].clone();
+        plans.push(Arc::new(plan_query(binder, Logical::clone(&logical), &wanted, goal)?));
+    }
+    Ok(Needs { tables: std::mem::take(&mut binder.tables), subqueries: plans })
+}
+
+/// The plan with exactly these columns. Error: internal, when it does not have one of them.
+pub fn exactly(plan: Plan, wanted: &[ColId]) -> Result<Plan, SqlError> {
+    if plan.cols == wanted {
+        return Ok(plan);
+    }
+    let mut exprs: Vec<Expr> = wanted.iter().map(|id| Expr::Col(*id)).collect();
+    for e in &mut exprs {
+        slots(e, &plan.cols)?;
+    }
+    Ok(Plan {
+        cols: wanted.to_vec(),
+        rows: plan.rows,
+        ordered: plan.ordered,
+        node: Node::Project { input: Box::new(plan), exprs },
+    })
+}
+
+/// Rewrites column ids to slots of a row. Error: internal, when a column is not there.
+pub fn slots(e: &mut Expr, cols: &[ColId]) -> Result<(), SqlError> {
+    let mut missing = None;
+    e.leaves_mut(&mut |leaf| to_slot(leaf, cols, &mut missing));
+    missing.map_or(Ok(()), |id| Err(SqlError::internal(format!("column {id} is not in the plan's rows"))))
+}
+
+/// As [`slots`], for a condition.
+pub fn pred_slots(p: &mut Pred, cols: &[ColId]) -> Result<(), SqlError> {
+    let mut missing = None;
+    p.leaves_mut(&mut |leaf| to_slot(leaf, cols, &mut missing));
+    missing.map_or(Ok(()), |id| Err(SqlError::internal(format!("column {id} is not in the plan's rows"))))
+}
+
+fn to_slot(leaf: &mut Expr, cols: &[ColId], missing: &mut Option<ColId>) {
+    if let Expr::Col(id) = leaf {
+        match cols.iter().position(|c| c == id) {
+            Some(at) => *id = at as ColId,
+            None => *missing = Some(*id),
+        }
+    }
+}
+
+/// Whether a join gives columns of both sides.
+pub fn gives_both(kind: JoinKind) -> bool {
+    !matches!(kind, JoinKind::Semi | JoinKind::Anti)
+}

@@ -1,0 +1,679 @@
+//! From the logical to the physical plan: conditions go down to where their columns come from, columns that nobody
+//! needs are left out, joins get their operator, tables their access path (`access_path`). Choices follow simple
+//! rules over row estimates; a cost-based search can take the place of `join_op` and `access_path` alone.
+
+use super::access_path::{self, Wishes};
+use super::decorrelate;
+use super::logical::{JoinHint, JoinKind, Logical, SortKey, TopSpec};
+use super::physical::{pred_slots, slots};
+use super::rewrite::rewrite;
+use crate::bind::Binder;
+use crate::nodes::AggregatePlan;
+use crate::nodes::ApplyPlan;
+use crate::nodes::HashJoinPlan;
+use crate::nodes::LoopJoinPlan;
+use crate::nodes::SortSlot;
+use crate::nodes::TopPlan;
+use crate::nodes::{Node, Plan};
+use expr::{ColId, CompareExpr, Expr, Pred};
+use storage::TableStore;
+use syntax::ast::CompareOp;
+use types::{Collation, SqlError};
+
+/// The planner; the binder gives new column and parameter numbers.
+pub struct Planner<'b, 'a> {
+    pub binder: &'b mut Binder<'a>,
+}
+
+/// What the node above wants.
+#[derive(Clone, Default)]
+struct Context {
+    needed: Vec<ColId>,
+    order: Vec<SortKey>,
+    goal: Option<u64>,
+}
+
+impl Context {
+    fn with(&self, preds: &[Pred]) -> Context {
+        let mut context = self.clone();
+        preds.iter().for_each(|p| p.columns(&mut context.needed));
+        context
+    }
+
+    fn unordered(&self) -> Context {
+        Context { order: Vec::new(), goal: None, ..self.clone() }
+    }
+}
+
+fn offers(logical: &Logical) -> Vec<ColId> {
+    let mut ids = Vec::new();
+    logical.offers(&mut ids);
+    ids
+}
+
+fn within(pred: &Pred, ids: &[ColId]) -> bool {
+    let mut used = Vec::new();
+    pred.columns(&mut used);
+    used.iter().all(|id| ids.contains(id))
+}
+
+impl Planner<'_, '_> {
+    /// Plans a whole query.
+    pub fn plan(&mut self, logical: Logical, needed: &[ColId], goal: Option<u64>) -> Result<Plan, SqlError> {
+        let context = Context { needed: needed.to_vec(), order: Vec::new(), goal };
+        self.node(logical, Vec::new(), &context)
+    }
+
+    /// Plans a node under conditions that its rows must satisfy.
+    fn node(&mut self, logical: Logical, preds: Vec<Pred>, cx: &Context) -> Result<Plan, SqlError> {
+        match logical {
+            Logical::One => {
+                self.above(Plan { node: Node::One, cols: vec![], rows: 1.0, ordered: true }, preds)
+            }
+            Logical::Get(get) => {
+                let wishes = Wishes { needed: &cx.needed, order: &cx.order, goal: cx.goal };
+                let (local, above): (Vec<_>, Vec<_>) = preds.into_iter().partition(|p| !p.has_subquery());
+                let store = TableStore::open(&get.db, &get.table)?;
+                let cx = cx.with(&above);
+                let wishes = Wishes { needed: &cx.needed, ..wishes };
+                let plan = access_path::plan(&get, store, local, &wishes)?;
+                self.above(plan, above)
+            }
+            Logical::View(view) => {
+                let cx = cx.with(&preds);
+                let ids = view.first..view.first + view.view.columns().len() as ColId;
+                let keep: Vec<usize> =
+                    ids.filter(|id| cx.needed.contains(id)).map(|id| (id - view.first) as usize).collect();
+                let cols = keep.iter().map(|at| view.first + *at as ColId).collect();
+                let plan = Plan { node: Node::View { scan: view, keep }, cols, rows: 100.0, ordered: false };
+                self.above(plan, preds)
+            }
+            Logical::Values { rows, cols } => {
+                let count = rows.len() as f64;
+                self.above(Plan { node: Node::Values(rows), cols, rows: count, ordered: false }, preds)
+            }
+            Logical::Filter { input, preds: own } => {
+                let mut all = preds;
+                all.extend(own);
+                self.filter(*input, all, cx)
+            }
+            Logical::Join { kind, left, right, on, hint } => {
+                self.join(kind, *left, *right, on, hint, preds, cx)
+            }
+            Logical::Apply { outer, left, right, args } => self.apply(outer, *left, *right, args, preds, cx),
+            Logical::Project { input, exprs } => self.project(*input, exprs, preds, cx),
+            Logical::Aggregate { input, keys, aggregates, scalar } => {
+                self.aggregate(*input, keys, aggregates, scalar, preds, cx)
+            }
+            Logical::Window { input, calls } => self.window(*input, calls, preds, cx),
+            Logical::Distinct { input, cols } => self.distinct(*input, &cols, preds),
+            Logical::Sort { input, keys } => self.sort(*input, keys, preds, cx),
+            Logical::Top { input, top } => {
+                let plan = self.top(*input, top, &cx.with(&preds))?;
+                self.above(plan, preds)
+            }
+            Logical::Concat { inputs, cols } => self.concat(inputs, cols, preds, cx),
+            Logical::SetOp { except, left, right, cols } => {
+                let left = self.branch(left.0, &left.1)?;
+                let right = self.branch(right.0, &right.1)?;
+                let collations = cols.iter().map(|(_, c)| *c).collect();
+                let rows = left.rows;
+                let node = Node::SetOp { left: Box::new(left), right: Box::new(right), except, collations };
+                let cols = cols.iter().map(|(id, _)| *id).collect();
+                self.above(Plan { node, cols, rows, ordered: false }, preds)
+            }
+        }
+    }
+
+    fn distinct(
+        &mut self,
+        input: Logical,
+        cols: &[(ColId, Collation)],
+        preds: Vec<Pred>,
+    ) -> Result<Plan, SqlError> {
+        let ids: Vec<ColId> = dedup(cols);
+        let inner = Context { needed: ids.clone(), order: Vec::new(), goal: None };
+        let plan = super::physical::exactly(self.node(input, preds, &inner)?, &ids)?;
+        let collations = ids.iter().map(|id| collation_in(cols, *id)).collect();
+        let rows = (plan.rows * 0.5).max(1.0);
+        let node = Node::Distinct { input: Box::new(plan), collations };
+        Ok(Plan { node, cols: ids, rows, ordered: false })
+    }
+
+    /// A filter operator for what could not go further down.
+    fn above(&mut self, plan: Plan, preds: Vec<Pred>) -> Result<Plan, SqlError> {
+        let Some(mut pred) = Pred::from_conjuncts(preds) else { return Ok(plan) };
+        pred_slots(&mut pred, &plan.cols)?;
+        let (cols, ordered) = (plan.cols.clone(), plan.ordered);
+        let rows = (plan.rows * 0.3).max(1.0);
+        Ok(Plan { node: Node::Filter { input: Box::new(plan), pred }, cols, rows, ordered })
+    }
+
+    /// WHERE: EXISTS and IN of subqueries become semi joins where that is simple.
+    fn filter(&mut self, input: Logical, preds: Vec<Pred>, cx: &Context) -> Result<Plan, SqlError> {
+        let mut input = input;
+        let mut rest = Vec::new();
+        for pred in preds {
+            if pred.is_false() {
+                // Nothing can come: the input is planned for its columns only.
+                let plan = self.node(input, Vec::new(), &cx.unordered())?;
+                let (cols, node) = (plan.cols.clone(), Node::Filter { input: Box::new(plan), pred });
+                return Ok(empty(Plan { node, cols, rows: 0.0, ordered: true }));
+            }
+            match decorrelate::semi_join(pred, &self.binder.subqueries) {
+                Ok((kind, right, on)) => {
+                    let right = rewrite(right, self.binder);
+                    input =
+                        Logical::Join { kind, left: Box::new(input), right: Box::new(right), on, hint: None };
+                }
+                Err(pred) => rest.push(*pred),
+            }
+        }
+        self.node(input, rest, cx)
+    }
+
+    fn project(
+        &mut self,
+        input: Logical,
+        exprs: Vec<(ColId, Expr)>,
+        preds: Vec<Pred>,
+        cx: &Context,
+    ) -> Result<Plan, SqlError> {
+        let made: Vec<ColId> = exprs.iter().map(|(id, _)| *id).collect();
+        let (above, below): (Vec<_>, Vec<_>) = preds.into_iter().partition(|p| {
+            let mut used = Vec::new();
+            p.columns(&mut used);
+            used.iter().any(|id| made.contains(id))
+        });
+        let cx = cx.with(&above);
+        let used: Vec<_> =
+            exprs.into_iter().filter(|(id, e)| cx.needed.contains(id) || e.is_volatile()).collect();
+        let mut inner = Context { needed: Vec::new(), order: cx.order.clone(), goal: cx.goal };
+        inner.needed.extend(cx.needed.iter().filter(|id| !made.contains(id)));
+        used.iter().for_each(|(_, e)| e.columns(&mut inner.needed));
+        if !above.is_empty() {
+            inner.goal = None;
+        }
+        let plan = self.node(input, below, &inner)?;
+        if used.is_empty() {
+            return self.above(plan, above);
+        }
+        let mut cols = Vec::new();
+        let mut list = Vec::new();
+        for id in cx.needed.iter().filter(|id| !made.contains(id) && plan.cols.contains(id)) {
+            if !cols.contains(id) {
+                cols.push(*id);
+                list.push(Expr::Col(*id));
+            }
+        }
+        for (id, e) in used {
+            cols.push(id);
+            list.push(e);
+        }
+        for e in &mut list {
+            slots(e, &plan.cols)?;
+        }
+        let (rows, ordered) = (plan.rows, plan.ordered);
+        let plan = Plan { node: Node::Project { input: Box::new(plan), exprs: list }, cols, rows, ordered };
+        self.above(plan, above)
+    }
+
+    fn aggregate(
+        &mut self,
+        input: Logical,
+        keys: Vec<super::logical::GroupCol>,
+        aggregates: Vec<expr::aggregate::Aggregate>,
+        scalar: bool,
+        preds: Vec<Pred>,
+        cx: &Context,
+    ) -> Result<Plan, SqlError> {
+        let mut below = Vec::new();
+        let mut above = Vec::new();
+        for mut pred in preds {
+            // A condition on keys alone holds for all rows of a group or for none.
+            let outputs: Vec<ColId> =
+                keys.iter().filter(|k| matches!(k.expr, Expr::Col(_))).map(|k| k.output).collect();
+            let mut used = Vec::new();
+            pred.columns(&mut used);
+            if !scalar
+                && !used.is_empty()
+                && used.iter().all(|id| outputs.contains(id))
+                && !pred.has_subquery()
+            {
+                pred.leaves_mut(&mut |leaf| {
+                    if let Expr::Col(id) = leaf
+                        && let Some(key) = keys.iter().find(|k| k.output == *id)
+                    {
+                        *leaf = key.expr.clone();
+                    }
+                });
+                below.push(pred);
+            } else {
+                above.push(pred);
+            }
+        }
+        let cx = cx.with(&above);
+        let aggregates: Vec<_> = aggregates.into_iter().filter(|a| cx.needed.contains(&a.output)).collect();
+        let mut inner = Context::default();
+        keys.iter().for_each(|k| k.expr.columns(&mut inner.needed));
+        for a in &aggregates {
+            let own = a.arg.iter().chain(&a.separator).chain(a.order.iter().map(|(e, _)| e));
+            own.for_each(|e| e.columns(&mut inner.needed));
+        }
+        let plan = self.node(input, below, &inner)?;
+        let mut cols: Vec<ColId> = keys.iter().map(|k| k.output).collect();
+        cols.extend(aggregates.iter().map(|a| a.output));
+        let rows = if scalar { 1.0 } else { (plan.rows * 0.2).max(1.0) };
+        let mut own = AggregatePlan { keys: Vec::new(), aggregates, scalar };
+        for key in keys {
+            let mut e = key.expr;
+            slots(&mut e, &plan.cols)?;
+            own.keys.push((e, key.collation));
+        }
+        for a in &mut own.aggregates {
+            let parts = a.arg.iter_mut().chain(&mut a.separator).chain(a.order.iter_mut().map(|(e, _)| e));
+            for e in parts {
+                slots(e, &plan.cols)?;
+            }
+        }
+        let node = Node::Aggregate { input: Box::new(plan), plan: Box::new(own) };
+        self.above(Plan { node, cols, rows, ordered: false }, above)
+    }
+
+    fn window(
+        &mut self,
+        input: Logical,
+        mut calls: Vec<crate::logical::WindowCall>,
+        preds: Vec<Pred>,
+        cx: &Context,
+    ) -> Result<Plan, SqlError> {
+        let cx = cx.with(&preds);
+        let mut inner = Context::default();
+        let made: Vec<ColId> = calls.iter().map(|c| c.output).collect();
+        inner.needed.extend(cx.needed.iter().filter(|id| !made.contains(id)));
+        for call in &mut calls {
+            call.exprs_mut(&mut |e| e.columns(&mut inner.needed));
+        }
+        let plan = self.node(input, Vec::new(), &inner)?;
+        let mut failed = None;
+        for call in &mut calls {
+            call.exprs_mut(&mut |e| {
+                if let Err(error) = slots(e, &plan.cols) {
+                    failed = Some(error);
+                }
+            });
+        }
+        if let Some(error) = failed {
+            return Err(error);
+        }
+        let mut cols = plan.cols.clone();
+        cols.extend(made);
+        let rows = plan.rows;
+        let plan = Plan { node: Node::Window { input: Box::new(plan), calls }, cols, rows, ordered: false };
+        self.above(plan, preds)
+    }
+
+    fn sort(
+        &mut self,
+        input: Logical,
+        keys: Vec<SortKey>,
+        preds: Vec<Pred>,
+        cx: &Context,
+    ) -> Result<Plan, SqlError> {
+        let mut inner = Context { needed: cx.needed.clone(), order: keys.clone(), goal: cx.goal };
+        keys.iter().for_each(|k| k.expr.columns(&mut inner.needed));
+        let plan = self.node(input, preds, &inner)?;
+        if plan.ordered {
+            // `ordered` speaks of the order that was asked for here, not of the one asked for above.
+            return Ok(Plan { ordered: false, ..plan });
+        }
+        let keys = sort_slots(&keys, &plan.cols)?;
+        let (cols, rows) = (plan.cols.clone(), plan.rows);
+        let limit = cx.goal.and_then(|n| usize::try_from(n).ok());
+        Ok(Plan { node: Node::Sort { input: Box::new(plan), keys, limit }, cols, rows, ordered: false })
+    }
+
+    fn top(&mut self, input: Logical, top: TopSpec, cx: &Context) -> Result<Plan, SqlError> {
+        let number = |e: &Option<Expr>| match e {
+            None => Some(0),
+            Some(e) => e.as_const().and_then(types::Value::as_i64).and_then(|n| u64::try_from(n).ok()),
+        };
+        let goal = match (number(&top.count), number(&top.offset)) {
+            (Some(n), Some(skip)) if !top.percent && top.ties.is_none() && top.count.is_some() => {
+                Some(n + skip)
+            }
+            _ => None,
+        };
+        let mut inner = Context { needed: cx.needed.clone(), order: Vec::new(), goal };
+        if let Some(ties) = &top.ties {
+            ties.iter().for_each(|k| k.expr.columns(&mut inner.needed));
+        }
+        let plan = self.node(input, Vec::new(), &inner)?;
+        let ties = top.ties.map(|keys| sort_slots(&keys, &plan.cols)).transpose()?;
+        let own = TopPlan { count: top.count, percent: top.percent, ties, offset: top.offset };
+        let (cols, ordered) = (plan.cols.clone(), false);
+        let rows = goal.map_or(plan.rows, |n| plan.rows.min(n as f64));
+        Ok(Plan { node: Node::Top { input: Box::new(plan), plan: Box::new(own) }, cols, rows, ordered })
+    }
+
+    fn branch(&mut self, logical: Logical, ids: &[ColId]) -> Result<Plan, SqlError> {
+        let plan = self.plan(logical, ids, None)?;
+        super::physical::exactly(plan, ids)
+    }
+
+    fn concat(
+        &mut self,
+        inputs: Vec<(Logical, Vec<ColId>)>,
+        cols: Vec<ColId>,
+        preds: Vec<Pred>,
+        _cx: &Context,
+    ) -> Result<Plan, SqlError> {
+        let (below, above): (Vec<_>, Vec<_>) = preds.into_iter().partition(|p| !p.has_subquery());
+        let mut plans = Vec::with_capacity(inputs.len());
+        for (logical, ids) in inputs {
+            let mut own = below.clone();
+            for pred in &mut own {
+                pred.leaves_mut(&mut |leaf| {
+                    if let Expr::Col(id) = leaf
+                        && let Some(at) = cols.iter().position(|c| c == id)
+                    {
+                        *id = ids[at];
+                    }
+                });
+            }
+            let context = Context { needed: ids.clone(), ..Context::default() }.with(&own);
+            let plan = self.node(logical, own, &context)?;
+            plans.push(super::physical::exactly(plan, &ids)?);
+        }
+        let rows = plans.iter().map(|p| p.rows).sum();
+        self.above(Plan { node: Node::Concat(plans), cols, rows, ordered: false }, above)
+    }
+
+    fn apply(
+        &mut self,
+        outer: bool,
+        left: Logical,
+        right: Logical,
+        args: Vec<(usize, Expr)>,
+        preds: Vec<Pred>,
+        cx: &Context,
+    ) -> Result<Plan, SqlError> {
+        let left_ids = offers(&left);
+        let (below, above): (Vec<_>, Vec<_>) = preds.into_iter().partition(|p| within(p, &left_ids));
+        let cx = cx.with(&above);
+        let mut for_left = Context::default();
+        for_left.needed.extend(cx.needed.iter().filter(|id| left_ids.contains(id)));
+        args.iter().for_each(|(_, e)| e.columns(&mut for_left.needed));
+        let right_ids = offers(&right);
+        let needed: Vec<ColId> = cx.needed.iter().filter(|id| right_ids.contains(id)).copied().collect();
+        let left = self.filter(left, below, &for_left)?;
+        let right = self.plan(right, &needed, None)?;
+        let kind = if outer { JoinKind::Left } else { JoinKind::Inner };
+        let plan = apply_plan(kind, left, right, args, None)?;
+        self.above(plan, above)
+    }
+
+    #[allow(clippy::too_many_arguments)] // the parts of one node
+    fn join(
+        &mut self,
+        kind: JoinKind,
+        left: Logical,
+        right: Logical,
+        on: Vec<Pred>,
+        hint: Option<JoinHint>,
+        preds: Vec<Pred>,
+        cx: &Context,
+    ) -> Result<Plan, SqlError> {
+        let (left_ids, right_ids) = (offers(&left), offers(&right));
+        let mut parts = Parts::default();
+        for pred in preds {
+            match kind {
+                _ if kind != JoinKind::Full && within(&pred, &left_ids) => parts.left.push(pred),
+                JoinKind::Inner if within(&pred, &right_ids) => parts.right.push(pred),
+                JoinKind::Inner => parts.on.push(pred),
+                _ => parts.above.push(pred),
+            }
+        }
+        for pred in on {
+            let row_free = {
+                let mut c = Vec::new();
+                pred.columns(&mut c);
+                c.is_empty()
+            };
+            match kind {
+                _ if row_free => parts.on.push(pred),
+                JoinKind::Inner | JoinKind::Semi if within(&pred, &left_ids) => parts.left.push(pred),
+                _ if kind != JoinKind::Full && within(&pred, &right_ids) => parts.right.push(pred),
+                _ => parts.on.push(pred),
+            }
+        }
+        let cx = cx.with(&parts.above).with(&parts.on);
+        let side = |ids: &[ColId]| {
+            let needed = cx.needed.iter().filter(|id| ids.contains(id)).copied().collect();
+            Context { needed, ..Context::default() }
+        };
+        let (for_left, for_right) = (side(&left_ids), side(&right_ids));
+        let left = self.filter(left, parts.left, &for_left)?;
+        let keys = Equalities::split(parts.on, &left_ids, &right_ids);
+        let plan = self.join_op(kind, left, right, parts.right, keys, hint, &for_right)?;
+        self.above(plan, parts.above)
+    }
+
+    /// Chooses between an index nested loop, a hash join and a loop join.
+    #[allow(clippy::too_many_arguments)]
+    fn join_op(
+        &mut self,
+        kind: JoinKind,
+        left: Plan,
+        right: Logical,
+        mut right_preds: Vec<Pred>,
+        keys: Equalities,
+        hint: Option<JoinHint>,
+        for_right: &Context,
+    ) -> Result<Plan, SqlError> {
+        if hint != Some(JoinHint::Hash)
+            && kind != JoinKind::Full
+            && !keys.pairs.is_empty()
+            && let Logical::Get(get) = peeled(&right)
+            && access_path::can_seek(get, &keys.right_columns(), left.rows, hint == Some(JoinHint::Loop))
+        {
+            // The inner side is a seek by values of the outer row.
+            let mut args = Vec::new();
+            for (l, r, collation) in &keys.pairs {
+                let slot = self.binder.new_param();
+                args.push((slot, l.clone()));
+                let compare = CompareExpr {
+                    op: CompareOp::Equal,
+                    left: r.clone(),
+                    right: Expr::Param(slot),
+                    collation: *collation,
+                };
+                right_preds.push(Pred::Compare(Box::new(compare)));
+            }
+            let right = self.filter(right, right_preds, for_right)?;
+            return apply_plan(kind, left, right, args, Pred::from_conjuncts(keys.rest));
+        }
+        let right = self.filter(right, right_preds, for_right)?;
+        if keys.pairs.is_empty() {
+            return loop_plan(kind, left, right, keys.rest);
+        }
+        // The smaller side is kept; an inner join may exchange them.
+        if kind == JoinKind::Inner && left.rows * 2.0 < right.rows {
+            return hash_plan(kind, right, left, keys.mirrored());
+        }
+        hash_plan(kind, left, right, keys)
+    }
+}
+
+/// Where a join's conditions go.
+#[derive(Default)]
+struct Parts {
+    left: Vec<Pred>,
+    right: Vec<Pred>,
+    on: Vec<Pred>,
+    above: Vec<Pred>,
+}
+
+/// The equalities of a join, left side first, and what is left of the condition.
+struct Equalities {
+    pairs: Vec<(Expr, Expr, Collation)>,
+    rest: Vec<Pred>,
+}
+
+impl Equalities {
+    fn split(on: Vec<Pred>, left: &[ColId], right: &[ColId]) -> Equalities {
+        let mut out = Equalities { pairs: Vec::new(), rest: Vec::new() };
+        let side = |e: &Expr, ids: &[ColId]| {
+            let mut used = Vec::new();
+            e.columns(&mut used);
+            !used.is_empty() && used.iter().all(|id| ids.contains(id)) && !e.is_volatile()
+        };
+        for pred in on {
+            match pred {
+                Pred::Compare(c)
+                    if c.op == CompareOp::Equal && side(&c.left, left) && side(&c.right, right) =>
+                {
+                    out.pairs.push((c.left, c.right, c.collation));
+                }
+                Pred::Compare(c)
+                    if c.op == CompareOp::Equal && side(&c.left, right) && side(&c.right, left) =>
+                {
+                    out.pairs.push((c.right, c.left, c.collation));
+                }
+                other => out.rest.push(other),
+            }
+        }
+        out
+    }
+
+    fn mirrored(self) -> Equalities {
+        Equalities { pairs: self.pairs.into_iter().map(|(l, r, c)| (r, l, c)).collect(), rest: self.rest }
+    }
+
+    /// Right-side columns that stand alone in an equality.
+    fn right_columns(&self) -> Vec<ColId> {
+        let plain = self.pairs.iter().filter_map(|(_, r, _)| match r {
+            Expr::Col(id) => Some(*id),
+            _ => None,
+        });
+        plain.collect()
+    }
+}
+
+/// The node below filters.
+fn peeled(logical: &Logical) -> &Logical {
+    match logical {
+        Logical::Filter { input, .. } => peeled(input),
+        other => other,
+    }
+}
+
+fn combined(kind: JoinKind, left: &Plan, right: &Plan) -> (Vec<ColId>, Vec<ColId>) {
+    let mut both = left.cols.clone();
+    both.extend(&right.cols);
+    let out = if super::physical::gives_both(kind) { both.clone() } else { left.cols.clone() };
+    (both, out)
+}
+
+fn estimate(kind: JoinKind, left: f64, right: f64, keyed: bool) -> f64 {
+    match (kind, keyed) {
+        (JoinKind::Semi | JoinKind::Anti, _) => (left * 0.5).max(1.0),
+        (_, true) => left.max(right),
+        _ => left * right,
+    }
+}
+
+fn residual(preds: Vec<Pred>, cols: &[ColId]) -> Result<Option<Pred>, SqlError> {
+    let mut pred = Pred::from_conjuncts(preds);
+    if let Some(pred) = &mut pred {
+        pred_slots(pred, cols)?;
+    }
+    Ok(pred)
+}
+
+fn hash_plan(kind: JoinKind, left: Plan, right: Plan, keys: Equalities) -> Result<Plan, SqlError> {
+    let (both, cols) = combined(kind, &left, &right);
+    let rows = estimate(kind, left.rows, right.rows, true);
+    let mut plan = HashJoinPlan {
+        kind,
+        left_keys: Vec::new(),
+        right_keys: Vec::new(),
+        collations: Vec::new(),
+        residual: residual(keys.rest, &both)?,
+        left_width: left.width(),
+        right_width: right.width(),
+    };
+    for (mut l, mut r, collation) in keys.pairs {
+        slots(&mut l, &left.cols)?;
+        slots(&mut r, &right.cols)?;
+        plan.left_keys.push(l);
+        plan.right_keys.push(r);
+        plan.collations.push(collation);
+    }
+    let node = Node::HashJoin { left: Box::new(left), right: Box::new(right), plan: Box::new(plan) };
+    Ok(Plan { node, cols, rows, ordered: false })
+}
+
+fn loop_plan(kind: JoinKind, left: Plan, right: Plan, on: Vec<Pred>) -> Result<Plan, SqlError> {
+    let (both, cols) = combined(kind, &left, &right);
+    let rows = estimate(kind, left.rows, right.rows, false);
+    let plan =
+        LoopJoinPlan { kind, on: residual(on, &both)?, left_width: left.width(), right_width: right.width() };
+    let node = Node::LoopJoin { left: Box::new(left), right: Box::new(right), plan: Box::new(plan) };
+    Ok(Plan { node, cols, rows, ordered: false })
+}
+
+fn apply_plan(
+    kind: JoinKind,
+    left: Plan,
+    right: Plan,
+    mut args: Vec<(usize, Expr)>,
+    on: Option<Pred>,
+) -> Result<Plan, SqlError> {
+    let (both, cols) = combined(kind, &left, &right);
+    for (_, e) in &mut args {
+        slots(e, &left.cols)?;
+    }
+    let residual = residual(on.into_iter().collect(), &both)?;
+    let rows = estimate(kind, left.rows, left.rows * right.rows.max(1.0), true);
+    let left_width = left.width();
+    let plan = ApplyPlan { kind, args, right, residual, left_width };
+    Ok(Plan { node: Node::Apply { left: Box::new(left), plan: Box::new(plan) }, cols, rows, ordered: false })
+}
+
+/// Keys over slots; an error is a key that is not a column, which the binder never makes.
+fn sort_slots(keys: &[SortKey], cols: &[ColId]) -> Result<Vec<SortSlot>, SqlError> {
+    let slot = |key: &SortKey| {
+        let mut e = key.expr.clone();
+        slots(&mut e, cols)?;
+        match e {
+            Expr::Col(slot) => Ok(Some(SortSlot {
+                slot: slot as usize,
+                descending: key.descending,
+                collation: key.collation,
+            })),
+            // A constant or variable orders nothing.
+            _ => Ok(None),
+        }
+    };
+    keys.iter().filter_map(|key| slot(key).transpose()).collect()
+}
+
+fn dedup(cols: &[(ColId, Collation)]) -> Vec<ColId> {
+    let mut ids = Vec::with_capacity(cols.len());
+    for (id, _) in cols {
+        if !ids.contains(id) {
+            ids.push(*id);
+        }
+    }
+    ids
+}
+
+fn collation_in(cols: &[(ColId, Collation)], id: ColId) -> Collation {
+    cols.iter().find(|(c, _)| *c == id).map_or(Collation::DEFAULT, |(_, collation)| *collation)
+}
+
+/// A plan that gives no rows: its input is never opened.
+fn empty(plan: Plan) -> Plan {
+    Plan { node: Node::Concat(Vec::new()), ..plan }
+}

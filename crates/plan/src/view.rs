@@ -1,0 +1,55 @@
+//! System views and table functions as the binder sees them. The engine makes their rows.
+
+use catalog::Db;
+use std::any::Any;
+use std::sync::Arc;
+use types::{DataType, SqlError, Value};
+
+/// A column of a system view: name, type, nullable.
+pub type ViewColumn = (&'static str, DataType, bool);
+
+/// A system view: its name and columns.
+pub trait ViewDef: Sync {
+    /// Schema: `sys` or `INFORMATION_SCHEMA`.
+    fn schema(&self) -> &'static str {
+        "sys"
+    }
+    /// Name without schema.
+    fn name(&self) -> &'static str;
+    /// Columns in order.
+    fn columns(&self) -> &'static [ViewColumn];
+    /// Number of arguments for a table function, `None` for a view.
+    fn arguments(&self) -> Option<usize> {
+        None
+    }
+    /// object_id as sys.all_objects shows it: negative, stable.
+    fn object_id(&self) -> i32 {
+        let mut hash = 0x811c_9dc5_u32;
+        for byte in self.schema().bytes().chain(self.name().bytes()) {
+            hash = (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
+        }
+        -i32::try_from(hash >> 1).unwrap_or(1).max(1)
+    }
+
+    /// The wanted columns of the rows, piece by piece. `session` is the session that asks, `args` are the function's
+    /// arguments, `db` is the database the view was named in, the current one unless the name said otherwise.
+    ///
+    /// # Errors
+    /// Those of the view.
+    fn start(
+        &self,
+        session: &mut dyn Any,
+        db: &Arc<Db>,
+        args: &[Value],
+        keep: &[usize],
+    ) -> Result<Box<dyn RowSource>, SqlError>;
+}
+
+/// Rows of a view in pieces.
+pub trait RowSource {
+    /// The next rows, which have the wanted columns only; `None` when there are no more.
+    ///
+    /// # Errors
+    /// Those of the view.
+    fn next(&mut self) -> Result<Option<Vec<Vec<Value>>>, SqlError>;
+}
