@@ -113,7 +113,7 @@ pub enum Change<'a> {
     Update(&'a [u8]),
 }
 
-/// Whether a row may be changed whose header is `found`, by a caller who saw `expected`. `None`: it may.
+/// Whether a row may be changed whose header is `found`, by a caller that saw `expected`. `None`: it may.
 fn guard(
     w: &mut dyn Writer,
     unit: UnitId,

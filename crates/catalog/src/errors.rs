@@ -1,4 +1,4 @@
-//! SQL Server's errors that the engine itself raises, and what the lower rooms' errors become.
+//! SQL Server's errors that the engine itself raises, and what the lower crates' errors become.
 //! Guarantees: numbers, severities and texts are SQL Server's; the line is filled in by whoever runs the statement.
 
 use access::AccessError;

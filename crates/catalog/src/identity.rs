@@ -124,7 +124,7 @@ fn write(db: &Arc<Db>, table: &TableDef, last: Option<i64>) -> Result<(), SqlErr
                 open.trees.delete(&mut txn, SysTable::Identities, &[id])?;
             }
         }
-        // Rows with the values are logged behind this commit, so it need not be hard first.
+        // Rows with the values are logged behind this commit, so it need not be durable first.
         txn.commit(Durability::Delayed)?;
         Ok(())
     };

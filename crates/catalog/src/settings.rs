@@ -45,7 +45,7 @@ pub struct DbSettings {
     /// Days since 1900-01-01 and 1/300 s.
     pub create_date: (i32, u32),
     pub collation: String,
-    /// Names of the filegroups by id, from 1, and the logical name of the log, as the registry has them: who attaches the
+    /// Names of the filegroups by id, from 1, and the logical name of the log, as the registry has them: a session that attaches the
     /// database finds them here.
     pub filegroups: Vec<CompactString>,
     pub log_name: CompactString,

@@ -1,4 +1,4 @@
-//! A row that a client has is there after a power loss: rows go out only when the commits they come from are hard.
+//! A row that a client has is there after a power loss: rows go out only when the commits they come from are durable.
 
 extern crate ringwood_engine as engine;
 

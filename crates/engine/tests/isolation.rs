@@ -1,4 +1,4 @@
-//! Isolation levels and lock hints with several sessions: who sees what, who waits for whom, who must give way.
+//! Isolation levels and lock hints with several sessions: what each sees, which waits for which, which is the victim of a deadlock.
 
 extern crate ringwood_engine as engine;
 
@@ -242,7 +242,7 @@ fn repeatable_read_repeats() {
         );
         let mut s = writer.says("(1)");
         s.check(&format!("SELECT n FROM {table} WHERE id = 20"), "12");
-        // It waits for who is changing a row, and reads what was committed.
+        // It waits for a transaction that is changing a row, and reads what was committed.
         s.check(&format!("BEGIN TRAN; UPDATE {table} SET n = 50 WHERE id = 30"), "(1)");
         let reader = Other::new(&b).blocked(&format!(
             "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; SELECT n FROM {table} WHERE id = 30"
@@ -441,7 +441,7 @@ fn readpast_takes_what_is_free() {
         third.check(&format!("DELETE TOP (1) FROM {table} WITH (READPAST) OUTPUT deleted.id"), "30");
         third.check(&take, "");
         s.check(&format!("DELETE {table} WHERE id = 20; COMMIT"), "(1)");
-        // Who only reads goes past X, not past U.
+        // A reader goes past X, not past U.
         third.check(&format!("SELECT id FROM {table} WITH (READPAST)"), "10");
         third.check(&format!("SELECT id FROM {table} WITH (READPAST, XLOCK)"), "");
         b.check("COMMIT", "");

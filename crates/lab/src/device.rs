@@ -216,7 +216,7 @@ impl Device {
         Ok(Opened { disk: Arc::new(routes), models: opened })
     }
 
-    /// Removes what a study left in `folder` and on the mounts. The folder goes under its name first, at once: who is interrupted
+    /// Removes what a study left in `folder` and on the mounts. The folder goes under its name first, at once: a run that is interrupted
     /// here leaves nothing that looks whole.
     pub fn clear(&self, folder: &Path) -> Result<(), LabError> {
         let there = |done: std::io::Result<()>| match done {

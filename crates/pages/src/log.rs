@@ -83,7 +83,7 @@ pub trait LogHandle: Send + Sync {
     /// The log is offline.
     fn flush_all(&self) -> Result<(), PageError>;
     /// All records up to this one are durable.
-    fn hardened(&self) -> Lsn;
+    fn durable_lsn(&self) -> Lsn;
     /// Reads a record that is not truncated.
     ///
     /// # Errors
@@ -113,8 +113,8 @@ impl LogHandle for wal::Log {
         Ok(wal::Log::flush_all(self)?)
     }
 
-    fn hardened(&self) -> Lsn {
-        wal::Log::hardened(self)
+    fn durable_lsn(&self) -> Lsn {
+        wal::Log::durable_lsn(self)
     }
 
     fn read(&self, lsn: Lsn, out: &mut Vec<u8>) -> Result<(), PageError> {

@@ -23,7 +23,7 @@ use std::time::Duration;
 
 /// Threads that read ahead for all scans of an instance. Each has a list of pages in flight.
 const MOST_THREADS: usize = 4;
-/// Lists that may wait for a thread, for each there may be; who finds more reads its pages itself.
+/// Lists that may wait for a thread, for each there may be; a reader that finds more reads its pages itself.
 const WAITING: usize = 3 * MOST_THREADS;
 /// A thread ends when it had no work for so long.
 const IDLE: Duration = Duration::from_secs(10);
@@ -161,7 +161,7 @@ impl Store {
         self.start_reads(pages, true).wait()
     }
 
-    /// The same for a scan, without waiting: its pages make room first. Failed reads are found by who reads the page.
+    /// The same for a scan, without waiting: its pages make room first. Failed reads are found by the thread that reads the page.
     pub fn read_ahead(&self, pages: &[PageId]) {
         drop(self.start_reads(pages, true));
     }

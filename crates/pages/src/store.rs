@@ -42,7 +42,7 @@ pub struct Store {
     waits: OnceLock<Arc<dyn WaitSink>>,
     offline: AtomicBool,
     cause: Mutex<Option<String>>,
-    /// Who hears of it.
+    /// What is called then.
     on_failure: OnceLock<OnFailure>,
     /// Torn pages that redo expects a later record to rebuild.
     pub(crate) awaiting: Mutex<HashSet<PageId>>,
@@ -107,7 +107,7 @@ impl Store {
         Ok(store)
     }
 
-    /// Who hears of files that grow by themselves, from now on. Once only.
+    /// What is called when a file grows by itself, from now on. Once only.
     pub fn report_growth(&self, sink: Arc<dyn WaitSink>) {
         // A second one changes nothing: the log has one for its life too.
         let _ = self.waits.set(sink);

@@ -358,7 +358,7 @@ impl Store {
         fence(Ordering::SeqCst);
         self.check_online()?;
         let newest = items.iter().map(|i| i.lsn).max().unwrap_or(Lsn::ZERO);
-        if newest > self.log().hardened() {
+        if newest > self.log().durable_lsn() {
             self.log().flush_to(newest)?;
         }
         let (images, _) = staging.as_chunks::<PAGE_SIZE>();

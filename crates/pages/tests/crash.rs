@@ -41,7 +41,7 @@ impl Load {
                 let end = db.log.end();
                 db.log.flush_all()?;
                 // Everything before `end` is durable now; `end` itself may be a record that does not exist yet.
-                self.flushed = self.flushed.max(db.log.hardened().min(end));
+                self.flushed = self.flushed.max(db.log.durable_lsn().min(end));
                 Ok(())
             }
             34 => {

@@ -97,7 +97,7 @@ pub fn url_devices() -> Option<Arc<dyn engine::UrlDevices>> {
     None
 }
 
-/// What handles and sessions share. The last of them closes the instance; nobody who looks in may be later.
+/// What handles and sessions share. The last of them closes the instance; the thread that lets others look in has ended before.
 #[derive(Debug)]
 struct Owner {
     instance: Arc<engine::Instance>,
@@ -138,7 +138,7 @@ impl Database {
         self.owner.instance.shutdown_requested()
     }
 
-    /// Stops cleanly: everything that was committed is hardened, data files are written, nothing is left to redo.
+    /// Stops cleanly: everything that was committed is durable, data files are written, nothing is left to redo.
     pub fn close(&self) -> Result<(), SqlError> {
         self.owner.instance.close()
     }

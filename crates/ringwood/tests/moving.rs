@@ -344,7 +344,7 @@ fn a_folder_that_is_only_read() {
     // tempdb is somewhere.
     session.execute("create table tempdb.dbo.s (n int); insert tempdb.dbo.s select n from x.dbo.t").unwrap();
     assert_eq!(rows(&mut session, "tempdb.dbo.s"), 1000);
-    // Who wants to write waits until the readers are gone.
+    // A writer waits until the readers are gone.
     assert!(Options::new(&a).open().is_err());
     drop(session);
     reader.close().unwrap();

@@ -424,7 +424,7 @@ impl World {
         db.close().unwrap();
         let model = self.folders[at].databases.remove(&name).unwrap();
         assert!(model.foreign || !data.exists(), "the files of a dropped database");
-        // Who owns them is asked when that one is looked at.
+        // Their owner is asked for when that one is looked at.
         (0..self.folders.len()).collect()
     }
 

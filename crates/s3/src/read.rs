@@ -62,7 +62,7 @@ impl S3Reader {
             return Err(DiskError::ShortRead { path: name.into(), offset: range.start, wanted, got });
         }
         self.here = (range, bytes);
-        // Who reads on after a longest range reads on after the next ones too.
+        // A reader that goes on after a longest range goes on after the next ones too.
         while self.next == LONGEST && self.asked.len() < self.ahead {
             let end = self.asked.back().map_or(self.here.0.end, |(range, _)| range.end);
             if end >= self.len {

@@ -90,7 +90,7 @@ impl SimFile {
                 let inode = world.inode(self.inode);
                 inode.write(offset, &bytes, atom);
                 if durable {
-                    inode.harden(offset, bytes.len() as u64, atom);
+                    inode.make_durable(offset, bytes.len() as u64, atom);
                     self.stats.count_durable_write(bytes.len() as u64, Duration::ZERO);
                 } else {
                     self.stats.count_write(bytes.len() as u64, Duration::ZERO);

@@ -100,7 +100,7 @@ impl Inode {
     }
 
     /// Makes the atoms that overlap a range durable, and the length as far as the range needs it.
-    pub fn harden(&mut self, offset: u64, len: u64, atom: u64) {
+    pub fn make_durable(&mut self, offset: u64, len: u64, atom: u64) {
         let end = offset + len;
         if self.durable.len() < end.min(self.live.len()) {
             self.durable.set_len(end.min(self.live.len()));
@@ -120,7 +120,7 @@ impl Inode {
 
     /// Everything written so far becomes durable.
     pub fn sync(&mut self, atom: u64) {
-        self.harden(0, self.live.len(), atom);
+        self.make_durable(0, self.live.len(), atom);
         debug_assert!(self.unsynced.is_empty());
     }
 

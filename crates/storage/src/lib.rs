@@ -212,7 +212,7 @@ fn handle(
         Ok(_) => return Err(SqlError::internal("a unit has another number than its table says")),
         Err(e) => return Err(errors::db_error(db, &e.into())),
     };
-    // Who moves the heads settles that itself, and first opens the table as it is: a copy is no root before.
+    // The thread that moves the heads settles that itself, and first opens the table as it is: a copy is no root before.
     let moving = open.is_moving();
     if !moving && open.first_iam() != first_iam && named() {
         // Undo has opened it by the head of its chain.

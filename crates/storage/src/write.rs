@@ -1,5 +1,5 @@
 //! Writing rows of a table: encoding (large values moved out of the row), the base row, the nonclustered entries.
-//! Guarantees: a row and its entries change together or the statement fails and is rolled back; who meets a row of a
+//! Guarantees: a row and its entries change together or the statement fails and is rolled back; a statement that meets a row of a
 //! running transaction waits for it without holding a latch; a unique violation names the constraint and the key.
 
 use super::row::fetch;
@@ -320,7 +320,7 @@ impl RowWriter {
         }
     }
 
-    /// Deletes the entry with `self.entry_key`. The base row is ours, so nobody else can be changing it; who has locked
+    /// Deletes the entry with `self.entry_key`. The base row is ours, so no other transaction can be changing it; one that has locked
     /// it is waited for.
     fn delete_entry(
         &mut self,
@@ -450,7 +450,7 @@ impl RowWriter {
         Ok(Outcome::Done(Rest::Nothing))
     }
 
-    /// After an attempt to change `row` to `self.row`: who has lost a large value, the old row or (if it is still there)
+    /// After an attempt to change `row` to `self.row`: which row has lost a large value, the old one or (if it is still there)
     /// the new one that was not stored, discards it.
     fn settle_values(
         &mut self,

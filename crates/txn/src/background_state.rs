@@ -140,7 +140,7 @@ pub(crate) enum SweepAt {
     Done(Instant),
 }
 
-/// Who flushes next.
+/// When the flusher comes next.
 #[derive(Debug, Default)]
 pub(crate) struct Flusher {
     pub bell: Arc<Bell>,

@@ -1,10 +1,10 @@
 //! Fuzzy checkpoints, log truncation, and what holds it back.
 //! Guarantees: a checkpoint is recorded only after every page changed before its redo LSN is on disk and its records
-//! are hard; the log is truncated only below what redo, undo, snapshots and backups need; nobody is stopped meanwhile.
+//! are durable; the log is truncated only below what redo, undo, snapshots and backups need; nobody is stopped meanwhile.
 //!
 //! Order: CkptBegin is appended; dirty pages are written; the active transactions are listed, each under the mutex
 //! that it holds while it appends, so that what it wrote before CkptBegin is in the list and what it writes later is
-//! behind CkptBegin, where analysis sees it; CkptEnd is appended and hardened; the log's header gets the new start.
+//! behind CkptBegin, where analysis sees it; CkptEnd is appended and made durable; the log's header gets the new start.
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};

@@ -86,7 +86,7 @@ impl std::fmt::Debug for Env {
 /// What a panic in a background thread means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum AfterPanic {
-    /// The database fails: without the thread, log is not hardened or not freed, and what it was doing is in an unknown state.
+    /// The database fails: without the thread, log is not flushed or not freed, and what it was doing is in an unknown state.
     Fail,
     /// The next round goes on with what is left to do. Where pages or the log were being changed the database has failed already.
     GoOn,
@@ -135,7 +135,7 @@ pub struct Database {
     ghosts: GhostQueue,
     units: RwLock<Units>,
     discards: Discards,
-    /// Held shared by each step of background work that changes structures, exclusively by who must see none of it.
+    /// Held shared by each step of background work that changes structures, exclusively by a thread that must see none of it.
     background: RwLock<()>,
     deferred: DeferredQueue,
     sweep: Sweep,
@@ -560,17 +560,17 @@ impl Database {
         self.cleaner.poke();
     }
 
-    /// Waits until every durable commit of the past is hard: for answers made from newest versions.
-    pub fn harden_commits(&self) -> Result<(), TxnError> {
+    /// Waits until every durable commit of the past is durable: for answers made from newest versions.
+    pub fn flush_commits(&self) -> Result<(), TxnError> {
         let newest = self.txns.newest_commit();
-        if newest == Lsn::ZERO || self.log.is_hardened(newest) {
+        if newest == Lsn::ZERO || self.log.is_durable(newest) {
             Ok(())
         } else {
             Ok(self.log.flush_to(newest)?)
         }
     }
 
-    /// Hardens everything that is in the log buffers (sp_flush_log).
+    /// Makes everything durable that is in the log buffers (sp_flush_log).
     pub fn flush_log(&self) -> Result<(), TxnError> {
         Ok(self.log.flush_all()?)
     }
@@ -587,7 +587,7 @@ impl Database {
         self.fail("reopen", &cause.into());
         self.threads.stop();
         self.store.abandon("its files are being opened anew");
-        // A log that failed cannot be hardened; recovery finds its end.
+        // A log that failed cannot be flushed; recovery finds its end.
         drop(self.log.close());
         self.store.release_files();
     }
@@ -609,7 +609,7 @@ impl Database {
             done => Some(done?),
         };
         self.set_status(Status::Offline);
-        // A delayed commit that still found the database online is in the log by now: the log hardens it.
+        // A delayed commit that still found the database online is in the log by now: closing the log makes it durable.
         fence(Ordering::SeqCst);
         let closed = self.log.close();
         // Nothing has been changed since the checkpoint: the pages are whole without the log.

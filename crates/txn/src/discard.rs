@@ -1,4 +1,4 @@
-//! Large values that transactions have discarded: who lists them, and the background work that frees them.
+//! Large values that transactions have discarded: the list of them, and the background work that frees them.
 //! Guarantees: a value is freed only when every snapshot, present or future, sees the transaction that discarded it; what
 //! a crash leaves on the list is freed after the restart; a rollback keeps the value.
 

@@ -55,7 +55,7 @@ pub enum TxnError {
     Invalid(&'static str),
 }
 
-/// What an error means to the one who asked.
+/// What an error means to the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorKind {
     /// The log cannot be written any more (9001).
@@ -126,7 +126,7 @@ impl ErrorKind {
 }
 
 impl TxnError {
-    /// What it means to the one who asked.
+    /// What it means to the caller.
     pub fn kind(&self) -> ErrorKind {
         match self {
             TxnError::Access(e) => of_access(e),

@@ -75,9 +75,9 @@ impl DelayedDurability {
 /// How much work of delayed commits a crash may lose, at most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LossWindow {
-    /// Milliseconds from a delayed commit to its hardening, the flush itself not counted; 1 to [`LossWindow::MAX_MS`].
+    /// Milliseconds from a delayed commit to the flush that makes it durable, the flush itself not counted; 1 to [`LossWindow::MAX_MS`].
     pub ms: u32,
-    /// Log that may wait unhardened, in KB; 4 to [`LossWindow::MAX_KB`]. The delayed commit that exceeds it waits.
+    /// Log that may not be durable yet, in KB; 4 to [`LossWindow::MAX_KB`]. The delayed commit that exceeds it waits.
     pub kb: u32,
 }
 
@@ -108,7 +108,7 @@ impl Default for LossWindow {
 /// What COMMIT asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Durability {
-    /// The answer waits until the commit record is hard.
+    /// The answer waits until the commit record is durable.
     Full,
     /// The answer does not wait; the log is written soon after.
     Delayed,

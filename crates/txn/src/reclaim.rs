@@ -170,7 +170,7 @@ impl Database {
         }
         store.prefetch(&used)?;
         for id in used {
-            // A page that cannot be read is the business of who needs it.
+            // A page that cannot be read is found by the statement that needs it.
             let Ok(page) = store.read_scan(id) else { continue };
             if wants_cleanup(&page) {
                 let unit = page.unit();

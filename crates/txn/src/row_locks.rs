@@ -1,8 +1,8 @@
 //! Locks on single rows and gaps, for readers who ask for them: REPEATABLE READ, SERIALIZABLE, UPDLOCK and the like.
 //!
-//! A writer's rows are locked by its id in them, so most transactions never come here. Who wants to keep others from
+//! A writer's rows are locked by its id in them, so most transactions never come here. A transaction that wants to keep others from
 //! changing a row that it only reads announces itself for the unit, locks the row in the lock manager, and reads the
-//! page then. Who changes a row asks, under the page's latch, whether the unit has lockers, and only then for locks.
+//! page then. A transaction that changes a row asks, under the page's latch, whether the unit has lockers, and only then for locks.
 //! Guarantee: of a locking reader and a writer of one row, one sees the other, whatever the order.
 
 use std::sync::atomic::Ordering;
@@ -122,7 +122,7 @@ impl Txn {
     /// Timeout, deadlock, cancellation.
     pub fn wait_for_lock(&mut self) -> Result<(), TxnError> {
         let Some((what, mode)) = self.rows.obstacle.take() else { return Ok(()) };
-        // Who held it may have changed other rows and committed in the meantime.
+        // The transaction that held it may have changed other rows and committed in the meantime.
         self.waited.store(true, Ordering::Relaxed);
         self.lock_statement(what, mode)
     }

@@ -59,8 +59,8 @@ impl LogHandle for StoreLog {
         Ok(self.log.flush_all()?)
     }
 
-    fn hardened(&self) -> Lsn {
-        self.log.hardened()
+    fn durable_lsn(&self) -> Lsn {
+        self.log.durable_lsn()
     }
 
     fn read(&self, lsn: Lsn, out: &mut Vec<u8>) -> Result<(), PageError> {

@@ -1,6 +1,6 @@
 //! A live snapshot: what a statement or a transaction sees, registered as long as it is held.
 //! Guarantees: while the guard lives, every version that it sees can be read; `acknowledge` returns only when
-//! everything that it may have seen is hard.
+//! everything that it may have seen is durable.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -56,10 +56,10 @@ impl SnapshotGuard {
         ReadMode::Snapshot(&self.snapshot)
     }
 
-    /// Waits until every durable commit that this snapshot may have seen is hard. To be called before an answer made
+    /// Waits until every durable commit that this snapshot may have seen is durable. To be called before an answer made
     /// from it goes out.
     pub fn acknowledge(&self) -> Result<(), TxnError> {
-        if self.db.log().is_hardened(self.ticket.commit) {
+        if self.db.log().is_durable(self.ticket.commit) {
             return Ok(());
         }
         Ok(self.db.log().flush_to(self.ticket.commit)?)

@@ -1,6 +1,6 @@
 //! One transaction: its identity, its log chain, its locks, its end.
 //! Guarantees: nothing is logged before the first change; a failed append leaves the transaction able to roll back;
-//! rows and locks are free once the commit record is in the log buffer, the caller is answered when it is hard;
+//! rows and locks are free once the commit record is in the log buffer, the caller is answered when it is durable;
 //! a transaction that is dropped is rolled back.
 
 use std::ops::Range;
@@ -181,7 +181,7 @@ impl Txn {
         Ok(self.db.txns().wait_for(self.locks.who(), other, self.wait_args())?)
     }
 
-    /// Whether it has waited for another transaction since this was asked last: it may have seen work that is not hard.
+    /// Whether it has waited for another transaction since this was asked last: it may have seen work that is not durable.
     pub fn take_waited(&self) -> bool {
         self.waited.load(Relaxed) && self.waited.swap(false, Relaxed)
     }
@@ -316,7 +316,7 @@ impl Txn {
     }
 
     /// Commits. Rows and locks are free and new snapshots see the work as soon as the commit record is in the log;
-    /// with full durability the answer comes when it is hard. After [`TxnError::Log`] the outcome is unknown and the
+    /// with full durability the answer comes when it is durable. After [`TxnError::Log`] the outcome is unknown and the
     /// database is offline.
     pub fn commit(mut self, wanted: Durability) -> Result<Committed, TxnError> {
         if self.doomed {
@@ -343,7 +343,7 @@ impl Txn {
         let hard = if durable {
             self.db.log().flush_to(lsn).map_err(TxnError::from)
         } else {
-            self.db.harden_delayed(lsn)
+            self.db.flush_delayed(lsn)
         };
         if let Err(e) = hard {
             self.db.fail("commit", &e);

@@ -1,4 +1,4 @@
-//! The transaction table: ids, who is active, which snapshots live, what they hold back.
+//! The transaction table: ids, active transactions, snapshots in use, what they hold back.
 //! Guarantees: ids ascend in the order in which transactions appear to snapshots; a snapshot sees a transaction if and
 //! only if it had left the table when the snapshot was taken; no log that a live snapshot or transaction may need is
 //! below [`TxnTable::log_hold`].
@@ -98,7 +98,7 @@ pub enum Holder {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ticket {
     bucket: u64,
-    /// The newest durable commit that the snapshot may have seen: answers wait until this is hard.
+    /// The newest durable commit that the snapshot may have seen: answers wait until this is durable.
     pub commit: Lsn,
 }
 
@@ -162,7 +162,7 @@ impl TxnTable {
         shared
     }
 
-    /// Takes a transaction out of the table and wakes those who wait for it. From here on new snapshots see it.
+    /// Takes a transaction out of the table and wakes those that wait for it. From here on new snapshots see it.
     /// `commit` is the LSN that readers of its work have to wait for.
     pub(crate) fn end(&self, id: TxnId, commit: Option<Lsn>) {
         let mut t = self.inner.lock();

@@ -103,7 +103,7 @@ fn delayed_commits_become_hard_soon() {
     assert!(!done.durable);
     assert_eq!(rows(&db, &table), [1], "visible at once");
     let start = Instant::now();
-    while !db.log().is_hardened(done.lsn) {
+    while !db.log().is_durable(done.lsn) {
         assert!(start.elapsed() < Duration::from_secs(5));
         std::thread::sleep(Duration::from_millis(1));
     }

@@ -90,7 +90,7 @@ fn clean_stop(seed: u64) {
     let folder = tempfile::tempdir().unwrap();
     let disk: Arc<dyn disk::Disk> = Arc::new(disk::OsDisk::new(folder.path()));
     let log = log_options(8 << 20, Growth::Bytes(1 << 20), true);
-    // A window that does not help: only the stop hardens.
+    // A window that does not help: only the stop makes them durable.
     let window = LossWindow { ms: LossWindow::MAX_MS, kb: LossWindow::MAX_KB };
     let db = create(env(disk.clone(), 2000, true), log, settings(window)).unwrap();
     let table = Table::create(&db).unwrap();
@@ -146,9 +146,9 @@ fn with_window(folder: &tempfile::TempDir, kb: u32) -> (Arc<txn::Database>, Tabl
     (db, table, window)
 }
 
-/// The time of the window never comes here, so only the call at three quarters of its bytes hardens.
+/// The time of the window never comes here, so only the call at three quarters of its bytes makes them durable.
 #[test]
-fn commits_that_near_the_window_are_hardened_in_the_background() {
+fn commits_that_near_the_window_are_flushed_in_the_background() {
     let folder = tempfile::tempdir().unwrap();
     let (db, table, window) = with_window(&folder, 256);
     let mut id = 0;
@@ -158,17 +158,17 @@ fn commits_that_near_the_window_are_hardened_in_the_background() {
         *id += 1;
         t.commit(Durability::Delayed).unwrap().lsn
     };
-    while db.log().unhardened() < window.bytes() / 2 {
-        assert!(!db.log().is_hardened(commit(&mut id)));
+    while db.log().not_durable() < window.bytes() / 2 {
+        assert!(!db.log().is_durable(commit(&mut id)));
     }
     std::thread::sleep(Duration::from_millis(50));
-    assert!(db.log().unhardened() >= window.bytes() / 2, "below three quarters nobody is called");
+    assert!(db.log().not_durable() >= window.bytes() / 2, "below three quarters nobody is called");
     let mut last = commit(&mut id);
-    while db.log().unhardened() > window.bytes() / 2 && db.log().unhardened() <= window.bytes() / 4 * 3 {
+    while db.log().not_durable() > window.bytes() / 2 && db.log().not_durable() <= window.bytes() / 4 * 3 {
         last = commit(&mut id);
     }
     let start = std::time::Instant::now();
-    while !db.log().is_hardened(last) {
+    while !db.log().is_durable(last) {
         assert!(start.elapsed() < Duration::from_secs(30), "nobody came");
         std::thread::sleep(Duration::from_millis(1));
     }
@@ -188,7 +188,7 @@ fn fill(sessions: u64, window_kb: u32) -> u64 {
                     let id = i * sessions + session;
                     assert_eq!(table.insert(&mut t, id, &[b'p'; 700]).unwrap(), Tried::Done);
                     assert!(!t.commit(Durability::Delayed).unwrap().durable);
-                    most.fetch_max(db.log().unhardened(), Ordering::Relaxed);
+                    most.fetch_max(db.log().not_durable(), Ordering::Relaxed);
                 }
             });
         }

@@ -42,7 +42,7 @@ fn options() -> LogOptions {
     support::log_options(1 << 20, Growth::Bytes(1 << 20), false)
 }
 
-/// The environment of an instance whose folder is `folder`, or who takes over what it opens.
+/// The environment of an instance whose folder is `folder`, or of one that takes over what it opens.
 fn env(disk: &SimDisk, instance: u8, folder: &str, take: bool) -> Env {
     // As an instance's registry has them: what is recorded relative is below another folder each time.
     let places = vec![(1, PRIMARY.into()), (3, "/db/test2.ndf".into())];

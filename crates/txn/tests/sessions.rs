@@ -69,7 +69,7 @@ fn readers_see_committed_work_only() {
     assert_eq!(table.read_all(ReadMode::Dirty).unwrap().unwrap(), new);
     drop(own);
     let lsn = t.commit(Durability::Full).unwrap().lsn;
-    assert!(db.log().is_hardened(lsn));
+    assert!(db.log().is_durable(lsn));
     assert_eq!(table.read_all(before.mode()).unwrap().unwrap(), old);
     assert_eq!(table.read_all(during.mode()).unwrap().unwrap(), old);
     let after = db.snapshot();

@@ -27,7 +27,7 @@ pub enum Mode {
     Assignment,
 }
 
-/// Whether the conversion exists for who asks. Errors: 529, 206 it does not, 257 only explicitly.
+/// Whether the conversion exists for this caller. Errors: 529, 206 it does not, 257 only explicitly.
 pub fn check_conversion(from: DataType, to: DataType, mode: Mode) -> Result<(), SqlError> {
     match (conversion(from, to), mode) {
         (Conversion::Implicit, _) | (Conversion::ExplicitOnly, Mode::Explicit) => Ok(()),

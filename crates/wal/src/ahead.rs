@@ -139,7 +139,7 @@ impl Log {
             let (areas, end) = (SmallVec::new(), on_disk.map.end());
             steps.push_back(Step { size, end, vlfs, create_lsn, areas });
         }
-        on_disk.meta.refresh(&self.tail.lock(), self.hard_end.load(Ordering::Acquire));
+        on_disk.meta.refresh(&self.tail.lock(), self.durable_to.load(Ordering::Acquire));
         let areas = on_disk.meta.areas.len();
         // After a failure it is unknown which map is on disk.
         on_disk.publish(&*self.file, old).map_err(|cause| self.poison(cause))?;
@@ -299,7 +299,7 @@ impl Log {
         if on_disk.known_end <= on_disk.map.end() || self.poisoned.load(Ordering::Acquire) {
             return Ok(());
         }
-        on_disk.meta.refresh(&self.tail.lock(), self.hard_end.load(Ordering::Acquire));
+        on_disk.meta.refresh(&self.tail.lock(), self.durable_to.load(Ordering::Acquire));
         let runs = on_disk.map.runs().len();
         on_disk.publish(&*self.file, runs).map_err(|cause| self.poison(cause))
     }

@@ -67,7 +67,7 @@ pub struct LogArchive {
 impl Log {
     /// The position after the last durable block: the first block that a backup taken now does not hold. Its slot is 1.
     pub fn durable_end(&self) -> Lsn {
-        let key = self.hard_end.load(Ordering::Acquire);
+        let key = self.durable_to.load(Ordering::Acquire);
         Lsn { vlf: (key >> 32) as u32, block: key as u32, slot: 1 }
     }
 

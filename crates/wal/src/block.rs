@@ -67,7 +67,7 @@ pub(crate) struct BlockHeader {
     /// Index of the VLF that follows, if this is the last block of its own.
     pub successor: Option<u32>,
     /// First block not known to be durable: vlf << 32 | block.
-    pub hard_end: u64,
+    pub durable_to: u64,
     pub crc: u32,
 }
 
@@ -109,7 +109,7 @@ impl BlockHeader {
         front[44..46].copy_from_slice(&self.records.to_le_bytes());
         front[48..52].copy_from_slice(&self.prev_crc.to_le_bytes());
         front[52..56].copy_from_slice(&self.successor.unwrap_or(0).to_le_bytes());
-        front[56..64].copy_from_slice(&self.hard_end.to_le_bytes());
+        front[56..64].copy_from_slice(&self.durable_to.to_le_bytes());
     }
 
     /// Puts sum and CRC of header, records and the rest (slots and padding) into the header and returns the CRC.
@@ -139,7 +139,7 @@ impl BlockHeader {
             records: u16_at(bytes, 44),
             prev_crc: u32_at(bytes, 48),
             successor: (u16_at(bytes, 6) & FLAG_LAST != 0).then_some(u32_at(bytes, 52)),
-            hard_end: u64_at(bytes, 56),
+            durable_to: u64_at(bytes, 56),
             crc: u32_at(bytes, CRC_AT),
         };
         let (len, used) = (header.len as usize, header.used as usize);
@@ -314,7 +314,7 @@ mod tests {
             records: records.len() as u16,
             prev_crc: 99,
             successor,
-            hard_end: 5,
+            durable_to: 5,
             crc: 0,
         };
         let mut front = [0; HEADER];

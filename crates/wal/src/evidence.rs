@@ -62,8 +62,8 @@ impl Recovery {
         let end = block_key(self.seq, self.block);
         let offset = self.place.at(self.block);
         let missing = |to, reason| LogError::Missing { offset, from: lsn_of(end), to: lsn_of(to), reason };
-        if !header.clean || header.hard_end != end {
-            let newest = self.search()?.max(header.hard_end);
+        if !header.clean || header.durable_to != end {
+            let newest = self.search()?.max(header.durable_to);
             if newest > end {
                 return Err(missing(newest, "a block that was durable is not valid"));
             }
@@ -165,7 +165,7 @@ impl Recovery {
             let step = match header {
                 Some(header) => {
                     any = true;
-                    search.durable = search.durable.max(header.hard_end);
+                    search.durable = search.durable.max(header.durable_to);
                     left = PROBE_BYTES;
                     header.len / UNIT as u32
                 }
@@ -196,9 +196,9 @@ impl Log {
         if self.poisoned.load(Ordering::Acquire) {
             return Err(self.offline());
         }
-        let end = self.hard_end.load(Ordering::Acquire);
+        let end = self.durable_to.load(Ordering::Acquire);
         let OnDisk { meta, map, .. } = &mut *on_disk;
-        if (meta.header.hard_end, meta.header.clean) == (end, clean) {
+        if (meta.header.durable_to, meta.header.clean) == (end, clean) {
             return Ok(());
         }
         meta.refresh(&self.tail.lock(), end);
@@ -218,7 +218,7 @@ impl Log {
         if !self.unsealed.load(Ordering::Acquire) {
             return None;
         }
-        let end = self.hard_end.load(Ordering::Acquire);
+        let end = self.durable_to.load(Ordering::Acquire);
         if self.looked_at.swap(end, Ordering::AcqRel) != end {
             return Some(SEAL_AFTER);
         }

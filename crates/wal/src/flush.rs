@@ -77,7 +77,7 @@ impl Log {
     /// Returns when the record at `lsn` is durable. If no thread is flushing, the calling thread writes everything that has
     /// been appended; otherwise it waits for its turn to write or for another thread's flush to cover its record.
     pub fn flush_to(&self, lsn: Lsn) -> Result<(), LogError> {
-        if self.is_hardened(lsn) {
+        if self.is_durable(lsn) {
             return Ok(());
         }
         if lsn >= self.end() {
@@ -96,7 +96,7 @@ impl Log {
         drop(open);
         // An empty open block needs nothing, but the block before it may still be in flight.
         let key = if empty { key.saturating_sub(1) } else { key };
-        if key < self.hard_end.load(Ordering::Acquire) && !self.poisoned.load(Ordering::Acquire) {
+        if key < self.durable_to.load(Ordering::Acquire) && !self.poisoned.load(Ordering::Acquire) {
             return Ok(());
         }
         self.flush_key(key)
@@ -104,9 +104,9 @@ impl Log {
 
     /// Returns when no more than `limit` bytes are appended but not durable (WRITELOG): waits for the running flush, and
     /// makes one itself only when there is none or it was not enough.
-    pub fn harden_beyond(&self, limit: u64) -> Result<(), LogError> {
+    pub fn flush_beyond(&self, limit: u64) -> Result<(), LogError> {
         let poisoned = || self.poisoned.load(Ordering::Acquire);
-        let beyond = || self.unhardened() > limit && !poisoned();
+        let beyond = || self.not_durable() > limit && !poisoned();
         if beyond() {
             let start = self.waits(WaitKind::WriteLog);
             let mut result = Ok(());
@@ -140,7 +140,7 @@ impl Log {
 
     fn flush_key(&self, key: u64) -> Result<(), LogError> {
         loop {
-            if key < self.hard_end.load(Ordering::Acquire) {
+            if key < self.durable_to.load(Ordering::Acquire) {
                 return Ok(());
             }
             if self.poisoned.load(Ordering::Acquire) {
@@ -151,7 +151,7 @@ impl Log {
             }
             let _turn = self.turn();
             // Durable by now if a flush ended between the check above and the turn: another flush would be wasted.
-            let hard = key < self.hard_end.load(Ordering::Acquire);
+            let hard = key < self.durable_to.load(Ordering::Acquire);
             if !hard {
                 self.write_out(true)?;
             }
@@ -225,9 +225,9 @@ impl Log {
         let len = lens.sum::<u64>();
         let written = self.written_bytes.fetch_add(len, Ordering::AcqRel) + len;
         if durable {
-            self.hard_bytes.store(written, Ordering::Release);
-            *self.hardened.lock() = io.last_lsn;
-            self.hard_end.store(self.written_end.load(Ordering::Acquire), Ordering::Release);
+            self.durable_bytes.store(written, Ordering::Release);
+            *self.durable_lsn.lock() = io.last_lsn;
+            self.durable_to.store(self.written_end.load(Ordering::Acquire), Ordering::Release);
             self.was_flushed();
         }
         self.unwritten.fetch_sub(batch.len() as u32, Ordering::AcqRel);
@@ -296,7 +296,7 @@ impl Log {
             records: records as u16,
             prev_crc: io.prev_crc,
             successor: sealed.successor,
-            hard_end: self.hard_end.load(Ordering::Relaxed),
+            durable_to: self.durable_to.load(Ordering::Relaxed),
             crc: 0,
         };
         let crc = block.buf.finish(|front, items, back| {

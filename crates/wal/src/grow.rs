@@ -151,7 +151,7 @@ impl Log {
         tail.map.truncate(keep);
         tail.history.truncate(keep);
         self.tell_headroom(&tail);
-        on_disk.meta.refresh(&tail, self.hard_end.load(Ordering::Acquire));
+        on_disk.meta.refresh(&tail, self.durable_to.load(Ordering::Acquire));
         drop(tail);
         on_disk.truncate(keep);
         let (new_size, runs) = (on_disk.map.end(), on_disk.map.runs().len());
@@ -178,7 +178,7 @@ impl Log {
         }
         let OnDisk { meta, map, .. } = &mut *on_disk;
         meta.header.checkpoint = info;
-        meta.refresh(&self.tail.lock(), self.hard_end.load(Ordering::Acquire));
+        meta.refresh(&self.tail.lock(), self.durable_to.load(Ordering::Acquire));
         meta.write_area(&*self.file, 0, map.runs()).map_err(|cause| self.poison(cause))
     }
 
@@ -203,7 +203,7 @@ impl Log {
                 self.truncation_done(&tail);
                 return;
             }
-            meta.refresh(&tail, self.hard_end.load(Ordering::Acquire));
+            meta.refresh(&tail, self.durable_to.load(Ordering::Acquire));
             meta.header.oldest = min;
             min
         };

@@ -53,8 +53,8 @@ pub(crate) struct FileHeader {
     /// Truncation point: the oldest record that is kept.
     pub oldest: Lsn,
     /// Everything before this block was durable when the header was written.
-    pub hard_end: u64,
-    /// The log was closed then: nothing was written after `hard_end`.
+    pub durable_to: u64,
+    /// The log was closed then: nothing was written after `durable_to`.
     pub clean: bool,
     pub history: Vec<SeqRun>,
 }
@@ -130,7 +130,7 @@ pub(crate) fn encode_file(slot: &mut [u8], seqno: u64, header: &FileHeader, part
     put_lsn(slot, LSNS_AT + 10, header.checkpoint.redo_lsn);
     put_lsn(slot, LSNS_AT + 20, header.oldest);
     slot[CLEAN_AT] = header.clean.into();
-    slot[HARD_END_AT..][..8].copy_from_slice(&header.hard_end.to_le_bytes());
+    slot[HARD_END_AT..][..8].copy_from_slice(&header.durable_to.to_le_bytes());
     slot[PAYLOAD_AT..][..payload.len()].copy_from_slice(payload);
     for (i, run) in header.history.iter().enumerate() {
         let at = HISTORY_AT + 16 * i;
@@ -172,7 +172,7 @@ fn decode_file(slot: &[u8]) -> Option<(FileHeader, MapPart)> {
             payload: slot[PAYLOAD_AT..][..payload_len].to_vec(),
         },
         oldest: lsn_at(slot, LSNS_AT + 20),
-        hard_end: u64_at(slot, HARD_END_AT),
+        durable_to: u64_at(slot, HARD_END_AT),
         clean: slot[CLEAN_AT] == 1,
         history: history.collect(),
     };
@@ -230,7 +230,7 @@ mod tests {
             first_seq: 43,
             checkpoint: CheckpointInfo { checkpoint_lsn: lsn(44), redo_lsn: lsn(43), payload: vec![5; 1024] },
             oldest: lsn(42),
-            hard_end: 77,
+            durable_to: 77,
             clean: true,
             history: (0..HISTORY_MAX as u32)
                 .map(|i| SeqRun { seq: i * 10 + 1, index: i * 10, count: 10, parity: 64 })

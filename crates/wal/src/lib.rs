@@ -1,7 +1,7 @@
 //! The transaction log: one circular stream of log blocks, cut into virtual log files (VLFs).
 //!
 //! # Invariants
-//! - Records are ordered by [`Lsn`]. The durable ones are a prefix of the stream: `hardened <= written <= end`, where `hardened`
+//! - Records are ordered by [`Lsn`]. The durable ones are a prefix of the stream: `durable <= written <= end`, where `durable`
 //!   is the end of what is durable and `written` the end of what is in the file. None of the three ever decreases.
 //! - A log block is written once, aligned to the sector, and never rewritten. A VLF is used again only when all its
 //!   records are below both the truncation point and the last checkpoint.

@@ -86,16 +86,16 @@ pub struct Log {
     /// Everything before this block is in the file.
     pub(crate) written_end: AtomicU64,
     /// Everything before this block is durable.
-    pub(crate) hard_end: AtomicU64,
-    pub(crate) hardened: Mutex<Lsn>,
-    /// The log was flushed since the header last recorded how far it is durable; `looked_at`: `hard_end` at the last check of
+    pub(crate) durable_to: AtomicU64,
+    pub(crate) durable_lsn: Mutex<Lsn>,
+    /// The log was flushed since the header last recorded how far it is durable; `looked_at`: `durable_to` at the last check of
     /// that.
     pub(crate) unsealed: AtomicBool,
     pub(crate) looked_at: AtomicU64,
     /// Bytes of the blocks sealed since the log was opened, how many of them are in the file, and how many durable.
     pub(crate) sealed_bytes: AtomicU64,
     pub(crate) written_bytes: AtomicU64,
-    pub(crate) hard_bytes: AtomicU64,
+    pub(crate) durable_bytes: AtomicU64,
     /// First VLF that is kept.
     pub(crate) oldest_vlf: AtomicU32,
     pub(crate) reserved: AtomicU64,
@@ -122,7 +122,7 @@ pub(crate) struct Start {
     pub cache: BlockCache,
     pub meta: Meta,
     pub prev_crc: u32,
-    pub hardened: Lsn,
+    pub durable_lsn: Lsn,
 }
 
 impl Log {
@@ -144,7 +144,7 @@ impl Log {
             io: Mutex::new(Io {
                 prev_crc: start.prev_crc,
                 unsynced: false,
-                last_lsn: start.hardened,
+                last_lsn: start.durable_lsn,
                 second: None,
             }),
             signal: Arc::default(),
@@ -159,13 +159,13 @@ impl Log {
             }),
             unwritten: AtomicU32::new(0),
             written_end: AtomicU64::new(end),
-            hard_end: AtomicU64::new(end),
-            hardened: Mutex::new(start.hardened),
+            durable_to: AtomicU64::new(end),
+            durable_lsn: Mutex::new(start.durable_lsn),
             unsealed: AtomicBool::new(false),
             looked_at: AtomicU64::new(end),
             sealed_bytes: AtomicU64::new(0),
             written_bytes: AtomicU64::new(0),
-            hard_bytes: AtomicU64::new(0),
+            durable_bytes: AtomicU64::new(0),
             reserved: AtomicU64::new(0),
             largest_undo: AtomicU32::new(0),
             headroom: AtomicU64::new(0),
@@ -333,18 +333,18 @@ impl Log {
     }
 
     /// The newest record that is durable; so are all before it.
-    pub fn hardened(&self) -> Lsn {
-        *self.hardened.lock()
+    pub fn durable_lsn(&self) -> Lsn {
+        *self.durable_lsn.lock()
     }
 
     /// True if the record is durable.
-    pub fn is_hardened(&self, lsn: Lsn) -> bool {
-        lsn.key() < self.hard_end.load(Ordering::Acquire)
+    pub fn is_durable(&self, lsn: Lsn) -> bool {
+        lsn.key() < self.durable_to.load(Ordering::Acquire)
     }
 
     /// Bytes of log that a crash now could lose: everything appended that is not durable.
-    pub fn unhardened(&self) -> u64 {
-        let hard = self.hard_bytes.load(Ordering::Acquire);
+    pub fn not_durable(&self) -> u64 {
+        let hard = self.durable_bytes.load(Ordering::Acquire);
         let open = self.open.read().buf.used().saturating_sub(block::HEADER) as u64;
         self.sealed_bytes.load(Ordering::Acquire).saturating_sub(hard) + open
     }

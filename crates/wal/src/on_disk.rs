@@ -58,9 +58,9 @@ impl Meta {
     }
 
     /// Copies into the header what the tail knows (truncation point, history) and how far the log is durable.
-    pub fn refresh(&mut self, tail: &Tail, hard_end: u64) {
+    pub fn refresh(&mut self, tail: &Tail, durable_to: u64) {
         self.header.oldest = tail.oldest;
-        self.header.hard_end = hard_end;
+        self.header.durable_to = durable_to;
         self.header.clean = false;
         let runs = tail.history.runs();
         // More runs than fit: the oldest are found again by reading the VLFs' first blocks.

@@ -87,7 +87,7 @@ impl Log {
 
         let report = OpenReport { checkpoint: meta.header.checkpoint.clone(), last, oldest, blocks, cut };
         let (log_id, incarnation) = (meta.header.log_id, meta.header.incarnation);
-        let start = Start { file, log_id, incarnation, tail, cache, meta, prev_crc, hardened: last };
+        let start = Start { file, log_id, incarnation, tail, cache, meta, prev_crc, durable_lsn: last };
         Ok((start_log(start, &options), report))
     }
 }
@@ -146,7 +146,7 @@ fn create_in(file: &Arc<dyn BlockFile>, size: u64, options: &LogOptions) -> Resu
         cache,
         meta,
         prev_crc: chain_start(&options.log_id),
-        hardened: Lsn::ZERO,
+        durable_lsn: Lsn::ZERO,
     };
     Ok(start_log(start, options))
 }

@@ -308,7 +308,7 @@ impl LogRestore {
             prev_crc: self.prev_crc,
             successor,
             // What was durable at the source says nothing about this file.
-            hard_end: 0,
+            durable_to: 0,
             ..block.header
         };
         let mut own = AlignedBuf::new(0);
@@ -405,7 +405,7 @@ impl LogRestore {
         let header = &mut self.meta.header;
         header.checkpoint = info;
         header.oldest = self.oldest.max(oldest);
-        header.hard_end = block_key(self.seq, self.block);
+        header.durable_to = block_key(self.seq, self.block);
         header.clean = false;
         header.incarnation = header.incarnation.max(self.incarnation);
         let runs = self.history.runs();

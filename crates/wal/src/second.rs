@@ -159,7 +159,7 @@ mod tests {
             }
             assert!(log.poisoned.load(Ordering::Relaxed));
             let found = survivors(&disk.crash(seed), &lsns);
-            assert!(found >= 60, "seed {seed}: {found} records of 60 that were hard");
+            assert!(found >= 60, "seed {seed}: {found} records of 60 that were durable");
             partial += usize::from(found > 60);
         }
         assert!(partial > 0);
@@ -196,7 +196,7 @@ mod tests {
             let lsns = append(&log, count);
             assert_eq!(lsns.len(), count - 1);
             assert!(matches!(log.flush_all(), Err(LogError::Offline { .. })));
-            assert!(!log.is_hardened(lsns[0]));
+            assert!(!log.is_durable(lsns[0]));
         }
     }
 

@@ -96,8 +96,8 @@ fn flush(log: &Log, model: &mut Model, rng: &mut fastrand::Rng) -> Result<(), Lo
     let Some(last) = model.records.len().checked_sub(1) else { return Ok(()) };
     let lsn = model.records[rng.usize(last.saturating_sub(5)..=last)].0;
     log.flush_to(lsn)?;
-    assert!(log.hardened() >= lsn && log.is_hardened(lsn));
-    model.acked = model.acked.max(lsn).max(log.hardened());
+    assert!(log.durable_lsn() >= lsn && log.is_durable(lsn));
+    model.acked = model.acked.max(lsn).max(log.durable_lsn());
     Ok(())
 }
 
@@ -156,7 +156,7 @@ fn verify(disk: &SimDisk, model: &mut Model, options: LogOptions) -> Arc<Log> {
         assert!(found.first().is_some_and(|f| f.0 <= needed.0), "{} was not truncated", needed.0);
     }
     assert_eq!(report.last, last);
-    assert_eq!(log.hardened(), last);
+    assert_eq!(log.durable_lsn(), last);
     let mut out = Vec::new();
     for (lsn, record) in found.iter().rev().step_by(3) {
         log.read(*lsn, &mut out).expect("read");

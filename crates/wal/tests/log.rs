@@ -58,7 +58,7 @@ fn records_survive_reopening_and_are_read_everywhere() {
             let lsn = log.append(&[&bytes[..5], &bytes[5..]], 0).expect("append");
             if i % 7 == 0 {
                 log.flush_to(lsn).expect("flush");
-                assert!(log.hardened() >= lsn);
+                assert!(log.durable_lsn() >= lsn);
             }
             all.push((lsn, bytes));
         }
@@ -79,7 +79,7 @@ fn records_survive_reopening_and_are_read_everywhere() {
         drop(log);
         let log = reopen(disk, options());
         assert_eq!(log.incarnation(), first + 1);
-        assert_eq!(log.hardened(), all[all.len() - 1].0);
+        assert_eq!(log.durable_lsn(), all[all.len() - 1].0);
         check(&log);
         assert!(log.space().vlf_count > 4, "it has grown");
     }
@@ -200,12 +200,12 @@ fn a_failed_write_or_sync_is_final() {
         log.flush_to(kept).expect("flush");
         let lost = log.append(&[b"lost"], 0).expect("append");
         disk.fail(kind, 1, fault);
-        let first = if beyond { log.harden_beyond(0) } else { log.flush_to(lost) };
+        let first = if beyond { log.flush_beyond(0) } else { log.flush_to(lost) };
         assert!(matches!(first, Err(LogError::Offline { .. })), "{first:?}");
         assert!(matches!(log.flush_to(lost), Err(LogError::Offline { .. })), "no retry");
-        assert!(matches!(log.harden_beyond(u64::MAX), Err(LogError::Offline { .. })), "nothing is answered");
+        assert!(matches!(log.flush_beyond(u64::MAX), Err(LogError::Offline { .. })), "nothing is answered");
         assert!(matches!(log.append(&[b"more"], 0), Err(LogError::Offline { .. })));
-        assert!(log.failure().is_some() && log.hardened() == kept);
+        assert!(log.failure().is_some() && log.durable_lsn() == kept);
         drop(log);
         for seed in 0..20 {
             let log = reopen(&disk.crash(seed), options());
@@ -373,7 +373,7 @@ fn many_threads_commit_in_groups() {
                             let lsn = log.append(&[&bytes], 0).expect("append");
                             if i % 3 == 0 {
                                 log.flush_to(lsn).expect("flush");
-                                assert!(log.is_hardened(lsn) && log.hardened() >= lsn);
+                                assert!(log.is_durable(lsn) && log.durable_lsn() >= lsn);
                             }
                             log.read(lsn, &mut out).expect("read");
                             assert!(out == bytes);

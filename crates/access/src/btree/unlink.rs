@@ -107,7 +107,7 @@ impl BTree {
             match done {
                 Try::Done(ghosts) => return Ok(Some(ghosts)),
                 Try::Changed => return Ok(None),
-                // Perhaps it only has to be read; who has it may be waiting for what was latched here.
+                // Perhaps it only has to be read; the thread that has it may be waiting for what was latched here.
                 Try::Busy(page) => {
                     let _ = self.space.store.read(page);
                     std::thread::yield_now();

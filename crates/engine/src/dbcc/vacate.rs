@@ -203,14 +203,14 @@ impl<'c> Vacate<'c> {
             return self.core.end_statement(Err(e));
         }
         // From the copy of a root until the old one is gone nothing may change the index, ghost cleanup neither. Behind the
-        // table's lock: who holds the background waits for no lock.
+        // table's lock: a thread that holds the background waits for no lock.
         let held = storage.hold_background();
         let units: Vec<Unit> = table.all_indexes().filter_map(|index| storage.unit(index.unit)).collect();
         units.iter().for_each(|unit| unit.set_moving(true));
         let named = self.name_heads(table);
         let after = self.core.end_statement(named);
         let settled = after.and_then(|after| settle(&self.db, &storage, &after, &units));
-        // Not before: who opens the table now would settle it himself, and an error of that stops nobody.
+        // Not before: a session that opens the table now would settle it itself, and an error of that would stop no other.
         units.iter().for_each(|unit| unit.set_moving(false));
         drop(held);
         settled?;

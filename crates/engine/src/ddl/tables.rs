@@ -117,7 +117,7 @@ pub fn replace(
     work.replace(before, after)
 }
 
-/// Locks the database's catalog as a whole until the transaction ends: IX for who changes any of it, S for who must
+/// Locks the database's catalog as a whole until the transaction ends: IX to change any of it, S for a statement that must
 /// see all of it standing still. Errors: 1205, 1222.
 pub fn lock_catalog(core: &mut SessionCore, db: &Arc<Db>, mode: LockMode) -> Result<(), SqlError> {
     let locked = core.txn(db)?.lock(What::Schema(0), mode);

@@ -1,6 +1,6 @@
 //! Reading with row locks: REPEATABLE READ, SERIALIZABLE, UPDLOCK, XLOCK, READPAST and their kin.
 //!
-//! A row is locked first and read afterwards, in its newest version; who is changing it is waited for. Range locks lock
+//! A row is locked first and read afterwards, in its newest version; a transaction that is changing it is waited for. Range locks lock
 //! every key that is physically there, ghosts too, and the first live key behind the range: a pass over the range is
 //! repeated until it finds nothing that is not locked yet.
 //! Guarantee: what was read under a lock that is held stays so until the transaction ends; with range locks no row
@@ -42,7 +42,7 @@ pub struct LockedScan<'p> {
     at: usize,
     /// So many rows of the batch are dealt with: in a range all of them are locked.
     end: usize,
-    /// How many keys of a range are locked in one go: few at first, for those who want few rows.
+    /// How many keys of a range are locked in one go: few at first, for statements that want few rows.
     step: usize,
     /// Newest versions of rows that are locked.
     entry: RowBatch,
@@ -515,7 +515,7 @@ impl Operator for LockedScan<'_> {
         if self.source.is_none() {
             self.source = Some(self.start(rt)?);
         }
-        // One row at a time: who wants no more of them locks no more.
+        // One row at a time: a statement that wants no more of them locks no more.
         while out.is_empty() {
             if self.at >= self.end {
                 rt.check_cancel()?;

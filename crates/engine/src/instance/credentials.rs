@@ -1,5 +1,5 @@
 //! Credentials of the instance (CREATE CREDENTIAL): a small file in its folder, replaced atomically.
-//! Guarantees: the file is its owner's alone (0600); secrets leave this module only for those who use them, and no view,
+//! Guarantees: the file is its owner's alone (0600); secrets leave this module only where they are used, and no view,
 //! message or `Debug` shows one. They are not encrypted: a key that lies beside them would protect nothing.
 
 use std::fmt::{self, Debug, Write as _};

@@ -197,7 +197,7 @@ impl Instance {
         self.assemble(storage)
     }
 
-    /// The database knows the names that are nowhere else but in the registry, for who attaches it.
+    /// The database knows the names that are nowhere else but in the registry, for a session that attaches it.
     fn note_names(
         &self,
         entry: &DbEntry,
@@ -285,7 +285,7 @@ impl Instance {
                 Err(TxnError::Busy { .. }) if Instant::now() < end => {
                     std::thread::sleep(Duration::from_millis(1));
                 }
-                // Transactions that go on are rolled back by the next start; what has been committed is hardened now.
+                // Transactions that go on are rolled back by the next start; what has been committed is durable now.
                 Err(busy @ TxnError::Busy { .. }) => {
                     return Err(catalog::errors::db_error(db, &storage.flush_log().err().unwrap_or(busy)));
                 }

@@ -1,4 +1,4 @@
-//! Who an instance is: an id in a small file of its folder, with what tells the folder from its copies.
+//! The identity of an instance: an id in a small file of its folder, with what tells the folder from its copies.
 //!
 //! A folder that was moved or renamed has the inode and the time of birth that the file says, and stays what it was. A copy has
 //! others: it gets an id of its own. The number of the device does not count, as it may be another one after each restart of
@@ -19,7 +19,7 @@ use catalog::registry::{self, checksum, escape, unescape};
 pub const FILE_NAME: &str = "instance.id";
 const MAGIC: &str = "ringwood instance 1";
 
-/// Who the instance of a folder is.
+/// The identity of the instance of a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
     pub id: InstanceId,
@@ -40,7 +40,7 @@ struct Noted {
     folder: PathBuf,
 }
 
-/// Finds out who the instance of a folder is, and notes it there. `folder_before`: where a registry without an id says that the
+/// Finds out the identity of the instance of a folder, and notes it there. `folder_before`: where a registry without an id says that the
 /// folder was. `write`: the file may be written; if not, a copy is one for this time.
 ///
 /// # Errors

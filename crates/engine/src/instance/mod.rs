@@ -154,7 +154,7 @@ pub enum InstanceError {
         "the folder {} cannot be written: {}. It can be opened read-only", .0.display(), .1
     )]
     NotWritable(PathBuf, String),
-    /// The file that says who the instance is cannot be read.
+    /// The file with the instance's identity cannot be read.
     #[error("the file {} is damaged: without it the folder gets a new identity, and files outside of it must be attached again", .0.display())]
     Identity(PathBuf),
     /// The disk refused.
@@ -211,7 +211,7 @@ pub struct Instance {
     started: Value,
     pub(crate) born: Instant,
     /// Where others look in.
-    /// Who lets other processes look in, until the instance is closed.
+    /// The thread that lets other processes look in, until the instance is closed.
     pub(crate) watch: Mutex<Option<Box<dyn Send>>>,
     closed: AtomicBool,
     /// Held while it is closed.
@@ -396,7 +396,7 @@ impl Instance {
         Ok((master, spid, shared))
     }
 
-    /// Closes all databases cleanly: everything hardened and checkpointed. Sessions that still run get errors.
+    /// Closes all databases cleanly: everything durable and checkpointed. Sessions that still run get errors.
     ///
     /// # Errors
     /// Of the first database that could not be closed; the next start recovers it.

@@ -20,7 +20,7 @@ impl SessionCore {
         let open = &mut self.transactions.open[at];
         let own = open.txn.id();
         let kept = open.kept.get_or_insert_with(|| Arc::new(open.txn.snapshot()));
-        // The transaction got its id after the snapshot was taken. Who holds the snapshot now reads on without it: its
+        // The transaction got its id after the snapshot was taken. The reader that holds the snapshot goes on without it: its
         // statement's own work is none of its business.
         if kept.own() != own
             && let Some(guard) = Arc::get_mut(kept)

@@ -1,7 +1,7 @@
 //! The transactions of a session: one per database it has touched, ended together; statement savepoints, statement
 //! snapshots, locks, and the changes of schema that a rollback must take back.
 //! Guarantees: a failed statement leaves no trace in data or catalog; without BEGIN TRANSACTION each statement is a
-//! transaction of its own; an answer goes out only when what it may have seen is hard.
+//! transaction of its own; an answer goes out only when what it may have seen is durable.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -167,10 +167,10 @@ impl SessionCore {
                 Ok(value)
             }
             Err(e) => {
-                // What the error tells (a duplicate key) may be another transaction's commit; a log that cannot be hardened
+                // What the error tells (a duplicate key) may be another transaction's commit; a log that cannot be flushed
                 // has taken the database offline.
                 for open in &self.transactions.open {
-                    let _ = open.txn.database().harden_commits();
+                    let _ = open.txn.database().flush_commits();
                 }
                 self.look_for_room(&e);
                 self.undo_statement(&e);
@@ -211,7 +211,7 @@ impl SessionCore {
         }
     }
 
-    /// Waits until what the running statement has read so far is hard: before rows go out. Costs a look at the log's
+    /// Waits until what the running statement has read so far is durable: before rows go out. Costs a look at the log's
     /// end when it is.
     pub(crate) fn acknowledge_reads(&self) -> Result<(), SqlError> {
         for open in &self.transactions.open {
@@ -219,7 +219,7 @@ impl SessionCore {
                 snapshot.acknowledge().map_err(|e| db_error(&open.db, &e))?;
             }
             if open.newest {
-                open.txn.database().harden_commits().map_err(|e| db_error(&open.db, &e))?;
+                open.txn.database().flush_commits().map_err(|e| db_error(&open.db, &e))?;
             }
         }
         Ok(())
@@ -238,7 +238,7 @@ impl SessionCore {
         // A commit that follows at once covers them.
         let commits = |txn: &Txn| self.trancount == 0 && txn.has_written();
         for open in self.transactions.open.iter().filter(|o| !commits(&o.txn) && o.txn.take_waited()) {
-            open.txn.database().harden_commits().map_err(|e| db_error(&open.db, &e))?;
+            open.txn.database().flush_commits().map_err(|e| db_error(&open.db, &e))?;
         }
         Ok(())
     }

@@ -50,7 +50,7 @@ impl StmtCtx<'_> {
         if file.log { self.modify_log(db, &file, spec) } else { self.modify_data(db, &file, spec) }
     }
 
-    /// FILENAME: the file is looked for there when the database is opened next; moving it is up to who says so.
+    /// FILENAME: the file is looked for there when the database is opened next; the user moves it.
     ///
     /// Errors: 5105 a bad path; 1834, 1833 the place is another file's.
     fn move_file(

@@ -81,7 +81,7 @@ pub fn databases(call: &mut Call<'_>) -> Result<i32, SqlError> {
     Ok(0)
 }
 
-/// EXEC sys.sp_flush_log: delayed commits become hard.
+/// EXEC sys.sp_flush_log: delayed commits become durable.
 pub fn flush_log(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let db = call.core.db().clone();
     db.storage()?.flush_log().map_err(|e| errors::db_error(&db, &e))?;

@@ -1,4 +1,4 @@
-//! Who waits for what at this moment: sys.dm_os_waiting_tasks, and what the views of sessions and requests say of it.
+//! The waits of this moment: sys.dm_os_waiting_tasks, and what the views of sessions and requests say of it.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -24,7 +24,7 @@ pub struct Wait {
     pub resource: String,
     /// As dm_os_waiting_tasks.resource_description shows it.
     pub description: String,
-    /// Who holds it up; none when nobody in particular does.
+    /// The session that holds it up; none when no one session does.
     pub blocker: Option<i32>,
 }
 
@@ -80,7 +80,7 @@ fn description(resource: &Resource, mode: &str) -> String {
     format!("{what} mode={mode} associatedObjectId={entity}")
 }
 
-/// Everybody who waits for a lock or for the log, longest first.
+/// All sessions that wait for a lock or for the log, longest first.
 pub fn waits(instance: &Instance) -> Vec<Wait> {
     let log = instance.sessions().into_iter().filter_map(|(session, shared)| {
         let (kind, waited) = shared.activity.log_wait()?;

@@ -160,7 +160,7 @@ mod tests {
             s.databases.iter().map(|db| db.log.runs.iter().map(|r| r.bytes).sum::<u64>()).sum::<u64>()
         };
         assert!(bytes(&first) > 0);
-        // One who connects and never reads keeps nobody else out for long, nor the instance from closing.
+        // A client that connects and never reads keeps no other out for long, nor the instance from closing.
         let silent = UnixStream::connect(&Address::of(&folder).unwrap().0).unwrap();
         assert!(look(&folder).unwrap().at_us >= first.at_us);
         drop(silent);

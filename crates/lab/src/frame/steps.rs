@@ -50,7 +50,7 @@ pub(super) fn run(target: &mut dyn Target, step: &Step, last: &Done) -> Result<D
         seconds += first.filter(|f| f.unit == "s").map_or(took, |f| f.value);
         done.repeats.push(first.map_or(took, |f| f.value));
         all.push(figures);
-        // Who was asked to repeat ends with the last of the turns, which leaves things as the first found them.
+        // A step that is repeated ends with the last of its turns, which leaves things as the first found them.
         let whole = step.repeat.turns.len() < 2 || done.repeats.len().is_multiple_of(step.repeat.turns.len());
         if done.repeats.len() >= MOST_REPEATS || (seconds >= step.repeat.least && whole) {
             break;

@@ -27,7 +27,7 @@ enum Tls {
     Offered,
 }
 
-/// A server, who sends and who receives.
+/// A server, the sender and the receiver.
 pub(super) struct Mail {
     host: String,
     port: u16,

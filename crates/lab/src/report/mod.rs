@@ -1,4 +1,4 @@
-//! Reports of one `Results`: JSON and CSV for scripts, a terminal table, one self-contained HTML page. Who reads a report's file
+//! Reports of one `Results`: JSON and CSV for scripts, a terminal table, one self-contained HTML page. A program that reads a report's file
 //! while it is written again sees the old one or the new one, whole.
 
 mod charts;

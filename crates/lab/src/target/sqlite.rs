@@ -303,7 +303,7 @@ impl Target for Sqlite {
         if let Some(file) = place.customers.as_deref().filter(|_| config.customers > 0 && !kept) {
             open.load_customers(file)?;
         }
-        // The log is there when something was written; the last who closes the database removes it, so it is made each time.
+        // The log is there when something was written; the last connection that closes the database removes it, so it is made each time.
         run_all(
             &open.connection,
             "create table if not exists anything (a int); insert into anything values (1);",

@@ -20,7 +20,7 @@ use wal::Lsn;
 #[derive(Default)]
 pub(crate) struct Bars {
     from: RwLock<HashMap<u16, u32>>,
-    /// How many there are: nearly always none, and everybody who takes a page asks.
+    /// How many there are: nearly always none, and every allocation of a page asks.
     count: AtomicUsize,
 }
 

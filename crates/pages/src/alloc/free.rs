@@ -104,7 +104,7 @@ impl Store {
             }
         }
         let mut chain = self.iam_chain(unit, self.chain_head(unit, first_iam)?)?;
-        // Before the maps change: who builds the bitmap of free extents between the record and `put_extents` would take
+        // Before the maps change: a thread that builds the bitmap of free extents between the record and `put_extents` would take
         // the extents from the map, give them away, and have them put back as free while they are in use.
         for (iam, _) in &chain {
             drop(self.space(&*self.file(iam.page)?)?);

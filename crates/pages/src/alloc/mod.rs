@@ -234,7 +234,7 @@ impl Store {
                     fill.took(count);
                 }
                 let run = Run { file: files[i].spec.id, first, count };
-                // Who closes or bars a file says so first and counts its extents then: one of the two sees the other.
+                // A thread that closes or bars a file says so first and counts its extents then: one of the two sees the other.
                 let last = (ExtentId { file: run.file, extent: run.first + count - 1 }).first_page();
                 if files[i].closing.load(Ordering::SeqCst) || self.is_barred(last) {
                     self.put_extents(run);

@@ -1,7 +1,7 @@
 //! How a unit is found: by an IAM page of its chain, which is its name, and by the root of the B+tree in it. Both may move.
 //!
 //! The name is the first IAM page, except between the moment when another one is named and the first one's leaving the
-//! chain; who opens a unit goes back to the head of the chain. The root is known as far as somebody has noted it.
+//! chain; opening a unit goes back to the head of the chain. The root is known as far as somebody has noted it.
 
 use super::unit::{Unit, iam_of};
 use crate::error::PageError;

@@ -71,7 +71,7 @@ pub enum RecordKind {
     Compensation,
     CkptBegin,
     CkptEnd,
-    /// Upper rooms' own records, 0 to 127.
+    /// Records of upper crates, 0 to 127.
     Misc(u8),
 }
 
@@ -575,7 +575,7 @@ impl RecordBuilder {
         self.buf[AT_FLAGS] & F_SYSTEM != 0
     }
 
-    /// For sinks: who made the record and which record of that transaction came before. A system record stays the
+    /// For sinks: the transaction that made the record and which record of that transaction came before. A system record stays the
     /// system's, whoever appends it.
     pub fn stamp(&mut self, txn: TxnId, prev_lsn: Lsn) {
         let (txn, prev) = if self.is_system() { (TxnId::SYSTEM, Lsn::ZERO) } else { (txn, prev_lsn) };

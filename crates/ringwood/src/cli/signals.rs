@@ -1,5 +1,5 @@
 //! SIGINT, SIGTERM and SIGHUP: a clean stop. Running batches end, transactions roll back, all that was committed is
-//! hardened, the databases are closed; then the process ends with 128 plus the signal's number. At the prompt SIGINT
+//! made durable, the databases are closed; then the process ends with 128 plus the signal's number. At the prompt SIGINT
 //! cancels the running batch instead. Signals that were ignored when the process began (nohup, `&` in a script) stay
 //! ignored; SIGINT at the prompt does not.
 
@@ -18,7 +18,7 @@ static STOPPING: AtomicBool = AtomicBool::new(false);
 pub struct Interrupt {
     /// The session's running batch.
     pub cancel: CancelHandle,
-    /// Set for those who run one batch after the other.
+    /// Set for callers that run one batch after the other.
     pub pending: Arc<AtomicBool>,
 }
 

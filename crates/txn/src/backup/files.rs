@@ -16,7 +16,7 @@ use crate::database::Env;
 /// is at a place is replaced.
 pub type PlaceFiles<'a> = &'a mut dyn FnMut(&[FileSpec]) -> Result<Vec<PathBuf>, usize>;
 
-/// The log of a database while only its header pages change: nothing is appended, all that is there is hard.
+/// The log of a database while only its header pages change: nothing is appended, all that is there is durable.
 struct Still(Lsn);
 
 impl LogHandle for Still {
@@ -36,7 +36,7 @@ impl LogHandle for Still {
         Ok(())
     }
 
-    fn hardened(&self) -> Lsn {
+    fn durable_lsn(&self) -> Lsn {
         Lsn::MAX
     }
 

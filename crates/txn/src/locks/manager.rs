@@ -1,6 +1,6 @@
 //! The lock table, a fixed number of buckets each with its own mutex, and the queues.
 //! Guarantees: new requests are granted strictly in order of arrival; a conversion waits only for the holders it
-//! conflicts with; nobody who waits is forgotten when a holder or a waiter in front leaves.
+//! conflicts with; no waiter is forgotten when a holder or a waiter in front of it leaves.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -82,7 +82,7 @@ impl Bucket {
 /// The lock table of an instance.
 pub struct LockManager {
     buckets: Box<[Mutex<Bucket>]>,
-    /// Who waits now, by owner: the edges of the wait-for graph start here.
+    /// The waiting owners: the edges of the wait-for graph start here.
     waiting: Mutex<HashMap<OwnerId, Arc<Waiter>, FastBuild>>,
     /// Databases that went offline: nobody may wait in them.
     dead: Mutex<Vec<u16>>,
@@ -304,7 +304,7 @@ impl LockManager {
         self.block(&waiter)
     }
 
-    /// Wakes all who wait for `txn`.
+    /// Wakes all that wait for `txn`.
     pub fn txn_ended(&self, db: u16, txn: TxnId) {
         let resource = Resource { db, what: What::Txn(txn) };
         let mut bucket = self.bucket(&resource);
@@ -349,7 +349,7 @@ impl LockManager {
         let Some(i) = bucket.find(&waiter.resource) else { return };
         let entry = &mut bucket.0[i].1;
         entry.queue.retain(|q| !Arc::ptr_eq(q, waiter));
-        // Nobody is granted a transaction: those who wait for it wait for its end.
+        // Nobody is granted a transaction: those that wait for it wait for its end.
         if waiter.blocker.is_none() {
             entry.promote();
         }
@@ -456,7 +456,7 @@ impl LockManager {
     }
 
     /// The search looks at one resource after the other. The cycle is real when every edge is still there and every
-    /// waiter has waited in one go since it was found: who waits neither takes nor gives locks.
+    /// waiter has waited in one go since it was found: a waiter neither takes nor releases locks.
     fn still_there(&self, cycle: &[Arc<Waiter>]) -> bool {
         let edges = cycle.iter().zip(cycle.iter().cycle().skip(1));
         edges.into_iter().all(|(a, b)| self.blockers(a).contains(&b.owner))
@@ -489,7 +489,7 @@ impl LockManager {
         out
     }
 
-    /// Who waits now, longest first, and for whom.
+    /// The waiters, longest first, and what each waits for.
     pub fn waiting(&self) -> Vec<Waiting> {
         let mut waiters: Vec<Arc<Waiter>> = self.waiting.lock().values().cloned().collect();
         waiters.retain(|w| w.verdict() == Verdict::Waiting);

@@ -1,4 +1,4 @@
-//! The lock manager: who holds what, who waits for whom, who must give way.
+//! The lock manager: what each owner holds and waits for, and the victims of deadlocks.
 //! Guarantees: grants are first in, first out with conversions in front; a lock that is free costs one short mutex;
 //! every deadlock among the waiters of one manager is found, waits for transactions (row locks) included.
 
@@ -14,7 +14,7 @@ pub use waits::{LockError, LockWaitStat, WaitArgs};
 
 use pages::TxnId;
 
-/// Identity of who holds and waits: a transaction or a session. Unique within one lock manager, never reused.
+/// Identity of a holder or waiter: a transaction or a session. Unique within one lock manager, never reused.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub struct OwnerId(pub u64);
 

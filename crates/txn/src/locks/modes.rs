@@ -12,7 +12,7 @@ pub enum LockMode {
     SchM,
     /// Shared.
     S,
-    /// Update: shared with readers, one at a time among those who mean to write.
+    /// Update: shared with readers, one at a time among those that mean to write.
     U,
     /// Exclusive.
     X,
