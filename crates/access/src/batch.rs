@@ -19,7 +19,7 @@ pub(crate) struct RowRef {
     /// Length of the key that ends where the value begins; 0 in a heap.
     pub key_len: u16,
     pub slot: u16,
-    /// Bytes behind the row that are not its own: the way back to the stub of a forwarded row.
+    /// Bytes after the row that are not its own: the way back to the stub of a forwarded row.
     pub tail: u16,
     pub state: RowState,
 }
@@ -150,7 +150,7 @@ impl RowBatch {
         }
     }
 
-    /// Everything behind the row header of a row that is in the arena as its page held it.
+    /// Everything after the row header of a row that is in the arena as its page held it.
     pub(crate) fn body(&self, r: &RowRef) -> &[u8] {
         let start = r.head + ROW_HEADER as u32;
         self.bytes(start, r.at + r.len + u32::from(r.tail) - start)

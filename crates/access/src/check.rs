@@ -1,5 +1,5 @@
 //! Structural checks: what DBCC CHECKTABLE needs of heaps, B+trees and LOBs. Damage is collected, not returned as an
-//! error; the checks go on behind it as far as they can. They expect a structure that nobody changes meanwhile.
+//! error; the checks go on after it as far as they can. They expect a structure that nobody changes meanwhile.
 
 use crate::error::AccessError;
 use crate::heap::{BACK, Heap, Home, Rid, forwarded, home};

@@ -1,6 +1,6 @@
 //! Large values: chains of pages in the LOB unit of a table.
 //!
-//! A value never changes in place: a new value is a new chain, and whoever replaces or deletes a value puts the old
+//! A value never changes in place: a new value is a new chain, and the statement that replaces or deletes a value puts the old
 //! chain on the list of discarded values (`DiscardedValues`). Pages of a value that is rolled back are freed by undo. Each page holds one piece;
 //! all but the last are full, so a place in the value is found without looking into the pieces before it.
 
@@ -160,7 +160,7 @@ impl LobSpace {
         self.read_range(pointer, 0, pointer.len, out)
     }
 
-    /// Up to `len` bytes from byte `offset` on, appended to `out`: less at the end of the value, none behind it.
+    /// Up to `len` bytes from byte `offset` on, appended to `out`: less at the end of the value, none after it.
     ///
     /// # Errors
     /// As for `read`.

@@ -71,7 +71,7 @@ impl Snapshot {
 pub enum ReadMode<'a> {
     /// The newest version that the snapshot sees.
     Snapshot(&'a Snapshot),
-    /// The newest version, whoever wrote it. Ghosts are returned too (`RowBatch::is_ghost`): a statement that changes
+    /// The newest version, whichever transaction wrote it. Ghosts are returned too (`RowBatch::is_ghost`): a statement that changes
     /// data must wait for the writer of a running delete, and skip the others.
     Current,
     /// The newest version that is not deleted, committed or not (READ UNCOMMITTED).

@@ -178,7 +178,7 @@ pub(crate) fn change_and_free<'a>(
     all.extend(maps.pages());
     space.store.change(sink, rec, &mut all)?;
     drop(all);
-    // A unit that is not open finds the pages in the maps when it is opened. Under the maps' latches: whoever reads them
+    // A unit that is not open finds the pages in the maps when it is opened. Under the maps' latches: a thread that reads them
     // for the first time just now (`Store::load_pages`) must not list the pages once more.
     if let Some(unit) = space.known() {
         unit.note_freed(freed);

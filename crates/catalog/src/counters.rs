@@ -77,7 +77,7 @@ fn next(
         let reserved = counter.next + BLOCK;
         let mut txn = storage.begin(0)?;
         trees.put(&mut txn, SysTable::Counters, &[Value::Int(id), Value::BigInt(reserved)])?;
-        // What uses the numbers is logged behind this commit, so it need not be durable first.
+        // What uses the numbers is logged after this commit, so it need not be durable first.
         txn.commit(Durability::Delayed)?;
         counter.reserved = reserved;
     }

@@ -1,5 +1,5 @@
 //! One database as the engine sees it: name, state, catalog, storage, settings.
-//! Guarantees: the catalog that plans were compiled against is compared by version; whoever uses a database that is
+//! Guarantees: the catalog that plans were compiled against is compared by version; a session that uses a database that is
 //! not online gets SQL Server's error for its state.
 
 use std::collections::HashMap;
@@ -216,7 +216,7 @@ impl Db {
         }
     }
 
-    /// Takes it out of service; whoever holds the storage keeps it alive until done.
+    /// Takes it out of service; a statement that holds the storage keeps it alive until it is done.
     pub fn take_down(&self, status: DbStatus, cause: &str) -> Option<Arc<Open>> {
         let down = State::Down { status, cause: cause.to_string() };
         match std::mem::replace(&mut *self.state.write(), down) {

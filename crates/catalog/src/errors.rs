@@ -1,5 +1,5 @@
 //! SQL Server's errors that the engine itself raises, and what the lower crates' errors become.
-//! Guarantees: numbers, severities and texts are SQL Server's; the line is filled in by whoever runs the statement.
+//! Guarantees: numbers, severities and texts are SQL Server's; the line is filled in by the batch that runs the statement.
 
 use access::AccessError;
 use pages::PageError;

@@ -41,7 +41,7 @@ pub fn next(db: &Arc<Db>, table: &TableDef, count: u64) -> Result<i64, SqlError>
     Ok(first)
 }
 
-/// An explicit value was inserted under IDENTITY_INSERT: later values go on behind it.
+/// An explicit value was inserted under IDENTITY_INSERT: later values go on after it.
 pub fn used(db: &Arc<Db>, table: &TableDef, value: i64) -> Result<(), SqlError> {
     let Some((_, step)) = table.columns.iter().find_map(|c| c.identity) else { return Ok(()) };
     let mut state = table.state.identity.lock();
@@ -124,7 +124,7 @@ fn write(db: &Arc<Db>, table: &TableDef, last: Option<i64>) -> Result<(), SqlErr
                 open.trees.delete(&mut txn, SysTable::Identities, &[id])?;
             }
         }
-        // Rows with the values are logged behind this commit, so it need not be durable first.
+        // Rows with the values are logged after this commit, so it need not be durable first.
         txn.commit(Durability::Delayed)?;
         Ok(())
     };

@@ -5,7 +5,7 @@
 //! - A definition is immutable once published; a change of schema publishes another one and moves the database's schema version.
 //! - System tables are changed in the transaction of the statement that changes the schema; object ids and allocation units are
 //!   never given twice.
-//! - Whoever uses a database that is not online gets SQL Server's error for its state.
+//! - A session that uses a database that is not online gets SQL Server's error for its state.
 
 pub mod change;
 pub mod clock;

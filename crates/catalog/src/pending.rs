@@ -30,7 +30,7 @@ fn row(unit: &UnitRef) -> [Value; 4] {
 pub fn list_created(storage: &Arc<Database>, trees: &SysTrees, unit: &UnitRef) -> Result<(), StoreError> {
     let mut txn = storage.begin(0)?;
     trees.put(&mut txn, SysTable::PendingDrops, &row(unit))?;
-    // The unit is made by a record behind this commit, so it need not be durable first.
+    // The unit is made by a record after this commit, so it need not be durable first.
     txn.commit(Durability::Delayed)?;
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! Text files in any code page as UTF-8: what BULK INSERT and `ringwood import` read.
 //! Guarantees: a byte order mark decides and is not part of the text; what the encoding does not have becomes a byte that UTF-8
-//! does not have ([`INVALID`]), so that whoever reads a field of it can say which: it never becomes another character.
+//! does not have ([`INVALID`]), so that the reader of a field can say which: it never becomes another character.
 
 use encoding_rs::{DecoderResult, Encoding as Table};
 use std::io::{self, Read};
@@ -19,7 +19,7 @@ const OEM_850: &str = "ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜø�
 /// How a file's bytes stand for characters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Encoding {
-    /// UTF-8; checked by whoever reads the text.
+    /// UTF-8; checked by the reader of the text.
     Utf8,
     /// An encoding of the WHATWG's list: windows-1252 and its kin, the East Asian ones, UTF-16.
     Listed(&'static Table),

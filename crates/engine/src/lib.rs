@@ -1,4 +1,4 @@
-//! The engine of Ringwood: instance, sessions, batches, catalog, binder, plans, execution, catalog views, DBCC.
+//! The engine of Ringwood: instance, sessions, batches, execution of plans, changes, catalog views, backup, DBCC.
 //! Entry points: [`Instance::open`], [`Instance::session`], [`Session::execute`]. What a batch produces goes to a
 //! [`Sink`]. Guarantees: errors carry SQL Server's numbers; a statement that fails leaves no trace; what was
 //! acknowledged as committed survives a crash.

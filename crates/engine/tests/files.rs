@@ -166,11 +166,11 @@ fn data_files_give_free_space_back() {
     let row = shrink(&instance, ", TRUNCATEONLY");
     assert_eq!((row[1], row[2], row[3]), (1, pages_of(&instance, "f1"), 512), "{row:?}");
     assert!(row[4] > 600 && row[4] <= row[2] && row[5] == row[4], "{row:?}");
-    // A table behind the free space.
+    // A table after the free space.
     say(&instance, FILL);
     say(&instance, "EXEC('USE f CREATE TABLE behind (a int, b char(7000)) INSERT behind VALUES (5, ''x'')')");
     say(&instance, "EXEC('USE f DROP TABLE big')");
-    // The dropped table's extents are freed in the background; then what is behind them is moved to the front.
+    // The dropped table's extents are freed in the background; then what is after them is moved to the front.
     shrink_to(&instance, ", 5", 640);
     assert_eq!(say(&instance, "SELECT a, LEN(b) FROM f..behind"), "5|1");
     assert!(instance.check_database("f").unwrap().is_clean());

@@ -26,7 +26,7 @@ fn added_files_go_where_move_says() {
     }
     assert_eq!(say(&instance, "SELECT name FROM C.sys.filegroups"), "PRIMARY\ng");
     assert!(!disk::Disk::exists(&*disk, Path::new("/data/s4.ndf")).unwrap());
-    // They are files like any other, behind a restart too.
+    // They are files like any other, after a restart too.
     run(
         &instance,
         "USE C; SET NOCOUNT ON; INSERT g SELECT a, 'again' FROM t; ALTER DATABASE C ADD FILE (NAME = last, FILENAME = 'c9.ndf', SIZE = 1MB)",

@@ -23,7 +23,7 @@ fn fails_at_its_list(disk: &SimDisk, instance: &Arc<Instance>, sql: &str) {
     assert!(said.contains("Msg 3013") && !said.contains("Msg 3156"), "{said}");
 }
 
-/// Gives a RESTORE LOG until it fails behind its files: the log is announced by the last write of its file before it is rolled
+/// Gives a RESTORE LOG until it fails after its files: the log is announced by the last write of its file before it is rolled
 /// forward.
 #[track_caller]
 fn fails_behind_its_files(disk: &SimDisk, instance: &Arc<Instance>, sql: &str, last: &str) {
@@ -273,7 +273,7 @@ fn a_list_that_cannot_be_written() {
     assert!(made > 3 && not_made > 1 && moved > 3, "{made} made, {not_made} not, {moved} moved");
 }
 
-/// What an attempt has left goes, however many others fail in whatever way behind it; also with the database.
+/// What an attempt has left goes, however many others fail in whatever way after it; also with the database.
 #[test]
 fn what_attempts_leave_goes() {
     for dropped in [false, true] {

@@ -99,7 +99,7 @@ fn every_set_option_is_honoured_or_refused() {
     b.check("select @@options & 32", "32");
 }
 
-/// In each of these modes a DELETE deletes nothing, in the batch that sets it and in those behind.
+/// In each of these modes a DELETE deletes nothing, in the batch that sets it and in those after.
 #[test]
 fn nothing_runs_that_was_not_sent() {
     for (mode, alone) in [
@@ -430,7 +430,7 @@ fn with_clauses() {
         ("exec sp_who with recompyle", 319),
     ] {
         let said = errors(b, sql);
-        // ALTER DATABASE says 5069 behind its reason, CREATE DATABASE 1802.
+        // ALTER DATABASE says 5069 after its reason, CREATE DATABASE 1802.
         let said: Vec<i32> = said.into_iter().filter(|n| *n != 5069 && *n != 1802).collect();
         let expected: &[i32] = if expected == 0 { &[] } else { &[expected] };
         assert_eq!(said, expected, "{sql}");

@@ -105,7 +105,7 @@ fn a_file_is_emptied_and_removed() {
     assert!(row[1] == 3 && row[4] <= 16 && row[3] == 256, "{row:?}");
     assert_eq!(say(&instance, STATE), state);
     clean(&instance);
-    // Nothing new goes there, behind a restart neither.
+    // Nothing new goes there, after a restart neither.
     let more = "SET NOCOUNT ON; DECLARE @i int = 10000;
                 WHILE @i < 10300 BEGIN INSERT f..tree VALUES (@i, REPLICATE('m', 700)); SET @i += 1 END;
                 DELETE f..tree WHERE id >= 10000";

@@ -162,7 +162,7 @@ pub fn victim(
     work: VictimWork,
 ) -> Result<(), LabError> {
     use rustix::process::{Signal, getppid, set_parent_process_death_signal};
-    // Whoever asked for this may be killed itself, and another run may then use the folder.
+    // The process that asked for this may be killed itself, and another run may then use the folder.
     set_parent_process_death_signal(Some(Signal::KILL)).map_err(std::io::Error::from)?;
     // No signal comes for a parent that had ended before it was asked for.
     if getppid().map(|id| id.as_raw_pid().unsigned_abs()) != Some(parent) {

@@ -187,7 +187,7 @@ impl Figure {
         Figure { measure: String::new(), unit: unit.into(), value }
     }
 
-    /// Another measure of the same step: its name is put behind the step's.
+    /// Another measure of the same step: its name is put after the step's.
     pub fn named(measure: &str, unit: &str, value: f64) -> Figure {
         Figure { measure: measure.into(), unit: unit.into(), value }
     }

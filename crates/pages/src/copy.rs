@@ -2,7 +2,7 @@
 //!
 //! # Guarantees
 //! - A copied page is whole and passes its checksum: one that was being written meanwhile is taken from the buffer pool.
-//! - What is copied may be of different moments; redo from a checkpoint before the copy to an end of the log behind it
+//! - What is copied may be of different moments; redo from a checkpoint before the copy to an end of the log after it
 //!   makes the moments one. Extents that were allocated after the list was made are rebuilt by that redo.
 //! - A file that is being made again has no valid header page, so is no data file, until it is finished.
 
@@ -25,7 +25,7 @@ pub const COPY_PAGES: u32 = 128;
 const READS: usize = 4;
 const EXTENT_BYTES: usize = EXTENT_PAGES as usize * PAGE_SIZE;
 
-/// What is handed over: adjacent runs (first page, count) of one file, and their images one behind the other.
+/// What is handed over: adjacent runs (first page, count) of one file, and their images one after another.
 pub type CopySink<'a> = dyn FnMut(&[(u32, u32)], &[u8]) -> Result<(), PageError> + 'a;
 
 impl Store {

@@ -264,7 +264,7 @@ impl DataFile {
 }
 
 /// Where the log of a database ended that was closed cleanly: all pages are as that log left them, and a new log may begin
-/// behind it.
+/// after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Closed {
     /// Behind the last record.
@@ -290,7 +290,7 @@ pub(crate) struct FileHeader {
     pub grown: u64,
 }
 
-/// Stands in front of `grown`, behind everything else: older headers have no such number.
+/// Stands in front of `grown`, after everything else: older headers have no such number.
 const GROWN: &[u8; 4] = b"GROW";
 
 /// Set in the byte that says how a file grows when the file was emptied.
@@ -386,7 +386,7 @@ impl FileHeader {
         Ok(header)
     }
 
-    /// The header from what [`FileHeader::encode`] has made, perhaps with something behind it; paths as they are recorded.
+    /// The header from what [`FileHeader::encode`] has made, perhaps with something after it; paths as they are recorded.
     pub fn decode_body(body: &[u8], path: &Path) -> Result<FileHeader, PageError> {
         let not = |why| PageError::NotADataFile { path: path.display().to_string(), why };
         let text = |r: &mut Reader<'_>| -> Result<String, PageError> {

@@ -1,7 +1,7 @@
 //! The instance that makes or opens a database's files: where they lie, and which of them are its own.
 //!
 //! Header pages record the place of a file below the instance's folder relative to it and all others absolute, and name the
-//! instance. So a folder can be moved and copied; a file outside of it belongs to one instance, whoever else knows its place.
+//! instance. So a folder can be moved and copied; a file outside of it belongs to one instance, whichever others know its place.
 //!
 //! Guarantee: a file outside the folder that names another instance is not opened, unless it is to be taken over.
 

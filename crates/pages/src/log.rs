@@ -95,7 +95,7 @@ impl LogHandle for wal::Log {
     fn append(&self, record: &[u8]) -> Result<Lsn, PageError> {
         match wal::Log::append(self, &[record], 0) {
             // Allocation may be part of a rollback, which must not fail for log space: the space set aside for undo
-            // serves it. Whoever is not rolling back meets the full log with its own record right after.
+            // serves it. A transaction that is not rolling back meets the full log with its own record right after.
             Err(wal::LogError::Full { .. }) => Ok(self.append_reserved(&[record], 0)?),
             other => Ok(other?),
         }

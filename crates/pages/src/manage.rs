@@ -199,7 +199,7 @@ impl Store {
         self.file(PageId::new(id, 0)).is_ok_and(|file| file.filegroup() == NO_FILEGROUP)
     }
 
-    /// Makes files that the log of a restored database is about to add, and lists them, durably: whoever opens the
+    /// Makes files that the log of a restored database is about to add, and lists them, durably: a process that opens the
     /// database finds them, and redo fills them. Until its record is redone a file belongs to no filegroup, and
     /// [`Store::settle_files`] gives it up if the record never comes. What is at a place is removed, and one that was promised
     /// before and goes elsewhere now as well.
@@ -283,7 +283,7 @@ impl Store {
         if list.len() < all { self.rewrite_list(&list) } else { Ok(()) }
     }
 
-    /// Writes another list than the log says. No record: the log is not this database's alone, and whoever redoes it
+    /// Writes another list than the log says. No record: the log is not this database's alone, and a recovery that redoes it
     /// again corrects the list again.
     fn rewrite_list(&self, list: &[(u16, PathBuf)]) -> Result<(), PageError> {
         let mut page = self.write(FILE_LIST)?;

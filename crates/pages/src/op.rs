@@ -19,7 +19,7 @@ pub enum Link {
 
 /// One change of one page, as decoded from a log record.
 ///
-/// `at` in row operations counts from the first byte behind the row header. In a keyed row (B+tree leaf) the body is
+/// `at` in row operations counts from the first byte after the row header. In a keyed row (B+tree leaf) the body is
 /// key length u16, key, value; see [`value_offset`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PageOp<'a> {

@@ -121,7 +121,7 @@ impl Page {
         &self.bytes
     }
 
-    /// Everything behind the header.
+    /// Everything after the header.
     #[must_use]
     pub fn body(&self) -> &[u8] {
         &self.bytes[HEADER_SIZE..]
@@ -238,7 +238,7 @@ impl Page {
     }
 
     fn slot_at(slot: u16) -> usize {
-        // slot < slot_limit() < 2,032, so this stays behind the header.
+        // slot < slot_limit() < 2,032, so this stays after the header.
         PAGE_SIZE - SLOT_SIZE * (slot as usize + 1)
     }
 

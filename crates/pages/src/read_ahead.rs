@@ -1,11 +1,11 @@
 //! Reading pages before they are wanted: many in flight at a time, single ones and adjacent ones, straight into their frames.
 //!
-//! Threads of the pool do it, each with a list of pages in flight. Whoever asked goes on meanwhile and waits for no page longer
+//! Threads of the pool do it, each with a list of pages in flight. The thread that asked goes on meanwhile and waits for no page longer
 //! than its read takes ([`Store::read_ahead`]), or until all are here ([`Store::prefetch`]).
 //!
 //! # Guarantees
 //! - Frames are taken without waiting and without evicting pages in use; for want of frames fewer pages are read.
-//! - A frame that was taken is given back whatever happens to the read. Damage is left to whoever reads the page.
+//! - A frame that was taken is given back whatever happens to the read. Damage is left to the thread that reads the page.
 //! - When a store is dropped, no read of its files is under way any more.
 
 use crate::error::PageError;
@@ -187,7 +187,7 @@ impl Store {
         Reads(tally)
     }
 
-    /// Frames that one list may hold: whoever waits for a frame may need one of them.
+    /// Frames that one list may hold: a thread that waits for a frame may need one of them.
     fn most_claimed(&self) -> usize {
         (self.inner().frames.len() as usize / 8).clamp(8, PREFETCH_PAGES)
     }

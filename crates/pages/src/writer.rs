@@ -384,7 +384,7 @@ impl Store {
         };
         let result = write_homes(&files, items, images);
         match (&result, protected) {
-            // First the files, then the area: whoever needs its slots syncs the files that have something to sync.
+            // First the files, then the area: a thread that needs its slots syncs the files that have something to sync.
             (Ok(()), protected) => {
                 note_written(&files, items);
                 protected.into_iter().for_each(|batch| self.dwb().written(batch));

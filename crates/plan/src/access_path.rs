@@ -216,7 +216,7 @@ fn candidate(
             rows *= add_range(&mut seek, terms, *column);
         }
     }
-    // One row by the whole key; a clustered index that is not unique has the uniquifier behind it.
+    // One row by the whole key; a clustered index that is not unique has the uniquifier after it.
     let whole = tree && seek.equal.len() == def.key.len() && def.unique && !def.key.is_empty();
     if whole {
         rows = 1.0;

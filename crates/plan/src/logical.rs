@@ -196,7 +196,7 @@ pub enum WindowKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameEnd {
     Unbounded,
-    /// Negative before, positive behind the current row.
+    /// Negative before, positive after the current row.
     Rows(i64),
     /// The current row and its peers.
     Peers,

@@ -62,7 +62,7 @@ pub enum Path {
     Index { index: usize, seek: SeekSpec, point: bool, covering: bool },
 }
 
-/// A read of one table. Slot `i` holds table column `columns[i]`; behind them the locator when it is wanted.
+/// A read of one table. Slot `i` holds table column `columns[i]`; after them the locator when it is wanted.
 #[derive(Debug)]
 pub struct ScanPlan {
     pub db: Arc<Db>,

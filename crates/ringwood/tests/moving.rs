@@ -129,7 +129,7 @@ fn a_copy_never_touches_its_original() {
     drop(one);
     original.close().unwrap();
 
-    // The copy alone: what lies outside is the original's whoever is open.
+    // The copy alone: what lies outside is the original's, whichever is open.
     let before = std::fs::read(scratch.path("o.mdf")).unwrap();
     let other = open(&b);
     let mut two = other.session().unwrap();
@@ -281,7 +281,7 @@ fn folders_that_are_none_are_said() {
         let output = ringwood(&[&arguments[..1], &["--data", &file], &arguments[1..]].concat());
         assert!(said(&output).contains("is a file, not a folder"), "{}", said(&output));
     }
-    // Nobody can make files there, whoever it is.
+    // No user can make files there.
     let output = ringwood(&["sql", "--data", "/sys/kernel", "-Q", "select 1"]);
     assert!(
         said(&output).contains("cannot be written") && !said(&output).contains("offset"),

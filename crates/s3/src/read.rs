@@ -25,7 +25,7 @@ pub struct S3Reader {
     ahead: usize,
     /// The range that was read last, and its bytes.
     here: (Range<u64>, Bytes),
-    /// The ranges behind it, in order.
+    /// The ranges after it, in order.
     asked: VecDeque<Asked>,
     /// Length of the next range.
     next: u64,

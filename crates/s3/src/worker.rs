@@ -38,7 +38,7 @@ impl Worker {
     pub fn spawn<T: Send + 'static>(&self, future: impl Future<Output = T> + Send + 'static) -> Task<T> {
         let (sender, done) = channel();
         let task = self.handle.spawn(async move {
-            // Whoever dropped the task does not want its result.
+            // A caller that dropped the task does not want its result.
             let _ = sender.send(future.await);
         });
         Task { done, task: task.abort_handle() }

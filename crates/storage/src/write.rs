@@ -17,7 +17,7 @@ use types::{EncodeValue, Field, SqlError, Value, encode_key_part};
 
 /// Values of a MAX column that are longer than this many stored bytes always live outside the row.
 const IN_ROW: usize = 8000;
-/// Bytes of the uniquifier behind the key of a clustered index that is not unique.
+/// Bytes of the uniquifier after the key of a clustered index that is not unique.
 const UNIQUIFIER: usize = 4;
 
 /// Where a row is.
@@ -529,7 +529,7 @@ impl MapDone for Outcome<()> {
     }
 }
 
-/// Reads the newest version of a row, waiting for whoever is changing it; false when it is deleted.
+/// Reads the newest version of a row, waiting for the transaction that is changing it; false when it is deleted.
 pub fn read_current(
     db: &Arc<Db>,
     txn: &Txn,

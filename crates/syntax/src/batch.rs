@@ -8,7 +8,7 @@ pub struct Batch<'a> {
     pub text: &'a str,
     /// 1-based line of the script that the batch's first line is.
     pub first_line: u32,
-    /// How often to run it: the number behind GO, else 1. Zero is possible and means never.
+    /// How often to run it: the number after GO, else 1. Zero is possible and means never.
     pub count: u32,
 }
 

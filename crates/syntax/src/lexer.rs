@@ -224,7 +224,7 @@ fn is_currency(c: char) -> bool {
 }
 
 impl Lexer<'_> {
-    /// The byte `ahead` bytes from here; zero behind the end.
+    /// The byte `ahead` bytes from here; zero after the end.
     fn peek(&self, ahead: usize) -> u8 {
         self.bytes.get(self.pos + ahead).copied().unwrap_or(0)
     }
@@ -405,7 +405,7 @@ impl Lexer<'_> {
         Ok(Tok::Quoted)
     }
 
-    /// Moves behind the closing mark; a doubled one does not close.
+    /// Moves after the closing mark; a doubled one does not close.
     fn until_closed(&mut self, prefix: usize, close: u8) -> Result<(), SyntaxError> {
         let line = self.line;
         self.pos += prefix;

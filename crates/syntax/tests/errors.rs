@@ -73,7 +73,7 @@ fn text_that_is_not_closed() {
     check("SELECT 1\nSELECT N'x''y\nz", 105, 2, "'x''y\nz'");
     check("SELECT [abc", 105, 1, "'abc'");
     check("SELECT \"abc", 105, 1, "'abc'");
-    // What stands behind the quote that was not doubled looks like words.
+    // What stands after the quote that was not doubled looks like words.
     check(
         "PRINT 'it's'\nSELECT 1",
         105,

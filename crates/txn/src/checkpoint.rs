@@ -4,7 +4,7 @@
 //!
 //! Order: CkptBegin is appended; dirty pages are written; the active transactions are listed, each under the mutex
 //! that it holds while it appends, so that what it wrote before CkptBegin is in the list and what it writes later is
-//! behind CkptBegin, where analysis sees it; CkptEnd is appended and made durable; the log's header gets the new start.
+//! after CkptBegin, where analysis sees it; CkptEnd is appended and made durable; the log's header gets the new start.
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
@@ -72,7 +72,7 @@ pub(crate) fn decode_list(b: &[u8]) -> Option<(Lsn, Vec<ActiveEntry>)> {
     Some((Lsn::from_bytes(*head), list.collect::<Option<_>>()?))
 }
 
-/// The payload of the log header's checkpoint slot: the next transaction id, whether the database was closed behind this
+/// The payload of the log header's checkpoint slot: the next transaction id, whether the database was closed after this
 /// checkpoint, and what backups need to know.
 pub(crate) fn encode_header(next: TxnId, clean: bool, backup: &BackupState) -> Vec<u8> {
     let mut b = next.0.to_le_bytes().to_vec();
@@ -114,7 +114,7 @@ impl Database {
         if done.is_ok() {
             self.truncate_log();
         }
-        // Not before: whoever waits for a checkpoint waits for the log that it frees.
+        // Not before: a thread that waits for a checkpoint waits for the log space that it frees.
         c.last.lock().count += 1;
         c.done.notify_all();
         done
@@ -178,7 +178,7 @@ impl Database {
     }
 
     /// The oldest log that is needed, and what keeps it from being reused: the checkpoint that is due, or what would hold the
-    /// log all the same behind it.
+    /// log all the same after it.
     pub fn log_holder(&self) -> (Lsn, LogReuseWait) {
         // The checkpoint first: what begins after the table is asked needs nothing from before that moment, and the
         // checkpoint read before lies further back still.
@@ -201,7 +201,7 @@ impl Database {
         self.log().bytes_before_vlf(self.needed_otherwise().0.vlf) > 0
     }
 
-    /// The oldest log that would be needed right behind a checkpoint, and by whom; Checkpoint where nobody needs any.
+    /// The oldest log that would be needed right after a checkpoint, and by whom; Checkpoint where nobody needs any.
     fn needed_otherwise(&self) -> (Lsn, LogReuseWait) {
         let (chain, running) = *self.checkpointer().holds.lock();
         let txn = self.txns().log_hold().map(|(lsn, _)| (lsn, LogReuseWait::ActiveTransaction));

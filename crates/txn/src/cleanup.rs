@@ -2,7 +2,7 @@
 //! The queue of pages is not durable: what a restart forgets is queued again when a scan meets it.
 //! Guarantees: a page is cleaned only when every snapshot, present or future, sees the transaction that left its
 //! ghosts; deferred work runs once, after its transaction has committed, or not at all if the process ends first
-//! (whoever defers keeps a durable note of what is to be done).
+//! (the transaction that defers work keeps a durable note of it).
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -45,7 +45,8 @@ impl Database {
         removed
     }
 
-    /// `later`: pages that are to be visited again, once every snapshot sees a transaction. `empty`: leaves without rows of whose place nothing is known.
+    /// `later`: pages that are to be visited again, once every snapshot sees a transaction. `empty`: leaves without rows
+    /// whose place in their index is not known.
     fn clean_pages(
         &self,
         end: Option<Instant>,

@@ -190,7 +190,7 @@ impl Database {
             threads: Threads::default(),
             lockers: Lockers::default(),
         });
-        // Whoever waits for a lock learns of a failure when it happens, not when its holder comes across it.
+        // A waiter for a lock is told of a failure when it happens, not when the holder meets it.
         let fail = |weak: Weak<Database>, during: &'static str, cause: String| {
             if let Some(db) = weak.upgrade() {
                 db.fail(during, &PageError::Offline { cause }.into());
@@ -448,7 +448,7 @@ impl Database {
     }
 
     /// Takes the database out of service after a failure that only a restart can repair. The first cause is kept;
-    /// whoever waits for a lock in it is woken with an error.
+    /// all waiters for locks in it are woken with an error.
     pub fn fail(&self, during: &str, cause: &TxnError) {
         let text = self.cause.lock().get_or_insert_with(|| format!("{during}: {cause}")).clone();
         // Out of service already: the waits were ended then, and those of now may be another database's with this number.
@@ -552,7 +552,7 @@ impl Database {
                 units.freed.insert(id);
             }
         }
-        // No cleanup is in them any more, so whoever finds no room may free them.
+        // No cleanup works in them any more, so an allocation that finds no space may free them.
         for &(id, first_iam) in work.iter().flat_map(|w| &w.units) {
             self.store.doom_unit(id, first_iam);
         }
@@ -580,7 +580,7 @@ impl Database {
         self.delayed_durability().decide(wanted)
     }
 
-    /// Gives up a database that failed, before its files are opened anew: whoever still holds it can neither commit nor
+    /// Gives up a database that failed, before its files are opened anew: a session that still holds it can neither commit nor
     /// write a page or a log block when this returns.
     pub fn abandon(&self) {
         let cause = PageError::Offline { cause: "its files are being opened anew".into() };

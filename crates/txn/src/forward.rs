@@ -68,7 +68,7 @@ struct Read {
 }
 
 impl Database {
-    /// Reads the log from `from` to its end, and redoes it. A failure of redo goes before one of reading, which is behind it.
+    /// Reads the log from `from` to its end, and redoes it. A failure of redo goes before one of reading, which is after it.
     pub(crate) fn analyse_and_redo(
         &self,
         from: Lsn,
@@ -90,7 +90,7 @@ impl Database {
                 .spawn_scoped(scope, move || self.read_batches(from, analysis, &filled, &empty))
                 .map_err(no_thread)?;
             let result = self.redo_batches(&to_redo, &redone, report, progress);
-            // Whoever waits for one or the other ends.
+            // Threads that wait for one or the other end.
             drop((to_redo, redone));
             let read = reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             result?;
@@ -103,7 +103,7 @@ impl Database {
         })
     }
 
-    /// Fills batches until the log or whoever takes them ends.
+    /// Fills batches until the log ends, or the thread that takes them.
     fn read_batches(
         &self,
         from: Lsn,

@@ -1,6 +1,6 @@
 //! Creating a database and opening it, recovery included.
 //! Guarantees: a database that could not be created leaves no files; a database that could be opened has been
-//! recovered and has written a checkpoint behind its recovery.
+//! recovered and has written a checkpoint after its recovery.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

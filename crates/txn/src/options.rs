@@ -75,7 +75,8 @@ impl DelayedDurability {
 /// How much work of delayed commits a crash may lose, at most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LossWindow {
-    /// Milliseconds from a delayed commit to the flush that makes it durable, the flush itself not counted; 1 to [`LossWindow::MAX_MS`].
+    /// Milliseconds from a delayed commit to the flush that makes it durable, the flush itself not counted; 1 to
+    /// [`LossWindow::MAX_MS`].
     pub ms: u32,
     /// Log that may not be durable yet, in KB; 4 to [`LossWindow::MAX_KB`]. The delayed commit that exceeds it waits.
     pub kb: u32,
@@ -200,7 +201,7 @@ impl DbState {
         b
     }
 
-    /// Reads what [`DbState::encode`] made; bytes behind it are ignored. The error says what is wrong.
+    /// Reads what [`DbState::encode`] made; bytes after it are ignored. The error says what is wrong.
     pub fn decode(b: &[u8]) -> Result<DbState, &'static str> {
         let Some((head, rest)) = b.split_at_checked(HEAD) else { return Err("boot page is too short") };
         if &head[..4] != MAGIC {

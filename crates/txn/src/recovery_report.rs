@@ -1,4 +1,4 @@
-//! What a recovery did, for the error log and for whoever asks the database.
+//! What a recovery did, for the error log and for callers that ask the database.
 
 /// What recovery did and how long it took (message 3421).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

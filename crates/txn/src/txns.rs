@@ -16,7 +16,7 @@ use pages::{PageId, TxnId};
 use wal::Lsn;
 
 /// What the log knows of a running transaction. Its mutex is held while the transaction appends, so that a checkpoint
-/// that locks it sees either the record or a transaction that will append behind the checkpoint's beginning.
+/// that locks it sees either the record or a transaction that will append after the checkpoint's beginning.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct TxnLog {
     /// Its first record.

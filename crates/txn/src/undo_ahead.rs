@@ -19,7 +19,7 @@ const LOOK: u32 = 128;
 pub(crate) struct UndoAhead {
     around: ReadAround,
     misses: u32,
-    /// Records to come that were looked through, and the one behind them; none before the first time.
+    /// Records to come that were looked through, and the one after them; none before the first time.
     looked: u32,
     next: Option<Lsn>,
 }

@@ -18,7 +18,7 @@ impl Database {
         Ok(self.store().bar(id, page)?)
     }
 
-    /// Moves the nodes of an index, its root excepted, from behind the bar of a file: to the file's front if `inside`, else to
+    /// Moves the nodes of an index, its root excepted, from past the bar of a file: to the file's front if `inside`, else to
     /// wherever new pages come from. `go_on` is asked between the steps. False: there was no room in the file.
     ///
     /// # Errors
@@ -51,7 +51,7 @@ impl Database {
         }
     }
 
-    /// Gives the extents of a unit back that lie behind the bar of a file and have no page in use any more; returns how many
+    /// Gives the extents of a unit back that lie past the bar of a file and have no page in use any more; returns how many
     /// are left there.
     ///
     /// # Errors

@@ -374,7 +374,7 @@ fn ghosts_of_before_a_restart_are_found_by_scans() {
     let ghosts = || table.heap.check().unwrap().ghosts + table.by_id.check().unwrap().ghosts;
     assert_eq!(ghosts(), 800);
     assert_eq!(db.clean_ghosts().unwrap(), 0, "nobody has met them");
-    // A snapshot holds back only what is deleted behind it.
+    // A snapshot holds back only what is deleted after it.
     let reader = db.snapshot();
     assert_eq!(table.read_all(reader.mode()).unwrap().unwrap().len(), 100);
     let mut t = db.begin(1).unwrap();

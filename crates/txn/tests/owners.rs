@@ -100,7 +100,7 @@ fn is_foreign(result: Result<Arc<Database>, TxnError>) -> bool {
 fn a_database_outside_the_folder_is_its_instances() {
     let disk = made(1, true);
     assert!(is_foreign(open(&disk, 2, "/two", false)));
-    // In the folder it is whoever's the folder is; and taken over it is the other one's.
+    // In the folder it belongs to the folder's owner; taken over it belongs to the other one.
     open(&disk, 3, "/db", false).unwrap().close().unwrap();
     assert!(is_foreign(open(&disk, 1, "/one", false)));
     let db = open(&disk, 1, "/one", true).unwrap();

@@ -1,4 +1,4 @@
-//! A panic in each thread of a database: whoever waits has an error within a second, the error log hears of it, what was
+//! A panic in each thread of a database: all waiters have an error within a second, the error log has a line, what was
 //! acknowledged is there when the database is opened again; and where a panic is harmless, work goes on.
 
 mod support;

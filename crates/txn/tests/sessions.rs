@@ -40,7 +40,7 @@ fn until_waiting(db: &Database) {
     }
 }
 
-/// Updates a row, waiting for whoever has it.
+/// Updates a row, waiting for the transaction that has it.
 fn update(t: &mut Txn, table: &Table, id: u64, payload: &[u8]) -> Result<(), TxnError> {
     loop {
         match table.update(t, id, payload)? {

@@ -12,10 +12,10 @@ use sim::SimDisk;
 use support::chain::{Copy, Rig, check, options};
 use support::*;
 
-/// Extents of both files that bring them behind their second PFS page.
+/// Extents of both files that bring them after their second PFS page.
 const MANY: u32 = 2200;
 
-/// Makes units of one extent each; they lie behind what there is.
+/// Makes units of one extent each; they lie after what there is.
 fn ballast(db: &Database, count: u32) -> Vec<(UnitId, PageId)> {
     let ids = (0..count).map(|i| UnitId(1000 + i));
     ids.map(|id| (id, db.create_unit(id, 1).unwrap().first_iam())).collect()
@@ -70,7 +70,7 @@ fn free_space_at_the_end_goes_back() {
     let least = usage(&rig.db, 1);
     assert!(least.pages == least.end && least.minimum == least.pages && least.pages < 512, "{least:?}");
     assert_eq!(length(&rig.disk, PRIMARY), u64::from(least.pages));
-    // It is a file like any other, behind a restart too.
+    // It is a file like any other, after a restart too.
     rig.work(300).unwrap();
     rig.quiet();
     check(&rig.db, &rig.now).unwrap();
@@ -114,7 +114,7 @@ fn a_map_page_comes_again() {
     let mut rig = Rig::new(3, false);
     rig.work(100).unwrap();
     let units = ballast(&rig.db, MANY);
-    // Pages in use behind the second map page, so that its bytes say so.
+    // Pages in use after the second map page, so that its bytes say so.
     fill(&rig.db, &rig.table, &mut rig.now, 5000);
     let full = rig.backup(SetKind::Full, &["full.bak"]).unwrap();
     assert!(usage(&rig.db, 2).end > 8088);

@@ -265,7 +265,7 @@ fn crashes_while_nodes_move() {
     assert!(crashed > 20, "{crashed} crashes");
 }
 
-/// What was emptied stays shut, behind a restart too; a bar does not.
+/// What was emptied stays shut, after a restart too; a bar does not.
 #[test]
 fn an_emptied_file_stays_empty() {
     let mut rig = Rig::new(6, false);

@@ -19,7 +19,7 @@ const NULL: u8 = 0;
 const NOT_NULL: u8 = 1;
 /// Digits of a decimal key that fits 8 bytes.
 const SHORT_DECIMAL: u8 = 18;
-/// Most digits of a decimal behind the point.
+/// Most digits of a decimal after the point.
 const MAX_SCALE: u8 = MAX_PRECISION;
 /// SQL Server's order of a stored uniqueidentifier's bytes, most significant first.
 const GUID_ORDER: [usize; 16] = [10, 11, 12, 13, 14, 15, 8, 9, 6, 7, 4, 5, 0, 1, 2, 3];

@@ -198,7 +198,7 @@ fn first_slot(page: &Page, lower: &Bound<Vec<u8>>) -> Result<u16, AccessError> {
     }
 }
 
-/// Slot behind the last one in the range, and whether the range ends on this leaf.
+/// Slot after the last one in the range, and whether the range ends on this leaf.
 fn end_slot(page: &Page, begin: u16, upper: &Bound<Vec<u8>>) -> Result<(u16, bool), AccessError> {
     let count = page.slot_count();
     let end = match upper {

@@ -175,7 +175,7 @@ impl BTree {
         }
     }
 
-    /// The key at a slot of a latched leaf, or the first one behind it; `None` at the end of the index.
+    /// The key at a slot of a latched leaf, or the first one after it; `None` at the end of the index.
     fn next_key(&self, leaf: &Page, slot: u16) -> Result<Option<Vec<u8>>, AccessError> {
         let key_at = |page: &Page, slot: u16| {
             let key = leaf_key(page.slot(slot)?);

@@ -1,11 +1,11 @@
 //! Nodes that go to other pages, because their file is to be emptied or to become shorter.
 //!
 //! A walk visits every inner node, level by level from the root's down and on each level by key, under an exclusive
-//! latch, and moves those of its children that lie behind the bar of a file. One system record moves a node: the new
+//! latch, and moves those of its children that lie past the bar of a file. One system record moves a node: the new
 //! page gets its entries as they are, with the headers that versions and undo go by; parent and neighbours name the
 //! new page; the old one is free. Readers that remember the old page find that it left the tree, and search by key;
 //! undo searches by key anyway. The root keeps its place.
-//! Guarantees: after a walk without `NoRoom` no node was behind the bar that was there when it began and did not have
+//! Guarantees: after a walk without `NoRoom` no node was past the bar that was there when it began and did not have
 //! changing neighbours at that moment; a walk may stop after any step.
 
 use super::BTree;
@@ -30,7 +30,7 @@ pub enum Moved {
     NoRoom,
 }
 
-/// A walk through an index that moves its nodes away from behind the bar of a file.
+/// A walk through an index that moves its nodes away from past the bar of a file.
 #[derive(Debug)]
 pub struct Move {
     tree: BTree,
@@ -49,7 +49,7 @@ struct Parent<'t> {
 }
 
 impl BTree {
-    /// A walk that moves the nodes behind the bar of `file`: to its front if `inside`, else to where new pages come from.
+    /// A walk that moves the nodes past the bar of `file`: to its front if `inside`, else to where new pages come from.
     pub fn move_nodes(&self, file: u16, inside: bool) -> Move {
         Move { tree: self.clone(), file, inside, level: None, from: Vec::new() }
     }
@@ -123,7 +123,7 @@ impl BTree {
             rec.page(parent.id());
             rec.replace_raw(slot, &entry)?;
             rec.page(id);
-            // As for a leaf that is unlinked: whoever remembers the page sees that it is no node any more.
+            // As for a leaf that is unlinked: a thread that remembers the page sees that it is no node any more.
             rec.format(PageType::Index, 0, child.unit(), PageId::NONE, PageId::NONE, PageId::NONE)?;
             let mut all: smallvec::SmallVec<[&mut PageMut<'_>; 4]> = smallvec::smallvec![parent, &mut child];
             all.extend(left.as_mut());

@@ -4,7 +4,7 @@
 //! those with open transactions too, and no background work cleans the index meanwhile. [`BTree::copy_root`] makes a
 //! copy in the caller's transaction, which makes the catalog name it; a rollback or a crash takes the copy away. Behind
 //! the commit the copy is the root. It still names the page that it was copied from, whatever becomes of it, until
-//! [`BTree::settle_root`] has freed that page: right behind the commit, or after a crash before the index is used.
+//! [`BTree::settle_root`] has freed that page: right after the commit, or after a crash before the index is used.
 
 use super::BTree;
 use super::node::check_node;

@@ -241,7 +241,7 @@ impl BTree {
                     rec.set_link(Link::Prev, node.prev())?;
                 }
                 rec.page(node.id());
-                // Another LSN and no root: whoever remembers the page sees that it is no node of the tree any more.
+                // Another LSN and no root: a thread that remembers the page sees that it is no node of the tree any more.
                 rec.format(PageType::Index, 0, node.unit(), PageId::NONE, PageId::NONE, PageId::NONE)?;
             }
             let freed: SmallVec<[PageId; 4]> = going.iter().map(|node| node.page_id()).collect();

@@ -1,7 +1,7 @@
 //! Heaps: rows in no order, each known by its row identifier (file, page, slot) for life.
 //!
 //! A row that no longer fits its page is forwarded: its home slot becomes a stub that names the place it went to, and
-//! the row carries the way back behind its bytes. Moving is a change of structure and not of content, so a stub has no
+//! the row carries the way back after its bytes. Moving is a change of structure and not of content, so a stub has no
 //! versions of its own; the versions of a forwarded row are those of its target. A target that moves again updates the
 //! stub, so the way is never longer than one step. Readers find a row only through its home slot, once.
 //!
@@ -27,12 +27,12 @@ use pages::{FORWARD, MAX_SLOT_LEN, Page, PageId, PageType, ROW_HEADER, RowHeader
 use std::fmt;
 use std::sync::Arc;
 
-/// Bytes behind a forwarded row that name its stub.
+/// Bytes after a forwarded row that name its stub.
 pub(crate) const BACK: usize = 8;
 /// Longest row of a heap in bytes.
 pub const MAX_ROW_LEN: usize = MAX_SLOT_LEN - ROW_HEADER - BACK;
 /// Every row is stored with at least this many bytes, so that a stub fits in its place. Shorter rows come back with
-/// zero bytes behind them; row formats know their own length.
+/// zero bytes after them; row formats know their own length.
 pub const MIN_ROW_LEN: usize = BACK;
 /// Tries to catch two pages, or a row on the move, before the structure is taken to be damaged.
 pub(crate) const MAX_TRIES: usize = 100_000;
@@ -189,7 +189,7 @@ impl Heap {
     }
 }
 
-/// Copies one row into the arena. `as_slot` is the slot it is known by, `tail` what is behind its own bytes.
+/// Copies one row into the arena. `as_slot` is the slot it is known by, `tail` what is after its own bytes.
 fn put_row(
     page: &Page,
     slot: u16,

@@ -239,7 +239,7 @@ impl Heap {
         with_record(|rec| {
             rec.system();
             rec.page(id);
-            // As a leaf that left its index: whoever remembers the page sees that it is no heap page any more.
+            // As a leaf that left its index: a thread that remembers the page sees that it is no heap page any more.
             rec.format(PageType::Index, 0, page.unit(), PageId::NONE, PageId::NONE, PageId::NONE)?;
             change_and_free(&self.space, &mut self.space.store.system(), rec, &mut [page], &[id])
         })?;

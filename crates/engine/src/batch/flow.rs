@@ -205,7 +205,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// SHUTDOWN: no batch begins after this one, which ends here; whoever runs the instance closes it. WITH NOWAIT ends
+    /// SHUTDOWN: no batch begins after this one, which ends here; the program that runs the instance closes it. WITH NOWAIT ends
     /// the batches of other sessions too.
     fn shutdown(&mut self, no_wait: bool) -> Result<(), Failure> {
         let instance = self.core.instance().clone();

@@ -1,4 +1,4 @@
-//! DBCC SHRINKFILE and SHRINKDATABASE: logs are cut at VLF boundaries. Of a data file, what lies behind its new end is moved to
+//! DBCC SHRINKFILE and SHRINKDATABASE: logs are cut at VLF boundaries. Of a data file, what lies after its new end is moved to
 //! its front and then the free end is cut off; EMPTYFILE moves everything to other files of the filegroup and shuts the file.
 
 use std::sync::Arc;
@@ -79,7 +79,7 @@ fn show(command: &mut Command<'_, '_>, rows: &[Vec<Value>]) -> Result<(), SqlErr
     command.result(&columns, rows)
 }
 
-/// What was said behind the size. Errors: 102 for anything else, or for two that exclude each other; 8920 in a transaction,
+/// What was said after the size. Errors: 102 for anything else, or for two that exclude each other; 8920 in a transaction,
 /// which could not be ended for each table.
 fn how(command: &Command<'_, '_>, file: bool) -> Result<How, SqlError> {
     let mut how = How::default();

@@ -1,4 +1,4 @@
-//! What lies behind the bar of a data file goes elsewhere: to the file's front, or to other files of its filegroup.
+//! What lies past the bar of a data file goes elsewhere: to the file's front, or to other files of its filegroup.
 //!
 //! Nodes of indexes move one by one while everybody works on ([`txn::Database::move_nodes`]). What the catalog or rows
 //! name by its place needs the table for a moment, under SCH-M, one table and one transaction at a time: an index's
@@ -40,7 +40,7 @@ pub(super) struct Vacate<'c> {
     inside: bool,
 }
 
-/// What of a table is behind the bar and cannot move on the side.
+/// What of a table is past the bar and cannot move on the side.
 struct Left {
     /// The heap, the large values, or the clustered index of a table that is to be built anew.
     base: bool,
@@ -89,7 +89,7 @@ impl<'c> Vacate<'c> {
         db_error(&self.db, &e)
     }
 
-    /// Extents in use behind the bar.
+    /// Extents in use past the bar.
     fn behind_bar(&self) -> Result<u64, SqlError> {
         self.open.storage.store().behind_bar(self.file).map_err(|e| self.fail(e.into()))
     }
@@ -157,7 +157,7 @@ impl<'c> Vacate<'c> {
         left
     }
 
-    /// Extents of a unit behind the bar, and all of them; none of one that was dropped.
+    /// Extents of a unit past the bar, and all of them; none of one that was dropped.
     fn behind(&self, unit: UnitId) -> (u64, u64) {
         let storage = &self.open.storage;
         let Some(unit) = storage.unit(unit) else { return (0, 0) };

@@ -265,6 +265,14 @@ impl Target {
     }
 }
 
+/// How far the rows of a page have been tested.
+struct Seen {
+    /// The row that someone else is changing, where testing has stopped.
+    busy: Option<usize>,
+    /// The first row that was not tested.
+    next: usize,
+}
+
 /// A page-by-page run.
 struct Pages<'p> {
     db: &'p Arc<Db>,
@@ -293,50 +301,53 @@ impl<'p> Pages<'p> {
         let mut count = 0;
         while count < limit && scan.next_page(rt)? {
             let page = scan.rows();
-            let mut from = Some(0);
-            while let Some(first) = from.filter(|_| count < limit) {
-                let mut busy = self.pick(rt, &scan, first, limit - count)?;
+            let mut from = 0;
+            while from < page.len() && count < limit {
+                let mut seen = self.pick(rt, &scan, from, limit - count)?;
                 if !self.picked.is_empty() {
                     let done = change.page(rt, page, &self.picked, &self.slots)?;
                     count += done.count;
-                    busy = done.stopped_at.or(busy);
+                    if done.stopped_at.is_some() {
+                        seen.busy = done.stopped_at;
+                    }
                 }
-                if let Some(i) = busy.filter(|_| count < limit)
-                    && self.settle(rt, page, i, change)?
-                {
-                    count += 1;
+                if let Some(i) = seen.busy {
+                    if count < limit && self.settle(rt, page, i, change)? {
+                        count += 1;
+                    }
+                    seen.next = i + 1;
                 }
-                from = busy.map(|i| i + 1);
+                from = seen.next;
             }
         }
         Ok(count)
     }
 
-    /// Tests the rows of a page from `first` on, up to one that someone else is changing: its number is returned.
+    /// Tests the rows of a page from `first` on, up to one that someone else is changing, or until `limit` are picked.
     fn pick(
         &mut self,
         rt: &mut Rt<'_, '_>,
         scan: &Scan<'_>,
         first: usize,
         limit: u64,
-    ) -> Result<Option<usize>, SqlError> {
+    ) -> Result<Seen, SqlError> {
         let (plan, page) = (self.plan, scan.rows());
         self.slots.reset(plan.width());
         self.picked.clear();
         for i in first..page.len() {
             if self.picked.len() as u64 >= limit {
-                break;
+                return Ok(Seen { busy: None, next: i });
             }
             let writer = page.header(i).txn;
             if writer != self.quiet {
                 if rt.session().txn(self.db)?.active_elsewhere(writer) {
-                    return Ok(Some(i));
+                    return Ok(Seen { busy: Some(i), next: i + 1 });
                 }
                 self.quiet = writer;
             }
             if page.is_ghost(i) {
                 if !scan.is_gone(i, rt.session().txn(self.db)?.id()) {
-                    return Ok(Some(i));
+                    return Ok(Seen { busy: Some(i), next: i + 1 });
                 }
                 continue;
             }
@@ -356,7 +367,7 @@ impl<'p> Pages<'p> {
             )?;
             self.picked.push(i);
         }
-        Ok(None)
+        Ok(Seen { busy: None, next: page.len() })
     }
 
     /// A row that someone else is or was changing: reads it as it is now and tries again.

@@ -1,7 +1,7 @@
 //! Reading with row locks: REPEATABLE READ, SERIALIZABLE, UPDLOCK, XLOCK, READPAST and their kin.
 //!
 //! A row is locked first and read afterwards, in its newest version; a transaction that is changing it is waited for. Range locks lock
-//! every key that is physically there, ghosts too, and the first live key behind the range: a pass over the range is
+//! every key that is physically there, ghosts too, and the first live key after the range: a pass over the range is
 //! repeated until it finds nothing that is not locked yet.
 //! Guarantee: what was read under a lock that is held stays so until the transaction ends; with range locks no row
 //! comes into it either.
@@ -48,7 +48,7 @@ pub struct LockedScan<'p> {
     entry: RowBatch,
     lookup: RowBatch,
     taken: usize,
-    /// The gap behind a range that is read backward is locked.
+    /// The gap after a range that is read backward is locked.
     begun: bool,
     /// The table is locked in a mode that makes row locks needless.
     whole: bool,
@@ -483,7 +483,7 @@ fn point_of(
     Ok(if possible { Source::Point { tree: tree.clone(), key } } else { Source::Done })
 }
 
-/// Where the keys begin that lie behind a range.
+/// Where the keys begin that lie after a range.
 fn behind(upper: &Bound<Vec<u8>>) -> Option<Bound<Vec<u8>>> {
     match upper {
         Bound::Unbounded => None,

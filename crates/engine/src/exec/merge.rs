@@ -5,7 +5,7 @@ use types::SqlError;
 use super::memory::MemoryGrant;
 use super::spill::{Record, Run, RunReader, SpillFile};
 
-/// The first 16 bytes of a key as numbers, 0 behind a shorter one's end: most comparisons need no more.
+/// The first 16 bytes of a key as numbers, 0 after a shorter one's end: most comparisons need no more.
 pub type Head = (u64, u64);
 
 /// The head of a key.

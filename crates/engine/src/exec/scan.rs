@@ -50,7 +50,7 @@ impl<'p> Scan<'p> {
 
     fn start(&mut self, rt: &mut Rt<'_, '_>) -> Result<Source, SqlError> {
         let plan = self.plan;
-        // Whatever the mode: large values are read behind the rows, and freed only when no older snapshot is left.
+        // Whatever the mode: large values are read after the rows, and freed only when no older snapshot is left.
         if plan.mode == TableMode::Snapshot || plan.store.lob.is_some() {
             self.guard = Some(rt.session().snapshot(&plan.db)?);
         }

@@ -44,7 +44,7 @@ fn fit(value: Value, ty: DataType) -> Fit {
     }
 }
 
-/// Lower bound: from the first key that begins with `prefix`, or behind the last one.
+/// Lower bound: from the first key that begins with `prefix`, or after the last one.
 fn from_prefix(prefix: Vec<u8>, inclusive: bool) -> Bound<Vec<u8>> {
     if inclusive {
         return Bound::Included(prefix);

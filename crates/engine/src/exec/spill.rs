@@ -1,4 +1,4 @@
-//! Run files of sorts that are larger than their memory: sorted runs of records, one behind the other in a file beside
+//! Run files of sorts that are larger than their memory: sorted runs of records, one after another in a file beside
 //! tempdb's primary file, written and read in large aligned transfers. Guarantees: the file goes when its sort ends, however
 //! it ends, and at the next start when the machine stopped before that; a record is checked by CRC-32C before it is used;
 //! a full disk is error 1105 for tempdb, failed I/O 823, damage 824.
@@ -49,7 +49,7 @@ impl SpillFile {
         Ok(SpillFile { instance: instance.clone(), file, path, end: 0 })
     }
 
-    /// Writes a run behind the others.
+    /// Writes a run after the others.
     pub fn writer(&mut self) -> RunWriter<'_> {
         RunWriter {
             offset: self.end,
@@ -211,7 +211,7 @@ impl RunReader {
         if (bytes - rest) as u64 > self.left {
             return Err(damaged(spill));
         }
-        // What is left goes to the end of an aligned piece, so that the next read lands on an aligned place behind it.
+        // What is left goes to the end of an aligned piece, so that the next read lands on an aligned place after it.
         let read_at = rest.next_multiple_of(BUFFER_ALIGN);
         let start = read_at - rest;
         if start + bytes > self.buf.len() {

@@ -212,7 +212,7 @@ pub fn conceal(text: &str) -> String {
     out
 }
 
-/// The content of the string literal behind `=`, which may stand within another literal, its quotes doubled.
+/// The content of the string literal after `=`, which may stand within another literal, its quotes doubled.
 fn literal_behind_equals(text: &str, at: usize) -> Option<(usize, usize)> {
     let rest = text[at..].trim_start().strip_prefix('=')?.trim_start();
     let rest = rest.strip_prefix(['N', 'n']).unwrap_or(rest);

@@ -401,7 +401,7 @@ impl Instance {
     /// # Errors
     /// Of the first database that could not be closed; the next start recovers it.
     pub fn close(&self) -> Result<(), SqlError> {
-        // Whoever comes second returns when it is closed, not before: the end of the process may follow.
+        // A second caller returns when it is closed, not before: the end of the process may follow.
         let _one = self.closing.lock();
         if self.closed.swap(true, Ordering::AcqRel) {
             return Ok(());
@@ -651,7 +651,7 @@ impl Instance {
         self.trace_flags.read().contains(&flag)
     }
 
-    /// SHUTDOWN was asked for: whoever runs the instance closes it.
+    /// SHUTDOWN was asked for: the program that runs the instance closes it.
     pub fn shutdown_requested(&self) -> bool {
         self.shutdown.load(Ordering::Acquire)
     }

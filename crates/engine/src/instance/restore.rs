@@ -272,7 +272,7 @@ impl Instance {
         Ok(())
     }
 
-    /// The registry has the data files that the database has behind a step; what it has lost is removed.
+    /// The registry has the data files that the database has after a step; what it has lost is removed.
     pub(crate) fn adopt_restored(&self, db: &Arc<Db>, files: &[FileSpec]) -> Result<(), SqlError> {
         let before = db.entry();
         let changed = adopt_files(db, files);

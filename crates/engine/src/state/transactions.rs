@@ -355,7 +355,7 @@ impl SessionCore {
         let mut result = Ok(());
         for mut open in std::mem::take(&mut self.transactions.open) {
             let place = places.iter().find(|(db, _)| *db == open.db.id()).map(|(_, place)| *place);
-            // A database that was first touched behind the savepoint goes back to its beginning.
+            // A database that was first touched after the savepoint goes back to its beginning.
             let Some(place) = place else {
                 drop(open.txn);
                 continue;

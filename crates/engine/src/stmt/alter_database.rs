@@ -317,7 +317,7 @@ impl StmtCtx<'_> {
         }
         let storage = db.storage()?;
         let before = db.settings();
-        // First, so that whoever begins to write from now on is refused.
+        // First, so that every write that begins from now on is refused.
         db.set_settings(settings.clone());
         if !storage.txns().active().is_empty() {
             db.set_settings(before);

@@ -134,7 +134,7 @@ impl StmtCtx<'_> {
         work(&mut |percent| {
             while stats.is_some_and(|step| step > 0) && next <= percent && next <= 100 {
                 let text = format!("{next} percent processed.");
-                // Whoever cannot hear it will not hear the end either.
+                // A client that cannot be told cannot be told the end either.
                 let _ = sink.message(&SqlError::new(3211, 0, 1, text));
                 next = next.saturating_add(stats.unwrap_or(100));
             }

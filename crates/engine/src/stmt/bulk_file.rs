@@ -112,7 +112,7 @@ impl<R: Read> Fields<R> {
         }
     }
 
-    /// A quoted field: quotes inside are doubled; the terminator comes behind the closing one.
+    /// A quoted field: quotes inside are doubled; the terminator comes after the closing one.
     fn quoted(&mut self, quote: u8, last: bool, out: &mut Vec<u8>) -> io::Result<End> {
         self.input.consume(1);
         loop {

@@ -137,7 +137,7 @@ impl StmtCtx<'_> {
 
     /// Sends an error that comes before the statement's own.
     pub fn first_error(&mut self, reason: SqlError) {
-        // Whoever cannot hear the reason will not hear the error either.
+        // A client that cannot be told the reason cannot be told the error either.
         let _ = self.sink.error(&reason.at_line(self.line));
     }
 

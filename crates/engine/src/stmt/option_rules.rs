@@ -1,4 +1,4 @@
-//! Which options each statement's WITH clause has, and what may stand behind them.
+//! Which options each statement's WITH clause has, and what may stand after them.
 //! Guarantee: an option that is not in T-SQL is error 155, a value that it does not take is 102, and a value that would change
 //! what the statement does, without our doing it, is refused with 40510. Nothing is passed over in silence.
 
@@ -18,7 +18,7 @@ pub enum Takes {
     NeverOn,
     /// A number, a text or a variable.
     Value,
-    /// One of these words; the others of T-SQL are refused by whoever reads them.
+    /// One of these words; the others of T-SQL are refused where they are read.
     Word(&'static [&'static str]),
     /// Nothing, or a list in parentheses.
     List,

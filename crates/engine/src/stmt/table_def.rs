@@ -92,7 +92,7 @@ fn add_column(
     Ok(())
 }
 
-/// One column with its DEFAULT and IDENTITY; keys behind it are [`add_column_keys`]'s.
+/// One column with its DEFAULT and IDENTITY; keys after it are [`add_column_keys`]'s.
 pub fn new_column(
     column: &ColumnDef,
     table: &str,
@@ -243,7 +243,7 @@ fn add_column_keys(table: &mut NewTable, column: &ColumnDef) -> Result<(), SqlEr
     Ok(())
 }
 
-/// Adds a table constraint, or a key constraint written behind `column`.
+/// Adds a table constraint, or a key constraint written after `column`.
 fn add_constraint(
     table: &mut NewTable,
     constraint: &Constraint,

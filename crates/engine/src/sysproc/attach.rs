@@ -42,7 +42,7 @@ fn attach_files(call: &mut Call<'_>, files: Vec<String>, procedure: &str) -> Res
     };
     let instance = call.core.instance().clone();
     let made = crate::stmt::attach(&instance, &what).map_err(|(last, reason)| {
-        // Whoever cannot hear the reason will not hear the error either.
+        // A client that cannot be told the reason cannot be told the error either.
         if let Some(reason) = reason {
             let _ = call.sink.error(&reason);
         }

@@ -52,7 +52,7 @@ fn row_locks(instance: &Instance) -> Vec<LockInfo> {
     held
 }
 
-/// sys.dm_tran_locks. The rows that a transaction has written are one resource, XACT: whoever meets one of them waits
+/// sys.dm_tran_locks. The rows that a transaction has written are one resource, XACT: a transaction that meets one of them waits
 /// for the transaction.
 pub static LOCKS: View = View::sys("dm_tran_locks", LOCK_COLUMNS, |session, _, _| {
     let held = session.instance().locks().list(None).into_iter().chain(row_locks(session.instance()));

@@ -1,6 +1,6 @@
 //! Looking into a running instance from another process: a socket in its folder that answers each connection with one
 //! picture ([`InstanceStatus`]) as a line of JSON.
-//! Guarantees: it costs nothing while nobody connects; whoever reads slowly is left; only the owner of the folder gets in.
+//! Guarantees: it costs nothing while nobody connects; a client that reads slowly is left; only the owner of the folder gets in.
 
 use std::fs::{File, Permissions};
 use std::io::{self, Read, Write};
@@ -105,7 +105,7 @@ fn serve(listener: &UnixListener, instance: &Weak<Instance>, stopped: &UnixStrea
             _ => return,
         }
         let Some(instance) = instance.upgrade() else { return };
-        // Whoever looks and goes away, or does not read, is no trouble of ours.
+        // A client that goes away or does not read is no error.
         if let Ok((client, _)) = listener.accept() {
             // A panic costs this client its answer and nobody anything else.
             let _ = catch_unwind(AssertUnwindSafe(|| answer(client, &instance)));

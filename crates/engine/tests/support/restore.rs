@@ -27,7 +27,7 @@ pub const LOG: &str =
     "RESTORE LOG C FROM DISK = 'l.trn' WITH MOVE 'more' TO 'copy/c2.ndf', MOVE 'fast' TO 'copy/c3.ndf'";
 
 /// A database whose log backup adds `more` (with rows in it), a filegroup with `fast`, and a file that goes again. Returns
-/// the times before and behind.
+/// the times before and after.
 pub fn source() -> (Arc<SimDisk>, Arc<Instance>, [String; 2]) {
     let disk = Arc::new(SimDisk::new(9));
     let instance = open(&disk);

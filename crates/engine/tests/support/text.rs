@@ -89,7 +89,7 @@ pub fn fails(instance: &Arc<Instance>, sql: &str, numbers: &[i32]) -> String {
     said
 }
 
-/// Loses power at I/Os of a batch that succeeds otherwise, about `tries` of them from the first to behind the last. `after` gets
+/// Loses power at I/Os of a batch that succeeds otherwise, about `tries` of them from the first to after the last. `after` gets
 /// the instance that opens on what is left, its disk, and the number of the I/O.
 pub fn power_loss(
     disk: &SimDisk,

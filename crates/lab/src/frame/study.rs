@@ -54,7 +54,7 @@ pub enum Count {
 }
 
 impl Count {
-    /// Its name behind the step's.
+    /// Its name after the step's.
     pub fn name(self) -> &'static str {
         match self {
             Count::VlfChanges => "VLF changes",

@@ -62,7 +62,7 @@ fn sizes(scale: Scale) -> Sizes {
     let (rows, alone, each, delayed_each, lost_of, ms) = match scale {
         // More rows than the smallest window holds.
         Scale::Tiny => (100, 50, 5, 20, 1_500, 100),
-        Scale::Quick => (5_000, 5_000, 400, 2_000, 20_000, 700),
+        Scale::Quick => (5_000, 5_000, 400, 2_000, 20_000, 500),
         Scale::Standard | Scale::Paper => (50_000, 20_000, 2_000, 20_000, 50_000, 3_000),
     };
     let least = if scale == Scale::Tiny { 0.0 } else { super::LEAST };

@@ -52,7 +52,7 @@ fn sizes(scale: Scale) -> Sizes {
     let commit_memory = matches!(scale, Scale::Standard | Scale::Paper);
     let (least, backup_kb, mix) = match scale {
         Scale::Tiny => (0.0, 2 << 10, 20),
-        Scale::Quick => (super::LEAST, 144 << 10, 600),
+        Scale::Quick => (super::LEAST, 144 << 10, 250),
         Scale::Standard | Scale::Paper => (super::LEAST, 512 << 10, 5_000),
     };
     let small_kb = step_kb * many / 2;

@@ -1,10 +1,10 @@
 //! Files that are being vacated, and files that are to stay empty: from a page on nothing new is allocated in them.
 //!
 //! A bar at page 0 shuts a whole file; it is out of proportional fill and does not grow. A bar further back leaves the
-//! front open: what lies behind it is to be moved there. Such a bar falls by itself when nothing else is left to
+//! front open: what lies after it is to be moved there. Such a bar falls by itself when nothing else is left to
 //! allocate, so that a shrink is never why somebody runs out of space; one at page 0 falls for a rollback alone, which
 //! must not fail. Bars are in memory; that a file was emptied is in its header page too ([`Store::note_emptied`]).
-//! Guarantee: once [`Store::bar`] has returned, no extent behind the bar is taken and no free page there is given out;
+//! Guarantee: once [`Store::bar`] has returned, no extent past the bar is taken and no free page there is given out;
 //! what was set aside before may still come to be used.
 
 use crate::error::PageError;
@@ -77,7 +77,7 @@ impl Store {
         }
     }
 
-    /// Whether a page lies behind the bar of its file.
+    /// Whether a page lies past the bar of its file.
     #[must_use]
     pub fn is_barred(&self, page: PageId) -> bool {
         self.alloc.bars.of(page.file).is_some_and(|from| page.page >= from)
@@ -107,7 +107,7 @@ impl Store {
         Ok(self.space(&data)?.lock().free())
     }
 
-    /// Extents in use behind the bar of a file, those with fixed pages alone not counted; 0 without a bar.
+    /// Extents in use past the bar of a file, those with fixed pages alone not counted; 0 without a bar.
     ///
     /// # Errors
     /// As [`Store::file_extents`].

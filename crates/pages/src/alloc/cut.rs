@@ -21,7 +21,7 @@ pub struct FileUsage {
     pub pages: u32,
     /// Pages of extents in use, those with fixed pages among them.
     pub used: u32,
-    /// The size that it can be cut to: behind the last extent in use, and not below what every file has.
+    /// The size that it can be cut to: after the last extent in use, and not below what every file has.
     pub end: u32,
     /// The size that it was made with, or the least one it has been cut to since.
     pub minimum: u32,
@@ -43,7 +43,7 @@ impl Store {
         Ok(FileUsage { pages: file.pages(), used, end: (end * EXTENT_PAGES).max(least), minimum })
     }
 
-    /// Takes the free extents behind `least` pages from everybody; returns the size that the file is to be cut to by
+    /// Takes the free extents after `least` pages from everybody; returns the size that the file is to be cut to by
     /// [`Store::end_cut`], `None` when there is nothing to cut off.
     ///
     /// # Errors

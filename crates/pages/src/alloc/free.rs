@@ -16,7 +16,7 @@ use parking_lot::Mutex;
 use smallvec::SmallVec;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Units that nobody uses any more and that the background is to free: whoever finds no room frees them first.
+/// Units that are not used any more and that the background is to free: an allocation that finds no space frees them first.
 #[derive(Default)]
 pub(super) struct Doomed {
     units: Mutex<Vec<(UnitId, PageId)>>,

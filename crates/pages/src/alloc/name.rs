@@ -55,7 +55,7 @@ impl Store {
         Ok(())
     }
 
-    /// An IAM page of the unit that is behind no bar; the unit gets another extent if there is none.
+    /// An IAM page of the unit that is past no bar; the unit gets another extent if there is none.
     ///
     /// # Errors
     /// [`PageError::FilegroupFull`]; log and I/O.

@@ -27,7 +27,7 @@ impl Unit {
 }
 
 impl Store {
-    /// Gives the extents of the unit back that lie behind the bar of this file and have no page in use; an IAM page goes
+    /// Gives the extents of the unit back that lie past the bar of this file and have no page in use; an IAM page goes
     /// when the last extent that it lists is its own. Returns how many extents of the unit are left behind the bar.
     /// Nobody may be freeing the unit.
     ///
@@ -103,7 +103,7 @@ impl Store {
             if iam.page == unit.first_iam() || !wanted(&own) || !take_last(unit, *iam) {
                 continue;
             }
-            // What was behind it when the loop began may be gone.
+            // What was after it when the loop began may be gone.
             let chain = unit.iam_pages();
             let prev = at.checked_sub(1).map(|at| iams[at].page);
             let next = chain.iter().skip_while(|page| **page != iam.page).nth(1).copied();

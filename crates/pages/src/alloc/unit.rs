@@ -40,7 +40,7 @@ pub(super) struct UnitState {
     /// Pages with room, by level; an entry counts only if `level` agrees.
     space: [Vec<PageId>; LEVEL_FULL as usize],
     level: HashMap<PageId, u8>,
-    /// Pages with room that were met behind a bar: offered again once it has fallen.
+    /// Pages with room that were met past a bar: offered again once it has fallen.
     barred: Vec<PageId>,
     /// Extents in which a page was freed since they were last looked at: perhaps all of their pages are free by now.
     pub(super) touched: HashSet<ExtentId>,
@@ -157,7 +157,7 @@ impl Unit {
         self.0.may_release.store(true, Ordering::Release);
     }
 
-    /// Offers a heap page to inserters: to be called with the level that its last record gave it, by whoever no longer
+    /// Offers a heap page to inserters: to be called with the level that its last record gave it, by the thread that no longer
     /// inserts into it (or has made room in it).
     pub fn note_level(&self, page: PageId, level: u8) {
         self.0.state.lock().note_level(page, level);
@@ -289,7 +289,7 @@ impl Store {
     }
 
     /// One system record: the extents are taken in the GAM and given to the unit in its IAM page, which is made if
-    /// `new_iam` says so and then linked behind `last`.
+    /// `new_iam` says so and then linked after `last`.
     fn log_extents(
         &self,
         unit: UnitId,
@@ -459,7 +459,7 @@ impl Store {
         }
     }
 
-    /// Whether the unit has a free page that is behind no bar.
+    /// Whether the unit has a free page that is past no bar.
     fn has_open(&self, state: &UnitState) -> bool {
         state.free.iter().any(|page| !self.is_barred(*page))
     }
@@ -494,7 +494,7 @@ impl Store {
         }
         state.free.extend(free.into_iter().filter(|p| !known.contains(p)));
         for (page, level) in levels {
-            // Whoever noted a level meanwhile knows better. Level 0 is also what index and LOB pages have: they never
+            // A level that was noted meanwhile is newer. Level 0 is also what index and LOB pages have: they never
             // ask for space.
             if !state.level.contains_key(&page) && !known.contains(&page) {
                 state.note_level(page, level);

@@ -1,6 +1,6 @@
 //! Torn-page protection: a page that is written in place goes first to the doublewrite area of file 1.
 //!
-//! The area holds batches, each a directory page and the images that it names behind it, written at once and durable before
+//! The area holds batches, each a directory page and the images that it names after it, written at once and durable before
 //! the first of its pages goes home. Several batches are on their way at a time, each in slots of its own: while the homes of
 //! one are written, the next is copied and written to the area. A batch's slots are used again only after its homes are
 //! durable; one sync proves that for all batches whose homes are written by then. No lock is held across I/O.
@@ -80,7 +80,7 @@ enum Stage {
 #[derive(Debug)]
 struct Batch {
     number: u64,
-    /// Pages from the area's start on; borrowed ones lie behind the area.
+    /// Pages from the area's start on; borrowed ones lie after the area.
     slots: Range<usize>,
     stage: Stage,
     pages: Vec<PageId>,
@@ -99,7 +99,7 @@ struct Place {
 struct Area {
     /// Number of the last batch.
     number: u64,
-    /// Slot behind the last batch.
+    /// Slot after the last batch.
     next: usize,
     batches: Vec<Batch>,
     /// Pages of which the area has an image, and the newest batch that has one.

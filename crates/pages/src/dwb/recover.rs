@@ -1,6 +1,6 @@
 //! The doublewrite area as a database finds it when it is opened, and the repair of torn pages from it.
 //!
-//! Guarantees: only whole images count, of each page the newest; areas of older versions (batches of one round, one behind
+//! Guarantees: only whole images count, of each page the newest; areas of older versions (batches of one round, one after
 //! the other from the area's start) are read too.
 
 use super::loan::write_loan;
@@ -171,7 +171,7 @@ fn borrowed(
 /// The directories of the area.
 fn directories(area: &[[u8; PAGE_SIZE]]) -> Vec<Directory> {
     let directory = |slot: usize| area.get(slot).and_then(|page| Directory::of(page, slot));
-    // Of an older version: the round at the area's start. What lies behind its end is of rounds before.
+    // Of an older version: the round at the area's start. What lies after its end is of rounds before.
     let mut found = Vec::new();
     let mut at = 0;
     while let Some(batch) = directory(at).filter(|batch| usize::from(batch.place) == found.len()) {

@@ -114,7 +114,7 @@ fn a_checkpoint_leaves_room_for_eviction() {
     drop(checkpoint);
 }
 
-/// Whoever waits for room gets it when another thread's homes are written.
+/// A thread that waits for space in the area gets it when another thread's pages are written home.
 #[test]
 fn a_batch_waits_for_room() {
     let disk = SimDisk::new(1);
@@ -150,7 +150,7 @@ fn batches_are_numbered_on_after_a_restart() {
     let _open = [0..1, 1..2, 2..3].map(|pages| protect(&area, &file, pages, 1).expect("protected"));
     let area = Doublewrite::new(&recovered(&file));
     assert!(area.holds(PageId::new(1, 1002)), "as long as the area has it");
-    // As large as the first batch of before: the second one of that lies right behind it, and was over at the opening.
+    // As large as the first batch of before: the second one of that lies right after it, and was over at the opening.
     let _open = protect(&area, &file, 0..1, 2).expect("protected");
     assert_eq!(found(&file), [(1000, 2)]);
     assert!(recovered(&file).batches().all(|(number, _, _)| number == 4));
@@ -297,7 +297,7 @@ fn write_homes(area: &Doublewrite, files: &[Arc<DataFile>; 2], open: Vec<Open>) 
 
 /// Runs of file 1 that tests borrow: first page and number.
 const RUNS: [(u32, u32); 4] = [(280, 24), (304, 24), (328, 24), (352, 40)];
-/// Homes lie behind them.
+/// Homes lie after them.
 const HOMES: Range<u32> = 400..PAGES;
 
 fn numbered(id: PageId, version: u32) -> AlignedBuf {

@@ -21,7 +21,7 @@ pub(super) struct Ahead {
     taken: AtomicU32,
 }
 
-/// Frames to have ready behind so many used ones.
+/// Frames to have ready after so many used ones.
 fn distance(used: u32) -> u32 {
     (used / 2).clamp(STEP, MOST)
 }
@@ -32,7 +32,7 @@ impl Ahead {
         Ahead { used: AtomicU32::new(0), taken: AtomicU32::new(DONE) }
     }
 
-    /// A frame is used. True when memory should be taken for those behind it.
+    /// A frame is used. True when memory should be taken for those after it.
     pub fn uses(&self, i: u32) -> bool {
         if i.saturating_add(distance(i) / 2) < self.taken.load(Ordering::Relaxed) {
             return false;

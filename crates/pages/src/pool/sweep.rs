@@ -149,7 +149,7 @@ impl Inner {
             frame.unlock(Mode::Exclusive);
             return false;
         }
-        // See Inner::latch: the key goes before the pins are checked. Under the shard's lock: whoever misses the page
+        // See Inner::latch: the key goes before the pins are checked. Under the shard's lock: a thread that misses the page
         // in the meantime must not insert it a second time before the key may be put back.
         let gone = self.table.remove_if(&self.frames, key, i, || {
             frame.key.store(FREE, Ordering::SeqCst);

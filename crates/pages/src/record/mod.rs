@@ -445,7 +445,7 @@ impl RecordBuilder {
         Ok(())
     }
 
-    /// A new row in the place of a ghost: `old_value` and `new_value` are the whole body behind the key.
+    /// A new row in the place of a ghost: `old_value` and `new_value` are the whole body after the key.
     ///
     /// # Errors
     /// [`PageError::RecordFull`].
@@ -576,7 +576,7 @@ impl RecordBuilder {
     }
 
     /// For sinks: the transaction that made the record and which record of that transaction came before. A system record stays the
-    /// system's, whoever appends it.
+    /// system's, whichever thread appends it.
     pub fn stamp(&mut self, txn: TxnId, prev_lsn: Lsn) {
         let (txn, prev) = if self.is_system() { (TxnId::SYSTEM, Lsn::ZERO) } else { (txn, prev_lsn) };
         self.buf[AT_TXN..AT_PREV].copy_from_slice(&txn.to_bytes());

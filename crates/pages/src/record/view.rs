@@ -339,7 +339,7 @@ pub fn needs_earlier(op: &PageOp<'_>) -> Option<RowHeader> {
     }
 }
 
-/// One version back: from `body`, a row's bytes behind its header as `op` left them, to the header and body before it.
+/// One version back: from `body`, a row's bytes after its header as `op` left them, to the header and body before it.
 /// `earlier` is the operation that the old header names, if [`needs_earlier`] asks for it. The earlier body is put into
 /// `out`; `None` means that the row did not exist before.
 ///

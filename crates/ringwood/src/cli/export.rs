@@ -277,7 +277,7 @@ impl ExportSink {
     fn check(&mut self, written: io::Result<()>) -> Result<(), SqlError> {
         match written {
             Ok(()) => Ok(()),
-            // Whoever read standard output has had enough.
+            // The reader of standard output has closed it.
             Err(e) if e.kind() == io::ErrorKind::BrokenPipe => self.stop(Failed::Told),
             Err(e) => self.stop(Failed::Text(e.to_string())),
         }

@@ -71,7 +71,7 @@ fn ignored_at_start() -> u64 {
     mask.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok()).unwrap_or(0)
 }
 
-/// Waits for the end of the process if a signal has come: whoever was told to stop must not end it before the databases
+/// Waits for the end of the process if a signal has come: a thread that was told to stop must not end it before the databases
 /// are closed.
 pub fn wait_if_stopping() {
     while STOPPING.load(Ordering::Acquire) {

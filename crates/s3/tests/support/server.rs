@@ -176,7 +176,7 @@ pub fn without_buckets() -> String {
                 "HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}",
                 BODY.len()
             );
-            // Whoever asked may have gone.
+            // The client may have gone.
             let _ = stream.get_mut().write_all(answer.as_bytes());
         }
     });

@@ -236,7 +236,7 @@ pub struct ColumnDef {
     pub sparse: bool,
     /// DEFAULT, PRIMARY KEY, UNIQUE, CHECK, REFERENCES in the order written; key lists are empty here.
     pub constraints: Vec<Constraint>,
-    /// `INDEX name [UNIQUE] [CLUSTERED]` behind the column.
+    /// `INDEX name [UNIQUE] [CLUSTERED]` after the column.
     pub index: Option<Box<InlineIndex>>,
     /// Where it stands.
     pub span: Span,
@@ -281,7 +281,7 @@ pub enum ConstraintKind {
         primary: bool,
         /// `CLUSTERED` is true, `NONCLUSTERED` false.
         clustered: Option<bool>,
-        /// Empty when written behind a column: that column alone.
+        /// Empty when written after a column: that column alone.
         columns: Vec<IndexColumn>,
         options: Vec<OptionItem>,
         on: Option<Placement>,
@@ -290,7 +290,7 @@ pub enum ConstraintKind {
     Check { condition: Expr },
     /// `[FOREIGN KEY (columns)] REFERENCES table [(columns)] ...`.
     ForeignKey {
-        /// Empty when written behind a column: that column alone.
+        /// Empty when written after a column: that column alone.
         columns: Vec<Ident>,
         table: ObjectName,
         /// Empty when left out: the other table's primary key.
@@ -332,7 +332,7 @@ pub struct InlineIndex {
     pub unique: bool,
     /// `CLUSTERED` is true, `NONCLUSTERED` false.
     pub clustered: Option<bool>,
-    /// Key columns; empty when written behind a column.
+    /// Key columns; empty when written after a column.
     pub columns: Vec<IndexColumn>,
     /// `INCLUDE`.
     pub include: Vec<Ident>,

@@ -187,7 +187,7 @@ pub struct OptionItem {
     pub value: OptionValue,
     /// A word after a number: `SECONDS`, `MINUTES`, `DAYS`, `PERCENT`, `KB`. Upper case.
     pub unit: Option<CompactString>,
-    /// A parenthesised list behind it.
+    /// A parenthesised list after it.
     pub nested: Vec<OptionItem>,
     /// Where it stands.
     pub span: Span,

@@ -232,7 +232,7 @@ pub enum TableRefKind {
     Unpivot { input: Box<TableRef>, value: Ident, column: Ident, values: Vec<Ident>, alias: Ident },
 }
 
-/// A column of `WITH (...)` behind a table function.
+/// A column of `WITH (...)` after a table function.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FunctionColumn {
     /// Its name.

@@ -472,7 +472,7 @@ pub struct Execute {
 /// What EXEC runs.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ExecuteWhat {
-    /// A procedure by name; `number` is the one behind `;`.
+    /// A procedure by name; `number` is the one after `;`.
     Procedure { name: ObjectName, number: Option<i64>, args: Vec<ExecuteArg> },
     /// A procedure whose name is in a variable.
     ProcedureVariable { name: CompactString, args: Vec<ExecuteArg> },

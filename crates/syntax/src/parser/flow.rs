@@ -76,7 +76,7 @@ impl Parser<'_> {
         })
     }
 
-    /// ELSE, also behind semicolons, which do not end the IF.
+    /// ELSE, also after semicolons, which do not end the IF.
     fn eat_else(&mut self) -> bool {
         let mut ahead = 0;
         while self.peek_at(ahead).kind == Tok::Semi {

@@ -211,7 +211,7 @@ impl Parser<'_> {
     }
 
     /// Whether the parenthesis at hand holds a query rather than joins. With more parentheses inside, what
-    /// stands behind the innermost group tells: a set operator or another closing one keeps it a query.
+    /// stands after the innermost group tells: a set operator or another closing one keeps it a query.
     fn at_derived_table(&self) -> bool {
         let first = self.pos;
         let mut inner = first;

@@ -201,7 +201,7 @@ impl Parser<'_> {
         Ok(self.node(ExprKind::Function(Box::new(function)), start))
     }
 
-    /// What may stand behind a call: the order of a group, NULLs, a window.
+    /// What may stand after a call: the order of a group, NULLs, a window.
     fn call_tail(&mut self, function: &mut FunctionCall) -> P<()> {
         if self.at_seq(&["WITHIN", "GROUP"]) {
             self.expect_seq(&["WITHIN", "GROUP"])?;

@@ -82,7 +82,7 @@ impl<'a> Parser<'a> {
         self.peek_at(0)
     }
 
-    /// The token `ahead` places from here; the last one behind the end.
+    /// The token `ahead` places from here; the last one after the end.
     fn peek_at(&self, ahead: usize) -> Token {
         self.at_index(self.pos.saturating_add(ahead))
     }
@@ -485,7 +485,7 @@ impl<'a> Parser<'a> {
         Ok(op)
     }
 
-    /// Index of the token behind the group that token `from` opens, or with `depth` 1 is inside of; the end
+    /// Index of the token after the group that token `from` opens, or with `depth` 1 is inside of; the end
     /// when it is not closed.
     fn behind_group(&self, from: usize, mut depth: usize) -> usize {
         let mut index = from;

@@ -15,7 +15,7 @@ const UNITS: &[&str] = &[
 /// Options whose parentheses hold names, numbers and strings rather than options.
 const VALUE_LISTS: &[&str] = &["INDEX", "FORCESEEK", "PARTITIONS", "ORDER", "USE HINT", "TABLE HINT"];
 
-/// What stands behind the words of a query hint.
+/// What stands after the words of a query hint.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Behind {
     Nothing,
@@ -89,7 +89,7 @@ impl Parser<'_> {
         self.nest(|p| p.paren_list(Self::option))
     }
 
-    /// One option: `NAME`, `NAME = value`, `NAME value`, each with an optional list behind.
+    /// One option: `NAME`, `NAME = value`, `NAME value`, each with an optional list after.
     pub(super) fn option(&mut self) -> P<OptionItem> {
         let start = self.peek().span;
         let name = self.option_name()?;
@@ -162,7 +162,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Unit, nested list and the rare words behind an option's value.
+    /// Unit, nested list and the rare words after an option's value.
     fn option_tail(&mut self, item: &mut OptionItem) -> P<()> {
         if matches!(item.value, OptionValue::Expr(_)) {
             item.unit = self.opt_unit();

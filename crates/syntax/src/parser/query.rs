@@ -8,7 +8,7 @@ use crate::ast::{
 use crate::lexer::Tok;
 
 impl Parser<'_> {
-    /// A query as a statement: with CTEs before it and OPTION behind.
+    /// A query as a statement: with CTEs before it and OPTION after.
     pub(super) fn query_statement(&mut self) -> P<Query> {
         let start = self.peek().span;
         let ctes = self.opt_ctes()?;
@@ -51,7 +51,7 @@ impl Parser<'_> {
         self.query_tail(body, start)
     }
 
-    /// Goes on behind a parenthesised query that turned out to be the first part of a larger one.
+    /// Goes on after a parenthesised query that turned out to be the first part of a larger one.
     pub(super) fn continue_query(&mut self, first: Box<Query>, start: Span) -> P<Box<Query>> {
         if !self.at_any(&["UNION", "EXCEPT", "INTERSECT", "ORDER", "FOR"]) {
             return Ok(first);

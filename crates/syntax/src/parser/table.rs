@@ -46,7 +46,7 @@ impl Parser<'_> {
     fn table_element(&mut self) -> P<TableElement> {
         if self.at("INDEX") {
             let index = self.inline_index()?;
-            // Only behind a column it is that column's.
+            // Only after a column it is that column's.
             return if index.columns.is_empty() {
                 Err(self.unexpected())
             } else {
@@ -91,7 +91,7 @@ impl Parser<'_> {
         Ok(column)
     }
 
-    /// One property behind a column's type; false when there is none.
+    /// One property after a column's type; false when there is none.
     fn column_property(&mut self, column: &mut ColumnDef) -> P<bool> {
         if self.eat("COLLATE") {
             column.collation = Some(self.ident_or_keyword()?);
@@ -240,7 +240,7 @@ impl Parser<'_> {
     }
 
     /// `WITH (...)` of a constraint or inline index, or the old `WITH FILLFACTOR = 80`: one option, because
-    /// the comma behind it leads to the next element of the table.
+    /// the comma after it leads to the next element of the table.
     fn opt_key_options(&mut self) -> P<Vec<OptionItem>> {
         if self.at_seq(&["WITH", "FILLFACTOR"]) {
             self.bump();

@@ -1,7 +1,7 @@
 //! Where backups are written to and read from: a sequential stream of bytes per device.
 //!
 //! [`FileDevice`] is a file of the instance's disk, [`NullDevice`] takes everything and keeps nothing (TO DISK = 'NUL').
-//! What a URL leads to is made by whoever implements [`UrlDevices`] (crate s3): it writes a stream once, reads ranges, and
+//! What a URL leads to is made by the implementor of [`UrlDevices`] (crate s3): it writes a stream once, reads ranges, and
 //! is never appended to.
 
 use std::fmt::Debug;
@@ -23,7 +23,7 @@ pub trait BackupDevice: Send + Sync + Debug {
     fn reader(&self) -> Result<Box<dyn BackupReader>, DiskError>;
     /// Opens it for writing from byte `at` on (a multiple of [`UNIT`]); what was there from `at` on is given up.
     fn writer(&self, at: u64) -> Result<Box<dyn BackupWriter>, DiskError>;
-    /// Whether a set can go behind those that are there. If not, what is there is replaced as a whole, and only WITH FORMAT.
+    /// Whether a set can go after those that are there. If not, what is there is replaced as a whole, and only WITH FORMAT.
     fn appends(&self) -> bool {
         true
     }

@@ -45,7 +45,7 @@ impl LogHandle for Still {
     }
 }
 
-/// Makes the files that are there behind the events and are not there yet: all of them or none. What a step of which nothing is
+/// Makes the files that are there after the events and are not there yet: all of them or none. What a step of which nothing is
 /// announced has made goes where this one says. A file whose number one of the database's files has becomes that one: it was
 /// emptied and removed, but until the log is announced the database needs it where it is. `end`: of the log as it is announced.
 pub(super) fn make_files(
@@ -74,7 +74,7 @@ pub(super) fn make_files(
             let FileSpec { name, path, .. } = specs.swap_remove(i);
             BackupError::CannotMake { name, path, cause }
         }
-        // The files may be there: whoever gave the places keeps them.
+        // The files may be there: the caller that gave the places keeps them.
         (_, e) => e.into(),
     })
 }

@@ -65,7 +65,7 @@ pub struct SetEntry {
     pub header: SetHeader,
     /// `None`: the device ends before the set does, or is damaged.
     pub end: Option<SetEnd>,
-    /// Offset behind the set header.
+    /// Offset after the set header.
     data_at: u64,
 }
 
@@ -75,7 +75,7 @@ pub(crate) struct Family {
     reader: Box<dyn BackupReader>,
     pub label: MediaLabel,
     buf: AlignedBuf,
-    /// Offset behind the media header.
+    /// Offset after the media header.
     first: u64,
 }
 
@@ -133,7 +133,7 @@ impl Family {
         header.content(&self.buf).ok_or_else(|| BackupError::Damaged { device: self.name.clone() })
     }
 
-    /// The sets on this family, in order, and the offset behind the last complete one: where the next one goes.
+    /// The sets on this family, in order, and the offset after the last complete one: where the next one goes.
     pub fn sets(&mut self) -> Result<(Vec<SetEntry>, u64), BackupError> {
         if let Some(only) = self.only_set()? {
             return Ok((vec![only], self.reader.len()));
@@ -202,7 +202,7 @@ impl Family {
         Ok(header.zip(end).map(|(header, end)| SetEntry { header, end: Some(end), data_at }))
     }
 
-    /// The piece of a set at `at`, and the offset behind it.
+    /// The piece of a set at `at`, and the offset after it.
     pub fn piece(&mut self, at: u64, position: u16) -> Result<(PieceHeader, Vec<u8>, u64), BackupError> {
         if at >= self.reader.len() {
             return Err(BackupError::CutOff { device: self.name.clone() });

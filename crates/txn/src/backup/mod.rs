@@ -10,7 +10,7 @@
 //! (`files`). Undo comes with recovery, which ends the restore.
 //!
 //! Between the steps of a restore the database is closed: data files with all pages redone, and a log file that holds
-//! what the undo of its open transactions may need. Nothing is appended to that log, so the next step can go on behind
+//! what the undo of its open transactions may need. Nothing is appended to that log, so the next step can go on after
 //! it. What backups must know of a database (end of the last log backup, base of the next differential, recovery fork)
 //! is in the log's header, where it survives the loss of the data files.
 //!

@@ -1,6 +1,6 @@
 //! Restoring: laying pages and log, and rolling forward.
 //! Guarantees: a database that is being restored has no valid header pages or no log until its pages are complete; each
-//! step is applied as a whole or not at all; what is laid behind a step that crashed is the log of that step, or nothing.
+//! step is applied as a whole or not at all; what is laid after a step that crashed is the log of that step, or nothing.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -46,7 +46,7 @@ impl RestoreTarget {
     }
 }
 
-/// What comes behind a step of a restore.
+/// What comes after a step of a restore.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Another one: the log is rolled forward, so that it need not grow with each step (NORECOVERY).

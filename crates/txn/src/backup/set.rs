@@ -1,4 +1,4 @@
-//! What a backup set says of itself: its header in front, its end behind the data, and the log's layout between.
+//! What a backup set says of itself: its header in front, its end after the data, and the log's layout between.
 //! Guarantees: what was encoded is decoded to the same; other bytes give `None`.
 
 use pages::InstanceId;

@@ -46,7 +46,7 @@ pub struct BackupSpec {
     pub files: Vec<SetFile>,
     /// Bytes of the engine, given back at restore.
     pub engine: Vec<u8>,
-    /// The database goes to RESTORING behind it.
+    /// The database goes to RESTORING after it.
     pub tail: bool,
 }
 

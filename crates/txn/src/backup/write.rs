@@ -1,4 +1,4 @@
-//! Writing a backup set: pieces are packed by whoever makes them and spread over the devices, each of which is written
+//! Writing a backup set: pieces are packed by the threads that make them and spread over the devices, each of which is written
 //! by a thread of its own (or by the caller, where a database has no background threads: then all is in one order).
 //! Guarantees: a set is complete on all devices, durable, with its end, or the devices hold what they held before.
 
@@ -21,7 +21,7 @@ const QUEUE: usize = 4;
 /// What becomes of the sets that a device holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Existing {
-    /// The new set goes behind them (NOINIT).
+    /// The new set goes after them (NOINIT).
     Append,
     /// They go; what is no backup stays untouched (INIT).
     Overwrite,

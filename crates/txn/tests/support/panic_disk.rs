@@ -61,7 +61,7 @@ impl PanicFile {
         let name = thread.name().unwrap_or_default();
         let mut plan = self.plan.lock().unwrap();
         let meant = |(thread, what, file): &(String, Doing, String)| {
-            // Sessions have a number behind their name; "log writer 2" is another thread than "log writer".
+            // Sessions have a number after their name; "log writer 2" is another thread than "log writer".
             let another = name == "log writer 2" && thread != name;
             !another
                 && name.starts_with(thread)

@@ -110,7 +110,7 @@ fn invalid() -> SqlError {
     SqlError::new(9005, 16, 1, "Either start LSN or end LSN specified in OpenRowset(DBLog, ...) is invalid.")
 }
 
-/// An LSN as the arguments are written: decimal with colons; hexadecimal behind 0x or in the form of [Current LSN].
+/// An LSN as the arguments are written: decimal with colons; hexadecimal after 0x or in the form of [Current LSN].
 fn limit(arg: Option<&Value>) -> Result<Option<Lsn>, SqlError> {
     let Some(Value::Str(written)) = arg else {
         return if arg.is_none_or(Value::is_null) { Ok(None) } else { Err(invalid()) };

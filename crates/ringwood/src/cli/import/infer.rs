@@ -142,7 +142,7 @@ impl Seen {
         Some(Kind::Decimal)
     }
 
-    /// `2024-02-29`, `13:14[:15[.123]]`, both with a blank or T between, and with `Z` or `+02:00` behind.
+    /// `2024-02-29`, `13:14[:15[.123]]`, both with a blank or T between, and with `Z` or `+02:00` after.
     fn temporal(&mut self, text: &str) -> Option<Kind> {
         let bytes = text.as_bytes();
         let has_date = bytes.len() >= 10 && bytes[4] == b'-' && bytes[7] == b'-';

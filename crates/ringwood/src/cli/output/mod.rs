@@ -60,7 +60,7 @@ pub fn writer(format: Format, style: &TableStyle) -> Box<dyn ResultWriter> {
     }
 }
 
-/// What people are told behind a statement.
+/// What people are told after a statement.
 fn rows_affected(rows: u64, out: &mut dyn Write) -> io::Result<()> {
     let plural = if rows == 1 { "" } else { "s" };
     writeln!(out, "\n({rows} row{plural} affected)")

@@ -114,7 +114,7 @@ fn is_word(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '_' | '@' | '#' | '$')
 }
 
-/// What is before the cursor: the names with dots behind them, and the word that is being written.
+/// What is before the cursor: the names with dots after them, and the word that is being written.
 struct Path {
     /// Where the word begins.
     start: usize,
@@ -151,7 +151,7 @@ struct Mention {
     alias: Option<String>,
 }
 
-/// The tables behind FROM, JOIN, INTO, UPDATE and the like, wherever in the batch.
+/// The tables after FROM, JOIN, INTO, UPDATE and the like, wherever in the batch.
 fn mentions(text: &str) -> Vec<Mention> {
     let tokens = tokenize(text).list;
     let word =

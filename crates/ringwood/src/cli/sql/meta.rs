@@ -8,7 +8,7 @@ use engine::{ColumnInfo, DataType, Instance, Value};
 use std::sync::atomic::Ordering;
 use types::Len;
 
-/// Names behind a dot, of SQLite's shell, that are understood within a batch too when somebody types.
+/// Names after a dot, of SQLite's shell, that are understood within a batch too when somebody types.
 pub const DOTS: [&str; 14] = [
     "databases",
     "exit",

@@ -353,7 +353,7 @@ fn recognise<'l>(line: &'l str, scanner: Scanner, first: bool, rules: &Rules) ->
     is_question(bare, first, rules.interactive).then_some(Word::Question)
 }
 
-/// What follows the terminator in a line that ends a batch: nothing, a number or a variable; a comment may come behind.
+/// What follows the terminator in a line that ends a batch: nothing, a number or a variable; a comment may come after.
 fn go<'l>(text: &'l str, terminator: &str) -> Option<&'l str> {
     let text = text.split("--").next().unwrap_or(text).trim_end();
     let rest = match text.get(..terminator.len()) {

@@ -1,0 +1,32 @@
+-- How a table is read: seeks of the clustered key, of an index with and without a look at the row, scans, orders.
+CREATE TABLE t (id int CONSTRAINT pk_t PRIMARY KEY, a int, b varchar(20), c int, d datetime)
+CREATE INDEX by_a ON t (a)
+CREATE INDEX by_c_b ON t (c, b)
+CREATE INDEX by_d ON t (d)
+GO
+SET NOCOUNT ON
+DECLARE @i int = 1
+WHILE @i <= 2000 BEGIN INSERT t VALUES (@i, @i % 500, 'x', @i % 20, DATEADD(minute, @i, '20260101')); SET @i += 1 END
+-- plans
+SELECT b FROM t WHERE id = 5
+GO
+SELECT b FROM t WHERE id > 5 AND id <= 9
+GO
+SELECT b FROM t WHERE a = 7
+GO
+SELECT a FROM t WHERE a = 7
+GO
+SELECT c, b FROM t WHERE c = 3 AND b LIKE 'x'
+GO
+SELECT COUNT(*) FROM t WHERE d > GETDATE()
+GO
+SELECT TOP (3) id FROM t ORDER BY id DESC
+GO
+SELECT a FROM t ORDER BY a
+GO
+SELECT b FROM t WHERE b = 'x'
+GO
+UPDATE t SET b = 'y' WHERE id = 3
+GO
+DELETE t WHERE a = 4
+GO
