@@ -272,14 +272,19 @@ impl Log {
     /// Seals the open block and opens the next one; see [`Tail::advance`].
     pub(crate) fn advance(&self, tail: &mut Tail, successor: Option<u32>) -> Result<(), LogError> {
         let old = Arc::clone(&tail.open);
+        let mut sealed = 0;
         if tail.advance(successor, &self.cache)? {
             self.unwritten.fetch_add(1, Ordering::AcqRel);
-            let len = old.sealed.get().map_or(0, |sealed| sealed.len as u64);
-            self.sealed_bytes.fetch_add(len, Ordering::Release);
+            sealed = old.sealed.get().map_or(0, |sealed| sealed.len as u64);
             // Counted here and not with every append, which then touches fewer shared cache lines.
             self.counters.count_records(old.buf.items() as u64, (old.buf.used() - block::HEADER) as u64);
         }
-        *self.open.write() = Arc::clone(&tail.open);
+        {
+            // Together, so that `not_durable` counts a block as open or as sealed, never as both.
+            let mut open = self.open.write();
+            self.sealed_bytes.fetch_add(sealed, Ordering::Release);
+            *open = Arc::clone(&tail.open);
+        }
         self.tell_headroom(tail);
         Ok(())
     }
@@ -342,11 +347,12 @@ impl Log {
         lsn.key() < self.durable_to.load(Ordering::Acquire)
     }
 
-    /// Bytes of log that a crash now could lose: everything appended that is not durable.
+    /// Bytes of log that a crash now could lose: everything appended that is not durable. A sealed block counts as what it takes in
+    /// the file, so the number may grow by less than one alignment when the open block is sealed.
     pub fn not_durable(&self) -> u64 {
-        let hard = self.durable_bytes.load(Ordering::Acquire);
-        let open = self.open.read().buf.used().saturating_sub(block::HEADER) as u64;
-        self.sealed_bytes.load(Ordering::Acquire).saturating_sub(hard) + open
+        let durable = self.durable_bytes.load(Ordering::Acquire);
+        let open = self.open.read();
+        self.sealed_bytes.load(Ordering::Acquire).saturating_sub(durable) + open.buf.used().saturating_sub(block::HEADER) as u64
     }
 
     /// The oldest record that is kept.
