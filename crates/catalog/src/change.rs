@@ -6,7 +6,7 @@ use std::sync::Arc;
 use compact_str::CompactString;
 use pages::{PageId, UnitId};
 
-use super::TableDef;
+use super::{AliasDef, ModuleDef, TableDef};
 use crate::Db;
 use crate::errors;
 use types::SqlError;
@@ -32,6 +32,10 @@ enum What {
     Table { before: Option<Arc<TableDef>>, after: Option<Arc<TableDef>> },
     /// Nothing but storage, of a change that failed half-way.
     Units,
+    /// An alias type that was created (`true`) or dropped.
+    Alias { alias: Arc<AliasDef>, created: bool },
+    /// A module's definition before and after.
+    Module { before: Option<Arc<ModuleDef>>, after: Option<Arc<ModuleDef>> },
     /// A schema that was created (`true`) or dropped.
     Schema { name: CompactString, id: i32, created: bool },
 }
@@ -54,6 +58,25 @@ impl DdlChange {
         Ok(DdlChange { db: db.clone(), what: What::Table { before, after }, created })
     }
 
+    /// Publishes a module's new definition. Errors: 2714 when another transaction has taken the name meanwhile.
+    pub fn module(
+        db: &Arc<Db>,
+        before: Option<Arc<ModuleDef>>,
+        after: Option<Arc<ModuleDef>>,
+    ) -> Result<DdlChange, SqlError> {
+        if !db.replace_module(before.as_deref(), after.clone()) {
+            return Err(errors::name_taken(after.map(|m| m.name.clone()).unwrap_or_default().as_str()));
+        }
+        Ok(DdlChange { db: db.clone(), what: What::Module { before, after }, created: Vec::new() })
+    }
+
+    /// Publishes an alias type's creation or removal.
+    pub fn alias(db: &Arc<Db>, alias: &Arc<AliasDef>, created: bool) -> DdlChange {
+        db.set_type(alias, created);
+        let what = What::Alias { alias: alias.clone(), created };
+        DdlChange { db: db.clone(), what, created: Vec::new() }
+    }
+
     /// Publishes a schema's creation or removal.
     pub fn schema(db: &Arc<Db>, name: &str, id: i32, created: bool) -> DdlChange {
         db.set_schema(name, id, created);
@@ -66,6 +89,11 @@ impl DdlChange {
         DdlChange { db: db.clone(), what: What::Units, created }
     }
 
+    /// Whether it is a change of what no transaction of the session takes back.
+    pub fn is_autonomous(&self) -> bool {
+        self.db.is_autonomous()
+    }
+
     /// Changes the catalog back.
     pub fn undo(&self, spid: i32) {
         match &self.what {
@@ -76,7 +104,12 @@ impl DdlChange {
                     self.db.end_drop(table.object_id, spid);
                 }
             }
+            What::Module { before, after } => {
+                let restored = self.db.replace_module(after.as_deref(), before.clone());
+                debug_assert!(restored, "the old name was kept free by the lock on the module");
+            }
             What::Units => {}
+            What::Alias { alias, created } => self.db.set_type(alias, !created),
             What::Schema { name, id, created } => self.db.set_schema(name, *id, !created),
         }
     }

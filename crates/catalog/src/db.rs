@@ -20,12 +20,14 @@ use crate::change::UnitRef;
 use crate::errors;
 use crate::fold_name;
 use crate::store::SysTrees;
-use crate::{Catalog, TableDef};
+use crate::{AliasDef, Catalog, ModuleDef, TableDef};
 
 /// database_id of master.
 pub const MASTER: i32 = 1;
 /// database_id of tempdb, which is made anew at each start.
 pub const TEMPDB: i32 = 2;
+/// Number of the handle through which table variables are reached; no database_id.
+pub const VARIABLES: i32 = 32_766;
 /// First database_id of user databases.
 pub const FIRST_USER_DB: i32 = 5;
 
@@ -125,6 +127,29 @@ impl Db {
             full: AtomicU16::new(0),
             errors,
         })
+    }
+
+    /// A second handle on this database's storage, with definitions and transactions of its own: for table variables, whose
+    /// changes no ROLLBACK takes back.
+    ///
+    /// # Errors
+    /// As [`Db::check_usable`].
+    pub fn for_variables(&self) -> Result<Arc<Db>, SqlError> {
+        let entry = DbEntry { id: VARIABLES, ..self.entry() };
+        let own = self.catalog();
+        let catalog = Catalog {
+            version: 1,
+            schemas: own.schemas.clone(),
+            schema_names: own.schema_names.clone(),
+            ..Catalog::default()
+        };
+        Ok(Db::with(entry, State::Open(self.open()?), catalog, self.settings(), self.errors.clone()))
+    }
+
+    /// Whether each statement's changes are its own transaction here, whatever the session has begun.
+    #[inline]
+    pub fn is_autonomous(&self) -> bool {
+        self.id == VARIABLES
     }
 
     /// database_id; stable while the instance knows the database.
@@ -322,12 +347,41 @@ impl Db {
                 catalog.remove(old.object_id);
             }
             let Some(new) = new else { return true };
-            let free = catalog.find(&new.schema, &new.name).is_none();
+            let free = catalog.find(&new.schema, &new.name).is_none()
+                && catalog.find_module(&new.schema, &new.name).is_none();
             if free {
                 catalog.insert(new);
             }
             free
         })
+    }
+
+    /// Replaces, adds or removes a module's definition; false when the name belongs to another object.
+    pub fn replace_module(&self, old: Option<&ModuleDef>, new: Option<Arc<ModuleDef>>) -> bool {
+        self.publish(|catalog| {
+            if let Some(old) = old {
+                catalog.remove_module(old.object_id);
+            }
+            let Some(new) = new else { return true };
+            let free = catalog.find(&new.schema, &new.name).is_none()
+                && catalog.find_module(&new.schema, &new.name).is_none();
+            if free {
+                catalog.insert_module(new);
+            }
+            free
+        })
+    }
+
+    /// Adds or removes an alias type.
+    pub fn set_type(&self, alias: &Arc<AliasDef>, present: bool) {
+        self.publish(|catalog| {
+            let name = (fold_name(&alias.schema), fold_name(&alias.name));
+            match present {
+                true => drop(catalog.types.insert(name, alias.clone())),
+                false => drop(catalog.types.remove(&name)),
+            }
+            true
+        });
     }
 
     /// Adds or removes a schema.

@@ -3,6 +3,7 @@
 //! are compiled again.
 
 use crate::fold_name;
+use crate::{AliasDef, CheckDef, ForeignKeyDef, ModuleDef, ModuleKind};
 use compact_str::CompactString;
 use pages::{PageId, UnitId};
 use parking_lot::Mutex;
@@ -113,6 +114,10 @@ pub struct TableDef {
     pub lob: Option<(UnitId, PageId)>,
     /// A clustered index that is not unique appends a 4-byte uniquifier to its key.
     pub uniquifier: bool,
+    /// CHECK constraints.
+    pub checks: Vec<CheckDef>,
+    /// FOREIGN KEY constraints.
+    pub foreign_keys: Vec<ForeignKeyDef>,
     /// Creation time, as days/ticks of datetime.
     pub create_date: types::Value,
     /// Shared run-time state.
@@ -128,6 +133,14 @@ pub struct Catalog {
     pub tables: HashMap<(CompactString, CompactString), Arc<TableDef>>,
     /// Tables by object_id.
     pub by_id: HashMap<i32, Arc<TableDef>>,
+    /// Views, procedures and triggers by object_id.
+    pub modules: HashMap<i32, Arc<ModuleDef>>,
+    /// Their ids by (schema, name), both folded.
+    pub module_names: HashMap<(CompactString, CompactString), i32>,
+    /// Alias types by (schema, name), both folded.
+    pub types: HashMap<(CompactString, CompactString), Arc<AliasDef>>,
+    /// Tables with a foreign key to a table, by the id of the table that is referred to; once per foreign key.
+    pub referenced_by: HashMap<i32, Vec<i32>>,
     /// Schemas by lower-case name.
     pub schemas: HashMap<CompactString, i32>,
     /// Schemas' names as written, by schema_id.
@@ -138,6 +151,9 @@ impl Catalog {
     /// Adds a table.
     pub fn insert(&mut self, table: Arc<TableDef>) {
         self.tables.insert((fold_name(&table.schema), fold_name(&table.name)), table.clone());
+        for key in &table.foreign_keys {
+            self.referenced_by.entry(key.parent).or_default().push(table.object_id);
+        }
         self.by_id.insert(table.object_id, table);
     }
 
@@ -145,6 +161,13 @@ impl Catalog {
     pub fn remove(&mut self, object_id: i32) {
         if let Some(table) = self.by_id.remove(&object_id) {
             self.tables.remove(&(fold_name(&table.schema), fold_name(&table.name)));
+            for key in &table.foreign_keys {
+                if let Some(list) = self.referenced_by.get_mut(&key.parent)
+                    && let Some(at) = list.iter().position(|id| *id == object_id)
+                {
+                    list.remove(at);
+                }
+            }
         }
     }
 
@@ -152,6 +175,51 @@ impl Catalog {
     pub fn find(&self, schema: &str, name: &str) -> Option<&Arc<TableDef>> {
         let schema = if schema.is_empty() { "dbo" } else { schema };
         self.tables.get(&(fold_name(schema), fold_name(name)))
+    }
+
+    /// Adds a module, or puts it in the place of the one with its id.
+    pub fn insert_module(&mut self, module: Arc<ModuleDef>) {
+        let name = (fold_name(&module.schema), fold_name(&module.name));
+        self.module_names.insert(name, module.object_id);
+        self.modules.insert(module.object_id, module);
+    }
+
+    /// Takes a module out.
+    pub fn remove_module(&mut self, object_id: i32) {
+        if let Some(module) = self.modules.remove(&object_id) {
+            self.module_names.remove(&(fold_name(&module.schema), fold_name(&module.name)));
+        }
+    }
+
+    /// The module with this name; an empty schema is `dbo`.
+    pub fn find_module(&self, schema: &str, name: &str) -> Option<&Arc<ModuleDef>> {
+        let schema = if schema.is_empty() { "dbo" } else { schema };
+        self.modules.get(self.module_names.get(&(fold_name(schema), fold_name(name)))?)
+    }
+
+    /// The alias type with this name; an empty schema is `dbo`.
+    pub fn find_type(&self, schema: &str, name: &str) -> Option<&Arc<AliasDef>> {
+        let schema = if schema.is_empty() { "dbo" } else { schema };
+        self.types.get(&(fold_name(schema), fold_name(name)))
+    }
+
+    /// The triggers of a table that are not disabled, in the order of their making.
+    pub fn triggers_of(&self, table: i32) -> Vec<Arc<ModuleDef>> {
+        let own = |m: &&Arc<ModuleDef>| m.kind == ModuleKind::Trigger && m.parent == table && !m.disabled;
+        let mut triggers: Vec<_> = self.modules.values().filter(own).cloned().collect();
+        triggers.sort_by_key(|trigger| trigger.object_id);
+        triggers
+    }
+
+    /// The foreign keys that refer to a table, each with the table that has it.
+    pub fn foreign_keys_to(&self, table: i32) -> Vec<(Arc<TableDef>, ForeignKeyDef)> {
+        let mut ids = self.referenced_by.get(&table).cloned().unwrap_or_default();
+        ids.sort_unstable();
+        ids.dedup();
+        let children = ids.iter().filter_map(|id| self.by_id.get(id));
+        let keys =
+            children.flat_map(|child| child.foreign_keys.iter().map(move |key| (child.clone(), key.clone())));
+        keys.filter(|(_, key)| key.parent == table).collect()
     }
 
     /// The schema_id of a table's schema.
@@ -177,6 +245,11 @@ impl TableDef {
     pub fn column(&self, name: &str) -> Option<usize> {
         let folded = fold_name(name);
         self.columns.iter().position(|c| fold_name(&c.name) == folded)
+    }
+
+    /// The position of a column by its column_id.
+    pub fn position(&self, column_id: i32) -> Option<usize> {
+        self.columns.iter().position(|c| c.column_id == column_id)
     }
 
     /// `schema.name`.

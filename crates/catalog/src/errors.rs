@@ -13,6 +13,14 @@ use crate::store::StoreError;
 /// The plan was compiled against a definition that is no longer current: compile again and retry. Never shown.
 pub const SCHEMA_CHANGED: i32 = -1;
 
+/// The batch has ended and the client knows why: a trigger's error was reported where it happened. Never shown.
+pub const BATCH_ENDED: i32 = -2;
+
+/// Internal: see [`BATCH_ENDED`].
+pub fn batch_ended() -> SqlError {
+    SqlError::new(BATCH_ENDED, 16, 1, "The batch has ended.")
+}
+
 /// Internal: see [`SCHEMA_CHANGED`].
 pub fn schema_changed() -> SqlError {
     SqlError::new(SCHEMA_CHANGED, 16, 1, "The schema changed while the statement was compiled.")
@@ -317,6 +325,8 @@ pub fn ends_batch(error: &SqlError) -> bool {
                 | 517
                 | 701
                 | 1205
+                | 3609
+                | 3616
                 | 3930
                 | 3951
                 | 3952

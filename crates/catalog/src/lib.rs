@@ -7,8 +7,10 @@
 //!   never given twice.
 //! - A session that uses a database that is not online gets SQL Server's error for its state.
 
+pub mod alias;
 pub mod change;
 pub mod clock;
+pub mod constraint;
 pub mod counters;
 pub mod db;
 pub mod defs;
@@ -17,6 +19,7 @@ pub mod errors;
 pub mod growth;
 pub mod identity;
 pub mod load;
+pub mod module;
 pub mod names;
 pub mod new;
 pub mod pending;
@@ -25,8 +28,11 @@ pub mod settings;
 pub mod store;
 pub mod systables;
 
-pub use db::{Db, DbStatus, FIRST_USER_DB, MASTER, Open, TEMPDB};
+pub use alias::AliasDef;
+pub use constraint::{CheckDef, ForeignKeyDef};
+pub use db::{Db, DbStatus, FIRST_USER_DB, MASTER, Open, TEMPDB, VARIABLES};
 pub use defs::*;
 pub use growth::Growth;
+pub use module::{ModuleDef, ModuleHead, ModuleKind, ModuleSettings};
 pub use names::fold_name;
 pub use new::*;

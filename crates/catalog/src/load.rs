@@ -11,7 +11,10 @@ use types::{Collation, ColumnType, DataType, RowLayout, SqlError, TypeArg, Value
 
 use super::store::{StoreError, SysTrees};
 use super::systables::SysTable;
-use super::{Catalog, ColumnDef, DefaultDef, IdentityState, IndexDef, TableDef, TableState};
+use super::{
+    Catalog, CheckDef, ColumnDef, DefaultDef, ForeignKeyDef, IdentityState, IndexDef, TableDef, TableState,
+};
+use super::{alias, constraint, module};
 use crate::fold_name;
 
 /// `index_id` of the row that names a table's LOB unit.
@@ -33,12 +36,14 @@ pub const DEFAULT: &str = "D ";
 
 /// A row of the objects' table.
 #[derive(Clone, Debug)]
-struct ObjectRow {
-    name: CompactString,
-    schema_id: i32,
-    kind: CompactString,
-    create_date: Value,
-    text: Option<CompactString>,
+pub(crate) struct ObjectRow {
+    pub name: CompactString,
+    pub schema_id: i32,
+    pub kind: CompactString,
+    pub parent: i32,
+    pub create_date: Value,
+    pub modify_date: Value,
+    pub text: Option<CompactString>,
 }
 
 /// Reads the whole catalog. No other transaction may be changing the schema (the database is being opened).
@@ -59,6 +64,8 @@ pub fn load(trees: &SysTrees) -> Result<Catalog, StoreError> {
     for row in trees.rows(SysTable::Identities, &[], ReadMode::Dirty)? {
         reserved.insert(int(&row, 0)?, bigint(&row, 1)?);
     }
+    let texts = module::texts(trees.rows(SysTable::Texts, &[], ReadMode::Dirty)?);
+    let mut constraints = constraint::load(&objects, &texts)?;
     let mut catalog = Catalog { version: 1, ..Catalog::default() };
     for (id, name) in &schemas {
         catalog.schemas.insert(fold_name(name), *id);
@@ -69,10 +76,22 @@ pub fn load(trees: &SysTrees) -> Result<Catalog, StoreError> {
             columns: columns.remove(&id).unwrap_or_default(),
             indexes: indexes.remove(&id).unwrap_or_default(),
             keys: keys.remove(&id).unwrap_or_default(),
+            checks: constraints.checks.remove(&id).unwrap_or_default(),
+            foreign_keys: constraints.foreign_keys.remove(&id).unwrap_or_default(),
         };
         let schema = schemas.get(&object.schema_id).cloned().ok_or_else(|| damaged("schema", id))?;
-        let table = Arc::new(table(id, object, schema, &parts, &objects, reserved.get(&id).copied())?);
+        let table = Arc::new(table(id, object, schema, parts, &objects, reserved.get(&id).copied())?);
         catalog.insert(table);
+    }
+    for (&id, object) in &objects {
+        let schema = schemas.get(&object.schema_id).cloned().ok_or_else(|| damaged("schema", id))?;
+        if let Some(alias) = alias::load(id, object, schema.clone())? {
+            let name = (fold_name(&alias.schema), fold_name(&alias.name));
+            catalog.types.insert(name, Arc::new(alias));
+        }
+        if let Some(module) = module::load(id, object, schema, &texts)? {
+            catalog.insert_module(Arc::new(module));
+        }
     }
     Ok(catalog)
 }
@@ -81,13 +100,15 @@ struct TableRows {
     columns: Vec<Vec<Value>>,
     indexes: Vec<Vec<Value>>,
     keys: Vec<Vec<Value>>,
+    checks: Vec<CheckDef>,
+    foreign_keys: Vec<ForeignKeyDef>,
 }
 
 fn table(
     object_id: i32,
     object: &ObjectRow,
     schema: CompactString,
-    rows: &TableRows,
+    rows: TableRows,
     objects: &HashMap<i32, ObjectRow>,
     reserved: Option<i64>,
 ) -> Result<TableDef, StoreError> {
@@ -120,6 +141,8 @@ fn table(
         storage,
         indexes,
         lob,
+        checks: rows.checks,
+        foreign_keys: rows.foreign_keys,
         create_date: object.create_date.clone(),
         state: Arc::new(state),
     })
@@ -242,6 +265,7 @@ pub fn rows_of(table: &TableDef, schema_id: i32) -> Vec<(SysTable, Vec<Value>)> 
         };
         index_rows(table, &lob, schema_id, &mut rows);
     }
+    constraint::rows_of(table, schema_id, &mut rows);
     rows
 }
 
@@ -341,7 +365,9 @@ fn object_row(row: &[Value]) -> Result<ObjectRow, StoreError> {
         name: text(row, 1)?,
         schema_id: int(row, 2)?,
         kind: text(row, 3)?,
+        parent: int(row, 4)?,
         create_date: row[5].clone(),
+        modify_date: row[6].clone(),
         text: row[7].as_str().map(CompactString::from),
     })
 }
@@ -373,7 +399,7 @@ fn page_id(row: &[Value], at: usize) -> Result<PageId, StoreError> {
     Ok(PageId { file, page })
 }
 
-fn damaged(what: &str, object_id: i32) -> StoreError {
+pub(crate) fn damaged(what: &str, object_id: i32) -> StoreError {
     StoreError::Sql(SqlError::new(
         8966,
         21,

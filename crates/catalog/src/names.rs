@@ -1,4 +1,4 @@
-//! How names are compared.
+//! How names are compared and written.
 
 use compact_str::CompactString;
 
@@ -10,4 +10,9 @@ pub fn fold_name(name: &str) -> CompactString {
         return folded;
     }
     CompactString::from(name.to_lowercase())
+}
+
+/// A name in brackets.
+pub fn quote(name: &str) -> String {
+    format!("[{}]", name.replace(']', "]]"))
 }

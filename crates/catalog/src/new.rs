@@ -16,6 +16,10 @@ pub struct NewTable {
     pub columns: Vec<NewColumn>,
     /// Indexes, at most one of them clustered.
     pub indexes: Vec<NewIndex>,
+    /// CHECK constraints.
+    pub checks: Vec<NewCheck>,
+    /// FOREIGN KEY constraints.
+    pub foreign_keys: Vec<NewForeignKey>,
     /// Filegroup by name; the database's default one when empty.
     pub filegroup: CompactString,
 }
@@ -54,6 +58,31 @@ pub struct NewDefault {
     /// As sys.default_constraints.definition shows it: in parentheses.
     pub text: CompactString,
     pub expr: Arc<syntax::ast::Expr>,
+}
+
+/// A CHECK constraint to create.
+#[derive(Clone, Debug)]
+pub struct NewCheck {
+    /// `None`: a name is made up.
+    pub name: Option<CompactString>,
+    /// In parentheses, as it reads under QUOTED_IDENTIFIER ON.
+    pub text: CompactString,
+    pub condition: Arc<syntax::ast::Expr>,
+    /// The column after which it was written.
+    pub column: Option<CompactString>,
+}
+
+/// A FOREIGN KEY constraint to create.
+#[derive(Clone, Debug)]
+pub struct NewForeignKey {
+    /// `None`: a name is made up.
+    pub name: Option<CompactString>,
+    pub columns: Vec<CompactString>,
+    pub parent: syntax::ast::ObjectName,
+    /// Empty: the other table's primary key.
+    pub keys: Vec<CompactString>,
+    pub on_delete: syntax::ast::ReferentialAction,
+    pub on_update: syntax::ast::ReferentialAction,
 }
 
 /// What kind of constraint an index enforces.

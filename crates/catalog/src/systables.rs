@@ -25,10 +25,12 @@ pub enum SysTable {
     Identities = 6,
     /// id | next value that was not reserved
     Counters = 7,
+    /// object_id, part | text: definitions of modules and CHECK constraints, in pieces
+    Texts = 8,
 }
 
 /// All of them, in the order of their numbers.
-pub const ALL: [SysTable; 8] = [
+pub const ALL: [SysTable; 9] = [
     SysTable::Objects,
     SysTable::Columns,
     SysTable::Indexes,
@@ -37,6 +39,7 @@ pub const ALL: [SysTable; 8] = [
     SysTable::PendingDrops,
     SysTable::Identities,
     SysTable::Counters,
+    SysTable::Texts,
 ];
 
 /// Counter of allocation units.
@@ -64,7 +67,7 @@ impl SysTable {
     /// How many leading columns are the key.
     pub fn key_columns(self) -> usize {
         match self {
-            SysTable::Columns | SysTable::Indexes => 2,
+            SysTable::Columns | SysTable::Indexes | SysTable::Texts => 2,
             SysTable::IndexColumns => 3,
             _ => 1,
         }
@@ -115,6 +118,7 @@ impl SysTable {
             SysTable::PendingDrops => &[(BigInt, false), (Int, false), (BigInt, false), (SmallInt, false)],
             SysTable::Identities => &[(Int, false), (BigInt, false)],
             SysTable::Counters => &[(Int, false), (BigInt, false)],
+            SysTable::Texts => &[(Int, false), (Int, false), (TEXT, false)],
         }
     }
 

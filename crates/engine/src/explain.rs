@@ -11,7 +11,7 @@ use crate::output::ColumnInfo;
 use catalog::Db;
 use expr::{Expr, Pred, SubRef};
 use plan::QueryPlan;
-use plan::logical::JoinKind;
+use plan::logical::{JoinKind, WorkSource};
 use plan::nodes::{Node, Path, Plan, ScanPlan, SeekSpec};
 use storage::{Base, TableStore};
 
@@ -223,6 +223,15 @@ fn add(plan: &Plan, parent: Option<usize>, shown: &mut Shown) {
         Node::View { scan, .. } => {
             step(same("Table-valued function"), format!("OBJECT:([sys].[{}])", scan.view.name()))
         }
+        Node::Work { source, .. } => {
+            let name = match source {
+                WorkSource::Inserted => "Inserted Scan",
+                WorkSource::Deleted => "Deleted Scan",
+                WorkSource::Recursion(_) => "Table Spool",
+            };
+            step(same(name), String::new())
+        }
+        Node::Recursive { .. } => step(("Concatenation", "Recursive Union"), String::new()),
         Node::Filter { pred, .. } => {
             in_pred(pred, &mut subqueries);
             step(same("Filter"), String::new())
@@ -261,7 +270,8 @@ fn add(plan: &Plan, parent: Option<usize>, shown: &mut Shown) {
 
 fn inputs(node: &Node) -> Vec<&Plan> {
     match node {
-        Node::One | Node::Values(_) | Node::Scan(_) | Node::View { .. } => Vec::new(),
+        Node::One | Node::Values(_) | Node::Scan(_) | Node::View { .. } | Node::Work { .. } => Vec::new(),
+        Node::Recursive { anchor, steps, .. } => std::iter::once(&**anchor).chain(steps).collect(),
         Node::Filter { input, .. }
         | Node::Project { input, .. }
         | Node::Aggregate { input, .. }

@@ -343,3 +343,34 @@ fn indexes_of_constraints_are_rebuilt_and_stay_constraints() {
     assert_eq!(say("SELECT COUNT(*), SUM(a) FROM t"), "2|3");
     assert!(instance.check_database("master").unwrap().is_clean());
 }
+
+#[test]
+fn alias_types_stand_for_their_base() {
+    let mut b = Bench::new();
+    b.check(
+        "CREATE TYPE code FROM varchar(5) NOT NULL; EXEC sp_addtype money_amount, 'decimal(9,2)', 'NULL'",
+        "",
+    );
+    b.check("CREATE TABLE a (c code, m money_amount, d code NULL)", "");
+    b.check(
+        "SELECT c.name, TYPE_NAME(c.system_type_id), c.max_length, c.is_nullable FROM sys.columns AS c ORDER BY column_id",
+        "c|varchar|5|0\nm|decimal|5|1\nd|varchar|5|1",
+    );
+    b.check("DECLARE @c code = 'abcdefgh'; SELECT @c", "abcde");
+    b.check(
+        "SELECT name, is_user_defined, is_nullable FROM sys.types WHERE is_user_defined = 1 ORDER BY name",
+        "code|1|0\nmoney_amount|1|1",
+    );
+    b = b.restart();
+    b.check("CREATE PROCEDURE p @c code AS SELECT @c", "");
+    b.check("EXEC p 'abcdefgh'", "abcde");
+    b.check(
+        "CREATE TYPE code FROM int",
+        "Msg 219: The type 'dbo.code' already exists, or you do not have permission to create it.",
+    );
+    b.check("DROP TYPE code; DROP TYPE IF EXISTS code; EXEC sp_droptype money_amount", "");
+    assert!(b.run("DECLARE @c code").starts_with("Msg 2715: "));
+    assert!(b.run("CREATE TABLE z (c money_amount)").starts_with("Msg 2715: "));
+    b.check("BEGIN TRAN; CREATE TYPE t FROM int; ROLLBACK", "");
+    assert!(b.run("CREATE TABLE z (c t)").starts_with("Msg 2715: "));
+}

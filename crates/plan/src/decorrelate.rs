@@ -75,7 +75,7 @@ fn simple(logical: &Logical) -> Option<(&Logical, &[Pred])> {
 
 fn is_source(logical: &Logical) -> bool {
     match logical {
-        Logical::Get(_) | Logical::View(_) => true,
+        Logical::Get(_) | Logical::View(_) | Logical::Work(_) => true,
         Logical::Join { left, right, on, .. } => {
             is_source(left) && is_source(right) && !on.iter().any(Pred::has_subquery)
         }

@@ -23,6 +23,8 @@ pub fn rows(logical: &Logical) -> f64 {
         Logical::One => 1.0,
         Logical::Get(get) => table_rows(&get.table),
         Logical::View(_) => VIEW_ROWS,
+        Logical::Work(work) => work.rows,
+        Logical::Recursive { anchor, .. } => rows(&anchor.0) * 10.0,
         Logical::Values { rows, .. } => rows.len() as f64,
         Logical::Filter { input, preds } => rows(input) * kept(preds, input),
         Logical::Join { kind, left, right, on, .. } => {

@@ -22,6 +22,10 @@ pub struct Hints {
     table: Option<LockMode>,
     read_past: bool,
     no_wait: bool,
+    /// IGNORE_CONSTRAINTS: CHECK and FOREIGN KEY do not hold for the rows of an INSERT.
+    pub ignore_constraints: bool,
+    /// IGNORE_TRIGGERS: its triggers do not run.
+    pub ignore_triggers: bool,
     /// INDEX(...): the index id.
     pub index: Option<i32>,
 }
@@ -65,7 +69,7 @@ pub struct Reading {
 }
 
 /// Hints that are accepted and change nothing here: granularity, plans, loading.
-const IDLE: [&str; 14] = [
+const IDLE: [&str; 12] = [
     "ROWLOCK",
     "PAGLOCK",
     "FORCESEEK",
@@ -74,8 +78,6 @@ const IDLE: [&str; 14] = [
     "EXPAND",
     "KEEPIDENTITY",
     "KEEPDEFAULTS",
-    "IGNORE_CONSTRAINTS",
-    "IGNORE_TRIGGERS",
     "SPATIAL_WINDOW_MAX_CELLS",
     "SNAPSHOT",
     "FASTFIRSTROW",
@@ -104,6 +106,8 @@ impl Hints {
                 "TABLOCKX" => hints.table = Some(LockMode::X),
                 "READPAST" => hints.read_past = true,
                 "NOWAIT" => hints.no_wait = true,
+                "IGNORE_CONSTRAINTS" => hints.ignore_constraints = true,
+                "IGNORE_TRIGGERS" => hints.ignore_triggers = true,
                 "INDEX" => hints.index = index_of_hint(table, item)?,
                 name if IDLE.contains(&name) => {}
                 name => return Err(unknown(name)),

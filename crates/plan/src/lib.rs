@@ -54,7 +54,7 @@ pub struct QueryPlan {
 pub fn compile_query(q: &ast::Query, env: &CompileEnv<'_>) -> Result<Arc<QueryPlan>, SqlError> {
     let mut binder = Binder::new(env);
     options::check(&q.options, env)?;
-    binder.force_order = options::forces_order(&q.options);
+    binder.apply_options(&q.options);
     let bound = binder.query(q)?;
     let (wanted, mut assignments) = wanted(&bound);
     let plan = physical::plan_query(&mut binder, bound.logical, &wanted, None)?;

@@ -21,6 +21,19 @@ pub enum Logical {
     Get(Box<Get>),
     /// A system view or table function.
     View(Box<ViewScan>),
+    /// Rows that the running statement keeps.
+    Work(WorkScan),
+    /// A recursive CTE: the anchor's rows, then those of the steps over the rows of the round before, until there are none.
+    /// Column `i` is `1[i]` of each.
+    Recursive {
+        anchor: Box<(Logical, Vec<ColId>)>,
+        steps: Vec<(Logical, Vec<ColId>)>,
+        cols: Vec<ColId>,
+        /// Number of the rows that [`WorkSource::Recursion`] means.
+        work: usize,
+        /// Most rounds; none for any number.
+        limit: Option<u32>,
+    },
     /// Rows of expressions; column `i` of each row is `cols[i]`.
     Values {
         rows: Vec<Vec<Expr>>,
@@ -84,6 +97,27 @@ pub enum Logical {
         right: Box<(Logical, Vec<ColId>)>,
         cols: Vec<(ColId, Collation)>,
     },
+}
+
+/// Which rows that a statement keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WorkSource {
+    /// The rows of a change after it; of a trigger's statement.
+    Inserted,
+    /// The rows before it.
+    Deleted,
+    /// The rows that a recursive CTE's last round has given.
+    Recursion(usize),
+}
+
+/// A read of rows that the statement keeps; column `i` is `first + i`.
+#[derive(Clone, Debug)]
+pub struct WorkScan {
+    pub source: WorkSource,
+    pub first: ColId,
+    pub width: usize,
+    /// How many are expected.
+    pub rows: f64,
 }
 
 /// A base table in a plan. Column `i` of the table is `first + i`; the row's locator is `first + columns`.
@@ -266,7 +300,10 @@ impl Logical {
             Logical::One => {}
             Logical::Get(get) => out.extend(get.first..=get.locator()),
             Logical::View(v) => out.extend(v.first..v.first + v.view.columns().len() as ColId),
-            Logical::Values { cols, .. } | Logical::Concat { cols, .. } => out.extend(cols),
+            Logical::Work(work) => out.extend(work.first..work.first + work.width as ColId),
+            Logical::Values { cols, .. } | Logical::Concat { cols, .. } | Logical::Recursive { cols, .. } => {
+                out.extend(cols)
+            }
             Logical::Filter { input, .. }
             | Logical::Sort { input, .. }
             | Logical::Distinct { input, .. }

@@ -2,7 +2,7 @@
 
 use crate::hints::TableLock;
 use crate::nodes::Plan;
-use catalog::{Db, TableDef};
+use catalog::{Db, ModuleDef, TableDef};
 use std::sync::Arc;
 
 /// A table that a plan reads, and how it is locked meanwhile.
@@ -18,6 +18,8 @@ pub struct TableUse {
 pub struct Needs {
     /// The tables that it reads: locked against changes of schema while it runs, or as their hints say.
     pub tables: Vec<TableUse>,
+    /// The views that were expanded in it: they must still be the current ones.
+    pub modules: Vec<(Arc<Db>, Arc<ModuleDef>)>,
     /// Plans of the subqueries in its expressions.
     pub subqueries: Vec<Arc<Plan>>,
 }

@@ -1,7 +1,7 @@
 //! Physical plans as plain data: the operators, what each does, with slots instead of column ids. `exec` runs them.
 
 use super::hints::RowLocks;
-use super::logical::{JoinKind, Logical, ViewScan, WindowCall};
+use super::logical::{JoinKind, Logical, ViewScan, WindowCall, WorkSource};
 use catalog::Db;
 use expr::aggregate::Aggregate;
 use expr::{ColId, Expr, Pred};
@@ -27,19 +27,71 @@ pub enum Node {
     One,
     Values(Vec<Vec<Expr>>),
     Scan(Box<ScanPlan>),
-    View { scan: Box<ViewScan>, keep: Vec<usize> },
-    Filter { input: Box<Plan>, pred: Pred },
-    Project { input: Box<Plan>, exprs: Vec<Expr> },
-    HashJoin { left: Box<Plan>, right: Box<Plan>, plan: Box<HashJoinPlan> },
-    LoopJoin { left: Box<Plan>, right: Box<Plan>, plan: Box<LoopJoinPlan> },
-    Apply { left: Box<Plan>, plan: Box<ApplyPlan> },
-    Aggregate { input: Box<Plan>, plan: Box<AggregatePlan> },
-    Distinct { input: Box<Plan>, collations: Vec<Collation> },
-    Sort { input: Box<Plan>, keys: Vec<SortSlot>, limit: Option<usize> },
-    Top { input: Box<Plan>, plan: Box<TopPlan> },
-    Window { input: Box<Plan>, calls: Vec<WindowCall> },
+    View {
+        scan: Box<ViewScan>,
+        keep: Vec<usize>,
+    },
+    /// Rows that the statement keeps, with the columns at these positions.
+    Work {
+        source: WorkSource,
+        keep: Vec<usize>,
+    },
+    Recursive {
+        anchor: Box<Plan>,
+        steps: Vec<Plan>,
+        work: usize,
+        limit: Option<u32>,
+    },
+    Filter {
+        input: Box<Plan>,
+        pred: Pred,
+    },
+    Project {
+        input: Box<Plan>,
+        exprs: Vec<Expr>,
+    },
+    HashJoin {
+        left: Box<Plan>,
+        right: Box<Plan>,
+        plan: Box<HashJoinPlan>,
+    },
+    LoopJoin {
+        left: Box<Plan>,
+        right: Box<Plan>,
+        plan: Box<LoopJoinPlan>,
+    },
+    Apply {
+        left: Box<Plan>,
+        plan: Box<ApplyPlan>,
+    },
+    Aggregate {
+        input: Box<Plan>,
+        plan: Box<AggregatePlan>,
+    },
+    Distinct {
+        input: Box<Plan>,
+        collations: Vec<Collation>,
+    },
+    Sort {
+        input: Box<Plan>,
+        keys: Vec<SortSlot>,
+        limit: Option<usize>,
+    },
+    Top {
+        input: Box<Plan>,
+        plan: Box<TopPlan>,
+    },
+    Window {
+        input: Box<Plan>,
+        calls: Vec<WindowCall>,
+    },
     Concat(Vec<Plan>),
-    SetOp { left: Box<Plan>, right: Box<Plan>, except: bool, collations: Vec<Collation> },
+    SetOp {
+        left: Box<Plan>,
+        right: Box<Plan>,
+        except: bool,
+        collations: Vec<Collation>,
+    },
 }
 
 impl Plan {

@@ -74,6 +74,13 @@ pub fn check(options: &[OptionItem], env: &CompileEnv<'_>) -> Result<(), SqlErro
     })
 }
 
+/// The most rounds of a recursive CTE, if OPTION (MAXRECURSION n) says so: `Some(None)` for any number.
+pub fn max_recursion(options: &[OptionItem]) -> Option<Option<u32>> {
+    let option = options.iter().find(|option| option.name == "MAXRECURSION")?;
+    let rounds = u32::try_from(number(option, i64::MAX).ok()?).ok()?;
+    Some((rounds > 0).then_some(rounds))
+}
+
 /// Whether the joins of a statement stay in the order in which they are written.
 pub fn forces_order(options: &[OptionItem]) -> bool {
     options.iter().any(|option| option.name == "FORCE ORDER")

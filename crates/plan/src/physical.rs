@@ -34,7 +34,8 @@ pub fn needs(binder: &mut Binder<'_>) -> Result<Needs, SqlError> {
         let Subquery { logical, wanted, goal } = binder.subqueries[at].clone();
         plans.push(Arc::new(plan_query(binder, Logical::clone(&logical), &wanted, goal)?));
     }
-    Ok(Needs { tables: std::mem::take(&mut binder.tables), subqueries: plans })
+    let (tables, modules) = (std::mem::take(&mut binder.tables), std::mem::take(&mut binder.modules));
+    Ok(Needs { tables, modules, subqueries: plans })
 }
 
 /// The plan with exactly these columns. Error: internal, when it does not have one of them.

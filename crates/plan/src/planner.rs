@@ -88,6 +88,24 @@ impl Planner<'_, '_> {
                 let plan = Plan { node: Node::View { scan: view, keep }, cols, rows: 100.0, ordered: false };
                 self.above(plan, preds)
             }
+            Logical::Work(work) => {
+                let cx = cx.with(&preds);
+                let ids = work.first..work.first + work.width as ColId;
+                let cols: Vec<ColId> = ids.filter(|id| cx.needed.contains(id)).collect();
+                let keep = cols.iter().map(|id| (id - work.first) as usize).collect();
+                let node = Node::Work { source: work.source, keep };
+                self.above(Plan { node, cols, rows: work.rows, ordered: false }, preds)
+            }
+            Logical::Recursive { anchor, steps, cols, work, limit } => {
+                let anchor = Box::new(self.branch(anchor.0, &anchor.1)?);
+                let mut plans = Vec::with_capacity(steps.len());
+                for (step, ids) in steps {
+                    plans.push(self.branch(step, &ids)?);
+                }
+                let rows = anchor.rows * 10.0;
+                let node = Node::Recursive { anchor, steps: plans, work, limit };
+                self.above(Plan { node, cols, rows, ordered: false }, preds)
+            }
             Logical::Values { rows, cols } => {
                 let count = rows.len() as f64;
                 self.above(Plan { node: Node::Values(rows), cols, rows: count, ordered: false }, preds)

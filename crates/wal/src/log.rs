@@ -352,7 +352,8 @@ impl Log {
     pub fn not_durable(&self) -> u64 {
         let durable = self.durable_bytes.load(Ordering::Acquire);
         let open = self.open.read();
-        self.sealed_bytes.load(Ordering::Acquire).saturating_sub(durable) + open.buf.used().saturating_sub(block::HEADER) as u64
+        self.sealed_bytes.load(Ordering::Acquire).saturating_sub(durable)
+            + open.buf.used().saturating_sub(block::HEADER) as u64
     }
 
     /// The oldest record that is kept.

@@ -1,24 +1,30 @@
-//! Compiled batches kept by text: a client that sends the same text again parses and binds nothing.
+//! Compiled batches kept by text, and modules by name: a client that sends the same text again parses and binds nothing.
 //! The least recently used go when there are too many; texts that are too long to be worth keeping are not kept.
 
 use std::any::Any;
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Weak};
 
 use compact_str::CompactString;
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 use syntax::ParseSettings;
 use types::{DataType, SqlError};
 
 use super::Compiled;
+use super::module::{ModuleCode, compile};
 use crate::instance::{BatchTexts, Instance};
+use catalog::{Db, ModuleDef};
 use plan::bind::set_options::SessionOptions;
 
 /// Batches kept.
 const CAPACITY: usize = 1000;
 /// Longest text that is kept, in bytes.
 const MAX_TEXT: usize = 64 << 10;
+
+/// Code by database and object_id, with the definition that it was made of. Not kept in the definition itself: plans hold the
+/// database, and the database its definitions.
+type Modules = HashMap<(i32, i32), (Weak<ModuleDef>, Arc<ModuleCode>)>;
 
 type Params = Vec<(CompactString, DataType)>;
 
@@ -43,6 +49,7 @@ struct State {
 #[derive(Default)]
 pub struct BatchCache {
     state: Mutex<State>,
+    modules: RwLock<Modules>,
     compiled: AtomicU64,
 }
 
@@ -50,7 +57,7 @@ impl BatchCache {
     /// The compiled batch for a text, compiled now when it is not there.
     pub fn get(
         &self,
-        db: i32,
+        db: &Db,
         options: &SessionOptions,
         text: &str,
         params: &[(CompactString, DataType)],
@@ -58,9 +65,15 @@ impl BatchCache {
         let settings = options.parse_settings();
         if text.len() > MAX_TEXT {
             self.compiled.fetch_add(1, Relaxed);
-            return Compiled::new(text, params, settings).map(Arc::new);
+            return Compiled::new(text, params, settings, &db.catalog()).map(Arc::new);
         }
-        let key = Key { db, options: options.bits(), settings, text: text.into(), params: params.to_vec() };
+        let key = Key {
+            db: db.id(),
+            options: options.bits(),
+            settings,
+            text: text.into(),
+            params: params.to_vec(),
+        };
         {
             let mut state = self.state.lock();
             state.tick += 1;
@@ -71,7 +84,7 @@ impl BatchCache {
             }
         }
         self.compiled.fetch_add(1, Relaxed);
-        let batch = Arc::new(Compiled::new(text, params, settings)?);
+        let batch = Arc::new(Compiled::new(text, params, settings, &db.catalog())?);
         let mut state = self.state.lock();
         if state.entries.len() >= CAPACITY {
             state.evict();
@@ -79,6 +92,27 @@ impl BatchCache {
         let tick = state.tick;
         state.entries.insert(key, (tick, batch.clone()));
         Ok(batch)
+    }
+
+    /// The code of a procedure or trigger, compiled now when it is not there.
+    ///
+    /// # Errors
+    /// Those of compiling it.
+    pub fn module(&self, db: &Db, module: &Arc<ModuleDef>) -> Result<Arc<ModuleCode>, SqlError> {
+        let key = (db.id(), module.object_id);
+        if let Some((of, code)) = self.modules.read().get(&key)
+            && std::ptr::eq(of.as_ptr(), Arc::as_ptr(module))
+        {
+            return Ok(code.clone());
+        }
+        self.compiled.fetch_add(1, Relaxed);
+        let code = Arc::new(compile(module, &db.catalog())?);
+        let mut modules = self.modules.write();
+        if modules.len() >= CAPACITY {
+            modules.retain(|_, (of, _)| of.strong_count() > 0);
+        }
+        modules.insert(key, (Arc::downgrade(module), code.clone()));
+        Ok(code)
     }
 
     /// The cache of an instance.
@@ -102,6 +136,7 @@ impl BatchTexts for BatchCache {
 
     fn clear(&self) {
         self.state.lock().entries.clear();
+        self.modules.write().clear();
     }
 }
 

@@ -22,7 +22,10 @@ struct Places {
     arguments: Vec<(u32, u32, HashSet<CompactString>)>,
 }
 
-/// 137 for the first variable that is used before it exists.
+/// Words after which a variable is a table.
+const TABLE_WORDS: [&str; 6] = ["FROM", "JOIN", "INTO", "UPDATE", "DELETE", "INSERT"];
+
+/// 137 or 1087 for the first variable that is used before it exists.
 pub fn check(
     text: &str,
     stmts: &[Stmt],
@@ -53,8 +56,11 @@ pub fn check(
             continue;
         }
         let shown = token.span.text(text);
-        let text = format!("Must declare the scalar variable \"{shown}\".");
-        return Err(SqlError::new(137, 15, 2, text).at_line(token.span.line));
+        let before = i.checked_sub(1).map_or("", |at| tokens.list[at].span.text(text));
+        let table = TABLE_WORDS.iter().any(|word| before.eq_ignore_ascii_case(word));
+        let (number, kind) = if table { (1087, "table") } else { (137, "scalar") };
+        let text = format!("Must declare the {kind} variable \"{shown}\".");
+        return Err(SqlError::new(number, 15, 2, text).at_line(token.span.line));
     }
     Ok(())
 }

@@ -1,7 +1,10 @@
 //! EXEC: strings and sp_executesql in a scope of their own, system procedures by name.
 //! Guarantee: database, SET options and SCOPE_IDENTITY() of the caller are what they were when the scope has ended.
 
+use super::Compiled;
 use super::cache::BatchCache;
+use super::module::bind_arguments;
+use super::trigger::{MAX_NESTING, too_deep};
 use compact_str::CompactString;
 use syntax::ast::{
     Declaration, Execute, ExecuteArg, ExecuteWhat, Expr, ExprKind, Ident, ObjectName, Span, StmtKind,
@@ -10,14 +13,13 @@ use types::convert::{Mode, convert};
 use types::{DataType, SqlError, Value};
 
 use super::run::{Effect, End, Failure, Flow, Run, run_batch};
+use crate::ddl::temps;
 use crate::functions::metadata::name_parts;
 use crate::stmt::option_rules;
 use crate::sysproc::{self, Arg};
-use catalog::errors;
-use catalog::fold_name;
-
-/// Deepest nesting of scopes.
-const MAX_NESTING: u32 = 32;
+use catalog::{Catalog, Db, ModuleDef, ModuleKind, errors, fold_name};
+use plan::bind::set_options::SessionOptions;
+use std::sync::Arc;
 
 impl Run<'_> {
     pub(super) fn execute(&mut self, at: usize, execute: &Execute) -> Result<Flow, Failure> {
@@ -62,11 +64,13 @@ impl Run<'_> {
         let procedure = sysproc::find(&name.name.value);
         let dynamic = name.name.is("sp_executesql");
         let own = name.schema.as_ref().is_some_and(|s| !s.is("sys") && !s.is("dbo"));
-        if own || (procedure.is_none() && !dynamic) {
-            return Err(errors::no_procedure(shown).into());
-        }
         let db = crate::stmt::database_of(self.core, name)?;
         db.check_usable()?;
+        let called = if own || (procedure.is_none() && !dynamic) {
+            Called::Module(self.user_procedure(&db, name, shown)?)
+        } else {
+            procedure.map_or(Called::Text, Called::System)
+        };
         let exprs: Vec<&Expr> = args.iter().map(|a| &a.value).filter(|e| !is_default(e)).collect();
         let mut values =
             if exprs.is_empty() { Vec::new() } else { self.evaluate_at(at, &exprs)? }.into_iter();
@@ -78,14 +82,17 @@ impl Run<'_> {
                 ExprKind::Variable(variable) if arg.output => Some(self.batch.program.vars.find(variable)?.0),
                 _ => None,
             };
-            bound.push(Arg { name: arg.name.clone(), value, output });
+            bound.push(Arg { name: arg.name.clone(), value, output, is_default: is_default(&arg.value) });
         }
         // A system procedure works on the database in whose name it is called.
         let caller = self.core.db().clone();
         self.core.set_db(db);
-        let done = match procedure {
-            Some(procedure) => self.system_procedure(procedure, &bound).map(|status| (Flow::Next, status)),
-            None => self.execute_sql(bound),
+        let done = match called {
+            Called::System(procedure) => {
+                self.system_procedure(procedure, &bound).map(|status| (Flow::Next, status))
+            }
+            Called::Text => self.execute_sql(bound),
+            Called::Module(module) => self.run_procedure(&module, bound),
         };
         self.core.set_db(caller);
         let (flow, status) = done?;
@@ -94,6 +101,39 @@ impl Run<'_> {
             self.vars[slot] = convert(&Value::Int(status), DataType::Int, ty, 0, Mode::Implicit)?;
         }
         Ok(flow)
+    }
+
+    /// The user's procedure of a name. Error: 2812.
+    fn user_procedure(
+        &mut self,
+        db: &Arc<Db>,
+        name: &ObjectName,
+        shown: &str,
+    ) -> Result<Arc<ModuleDef>, SqlError> {
+        let schema = name.schema.as_ref().map_or("", |s| s.value.as_str());
+        let catalog = db.catalog();
+        let module = catalog.find_module(schema, &name.name.value);
+        let module = module.filter(|module| module.kind == ModuleKind::Procedure);
+        module.cloned().ok_or_else(|| errors::no_procedure(shown))
+    }
+
+    /// Runs a procedure with arguments.
+    fn run_procedure(&mut self, module: &Arc<ModuleDef>, args: Vec<Arg>) -> Result<(Flow, i32), Failure> {
+        let instance = self.core.instance().clone();
+        let code = BatchCache::of(&instance)?.module(self.core.db(), module)?;
+        let (mut vars, outputs) = bind_arguments(&module.name, &code, args)?;
+        let settings = module.settings;
+        let done = self.in_scope(&code.batch, &mut vars, |options| {
+            options.quoted_identifier = settings.quoted_identifier;
+            options.ansi_nulls = settings.ansi_nulls;
+        })?;
+        if done.0 == Flow::Next {
+            for (from, slot) in outputs {
+                let ty = self.batch.program.vars.get(slot).map_or(DataType::Int, |(_, ty)| ty);
+                self.vars[slot] = convert(&vars[from], code.params[from].ty, ty, 0, Mode::Implicit)?;
+            }
+        }
+        Ok(done)
     }
 
     fn system_procedure(&mut self, procedure: sysproc::Procedure, args: &[Arg]) -> Result<i32, Failure> {
@@ -126,7 +166,7 @@ impl Run<'_> {
             }
         };
         let params = match args.next().map(|a| a.value) {
-            Some(Value::Str(definition)) => parse_parameters(&definition)?,
+            Some(Value::Str(definition)) => parse_parameters(&definition, &self.core.db().catalog())?,
             _ => Vec::new(),
         };
         let mut values = vec![None; params.len()];
@@ -166,26 +206,40 @@ impl Run<'_> {
         params: Vec<(CompactString, DataType)>,
         vars: &mut Vec<Value>,
     ) -> Result<(Flow, i32), Failure> {
+        let cache = self.core.instance().clone();
+        let inner = BatchCache::of(&cache)?.get(self.core.db(), &self.core.options, text, &params)?;
+        let settings = inner.settings;
+        self.in_scope(&inner, vars, |options| options.set_parse_settings(settings))
+    }
+
+    /// Runs compiled code in a scope of its own: SET options, the current database, SCOPE_IDENTITY() and what `inserted` means
+    /// are the caller's again afterwards.
+    fn in_scope(
+        &mut self,
+        inner: &Arc<Compiled>,
+        vars: &mut Vec<Value>,
+        set: impl FnOnce(&mut SessionOptions),
+    ) -> Result<(Flow, i32), Failure> {
         if self.core.nest_level >= MAX_NESTING {
-            let text = format!(
-                "Maximum stored procedure, function, trigger, or view nesting level exceeded (limit {MAX_NESTING})."
-            );
-            return Err(SqlError::new(217, 16, 1, text).into());
+            return Err(too_deep().into());
         }
         let options = self.core.options.clone();
         let db = self.core.db().clone();
         let trancount = self.core.trancount;
-        let cache = self.core.instance().clone();
-        let inner = BatchCache::of(&cache)?.get(db.id(), &options, text, &params)?;
-        self.core.options.set_parse_settings(inner.settings);
+        set(&mut self.core.options);
         self.core.nest_level += 1;
-        // The text is a scope of its own, in which no identity value was given yet.
+        self.core.temps.level = self.core.nest_level;
+        // No identity value was given in it yet.
         let scope_identity = self.core.scope_identity.take();
+        let changes = self.core.changes.take();
         let catching = self.catches();
-        let end = run_batch(self.core, self.sink, &inner, vars, catching);
+        let end = run_batch(self.core, self.sink, inner, vars, catching);
         self.core.nest_level -= 1;
+        self.core.temps.level = self.core.nest_level;
+        temps::end_scope(self.core);
         self.core.options = options;
         self.core.scope_identity = scope_identity;
+        self.core.changes = changes;
         self.core.set_db(db);
         match end {
             Ok(End::Finished(status)) if self.core.trancount == trancount => Ok((Flow::Next, status)),
@@ -203,6 +257,14 @@ impl Run<'_> {
             Err(error) => Err(error.into()),
         }
     }
+}
+
+/// What EXECUTE calls.
+enum Called {
+    System(sysproc::Procedure),
+    /// sp_executesql.
+    Text,
+    Module(Arc<ModuleDef>),
 }
 
 /// A name of up to four parts that a variable holds.
@@ -226,7 +288,7 @@ struct Parameter {
 }
 
 /// `@a int, @b varchar(10) OUTPUT`: read as a DECLARE once OUTPUT is taken out.
-fn parse_parameters(definition: &str) -> Result<Vec<Parameter>, SqlError> {
+fn parse_parameters(definition: &str, catalog: &Catalog) -> Result<Vec<Parameter>, SqlError> {
     if definition.trim().is_empty() {
         return Ok(Vec::new());
     }
@@ -250,7 +312,7 @@ fn parse_parameters(definition: &str) -> Result<Vec<Parameter>, SqlError> {
         let Declaration::Scalar { name, data_type, value, .. } = item else {
             return Err(errors::not_supported("table parameter"));
         };
-        let ty = crate::stmt::table_def::data_type(data_type)?;
+        let ty = crate::stmt::table_def::data_type(data_type, catalog)?;
         let default = match value {
             None => None,
             Some(expr) => {

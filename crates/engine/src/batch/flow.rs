@@ -79,10 +79,17 @@ impl Run<'_> {
     /// A statement of stmt/ or dbcc/.
     fn utility(&mut self, stmt: &Stmt) -> Result<Flow, Failure> {
         let batch = self.batch;
+        let catching = self.catches();
         let variables = crate::stmt::Variables { scope: &batch.program.vars, values: self.vars };
         let line = stmt.span.line;
-        let mut ctx =
-            crate::stmt::StmtCtx { core: self.core, sink: self.sink, text: &batch.text, line, variables };
+        let mut ctx = crate::stmt::StmtCtx {
+            core: self.core,
+            sink: self.sink,
+            text: &batch.text,
+            line,
+            variables,
+            catching,
+        };
         let rows = ctx.run(stmt)?;
         self.core.succeeded(rows.unwrap_or(0));
         if rows.is_some() {

@@ -5,15 +5,18 @@ pub mod declared;
 pub mod errors_text;
 pub mod execute;
 pub mod flow;
+pub mod module;
 pub mod program;
 pub mod run;
+pub mod trigger;
 mod unrun;
 
 use std::sync::Arc;
 
+use catalog::Catalog;
 use parking_lot::Mutex;
 use syntax::ParseSettings;
-use syntax::ast::{SetOption, Stmt, StmtKind};
+use syntax::ast::{SetOption, Stmt, StmtKind, TypeName};
 use types::{DataType, SqlError};
 
 use crate::dml::DmlPlan;
@@ -40,8 +43,17 @@ pub enum Bound {
     Scalars(Arc<[Arc<Scalar>]>),
 }
 
-/// What a bound statement was bound to: database, its schema version, and the options that change its meaning.
-pub type Stamp = (i32, u64, CompileOptions);
+/// What a bound statement was bound to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stamp {
+    /// database_id of the current database, and its schema version.
+    pub db: i32,
+    pub version: u64,
+    /// The options that change its meaning.
+    pub options: CompileOptions,
+    /// It names temporary tables: those that the session had at that moment.
+    pub temps: Option<u64>,
+}
 
 /// A parsed batch with what its statements were bound to when they last ran.
 pub struct Compiled {
@@ -77,22 +89,47 @@ impl Compiled {
         text: &str,
         params: &[(compact_str::CompactString, DataType)],
         settings: ParseSettings,
+        catalog: &Catalog,
     ) -> Result<Compiled, SqlError> {
         let parsed = syntax::parse_with(text, settings).map_err(catalog::errors::syntax_error)?;
-        let mut vars = VarScope::new();
-        for (name, ty) in params {
-            vars.declare(name, *ty)?;
+        if parsed.only_parsed {
+            let program = Program { vars: variables(params)?, ..Program::default() };
+            return Ok(Compiled::with(text, program, parsed.settings));
         }
-        let program = if parsed.only_parsed {
-            Program { vars, ..Program::default() }
-        } else {
-            declared::check(text, &parsed.stmts, params, settings)?;
-            check_showplan(&parsed.stmts)?;
-            Program::build(parsed.stmts, vars, &crate::stmt::table_def::data_type)?
-        };
-        let bound = Mutex::new(vec![None; program.ops.len()]);
-        Ok(Compiled { text: conceal(text).into(), program, settings: parsed.settings, bound })
+        declared::check(text, &parsed.stmts, params, settings)?;
+        let mut compiled = Compiled::of_body(text, parsed.stmts, params, settings, catalog)?;
+        compiled.settings = parsed.settings;
+        Ok(compiled)
     }
+
+    /// Flattens the statements of a batch, or of a module in whose text they are.
+    ///
+    /// Errors: as [`Compiled::new`], without syntax.
+    pub fn of_body(
+        text: &str,
+        stmts: Vec<Stmt>,
+        params: &[(compact_str::CompactString, DataType)],
+        settings: ParseSettings,
+        catalog: &Catalog,
+    ) -> Result<Compiled, SqlError> {
+        check_showplan(&stmts)?;
+        let type_of = |name: &TypeName| crate::stmt::table_def::data_type(name, catalog);
+        let program = Program::build(stmts, variables(params)?, &type_of)?;
+        Ok(Compiled::with(text, program, settings))
+    }
+
+    fn with(text: &str, program: Program, settings: ParseSettings) -> Compiled {
+        let bound = Mutex::new(vec![None; program.ops.len()]);
+        Compiled { text: conceal(text).into(), program, settings, bound }
+    }
+}
+
+fn variables(params: &[(compact_str::CompactString, DataType)]) -> Result<VarScope, SqlError> {
+    let mut vars = VarScope::new();
+    for (name, ty) in params {
+        vars.declare(name, *ty)?;
+    }
+    Ok(vars)
 }
 
 /// 1067: SET SHOWPLAN shares its batch with other statements, of which it would be unclear whether they run.

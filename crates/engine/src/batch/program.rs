@@ -285,7 +285,11 @@ impl Builder<'_> {
                         self.push(Op::Init { slot, expr }, line);
                     }
                 }
-                Declaration::Table { .. } => return Err(catalog::errors::not_supported("DECLARE TABLE")),
+                Declaration::Table { span, .. } => {
+                    let index = self.program.stmts.len() as u32;
+                    self.program.stmts.push(Stmt { kind: StmtKind::Declare(vec![item]), span });
+                    self.push(Op::Stmt(index), line);
+                }
                 Declaration::Cursor { .. } => return Err(catalog::errors::not_supported("DECLARE CURSOR")),
             }
         }

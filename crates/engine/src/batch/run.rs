@@ -3,6 +3,7 @@
 //! A bound statement costs no lookup by name and no allocation of the interpreter's.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use syntax::ast::{Assignment, Expr, ExprKind, SetValue, Span, Stmt, StmtKind};
@@ -16,9 +17,11 @@ use crate::exec::query::run_query;
 use crate::exec::scalar::{compile_condition, compile_scalar};
 use crate::output::Sink;
 use crate::state::SessionCore;
+use crate::state::inner::was_reported;
 use crate::state::room::MAX_RUNS;
 use catalog::errors;
 use plan::bind::env::CompileEnv;
+use plan::bind::module::ChangedTable;
 use plan::compile_query;
 
 /// How often a statement is compiled again because the schema moved under it, before that is an error.
@@ -186,13 +189,15 @@ impl<'a> Run<'a> {
     /// Decides what an error does. Errors: the error itself, for a CATCH of a calling scope.
     fn failed(&mut self, at: usize, failure: Failure) -> Result<After, SqlError> {
         let Failure { error, effect } = failure;
+        if was_reported(&error) {
+            return Ok(After::End(End::BatchAborted));
+        }
         let program = &self.batch.program;
         let error = error.at_line(program.lines.get(at).copied().unwrap_or(0));
         self.core.error_number = error.number;
         self.core.rowcount = 0;
         let handler = if effect == Effect::Compile { None } else { program.handler(at) };
-        let fatal =
-            error.severity >= 20 || self.core.shared.cancel.load(std::sync::atomic::Ordering::Relaxed);
+        let fatal = error.severity >= 20 || self.core.shared.cancel.load(Ordering::Relaxed);
         let aborts = fatal
             || match effect {
                 Effect::Raise => false,
@@ -270,11 +275,18 @@ impl<'a> Run<'a> {
 
     fn stamp(&self) -> Stamp {
         let db = self.core.db();
-        (db.id(), db.schema_version(), self.core.options.compile_options())
+        Stamp {
+            db: db.id(),
+            version: db.schema_version(),
+            options: self.core.options.compile_options(),
+            temps: None,
+        }
     }
 
     pub(super) fn is_bound(&self, at: usize) -> bool {
-        matches!(&self.bound[at], Some((stamp, _)) if *stamp == self.stamp())
+        let Some((bound_to, _)) = &self.bound[at] else { return false };
+        let temps = bound_to.temps.is_none_or(|generation| generation == self.core.temps.generation);
+        temps && Stamp { temps: None, ..*bound_to } == self.stamp()
     }
 
     /// Compiles with the environment of this moment.
@@ -285,16 +297,25 @@ impl<'a> Run<'a> {
     ) -> Result<(), Failure> {
         let mut waited = false;
         loop {
-            let stamp = self.stamp();
+            let mut stamp = self.stamp();
+            self.core.temps.used.store(false, Ordering::Relaxed);
             let env = CompileEnv {
                 names: &**self.core.instance(),
                 db: self.core.db(),
                 catalog: self.core.db().catalog(),
                 vars: &self.batch.program.vars,
                 options: &self.core.options,
+                temps: &self.core.temps,
+                changes: self.core.changes.as_ref().map(|rows| ChangedTable {
+                    table: rows.table.clone(),
+                    deleted: true,
+                    inserted: true,
+                }),
             };
             match make(&env) {
                 Ok(bound) => {
+                    stamp.temps =
+                        self.core.temps.used.load(Ordering::Relaxed).then_some(self.core.temps.generation);
                     self.bound[at] = Some((stamp, bound.clone()));
                     self.batch.bound.lock()[at] = Some((stamp, bound));
                     return Ok(());
@@ -454,6 +475,7 @@ impl<'a> Run<'a> {
         if self.core.doomed {
             return Err(errors::doomed().into());
         }
+        let catching = self.catches();
         let rows = self.with_retry(at, |run| {
             let Run { core, vars, bound, sink, shown, .. } = run;
             let Some((_, Bound::Dml(plan))) = &bound[at] else {
@@ -465,6 +487,7 @@ impl<'a> Run<'a> {
             let result = plan.run(&mut ExecCtx { session: core, vars }, &mut out);
             let result = result.and_then(|rows| out.finish().map(|()| rows));
             *shown = out.begun;
+            let result = result.and_then(|rows| core.fire_triggers(*sink, catching).map(|()| rows));
             core.end_statement(result)
         })?;
         self.core.succeeded(rows);

@@ -1,7 +1,11 @@
 //! Changes of schema in a session's transaction: tables, indexes, constraints, and the copies that rebuild a table.
 
+pub mod alias_types;
 pub mod build;
+pub mod constraints;
+pub mod modules;
 pub mod rebuild;
 #[cfg(test)]
 pub(crate) mod roots_tests;
 pub mod tables;
+pub mod temps;

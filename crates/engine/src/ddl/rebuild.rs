@@ -11,8 +11,9 @@ use types::SqlError;
 use super::tables::Work;
 use crate::dml::compile_dml;
 use crate::exec::context::ExecCtx;
-use catalog::{Catalog, TableDef, TableState};
-use plan::bind::env::{CompileEnv, VarScope};
+use catalog::names::quote;
+use catalog::{Catalog, ModuleKind, TableDef, TableState};
+use plan::bind::env::{CompileEnv, NO_TEMPS, VarScope};
 use plan::bind::set_options::{Isolation, SessionOptions};
 
 const OLD: &str = "rows before";
@@ -54,7 +55,9 @@ pub fn copy_rows(
 
 /// Runs a DML text against the current catalog: for statements that are partly DML.
 pub fn run_dml(work: &mut Work<'_>, text: &str) -> Result<u64, SqlError> {
-    let catalog = Catalog::clone(&work.db.catalog());
+    let mut catalog = Catalog::clone(&work.db.catalog());
+    // It is a part of the statement, not a change that a trigger should see.
+    catalog.modules.retain(|_, module| module.kind != ModuleKind::Trigger);
     run(work, text, catalog, Vec::new())
 }
 
@@ -74,8 +77,15 @@ fn run(
     let db = work.db.clone();
     // The table is locked as a whole: no level would add anything.
     let options = SessionOptions { isolation: Isolation::ReadCommitted, ..work.core.options.clone() };
-    let env =
-        CompileEnv { names: &*instance, db: &db, catalog: Arc::new(catalog), vars: &vars, options: &options };
+    let env = CompileEnv {
+        names: &*instance,
+        db: &db,
+        catalog: Arc::new(catalog),
+        vars: &vars,
+        options: &options,
+        temps: &NO_TEMPS,
+        changes: None,
+    };
     let plan = compile_dml(stmt, &env)?;
     let kept = std::mem::replace(&mut work.core.private_tables, private);
     let (rowcount, identity) = (work.core.options.rowcount, work.core.last_identity);
@@ -96,13 +106,10 @@ fn private(table: &TableDef, name: &str) -> TableDef {
     for column in &mut copy.columns {
         column.identity = None;
     }
+    copy.checks.clear();
+    copy.foreign_keys.clear();
     copy.state = Arc::new(TableState::default());
     copy
-}
-
-/// A name in brackets.
-pub fn quote(name: &str) -> String {
-    format!("[{}]", name.replace(']', "]]"))
 }
 
 /// A violated key while an index is built is 1505, with the key that the original error names.

@@ -10,6 +10,7 @@ use txn::locks::LockMode;
 use txn::locks::What;
 use types::SqlError;
 
+use super::{constraints, modules};
 use crate::state::SessionCore;
 use catalog::Db;
 use catalog::change::{DdlChange, UnitRef};
@@ -56,7 +57,7 @@ pub fn create_table(core: &mut SessionCore, db: &Arc<Db>, new: NewTable) -> Resu
         indexes.push(Arc::new(work.index(&new.name, object_id, id, index, filegroup)?));
     }
     let lob = if columns.iter().any(|c| c.ty.is_lob()) { Some(work.unit(filegroup)?) } else { None };
-    let table = Arc::new(TableDef {
+    let mut table = TableDef {
         object_id,
         schema,
         name: new.name,
@@ -66,12 +67,23 @@ pub fn create_table(core: &mut SessionCore, db: &Arc<Db>, new: NewTable) -> Resu
         storage: Arc::new(storage),
         indexes,
         lob: lob.map(|unit| (unit.unit, unit.first_iam)),
+        checks: Vec::new(),
+        foreign_keys: Vec::new(),
         create_date: catalog::clock::now(),
         state: Arc::new(TableState::default()),
-    });
+    };
+    for check in &new.checks {
+        let check = constraints::make_check(&mut work, &table, check, false)?;
+        table.checks.push(check);
+    }
+    let mut table = Arc::new(table);
     work.check_constraint_names(&table)?;
     work.write_rows(&table)?;
     work.publish(None, Some(table.clone()))?;
+    for key in &new.foreign_keys {
+        // There are no rows to be tested.
+        table = constraints::add_foreign_key(&mut work, &table, key, false)?;
+    }
     Ok(table)
 }
 
@@ -79,6 +91,14 @@ pub fn create_table(core: &mut SessionCore, db: &Arc<Db>, new: NewTable) -> Resu
 pub fn drop_table(core: &mut SessionCore, db: &Arc<Db>, table: &Arc<TableDef>) -> Result<(), SqlError> {
     let mut work = Work::begin(core, db)?;
     work.lock_current(table)?;
+    if constraints::reference_from_outside(&work.db.catalog(), table).is_some() {
+        let text = format!(
+            "Could not drop object '{}' because it is referenced by a FOREIGN KEY constraint.",
+            table.name
+        );
+        return Err(SqlError::new(3726, 16, 1, text));
+    }
+    modules::drop_triggers(&mut work, table)?;
     work.delete_rows(table)?;
     work.drop_units(units_of(table))?;
     work.publish(Some(table.clone()), None)
@@ -88,6 +108,13 @@ pub fn drop_table(core: &mut SessionCore, db: &Arc<Db>, table: &Arc<TableDef>) -
 pub fn truncate_table(core: &mut SessionCore, db: &Arc<Db>, table: &Arc<TableDef>) -> Result<(), SqlError> {
     let mut work = Work::begin(core, db)?;
     work.lock_current(table)?;
+    if constraints::reference_from_outside(&work.db.catalog(), table).is_some() {
+        let text = format!(
+            "Cannot truncate table '{}' because it is being referenced by a FOREIGN KEY constraint.",
+            table.name
+        );
+        return Err(SqlError::new(4712, 16, 1, text));
+    }
     let mut next = TableDef::clone(table);
     next.state = Arc::new(TableState::default());
     next.storage = Arc::new(work.renewed(&table.storage)?);
@@ -194,6 +221,9 @@ impl<'a> Work<'a> {
     /// Error 2714 when a table has the name; one that another transaction is making or dropping is waited for.
     fn check_name(&mut self, schema: &str, name: &str) -> Result<(), SqlError> {
         self.core.wait_for_ddl_of_others()?;
+        if self.db.catalog().find_module(schema, name).is_some() {
+            return Err(errors::name_taken(name));
+        }
         let Some(other) = self.db.catalog().find(schema, name).cloned() else { return Ok(()) };
         let db = self.db.clone();
         match self.core.lock_table(&db, &other, TableLock::of(LockMode::SchS)) {
@@ -227,13 +257,14 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
-    /// Error 2714 when a table or constraint of the database has the name.
+    /// Error 2714 when a table, module or constraint of the database has the name.
     pub fn check_free_name(&self, name: &str) -> Result<(), SqlError> {
         let folded = fold_name(name);
         let catalog = self.db.catalog();
         let taken = catalog.by_id.values().any(|t| {
             fold_name(&t.name) == folded || constraint_names(t).any(|other| fold_name(other) == folded)
         });
+        let taken = taken || catalog.modules.values().any(|m| fold_name(&m.name) == folded);
         if taken { Err(errors::name_taken(name)) } else { Ok(()) }
     }
 
@@ -376,6 +407,10 @@ impl<'a> Work<'a> {
 
     /// Writes a definition's rows.
     pub fn write_rows(&mut self, table: &TableDef) -> Result<(), SqlError> {
+        // Nobody ever loads the definition of a table variable.
+        if self.db.is_autonomous() {
+            return Ok(());
+        }
         let schema_id = self.db.catalog().schema_id(table);
         let (db, open) = (self.db.clone(), self.open.clone());
         let txn = self.core.txn(&db)?;
@@ -387,6 +422,9 @@ impl<'a> Work<'a> {
 
     /// Deletes a definition's rows.
     pub fn delete_rows(&mut self, table: &TableDef) -> Result<(), SqlError> {
+        if self.db.is_autonomous() {
+            return Ok(());
+        }
         let (db, open) = (self.db.clone(), self.open.clone());
         let txn = self.core.txn(&db)?;
         for (system, values) in rows_of(table, 0) {
@@ -451,7 +489,10 @@ pub fn constraint_names(table: &TableDef) -> impl Iterator<Item = &str> {
         .all_indexes()
         .filter(|i| i.primary_key.is_some() || i.unique_constraint.is_some())
         .map(|i| i.name.as_str());
-    keys.chain(table.columns.iter().filter_map(|c| c.default.as_ref()).map(|d| d.name.as_str()))
+    let defaults = table.columns.iter().filter_map(|c| c.default.as_ref()).map(|d| d.name.as_str());
+    let checks = table.checks.iter().map(|check| check.name.as_str());
+    let foreign = table.foreign_keys.iter().map(|key| key.name.as_str());
+    keys.chain(defaults).chain(checks).chain(foreign)
 }
 
 fn key_name(kind: KeyConstraint, table: &str, table_id: i32, id: i32) -> CompactString {

@@ -7,12 +7,12 @@ use syntax::ast::StmtKind;
 use types::{SqlError, Value};
 
 use super::{DmlPlan, compile_dml};
-use crate::ddl::rebuild::quote;
 use crate::exec::context::ExecCtx;
 use crate::state::SessionCore;
 use catalog::Db;
 use catalog::TableDef;
 use catalog::errors;
+use catalog::names::quote;
 use plan::bind::env::{CompileEnv, VarScope};
 
 /// Where the rows of a bulk load come from.
@@ -76,6 +76,10 @@ pub struct BulkOptions {
     pub keep_nulls: bool,
     /// The table is locked as a whole.
     pub table_lock: bool,
+    /// CHECK and FOREIGN KEY constraints do not hold for the rows.
+    pub ignore_constraints: bool,
+    /// INSERT triggers do not run.
+    pub ignore_triggers: bool,
 }
 
 /// A load into columns of a table.
@@ -125,11 +129,26 @@ impl BulkLoad {
                 Err(e) => return Err(e),
             }
             if more && core.trancount() == 0 {
+                if !core.fired.is_empty() {
+                    return Err(errors::not_supported("A bulk load in batches that fires triggers"));
+                }
                 core.end_statement(Ok(()))?;
                 core.begin_statement(true)?;
             }
         }
         Ok(loaded)
+    }
+
+    /// The hints of the INSERT.
+    fn hints(&self) -> String {
+        let options = &self.options;
+        let all = [
+            (options.table_lock, "TABLOCK"),
+            (options.ignore_constraints, "IGNORE_CONSTRAINTS"),
+            (options.ignore_triggers, "IGNORE_TRIGGERS"),
+        ];
+        let set: Vec<&str> = all.iter().filter(|(on, _)| *on).map(|(_, word)| *word).collect();
+        if set.is_empty() { String::new() } else { format!("WITH ({})", set.join(", ")) }
     }
 
     /// Compiles `INSERT INTO table (columns) VALUES (@1, ...)`; a column whose default stands in for NULL gets it through
@@ -157,7 +176,7 @@ impl BulkLoad {
             quote(&self.db.name()),
             quote(&self.table.schema),
             quote(&self.table.name),
-            if self.options.table_lock { "WITH (TABLOCK)" } else { "" },
+            self.hints(),
         );
         let stmts = syntax::parse(&text).map_err(catalog::errors::syntax_error)?;
         let Some(stmt) = stmts.first().filter(|s| matches!(s.kind, StmtKind::Insert(_))) else {
@@ -169,6 +188,8 @@ impl BulkLoad {
             catalog: core.db().catalog(),
             vars: &vars,
             options: &core.options,
+            temps: &core.temps,
+            changes: None,
         };
         Ok((compile_dml(stmt, &env)?, vars.len()))
     }

@@ -1,11 +1,13 @@
 //! DELETE.
 
+use super::change::{self, ChangePlan, CompileCascade, Kept, TableChange};
 use super::output::{self, Images, OutputPlan};
 use super::target::{Progress, RowChange, Target, dml_source, limit_of, plan_target, wait_for};
 use crate::exec::RowSet;
 use crate::exec::context::{ExecCtx, RowSink};
 use crate::exec::rt::Rt;
 use crate::explain::Source;
+use crate::state::changes::Action;
 use access::{Change, EntryChange, HeapChange, Outcome, RowBatch};
 use catalog::Db;
 use expr::Expr;
@@ -28,12 +30,18 @@ pub struct DeletePlan {
     target: Target,
     top: Option<Expr>,
     output: Option<OutputPlan>,
+    /// Foreign keys, triggers.
+    change: ChangePlan,
     lock: TableLock,
     pub(super) needs: Needs,
 }
 
 /// Compiles DELETE.
-pub fn compile(binder: &mut Binder<'_>, delete: &ast::Delete) -> Result<DeletePlan, SqlError> {
+pub fn compile(
+    binder: &mut Binder<'_>,
+    delete: &ast::Delete,
+    compile_cascade: CompileCascade,
+) -> Result<DeletePlan, SqlError> {
     binder.push_ctes(&delete.ctes);
     let bound = dml_source(binder, &delete.target, &delete.from, delete.filter.as_ref(), &delete.hints)?;
     let lock = bound.lock;
@@ -46,7 +54,18 @@ pub fn compile(binder: &mut Binder<'_>, delete: &ast::Delete) -> Result<DeletePl
     let (target, _) = plan_target(binder, bound, &[], false)?;
     binder.scopes.pop();
     let output = output::compile(binder, &table, &delete.output, Images::Deleted)?;
+    let change = TableChange {
+        db: &db,
+        table: &table,
+        action: Action::Delete,
+        columns: &[],
+        constraints: true,
+        triggers: true,
+    };
+    let change = change::compile(binder.env, &change, compile_cascade)?;
+    change.check_output(output.is_some())?;
     Ok(DeletePlan {
+        change,
         store: TableStore::open(&db, &table)?,
         target,
         top,
@@ -84,13 +103,16 @@ impl DeletePlan {
             db: &self.db,
             store: &self.store,
             writer: RowWriter::default(),
-            needs_old: !self.store.indexes.is_empty() || self.output.is_some(),
+            needs_old: !self.store.indexes.is_empty() || self.output.is_some() || self.change.sees_rows(),
+            kept: self.change.begin(),
             old: vec![Value::Null; width],
             output: self.output.as_ref(),
             out,
         };
         let count = self.target.run(&self.db, &self.store, &mut rt, limit, &mut change)?;
         self.store.table.state.rows.fetch_sub(count as i64, Ordering::Relaxed);
+        let kept = change.kept;
+        self.change.finish(ctx, kept)?;
         Ok(count)
     }
 }
@@ -103,18 +125,29 @@ struct Deleting<'p> {
     old: Vec<Value>,
     needs_old: bool,
     output: Option<&'p OutputPlan>,
+    /// Rows for what follows the change.
+    kept: Option<Kept>,
     out: &'p mut dyn RowSink,
 }
 
 impl Deleting<'_> {
+    /// Hands the row in `old` to OUTPUT and to what follows the change.
+    fn give(&mut self, rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
+        if let Some(output) = self.output {
+            output.send(&self.old, &[], rt, self.out)?;
+        }
+        match &mut self.kept {
+            Some(kept) => kept.deleted(&self.old, rt),
+            None => Ok(()),
+        }
+    }
+
     fn entries(&mut self, rt: &mut Rt<'_, '_>, locator: &[u8], row: &[u8]) -> Result<(), SqlError> {
         if !self.needs_old {
             return Ok(());
         }
         self.store.all_columns(self.db, row, &mut self.old)?;
-        if let Some(output) = self.output {
-            output.send(&self.old, &[], rt, self.out)?;
-        }
+        self.give(rt)?;
         let txn = rt.session().txn(self.db)?;
         let row = Image::Old { values: &self.old, locator };
         self.writer.entries(self.db, txn, self.store, row, &|_| true)
@@ -196,9 +229,7 @@ impl RowChange for Deleting<'_> {
         let txn = rt.session().txn(self.db)?;
         match self.writer.delete(self.db, txn, self.store, locator, header, row, &self.old)? {
             Outcome::Done(()) => {
-                if let Some(output) = self.output {
-                    output.send(&self.old, &[], rt, self.out)?;
-                }
+                self.give(rt)?;
                 Ok(true)
             }
             Outcome::Wait(other) => {

@@ -1,18 +1,20 @@
 //! INSERT: VALUES (one row takes a short way), SELECT, DEFAULT VALUES.
 
 use super::bulk::BulkRows;
+use super::change::{self, ChangePlan, CompileCascade, Kept, TableChange};
 use super::loader::Loader;
 use super::output::{self, Images, OutputPlan};
-use super::{column_value, null_error};
+use super::values::{column_value, default_of, into_column, null_error};
 use crate::exec::context::{ExecCtx, RowSink};
 use crate::exec::rt::Rt;
 use crate::exec::scan::Scan;
 use crate::exec::{BATCH, RowSet};
 use crate::explain;
+use crate::state::changes::Action;
 use catalog::Db;
 use catalog::fold_name;
 use catalog::{TableDef, identity};
-use expr::{Expr, Typed, bind_ops};
+use expr::Expr;
 use plan::Needs;
 use plan::bind::from::Named;
 use plan::bind::scope::{Clause, Scope};
@@ -45,8 +47,16 @@ pub struct InsertPlan {
     reads_target: bool,
     top: Option<Expr>,
     output: Option<OutputPlan>,
+    /// CHECK, foreign keys, triggers.
+    change: ChangePlan,
     lock: TableLock,
     pub(super) needs: Needs,
+}
+
+/// Where new rows go besides the table.
+struct Given<'a> {
+    out: &'a mut dyn RowSink,
+    kept: Option<Kept>,
 }
 
 #[derive(Debug)]
@@ -73,19 +83,22 @@ pub fn target_table(binder: &Binder<'_>, target: &ast::Target) -> Result<(Arc<Db
     match target {
         ast::Target::Name(name) => match binder.resolve(name)? {
             Named::Table(db, table) => Ok((db, table)),
+            Named::Module(_, module) => Err(plan::bind::module::view_as_target(&module)),
             Named::View(..) => {
                 Err(SqlError::new(259, 16, 1, "Ad hoc updates to system catalogs are not allowed."))
             }
         },
-        ast::Target::Variable(name) => {
-            Err(SqlError::new(1087, 15, 2, format!("Must declare the table variable \"{name}\".")))
-        }
+        ast::Target::Variable(name) => binder.table_variable(name),
         ast::Target::Function { .. } => Err(unsupported("A function as target")),
     }
 }
 
 /// Compiles INSERT.
-pub fn compile(binder: &mut Binder<'_>, insert: &ast::Insert) -> Result<InsertPlan, SqlError> {
+pub fn compile(
+    binder: &mut Binder<'_>,
+    insert: &ast::Insert,
+    compile_cascade: CompileCascade,
+) -> Result<InsertPlan, SqlError> {
     binder.push_ctes(&insert.ctes);
     let (db, table) = target_table(binder, &insert.target)?;
     let explicit_allowed = binder.env.options.identity_insert == Some((db.id(), table.object_id));
@@ -116,6 +129,18 @@ pub fn compile(binder: &mut Binder<'_>, insert: &ast::Insert) -> Result<InsertPl
     let is_target = |t: &TableDef| t.object_id == table.object_id && t.storage.unit == table.storage.unit;
     let reads_target = binder.tables.iter().any(|used| is_target(&used.table));
     let not_null = (0..table.columns.len()).filter(|i| !table.columns[*i].nullable);
+    let hints = Hints::parse(&table, &insert.hints)?;
+    let all: Vec<usize> = (0..table.columns.len()).collect();
+    let change = TableChange {
+        db: &db,
+        table: &table,
+        action: Action::Insert,
+        columns: &all,
+        constraints: !hints.ignore_constraints,
+        triggers: !hints.ignore_triggers,
+    };
+    let change = change::compile(binder.env, &change, compile_cascade)?;
+    change.check_output(output.is_some())?;
     Ok(InsertPlan {
         store: TableStore::open(&db, &table)?,
         source,
@@ -125,7 +150,8 @@ pub fn compile(binder: &mut Binder<'_>, insert: &ast::Insert) -> Result<InsertPl
         reads_target,
         top,
         output,
-        lock: Hints::parse(&table, &insert.hints)?.write_lock()?,
+        change,
+        lock: hints.write_lock()?,
         needs: plan::physical::needs(binder)?,
         db,
     })
@@ -197,20 +223,6 @@ fn wrong_count(given: usize, expected: usize, listed: bool, select: bool) -> Sql
     SqlError::new(number, 15, 1, text)
 }
 
-/// The value of a column that the statement does not mention.
-pub fn default_of(binder: &mut Binder<'_>, table: &TableDef, column: usize) -> Result<Expr, SqlError> {
-    let def = &table.columns[column];
-    let Some(default) = &def.default else { return Ok(Expr::Const(Value::Null)) };
-    binder.scopes.push(Scope { clause: Clause::None, ..Scope::default() });
-    let typed = binder.expr(&default.expr);
-    binder.scopes.pop();
-    let typed = typed?;
-    if let Ok(e) = bind_ops::assigned(typed.clone(), def.ty, Mode::Assignment) {
-        return Ok(e);
-    }
-    Ok(bind_ops::explicit(typed, def.ty, 0, false)?.expr)
-}
-
 /// One expression per column of the table, of which `columns` are given.
 fn row_of(
     binder: &mut Binder<'_>,
@@ -264,11 +276,6 @@ fn values_source(
         out.push(row_of(binder, table, columns, given)?);
     }
     Ok(Source::Values(out))
-}
-
-/// The conversion to a column's type.
-pub fn into_column(typed: Typed, table: &TableDef, column: usize) -> Result<Expr, SqlError> {
-    bind_ops::assigned(typed, table.columns[column].ty, Mode::Assignment)
 }
 
 fn query_source(
@@ -344,21 +351,31 @@ impl InsertPlan {
         }
         let mut rt = Rt::new(ctx, &self.needs);
         let limit = self.limit(&mut rt)?;
+        let mut to = Given { out, kept: self.change.begin() };
         let count = match &self.source {
-            Source::Values(rows) if rows.len() == 1 && limit > 0 => self.one_row(&rows[0], &mut rt, out)?,
-            Source::Values(rows) => self.rows(rows, &mut rt, limit, out)?,
+            Source::Values(rows) if rows.len() == 1 && limit > 0 => {
+                self.one_row(&rows[0], &mut rt, &mut to)?
+            }
+            Source::Values(rows) => self.rows(rows, &mut rt, limit, &mut to)?,
             Source::Query { plan, exprs, copy } => match copy {
-                Copy::Bytes if !self.reads_target && limit == u64::MAX && self.output.is_none() => {
+                Copy::Bytes if !self.reads_target && limit == u64::MAX && !self.sees_rows() => {
                     self.bytes(plan, &mut rt)?
                 }
                 copy => {
-                    let copy = if self.output.is_some() { Copy::Computed } else { *copy };
-                    self.query(plan, exprs, copy, &mut rt, limit, out)?
+                    let copy = if self.sees_rows() { Copy::Computed } else { *copy };
+                    self.query(plan, exprs, copy, &mut rt, limit, &mut to)?
                 }
             },
         };
         self.store.table.state.rows.fetch_add(count as i64, Ordering::Relaxed);
+        let kept = to.kept;
+        self.change.finish(ctx, kept)?;
         Ok(count)
+    }
+
+    /// Whether something sees each row with all its columns.
+    fn sees_rows(&self) -> bool {
+        self.output.is_some() || self.change.sees_rows()
     }
 
     /// Runs a compiled `VALUES (@1, ...)` once for each row that `source` has, up to `limit`, with the row as the variables.
@@ -382,6 +399,8 @@ impl InsertPlan {
         let mut loader = Loader::new(&self.db, &self.store);
         let mut values = vec![Value::Null; self.store.table.columns.len()];
         let (mut left, mut more) = (limit, true);
+        let mut nobody = Vec::new();
+        let mut to = Given { out: &mut nobody, kept: self.change.begin() };
         while left > 0 {
             more = source.next(rt.vars_mut())?;
             if !more {
@@ -389,10 +408,12 @@ impl InsertPlan {
             }
             left -= 1;
             self.compute(exprs, &[], &mut rt, &mut values)?;
-            self.load(&mut loader, &mut values, &mut rt, &mut Vec::new())?;
+            self.load(&mut loader, &mut values, &mut rt, &mut to)?;
         }
         let count = loader.finish(&mut rt)?;
         self.store.table.state.rows.fetch_add(count as i64, Ordering::Relaxed);
+        let kept = to.kept;
+        self.change.finish(ctx, kept)?;
         Ok((count, more))
     }
 
@@ -428,10 +449,22 @@ impl InsertPlan {
         Ok(())
     }
 
-    fn checked(&self, values: &[Value]) -> Result<(), SqlError> {
+    /// NOT NULL and CHECK.
+    fn checked(&self, values: &[Value], rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
         match self.not_null.iter().find(|at| values[**at].is_null()) {
-            None => Ok(()),
+            None => self.change.check(values, rt),
             Some(at) => Err(null_error(&self.db, &self.store.table, *at, "INSERT")),
+        }
+    }
+
+    /// Hands a new row to OUTPUT and to what follows the change.
+    fn give(&self, values: &[Value], rt: &mut Rt<'_, '_>, to: &mut Given<'_>) -> Result<(), SqlError> {
+        if let Some(output) = &self.output {
+            output.send(&[], values, rt, to.out)?;
+        }
+        match &mut to.kept {
+            Some(kept) => kept.inserted(values, rt),
+            None => Ok(()),
         }
     }
 
@@ -449,7 +482,7 @@ impl InsertPlan {
         Ok(())
     }
 
-    fn one_row(&self, exprs: &[Expr], rt: &mut Rt<'_, '_>, out: &mut dyn RowSink) -> Result<u64, SqlError> {
+    fn one_row(&self, exprs: &[Expr], rt: &mut Rt<'_, '_>, to: &mut Given<'_>) -> Result<u64, SqlError> {
         let mut values: smallvec::SmallVec<[Value; 8]> = smallvec::smallvec![Value::Null; exprs.len()];
         self.compute(exprs, &[], rt, &mut values)?;
         if let Some(column) = self.identity {
@@ -458,12 +491,10 @@ impl InsertPlan {
             self.note_identity(rt, next)?;
         }
         self.note_explicit(&values, rt)?;
-        self.checked(&values)?;
+        self.checked(&values, rt)?;
         let txn = rt.session().txn(&self.db)?;
         with_writer(|writer| writer.insert(&self.db, txn, &self.store, &values))?;
-        if let Some(output) = &self.output {
-            output.send(&[], &values, rt, out)?;
-        }
+        self.give(&values, rt, to)?;
         Ok(1)
     }
 
@@ -507,13 +538,13 @@ impl InsertPlan {
         rows: &[Vec<Expr>],
         rt: &mut Rt<'_, '_>,
         limit: u64,
-        out: &mut dyn RowSink,
+        to: &mut Given<'_>,
     ) -> Result<u64, SqlError> {
         let mut loader = Loader::new(&self.db, &self.store);
         let mut values = vec![Value::Null; self.store.table.columns.len()];
         for exprs in rows.iter().take(usize::try_from(limit).unwrap_or(usize::MAX)) {
             self.compute(exprs, &[], rt, &mut values)?;
-            self.load(&mut loader, &mut values, rt, out)?;
+            self.load(&mut loader, &mut values, rt, to)?;
         }
         loader.finish(rt)
     }
@@ -524,7 +555,7 @@ impl InsertPlan {
         loader: &mut Loader<'_>,
         values: &mut [Value],
         rt: &mut Rt<'_, '_>,
-        out: &mut dyn RowSink,
+        to: &mut Given<'_>,
     ) -> Result<(), SqlError> {
         if let Some(column) = self.identity {
             let next = identity::next(&self.db, &self.store.table, 1)?;
@@ -532,10 +563,8 @@ impl InsertPlan {
             self.note_identity(rt, next)?;
         }
         self.note_explicit(values, rt)?;
-        self.checked(values)?;
-        if let Some(output) = &self.output {
-            output.send(&[], values, rt, out)?;
-        }
+        self.checked(values, rt)?;
+        self.give(values, rt, to)?;
         loader.add(rt, values)
     }
 
@@ -546,7 +575,7 @@ impl InsertPlan {
         copy: Copy,
         rt: &mut Rt<'_, '_>,
         limit: u64,
-        out: &mut dyn RowSink,
+        to: &mut Given<'_>,
     ) -> Result<u64, SqlError> {
         let mut loader = Loader::new(&self.db, &self.store);
         let mut op = crate::exec::open::open(plan);
@@ -563,7 +592,7 @@ impl InsertPlan {
             }
             for row in kept.iter().take(usize::try_from(limit).unwrap_or(usize::MAX)) {
                 self.compute(exprs, row, rt, &mut values)?;
-                self.load(&mut loader, &mut values, rt, out)?;
+                self.load(&mut loader, &mut values, rt, to)?;
             }
             return loader.finish(rt);
         }
@@ -573,9 +602,9 @@ impl InsertPlan {
                 left -= 1;
                 if copy == Copy::Computed {
                     self.compute(exprs, batch.row(i), rt, &mut values)?;
-                    self.load(&mut loader, &mut values, rt, out)?;
+                    self.load(&mut loader, &mut values, rt, to)?;
                 } else {
-                    self.checked(batch.row(i))?;
+                    self.checked(batch.row(i), rt)?;
                     loader.add(rt, batch.row(i))?;
                 }
             }

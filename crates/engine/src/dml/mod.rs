@@ -4,6 +4,7 @@
 //! again; an error names table and column.
 
 pub mod bulk;
+pub mod change;
 pub mod delete;
 pub mod insert;
 pub mod loader;
@@ -11,13 +12,10 @@ pub mod output;
 pub mod select_into;
 pub mod target;
 pub mod update;
+mod values;
 
 use crate::exec::context::{ExecCtx, RowSink};
-use crate::exec::rt::Rt;
 use crate::output::ColumnInfo;
-use catalog::Db;
-use catalog::TableDef;
-use expr::{ConvertExpr, Expr};
 use plan::Needs;
 use plan::bind::env::CompileEnv;
 use plan::bind::{Binder, unsupported};
@@ -71,16 +69,29 @@ impl DmlPlan {
 pub fn compile_dml(stmt: &ast::Stmt, env: &CompileEnv<'_>) -> Result<Arc<DmlPlan>, SqlError> {
     let mut binder = Binder::new(env);
     plan::options::check(options_of(stmt), env)?;
-    binder.force_order = plan::options::forces_order(options_of(stmt));
+    binder.apply_options(options_of(stmt));
     let plan = match &stmt.kind {
-        StmtKind::Insert(i) => DmlPlan::Insert(Box::new(insert::compile(&mut binder, i)?)),
-        StmtKind::Update(u) => DmlPlan::Update(Box::new(update::compile(&mut binder, u)?)),
-        StmtKind::Delete(d) => DmlPlan::Delete(Box::new(delete::compile(&mut binder, d)?)),
+        StmtKind::Insert(i) => DmlPlan::Insert(Box::new(insert::compile(&mut binder, i, compile_cascade)?)),
+        StmtKind::Update(u) => DmlPlan::Update(Box::new(update::compile(&mut binder, u, compile_cascade)?)),
+        StmtKind::Delete(d) => DmlPlan::Delete(Box::new(delete::compile(&mut binder, d, compile_cascade)?)),
         StmtKind::Select(q) => DmlPlan::SelectInto(Box::new(select_into::compile(&mut binder, q)?)),
         StmtKind::Merge(_) => return Err(unsupported("MERGE")),
         _ => return Err(SqlError::internal("not a statement that changes data")),
     };
     Ok(Arc::new(plan))
+}
+
+/// Compiles a statement that a cascade runs.
+fn compile_cascade(stmt: &ast::Stmt, env: &CompileEnv<'_>) -> Result<Arc<dyn change::CascadePlan>, SqlError> {
+    let plan: Arc<DmlPlan> = compile_dml(stmt, env)?;
+    Ok(plan)
+}
+
+impl change::CascadePlan for DmlPlan {
+    fn cascade(&self, ctx: &mut ExecCtx<'_>) -> Result<(), SqlError> {
+        let mut none: Vec<Vec<Value>> = Vec::new();
+        self.run(ctx, &mut none).map(drop)
+    }
 }
 
 /// The OPTION clause of a statement.
@@ -96,56 +107,4 @@ fn options_of(stmt: &ast::Stmt) -> &[ast::OptionItem] {
         StmtKind::Select(q) => &q.options,
         _ => &[],
     }
-}
-
-/// `database.schema.table`, as messages name a table.
-pub fn full_name(db: &Db, table: &TableDef) -> String {
-    format!("{}.{}.{}", db.name(), table.schema, table.name)
-}
-
-/// 515: NULL for a column that has none.
-pub fn null_error(db: &Db, table: &TableDef, column: usize, verb: &str) -> SqlError {
-    let text = format!(
-        "Cannot insert the value NULL into column '{}', table '{}'; column does not allow nulls. {verb} fails.",
-        table.columns[column].name,
-        full_name(db, table)
-    );
-    SqlError::new(515, 16, 2, text)
-}
-
-/// The value for a column; a string that is too long is reported with table and column.
-#[inline]
-pub fn column_value(
-    e: &Expr,
-    row: &[Value],
-    rt: &mut Rt<'_, '_>,
-    db: &Db,
-    table: &TableDef,
-    column: usize,
-) -> Result<Value, SqlError> {
-    match e.eval(row, rt) {
-        Err(error) if error.number == 2628 => Err(truncated(e, row, rt, db, table, column)),
-        result => result,
-    }
-}
-
-/// 2628 with names; the value is computed again for the message.
-fn truncated(
-    e: &Expr,
-    row: &[Value],
-    rt: &mut Rt<'_, '_>,
-    db: &Db,
-    table: &TableDef,
-    column: usize,
-) -> SqlError {
-    let ty = table.columns[column].ty;
-    let value = match e {
-        Expr::Convert(c) => {
-            let ConvertExpr { operand, .. } = &**c;
-            operand.eval(row, rt).unwrap_or(Value::Null)
-        }
-        _ => Value::Null,
-    };
-    let part = types::convert::fitting_part(&value, ty);
-    SqlError::truncation_in(&full_name(db, table), &table.columns[column].name, &part)
 }

@@ -7,7 +7,7 @@ use crate::exec::rt::Rt;
 use catalog::Db;
 use catalog::{NewColumn, NewTable};
 use plan::Needs;
-use plan::bind::{Binder, unsupported};
+use plan::bind::Binder;
 use plan::logical::OutColumn;
 use plan::nodes::Plan;
 use plan::physical;
@@ -33,8 +33,11 @@ pub fn compile(binder: &mut Binder<'_>, query: &ast::Query) -> Result<SelectInto
     };
     let name = &into.table;
     let db = match &name.database {
-        None if name.name.value.starts_with('#') => return Err(unsupported("A temporary table as target")),
-        None => binder.env.db.clone(),
+        _ if name.name.value.starts_with('#') => {
+            let tempdb = binder.env.names.find_db("tempdb");
+            tempdb.ok_or_else(|| SqlError::internal("there is no tempdb"))?
+        }
+        None => binder.db.clone(),
         Some(db) => binder
             .env
             .names
@@ -99,7 +102,12 @@ impl SelectIntoPlan {
     /// Creates the table and loads it.
     pub fn run(&self, ctx: &mut ExecCtx<'_>) -> Result<u64, SqlError> {
         crate::exec::query::lock_tables(&self.needs, ctx)?;
-        let table = crate::ddl::tables::create_table(ctx.session, &self.db, self.table.clone())?;
+        let new = self.table.clone();
+        let table = if new.name.starts_with('#') {
+            crate::ddl::temps::create(ctx.session, new)?
+        } else {
+            crate::ddl::tables::create_table(ctx.session, &self.db, new)?
+        };
         let store = TableStore::open(&self.db, &table)?;
         let mut rt = Rt::new(ctx, &self.needs);
         let mut loader = Loader::new(&self.db, &store);

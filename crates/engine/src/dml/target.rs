@@ -77,9 +77,10 @@ pub fn dml_source(
     filter: Option<&ast::Filter>,
     hints: &[ast::OptionItem],
 ) -> Result<BoundTarget, SqlError> {
-    let ast::Target::Name(name) = target else {
-        super::insert::target_table(binder, target)?;
-        return Err(unsupported("This target"));
+    let name = &match target {
+        ast::Target::Name(name) => name.clone(),
+        ast::Target::Variable(name) => plan::bind::from::variable_name(name),
+        ast::Target::Function { .. } => return Err(unsupported("This target")),
     };
     binder.scopes.push(Scope::default());
     let mut logical = binder.from_clause(from)?;

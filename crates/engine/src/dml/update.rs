@@ -1,15 +1,16 @@
 //! UPDATE. Where no index holds a changed column, rows are changed page by page with one log record per page, and
 //! fixed-length columns are patched in a copy of the row instead of encoding it anew.
 
-use super::insert::{default_of, into_column};
+use super::change::{self, ChangePlan, CompileCascade, Kept, TableChange};
 use super::output::{self, Images, OutputPlan};
 use super::target::{Progress, RowChange, Target, dml_source, limit_of, plan_target, wait_for};
-use super::{column_value, null_error};
+use super::values::{column_value, default_of, into_column, null_error};
 use crate::exec::RowSet;
 use crate::exec::context::{ExecCtx, RowSink};
 use crate::exec::memory::row_bytes;
 use crate::exec::rt::Rt;
 use crate::explain::Source;
+use crate::state::changes::Action;
 use access::{Change, EntryChange, HeapChange, Outcome, RowBatch};
 use catalog::Db;
 use catalog::TableDef;
@@ -46,6 +47,8 @@ pub struct UpdatePlan {
     row_by_row: bool,
     top: Option<Expr>,
     output: Option<OutputPlan>,
+    /// CHECK, foreign keys, triggers.
+    change: ChangePlan,
     lock: TableLock,
     pub(super) needs: Needs,
 }
@@ -86,7 +89,11 @@ fn patch_of(table: &TableDef, column: usize) -> Option<Patch> {
 }
 
 /// Compiles UPDATE.
-pub fn compile(binder: &mut Binder<'_>, update: &ast::Update) -> Result<UpdatePlan, SqlError> {
+pub fn compile(
+    binder: &mut Binder<'_>,
+    update: &ast::Update,
+    compile_cascade: CompileCascade,
+) -> Result<UpdatePlan, SqlError> {
     binder.push_ctes(&update.ctes);
     let bound = dml_source(binder, &update.target, &update.from, update.filter.as_ref(), &update.hints)?;
     let lock = bound.lock;
@@ -123,9 +130,20 @@ pub fn compile(binder: &mut Binder<'_>, update: &ast::Update) -> Result<UpdatePl
     let output = output::compile(binder, &table, &update.output, Images::Both)?;
     let store = TableStore::open(&db, &table)?;
     let indexed = store.indexes.iter().any(|i| touches(i, &changed));
-    let row_by_row = indexed || !store.lob_columns.is_empty() || output.is_some() || !vars.is_empty();
+    let change = TableChange {
+        db: &db,
+        table: &table,
+        action: Action::Update,
+        columns: &changed,
+        constraints: true,
+        triggers: true,
+    };
+    let change = change::compile(binder.env, &change, compile_cascade)?;
+    change.check_output(output.is_some())?;
+    let seen = output.is_some() || !vars.is_empty() || change.sees_rows();
+    let row_by_row = indexed || !store.lob_columns.is_empty() || seen;
     let needs = plan::physical::needs(binder)?;
-    Ok(UpdatePlan { db, store, target, sets, vars, changed, row_by_row, top, output, lock, needs })
+    Ok(UpdatePlan { db, store, target, sets, vars, changed, row_by_row, top, output, change, lock, needs })
 }
 
 fn target_column(get: &Get, name: &ast::ColumnRef) -> Result<usize, SqlError> {
@@ -228,15 +246,17 @@ impl UpdatePlan {
             ends: Vec::new(),
             bytes: Vec::new(),
             rests: Vec::new(),
+            kept: self.change.begin(),
             out,
         };
         let count = self.target.run(&self.db, &self.store, &mut rt, limit, &mut change)?;
-        let Updating { mut writer, rests, .. } = change;
+        let Updating { mut writer, rests, kept, .. } = change;
         for (rest, new) in &rests {
             rt.check_cancel()?;
             let txn = rt.session().txn(&self.db)?;
             writer.finish_update(&self.db, txn, &self.store, rest, new, &self.changed)?;
         }
+        self.change.finish(ctx, kept)?;
         Ok(count)
     }
 }
@@ -254,6 +274,8 @@ struct Updating<'p> {
     bytes: Vec<u8>,
     /// New keys that go in when all old ones are out, with the rows' values.
     rests: Vec<(Rest, Box<[Value]>)>,
+    /// Rows for what follows the change.
+    kept: Option<Kept>,
     out: &'p mut dyn RowSink,
 }
 
@@ -422,6 +444,7 @@ impl RowChange for Updating<'_> {
         for (set, value) in self.plan.sets.iter().zip(&mut self.values) {
             self.new[set.column] = std::mem::take(value);
         }
+        self.plan.change.check(&self.new, rt)?;
         let txn = rt.session().txn(db)?;
         let outcome = self.writer.update(
             db,
@@ -439,6 +462,10 @@ impl RowChange for Updating<'_> {
                 self.assign(slots, rt)?;
                 if let Some(output) = &self.plan.output {
                     output.send(&self.old, &self.new, rt, self.out)?;
+                }
+                if let Some(kept) = &mut self.kept {
+                    kept.deleted(&self.old, rt)?;
+                    kept.inserted(&self.new, rt)?;
                 }
                 if rest != Rest::Nothing {
                     rt.memory.reserve(row_bytes(&self.new))?;

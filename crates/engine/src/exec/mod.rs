@@ -26,6 +26,7 @@ pub mod spill;
 pub mod subquery;
 pub mod top;
 pub mod window;
+pub mod work;
 
 use plan::nodes::Plan;
 use rt::Rt;

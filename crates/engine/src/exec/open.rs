@@ -11,6 +11,7 @@ use super::setop::SetOp;
 use super::sort::Sort;
 use super::top::Top;
 use super::window::Window;
+use super::work::{Recursive, Work};
 use super::{Operator, RowSet};
 use expr::key::KeySet;
 use plan::nodes::{Node, Plan};
@@ -23,6 +24,10 @@ pub fn open(plan: &Plan) -> Box<dyn Operator + '_> {
         Node::Scan(scan) if scan.locks.is_some() => Box::new(LockedScan::new(scan)),
         Node::Scan(scan) => Box::new(Scan::new(scan)),
         Node::View { scan, keep } => Box::new(basic::View::new(scan, keep)),
+        Node::Work { source, keep } => Box::new(Work::new(*source, keep)),
+        Node::Recursive { anchor, steps, work, limit } => {
+            Box::new(Recursive::new(anchor, steps, *work, *limit))
+        }
         Node::Filter { input, pred } => {
             Box::new(basic::Filter { input: open(input), pred, batch: RowSet::default() })
         }

@@ -15,6 +15,9 @@ pub fn lock_tables(needs: &Needs, ctx: &mut ExecCtx<'_>) -> Result<(), SqlError>
     for used in &needs.tables {
         ctx.session.lock_table(&used.db, &used.table, used.lock)?;
     }
+    for (db, module) in &needs.modules {
+        ctx.session.lock_module(db, module)?;
+    }
     Ok(())
 }
 

@@ -9,7 +9,9 @@ use types::{SqlError, Value};
 use super::memory::MemoryGrant;
 use crate::exec::context::ExecCtx;
 use crate::state::SessionCore;
+use crate::state::changes::KeptRows;
 use plan::Needs;
+use plan::logical::WorkSource;
 use plan::nodes::Plan;
 
 /// A kept result.
@@ -39,6 +41,8 @@ pub struct Rt<'r, 's> {
     pub(super) clock: Option<i128>,
     /// Values of RAND(), by the number of the call.
     pub(super) once: Vec<Option<f64>>,
+    /// The last round of each recursive query.
+    rounds: Vec<Option<Arc<KeptRows>>>,
     /// Memory of sorts, hashes and the like.
     pub(crate) memory: MemoryGrant,
 }
@@ -53,8 +57,31 @@ impl<'r, 's> Rt<'r, 's> {
             subs: Vec::new(),
             clock: None,
             once: Vec::new(),
+            rounds: Vec::new(),
             memory: MemoryGrant::default(),
         }
+    }
+
+    /// The rows that a plan names by their source.
+    ///
+    /// # Errors
+    /// Internal: `inserted` or `deleted` where no rows are being changed.
+    pub fn kept_rows(&mut self, source: WorkSource) -> Result<Arc<KeptRows>, SqlError> {
+        let changes = self.ctx.session.changes.as_ref();
+        let rows = match source {
+            WorkSource::Inserted => changes.map(|changes| changes.inserted.clone()),
+            WorkSource::Deleted => changes.map(|changes| changes.deleted.clone()),
+            WorkSource::Recursion(work) => self.rounds.get(work).cloned().flatten(),
+        };
+        rows.ok_or_else(|| SqlError::internal("the statement keeps no such rows"))
+    }
+
+    /// A round of a recursive query has ended with these rows.
+    pub fn set_round(&mut self, work: usize, rows: Arc<KeptRows>) {
+        if self.rounds.len() <= work {
+            self.rounds.resize(work + 1, None);
+        }
+        self.rounds[work] = Some(rows);
     }
 
     /// The session.

@@ -2,9 +2,12 @@
 //! the moment, as SQL Server's do.
 
 use super::session;
+use crate::state::changes::Action;
 use catalog::Db;
+use catalog::ModuleKind;
 use catalog::TableDef;
 use catalog::fold_name;
+use compact_str::CompactString;
 use expr::functions::{ArgRule as A, CallCx, Function, Stability, int, int_arg, smallint, sysname, text_arg};
 use std::sync::Arc;
 use types::{DataType, SqlError, Value};
@@ -37,12 +40,15 @@ pub const FUNCTIONS: &[Function] = &[
     f("object_id", (1, 2), &[A::Name], int, object_id),
     f("object_name", (1, 2), &[A::Int], sysname, |a, cx| {
         let db = other_db(a, 1, cx)?;
-        Ok(with_table(&db, int_arg(a, 0), |t| Value::Str(t.name.clone())))
+        Ok(object_named(&db, int_arg(a, 0)).map_or(Value::Null, |(_, name)| Value::Str(name)))
     }),
     f("object_schema_name", (1, 2), &[A::Int], sysname, |a, cx| {
         let db = other_db(a, 1, cx)?;
-        Ok(with_table(&db, int_arg(a, 0), |t| Value::Str(t.schema.clone())))
+        Ok(object_named(&db, int_arg(a, 0)).map_or(Value::Null, |(schema, _)| Value::Str(schema)))
     }),
+    f("object_definition", (1, 1), &[A::Int], nvarchar_max, object_definition),
+    f("column_updated", (1, 1), &[A::Int], int, column_updated),
+    f("columns_updated", (0, 0), &[], column_mask, columns_updated),
     f("schema_name", (0, 1), &[A::Int], sysname, schema_name),
     f("schema_id", (0, 1), &[A::Name], int, schema_id),
     f("col_name", (2, 2), &[A::Int], sysname, |a, cx| {
@@ -205,6 +211,9 @@ fn named_table(text: &str, cx: &mut CallCx<'_>) -> Result<Option<Arc<TableDef>>,
         None => Some(session.db().clone()),
     };
     let Some(db) = db else { return Ok(None) };
+    if parts[0].starts_with('#') && db.id() == catalog::TEMPDB {
+        return Ok(session.temps.find(&parts[0], &db));
+    }
     let catalog = db.catalog();
     let schema = parts.get(1).filter(|p| !p.is_empty()).map_or("dbo", String::as_str);
     Ok(catalog.tables.get(&(fold_name(schema), fold_name(&parts[0]))).cloned())
@@ -214,7 +223,7 @@ fn object_id(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     if args.len() > 1
         && !matches!(
             text_arg(args, 1).trim_end().to_ascii_uppercase().as_str(),
-            "U" | "S" | "V" | "PK" | "UQ" | "D"
+            "U" | "S" | "V" | "PK" | "UQ" | "D" | "P" | "TR" | "C" | "F"
         )
     {
         return Ok(Value::Null);
@@ -226,6 +235,9 @@ fn object_id(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
         return Ok(Value::Int(table.object_id));
     }
     let Some(parts) = name_parts(text_arg(args, 0)) else { return Ok(Value::Null) };
+    if let Some(id) = module_id(&parts, &kind, cx)? {
+        return Ok(Value::Int(id));
+    }
     if matches!(kind.as_str(), "" | "V" | "S") {
         let schema = parts.get(1).filter(|p| !p.is_empty()).map_or("dbo", String::as_str);
         if let Some(view) = crate::views::find(schema, &parts[0]) {
@@ -233,6 +245,91 @@ fn object_id(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
         }
     }
     constraint_id(&parts[0], cx)
+}
+
+/// A view, procedure or trigger of a name as parts, if it is of the wanted kind.
+fn module_id(parts: &[String], kind: &str, cx: &mut CallCx<'_>) -> Result<Option<i32>, SqlError> {
+    let session = session(cx)?;
+    let db = match parts.get(2).filter(|p| !p.is_empty()) {
+        Some(name) => session.instance().find_db(name),
+        None => Some(session.db().clone()),
+    };
+    let Some(db) = db else { return Ok(None) };
+    let schema = parts.get(1).map_or("", String::as_str);
+    let catalog = db.catalog();
+    let module = catalog.find_module(schema, &parts[0]);
+    let wanted = |m: &&Arc<catalog::ModuleDef>| kind.is_empty() || m.kind.code().trim_end() == kind;
+    Ok(module.filter(wanted).map(|m| m.object_id))
+}
+
+/// Schema and name of a table, module or constraint.
+fn object_named(db: &Option<Arc<Db>>, id: i64) -> Option<(CompactString, CompactString)> {
+    let (catalog, id) = (db.as_ref()?.catalog(), i32::try_from(id).ok()?);
+    if let Some(table) = catalog.by_id.get(&id) {
+        return Some((table.schema.clone(), table.name.clone()));
+    }
+    if let Some(module) = catalog.modules.get(&id) {
+        return Some((module.schema.clone(), module.name.clone()));
+    }
+    catalog.by_id.values().find_map(|table| {
+        let keys =
+            table.all_indexes().filter_map(|i| Some((i.primary_key.or(i.unique_constraint)?, &i.name)));
+        let defaults =
+            table.columns.iter().filter_map(|c| c.default.as_ref()).map(|d| (d.object_id, &d.name));
+        let checks = table.checks.iter().map(|c| (c.object_id, &c.name));
+        let foreign = table.foreign_keys.iter().map(|k| (k.object_id, &k.name));
+        let mut all = keys.chain(defaults).chain(checks).chain(foreign);
+        all.find(|(own, _)| *own == id).map(|(_, name)| (table.schema.clone(), name.clone()))
+    })
+}
+
+fn nvarchar_max(_: &[DataType], _: &[expr::Expr]) -> Result<DataType, SqlError> {
+    Ok(DataType::NVarChar(types::Len::Max))
+}
+
+fn object_definition(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
+    let catalog = session(cx)?.db().catalog();
+    let Ok(id) = i32::try_from(int_arg(args, 0)) else { return Ok(Value::Null) };
+    if let Some(module) = catalog.modules.get(&id) {
+        return Ok(Value::str(&module.text));
+    }
+    for table in catalog.by_id.values() {
+        if let Some(check) = table.checks.iter().find(|check| check.object_id == id) {
+            return Ok(Value::str(&check.text));
+        }
+        let mut defaults = table.columns.iter().filter_map(|c| c.default.as_ref());
+        if let Some(default) = defaults.find(|default| default.object_id == id) {
+            return Ok(Value::str(&default.text));
+        }
+    }
+    Ok(Value::Null)
+}
+
+/// UPDATE(column) of a trigger: whether the statement that fired it has given the column at this position a value.
+fn column_updated(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
+    let changes = session(cx)?.changes.clone();
+    let given = changes.is_some_and(|rows| {
+        let at = usize::try_from(int_arg(args, 0)).ok();
+        rows.action != Action::Delete && at.is_some_and(|at| rows.columns.contains(&at))
+    });
+    Ok(flag(given))
+}
+
+fn column_mask(_: &[DataType], _: &[expr::Expr]) -> Result<DataType, SqlError> {
+    Ok(DataType::VarBinary(types::Len::N(128)))
+}
+
+/// COLUMNS_UPDATED(): a bit for each column by its column_id, the first in the lowest bit of the first byte.
+fn columns_updated(_: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
+    let Some(rows) = session(cx)?.changes.clone() else { return Ok(Value::Null) };
+    let ids: Vec<usize> =
+        rows.columns.iter().map(|at| rows.table.columns[*at].column_id as usize - 1).collect();
+    let last = rows.table.columns.iter().map(|c| c.column_id as usize).max().unwrap_or(1);
+    let mut mask = vec![0u8; last.div_ceil(8)];
+    if rows.action != Action::Delete {
+        ids.iter().for_each(|id| mask[id / 8] |= 1 << (id % 8));
+    }
+    Ok(Value::bytes(mask))
 }
 
 /// Constraints are objects too.
@@ -247,6 +344,11 @@ fn constraint_id(name: &str, cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
             {
                 return Ok(Value::Int(id));
             }
+        }
+        let checks = table.checks.iter().map(|c| (&c.name, c.object_id));
+        let keys = table.foreign_keys.iter().map(|k| (&k.name, k.object_id));
+        if let Some((_, id)) = checks.chain(keys).find(|(own, _)| fold_name(own) == name) {
+            return Ok(Value::Int(id));
         }
         let defaults = table.columns.iter().filter_map(|c| c.default.as_ref());
         if let Some(d) = defaults.into_iter().find(|d| fold_name(&d.name) == name) {
@@ -305,8 +407,24 @@ fn columnproperty(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError
 fn objectproperty(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let db = Some(session(cx)?.db().clone());
     let property = fold_name(text_arg(args, 1));
+    let id = i32::try_from(int_arg(args, 0)).unwrap_or_default();
+    if let Some(module) = db.as_ref().and_then(|db| db.catalog().modules.get(&id).cloned()) {
+        let is = |kind| flag(module.kind == kind);
+        return Ok(match property.as_str() {
+            "isview" => is(ModuleKind::View),
+            "isprocedure" => is(ModuleKind::Procedure),
+            "istrigger" => is(ModuleKind::Trigger),
+            "istable" | "isusertable" | "ismsshipped" => flag(false),
+            "execisquotedidenton" => flag(module.settings.quoted_identifier),
+            "execisansinullson" => flag(module.settings.ansi_nulls),
+            "execistriggerdisabled" => flag(module.disabled),
+            _ => Value::Null,
+        });
+    }
     Ok(with_table(&db, int_arg(args, 0), |t| match property.as_str() {
         "istable" | "isusertable" => flag(true),
+        "tablehascheckcnst" => flag(!t.checks.is_empty()),
+        "tablehasforeignkey" => flag(!t.foreign_keys.is_empty()),
         "isview" | "isprocedure" | "istrigger" | "ismsshipped" => flag(false),
         "tablehasprimarykey" => flag(t.indexes.iter().chain([&t.storage]).any(|i| i.primary_key.is_some())),
         "tablehasidentity" => flag(t.columns.iter().any(|c| c.identity.is_some())),

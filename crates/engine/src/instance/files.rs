@@ -35,6 +35,8 @@ use catalog::{Catalog, pending};
 const META: &str = "ringwood 1";
 /// Begin of the line that says where the list of discarded large values is.
 const DISCARDED: &str = "tree_discarded=";
+/// System tables that every database has had from the beginning; the others are added when an older one is opened.
+const FIRST_TABLES: usize = 8;
 /// Trace flag: log writes are aligned to 4096 bytes whatever the device.
 const TRACE_ALIGN_4K: i32 = 1800;
 /// How long a close waits for transactions of background tasks.
@@ -215,13 +217,14 @@ impl Instance {
 
     /// Catalog and settings of an opened storage; frees what was waiting for it.
     fn assemble(&self, storage: Arc<Database>) -> Result<Opened, OpenError> {
-        let meta = String::from_utf8(storage.settings().meta.clone())
+        let mut meta = String::from_utf8(storage.settings().meta.clone())
             .map_err(|_| OpenError::Other("its boot page cannot be read".into()))?;
         let mut settings = DbSettings::read(&meta);
         let tempdb = storage.id() == catalog::TEMPDB as u16;
         settings.read_only |= self.is_read_only() && !tempdb;
-        let trees = open_trees(&storage, &meta)?;
-        storage.set_discarded_values(discarded_tree(&storage, meta)?);
+        let trees = open_trees(&storage, &mut meta)?;
+        let discarded = added_tree(&storage, UnitId(DISCARDED_UNIT), DISCARDED, &mut meta)?;
+        storage.set_discarded_values(discarded.0);
         apply_log_settings(&storage, &settings);
         let catalog = catalog::load::load(&trees)?;
         let counters = Counters::load(&trees)?;
@@ -631,14 +634,19 @@ fn apply_log_settings(storage: &Arc<Database>, settings: &DbSettings) {
     storage.log().set_growth(settings.vlf_rule(), log_growth(settings.log_growth), settings.log_max_size);
 }
 
-fn open_trees(storage: &Arc<Database>, meta: &str) -> Result<SysTrees, OpenError> {
+/// The system tables' trees.
+fn open_trees(storage: &Arc<Database>, meta: &mut String) -> Result<SysTrees, OpenError> {
     let damaged = || OpenError::Other("its boot page does not name the system tables".into());
     if !meta.starts_with(META) {
         return Err(damaged());
     }
     let mut trees = Vec::new();
     for i in 0..catalog::systables::ALL.len() {
-        trees.push(open_tree(storage, meta, &format!("tree{i}="))?.ok_or_else(damaged)?);
+        let key = format!("tree{i}=");
+        trees.push(match i {
+            _ if i < FIRST_TABLES => open_tree(storage, meta, &key)?.ok_or_else(damaged)?,
+            _ => added_tree(storage, UnitId(i as u32 + 1), &key, meta)?,
+        });
     }
     Ok(SysTrees::new(trees))
 }
@@ -658,28 +666,32 @@ fn make_tree(
     unit: UnitId,
     key: &str,
     meta: &mut String,
-) -> Result<BTree, OpenError> {
+) -> Result<(BTree, PageId), OpenError> {
     let unit = storage.create_unit(unit, 1)?;
     let iam = unit.first_iam();
     let tree = BTree::create(storage.store().clone(), unit).map_err(TxnError::from)?;
     let root = tree.root();
     let _ = writeln!(meta, "{key}{}:{} {}:{}", iam.file, iam.page, root.file, root.page);
-    Ok(tree)
+    Ok((tree, iam))
 }
 
-/// The list of discarded large values. A database that was made before there was one gets it now.
-fn discarded_tree(storage: &Arc<Database>, mut meta: String) -> Result<BTree, OpenError> {
-    if let Some((tree, _)) = open_tree(storage, &meta, DISCARDED)? {
-        return Ok(tree);
+/// A tree that the first databases did not have: one that was made before there was one gets it now.
+fn added_tree(
+    storage: &Arc<Database>,
+    unit: UnitId,
+    key: &str,
+    meta: &mut String,
+) -> Result<(BTree, PageId), OpenError> {
+    if let Some(found) = open_tree(storage, meta, key)? {
+        return Ok(found);
     }
-    let unit = UnitId(DISCARDED_UNIT);
     // A crash may have come between the tree and its line.
     if let Some(left) = storage.store().find_unit(unit).map_err(TxnError::from)? {
         storage.store().free_unit(unit, left.first_iam()).map_err(TxnError::from)?;
     }
-    let tree = make_tree(storage, unit, DISCARDED, &mut meta)?;
-    storage.change_settings(|state| state.meta = meta.into_bytes())?;
-    Ok(tree)
+    let made = make_tree(storage, unit, key, meta)?;
+    storage.change_settings(|state| state.meta = meta.clone().into_bytes())?;
+    Ok(made)
 }
 
 fn page_id(text: &str) -> Option<PageId> {

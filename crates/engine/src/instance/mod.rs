@@ -208,6 +208,8 @@ pub struct Instance {
     ended_batches: AtomicU64,
     error_log: Arc<ErrorLog>,
     batches: OnceLock<Box<dyn BatchTexts>>,
+    /// Tempdb as table variables see it.
+    variables: OnceLock<Arc<Db>>,
     started: Value,
     pub(crate) born: Instant,
     /// Where others look in.
@@ -303,6 +305,7 @@ impl Instance {
             ended_batches: AtomicU64::new(0),
             error_log,
             batches: OnceLock::new(),
+            variables: OnceLock::new(),
             started: clock::now(),
             born: Instant::now(),
             watch: Mutex::new(None),
@@ -526,6 +529,19 @@ impl Instance {
         session.killed.store(true, Ordering::Release);
         session.cancel.store(true, Ordering::Release);
         self.wake(session);
+    }
+
+    /// Where table variables are.
+    ///
+    /// # Errors
+    /// Why tempdb cannot be used.
+    pub fn variables_db(&self) -> Result<Arc<Db>, SqlError> {
+        if let Some(db) = self.variables.get() {
+            return Ok(db.clone());
+        }
+        let tempdb = self.db_by_id(TEMPDB).ok_or_else(|| SqlError::internal("there is no tempdb"))?;
+        let made = tempdb.for_variables()?;
+        Ok(self.variables.get_or_init(|| made).clone())
     }
 
     pub(crate) fn session_ended(&self, session: &SessionShared) {

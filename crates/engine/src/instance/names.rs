@@ -19,6 +19,10 @@ impl Names for Instance {
         Instance::database(self, name)
     }
 
+    fn variables(&self) -> Result<Arc<Db>, SqlError> {
+        self.variables_db()
+    }
+
     fn view(&self, schema: &str, name: &str) -> Option<&'static dyn ViewDef> {
         crate::views::find(schema, name).map(|view| view as &dyn ViewDef)
     }

@@ -9,6 +9,7 @@ use types::{DataType, SqlError, Value, codepage};
 
 use super::Session;
 use crate::dml::bulk::{BulkLoad, BulkOptions, BulkRows};
+use crate::output::Sink;
 use crate::state::SessionCore;
 use crate::state::activity::Here;
 use crate::state::names::resolve_table;
@@ -88,7 +89,17 @@ fn load(
     let bulk = BulkLoad { db, table: table.clone(), columns: columns.clone(), options: options.clone() };
     core.begin_statement(true)?;
     let result = bulk.run(core, &mut typed);
+    let result = result.and_then(|rows| core.fire_triggers(&mut Unheard, true).map(|()| rows));
     core.end_statement(result)
+}
+
+/// What triggers of a load say: the program that loads has asked for no messages; errors end the load.
+struct Unheard;
+
+impl Sink for Unheard {
+    fn error(&mut self, error: &SqlError) -> Result<(), SqlError> {
+        Err(error.clone())
+    }
 }
 
 fn positions(table: &Arc<TableDef>, names: &[&str], identity: bool) -> Result<Vec<usize>, SqlError> {

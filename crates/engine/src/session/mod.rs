@@ -14,6 +14,7 @@ use types::{DataType, SqlError, Value};
 use crate::batch::Compiled;
 use crate::batch::cache::BatchCache;
 use crate::batch::run::{End, run_batch};
+use crate::batch::trigger::Triggers;
 use crate::instance::Instance;
 use crate::output::Sink;
 use crate::state::activity;
@@ -25,6 +26,13 @@ pub use plan::bind::set_options::{DateFormat, Isolation, SessionOptions};
 /// A session. Dropping it rolls back what is open.
 pub struct Session {
     core: SessionCore,
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.core.rollback_all();
+        crate::ddl::temps::end_session(&mut self.core);
+    }
 }
 
 /// How a batch ended.
@@ -74,7 +82,9 @@ impl Instance {
 
 impl Session {
     fn new(instance: Arc<Instance>, db: Arc<Db>, spid: i32, shared: Arc<SessionShared>) -> Session {
-        Session { core: SessionCore::new(instance, db, spid, shared) }
+        let mut core = SessionCore::new(instance, db, spid, shared);
+        core.trigger_runner = Some(&Triggers);
+        Session { core }
     }
 
     /// The session's number.
@@ -166,7 +176,7 @@ impl Session {
 
     fn compiled(&self, text: &str, params: &[(CompactString, DataType)]) -> Result<Arc<Compiled>, SqlError> {
         let core = &self.core;
-        BatchCache::of(core.instance())?.get(core.db().id(), &core.options, text, params)
+        BatchCache::of(core.instance())?.get(core.db(), &core.options, text, params)
     }
 
     fn run(
@@ -199,6 +209,7 @@ impl Session {
         }
         shared.batches.fetch_add(1, Ordering::Relaxed);
         self.core.nest_level = 0;
+        self.core.temps.level = 0;
         self.core.caught.clear();
         let mut status = 0;
         match self.compiled(text, params) {
@@ -224,6 +235,7 @@ impl Session {
                 }
             }
         }
+        crate::ddl::temps::end_batch(&mut self.core);
         self.end_batch(&mut sink);
         shared.activity.ended(&self.core.options, self.core.rowcount, self.core.error_number);
         shared.running.store(false, Ordering::Release);

@@ -11,11 +11,14 @@ use txn::WaitArgs;
 use types::{SqlError, Value};
 
 use super::activity::Activity;
+use super::changes::{ChangedRows, FiredTriggers};
+use super::inner::TriggerRunner;
 use super::transactions::Transactions;
 use crate::instance::Instance;
 use catalog::Db;
 use catalog::TableDef;
 use catalog::change::DdlChange;
+use plan::bind::env::TempTables;
 use plan::bind::set_options::SessionOptions;
 
 /// State that others may look at or touch while the session runs: KILL, DMVs.
@@ -93,6 +96,16 @@ pub struct SessionCore {
     /// @@NESTLEVEL: EXEC levels above this one.
     pub nest_level: u32,
     pub(crate) transactions: Transactions,
+    /// The session's temporary tables.
+    pub(crate) temps: TempTables,
+    /// The rows that `inserted` and `deleted` mean in what runs now.
+    pub(crate) changes: Option<Arc<ChangedRows>>,
+    /// Triggers that the running statement has called for.
+    pub(crate) fired: Vec<FiredTriggers>,
+    /// What runs triggers.
+    pub(crate) trigger_runner: Option<&'static dyn TriggerRunner>,
+    /// Triggers that are running, the innermost last, by object_id and database.
+    pub(crate) running_triggers: Vec<(i32, i32)>,
     /// Definitions that only the running statement sees: see `catalog::rebuild`.
     pub(crate) private_tables: Vec<Arc<TableDef>>,
     /// Client's names, for APP_NAME(), HOST_NAME(), SUSER_SNAME().
@@ -127,6 +140,11 @@ impl SessionCore {
             caught: Vec::new(),
             nest_level: 0,
             transactions: Transactions::default(),
+            temps: TempTables::default(),
+            changes: None,
+            fired: Vec::new(),
+            trigger_runner: None,
+            running_triggers: Vec::new(),
             private_tables: Vec::new(),
             app_name: names.app,
             host_name: names.host,

@@ -2,8 +2,10 @@
 //! publishes of itself. Batches run over it (`session`, `batch`); it knows nothing of them.
 
 pub mod activity;
+pub mod changes;
 pub mod core;
 mod identity_insert;
+pub(crate) mod inner;
 pub mod names;
 pub(crate) mod room;
 mod snapshots;

@@ -23,8 +23,15 @@ pub fn database_of(core: &SessionCore, name: &ObjectName) -> Result<Arc<Db>, Sql
 
 /// The table of a name. Errors: 208 no such table, 911 no such database.
 pub fn resolve_table(core: &SessionCore, name: &ObjectName) -> Result<(Arc<Db>, Arc<TableDef>), SqlError> {
-    let db = database_of(core, name)?;
+    let temporary = name.name.value.starts_with('#');
+    let db = match (&name.database, temporary) {
+        (None, true) => core.instance().database("tempdb")?,
+        _ => database_of(core, name)?,
+    };
     db.check_usable()?;
+    if temporary && let Some(table) = core.temps.find(&name.name.value, &db) {
+        return Ok((db, table));
+    }
     let schema = name.schema.as_ref().map_or("", |s| s.value.as_str());
     let table = db.catalog().find(schema, &name.name.value).cloned();
     match table {

@@ -13,6 +13,7 @@ use types::SqlError;
 
 use super::core::SessionCore;
 use catalog::Db;
+use catalog::ModuleDef;
 use catalog::TableDef;
 use catalog::change::DdlChange;
 use catalog::errors::{self, db_error};
@@ -25,7 +26,9 @@ pub(crate) struct OpenTxn {
     pub db: Arc<Db>,
     pub txn: Txn,
     /// Where the running statement began.
-    mark: Savepoint,
+    pub(super) mark: Savepoint,
+    /// Where the transaction began.
+    pub(super) start: Savepoint,
     /// The statement snapshot; kept and renewed so that a statement costs no allocation.
     snapshot: Option<Arc<SnapshotGuard>>,
     /// The snapshot belongs to the running statement.
@@ -52,7 +55,7 @@ pub(crate) struct Transactions {
     /// Changes that were taken back and whose storage is still to be freed.
     undone: Vec<DdlChange>,
     /// Where the running statement's changes begin.
-    ddl_mark: usize,
+    pub(super) ddl_mark: usize,
     savepoints: Vec<NamedSavepoint>,
     /// Name of the outermost BEGIN TRANSACTION.
     name: CompactString,
@@ -89,6 +92,7 @@ impl SessionCore {
             db: db.clone(),
             txn,
             mark,
+            start: mark,
             snapshot: None,
             fresh: false,
             newest: false,
@@ -100,7 +104,7 @@ impl SessionCore {
     /// What the running statement sees of a database: what was committed when it first looked, and the session's own
     /// earlier work. In SNAPSHOT isolation the same for the whole transaction.
     pub fn snapshot(&mut self, db: &Arc<Db>) -> Result<Arc<SnapshotGuard>, SqlError> {
-        if self.options.isolation == Isolation::Snapshot && self.trancount > 0 {
+        if self.options.isolation == Isolation::Snapshot && self.trancount > 0 && !db.is_autonomous() {
             return self.kept_snapshot(db);
         }
         let at = self.open_txn(db)?;
@@ -142,6 +146,23 @@ impl SessionCore {
         self.check_isolation(db, table, lock.mode)
     }
 
+    /// Locks a view while a statement uses it. Its definition must still be the current one.
+    ///
+    /// Errors: as [`SessionCore::lock_table`].
+    pub fn lock_module(&mut self, db: &Arc<Db>, module: &Arc<ModuleDef>) -> Result<(), SqlError> {
+        let at = self.open_txn(db)?;
+        let txn = &mut self.transactions.open[at].txn;
+        let locked = txn.lock_statement(What::Table(module.object_id as u32), LockMode::SchS);
+        locked.map_err(|e| db_error(db, &e))?;
+        let catalog = db.catalog();
+        let current = catalog.modules.get(&module.object_id);
+        if current.is_some_and(|current| Arc::ptr_eq(current, module)) {
+            Ok(())
+        } else {
+            Err(errors::schema_changed())
+        }
+    }
+
     /// A statement begins. `touches_data`: it begins a transaction under SET IMPLICIT_TRANSACTIONS ON.
     pub(crate) fn begin_statement(&mut self, touches_data: bool) -> Result<(), SqlError> {
         if touches_data && self.options.implicit_transactions && self.trancount == 0 {
@@ -151,6 +172,7 @@ impl SessionCore {
             open.mark = open.txn.mark();
         }
         self.transactions.ddl_mark = self.transactions.ddl.len();
+        self.fired.clear();
         Ok(())
     }
 
@@ -164,7 +186,7 @@ impl SessionCore {
             Ok(value) if self.trancount == 0 => self.commit_open(Durability::Full).map(|()| value),
             Ok(value) => {
                 self.end_statement_locks();
-                Ok(value)
+                self.commit_autonomous().map(|()| value)
             }
             Err(e) => {
                 // What the error tells (a duplicate key) may be another transaction's commit; a log that cannot be flushed
@@ -174,9 +196,27 @@ impl SessionCore {
                 }
                 self.look_for_room(&e);
                 self.undo_statement(&e);
+                self.commit_autonomous()?;
                 Err(e)
             }
         }
+    }
+
+    /// What a statement did to table variables stays, whatever becomes of the session's transaction.
+    fn commit_autonomous(&mut self) -> Result<(), SqlError> {
+        let Some(at) = self.transactions.open.iter().position(|open| open.db.is_autonomous()) else {
+            return Ok(());
+        };
+        let open = self.transactions.open.remove(at);
+        drop((open.snapshot, open.kept));
+        let spid = self.spid();
+        let changes = std::mem::take(&mut self.transactions.ddl);
+        let (own, others): (Vec<_>, Vec<_>) = changes.into_iter().partition(DdlChange::is_autonomous);
+        self.transactions.ddl = others;
+        self.transactions.ddl_mark = self.transactions.ddl_mark.min(self.transactions.ddl.len());
+        let committed = open.txn.commit(Durability::Delayed);
+        own.iter().for_each(|change| change.committed(spid));
+        committed.map(drop).map_err(|e| db_error(&open.db, &e))
     }
 
     /// As [`SessionCore::end_statement`] for an expression: mostly there is nothing to end.

@@ -10,11 +10,13 @@ use types::SqlError;
 
 use super::index::{add_index, drop_from, new_columns};
 use super::{StmtCtx, option_rules, resolve_table, table_def};
-use crate::ddl::rebuild::{copy_rows, quote, run_dml};
+use crate::ddl::rebuild::{copy_rows, run_dml};
 use crate::ddl::tables::Work;
+use crate::ddl::{constraints, modules};
 use catalog::errors;
 use catalog::fold_name;
 use catalog::load::layout_of;
+use catalog::names::quote;
 use catalog::{DefaultDef, KeyConstraint, TableDef};
 
 impl StmtCtx<'_> {
@@ -35,10 +37,11 @@ impl StmtCtx<'_> {
         let mut work = Work::begin(self.core, &db)?;
         work.lock_current(&table)?;
         match &stmt.action {
-            AlterTableAction::Add { elements, .. } => {
+            AlterTableAction::Add { elements, check } => {
                 let mut table = table;
+                let added = Added { text, test: check.unwrap_or(true) };
                 for element in elements {
-                    table = add_element(&mut work, &table, element, text)?;
+                    table = add_element(&mut work, &table, element, added)?;
                 }
                 Ok(())
             }
@@ -50,7 +53,15 @@ impl StmtCtx<'_> {
                 Ok(())
             }
             AlterTableAction::AlterColumn(column) => alter_column(&mut work, &table, column, text),
-            AlterTableAction::SwitchConstraints { .. } | AlterTableAction::SwitchTriggers { .. } => Ok(()),
+            AlterTableAction::SwitchConstraints { enable, validate, names } => {
+                let names: Vec<&str> = names.iter().map(|name| name.value.as_str()).collect();
+                let test = validate.unwrap_or(false);
+                constraints::switch(&mut work, &table, &names, *enable, test).map(drop)
+            }
+            AlterTableAction::SwitchTriggers { enable, names } => {
+                let names: Vec<_> = names.iter().map(|name| name.value.clone()).collect();
+                modules::switch_triggers(&mut work, &table, &names, *enable)
+            }
             AlterTableAction::Rebuild(options) => {
                 if options.iter().any(|o| o.name == "PARTITION" && !is_all(&o.value)) {
                     return Err(errors::not_supported("ALTER TABLE REBUILD PARTITION"));
@@ -66,6 +77,15 @@ impl StmtCtx<'_> {
     }
 }
 
+/// What ALTER TABLE ... ADD says of all that it adds.
+#[derive(Clone, Copy)]
+struct Added<'a> {
+    /// The batch's text.
+    text: &'a str,
+    /// The rows that are there must satisfy a new constraint.
+    test: bool,
+}
+
 /// PARTITION = ALL.
 fn is_all(value: &OptionValue) -> bool {
     matches!(value, OptionValue::Word(word) if word.eq_ignore_ascii_case("all"))
@@ -75,11 +95,11 @@ fn add_element(
     work: &mut Work<'_>,
     table: &Arc<TableDef>,
     element: &TableElement,
-    text: &str,
+    added: Added<'_>,
 ) -> Result<Arc<TableDef>, SqlError> {
     match element {
-        TableElement::Column(column) => add_column(work, table, column, text),
-        TableElement::Constraint(constraint) => add_constraint(work, table, constraint, None, text),
+        TableElement::Column(column) => add_column(work, table, column, added),
+        TableElement::Constraint(constraint) => add_constraint(work, table, constraint, None, added),
         TableElement::Index(_) => Err(errors::not_supported("ALTER TABLE ADD INDEX")),
     }
 }
@@ -90,9 +110,9 @@ fn add_column(
     work: &mut Work<'_>,
     table: &Arc<TableDef>,
     column: &ColumnDef,
-    text: &str,
+    added: Added<'_>,
 ) -> Result<Arc<TableDef>, SqlError> {
-    let new = table_def::new_column(column, &table.name, text, column_defaults(work))?;
+    let new = table_def::new_column(column, &table.name, added.text, &column_defaults(work))?;
     if table.column(&new.name).is_some() {
         let text = format!(
             "Column names in each table must be unique. Column name '{}' in table '{}' is specified more than once.",
@@ -129,8 +149,8 @@ fn add_column(
         run_dml(work, &format!("UPDATE {name} SET {column} = {}", default.text))?;
     }
     for constraint in &column.constraints {
-        if matches!(constraint.kind, ConstraintKind::Key { .. }) {
-            after = add_constraint(work, &after, constraint, Some(&new.name), text)?;
+        if !matches!(constraint.kind, ConstraintKind::Default { .. }) {
+            after = add_constraint(work, &after, constraint, Some(&new.name), added)?;
         }
     }
     Ok(after)
@@ -163,7 +183,7 @@ fn add_constraint(
     table: &Arc<TableDef>,
     constraint: &Constraint,
     column: Option<&str>,
-    text: &str,
+    added: Added<'_>,
 ) -> Result<Arc<TableDef>, SqlError> {
     match &constraint.kind {
         ConstraintKind::Key { primary, clustered, .. } => {
@@ -188,7 +208,7 @@ fn add_constraint(
                 return Err(SqlError::new(1781, 16, 1, "Column already has a DEFAULT bound to it."));
             }
             let mut new = new_columns(table)[at].clone();
-            new.default = Some(table_def::new_default(constraint, expr, text));
+            new.default = Some(table_def::new_default(constraint, expr, added.text));
             let mut next = TableDef::clone(table);
             let made: Option<DefaultDef> =
                 work.column(&table.name, table.columns[at].column_id, &new)?.default;
@@ -199,8 +219,15 @@ fn add_constraint(
             work.replace(table, next)
         }
         ConstraintKind::Default { .. } => Err(errors::syntax_near("DEFAULT")),
-        ConstraintKind::Check { .. } => Err(errors::not_supported("CHECK constraint")),
-        ConstraintKind::ForeignKey { .. } => Err(errors::not_supported("FOREIGN KEY constraint")),
+        ConstraintKind::Check { condition } => {
+            let defaults = column_defaults(work);
+            let new = table_def::new_check(constraint, condition, column, added.text, &defaults)?;
+            constraints::add_check(work, table, &new, added.test)
+        }
+        ConstraintKind::ForeignKey { .. } => {
+            let new = table_def::new_foreign_key(constraint, column)?;
+            constraints::add_foreign_key(work, table, &new, added.test)
+        }
     }
 }
 
@@ -218,7 +245,11 @@ fn drop_element(
                 .find(|i| fold_name(&i.name) == folded && (i.primary_key.or(i.unique_constraint)).is_some())
                 .cloned();
             if let Some(index) = key {
+                constraints::check_not_referenced(&work.db.catalog(), table, &index)?;
                 return drop_from(work, table, &index);
+            }
+            if let Some(next) = constraints::drop_constraint(work, table, &name.value)? {
+                return Ok(next);
             }
             let at = table
                 .columns
@@ -255,7 +286,9 @@ fn drop_column(work: &mut Work<'_>, table: &Arc<TableDef>, at: usize) -> Result<
     let default = table.columns[at].default.as_ref().map(|d| ("object", d.name.clone()));
     let used = |i: &catalog::IndexDef| i.key.iter().any(|(k, _)| *k == at) || i.included.contains(&at);
     let index = table.all_indexes().find(|i| used(i)).map(|i| ("index", i.name.clone()));
-    if let Some((kind, other)) = default.or(index) {
+    let constraint =
+        constraints::constraint_of_column(&work.db.catalog(), table, at).map(|name| ("object", name));
+    if let Some((kind, other)) = default.or(index).or(constraint) {
         let text = format!("The {kind} '{other}' is dependent on column '{name}'.");
         return Err(SqlError::new(5074, 16, 1, text));
     }
@@ -289,10 +322,16 @@ fn alter_column(
     text: &str,
 ) -> Result<(), SqlError> {
     let at = table.column(&column.name.value).ok_or_else(|| unknown_column(&column.name.value, table))?;
-    let new = table_def::new_column(column, &table.name, text, column_defaults(work))?;
+    let new = table_def::new_column(column, &table.name, text, &column_defaults(work))?;
     let in_key = |i: &catalog::IndexDef| i.key.iter().any(|(k, _)| *k == at);
     if let Some(index) = table.all_indexes().find(|i| in_key(i)) {
         let text = format!("The index '{}' is dependent on column '{}'.", index.name, column.name);
+        return Err(SqlError::new(5074, 16, 1, text));
+    }
+    if next_type_matters(&table.columns[at], &new)
+        && let Some(other) = constraints::constraint_of_column(&work.db.catalog(), table, at)
+    {
+        let text = format!("The object '{other}' is dependent on column '{}'.", column.name);
         return Err(SqlError::new(5074, 16, 1, text));
     }
     let mut next = TableDef::clone(table);
@@ -300,6 +339,11 @@ fn alter_column(
     next.columns[at].nullable = new.nullable;
     next.columns[at].collation = new.collation;
     rewrite(work, table, next, Some(at)).map(drop)
+}
+
+/// Whether a constraint may mean something else over the changed column.
+fn next_type_matters(old: &catalog::ColumnDef, new: &catalog::NewColumn) -> bool {
+    old.ty != new.ty || old.collation != new.collation
 }
 
 /// New storage for all rows in the layout of `next`; `converted` is the column that is cast.
@@ -342,5 +386,11 @@ fn unknown_column(name: &str, table: &TableDef) -> SqlError {
 /// What the database and the session give a column that does not say.
 fn column_defaults(work: &Work<'_>) -> table_def::ColumnDefaults {
     let nullable = work.core.options.ansi_null_dflt_on;
-    table_def::ColumnDefaults { collation: work.db.default_collation(), nullable }
+    let quoted_identifier = work.core.options.quoted_identifier;
+    table_def::ColumnDefaults {
+        collation: work.db.default_collation(),
+        nullable,
+        catalog: work.db.catalog(),
+        quoted_identifier,
+    }
 }

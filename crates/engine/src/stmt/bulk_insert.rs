@@ -86,6 +86,8 @@ impl StmtCtx<'_> {
                 keep_identity: on("KEEPIDENTITY"),
                 keep_nulls: on("KEEPNULLS"),
                 table_lock: on("TABLOCK"),
+                ignore_constraints: !on("CHECK_CONSTRAINTS"),
+                ignore_triggers: !on("FIRE_TRIGGERS"),
             },
         })
     }

@@ -8,12 +8,13 @@ use types::SqlError;
 use super::table_def::{fill_factor, key_columns};
 use super::{StmtCtx, option_rules, resolve_table};
 use crate::ddl::build::build_index;
-use crate::ddl::rebuild::{copy_rows, duplicate_key, quote};
+use crate::ddl::rebuild::{copy_rows, duplicate_key};
 use crate::ddl::tables::{Work, duplicate_index};
 use crate::exec::context::ExecCtx;
 use catalog::Db;
 use catalog::errors;
 use catalog::fold_name;
+use catalog::names::quote;
 use catalog::{IndexDef, NewColumn, NewIndex, TableDef};
 
 impl StmtCtx<'_> {

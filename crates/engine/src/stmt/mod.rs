@@ -14,6 +14,7 @@ mod create_database;
 mod credential;
 mod database_files;
 pub mod index;
+mod module;
 pub(crate) mod option_rules;
 mod restore;
 mod restore_lists;
@@ -48,6 +49,8 @@ pub struct StmtCtx<'a> {
     /// Line of the statement within the batch.
     pub line: u32,
     pub variables: Variables<'a>,
+    /// A CATCH block waits for the statement's errors.
+    pub catching: bool,
 }
 
 impl StmtCtx<'_> {
@@ -95,6 +98,8 @@ impl StmtCtx<'_> {
                 | StmtKind::CreateIndex(_)
                 | StmtKind::AlterIndex(_)
                 | StmtKind::DropIndex(_)
+                | StmtKind::CreateTrigger(_)
+                | StmtKind::SwitchTrigger(_)
         );
         if ddl && self.core.trancount() > 0 && self.core.options.isolation == Isolation::Snapshot {
             return Err(errors::ddl_in_snapshot());
@@ -108,7 +113,17 @@ impl StmtCtx<'_> {
             StmtKind::DropIndex(drop) => self.drop_index(drop)?,
             StmtKind::CreateSchema(create) => self.create_schema(create)?,
             StmtKind::Drop(drop) => self.drop_objects(drop)?,
-            StmtKind::BulkInsert(bulk) => return self.bulk_insert(bulk).map(Some),
+            StmtKind::Declare(list) => self.declare_tables(list)?,
+            StmtKind::CreateType(create) => self.create_type(create)?,
+            StmtKind::CreateView(create) => self.create_view(create)?,
+            StmtKind::CreateProcedure(create) => self.create_procedure(create)?,
+            StmtKind::CreateTrigger(create) => self.create_trigger(create)?,
+            StmtKind::SwitchTrigger(switch) => self.switch_trigger(switch)?,
+            StmtKind::BulkInsert(bulk) => {
+                let rows = self.bulk_insert(bulk)?;
+                self.core.fire_triggers(self.sink, self.catching)?;
+                return Ok(Some(rows));
+            }
             // There are no statistics to keep: the planner asks the storage.
             StmtKind::CreateStatistics(create) => {
                 option_rules::check("CREATE STATISTICS", &create.options, option_rules::STATISTICS)?;
@@ -162,11 +177,7 @@ fn name_of(kind: &StmtKind) -> &'static str {
         | StmtKind::Fetch(_)
         | StmtKind::CloseCursor(_)
         | StmtKind::Deallocate(_) => "CURSOR",
-        StmtKind::CreateView(_) => "CREATE VIEW",
-        StmtKind::CreateProcedure(_) => "CREATE PROCEDURE",
         StmtKind::CreateFunction(_) => "CREATE FUNCTION",
-        StmtKind::CreateTrigger(_) | StmtKind::SwitchTrigger(_) => "TRIGGER",
-        StmtKind::CreateType(_) => "CREATE TYPE",
         StmtKind::CreateSequence(_) | StmtKind::AlterSequence(_) => "SEQUENCE",
         StmtKind::CreateSynonym { .. } => "CREATE SYNONYM",
         StmtKind::TransferSchema { .. } => "ALTER SCHEMA",

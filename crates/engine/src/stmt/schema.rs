@@ -65,6 +65,13 @@ impl StmtCtx<'_> {
                 );
                 return Err(SqlError::new(3729, 16, 1, text));
             }
+            if let Some(module) = catalog.modules.values().find(|m| fold_name(&m.schema) == folded) {
+                let text = format!(
+                    "Cannot drop schema '{name}' because it is being referenced by object '{}'.",
+                    module.name
+                );
+                return Err(SqlError::new(3729, 16, 1, text));
+            }
             let open = db.open()?;
             lock_catalog(self.core, &db, LockMode::IX)?;
             let txn = self.core.txn(&db)?;

@@ -1,28 +1,84 @@
 //! CREATE TABLE, DROP TABLE, TRUNCATE TABLE, and DROP of other kinds of objects.
 
-use syntax::ast::{CreateTable, DropKind, DropObjects, Truncate};
+use syntax::ast::{CreateTable, CreateType, Declaration, DropKind, DropObjects, Truncate, TypeKind};
 use types::SqlError;
 
 use super::table_def::{self, ColumnDefaults};
 use super::{StmtCtx, database_of, option_rules, resolve_table};
-use crate::ddl::tables;
-use catalog::errors;
+use crate::ddl::{alias_types, tables, temps};
+use catalog::{ModuleKind, errors};
 
 impl StmtCtx<'_> {
     pub(super) fn create_table(&mut self, stmt: &CreateTable) -> Result<(), SqlError> {
         let db = database_of(self.core, &stmt.name)?;
         db.check_usable()?;
-        if stmt.name.name.value.starts_with('#') {
-            return Err(errors::not_supported("temporary table"));
-        }
         if stmt.on.as_ref().is_some_and(|on| on.column.is_some()) {
             return Err(errors::not_supported("partitioned table"));
         }
         option_rules::check("CREATE TABLE", &stmt.options, option_rules::TABLE)?;
         let nullable = self.core.options.ansi_null_dflt_on;
-        let defaults = ColumnDefaults { collation: db.default_collation(), nullable };
-        let new = table_def::from_create(stmt, self.text, defaults)?;
+        let quoted_identifier = self.core.options.quoted_identifier;
+        let defaults = ColumnDefaults {
+            collation: db.default_collation(),
+            nullable,
+            catalog: db.catalog(),
+            quoted_identifier,
+        };
+        let new = table_def::from_create(stmt, self.text, &defaults)?;
+        if stmt.name.name.value.starts_with('#') {
+            return temps::create(self.core, new).map(drop);
+        }
         tables::create_table(self.core, &db, new).map(drop)
+    }
+
+    /// DECLARE @t TABLE.
+    pub(super) fn declare_tables(&mut self, list: &[Declaration]) -> Result<(), SqlError> {
+        for item in list {
+            let Declaration::Table { name, elements, .. } = item else { continue };
+            let created = CreateTable {
+                name: plan::bind::from::variable_name(name),
+                elements: elements.clone(),
+                on: None,
+                textimage_on: None,
+                options: Vec::new(),
+            };
+            let db = self.core.db().clone();
+            let defaults = ColumnDefaults {
+                collation: db.default_collation(),
+                nullable: self.core.options.ansi_null_dflt_on,
+                catalog: db.catalog(),
+                quoted_identifier: self.core.options.quoted_identifier,
+            };
+            let new = table_def::from_create(&created, self.text, &defaults)?;
+            if !new.foreign_keys.is_empty() {
+                return Err(errors::syntax_near("REFERENCES"));
+            }
+            temps::declare(self.core, new)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn create_type(&mut self, stmt: &CreateType) -> Result<(), SqlError> {
+        let TypeKind::Alias { base, nullable } = &stmt.kind else {
+            return Err(errors::not_supported("CREATE TYPE ... AS TABLE"));
+        };
+        let db = database_of(self.core, &stmt.name)?;
+        let schema = stmt.name.schema.as_ref().map_or("", |s| s.value.as_str());
+        let base = table_def::built_in(base)?;
+        let name = &stmt.name.name.value;
+        alias_types::create(self.core, &db, schema, name, base, nullable.unwrap_or(true))
+    }
+
+    fn drop_types(&mut self, stmt: &DropObjects) -> Result<(), SqlError> {
+        for name in &stmt.names {
+            let db = database_of(self.core, name)?;
+            let schema = name.schema.as_ref().map_or("", |s| s.value.as_str());
+            match alias_types::drop_type(self.core, &db, schema, &name.name.value) {
+                Err(e) if e.number == 218 && stmt.if_exists => {}
+                other => other?,
+            }
+        }
+        Ok(())
     }
 
     pub(super) fn truncate(&mut self, stmt: &Truncate) -> Result<(), SqlError> {
@@ -61,7 +117,11 @@ impl StmtCtx<'_> {
                 }
                 Ok(())
             }
+            DropKind::View => self.drop_modules(stmt, ModuleKind::View),
+            DropKind::Procedure => self.drop_modules(stmt, ModuleKind::Procedure),
+            DropKind::Trigger => self.drop_modules(stmt, ModuleKind::Trigger),
             DropKind::Schema => self.drop_schema(stmt),
+            DropKind::Type => self.drop_types(stmt),
             DropKind::Statistics => Ok(()),
             kind => {
                 let (word, text) = kind_name(kind);
@@ -80,11 +140,7 @@ impl StmtCtx<'_> {
 /// What 3701 calls a kind of object that no database has yet, and the statement's name.
 fn kind_name(kind: DropKind) -> (Option<&'static str>, &'static str) {
     match kind {
-        DropKind::View => (Some("view"), "DROP VIEW"),
-        DropKind::Procedure => (Some("procedure"), "DROP PROCEDURE"),
         DropKind::Function => (Some("function"), "DROP FUNCTION"),
-        DropKind::Trigger => (Some("trigger"), "DROP TRIGGER"),
-        DropKind::Type => (Some("type"), "DROP TYPE"),
         DropKind::Sequence => (Some("sequence object"), "DROP SEQUENCE"),
         DropKind::Synonym => (Some("synonym"), "DROP SYNONYM"),
         _ => (None, "DROP"),

@@ -14,7 +14,7 @@ use types::{Collation, DataType, SqlError};
 use super::option_rules;
 use catalog::errors;
 use catalog::fold_name;
-use catalog::{KeyConstraint, NewColumn, NewDefault, NewIndex, NewTable};
+use catalog::{Catalog, KeyConstraint, NewCheck, NewColumn, NewDefault, NewForeignKey, NewIndex, NewTable};
 
 /// Most columns of a table, key columns of an index.
 const MAX_COLUMNS: usize = 1024;
@@ -23,7 +23,30 @@ const MAX_KEY_COLUMNS: usize = 32;
 /// The type that a column, variable or parameter names.
 ///
 /// Errors: 2715 no such type, and what [`DataType::from_name`] gives.
-pub fn data_type(name: &TypeName) -> Result<DataType, SqlError> {
+pub fn data_type(name: &TypeName, catalog: &Catalog) -> Result<DataType, SqlError> {
+    Ok(type_of(name, catalog)?.0)
+}
+
+/// The type, and of an alias type whether it may be NULL.
+fn type_of(name: &TypeName, catalog: &Catalog) -> Result<(DataType, Option<bool>), SqlError> {
+    let schema = name.name.schema.as_ref().map_or("", |s| s.value.as_str());
+    match catalog.find_type(schema, &name.name.name.value) {
+        Some(alias) if name.params.is_empty() => Ok((alias.base, Some(alias.nullable))),
+        Some(_) => {
+            let text = format!(
+                "Column, parameter, or variable #1: Cannot specify a column width on data type {}.",
+                name.name
+            );
+            Err(SqlError::new(2716, 16, 1, text))
+        }
+        None => Ok((built_in(name)?, None)),
+    }
+}
+
+/// A type that every database has.
+///
+/// Errors: 2715.
+pub fn built_in(name: &TypeName) -> Result<DataType, SqlError> {
     if name.name.schema.as_ref().is_some_and(|schema| !schema.is("sys")) {
         return Err(cannot_find_type(name));
     }
@@ -40,19 +63,23 @@ fn cannot_find_type(name: &TypeName) -> SqlError {
 }
 
 /// What a column is when it does not say.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct ColumnDefaults {
     /// The database's.
     pub collation: Collation,
     /// SET ANSI_NULL_DFLT_ON.
     pub nullable: bool,
+    /// Its alias types.
+    pub catalog: Arc<Catalog>,
+    /// SET QUOTED_IDENTIFIER: whether double quotes are around names.
+    pub quoted_identifier: bool,
 }
 
 /// The table that a CREATE TABLE statement describes; `batch` is the text that spans point into.
 ///
 /// Errors: 2705 and 1505-like duplicates, 8110/1779 two primary keys, 8112 two clustered indexes, 8111 a nullable
 /// primary key, 2744 two identity columns, 2749/8107 what cannot be an identity, 1911 unknown key columns.
-pub fn from_create(stmt: &CreateTable, batch: &str, defaults: ColumnDefaults) -> Result<NewTable, SqlError> {
+pub fn from_create(stmt: &CreateTable, batch: &str, defaults: &ColumnDefaults) -> Result<NewTable, SqlError> {
     let schema = stmt.name.schema.as_ref().map(|s| s.value.clone()).unwrap_or_default();
     let mut table = NewTable { schema, name: stmt.name.name.value.clone(), ..NewTable::default() };
     if let Some(on) = &stmt.on {
@@ -65,8 +92,10 @@ pub fn from_create(stmt: &CreateTable, batch: &str, defaults: ColumnDefaults) ->
     }
     for element in &stmt.elements {
         match element {
-            TableElement::Column(column) => add_column_keys(&mut table, column)?,
-            TableElement::Constraint(constraint) => add_constraint(&mut table, constraint, None, batch)?,
+            TableElement::Column(column) => add_column_keys(&mut table, column, batch, defaults)?,
+            TableElement::Constraint(constraint) => {
+                add_constraint(&mut table, constraint, None, batch, defaults)?;
+            }
             TableElement::Index(index) => add_inline_index(&mut table, index, None)?,
         }
     }
@@ -78,7 +107,7 @@ fn add_column(
     table: &mut NewTable,
     column: &ColumnDef,
     batch: &str,
-    defaults: ColumnDefaults,
+    defaults: &ColumnDefaults,
 ) -> Result<(), SqlError> {
     let new = new_column(column, &table.name, batch, defaults)?;
     if find(&table.columns, &new.name).is_some() {
@@ -97,7 +126,7 @@ pub fn new_column(
     column: &ColumnDef,
     table: &str,
     batch: &str,
-    defaults: ColumnDefaults,
+    defaults: &ColumnDefaults,
 ) -> Result<NewColumn, SqlError> {
     if column.computed.is_some() {
         return Err(errors::not_supported("computed column"));
@@ -110,11 +139,12 @@ pub fn new_column(
             format!("The definition for column '{}' must include a data type.", column.name),
         ));
     };
-    let ty = data_type(type_name)?;
+    let (ty, nullable) = type_of(type_name, &defaults.catalog)?;
     if ty == DataType::SqlVariant {
         return Err(errors::not_supported("sql_variant column"));
     }
-    let mut new = NewColumn::new(column.name.value.clone(), ty, column.nullable.unwrap_or(defaults.nullable));
+    let nullable = column.nullable.or(nullable).unwrap_or(defaults.nullable);
+    let mut new = NewColumn::new(column.name.value.clone(), ty, nullable);
     new.collation = defaults.collation;
     if let Some(name) = &column.collation {
         new.collation = Collation::from_name(&name.value)
@@ -146,9 +176,8 @@ pub fn new_column(
                 }
                 new.nullable = false;
             }
-            ConstraintKind::Key { .. } => {}
-            ConstraintKind::Check { .. } => return Err(errors::not_supported("CHECK constraint")),
-            ConstraintKind::ForeignKey { .. } => return Err(errors::not_supported("FOREIGN KEY constraint")),
+            ConstraintKind::Key { .. } | ConstraintKind::Check { .. } | ConstraintKind::ForeignKey { .. } => {
+            }
         }
     }
     Ok(new)
@@ -188,7 +217,8 @@ fn single_quoted(text: &str) -> String {
     }
     out.push_str(&text[from..]);
     // Names of types and functions may be quoted too: then it is a text written under ON.
-    if syntax::parse(&format!("PRINT {out}")).is_ok() { out } else { text.to_string() }
+    let parses = |kind: &str, end: &str| syntax::parse(&format!("{kind} {out} {end}")).is_ok();
+    if parses("PRINT", "") || parses("IF", "PRINT ''") { out } else { text.to_string() }
 }
 
 fn identity_of(
@@ -231,10 +261,15 @@ fn identity_of(
     Ok((seed, increment))
 }
 
-fn add_column_keys(table: &mut NewTable, column: &ColumnDef) -> Result<(), SqlError> {
+fn add_column_keys(
+    table: &mut NewTable,
+    column: &ColumnDef,
+    batch: &str,
+    defaults: &ColumnDefaults,
+) -> Result<(), SqlError> {
     for constraint in &column.constraints {
-        if matches!(constraint.kind, ConstraintKind::Key { .. }) {
-            add_constraint(table, constraint, Some(&column.name.value), "")?;
+        if !matches!(constraint.kind, ConstraintKind::Default { .. }) {
+            add_constraint(table, constraint, Some(&column.name.value), batch, defaults)?;
         }
     }
     if let Some(index) = &column.index {
@@ -249,6 +284,7 @@ fn add_constraint(
     constraint: &Constraint,
     column: Option<&str>,
     batch: &str,
+    defaults: &ColumnDefaults,
 ) -> Result<(), SqlError> {
     match &constraint.kind {
         ConstraintKind::Key { .. } => {
@@ -267,9 +303,54 @@ fn add_constraint(
             Ok(())
         }
         ConstraintKind::Default { .. } => Err(errors::syntax_near("DEFAULT")),
-        ConstraintKind::Check { .. } => Err(errors::not_supported("CHECK constraint")),
-        ConstraintKind::ForeignKey { .. } => Err(errors::not_supported("FOREIGN KEY constraint")),
+        ConstraintKind::Check { condition } => {
+            table.checks.push(new_check(constraint, condition, column, batch, defaults)?);
+            Ok(())
+        }
+        ConstraintKind::ForeignKey { .. } => {
+            table.foreign_keys.push(new_foreign_key(constraint, column)?);
+            Ok(())
+        }
     }
+}
+
+/// A CHECK constraint as the catalog keeps it: in parentheses, and as it reads under QUOTED_IDENTIFIER ON.
+pub fn new_check(
+    constraint: &Constraint,
+    condition: &Expr,
+    column: Option<&str>,
+    batch: &str,
+    defaults: &ColumnDefaults,
+) -> Result<NewCheck, SqlError> {
+    let text = condition.span.text(batch).trim();
+    let text = if defaults.quoted_identifier { text.to_string() } else { single_quoted(text) };
+    let text = format!("({text})");
+    Ok(NewCheck {
+        name: constraint.name.as_ref().map(|n| n.value.clone()),
+        condition: Arc::new(catalog::constraint::parse_condition(&text)?),
+        text: text.into(),
+        column: column.map(CompactString::from),
+    })
+}
+
+/// A FOREIGN KEY constraint, of `column` when it is written after one.
+pub fn new_foreign_key(constraint: &Constraint, column: Option<&str>) -> Result<NewForeignKey, SqlError> {
+    let ConstraintKind::ForeignKey { columns, table, references, on_delete, on_update } = &constraint.kind
+    else {
+        return Err(SqlError::internal("a foreign key was expected"));
+    };
+    let own = match column {
+        Some(column) if columns.is_empty() => vec![CompactString::from(column)],
+        _ => columns.iter().map(|c| c.value.clone()).collect(),
+    };
+    Ok(NewForeignKey {
+        name: constraint.name.as_ref().map(|n| n.value.clone()),
+        columns: own,
+        parent: table.clone(),
+        keys: references.iter().map(|c| c.value.clone()).collect(),
+        on_delete: *on_delete,
+        on_update: *on_update,
+    })
 }
 
 /// The index of a PRIMARY KEY or UNIQUE constraint over these columns.

@@ -3,9 +3,10 @@
 mod attach;
 mod databases;
 mod space_used;
+mod types;
 
+use ::types::{SqlError, Value};
 use compact_str::CompactString;
-use types::{SqlError, Value};
 
 use crate::output::{ColumnInfo, Sink};
 use crate::state::SessionCore;
@@ -18,6 +19,8 @@ pub struct Arg {
     pub value: Value,
     /// The caller's variable that takes the result.
     pub output: Option<usize>,
+    /// DEFAULT: the parameter's own value.
+    pub is_default: bool,
 }
 
 /// A call of a system procedure.
@@ -34,7 +37,7 @@ pub type Procedure = fn(&mut Call<'_>) -> Result<i32, SqlError>;
 
 /// The procedure of a name; sp_executesql is the interpreter's own.
 pub fn find(name: &str) -> Option<Procedure> {
-    let table: [(&str, Procedure); 10] = [
+    let table: [(&str, Procedure); 12] = [
         ("sp_spaceused", space_used::run),
         ("sp_helpdb", databases::help_db),
         ("sp_databases", databases::databases),
@@ -45,6 +48,8 @@ pub fn find(name: &str) -> Option<Procedure> {
         ("sp_attach_db", attach::attach),
         ("sp_attach_single_file_db", attach::attach_single),
         ("sp_detach_db", attach::detach),
+        ("sp_addtype", types::add_type),
+        ("sp_droptype", types::drop_type),
     ];
     table.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, procedure)| *procedure)
 }
@@ -79,6 +84,6 @@ pub fn send(
 }
 
 /// A column of a result set.
-pub fn column(name: &str, ty: types::DataType, nullable: bool) -> ColumnInfo {
+pub fn column(name: &str, ty: ::types::DataType, nullable: bool) -> ColumnInfo {
     ColumnInfo { name: name.into(), ty, nullable }
 }

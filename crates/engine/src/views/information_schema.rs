@@ -3,7 +3,7 @@
 use types::{DataType, Len, Value};
 
 use super::{SYSNAME, View, ViewColumn, text};
-use catalog::{IndexDef, TableDef};
+use catalog::{IndexDef, ModuleKind, TableDef};
 
 use DataType::{Int, NVarChar, SmallInt, TinyInt, VarChar};
 
@@ -19,7 +19,14 @@ pub static TABLES: View = View::information("TABLES", TABLE_COLUMNS, |_, db, _| 
     let row = |t: &std::sync::Arc<TableDef>| {
         vec![Value::Str(db.name()), text(&t.schema), text(&t.name), text("BASE TABLE")]
     };
-    Ok(db.catalog().sorted().into_iter().map(row).collect())
+    let catalog = db.catalog();
+    let mut rows: Vec<_> = catalog.sorted().into_iter().map(row).collect();
+    let mut views: Vec<_> = catalog.modules.values().filter(|m| m.kind == ModuleKind::View).collect();
+    views.sort_by(|a, b| (&a.schema, &a.name).cmp(&(&b.schema, &b.name)));
+    rows.extend(
+        views.iter().map(|v| vec![Value::Str(db.name()), text(&v.schema), text(&v.name), text("VIEW")]),
+    );
+    Ok(rows)
 });
 
 const COLUMN_COLUMNS: &[ViewColumn] = &[

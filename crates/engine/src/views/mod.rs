@@ -1,6 +1,7 @@
 //! System views and table functions: `sys.*`, `INFORMATION_SCHEMA.*`, DMVs. One file per group of views.
 //! Guarantee: names and types of the columns are SQL Server's.
 
+pub mod compatibility;
 pub mod counters;
 pub mod databases;
 pub mod dblog;
@@ -8,6 +9,7 @@ pub mod devices;
 pub mod files;
 pub mod information_schema;
 pub mod log;
+pub mod modules;
 pub mod objects;
 pub mod server;
 pub mod sessions;
@@ -165,6 +167,17 @@ static VIEWS: &[&dyn SystemView] = &[
     &objects::KEY_CONSTRAINTS,
     &objects::DEFAULT_CONSTRAINTS,
     &objects::SCHEMAS,
+    &compatibility::OBJECTS,
+    &compatibility::DATABASES,
+    &modules::VIEWS,
+    &modules::PROCEDURES,
+    &modules::PARAMETERS,
+    &modules::TRIGGERS,
+    &modules::TRIGGER_EVENTS,
+    &modules::SQL_MODULES,
+    &modules::CHECK_CONSTRAINTS,
+    &modules::FOREIGN_KEYS,
+    &modules::FOREIGN_KEY_PAIRS,
     &objects::PARTITIONS,
     &objects::ALLOCATION_UNITS,
     &types::TYPES,
@@ -196,6 +209,9 @@ static VIEWS: &[&dyn SystemView] = &[
 
 /// The view or function with this name; names compare without regard to case.
 pub fn find(schema: &str, name: &str) -> Option<&'static dyn SystemView> {
+    let old = schema.eq_ignore_ascii_case("dbo")
+        && compatibility::NAMES.iter().any(|known| known.eq_ignore_ascii_case(name));
+    let schema = if old { "sys" } else { schema };
     VIEWS
         .iter()
         .copied()

@@ -5,14 +5,14 @@ use std::sync::atomic::Ordering;
 
 use types::{DataType, Len, SqlError, Value};
 
-use super::{NVARCHAR60, SYSNAME, View, ViewColumn, all, big, bit, text};
-use crate::ddl::rebuild::quote;
+use super::{NVARCHAR60, SYSNAME, View, ViewColumn, all, big, bit, modules, text};
 use crate::exec::context::ExecCtx;
 use crate::exec::query::run_query;
 use crate::state::SessionCore;
 use catalog::Db;
+use catalog::names::quote;
 use catalog::{Catalog, ColumnDef, IndexDef, TableDef};
-use plan::bind::env::{CompileEnv, VarScope};
+use plan::bind::env::{CompileEnv, NO_TEMPS, VarScope};
 use plan::compile_query;
 
 use DataType::{BigInt, Bit, Char, DateTime, Int, NVarChar, SmallInt, TinyInt};
@@ -37,10 +37,12 @@ macro_rules! object_columns {
     };
 }
 
+pub(super) use object_columns;
+
 const OBJECT_COLUMNS: &[ViewColumn] = object_columns!();
 
 /// (type, type_desc).
-type Kind = (&'static str, &'static str);
+pub(super) type Kind = (&'static str, &'static str);
 const TABLE: Kind = ("U ", "USER_TABLE");
 const PRIMARY: Kind = ("PK", "PRIMARY_KEY_CONSTRAINT");
 const UNIQUE: Kind = ("UQ", "UNIQUE_CONSTRAINT");
@@ -48,7 +50,7 @@ const DEFAULT: Kind = ("D ", "DEFAULT_CONSTRAINT");
 const VIEW: Kind = ("V ", "VIEW");
 const FUNCTION: Kind = ("IF", "SQL_INLINE_TABLE_VALUED_FUNCTION");
 
-fn object(
+pub(super) fn object(
     name: &str,
     id: i32,
     schema_id: i32,
@@ -92,6 +94,13 @@ fn table_objects(catalog: &Catalog, table: &TableDef, rows: &mut Vec<Vec<Value>>
             false,
         ));
     }
+    let parent = table.object_id;
+    for c in &table.checks {
+        rows.push(object(&c.name, c.object_id, schema_id, parent, modules::CHECK, created, false));
+    }
+    for k in &table.foreign_keys {
+        rows.push(object(&k.name, k.object_id, schema_id, parent, modules::FOREIGN_KEY, created, false));
+    }
 }
 
 /// PRIMARY KEY and UNIQUE constraints: index, object_id, kind.
@@ -110,6 +119,7 @@ pub static OBJECTS: View = View::sys("objects", OBJECT_COLUMNS, |_, db, _| {
     for table in catalog.sorted() {
         table_objects(&catalog, table, &mut rows);
     }
+    modules::module_objects(&catalog, &mut rows);
     Ok(rows)
 });
 
@@ -120,6 +130,7 @@ pub static ALL_OBJECTS: View = View::sys("all_objects", OBJECT_COLUMNS, |session
     for table in catalog.sorted() {
         table_objects(&catalog, table, &mut rows);
     }
+    modules::module_objects(&catalog, &mut rows);
     let started = session.instance().started().clone();
     for view in all() {
         let schema_id = if view.schema() == "sys" { 4 } else { 3 };
@@ -270,14 +281,27 @@ fn columns_of(table: &TableDef) -> impl Iterator<Item = Vec<Value>> {
 }
 
 /// sys.columns.
-pub static COLUMNS: View = View::sys("columns", COLUMN_COLUMNS, |_, db, _| {
-    Ok(db.catalog().sorted().into_iter().flat_map(|t| columns_of(t)).collect())
+pub static COLUMNS: View = View::sys("columns", COLUMN_COLUMNS, |session, db, _| {
+    let mut rows: Vec<_> = db.catalog().sorted().into_iter().flat_map(|t| columns_of(t)).collect();
+    rows.extend(columns_of_views(session, db)?);
+    Ok(rows)
 });
 
+fn columns_of_views(session: &SessionCore, db: &Arc<Db>) -> Result<Vec<Vec<Value>>, SqlError> {
+    let mut rows = Vec::new();
+    for (id, columns) in modules::view_columns(session, db)? {
+        for (i, c) in columns.iter().enumerate() {
+            rows.push(column_row(id, i as i32 + 1, &c.name, c.ty, c.nullable, None));
+        }
+    }
+    Ok(rows)
+}
+
 /// sys.all_columns: also those of the system views.
-pub static ALL_COLUMNS: View = View::sys("all_columns", COLUMN_COLUMNS, |_, db, _| {
+pub static ALL_COLUMNS: View = View::sys("all_columns", COLUMN_COLUMNS, |session, db, _| {
     let catalog = db.catalog();
     let mut rows: Vec<Vec<Value>> = catalog.sorted().into_iter().flat_map(|t| columns_of(t)).collect();
+    rows.extend(columns_of_views(session, db)?);
     for view in all() {
         for (i, (name, ty, nullable)) in view.columns().iter().enumerate() {
             rows.push(column_row(view.object_id(), i as i32 + 1, name, *ty, *nullable, None));
@@ -423,7 +447,7 @@ const KEY_COLUMNS: &[ViewColumn] = object_columns!(
 );
 
 /// A name that this engine made up.
-fn is_made_up(name: &str, prefix: &str) -> bool {
+pub(super) fn is_made_up(name: &str, prefix: &str) -> bool {
     name.starts_with(prefix) && name.rsplit("__").next().is_some_and(|end| end.len() >= 8)
 }
 
@@ -575,8 +599,15 @@ fn count_rows(session: &mut SessionCore, name: &str) -> Result<i64, SqlError> {
     };
     let vars = VarScope::new();
     let (instance, db, options) = (session.instance().clone(), session.db().clone(), session.options.clone());
-    let env =
-        CompileEnv { names: &*instance, db: &db, catalog: db.catalog(), vars: &vars, options: &options };
+    let env = CompileEnv {
+        names: &*instance,
+        db: &db,
+        catalog: db.catalog(),
+        vars: &vars,
+        options: &options,
+        temps: &NO_TEMPS,
+        changes: None,
+    };
     let plan = compile_query(&query, &env)?;
     let mut rows: Vec<Vec<Value>> = Vec::new();
     run_query(&plan, &mut ExecCtx { session, vars: &mut [] }, &mut rows)?;

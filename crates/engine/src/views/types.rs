@@ -74,7 +74,7 @@ fn row(name: &str, ty: DataType, user_type_id: i32) -> Vec<Value> {
 }
 
 /// sys.types.
-pub static TYPES: View = View::sys("types", COLUMNS, |_, _, _| {
+pub static TYPES: View = View::sys("types", COLUMNS, |_, db, _| {
     let mut rows: Vec<Vec<Value>> =
         ALL.iter().map(|ty| row(ty.base_name(), *ty, ty.user_type_id())).collect();
     rows.push(row("numeric", DataType::Decimal { precision: 38, scale: 38 }, 108));
@@ -82,5 +82,16 @@ pub static TYPES: View = View::sys("types", COLUMNS, |_, _, _| {
         numeric[1] = Value::TinyInt(108);
     }
     rows.push(row("sysname", DataType::NVarChar(Len::N(128)), 256));
+    let catalog = db.catalog();
+    let mut aliases: Vec<_> = catalog.types.values().collect();
+    aliases.sort_by_key(|alias| alias.type_id);
+    for alias in aliases {
+        let mut row = row(&alias.name, alias.base, alias.type_id);
+        // schema_id, is_nullable, is_user_defined.
+        row[3] = Value::Int(catalog.schemas.get(&catalog::fold_name(&alias.schema)).copied().unwrap_or(1));
+        row[9] = bit(alias.nullable);
+        row[10] = bit(true);
+        rows.push(row);
+    }
     Ok(rows)
 });

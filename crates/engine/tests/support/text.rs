@@ -120,6 +120,7 @@ pub fn power_loss(
 pub struct Bench {
     pub instance: Arc<Instance>,
     pub session: Session,
+    disk: SimDisk,
 }
 
 impl Bench {
@@ -132,10 +133,22 @@ impl Bench {
     pub fn on(disk: SimDisk) -> Bench {
         let instance = try_open(&disk, 64 << 20).unwrap();
         let session = instance.session().unwrap();
-        let mut bench = Bench { instance, session };
+        let mut bench = Bench { instance, session, disk };
         assert_eq!(bench.run("CREATE DATABASE t"), "");
         bench.session.use_database("t").unwrap();
         bench
+    }
+
+    /// The same after a clean stop and a start.
+    pub fn restart(self) -> Bench {
+        let Bench { instance, session, disk } = self;
+        drop(session);
+        instance.close().unwrap();
+        drop(instance);
+        let instance = try_open(&disk, 64 << 20).unwrap();
+        let mut session = instance.session().unwrap();
+        session.use_database("t").unwrap();
+        Bench { instance, session, disk }
     }
 
     /// What a batch says.

@@ -1,19 +1,27 @@
 //! What a statement is compiled against: names, variables, options.
 //! Guarantees: a compiled object holds no name that must be looked up again; variables are slots.
 
+use crate::bind::module::ChangedTable;
 use crate::bind::set_options::SessionOptions;
 use crate::view::ViewDef;
-use catalog::{Catalog, Db, fold_name};
+use catalog::{Catalog, Db, TableDef, fold_name};
 use compact_str::CompactString;
 use expr::functions::Function;
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use types::{DataType, SqlError};
 
 /// What the instance knows by name; names are compared without regard to case.
 pub trait Names {
     /// A database, whatever its state.
     fn find_db(&self, name: &str) -> Option<Arc<Db>>;
+
+    /// Where table variables are.
+    ///
+    /// # Errors
+    /// Why tempdb cannot be used.
+    fn variables(&self) -> Result<Arc<Db>, SqlError>;
 
     /// A database that can be used.
     ///
@@ -41,6 +49,64 @@ pub struct CompileEnv<'a> {
     pub vars: &'a VarScope,
     /// SET options that change what a statement means.
     pub options: &'a SessionOptions,
+    /// The session's temporary tables.
+    pub temps: &'a TempTables,
+    /// In a trigger: the table whose rows `inserted` and `deleted` have.
+    pub changes: Option<ChangedTable>,
+}
+
+/// A temporary table of a session.
+#[derive(Clone, Debug)]
+pub struct TempName {
+    /// Folded, with its `#` or, of a table variable, its `@`.
+    pub name: CompactString,
+    /// In tempdb, or among the table variables.
+    pub object_id: i32,
+    /// Nesting level of the scope that made it.
+    pub level: u32,
+    /// Its scope has not ended.
+    pub visible: bool,
+}
+
+/// The temporary tables that a session has made, the newest last. One that is no longer in tempdb was dropped.
+#[derive(Debug, Default)]
+pub struct TempTables {
+    pub list: Vec<TempName>,
+    /// Never the same twice, in any session: what a plan over temporary tables was made for.
+    pub generation: u64,
+    /// Nesting level of the scope that runs: its table variables are the ones in sight.
+    pub level: u32,
+    /// A name was looked up here since the flag was last taken.
+    pub used: AtomicBool,
+}
+
+/// For statements that can name no temporary table.
+pub static NO_TEMPS: TempTables =
+    TempTables { list: Vec::new(), generation: 0, level: 0, used: AtomicBool::new(false) };
+
+impl TempTables {
+    /// The list has changed.
+    pub fn changed(&mut self) {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        self.generation = NEXT.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// The table variable of a name in the scope that runs.
+    pub fn find_variable(&self, name: &str, db: &Db) -> Option<Arc<TableDef>> {
+        self.used.store(true, Ordering::Relaxed);
+        let (name, catalog) = (fold_name(name), db.catalog());
+        let own = |t: &&TempName| t.visible && t.level == self.level && t.name == name;
+        let temp = self.list.iter().rev().find(own)?;
+        catalog.by_id.get(&temp.object_id).cloned()
+    }
+
+    /// The table of a name, as far as it is still there.
+    pub fn find(&self, name: &str, tempdb: &Db) -> Option<Arc<TableDef>> {
+        self.used.store(true, Ordering::Relaxed);
+        let (name, catalog) = (fold_name(name), tempdb.catalog());
+        let mut newest = self.list.iter().rev().filter(|t| t.visible && t.name == name);
+        newest.find_map(|t| catalog.by_id.get(&t.object_id).cloned())
+    }
 }
 
 /// The variables of a batch: names with `@`, compared without regard to case; a slot each, in order of declaration.

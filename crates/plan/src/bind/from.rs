@@ -7,6 +7,7 @@ use crate::hints::{Hints, Reading};
 use crate::logical::{CteDef, Get, JoinHint, JoinKind, Logical, OutColumn, ViewScan};
 use crate::view::ViewDef;
 use catalog::Db;
+use catalog::ModuleDef;
 use catalog::TableDef;
 use catalog::errors;
 use catalog::fold_name;
@@ -19,6 +20,8 @@ use types::{Collation, DataType, SqlError};
 pub enum Named {
     Table(Arc<Db>, Arc<TableDef>),
     View(Arc<Db>, &'static dyn ViewDef),
+    /// A user's view, procedure or trigger.
+    Module(Arc<Db>, Arc<ModuleDef>),
 }
 
 impl Binder<'_> {
@@ -70,9 +73,10 @@ impl Binder<'_> {
                 }
                 self.named(name, alias.as_ref(), hints)
             }
-            TableRefKind::Variable { name, .. } => {
-                let text = format!("Must declare the table variable \"{name}\".");
-                Err(SqlError::new(1087, 15, 2, text))
+            TableRefKind::Variable { name, alias, hints } => {
+                let (db, table) = self.table_variable(name)?;
+                let name = variable_name(name);
+                self.base_table(db, table, &name, alias.as_ref(), hints)
             }
             TableRefKind::Function { name, args, alias, columns, .. } => {
                 self.table_function(name, args, alias.as_ref(), columns)
@@ -98,7 +102,7 @@ impl Binder<'_> {
     }
 
     /// Runs `f` in a new block from which the current one is not seen; also gives the block back.
-    fn nested<T>(
+    pub(super) fn nested<T>(
         &mut self,
         f: impl FnOnce(&mut Self) -> Result<T, SqlError>,
     ) -> Result<(T, Scope), SqlError> {
@@ -115,12 +119,23 @@ impl Binder<'_> {
         hints: &[ast::OptionItem],
     ) -> Result<Logical, SqlError> {
         if name.is_bare()
+            && let Some(rows) = self.recursion(name, alias)?
+        {
+            return Ok(rows);
+        }
+        if name.is_bare()
             && let Some(cte) = self.find_cte(&name.name.value)
         {
             return self.cte(&cte, alias);
         }
         if name.is_bare() && self.open_ctes.contains(&fold_name(&name.name.value)) {
-            return Err(unsupported("A common table expression that refers to itself"));
+            let text = format!(
+                "Recursive common table expression '{name}' does not contain a top-level UNION ALL operator."
+            );
+            return Err(SqlError::new(252, 16, 1, text));
+        }
+        if let Some(rows) = self.changed_rows(name, alias)? {
+            return Ok(rows);
         }
         match self.resolve(name)? {
             Named::Table(db, table) => self.base_table(db, table, name, alias, hints),
@@ -130,6 +145,20 @@ impl Binder<'_> {
                     return Err(SqlError::new(216, 16, 1, text));
                 }
                 self.system_view(db, view, Vec::new(), name, alias)
+            }
+            Named::Module(db, module) if module.view().is_some() => self.user_view(db, &module, name, alias),
+            Named::Module(..) => Err(errors::invalid_object(&name.to_string())),
+        }
+    }
+
+    /// The table variable of a name. Error: 1087.
+    pub fn table_variable(&self, name: &str) -> Result<(Arc<Db>, Arc<TableDef>), SqlError> {
+        let db = self.env.names.variables()?;
+        match self.env.temps.find_variable(name, &db) {
+            Some(table) => Ok((db, table)),
+            None => {
+                let text = format!("Must declare the table variable \"{name}\".");
+                Err(SqlError::new(1087, 15, 2, text))
             }
         }
     }
@@ -149,12 +178,20 @@ impl Binder<'_> {
             None if name.name.value.starts_with('#') => {
                 self.env.names.find_db("tempdb").ok_or_else(missing)?
             }
-            None => self.env.db.clone(),
+            None => self.db.clone(),
         };
-        let catalog = if db.id() == self.env.db.id() { self.env.catalog.clone() } else { db.catalog() };
+        let catalog = if db.id() == self.db.id() { self.catalog.clone() } else { db.catalog() };
+        if name.name.value.starts_with('#')
+            && let Some(table) = self.env.temps.find(&name.name.value, &db)
+        {
+            return Ok(Named::Table(db, table));
+        }
         let schema = name.schema.as_ref().map_or("dbo", |s| s.value.as_str());
         if let Some(table) = catalog.tables.get(&(fold_name(schema), fold_name(&name.name.value))) {
             return Ok(Named::Table(db, table.clone()));
+        }
+        if let Some(module) = catalog.find_module(schema, &name.name.value) {
+            return Ok(Named::Module(db, module.clone()));
         }
         let view = self.env.names.view(schema, &name.name.value);
         view.map(|view| Named::View(db, view)).ok_or_else(missing)
@@ -242,7 +279,7 @@ impl Binder<'_> {
         }
         let db = match &name.database {
             Some(db) => self.env.names.database(&db.value)?,
-            None => self.env.db.clone(),
+            None => self.db.clone(),
         };
         self.system_view(db, view, bound, name, alias)
     }
@@ -257,7 +294,10 @@ impl Binder<'_> {
         let hidden = self.ctes.split_off(cte.visible);
         let scopes = std::mem::take(&mut self.scopes);
         self.open_ctes.push(cte.name.clone());
-        let bound = self.nested(|b| b.inner_query(&cte.query));
+        let bound = match super::recursive::parts(cte) {
+            Some((anchors, steps)) => self.nested(|b| b.recursive_cte(cte, &anchors, &steps)),
+            None => self.nested(|b| b.inner_query(&cte.query)),
+        };
         self.open_ctes.pop();
         self.scopes = scopes;
         self.ctes.truncate(cte.visible);
@@ -452,4 +492,10 @@ pub fn inner(left: Logical, right: Logical) -> Logical {
 /// The type of a column as messages name it.
 pub fn type_name(ty: DataType) -> String {
     ty.to_string()
+}
+
+/// A table variable's name as that of an object.
+pub fn variable_name(name: &str) -> ast::ObjectName {
+    let name = ast::Ident { value: name.into(), quoted: false, span: ast::Span::default() };
+    ast::ObjectName { server: None, database: None, schema: None, name }
 }

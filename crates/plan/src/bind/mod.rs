@@ -6,6 +6,8 @@ pub mod call;
 pub mod env;
 pub mod from;
 pub mod literal;
+pub mod module;
+pub mod recursive;
 pub mod scope;
 pub mod select;
 pub mod set_options;
@@ -15,7 +17,7 @@ pub mod window;
 use crate::TableUse;
 use crate::logical::CteDef;
 use crate::nodes::Subquery;
-use catalog::fold_name;
+use catalog::{Catalog, Db, ModuleDef, fold_name};
 use env::CompileEnv;
 use expr::{CaseExpr, ColId, CompareExpr, Expr, InListExpr, LikeExpr, Pred, QuantifiedExpr, Typed};
 use scope::{Clause, Scope};
@@ -23,6 +25,9 @@ use std::sync::Arc;
 use syntax::ast::{self, CompareOp, ExprKind};
 use types::like::LikePattern;
 use types::{Collation, DataType, SqlError, Value};
+
+/// Rounds of a recursive CTE without OPTION (MAXRECURSION).
+const DEFAULT_RECURSION: u32 = 100;
 
 /// Binds one statement.
 pub struct Binder<'a> {
@@ -37,8 +42,22 @@ pub struct Binder<'a> {
     next_once: i32,
     /// OPTION (FORCE ORDER): joins stay in the order in which they are written.
     pub force_order: bool,
+    /// OPTION (MAXRECURSION n); none for as many rounds as there are.
+    pub max_recursion: Option<u32>,
+    /// The database and the catalog in which names are looked up: those of the statement, inside a view those of the view.
+    pub db: Arc<Db>,
+    pub catalog: Arc<Catalog>,
+    /// What `inserted` and `deleted` mean here.
+    pub changes: Option<module::ChangedTable>,
+    /// Views around what is bound.
+    view_depth: usize,
+    /// Recursive CTEs whose steps are being bound.
+    recursions: Vec<recursive::OpenRecursion>,
+    next_work: usize,
     /// Base tables met so far.
     pub tables: Vec<TableUse>,
+    /// Views met so far.
+    pub modules: Vec<(Arc<Db>, Arc<ModuleDef>)>,
     /// Subqueries met so far; [`expr::SubRef::id`] counts through them.
     pub subqueries: Vec<Subquery>,
 }
@@ -55,8 +74,24 @@ impl<'a> Binder<'a> {
             next_param: 0,
             next_once: 0,
             force_order: false,
+            max_recursion: Some(DEFAULT_RECURSION),
+            db: env.db.clone(),
+            catalog: env.catalog.clone(),
+            changes: env.changes.clone(),
+            view_depth: 0,
+            recursions: Vec::new(),
+            next_work: 0,
             tables: Vec::new(),
+            modules: Vec::new(),
             subqueries: Vec::new(),
+        }
+    }
+
+    /// What the OPTION clause of the statement says of how it is bound.
+    pub fn apply_options(&mut self, options: &[ast::OptionItem]) {
+        self.force_order = crate::options::forces_order(options);
+        if let Some(rounds) = crate::options::max_recursion(options) {
+            self.max_recursion = rounds;
         }
     }
 
@@ -77,6 +112,12 @@ impl<'a> Binder<'a> {
     pub fn new_param(&mut self) -> usize {
         self.next_param += 1;
         self.next_param - 1
+    }
+
+    /// A number for the rows that a recursive CTE works with.
+    pub fn new_work(&mut self) -> usize {
+        self.next_work += 1;
+        self.next_work - 1
     }
 
     /// A number for a call that has one value for the whole statement.
@@ -186,7 +227,7 @@ impl<'a> Binder<'a> {
                 self.like(operand, pattern, escape.as_deref(), *negated)
             }
             ExprKind::Exists(query) => Ok(Pred::Exists(Box::new(self.subquery(query, true)?.0))),
-            ExprKind::ColumnUpdated(_) => Err(unsupported("UPDATE(column)")),
+            ExprKind::ColumnUpdated(column) => self.column_updated(column),
             ExprKind::FullText(_) => Err(unsupported("Full-text search")),
             _ => {
                 let text = "An expression of non-boolean type specified in a context where a condition is \

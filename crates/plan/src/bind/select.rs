@@ -86,7 +86,7 @@ impl Binder<'_> {
         self.offset_fetch(query, bound)
     }
 
-    fn set_body(&mut self, body: &QueryBody) -> Result<BoundQuery, SqlError> {
+    pub(super) fn set_body(&mut self, body: &QueryBody) -> Result<BoundQuery, SqlError> {
         let (op, all, left, right) = match body {
             QueryBody::Select(select) => {
                 let bare = ast::Query {
@@ -104,6 +104,21 @@ impl Binder<'_> {
             QueryBody::Set { op, all, left, right } => (*op, *all, left, right),
         };
         let (left, right) = (self.set_body(left)?, self.set_body(right)?);
+        self.combined(op, all, left, right)
+    }
+
+    /// UNION ALL of two queries.
+    pub(super) fn union_all(&mut self, left: BoundQuery, right: BoundQuery) -> Result<BoundQuery, SqlError> {
+        self.combined(SetOp::Union, true, left, right)
+    }
+
+    fn combined(
+        &mut self,
+        op: SetOp,
+        all: bool,
+        left: BoundQuery,
+        right: BoundQuery,
+    ) -> Result<BoundQuery, SqlError> {
         if left.columns.len() != right.columns.len() {
             let text = "All queries combined using a UNION, INTERSECT or EXCEPT operator must have an equal number \
                         of expressions in their target lists.";

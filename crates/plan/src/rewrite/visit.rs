@@ -7,7 +7,14 @@ use expr::{ColId, Expr, Pred};
 pub fn with_inputs(logical: Logical, f: &mut dyn FnMut(Logical) -> Logical) -> Logical {
     let mut boxed = |input: Box<Logical>| Box::new(f(*input));
     match logical {
-        Logical::One | Logical::Get(_) | Logical::View(_) | Logical::Values { .. } => logical,
+        Logical::One | Logical::Get(_) | Logical::View(_) | Logical::Work(_) | Logical::Values { .. } => {
+            logical
+        }
+        Logical::Recursive { anchor, steps, cols, work, limit } => {
+            let anchor = Box::new((f(anchor.0), anchor.1));
+            let steps = steps.into_iter().map(|(step, ids)| (f(step), ids)).collect();
+            return Logical::Recursive { anchor, steps, cols, work, limit };
+        }
         Logical::Filter { input, preds } => Logical::Filter { input: boxed(input), preds },
         Logical::Join { kind, left, right, on, hint } => {
             Logical::Join { kind, left: boxed(left), right: boxed(right), on, hint }
@@ -37,7 +44,12 @@ pub fn with_inputs(logical: Logical, f: &mut dyn FnMut(Logical) -> Logical) -> L
 /// The inputs of a node.
 fn inputs(logical: &Logical) -> Vec<&Logical> {
     match logical {
-        Logical::One | Logical::Get(_) | Logical::View(_) | Logical::Values { .. } => Vec::new(),
+        Logical::One | Logical::Get(_) | Logical::View(_) | Logical::Work(_) | Logical::Values { .. } => {
+            Vec::new()
+        }
+        Logical::Recursive { anchor, steps, .. } => {
+            std::iter::once(&anchor.0).chain(steps.iter().map(|(step, _)| step)).collect()
+        }
         Logical::Filter { input, .. }
         | Logical::Project { input, .. }
         | Logical::Aggregate { input, .. }
@@ -54,7 +66,12 @@ fn inputs(logical: &Logical) -> Vec<&Logical> {
 /// Calls `f` on the leaves of all expressions of a node, without its inputs.
 fn own_leaves(logical: &Logical, f: &mut dyn FnMut(&Expr)) {
     match logical {
-        Logical::One | Logical::Get(_) | Logical::Concat { .. } | Logical::SetOp { .. } => {}
+        Logical::One
+        | Logical::Get(_)
+        | Logical::Work(_)
+        | Logical::Recursive { .. }
+        | Logical::Concat { .. }
+        | Logical::SetOp { .. } => {}
         Logical::View(view) => view.args.iter().for_each(|e| e.leaves(f)),
         Logical::Values { rows, .. } => rows.iter().flatten().for_each(|e| e.leaves(f)),
         Logical::Filter { preds, .. } => preds.iter().for_each(|p| p.leaves(f)),

@@ -261,6 +261,8 @@ fn copy(
         keep_identity: targets.iter().any(|column| column.identity),
         keep_nulls: true,
         table_lock: args.batch == 0,
+        ignore_constraints: false,
+        ignore_triggers: false,
     };
     let mut converted = Converted::new(rows, &targets, progress, &source.read);
     match session.bulk_insert(&args.table, &names, &options, &mut converted) {

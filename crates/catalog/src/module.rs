@@ -1,0 +1,321 @@
+//! Views, procedures and triggers as the catalog keeps them: the text of their statement, the settings it was made under, and
+//! what it parses to. Nothing runs here.
+//! Guarantee: the text that is stored begins with CREATE, whatever the statement that made it; `load` of `rows_of` gives the
+//! same definition.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use compact_str::CompactString;
+use syntax::ParseSettings;
+use syntax::ast::{CreateProcedure, CreateTrigger, CreateView, Stmt, StmtKind};
+use types::{SqlError, Value};
+
+use crate::load::{ObjectRow, damaged};
+use crate::store::StoreError;
+use crate::systables::SysTable;
+
+/// Characters of a definition that one row of the system table holds.
+const PART: usize = 3000;
+
+/// Words of the object's properties.
+const QUOTED_OFF: &str = "quoted_identifier_off";
+const NULLS_OFF: &str = "ansi_nulls_off";
+const DISABLED: &str = "disabled";
+
+/// What kind of module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ModuleKind {
+    View,
+    Procedure,
+    Trigger,
+}
+
+impl ModuleKind {
+    const ALL: [ModuleKind; 3] = [ModuleKind::View, ModuleKind::Procedure, ModuleKind::Trigger];
+
+    /// sys.objects.type.
+    pub fn code(self) -> &'static str {
+        match self {
+            ModuleKind::View => "V ",
+            ModuleKind::Procedure => "P ",
+            ModuleKind::Trigger => "TR",
+        }
+    }
+
+    /// sys.objects.type_desc.
+    pub fn description(self) -> &'static str {
+        match self {
+            ModuleKind::View => "VIEW",
+            ModuleKind::Procedure => "SQL_STORED_PROCEDURE",
+            ModuleKind::Trigger => "SQL_TRIGGER",
+        }
+    }
+
+    /// As messages call it.
+    pub fn word(self) -> &'static str {
+        match self {
+            ModuleKind::View => "view",
+            ModuleKind::Procedure => "procedure",
+            ModuleKind::Trigger => "trigger",
+        }
+    }
+
+    fn of(code: &str) -> Option<ModuleKind> {
+        ModuleKind::ALL.into_iter().find(|kind| kind.code() == code)
+    }
+}
+
+/// Settings that a module keeps from the session that made it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ModuleSettings {
+    pub quoted_identifier: bool,
+    pub ansi_nulls: bool,
+}
+
+impl ModuleSettings {
+    fn parse(self) -> ParseSettings {
+        ParseSettings { quoted_identifier: self.quoted_identifier, parse_only: false }
+    }
+}
+
+/// A module.
+pub struct ModuleDef {
+    pub object_id: i32,
+    pub schema: CompactString,
+    pub name: CompactString,
+    pub kind: ModuleKind,
+    /// The table of a trigger, else 0.
+    pub parent: i32,
+    /// The statement that creates it, as sys.sql_modules.definition shows it. Spans of `stmt` point into it.
+    pub text: Arc<str>,
+    pub settings: ModuleSettings,
+    /// DISABLE TRIGGER.
+    pub disabled: bool,
+    pub create_date: Value,
+    pub modify_date: Value,
+    /// The parsed statement.
+    pub stmt: StmtKind,
+}
+
+impl std::fmt::Debug for ModuleDef {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {}.{}", self.kind.word(), self.schema, self.name)
+    }
+}
+
+/// What of a definition differs between two modules of one text.
+#[derive(Clone, Debug)]
+pub struct ModuleHead {
+    pub object_id: i32,
+    pub schema: CompactString,
+    pub name: CompactString,
+    pub kind: ModuleKind,
+    pub parent: i32,
+    pub settings: ModuleSettings,
+    pub disabled: bool,
+    pub create_date: Value,
+    pub modify_date: Value,
+}
+
+impl ModuleDef {
+    /// A definition from its text.
+    ///
+    /// # Errors
+    /// 102 and its kin when the text is no statement of that kind.
+    pub fn new(head: ModuleHead, text: &str) -> Result<ModuleDef, SqlError> {
+        let stmt = parse(text, head.kind, head.settings)?;
+        Ok(ModuleDef {
+            object_id: head.object_id,
+            schema: head.schema,
+            name: head.name,
+            kind: head.kind,
+            parent: head.parent,
+            text: text.into(),
+            settings: head.settings,
+            disabled: head.disabled,
+            create_date: head.create_date,
+            modify_date: head.modify_date,
+            stmt,
+        })
+    }
+
+    /// Everything but the text.
+    pub fn head(&self) -> ModuleHead {
+        ModuleHead {
+            object_id: self.object_id,
+            schema: self.schema.clone(),
+            name: self.name.clone(),
+            kind: self.kind,
+            parent: self.parent,
+            settings: self.settings,
+            disabled: self.disabled,
+            create_date: self.create_date.clone(),
+            modify_date: self.modify_date.clone(),
+        }
+    }
+
+    /// `schema.name`.
+    pub fn full_name(&self) -> String {
+        format!("{}.{}", self.schema, self.name)
+    }
+
+    /// The statement, if it is a view.
+    pub fn view(&self) -> Option<&CreateView> {
+        match &self.stmt {
+            StmtKind::CreateView(view) => Some(view),
+            _ => None,
+        }
+    }
+
+    /// The statement, if it is a procedure.
+    pub fn procedure(&self) -> Option<&CreateProcedure> {
+        match &self.stmt {
+            StmtKind::CreateProcedure(procedure) => Some(procedure),
+            _ => None,
+        }
+    }
+
+    /// The statement, if it is a trigger.
+    pub fn trigger(&self) -> Option<&CreateTrigger> {
+        match &self.stmt {
+            StmtKind::CreateTrigger(trigger) => Some(trigger),
+            _ => None,
+        }
+    }
+
+    /// The statements of a procedure or trigger.
+    pub fn body(&self) -> &[Stmt] {
+        match &self.stmt {
+            StmtKind::CreateProcedure(procedure) => &procedure.body,
+            StmtKind::CreateTrigger(trigger) => &trigger.body,
+            _ => &[],
+        }
+    }
+}
+
+fn parse(text: &str, kind: ModuleKind, settings: ModuleSettings) -> Result<StmtKind, SqlError> {
+    let parsed = syntax::parse_with(text, settings.parse()).map_err(crate::errors::syntax_error)?;
+    let stmt = parsed.stmts.into_iter().next().map(|stmt| stmt.kind);
+    match (kind, stmt) {
+        (ModuleKind::View, Some(stmt @ StmtKind::CreateView(_)))
+        | (ModuleKind::Procedure, Some(stmt @ StmtKind::CreateProcedure(_)))
+        | (ModuleKind::Trigger, Some(stmt @ StmtKind::CreateTrigger(_))) => Ok(stmt),
+        _ => Err(SqlError::internal(format!("the definition of a {} is something else", kind.word()))),
+    }
+}
+
+/// The text of CREATE, ALTER or CREATE OR ALTER with the verb CREATE.
+pub fn as_create(text: &str) -> String {
+    let tokens = syntax::lexer::tokenize(text).list;
+    let word = |at: usize| tokens.get(at).map_or("", |token| token.span.text(text));
+    let or_alter = word(1).eq_ignore_ascii_case("OR");
+    if !or_alter && !word(0).eq_ignore_ascii_case("ALTER") {
+        return text.to_string();
+    }
+    let (Some(verb), Some(last)) = (tokens.first(), tokens.get(if or_alter { 2 } else { 0 })) else {
+        return text.to_string();
+    };
+    let (verb, last) = (verb.span, last.span);
+    format!("{}CREATE{}", &text[..verb.start as usize], &text[last.end as usize..])
+}
+
+/// Rows of a module: the object, and its text in parts.
+pub fn rows_of(module: &ModuleDef, schema_id: i32) -> Vec<(SysTable, Vec<Value>)> {
+    let flags = [
+        (!module.settings.quoted_identifier, QUOTED_OFF),
+        (!module.settings.ansi_nulls, NULLS_OFF),
+        (module.disabled, DISABLED),
+    ];
+    let words: Vec<&str> = flags.iter().filter(|(set, _)| *set).map(|(_, word)| *word).collect();
+    let object = vec![
+        Value::Int(module.object_id),
+        Value::str(&module.name),
+        Value::Int(schema_id),
+        Value::str(module.kind.code()),
+        Value::Int(module.parent),
+        module.create_date.clone(),
+        module.modify_date.clone(),
+        Value::str(words.join(" ")),
+    ];
+    let mut rows = vec![(SysTable::Objects, object)];
+    rows.extend(text_rows(module.object_id, &module.text));
+    rows
+}
+
+/// The rows that hold an object's text.
+pub fn text_rows(object_id: i32, text: &str) -> impl Iterator<Item = (SysTable, Vec<Value>)> {
+    parts(text).into_iter().enumerate().map(move |(part, text)| {
+        let row = vec![Value::Int(object_id), Value::Int(part as i32), Value::str(text)];
+        (SysTable::Texts, row)
+    })
+}
+
+/// A text in pieces of at most [`PART`] UTF-16 units.
+fn parts(text: &str) -> Vec<&str> {
+    let (mut out, mut start, mut units) = (Vec::new(), 0, 0);
+    for (at, c) in text.char_indices() {
+        if units + c.len_utf16() > PART {
+            out.push(&text[start..at]);
+            (start, units) = (at, 0);
+        }
+        units += c.len_utf16();
+    }
+    out.push(&text[start..]);
+    out
+}
+
+/// The texts of objects from the rows that hold them, which come in the order of their keys.
+pub fn texts(rows: Vec<Vec<Value>>) -> HashMap<i32, String> {
+    let mut texts: HashMap<i32, String> = HashMap::new();
+    for row in rows {
+        let id = row[0].as_i64().and_then(|id| i32::try_from(id).ok()).unwrap_or_default();
+        texts.entry(id).or_default().push_str(row[2].as_str().unwrap_or_default());
+    }
+    texts
+}
+
+/// The module that an object is; `None` for an object of another kind.
+pub(crate) fn load(
+    object_id: i32,
+    object: &ObjectRow,
+    schema: CompactString,
+    texts: &HashMap<i32, String>,
+) -> Result<Option<ModuleDef>, StoreError> {
+    let Some(kind) = ModuleKind::of(&object.kind) else { return Ok(None) };
+    let words = object.text.as_deref().unwrap_or_default();
+    let has = |word: &str| words.split(' ').any(|w| w == word);
+    let head = ModuleHead {
+        object_id,
+        schema,
+        name: object.name.clone(),
+        kind,
+        parent: object.parent,
+        settings: ModuleSettings { quoted_identifier: !has(QUOTED_OFF), ansi_nulls: !has(NULLS_OFF) },
+        disabled: has(DISABLED),
+        create_date: object.create_date.clone(),
+        modify_date: object.modify_date.clone(),
+    };
+    let text = texts.get(&object_id).ok_or_else(|| damaged("text", object_id))?;
+    Ok(Some(ModuleDef::new(head, text)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn verbs_become_create() {
+        assert_eq!(as_create("/* a */ alter  view v as select 1 a"), "/* a */ CREATE  view v as select 1 a");
+        assert_eq!(as_create("create or alter proc p as"), "CREATE proc p as");
+        assert_eq!(as_create("Create proc p as"), "Create proc p as");
+    }
+
+    #[test]
+    fn long_texts_come_back() {
+        let text = "CREATE VIEW v AS SELECT 'ü𝄞' AS a /* ".to_string() + &"é𝄞x".repeat(5000) + " */";
+        let rows: Vec<Vec<Value>> = text_rows(7, &text).map(|(_, row)| row).collect();
+        assert!(rows.len() > 5);
+        assert_eq!(texts(rows).remove(&7).as_deref(), Some(text.as_str()));
+    }
+}

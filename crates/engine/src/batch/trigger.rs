@@ -1,0 +1,93 @@
+//! Running triggers. A trigger is a scope inside the statement that fired it, with XACT_ABORT on and the changed rows as
+//! `inserted` and `deleted`.
+//! Guarantees: a trigger does not fire itself (RECURSIVE_TRIGGERS OFF); levels beyond 32 are error 217; what the trigger sets
+//! of SET options ends with it.
+
+use std::sync::Arc;
+
+use types::SqlError;
+
+use super::cache::BatchCache;
+use super::run::{End, run_batch};
+use crate::ddl::temps;
+use crate::output::Sink;
+use crate::state::SessionCore;
+use crate::state::changes::{ChangedRows, FiredTriggers};
+use crate::state::inner::{TriggerRunner, check_after_trigger};
+use catalog::{Db, ModuleDef, errors};
+
+/// Deepest nesting of scopes.
+pub const MAX_NESTING: u32 = 32;
+
+/// The interpreter, as what runs triggers.
+pub struct Triggers;
+
+impl TriggerRunner for Triggers {
+    fn run(
+        &self,
+        core: &mut SessionCore,
+        sink: &mut dyn Sink,
+        fired: Vec<FiredTriggers>,
+        catching: bool,
+    ) -> Result<(), SqlError> {
+        for FiredTriggers { db, triggers, rows: changed } in fired {
+            let count = changed.inserted.len().max(changed.deleted.len()) as u64;
+            for trigger in &triggers {
+                let id = (trigger.object_id, db.id());
+                if core.running_triggers.last() == Some(&id) {
+                    continue;
+                }
+                core.rowcount = count;
+                core.running_triggers.push(id);
+                let result = run_one(core, sink, &db, trigger, &changed, catching);
+                core.running_triggers.pop();
+                result?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// 217.
+pub fn too_deep() -> SqlError {
+    let text = format!(
+        "Maximum stored procedure, function, trigger, or view nesting level exceeded (limit {MAX_NESTING})."
+    );
+    SqlError::new(217, 16, 1, text)
+}
+
+fn run_one(
+    core: &mut SessionCore,
+    sink: &mut dyn Sink,
+    db: &Arc<Db>,
+    trigger: &Arc<ModuleDef>,
+    changed: &Arc<ChangedRows>,
+    catching: bool,
+) -> Result<(), SqlError> {
+    if core.nest_level >= MAX_NESTING {
+        return Err(too_deep());
+    }
+    let instance = core.instance().clone();
+    let code = BatchCache::of(&instance)?.module(db, trigger)?;
+    let (options, caller) = (core.options.clone(), core.db().clone());
+    let changes = core.changes.replace(changed.clone());
+    let identity = core.scope_identity.take();
+    core.options.quoted_identifier = trigger.settings.quoted_identifier;
+    core.options.ansi_nulls = trigger.settings.ansi_nulls;
+    core.options.xact_abort = true;
+    core.set_db(db.clone());
+    core.nest_level += 1;
+    core.temps.level = core.nest_level;
+    let end = run_batch(core, sink, &code.batch, &mut Vec::new(), catching);
+    core.nest_level -= 1;
+    core.temps.level = core.nest_level;
+    temps::end_scope(core);
+    core.set_db(caller);
+    core.options = options;
+    core.scope_identity = identity;
+    core.changes = changes;
+    match end? {
+        End::Finished(_) => check_after_trigger(core),
+        End::ScopeAborted | End::BatchAborted => Err(errors::batch_ended()),
+    }
+}

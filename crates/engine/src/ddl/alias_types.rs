@@ -1,0 +1,69 @@
+//! CREATE TYPE ... FROM and DROP TYPE, sp_addtype and sp_droptype.
+
+use std::sync::Arc;
+
+use types::{DataType, SqlError};
+
+use super::tables::Work;
+use crate::state::SessionCore;
+use catalog::alias::row_of;
+use catalog::change::DdlChange;
+use catalog::{AliasDef, Db, errors};
+
+/// Makes an alias type.
+///
+/// # Errors
+/// 219 the name is taken, 2760 no such schema.
+pub fn create(
+    core: &mut SessionCore,
+    db: &Arc<Db>,
+    schema: &str,
+    name: &str,
+    base: DataType,
+    nullable: bool,
+) -> Result<(), SqlError> {
+    let work = &mut Work::begin(core, db)?;
+    let schema = work.schema(schema)?;
+    let catalog = db.catalog();
+    let built_in = DataType::from_name(name, &[]).is_ok();
+    if built_in || catalog.find_type(&schema, name).is_some() {
+        let text =
+            format!("The type '{schema}.{name}' already exists, or you do not have permission to create it.");
+        return Err(SqlError::new(219, 16, 1, text));
+    }
+    let type_id = work.object_id()?;
+    let alias = Arc::new(AliasDef { type_id, schema, name: name.into(), base, nullable });
+    change(work, &alias, true)
+}
+
+/// Drops an alias type.
+///
+/// # Errors
+/// 218 there is none.
+pub fn drop_type(core: &mut SessionCore, db: &Arc<Db>, schema: &str, name: &str) -> Result<(), SqlError> {
+    let work = &mut Work::begin(core, db)?;
+    let Some(alias) = db.catalog().find_type(schema, name).cloned() else {
+        let text = format!(
+            "Could not find the type '{name}'. Either it does not exist or you do not have the necessary permission."
+        );
+        return Err(SqlError::new(218, 16, 1, text));
+    };
+    change(work, &alias, false)?;
+    // Batches that were compiled with it hold what it stood for.
+    work.core.instance().forget_batches();
+    Ok(())
+}
+
+fn change(work: &mut Work<'_>, alias: &Arc<AliasDef>, made: bool) -> Result<(), SqlError> {
+    let (db, open) = (work.db.clone(), work.open.clone());
+    let schema_id = db.catalog().schemas.get(&catalog::fold_name(&alias.schema)).copied().unwrap_or(1);
+    let (system, values) = row_of(alias, schema_id);
+    let txn = work.core.txn(&db)?;
+    let done = match made {
+        true => open.trees.put(txn, system, &values),
+        false => open.trees.delete(txn, system, &values).map(drop),
+    };
+    done.map_err(|e| errors::store_error(&db, e))?;
+    work.core.remember_ddl(DdlChange::alias(&db, alias, made));
+    Ok(())
+}

@@ -1,0 +1,198 @@
+//! Views, procedures and triggers: made, changed, dropped. Each works in the session's transaction, like a change of a table.
+//! Guarantees: a module's name is free in its schema; the table of a trigger is locked while its triggers change, and
+//! statements that were compiled before are compiled again.
+
+use std::sync::Arc;
+
+use compact_str::CompactString;
+use syntax::ast::ModuleVerb;
+use txn::LockMode;
+use types::SqlError;
+
+use super::tables::Work;
+use catalog::change::DdlChange;
+use catalog::module::{as_create, rows_of};
+use catalog::{ModuleDef, ModuleHead, ModuleKind, ModuleSettings, TableDef, clock, errors};
+
+/// A module to make.
+pub struct NewModule<'a> {
+    pub kind: ModuleKind,
+    pub verb: ModuleVerb,
+    /// Empty for `dbo`.
+    pub schema: &'a str,
+    pub name: &'a str,
+    /// The statement.
+    pub text: &'a str,
+    pub settings: ModuleSettings,
+    /// The table of a trigger.
+    pub table: Option<Arc<TableDef>>,
+}
+
+/// Makes or changes a module; `check` looks at the definition before anything is written.
+///
+/// # Errors
+/// 2714 the name is taken, 208 ALTER of nothing, 2010 ALTER of something else; those of `check`.
+pub fn put(
+    work: &mut Work<'_>,
+    new: &NewModule<'_>,
+    check: impl FnOnce(&mut Work<'_>, &Arc<ModuleDef>) -> Result<(), SqlError>,
+) -> Result<(), SqlError> {
+    let schema = work.schema(new.schema)?;
+    let catalog = work.db.catalog();
+    let before = catalog.find_module(&schema, new.name).cloned();
+    let object_id = match (&before, new.verb) {
+        (Some(_), ModuleVerb::Create) => return Err(errors::name_taken(new.name)),
+        (Some(before), _) if before.kind != new.kind => return Err(incompatible(&schema, new.name)),
+        (Some(before), _) => before.object_id,
+        (None, _) if catalog.find(&schema, new.name).is_some() => {
+            return Err(match new.verb {
+                ModuleVerb::Create => errors::name_taken(new.name),
+                _ => incompatible(&schema, new.name),
+            });
+        }
+        (None, ModuleVerb::Alter) => return Err(errors::invalid_object(new.name)),
+        (None, _) => {
+            work.check_free_name(new.name)?;
+            work.object_id()?
+        }
+    };
+    work.lock(object_id, LockMode::SchM)?;
+    check_current(work, &schema, new.name, before.as_ref())?;
+    if let Some(table) = &new.table {
+        work.lock_current(table)?;
+    }
+    let now = clock::now();
+    let head = ModuleHead {
+        object_id,
+        schema,
+        name: new.name.into(),
+        kind: new.kind,
+        parent: new.table.as_ref().map_or(0, |table| table.object_id),
+        settings: new.settings,
+        disabled: before.as_ref().is_some_and(|before| before.disabled),
+        create_date: before.as_ref().map_or_else(|| now.clone(), |before| before.create_date.clone()),
+        modify_date: now,
+    };
+    let after = Arc::new(ModuleDef::new(head, &as_create(new.text))?);
+    check(work, &after)?;
+    replace(work, before, Some(after))?;
+    renew(work, new.table.as_ref())
+}
+
+/// Another session may have changed the module while its lock was waited for.
+fn check_current(
+    work: &Work<'_>,
+    schema: &str,
+    name: &str,
+    before: Option<&Arc<ModuleDef>>,
+) -> Result<(), SqlError> {
+    let now = work.db.catalog().find_module(schema, name).cloned();
+    let same = match (before, &now) {
+        (None, None) => true,
+        (Some(before), Some(now)) => Arc::ptr_eq(before, now),
+        _ => false,
+    };
+    if same { Ok(()) } else { Err(errors::schema_changed()) }
+}
+
+fn incompatible(schema: &str, name: &str) -> SqlError {
+    let text =
+        format!("Cannot perform alter on '{schema}.{name}' because it is an incompatible object type.");
+    SqlError::new(2010, 16, 1, text)
+}
+
+fn replace(
+    work: &mut Work<'_>,
+    before: Option<Arc<ModuleDef>>,
+    after: Option<Arc<ModuleDef>>,
+) -> Result<(), SqlError> {
+    let (db, open) = (work.db.clone(), work.open.clone());
+    let schemas = db.catalog();
+    let schema_id =
+        |module: &ModuleDef| schemas.schemas.get(&catalog::fold_name(&module.schema)).copied().unwrap_or(1);
+    let txn = work.core.txn(&db)?;
+    let fail = |e| errors::store_error(&db, e);
+    if let Some(before) = &before {
+        for (system, values) in rows_of(before, schema_id(before)) {
+            open.trees.delete(txn, system, &values).map_err(fail)?;
+        }
+    }
+    if let Some(after) = &after {
+        for (system, values) in rows_of(after, schema_id(after)) {
+            open.trees.put(txn, system, &values).map_err(fail)?;
+        }
+    }
+    let change = DdlChange::module(&db, before, after)?;
+    work.core.remember_ddl(change);
+    Ok(())
+}
+
+/// Statements on the table of a trigger are compiled again.
+fn renew(work: &mut Work<'_>, table: Option<&Arc<TableDef>>) -> Result<(), SqlError> {
+    match table {
+        None => Ok(()),
+        Some(table) => work.publish(Some(table.clone()), Some(Arc::new(TableDef::clone(table)))),
+    }
+}
+
+/// Drops a module.
+///
+/// # Errors
+/// 1205, 1222; what the storage says.
+pub fn drop_module(work: &mut Work<'_>, module: &Arc<ModuleDef>) -> Result<(), SqlError> {
+    work.lock(module.object_id, LockMode::SchM)?;
+    check_current(work, &module.schema, &module.name, Some(module))?;
+    let table = work.db.catalog().by_id.get(&module.parent).cloned();
+    if let Some(table) = &table {
+        work.lock_current(table)?;
+    }
+    replace(work, Some(module.clone()), None)?;
+    renew(work, table.as_ref())
+}
+
+/// The triggers of a table that is dropped go with it.
+///
+/// # Errors
+/// What the storage says.
+pub fn drop_triggers(work: &mut Work<'_>, table: &TableDef) -> Result<(), SqlError> {
+    let catalog = work.db.catalog();
+    let own = |m: &&Arc<ModuleDef>| m.kind == ModuleKind::Trigger && m.parent == table.object_id;
+    for trigger in catalog.modules.values().filter(own) {
+        replace(work, Some(trigger.clone()), None)?;
+    }
+    Ok(())
+}
+
+/// ENABLE TRIGGER and DISABLE TRIGGER; no names are all of the table.
+///
+/// # Errors
+/// 4902-like: no such trigger.
+pub fn switch_triggers(
+    work: &mut Work<'_>,
+    table: &Arc<TableDef>,
+    names: &[CompactString],
+    enable: bool,
+) -> Result<(), SqlError> {
+    work.lock_current(table)?;
+    let catalog = work.db.catalog();
+    let own = |m: &&Arc<ModuleDef>| m.kind == ModuleKind::Trigger && m.parent == table.object_id;
+    let mut found: Vec<Arc<ModuleDef>> = catalog.modules.values().filter(own).cloned().collect();
+    for name in names {
+        if !found.iter().any(|m| catalog::fold_name(&m.name) == catalog::fold_name(name)) {
+            let text = format!(
+                "Cannot find the trigger \"{name}\" because it does not exist or you do not have permissions."
+            );
+            return Err(SqlError::new(1088, 16, 120, text));
+        }
+    }
+    let wanted = |m: &Arc<ModuleDef>| {
+        names.is_empty() || names.iter().any(|n| catalog::fold_name(n) == catalog::fold_name(&m.name))
+    };
+    found.retain(|module| wanted(module) && module.disabled == enable);
+    for before in found {
+        let head = ModuleHead { disabled: !enable, ..before.head() };
+        let after = Arc::new(ModuleDef::new(head, &before.text)?);
+        replace(work, Some(before), Some(after))?;
+    }
+    renew(work, Some(table))
+}

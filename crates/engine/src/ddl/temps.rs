@@ -1,0 +1,134 @@
+//! Temporary tables: tables of tempdb under names that nobody else has, known to the session that made them by the names that it
+//! gave.
+//! Guarantees: a session sees no other session's; those that a procedure, trigger or EXEC made are dropped when it ends, all
+//! others when the session does. A drop that a rollback takes back is done again then.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use compact_str::CompactString;
+use types::SqlError;
+
+use super::tables::{create_table, drop_table};
+use crate::state::SessionCore;
+use catalog::{Db, NewTable, TEMPDB, TableDef, errors, fold_name};
+use plan::bind::env::TempName;
+
+/// Characters of a temporary table's name, as written and as it is kept.
+const LONGEST: usize = 116;
+
+/// Whether a name is one of a session's own temporary tables, not a global one.
+pub fn is_local(name: &str) -> bool {
+    name.starts_with('#') && !name.starts_with("##")
+}
+
+/// tempdb.
+///
+/// # Errors
+/// Internal: the instance has none.
+pub fn tempdb(core: &SessionCore) -> Result<Arc<Db>, SqlError> {
+    let db = core.instance().db_by_id(TEMPDB);
+    db.ok_or_else(|| SqlError::internal("there is no tempdb"))
+}
+
+/// Creates a temporary table, local (`#t`) or global (`##t`).
+///
+/// # Errors
+/// 193 the name is too long, 2714 the scope has a table of that name; those of [`create_table`].
+pub fn create(core: &mut SessionCore, mut new: NewTable) -> Result<Arc<TableDef>, SqlError> {
+    static NUMBER: AtomicU64 = AtomicU64::new(1);
+    let db = tempdb(core)?;
+    let name = new.name.clone();
+    let length = name.chars().count();
+    if length > LONGEST {
+        let text = format!(
+            "The object or column name starting with '{name}' is too long. The maximum length is {LONGEST} characters."
+        );
+        return Err(SqlError::new(193, 15, 1, text));
+    }
+    new.schema = CompactString::default();
+    let level = core.nest_level;
+    if is_local(&name) {
+        let folded = fold_name(&name);
+        let catalog = db.catalog();
+        let taken = |t: &&TempName| t.visible && t.level == level && t.name == folded;
+        if core.temps.list.iter().filter(taken).any(|t| catalog.by_id.contains_key(&t.object_id)) {
+            return Err(errors::name_taken(&name));
+        }
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        new.name = format!("{name}{}{number:012X}", "_".repeat(LONGEST - length)).into();
+    }
+    let table = create_table(core, &db, new)?;
+    let kept = TempName { name: fold_name(&name), object_id: table.object_id, level, visible: true };
+    core.temps.list.push(kept);
+    core.temps.changed();
+    Ok(table)
+}
+
+/// DECLARE @t TABLE. Nothing is done when the scope has it already: a DECLARE in a loop makes one.
+///
+/// # Errors
+/// Those of [`create_table`].
+pub fn declare(core: &mut SessionCore, mut new: NewTable) -> Result<(), SqlError> {
+    let db = core.instance().variables_db()?;
+    if core.temps.find_variable(&new.name, &db).is_some() {
+        return Ok(());
+    }
+    static NUMBER: AtomicU64 = AtomicU64::new(1);
+    let name = fold_name(&new.name);
+    new.name = format!("#{:08X}", NUMBER.fetch_add(1, Ordering::Relaxed)).into();
+    let table = create_table(core, &db, new)?;
+    let level = core.nest_level;
+    core.temps.list.push(TempName { name, object_id: table.object_id, level, visible: true });
+    core.temps.changed();
+    Ok(())
+}
+
+/// A batch of the client has ended: its table variables go.
+pub fn end_batch(core: &mut SessionCore) {
+    if core.temps.list.iter().any(|t| t.name.starts_with('@')) {
+        drop_where(core, |t| t.name.starts_with('@'));
+    }
+}
+
+/// A scope at a level below has ended: what it made is dropped.
+pub fn end_scope(core: &mut SessionCore) {
+    if core.temps.list.iter().any(|t| t.visible && t.level > core.nest_level) {
+        let level = core.nest_level;
+        drop_where(core, |t| t.level > level);
+    }
+}
+
+/// The session has ended.
+pub fn end_session(core: &mut SessionCore) {
+    if !core.temps.list.is_empty() {
+        drop_where(core, |_| true);
+    }
+}
+
+/// Drops tables; one that cannot be dropped now goes with the session, or with tempdb.
+fn drop_where(core: &mut SessionCore, which: impl Fn(&TempName) -> bool) {
+    let (Ok(tempdb), Ok(variables)) = (tempdb(core), core.instance().variables_db()) else { return };
+    let db_of = |t: &TempName| if t.name.starts_with('@') { variables.clone() } else { tempdb.clone() };
+    let gone: Vec<(Arc<Db>, i32)> =
+        core.temps.list.iter().filter(|t| which(t)).map(|t| (db_of(t), t.object_id)).collect();
+    for temp in core.temps.list.iter_mut().filter(|t| which(t)) {
+        temp.visible = false;
+    }
+    core.temps.changed();
+    if core.xact_state() == -1 {
+        return;
+    }
+    let keep = (core.rowcount, core.error_number);
+    for (db, id) in gone {
+        let Some(table) = db.catalog().by_id.get(&id).cloned() else { continue };
+        let dropped = core.begin_statement(false).and_then(|()| {
+            let result = drop_table(core, &db, &table);
+            core.end_statement(result)
+        });
+        if dropped.is_ok() && (core.trancount() == 0 || db.is_autonomous()) {
+            core.temps.list.retain(|t| t.object_id != id);
+        }
+    }
+    (core.rowcount, core.error_number) = keep;
+}

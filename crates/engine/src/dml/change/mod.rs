@@ -1,0 +1,201 @@
+//! What every change of rows goes through besides the rows themselves: CHECK before a row is written; when all are written,
+//! cascades, foreign keys both ways, and the triggers that are to run. INSERT, UPDATE, DELETE, bulk loads and cascades use it;
+//! a plan without any of these steps costs nothing.
+//!
+//! ```text
+//! new row ─► NOT NULL, CHECK ─► table and indexes ─► kept rows ─► cascades ─► foreign keys ─► AFTER triggers
+//! ```
+//! Guarantees: rows are kept only where a later step reads them; cascades come before the tests of foreign keys; a failure
+//! undoes the whole statement.
+
+mod checks;
+mod keys;
+
+use std::sync::Arc;
+
+use crate::exec::context::ExecCtx;
+use crate::exec::memory::row_bytes;
+use crate::exec::rt::Rt;
+use crate::state::changes::{Action, ChangedRows, FiredTriggers, KeptRows};
+use catalog::{Catalog, Db, ModuleDef, TableDef};
+use checks::Check;
+use keys::{Cascade, KeyTest};
+pub use keys::{CascadePlan, CompileCascade};
+use plan::bind::env::CompileEnv;
+use types::{SqlError, Value};
+
+/// A change of a table's rows that is being compiled.
+pub struct TableChange<'a> {
+    pub db: &'a Arc<Db>,
+    pub table: &'a Arc<TableDef>,
+    pub action: Action,
+    /// Positions of the columns that get a value.
+    pub columns: &'a [usize],
+    /// CHECK and FOREIGN KEY hold for it.
+    pub constraints: bool,
+    /// Its triggers run.
+    pub triggers: bool,
+}
+
+/// The steps of a change.
+#[derive(Debug)]
+pub struct ChangePlan {
+    db: Arc<Db>,
+    table: Arc<TableDef>,
+    action: Action,
+    columns: Vec<usize>,
+    checks: Vec<Check>,
+    cascades: Vec<Cascade>,
+    keys: Vec<KeyTest>,
+    triggers: Vec<Arc<ModuleDef>>,
+}
+
+/// Compiles the steps.
+///
+/// # Errors
+/// Those of binding a constraint.
+pub fn compile(
+    env: &CompileEnv<'_>,
+    change: &TableChange<'_>,
+    compile_cascade: CompileCascade,
+) -> Result<ChangePlan, SqlError> {
+    let catalog = if change.db.id() == env.db.id() { env.catalog.clone() } else { change.db.catalog() };
+    let mut plan = ChangePlan {
+        db: change.db.clone(),
+        table: change.table.clone(),
+        action: change.action,
+        columns: change.columns.to_vec(),
+        checks: Vec::new(),
+        cascades: Vec::new(),
+        keys: Vec::new(),
+        triggers: if change.triggers { triggers_for(&catalog, change) } else { Vec::new() },
+    };
+    if change.constraints {
+        if change.action != Action::Delete {
+            plan.checks = checks::compile(env, change)?;
+        }
+        let keys = keys::compile(env, &catalog, change, compile_cascade)?;
+        (plan.cascades, plan.keys) = (keys.cascades, keys.tests);
+    }
+    Ok(plan)
+}
+
+fn triggers_for(catalog: &Catalog, change: &TableChange<'_>) -> Vec<Arc<ModuleDef>> {
+    let mut triggers = catalog.triggers_of(change.table.object_id);
+    triggers.retain(|module| {
+        module.trigger().is_some_and(|t| t.events.iter().any(|event| event == change.action.word()))
+    });
+    triggers
+}
+
+/// The rows of a change, as far as a later step reads them.
+#[derive(Debug)]
+pub struct Kept {
+    deleted: KeptRows,
+    inserted: KeptRows,
+}
+
+impl ChangePlan {
+    /// Whether the steps see each row: then it must be there with all its columns.
+    pub fn sees_rows(&self) -> bool {
+        !self.checks.is_empty() || self.keeps_rows()
+    }
+
+    /// Whether a step comes after the rows.
+    pub fn keeps_rows(&self) -> bool {
+        !(self.cascades.is_empty() && self.keys.is_empty() && self.triggers.is_empty())
+    }
+
+    /// 334: rows go to the client while triggers are still to come.
+    ///
+    /// # Errors
+    /// 334.
+    pub fn check_output(&self, output: bool) -> Result<(), SqlError> {
+        if !output || self.triggers.is_empty() {
+            return Ok(());
+        }
+        let text = format!(
+            "The target table '{}' of the DML statement cannot have any enabled triggers if the statement contains an \
+             OUTPUT clause without INTO clause.",
+            self.table.name
+        );
+        Err(SqlError::new(334, 16, 1, text))
+    }
+
+    /// The change begins: where its rows are kept.
+    pub fn begin(&self) -> Option<Kept> {
+        let width = self.table.columns.len();
+        self.keeps_rows().then(|| Kept { deleted: KeptRows::new(width), inserted: KeptRows::new(width) })
+    }
+
+    /// Tests a new row, one value per column.
+    ///
+    /// # Errors
+    /// 547.
+    #[inline]
+    pub fn check(&self, row: &[Value], rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
+        self.checks.iter().try_for_each(|check| check.test(row, rt))
+    }
+
+    /// What follows when all rows are written.
+    ///
+    /// # Errors
+    /// 547, and those of cascades.
+    pub fn finish(&self, ctx: &mut ExecCtx<'_>, kept: Option<Kept>) -> Result<(), SqlError> {
+        let Some(Kept { deleted, inserted }) = kept else { return Ok(()) };
+        let none = deleted.is_empty() && inserted.is_empty();
+        let rows = Arc::new(ChangedRows {
+            table: self.table.clone(),
+            action: self.action,
+            deleted: Arc::new(deleted),
+            inserted: Arc::new(inserted),
+            columns: self.columns.clone(),
+        });
+        let before = ctx.session.fired.len();
+        if !none {
+            let outer = ctx.session.changes.replace(rows.clone());
+            let limit = std::mem::take(&mut ctx.session.options.rowcount);
+            let result = self.follow(ctx);
+            ctx.session.options.rowcount = limit;
+            ctx.session.changes = outer;
+            result?;
+        }
+        if !self.triggers.is_empty() {
+            let fired = FiredTriggers { db: self.db.clone(), triggers: self.triggers.clone(), rows };
+            // The statement's own table comes before those that its cascades have changed.
+            ctx.session.fired.insert(before, fired);
+        }
+        Ok(())
+    }
+
+    fn follow(&self, ctx: &mut ExecCtx<'_>) -> Result<(), SqlError> {
+        self.cascades.iter().try_for_each(|cascade| cascade.run(ctx))?;
+        self.keys.iter().try_for_each(|key| key.run(ctx))
+    }
+}
+
+impl Kept {
+    /// Keeps a row that was written.
+    ///
+    /// # Errors
+    /// 701.
+    pub fn inserted(&mut self, row: &[Value], rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
+        rt.memory.reserve(row_bytes(row))?;
+        self.inserted.push(row);
+        Ok(())
+    }
+
+    /// Keeps a row that is gone.
+    ///
+    /// # Errors
+    /// 701.
+    pub fn deleted(&mut self, row: &[Value], rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
+        rt.memory.reserve(row_bytes(row))?;
+        self.deleted.push(row);
+        Ok(())
+    }
+}
+
+/// Tests the rows that a table has against one of its constraints: ALTER TABLE ... ADD or CHECK CONSTRAINT.
+pub use checks::{condition as check_condition, test_rows as test_check};
+pub use keys::test_rows as test_foreign_key;

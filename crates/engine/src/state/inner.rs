@@ -1,0 +1,112 @@
+//! Statements inside a statement: the body of a trigger runs within the statement that fired it.
+//! Guarantees: statements inside commit nothing; what they do is taken back with the statement around them; a transaction that
+//! ends inside is error 3609 for the statement around.
+
+use smallvec::SmallVec;
+use types::SqlError;
+
+use super::changes::FiredTriggers;
+use super::core::SessionCore;
+use crate::output::Sink;
+use catalog::errors;
+use txn::Savepoint;
+
+/// What of the statement around is kept while statements run inside it.
+pub(crate) struct InnerScope {
+    marks: SmallVec<[(i32, Savepoint); 2]>,
+    ddl_mark: usize,
+    trancount: u32,
+}
+
+/// Runs the triggers that a statement has called for: implemented where batches run.
+pub(crate) trait TriggerRunner: Send + Sync {
+    /// Runs one trigger after another. `catching`: a CATCH block around the statement waits for their errors.
+    ///
+    /// # Errors
+    /// Those of the triggers; [`errors::batch_ended`] when they were reported already.
+    fn run(
+        &self,
+        core: &mut SessionCore,
+        sink: &mut dyn Sink,
+        fired: Vec<FiredTriggers>,
+        catching: bool,
+    ) -> Result<(), SqlError>;
+}
+
+impl SessionCore {
+    /// Statements inside the running one begin.
+    fn enter_inner(&mut self) -> InnerScope {
+        let scope = InnerScope {
+            marks: self.transactions.open.iter().map(|open| (open.db.id(), open.mark)).collect(),
+            ddl_mark: self.transactions.ddl_mark,
+            trancount: self.trancount,
+        };
+        if self.trancount == 0 {
+            self.set_trancount(1);
+        }
+        scope
+    }
+
+    /// They have ended; `failed`: with an error, and the statement around them is about to be taken back.
+    ///
+    /// Errors: 3609 the transaction has ended inside.
+    fn leave_inner(&mut self, scope: InnerScope, failed: bool) -> Result<(), SqlError> {
+        let ended = self.trancount < scope.trancount.max(1);
+        if !ended {
+            for open in &mut self.transactions.open {
+                let mark = scope.marks.iter().find(|(db, _)| *db == open.db.id()).map(|(_, mark)| *mark);
+                // A database that was first used inside goes back to its beginning.
+                open.mark = mark.unwrap_or(open.start);
+            }
+            self.transactions.ddl_mark = scope.ddl_mark;
+        }
+        if scope.trancount == 0 {
+            let left = self.trancount.saturating_sub(1);
+            self.set_trancount(if failed { 0 } else { left });
+            if failed {
+                self.doomed = false;
+            }
+        }
+        if ended && !failed { Err(transaction_ended()) } else { Ok(()) }
+    }
+
+    /// Runs the triggers that the running statement has called for, at its end.
+    ///
+    /// # Errors
+    /// Those of the triggers, 3609.
+    pub(crate) fn fire_triggers(&mut self, sink: &mut dyn Sink, catching: bool) -> Result<(), SqlError> {
+        if self.fired.is_empty() {
+            return Ok(());
+        }
+        let fired = std::mem::take(&mut self.fired);
+        let Some(runner) = self.trigger_runner else {
+            return Err(SqlError::internal("nobody runs the triggers"));
+        };
+        let scope = self.enter_inner();
+        let result = runner.run(self, sink, fired, catching);
+        let left = self.leave_inner(scope, result.is_err());
+        result.and(left)
+    }
+}
+
+fn transaction_ended() -> SqlError {
+    SqlError::new(3609, 16, 1, "The transaction ended in the trigger. The batch has been aborted.")
+}
+
+/// Whether the transaction is still there after a trigger.
+pub(crate) fn check_after_trigger(core: &SessionCore) -> Result<(), SqlError> {
+    if core.trancount() == 0 {
+        return Err(transaction_ended());
+    }
+    if core.xact_state() == -1 {
+        let text = "An error was raised during trigger execution. The batch has been aborted and the user transaction, if \
+                    any, has been rolled back.";
+        return Err(SqlError::new(3616, 16, 1, text));
+    }
+    Ok(())
+}
+
+/// Whether an error was told to the client already.
+pub(crate) fn was_reported(error: &SqlError) -> bool {
+    error.number == errors::BATCH_ENDED
+}

@@ -1,0 +1,199 @@
+//! CREATE, ALTER and DROP of views, procedures and triggers; ENABLE and DISABLE TRIGGER.
+
+use std::sync::Arc;
+
+use syntax::ast::{
+    CreateProcedure, CreateTrigger, CreateView, DropKind, DropObjects, ExecuteAs, ModuleVerb, ObjectName,
+    OptionItem, SwitchTrigger, TriggerTarget,
+};
+use types::SqlError;
+
+use super::{StmtCtx, database_of, resolve_table};
+use crate::batch::module::compile;
+use crate::ddl::modules::{self, NewModule};
+use crate::ddl::tables::Work;
+use catalog::{Db, ModuleDef, ModuleKind, ModuleSettings, TableDef, errors, fold_name};
+use plan::bind::Binder;
+use plan::bind::env::{CompileEnv, NO_TEMPS, VarScope};
+
+impl StmtCtx<'_> {
+    pub(super) fn create_view(&mut self, stmt: &CreateView) -> Result<(), SqlError> {
+        check_options("CREATE VIEW", &stmt.options, &["VIEW_METADATA"])?;
+        if stmt.check_option {
+            return Err(errors::not_supported("CREATE VIEW ... WITH CHECK OPTION"));
+        }
+        let db = self.own_database("VIEW", &stmt.name)?;
+        let text = self.module_text(&stmt.text);
+        let new = self.new_module(ModuleKind::View, stmt.verb, &stmt.name, &text);
+        let mut work = Work::begin(self.core, &db)?;
+        modules::put(&mut work, &new, check_view)
+    }
+
+    pub(super) fn create_procedure(&mut self, stmt: &CreateProcedure) -> Result<(), SqlError> {
+        check_options("CREATE PROCEDURE", &stmt.options, &["RECOMPILE"])?;
+        check_caller("CREATE PROCEDURE", stmt.execute_as.as_ref())?;
+        if stmt.number.is_some_and(|n| n != 1) {
+            return Err(errors::not_supported("CREATE PROCEDURE with a number"));
+        }
+        let db = self.own_database("PROCEDURE", &stmt.name)?;
+        let text = self.module_text(&stmt.text);
+        let new = self.new_module(ModuleKind::Procedure, stmt.verb, &stmt.name, &text);
+        let mut work = Work::begin(self.core, &db)?;
+        modules::put(&mut work, &new, |work, module| compile(module, &work.db.catalog()).map(drop))
+    }
+
+    pub(super) fn create_trigger(&mut self, stmt: &CreateTrigger) -> Result<(), SqlError> {
+        check_options("CREATE TRIGGER", &stmt.options, &[])?;
+        check_caller("CREATE TRIGGER", stmt.execute_as.as_ref())?;
+        let TriggerTarget::Table(target) = &stmt.on else {
+            return Err(errors::not_supported("CREATE TRIGGER ON DATABASE or ALL SERVER"));
+        };
+        if stmt.instead_of {
+            return Err(errors::not_supported("CREATE TRIGGER ... INSTEAD OF"));
+        }
+        let (db, table) = self.trigger_table(target)?;
+        let text = self.module_text(&stmt.text);
+        let mut new = self.new_module(ModuleKind::Trigger, stmt.verb, &stmt.name, &text);
+        if new.schema.is_empty() {
+            new.schema = &table.schema;
+        } else if fold_name(new.schema) != fold_name(&table.schema) {
+            let text = format!(
+                "Cannot create trigger '{}' because its schema is different from the schema of the target table or view.",
+                stmt.name
+            );
+            return Err(SqlError::new(2103, 15, 1, text));
+        }
+        new.table = Some(table.clone());
+        let mut work = Work::begin(self.core, &db)?;
+        modules::put(&mut work, &new, |work, module| compile(module, &work.db.catalog()).map(drop))
+    }
+
+    pub(super) fn switch_trigger(&mut self, stmt: &SwitchTrigger) -> Result<(), SqlError> {
+        let TriggerTarget::Table(target) = &stmt.on else {
+            return Err(errors::not_supported("ENABLE or DISABLE TRIGGER ON DATABASE or ALL SERVER"));
+        };
+        let (db, table) = self.trigger_table(target)?;
+        let names: Vec<_> = stmt.names.iter().map(|name| name.name.value.clone()).collect();
+        let mut work = Work::begin(self.core, &db)?;
+        modules::switch_triggers(&mut work, &table, &names, stmt.enable)
+    }
+
+    /// DROP VIEW, PROCEDURE, TRIGGER.
+    pub(super) fn drop_modules(&mut self, stmt: &DropObjects, kind: ModuleKind) -> Result<(), SqlError> {
+        for name in &stmt.names {
+            let db = database_of(self.core, name)?;
+            db.check_usable()?;
+            let schema = name.schema.as_ref().map_or("", |s| s.value.as_str());
+            let found = db.catalog().find_module(schema, &name.name.value).cloned();
+            match found {
+                Some(module) if module.kind == kind => {
+                    let mut work = Work::begin(self.core, &db)?;
+                    modules::drop_module(&mut work, &module)?;
+                }
+                Some(module) => return Err(wrong_kind(stmt.kind, name, module.kind.word())),
+                None if db.catalog().find(schema, &name.name.value).is_some() => {
+                    return Err(wrong_kind(stmt.kind, name, "table"));
+                }
+                None if stmt.if_exists => {}
+                None => return Err(errors::cannot_drop(kind.word(), &name.to_string())),
+            }
+        }
+        Ok(())
+    }
+
+    fn new_module<'a>(
+        &self,
+        kind: ModuleKind,
+        verb: ModuleVerb,
+        name: &'a ObjectName,
+        text: &'a str,
+    ) -> NewModule<'a> {
+        let options = &self.core.options;
+        NewModule {
+            kind,
+            verb,
+            schema: name.schema.as_ref().map_or("", |s| s.value.as_str()),
+            name: &name.name.value,
+            text,
+            settings: ModuleSettings {
+                quoted_identifier: options.quoted_identifier,
+                ansi_nulls: options.ansi_nulls,
+            },
+            table: None,
+        }
+    }
+
+    /// What the catalog keeps: the whole batch, whose first statement it is; without what stands around it where the batch's
+    /// text hides secrets.
+    fn module_text(&self, statement: &str) -> String {
+        if self.text.contains(statement) { self.text.to_string() } else { statement.to_string() }
+    }
+
+    /// The current database: a module is made in no other. Error: 166.
+    fn own_database(&self, kind: &str, name: &ObjectName) -> Result<Arc<Db>, SqlError> {
+        if name.database.is_some() {
+            let text = format!(
+                "'CREATE/ALTER {kind}' does not allow specifying the database name as a prefix to the object name."
+            );
+            return Err(SqlError::new(166, 15, 1, text));
+        }
+        Ok(self.core.db().clone())
+    }
+
+    fn trigger_table(&self, name: &ObjectName) -> Result<(Arc<Db>, Arc<TableDef>), SqlError> {
+        resolve_table(self.core, name).map_err(|e| match e.number {
+            208 => {
+                let text = format!("The object '{name}' does not exist or is invalid for this operation.");
+                SqlError::new(8197, 16, 4, text)
+            }
+            _ => e,
+        })
+    }
+}
+
+/// Binds a view's query, for its errors.
+fn check_view(work: &mut Work<'_>, view: &Arc<ModuleDef>) -> Result<(), SqlError> {
+    let (instance, db) = (work.core.instance().clone(), work.db.clone());
+    let vars = VarScope::new();
+    let env = CompileEnv {
+        names: &*instance,
+        db: &db,
+        catalog: db.catalog(),
+        vars: &vars,
+        options: &work.core.options,
+        temps: &NO_TEMPS,
+        changes: None,
+    };
+    Binder::new(&env).view_query(&db, view).map(drop)
+}
+
+fn check_options(statement: &str, options: &[OptionItem], known: &[&str]) -> Result<(), SqlError> {
+    match options.iter().find(|option| !known.contains(&option.name.as_str())) {
+        None => Ok(()),
+        Some(option) => Err(errors::not_supported(&format!("{statement} WITH {}", option.name))),
+    }
+}
+
+/// EXECUTE AS CALLER is what every module does.
+fn check_caller(statement: &str, execute_as: Option<&ExecuteAs>) -> Result<(), SqlError> {
+    match execute_as {
+        None | Some(ExecuteAs::Caller) => Ok(()),
+        Some(_) => Err(errors::not_supported(&format!("{statement} WITH EXECUTE AS"))),
+    }
+}
+
+/// 3705.
+fn wrong_kind(kind: DropKind, name: &ObjectName, is: &str) -> SqlError {
+    let word = |kind| match kind {
+        DropKind::View => "VIEW",
+        DropKind::Procedure => "PROCEDURE",
+        DropKind::Trigger => "TRIGGER",
+        _ => "TABLE",
+    };
+    let text = format!(
+        "Cannot use DROP {} with '{name}' because '{name}' is a {is}. Use DROP {}.",
+        word(kind),
+        is.to_uppercase()
+    );
+    SqlError::new(3705, 16, 1, text)
+}

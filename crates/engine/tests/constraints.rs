@@ -1,0 +1,329 @@
+//! CHECK and FOREIGN KEY: on every way in which rows come, change and go; cascades; switched off and on; with other sessions.
+
+extern crate ringwood_engine as engine;
+
+#[path = "support/text.rs"]
+mod text;
+
+use text::{Bench, Text, fails};
+
+const CHECK: &str = "conflicted with the CHECK constraint";
+const PARENT: &str = "conflicted with the FOREIGN KEY constraint";
+const CHILD: &str = "conflicted with the REFERENCE constraint";
+
+/// A batch fails with 547 and says this.
+#[track_caller]
+fn breaks(b: &mut Bench, sql: &str, what: &str) {
+    let said = b.run(sql);
+    assert!(said.contains("Msg 547: The ") && said.contains(what), "{sql}\n{said}");
+}
+
+#[test]
+fn check_holds_on_every_way_in() {
+    let mut b = Bench::new();
+    b.check(
+        "CREATE TABLE c (id int PRIMARY KEY, n int NULL CONSTRAINT positive CHECK (n > 0), s varchar(10) NULL,
+                         CONSTRAINT both_or_none CHECK ((n IS NULL AND s IS NULL) OR n < 100 OR s LIKE 'big%'))",
+        "",
+    );
+    b.check("INSERT c VALUES (1, 5, NULL); INSERT c VALUES (2, NULL, NULL), (3, 200, 'bigger')", "(1)\n(2)");
+    b.check(
+        "INSERT c VALUES (4, 0, 'x')",
+        "Msg 547: The INSERT statement conflicted with the CHECK constraint \"positive\". The conflict occurred in \
+         database \"t\", table \"dbo.c\", column 'n'.",
+    );
+    b.check(
+        "INSERT c VALUES (4, 150, 'x')",
+        "Msg 547: The INSERT statement conflicted with the CHECK constraint \"both_or_none\". The conflict occurred in \
+         database \"t\", table \"dbo.c\".",
+    );
+    breaks(&mut b, "INSERT c VALUES (4, 1, 'x'), (5, -1, 'x')", CHECK);
+    breaks(&mut b, "INSERT c SELECT id + 10, -n, s FROM c", CHECK);
+    breaks(&mut b, "UPDATE c SET n = n - 5", CHECK);
+    breaks(&mut b, "UPDATE c SET s = 'small' WHERE id = 3", CHECK);
+    b.check("UPDATE c SET n = n + 1; SELECT SUM(n), COUNT(*) FROM c", "(3)\n207|3");
+    b.check(
+        "CREATE TABLE src (id int, n int, s varchar(10)); INSERT src VALUES (20, 1, 'a'), (21, -1, 'a')",
+        "(2)",
+    );
+    breaks(&mut b, "INSERT c SELECT * FROM src", CHECK);
+    b.check("SELECT COUNT(*) FROM c", "3");
+    b.check(
+        "SELECT name, definition FROM sys.check_constraints ORDER BY 1",
+        "both_or_none|((n IS NULL AND s IS NULL) OR n < 100 OR s LIKE 'big%')\npositive|(n > 0)",
+    );
+}
+
+#[test]
+fn check_is_added_switched_and_dropped() {
+    let mut b = Bench::new();
+    b.check("CREATE TABLE c (n int); INSERT c VALUES (1), (-1)", "(2)");
+    breaks(
+        &mut b,
+        "ALTER TABLE c ADD CONSTRAINT k CHECK (n > 0)",
+        "The ALTER TABLE statement conflicted with the CHECK",
+    );
+    b.check("ALTER TABLE c WITH NOCHECK ADD CONSTRAINT k CHECK (n > 0)", "");
+    breaks(&mut b, "INSERT c VALUES (-2)", CHECK);
+    b.check("SELECT is_not_trusted, is_disabled FROM sys.check_constraints", "1|0");
+    b.check("ALTER TABLE c NOCHECK CONSTRAINT k; INSERT c VALUES (-2)", "(1)");
+    breaks(&mut b, "ALTER TABLE c WITH CHECK CHECK CONSTRAINT ALL", CHECK);
+    b.check("DELETE c WHERE n < 0; ALTER TABLE c WITH CHECK CHECK CONSTRAINT k", "(2)");
+    b.check("SELECT is_not_trusted, is_disabled FROM sys.check_constraints", "0|0");
+    breaks(&mut b, "INSERT c VALUES (-2)", CHECK);
+    assert!(b.run("ALTER TABLE c DROP COLUMN n").starts_with("Msg "));
+    b.check("ALTER TABLE c DROP CONSTRAINT k; INSERT c VALUES (-2)", "(1)");
+    b.check("ALTER TABLE c NOCHECK CONSTRAINT k", "Msg 4917: Constraint 'k' does not exist.");
+    b.check("ALTER TABLE c ADD m int NULL CHECK (m < 9); INSERT c VALUES (1, 8)", "(1)");
+    breaks(&mut b, "INSERT c VALUES (1, 9)", CHECK);
+    fails(&b.instance, "USE t; ALTER TABLE c ADD CHECK (x > 1)", &[207]);
+    fails(&b.instance, "USE t; ALTER TABLE c ADD CHECK (n > (SELECT 1))", &[1046]);
+    b = b.restart();
+    breaks(&mut b, "INSERT c VALUES (1, 9)", CHECK);
+}
+
+fn family() -> Bench {
+    let mut b = Bench::new();
+    b.check("CREATE TABLE p (id int PRIMARY KEY, code char(3) NOT NULL UNIQUE)", "");
+    b.check(
+        "CREATE TABLE c (id int PRIMARY KEY, pid int NULL CONSTRAINT fk REFERENCES p, code char(3) NULL,
+                         FOREIGN KEY (code) REFERENCES p (code))",
+        "",
+    );
+    b.check("INSERT p VALUES (1, 'aaa'), (2, 'bbb'), (3, 'ccc'); INSERT c VALUES (10, 1, 'bbb'), (11, NULL, NULL)", "(3)\n(2)");
+    b
+}
+
+#[test]
+fn children_have_parents() {
+    let mut b = family();
+    b.check(
+        "INSERT c VALUES (12, 9, NULL)",
+        "Msg 547: The INSERT statement conflicted with the FOREIGN KEY constraint \"fk\". The conflict occurred in \
+         database \"t\", table \"dbo.p\", column 'id'.",
+    );
+    breaks(&mut b, "INSERT c VALUES (12, 1, 'zzz')", PARENT);
+    breaks(&mut b, "INSERT c VALUES (12, 1, NULL), (13, 4, NULL)", PARENT);
+    breaks(&mut b, "UPDATE c SET pid = 8 WHERE id = 11", PARENT);
+    b.check("UPDATE c SET pid = 3 WHERE id = 11; UPDATE c SET id = id + 100", "(1)\n(2)");
+    b.check("SELECT id, pid, code FROM c ORDER BY id", "110|1|bbb\n111|3|NULL");
+    b.check("INSERT c SELECT id, id, code FROM p", "(3)");
+    b.check("INSERT c SELECT 50, MAX(id), NULL FROM p; SELECT COUNT(*) FROM c", "(1)\n6");
+}
+
+#[test]
+fn parents_with_children_stay() {
+    let mut b = family();
+    b.check(
+        "DELETE p WHERE id = 1",
+        "Msg 547: The DELETE statement conflicted with the REFERENCE constraint \"fk\". The conflict occurred in \
+         database \"t\", table \"dbo.c\", column 'pid'.",
+    );
+    breaks(&mut b, "DELETE p WHERE id = 2", CHILD);
+    breaks(&mut b, "UPDATE p SET id = id + 100", CHILD);
+    breaks(&mut b, "UPDATE p SET code = 'xxx' WHERE id = 2", CHILD);
+    b.check(
+        "UPDATE p SET code = 'zzz' WHERE id = 3; UPDATE p SET code = code; DELETE p WHERE id = 3",
+        "(1)\n(3)\n(1)",
+    );
+    b.check("UPDATE c SET pid = NULL, code = NULL; DELETE p; SELECT COUNT(*) FROM p", "(2)\n(2)\n0");
+    let i = b.instance.clone();
+    fails(&i, "USE t; DROP TABLE p", &[3726]);
+    fails(&i, "USE t; TRUNCATE TABLE p", &[4712]);
+    b.check("DROP TABLE c; TRUNCATE TABLE p; DROP TABLE p", "");
+}
+
+#[test]
+fn keys_may_change_places_within_a_statement() {
+    let mut b = family();
+    // Another row takes the key that a child refers to.
+    b.check("UPDATE p SET id = CASE id WHEN 1 THEN 2 WHEN 2 THEN 1 ELSE id END", "(3)");
+    b.check("SELECT id, code FROM p ORDER BY id", "1|bbb\n2|aaa\n3|ccc");
+}
+
+#[test]
+fn a_table_that_refers_to_itself() {
+    let mut b = Bench::new();
+    b.check("CREATE TABLE e (id int PRIMARY KEY, boss int NULL, CONSTRAINT chain FOREIGN KEY (boss) REFERENCES e (id))", "");
+    // Within one statement the order does not matter.
+    b.check("INSERT e VALUES (2, 1), (3, 2), (1, NULL)", "(3)");
+    breaks(&mut b, "INSERT e VALUES (4, 9)", "FOREIGN KEY SAME TABLE constraint");
+    breaks(&mut b, "DELETE e WHERE id = 2", "SAME TABLE REFERENCE constraint");
+    b.check(
+        "INSERT e VALUES (5, 5); DELETE e WHERE id IN (2, 3); DELETE e; SELECT COUNT(*) FROM e",
+        "(1)\n(2)\n(2)\n0",
+    );
+    let i = b.instance.clone();
+    fails(&i, "USE t; ALTER TABLE e ADD FOREIGN KEY (boss) REFERENCES e ON DELETE CASCADE", &[1785]);
+}
+
+#[test]
+fn cascades_go_down_and_set_values() {
+    let mut b = Bench::new();
+    b.check("CREATE TABLE p (id int PRIMARY KEY, x int)", "");
+    b.check("CREATE TABLE c (id int PRIMARY KEY, pid int NOT NULL REFERENCES p ON DELETE CASCADE ON UPDATE CASCADE)", "");
+    b.check("CREATE TABLE g (id int PRIMARY KEY, cid int NULL REFERENCES c ON DELETE SET NULL)", "");
+    b.check("CREATE TABLE d (id int PRIMARY KEY, pid int NULL DEFAULT 3 REFERENCES p ON DELETE SET DEFAULT ON UPDATE SET NULL)", "");
+    b.check(
+        "SET NOCOUNT ON; INSERT p VALUES (1, 0), (2, 0), (3, 0); INSERT c VALUES (10, 1), (11, 1), (12, 2);
+         INSERT g VALUES (100, 10), (101, 12), (102, NULL); INSERT d VALUES (1000, 1), (1001, 2)",
+        "",
+    );
+    b.check("SET NOCOUNT OFF; DELETE p WHERE id = 1; SELECT @@ROWCOUNT", "(1)\n1");
+    b.check("SELECT id, pid FROM c", "12|2");
+    b.check("SELECT id, cid FROM g ORDER BY id", "100|NULL\n101|12\n102|NULL");
+    b.check("SELECT id, pid FROM d ORDER BY id", "1000|3\n1001|2");
+    b.check(
+        "UPDATE p SET id = id + 100; SELECT id, pid FROM c; SELECT id, pid FROM d ORDER BY id",
+        "(2)\n12|102\n1000|NULL\n1001|NULL",
+    );
+    b.check(
+        "UPDATE p SET x = 1; UPDATE p SET id = id; SELECT COUNT(*) FROM c WHERE pid = 102",
+        "(2)\n(2)\n1",
+    );
+    b.check("BEGIN TRAN; DELETE p; SELECT COUNT(*) FROM c; ROLLBACK; SELECT COUNT(*) FROM c", "(2)\n0\n1");
+    // What a cascade breaks, the statement breaks.
+    b.check("CREATE TABLE h (cid int REFERENCES c); INSERT h VALUES (12)", "(1)");
+    breaks(&mut b, "DELETE p WHERE id = 102", CHILD);
+    b.check("SELECT COUNT(*) FROM p; SELECT COUNT(*) FROM c", "2\n1");
+    let i = b.instance.clone();
+    fails(
+        &i,
+        "USE t; CREATE TABLE z (a int REFERENCES p ON DELETE CASCADE, b int REFERENCES c ON DELETE CASCADE)",
+        &[1785],
+    );
+    fails(&i, "USE t; ALTER TABLE p ADD FOREIGN KEY (x) REFERENCES c ON DELETE CASCADE", &[1785]);
+}
+
+#[test]
+fn foreign_keys_of_several_columns() {
+    let mut b = Bench::new();
+    b.check(
+        "CREATE TABLE p (a int, b varchar(5), PRIMARY KEY (a, b)); INSERT p VALUES (1, 'x'), (1, 'y')",
+        "(2)",
+    );
+    b.check(
+        "CREATE TABLE c (b varchar(5), a int, CONSTRAINT two FOREIGN KEY (a, b) REFERENCES p (a, b))",
+        "",
+    );
+    b.check("INSERT c VALUES ('x', 1), ('z', NULL), (NULL, 9)", "(3)");
+    b.check(
+        "INSERT c VALUES ('z', 1)",
+        "Msg 547: The INSERT statement conflicted with the FOREIGN KEY constraint \"two\". The conflict occurred in \
+         database \"t\", table \"dbo.p\".",
+    );
+    breaks(&mut b, "DELETE p WHERE b = 'x'", CHILD);
+    b.check("DELETE p WHERE b = 'y'", "(1)");
+    b.check(
+        "SELECT OBJECT_NAME(constraint_object_id), parent_column_id, referenced_column_id FROM sys.foreign_key_columns",
+        "two|2|1\ntwo|1|2",
+    );
+}
+
+#[test]
+fn foreign_keys_that_cannot_be() {
+    let mut b = family();
+    let i = b.instance.clone();
+    let say = |sql: &str, number: i32| {
+        fails(&i, &format!("USE t; {sql}"), &[number]);
+    };
+    say("CREATE TABLE z (a int REFERENCES missing)", 1767);
+    say("CREATE TABLE z (a int REFERENCES p (missing))", 1770);
+    say("CREATE TABLE z (a int, FOREIGN KEY (b) REFERENCES p)", 1769);
+    say("CREATE TABLE z (a int, b int, FOREIGN KEY (a, b) REFERENCES p)", 8139);
+    say("CREATE TABLE z (a bigint REFERENCES p)", 1778);
+    say("CREATE TABLE z (a char(4) REFERENCES p (code))", 1753);
+    say("CREATE TABLE z (a int REFERENCES c (pid))", 1776);
+    say("CREATE TABLE z (a int NOT NULL REFERENCES p ON DELETE SET NULL)", 1761);
+    say("CREATE TABLE z (a int NOT NULL REFERENCES p ON DELETE SET DEFAULT)", 1762);
+    say("CREATE TABLE z (a int CONSTRAINT fk REFERENCES p)", 2714);
+    say("SELECT * FROM z", 208);
+    say("ALTER TABLE c DROP COLUMN pid", 5074);
+    say("ALTER TABLE p DROP COLUMN id", 5074);
+    b.check("CREATE TABLE heap (a int)", "");
+    say("CREATE TABLE z (a int REFERENCES heap)", 1773);
+    let name = b
+        .run("SELECT name FROM sys.key_constraints WHERE type = 'PK' AND parent_object_id = OBJECT_ID('p')")
+        .trim()
+        .to_owned();
+    say(&format!("ALTER TABLE p DROP CONSTRAINT {name}"), 3725);
+}
+
+#[test]
+fn switched_off_and_on() {
+    let mut b = family();
+    b.check(
+        "ALTER TABLE c NOCHECK CONSTRAINT fk; INSERT c VALUES (12, 99, NULL); DELETE p WHERE id = 1",
+        "(1)\n(1)",
+    );
+    breaks(
+        &mut b,
+        "ALTER TABLE c WITH CHECK CHECK CONSTRAINT fk",
+        "The ALTER TABLE statement conflicted with the FOREIGN KEY",
+    );
+    b.check("ALTER TABLE c CHECK CONSTRAINT fk; SELECT is_disabled, is_not_trusted FROM sys.foreign_keys WHERE name = 'fk'", "0|1");
+    breaks(&mut b, "INSERT c VALUES (13, 99, NULL)", PARENT);
+    b.check("UPDATE c SET pid = 3; ALTER TABLE c WITH CHECK CHECK CONSTRAINT ALL", "(3)");
+    b.check("SELECT is_disabled, is_not_trusted FROM sys.foreign_keys WHERE name = 'fk'", "0|0");
+    b.check("ALTER TABLE c DROP CONSTRAINT fk; DELETE p WHERE id = 3", "(1)");
+    breaks(
+        &mut b,
+        "ALTER TABLE c ADD CONSTRAINT fk FOREIGN KEY (pid) REFERENCES p",
+        "The ALTER TABLE statement",
+    );
+    b.check("ALTER TABLE c WITH NOCHECK ADD CONSTRAINT fk FOREIGN KEY (pid) REFERENCES p", "");
+    b = b.restart();
+    breaks(&mut b, "INSERT c VALUES (14, 99, NULL)", PARENT);
+    b.check(
+        "SELECT OBJECT_NAME(parent_object_id), OBJECT_NAME(referenced_object_id), delete_referential_action_desc
+         FROM sys.foreign_keys WHERE name = 'fk'",
+        "c|p|NO_ACTION",
+    );
+}
+
+/// Of two transactions, one that adds a child and one that takes its parent away, never do both go through.
+#[test]
+fn a_child_and_the_end_of_its_parent_at_once() {
+    let mut b = family();
+    b.check("SET NOCOUNT ON; DELETE c; DELETE p; INSERT p SELECT 1, 'aaa'", "");
+    let instance = b.instance.clone();
+    for round in 0..40 {
+        b.check(&format!("DELETE c; DELETE p; INSERT p VALUES ({round}, 'k')"), "");
+        let session = |sql: String| {
+            let instance = instance.clone();
+            std::thread::spawn(move || {
+                let mut session = instance.session().unwrap();
+                session.use_database("t").unwrap();
+                let mut said = Text::default();
+                session.execute(&sql, &mut said);
+                said.out
+            })
+        };
+        let child = session(format!("BEGIN TRAN; INSERT c VALUES (1, {round}, NULL); COMMIT"));
+        let parent = session(format!("BEGIN TRAN; DELETE p WHERE id = {round}; COMMIT"));
+        let (child, parent) = (child.join().unwrap(), parent.join().unwrap());
+        b.check("SELECT COUNT(*) FROM c WHERE NOT EXISTS (SELECT 1 FROM p WHERE p.id = c.pid)", "0");
+        assert!(child.contains("Msg") || parent.contains("Msg"), "{round}: {child} {parent}");
+    }
+}
+
+#[test]
+fn bulk_loads_leave_constraints_out_unless_told() {
+    let mut b = family();
+    let db = "t.dbo.c";
+    let options = |ignore: bool| engine::BulkOptions { ignore_constraints: ignore, ..Default::default() };
+    let mut load = |ignore: bool| {
+        let mut rows =
+            vec![vec![engine::Value::Int(70), engine::Value::Int(77), engine::Value::Null]].into_iter();
+        let mut next = move |row: &mut [engine::Value]| match rows.next() {
+            Some(values) => {
+                row.clone_from_slice(&values);
+                Ok(true)
+            }
+            None => Ok(false),
+        };
+        b.session.bulk_insert(db, &[], &options(ignore), &mut next)
+    };
+    assert_eq!(load(false).unwrap_err().number, 547);
+    assert_eq!(load(true).unwrap(), 1);
+}

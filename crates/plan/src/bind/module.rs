@@ -1,0 +1,238 @@
+//! Views in FROM: a view's query is bound where it is named, with the names of the database that the view is in. Also the
+//! tables `inserted` and `deleted` of a trigger.
+//! Guarantees: what stands around a mention of a view is not seen inside it; a view that contains itself is an error.
+
+use crate::bind::Binder;
+use crate::bind::scope::{ScopeColumn, Source};
+use crate::logical::{Logical, OutColumn, WorkScan, WorkSource};
+use catalog::{Db, ModuleDef, TableDef, errors, fold_name};
+use std::sync::Arc;
+use syntax::ast;
+use types::{Collation, DataType, SqlError};
+
+/// Deepest nesting of views.
+const MAX_VIEWS: usize = 32;
+/// Rows that a statement is expected to change.
+const CHANGED_ROWS: f64 = 10.0;
+/// The hidden column that pairs a row of `deleted` with its row of `inserted`.
+pub const ROW_NUMBER: &str = "$row";
+
+/// The rows that a statement changes, which `inserted` and `deleted` name.
+#[derive(Clone, Debug)]
+pub struct ChangedTable {
+    pub table: Arc<TableDef>,
+    /// The statement deletes rows or their old state.
+    pub deleted: bool,
+    pub inserted: bool,
+}
+
+impl Binder<'_> {
+    /// Binds a view as a source of the current block.
+    pub(super) fn user_view(
+        &mut self,
+        db: Arc<Db>,
+        view: &Arc<ModuleDef>,
+        name: &ast::ObjectName,
+        alias: Option<&ast::Ident>,
+    ) -> Result<Logical, SqlError> {
+        let (logical, columns) = self.view_query(&db, view)?;
+        let source = Source {
+            name: fold_name(alias.map_or(name.name.value.as_str(), |a| a.value.as_str())),
+            aliased: alias.is_some(),
+            schema: Some(fold_name(&view.schema)),
+            database: Some(fold_name(&db.name())),
+            columns: columns.iter().map(OutColumn::scope_column).collect(),
+            object_id: 0,
+            db_id: 0,
+        };
+        self.scope()?.sources.push(source);
+        Ok(logical)
+    }
+
+    /// The query of a view, with the columns as the view names them.
+    ///
+    /// # Errors
+    /// 217 views nested too deeply; 4413-like: the errors of its query.
+    pub fn view_query(
+        &mut self,
+        db: &Arc<Db>,
+        view: &Arc<ModuleDef>,
+    ) -> Result<(Logical, Vec<OutColumn>), SqlError> {
+        let Some(create) = view.view() else { return Err(SqlError::internal("a module is no view")) };
+        if self.view_depth >= MAX_VIEWS {
+            let text = format!(
+                "Maximum stored procedure, function, trigger, or view nesting level exceeded (limit {MAX_VIEWS})."
+            );
+            return Err(SqlError::new(217, 16, 1, text));
+        }
+        self.view_depth += 1;
+        let outside = self.step_into(db.clone());
+        let bound = self.nested(|b| b.inner_query(&create.query));
+        self.step_out(outside);
+        self.view_depth -= 1;
+        let mut columns = bound?.0;
+        let names = view_names(view, &create.columns, &columns.columns)?;
+        for (column, name) in columns.columns.iter_mut().zip(names) {
+            column.name = name;
+        }
+        if !self.modules.iter().any(|(_, used)| Arc::ptr_eq(used, view)) {
+            self.modules.push((db.clone(), view.clone()));
+        }
+        Ok((columns.logical, columns.columns))
+    }
+
+    /// Hides everything that a module's text cannot name.
+    fn step_into(&mut self, db: Arc<Db>) -> Outside {
+        let catalog = if db.id() == self.env.db.id() { self.env.catalog.clone() } else { db.catalog() };
+        Outside {
+            scopes: std::mem::take(&mut self.scopes),
+            ctes: std::mem::take(&mut self.ctes),
+            open_ctes: std::mem::take(&mut self.open_ctes),
+            changes: self.changes.take(),
+            db: std::mem::replace(&mut self.db, db),
+            catalog: std::mem::replace(&mut self.catalog, catalog),
+        }
+    }
+
+    fn step_out(&mut self, outside: Outside) {
+        self.scopes = outside.scopes;
+        self.ctes = outside.ctes;
+        self.open_ctes = outside.open_ctes;
+        self.changes = outside.changes;
+        self.db = outside.db;
+        self.catalog = outside.catalog;
+    }
+
+    /// `inserted` or `deleted` of the trigger that is being bound, if a name means one.
+    pub(super) fn changed_rows(
+        &mut self,
+        name: &ast::ObjectName,
+        alias: Option<&ast::Ident>,
+    ) -> Result<Option<Logical>, SqlError> {
+        let Some(changes) = self.changes.clone().filter(|_| name.is_bare()) else { return Ok(None) };
+        let source = match fold_name(&name.name.value).as_str() {
+            "inserted" => WorkSource::Inserted,
+            "deleted" => WorkSource::Deleted,
+            _ => return Ok(None),
+        };
+        let there = if source == WorkSource::Inserted { changes.inserted } else { changes.deleted };
+        let width = changes.table.columns.len() + 1;
+        let first = self.new_cols(width);
+        let columns = changes
+            .table
+            .columns
+            .iter()
+            .enumerate()
+            .map(|(i, c)| ScopeColumn::new(&c.name, first + i as u32, c.ty, c.nullable, c.collation));
+        let mut number = ScopeColumn::new(
+            ROW_NUMBER,
+            first + width as u32 - 1,
+            DataType::BigInt,
+            false,
+            Collation::DEFAULT,
+        );
+        number.hidden = true;
+        let source_of = Source {
+            name: fold_name(alias.map_or(name.name.value.as_str(), |a| a.value.as_str())),
+            aliased: alias.is_some(),
+            schema: None,
+            database: None,
+            columns: columns.chain([number]).collect(),
+            object_id: 0,
+            db_id: 0,
+        };
+        self.scope()?.sources.push(source_of);
+        let rows = if there { CHANGED_ROWS } else { 0.0 };
+        Ok(Some(Logical::Work(WorkScan { source, first, width, rows })))
+    }
+}
+
+impl Binder<'_> {
+    /// UPDATE(column) in a trigger.
+    ///
+    /// # Errors
+    /// 157 outside a trigger, 207 no such column.
+    pub(super) fn column_updated(&mut self, column: &ast::Ident) -> Result<expr::Pred, SqlError> {
+        let Some(changes) = &self.changes else {
+            let text = "Can only use IF UPDATE within a CREATE TRIGGER statement.";
+            return Err(SqlError::new(157, 15, 1, text));
+        };
+        let Some(at) = changes.table.column(&column.value) else {
+            return Err(SqlError::new(207, 16, 1, format!("Invalid column name '{}'.", column.value)));
+        };
+        let span = column.span;
+        let number = |n: usize| {
+            let kind = ast::ExprKind::Literal(ast::Literal::Integer(n as _));
+            Box::new(ast::Expr { kind, span })
+        };
+        let name = ast::Ident { value: "column_updated".into(), quoted: false, span };
+        let call = ast::FunctionCall {
+            name: ast::ObjectName { server: None, database: None, schema: None, name },
+            args: vec![*number(at)],
+            distinct: false,
+            star: false,
+            niladic: false,
+            odbc: false,
+            ignore_nulls: false,
+            within_group: Vec::new(),
+            over: None,
+        };
+        let left = Box::new(ast::Expr { kind: ast::ExprKind::Function(Box::new(call)), span });
+        let kind = ast::ExprKind::Compare { op: ast::CompareOp::Equal, left, right: number(1) };
+        self.pred(&ast::Expr { kind, span })
+    }
+}
+
+/// What a mention of a view hides.
+struct Outside {
+    scopes: Vec<crate::bind::scope::Scope>,
+    ctes: Vec<Arc<crate::logical::CteDef>>,
+    open_ctes: Vec<compact_str::CompactString>,
+    changes: Option<ChangedTable>,
+    db: Arc<Db>,
+    catalog: Arc<catalog::Catalog>,
+}
+
+/// The names of a view's columns.
+///
+/// Errors: 4502 more names than columns or fewer, 4511 a column without a name, 4506 a name twice.
+fn view_names(
+    view: &ModuleDef,
+    names: &[ast::Ident],
+    columns: &[OutColumn],
+) -> Result<Vec<compact_str::CompactString>, SqlError> {
+    if !names.is_empty() && names.len() != columns.len() {
+        let (number, more) = if names.len() > columns.len() { (8159, "more") } else { (8158, "fewer") };
+        let text = match more {
+            "more" => format!("'{}' has fewer columns than were specified in the column list.", view.name),
+            _ => format!("'{}' has more columns than were specified in the column list.", view.name),
+        };
+        return Err(SqlError::new(number, 16, 1, text));
+    }
+    let mut out: Vec<compact_str::CompactString> = Vec::with_capacity(columns.len());
+    for (i, column) in columns.iter().enumerate() {
+        let name = names.get(i).map_or_else(|| column.name.clone(), |n| n.value.clone());
+        if name.is_empty() {
+            let text = format!(
+                "Create View or Function failed because no column name was specified for column {}.",
+                i + 1
+            );
+            return Err(SqlError::new(4511, 16, 1, text));
+        }
+        if out.iter().any(|other| fold_name(other) == fold_name(&name)) {
+            let text = format!(
+                "Column names in each view or function must be unique. Column name '{name}' in view or function '{}' \
+                 is specified more than once.",
+                view.name
+            );
+            return Err(SqlError::new(4506, 16, 1, text));
+        }
+        out.push(name);
+    }
+    Ok(out)
+}
+
+/// 4406-like: a view as the target of a change.
+pub fn view_as_target(view: &ModuleDef) -> SqlError {
+    errors::not_supported(&format!("a change of the view '{}'", view.name))
+}

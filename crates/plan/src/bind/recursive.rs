@@ -1,0 +1,197 @@
+//! Common table expressions that refer to themselves: `anchor UNION ALL step`, where the steps read the rows of the round
+//! before.
+//! Guarantees: the columns' types are the anchor's; a step whose types differ is error 240.
+
+use crate::bind::Binder;
+use crate::bind::scope::{ScopeColumn, Source};
+use crate::logical::{BoundQuery, CteDef, Logical, OutColumn, WorkScan, WorkSource};
+use catalog::fold_name;
+use compact_str::CompactString;
+use std::sync::Arc;
+use syntax::ast::{self, QueryBody, SetOp, TableRefKind};
+use types::SqlError;
+
+/// Rows that a round is expected to give.
+const ROUND_ROWS: f64 = 100.0;
+
+/// A recursive CTE whose steps are being bound.
+#[derive(Clone, Debug)]
+pub struct OpenRecursion {
+    name: CompactString,
+    work: usize,
+    columns: Vec<OutColumn>,
+}
+
+/// The anchors and the steps of a recursive CTE; `None` for one that does not refer to itself.
+pub(super) fn parts(cte: &CteDef) -> Option<(Vec<&QueryBody>, Vec<&QueryBody>)> {
+    let mut members = Vec::new();
+    let mut body = &cte.query.body;
+    while let QueryBody::Set { op: SetOp::Union, all: true, left, right } = body {
+        members.push(&**right);
+        body = left;
+    }
+    members.push(body);
+    members.reverse();
+    let first = members.iter().position(|member| names(member, &cte.name))?;
+    // Without UNION ALL at the top it is not recursive, and may not name itself.
+    if members.len() == 1 {
+        return None;
+    }
+    let steps = members.split_off(first);
+    Some((members, steps))
+}
+
+/// Whether a member of a CTE names it in a FROM clause.
+fn names(body: &QueryBody, name: &str) -> bool {
+    match body {
+        QueryBody::Select(select) => select.from.iter().any(|table| table_names(table, name)),
+        QueryBody::Set { left, right, .. } => names(left, name) || names(right, name),
+    }
+}
+
+fn table_names(table: &ast::TableRef, cte: &str) -> bool {
+    match &table.kind {
+        TableRefKind::Named { name, .. } => name.is_bare() && fold_name(&name.name.value) == cte,
+        TableRefKind::Join { left, right, .. } | TableRefKind::Apply { left, right, .. } => {
+            table_names(left, cte) || table_names(right, cte)
+        }
+        TableRefKind::Derived { query, .. } => names(&query.body, cte),
+        _ => false,
+    }
+}
+
+impl Binder<'_> {
+    /// Binds a recursive CTE in the block on top of the stack.
+    ///
+    /// # Errors
+    /// 246-252, 240: what a recursive CTE may not be.
+    pub(super) fn recursive_cte(
+        &mut self,
+        cte: &Arc<CteDef>,
+        anchors: &[&QueryBody],
+        steps: &[&QueryBody],
+    ) -> Result<BoundQuery, SqlError> {
+        let Some((first, others)) = anchors.split_first() else {
+            let text = format!("No anchor member was specified for recursive query \"{}\".", cte.name);
+            return Err(SqlError::new(246, 16, 1, text));
+        };
+        let mut anchor = self.set_body(first)?;
+        for other in others {
+            let next = self.set_body(other)?;
+            anchor = self.union_all(anchor, next)?;
+        }
+        for (column, name) in anchor.columns.iter_mut().zip(&cte.columns) {
+            column.name = name.value.clone();
+        }
+        let work = self.new_work();
+        let columns = anchor.columns.clone();
+        self.recursions.push(OpenRecursion { name: cte.name.clone(), work, columns: columns.clone() });
+        let bound = self.steps(cte, steps);
+        self.recursions.pop();
+        let steps = bound?;
+        let cols = self.new_cols(columns.len());
+        let out: Vec<OutColumn> = columns
+            .iter()
+            .enumerate()
+            .map(|(i, c)| OutColumn { id: cols + i as u32, nullable: true, identity: None, ..c.clone() })
+            .collect();
+        let anchor_ids = columns.iter().map(|c| c.id).collect();
+        let logical = Logical::Recursive {
+            anchor: Box::new((anchor.logical, anchor_ids)),
+            steps,
+            cols: out.iter().map(|c| c.id).collect(),
+            work,
+            limit: self.max_recursion,
+        };
+        Ok(BoundQuery { logical, columns: out, assignments: Vec::new() })
+    }
+
+    fn steps(
+        &mut self,
+        cte: &CteDef,
+        steps: &[&QueryBody],
+    ) -> Result<Vec<(Logical, Vec<expr::ColId>)>, SqlError> {
+        let mut out = Vec::with_capacity(steps.len());
+        for step in steps {
+            if !names(step, &cte.name) {
+                let text = format!(
+                    "An anchor member was found in the recursive query part of recursive query \"{}\".",
+                    cte.name
+                );
+                return Err(SqlError::new(247, 16, 1, text));
+            }
+            check_step(step, &cte.name)?;
+            let bound = self.set_body(step)?;
+            let columns = self.recursions.last().map(|r| r.columns.clone()).unwrap_or_default();
+            if bound.columns.len() != columns.len() {
+                let text = "All queries combined using a UNION, INTERSECT or EXCEPT operator must have an equal number \
+                            of expressions in their target lists.";
+                return Err(SqlError::new(205, 16, 1, text));
+            }
+            for (anchor, own) in columns.iter().zip(&bound.columns) {
+                if anchor.ty != own.ty && !own.untyped {
+                    let text = format!(
+                        "Types don't match between the anchor and the recursive part in column \"{}\" of recursive \
+                         query \"{}\".",
+                        anchor.name, cte.name
+                    );
+                    return Err(SqlError::new(240, 16, 1, text));
+                }
+            }
+            let ids = bound.columns.iter().map(|c| c.id).collect();
+            out.push((bound.logical, ids));
+        }
+        Ok(out)
+    }
+
+    /// The rows of the round before, if a name in a step means its own CTE.
+    pub(super) fn recursion(
+        &mut self,
+        name: &ast::ObjectName,
+        alias: Option<&ast::Ident>,
+    ) -> Result<Option<Logical>, SqlError> {
+        let folded = fold_name(&name.name.value);
+        let Some(open) = self.recursions.iter().rev().find(|r| r.name == folded).cloned() else {
+            return Ok(None);
+        };
+        let width = open.columns.len();
+        let first = self.new_cols(width);
+        let columns = open.columns.iter().enumerate();
+        let columns = columns
+            .map(|(i, c)| ScopeColumn::new(&c.name, first + i as u32, c.ty, true, c.collation))
+            .collect();
+        let source = Source {
+            name: fold_name(alias.map_or(name.name.value.as_str(), |a| a.value.as_str())),
+            aliased: alias.is_some(),
+            schema: None,
+            database: None,
+            columns,
+            object_id: 0,
+            db_id: 0,
+        };
+        self.scope()?.sources.push(source);
+        let source = WorkSource::Recursion(open.work);
+        Ok(Some(Logical::Work(WorkScan { source, first, width, rows: ROUND_ROWS })))
+    }
+}
+
+/// What a step may not have: GROUP BY, aggregates are found when it is bound; DISTINCT, TOP, outer joins here.
+fn check_step(step: &QueryBody, cte: &str) -> Result<(), SqlError> {
+    let QueryBody::Select(select) = step else { return Ok(()) };
+    let refuse = |number, what: &str| {
+        let text = format!(
+            "{what} is not allowed in the recursive part of a recursive common table expression '{cte}'."
+        );
+        Err(SqlError::new(number, 16, 1, text))
+    };
+    if select.distinct {
+        return refuse(460, "DISTINCT operator");
+    }
+    if select.top.is_some() {
+        return refuse(461, "TOP operator");
+    }
+    if select.group_by.is_some() || select.having.is_some() {
+        return refuse(467, "GROUP BY, HAVING, or aggregate functions");
+    }
+    Ok(())
+}
