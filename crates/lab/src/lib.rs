@@ -18,6 +18,7 @@ pub mod stats;
 pub mod studies;
 pub mod target;
 pub mod tpcc;
+pub mod tpch;
 pub mod watch;
 pub mod work;
 pub mod work_tsql;

@@ -3,7 +3,7 @@
 
 use super::Compiled;
 use super::cache::BatchCache;
-use super::module::bind_arguments;
+use super::module::{Arguments, bind_arguments};
 use super::trigger::{MAX_NESTING, too_deep};
 use compact_str::CompactString;
 use syntax::ast::{
@@ -121,7 +121,7 @@ impl Run<'_> {
     fn run_procedure(&mut self, module: &Arc<ModuleDef>, args: Vec<Arg>) -> Result<(Flow, i32), Failure> {
         let instance = self.core.instance().clone();
         let code = BatchCache::of(&instance)?.module(self.core.db(), module)?;
-        let (mut vars, outputs) = bind_arguments(&module.name, &code, args)?;
+        let Arguments { values: mut vars, outputs } = bind_arguments(&module.name, &code, args)?;
         let settings = module.settings;
         let done = self.in_scope(&code.batch, &mut vars, |options| {
             options.quoted_identifier = settings.quoted_identifier;

@@ -68,15 +68,18 @@ fn param(param: &Param, catalog: &Catalog) -> Result<ParamCode, SqlError> {
     Ok(ParamCode { name: param.name.clone(), ty, default, output: param.output })
 }
 
+/// The arguments of a call, in the order of the parameters.
+pub struct Arguments {
+    pub values: Vec<Value>,
+    /// OUTPUT: the parameter, and the caller's variable that takes it.
+    pub outputs: Vec<(usize, usize)>,
+}
+
 /// The values of a procedure's parameters, and which of them go back to which variable of the caller.
 ///
 /// # Errors
 /// 8144 too many arguments, 8145 an unknown name, 8143 one twice, 201 one missing, 8162 OUTPUT for one that has none.
-pub fn bind_arguments(
-    name: &str,
-    code: &ModuleCode,
-    args: Vec<Arg>,
-) -> Result<(Vec<Value>, Vec<(usize, usize)>), SqlError> {
+pub fn bind_arguments(name: &str, code: &ModuleCode, args: Vec<Arg>) -> Result<Arguments, SqlError> {
     let params = &code.params;
     let mut values: Vec<Option<Value>> = vec![None; params.len()];
     let mut given = vec![false; params.len()];
@@ -125,5 +128,5 @@ pub fn bind_arguments(
             SqlError::new(201, 16, 4, text)
         })?);
     }
-    Ok((vars, outputs))
+    Ok(Arguments { values: vars, outputs })
 }

@@ -112,13 +112,13 @@ pub fn add_foreign_key(
     if !same {
         work.lock_current(&parent)?;
     }
-    let (columns, key) = match_key(table, &parent, new, &name)?;
+    let Referenced { columns, key } = match_key(table, &parent, new, &name)?;
     let def = ForeignKeyDef {
         object_id,
         name,
         columns,
         parent: parent.object_id,
-        key: key.index_id,
+        key,
         on_delete: new.on_delete,
         on_update: new.on_update,
         disabled: false,
@@ -162,13 +162,19 @@ fn parent_of(
     }
 }
 
-/// The column pairs of a foreign key, and the key of the other table that it refers to.
+/// What a foreign key refers to: column_id here and there, pair by pair, and the index_id of the key.
+struct Referenced {
+    columns: Vec<(i32, i32)>,
+    key: i32,
+}
+
+/// The key of the other table that a foreign key refers to.
 fn match_key(
     table: &TableDef,
     parent: &TableDef,
     new: &NewForeignKey,
     name: &str,
-) -> Result<(Vec<(i32, i32)>, Arc<IndexDef>), SqlError> {
+) -> Result<Referenced, SqlError> {
     let find = |table: &TableDef, column: &str, number: i32, which: &str| {
         table.column(column).ok_or_else(|| {
             let text = format!(
@@ -220,7 +226,7 @@ fn match_key(
         check_types(table, *a, parent, *b, name)?;
         pairs.push((table.columns[*a].column_id, parent.columns[*b].column_id));
     }
-    Ok((pairs, key.clone()))
+    Ok(Referenced { columns: pairs, key: key.index_id })
 }
 
 fn check_types(
@@ -427,8 +433,8 @@ pub fn drop_constraint(
 
 /// The foreign key of another table that refers to this one.
 pub fn reference_from_outside(catalog: &Catalog, table: &TableDef) -> Option<ForeignKeyDef> {
-    let keys = catalog.foreign_keys_to(table.object_id).into_iter();
-    keys.filter(|(child, _)| child.object_id != table.object_id).map(|(_, key)| key).next()
+    let mut keys = catalog.foreign_keys_to(table.object_id).into_iter();
+    keys.find(|(child, _)| child.object_id != table.object_id).map(|(_, key)| key)
 }
 
 /// 3725: a key that a foreign key refers to.
@@ -436,8 +442,8 @@ pub fn reference_from_outside(catalog: &Catalog, table: &TableDef) -> Option<For
 /// # Errors
 /// 3725.
 pub fn check_not_referenced(catalog: &Catalog, table: &TableDef, index: &IndexDef) -> Result<(), SqlError> {
-    let keys = catalog.foreign_keys_to(table.object_id).into_iter();
-    match keys.filter(|(_, key)| key.key == index.index_id).next() {
+    let mut keys = catalog.foreign_keys_to(table.object_id).into_iter();
+    match keys.find(|(_, key)| key.key == index.index_id) {
         None => Ok(()),
         Some((child, key)) => {
             let text = format!(

@@ -13,7 +13,7 @@ pub fn with_inputs(logical: Logical, f: &mut dyn FnMut(Logical) -> Logical) -> L
         Logical::Recursive { anchor, steps, cols, work, limit } => {
             let anchor = Box::new((f(anchor.0), anchor.1));
             let steps = steps.into_iter().map(|(step, ids)| (f(step), ids)).collect();
-            return Logical::Recursive { anchor, steps, cols, work, limit };
+            Logical::Recursive { anchor, steps, cols, work, limit }
         }
         Logical::Filter { input, preds } => Logical::Filter { input: boxed(input), preds },
         Logical::Join { kind, left, right, on, hint } => {

@@ -8,6 +8,7 @@ use lab::frame::{self, Options, Scale, duration};
 use lab::notify::Address;
 use lab::peers::{self, PeerOptions};
 use lab::results::Results;
+use lab::tpch::TpchOptions;
 use lab::{LabError, device, embedded, report, studies, target};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -186,6 +187,42 @@ const COMPARE_EXAMPLES: &str = "Examples:
   ringwood lab compare --binaries ./ringwood ./ringwood vlf-count --rounds 24 --slow-down 5
   ringwood lab compare --check ./lab-results --rounds 24";
 
+const TPCH_EXAMPLES: &str = "\
+Examples:
+  ringwood lab tpch --scale 0.2 --target postgres
+  ringwood lab tpch --scale 1 --query 1 6 17 --runs 5
+  ringwood lab tpch --scale 1 --runs 1 --limit 300        checks the published answers";
+
+/// What `lab tpch` is asked for.
+#[derive(Args)]
+#[command(after_help = TPCH_EXAMPLES)]
+struct TpchArgs {
+    /// Scale factor: 1 is about 1 GB of rows
+    #[arg(long, default_value_t = 0.2)]
+    scale: f64,
+    /// Rounds: every engine runs every query once a round
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    runs: u32,
+    /// Only these queries
+    #[arg(long = "query", value_name = "N", num_args = 1..)]
+    queries: Vec<usize>,
+    /// An engine beside Ringwood: postgres (feature peers)
+    #[arg(long = "target", value_name = "TARGET", num_args = 1.., value_parser = ["ringwood", "postgres"])]
+    targets: Vec<String>,
+    /// Seconds after which a query is stopped
+    #[arg(long, default_value_t = 30)]
+    limit: u64,
+    /// Megabytes of each buffer pool
+    #[arg(long, default_value_t = 2048)]
+    memory: u64,
+    /// Show the results as JSON
+    #[arg(long)]
+    json: bool,
+    /// Folder of the databases, which are used again, and of results.json
+    #[arg(long, value_name = "DIR", default_value = "./lab-results/tpch")]
+    out: PathBuf,
+}
+
 #[derive(Subcommand)]
 enum LabCommand {
     /// Name the studies and what they need
@@ -194,6 +231,8 @@ enum LabCommand {
     Run(RunArgs),
     /// Run the same work on Ringwood, PostgreSQL, MariaDB and SQLite in turn (those that are installed; feature peers)
     Peers(PeersArgs),
+    /// Run the 22 queries of TPC-H on Ringwood and PostgreSQL in turns, check their rows, show the times
+    Tpch(TpchArgs),
     /// Did a change cost anything? Hold two folders of results against each other, or run two builds in turns.
     /// Exit code: 0 no difference or faster, 1 slower, 2 it could not be compared
     Compare(CompareArgs),
@@ -315,6 +354,28 @@ fn run_studies(args: &RunArgs) -> Result<(), LabError> {
     }
 }
 
+fn run_tpch(args: &TpchArgs) -> Result<(), LabError> {
+    let options = TpchOptions {
+        scale: args.scale,
+        runs: args.runs as usize,
+        queries: args.queries.clone(),
+        postgres: args.targets.iter().any(|target| target.eq_ignore_ascii_case("postgres")),
+        limit: args.limit,
+        memory: args.memory << 20,
+        folder: args.out.clone(),
+    };
+    let results = lab::tpch::run(&options, &mut |line| say(format_args!("tpch: {line}")))?;
+    let text = match args.json {
+        true => serde_json::to_string_pretty(&results)? + "\n",
+        false => lab::tpch::table(&results),
+    };
+    print(&text).map_err(LabError::Output)?;
+    match results.wrong.is_empty() {
+        true => Ok(()),
+        false => Err(LabError::Request(format!("{} answers are wrong", results.wrong.len()))),
+    }
+}
+
 fn run_peers(args: &PeersArgs) -> Result<(), LabError> {
     let options = PeerOptions {
         rows: args.rows,
@@ -419,6 +480,7 @@ fn execute(command: &LabCommand) -> Result<(), LabError> {
         LabCommand::List => print(&list()).map_err(LabError::Output),
         LabCommand::Run(args) => run_studies(args),
         LabCommand::Peers(args) => run_peers(args),
+        LabCommand::Tpch(args) => run_tpch(args),
         LabCommand::Compare(_) => Ok(()),
         LabCommand::Report { out } => finish(&report::read(out)?, out),
         LabCommand::Victim { parent, data, database, bytes, commits, window, flush, memory, volumes } => {
