@@ -78,6 +78,8 @@ pub struct IndexDef {
 pub struct TableState {
     /// Rows as far as known: kept up by DML; negative when unknown (after a start, until counted).
     pub rows: AtomicI64,
+    /// Rows at the last clean stop; negative when there was none. See [`crate::row_counts`].
+    pub noted: AtomicI64,
     /// Next identity value and the value up to which the catalog has reserved.
     pub identity: Mutex<IdentityState>,
     /// Open storage handles by unit and root page (heap, trees), made on first use.

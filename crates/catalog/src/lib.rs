@@ -24,6 +24,7 @@ pub mod names;
 pub mod new;
 pub mod pending;
 pub mod registry;
+pub mod row_counts;
 pub mod settings;
 pub mod store;
 pub mod systables;

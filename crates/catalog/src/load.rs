@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use access::ReadMode;
 use compact_str::CompactString;
@@ -14,7 +15,7 @@ use super::systables::SysTable;
 use super::{
     Catalog, CheckDef, ColumnDef, DefaultDef, ForeignKeyDef, IdentityState, IndexDef, TableDef, TableState,
 };
-use super::{alias, constraint, module};
+use super::{alias, constraint, module, row_counts};
 use crate::fold_name;
 
 /// `index_id` of the row that names a table's LOB unit.
@@ -24,9 +25,6 @@ pub const BUILT_IN_SCHEMAS: [(&str, i32); 4] =
     [("dbo", 1), ("guest", 2), ("INFORMATION_SCHEMA", 3), ("sys", 4)];
 /// First schema_id of CREATE SCHEMA.
 pub const FIRST_USER_SCHEMA: i32 = 5;
-
-/// `TableState::rows` of a table that has not been counted: so far below zero that DML cannot bring it above.
-const UNKNOWN_ROWS: i64 = i64::MIN / 2;
 
 /// What an object is, as sys.objects.type shows it.
 pub const TABLE: &str = "U ";
@@ -64,6 +62,10 @@ pub fn load(trees: &SysTrees) -> Result<Catalog, StoreError> {
     for row in trees.rows(SysTable::Identities, &[], ReadMode::Dirty)? {
         reserved.insert(int(&row, 0)?, bigint(&row, 1)?);
     }
+    let mut noted = HashMap::new();
+    for row in trees.rows(SysTable::RowCounts, &[], ReadMode::Dirty)? {
+        noted.insert(int(&row, 0)?, bigint(&row, 1)?);
+    }
     let texts = module::texts(trees.rows(SysTable::Texts, &[], ReadMode::Dirty)?);
     let mut constraints = constraint::load(&objects, &texts)?;
     let mut catalog = Catalog { version: 1, ..Catalog::default() };
@@ -78,6 +80,7 @@ pub fn load(trees: &SysTrees) -> Result<Catalog, StoreError> {
             keys: keys.remove(&id).unwrap_or_default(),
             checks: constraints.checks.remove(&id).unwrap_or_default(),
             foreign_keys: constraints.foreign_keys.remove(&id).unwrap_or_default(),
+            noted: noted.get(&id).copied().unwrap_or(-1),
         };
         let schema = schemas.get(&object.schema_id).cloned().ok_or_else(|| damaged("schema", id))?;
         let table = Arc::new(table(id, object, schema, parts, &objects, reserved.get(&id).copied())?);
@@ -102,6 +105,7 @@ struct TableRows {
     keys: Vec<Vec<Value>>,
     checks: Vec<CheckDef>,
     foreign_keys: Vec<ForeignKeyDef>,
+    noted: i64,
 }
 
 fn table(
@@ -129,7 +133,8 @@ fn table(
     }
     let storage = storage.ok_or_else(|| damaged("heap or clustered index", object_id))?;
     let state = TableState::default();
-    state.rows.store(UNKNOWN_ROWS, std::sync::atomic::Ordering::Relaxed);
+    state.rows.store(row_counts::UNKNOWN, Ordering::Relaxed);
+    state.noted.store(rows.noted, Ordering::Relaxed);
     *state.identity.lock() = IdentityState { last: reserved, reserved: reserved.unwrap_or(0) };
     Ok(TableDef {
         object_id,

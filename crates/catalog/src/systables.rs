@@ -27,10 +27,12 @@ pub enum SysTable {
     Counters = 7,
     /// object_id, part | text: definitions of modules and CHECK constraints, in pieces
     Texts = 8,
+    /// object_id | rows at the last clean stop
+    RowCounts = 9,
 }
 
 /// All of them, in the order of their numbers.
-pub const ALL: [SysTable; 9] = [
+pub const ALL: [SysTable; 10] = [
     SysTable::Objects,
     SysTable::Columns,
     SysTable::Indexes,
@@ -40,6 +42,7 @@ pub const ALL: [SysTable; 9] = [
     SysTable::Identities,
     SysTable::Counters,
     SysTable::Texts,
+    SysTable::RowCounts,
 ];
 
 /// Counter of allocation units.
@@ -119,6 +122,7 @@ impl SysTable {
             SysTable::Identities => &[(Int, false), (BigInt, false)],
             SysTable::Counters => &[(Int, false), (BigInt, false)],
             SysTable::Texts => &[(Int, false), (Int, false), (TEXT, false)],
+            SysTable::RowCounts => &[(Int, false), (BigInt, false)],
         }
     }
 

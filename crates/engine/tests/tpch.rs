@@ -8,7 +8,6 @@ mod text;
 
 use std::fmt::Write as _;
 use std::path::Path;
-use std::time::Instant;
 
 use engine::{BulkOptions, Value};
 use text::Bench;
@@ -47,6 +46,7 @@ fn sorted(said: &str) -> Vec<&str> {
 fn plans_and_answers() {
     let mut b = loaded();
     let mut plans = String::new();
+    let mut empty = 0;
     for number in 1..=22 {
         let query = tpch::query(number, SCALE);
         b.check("SET SHOWPLAN_TEXT ON", "");
@@ -54,17 +54,17 @@ fn plans_and_answers() {
         b.check("SET SHOWPLAN_TEXT OFF", "");
         let lines: Vec<&str> = shown.lines().filter(|l| l.contains("|--")).map(str::trim_end).collect();
         let _ = writeln!(plans, "-- Q{number}\n{}\n", lines.join("\n"));
-        let begin = Instant::now();
         let answer = b.run(&query);
         assert!(!answer.contains("Msg "), "Q{number}: {answer}");
-        eprintln!("Q{number}: {:.3} s", begin.elapsed().as_secs_f64());
+        empty += usize::from(answer.trim().is_empty());
         // As written these three pair every row of one table with every row of another.
         if ![2, 8, 9].contains(&number) {
             let forced = b.run(&format!("{query}\nOPTION (FORCE ORDER)"));
             assert_eq!(sorted(&answer), sorted(&forced), "Q{number}");
-            eprintln!("    forced {:.3} s", begin.elapsed().as_secs_f64());
         }
     }
+    // At this size few suppliers are left for the choosiest queries.
+    assert!(empty <= 2, "{empty} queries found nothing");
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/tpch.plan");
     if std::env::var("RINGWOOD_PLANS").is_ok_and(|how| how == "write") {
         std::fs::write(&file, plans).unwrap();

@@ -9,7 +9,6 @@ use crate::nodes::{Path, ScanPlan};
 use catalog::{IndexDef, TableDef};
 use expr::{ColId, CompareExpr, Expr, Pred, mirrored};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use storage::{Base, TableMode, TableStore};
 use syntax::ast::CompareOp;
 use types::{Collation, DataType, SqlError};
@@ -57,12 +56,12 @@ struct Choice {
     cost: f64,
 }
 
+/// Rows of a table of which nothing is known.
+const UNKNOWN_ROWS: f64 = 10_000.0;
+
 /// Rows of a table as far as known.
 pub fn table_rows(table: &TableDef) -> f64 {
-    match table.state.rows.load(Ordering::Relaxed) {
-        n if n < 0 => 10_000.0,
-        n => (n as f64).max(1.0),
-    }
+    catalog::row_counts::estimate(table).map_or(UNKNOWN_ROWS, |rows| (rows as f64).max(1.0))
 }
 
 /// Whether a column of a join's inner table can be sought once per outer row, cheaper than a scan of all of it.

@@ -81,6 +81,9 @@ mod tests {
             assert!(rows.iter().all(|row| row.len() == width), "{}: {width}", table.name);
         }
         assert_eq!(rows("lineitem", 0.01).count(), 60_175);
+        let first = rows("orders", 0.01).next().expect("an order");
+        let day = types::display::format_value(&first[4], types::DataType::Date);
+        assert_eq!((day.as_str(), &first[0]), ("1996-01-02", &types::Value::Int(1)));
         assert_eq!(rows("none", 1.0).count(), 0);
     }
 }

@@ -24,8 +24,9 @@ fn amount(value: TPCHDecimal) -> Value {
 }
 
 fn date(value: TPCHDate) -> Value {
+    // The generator counts years from 1900.
     let (year, month, day) = value.to_ymd();
-    types::datetime::date_from_parts(year.into(), month.into(), day.into()).unwrap_or_default()
+    types::datetime::date_from_parts(i64::from(year) + 1900, month.into(), day.into()).unwrap_or_default()
 }
 
 /// The rows of a table at a scale factor (1 is about 1 GB); none for a name that is no table of TPC-H.

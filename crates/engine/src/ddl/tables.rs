@@ -8,7 +8,7 @@ use compact_str::CompactString;
 use pages::PageId;
 use txn::locks::LockMode;
 use txn::locks::What;
-use types::SqlError;
+use types::{SqlError, Value};
 
 use super::{constraints, modules};
 use crate::state::SessionCore;
@@ -19,6 +19,7 @@ use catalog::errors;
 use catalog::fold_name;
 use catalog::load::{layout_of, rows_of};
 use catalog::store::StoreError;
+use catalog::systables::SysTable;
 use catalog::{
     ColumnDef, DefaultDef, IndexDef, KeyConstraint, NewColumn, NewIndex, NewTable, TableDef, TableState,
     pending,
@@ -100,6 +101,7 @@ pub fn drop_table(core: &mut SessionCore, db: &Arc<Db>, table: &Arc<TableDef>) -
     }
     modules::drop_triggers(&mut work, table)?;
     work.delete_rows(table)?;
+    work.forget_count(table)?;
     work.drop_units(units_of(table))?;
     work.publish(Some(table.clone()), None)
 }
@@ -431,6 +433,14 @@ impl<'a> Work<'a> {
             open.trees.delete(txn, system, &values).map_err(|e| errors::store_error(&db, e))?;
         }
         Ok(())
+    }
+
+    /// Deletes what is noted of a table's rows: see `catalog::row_counts`.
+    fn forget_count(&mut self, table: &TableDef) -> Result<(), SqlError> {
+        let (db, open) = (self.db.clone(), self.open.clone());
+        let txn = self.core.txn(&db)?;
+        let deleted = open.trees.delete(txn, SysTable::RowCounts, &[Value::Int(table.object_id)]);
+        deleted.map(drop).map_err(|e| errors::store_error(&db, e))
     }
 
     /// Lists units to be freed when the transaction commits.

@@ -96,6 +96,8 @@ pub fn run(options: &TpchOptions, say: &mut dyn FnMut(&str)) -> Result<TpchResul
         return Err(LabError::Request(format!("there is no query {unknown}: choose from 1 to 22")));
     }
     std::fs::create_dir_all(&options.folder)?;
+    // A server runs in a folder of its own.
+    let options = &TpchOptions { folder: options.folder.canonicalize()?, ..options.clone() };
     let mut engines: Vec<Box<dyn Engine>> = vec![Box::new(ringwood::open(options, say)?)];
     if options.postgres {
         #[cfg(feature = "peers")]

@@ -9,6 +9,8 @@
 
 use super::rule::Rewrite;
 use super::visit::{filtered, is_volatile, with_inputs};
+use std::collections::HashMap;
+
 use crate::bind::Binder;
 use crate::estimate::{self, equality};
 use crate::logical::{JoinKind, Logical};
@@ -67,6 +69,8 @@ struct Tree {
     conditions: Vec<Condition>,
     /// What stays above the joins: conditions with subqueries, of no relation, or not to be moved.
     above: Vec<Pred>,
+    /// Most different values of a column: of those that equalities tie together one may be a key, and the others refer to it.
+    bounds: HashMap<ColId, f64>,
 }
 
 struct Relation {
@@ -126,6 +130,7 @@ impl Tree {
         for relation in &mut self.relations {
             relation.rows = (relation.rows * estimate::kept(&relation.own, &relation.logical)).max(1.0);
         }
+        self.bounds = self.value_bounds();
         let order = self.order();
         let mut slots: Vec<Option<Relation>> = self.relations.into_iter().map(Some).collect();
         let mut conditions = self.conditions;
@@ -152,6 +157,35 @@ impl Tree {
         }
         debug_assert!(conditions.is_empty(), "every condition belongs to a join");
         filtered(result.unwrap_or(Logical::One), self.above)
+    }
+
+    /// For each column that an equality ties to a key, directly or through others, the rows of the key's table.
+    fn value_bounds(&self) -> HashMap<ColId, f64> {
+        let mut classes: Vec<Vec<ColId>> = Vec::new();
+        for (a, b) in self.conditions.iter().filter_map(|c| c.columns) {
+            let (mut joined, others): (Vec<_>, Vec<_>) =
+                classes.into_iter().partition(|class| class.contains(&a) || class.contains(&b));
+            joined.push(vec![a, b]);
+            classes = others;
+            classes.push(joined.concat());
+        }
+        let key_rows = |id: &ColId| {
+            let of = self.relations.iter().find(|relation| relation.offers.contains(id))?;
+            estimate::unique_rows(&of.logical, &[*id])
+        };
+        let mut bounds = HashMap::new();
+        for class in classes {
+            if let Some(rows) = class.iter().filter_map(key_rows).reduce(f64::min) {
+                bounds.extend(class.into_iter().map(|id| (id, rows)));
+            }
+        }
+        bounds
+    }
+
+    /// Different values of a column of a relation.
+    fn distinct(&self, relation: &Relation, id: ColId) -> f64 {
+        let guess = estimate::distinct(&relation.logical, relation.rows, id);
+        self.bounds.get(&id).map_or(guess, |most| most.min(relation.rows).max(1.0))
     }
 
     /// The numbers of the relations in the order in which they are joined.
@@ -240,8 +274,8 @@ impl Tree {
         let mut weight = 1.0;
         pairs.iter().fold(1.0, |share, (a, b)| {
             let left = set.iter().map(|at| &self.relations[*at]).find(|r| r.offers.contains(a));
-            let of_left = left.map_or(1.0, |left| estimate::distinct(&left.logical, left.rows, *a));
-            let most = of_left.max(estimate::distinct(&right.logical, right.rows, *b));
+            let of_left = left.map_or(1.0, |left| self.distinct(left, *a));
+            let most = of_left.max(self.distinct(right, *b));
             let next = share / most.powf(weight);
             weight /= 2.0;
             next

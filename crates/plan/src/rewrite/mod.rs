@@ -5,6 +5,7 @@
 
 mod join_order;
 mod or_factors;
+mod or_implied;
 mod rule;
 mod unnest_scalar;
 mod visit;
@@ -15,7 +16,7 @@ use rule::Rewrite;
 
 /// The rewrites in their order: each may count on those before it.
 static RULES: &[&dyn Rewrite] =
-    &[&or_factors::OrFactors, &unnest_scalar::UnnestScalar, &join_order::JoinOrder];
+    &[&or_factors::OrFactors, &or_implied::OrImplied, &unnest_scalar::UnnestScalar, &join_order::JoinOrder];
 
 /// An equivalent plan that is better to plan.
 pub fn rewrite(mut logical: Logical, binder: &mut Binder<'_>) -> Logical {
