@@ -126,7 +126,7 @@ struct Deleting<'p> {
     needs_old: bool,
     output: Option<&'p OutputPlan>,
     /// Rows for what follows the change.
-    kept: Option<Kept>,
+    kept: Option<Box<Kept>>,
     out: &'p mut dyn RowSink,
 }
 

@@ -56,7 +56,7 @@ pub struct InsertPlan {
 /// Where new rows go besides the table.
 struct Given<'a> {
     out: &'a mut dyn RowSink,
-    kept: Option<Kept>,
+    kept: Option<Box<Kept>>,
 }
 
 #[derive(Debug)]

@@ -275,7 +275,7 @@ struct Updating<'p> {
     /// New keys that go in when all old ones are out, with the rows' values.
     rests: Vec<(Rest, Box<[Value]>)>,
     /// Rows for what follows the change.
-    kept: Option<Kept>,
+    kept: Option<Box<Kept>>,
     out: &'p mut dyn RowSink,
 }
 

@@ -63,6 +63,8 @@ pub(crate) struct Transactions {
     no_wait: bool,
     /// The isolation level at the transaction's first look at a table.
     pub(super) began: Option<Isolation>,
+    /// One of `open` is that of table variables.
+    autonomous: bool,
     /// The last statement failed because a filegroup was full, and it is no more.
     pub(super) room: bool,
 }
@@ -87,6 +89,7 @@ impl SessionCore {
         let mut txn = storage.begin(self.spid() as u32).map_err(|e| db_error(db, &e))?;
         txn.wait = self.wait_args();
         self.shared.lock_owner.store(txn.locks.id().0, Ordering::Relaxed);
+        self.transactions.autonomous |= db.is_autonomous();
         let mark = txn.mark();
         self.transactions.open.push(OpenTxn {
             db: db.clone(),
@@ -203,7 +206,14 @@ impl SessionCore {
     }
 
     /// What a statement did to table variables stays, whatever becomes of the session's transaction.
+    #[inline]
     fn commit_autonomous(&mut self) -> Result<(), SqlError> {
+        if self.transactions.autonomous { self.commit_table_variables() } else { Ok(()) }
+    }
+
+    #[cold]
+    fn commit_table_variables(&mut self) -> Result<(), SqlError> {
+        self.transactions.autonomous = false;
         let Some(at) = self.transactions.open.iter().position(|open| open.db.is_autonomous()) else {
             return Ok(());
         };

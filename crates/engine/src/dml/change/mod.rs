@@ -123,9 +123,12 @@ impl ChangePlan {
     }
 
     /// The change begins: where its rows are kept.
-    pub fn begin(&self) -> Option<Kept> {
-        let width = self.table.columns.len();
-        self.keeps_rows().then(|| Kept { deleted: KeptRows::new(width), inserted: KeptRows::new(width) })
+    #[inline]
+    pub fn begin(&self) -> Option<Box<Kept>> {
+        self.keeps_rows().then(|| {
+            let width = self.table.columns.len();
+            Box::new(Kept { deleted: KeptRows::new(width), inserted: KeptRows::new(width) })
+        })
     }
 
     /// Tests a new row, one value per column.
@@ -141,8 +144,17 @@ impl ChangePlan {
     ///
     /// # Errors
     /// 547, and those of cascades.
-    pub fn finish(&self, ctx: &mut ExecCtx<'_>, kept: Option<Kept>) -> Result<(), SqlError> {
-        let Some(Kept { deleted, inserted }) = kept else { return Ok(()) };
+    #[inline]
+    pub fn finish(&self, ctx: &mut ExecCtx<'_>, kept: Option<Box<Kept>>) -> Result<(), SqlError> {
+        match kept {
+            None => Ok(()),
+            Some(kept) => self.consequences(ctx, *kept),
+        }
+    }
+
+    #[cold]
+    fn consequences(&self, ctx: &mut ExecCtx<'_>, kept: Kept) -> Result<(), SqlError> {
+        let Kept { deleted, inserted } = kept;
         let none = deleted.is_empty() && inserted.is_empty();
         let rows = Arc::new(ChangedRows {
             table: self.table.clone(),
