@@ -2,13 +2,18 @@
 //!
 //! A wait sleeps until shortly before the moment and spins for the rest. How early it must wake is learnt from how late
 //! earlier sleeps were, between 5 and 80 microseconds: 1 sleep in 100 is later, and spinning stays as short as that allows.
+//!
+//! A thread that wakes while every processor is busy would wait for its turn, a few milliseconds on a machine of few processors: the
+//! measured program would slow down its own device. So a waiting thread has the highest priority until its moment, where the
+//! system grants it.
 
 use std::cell::Cell;
 use std::num::NonZeroU64;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use crate::params::Nanos;
+use rustix::process::Pid;
 
 const LEAST_SPIN: u64 = 5_000;
 const MOST_SPIN: u64 = 80_000;
@@ -58,6 +63,7 @@ thread_local! {
 }
 
 fn sleep_until(target: Instant) {
+    let _raised = Raised::now(target);
     let spin = Duration::from_nanos(LATENESS.load(Relaxed).clamp(LEAST_SPIN, MOST_SPIN));
     let wake = target.checked_sub(spin).unwrap_or(target);
     let now = Instant::now();
@@ -68,6 +74,45 @@ fn sleep_until(target: Instant) {
     }
     while Instant::now() < target {
         std::hint::spin_loop();
+    }
+}
+
+/// Waits that are shorter end while the thread spins.
+const WORTH_RAISING: Duration = Duration::from_micros(100);
+/// The highest priority of a thread that is not a real-time one.
+const HIGHEST: i32 = -20;
+/// The system has refused; there is no use in asking again.
+static REFUSED: AtomicBool = AtomicBool::new(false);
+
+/// This thread's priority is the highest while it lives.
+struct Raised {
+    thread: Pid,
+    before: i32,
+}
+
+impl Raised {
+    fn now(target: Instant) -> Option<Raised> {
+        let long = target.saturating_duration_since(Instant::now()) > WORTH_RAISING;
+        if !long || REFUSED.load(Relaxed) {
+            return None;
+        }
+        let thread = rustix::thread::gettid();
+        // What the system knows as a process's priority is that of one thread.
+        let raised = rustix::process::getpriority_process(Some(thread)).and_then(|before| {
+            rustix::process::setpriority_process(Some(thread), HIGHEST)?;
+            Ok(Raised { thread, before })
+        });
+        if raised.is_err() {
+            REFUSED.store(true, Relaxed);
+        }
+        raised.ok()
+    }
+}
+
+impl Drop for Raised {
+    fn drop(&mut self) {
+        // Lowering is never refused.
+        let _ = rustix::process::setpriority_process(Some(self.thread), self.before);
     }
 }
 
