@@ -4,16 +4,19 @@
 //! earlier sleeps were, between 5 and 80 microseconds: 1 sleep in 100 is later, and spinning stays as short as that allows.
 //!
 //! A thread that wakes while every processor is busy would wait for its turn, a few milliseconds on a machine of few processors: the
-//! measured program would slow down its own device. So a waiting thread has the highest priority until its moment, where the
-//! system grants it.
+//! measured program would slow down its own device. So a waiting thread is a real-time one until its moment, where the system
+//! grants it: it runs at once when it wakes, whatever else runs.
 
 use std::cell::Cell;
 use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
+use thread_priority::{
+    NormalThreadSchedulePolicy, RealtimeThreadSchedulePolicy, ThreadId, ThreadPriority, ThreadSchedulePolicy,
+};
+
 use crate::params::Nanos;
-use rustix::process::Pid;
 
 const LEAST_SPIN: u64 = 5_000;
 const MOST_SPIN: u64 = 80_000;
@@ -79,15 +82,18 @@ fn sleep_until(target: Instant) {
 
 /// Waits that are shorter end while the thread spins.
 const WORTH_RAISING: Duration = Duration::from_micros(100);
-/// The highest priority of a thread that is not a real-time one.
-const HIGHEST: i32 = -20;
 /// The system has refused; there is no use in asking again.
 static REFUSED: AtomicBool = AtomicBool::new(false);
 
-/// This thread's priority is the highest while it lives.
+const REAL_TIME: ThreadSchedulePolicy = ThreadSchedulePolicy::Realtime(RealtimeThreadSchedulePolicy::Fifo);
+const NORMAL: ThreadSchedulePolicy = ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Other);
+/// An ordinary thread's priority, nice 0, on the library's scale of 0 to 99.
+const ORDINARY: u8 = 48;
+
+/// This thread is a real-time one while it lives. Only threads of ordinary priority become one: what someone has lowered stays low.
 struct Raised {
-    thread: Pid,
-    before: i32,
+    thread: ThreadId,
+    ordinary: ThreadPriority,
 }
 
 impl Raised {
@@ -96,23 +102,27 @@ impl Raised {
         if !long || REFUSED.load(Relaxed) {
             return None;
         }
-        let thread = rustix::thread::gettid();
         // What the system knows as a process's priority is that of one thread.
-        let raised = rustix::process::getpriority_process(Some(thread)).and_then(|before| {
-            rustix::process::setpriority_process(Some(thread), HIGHEST)?;
-            Ok(Raised { thread, before })
-        });
-        if raised.is_err() {
-            REFUSED.store(true, Relaxed);
+        let nice = rustix::process::getpriority_process(Some(rustix::thread::gettid())).ok()?;
+        let ordinary = ThreadPriority::Crossplatform(ORDINARY.try_into().ok()?);
+        let thread = thread_priority::thread_native_id();
+        if nice != 0 {
+            return None;
         }
-        raised.ok()
+        match thread_priority::set_thread_priority_and_policy(thread, ThreadPriority::Min, REAL_TIME) {
+            Ok(()) => Some(Raised { thread, ordinary }),
+            Err(_) => {
+                REFUSED.store(true, Relaxed);
+                None
+            }
+        }
     }
 }
 
 impl Drop for Raised {
     fn drop(&mut self) {
         // Lowering is never refused.
-        let _ = rustix::process::setpriority_process(Some(self.thread), self.before);
+        let _ = thread_priority::set_thread_priority_and_policy(self.thread, self.ordinary, NORMAL);
     }
 }
 
@@ -139,6 +149,14 @@ fn learn(late: Duration) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_thread_is_an_ordinary_one_after_its_wait() {
+        let priority = || rustix::process::getpriority_process(Some(rustix::thread::gettid())).expect("known");
+        let before = (thread_priority::thread_schedule_policy().expect("known"), priority());
+        sleep_until(Instant::now() + 2 * WORTH_RAISING);
+        assert_eq!((thread_priority::thread_schedule_policy().expect("known"), priority()), before);
+    }
 
     #[test]
     fn a_wait_never_ends_early() {
