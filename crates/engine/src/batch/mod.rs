@@ -43,6 +43,17 @@ pub enum Bound {
     Scalars(Arc<[Arc<Scalar>]>),
 }
 
+impl Bound {
+    /// Whether the tables that it reads have not changed so much that it should be planned anew.
+    fn is_current(&self) -> bool {
+        match self {
+            Bound::Query(plan) => plan.needs().is_current(),
+            Bound::Dml(plan) => plan.needs().is_current(),
+            Bound::Assign { .. } | Bound::Condition(_) | Bound::Scalars(_) => true,
+        }
+    }
+}
+
 /// What a bound statement was bound to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {

@@ -284,9 +284,9 @@ impl<'a> Run<'a> {
     }
 
     pub(super) fn is_bound(&self, at: usize) -> bool {
-        let Some((bound_to, _)) = &self.bound[at] else { return false };
+        let Some((bound_to, bound)) = &self.bound[at] else { return false };
         let temps = bound_to.temps.is_none_or(|generation| generation == self.core.temps.generation);
-        temps && Stamp { temps: None, ..*bound_to } == self.stamp()
+        temps && Stamp { temps: None, ..*bound_to } == self.stamp() && bound.is_current()
     }
 
     /// Compiles with the environment of this moment.
