@@ -388,3 +388,45 @@ fn many_threads_keep_every_promise() {
         assert_eq!((snapshots(&shared.table), shared.table.active().len()), (0, 0));
     }
 }
+
+/// One writer as fast as it can, one who looks for what is still needed, and readers who ask at once and again.
+#[test]
+fn narrow_moments() {
+    let (t, who) = table_with(64);
+    let (stop, horizon) = (AtomicBool::new(false), AtomicU64::new(0));
+    std::thread::scope(|scope| {
+        let (t, stop, horizon) = (&t, &stop, &horizon);
+        scope.spawn(move || {
+            let mut n = 0;
+            while !stop.load(Ordering::Relaxed) {
+                n += 1;
+                let x = t.begin(who, || lsn(n));
+                t.end(x.id, lsn(n), true);
+            }
+        });
+        scope.spawn(move || {
+            while !stop.load(Ordering::Relaxed) {
+                horizon.fetch_max(t.oldest_xmin().0, Ordering::SeqCst);
+            }
+        });
+        let read = move |rounds: u32| {
+            for round in 0..rounds {
+                let (s, k) = t.snapshot(TxnId(0), round % 64 == 0);
+                // The bounds are told from the answers of the ring, too.
+                let asked = Snapshot::new(TxnId(0), TxnId(s.xmin().0 - 3), s.xmax(), s.moment());
+                let ask = || (1..4).map(|n| sees(t, &asked, s.xmax().0 - n)).collect::<Vec<_>>();
+                let first = ask();
+                assert!(sees(t, &asked, s.xmin().0 - 1), "below the oldest all have ended");
+                let found = horizon.load(Ordering::SeqCst);
+                assert!(found <= s.xmin().0, "cleanup was told {found}, {s:?} may not see that");
+                assert_eq!(ask(), first, "an answer has changed: {s:?}");
+                t.release(k);
+            }
+        };
+        let other = scope.spawn(move || read(400_000));
+        let mine = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| read(400_000)));
+        let other = other.join();
+        stop.store(true, Ordering::Relaxed);
+        assert!(mine.is_ok() && other.is_ok());
+    });
+}
