@@ -17,7 +17,9 @@ const SETUP: &str = "create database bench on (name = d, filename = 'b.mdf', siz
 const TABLES: &str = "create table t (id int primary key, n int not null, words varchar(100));
      create table grows (id int not null, words varchar(100));
      create table others (id int not null);
-     insert t select value, 0, 'some words that make the row longer' from generate_series(0, 9999)";
+     with d as (select n from (values (0), (1), (2), (3), (4), (5), (6), (7), (8), (9)) as v (n))
+     insert t select a.n + 10 * b.n + 100 * c.n + 1000 * e.n, 0, 'some words that make the row longer'
+     from d as a cross join d as b cross join d as c cross join d as e";
 
 const WORK: [&str; 6] = [
     "SELECT by key",
