@@ -1,9 +1,14 @@
 //! Compiled batches kept by text, and modules by name: a client that sends the same text again parses and binds nothing.
 //! The least recently used go when there are too many; texts that are too long to be worth keeping are not kept.
+//! Whoever runs one text again and again keeps what it found ([`Found`]) and asks neither the lock nor the text, as long as
+//! the cache has not been cleared and nothing has changed that gives a text another meaning.
 
 use std::any::Any;
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{
+    AtomicU64,
+    Ordering::{Acquire, Relaxed, Release},
+};
 use std::sync::{Arc, Weak};
 
 use compact_str::CompactString;
@@ -45,15 +50,69 @@ struct State {
     entries: HashMap<Key, (u64, Arc<Compiled>)>,
 }
 
+/// A compiled batch as it was found, and for what.
+pub struct Found {
+    /// Of the cache, whichever instance has it.
+    generation: u64,
+    db: i32,
+    options: i32,
+    settings: ParseSettings,
+    batch: Arc<Compiled>,
+}
+
+/// The place for what was found.
+pub type LastFound = Mutex<Option<Found>>;
+
+/// Numbers what caches have been from one clearing to the next, over all instances of the process.
+fn next_generation() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    NEXT.fetch_add(1, Relaxed)
+}
+
 /// The cache; one per instance.
-#[derive(Default)]
 pub struct BatchCache {
+    generation: AtomicU64,
     state: Mutex<State>,
     modules: RwLock<Modules>,
     compiled: AtomicU64,
 }
 
+impl Default for BatchCache {
+    fn default() -> Self {
+        BatchCache {
+            generation: AtomicU64::new(next_generation()),
+            state: Mutex::default(),
+            modules: RwLock::default(),
+            compiled: AtomicU64::new(0),
+        }
+    }
+}
+
 impl BatchCache {
+    /// As [`BatchCache::get`], for one who keeps what was found last. `text` and `params` are the same at each call.
+    pub fn get_again(
+        &self,
+        last: &LastFound,
+        db: &Db,
+        options: &SessionOptions,
+        text: &str,
+        params: &[(CompactString, DataType)],
+    ) -> Result<Arc<Compiled>, SqlError> {
+        // Before the batch is looked for: one that is cleared meanwhile is not taken for a newer one.
+        let generation = self.generation.load(Acquire);
+        let (db_id, bits, settings) = (db.id(), options.bits(), options.parse_settings());
+        if let Some(found) = &*last.lock()
+            && (found.generation, found.db, found.options) == (generation, db_id, bits)
+            && found.settings == settings
+        {
+            return Ok(found.batch.clone());
+        }
+        let batch = self.get(db, options, text, params)?;
+        let found = Found { generation, db: db_id, options: bits, settings, batch: batch.clone() };
+        *last.lock() = Some(found);
+        Ok(batch)
+    }
+
     /// The compiled batch for a text, compiled now when it is not there.
     pub fn get(
         &self,
@@ -135,6 +194,7 @@ impl BatchTexts for BatchCache {
     }
 
     fn clear(&self) {
+        self.generation.store(next_generation(), Release);
         self.state.lock().entries.clear();
         self.modules.write().clear();
     }
