@@ -216,19 +216,29 @@ fn rows(b: &mut Bench, sql: &str) -> Vec<String> {
     rows
 }
 
+/// The operators, without the text of the query.
+fn plan_of(b: &mut Bench, sql: &str) -> Vec<String> {
+    b.run("SET SHOWPLAN_TEXT ON");
+    let shown = b.run(sql);
+    b.run("SET SHOWPLAN_TEXT OFF");
+    shown.lines().filter(|line| line.contains("|--")).map(str::to_owned).collect()
+}
+
 #[test]
 fn any_plan_gives_the_same_rows() {
     let mut b = bench();
     let (count, first) = (number("RINGWOOD_QUERIES", 300), number("RINGWOOD_SEED", 1));
-    let mut failed = Vec::new();
+    let (mut failed, mut others) = (Vec::new(), 0);
     for seed in first..first + count {
         let mut g = Generator { rng: Rng::with_seed(seed), aliases: 0 };
         let (head, from, tail) = g.query();
         let condition = g.condition(&from, 2);
         let sql = format!("{head} WHERE {condition}{tail}");
         let wanted = rows(&mut b, &sql);
+        let chosen = plan_of(&mut b, &sql);
         for plan in 0..PLANS {
             let hinted = format!("{sql} OPTION (USE HINT ('RINGWOOD_ANY_PLAN_{}'))", seed * PLANS + plan);
+            others += u64::from(plan_of(&mut b, &hinted) != chosen);
             let given = rows(&mut b, &hinted);
             if given != wanted {
                 failed.push(format!("seed {seed}: {hinted}\n  {} rows, not {}", given.len(), wanted.len()));
@@ -237,6 +247,7 @@ fn any_plan_gives_the_same_rows() {
         }
     }
     assert!(failed.is_empty(), "{} of {count} queries:\n{}", failed.len(), failed.join("\n"));
+    assert!(others > count * PLANS / 2, "only {others} of {} plans were other ones", count * PLANS);
 }
 
 #[test]

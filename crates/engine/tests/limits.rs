@@ -58,11 +58,18 @@ fn a_hundred_tables_are_joined_in_a_chain_and_in_a_star() {
 fn views_over_views_and_views_of_many_views() {
     let mut b = hundred();
     for i in 0..10 {
-        b.run(&format!("CREATE VIEW v{i} AS SELECT a.id, b.next FROM t{i} a JOIN t{} b ON a.next = b.id", i + 10));
+        b.run(&format!(
+            "CREATE VIEW v{i} AS SELECT a.id, b.next FROM t{i} a JOIN t{} b ON a.next = b.id",
+            i + 10
+        ));
     }
     let parts: Vec<String> = (0..10).map(|i| format!("v{i}")).collect();
     let links: Vec<String> = (1..10).map(|i| format!("v{}.next = v{i}.id", i - 1)).collect();
-    b.run(&format!("CREATE VIEW w AS SELECT v0.id, v9.next FROM {} WHERE {}", parts.join(", "), links.join(" AND ")));
+    b.run(&format!(
+        "CREATE VIEW w AS SELECT v0.id, v9.next FROM {} WHERE {}",
+        parts.join(", "),
+        links.join(" AND ")
+    ));
     assert_eq!(lines(&mut b, "SELECT COUNT(*), SUM(next) FROM w WHERE id > 3"), "6|39");
     b.run("CREATE VIEW d0 AS SELECT id FROM t0");
     for i in 1..60 {
@@ -100,7 +107,10 @@ fn lists_of_fifty_thousand_values() {
     let list = list.join(", ");
     assert_eq!(lines(&mut b, &format!("SELECT COUNT(*) FROM t0 WHERE id IN ({list})")), "5");
     assert_eq!(lines(&mut b, &format!("SELECT COUNT(*) FROM t0 WHERE id NOT IN ({list})")), "5");
-    assert_eq!(lines(&mut b, &format!("SELECT COUNT(*) FROM t0 JOIN t1 ON t0.id = t1.id WHERE t1.id IN ({list})")), "5");
+    assert_eq!(
+        lines(&mut b, &format!("SELECT COUNT(*) FROM t0 JOIN t1 ON t0.id = t1.id WHERE t1.id IN ({list})")),
+        "5"
+    );
 }
 
 #[test]
@@ -130,7 +140,10 @@ fn expressions_nine_hundred_deep() {
     for depth in [900, 5_000, 100_000] {
         let parentheses = lines(&mut b, &format!("SELECT {}1{}", "(".repeat(depth), ")".repeat(depth)));
         assert!(parentheses == "1" || parentheses.contains("Msg 191"), "{depth}: {parentheses}");
-        let cases = lines(&mut b, &format!("SELECT {}1{}", "CASE WHEN 1 = 1 THEN ".repeat(depth), " END".repeat(depth)));
+        let cases = lines(
+            &mut b,
+            &format!("SELECT {}1{}", "CASE WHEN 1 = 1 THEN ".repeat(depth), " END".repeat(depth)),
+        );
         assert!(cases == "1" || cases.contains("Msg 191") || cases.contains("Msg 125"), "{depth}: {cases}");
         let minus = lines(&mut b, &format!("SELECT {}1", "- ".repeat(depth)));
         assert!(minus == "1" || minus.contains("Msg 191"), "{depth}: {minus}");

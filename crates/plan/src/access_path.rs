@@ -4,6 +4,7 @@
 use super::logical::{Get, Logical, SortKey};
 use super::physical::pred_slots;
 use crate::chance::Chance;
+use crate::cost::{COVERED, LOOKUP, SEEK, SORTED, SOUGHT};
 use crate::estimate;
 use crate::nodes::SeekSpec;
 use crate::nodes::{Node, Plan};
@@ -59,14 +60,6 @@ struct Choice {
     rows: f64,
     cost: f64,
 }
-
-/// Costs in units of one row of a full scan: opening an inner plan and going down a tree, and looking at a row by its
-/// locator.
-const SEEK: f64 = 15.0;
-const LOOKUP: f64 = 8.0;
-/// A row that comes with its neighbours from a seek of the clustered index, and from a covering index.
-const SOUGHT: f64 = 1.5;
-const COVERED: f64 = 0.3;
 
 /// Whether columns of a join's inner table can be sought once per outer row, cheaper than a scan of all of it for a hash table.
 pub fn can_seek(get: &Get, columns: &[ColId], outer_rows: f64, forced: bool) -> bool {
@@ -306,7 +299,7 @@ impl Question<'_> {
         };
         choice.cost = read * per_row + if choice.seek.is_empty() { 0.0 } else { 3.0 };
         if !wanted.is_empty() && !choice.ordered {
-            choice.cost += choice.rows * choice.rows.max(2.0).log2() * 0.3;
+            choice.cost += choice.rows * choice.rows.max(2.0).log2() * SORTED;
         }
         // Of two equal costs the seek's is the surer one: it does not grow with the table.
         if !choice.seek.is_empty() {

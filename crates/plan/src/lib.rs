@@ -6,6 +6,7 @@
 pub mod access_path;
 pub mod bind;
 mod chance;
+pub mod cost;
 mod decorrelate;
 pub mod estimate;
 pub mod hints;

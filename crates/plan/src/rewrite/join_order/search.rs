@@ -7,14 +7,10 @@
 
 use super::graph::{Graph, Set, members, only};
 use crate::chance::Chance;
+use crate::cost::{BUILD, GIVEN, PAIR, PROBE};
 
 /// Relations for which every tree is looked at: 3^12 splits are a few milliseconds.
 const MOST_EXACT: usize = 12;
-/// Cost of a row that is put into a hash table, looked up in it, given by a join, and of a pair that a loop compares.
-const BUILD: f64 = 3.0;
-const PROBE: f64 = 1.5;
-const GIVEN: f64 = 0.5;
-const PAIR: f64 = 1.0;
 
 /// A tree of joins; the right side is kept or sought.
 #[derive(Clone, Debug, PartialEq)]
