@@ -293,3 +293,27 @@ fn row_counts_know_what_triggers_take_back() {
     b.run("INSERT r VALUES (3), (11)");
     assert_eq!(lines(&mut b, rows), "2|2");
 }
+
+#[test]
+fn plans_are_made_for_the_parameters_of_their_first_run() {
+    let mut b = bench();
+    b.run("CREATE PROCEDURE p @k int AS SELECT SUM(day), COUNT(*) FROM t WHERE kind = @k");
+    for (first, operator) in [(0, "Clustered Index Scan"), (4711, "Index Seek")] {
+        b.run("DBCC FREEPROCCACHE");
+        b.run("SET SHOWPLAN_TEXT ON");
+        let params = [("@k", engine::DataType::Int)];
+        let prepared = b.session.prepare("SELECT SUM(day) FROM t WHERE kind = @k", &params).unwrap();
+        let mut out = text::Text::default();
+        b.session.execute_prepared(&prepared, &[engine::Value::Int(first)], &mut out).unwrap();
+        b.run("SET SHOWPLAN_TEXT OFF");
+        assert!(out.out.contains(operator), "{first}: {}", out.out);
+    }
+    for k in [0, 4711, 0, 5, -1] {
+        let count = match k {
+            0 => 3000,
+            k if k > 0 => 1,
+            _ => 0,
+        };
+        assert!(lines(&mut b, &format!("EXEC p {k}")).ends_with(&format!("|{count}")), "{k}");
+    }
+}

@@ -72,6 +72,8 @@ pub struct Compiled {
     pub text: Arc<str>,
     /// Its operations; none when the batch is only parsed (PARSEONLY).
     pub program: Program,
+    /// How many of its variables are parameters; they come first.
+    pub parameters: usize,
     /// The settings that its SET statements left when it was parsed.
     pub settings: ParseSettings,
     /// Bindings by operation, shared by the runs of the batch.
@@ -105,7 +107,7 @@ impl Compiled {
         let parsed = syntax::parse_with(text, settings).map_err(catalog::errors::syntax_error)?;
         if parsed.only_parsed {
             let program = Program { vars: variables(params)?, ..Program::default() };
-            return Ok(Compiled::with(text, program, parsed.settings));
+            return Ok(Compiled::with(text, program, params.len(), parsed.settings));
         }
         declared::check(text, &parsed.stmts, params, settings)?;
         let mut compiled = Compiled::of_body(text, parsed.stmts, params, settings, catalog)?;
@@ -126,12 +128,12 @@ impl Compiled {
         check_showplan(&stmts)?;
         let type_of = |name: &TypeName| crate::stmt::table_def::data_type(name, catalog);
         let program = Program::build(stmts, variables(params)?, &type_of)?;
-        Ok(Compiled::with(text, program, settings))
+        Ok(Compiled::with(text, program, params.len(), settings))
     }
 
-    fn with(text: &str, program: Program, settings: ParseSettings) -> Compiled {
+    fn with(text: &str, program: Program, parameters: usize, settings: ParseSettings) -> Compiled {
         let bound = Mutex::new(vec![None; program.ops.len()]);
-        Compiled { text: conceal(text).into(), program, settings, bound }
+        Compiled { text: conceal(text).into(), program, parameters, settings, bound }
     }
 }
 

@@ -304,6 +304,7 @@ impl<'a> Run<'a> {
                 db: self.core.db(),
                 catalog: self.core.db().catalog(),
                 vars: &self.batch.program.vars,
+                parameters: &self.vars[..self.batch.parameters.min(self.vars.len())],
                 options: &self.core.options,
                 temps: &self.core.temps,
                 changes: self.core.changes.as_ref().map(|rows| ChangedTable {

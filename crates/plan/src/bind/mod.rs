@@ -48,6 +48,8 @@ pub struct Binder<'a> {
     pub any_plan: Option<Chance>,
     /// OPTION (MAXRECURSION n); none for as many rounds as there are.
     pub max_recursion: Option<u32>,
+    /// Values of the batch's parameters for which the plan is made.
+    pub parameters: Arc<[Value]>,
     /// The database and the catalog in which names are looked up: those of the statement, inside a view those of the view.
     pub db: Arc<Db>,
     pub catalog: Arc<Catalog>,
@@ -82,6 +84,7 @@ impl<'a> Binder<'a> {
             force_order: false,
             any_plan: None,
             max_recursion: Some(DEFAULT_RECURSION),
+            parameters: env.parameters.into(),
             db: env.db.clone(),
             catalog: env.catalog.clone(),
             changes: env.changes.clone(),

@@ -82,7 +82,24 @@ fn known(id: ColId, input: &Logical) -> Option<Known<'_>> {
     Some(Known { get, at, measured })
 }
 
+/// The value of an expression that is the same for all rows, where it is known: a constant, or a parameter's value of this moment.
+fn constant(e: &Expr, get: &Get) -> Option<Value> {
+    match e {
+        Expr::Const(value) => Some(value.clone()),
+        Expr::Var(slot) => get.parameters.get(*slot).cloned(),
+        Expr::Convert(c) => {
+            let value = constant(&c.operand, get)?;
+            types::convert(&value, c.from, c.to, c.style, c.mode).ok()
+        }
+        _ => None,
+    }
+}
+
 impl Known<'_> {
+    fn constant(&self, e: &Expr) -> Option<Value> {
+        constant(e, self.get)
+    }
+
     /// The normalised key of a constant, as one of the column's values.
     fn key(&self, value: &Value) -> Option<Vec<u8>> {
         let column = &self.get.table.columns[self.at];
@@ -131,7 +148,7 @@ fn range_of(pred: &Pred, input: &Logical) -> Option<Range> {
         return None;
     }
     let known = known(column, input)?;
-    let key = known.key(other.as_const()?)?;
+    let key = known.key(&known.constant(other)?)?;
     let below = |inclusive| known.measured.share_below(&key, inclusive);
     let top = 1.0 - known.measured.share_null();
     let (low, high) = match op {
@@ -185,19 +202,19 @@ fn compared(pred: &Pred, c: &CompareExpr, input: &Logical) -> f64 {
         };
     };
     match op {
-        CompareOp::Equal => equal(column, other.as_const(), input),
-        CompareOp::NotEqual => 1.0 - equal(column, other.as_const(), input),
+        CompareOp::Equal => equal(column, other, input),
+        CompareOp::NotEqual => 1.0 - equal(column, other, input),
         _ => RANGE,
     }
 }
 
 /// The share of the rows with one value of a column, of a known or of any one.
-fn equal(column: ColId, value: Option<&Value>, input: &Logical) -> f64 {
+fn equal(column: ColId, value: &Expr, input: &Logical) -> f64 {
     if let Some(rows) = super::unique_rows(input, &[column]) {
         return 1.0 / rows;
     }
     let Some(known) = known(column, input) else { return EQUAL };
-    match value.and_then(|value| known.key(value)) {
+    match known.constant(value).and_then(|value| known.key(&value)) {
         Some(key) => known.measured.share_equal(&key),
         None => known.measured.densities.first().copied().unwrap_or(EQUAL),
     }
@@ -205,7 +222,7 @@ fn equal(column: ColId, value: Option<&Value>, input: &Logical) -> f64 {
 
 fn listed(list: &InListExpr, input: &Logical) -> f64 {
     let one = |e: &Expr| match column_of(&list.operand) {
-        Some(column) => equal(column, e.as_const(), input),
+        Some(column) => equal(column, e, input),
         None => EQUAL,
     };
     // A long list need not be looked at as a whole.
