@@ -196,11 +196,12 @@ fn parse(text: &str) -> Option<Vec<Credential>> {
 /// A batch's text as views may show it: what follows `SECRET =` in a text about credentials is starred out, byte by byte,
 /// so that places in the text stay what they are.
 pub fn conceal(text: &str) -> String {
-    let lower = text.to_ascii_lowercase();
     let mut out = text.to_string();
-    if !lower.contains("credential") {
+    let word = b"credential";
+    if !text.as_bytes().windows(word.len()).any(|part| part.eq_ignore_ascii_case(word)) {
         return out;
     }
+    let lower = text.to_ascii_lowercase();
     let mut from = 0;
     while let Some(found) = lower[from..].find("secret") {
         from += found + "secret".len();
