@@ -27,8 +27,30 @@ use plan::compile_query;
 /// The batch of all texts of one shape.
 pub struct Shape {
     pub batch: Arc<Compiled>,
-    /// Whether it may run, and for what schema and options that was found.
-    verdict: Mutex<Option<(Stamp, bool)>>,
+    verdict: Mutex<Option<Verdict>>,
+}
+
+/// Whether a shape may run.
+#[derive(Clone, Copy)]
+struct Verdict {
+    /// For what schema and options that was found.
+    of: Stamp,
+    may_run: bool,
+    /// How often it might not.
+    refused: u32,
+}
+
+impl Verdict {
+    /// A small table is scanned and may have grown: a refusal is thought over after 64 texts, 128, 256 and so on.
+    fn ask(&mut self, now: Stamp) -> Option<bool> {
+        if self.of != now {
+            self.refused = 0;
+            return None;
+        }
+        self.refused = self.refused.saturating_add(u32::from(!self.may_run));
+        let again = self.refused >= 64 && self.refused.is_power_of_two();
+        (self.may_run || !again).then_some(self.may_run)
+    }
 }
 
 /// What runs for a text.
@@ -91,15 +113,17 @@ impl Shape {
 
     fn may_run(&self, core: &SessionCore) -> bool {
         let now = Stamp::now(core);
-        if let Some((of, verdict)) = *self.verdict.lock()
-            && of == now
-        {
-            return verdict;
-        }
+        let refused = match &mut *self.verdict.lock() {
+            Some(verdict) => match verdict.ask(now) {
+                Some(may_run) => return may_run,
+                None => verdict.refused,
+            },
+            None => 0,
+        };
         // A panic of the binder is reported by the text itself, which is bound again where panics are caught.
-        let verdict = catch_unwind(AssertUnwindSafe(|| self.bind(core))).unwrap_or(false);
-        *self.verdict.lock() = Some((now, verdict));
-        verdict
+        let may_run = catch_unwind(AssertUnwindSafe(|| self.bind(core))).unwrap_or(false);
+        *self.verdict.lock() = Some(Verdict { of: now, may_run, refused });
+        may_run
     }
 
     /// Binds its statement; whether that is one that may run.
