@@ -152,8 +152,7 @@ mod tests {
 
     #[test]
     fn a_thread_is_an_ordinary_one_after_its_wait() {
-        let priority =
-            || rustix::process::getpriority_process(Some(rustix::thread::gettid())).expect("known");
+        let priority = || rustix::process::getpriority_process(Some(rustix::thread::gettid())).expect("known");
         let before = (thread_priority::thread_schedule_policy().expect("known"), priority());
         sleep_until(Instant::now() + 2 * WORTH_RAISING);
         assert_eq!((thread_priority::thread_schedule_policy().expect("known"), priority()), before);
