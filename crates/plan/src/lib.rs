@@ -95,6 +95,11 @@ impl QueryPlan {
         &self.needs
     }
 
+    /// Whether it reads tables by whole keys of unique indexes alone.
+    pub fn reads_points(&self) -> bool {
+        self.needs.subqueries.is_empty() && self.plan.reads_points()
+    }
+
     /// The operators, for showing plans.
     pub fn plan(&self) -> &Plan {
         &self.plan

@@ -99,6 +99,27 @@ impl Plan {
     pub fn width(&self) -> usize {
         self.cols.len()
     }
+
+    /// Whether every table in it is read by the whole key of a unique index: no other value makes another plan better.
+    pub fn reads_points(&self) -> bool {
+        match &self.node {
+            Node::One | Node::Values(_) => true,
+            Node::Scan(scan) => scan.path.is_point(),
+            Node::View { .. } | Node::Work { .. } | Node::Recursive { .. } => false,
+            Node::Filter { input, .. }
+            | Node::Project { input, .. }
+            | Node::Aggregate { input, .. }
+            | Node::Distinct { input, .. }
+            | Node::Sort { input, .. }
+            | Node::Top { input, .. }
+            | Node::Window { input, .. } => input.reads_points(),
+            Node::HashJoin { left, right, .. }
+            | Node::LoopJoin { left, right, .. }
+            | Node::SetOp { left, right, .. } => left.reads_points() && right.reads_points(),
+            Node::Apply { left, plan } => left.reads_points() && plan.right.reads_points(),
+            Node::Concat(inputs) => inputs.iter().all(Plan::reads_points),
+        }
+    }
 }
 
 /// Which structure is read, and how.
@@ -112,6 +133,13 @@ pub enum Path {
     Point(SeekSpec),
     /// A nonclustered index (its number in `TableStore::indexes`); `covering` when it holds all wanted columns.
     Index { index: usize, seek: SeekSpec, point: bool, covering: bool },
+}
+
+impl Path {
+    /// One row at most, by the whole key of a unique index.
+    pub fn is_point(&self) -> bool {
+        matches!(self, Path::Point(_) | Path::Index { point: true, .. })
+    }
 }
 
 /// A read of one table. Slot `i` holds table column `columns[i]`; after them the locator when it is wanted.

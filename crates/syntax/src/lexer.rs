@@ -2,7 +2,7 @@
 //! ends the list with [`Tok::Bad`] and its error, so that an earlier error of the grammar is reported first.
 //! Values are not copied here; [`Token`] only points at the text, and the functions at the end decode it.
 
-use crate::ast::Span;
+use crate::ast::{Literal, Span};
 use crate::error::SyntaxError;
 use crate::words;
 use compact_str::CompactString;
@@ -540,4 +540,31 @@ pub fn binary_value(text: &str) -> Box<[u8]> {
     bytes.extend_from_slice(first);
     bytes.extend(pairs.chunks_exact(2).map(|pair| pair[0] << 4 | pair[1]));
     bytes.into_boxed_slice()
+}
+
+/// The constant that a token of this kind and text is; `None` for other kinds of token.
+#[must_use]
+pub fn literal_of(kind: Tok, text: &str) -> Option<Literal> {
+    Some(match kind {
+        Tok::Integer => match text.parse() {
+            Ok(value) => Literal::Integer(value),
+            Err(_) => Literal::Decimal(text.into()),
+        },
+        Tok::Decimal => Literal::Decimal(text.into()),
+        Tok::Float => Literal::Float(float_text(text)),
+        Tok::Money => Literal::Money(text.chars().skip(1).collect()),
+        Tok::Str => Literal::String { value: unquote(text), national: false },
+        Tok::NStr => Literal::String { value: unquote(text), national: true },
+        Tok::Binary => Literal::Binary(binary_value(text)),
+        _ => return None,
+    })
+}
+
+/// `1e` means `1e0`, which Rust wants to see.
+fn float_text(text: &str) -> CompactString {
+    let mut result = CompactString::from(text);
+    if text.ends_with(['e', 'E']) {
+        result.push('0');
+    }
+    result
 }

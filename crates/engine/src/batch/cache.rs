@@ -1,10 +1,13 @@
 //! Compiled batches kept by text, and modules by name: a client that sends the same text again parses and binds nothing.
 //! The least recently used go when there are too many; texts that are too long to be worth keeping are not kept.
+//! Guarantees: sessions meet at the lock of one of several parts of the cache, chosen by the text, and hold it for one look;
+//! what is kept for a text was made of it, in this database, under these options.
 //! Whoever runs one text again and again keeps what it found ([`Found`]) and asks neither the lock nor the text, as long as
 //! the cache has not been cleared and nothing has changed that gives a text another meaning.
 
 use std::any::Any;
 use std::collections::HashMap;
+use std::hash::{BuildHasher, BuildHasherDefault, Hash, Hasher, RandomState};
 use std::sync::atomic::{
     AtomicU64,
     Ordering::{Acquire, Relaxed, Release},
@@ -18,36 +21,103 @@ use types::{DataType, SqlError};
 
 use super::Compiled;
 use super::module::{ModuleCode, compile};
+use super::parameters::Shape;
+use super::shape::{Literals, text_of};
 use crate::instance::{BatchTexts, Instance};
 use catalog::{Db, ModuleDef};
 use plan::bind::set_options::SessionOptions;
 
 /// Batches kept.
 const CAPACITY: usize = 1000;
+/// Parts of the cache, each with its lock.
+const PARTS: usize = 8;
 /// Longest text that is kept, in bytes.
 const MAX_TEXT: usize = 64 << 10;
+/// Texts and shapes that are remembered as seen once.
+const SIGHTINGS: usize = 512;
 
 /// Code by database and object_id, with the definition that it was made of. Not kept in the definition itself: plans hold the
 /// database, and the database its definitions.
 type Modules = HashMap<(i32, i32), (Weak<ModuleDef>, Arc<ModuleCode>)>;
 
-type Params = Vec<(CompactString, DataType)>;
+type Params = [(CompactString, DataType)];
 
-#[derive(Clone, PartialEq, Eq, Hash)]
-struct Key {
+/// What a text depends on.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Context {
     /// Statements bind to names of the database they run in.
     db: i32,
     /// SET options that change what a text means: as @@OPTIONS shows them, and those of the parser.
     options: i32,
     settings: ParseSettings,
-    text: Arc<str>,
-    params: Params,
+    /// The text is the key of a shape.
+    is_shape: bool,
 }
 
+/// Where a text is or would be kept.
+#[derive(Clone, Copy)]
+pub struct Place<'t> {
+    hash: u64,
+    context: Context,
+    pub text: &'t str,
+    params: &'t Params,
+}
+
+/// What is kept for a text.
+#[derive(Clone)]
+pub enum Kept {
+    /// The batch that it is.
+    Own(Arc<Compiled>),
+    /// The text is the key of this shape.
+    Shape(Arc<Shape>),
+}
+
+impl Kept {
+    fn batch(&self) -> &Arc<Compiled> {
+        match self {
+            Kept::Own(batch) => batch,
+            Kept::Shape(shape) => &shape.batch,
+        }
+    }
+}
+
+struct Entry {
+    used: u64,
+    context: Context,
+    text: Box<str>,
+    params: Box<Params>,
+    kept: Kept,
+}
+
+impl Entry {
+    fn is_of(&self, place: &Place<'_>) -> bool {
+        *self.text == *place.text && self.context == place.context && *self.params == *place.params
+    }
+}
+
+/// Keys are hashes already.
 #[derive(Default)]
-struct State {
+struct AsIs(u64);
+
+impl Hasher for AsIs {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|b| self.0 = self.0.rotate_left(8) ^ u64::from(*b));
+    }
+
+    fn write_u64(&mut self, n: u64) {
+        self.0 = n;
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
+/// Entries by the hash of what they are kept for; of two with the same hash the later one stays.
+#[derive(Default)]
+struct Part {
     tick: u64,
-    entries: HashMap<Key, (u64, Arc<Compiled>)>,
+    entries: HashMap<u64, Entry, BuildHasherDefault<AsIs>>,
 }
 
 /// A compiled batch as it was found, and for what.
@@ -72,16 +142,21 @@ fn next_generation() -> u64 {
 /// The cache; one per instance.
 pub struct BatchCache {
     generation: AtomicU64,
-    state: Mutex<State>,
+    hasher: RandomState,
+    parts: [Mutex<Part>; PARTS],
+    /// Hashes of texts and shapes that were seen once and are not kept.
+    sightings: Box<[AtomicU64]>,
     modules: RwLock<Modules>,
     compiled: AtomicU64,
 }
 
 impl Default for BatchCache {
-    fn default() -> Self {
+    fn default() -> BatchCache {
         BatchCache {
             generation: AtomicU64::new(next_generation()),
-            state: Mutex::default(),
+            hasher: RandomState::new(),
+            parts: Default::default(),
+            sightings: (0..SIGHTINGS).map(|_| AtomicU64::new(0)).collect(),
             modules: RwLock::default(),
             compiled: AtomicU64::new(0),
         }
@@ -119,38 +194,112 @@ impl BatchCache {
         db: &Db,
         options: &SessionOptions,
         text: &str,
-        params: &[(CompactString, DataType)],
+        params: &Params,
     ) -> Result<Arc<Compiled>, SqlError> {
+        let place = self.place(db, options, text, params);
+        match self.find(&place) {
+            Some(Kept::Own(batch)) => Ok(batch),
+            _ => self.compile(db, &place),
+        }
+    }
+
+    /// Where a text is kept.
+    pub fn place<'t>(
+        &self,
+        db: &Db,
+        options: &SessionOptions,
+        text: &'t str,
+        params: &'t Params,
+    ) -> Place<'t> {
         let settings = options.parse_settings();
-        if text.len() > MAX_TEXT {
-            self.compiled.fetch_add(1, Relaxed);
-            return Compiled::new(text, params, settings, &db.catalog()).map(Arc::new);
+        let context = Context { db: db.id(), options: options.bits(), settings, is_shape: false };
+        Place { hash: self.hash(&context, text, params), context, text, params }
+    }
+
+    /// Where the shape of the text at a place is kept.
+    pub fn place_of_shape<'t>(&self, of: &Place<'_>, key: &'t str) -> Place<'t> {
+        let context = Context { is_shape: true, ..of.context };
+        Place { hash: self.hash(&context, key, &[]), context, text: key, params: &[] }
+    }
+
+    fn hash(&self, context: &Context, text: &str, params: &Params) -> u64 {
+        let mut hasher = self.hasher.build_hasher();
+        (context, text).hash(&mut hasher);
+        if !params.is_empty() {
+            params.hash(&mut hasher);
         }
-        let key = Key {
-            db: db.id(),
-            options: options.bits(),
-            settings,
-            text: text.into(),
-            params: params.to_vec(),
-        };
-        {
-            let mut state = self.state.lock();
-            state.tick += 1;
-            let tick = state.tick;
-            if let Some((used, batch)) = state.entries.get_mut(&key) {
-                *used = tick;
-                return Ok(batch.clone());
-            }
+        hasher.finish()
+    }
+
+    fn part(&self, place: &Place<'_>) -> &Mutex<Part> {
+        &self.parts[(place.hash >> 32) as usize % PARTS]
+    }
+
+    /// What is kept there.
+    pub fn find(&self, place: &Place<'_>) -> Option<Kept> {
+        let mut part = self.part(place).lock();
+        part.tick += 1;
+        let tick = part.tick;
+        let entry = part.entries.get_mut(&place.hash)?;
+        if !entry.is_of(place) {
+            return None;
         }
+        entry.used = tick;
+        Some(entry.kept.clone())
+    }
+
+    /// Keeps something there.
+    fn keep(&self, place: &Place<'_>, kept: Kept) {
+        if place.text.len() > MAX_TEXT {
+            return;
+        }
+        let (text, params) = (place.text.into(), place.params.into());
+        let mut part = self.part(place).lock();
+        if part.entries.len() >= CAPACITY / PARTS {
+            part.evict();
+        }
+        let entry = Entry { used: part.tick, context: place.context, text, params, kept };
+        part.entries.insert(place.hash, entry);
+    }
+
+    /// Whether this text was here a moment ago; now it was.
+    pub fn was_seen(&self, place: &Place<'_>) -> bool {
+        let sighting = &self.sightings[place.hash as usize % SIGHTINGS];
+        sighting.load(Relaxed) == place.hash || {
+            sighting.store(place.hash, Relaxed);
+            false
+        }
+    }
+
+    /// Compiles the text itself and keeps it.
+    ///
+    /// # Errors
+    /// Those of compiling it.
+    pub fn compile(&self, db: &Db, place: &Place<'_>) -> Result<Arc<Compiled>, SqlError> {
         self.compiled.fetch_add(1, Relaxed);
-        let batch = Arc::new(Compiled::new(text, params, settings, &db.catalog())?);
-        let mut state = self.state.lock();
-        if state.entries.len() >= CAPACITY {
-            state.evict();
-        }
-        let tick = state.tick;
-        state.entries.insert(key, (tick, batch.clone()));
+        let batch = Compiled::new(place.text, place.params, place.context.settings, &db.catalog())?;
+        let batch = Arc::new(batch);
+        self.keep(place, Kept::Own(batch.clone()));
         Ok(batch)
+    }
+
+    /// Compiles a shape and keeps it. The text that has these literals is compiled by itself where this fails.
+    ///
+    /// # Errors
+    /// Those of compiling it.
+    pub fn compile_shape(
+        &self,
+        db: &Db,
+        place: &Place<'_>,
+        literals: &Literals,
+    ) -> Result<Arc<Shape>, SqlError> {
+        debug_assert!(place.context.is_shape);
+        self.compiled.fetch_add(1, Relaxed);
+        let text = text_of(place.text);
+        let batch = Compiled::new(text, &literals.params(), place.context.settings, &db.catalog())?;
+        let shape = Arc::new(Shape::new(Arc::new(batch)));
+        self.keep(place, Kept::Shape(shape.clone()));
+        Ok(shape)
     }
 
     /// The code of a procedure or trigger, compiled now when it is not there.
@@ -186,27 +335,34 @@ impl BatchCache {
 
 impl BatchTexts for BatchCache {
     fn find_text(&self, test: &dyn Fn(&str) -> bool) -> Option<Arc<str>> {
-        self.state.lock().entries.keys().map(|key| &key.text).find(|text| test(text)).cloned()
+        self.parts.iter().find_map(|part| {
+            let part = part.lock();
+            part.entries.values().map(|entry| &entry.kept.batch().text).find(|text| test(text)).cloned()
+        })
     }
 
     fn compilations(&self) -> u64 {
         self.compiled.load(Relaxed)
     }
 
+    fn kept(&self) -> usize {
+        self.parts.iter().map(|part| part.lock().entries.len()).sum()
+    }
+
     fn clear(&self) {
         self.generation.store(next_generation(), Release);
-        self.state.lock().entries.clear();
+        self.parts.iter().for_each(|part| part.lock().entries.clear());
         self.modules.write().clear();
     }
 }
 
-impl State {
+impl Part {
     /// Drops the older half: rare, and cheaper than keeping a list in order at each use.
     fn evict(&mut self) {
-        let mut ages: Vec<u64> = self.entries.values().map(|(used, _)| *used).collect();
+        let mut ages: Vec<u64> = self.entries.values().map(|entry| entry.used).collect();
         let middle = ages.len() / 2;
         let (_, median, _) = ages.select_nth_unstable(middle);
         let median = *median;
-        self.entries.retain(|_, (used, _)| *used > median);
+        self.entries.retain(|_, entry| entry.used > median);
     }
 }

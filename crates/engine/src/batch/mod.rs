@@ -6,25 +6,30 @@ pub mod errors_text;
 pub mod execute;
 pub mod flow;
 pub mod module;
+pub mod parameters;
 pub mod program;
 pub mod run;
+pub mod shape;
 pub mod trigger;
 mod unrun;
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 
 use catalog::Catalog;
 use parking_lot::Mutex;
 use syntax::ParseSettings;
 use syntax::ast::{SetOption, Stmt, StmtKind, TypeName};
-use types::{DataType, SqlError};
+use types::{DataType, SqlError, Value};
 
+use crate::conceal::conceal;
 use crate::dml::DmlPlan;
 use crate::exec::scalar::{Condition, Scalar};
-use crate::instance::credentials::conceal;
+use crate::state::SessionCore;
 use crate::state::activity::BatchView;
 use plan::QueryPlan;
-use plan::bind::env::VarScope;
+use plan::bind::env::{CompileEnv, VarScope};
+use plan::bind::module::ChangedTable;
 use plan::bind::set_options::CompileOptions;
 use program::{Op, Program};
 
@@ -52,6 +57,47 @@ impl Bound {
             Bound::Assign { .. } | Bound::Condition(_) | Bound::Scalars(_) => true,
         }
     }
+
+    /// Binds with the environment of this moment, which the stamp tells.
+    ///
+    /// # Errors
+    /// Those of binding.
+    fn make(
+        core: &SessionCore,
+        vars: &VarScope,
+        parameters: &[Value],
+        bind: impl FnOnce(&CompileEnv<'_>) -> Result<Bound, SqlError>,
+    ) -> Result<(Stamp, Bound), SqlError> {
+        let mut stamp = Stamp::now(core);
+        core.temps.used.store(false, Relaxed);
+        let env = CompileEnv {
+            names: &**core.instance(),
+            db: core.db(),
+            catalog: core.db().catalog(),
+            vars,
+            parameters,
+            options: &core.options,
+            temps: &core.temps,
+            changes: core.changes.as_ref().map(|rows| ChangedTable {
+                table: rows.table.clone(),
+                deleted: true,
+                inserted: true,
+            }),
+        };
+        let bound = bind(&env)?;
+        stamp.temps = core.temps.used.load(Relaxed).then_some(core.temps.generation);
+        Ok((stamp, bound))
+    }
+
+    /// Whether no other values in its statement would make another plan better: it adds rows that it has itself, or finds
+    /// rows by whole keys of unique indexes alone.
+    fn reads_points(&self) -> bool {
+        match self {
+            Bound::Query(plan) => plan.reads_points(),
+            Bound::Dml(plan) => plan.reads_points(),
+            Bound::Assign { .. } | Bound::Condition(_) | Bound::Scalars(_) => false,
+        }
+    }
 }
 
 /// What a bound statement was bound to.
@@ -64,6 +110,20 @@ pub struct Stamp {
     pub options: CompileOptions,
     /// It names temporary tables: those that the session had at that moment.
     pub temps: Option<u64>,
+}
+
+impl Stamp {
+    /// Of this moment, without temporary tables.
+    #[inline]
+    fn now(core: &SessionCore) -> Stamp {
+        let db = core.db();
+        Stamp {
+            db: db.id(),
+            version: db.schema_version(),
+            options: core.options.compile_options(),
+            temps: None,
+        }
+    }
 }
 
 /// A parsed batch with what its statements were bound to when they last ran.

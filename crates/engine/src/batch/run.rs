@@ -21,7 +21,6 @@ use crate::state::inner::was_reported;
 use crate::state::room::MAX_RUNS;
 use catalog::errors;
 use plan::bind::env::CompileEnv;
-use plan::bind::module::ChangedTable;
 use plan::compile_query;
 
 /// How often a statement is compiled again because the schema moved under it, before that is an error.
@@ -273,20 +272,10 @@ impl<'a> Run<'a> {
 
     // ---- binding ----
 
-    fn stamp(&self) -> Stamp {
-        let db = self.core.db();
-        Stamp {
-            db: db.id(),
-            version: db.schema_version(),
-            options: self.core.options.compile_options(),
-            temps: None,
-        }
-    }
-
     pub(super) fn is_bound(&self, at: usize) -> bool {
         let Some((bound_to, bound)) = &self.bound[at] else { return false };
         let temps = bound_to.temps.is_none_or(|generation| generation == self.core.temps.generation);
-        temps && Stamp { temps: None, ..*bound_to } == self.stamp() && bound.is_current()
+        temps && Stamp { temps: None, ..*bound_to } == Stamp::now(self.core) && bound.is_current()
     }
 
     /// Compiles with the environment of this moment.
@@ -297,26 +286,9 @@ impl<'a> Run<'a> {
     ) -> Result<(), Failure> {
         let mut waited = false;
         loop {
-            let mut stamp = self.stamp();
-            self.core.temps.used.store(false, Ordering::Relaxed);
-            let env = CompileEnv {
-                names: &**self.core.instance(),
-                db: self.core.db(),
-                catalog: self.core.db().catalog(),
-                vars: &self.batch.program.vars,
-                parameters: &self.vars[..self.batch.parameters.min(self.vars.len())],
-                options: &self.core.options,
-                temps: &self.core.temps,
-                changes: self.core.changes.as_ref().map(|rows| ChangedTable {
-                    table: rows.table.clone(),
-                    deleted: true,
-                    inserted: true,
-                }),
-            };
-            match make(&env) {
-                Ok(bound) => {
-                    stamp.temps =
-                        self.core.temps.used.load(Ordering::Relaxed).then_some(self.core.temps.generation);
+            let parameters = &self.vars[..self.batch.parameters.min(self.vars.len())];
+            match Bound::make(self.core, &self.batch.program.vars, parameters, &make) {
+                Ok((stamp, bound)) => {
                     self.bound[at] = Some((stamp, bound.clone()));
                     self.batch.bound.lock()[at] = Some((stamp, bound));
                     return Ok(());

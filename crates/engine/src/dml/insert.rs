@@ -335,6 +335,11 @@ impl InsertPlan {
         (&self.db, &self.store, source)
     }
 
+    /// Whether its rows are its own.
+    pub fn reads_nothing(&self) -> bool {
+        matches!(self.source, Source::Values(_))
+    }
+
     /// OUTPUT.
     pub fn output(&self) -> Option<&OutputPlan> {
         self.output.as_ref()

@@ -54,6 +54,17 @@ impl DmlPlan {
         output.map_or(&[], |output| &output.columns)
     }
 
+    /// Whether it adds rows that it has itself, or finds its rows by whole keys of unique indexes alone.
+    pub fn reads_points(&self) -> bool {
+        self.needs().subqueries.is_empty()
+            && match self {
+                DmlPlan::Insert(plan) => plan.reads_nothing(),
+                DmlPlan::Update(plan) => plan.shown().2.reads_points(),
+                DmlPlan::Delete(plan) => plan.shown().2.reads_points(),
+                DmlPlan::SelectInto(_) => false,
+            }
+    }
+
     /// Runs the statement; returns how many rows it changed.
     pub fn run(&self, ctx: &mut ExecCtx<'_>, out: &mut dyn RowSink) -> Result<u64, SqlError> {
         match self {

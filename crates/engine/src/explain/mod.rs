@@ -28,6 +28,17 @@ pub enum Source<'p> {
     Scan(&'p ScanPlan),
 }
 
+impl Source<'_> {
+    /// Whether the rows are found by whole keys of unique indexes alone.
+    pub fn reads_points(&self) -> bool {
+        match self {
+            Source::Constant => true,
+            Source::Plan(plan) => plan.reads_points(),
+            Source::Scan(scan) => scan.path.is_point(),
+        }
+    }
+}
+
 /// One operator.
 struct Step {
     depth: usize,

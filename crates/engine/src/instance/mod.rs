@@ -234,6 +234,9 @@ pub(crate) trait BatchTexts: Any + Send + Sync {
 
     /// Batches compiled since the start.
     fn compilations(&self) -> u64;
+
+    /// Texts kept.
+    fn kept(&self) -> usize;
 }
 
 impl Instance {
@@ -587,6 +590,11 @@ impl Instance {
     /// Batches compiled since the start.
     pub fn compilations(&self) -> u64 {
         self.batches.get().map_or(0, |batches| batches.compilations())
+    }
+
+    /// Texts of batches that are kept compiled.
+    pub fn kept_batches(&self) -> usize {
+        self.batches.get().map_or(0, |batches| batches.kept())
     }
 
     /// What CREATE CREDENTIAL has made.

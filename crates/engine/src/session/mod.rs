@@ -13,6 +13,7 @@ use types::{DataType, SqlError, Value};
 
 use crate::batch::Compiled;
 use crate::batch::cache::{BatchCache, LastFound};
+use crate::batch::parameters::{self, ToRun};
 use crate::batch::run::{End, run_batch};
 use crate::batch::trigger::Triggers;
 use crate::instance::Instance;
@@ -26,6 +27,8 @@ pub use plan::bind::set_options::{DateFormat, Isolation, SessionOptions};
 /// A session. Dropping it rolls back what is open.
 pub struct Session {
     core: SessionCore,
+    /// Room for the keys of shapes.
+    key: String,
 }
 
 impl Drop for Session {
@@ -85,7 +88,7 @@ impl Session {
     fn new(instance: Arc<Instance>, db: Arc<Db>, spid: i32, shared: Arc<SessionShared>) -> Session {
         let mut core = SessionCore::new(instance, db, spid, shared);
         core.trigger_runner = Some(&Triggers);
-        Session { core }
+        Session { core, key: String::new() }
     }
 
     /// The session's number.
@@ -225,13 +228,23 @@ impl Session {
         self.core.temps.level = 0;
         self.core.caught.clear();
         let mut status = 0;
-        match self.compiled(text, params, last) {
+        let found = if params.is_empty() && last.is_none() {
+            parameters::find(&self.core, text, &mut self.key)
+        } else {
+            self.compiled(text, params, last).map(|batch| ToRun {
+                batch,
+                vars: std::mem::take(&mut vars),
+                shaped: false,
+            })
+        };
+        match found {
             Err(error) => {
                 self.core.error_number = error.number;
                 let _ = sink.error(&error);
             }
-            Ok(batch) => {
-                shared.activity.begins(batch.clone());
+            Ok(ToRun { batch, vars: given, shaped }) => {
+                vars = given;
+                shared.activity.begins(batch.clone(), shaped.then_some(text));
                 self.core.options.set_parse_settings(batch.settings);
                 let run = || run_batch(&mut self.core, &mut sink, &batch, &mut vars, false);
                 match catch_unwind(AssertUnwindSafe(run)) {

@@ -11,6 +11,7 @@ use parking_lot::Mutex;
 use wal::WaitKind;
 
 use super::core::SessionShared;
+use crate::conceal::conceal;
 use plan::bind::set_options::SessionOptions;
 
 /// First bytes of a handle of ad hoc text.
@@ -32,6 +33,8 @@ pub trait BatchView: Send + Sync {
 pub struct Published {
     /// The batch that runs, else the last one.
     pub batch: Option<Arc<dyn BatchView>>,
+    /// The text that the client sent, where the batch is the shape of it; else empty. It may have secrets.
+    pub sent: String,
     /// When the last batch began and ended.
     pub started: Option<SystemTime>,
     pub ended: Option<SystemTime>,
@@ -43,10 +46,21 @@ pub struct Published {
     pub error: i32,
 }
 
+impl Published {
+    /// What the client has sent, without secrets.
+    pub fn input(&self) -> Option<Arc<str>> {
+        if self.sent.is_empty() {
+            return self.batch.as_ref().map(|batch| batch.text().clone());
+        }
+        Some(conceal(&self.sent).into())
+    }
+}
+
 impl Default for Published {
     fn default() -> Self {
         Published {
             batch: None,
+            sent: String::new(),
             started: None,
             ended: None,
             elapsed: Duration::ZERO,
@@ -131,10 +145,12 @@ impl std::fmt::Debug for Activity {
 }
 
 impl Activity {
-    /// A batch begins.
-    pub fn begins(&self, batch: Arc<dyn BatchView>) {
+    /// A batch begins; `sent` is what the client sent where that is not the batch's own text.
+    pub fn begins(&self, batch: Arc<dyn BatchView>, sent: Option<&str>) {
         self.at.store(0, Relaxed);
         let mut p = self.published.lock();
+        p.sent.clear();
+        p.sent.push_str(sent.unwrap_or_default());
         p.batch = Some(batch);
         p.started = Some(SystemTime::now());
     }

@@ -301,9 +301,13 @@ pub struct RunningBatch {
 pub fn running(instance: &Instance) -> Vec<RunningBatch> {
     let describe = |seen: Seen| {
         let batch = seen.published.batch.as_ref();
+        // The shape of a text has one statement: what was sent says it with its literals.
+        let whole = !seen.published.sent.is_empty();
         let place = batch.and_then(|b| seen.shared.activity.statement(&**b));
+        let input = seen.published.input().unwrap_or_default();
         let text =
-            batch.map_or("", |b| place.map_or(&**b.text(), |(from, to)| &b.text()[from..to])).to_string();
+            place.filter(|_| !whole).and_then(|(from, to)| input.get(from..to)).unwrap_or(&input).trim();
+        let text = text.to_string();
         RunningBatch {
             session: seen.spid,
             database: seen.shared.db.load(Relaxed),
@@ -488,9 +492,9 @@ pub static INPUT_BUFFER: View =
     View::function("dm_exec_input_buffer", 2, BUFFER_COLUMNS, |session, _, args| {
         let wanted = args.first().and_then(Value::as_i64);
         let seen = Seen::all(session).into_iter().find(|seen| Some(i64::from(seen.spid)) == wanted);
-        let batch = seen.and_then(|seen| seen.published.batch);
-        Ok(batch
+        let input = seen.and_then(|seen| seen.published.input());
+        Ok(input
             .into_iter()
-            .map(|b| vec![text("Language Event"), Value::SmallInt(0), text(b.text())])
+            .map(|input| vec![text("Language Event"), Value::SmallInt(0), text(input)])
             .collect())
     });

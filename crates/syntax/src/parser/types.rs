@@ -2,8 +2,7 @@
 
 use super::{P, Parser};
 use crate::ast::{Expr, ExprKind, Literal, ObjectName, Span, TypeName, TypeParam};
-use crate::lexer::{Tok, binary_value, unquote};
-use compact_str::CompactString;
+use crate::lexer::{Tok, literal_of};
 
 impl Parser<'_> {
     /// `int`, `decimal(18, 2)`, `varchar(max)`, `dbo.t`, `double precision`.
@@ -59,20 +58,9 @@ impl Parser<'_> {
     /// A constant without a sign, when the next token is one.
     pub(super) fn opt_literal(&mut self) -> Option<Expr> {
         let token = self.peek();
-        let text = self.text_of(token);
         let literal = match token.kind {
-            Tok::Integer => match text.parse() {
-                Ok(value) => Literal::Integer(value),
-                Err(_) => Literal::Decimal(text.into()),
-            },
-            Tok::Decimal => Literal::Decimal(text.into()),
-            Tok::Float => Literal::Float(float_text(text)),
-            Tok::Money => Literal::Money(text.chars().skip(1).collect()),
-            Tok::Str => Literal::String { value: unquote(text), national: false },
-            Tok::NStr => Literal::String { value: unquote(text), national: true },
-            Tok::Binary => Literal::Binary(binary_value(text)),
             Tok::Reserved if self.at("NULL") => Literal::Null,
-            _ => return None,
+            kind => literal_of(kind, self.text_of(token))?,
         };
         self.bump();
         Some(literal_expr(literal, token.span))
@@ -93,13 +81,4 @@ impl Parser<'_> {
 /// An expression that is a constant.
 pub(super) fn literal_expr(literal: Literal, span: Span) -> Expr {
     Expr { kind: ExprKind::Literal(literal), span }
-}
-
-/// `1e` means `1e0`, which Rust wants to see.
-fn float_text(text: &str) -> CompactString {
-    let mut result = CompactString::from(text);
-    if text.ends_with(['e', 'E']) {
-        result.push('0');
-    }
-    result
 }
