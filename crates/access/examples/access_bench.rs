@@ -98,7 +98,7 @@ fn heap(db: &Arc<Db>) -> Result<(), Box<dyn Error>> {
             let snapshot = db.snapshot(pages::TxnId(0));
             let begin = Instant::now();
             let (mut scan, mut n) = (heap.scan()?, 0);
-            while scan.next_batch(ReadMode::Snapshot(&snapshot), &mut batch)? {
+            while scan.next_batch(snapshot.mode(), &mut batch)? {
                 n += batch.len();
             }
             assert_eq!(n, rows.len());
@@ -182,7 +182,7 @@ fn btree(db: &Arc<Db>) -> Result<(), Box<dyn Error>> {
                 let begin = Instant::now();
                 let mut cursor = tree.cursor(Bound::Unbounded, Bound::Unbounded, direction);
                 let mut n = 0;
-                while cursor.next_batch(ReadMode::Snapshot(&snapshot), &mut batch)? {
+                while cursor.next_batch(snapshot.mode(), &mut batch)? {
                     n += batch.len();
                 }
                 assert_eq!(n, rows.len());
@@ -200,7 +200,7 @@ fn btree(db: &Arc<Db>) -> Result<(), Box<dyn Error>> {
             let begin = Instant::now();
             for _ in 0..200_000 {
                 let key = rng.u32(0..ROWS).to_be_bytes();
-                assert!(tree.fetch(&key, ReadMode::Snapshot(&snapshot), &mut batch)?);
+                assert!(tree.fetch(&key, snapshot.mode(), &mut batch)?);
             }
             Ok(begin.elapsed())
         })?,
@@ -254,7 +254,7 @@ fn update_and_delete(db: &Arc<Db>, tree: &BTree) -> Result<(), Box<dyn Error>> {
         let before = db.snapshot(pages::TxnId(0));
         let begin = Instant::now();
         let (mut cursor, mut n) = (tree.cursor(Bound::Unbounded, Bound::Unbounded, Direction::Forward), 0);
-        while n < 30_000 && cursor.next_batch(ReadMode::Snapshot(&before), &mut batch)? {
+        while n < 30_000 && cursor.next_batch(before.mode(), &mut batch)? {
             n += batch.len();
         }
         let each = begin.elapsed().as_secs_f64() * 1e6 / n as f64;

@@ -26,7 +26,7 @@ pub use error::AccessError;
 pub use ghost::{Cleanup, cleanup_page, unlink_empty};
 pub use heap::{Heap, HeapChange, HeapScan, MAX_ROW_LEN, Rid};
 pub use lob::{LOB_PIECE, LobPointer, LobSpace};
-pub use snapshot::{ReadMode, Snapshot};
+pub use snapshot::{Endings, ReadMode, Snapshot, SnapshotRef};
 pub use undo::undo_record;
 
 use pages::{PageId, RecordSink, RowHeader, TxnId, UnitId};

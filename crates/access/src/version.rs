@@ -6,7 +6,7 @@
 
 use crate::batch::{RowBatch, RowRef, RowState};
 use crate::error::AccessError;
-use crate::snapshot::{ReadMode, Snapshot};
+use crate::snapshot::{ReadMode, SnapshotRef};
 use pages::{
     Page, PageId, PageOp, ROW_HEADER, RecordView, RowHeader, Store, TxnId, needs_earlier, previous_version,
     row_op,
@@ -33,7 +33,7 @@ impl VersionBuf {
         page: PageId,
         header: RowHeader,
         body: &[u8],
-        snapshot: &Snapshot,
+        snapshot: SnapshotRef<'_>,
     ) -> Result<Option<RowHeader>, AccessError> {
         self.body.clear();
         self.body.extend_from_slice(body);

@@ -48,14 +48,14 @@ fn a_heap_row_is_logged_once_per_change() {
         assert!(heap.fetch(rid, mode, &mut batch).unwrap());
         batch.row(0).to_vec()
     };
-    assert_eq!(read(ReadMode::Snapshot(&before)), row(0));
+    assert_eq!(read(before.mode()), row(0));
     assert_eq!(read(ReadMode::Dirty), row(ROUNDS));
     txn.rollback_to(middle.unwrap()).unwrap();
     assert_eq!(read(ReadMode::Dirty), row(4));
     // What is at hand now is the fourth state again, whose record is not the latest any more.
     assert!(heap.fetch(rid, ReadMode::Current, &mut batch).unwrap());
     assert_eq!(heap.update(&mut txn, rid, &batch.header(0), &row(77)).unwrap(), Outcome::Done(()));
-    assert_eq!(read(ReadMode::Snapshot(&before)), row(0));
+    assert_eq!(read(before.mode()), row(0));
     txn.rollback().unwrap();
     assert_eq!(read(ReadMode::Dirty), row(0));
 }

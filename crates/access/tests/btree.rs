@@ -4,12 +4,12 @@ extern crate ringwood_access as access;
 
 mod support;
 
-use access::{BTree, Change, Direction, EntryChange, Outcome, ReadMode, RowBatch, Snapshot, Writer};
+use access::{BTree, Change, Direction, EntryChange, Outcome, ReadMode, RowBatch, Writer};
 use pages::Unit;
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
-use support::{Db, Txn, altered};
+use support::{Db, Seen, Txn, altered};
 
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 
@@ -35,8 +35,8 @@ fn read_range(
     rows
 }
 
-fn expect(tree: &BTree, snapshot: &Snapshot, model: &Model, rng: &mut fastrand::Rng) {
-    let mode = ReadMode::Snapshot(snapshot);
+fn expect(tree: &BTree, snapshot: &Seen, model: &Model, rng: &mut fastrand::Rng) {
+    let mode = snapshot.mode();
     let want: Vec<_> = model.iter().map(|(k, v)| (k.clone(), v.clone())).collect();
     assert_eq!(read_all(tree, mode, Direction::Forward), want);
     let mut back = read_all(tree, mode, Direction::Backward);
@@ -94,7 +94,7 @@ struct World {
     unit: Unit,
     committed: Model,
     /// Snapshots with what they must see.
-    old: Vec<(Snapshot, Model)>,
+    old: Vec<(Seen, Model)>,
     rng: fastrand::Rng,
 }
 
@@ -350,11 +350,11 @@ fn writers_meet_each_other() {
     assert_eq!(tree.update(&mut d, b"k", &header, b"3").unwrap(), Outcome::Missing);
     assert_eq!(tree.insert(&mut d, b"k", b"3").unwrap(), Outcome::Done(()), "the dead ghost is reused");
     assert_eq!(tree.update(&mut d, b"k", &header, b"4").unwrap(), Outcome::Changed);
-    assert!(tree.fetch(b"k", ReadMode::Snapshot(&before), &mut batch).unwrap());
+    assert!(tree.fetch(b"k", before.mode(), &mut batch).unwrap());
     assert_eq!(batch.row(0), b"2", "two versions back, through the ghost");
     d.rollback().unwrap();
     assert!(!tree.fetch(b"k", ReadMode::Current, &mut batch).unwrap() || batch.is_ghost(0));
-    assert!(tree.fetch(b"k", ReadMode::Snapshot(&before), &mut batch).unwrap());
+    assert!(tree.fetch(b"k", before.mode(), &mut batch).unwrap());
     assert_eq!(batch.row(0), b"2");
 }
 
@@ -491,7 +491,7 @@ fn nodes_leave_a_tall_tree_under_writers_and_readers() {
                     let snapshot = db.snapshot(pages::TxnId(0));
                     let mut cursor = tree.cursor(Bound::Unbounded, Bound::Unbounded, direction);
                     let mut last: Option<Vec<u8>> = None;
-                    while cursor.next_batch(ReadMode::Snapshot(&snapshot), &mut batch).unwrap() {
+                    while cursor.next_batch(snapshot.mode(), &mut batch).unwrap() {
                         for i in 0..batch.len() {
                             let key = batch.key(i).to_vec();
                             let ordered = last.as_ref().is_none_or(|last| match direction {

@@ -6,12 +6,12 @@ mod support;
 
 use access::{
     BTree, Change, DiscardedValues, Heap, HeapChange, LobPointer, LobSpace, Outcome, ReadMode, Rid, RowBatch,
-    Snapshot, Writer,
+    Writer,
 };
 use pages::{TxnId, Unit};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use support::{Db, Txn, altered};
+use support::{Db, Seen, Txn, altered};
 
 type Model = BTreeMap<Rid, Vec<u8>>;
 
@@ -32,7 +32,7 @@ struct World {
     heap: Heap,
     unit: Unit,
     committed: Model,
-    old: Vec<(Snapshot, Model)>,
+    old: Vec<(Seen, Model)>,
     rng: fastrand::Rng,
 }
 
@@ -152,8 +152,8 @@ impl World {
             }
             if self.rng.bool() {
                 let (others, own) = (self.db.snapshot(TxnId(0)), self.db.snapshot(txn.txn()));
-                assert_eq!(read_all(&self.heap, ReadMode::Snapshot(&others)), self.committed);
-                assert_eq!(read_all(&self.heap, ReadMode::Snapshot(&own)), model);
+                assert_eq!(read_all(&self.heap, others.mode()), self.committed);
+                assert_eq!(read_all(&self.heap, own.mode()), model);
                 assert_eq!(read_all(&self.heap, ReadMode::Dirty), model);
             }
             if self.rng.u8(0..3) == 0 {
@@ -170,7 +170,7 @@ impl World {
                 self.old.swap_remove(at);
             }
             for (snapshot, model) in &self.old {
-                assert_eq!(&read_all(&self.heap, ReadMode::Snapshot(snapshot)), model);
+                assert_eq!(&read_all(&self.heap, snapshot.mode()), model);
             }
             if self.rng.u8(0..3) == 0 {
                 self.clean();
@@ -184,7 +184,7 @@ impl World {
         let report = self.verify();
         assert_eq!(report.rows, self.committed.len() as u64);
         let now = self.db.snapshot(TxnId(0));
-        assert_eq!(read_all(&self.heap, ReadMode::Snapshot(&now)), self.committed);
+        assert_eq!(read_all(&self.heap, now.mode()), self.committed);
         forwarded.max(report.forwarded)
     }
 }
@@ -276,7 +276,7 @@ fn writers_meet_each_other() {
     let mut a = db.begin();
     let rid = heap.insert(&mut a, b"first row").unwrap();
     let mut batch = RowBatch::new();
-    assert!(!heap.fetch(rid, ReadMode::Snapshot(&db.snapshot(TxnId(0))), &mut batch).unwrap());
+    assert!(!heap.fetch(rid, db.snapshot(TxnId(0)).mode(), &mut batch).unwrap());
     assert!(heap.fetch(rid, ReadMode::Current, &mut batch).unwrap());
     let header = batch.header(0);
     let mut b = db.begin();
@@ -288,7 +288,7 @@ fn writers_meet_each_other() {
     assert!(heap.fetch(rid, ReadMode::Current, &mut batch).unwrap());
     assert_eq!(heap.delete(&mut b, rid, &batch.header(0)).unwrap(), Outcome::Done(()));
     assert_eq!(heap.delete(&mut b, rid, &header).unwrap(), Outcome::Missing);
-    assert!(heap.fetch(rid, ReadMode::Snapshot(&before), &mut batch).unwrap());
+    assert!(heap.fetch(rid, before.mode(), &mut batch).unwrap());
     assert_eq!(batch.row(0), b"first row");
     b.commit().unwrap();
     let mut c = db.begin();

@@ -107,7 +107,7 @@ fn transfers_keep_the_sum() {
             s.spawn(move || {
                 while !stop.load(Ordering::Relaxed) {
                     let snapshot = db.snapshot(TxnId(0));
-                    let got = total(tree, ReadMode::Snapshot(&snapshot), direction);
+                    let got = total(tree, snapshot.mode(), direction);
                     assert_eq!(got, (u64::from(ACCOUNTS), u64::from(ACCOUNTS) * START));
                     reads.fetch_add(1, Ordering::Relaxed);
                 }
@@ -157,7 +157,7 @@ fn own_rows_in_shared_structures() {
                 let snapshot = db.snapshot(TxnId(0));
                 let mut scan = heap.scan().unwrap();
                 let mut seen = std::collections::HashSet::new();
-                while scan.next_batch(ReadMode::Snapshot(&snapshot), &mut batch).unwrap() {
+                while scan.next_batch(snapshot.mode(), &mut batch).unwrap() {
                     for i in 0..batch.len() {
                         let row = batch.row(i);
                         assert!(row[9..].iter().all(|b| *b == row[8]), "no mixture of versions");

@@ -6,10 +6,18 @@ use std::sync::Arc;
 use compact_str::CompactString;
 use pages::{PageId, UnitId};
 
+use super::statistics::Statistics;
 use super::{AliasDef, ModuleDef, TableDef};
 use crate::Db;
 use crate::errors;
 use types::SqlError;
+
+fn set_statistics(table: &TableDef, statistics: &Statistics, there: bool) {
+    match there {
+        true => table.state.statistics.put(statistics.clone()),
+        false => drop(table.state.statistics.remove(statistics.stats_id)),
+    }
+}
 
 /// An allocation unit that a statement created or dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +44,8 @@ enum What {
     Alias { alias: Arc<AliasDef>, created: bool },
     /// A module's definition before and after.
     Module { before: Option<Arc<ModuleDef>>, after: Option<Arc<ModuleDef>> },
+    /// Statistics of a table that were created (`true`) or dropped.
+    Statistics { table: Arc<TableDef>, statistics: Arc<Statistics>, created: bool },
     /// A schema that was created (`true`) or dropped.
     Schema { name: CompactString, id: i32, created: bool },
 }
@@ -77,6 +87,18 @@ impl DdlChange {
         DdlChange { db: db.clone(), what, created: Vec::new() }
     }
 
+    /// Publishes the creation or removal of a table's statistics.
+    pub fn statistics(
+        db: &Arc<Db>,
+        table: &Arc<TableDef>,
+        statistics: Arc<Statistics>,
+        created: bool,
+    ) -> DdlChange {
+        set_statistics(table, &statistics, created);
+        let what = What::Statistics { table: table.clone(), statistics, created };
+        DdlChange { db: db.clone(), what, created: Vec::new() }
+    }
+
     /// Publishes a schema's creation or removal.
     pub fn schema(db: &Arc<Db>, name: &str, id: i32, created: bool) -> DdlChange {
         db.set_schema(name, id, created);
@@ -110,6 +132,7 @@ impl DdlChange {
             }
             What::Units => {}
             What::Alias { alias, created } => self.db.set_type(alias, !created),
+            What::Statistics { table, statistics, created } => set_statistics(table, statistics, !created),
             What::Schema { name, id, created } => self.db.set_schema(name, *id, !created),
         }
     }

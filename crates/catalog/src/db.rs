@@ -340,6 +340,11 @@ impl Db {
         true
     }
 
+    /// Plans that were made before are made anew: something is known now that may make better ones.
+    pub fn forget_plans(&self) {
+        self.publish(|_| true);
+    }
+
     /// Replaces, adds or removes a table's definition; false when the name belongs to another table.
     pub fn replace_table(&self, old: Option<&TableDef>, new: Option<Arc<TableDef>>) -> bool {
         self.publish(|catalog| {

@@ -3,6 +3,8 @@
 //! are compiled again.
 
 use crate::fold_name;
+use crate::row_counts;
+use crate::statistics::TableStatistics;
 use crate::{AliasDef, CheckDef, ForeignKeyDef, ModuleDef, ModuleKind};
 use compact_str::CompactString;
 use pages::{PageId, UnitId};
@@ -10,7 +12,11 @@ use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
+use std::sync::atomic::Ordering::Relaxed;
 use types::{Collation, DataType, RowLayout};
+
+/// `index_id` of the row that names a table's LOB unit.
+pub const LOB_INDEX_ID: i32 = 255;
 
 /// A column of a table.
 #[derive(Clone, Debug)]
@@ -77,13 +83,74 @@ pub struct IndexDef {
 #[derive(Debug, Default)]
 pub struct TableState {
     /// Rows as far as known: kept up by DML; negative when unknown (after a start, until counted).
-    pub rows: AtomicI64,
+    rows: AtomicI64,
+    /// With `rows` added: how many rows were changed since the database was opened. So an INSERT counts once.
+    other: AtomicI64,
     /// Rows at the last clean stop; negative when there was none. See [`crate::row_counts`].
     pub noted: AtomicI64,
+    /// What is known of the values, and how many rows have changed.
+    pub statistics: TableStatistics,
     /// Next identity value and the value up to which the catalog has reserved.
     pub identity: Mutex<IdentityState>,
     /// Open storage handles by unit and root page (heap, trees), made on first use.
     pub handles: Mutex<HashMap<(UnitId, PageId), Arc<dyn std::any::Any + Send + Sync>>>,
+}
+
+impl TableState {
+    /// Of a table that is opened, of whose rows so many were noted (negative: nothing).
+    pub fn opened(noted: i64, statistics: TableStatistics) -> TableState {
+        TableState {
+            rows: AtomicI64::new(row_counts::UNKNOWN),
+            other: AtomicI64::new(-row_counts::UNKNOWN),
+            noted: AtomicI64::new(noted),
+            statistics,
+            ..TableState::default()
+        }
+    }
+
+    /// Of an emptied table: its users' statistics are still wanted.
+    pub fn emptied(&self) -> TableState {
+        TableState { statistics: self.statistics.emptied(), ..TableState::default() }
+    }
+
+    /// A statement has added rows.
+    #[inline]
+    pub fn inserted(&self, rows: u64) {
+        self.rows.fetch_add(rows as i64, Relaxed);
+    }
+
+    /// A statement has deleted rows.
+    #[inline]
+    pub fn deleted(&self, rows: u64) {
+        self.rows.fetch_sub(rows as i64, Relaxed);
+        self.other.fetch_add(2 * rows as i64, Relaxed);
+    }
+
+    /// A statement has updated rows.
+    #[inline]
+    pub fn updated(&self, rows: u64) {
+        self.other.fetch_add(rows as i64, Relaxed);
+    }
+
+    /// Rows as they were kept up; below zero when nobody has counted them.
+    #[inline]
+    pub fn rows(&self) -> i64 {
+        self.rows.load(Relaxed)
+    }
+
+    /// The rows were counted while they were kept up as `before`. Changes in the meantime win.
+    pub fn counted(&self, before: i64, rows: i64) {
+        if self.rows.compare_exchange(before, rows, Relaxed, Relaxed).is_ok() {
+            self.other.fetch_add(before - rows, Relaxed);
+        }
+    }
+
+    /// How many rows were inserted, updated and deleted since the database was opened or the table made.
+    #[inline]
+    pub fn modified(&self) -> u64 {
+        let sum = self.rows.load(Relaxed).wrapping_add(self.other.load(Relaxed));
+        u64::try_from(sum).unwrap_or(0)
+    }
 }
 
 /// Identity counter: values are reserved in blocks in the catalog so that a crash never reuses one.

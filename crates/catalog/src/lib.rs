@@ -10,6 +10,7 @@
 pub mod alias;
 pub mod change;
 pub mod clock;
+pub mod closing;
 pub mod constraint;
 pub mod counters;
 pub mod db;
@@ -26,6 +27,7 @@ pub mod pending;
 pub mod registry;
 pub mod row_counts;
 pub mod settings;
+pub mod statistics;
 pub mod store;
 pub mod systables;
 

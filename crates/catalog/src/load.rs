@@ -3,7 +3,6 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use access::ReadMode;
 use compact_str::CompactString;
@@ -15,11 +14,10 @@ use super::systables::SysTable;
 use super::{
     Catalog, CheckDef, ColumnDef, DefaultDef, ForeignKeyDef, IdentityState, IndexDef, TableDef, TableState,
 };
-use super::{alias, constraint, module, row_counts};
-use crate::fold_name;
+use super::{alias, constraint, module, statistics};
+use crate::statistics::TableStatistics;
+use crate::{LOB_INDEX_ID, fold_name};
 
-/// `index_id` of the row that names a table's LOB unit.
-pub const LOB_INDEX_ID: i32 = 255;
 /// Schemas that every database has.
 pub const BUILT_IN_SCHEMAS: [(&str, i32); 4] =
     [("dbo", 1), ("guest", 2), ("INFORMATION_SCHEMA", 3), ("sys", 4)];
@@ -66,6 +64,7 @@ pub fn load(trees: &SysTrees) -> Result<Catalog, StoreError> {
     for row in trees.rows(SysTable::RowCounts, &[], ReadMode::Dirty)? {
         noted.insert(int(&row, 0)?, bigint(&row, 1)?);
     }
+    let measured = statistics::store::Rows::read(trees)?;
     let texts = module::texts(trees.rows(SysTable::Texts, &[], ReadMode::Dirty)?);
     let mut constraints = constraint::load(&objects, &texts)?;
     let mut catalog = Catalog { version: 1, ..Catalog::default() };
@@ -83,7 +82,8 @@ pub fn load(trees: &SysTrees) -> Result<Catalog, StoreError> {
             noted: noted.get(&id).copied().unwrap_or(-1),
         };
         let schema = schemas.get(&object.schema_id).cloned().ok_or_else(|| damaged("schema", id))?;
-        let table = Arc::new(table(id, object, schema, parts, &objects, reserved.get(&id).copied())?);
+        let table =
+            Arc::new(table(id, object, schema, parts, &objects, reserved.get(&id).copied(), &measured)?);
         catalog.insert(table);
     }
     for (&id, object) in &objects {
@@ -115,6 +115,7 @@ fn table(
     rows: TableRows,
     objects: &HashMap<i32, ObjectRow>,
     reserved: Option<i64>,
+    measured: &statistics::store::Rows,
 ) -> Result<TableDef, StoreError> {
     let mut columns = Vec::with_capacity(rows.columns.len());
     for row in &rows.columns {
@@ -132,9 +133,7 @@ fn table(
         }
     }
     let storage = storage.ok_or_else(|| damaged("heap or clustered index", object_id))?;
-    let state = TableState::default();
-    state.rows.store(row_counts::UNKNOWN, Ordering::Relaxed);
-    state.noted.store(rows.noted, Ordering::Relaxed);
+    let state = TableState::opened(rows.noted, TableStatistics::of(measured.of(object_id, &columns)));
     *state.identity.lock() = IdentityState { last: reserved, reserved: reserved.unwrap_or(0) };
     Ok(TableDef {
         object_id,

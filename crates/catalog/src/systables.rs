@@ -29,10 +29,14 @@ pub enum SysTable {
     Texts = 8,
     /// object_id | rows at the last clean stop
     RowCounts = 9,
+    /// object_id, stats_id | name, columns, flags, when measured, rows, rows of the sample, densities, lengths
+    Statistics = 10,
+    /// object_id, stats_id, ordinal | value, rows of the range, rows of the value, values of the range
+    Steps = 11,
 }
 
 /// All of them, in the order of their numbers.
-pub const ALL: [SysTable; 10] = [
+pub const ALL: [SysTable; 12] = [
     SysTable::Objects,
     SysTable::Columns,
     SysTable::Indexes,
@@ -43,6 +47,8 @@ pub const ALL: [SysTable; 10] = [
     SysTable::Counters,
     SysTable::Texts,
     SysTable::RowCounts,
+    SysTable::Statistics,
+    SysTable::Steps,
 ];
 
 /// Counter of allocation units.
@@ -57,6 +63,9 @@ pub const FIRST_USER_UNIT: i64 = 100;
 const NAME: DataType = DataType::NVarChar(Len::N(128));
 const TYPE_TEXT: DataType = DataType::VarChar(Len::N(60));
 const TEXT: DataType = DataType::NVarChar(Len::N(3900));
+/// Numbers of up to 32 columns.
+const LIST: DataType = DataType::VarChar(Len::N(900));
+const BYTES: DataType = DataType::VarBinary(Len::N(2000));
 
 /// (type, nullable) of each column.
 type Columns = &'static [(DataType, bool)];
@@ -70,14 +79,14 @@ impl SysTable {
     /// How many leading columns are the key.
     pub fn key_columns(self) -> usize {
         match self {
-            SysTable::Columns | SysTable::Indexes | SysTable::Texts => 2,
-            SysTable::IndexColumns => 3,
+            SysTable::Columns | SysTable::Indexes | SysTable::Texts | SysTable::Statistics => 2,
+            SysTable::IndexColumns | SysTable::Steps => 3,
             _ => 1,
         }
     }
 
     fn columns(self) -> Columns {
-        use DataType::{BigInt, Bit, Char, DateTime, Int, SmallInt, TinyInt};
+        use DataType::{BigInt, Bit, Char, DateTime, Float, Int, SmallInt, TinyInt};
         match self {
             SysTable::Objects => &[
                 (Int, false),
@@ -123,6 +132,27 @@ impl SysTable {
             SysTable::Counters => &[(Int, false), (BigInt, false)],
             SysTable::Texts => &[(Int, false), (Int, false), (TEXT, false)],
             SysTable::RowCounts => &[(Int, false), (BigInt, false)],
+            SysTable::Statistics => &[
+                (Int, false),
+                (Int, false),
+                (NAME, false),
+                (LIST, false),
+                (Int, false),
+                (DateTime, true),
+                (Float, true),
+                (Float, true),
+                (LIST, true),
+                (LIST, true),
+            ],
+            SysTable::Steps => &[
+                (Int, false),
+                (Int, false),
+                (Int, false),
+                (BYTES, false),
+                (Float, false),
+                (Float, false),
+                (Float, false),
+            ],
         }
     }
 

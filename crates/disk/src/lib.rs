@@ -50,7 +50,7 @@ pub use stats::{
     FileStats, LATENCY_BUCKETS, SIZE_BUCKETS, StatsSnapshot, latency_bucket_limit_us, latency_quantile_us,
     size_bucket_label,
 };
-pub use transfer::{Data, Done, IoOptions, KernelFile, Launch, Request, Timer, transfer};
+pub use transfer::{Counted, Data, Done, IoOptions, KernelFile, Launch, Request, Timer, transfer};
 pub use volume::Volume;
 
 /// Alignment in bytes of every buffer that this crate hands out; enough for any device that direct I/O meets.

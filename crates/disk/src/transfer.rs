@@ -75,8 +75,21 @@ pub trait Timer: Sync {
     fn left(&self, due: u64) -> Duration;
     /// Returns at the moment, and not before.
     fn wait(&self, due: u64);
-    /// The request has succeeded: counts it in the file's statistics. `took`: the time since it was put in flight.
-    fn count(&self, due: u64, write: bool, offset: u64, bytes: u64, took: Duration);
+    /// The calling thread begins to wait for requests of this timer, in the kernel or for their moment ...
+    fn begin_wait(&self);
+    /// ... and has done so.
+    fn end_wait(&self);
+    /// The request has succeeded: counts it in the file's statistics. `took`: the time since it was put in flight; `waited`:
+    /// since the caller has had nothing else to do than to wait.
+    fn count(&self, due: u64, request: Counted, took: Duration, waited: Duration);
+}
+
+/// What a timer counts of a request.
+#[derive(Clone, Copy, Debug)]
+pub struct Counted {
+    pub write: bool,
+    pub offset: u64,
+    pub bytes: u64,
 }
 
 /// Called at the end of each request with its number in the batch, the request and the result.
@@ -146,6 +159,8 @@ struct Batch<'a> {
     due: BinaryHeap<Due>,
     ended: usize,
     completions: Vec<Completion>,
+    /// When the caller last began to wait.
+    waits_since: Instant,
 }
 
 impl<'a> Batch<'a> {
@@ -159,6 +174,7 @@ impl<'a> Batch<'a> {
             due: BinaryHeap::new(),
             ended: 0,
             completions: Vec::new(),
+            waits_since: Instant::now(),
         }
     }
 
@@ -233,6 +249,7 @@ impl<'a> Batch<'a> {
 
     /// Waits until at least one request has ended, and ends those that have.
     fn land(&mut self, requests: &mut [Request<'a>], done: &mut Done<'a, '_>) {
+        self.waits_since = Instant::now();
         if !self.held.is_empty() {
             let next = requests[self.held[0] as usize].file.next_to_land(self.held.len());
             let i = self.held.swap_remove(next.min(self.held.len() - 1));
@@ -244,6 +261,11 @@ impl<'a> Batch<'a> {
         }
         let next = self.due.peek().map(|due| (due.0.0, due.1));
         let timer = next.and_then(|(at, i)| Some((self.flights[i as usize].as_ref()?.timer?.0, at)));
+        // A batch's requests are all of one kind of device: whoever waits for the first of them waits for the others too.
+        let waits = self.flights.iter().flatten().find_map(|flight| flight.timer).map(|(timer, _)| timer);
+        if let Some(timer) = waits {
+            timer.begin_wait();
+        }
         if let Some(port) = self.port.as_mut().filter(|_| self.in_kernel > 0) {
             let limit = timer.map(|(timer, at)| timer.left(at));
             let mut ended = std::mem::take(&mut self.completions);
@@ -267,6 +289,9 @@ impl<'a> Batch<'a> {
             }
             self.due.pop();
             self.end(i, &mut requests[i as usize], Ok(()), done);
+        }
+        if let Some(timer) = waits {
+            timer.end_wait();
         }
     }
 
@@ -301,7 +326,10 @@ impl<'a> Batch<'a> {
         if result.is_ok() {
             let (write, bytes, took) = (request.data.is_write(), request.data.len(), flight.start.elapsed());
             match (flight.timer, flight.kernel) {
-                (Some((timer, due)), _) => timer.count(due, write, request.offset, bytes, took),
+                (Some((timer, due)), _) => {
+                    let counted = Counted { write, offset: request.offset, bytes };
+                    timer.count(due, counted, took, self.waits_since.elapsed());
+                }
                 (None, Some(file)) => file.0.count(write, request.offset, bytes, took),
                 (None, None) => {}
             }

@@ -279,6 +279,37 @@ fn prepared_statements_take_typed_parameters() {
     assert!(b.session.prepare("select @zz", &[]).is_err());
 }
 
+/// What a statement was compiled to is kept only as long as its text means the same.
+#[test]
+fn a_prepared_statement_follows_what_changes_its_meaning() {
+    let b = &mut Bench::new();
+    b.check("create table p(a int); insert p values (1), (null)", "(2)");
+    let nulls = b.session.prepare("select count(*) from p where a <> 1 or a = null", &[]).unwrap();
+    let run = |b: &mut Bench, expected: &str| {
+        let mut out = text::Text::default();
+        assert!(b.session.execute_prepared(&nulls, &[], &mut out).unwrap().0.ok, "{}", out.out);
+        assert_eq!(out.out.trim(), expected);
+    };
+    run(b, "0");
+    b.check("set ansi_nulls off", "");
+    run(b, "1");
+    b.check("set ansi_nulls on; dbcc freeproccache with no_infomsgs", "");
+    run(b, "0");
+    b.check("create database other", "");
+    b.session.use_database("other").unwrap();
+    b.check("create table p(a int, b int); insert p values (2, 2)", "(1)");
+    run(b, "1");
+    // Another database gets the number of the one that goes.
+    b.session.use_database("t").unwrap();
+    b.check("drop database other; create database another", "");
+    b.session.use_database("another").unwrap();
+    b.check("create table p(b int, a int); insert p values (1, 1), (2, 2), (3, 3)", "(3)");
+    run(b, "2");
+    b.session.use_database("t").unwrap();
+    b.check("drop table p; create table p(x int, a int); insert p values (1, 7)", "(1)");
+    run(b, "1");
+}
+
 /// Messages and errors as a client gets them, in order.
 #[derive(Default)]
 struct Numbers(Vec<i32>);

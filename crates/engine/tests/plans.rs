@@ -105,3 +105,53 @@ fn row_counts_survive_a_clean_stop() {
     let after = shown(&mut b, query);
     assert!(after.find("pk_s") < after.find("pk_l"), "{after}");
 }
+
+#[test]
+fn plans_as_xml() {
+    let mut b = Bench::new();
+    b.run("CREATE TABLE a (id int PRIMARY KEY, x int) CREATE TABLE b (id int PRIMARY KEY, a_id int) CREATE INDEX i ON b (a_id)");
+    b.run("SET SHOWPLAN_XML ON");
+    let shown = b.run("SELECT COUNT(*) FROM a JOIN b ON b.a_id = a.id WHERE a.x < 5 AND '<&>' = 'y'");
+    assert!(shown.starts_with("<?xml version=\"1.0\" encoding=\"utf-16\"?><ShowPlanXML xmlns="), "{shown}");
+    assert!(shown.contains("StatementText=\"SELECT COUNT(*)") && shown.contains("&lt;&amp;&gt;"), "{shown}");
+    let shown = b.run("UPDATE b SET a_id = 1 WHERE id = 7");
+    b.run("SET SHOWPLAN_XML OFF");
+    for part in [
+        "StatementType=\"UPDATE\"",
+        "<RelOp NodeId=\"0\" PhysicalOp=\"Clustered Index Update\" LogicalOp=\"Update\"",
+        "<Object Database=\"[t]\" Schema=\"[dbo]\" Table=\"[b]\" Index=\"[",
+        "PhysicalOp=\"Clustered Index Seek\"",
+        "</IndexScan></RelOp></Update></RelOp></QueryPlan></StmtSimple></Statements></Batch></BatchSequence></ShowPlanXML>",
+    ] {
+        assert!(shown.contains(part), "{part} in {shown}");
+    }
+    // Every element that is opened is closed, in order.
+    let mut open: Vec<&str> = Vec::new();
+    for tag in shown.split('<').skip(2).filter_map(|part| part.split('>').next()) {
+        match tag.strip_prefix('/') {
+            Some(name) => assert_eq!(open.pop(), Some(name)),
+            None if tag.ends_with('/') => {}
+            None => open.extend(tag.split(' ').next()),
+        }
+    }
+    assert!(open.is_empty());
+    assert_eq!(b.run("SELECT COUNT(*) FROM b").trim(), "0", "nothing has run");
+}
+
+#[test]
+fn plans_have_costs() {
+    let mut b = Bench::new();
+    b.run("CREATE TABLE a (id int PRIMARY KEY, x int); INSERT a SELECT object_id, 1 FROM sys.all_objects");
+    b.run("SET SHOWPLAN_ALL ON");
+    let shown = b.run("SELECT a.x FROM a JOIN a AS b ON b.id = a.x ORDER BY a.x");
+    b.run("SET SHOWPLAN_ALL OFF");
+    let rows: Vec<Vec<&str>> = shown
+        .lines()
+        .filter(|line| line.contains("PLAN_ROW"))
+        .map(|line| line.split('|').rev().collect())
+        .collect();
+    assert!(rows.len() > 2, "{shown}");
+    // From the end: executions, parallel, kind, warnings, output list, total cost.
+    let costs: Vec<f64> = rows.iter().map(|row| row[5].parse().expect("a number")).collect();
+    assert!(costs.iter().all(|cost| *cost > 0.0 && *cost <= costs[0]), "{costs:?}");
+}

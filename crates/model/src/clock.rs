@@ -4,8 +4,8 @@
 //! earlier sleeps were, between 5 and 80 microseconds: 1 sleep in 100 is later, and spinning stays as short as that allows.
 //!
 //! A thread that wakes while every processor is busy would wait for its turn, a few milliseconds on a machine of few processors: the
-//! measured program would slow down its own device. So a waiting thread is a real-time one until its moment, where the system
-//! grants it: it runs at once when it wakes, whatever else runs.
+//! measured program would slow down its own device. So a thread that waits, for the bytes to be moved on the real disk and for the
+//! moment, is a real-time one meanwhile, where the system grants it: it runs at once when it wakes, whatever else runs.
 
 use std::cell::Cell;
 use std::num::NonZeroU64;
@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use thread_priority::{
-    NormalThreadSchedulePolicy, RealtimeThreadSchedulePolicy, ThreadId, ThreadPriority, ThreadSchedulePolicy,
+    NormalThreadSchedulePolicy, RealtimeThreadSchedulePolicy, ThreadPriority, ThreadSchedulePolicy,
 };
 
 use crate::params::Nanos;
@@ -66,7 +66,7 @@ thread_local! {
 }
 
 fn sleep_until(target: Instant) {
-    let _raised = Raised::now(target);
+    let _urgent = Urgent::begin();
     let spin = Duration::from_nanos(LATENESS.load(Relaxed).clamp(LEAST_SPIN, MOST_SPIN));
     let wake = target.checked_sub(spin).unwrap_or(target);
     let now = Instant::now();
@@ -80,8 +80,6 @@ fn sleep_until(target: Instant) {
     }
 }
 
-/// Waits that are shorter end while the thread spins.
-const WORTH_RAISING: Duration = Duration::from_micros(100);
 /// The system has refused; there is no use in asking again.
 static REFUSED: AtomicBool = AtomicBool::new(false);
 
@@ -90,39 +88,61 @@ const NORMAL: ThreadSchedulePolicy = ThreadSchedulePolicy::Normal(NormalThreadSc
 /// An ordinary thread's priority, nice 0, on the library's scale of 0 to 99.
 const ORDINARY: u8 = 48;
 
-/// This thread is a real-time one while it lives. Only threads of ordinary priority become one: what someone has lowered stays low.
-struct Raised {
-    thread: ThreadId,
-    ordinary: ThreadPriority,
+thread_local! {
+    /// How many waits within each other this thread is in.
+    static WAITS: Cell<u32> = const { Cell::new(0) };
 }
 
-impl Raised {
-    fn now(target: Instant) -> Option<Raised> {
-        let long = target.saturating_duration_since(Instant::now()) > WORTH_RAISING;
-        if !long || REFUSED.load(Relaxed) {
-            return None;
-        }
-        // What the system knows as a process's priority is that of one thread.
-        let nice = rustix::process::getpriority_process(Some(rustix::thread::gettid())).ok()?;
-        let ordinary = ThreadPriority::Crossplatform(ORDINARY.try_into().ok()?);
-        let thread = thread_priority::thread_native_id();
-        if nice != 0 {
-            return None;
-        }
-        match thread_priority::set_thread_priority_and_policy(thread, ThreadPriority::Min, REAL_TIME) {
-            Ok(()) => Some(Raised { thread, ordinary }),
-            Err(_) => {
-                REFUSED.store(true, Relaxed);
-                None
-            }
+/// This thread is a real-time one from now on, until [`end_urgent`] was called as often as this. Only threads of ordinary priority
+/// become one: what someone has lowered stays low.
+pub(crate) fn begin_urgent() {
+    let outer = WAITS.with(|waits| waits.replace(waits.get() + 1));
+    if outer > 0 || REFUSED.load(Relaxed) {
+        return;
+    }
+    // What the system knows as a process's priority is that of one thread.
+    let nice = rustix::process::getpriority_process(Some(rustix::thread::gettid()));
+    if nice == Ok(0) && set(ThreadPriority::Min, REAL_TIME).is_none() {
+        REFUSED.store(true, Relaxed);
+    }
+}
+
+/// See [`begin_urgent`].
+pub(crate) fn end_urgent() {
+    let waits = WAITS.with(|waits| {
+        let left = waits.get().saturating_sub(1);
+        waits.set(left);
+        left
+    });
+    if waits == 0 && !REFUSED.load(Relaxed) {
+        // Lowering is never refused. A thread that was not raised has another priority than the ordinary one, or has it already.
+        let nice = rustix::process::getpriority_process(Some(rustix::thread::gettid()));
+        if nice == Ok(0)
+            && let Ok(ordinary) = ORDINARY.try_into()
+        {
+            set(ThreadPriority::Crossplatform(ordinary), NORMAL);
         }
     }
 }
 
-impl Drop for Raised {
+fn set(priority: ThreadPriority, policy: ThreadSchedulePolicy) -> Option<()> {
+    let thread = thread_priority::thread_native_id();
+    thread_priority::set_thread_priority_and_policy(thread, priority, policy).ok()
+}
+
+/// [`begin_urgent`] and [`end_urgent`] around a scope.
+pub(crate) struct Urgent;
+
+impl Urgent {
+    pub fn begin() -> Urgent {
+        begin_urgent();
+        Urgent
+    }
+}
+
+impl Drop for Urgent {
     fn drop(&mut self) {
-        // Lowering is never refused.
-        let _ = thread_priority::set_thread_priority_and_policy(self.thread, self.ordinary, NORMAL);
+        end_urgent();
     }
 }
 
@@ -152,9 +172,12 @@ mod tests {
 
     #[test]
     fn a_thread_is_an_ordinary_one_after_its_wait() {
-        let priority = || rustix::process::getpriority_process(Some(rustix::thread::gettid())).expect("known");
+        let priority =
+            || rustix::process::getpriority_process(Some(rustix::thread::gettid())).expect("known");
         let before = (thread_priority::thread_schedule_policy().expect("known"), priority());
-        sleep_until(Instant::now() + 2 * WORTH_RAISING);
+        begin_urgent();
+        sleep_until(Instant::now() + Duration::from_millis(1));
+        end_urgent();
         assert_eq!((thread_priority::thread_schedule_policy().expect("known"), priority()), before);
     }
 

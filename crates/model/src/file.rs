@@ -4,8 +4,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use disk::{AlignedBuf, BlockFile, Data, DiskError, FileStats, Launch, Op, Sectors, Timer, check_aligned};
+use disk::{
+    AlignedBuf, BlockFile, Counted, Data, DiskError, FileStats, Launch, Op, Sectors, Timer, check_aligned,
+};
 
+use crate::clock::{self, Urgent};
 use crate::modeldisk::{Due, Placed, Shared};
 use crate::params::{Device, Medium};
 use crate::timeline::Request;
@@ -82,6 +85,7 @@ impl ModelFile {
     fn write(&self, offset: u64, bufs: &[&[u8]], durable: bool) -> Result<(), DiskError> {
         let len = self.check_all(offset, bufs)?;
         let start = Instant::now();
+        let _urgent = Urgent::begin();
         let done = self.submit(offset, len, |pos, len| Request::Write { pos, len, durable });
         if durable && self.shared.host_durable {
             self.host.write_durable(offset, bufs)?;
@@ -106,6 +110,7 @@ impl ModelFile {
 
     /// Does a change of the length on the host while the journal write that it costs is in flight.
     fn change_length(&self, change: impl FnOnce() -> Result<(), DiskError>) -> Result<(), DiskError> {
+        let _urgent = Urgent::begin();
         let done = self.shared.journal(self.placed.array);
         change()?;
         self.shared.wait(done);
@@ -118,6 +123,7 @@ impl BlockFile for ModelFile {
         check_aligned(self.host.path(), self.sectors(), offset, buf)?;
         let start = Instant::now();
         let len = buf.len() as u64;
+        let _urgent = Urgent::begin();
         let done = self.submit(offset, len, |pos, len| Request::Read { pos, len });
         self.host.read_at(offset, buf)?;
         self.shared.wait(done);
@@ -135,6 +141,7 @@ impl BlockFile for ModelFile {
 
     fn sync(&self) -> Result<(), DiskError> {
         let start = Instant::now();
+        let _urgent = Urgent::begin();
         let done = self.shared.submit(self.placed.array, [Request::Flush]);
         if self.shared.host_durable {
             self.host.sync()?;
@@ -251,13 +258,22 @@ impl Timer for ModelFile {
         self.shared.clock.wait_until(due);
     }
 
-    fn count(&self, due: u64, write: bool, offset: u64, bytes: u64, took: Duration) {
+    fn begin_wait(&self) {
+        clock::begin_urgent();
+    }
+
+    fn end_wait(&self) {
+        clock::end_urgent();
+    }
+
+    /// A request is not late because nobody has looked yet: the host is, from the moment on at which it is waited for.
+    fn count(&self, due: u64, request: Counted, took: Duration, waited: Duration) {
         let after = self.shared.clock.until(due).err().unwrap_or_default();
-        self.shared.note_late(took.saturating_sub(after), after);
-        if write {
-            self.count_write(offset, bytes, false, took);
+        self.shared.note_late(took.saturating_sub(after), after.min(waited));
+        if request.write {
+            self.count_write(request.offset, request.bytes, false, took);
         } else {
-            self.stats.count_read(bytes, took);
+            self.stats.count_read(request.bytes, took);
         }
     }
 }

@@ -253,8 +253,13 @@ impl FileRestore {
             self.created.push(spec.path.clone());
         } else {
             let found = crate::open::identify(&file, &spec.path, &self.home)?;
+            // Another file of the database was here, which is no more. None of its pages may pass for one of this file.
+            let other = found.as_ref().is_some_and(|found| found.spec.id != spec.id);
             let owner = found.map(|found| found.owner).unwrap_or_default();
             self.home.check(&*self.disk, &spec.path, &owner)?;
+            if other {
+                file.set_len(0)?;
+            }
         }
         let pages = FileSpec { size: bytes, ..spec.clone() }.pages()?;
         let (len, wanted) = (file.len()?, u64::from(pages) * PAGE_SIZE as u64);

@@ -1,12 +1,16 @@
 //! How a table is read: full scan, seek of the clustered index, seek of a nonclustered index with or without a look
 //! at the base row; in which order the rows come. Costs are in units of one row of a full scan.
 
-use super::logical::{Get, SortKey};
+use super::logical::{Get, Logical, SortKey};
 use super::physical::pred_slots;
+use crate::chance::Chance;
+use crate::cost::{COVERED, LOOKUP, SEEK, SORTED, SOUGHT};
+use crate::estimate;
 use crate::nodes::SeekSpec;
 use crate::nodes::{Node, Plan};
 use crate::nodes::{Path, ScanPlan};
-use catalog::{IndexDef, TableDef};
+use crate::statistics::{self, table_rows};
+use catalog::IndexDef;
 use expr::{ColId, CompareExpr, Expr, Pred, mirrored};
 use std::sync::Arc;
 use storage::{Base, TableMode, TableStore};
@@ -29,6 +33,7 @@ struct EqualTerm<'p> {
 
 /// One end of a range of a column.
 struct RangeTerm<'p> {
+    pred: usize,
     column: usize,
     op: CompareOp,
     value: &'p Expr,
@@ -56,31 +61,49 @@ struct Choice {
     cost: f64,
 }
 
-/// Rows of a table of which nothing is known.
-const UNKNOWN_ROWS: f64 = 10_000.0;
-
-/// Rows of a table as far as known.
-pub fn table_rows(table: &TableDef) -> f64 {
-    catalog::row_counts::estimate(table).map_or(UNKNOWN_ROWS, |rows| (rows as f64).max(1.0))
+/// Whether columns of a join's inner table can be sought once per outer row, cheaper than a scan of all of it for a hash table.
+pub fn can_seek(get: &Get, columns: &[ColId], outer_rows: f64, forced: bool) -> bool {
+    let Some(one) = seek_cost(get, columns) else { return false };
+    forced || outer_rows * one < table_rows(&get.table) * 2.0
 }
 
-/// Whether a column of a join's inner table can be sought once per outer row, cheaper than a scan of all of it.
-pub fn can_seek(get: &Get, columns: &[ColId], outer_rows: f64, forced: bool) -> bool {
+/// What it costs to seek the rows with given values of these columns; `None` when no index begins with one of them.
+pub fn seek_cost(get: &Get, columns: &[ColId]) -> Option<f64> {
     let positions: Vec<usize> = columns.iter().filter_map(|id| get.position(*id)).collect();
     let table = &get.table;
-    let mut clustered = Some(&table.storage).filter(|s| s.index_id > 0).into_iter();
-    let mut all = clustered.by_ref().chain(&table.indexes);
-    let Some(best) = all.find(|i| i.key.first().is_some_and(|(c, _)| positions.contains(c))) else {
-        return false;
+    let clustered = Some(&table.storage).filter(|s| s.index_id > 0).into_iter();
+    let cost = |index: &Arc<IndexDef>| {
+        let key: Vec<usize> =
+            index.key.iter().map(|(c, _)| *c).take_while(|c| positions.contains(c)).collect();
+        if key.is_empty() {
+            return None;
+        }
+        let whole = index.unique && key.len() == index.key.len();
+        let rows = if whole { 1.0 } else { rows_per_value(get, &key) };
+        let each = if index.index_id == 1 { SOUGHT } else { LOOKUP };
+        Some(SEEK + rows * each)
     };
-    let matched = best.key.iter().take_while(|(c, _)| positions.contains(c)).count();
-    let rows = table_rows(table);
-    let per_seek = if best.unique && matched == best.key.len() {
-        1.0
-    } else {
-        (rows * 0.1f64.powi(matched as i32)).max(1.0)
+    clustered.chain(&table.indexes).filter_map(cost).reduce(f64::min)
+}
+
+/// Rows of a table with one combination of values of these columns, on average.
+pub fn rows_per_value(get: &Get, columns: &[usize]) -> f64 {
+    let rows = table_rows(&get.table);
+    let mut each = columns.iter().map(|at| {
+        let measured = statistics::of_column(&get.db, &get.table, *at);
+        measured.and_then(|m| m.distinct(1)).unwrap_or_else(|| rows.sqrt())
+    });
+    let ids: Vec<i32> = columns.iter().map(|at| get.table.columns[*at].column_id).collect();
+    let together = match columns {
+        [_] => None,
+        // The first column's are measured with those of the index that begins with it.
+        _ => {
+            let first = each.next();
+            get.table.state.statistics.distinct(&ids).or(first)
+        }
     };
-    forced || outer_rows * (12.0 + per_seek * 3.0) < rows
+    let distinct = together.unwrap_or_else(|| each.fold(1.0, |all, values| all * values));
+    (rows / distinct.max(1.0)).max(1.0)
 }
 
 /// The plan of a table's read under conditions on its columns alone.
@@ -89,10 +112,11 @@ pub fn plan(
     store: Arc<TableStore>,
     preds: Vec<Pred>,
     wishes: &Wishes<'_>,
+    chance: &mut Option<Chance>,
 ) -> Result<Plan, SqlError> {
     let mut tested: Vec<ColId> = Vec::new();
     preds.iter().for_each(|p| p.columns(&mut tested));
-    let choice = choose(get, &store, &preds, &tested, wishes);
+    let choice = choose(get, &store, &preds, &tested, wishes, chance);
     let used = choice.used;
     let preds = preds.into_iter().enumerate().filter(|(i, _)| !used.contains(i)).map(|(_, p)| p);
     let mut pred = Pred::from_conjuncts(preds.collect());
@@ -151,109 +175,171 @@ pub fn plan(
     Ok(Plan { node: Node::Scan(Box::new(scan)), cols, rows: choice.rows, ordered: choice.ordered })
 }
 
-fn choose(get: &Get, store: &TableStore, preds: &[Pred], tested: &[ColId], wishes: &Wishes<'_>) -> Choice {
+/// What is known while the ways to read a table are compared.
+struct Question<'q> {
+    get: &'q Get,
+    /// The table as a plan, for estimates.
+    input: Logical,
+    preds: &'q [Pred],
+    terms: Terms<'q>,
+    wishes: &'q Wishes<'q>,
+    /// Rows of the table, and those that satisfy all conditions.
+    total: f64,
+    rows: f64,
+}
+
+/// An index, or the base (`None`), as a way to read a table.
+struct Way<'q> {
+    def: &'q IndexDef,
+    index: Option<usize>,
+    /// Its rows are in a tree: it can be sought and gives an order.
+    tree: bool,
+    /// It holds all wanted columns.
+    covering: bool,
+}
+
+fn choose(
+    get: &Get,
+    store: &TableStore,
+    preds: &[Pred],
+    tested: &[ColId],
+    wishes: &Wishes<'_>,
+    chance: &mut Option<Chance>,
+) -> Choice {
     let terms = terms(get, preds);
     let mut wanted: Vec<usize> =
         wishes.needed.iter().chain(tested).filter_map(|id| get.position(*id)).collect();
     wanted.sort_unstable();
     wanted.dedup();
-    let mut choices = Vec::with_capacity(1 + store.indexes.len());
+    let mut ways = Vec::with_capacity(1 + store.indexes.len());
     let clustered = matches!(store.base, Base::Tree(_));
-    choices.push(candidate(get, &get.table.storage, None, clustered, true, preds, &terms, wishes));
+    ways.push(Way { def: &get.table.storage, index: None, tree: clustered, covering: true });
     for (at, index) in store.indexes.iter().enumerate() {
         // An entry's version is of the moment of its row's; a row that is to be changed is always looked at itself.
         let covering = wanted.iter().all(|c| index.position(*c).is_some()) && get.mode != TableMode::Current;
-        choices.push(candidate(get, &index.def, Some(at), true, covering, preds, &terms, wishes));
+        ways.push(Way { def: &index.def, index: Some(at), tree: true, covering });
     }
-    if let Some(hint) = get.hints.index {
-        let hinted = choices.iter().position(|c| match c.index {
-            None => get.table.storage.index_id == hint,
-            Some(at) => store.indexes[at].def.index_id == hint,
-        });
-        if let Some(at) = hinted {
-            return choices.swap_remove(at);
-        }
+    if let Some(hint) = get.hints.index
+        && ways.iter().any(|way| way.def.index_id == hint)
+    {
+        ways.retain(|way| way.def.index_id == hint);
+    } else if let Some(chance) = chance {
+        let any = chance.one_of(ways.len());
+        ways.swap(0, any);
+        ways.truncate(1);
+    } else if ways.iter().any(|way| way.is_point(&terms)) {
+        // One row at most: nothing else has to be weighed, and no statistics have to be asked.
+        ways.retain(|way| way.is_point(&terms));
     }
-    let best = choices.into_iter().reduce(|a, b| if b.cost < a.cost { b } else { a });
-    best.unwrap_or(Choice {
-        index: None,
-        seek: SeekSpec::default(),
-        used: Vec::new(),
-        point: false,
-        covering: true,
-        ordered: false,
-        backward: false,
-        rows: 1.0,
-        cost: 0.0,
-    })
+    let input = Logical::Get(Box::new(get.clone()));
+    let total = table_rows(&get.table);
+    let points = ways.iter().all(|way| way.is_point(&terms));
+    let rows = if points { 1.0 } else { (total * estimate::kept(preds, &input)).max(1.0) };
+    let question = Question { get, input, preds, terms, wishes, total, rows };
+    let choices = ways.iter().map(|way| question.candidate(way));
+    let best = choices.reduce(|a, b| if b.cost < a.cost { b } else { a });
+    best.unwrap_or_else(Choice::scan)
 }
 
-#[allow(clippy::too_many_arguments)] // one candidate's circumstances
-fn candidate(
-    get: &Get,
-    def: &IndexDef,
-    index: Option<usize>,
-    tree: bool,
-    covering: bool,
-    preds: &[Pred],
-    terms: &Terms<'_>,
-    wishes: &Wishes<'_>,
-) -> Choice {
-    let total = table_rows(&get.table);
-    let mut seek = SeekSpec::default();
-    let mut used = Vec::new();
-    let mut rows = total;
-    if tree {
-        for (column, _) in &def.key {
-            let Some(term) = terms.equal.iter().find(|t| t.column == *column) else { break };
+impl Way<'_> {
+    /// Whether equalities name a whole unique key.
+    fn is_point(&self, terms: &Terms<'_>) -> bool {
+        let named = |column: &usize| terms.equal.iter().any(|term| term.column == *column);
+        self.tree
+            && self.def.unique
+            && !self.def.key.is_empty()
+            && self.def.key.iter().all(|(column, _)| named(column))
+    }
+}
+
+impl Choice {
+    /// The base, from end to end.
+    fn scan() -> Choice {
+        Choice {
+            index: None,
+            seek: SeekSpec::default(),
+            used: Vec::new(),
+            point: false,
+            covering: true,
+            ordered: false,
+            backward: false,
+            rows: 1.0,
+            cost: 0.0,
+        }
+    }
+}
+
+impl Question<'_> {
+    fn candidate(&self, way: &Way<'_>) -> Choice {
+        let mut choice = Choice { index: way.index, covering: way.covering, ..Choice::scan() };
+        let mut sought = Vec::new();
+        if way.tree {
+            self.seek(way, &mut choice, &mut sought);
+        }
+        // One row by the whole key; a clustered index that is not unique has the uniquifier after it.
+        choice.point = way.is_point(&self.terms);
+        let fetched = if choice.point { 1.0 } else { self.fetched(way, &choice.seek, &sought) };
+        choice.rows = self.rows.min(fetched).max(1.0);
+        let wanted = &self.wishes.order;
+        let equal = choice.seek.equal.len();
+        let (ordered, backward) =
+            if way.tree { order(self.get, way.def, equal, choice.point, wanted) } else { (false, false) };
+        choice.ordered = ordered && !wanted.is_empty();
+        choice.backward = choice.ordered && backward;
+        let mut read = fetched;
+        if let Some(goal) = self.wishes.goal
+            && (choice.ordered || wanted.is_empty())
+        {
+            read = read.min((goal as f64 * (fetched / choice.rows)).max(1.0));
+        }
+        let per_row = match (way.index, way.covering) {
+            (None, _) => 1.0,
+            (Some(_), true) => COVERED,
+            (Some(_), false) => LOOKUP,
+        };
+        choice.cost = read * per_row + if choice.seek.is_empty() { 0.0 } else { 3.0 };
+        if !wanted.is_empty() && !choice.ordered {
+            choice.cost += choice.rows * choice.rows.max(2.0).log2() * SORTED;
+        }
+        // Of two equal costs the seek's is the surer one: it does not grow with the table.
+        if !choice.seek.is_empty() {
+            choice.cost *= 0.9;
+        }
+        choice
+    }
+
+    /// Adds what the index can be sought by; `sought` gets the conditions.
+    fn seek(&self, way: &Way<'_>, choice: &mut Choice, sought: &mut Vec<usize>) {
+        let seek = &mut choice.seek;
+        for (column, _) in &way.def.key {
+            let Some(term) = self.terms.equal.iter().find(|t| t.column == *column) else { break };
             seek.equal.push(term.value.cloned().unwrap_or(Expr::Const(types::Value::Null)));
             seek.null_ok.push(term.value.is_none());
-            used.push(term.pred);
-            rows *= 0.1;
+            choice.used.push(term.pred);
         }
-        if let Some((column, _)) = def.key.get(seek.equal.len()) {
-            rows *= add_range(&mut seek, terms, *column);
+        sought.extend(&choice.used);
+        if let Some((column, _)) = way.def.key.get(seek.equal.len()) {
+            add_range(seek, &self.terms, *column, sought);
         }
     }
-    // One row by the whole key; a clustered index that is not unique has the uniquifier after it.
-    let whole = tree && seek.equal.len() == def.key.len() && def.unique && !def.key.is_empty();
-    if whole {
-        rows = 1.0;
+
+    /// Rows that are read when these conditions are sought.
+    fn fetched(&self, way: &Way<'_>, seek: &SeekSpec, sought: &[usize]) -> f64 {
+        if sought.is_empty() {
+            return self.total;
+        }
+        let rows = self.total * estimate::kept(sought.iter().map(|at| &self.preds[*at]), &self.input);
+        let equal: Vec<usize> = way.def.key[..seek.equal.len()].iter().map(|(column, _)| *column).collect();
+        // What is known of the columns together is better than what is known of each.
+        if equal.len() > 1 && sought.len() == equal.len() {
+            return rows_per_value(self.get, &equal).max(1.0);
+        }
+        rows.max(1.0)
     }
-    let fetched = rows.max(1.0);
-    let sought = !seek.is_empty();
-    for _ in preds.iter().enumerate().filter(|(i, _)| !used.contains(i)) {
-        rows *= 0.5;
-    }
-    let (ordered, backward) =
-        if tree { order(get, def, seek.equal.len(), whole, wishes.order) } else { (false, false) };
-    let ordered = ordered && !wishes.order.is_empty();
-    let mut read = fetched;
-    if let Some(goal) = wishes.goal
-        && (ordered || wishes.order.is_empty())
-    {
-        read = read.min((goal as f64 * (fetched / rows.max(1.0))).max(1.0));
-    }
-    let per_row = match (index, covering) {
-        (None, _) => 1.0,
-        (Some(_), true) => 0.3,
-        (Some(_), false) => 4.0,
-    };
-    let mut cost = read * per_row + if sought { 3.0 } else { 0.0 };
-    if !wishes.order.is_empty() && !ordered {
-        cost += rows.max(1.0) * rows.max(2.0).log2() * 0.3;
-    }
-    // Without statistics a seek is taken for what it says: it beats a scan even of a small table.
-    if sought {
-        cost *= 0.9;
-    }
-    let rows = rows.max(1.0);
-    Choice { index, seek, used, point: whole, covering, ordered, backward: ordered && backward, rows, cost }
 }
 
-/// Adds the range of a key column; the share of rows that is left.
-fn add_range(seek: &mut SeekSpec, terms: &Terms<'_>, column: usize) -> f64 {
-    let mut share = 1.0;
+/// Adds the range of a key column; `sought` gets its conditions.
+fn add_range(seek: &mut SeekSpec, terms: &Terms<'_>, column: usize, sought: &mut Vec<usize>) {
     for term in terms.range.iter().filter(|t| t.column == column) {
         let (end, inclusive) = match term.op {
             CompareOp::Greater => (&mut seek.lower, false),
@@ -264,10 +350,9 @@ fn add_range(seek: &mut SeekSpec, terms: &Terms<'_>, column: usize) -> f64 {
         };
         if end.is_none() {
             *end = Some((term.value.clone(), inclusive));
-            share *= 0.3;
+            sought.push(term.pred);
         }
     }
-    share
 }
 
 /// Whether the rows of an index come in an order, and whether backwards.
@@ -314,7 +399,7 @@ fn terms<'p>(get: &Get, preds: &'p [Pred]) -> Terms<'p> {
                 if op == CompareOp::Equal {
                     terms.equal.push(EqualTerm { pred: at, column, value: Some(value) });
                 } else if op != CompareOp::NotEqual {
-                    terms.range.push(RangeTerm { column, op, value });
+                    terms.range.push(RangeTerm { pred: at, column, op, value });
                 }
             }
             _ => {}

@@ -5,6 +5,8 @@
 
 pub mod access_path;
 pub mod bind;
+mod chance;
+pub mod cost;
 mod decorrelate;
 pub mod estimate;
 pub mod hints;
@@ -15,6 +17,7 @@ pub mod options;
 pub mod physical;
 pub mod planner;
 mod rewrite;
+pub mod statistics;
 pub mod view;
 
 use crate::bind::Binder;
@@ -26,7 +29,7 @@ use std::sync::Arc;
 use syntax::ast;
 use types::{DataType, SqlError};
 
-pub use needs::{Needs, TableUse};
+pub use needs::{Needs, TableUse, Watched};
 
 /// One column of a result set.
 #[derive(Clone, Debug, PartialEq)]

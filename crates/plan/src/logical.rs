@@ -10,7 +10,7 @@ use expr::aggregate::Aggregate;
 use expr::{ColId, Expr, Pred};
 use std::sync::Arc;
 use storage::TableMode;
-use types::{Collation, DataType};
+use types::{Collation, DataType, Value};
 
 /// A node of the logical plan.
 #[derive(Clone, Debug)]
@@ -130,6 +130,8 @@ pub struct Get {
     /// Locks that the read takes on rows.
     pub locks: Option<RowLocks>,
     pub hints: Hints,
+    /// Values of the batch's parameters for which the plan is made.
+    pub parameters: Arc<[Value]>,
 }
 
 impl Get {

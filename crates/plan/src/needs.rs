@@ -2,7 +2,7 @@
 
 use crate::hints::TableLock;
 use crate::nodes::Plan;
-use catalog::{Db, ModuleDef, TableDef};
+use catalog::{Db, ModuleDef, TableDef, TableState};
 use std::sync::Arc;
 
 /// A table that a plan reads, and how it is locked meanwhile.
@@ -22,6 +22,23 @@ pub struct Needs {
     pub modules: Vec<(Arc<Db>, Arc<ModuleDef>)>,
     /// Plans of the subqueries in its expressions.
     pub subqueries: Vec<Arc<Plan>>,
+    /// Tables whose rows and values decided how they are read.
+    pub watched: Vec<Watched>,
+}
+
+/// A table of which so much has changed that a plan may no longer be a good one when its count of changed rows reaches `limit`.
+#[derive(Clone, Debug)]
+pub struct Watched {
+    pub state: Arc<TableState>,
+    pub limit: u64,
+}
+
+impl Needs {
+    /// Whether the statistics have not moved by the thresholds since the statement was compiled.
+    #[inline]
+    pub fn is_current(&self) -> bool {
+        self.watched.iter().all(|watched| watched.state.modified() < watched.limit)
+    }
 }
 
 impl std::fmt::Debug for Needs {

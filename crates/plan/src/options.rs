@@ -81,6 +81,20 @@ pub fn max_recursion(options: &[OptionItem]) -> Option<Option<u32>> {
     Some((rounds > 0).then_some(rounds))
 }
 
+/// What a name within USE HINT begins with that asks for any plan, not for a good one; the number after it is the seed of the choices.
+/// Whatever the number, the rows are the same: that is what it is for.
+const ANY_PLAN: &str = "RINGWOOD_ANY_PLAN_";
+
+/// The seed of USE HINT ('RINGWOOD_ANY_PLAN_n').
+pub fn any_plan(options: &[OptionItem]) -> Option<u64> {
+    let hints = options.iter().filter(|option| option.name == "USE HINT").flat_map(|option| &option.nested);
+    hints.filter_map(|item| seed_of(&name_of(item))).next()
+}
+
+fn seed_of(name: &str) -> Option<u64> {
+    name.strip_prefix(ANY_PLAN)?.parse().ok()
+}
+
 /// Whether the joins of a statement stay in the order in which they are written.
 pub fn forces_order(options: &[OptionItem]) -> bool {
     options.iter().any(|option| option.name == "FORCE ORDER")
@@ -107,18 +121,25 @@ fn percent(option: &OptionItem) -> Result<(), SqlError> {
 }
 
 fn hint_name(item: &OptionItem) -> Result<(), SqlError> {
-    let name = match &item.value {
-        OptionValue::Expr(expr) => crate::bind::literal::literal(expr)?,
-        _ => Value::Null,
-    };
-    let shown = name.as_str().unwrap_or_default();
-    let upper = shown.to_ascii_uppercase();
+    let upper = name_of(item);
     let level = upper.strip_prefix("QUERY_OPTIMIZER_COMPATIBILITY_LEVEL_").and_then(|n| n.parse::<u8>().ok());
     if upper == "ABORT_QUERY_EXECUTION" {
         return Err(unsupported("USE HINT ('ABORT_QUERY_EXECUTION')"));
     }
-    if NAMES.contains(&upper.as_str()) || level.is_some_and(|n| n >= 100) {
+    if NAMES.contains(&upper.as_str()) || level.is_some_and(|n| n >= 100) || seed_of(&upper).is_some() {
         return Ok(());
     }
-    Err(SqlError::new(10715, 15, 1, format!("'{shown}' is not a valid hint.")))
+    Err(SqlError::new(10715, 15, 1, format!("'{}' is not a valid hint.", shown(item))))
+}
+
+fn shown(item: &OptionItem) -> String {
+    let value = match &item.value {
+        OptionValue::Expr(expr) => crate::bind::literal::literal(expr).unwrap_or_default(),
+        _ => Value::Null,
+    };
+    value.as_str().unwrap_or_default().to_owned()
+}
+
+fn name_of(item: &OptionItem) -> String {
+    shown(item).to_ascii_uppercase()
 }

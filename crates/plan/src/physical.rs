@@ -35,7 +35,8 @@ pub fn needs(binder: &mut Binder<'_>) -> Result<Needs, SqlError> {
         plans.push(Arc::new(plan_query(binder, Logical::clone(&logical), &wanted, goal)?));
     }
     let (tables, modules) = (std::mem::take(&mut binder.tables), std::mem::take(&mut binder.modules));
-    Ok(Needs { tables, modules, subqueries: plans })
+    let watched = std::mem::take(&mut binder.watched);
+    Ok(Needs { tables, modules, subqueries: plans, watched })
 }
 
 /// The plan with exactly these columns. Error: internal, when it does not have one of them.

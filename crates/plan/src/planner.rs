@@ -8,6 +8,7 @@ use super::logical::{JoinHint, JoinKind, Logical, SortKey, TopSpec};
 use super::physical::{pred_slots, slots};
 use super::rewrite::rewrite;
 use crate::bind::Binder;
+use crate::estimate;
 use crate::nodes::AggregatePlan;
 use crate::nodes::ApplyPlan;
 use crate::nodes::HashJoinPlan;
@@ -76,7 +77,8 @@ impl Planner<'_, '_> {
                 let store = TableStore::open(&get.db, &get.table)?;
                 let cx = cx.with(&above);
                 let wishes = Wishes { needed: &cx.needed, ..wishes };
-                let plan = access_path::plan(&get, store, local, &wishes)?;
+                let plan = access_path::plan(&get, store, local, &wishes, &mut self.binder.any_plan)?;
+                self.binder.watch(&get.table, &plan);
                 self.above(plan, above)
             }
             Logical::View(view) => {
@@ -150,10 +152,11 @@ impl Planner<'_, '_> {
         preds: Vec<Pred>,
     ) -> Result<Plan, SqlError> {
         let ids: Vec<ColId> = dedup(cols);
+        let groups = estimate::groups(&input, ids.iter().map(|id| Some(*id)));
         let inner = Context { needed: ids.clone(), order: Vec::new(), goal: None };
         let plan = super::physical::exactly(self.node(input, preds, &inner)?, &ids)?;
         let collations = ids.iter().map(|id| collation_in(cols, *id)).collect();
-        let rows = (plan.rows * 0.5).max(1.0);
+        let rows = groups.min(plan.rows).max(1.0);
         let node = Node::Distinct { input: Box::new(plan), collations };
         Ok(Plan { node, cols: ids, rows, ordered: false })
     }
@@ -278,10 +281,15 @@ impl Planner<'_, '_> {
             let own = a.arg.iter().chain(&a.separator).chain(a.order.iter().map(|(e, _)| e));
             own.for_each(|e| e.columns(&mut inner.needed));
         }
+        let plain = |key: &super::logical::GroupCol| match key.expr {
+            Expr::Col(id) => Some(id),
+            _ => None,
+        };
+        let groups = if scalar { 1.0 } else { estimate::groups(&input, keys.iter().map(plain)) };
         let plan = self.node(input, below, &inner)?;
         let mut cols: Vec<ColId> = keys.iter().map(|k| k.output).collect();
         cols.extend(aggregates.iter().map(|a| a.output));
-        let rows = if scalar { 1.0 } else { (plan.rows * 0.2).max(1.0) };
+        let rows = groups.min(plan.rows).max(1.0);
         let mut own = AggregatePlan { keys: Vec::new(), aggregates, scalar };
         for key in keys {
             let mut e = key.expr;
@@ -471,9 +479,16 @@ impl Planner<'_, '_> {
             Context { needed, ..Context::default() }
         };
         let (for_left, for_right) = (side(&left_ids), side(&right_ids));
+        let sized = |logical, preds: &[Pred]| estimate::Side {
+            logical,
+            rows: (estimate::rows(logical) * estimate::kept(preds, logical)).max(1.0),
+        };
+        let rows =
+            estimate::join_rows(kind, &sized(&left, &parts.left), &sized(&right, &parts.right), &parts.on);
         let left = self.filter(left, parts.left, &for_left)?;
         let keys = Equalities::split(parts.on, &left_ids, &right_ids);
-        let plan = self.join_op(kind, left, right, parts.right, keys, hint, &for_right)?;
+        let mut plan = self.join_op(kind, left, right, parts.right, keys, hint, &for_right)?;
+        plan.rows = rows;
         self.above(plan, parts.above)
     }
 
@@ -489,11 +504,18 @@ impl Planner<'_, '_> {
         hint: Option<JoinHint>,
         for_right: &Context,
     ) -> Result<Plan, SqlError> {
+        // A hint, or chance, decides before costs do.
+        let choice = match self.binder.any_plan.as_mut() {
+            Some(chance) if hint.is_none() => Some(chance.one_of(4)),
+            _ => None,
+        };
+        let forced = hint == Some(JoinHint::Loop) || choice == Some(0);
         if hint != Some(JoinHint::Hash)
+            && choice.is_none_or(|choice| choice == 0)
             && kind != JoinKind::Full
             && !keys.pairs.is_empty()
             && let Logical::Get(get) = peeled(&right)
-            && access_path::can_seek(get, &keys.right_columns(), left.rows, hint == Some(JoinHint::Loop))
+            && access_path::can_seek(get, &keys.right_columns(), left.rows, forced)
         {
             // The inner side is a seek by values of the outer row.
             let mut args = Vec::new();
@@ -512,11 +534,12 @@ impl Planner<'_, '_> {
             return apply_plan(kind, left, right, args, Pred::from_conjuncts(keys.rest));
         }
         let right = self.filter(right, right_preds, for_right)?;
-        if keys.pairs.is_empty() {
-            return loop_plan(kind, left, right, keys.rest);
+        if keys.pairs.is_empty() || choice == Some(1) {
+            return loop_plan(kind, left, right, keys.into_conditions());
         }
         // The smaller side is kept; an inner join may exchange them.
-        if kind == JoinKind::Inner && left.rows * 2.0 < right.rows {
+        let exchange = choice.map_or(left.rows * 2.0 < right.rows, |choice| choice == 2);
+        if kind == JoinKind::Inner && exchange {
             return hash_plan(kind, right, left, keys.mirrored());
         }
         hash_plan(kind, left, right, keys)
@@ -568,6 +591,14 @@ impl Equalities {
         Equalities { pairs: self.pairs.into_iter().map(|(l, r, c)| (r, l, c)).collect(), rest: self.rest }
     }
 
+    /// All of them as conditions.
+    fn into_conditions(self) -> Vec<Pred> {
+        let equal = |(left, right, collation)| {
+            Pred::Compare(Box::new(CompareExpr { op: CompareOp::Equal, left, right, collation }))
+        };
+        self.pairs.into_iter().map(equal).chain(self.rest).collect()
+    }
+
     /// Right-side columns that stand alone in an equality.
     fn right_columns(&self) -> Vec<ColId> {
         let plain = self.pairs.iter().filter_map(|(_, r, _)| match r {
@@ -593,14 +624,6 @@ fn combined(kind: JoinKind, left: &Plan, right: &Plan) -> (Vec<ColId>, Vec<ColId
     (both, out)
 }
 
-fn estimate(kind: JoinKind, left: f64, right: f64, keyed: bool) -> f64 {
-    match (kind, keyed) {
-        (JoinKind::Semi | JoinKind::Anti, _) => (left * 0.5).max(1.0),
-        (_, true) => left.max(right),
-        _ => left * right,
-    }
-}
-
 fn residual(preds: Vec<Pred>, cols: &[ColId]) -> Result<Option<Pred>, SqlError> {
     let mut pred = Pred::from_conjuncts(preds);
     if let Some(pred) = &mut pred {
@@ -611,7 +634,7 @@ fn residual(preds: Vec<Pred>, cols: &[ColId]) -> Result<Option<Pred>, SqlError> 
 
 fn hash_plan(kind: JoinKind, left: Plan, right: Plan, keys: Equalities) -> Result<Plan, SqlError> {
     let (both, cols) = combined(kind, &left, &right);
-    let rows = estimate(kind, left.rows, right.rows, true);
+    let rows = left.rows;
     let mut plan = HashJoinPlan {
         kind,
         left_keys: Vec::new(),
@@ -634,7 +657,7 @@ fn hash_plan(kind: JoinKind, left: Plan, right: Plan, keys: Equalities) -> Resul
 
 fn loop_plan(kind: JoinKind, left: Plan, right: Plan, on: Vec<Pred>) -> Result<Plan, SqlError> {
     let (both, cols) = combined(kind, &left, &right);
-    let rows = estimate(kind, left.rows, right.rows, false);
+    let rows = left.rows * right.rows;
     let plan =
         LoopJoinPlan { kind, on: residual(on, &both)?, left_width: left.width(), right_width: right.width() };
     let node = Node::LoopJoin { left: Box::new(left), right: Box::new(right), plan: Box::new(plan) };
@@ -653,7 +676,7 @@ fn apply_plan(
         slots(e, &left.cols)?;
     }
     let residual = residual(on.into_iter().collect(), &both)?;
-    let rows = estimate(kind, left.rows, left.rows * right.rows.max(1.0), true);
+    let rows = left.rows * right.rows;
     let left_width = left.width();
     let plan = ApplyPlan { kind, args, right, residual, left_width };
     Ok(Plan { node: Node::Apply { left: Box::new(left), plan: Box::new(plan) }, cols, rows, ordered: false })

@@ -7,6 +7,7 @@
 
 pub mod keys;
 pub mod row;
+pub mod sample;
 pub mod write;
 
 use access::lob::LobSpace;

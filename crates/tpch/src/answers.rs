@@ -17,6 +17,12 @@ impl std::fmt::Display for Wrong {
     }
 }
 
+/// The answer of Q17 in the specification's answer set (version 3). The generator's text has 348406.02, of an engine that rounds
+/// the average in between.
+const Q17: &str = "avg_yearly\n348406.05\n";
+/// The generator's text of Q11 has only the first four digits of the part keys, its first column.
+const CUT: (usize, usize) = (11, 0);
+
 /// Compares the rows of a query (1 to 22), as text, with the published answer for scale factor 1.
 ///
 /// # Errors
@@ -24,7 +30,11 @@ impl std::fmt::Display for Wrong {
 pub fn check(query: usize, rows: &[Vec<String>]) -> Result<(), Wrong> {
     let wrong = |what: String| Err(Wrong { query, what });
     let number = i32::try_from(query).unwrap_or_default();
-    let Some(text) = answer(number) else { return wrong("there is no published answer".into()) };
+    let text = match query {
+        17 => Some(Q17),
+        _ => answer(number),
+    };
+    let Some(text) = text else { return wrong("there is no published answer".into()) };
     let mut published = text.lines().filter(|line| !line.trim().is_empty()).skip(1);
     let mut count = 0;
     for line in &mut published {
@@ -36,8 +46,9 @@ pub fn check(query: usize, rows: &[Vec<String>]) -> Result<(), Wrong> {
         if row.len() != expected.len() {
             return wrong(format!("{} columns instead of {}", row.len(), expected.len()));
         }
-        for (own, other) in row.iter().zip(&expected) {
-            if !same(own.trim(), other) {
+        for (column, (own, other)) in row.iter().zip(&expected).enumerate() {
+            let cut = (query, column) == CUT && own.trim().starts_with(other);
+            if !cut && !same(own.trim(), other) {
                 return wrong(format!("row {count}: '{own}' instead of '{other}'"));
             }
         }
@@ -92,5 +103,7 @@ mod tests {
         assert!(check(6, &row("123141079.25")).is_err());
         assert!(check(6, &[]).is_err() && check(23, &[]).is_err());
         assert!(check(6, &[row("123141078.23"), row("1")].concat()).is_err());
+        assert_eq!(check(17, &row("348406.054285")), Ok(()));
+        assert!(check(17, &row("348406.07")).is_err());
     }
 }

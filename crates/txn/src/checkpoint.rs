@@ -204,6 +204,7 @@ impl Database {
     /// The oldest log that would be needed right after a checkpoint, and by whom; Checkpoint where nobody needs any.
     fn needed_otherwise(&self) -> (Lsn, LogReuseWait) {
         let (chain, running) = *self.checkpointer().holds.lock();
+        self.txns().note_log_end(|| self.log().end());
         let txn = self.txns().log_hold().map(|(lsn, _)| (lsn, LogReuseWait::ActiveTransaction));
         let backup = chain.map(|l| (l, LogReuseWait::LogBackup));
         let running = running.map(|l| (l, LogReuseWait::ActiveBackupOrRestore));

@@ -206,6 +206,7 @@ impl Database {
     /// Opens for work and starts the background threads.
     pub(crate) fn go_online(self: &Arc<Self>, report: RecoveryReport) -> Result<(), TxnError> {
         *self.recovery.lock() = report;
+        self.txns.note_log_end(|| self.log.end());
         self.set_status(Status::Online);
         if !self.env.pace.background {
             return Ok(());

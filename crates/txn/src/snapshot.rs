@@ -5,14 +5,14 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
-use access::{ReadMode, Snapshot};
+use access::{ReadMode, Snapshot, SnapshotRef};
 use pages::TxnId;
 
 use crate::database::Database;
 use crate::error::TxnError;
 use crate::txns::Ticket;
 
-/// A registered snapshot. Reusable: [`SnapshotGuard::renew`] takes a new one into the same buffers.
+/// A registered snapshot. Reusable: [`SnapshotGuard::renew`] takes a new one in its place.
 pub struct SnapshotGuard {
     db: Arc<Database>,
     snapshot: Snapshot,
@@ -28,22 +28,21 @@ impl std::fmt::Debug for SnapshotGuard {
 impl Database {
     /// A snapshot for a reader without a transaction.
     pub fn snapshot(self: &Arc<Self>) -> SnapshotGuard {
-        SnapshotGuard::take(self.clone(), TxnId(0))
+        SnapshotGuard::take(self.clone(), TxnId(0), false)
     }
 }
 
 impl SnapshotGuard {
-    /// A snapshot of now for the transaction `own` (0: has written nothing).
-    pub fn take(db: Arc<Database>, own: TxnId) -> SnapshotGuard {
-        let mut snapshot = Snapshot::default();
-        let ticket = db.txns().snapshot(own, &mut snapshot, || db.log().end());
+    /// A snapshot of now for the transaction `own` (0: has written nothing). `stays`: it is kept for longer than a
+    /// statement.
+    pub(crate) fn take(db: Arc<Database>, own: TxnId, stays: bool) -> SnapshotGuard {
+        let (snapshot, ticket) = db.txns().snapshot(own, stays);
         SnapshotGuard { db, snapshot, ticket }
     }
 
     /// Ends this snapshot and takes a new one: the next statement of the same reader.
     pub fn renew(&mut self, own: TxnId) {
-        self.db.txns().release(self.ticket);
-        self.ticket = self.db.txns().snapshot(own, &mut self.snapshot, || self.db.log().end());
+        (self.snapshot, self.ticket) = self.db.txns().renew(self.ticket, own);
     }
 
     /// The reader's transaction got its id after the snapshot was taken.
@@ -53,7 +52,12 @@ impl SnapshotGuard {
 
     /// The way rows are read through it.
     pub fn mode(&self) -> ReadMode<'_> {
-        ReadMode::Snapshot(&self.snapshot)
+        ReadMode::Snapshot(SnapshotRef::new(&self.snapshot, self.db.txns().endings()))
+    }
+
+    /// Whether work of `txn` is visible.
+    pub fn sees(&self, txn: TxnId) -> bool {
+        self.snapshot.sees(txn, self.db.txns().endings())
     }
 
     /// Waits until every durable commit that this snapshot may have seen is durable. To be called before an answer made

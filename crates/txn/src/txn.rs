@@ -188,7 +188,12 @@ impl Txn {
 
     /// A snapshot that sees this transaction's own work.
     pub fn snapshot(&self) -> SnapshotGuard {
-        SnapshotGuard::take(self.db.clone(), self.id())
+        SnapshotGuard::take(self.db.clone(), self.id(), false)
+    }
+
+    /// The same, to be kept for longer than a statement.
+    pub fn lasting_snapshot(&self) -> SnapshotGuard {
+        SnapshotGuard::take(self.db.clone(), self.id(), true)
     }
 
     /// Runs `work` once the transaction has committed; forgotten when it (or the part since a savepoint) is rolled back.
@@ -213,7 +218,7 @@ impl Txn {
                 // Nothing in the log names the id: it is given up as if it had never been.
                 l.ended = true;
                 drop(l);
-                self.db.txns().end(s.id, None);
+                self.db.txns().end(s.id, Lsn::ZERO, false);
                 return Err(e.into());
             }
         }
@@ -337,7 +342,7 @@ impl Txn {
             }
         };
         self.db.counters().committed.fetch_add(1, Relaxed);
-        self.db.txns().end(s.id, durable.then_some(lsn));
+        self.db.txns().end(s.id, lsn, durable);
         self.finish();
         self.db.ghosts().add(s.id, std::mem::take(&mut self.ghosts));
         let hard = if durable {
@@ -364,15 +369,17 @@ impl Txn {
             self.finish();
             return Ok(());
         };
-        let undone =
-            self.undo_until(Lsn::ZERO).and_then(|()| self.append_end(&s, RecordKind::Abort).map(drop));
-        if let Err(e) = &undone {
-            self.db.fail("rollback", e);
-            // It stays in the table: its rows are not free. Waiters learn from the database's state.
-            self.ended = true;
-            return undone;
-        }
-        self.db.txns().end(s.id, None);
+        let undone = self.undo_until(Lsn::ZERO).and_then(|()| self.append_end(&s, RecordKind::Abort));
+        let last = match undone {
+            Ok(last) => last,
+            Err(e) => {
+                self.db.fail("rollback", &e);
+                // It stays in the table: its rows are not free. Waiters learn from the database's state.
+                self.ended = true;
+                return Err(e);
+            }
+        };
+        self.db.txns().end(s.id, last, false);
         self.finish();
         self.db.ghosts().add(s.id, std::mem::take(&mut self.ghosts));
         Ok(())

@@ -72,7 +72,7 @@ fn wave(db: &Arc<Database>, table: &Table, rng: &mut fastrand::Rng, rows: &mut R
         }
     }
     if let Some((snapshot, wanted)) = reader {
-        let seen = table.read_all(access::ReadMode::Snapshot(&snapshot))?;
+        let seen = table.read_all(snapshot.mode())?;
         assert!(seen.as_ref() == Ok(&wanted), "a snapshot sees something else");
     }
     Ok(())
@@ -188,7 +188,7 @@ fn sessions_that_come_and_go_leave_nothing() {
         s.spawn(move || {
             while std::time::Instant::now() < end {
                 let snapshot = db.snapshot();
-                table.read_all(access::ReadMode::Snapshot(&snapshot)).unwrap().unwrap();
+                table.read_all(snapshot.mode()).unwrap().unwrap();
             }
         });
     });

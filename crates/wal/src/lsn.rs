@@ -80,9 +80,14 @@ impl Lsn {
         parts.next().is_none().then_some(Lsn { vlf, block, slot })
     }
 
-    /// VLF and block in one number, which is enough to compare blocks.
-    pub(crate) fn key(self) -> u64 {
+    /// VLF and block in one number, which is enough to compare blocks and to wait for one: a block becomes durable as a whole.
+    pub fn key(self) -> u64 {
         block_key(self.vlf, self.block)
+    }
+
+    /// The first record of the block that [`key`](Self::key) names; [`Lsn::ZERO`] of 0.
+    pub fn of_key(key: u64) -> Lsn {
+        if key == 0 { Lsn::ZERO } else { Lsn { vlf: (key >> 32) as u32, block: key as u32, slot: 1 } }
     }
 }
 

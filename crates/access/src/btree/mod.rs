@@ -10,6 +10,7 @@ mod modify;
 mod moving;
 pub(crate) mod node;
 mod root;
+mod sample;
 mod split;
 mod undo;
 mod unlink;

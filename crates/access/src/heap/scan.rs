@@ -33,6 +33,30 @@ impl Heap {
     pub fn scan(&self) -> Result<HeapScan, AccessError> {
         Ok(HeapScan { pages: self.page_ids()?, heap: self.clone(), at: 0, fetched: 0 })
     }
+
+    /// How many pages it has.
+    ///
+    /// # Errors
+    /// As [`Heap::scan`].
+    pub fn page_count(&self) -> Result<usize, AccessError> {
+        Ok(self.page_ids()?.len())
+    }
+
+    /// A scan of at most so many pages that lie evenly over the heap, and which share of all pages they are.
+    ///
+    /// # Errors
+    /// As [`Heap::scan`].
+    pub fn sample(&self, most: usize) -> Result<(HeapScan, f64), AccessError> {
+        let mut pages = self.page_ids()?;
+        let (all, most) = (pages.len(), most.max(1));
+        if all <= most {
+            return Ok((HeapScan { pages, heap: self.clone(), at: 0, fetched: 0 }, 1.0));
+        }
+        let step = all as f64 / most as f64;
+        let chosen = (0..most).map(|i| pages[((i as f64 + 0.5) * step) as usize]).collect();
+        pages = chosen;
+        Ok((HeapScan { pages, heap: self.clone(), at: 0, fetched: 0 }, most as f64 / all as f64))
+    }
 }
 
 impl Heap {

@@ -2,7 +2,7 @@
 //! begin, an active set, snapshots, commit, rollback through `undo_record`, restart by redo and undo.
 #![allow(dead_code)] // each test file uses its part
 
-use access::{Snapshot, Writer, undo_record};
+use access::{Endings, ReadMode, Snapshot, SnapshotRef, Writer, undo_record};
 use disk::Disk;
 use pages::{
     BufferPool, DataFiles, FileGrowth, FileSpec, Home, LatestUpdates, Lsn, PageError, PageId, PoolOptions,
@@ -34,6 +34,33 @@ pub struct Txn {
     id: TxnId,
     last: Lsn,
     latest: LatestUpdates,
+}
+
+/// The transactions that were running when a snapshot was taken.
+#[derive(Clone)]
+struct Running(BTreeSet<TxnId>);
+
+impl Endings for Running {
+    fn ended_by(&self, txn: TxnId, _moment: u64) -> bool {
+        !self.0.contains(&txn)
+    }
+}
+
+/// A snapshot together with what it has to know of the others.
+#[derive(Clone)]
+pub struct Seen {
+    snapshot: Snapshot,
+    running: Running,
+}
+
+impl Seen {
+    pub fn mode(&self) -> ReadMode<'_> {
+        ReadMode::Snapshot(SnapshotRef::new(&self.snapshot, &self.running))
+    }
+
+    pub fn xmin(&self) -> TxnId {
+        self.snapshot.xmin()
+    }
 }
 
 pub fn pool(bytes: u64) -> Arc<BufferPool> {
@@ -159,9 +186,12 @@ impl Db {
         Txn { db: Arc::clone(self), id, last: Lsn::ZERO, latest: LatestUpdates::default() }
     }
 
-    pub fn snapshot(&self, own: TxnId) -> Snapshot {
+    pub fn snapshot(&self, own: TxnId) -> Seen {
         let txns = self.txns.lock();
-        Snapshot::new(own, TxnId(txns.last + 1), txns.active.iter().copied().filter(|t| *t != own).collect())
+        let running: BTreeSet<TxnId> = txns.active.iter().copied().filter(|t| *t != own).collect();
+        let xmax = TxnId(txns.last + 1);
+        let xmin = running.first().copied().unwrap_or(xmax);
+        Seen { snapshot: Snapshot::new(own, xmin, xmax, 0), running: Running(running) }
     }
 
     /// Every running transaction and every one to come is newer or equal.

@@ -1,12 +1,17 @@
 //! Compiled batches kept by text, and modules by name: a client that sends the same text again parses and binds nothing.
 //! The least recently used go when there are too many; texts that are too long to be worth keeping are not kept.
 //! Guarantees: sessions meet at the lock of one of several parts of the cache, chosen by the text, and hold it for one look;
-//! what is kept for a text was made of it, in this database, under these options.
+//! what is kept for a text was made of it, in this database, under these options. Whoever runs one text again and again keeps what
+//! it found ([`Found`]) and asks neither a lock nor the text, as long as the cache has not been cleared and nothing has changed that
+//! gives a text another meaning.
 
 use std::any::Any;
 use std::collections::HashMap;
 use std::hash::{BuildHasher, BuildHasherDefault, Hash, Hasher, RandomState};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{
+    AtomicU64,
+    Ordering::{Acquire, Relaxed, Release},
+};
 use std::sync::{Arc, Weak};
 
 use compact_str::CompactString;
@@ -115,8 +120,28 @@ struct Part {
     entries: HashMap<u64, Entry, BuildHasherDefault<AsIs>>,
 }
 
+/// A compiled batch as it was found, and for what.
+pub struct Found {
+    /// Of the cache, whichever instance has it.
+    generation: u64,
+    db: i32,
+    options: i32,
+    settings: ParseSettings,
+    batch: Arc<Compiled>,
+}
+
+/// The place for what was found.
+pub type LastFound = Mutex<Option<Found>>;
+
+/// Numbers what caches have been from one clearing to the next, over all instances of the process.
+fn next_generation() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    NEXT.fetch_add(1, Relaxed)
+}
+
 /// The cache; one per instance.
 pub struct BatchCache {
+    generation: AtomicU64,
     hasher: RandomState,
     parts: [Mutex<Part>; PARTS],
     /// Hashes of texts and shapes that were seen once and are not kept.
@@ -128,6 +153,7 @@ pub struct BatchCache {
 impl Default for BatchCache {
     fn default() -> BatchCache {
         BatchCache {
+            generation: AtomicU64::new(next_generation()),
             hasher: RandomState::new(),
             parts: Default::default(),
             sightings: (0..SIGHTINGS).map(|_| AtomicU64::new(0)).collect(),
@@ -138,6 +164,30 @@ impl Default for BatchCache {
 }
 
 impl BatchCache {
+    /// As [`BatchCache::get`], for one who keeps what was found last. `text` and `params` are the same at each call.
+    pub fn get_again(
+        &self,
+        last: &LastFound,
+        db: &Db,
+        options: &SessionOptions,
+        text: &str,
+        params: &[(CompactString, DataType)],
+    ) -> Result<Arc<Compiled>, SqlError> {
+        // Before the batch is looked for: one that is cleared meanwhile is not taken for a newer one.
+        let generation = self.generation.load(Acquire);
+        let (db_id, bits, settings) = (db.id(), options.bits(), options.parse_settings());
+        if let Some(found) = &*last.lock()
+            && (found.generation, found.db, found.options) == (generation, db_id, bits)
+            && found.settings == settings
+        {
+            return Ok(found.batch.clone());
+        }
+        let batch = self.get(db, options, text, params)?;
+        let found = Found { generation, db: db_id, options: bits, settings, batch: batch.clone() };
+        *last.lock() = Some(found);
+        Ok(batch)
+    }
+
     /// The compiled batch for a text, compiled now when it is not there.
     pub fn get(
         &self,
@@ -300,6 +350,7 @@ impl BatchTexts for BatchCache {
     }
 
     fn clear(&self) {
+        self.generation.store(next_generation(), Release);
         self.parts.iter().for_each(|part| part.lock().entries.clear());
         self.modules.write().clear();
     }

@@ -20,7 +20,7 @@ use catalog::Catalog;
 use parking_lot::Mutex;
 use syntax::ParseSettings;
 use syntax::ast::{SetOption, Stmt, StmtKind, TypeName};
-use types::{DataType, SqlError};
+use types::{DataType, SqlError, Value};
 
 use crate::dml::DmlPlan;
 use crate::exec::scalar::{Condition, Scalar};
@@ -56,6 +56,7 @@ impl Bound {
     fn make(
         core: &SessionCore,
         vars: &VarScope,
+        parameters: &[Value],
         bind: impl FnOnce(&CompileEnv<'_>) -> Result<Bound, SqlError>,
     ) -> Result<(Stamp, Bound), SqlError> {
         let mut stamp = Stamp::now(core);
@@ -65,6 +66,7 @@ impl Bound {
             db: core.db(),
             catalog: core.db().catalog(),
             vars,
+            parameters,
             options: &core.options,
             temps: &core.temps,
             changes: core.changes.as_ref().map(|rows| ChangedTable {
@@ -85,6 +87,15 @@ impl Bound {
             Bound::Query(plan) => plan.reads_points(),
             Bound::Dml(plan) => plan.reads_points(),
             Bound::Assign { .. } | Bound::Condition(_) | Bound::Scalars(_) => false,
+        }
+    }
+
+    /// Whether the tables that it reads have not changed so much that it should be planned anew.
+    fn is_current(&self) -> bool {
+        match self {
+            Bound::Query(plan) => plan.needs().is_current(),
+            Bound::Dml(plan) => plan.needs().is_current(),
+            Bound::Assign { .. } | Bound::Condition(_) | Bound::Scalars(_) => true,
         }
     }
 }
@@ -121,6 +132,8 @@ pub struct Compiled {
     pub text: Arc<str>,
     /// Its operations; none when the batch is only parsed (PARSEONLY).
     pub program: Program,
+    /// How many of its variables are parameters; they come first.
+    pub parameters: usize,
     /// The settings that its SET statements left when it was parsed.
     pub settings: ParseSettings,
     /// Bindings by operation, shared by the runs of the batch.
@@ -154,7 +167,7 @@ impl Compiled {
         let parsed = syntax::parse_with(text, settings).map_err(catalog::errors::syntax_error)?;
         if parsed.only_parsed {
             let program = Program { vars: variables(params)?, ..Program::default() };
-            return Ok(Compiled::with(text, program, parsed.settings));
+            return Ok(Compiled::with(text, program, params.len(), parsed.settings));
         }
         declared::check(text, &parsed.stmts, params, settings)?;
         let mut compiled = Compiled::of_body(text, parsed.stmts, params, settings, catalog)?;
@@ -175,12 +188,12 @@ impl Compiled {
         check_showplan(&stmts)?;
         let type_of = |name: &TypeName| crate::stmt::table_def::data_type(name, catalog);
         let program = Program::build(stmts, variables(params)?, &type_of)?;
-        Ok(Compiled::with(text, program, settings))
+        Ok(Compiled::with(text, program, params.len(), settings))
     }
 
-    fn with(text: &str, program: Program, settings: ParseSettings) -> Compiled {
+    fn with(text: &str, program: Program, parameters: usize, settings: ParseSettings) -> Compiled {
         let bound = Mutex::new(vec![None; program.ops.len()]);
-        Compiled { text: conceal(text).into(), program, settings, bound }
+        Compiled { text: conceal(text).into(), program, parameters, settings, bound }
     }
 }
 

@@ -273,9 +273,9 @@ impl<'a> Run<'a> {
     // ---- binding ----
 
     pub(super) fn is_bound(&self, at: usize) -> bool {
-        let Some((bound_to, _)) = &self.bound[at] else { return false };
+        let Some((bound_to, bound)) = &self.bound[at] else { return false };
         let temps = bound_to.temps.is_none_or(|generation| generation == self.core.temps.generation);
-        temps && Stamp { temps: None, ..*bound_to } == Stamp::now(self.core)
+        temps && Stamp { temps: None, ..*bound_to } == Stamp::now(self.core) && bound.is_current()
     }
 
     /// Compiles with the environment of this moment.
@@ -286,7 +286,8 @@ impl<'a> Run<'a> {
     ) -> Result<(), Failure> {
         let mut waited = false;
         loop {
-            match Bound::make(self.core, &self.batch.program.vars, &make) {
+            let parameters = &self.vars[..self.batch.parameters.min(self.vars.len())];
+            match Bound::make(self.core, &self.batch.program.vars, parameters, &make) {
                 Ok((stamp, bound)) => {
                     self.bound[at] = Some((stamp, bound.clone()));
                     self.batch.bound.lock()[at] = Some((stamp, bound));

@@ -4,12 +4,12 @@
 //! runs but the SET that ends the mode, and that only outside of IF, WHILE and CATCH, where it is not known whether it would.
 
 use syntax::ast::{ExecuteWhat, Expr, SetOption, Stmt, StmtKind};
+use types::Value;
 
 use super::Bound;
 use super::program::Op;
-use super::run::{Effect, Failure, Run};
+use super::run::{Failure, Run};
 use crate::explain::{self, Shown};
-use catalog::errors;
 use plan::bind::set_options::Showplan;
 
 impl Run<'_> {
@@ -33,10 +33,6 @@ impl Run<'_> {
             && !self.is_conditional(at)
         {
             return self.set_option(at, option);
-        }
-        if self.core.options.showplan == Showplan::Xml {
-            let error = errors::not_supported("SET SHOWPLAN_XML");
-            return Err(Failure { error, effect: Effect::Compile });
         }
         match &stmt.kind {
             StmtKind::Insert(_) | StmtKind::Update(_) | StmtKind::Delete(_) | StmtKind::Merge(_) => {
@@ -92,13 +88,18 @@ impl Run<'_> {
         self.done(Some(0))
     }
 
-    /// SHOWPLAN_TEXT and SHOWPLAN_ALL: the statement and its operators.
+    /// SHOWPLAN_TEXT, SHOWPLAN_ALL and SHOWPLAN_XML: the statement and its operators.
     fn show_plan(&mut self, at: usize, stmt: &Stmt) -> Result<(), Failure> {
         let mut shown = Shown::of_statement(stmt.span.text(&self.batch.text));
         match &self.bound[at] {
             Some((_, Bound::Query(plan))) => explain::query(plan, &mut shown),
             Some((_, Bound::Dml(plan))) => explain::dml(plan, &mut shown),
             _ => {}
+        }
+        if self.core.options.showplan == Showplan::Xml {
+            self.sink.columns(&[explain::xml_column()])?;
+            self.sink.row(&[Value::str(shown.xml(at))])?;
+            return self.done(Some(1));
         }
         let all = self.core.options.showplan == Showplan::All;
         let rows = shown.rows(all, at);

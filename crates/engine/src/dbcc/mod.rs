@@ -4,6 +4,7 @@ pub mod check;
 mod identity;
 mod log;
 mod shrink;
+mod statistics;
 mod trace;
 mod vacate;
 
@@ -44,6 +45,7 @@ pub fn run(ctx: &mut StmtCtx<'_>, stmt: &Dbcc) -> Result<(), SqlError> {
         "SHRINKDATABASE" => shrink::shrink_database(&mut command)?,
         "CHECKDB" | "CHECKALLOC" | "CHECKCATALOG" => check::check_db(&mut command)?,
         "CHECKTABLE" => check::check_table(&mut command)?,
+        "SHOW_STATISTICS" => statistics::show(&mut command)?,
         "CHECKIDENT" => identity::check_ident(&mut command)?,
         "TRACEON" => trace::switch(&mut command, true)?,
         "TRACEOFF" => trace::switch(&mut command, false)?,

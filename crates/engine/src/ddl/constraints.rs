@@ -33,6 +33,7 @@ fn with_env<T>(
         db,
         catalog: db.catalog(),
         vars: &vars,
+        parameters: &[],
         options: &options,
         temps: &NO_TEMPS,
         changes: None,

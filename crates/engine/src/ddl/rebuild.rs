@@ -82,6 +82,7 @@ fn run(
         db: &db,
         catalog: Arc::new(catalog),
         vars: &vars,
+        parameters: &[],
         options: &options,
         temps: &NO_TEMPS,
         changes: None,

@@ -118,7 +118,7 @@ pub fn truncate_table(core: &mut SessionCore, db: &Arc<Db>, table: &Arc<TableDef
         return Err(SqlError::new(4712, 16, 1, text));
     }
     let mut next = TableDef::clone(table);
-    next.state = Arc::new(TableState::default());
+    next.state = Arc::new(table.state.emptied());
     next.storage = Arc::new(work.renewed(&table.storage)?);
     next.indexes =
         table.indexes.iter().map(|index| work.renewed(index).map(Arc::new)).collect::<Result<_, _>>()?;
@@ -435,12 +435,14 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
-    /// Deletes what is noted of a table's rows: see `catalog::row_counts`.
+    /// Deletes what is noted of a table's rows: see `catalog::row_counts` and `catalog::statistics`.
     fn forget_count(&mut self, table: &TableDef) -> Result<(), SqlError> {
         let (db, open) = (self.db.clone(), self.open.clone());
         let txn = self.core.txn(&db)?;
         let deleted = open.trees.delete(txn, SysTable::RowCounts, &[Value::Int(table.object_id)]);
-        deleted.map(drop).map_err(|e| errors::store_error(&db, e))
+        deleted.map_err(|e| errors::store_error(&db, e))?;
+        let deleted = catalog::statistics::store::delete(&open.trees, txn, table.object_id, None);
+        deleted.map_err(|e| errors::store_error(&db, e))
     }
 
     /// Lists units to be freed when the transaction commits.

@@ -187,6 +187,7 @@ impl BulkLoad {
             db: core.db(),
             catalog: core.db().catalog(),
             vars: &vars,
+            parameters: &[],
             options: &core.options,
             temps: &core.temps,
             changes: None,

@@ -16,7 +16,6 @@ use plan::Needs;
 use plan::bind::{Binder, unsupported};
 use plan::hints::TableLock;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use storage::write::{Image, Locator, RowWriter, wait_for_lock};
 use storage::{Base, TableStore, access_error};
 use syntax::ast;
@@ -110,9 +109,9 @@ impl DeletePlan {
             out,
         };
         let count = self.target.run(&self.db, &self.store, &mut rt, limit, &mut change)?;
-        self.store.table.state.rows.fetch_sub(count as i64, Ordering::Relaxed);
         let kept = change.kept;
         self.change.finish(ctx, kept)?;
+        ctx.session.deleted(&self.db, &self.store.table, count);
         Ok(count)
     }
 }

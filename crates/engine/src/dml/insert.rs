@@ -24,7 +24,6 @@ use plan::nodes::{Node, Plan};
 use plan::nodes::{Path, ScanPlan};
 use plan::physical;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use storage::write::with_writer;
 use storage::{TableMode, TableStore};
 use syntax::ast::{self, ExprKind, InsertSource};
@@ -372,9 +371,9 @@ impl InsertPlan {
                 }
             },
         };
-        self.store.table.state.rows.fetch_add(count as i64, Ordering::Relaxed);
         let kept = to.kept;
         self.change.finish(ctx, kept)?;
+        ctx.session.inserted(&self.db, &self.store.table, count);
         Ok(count)
     }
 
@@ -416,9 +415,9 @@ impl InsertPlan {
             self.load(&mut loader, &mut values, &mut rt, &mut to)?;
         }
         let count = loader.finish(&mut rt)?;
-        self.store.table.state.rows.fetch_add(count as i64, Ordering::Relaxed);
         let kept = to.kept;
         self.change.finish(ctx, kept)?;
+        ctx.session.inserted(&self.db, &self.store.table, count);
         Ok((count, more))
     }
 

@@ -12,7 +12,6 @@ use plan::logical::OutColumn;
 use plan::nodes::Plan;
 use plan::physical;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use storage::TableStore;
 use syntax::ast;
 use types::{DataType, Len, SqlError, Value};
@@ -128,7 +127,7 @@ impl SelectIntoPlan {
         if let Some(last) = last {
             catalog::identity::used(&self.db, &table, last)?;
         }
-        table.state.rows.store(count as i64, Ordering::Relaxed);
+        table.state.inserted(count);
         Ok(count)
     }
 }

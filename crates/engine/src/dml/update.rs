@@ -250,6 +250,7 @@ impl UpdatePlan {
             out,
         };
         let count = self.target.run(&self.db, &self.store, &mut rt, limit, &mut change)?;
+        self.store.table.state.updated(count);
         let Updating { mut writer, rests, kept, .. } = change;
         for (rest, new) in &rests {
             rt.check_cancel()?;

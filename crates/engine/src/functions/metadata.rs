@@ -49,6 +49,7 @@ pub const FUNCTIONS: &[Function] = &[
     f("object_definition", (1, 1), &[A::Int], nvarchar_max, object_definition),
     f("column_updated", (1, 1), &[A::Int], int, column_updated),
     f("columns_updated", (0, 0), &[], column_mask, columns_updated),
+    f("stats_date", (2, 2), &[A::Int], date_time, stats_date),
     f("schema_name", (0, 1), &[A::Int], sysname, schema_name),
     f("schema_id", (0, 1), &[A::Name], int, schema_id),
     f("col_name", (2, 2), &[A::Int], sysname, |a, cx| {
@@ -480,4 +481,19 @@ fn parsename(args: &[Value], _: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let parts = name_parts(text_arg(args, 0)).unwrap_or_default();
     let part = usize::try_from(int_arg(args, 1) - 1).ok().and_then(|i| parts.get(i));
     Ok(part.filter(|p| !p.is_empty()).map_or(Value::Null, Value::str))
+}
+
+fn date_time(_: &[DataType], _: &[expr::Expr]) -> Result<DataType, SqlError> {
+    Ok(DataType::DateTime)
+}
+
+/// When statistics were measured; NULL when never.
+fn stats_date(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
+    let db = Some(session(cx)?.db().clone());
+    let id = int_arg(args, 1);
+    Ok(with_table(&db, int_arg(args, 0), |table| {
+        let all = catalog::statistics::all(table);
+        let found = all.iter().find(|s| i64::from(s.stats_id) == id).and_then(|s| s.measured.as_ref());
+        found.map_or(Value::Null, |measured| measured.updated.clone())
+    }))
 }

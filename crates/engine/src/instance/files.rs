@@ -286,7 +286,8 @@ impl Instance {
         // What changes while transactions go on is not worth noting; where there is no room in the log, estimates are worse after the
         // next start, and that is all.
         if quiet && !self.is_read_only() && !settings.read_only && db.id() != catalog::TEMPDB {
-            let _ = catalog::row_counts::note(db);
+            let _ = catalog::closing::note_rows(db);
+            let _ = catalog::closing::note_statistics(db);
         }
         loop {
             match storage.close() {

@@ -12,7 +12,7 @@ use types::convert::{Mode, convert};
 use types::{DataType, SqlError, Value};
 
 use crate::batch::Compiled;
-use crate::batch::cache::BatchCache;
+use crate::batch::cache::{BatchCache, LastFound};
 use crate::batch::parameters::{self, ToRun};
 use crate::batch::run::{End, run_batch};
 use crate::batch::trigger::Triggers;
@@ -70,6 +70,7 @@ impl CancelHandle {
 pub struct Prepared {
     text: String,
     params: Vec<(CompactString, DataType)>,
+    last: LastFound,
 }
 
 impl Instance {
@@ -137,14 +138,15 @@ impl Session {
     /// # Errors
     /// None of the batch's own.
     pub fn execute(&mut self, text: &str, sink: &mut dyn Sink) -> Outcome {
-        self.run(text, &[], Vec::new(), sink).0
+        self.run(text, &[], None, Vec::new(), sink).0
     }
 
     /// Checks a batch and its parameters (names with `@`). Errors: syntax, undeclared variables, types.
     pub fn prepare(&mut self, text: &str, params: &[(&str, DataType)]) -> Result<Prepared, SqlError> {
         let params: Vec<_> = params.iter().map(|(name, ty)| (CompactString::from(*name), *ty)).collect();
-        self.compiled(text, &params)?;
-        Ok(Prepared { text: text.to_string(), params })
+        let prepared = Prepared { text: text.to_string(), params, last: LastFound::default() };
+        self.compiled(&prepared.text, &prepared.params, Some(&prepared.last))?;
+        Ok(prepared)
     }
 
     /// Runs a prepared batch with values for its parameters, converted to their types; returns the parameters as the
@@ -167,7 +169,8 @@ impl Session {
         for (value, (_, ty)) in values.iter().zip(&prepared.params) {
             vars.push(convert(value, value.natural_type(), *ty, 0, Mode::Implicit)?);
         }
-        let (outcome, mut vars) = self.run(&prepared.text, &prepared.params, vars, sink);
+        let last = Some(&prepared.last);
+        let (outcome, mut vars) = self.run(&prepared.text, &prepared.params, last, vars, sink);
         vars.truncate(prepared.params.len());
         Ok((outcome, vars))
     }
@@ -177,15 +180,25 @@ impl Session {
         work(&mut self.core)
     }
 
-    fn compiled(&self, text: &str, params: &[(CompactString, DataType)]) -> Result<Arc<Compiled>, SqlError> {
+    fn compiled(
+        &self,
+        text: &str,
+        params: &[(CompactString, DataType)],
+        last: Option<&LastFound>,
+    ) -> Result<Arc<Compiled>, SqlError> {
         let core = &self.core;
-        BatchCache::of(core.instance())?.get(core.db(), &core.options, text, params)
+        let cache = BatchCache::of(core.instance())?;
+        match last {
+            Some(last) => cache.get_again(last, core.db(), &core.options, text, params),
+            None => cache.get(core.db(), &core.options, text, params),
+        }
     }
 
     fn run(
         &mut self,
         text: &str,
         params: &[(CompactString, DataType)],
+        last: Option<&LastFound>,
         mut vars: Vec<Value>,
         sink: &mut dyn Sink,
     ) -> (Outcome, Vec<Value>) {
@@ -215,14 +228,11 @@ impl Session {
         self.core.temps.level = 0;
         self.core.caught.clear();
         let mut status = 0;
-        let found = if params.is_empty() {
+        let found = if params.is_empty() && last.is_none() {
             parameters::find(&self.core, text, &mut self.key)
         } else {
-            self.compiled(text, params).map(|batch| ToRun {
-                batch,
-                vars: std::mem::take(&mut vars),
-                shaped: false,
-            })
+            let vars = std::mem::take(&mut vars);
+            self.compiled(text, params, last).map(|batch| ToRun { batch, vars, shaped: false })
         };
         match found {
             Err(error) => {

@@ -15,6 +15,7 @@ use txn::Savepoint;
 pub(crate) struct InnerScope {
     marks: SmallVec<[(i32, Savepoint); 2]>,
     ddl_mark: usize,
+    counts: (usize, usize),
     trancount: u32,
 }
 
@@ -39,6 +40,7 @@ impl SessionCore {
         let scope = InnerScope {
             marks: self.transactions.open.iter().map(|open| (open.db.id(), open.mark)).collect(),
             ddl_mark: self.transactions.ddl_mark,
+            counts: self.transactions.counts.enter(),
             trancount: self.trancount,
         };
         if self.trancount == 0 {
@@ -51,6 +53,7 @@ impl SessionCore {
     ///
     /// Errors: 3609 the transaction has ended inside.
     fn leave_inner(&mut self, scope: InnerScope, failed: bool) -> Result<(), SqlError> {
+        self.transactions.counts.leave(scope.counts);
         let ended = self.trancount < scope.trancount.max(1);
         if !ended {
             for open in &mut self.transactions.open {

@@ -4,6 +4,7 @@
 pub mod activity;
 pub mod changes;
 pub mod core;
+mod counts;
 mod identity_insert;
 pub(crate) mod inner;
 pub mod names;

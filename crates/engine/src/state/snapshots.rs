@@ -19,7 +19,7 @@ impl SessionCore {
         let at = self.open_txn(db)?;
         let open = &mut self.transactions.open[at];
         let own = open.txn.id();
-        let kept = open.kept.get_or_insert_with(|| Arc::new(open.txn.snapshot()));
+        let kept = open.kept.get_or_insert_with(|| Arc::new(open.txn.lasting_snapshot()));
         // The transaction got its id after the snapshot was taken. The reader that holds the snapshot goes on without it: its
         // statement's own work is none of its business.
         if kept.own() != own

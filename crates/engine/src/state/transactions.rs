@@ -12,6 +12,7 @@ use txn::{Durability, LockMode, Savepoint, SnapshotGuard, Txn, What};
 use types::SqlError;
 
 use super::core::SessionCore;
+use super::counts::Counts;
 use catalog::Db;
 use catalog::ModuleDef;
 use catalog::TableDef;
@@ -44,6 +45,7 @@ pub(crate) struct NamedSavepoint {
     name: CompactString,
     places: Vec<(i32, Savepoint)>,
     ddl: usize,
+    counts: usize,
 }
 
 /// Everything transactional that a session keeps.
@@ -57,6 +59,7 @@ pub(crate) struct Transactions {
     /// Where the running statement's changes begin.
     pub(super) ddl_mark: usize,
     savepoints: Vec<NamedSavepoint>,
+    pub(super) counts: Counts,
     /// Name of the outermost BEGIN TRANSACTION.
     name: CompactString,
     /// NOWAIT: the running statement waits for no lock.
@@ -175,6 +178,8 @@ impl SessionCore {
             open.mark = open.txn.mark();
         }
         self.transactions.ddl_mark = self.transactions.ddl.len();
+        let base = self.transactions.savepoints.last().map_or(0, |saved| saved.counts);
+        self.transactions.counts.begin_statement(base);
         self.fired.clear();
         Ok(())
     }
@@ -317,6 +322,7 @@ impl SessionCore {
             return;
         }
         self.undo_ddl(self.transactions.ddl_mark);
+        self.transactions.counts.undo(self.transactions.counts.statement());
         let mut failed = false;
         for open in &mut self.transactions.open {
             failed |= open.txn.rollback_to(&open.mark).is_err();
@@ -400,8 +406,9 @@ impl SessionCore {
             ));
         }
         let saved = &self.transactions.savepoints[at];
-        let (places, ddl) = (saved.places.clone(), saved.ddl);
+        let (places, ddl, counts) = (saved.places.clone(), saved.ddl, saved.counts);
         self.undo_ddl(ddl);
+        self.transactions.counts.undo(counts);
         let mut result = Ok(());
         for mut open in std::mem::take(&mut self.transactions.open) {
             let place = places.iter().find(|(db, _)| *db == open.db.id()).map(|(_, place)| *place);
@@ -439,8 +446,8 @@ impl SessionCore {
             let place = open.txn.savepoint().map_err(|e| db_error(&open.db, &e))?;
             places.push((open.db.id(), place));
         }
-        let ddl = self.transactions.ddl.len();
-        self.transactions.savepoints.push(NamedSavepoint { name: name.into(), places, ddl });
+        let (ddl, counts) = (self.transactions.ddl.len(), self.transactions.counts.place());
+        self.transactions.savepoints.push(NamedSavepoint { name: name.into(), places, ddl, counts });
         Ok(())
     }
 
@@ -456,6 +463,7 @@ impl SessionCore {
         self.transactions.began = None;
         self.shared.lock_owner.store(0, Ordering::Relaxed);
         self.undo_ddl(0);
+        self.transactions.counts.undo(0);
         for open in self.transactions.open.drain(..) {
             drop((open.snapshot, open.kept));
             // A rollback that fails has taken the database offline and is in its error log.
@@ -467,6 +475,7 @@ impl SessionCore {
     }
 
     fn commit_open(&mut self, durability: Durability) -> Result<(), SqlError> {
+        self.transactions.counts.clear();
         self.transactions.savepoints.clear();
         self.transactions.began = None;
         if self.transactions.open.is_empty() {

@@ -9,6 +9,7 @@ use syntax::ast::{
 use types::SqlError;
 
 use super::index::{add_index, drop_from, new_columns};
+use super::statistics::check_no_statistics;
 use super::{StmtCtx, option_rules, resolve_table, table_def};
 use crate::ddl::rebuild::{copy_rows, run_dml};
 use crate::ddl::tables::Work;
@@ -292,6 +293,7 @@ fn drop_column(work: &mut Work<'_>, table: &Arc<TableDef>, at: usize) -> Result<
         let text = format!("The {kind} '{other}' is dependent on column '{name}'.");
         return Err(SqlError::new(5074, 16, 1, text));
     }
+    check_no_statistics(table, table.columns[at].column_id)?;
     if table.columns.len() == 1 {
         let text = format!(
             "ALTER TABLE DROP COLUMN failed because '{name}' is the only data column in table '{}'. A table must \
@@ -300,6 +302,7 @@ fn drop_column(work: &mut Work<'_>, table: &Arc<TableDef>, at: usize) -> Result<
         );
         return Err(SqlError::new(4923, 16, 1, text));
     }
+    table.state.statistics.forget_column(table.columns[at].column_id);
     let mut next = TableDef::clone(table);
     next.columns.remove(at);
     let shift = |position: usize| if position > at { position - 1 } else { position };
@@ -333,6 +336,10 @@ fn alter_column(
     {
         let text = format!("The object '{other}' is dependent on column '{}'.", column.name);
         return Err(SqlError::new(5074, 16, 1, text));
+    }
+    if next_type_matters(&table.columns[at], &new) {
+        check_no_statistics(table, table.columns[at].column_id)?;
+        table.state.statistics.forget_column(table.columns[at].column_id);
     }
     let mut next = TableDef::clone(table);
     next.columns[at].ty = new.ty;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use syntax::ast::{AlterIndex, AlterIndexAction, CreateIndex, DropIndex, DropIndexItem};
 use types::SqlError;
 
+use super::statistics::check_free_index_name;
 use super::table_def::{fill_factor, key_columns};
 use super::{StmtCtx, option_rules, resolve_table};
 use crate::ddl::build::build_index;
@@ -15,6 +16,7 @@ use catalog::Db;
 use catalog::errors;
 use catalog::fold_name;
 use catalog::names::quote;
+use catalog::statistics;
 use catalog::{IndexDef, NewColumn, NewIndex, TableDef};
 
 impl StmtCtx<'_> {
@@ -189,7 +191,11 @@ pub(super) fn add_index(
         next.storage = Arc::new(index);
         return with_new_base(work, table, next);
     }
-    let id = (2..).find(|id| table.indexes.iter().all(|i| i.index_id != *id)).unwrap_or(i32::MAX);
+    if let Some(name) = &new.name {
+        check_free_index_name(table, name)?;
+    }
+    // Indexes and statistics share their numbers.
+    let id = statistics::free_id(table);
     let index = Arc::new(work.index(&table.name, table.object_id, id, new, filegroup)?);
     next.indexes.push(index.clone());
     next.indexes.sort_by_key(|i| i.index_id);
@@ -258,6 +264,7 @@ pub(super) fn drop_from(
         return with_new_base(work, table, next);
     }
     next.indexes.retain(|i| i.index_id != index.index_id);
+    table.state.statistics.remove(index.index_id);
     work.replace(table, next)
 }
 

@@ -20,10 +20,12 @@ mod restore;
 mod restore_lists;
 mod restore_places;
 mod schema;
+mod statistics;
 mod table;
 pub mod table_def;
 
 pub(crate) use create_database::{attach, new_log};
+pub(crate) use statistics::update_changed as update_changed_statistics;
 
 use syntax::ast::{DropKind, Expr, ExprKind, Stmt, StmtKind};
 use types::{SqlError, Value};
@@ -124,15 +126,8 @@ impl StmtCtx<'_> {
                 self.core.fire_triggers(self.sink, self.catching)?;
                 return Ok(Some(rows));
             }
-            // There are no statistics to keep: the planner asks the storage.
-            StmtKind::CreateStatistics(create) => {
-                option_rules::check("CREATE STATISTICS", &create.options, option_rules::STATISTICS)?;
-                resolve_table(self.core, &create.table)?;
-            }
-            StmtKind::UpdateStatistics(update) => {
-                option_rules::check("UPDATE STATISTICS", &update.options, option_rules::STATISTICS)?;
-                resolve_table(self.core, &update.table)?;
-            }
+            StmtKind::CreateStatistics(create) => self.create_statistics(create)?,
+            StmtKind::UpdateStatistics(update) => self.update_statistics(update)?,
             other => return Err(errors::not_supported(name_of(other))),
         }
         Ok(None)

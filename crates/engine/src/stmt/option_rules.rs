@@ -156,19 +156,19 @@ pub const DATABASE: Rules = &[
     ("RESTRICTED_USER", Takes::Refused),
 ];
 
-/// CREATE and UPDATE STATISTICS, which only check their table.
+/// CREATE and UPDATE STATISTICS.
 pub const STATISTICS: Rules = &[
     ("FULLSCAN", Takes::Nothing),
     ("SAMPLE", Takes::Read),
     ("RESAMPLE", Takes::Read),
-    ("STATS_STREAM", Takes::Read),
+    ("STATS_STREAM", Takes::Refused),
     ("NORECOMPUTE", Takes::Nothing),
-    ("INCREMENTAL", Takes::Switch),
+    ("INCREMENTAL", Takes::NeverOn),
     ("MAXDOP", Takes::Value),
-    ("AUTO_DROP", Takes::Switch),
-    ("PERSIST_SAMPLE_PERCENT", Takes::Switch),
-    ("ROWCOUNT", Takes::Read),
-    ("PAGECOUNT", Takes::Read),
+    ("AUTO_DROP", Takes::NeverOn),
+    ("PERSIST_SAMPLE_PERCENT", Takes::NeverOn),
+    ("ROWCOUNT", Takes::Refused),
+    ("PAGECOUNT", Takes::Refused),
     ("ALL", Takes::Nothing),
     ("COLUMNS", Takes::Nothing),
     ("INDEX", Takes::Nothing),
@@ -184,6 +184,10 @@ pub const DBCC: Rules = &[
     ("TABLOCK", Takes::Nothing),
     ("MAXDOP", Takes::Value),
     ("COUNT_ROWS", Takes::Nothing),
+    ("STAT_HEADER", Takes::Nothing),
+    ("DENSITY_VECTOR", Takes::Nothing),
+    ("HISTOGRAM", Takes::Nothing),
+    ("STATS_STREAM", Takes::Refused),
     ("MARK_IN_USE_FOR_REMOVAL", Takes::Nothing),
     ("WAIT_AT_LOW_PRIORITY", Takes::List),
     ("ESTIMATEONLY", Takes::Refused),

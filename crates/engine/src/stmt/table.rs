@@ -122,7 +122,7 @@ impl StmtCtx<'_> {
             DropKind::Trigger => self.drop_modules(stmt, ModuleKind::Trigger),
             DropKind::Schema => self.drop_schema(stmt),
             DropKind::Type => self.drop_types(stmt),
-            DropKind::Statistics => Ok(()),
+            DropKind::Statistics => self.drop_statistics(stmt),
             kind => {
                 let (word, text) = kind_name(kind);
                 if stmt.if_exists {

@@ -4,6 +4,7 @@ mod attach;
 mod databases;
 mod space_used;
 mod types;
+mod update_stats;
 
 use ::types::{SqlError, Value};
 use compact_str::CompactString;
@@ -37,7 +38,7 @@ pub type Procedure = fn(&mut Call<'_>) -> Result<i32, SqlError>;
 
 /// The procedure of a name; sp_executesql is the interpreter's own.
 pub fn find(name: &str) -> Option<Procedure> {
-    let table: [(&str, Procedure); 12] = [
+    let table: [(&str, Procedure); 13] = [
         ("sp_spaceused", space_used::run),
         ("sp_helpdb", databases::help_db),
         ("sp_databases", databases::databases),
@@ -50,6 +51,7 @@ pub fn find(name: &str) -> Option<Procedure> {
         ("sp_detach_db", attach::detach),
         ("sp_addtype", types::add_type),
         ("sp_droptype", types::drop_type),
+        ("sp_updatestats", update_stats::run),
     ];
     table.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, procedure)| *procedure)
 }

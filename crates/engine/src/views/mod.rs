@@ -13,6 +13,7 @@ pub mod modules;
 pub mod objects;
 pub mod server;
 pub mod sessions;
+pub mod statistics;
 pub mod transactions;
 pub mod types;
 pub mod waiting;
@@ -178,6 +179,10 @@ static VIEWS: &[&dyn SystemView] = &[
     &modules::CHECK_CONSTRAINTS,
     &modules::FOREIGN_KEYS,
     &modules::FOREIGN_KEY_PAIRS,
+    &statistics::STATS,
+    &statistics::STATS_COLUMN_LIST,
+    &statistics::STATS_PROPERTIES,
+    &statistics::STATS_HISTOGRAM,
     &objects::PARTITIONS,
     &objects::ALLOCATION_UNITS,
     &types::TYPES,

@@ -360,6 +360,7 @@ pub(super) fn view_columns(
         db,
         catalog: catalog.clone(),
         vars: &vars,
+        parameters: &[],
         options: &session.options,
         temps: &plan::bind::env::NO_TEMPS,
         changes: None,

@@ -1,7 +1,6 @@
 //! Objects of a database: sys.objects, tables, columns, indexes, constraints, schemas, partitions, allocation units.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use types::{DataType, Len, SqlError, Value};
 
@@ -580,14 +579,14 @@ pub static ALLOCATION_UNITS: View = View::sys("allocation_units", UNIT_COLUMNS, 
 
 /// The number of a table's rows: kept up by DML, counted once after a start.
 pub fn table_rows(session: &mut SessionCore, db: &Arc<Db>, table: &Arc<TableDef>) -> Result<i64, SqlError> {
-    let known = table.state.rows.load(Ordering::Relaxed);
+    let known = table.state.rows();
     if known >= 0 {
         return Ok(known);
     }
     let name = format!("{}.{}.{}", quote(&db.name()), quote(&table.schema), quote(&table.name));
     let counted = count_rows(session, &name)?;
     // DML that ran while we counted has moved the number: then the next one counts again.
-    let _ = table.state.rows.compare_exchange(known, counted, Ordering::Relaxed, Ordering::Relaxed);
+    table.state.counted(known, counted);
     Ok(counted)
 }
 
@@ -604,6 +603,7 @@ fn count_rows(session: &mut SessionCore, name: &str) -> Result<i64, SqlError> {
         db: &db,
         catalog: db.catalog(),
         vars: &vars,
+        parameters: &[],
         options: &options,
         temps: &NO_TEMPS,
         changes: None,

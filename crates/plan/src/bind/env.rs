@@ -10,7 +10,7 @@ use expr::functions::Function;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use types::{DataType, SqlError};
+use types::{DataType, SqlError, Value};
 
 /// What the instance knows by name; names are compared without regard to case.
 pub trait Names {
@@ -47,6 +47,8 @@ pub struct CompileEnv<'a> {
     pub catalog: Arc<Catalog>,
     /// The batch's variables.
     pub vars: &'a VarScope,
+    /// The values of its parameters, the first of them, at this moment: what a plan is made for. Empty when nothing is known.
+    pub parameters: &'a [Value],
     /// SET options that change what a statement means.
     pub options: &'a SessionOptions,
     /// The session's temporary tables.

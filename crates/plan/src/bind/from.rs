@@ -220,7 +220,8 @@ impl Binder<'_> {
         if !self.tables.iter().any(|used| Arc::ptr_eq(&used.table, &table) && used.lock == lock) {
             self.tables.push(TableUse { db: db.clone(), table: table.clone(), lock });
         }
-        Get { db, table, first, mode: reading.mode, locks: reading.locks, hints }
+        let parameters = self.parameters.clone();
+        Get { db, table, first, mode: reading.mode, locks: reading.locks, hints, parameters }
     }
 
     fn system_view(

@@ -14,10 +14,12 @@ pub mod set_options;
 mod subquery;
 pub mod window;
 
-use crate::TableUse;
+use crate::chance::Chance;
 use crate::logical::CteDef;
-use crate::nodes::Subquery;
-use catalog::{Catalog, Db, ModuleDef, fold_name};
+use crate::nodes::{Node, Path, Plan, Subquery};
+use crate::{TableUse, Watched};
+use catalog::statistics::threshold;
+use catalog::{Catalog, Db, ModuleDef, TableDef, fold_name};
 use env::CompileEnv;
 use expr::{CaseExpr, ColId, CompareExpr, Expr, InListExpr, LikeExpr, Pred, QuantifiedExpr, Typed};
 use scope::{Clause, Scope};
@@ -42,8 +44,12 @@ pub struct Binder<'a> {
     next_once: i32,
     /// OPTION (FORCE ORDER): joins stay in the order in which they are written.
     pub force_order: bool,
+    /// USE HINT ('RINGWOOD_ANY_PLAN_n'): any plan will do, and this chooses it.
+    pub any_plan: Option<Chance>,
     /// OPTION (MAXRECURSION n); none for as many rounds as there are.
     pub max_recursion: Option<u32>,
+    /// Values of the batch's parameters for which the plan is made.
+    pub parameters: Arc<[Value]>,
     /// The database and the catalog in which names are looked up: those of the statement, inside a view those of the view.
     pub db: Arc<Db>,
     pub catalog: Arc<Catalog>,
@@ -58,6 +64,8 @@ pub struct Binder<'a> {
     pub tables: Vec<TableUse>,
     /// Views met so far.
     pub modules: Vec<(Arc<Db>, Arc<ModuleDef>)>,
+    /// Tables whose rows and values decided how they are read.
+    pub watched: Vec<Watched>,
     /// Subqueries met so far; [`expr::SubRef::id`] counts through them.
     pub subqueries: Vec<Subquery>,
 }
@@ -74,7 +82,9 @@ impl<'a> Binder<'a> {
             next_param: 0,
             next_once: 0,
             force_order: false,
+            any_plan: None,
             max_recursion: Some(DEFAULT_RECURSION),
+            parameters: env.parameters.into(),
             db: env.db.clone(),
             catalog: env.catalog.clone(),
             changes: env.changes.clone(),
@@ -83,6 +93,7 @@ impl<'a> Binder<'a> {
             next_work: 0,
             tables: Vec::new(),
             modules: Vec::new(),
+            watched: Vec::new(),
             subqueries: Vec::new(),
         }
     }
@@ -90,6 +101,7 @@ impl<'a> Binder<'a> {
     /// What the OPTION clause of the statement says of how it is bound.
     pub fn apply_options(&mut self, options: &[ast::OptionItem]) {
         self.force_order = crate::options::forces_order(options);
+        self.any_plan = crate::options::any_plan(options).map(Chance::new);
         if let Some(rounds) = crate::options::max_recursion(options) {
             self.max_recursion = rounds;
         }
@@ -106,6 +118,25 @@ impl<'a> Binder<'a> {
         let first = self.next_col;
         self.next_col += n as ColId;
         first
+    }
+
+    /// The plan reads a table as its rows and values of this moment suggest; a seek of one row by a key is good whatever becomes of
+    /// them.
+    pub fn watch(&mut self, table: &TableDef, plan: &Plan) {
+        let point = match &plan.node {
+            Node::Scan(scan) => match &scan.path {
+                Path::Point(_) => true,
+                Path::Index { point, .. } => *point,
+                Path::Base | Path::Clustered(_) => false,
+            },
+            _ => false,
+        };
+        let known = self.watched.iter().any(|watched| Arc::ptr_eq(&watched.state, &table.state));
+        if !point && !known {
+            let rows = crate::statistics::table_rows(table);
+            let limit = table.state.modified().saturating_add(threshold(rows));
+            self.watched.push(Watched { state: table.state.clone(), limit });
+        }
     }
 
     /// A new parameter slot.

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use access::{ReadMode, Snapshot};
 use disk::Disk;
 use sim::SimDisk;
 use wal::{Growth, LogOptions, VlfRule};
@@ -217,8 +216,7 @@ impl Copy {
 /// An error unless the database holds exactly the model and is sound.
 pub fn check(db: &Arc<Database>, model: &Model) -> Result<Table, String> {
     let table = Table::open(db).map_err(|e| e.to_string())?;
-    let everything = Snapshot::new(pages::TxnId(0), db.txns().next_id(), Vec::new());
-    let seen = table.read_all(ReadMode::Snapshot(&everything)).map_err(|e| e.to_string())??;
+    let seen = table.read_all(db.snapshot().mode()).map_err(|e| e.to_string())??;
     if seen != *model {
         return Err(format!("rows differ (found / wanted): {}", difference(&seen, model)));
     }

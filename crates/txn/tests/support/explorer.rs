@@ -11,7 +11,7 @@ use std::sync::Arc;
 use super::txn::{
     Database, DbState, DelayedDurability, Durability, Env, ErrorKind, Savepoint, SnapshotGuard, Txn, TxnError,
 };
-use access::{ReadMode, Snapshot};
+use access::ReadMode;
 use disk::Sectors;
 use sim::{SimConfig, SimDisk};
 use wal::{Growth, LogOptions, VlfRule};
@@ -264,8 +264,7 @@ fn same(table: &Table, mode: ReadMode<'_>, model: &Model) -> Result<(), Stop> {
 /// Takes what recovery has left, checks it, and makes it the history's new base.
 fn verify(db: &Arc<Database>, history: &mut History) -> Result<Table, Stop> {
     let table = Table::open(db)?;
-    let everything = Snapshot::new(pages::TxnId(0), db.txns().next_id(), Vec::new());
-    let seen = table.read_all(ReadMode::Snapshot(&everything))?.map_err(Stop::Wrong)?;
+    let seen = table.read_all(db.snapshot().mode())?.map_err(Stop::Wrong)?;
     let (from, to) = (history.acked, history.commits.len());
     if !(from..=to).any(|n| history.state(n) == seen) {
         return Err(Stop::Wrong(format!(

@@ -32,7 +32,7 @@ pub(super) fn sizes(scale: Scale) -> Sizes {
     let (rows, page_rows, data_kb, log_kb, memory, scattered) = match scale {
         Scale::Tiny => (16 * 128, 16 * 64, 64 << 10, 8 << 10, 8 << 20, (240, 6)),
         // Smaller ones measure how long the files' last syncs take.
-        Scale::Quick => (131_072, 16_384, 192 << 10, 96 << 10, 32 << 20, (2_400, 6)),
+        Scale::Quick => (110_592, 16_384, 192 << 10, 96 << 10, 32 << 20, (2_400, 6)),
         Scale::Standard => (2_000_000, 250_000, 4 << 20, 256 << 10, 256 << 20, (12_000, 6)),
         Scale::Paper => (100_000_000, 13_107_200, 160 << 20, 8 << 20, 8 << 30, (240_000, 6)),
     };

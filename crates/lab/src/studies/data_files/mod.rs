@@ -76,10 +76,11 @@ fn claims(scale: Scale) -> Vec<Claim> {
     }
     claims.extend(against_best("Test 1: time against the best number of files", TEST_1, &[PUBLISHED]));
     claims.extend(against_best("Test 2: time against the best number of files", TEST_2, &[PUBLISHED]));
-    // An array of one file is on one device: two files are the least that two arrays can share.
-    for measure in [LOAD, CHECKPOINT] {
+    // An array of one file is on one device: two files are the least that two arrays can share. Only the data's hardware is
+    // doubled: most of a load is waits for the one array of the log, so its ratio is shown and not bounded.
+    for (measure, at_least) in [(LOAD, None), (CHECKPOINT, Some(1.8))] {
         let group = "Doubled hardware: speed of eight files on two arrays against eight on one";
-        let claim = speed(group, measure, count(ONE, 8, measure), count(TWO, 8, measure), Some(1.8));
+        let claim = speed(group, measure, count(ONE, 8, measure), count(TWO, 8, measure), at_least);
         claims.push(claim.on(&[DOUBLED]));
     }
     let group = "Speed of eight files on two arrays (Test 2) against one file on one (Test 1)";

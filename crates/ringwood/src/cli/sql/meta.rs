@@ -5,7 +5,6 @@ use super::script::Target;
 use clap::ValueEnum;
 use engine::catalog::defs::{Catalog, IndexDef, TableDef};
 use engine::{ColumnInfo, DataType, Instance, Value};
-use std::sync::atomic::Ordering;
 use types::Len;
 
 /// Names after a dot, of SQLite's shell, that are understood within a batch too when somebody types.
@@ -142,7 +141,7 @@ fn tables(catalog: &Catalog, like: &str) -> Answer {
             || matches(like, &format!("{}.{}", table.schema, table.name))
     });
     let row = |table: &std::sync::Arc<TableDef>| {
-        let count = table.state.rows.load(Ordering::Relaxed);
+        let count = table.state.rows();
         let count = if count < 0 { Value::Null } else { Value::BigInt(count) };
         vec![Value::str(&table.schema), Value::str(&table.name), count]
     };

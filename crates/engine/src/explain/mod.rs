@@ -1,5 +1,10 @@
-//! Plans as rows: what SHOWPLAN_TEXT and SHOWPLAN_ALL show. It tells the operators that would run, with SQL Server's names
-//! for them, and how many rows the planner expects; expressions are not written out, only the columns that they test.
+//! Plans as rows and as XML: what SHOWPLAN_TEXT, SHOWPLAN_ALL and SHOWPLAN_XML show. It tells the operators that would run, with SQL
+//! Server's names for them, how many rows the planner expects and what it takes them to cost, in seconds; expressions are not
+//! written out, only the columns that they test.
+
+mod xml;
+
+pub use xml::column as xml_column;
 
 use std::sync::Arc;
 
@@ -8,9 +13,10 @@ use types::{DataType, Len, Value};
 
 use crate::dml::DmlPlan;
 use crate::output::ColumnInfo;
-use catalog::Db;
+use catalog::{Db, IndexDef, TableDef};
 use expr::{Expr, Pred, SubRef};
 use plan::QueryPlan;
+use plan::cost::{self, Cost};
 use plan::logical::{JoinKind, WorkSource};
 use plan::nodes::{Node, Path, Plan, ScanPlan, SeekSpec};
 use storage::{Base, TableStore};
@@ -41,12 +47,66 @@ struct Step {
     physical: &'static str,
     logical: &'static str,
     argument: String,
-    rows: Option<f64>,
+    /// The table or index that it reads or changes.
+    object: Option<Object>,
+    estimate: Option<Estimate>,
+}
+
+/// What the planner expects of an operator.
+#[derive(Clone, Copy)]
+struct Estimate {
+    rows: f64,
+    cost: Cost,
+    /// Columns of its rows.
+    width: usize,
+    /// How often it runs.
+    executions: f64,
+}
+
+impl Estimate {
+    fn of(plan: &Plan, executions: f64) -> Estimate {
+        Estimate { rows: plan.rows, cost: cost::of(plan), width: plan.width(), executions }
+    }
+
+    /// Bytes of a row: eight for each column, and its head.
+    fn row_bytes(&self) -> usize {
+        9 + 8 * self.width
+    }
+}
+
+/// What an operator reads or changes.
+#[derive(Clone)]
+struct Object {
+    database: CompactString,
+    schema: CompactString,
+    table: CompactString,
+    /// Empty for a heap.
+    index: CompactString,
+    clustered: bool,
+}
+
+impl Object {
+    fn of(db: &Db, table: &TableDef, index: &IndexDef) -> Object {
+        Object {
+            database: db.name().as_str().into(),
+            schema: table.schema.clone(),
+            table: table.name.clone(),
+            index: index.name.clone(),
+            clustered: index.index_id == 1,
+        }
+    }
+
+    fn argument(&self) -> String {
+        let index = if self.index.is_empty() { String::new() } else { format!(".[{}]", self.index) };
+        format!("OBJECT:([{}].[{}].[{}]{index})", self.database, self.schema, self.table)
+    }
 }
 
 /// A statement and its operators.
 pub struct Shown {
     statement: String,
+    /// SELECT, INSERT ...
+    kind: &'static str,
     steps: Vec<Step>,
     /// Plans of the subqueries in its expressions.
     subqueries: Vec<Arc<Plan>>,
@@ -86,7 +146,8 @@ pub fn columns(all: bool) -> Vec<ColumnInfo> {
 impl Shown {
     /// A statement without operators, as utility statements are.
     pub fn of_statement(text: &str) -> Shown {
-        Shown { statement: text.trim().to_string(), subqueries: Vec::new(), steps: Vec::new() }
+        let statement = text.trim().to_string();
+        Shown { statement, kind: "WITHOUT QUERY PLAN", subqueries: Vec::new(), steps: Vec::new() }
     }
 
     /// The rows of [`columns`]; `id` tells the batch's statements apart.
@@ -102,10 +163,17 @@ impl Shown {
             let kind = if step.is_some() { "PLAN_ROW" } else { "STATEMENT" };
             let of = |f: fn(&Step) -> &str| step.map_or(Value::Null, |step| Value::str(f(step)));
             row.extend([of(|s| s.physical), of(|s| s.logical), of(|s| &s.argument), Value::Null]);
-            row.push(step.and_then(|s| s.rows).map_or(Value::Null, |rows| Value::Real(rows as f32)));
-            // Costs, sizes and output lists: the planner keeps none.
-            row.extend(std::iter::repeat_n(Value::Null, 6));
-            row.extend([Value::str(kind), Value::Bit(false), Value::Null]);
+            let estimate = step.and_then(|s| s.estimate);
+            let number =
+                |f: fn(&Estimate) -> f64| estimate.as_ref().map_or(Value::Null, |e| Value::Real(f(e) as f32));
+            row.push(number(|e| e.rows));
+            // Pages are taken for cached: all of the cost is the processor's.
+            row.push(number(|_| 0.0));
+            row.push(number(|e| e.cost.own * cost::SECONDS));
+            row.push(estimate.map_or(Value::Null, |e| int(e.row_bytes())));
+            row.push(number(|e| e.cost.total * cost::SECONDS));
+            row.extend([Value::Null, Value::Null]);
+            row.extend([Value::str(kind), Value::Bit(false), number(|e| e.executions)]);
             row
         };
         let mut rows = vec![row(self.statement.clone(), 1, None)];
@@ -142,47 +210,70 @@ impl Shown {
         parent: Option<usize>,
         names: (&'static str, &'static str),
         argument: String,
-        rows: Option<f64>,
+        estimate: Option<Estimate>,
     ) -> usize {
         let depth = parent.map_or(0, |p| self.steps[p].depth + 1);
-        self.steps.push(Step { depth, parent, physical: names.0, logical: names.1, argument, rows });
+        let (physical, logical) = names;
+        self.steps.push(Step { depth, parent, physical, logical, argument, object: None, estimate });
         self.steps.len() - 1
+    }
+
+    fn push_on(
+        &mut self,
+        parent: Option<usize>,
+        names: (&'static str, &'static str),
+        object: Object,
+        more: &str,
+        estimate: Option<Estimate>,
+    ) -> usize {
+        let at = self.push(parent, names, object.argument() + more, estimate);
+        self.steps[at].object = Some(object);
+        at
     }
 }
 
 /// Adds the operators of a query.
 pub fn query(plan: &QueryPlan, shown: &mut Shown) {
+    shown.kind = "SELECT";
     shown.subqueries.clone_from(&plan.needs().subqueries);
-    add(plan.plan(), None, shown);
+    add(plan.plan(), None, 1.0, shown);
 }
 
 /// Adds the operators of a change.
 pub fn dml(plan: &DmlPlan, shown: &mut Shown) {
     shown.subqueries.clone_from(&plan.needs().subqueries);
-    let (names, object, source) = match plan {
+    let (db, store, source, verb) = match plan {
         DmlPlan::Insert(plan) => {
             let (db, store, source) = plan.shown();
-            (change(store, "Insert"), object(db, store), source)
+            (db, store, source, "Insert")
         }
         DmlPlan::Update(plan) => {
             let (db, store, source) = plan.shown();
-            (change(store, "Update"), object(db, store), source)
+            (db, store, source, "Update")
         }
         DmlPlan::Delete(plan) => {
             let (db, store, source) = plan.shown();
-            (change(store, "Delete"), object(db, store), source)
+            (db, store, source, "Delete")
         }
         DmlPlan::SelectInto(plan) => {
             let (name, source) = plan.shown();
-            (("Table Insert", "Insert"), format!("OBJECT:({name})"), Source::Plan(source))
+            shown.kind = "SELECT INTO";
+            let at = shown.push(None, ("Table Insert", "Insert"), format!("OBJECT:({name})"), None);
+            return add(source, Some(at), 1.0, shown);
         }
     };
-    let at = shown.push(None, names, object, None);
+    shown.kind = match verb {
+        "Insert" => "INSERT",
+        "Update" => "UPDATE",
+        _ => "DELETE",
+    };
+    let object = Object::of(db, &store.table, &store.table.storage);
+    let at = shown.push_on(None, change(store, verb), object, "", None);
     match source {
         Source::Constant => {
             shown.push(Some(at), ("Constant Scan", "Constant Scan"), String::new(), None);
         }
-        Source::Plan(plan) => add(plan, Some(at), shown),
+        Source::Plan(plan) => add(plan, Some(at), 1.0, shown),
         Source::Scan(scan) => add_scan(scan, None, Some(at), shown),
     }
 }
@@ -200,15 +291,6 @@ fn change(store: &TableStore, verb: &'static str) -> (&'static str, &'static str
     (physical, verb)
 }
 
-fn object(db: &Db, store: &TableStore) -> String {
-    let table = &store.table;
-    let index = match &store.base {
-        Base::Tree(_) => format!(".[{}]", table.storage.name),
-        Base::Heap(_) => String::new(),
-    };
-    format!("OBJECT:([{}].[{}].[{}]{index})", db.name(), table.schema, table.name)
-}
-
 fn join_name(kind: JoinKind) -> &'static str {
     match kind {
         JoinKind::Inner => "Inner Join",
@@ -219,9 +301,9 @@ fn join_name(kind: JoinKind) -> &'static str {
     }
 }
 
-fn add(plan: &Plan, parent: Option<usize>, shown: &mut Shown) {
-    let rows = Some(plan.rows);
-    let mut step = |names, argument: String| shown.push(parent, names, argument, rows);
+fn add(plan: &Plan, parent: Option<usize>, executions: f64, shown: &mut Shown) {
+    let estimate = Some(Estimate::of(plan, executions));
+    let mut step = |names, argument: String| shown.push(parent, names, argument, estimate);
     let same = |name| (name, name);
     let mut subqueries = Vec::new();
     let at = match &plan.node {
@@ -230,7 +312,7 @@ fn add(plan: &Plan, parent: Option<usize>, shown: &mut Shown) {
             values.iter().flatten().for_each(|e| in_expr(e, &mut subqueries));
             step(same("Constant Scan"), format!("VALUES:({} rows)", values.len()))
         }
-        Node::Scan(scan) => return add_scan(scan, rows, parent, shown),
+        Node::Scan(scan) => return add_scan(scan, estimate, parent, shown),
         Node::View { scan, .. } => {
             step(same("Table-valued function"), format!("OBJECT:([sys].[{}])", scan.view.name()))
         }
@@ -273,8 +355,13 @@ fn add(plan: &Plan, parent: Option<usize>, shown: &mut Shown) {
         Node::SetOp { except: true, .. } => step(("Hash Match", "Left Anti Semi Join"), "EXCEPT".into()),
         Node::SetOp { .. } => step(("Hash Match", "Left Semi Join"), "INTERSECT".into()),
     };
-    for input in inputs(&plan.node) {
-        add(input, Some(at), shown);
+    for (number, input) in inputs(&plan.node).into_iter().enumerate() {
+        // The right side of an apply runs for each row of the left one.
+        let times = match &plan.node {
+            Node::Apply { left, .. } if number == 1 => left.rows.max(1.0),
+            _ => 1.0,
+        };
+        add(input, Some(at), executions * times, shown);
     }
     add_subqueries(&subqueries, at, shown);
 }
@@ -298,7 +385,7 @@ fn inputs(node: &Node) -> Vec<&Plan> {
     }
 }
 
-fn add_scan(scan: &ScanPlan, rows: Option<f64>, parent: Option<usize>, shown: &mut Shown) {
+fn add_scan(scan: &ScanPlan, estimate: Option<Estimate>, parent: Option<usize>, shown: &mut Shown) {
     let store = &scan.store;
     let key = |columns: &[(usize, bool)], seek: &SeekSpec| {
         let ranged = usize::from(seek.lower.is_some() || seek.upper.is_some());
@@ -307,24 +394,24 @@ fn add_scan(scan: &ScanPlan, rows: Option<f64>, parent: Option<usize>, shown: &m
         format!(", SEEK:({})", names.join(", "))
     };
     let tree = matches!(store.base, Base::Tree(_));
-    let (name, mut argument) = match &scan.path {
-        Path::Base if tree => ("Clustered Index Scan", object(&scan.db, store)),
-        Path::Base => ("Table Scan", object(&scan.db, store)),
+    let base = || Object::of(&scan.db, &store.table, &store.table.storage);
+    let (name, object, mut argument) = match &scan.path {
+        Path::Base if tree => ("Clustered Index Scan", base(), String::new()),
+        Path::Base => ("Table Scan", base(), String::new()),
         Path::Clustered(seek) | Path::Point(seek) => {
-            let argument = object(&scan.db, store) + &key(&store.table.storage.key, seek);
-            ("Clustered Index Seek", argument)
+            ("Clustered Index Seek", base(), key(&store.table.storage.key, seek))
         }
         Path::Index { index, seek, covering, .. } => {
             let def = &store.indexes[*index].def;
-            let (db, table) = (scan.db.name(), &store.table);
-            let mut text = format!("OBJECT:([{db}].[{}].[{}].[{}])", table.schema, table.name, def.name);
+            let mut text = String::new();
             if !seek.is_empty() {
                 text += &key(&def.key, seek);
             }
             if !covering {
                 text += if tree { ", KEY LOOKUP" } else { ", RID LOOKUP" };
             }
-            (if seek.is_empty() { "Index Scan" } else { "Index Seek" }, text)
+            let name = if seek.is_empty() { "Index Scan" } else { "Index Seek" };
+            (name, Object::of(&scan.db, &store.table, def), text)
         }
     };
     let mut subqueries = Vec::new();
@@ -338,7 +425,7 @@ fn add_scan(scan: &ScanPlan, rows: Option<f64>, parent: Option<usize>, shown: &m
     if scan.backward {
         argument += ", ORDERED BACKWARD";
     }
-    let at = shown.push(parent, (name, name), argument, rows);
+    let at = shown.push_on(parent, (name, name), object, &argument, estimate);
     add_subqueries(&subqueries, at, shown);
 }
 
@@ -346,8 +433,9 @@ fn add_subqueries(subqueries: &[&SubRef], parent: usize, shown: &mut Shown) {
     for sub in subqueries {
         let kind = if sub.args.is_empty() { "Subquery" } else { "Correlated Subquery" };
         let Some(plan) = shown.subqueries.get(sub.id).cloned() else { continue };
-        let at = shown.push(Some(parent), ("Subquery", kind), String::new(), Some(plan.rows));
-        add(&plan, Some(at), shown);
+        let estimate = Some(Estimate::of(&plan, 1.0));
+        let at = shown.push(Some(parent), ("Subquery", kind), String::new(), estimate);
+        add(&plan, Some(at), 1.0, shown);
     }
 }
 

@@ -1,0 +1,298 @@
+//! CREATE, UPDATE and DROP STATISTICS.
+//! Guarantees: the statistics that a user makes are defined in his transaction; what is measured for them is kept whether it commits or
+//! not; plans that were made before are made anew.
+
+use std::sync::Arc;
+
+use syntax::ast::{
+    CreateStatistics, DropObjects, ExprKind, Literal, ObjectName, OptionItem, OptionValue, UpdateStatistics,
+};
+use types::SqlError;
+
+use super::{StmtCtx, option_rules, resolve_table};
+use crate::ddl::tables::{Work, duplicate_index};
+use crate::state::SessionCore;
+use catalog::change::DdlChange;
+use catalog::statistics::{self, Origin, Statistics, store};
+use catalog::{Db, TableDef, errors, fold_name};
+use plan::hints::TableLock;
+use plan::statistics::can_be_measured;
+use storage::sample::{self, Amount};
+use txn::locks::LockMode;
+
+/// What the WITH clause of CREATE and UPDATE STATISTICS says.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Options {
+    amount: Amount,
+    /// RESAMPLE: as much as the last time.
+    again: bool,
+    no_recompute: bool,
+    /// Which kinds UPDATE STATISTICS without names means.
+    columns: bool,
+    indexes: bool,
+}
+
+fn options(statement: &str, list: &[OptionItem]) -> Result<Options, SqlError> {
+    option_rules::check(statement, list, option_rules::STATISTICS)?;
+    let has = |name: &str| list.iter().any(|option| option.name == name);
+    let (mut amount, mut samples) = (Amount::Default, 0);
+    for option in list {
+        match option.name.as_str() {
+            "FULLSCAN" => (amount, samples) = (Amount::All, samples + 1),
+            "RESAMPLE" => samples += 1,
+            "SAMPLE" => (amount, samples) = (sample_of(option)?, samples + 1),
+            _ => {}
+        }
+    }
+    if samples > 1 {
+        return Err(errors::syntax_near("WITH"));
+    }
+    Ok(Options {
+        amount,
+        again: has("RESAMPLE"),
+        no_recompute: has("NORECOMPUTE"),
+        columns: !has("INDEX"),
+        indexes: !has("COLUMNS"),
+    })
+}
+
+/// `SAMPLE n PERCENT` or `SAMPLE n ROWS`.
+fn sample_of(option: &OptionItem) -> Result<Amount, SqlError> {
+    let near = || errors::syntax_near("SAMPLE");
+    let OptionValue::Expr(expr) = &option.value else { return Err(near()) };
+    let number = match &expr.kind {
+        ExprKind::Literal(Literal::Integer(n)) => n.to_string().parse::<f64>().ok(),
+        ExprKind::Literal(Literal::Decimal(n)) => n.to_string().parse::<f64>().ok(),
+        _ => None,
+    };
+    let number = number.ok_or_else(near)?;
+    match option.unit.as_deref() {
+        Some("PERCENT") if (0.0..=100.0).contains(&number) => Ok(Amount::Share(number / 100.0)),
+        Some("ROWS") => Ok(Amount::Rows(number)),
+        _ => Err(near()),
+    }
+}
+
+/// The table of a statement, which stays as it is until the statement ends.
+fn table_of(core: &mut SessionCore, name: &ObjectName) -> Result<(Arc<Db>, Arc<TableDef>), SqlError> {
+    let (db, table) = resolve_table(core, name).map_err(|e| match e.number {
+        208 => SqlError::new(
+            1088,
+            16,
+            12,
+            format!(
+                "Cannot find the object \"{name}\" because it does not exist or you do not have permissions."
+            ),
+        ),
+        _ => e,
+    })?;
+    core.lock_table(&db, &table, TableLock::of(LockMode::SchS))?;
+    Ok((db, table))
+}
+
+impl StmtCtx<'_> {
+    pub(super) fn create_statistics(&mut self, stmt: &CreateStatistics) -> Result<(), SqlError> {
+        if stmt.filter.is_some() {
+            return Err(errors::not_supported("filtered statistics"));
+        }
+        let options = options("CREATE STATISTICS", &stmt.options)?;
+        let (db, table) = table_of(self.core, &stmt.table)?;
+        let mut columns = Vec::with_capacity(stmt.columns.len());
+        for name in &stmt.columns {
+            let at = table.column(&name.value).ok_or_else(|| no_column(&name.value))?;
+            let column = &table.columns[at];
+            if !can_be_measured(column.ty) {
+                return Err(cannot_be_measured(&column.name, &table.name));
+            }
+            if columns.contains(&column.column_id) {
+                return Err(twice(&column.name));
+            }
+            columns.push(column.column_id);
+        }
+        if statistics::find(&table, &stmt.name.value).is_some() {
+            return Err(SqlError::new(
+                1927,
+                16,
+                1,
+                format!("There are already statistics on table '{}' named '{}'.", stmt.table, stmt.name),
+            ));
+        }
+        let mut new = Statistics {
+            stats_id: statistics::free_id(&table),
+            name: stmt.name.value.clone(),
+            columns,
+            origin: Origin::User,
+            no_recompute: options.no_recompute,
+            measured: None,
+        };
+        new.measured = Some(Arc::new(sample::measure(&db, &table, &new, options.amount)?));
+        let work = Work::begin(self.core, &db)?;
+        let open = work.open.clone();
+        store::write(&open.trees, work.core.txn(&db)?, &table, &new)
+            .map_err(|e| errors::store_error(&db, e))?;
+        let change = DdlChange::statistics(&db, &table, Arc::new(new), true);
+        work.core.remember_ddl(change);
+        db.forget_plans();
+        Ok(())
+    }
+
+    pub(super) fn update_statistics(&mut self, stmt: &UpdateStatistics) -> Result<(), SqlError> {
+        let options = options("UPDATE STATISTICS", &stmt.options)?;
+        let (db, table) = table_of(self.core, &stmt.table)?;
+        let all = statistics::all(&table);
+        let mut wanted = Vec::new();
+        for name in &stmt.names {
+            let folded = fold_name(&name.value);
+            let found = all.iter().find(|s| fold_name(&s.name) == folded);
+            wanted.push(found.cloned().ok_or_else(|| not_found(&name.value))?);
+        }
+        if stmt.names.is_empty() {
+            let kind = |s: &&Arc<Statistics>| match s.origin {
+                Origin::Index => options.indexes,
+                Origin::User | Origin::Auto => options.columns,
+            };
+            wanted = all.iter().filter(kind).cloned().collect();
+        }
+        for statistics in &wanted {
+            renew(self.core, &db, &table, statistics, options)?;
+        }
+        db.forget_plans();
+        Ok(())
+    }
+
+    pub(super) fn drop_statistics(&mut self, stmt: &DropObjects) -> Result<(), SqlError> {
+        for name in &stmt.names {
+            let shown = name.to_string();
+            let gone = || errors::cannot_drop("statistics", &shown);
+            let Some(table) = &name.schema else { return Err(gone()) };
+            let of = ObjectName {
+                server: None,
+                database: name.server.clone(),
+                schema: name.database.clone(),
+                name: table.clone(),
+            };
+            let found = table_of(self.core, &of).and_then(|(db, table)| {
+                let statistics = statistics::find(&table, &name.name.value).ok_or_else(gone)?;
+                Ok((db, table, statistics))
+            });
+            let (db, table, statistics) = match found {
+                Err(e) if stmt.if_exists && matches!(e.number, 1088 | 3701) => continue,
+                Err(e) if e.number == 1088 => return Err(gone()),
+                found => found?,
+            };
+            if statistics.origin == Origin::Index {
+                let text =
+                    format!("Cannot DROP the index '{shown}' because it is not a statistics collection.");
+                return Err(SqlError::new(3739, 11, 1, text));
+            }
+            let work = Work::begin(self.core, &db)?;
+            let open = work.open.clone();
+            let txn = work.core.txn(&db)?;
+            store::delete(&open.trees, txn, table.object_id, Some(statistics.stats_id))
+                .map_err(|e| errors::store_error(&db, e))?;
+            work.core.remember_ddl(DdlChange::statistics(&db, &table, statistics, false));
+            db.forget_plans();
+        }
+        Ok(())
+    }
+}
+
+/// Measures statistics again.
+fn renew(
+    core: &mut SessionCore,
+    db: &Arc<Db>,
+    table: &Arc<TableDef>,
+    statistics: &Statistics,
+    options: Options,
+) -> Result<(), SqlError> {
+    core.check_cancel()?;
+    let before = statistics.measured.as_ref().filter(|_| options.again);
+    let amount = match before {
+        Some(measured) if measured.sampled >= measured.rows => Amount::All,
+        Some(measured) => Amount::Share(measured.sampled / measured.rows.max(1.0)),
+        None => options.amount,
+    };
+    let columns = statistics.columns.iter().filter_map(|id| table.position(*id));
+    if columns.clone().any(|at| !can_be_measured(table.columns[at].ty)) {
+        return Ok(());
+    }
+    let measured = Some(Arc::new(sample::measure(db, table, statistics, amount)?));
+    let renewed = Statistics { measured, no_recompute: options.no_recompute, ..statistics.clone() };
+    table.state.statistics.put(renewed);
+    Ok(())
+}
+
+/// sp_updatestats: everything of a table that has changed since it was measured. `again`: as much of each as the last time.
+/// Gives how many were measured and how many not.
+///
+/// # Errors
+/// As UPDATE STATISTICS.
+pub fn update_changed(
+    core: &mut SessionCore,
+    db: &Arc<Db>,
+    table: &Arc<TableDef>,
+    again: bool,
+) -> Result<(usize, usize), SqlError> {
+    core.lock_table(db, table, TableLock::of(LockMode::SchS))?;
+    let all = statistics::all(table);
+    let mut renewed = 0;
+    for statistics in &all {
+        let changed = statistics.measured.as_ref().is_none_or(|m| m.modified != table.state.modified());
+        if changed {
+            let options = Options {
+                amount: Amount::Default,
+                again,
+                no_recompute: statistics.no_recompute,
+                columns: true,
+                indexes: true,
+            };
+            renew(core, db, table, statistics, options)?;
+            renewed += 1;
+        }
+    }
+    Ok((renewed, all.len() - renewed))
+}
+
+/// 5074: statistics of a user need a column.
+pub fn check_no_statistics(table: &TableDef, column_id: i32) -> Result<(), SqlError> {
+    let list = table.state.statistics.list();
+    let other = list.iter().find(|s| s.origin == Origin::User && s.columns.contains(&column_id));
+    let Some(other) = other else { return Ok(()) };
+    let column = table.position(column_id).map_or("", |at| table.columns[at].name.as_str());
+    let text = format!("The statistics '{}' is dependent on column '{column}'.", other.name);
+    Err(SqlError::new(5074, 16, 1, text))
+}
+
+/// 1913: statistics have the name of an index to be made.
+pub fn check_free_index_name(table: &TableDef, name: &str) -> Result<(), SqlError> {
+    let folded = fold_name(name);
+    let list = table.state.statistics.list();
+    match list.iter().any(|s| s.origin != Origin::Index && fold_name(&s.name) == folded) {
+        true => Err(duplicate_index(name, &table.full_name())),
+        false => Ok(()),
+    }
+}
+
+fn no_column(name: &str) -> SqlError {
+    let text = format!("Column name '{name}' does not exist in the target table or view.");
+    SqlError::new(1911, 16, 1, text)
+}
+
+fn cannot_be_measured(column: &str, table: &str) -> SqlError {
+    let text = format!(
+        "Column '{column}' in table '{table}' is of a type that is invalid for use as a key column in an index or \
+         statistics."
+    );
+    SqlError::new(1978, 16, 1, text)
+}
+
+fn twice(column: &str) -> SqlError {
+    let text = format!(
+        "Cannot use duplicate column names in index or statistics. Column name '{column}' listed more than once."
+    );
+    SqlError::new(1909, 16, 1, text)
+}
+
+fn not_found(name: &str) -> SqlError {
+    SqlError::new(2767, 16, 1, format!("Could not locate statistics '{name}' in the system catalogs."))
+}

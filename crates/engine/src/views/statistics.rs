@@ -1,0 +1,157 @@
+//! Statistics of columns: sys.stats, sys.stats_columns, sys.dm_db_stats_properties, sys.dm_db_stats_histogram.
+
+use std::sync::Arc;
+
+use types::{DataType, Len, Value};
+
+use super::{NVARCHAR60, Rows, SYSNAME, View, ViewColumn, bit, text};
+use catalog::statistics::{self, Origin, Statistics};
+use catalog::{Db, TableDef};
+
+use DataType::{BigInt, Bit, Float, Int, NVarChar, Real, SqlVariant};
+
+const DATETIME2: DataType = DataType::DateTime2(7);
+
+const STATS_COLUMNS: &[ViewColumn] = &[
+    ("object_id", Int, false),
+    ("name", SYSNAME, true),
+    ("stats_id", Int, false),
+    ("auto_created", Bit, true),
+    ("user_created", Bit, true),
+    ("no_recompute", Bit, true),
+    ("has_filter", Bit, true),
+    ("filter_definition", NVarChar(Len::Max), true),
+    ("is_temporary", Bit, true),
+    ("is_incremental", Bit, true),
+    ("has_persisted_sample", Bit, true),
+    ("stats_generation_method", Int, false),
+    ("stats_generation_method_desc", NVARCHAR60, false),
+    ("auto_drop", Bit, true),
+];
+
+/// sys.stats.
+pub static STATS: View = View::sys("stats", STATS_COLUMNS, |_, db, _| {
+    let mut rows = Vec::new();
+    for table in db.catalog().sorted() {
+        for statistics in statistics::all(table) {
+            rows.push(vec![
+                Value::Int(table.object_id),
+                text(&statistics.name),
+                Value::Int(statistics.stats_id),
+                bit(statistics.origin == Origin::Auto),
+                bit(statistics.origin == Origin::User),
+                bit(statistics.no_recompute),
+                bit(false),
+                Value::Null,
+                bit(false),
+                bit(false),
+                bit(false),
+                Value::Int(0),
+                text("Sort based statistics"),
+                bit(false),
+            ]);
+        }
+    }
+    Ok(rows)
+});
+
+const STATS_COLUMNS_OF: &[ViewColumn] = &[
+    ("object_id", Int, false),
+    ("stats_id", Int, false),
+    ("stats_column_id", Int, false),
+    ("column_id", Int, false),
+];
+
+/// sys.stats_columns.
+pub static STATS_COLUMN_LIST: View = View::sys("stats_columns", STATS_COLUMNS_OF, |_, db, _| {
+    let mut rows = Vec::new();
+    for table in db.catalog().sorted() {
+        for statistics in statistics::all(table) {
+            for (at, id) in statistics.columns.iter().enumerate() {
+                rows.push(vec![
+                    Value::Int(table.object_id),
+                    Value::Int(statistics.stats_id),
+                    Value::Int(at as i32 + 1),
+                    Value::Int(*id),
+                ]);
+            }
+        }
+    }
+    Ok(rows)
+});
+
+/// The table and the statistics that a function's two arguments name.
+fn named(db: &Arc<Db>, args: &[Value]) -> Option<(Arc<TableDef>, Arc<Statistics>)> {
+    let id = |at: usize| i32::try_from(args.get(at)?.as_i64()?).ok();
+    let table = db.catalog().by_id.get(&id(0)?).cloned()?;
+    let stats_id = id(1)?;
+    let statistics = statistics::all(&table).into_iter().find(|s| s.stats_id == stats_id)?;
+    Some((table, statistics))
+}
+
+fn date_time2(value: &Value) -> Value {
+    types::convert(value, DataType::DateTime, DATETIME2, 0, types::Mode::Explicit).unwrap_or_default()
+}
+
+const PROPERTIES: &[ViewColumn] = &[
+    ("object_id", Int, false),
+    ("stats_id", Int, false),
+    ("last_updated", DATETIME2, true),
+    ("rows", BigInt, true),
+    ("rows_sampled", BigInt, true),
+    ("steps", Int, true),
+    ("unfiltered_rows", BigInt, true),
+    ("modification_counter", BigInt, true),
+    ("persisted_sample_percent", Float, true),
+];
+
+/// sys.dm_db_stats_properties (object_id, stats_id).
+pub static STATS_PROPERTIES: View =
+    View::function("dm_db_stats_properties", 2, PROPERTIES, |_, db, args| -> Rows {
+        let Some((table, statistics)) = named(db, args) else { return Ok(Vec::new()) };
+        let mut row = vec![Value::Int(table.object_id), Value::Int(statistics.stats_id)];
+        row.resize(PROPERTIES.len(), Value::Null);
+        if let Some(measured) = &statistics.measured {
+            let number = |f: f64| Value::BigInt(f.round() as i64);
+            let changed = table.state.modified().saturating_sub(measured.modified);
+            row[2] = date_time2(&measured.updated);
+            row[3] = number(measured.rows);
+            row[4] = number(measured.sampled);
+            row[5] = Value::Int(measured.histogram.steps.len() as i32);
+            row[6] = number(measured.rows);
+            row[7] = super::big(changed);
+            row[8] = Value::Float(0.0);
+        }
+        Ok(vec![row])
+    });
+
+const STEPS: &[ViewColumn] = &[
+    ("object_id", Int, false),
+    ("stats_id", Int, false),
+    ("step_number", Int, false),
+    ("range_high_key", SqlVariant, true),
+    ("range_rows", Real, false),
+    ("equal_rows", Real, false),
+    ("distinct_range_rows", BigInt, false),
+    ("average_range_rows", Real, false),
+];
+
+/// sys.dm_db_stats_histogram (object_id, stats_id).
+pub static STATS_HISTOGRAM: View = View::function("dm_db_stats_histogram", 2, STEPS, |_, db, args| -> Rows {
+    let Some((table, statistics)) = named(db, args) else { return Ok(Vec::new()) };
+    let Some(measured) = &statistics.measured else { return Ok(Vec::new()) };
+    let rows = measured.histogram.steps.iter().enumerate().map(|(at, step)| {
+        let average = if step.range_values > 0.0 { step.range_rows / step.range_values } else { 1.0 };
+        vec![
+            Value::Int(table.object_id),
+            Value::Int(statistics.stats_id),
+            Value::Int(at as i32 + 1),
+            step.value.clone(),
+            Value::Real(step.range_rows as f32),
+            Value::Real(step.equal_rows as f32),
+            Value::BigInt(step.range_values.round() as i64),
+            Value::Real(average as f32),
+        ]
+    });
+    Ok(rows.collect())
+});

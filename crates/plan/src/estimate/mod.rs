@@ -1,0 +1,233 @@
+//! How many rows a logical plan gives, from the number of rows of its tables, what is known of their values ([`crate::statistics`]) and
+//! the shape of its conditions.
+//! Guarantee: an estimate is finite and at least 1.
+
+mod share;
+
+use crate::logical::{Get, JoinKind, Logical};
+use crate::statistics::{self, table_rows};
+use catalog::IndexDef;
+use expr::{ColId, Expr, Pred};
+pub use share::{kept, share};
+use syntax::ast::CompareOp;
+
+/// Rows of a system view.
+const VIEW_ROWS: f64 = 100.0;
+
+/// The rows of a plan.
+pub fn rows(logical: &Logical) -> f64 {
+    let rows = match logical {
+        Logical::One => 1.0,
+        Logical::Get(get) => table_rows(&get.table),
+        Logical::View(_) => VIEW_ROWS,
+        Logical::Work(work) => work.rows,
+        Logical::Recursive { anchor, .. } => rows(&anchor.0) * 10.0,
+        Logical::Values { rows, .. } => rows.len() as f64,
+        Logical::Filter { input, preds } => rows(input) * kept(preds, input),
+        Logical::Join { kind, left, right, on, .. } => {
+            let (left, right) =
+                (Side { logical: left, rows: rows(left) }, Side { logical: right, rows: rows(right) });
+            join_rows(*kind, &left, &right, on)
+        }
+        Logical::Apply { left, right, .. } => rows(left) * rows(right),
+        Logical::Project { input, .. } | Logical::Window { input, .. } | Logical::Sort { input, .. } => {
+            rows(input)
+        }
+        Logical::Aggregate { scalar: true, .. } => 1.0,
+        Logical::Aggregate { input, keys, .. } => groups(
+            input,
+            keys.iter().map(|key| match key.expr {
+                Expr::Col(id) => Some(id),
+                _ => None,
+            }),
+        ),
+        Logical::Distinct { input, cols } => groups(input, cols.iter().map(|(id, _)| Some(*id))),
+        Logical::Top { input, top } => {
+            let count = top.count.as_ref().and_then(Expr::as_const).and_then(types::Value::as_i64);
+            count.filter(|_| !top.percent).map_or(rows(input), |n| rows(input).min(n as f64))
+        }
+        Logical::Concat { inputs, .. } => inputs.iter().map(|(input, _)| rows(input)).sum(),
+        Logical::SetOp { left, .. } => rows(&left.0),
+    };
+    rows.clamp(1.0, 1e30)
+}
+
+/// The rows of the base table in `logical` (below filters) of which these columns are a unique key.
+pub fn unique_rows(logical: &Logical, columns: &[ColId]) -> Option<f64> {
+    let get = base(logical)?;
+    let positions: Vec<usize> = columns.iter().filter_map(|id| get.position(*id)).collect();
+    let covered = |index: &IndexDef| {
+        index.unique && !index.key.is_empty() && index.key.iter().all(|(c, _)| positions.contains(c))
+    };
+    let mut all = get.table.indexes.iter().chain([&get.table.storage]);
+    all.any(|index| covered(index)).then(|| table_rows(&get.table))
+}
+
+/// One side of a join, and its rows under the conditions that go down to it.
+pub struct Side<'l> {
+    pub logical: &'l Logical,
+    pub rows: f64,
+}
+
+/// The rows of a join.
+pub fn join_rows(kind: JoinKind, left: &Side<'_>, right: &Side<'_>, on: &[Pred]) -> f64 {
+    let (l, r) = (left.rows, right.rows);
+    let both = || joined(l, left.logical, r, right.logical, on);
+    let matched = || matched(left.logical, right.logical, r, on);
+    let rows = match kind {
+        JoinKind::Semi => l * matched(),
+        JoinKind::Anti => l * (1.0 - matched()).max(LEAST_UNMATCHED),
+        JoinKind::Inner => both(),
+        JoinKind::Left => both().max(l),
+        JoinKind::Full => both().max(l).max(r),
+    };
+    rows.clamp(1.0, 1e30)
+}
+
+/// The base table below filters.
+pub fn base(logical: &Logical) -> Option<&Get> {
+    match logical {
+        Logical::Get(get) => Some(get),
+        Logical::Filter { input, .. } => base(input),
+        _ => None,
+    }
+}
+
+/// The base table that a column comes from, if it comes from one unchanged.
+pub fn source(logical: &Logical, id: ColId) -> Option<&Get> {
+    match logical {
+        Logical::Get(get) => get.position(id).map(|_| &**get),
+        Logical::Filter { input, .. }
+        | Logical::Project { input, .. }
+        | Logical::Window { input, .. }
+        | Logical::Sort { input, .. }
+        | Logical::Distinct { input, .. }
+        | Logical::Top { input, .. } => source(input, id),
+        Logical::Join { kind: JoinKind::Semi | JoinKind::Anti, left, .. } => source(left, id),
+        Logical::Join { left, right, .. } | Logical::Apply { left, right, .. } => {
+            source(left, id).or_else(|| source(right, id))
+        }
+        Logical::Aggregate { input, keys, .. } => {
+            let key = keys.iter().find(|key| key.output == id)?;
+            match key.expr {
+                Expr::Col(inner) => source(input, inner),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+/// Different values of a column of a base table, of all its rows.
+fn values_of(get: &Get, id: ColId) -> Option<f64> {
+    let at = get.position(id)?;
+    let unique = |index: &IndexDef| index.unique && matches!(index.key[..], [(column, _)] if column == at);
+    if get.table.indexes.iter().chain([&get.table.storage]).any(|index| unique(index)) {
+        return Some(table_rows(&get.table));
+    }
+    statistics::of_column(&get.db, &get.table, at)?.distinct(1)
+}
+
+/// Different values of a column in `rows` rows of a plan: those of its table, as far as so many rows can show them. Without
+/// statistics the square root of the table's rows.
+pub fn distinct(logical: &Logical, rows: f64, id: ColId) -> f64 {
+    let Some(get) = source(logical, id) else { return rows.sqrt().max(1.0) };
+    let table = table_rows(&get.table);
+    let values = values_of(get, id).unwrap_or_else(|| table.sqrt());
+    shown(values, table, rows)
+}
+
+/// How many of `values` different values, each in equally many of `table` rows, are among `rows` of them.
+fn shown(values: f64, table: f64, rows: f64) -> f64 {
+    if rows >= table {
+        return values.min(rows).max(1.0);
+    }
+    // None of the rows of one value is taken: the power of the share that is not taken.
+    let each = (table / values.max(1.0)).max(1.0);
+    let missed = (1.0 - rows / table).powf(each);
+    (values * (1.0 - missed)).min(rows).max(1.0)
+}
+
+/// Groups of a plan's rows by columns (`None`: an expression). Each further column counts for a little less: columns depend on
+/// each other.
+pub fn groups(input: &Logical, columns: impl Iterator<Item = Option<ColId>>) -> f64 {
+    let rows = rows(input);
+    let mut each: Vec<f64> =
+        columns.map(|id| id.map_or_else(|| rows.sqrt(), |id| distinct(input, rows, id))).collect();
+    each.sort_by(|a, b| b.total_cmp(a));
+    let mut weight = 1.0;
+    let all = each.iter().fold(1.0, |all, values| {
+        let all = all * values.powf(weight);
+        weight *= 0.9;
+        all
+    });
+    // A combination shows up when one of the rows has it.
+    let seen = if all < rows * 1e-3 { all } else { all * (1.0 - (-rows / all).exp()) };
+    seen.clamp(1.0, rows.max(1.0))
+}
+
+/// At least this share of the rows of an anti join has no match.
+const LEAST_UNMATCHED: f64 = 0.05;
+
+/// The share of the left rows that have a match: the values of the right side among those that the left's table has.
+fn matched(left: &Logical, right: &Logical, right_rows: f64, on: &[Pred]) -> f64 {
+    let mut left_ids = Vec::new();
+    left.offers(&mut left_ids);
+    let (mut share, mut others): (f64, i32) = (1.0, 0);
+    for pred in on {
+        match equality(pred) {
+            Some((a, b)) => {
+                let (own, other) = if left_ids.contains(&a) { (a, b) } else { (b, a) };
+                let all = source(left, own).and_then(|get| values_of(get, own));
+                let there = distinct(right, right_rows, other);
+                share = share.min(all.map_or(0.5, |all| there / all.max(there)));
+            }
+            None => others += 1,
+        }
+    }
+    (share * 0.9f64.powi(others)).clamp(0.0, 1.0)
+}
+
+/// The rows of an inner join of two plans with these rows.
+pub fn joined(l: f64, left: &Logical, r: f64, right: &Logical, on: &[Pred]) -> f64 {
+    let (mut left_ids, mut right_ids) = (Vec::new(), Vec::new());
+    left.offers(&mut left_ids);
+    right.offers(&mut right_ids);
+    let (mut pairs, mut others) = (Vec::new(), 0);
+    for pred in on {
+        match equality(pred) {
+            Some((a, b)) if left_ids.contains(&a) && right_ids.contains(&b) => pairs.push((a, b)),
+            Some((a, b)) if left_ids.contains(&b) && right_ids.contains(&a) => pairs.push((b, a)),
+            _ => others += 1,
+        }
+    }
+    let of_left: Vec<ColId> = pairs.iter().map(|(a, _)| *a).collect();
+    let of_right: Vec<ColId> = pairs.iter().map(|(_, b)| *b).collect();
+    let all = l * r * share::OTHER.powi(others);
+    if pairs.is_empty() {
+        return all;
+    }
+    // A key on one side: each row of the other finds at most one.
+    let keys = [unique_rows(right, &of_right), unique_rows(left, &of_left)];
+    if let Some(rows) = keys.into_iter().flatten().reduce(f64::max) {
+        return all / rows;
+    }
+    let mut weight = 1.0;
+    pairs.iter().fold(all, |rows, (a, b)| {
+        let most = distinct(left, l, *a).max(distinct(right, r, *b));
+        let next = rows / most.powf(weight);
+        weight /= 2.0;
+        next
+    })
+}
+
+/// The two columns that a condition says are equal.
+pub fn equality(pred: &Pred) -> Option<(ColId, ColId)> {
+    match pred {
+        Pred::Compare(c) if c.op == CompareOp::Equal => match (&c.left, &c.right) {
+            (Expr::Col(a), Expr::Col(b)) => Some((*a, *b)),
+            _ => None,
+        },
+        _ => None,
+    }
+}

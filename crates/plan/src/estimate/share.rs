@@ -1,0 +1,255 @@
+//! The share of a table's rows that a condition keeps: from the histogram of its column where there is one, else a guess by the kind of
+//! condition.
+//! Guarantee: a share lies between 0 and 1.
+
+use std::sync::Arc;
+
+use catalog::statistics::Measured;
+use catalog::statistics::store::key_part;
+use expr::{ColId, CompareExpr, Expr, InListExpr, LikeExpr, Pred, mirrored};
+use syntax::ast::CompareOp;
+use types::{Value, encode_key_part};
+
+use super::source;
+use crate::logical::{Get, Logical};
+use crate::statistics;
+
+/// Guesses by the kind of condition, where nothing is known of the values.
+const EQUAL: f64 = 0.05;
+const RANGE: f64 = 0.3;
+const LIKE: f64 = 0.1;
+pub(super) const OTHER: f64 = 0.3;
+const NOT_NULL: f64 = 0.9;
+/// Steps of a histogram that tell how many texts a pattern matches.
+const STEPS_FOR_PATTERNS: usize = 20;
+
+/// The share of a plan's rows that conditions keep together: the most selective counts in full, each further one by the
+/// square root of what the one before it did, because conditions of one table depend on each other (SQL Server's
+/// exponential back-off). The two ends of one column's range are one condition.
+pub fn kept<'p>(preds: impl IntoIterator<Item = &'p Pred>, input: &Logical) -> f64 {
+    let mut ranges: Vec<Range> = Vec::new();
+    let mut shares: Vec<f64> = Vec::new();
+    for pred in preds {
+        match range_of(pred, input) {
+            Some(range) => match ranges.iter_mut().find(|r| r.column == range.column) {
+                Some(known) => known.narrow(&range),
+                None => ranges.push(range),
+            },
+            None => shares.push(share(pred, input)),
+        }
+    }
+    shares.extend(ranges.iter().map(Range::share));
+    shares.sort_by(f64::total_cmp);
+    let mut weight = 1.0;
+    shares.iter().take(4).fold(1.0, |all, share| {
+        let all = all * share.powf(weight);
+        weight /= 2.0;
+        all
+    })
+}
+
+/// The part of a column's values between two bounds, as shares of the rows below them.
+struct Range {
+    column: ColId,
+    low: f64,
+    high: f64,
+    /// No range keeps less.
+    least: f64,
+}
+
+impl Range {
+    fn narrow(&mut self, other: &Range) {
+        self.low = self.low.max(other.low);
+        self.high = self.high.min(other.high);
+    }
+
+    fn share(&self) -> f64 {
+        (self.high - self.low).clamp(self.least, 1.0)
+    }
+}
+
+/// What is known of a column that comes from a base table.
+struct Known<'l> {
+    get: &'l Get,
+    at: usize,
+    measured: Arc<Measured>,
+}
+
+fn known(id: ColId, input: &Logical) -> Option<Known<'_>> {
+    let get = source(input, id)?;
+    let at = get.position(id)?;
+    let measured = statistics::of_column(&get.db, &get.table, at)?;
+    Some(Known { get, at, measured })
+}
+
+/// The value of an expression that is the same for all rows, where it is known: a constant, or a parameter's value of this moment.
+fn constant(e: &Expr, get: &Get) -> Option<Value> {
+    match e {
+        Expr::Const(value) => Some(value.clone()),
+        Expr::Var(slot) => get.parameters.get(*slot).cloned(),
+        Expr::Convert(c) => {
+            let value = constant(&c.operand, get)?;
+            types::convert(&value, c.from, c.to, c.style, c.mode).ok()
+        }
+        _ => None,
+    }
+}
+
+impl Known<'_> {
+    fn constant(&self, e: &Expr) -> Option<Value> {
+        constant(e, self.get)
+    }
+
+    /// The normalised key of a constant, as one of the column's values.
+    fn key(&self, value: &Value) -> Option<Vec<u8>> {
+        let column = &self.get.table.columns[self.at];
+        let mut key = Vec::new();
+        // Decimals of one key have one scale.
+        let as_is = value.is_kind_of(column.ty) && !matches!(value, Value::Decimal(_));
+        if as_is {
+            encode_key_part(value, &key_part(column), &mut key);
+        } else {
+            let (from, to) = (value.natural_type(), column.ty);
+            let value = types::convert(value, from, to, 0, types::Mode::Explicit).ok()?;
+            encode_key_part(&value, &key_part(column), &mut key);
+        }
+        Some(key)
+    }
+}
+
+/// The column itself, or in a wider type.
+fn column_of(e: &Expr) -> Option<ColId> {
+    match e {
+        Expr::Col(id) => Some(*id),
+        Expr::Convert(c) => match &c.operand {
+            Expr::Col(id) if (c.from.is_number() && c.to.is_number()) || c.from.is_temporal() => Some(*id),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// A comparison of a column with something that is the same for all rows.
+fn with_constant(c: &CompareExpr) -> Option<(ColId, CompareOp, &Expr)> {
+    let one = |column: &Expr, op, other| Some((column_of(column)?, op, other));
+    if c.right.is_row_free() {
+        one(&c.left, c.op, &c.right)
+    } else if c.left.is_row_free() {
+        one(&c.right, mirrored(c.op), &c.left)
+    } else {
+        None
+    }
+}
+
+fn range_of(pred: &Pred, input: &Logical) -> Option<Range> {
+    let Pred::Compare(c) = pred else { return None };
+    let (column, op, other) = with_constant(c)?;
+    if matches!(op, CompareOp::Equal | CompareOp::NotEqual) {
+        return None;
+    }
+    let known = known(column, input)?;
+    let key = known.key(&known.constant(other)?)?;
+    let below = |inclusive| known.measured.share_below(&key, inclusive);
+    let top = 1.0 - known.measured.share_null();
+    let (low, high) = match op {
+        CompareOp::Less => (0.0, below(false)),
+        CompareOp::LessEqual => (0.0, below(true)),
+        CompareOp::Greater => (below(true), top),
+        _ => (below(false), top),
+    };
+    Some(Range { column, low, high, least: 1.0 / known.measured.rows.max(1.0) })
+}
+
+/// The share of the rows that a condition keeps.
+pub fn share(pred: &Pred, input: &Logical) -> f64 {
+    let share = match pred {
+        Pred::Const(Some(true)) => 1.0,
+        Pred::Const(_) => 0.0,
+        Pred::Compare(c) => compared(pred, c, input),
+        Pred::And(list) => kept(list, input),
+        Pred::Or(list) => list.iter().fold(0.0, |all, p| {
+            let own = share(p, input);
+            all + own - all * own
+        }),
+        Pred::Not(p) => (1.0 - share(p, input)).max(0.05),
+        Pred::IsNull(e, negated) => {
+            let null = column_of(e).and_then(|id| known(id, input)).map(|known| known.measured.share_null());
+            let null = null.unwrap_or(1.0 - NOT_NULL);
+            if *negated { 1.0 - null } else { null }
+        }
+        Pred::Like(like) => {
+            let share = liked(like, input);
+            if like.negated { 1.0 - share } else { share }
+        }
+        Pred::InList(list) => {
+            let share = listed(list, input);
+            if list.negated { 1.0 - share } else { share }
+        }
+        Pred::Distinct(..) | Pred::Exists(_) | Pred::Quantified(_) => OTHER,
+    };
+    share.clamp(0.0, 1.0)
+}
+
+fn compared(pred: &Pred, c: &CompareExpr, input: &Logical) -> f64 {
+    if let Some(range) = range_of(pred, input) {
+        return range.share();
+    }
+    let Some((column, op, other)) = with_constant(c) else {
+        return match c.op {
+            CompareOp::Equal => EQUAL,
+            CompareOp::NotEqual => NOT_NULL,
+            _ => RANGE,
+        };
+    };
+    match op {
+        CompareOp::Equal => equal(column, other, input),
+        CompareOp::NotEqual => 1.0 - equal(column, other, input),
+        _ => RANGE,
+    }
+}
+
+/// The share of the rows with one value of a column, of a known or of any one.
+fn equal(column: ColId, value: &Expr, input: &Logical) -> f64 {
+    if let Some(rows) = super::unique_rows(input, &[column]) {
+        return 1.0 / rows;
+    }
+    let Some(known) = known(column, input) else { return EQUAL };
+    match known.constant(value).and_then(|value| known.key(&value)) {
+        Some(key) => known.measured.share_equal(&key),
+        None => known.measured.densities.first().copied().unwrap_or(EQUAL),
+    }
+}
+
+fn listed(list: &InListExpr, input: &Logical) -> f64 {
+    let one = |e: &Expr| match column_of(&list.operand) {
+        Some(column) => equal(column, e, input),
+        None => EQUAL,
+    };
+    // A long list need not be looked at as a whole.
+    let seen: f64 = list.list.iter().take(100).map(one).sum();
+    let share = seen * (list.list.len() as f64 / list.list.len().clamp(1, 100) as f64);
+    share.min(1.0)
+}
+
+/// LIKE: the range of what the pattern begins with; without a beginning, what it says of the texts in the histogram.
+fn liked(like: &LikeExpr, input: &Logical) -> f64 {
+    let Expr::Col(id) = &like.operand else { return LIKE };
+    let (Some(known), Some(pattern)) = (known(*id, input), &like.compiled) else { return LIKE };
+    let steps = &known.measured.histogram.steps;
+    if !pattern.prefix().is_empty() {
+        let mut after = String::from(pattern.prefix());
+        after.push(char::MAX);
+        let keys = known.key(&Value::str(pattern.prefix())).zip(known.key(&Value::str(&after)));
+        let Some((low, high)) = keys else { return LIKE };
+        let share = known.measured.share_below(&high, true) - known.measured.share_below(&low, false);
+        return share.max(1.0 / known.measured.rows.max(1.0));
+    }
+    if steps.len() < STEPS_FOR_PATTERNS {
+        return LIKE;
+    }
+    let matches = |value: &Value| {
+        value.as_str().is_some_and(|text| pattern.matches(text, like.collation, like.unicode))
+    };
+    let hits = steps.iter().filter(|step| matches(&step.value)).count() as f64;
+    (hits.max(0.5)) / steps.len() as f64
+}

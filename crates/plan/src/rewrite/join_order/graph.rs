@@ -1,0 +1,298 @@
+//! The relations of a tree of inner joins, the conditions between them, and what follows for any set of them: how many rows it has
+//! and whether it hangs together.
+//!
+//! Equalities of columns form classes: of a class with members in several relations of a set, one equality less than there are
+//! members holds, whichever they are. So an equality that follows from two others costs nothing and counts for nothing, and
+//! relations are connected by what follows as well as by what is written.
+//!
+//! Guarantee: the rows of a set do not depend on the order in which it was joined.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+use types::Collation;
+
+use crate::access_path::seek_cost;
+use crate::estimate;
+use crate::logical::{Get, Logical};
+use crate::statistics::table_rows;
+use expr::{ColId, CompareExpr, Expr, Pred};
+use syntax::ast::CompareOp;
+
+/// Relations by number.
+pub type Set = u128;
+
+/// Most relations whose order is looked for.
+pub const MOST_RELATIONS: usize = 128;
+
+/// The share of pairs of rows that a condition keeps of which nothing more is known.
+const OTHER: f64 = 0.3;
+
+/// The set of one relation.
+pub fn only(at: usize) -> Set {
+    1 << at
+}
+
+/// The numbers in a set.
+pub fn members(mut set: Set) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let at = (set != 0).then(|| set.trailing_zeros() as usize)?;
+        set &= set - 1;
+        Some(at)
+    })
+}
+
+/// Something that is joined with others.
+pub struct Relation {
+    pub logical: Logical,
+    pub offers: Vec<ColId>,
+    /// Conditions on it alone.
+    pub own: Vec<Pred>,
+    /// Rows that satisfy them.
+    pub rows: f64,
+}
+
+impl Relation {
+    /// The base table that it is.
+    pub fn table(&self) -> Option<&Get> {
+        estimate::base(&self.logical)
+    }
+
+    /// The cost of reading it, in rows of a scan.
+    pub fn cost(&self) -> f64 {
+        self.table().map_or(self.rows, |get| table_rows(&get.table))
+    }
+}
+
+/// A condition over several relations.
+pub struct Condition {
+    pub pred: Pred,
+    pub uses: Set,
+}
+
+/// Columns that are equal to each other, at most one of each relation.
+struct Class {
+    collation: Collation,
+    members: Vec<Member>,
+    set: Set,
+}
+
+struct Member {
+    relation: usize,
+    column: ColId,
+    /// Different values among the relation's rows.
+    distinct: f64,
+}
+
+impl Class {
+    fn of(&self, relation: usize) -> Option<&Member> {
+        self.members.iter().find(|m| m.relation == relation)
+    }
+
+    /// The share of all combinations of rows that are equal, for the members in a set.
+    fn share(&self, set: Set) -> f64 {
+        let (mut all, mut least) = (1.0, f64::INFINITY);
+        for member in self.members.iter().filter(|m| set & only(m.relation) != 0) {
+            all *= member.distinct;
+            least = least.min(member.distinct);
+        }
+        if least.is_finite() { least / all } else { 1.0 }
+    }
+}
+
+/// Two relations that several classes connect: their columns depend on each other.
+struct Pair {
+    set: Set,
+    /// By how much the product of the classes' shares is wrong.
+    factor: f64,
+}
+
+/// Costs of seeks, by relation and by the classes whose values are given.
+type Seeks = HashMap<(usize, Vec<usize>), Option<f64>>;
+
+/// Relations and what connects them.
+pub struct Graph {
+    pub relations: Vec<Relation>,
+    classes: Vec<Class>,
+    /// Conditions that are no part of a class.
+    pub others: Vec<Condition>,
+    pairs: Vec<Pair>,
+    /// For each relation those that a condition connects with it.
+    near: Vec<Set>,
+    /// Costs of seeks by relation and by the classes whose values are given.
+    seeks: RefCell<Seeks>,
+}
+
+impl Graph {
+    /// Of relations and the conditions over more than one of them.
+    pub fn new(relations: Vec<Relation>, conditions: Vec<Condition>) -> Graph {
+        debug_assert!(relations.len() <= MOST_RELATIONS);
+        let near = vec![0; relations.len()];
+        let (classes, others, pairs) = (Vec::new(), Vec::new(), Vec::new());
+        let mut graph = Graph { relations, classes, others, pairs, near, seeks: RefCell::default() };
+        for condition in conditions {
+            if !graph.join_class(&condition) {
+                graph.others.push(condition);
+            }
+        }
+        graph.measure_classes();
+        graph.find_pairs();
+        graph.find_near();
+        graph
+    }
+
+    fn relation_of(&self, column: ColId) -> Option<usize> {
+        self.relations.iter().position(|r| r.offers.contains(&column))
+    }
+
+    /// Adds an equality to the classes; false when it is none, or would put two columns of one relation into a class.
+    fn join_class(&mut self, condition: &Condition) -> bool {
+        let Pred::Compare(compare) = &condition.pred else { return false };
+        let Some((a, b)) = estimate::equality(&condition.pred) else { return false };
+        let collation = compare.collation;
+        let (of_a, of_b) = (self.relation_of(a), self.relation_of(b));
+        let (Some(of_a), Some(of_b)) = (of_a, of_b) else { return false };
+        let holds = |class: &Class, column: ColId| {
+            class.collation == collation && class.members.iter().any(|m| m.column == column)
+        };
+        let mut parts: Vec<usize> = (0..self.classes.len())
+            .filter(|at| holds(&self.classes[*at], a) || holds(&self.classes[*at], b))
+            .collect();
+        let mut members: Vec<(usize, ColId)> = vec![(of_a, a), (of_b, b)];
+        for at in &parts {
+            members.extend(self.classes[*at].members.iter().map(|m| (m.relation, m.column)));
+        }
+        members.sort_unstable();
+        members.dedup();
+        if members.windows(2).any(|pair| pair[0].0 == pair[1].0) {
+            return false;
+        }
+        while let Some(at) = parts.pop() {
+            self.classes.swap_remove(at);
+        }
+        let set = members.iter().fold(0, |set, (relation, _)| set | only(*relation));
+        let member = |(relation, column)| Member { relation, column, distinct: 1.0 };
+        self.classes.push(Class { collation, members: members.into_iter().map(member).collect(), set });
+        true
+    }
+
+    /// Different values of each member. A column that is equal to a key has no more than the key's table has rows.
+    fn measure_classes(&mut self) {
+        for class in &mut self.classes {
+            let keys = class
+                .members
+                .iter()
+                .filter_map(|m| estimate::unique_rows(&self.relations[m.relation].logical, &[m.column]));
+            let bound = keys.reduce(f64::min).unwrap_or(f64::INFINITY);
+            for member in &mut class.members {
+                let relation = &self.relations[member.relation];
+                let values = estimate::distinct(&relation.logical, relation.rows, member.column);
+                member.distinct = values.min(bound).clamp(1.0, relation.rows.max(1.0));
+            }
+        }
+    }
+
+    fn find_pairs(&mut self) {
+        for a in 0..self.relations.len() {
+            for b in a + 1..self.relations.len() {
+                let set = only(a) | only(b);
+                let both: Vec<&Class> = self.classes.iter().filter(|c| c.set & set == set).collect();
+                if both.len() > 1 {
+                    let factor = self.together(a, b, &both);
+                    self.pairs.push(Pair { set, factor });
+                }
+            }
+        }
+    }
+
+    /// By how much more pairs of rows of two relations match in all these classes than if they were independent.
+    fn together(&self, a: usize, b: usize, classes: &[&Class]) -> f64 {
+        let set = only(a) | only(b);
+        let mut shares: Vec<f64> = classes.iter().map(|class| class.share(set)).collect();
+        let product: f64 = shares.iter().product();
+        let joint = [a, b].into_iter().filter_map(|at| {
+            let columns: Vec<ColId> = classes.iter().filter_map(|c| c.of(at)).map(|m| m.column).collect();
+            let relation = &self.relations[at];
+            estimate::unique_rows(&relation.logical, &columns).or_else(|| known_together(relation, &columns))
+        });
+        let share = joint.reduce(f64::max).map(|values| 1.0 / values);
+        // Nothing is known: each further class counts by the square root of the one before, as conditions of one table do.
+        let share = share.unwrap_or_else(|| {
+            shares.sort_by(f64::total_cmp);
+            let mut weight = 1.0;
+            shares.iter().fold(1.0, |all, share| {
+                let all = all * share.powf(weight);
+                weight /= 2.0;
+                all
+            })
+        });
+        (share / product).max(1.0)
+    }
+
+    fn find_near(&mut self) {
+        let sets = self.classes.iter().map(|c| c.set).chain(self.others.iter().map(|c| c.uses));
+        let sets: Vec<Set> = sets.collect();
+        for set in sets {
+            members(set).for_each(|at| self.near[at] |= set & !only(at));
+        }
+    }
+
+    /// Relations that a condition connects with one of the set.
+    pub fn near(&self, set: Set) -> Set {
+        members(set).fold(0, |near, at| near | self.near[at]) & !set
+    }
+
+    /// Lets a pair of relations be joined although no condition connects them.
+    pub fn connect(&mut self, a: usize, b: usize) {
+        self.near[a] |= only(b);
+        self.near[b] |= only(a);
+    }
+
+    /// The rows of the joined relations of a set.
+    pub fn rows(&self, set: Set) -> f64 {
+        let all: f64 = members(set).map(|at| self.relations[at].rows).product();
+        let classes = self.classes.iter().filter(|c| (c.set & set).count_ones() > 1).map(|c| c.share(set));
+        let others = self.others.iter().filter(|c| c.uses & !set == 0).map(|_| OTHER);
+        let pairs = self.pairs.iter().filter(|p| p.set & !set == 0).map(|p| p.factor);
+        let share: f64 = classes.chain(others).chain(pairs).product();
+        (all * share).clamp(1.0, 1e30)
+    }
+
+    /// What it costs to seek a relation's rows for one row of a set; `None` when it is no table or has no index for it.
+    pub fn seek_cost(&self, set: Set, relation: usize) -> Option<f64> {
+        let get = self.relations[relation].table()?;
+        let given = |at: &usize| {
+            let class = &self.classes[*at];
+            class.set & set != 0 && class.set & only(relation) != 0
+        };
+        let given: Vec<usize> = (0..self.classes.len()).filter(given).collect();
+        let mut seeks = self.seeks.borrow_mut();
+        *seeks.entry((relation, given)).or_insert_with_key(|(_, given)| {
+            let members = given.iter().filter_map(|at| self.classes[*at].of(relation));
+            let columns: Vec<ColId> = members.map(|m| m.column).collect();
+            seek_cost(get, &columns)
+        })
+    }
+
+    /// The equalities of the classes between two sets: those that are written or follow.
+    pub fn equalities(&self, left: Set, right: Set) -> Vec<Pred> {
+        let between = self.classes.iter().filter(|c| c.set & left != 0 && c.set & right != 0);
+        let member = |class: &Class, set: Set| {
+            class.members.iter().find(|m| set & only(m.relation) != 0).map(|m| Expr::Col(m.column))
+        };
+        let equality = |class: &Class| {
+            let (left, right) = (member(class, left)?, member(class, right)?);
+            let compare = CompareExpr { op: CompareOp::Equal, left, right, collation: class.collation };
+            Some(Pred::Compare(Box::new(compare)))
+        };
+        between.filter_map(equality).collect()
+    }
+}
+
+/// Different combinations of values of columns, from statistics over them.
+fn known_together(relation: &Relation, columns: &[ColId]) -> Option<f64> {
+    let get = relation.table()?;
+    let id = |column: &ColId| get.position(*column).map(|at| get.table.columns[at].column_id);
+    let ids: Option<Vec<i32>> = columns.iter().map(id).collect();
+    get.table.state.statistics.distinct(&ids?)
+}

@@ -1,0 +1,169 @@
+//! The order of inner joins: not the one in which they are written, but one that keeps the intermediate results small.
+//!
+//! A tree of inner joins, with the conditions of the WHERE above it, is taken apart into relations and conditions ([`graph`]). The tree
+//! with the smallest cost is looked for ([`search`]); the written order stays when it is as good.
+//!
+//! Left alone: joins with a hint, OPTION (FORCE ORDER), outer and semi joins (they are relations to the joins around them).
+
+mod graph;
+mod search;
+
+use super::rule::Rewrite;
+use super::visit::{filtered, is_volatile, with_inputs};
+use crate::bind::Binder;
+use crate::chance::Chance;
+use crate::estimate;
+use crate::logical::{JoinKind, Logical};
+use expr::Pred;
+use graph::{Condition, Graph, MOST_RELATIONS, Relation, Set, only};
+use search::Tree;
+
+pub struct JoinOrder;
+
+/// An order has to be so much better than the written one.
+const BETTER: f64 = 0.95;
+
+impl Rewrite for JoinOrder {
+    fn name(&self) -> &'static str {
+        "join order"
+    }
+
+    fn apply(&self, logical: Logical, binder: &mut Binder<'_>) -> Logical {
+        if binder.force_order { logical } else { node(logical, &mut binder.any_plan) }
+    }
+}
+
+fn node(logical: Logical, chance: &mut Option<Chance>) -> Logical {
+    let mut tree = Parts::default();
+    match logical {
+        Logical::Filter { input, preds } if is_inner(&input) => {
+            tree.take(*input, chance);
+            preds.into_iter().for_each(|pred| tree.condition(pred));
+        }
+        join if is_inner(&join) => tree.take(join, chance),
+        other => return with_inputs(other, &mut |input| node(input, chance)),
+    }
+    tree.joined(chance)
+}
+
+fn is_inner(logical: &Logical) -> bool {
+    matches!(logical, Logical::Join { kind: JoinKind::Inner, hint: None, .. }) && !has_hint(logical)
+}
+
+/// Whether a tree of inner joins has a hint somewhere: its author wants the order that he wrote.
+fn has_hint(logical: &Logical) -> bool {
+    match logical {
+        Logical::Join { kind: JoinKind::Inner, left, right, hint, .. } => {
+            hint.is_some() || has_hint(left) || has_hint(right)
+        }
+        Logical::Filter { input, .. } => has_hint(input),
+        _ => false,
+    }
+}
+
+/// A tree of inner joins, taken apart.
+#[derive(Default)]
+struct Parts {
+    relations: Vec<Relation>,
+    /// Conditions over several relations.
+    conditions: Vec<Condition>,
+    /// What stays above the joins: conditions with subqueries, of no relation, or not to be moved.
+    above: Vec<Pred>,
+}
+
+impl Parts {
+    fn take(&mut self, logical: Logical, chance: &mut Option<Chance>) {
+        match logical {
+            Logical::Join { kind: JoinKind::Inner, left, right, on, hint: None } => {
+                self.take(*left, chance);
+                self.take(*right, chance);
+                on.into_iter().for_each(|pred| self.condition(pred));
+            }
+            Logical::Filter { input, preds } if is_inner(&input) => {
+                self.take(*input, chance);
+                preds.into_iter().for_each(|pred| self.condition(pred));
+            }
+            // More than can be numbered: the rest is joined as it is written.
+            relation if self.relations.len() >= MOST_RELATIONS => {
+                if let Some(last) = self.relations.last_mut() {
+                    relation.offers(&mut last.offers);
+                    let left = std::mem::replace(&mut last.logical, Logical::One);
+                    last.logical = joined(left, relation, Vec::new());
+                    last.rows = estimate::rows(&last.logical);
+                }
+            }
+            relation => {
+                let logical = node(relation, chance);
+                let mut offers = Vec::new();
+                logical.offers(&mut offers);
+                let rows = estimate::rows(&logical);
+                self.relations.push(Relation { logical, offers, own: Vec::new(), rows });
+            }
+        }
+    }
+
+    fn condition(&mut self, pred: Pred) {
+        let mut columns = Vec::new();
+        pred.columns(&mut columns);
+        let uses: Vec<usize> = (0..self.relations.len())
+            .filter(|at| self.relations[*at].offers.iter().any(|id| columns.contains(id)))
+            .collect();
+        if uses.is_empty() || pred.has_subquery() || is_volatile(&pred) {
+            self.above.push(pred);
+        } else if let [one] = uses[..] {
+            self.relations[one].own.push(pred);
+        } else {
+            let uses = uses.into_iter().fold(0, |set: Set, at| set | only(at));
+            self.conditions.push(Condition { pred, uses });
+        }
+    }
+
+    fn joined(mut self, chance: &mut Option<Chance>) -> Logical {
+        for relation in &mut self.relations {
+            relation.rows = (relation.rows * estimate::kept(&relation.own, &relation.logical)).max(1.0);
+        }
+        let count = self.relations.len();
+        let mut graph = Graph::new(self.relations, self.conditions);
+        let tree = match chance {
+            Some(chance) => search::any(count, chance),
+            None => best(&mut graph, count),
+        };
+        let mut relations: Vec<Option<Logical>> =
+            graph.relations.iter_mut().map(|r| Some(built_relation(r))).collect();
+        let result = built(&mut graph, &tree, &mut relations);
+        debug_assert!(graph.others.is_empty(), "every condition belongs to a join");
+        filtered(result, self.above)
+    }
+}
+
+fn best(graph: &mut Graph, count: usize) -> Tree {
+    let written = Tree::written(count);
+    let found = search::search(graph);
+    if search::cost(graph, &found) < search::cost(graph, &written) * BETTER { found } else { written }
+}
+
+fn built_relation(relation: &mut Relation) -> Logical {
+    let logical = std::mem::replace(&mut relation.logical, Logical::One);
+    filtered(logical, std::mem::take(&mut relation.own))
+}
+
+fn joined(left: Logical, right: Logical, on: Vec<Pred>) -> Logical {
+    Logical::Join { kind: JoinKind::Inner, left: Box::new(left), right: Box::new(right), on, hint: None }
+}
+
+/// The plan of a tree: each join has the conditions that neither of its sides could have.
+fn built(graph: &mut Graph, tree: &Tree, relations: &mut [Option<Logical>]) -> Logical {
+    match tree {
+        Tree::Leaf(at) => relations[*at].take().unwrap_or(Logical::One),
+        Tree::Join(left, right) => {
+            let (left_set, right_set) = (left.set(), right.set());
+            let all = left_set | right_set;
+            let left = built(graph, left, relations);
+            let right = built(graph, right, relations);
+            let mut on = graph.equalities(left_set, right_set);
+            let ready = |c: &mut Condition| c.uses & !all == 0;
+            on.extend(graph.others.extract_if(.., ready).map(|c| c.pred));
+            joined(left, right, on)
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! `x LIKE 'abc%'` of a column that an index begins with: the range of texts that begin with `abc`, beside the pattern itself. The range
+//! may hold texts that do not match (the pattern is still tested), never lack one that does.
+
+use super::rule::Rewrite;
+use super::visit::with_inputs;
+use crate::bind::Binder;
+use crate::estimate;
+use crate::logical::Logical;
+use expr::{CompareExpr, Expr, LikeExpr, Pred};
+use syntax::ast::CompareOp;
+use types::{DataType, Len, Value};
+
+pub struct LikeRange;
+
+impl Rewrite for LikeRange {
+    fn name(&self) -> &'static str {
+        "the range of a pattern"
+    }
+
+    fn apply(&self, logical: Logical, _: &mut Binder<'_>) -> Logical {
+        node(logical)
+    }
+}
+
+fn node(logical: Logical) -> Logical {
+    match with_inputs(logical, &mut node) {
+        Logical::Filter { input, mut preds } => {
+            let ranges: Vec<Pred> =
+                preds.iter().filter_map(|pred| range_of(pred, &input)).flatten().collect();
+            preds.extend(ranges);
+            Logical::Filter { input, preds }
+        }
+        other => other,
+    }
+}
+
+fn range_of(pred: &Pred, input: &Logical) -> Option<[Pred; 2]> {
+    let Pred::Like(like) = pred else { return None };
+    let Expr::Col(id) = like.operand else { return None };
+    let get = estimate::source(input, id)?;
+    let at = get.position(id)?;
+    let begins = |(first, _): &(usize, bool)| *first == at;
+    let indexed = get.table.all_indexes().any(|index| index.key.first().is_some_and(begins));
+    let column = &get.table.columns[at];
+    if like.negated || !indexed || column.collation != like.collation {
+        return None;
+    }
+    bounds(like, longest(column.ty)?)
+}
+
+/// Characters of the longest text of a type.
+fn longest(ty: DataType) -> Option<usize> {
+    match ty {
+        DataType::Char(n) | DataType::NChar(n) => Some(usize::from(n)),
+        DataType::VarChar(Len::N(n)) | DataType::NVarChar(Len::N(n)) => Some(usize::from(n)),
+        _ => None,
+    }
+}
+
+/// `x >= prefix AND x <= prefix followed by the highest character, as often as fits`: collations weigh characters one by one, so
+/// that no text with the prefix is above.
+fn bounds(like: &LikeExpr, longest: usize) -> Option<[Pred; 2]> {
+    // Blanks at the end do not count when texts are compared: without them the range is the wider one.
+    let prefix = like.compiled.as_ref()?.prefix().trim_end_matches(' ');
+    if prefix.is_empty() {
+        return None;
+    }
+    let last: String = prefix.chars().chain(std::iter::repeat_n(char::MAX, longest)).collect();
+    let compare = |op, text: &str| {
+        let right = Expr::Const(Value::str(text));
+        let compare = CompareExpr { op, left: like.operand.clone(), right, collation: like.collation };
+        Pred::Compare(Box::new(compare))
+    };
+    Some([compare(CompareOp::GreaterEqual, prefix), compare(CompareOp::LessEqual, &last)])
+}

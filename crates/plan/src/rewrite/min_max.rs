@@ -1,0 +1,71 @@
+//! MIN and MAX of a column that an index begins with: its first or last entry that satisfies the conditions instead of all rows.
+//! `SELECT MAX(x) FROM t WHERE p` becomes the maximum of `SELECT TOP (1) x FROM t WHERE p AND x IS NOT NULL ORDER BY x DESC`, which
+//! the order of the index answers.
+//!
+//! Left alone: several aggregates (each would want its own order), conditions that keep so few rows that they are found otherwise,
+//! and tables that are read with locks on their rows.
+
+use super::rule::Rewrite;
+use super::visit::{filtered, with_inputs};
+use crate::bind::Binder;
+use crate::estimate;
+use crate::logical::{Get, Logical, SortKey, TopSpec};
+use crate::statistics::table_rows;
+use expr::aggregate::{AggKind, Aggregate};
+use expr::{Expr, Pred};
+use types::Value;
+
+pub struct MinMax;
+
+impl Rewrite for MinMax {
+    fn name(&self) -> &'static str {
+        "first or last entry of an index"
+    }
+
+    fn apply(&self, logical: Logical, _: &mut Binder<'_>) -> Logical {
+        node(logical)
+    }
+}
+
+fn node(logical: Logical) -> Logical {
+    match with_inputs(logical, &mut node) {
+        Logical::Aggregate { input, keys, aggregates, scalar: true } if keys.is_empty() => {
+            let input = match aggregates.as_slice() {
+                [one] => first_or_last(*input, one),
+                _ => *input,
+            };
+            Logical::Aggregate { input: Box::new(input), keys, aggregates, scalar: true }
+        }
+        other => other,
+    }
+}
+
+/// The rows that decide the aggregate: one, where an index has it.
+fn first_or_last(input: Logical, aggregate: &Aggregate) -> Logical {
+    let descending = match aggregate.kind {
+        AggKind::Min => false,
+        AggKind::Max => true,
+        _ => return input,
+    };
+    let Some(Expr::Col(id)) = aggregate.arg else { return input };
+    let Some(get) = estimate::base(&input) else { return input };
+    let Some(at) = get.position(id) else { return input };
+    if get.locks.is_some() || !begins_an_index(get, at) || !is_worth_it(&input, get) {
+        return input;
+    }
+    let column = &get.table.columns[at];
+    let key = SortKey { expr: Expr::Col(id), descending, collation: column.collation };
+    let preds = if column.nullable { vec![Pred::IsNull(Box::new(Expr::Col(id)), true)] } else { Vec::new() };
+    let sorted = Logical::Sort { input: Box::new(filtered(input, preds)), keys: vec![key] };
+    let top = TopSpec { count: Some(Expr::Const(Value::BigInt(1))), ..TopSpec::default() };
+    Logical::Top { input: Box::new(sorted), top }
+}
+
+fn begins_an_index(get: &Get, column: usize) -> bool {
+    get.table.all_indexes().any(|index| index.key.first().is_some_and(|(first, _)| *first == column))
+}
+
+/// The entry is among the first few: the conditions keep a good part of the rows.
+fn is_worth_it(input: &Logical, get: &Get) -> bool {
+    estimate::rows(input) * 100.0 >= table_rows(&get.table)
+}
