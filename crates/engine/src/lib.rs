@@ -4,6 +4,7 @@
 //! acknowledged as committed survives a crash.
 
 pub mod batch;
+mod conceal;
 pub mod dbcc;
 pub mod ddl;
 pub mod dml;

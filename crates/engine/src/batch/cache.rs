@@ -1,9 +1,9 @@
 //! Compiled batches kept by text, and modules by name: a client that sends the same text again parses and binds nothing.
 //! The least recently used go when there are too many; texts that are too long to be worth keeping are not kept.
 //! Guarantees: sessions meet at the lock of one of several parts of the cache, chosen by the text, and hold it for one look;
-//! what is kept for a text was made of it, in this database, under these options. Whoever runs one text again and again keeps what
-//! it found ([`Found`]) and asks neither a lock nor the text, as long as the cache has not been cleared and nothing has changed that
-//! gives a text another meaning.
+//! what is kept for a text was made of it, in this database, under these options.
+//! Whoever runs one text again and again keeps what it found ([`Found`]) and asks neither the lock nor the text, as long as
+//! the cache has not been cleared and nothing has changed that gives a text another meaning.
 
 use std::any::Any;
 use std::collections::HashMap;

@@ -22,9 +22,9 @@ use syntax::ParseSettings;
 use syntax::ast::{SetOption, Stmt, StmtKind, TypeName};
 use types::{DataType, SqlError, Value};
 
+use crate::conceal::conceal;
 use crate::dml::DmlPlan;
 use crate::exec::scalar::{Condition, Scalar};
-use crate::instance::credentials::conceal;
 use crate::state::SessionCore;
 use crate::state::activity::BatchView;
 use plan::QueryPlan;
@@ -49,6 +49,15 @@ pub enum Bound {
 }
 
 impl Bound {
+    /// Whether the tables that it reads have not changed so much that it should be planned anew.
+    fn is_current(&self) -> bool {
+        match self {
+            Bound::Query(plan) => plan.needs().is_current(),
+            Bound::Dml(plan) => plan.needs().is_current(),
+            Bound::Assign { .. } | Bound::Condition(_) | Bound::Scalars(_) => true,
+        }
+    }
+
     /// Binds with the environment of this moment, which the stamp tells.
     ///
     /// # Errors
@@ -87,15 +96,6 @@ impl Bound {
             Bound::Query(plan) => plan.reads_points(),
             Bound::Dml(plan) => plan.reads_points(),
             Bound::Assign { .. } | Bound::Condition(_) | Bound::Scalars(_) => false,
-        }
-    }
-
-    /// Whether the tables that it reads have not changed so much that it should be planned anew.
-    fn is_current(&self) -> bool {
-        match self {
-            Bound::Query(plan) => plan.needs().is_current(),
-            Bound::Dml(plan) => plan.needs().is_current(),
-            Bound::Assign { .. } | Bound::Condition(_) | Bound::Scalars(_) => true,
         }
     }
 }

@@ -27,8 +27,30 @@ use plan::compile_query;
 /// The batch of all texts of one shape.
 pub struct Shape {
     pub batch: Arc<Compiled>,
-    /// Whether it may run, and for what schema and options that was found.
-    verdict: Mutex<Option<(Stamp, bool)>>,
+    verdict: Mutex<Option<Verdict>>,
+}
+
+/// Whether a shape may run.
+#[derive(Clone, Copy)]
+struct Verdict {
+    /// For what schema and options that was found.
+    of: Stamp,
+    may_run: bool,
+    /// How often it might not.
+    refused: u32,
+}
+
+impl Verdict {
+    /// A small table is scanned and may have grown: a refusal is thought over after 64 texts, 128, 256 and so on.
+    fn ask(&mut self, now: Stamp) -> Option<bool> {
+        if self.of != now {
+            self.refused = 0;
+            return None;
+        }
+        self.refused = self.refused.saturating_add(u32::from(!self.may_run));
+        let again = self.refused >= 64 && self.refused.is_power_of_two();
+        (self.may_run || !again).then_some(self.may_run)
+    }
 }
 
 /// What runs for a text.
@@ -77,7 +99,7 @@ fn by_shape(core: &SessionCore, cache: &BatchCache, place: &Place<'_>, key: &mut
         _ if cache.was_seen(&of_shape) => cache.compile_shape(core.db(), &of_shape, &literals).ok()?,
         _ => return None,
     };
-    if !shape.may_run(core, &literals.values) || cache.was_seen(place) {
+    if !shape.may_run(core) || cache.was_seen(place) {
         return None;
     }
     Some(ToRun { batch: shape.batch.clone(), vars: literals.values, shaped: true })
@@ -89,26 +111,28 @@ impl Shape {
         Shape { batch, verdict: Mutex::new(None) }
     }
 
-    fn may_run(&self, core: &SessionCore, values: &[Value]) -> bool {
+    fn may_run(&self, core: &SessionCore) -> bool {
         let now = Stamp::now(core);
-        if let Some((of, may_run)) = *self.verdict.lock()
-            && of == now
-        {
-            return may_run;
-        }
+        let refused = match &mut *self.verdict.lock() {
+            Some(verdict) => match verdict.ask(now) {
+                Some(may_run) => return may_run,
+                None => verdict.refused,
+            },
+            None => 0,
+        };
         // A panic of the binder is reported by the text itself, which is bound again where panics are caught.
-        let may_run = catch_unwind(AssertUnwindSafe(|| self.bind(core, values))).unwrap_or(false);
-        *self.verdict.lock() = Some((now, may_run));
+        let may_run = catch_unwind(AssertUnwindSafe(|| self.bind(core))).unwrap_or(false);
+        *self.verdict.lock() = Some(Verdict { of: now, may_run, refused });
         may_run
     }
 
     /// Binds its statement; whether that is one that may run.
-    fn bind(&self, core: &SessionCore, values: &[Value]) -> bool {
+    fn bind(&self, core: &SessionCore) -> bool {
         let program = &self.batch.program;
         let ([Op::Stmt(0)], [stmt]) = (program.ops.as_slice(), program.stmts.as_slice()) else {
             return false;
         };
-        let bound = Bound::make(core, &program.vars, values, |env| bind_statement(stmt, env));
+        let bound = Bound::make(core, &program.vars, &[], |env| bind_statement(stmt, env));
         let Ok((stamp, bound)) = bound else { return false };
         let may_run = stamp.temps.is_none() && bound.reads_points();
         if may_run && let Some(first) = self.batch.bound.lock().first_mut() {

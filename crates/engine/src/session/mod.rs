@@ -231,8 +231,11 @@ impl Session {
         let found = if params.is_empty() && last.is_none() {
             parameters::find(&self.core, text, &mut self.key)
         } else {
-            let vars = std::mem::take(&mut vars);
-            self.compiled(text, params, last).map(|batch| ToRun { batch, vars, shaped: false })
+            self.compiled(text, params, last).map(|batch| ToRun {
+                batch,
+                vars: std::mem::take(&mut vars),
+                shaped: false,
+            })
         };
         match found {
             Err(error) => {

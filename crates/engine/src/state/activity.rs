@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use wal::WaitKind;
 
 use super::core::SessionShared;
-use crate::instance::credentials::conceal;
+use crate::conceal::conceal;
 use plan::bind::set_options::SessionOptions;
 
 /// First bytes of a handle of ad hoc text.
