@@ -65,9 +65,7 @@ impl QueryTimes {
     /// The middle of the rounds.
     #[must_use]
     pub fn median(&self) -> f64 {
-        let mut sorted = self.seconds.clone();
-        sorted.sort_by(f64::total_cmp);
-        sorted.get(sorted.len() / 2).copied().unwrap_or_default()
+        crate::stats::median(&self.seconds).unwrap_or_default()
     }
 }
 
