@@ -317,3 +317,41 @@ fn plans_are_made_for_the_parameters_of_their_first_run() {
         assert!(lines(&mut b, &format!("EXEC p {k}")).ends_with(&format!("|{count}")), "{k}");
     }
 }
+
+#[test]
+fn row_counts_with_savepoints_in_any_order() {
+    let mut b = Bench::new();
+    b.run("SET NOCOUNT ON CREATE TABLE r (id int IDENTITY, x int) CREATE TABLE s (id int IDENTITY, x int) INSERT r (x) VALUES (1), (2), (3)");
+    b.run("CREATE TRIGGER tr ON s AFTER INSERT AS INSERT r (x) SELECT x FROM inserted WHERE x > 5");
+    let kept = "SELECT SUM(CASE WHEN object_id = OBJECT_ID('r') THEN rows END), SUM(CASE WHEN object_id = OBJECT_ID('s') THEN rows END)
+                FROM sys.partitions WHERE object_id IN (OBJECT_ID('r'), OBJECT_ID('s')) AND index_id < 2";
+    let real = "SELECT (SELECT COUNT(*) FROM r), (SELECT COUNT(*) FROM s)";
+    let mut rng = fastrand::Rng::with_seed(5);
+    let mut depth = 0;
+    for step in 0..600 {
+        let sql = match rng.u8(..12) {
+            0 if depth == 0 => {
+                depth = 1;
+                "BEGIN TRANSACTION".to_string()
+            }
+            1 if depth > 0 && rng.bool() => {
+                depth = 0;
+                ["COMMIT", "ROLLBACK"][rng.usize(..2)].to_string()
+            }
+            2 if depth > 0 => format!("SAVE TRANSACTION p{}", rng.u8(..3)),
+            3 if depth > 0 => {
+                format!("BEGIN TRY ROLLBACK TRANSACTION p{} END TRY BEGIN CATCH END CATCH", rng.u8(..3))
+            }
+            4 => format!("DELETE TOP ({}) FROM r", rng.u8(..4)),
+            5 => "INSERT r (x) SELECT CASE WHEN x = 3 THEN 1 / 0 ELSE x END FROM r".to_string(),
+            6 => "DELETE TOP (1) FROM s".to_string(),
+            n => format!("INSERT {} (x) VALUES ({}), (1)", ["r", "s"][usize::from(n % 2)], rng.u8(..10)),
+        };
+        b.run(&sql);
+        if depth == 0 && b.session.trancount() > 0 {
+            b.run("ROLLBACK");
+        }
+        depth = u32::from(b.session.trancount() > 0);
+        assert_eq!(lines(&mut b, kept), lines(&mut b, real), "step {step}: {sql}");
+    }
+}

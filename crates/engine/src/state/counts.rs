@@ -10,88 +10,102 @@ use catalog::{Db, TableDef, TableState};
 /// Rows that were added to a table (negative: taken away).
 struct Counted {
     state: Arc<TableState>,
+    /// By statements that have ended.
     rows: i64,
+    /// By the running statement.
+    own: i64,
+}
+
+impl Counted {
+    fn take_back(&self, rows: i64) {
+        match u64::try_from(rows) {
+            Ok(rows) => self.state.deleted(rows),
+            Err(_) => self.state.inserted(rows.unsigned_abs()),
+        }
+    }
 }
 
 /// The counts of the session's open transaction.
 #[derive(Default)]
 pub(super) struct Counts {
     list: Vec<Counted>,
-    /// Where those of the running statement begin.
+    /// Entries from here on take what is counted; those before are of a savepoint or of a statement around the running one.
+    base: usize,
+    /// How many there were when the running statement began.
     statement: usize,
-    /// Where those of the statement around it begin: they stay apart.
-    floor: usize,
+    /// How many there were at the last savepoint.
+    saved: usize,
 }
 
 impl Counts {
-    /// How many there are: a place to come back to.
-    pub fn place(&self) -> usize {
-        self.list.len()
-    }
-
-    /// A statement begins; what came before it, after the savepoint at `base`, is put together.
-    pub fn begin_statement(&mut self, base: usize) {
-        if self.list.len() > self.statement {
-            let mut at = base.max(self.floor).min(self.statement);
-            while at < self.list.len() {
-                let (known, rest) = self.list.split_at_mut(at + 1);
-                if let Some(one) = known.last_mut() {
-                    rest.iter_mut().filter(|other| Arc::ptr_eq(&other.state, &one.state)).for_each(|other| {
-                        one.rows += std::mem::take(&mut other.rows);
-                    });
-                }
-                at += 1;
-                let mut index = 0;
-                self.list.retain(|counted| {
-                    index += 1;
-                    index <= at || counted.rows != 0
-                });
-            }
-        }
+    /// A statement begins.
+    #[inline]
+    pub fn begin_statement(&mut self) {
+        self.end_statement();
         self.statement = self.list.len();
     }
 
-    fn add(&mut self, state: &Arc<TableState>, rows: i64) {
-        let begin = self.statement.min(self.list.len());
-        let own = self.list[begin..].iter_mut();
-        match own.rev().find(|counted| Arc::ptr_eq(&counted.state, state)) {
-            Some(counted) => counted.rows += rows,
-            None => self.list.push(Counted { state: state.clone(), rows }),
+    fn end_statement(&mut self) {
+        for counted in &mut self.list[self.base..] {
+            counted.rows += std::mem::take(&mut counted.own);
         }
     }
 
-    /// Where the running statement's begin.
-    pub fn statement(&self) -> usize {
-        self.statement
+    fn add(&mut self, state: &Arc<TableState>, rows: i64) {
+        match self.list[self.base..].iter_mut().find(|counted| Arc::ptr_eq(&counted.state, state)) {
+            Some(counted) => counted.own += rows,
+            None => self.list.push(Counted { state: state.clone(), rows: 0, own: rows }),
+        }
+    }
+
+    /// A savepoint: a place to come back to.
+    pub fn save(&mut self) -> usize {
+        self.end_statement();
+        self.saved = self.list.len();
+        self.base = self.saved;
+        self.saved
     }
 
     /// Statements inside the running one begin; what [`Counts::leave`] wants to know.
     pub fn enter(&mut self) -> (usize, usize) {
-        let outer = (self.statement, self.floor);
-        self.floor = self.statement;
+        let outer = (self.base, self.statement);
+        self.base = self.list.len();
         outer
     }
 
-    /// They have ended.
-    pub fn leave(&mut self, (statement, floor): (usize, usize)) {
-        (self.statement, self.floor) = (statement.min(self.list.len()), floor);
+    /// They have ended. A savepoint that they have made stays one.
+    pub fn leave(&mut self, (base, statement): (usize, usize)) {
+        let len = self.list.len();
+        (self.base, self.statement) = (base.max(self.saved).min(len), statement.min(len));
+    }
+
+    /// Takes back what the running statement has counted.
+    pub fn undo_statement(&mut self) {
+        let begin = self.statement.min(self.list.len());
+        for counted in self.list.drain(begin..) {
+            counted.take_back(counted.rows + counted.own);
+        }
+        for counted in self.list.iter_mut().skip(self.base) {
+            let own = std::mem::take(&mut counted.own);
+            counted.take_back(own);
+        }
+        self.base = self.base.min(begin);
     }
 
     /// Takes back what was counted after a place.
     pub fn undo(&mut self, place: usize) {
-        for counted in self.list.drain(place.min(self.list.len())..).rev() {
-            match u64::try_from(counted.rows) {
-                Ok(rows) => counted.state.deleted(rows),
-                Err(_) => counted.state.inserted(counted.rows.unsigned_abs()),
-            }
+        for counted in self.list.drain(place.min(self.list.len())..) {
+            counted.take_back(counted.rows + counted.own);
         }
-        self.statement = self.statement.min(place);
+        let len = self.list.len();
+        (self.base, self.statement, self.saved) = (len, len, len);
     }
 
     /// The transaction has committed.
+    #[inline]
     pub fn clear(&mut self) {
         self.list.clear();
-        (self.statement, self.floor) = (0, 0);
+        (self.base, self.statement, self.saved) = (0, 0, 0);
     }
 }
 

@@ -178,8 +178,7 @@ impl SessionCore {
             open.mark = open.txn.mark();
         }
         self.transactions.ddl_mark = self.transactions.ddl.len();
-        let base = self.transactions.savepoints.last().map_or(0, |saved| saved.counts);
-        self.transactions.counts.begin_statement(base);
+        self.transactions.counts.begin_statement();
         self.fired.clear();
         Ok(())
     }
@@ -322,7 +321,7 @@ impl SessionCore {
             return;
         }
         self.undo_ddl(self.transactions.ddl_mark);
-        self.transactions.counts.undo(self.transactions.counts.statement());
+        self.transactions.counts.undo_statement();
         let mut failed = false;
         for open in &mut self.transactions.open {
             failed |= open.txn.rollback_to(&open.mark).is_err();
@@ -446,7 +445,7 @@ impl SessionCore {
             let place = open.txn.savepoint().map_err(|e| db_error(&open.db, &e))?;
             places.push((open.db.id(), place));
         }
-        let (ddl, counts) = (self.transactions.ddl.len(), self.transactions.counts.place());
+        let (ddl, counts) = (self.transactions.ddl.len(), self.transactions.counts.save());
         self.transactions.savepoints.push(NamedSavepoint { name: name.into(), places, ddl, counts });
         Ok(())
     }
