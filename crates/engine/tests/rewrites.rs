@@ -139,3 +139,136 @@ fn many_relations_are_ordered_in_time() {
         b.check(&sql, "3");
     }
 }
+
+/// A counter of the instance: how often.
+fn occurrence(b: &mut Bench, counter: &str) -> i64 {
+    let sql = format!("SELECT occurrence FROM sys.dm_exec_query_optimizer_info WHERE counter = '{counter}'");
+    answer(b, &sql).parse().unwrap()
+}
+
+/// A query for each rewrite that changes it.
+const CHANGED: [(&str, &str); 7] = [
+    ("OrFactors", "SELECT COUNT(*) FROM part WHERE (part < 9 AND kind = 'a') OR (part < 9 AND kind = 'b')"),
+    (
+        "OrImplied",
+        "SELECT COUNT(*) FROM part p, line l WHERE (p.part = 9 AND l.n = 2) OR (p.part = 11 AND l.n = 3)",
+    ),
+    ("LikeRange", "SELECT COUNT(*) FROM named WHERE name LIKE 'b%'"),
+    ("MinMax", "SELECT MAX(o) FROM orders"),
+    (
+        "UnnestScalar",
+        "SELECT COUNT(*) FROM line l WHERE quantity < (SELECT AVG(quantity) FROM line i WHERE i.part = l.part)",
+    ),
+    ("InList", "SELECT COUNT(*) FROM orders WHERE o IN (3, 99, 500)"),
+    ("JoinOrder", "SELECT COUNT(*) FROM part p, customer c, orders o WHERE o.c = c.c AND p.part = o.o"),
+];
+
+#[test]
+fn each_rewrite_is_counted_and_can_be_left_out() {
+    let mut b = shop();
+    b.run("CREATE TABLE named (name varchar(20) PRIMARY KEY) INSERT named SELECT name FROM customer INSERT named VALUES ('b1')");
+    let named = answer(
+        &mut b,
+        "SELECT SUBSTRING(counter, 9, 20) FROM sys.dm_exec_query_optimizer_info WHERE counter LIKE 'rewrite %'",
+    );
+    let mut names: Vec<&str> = CHANGED.iter().map(|(name, _)| *name).collect();
+    assert_eq!(named.lines().collect::<Vec<_>>(), names, "a query for each rewrite");
+    names.sort_unstable();
+    for (name, query) in CHANGED {
+        let counter = format!("rewrite {name}");
+        let before = occurrence(&mut b, &counter);
+        let rows = answer(&mut b, query);
+        let with = occurrence(&mut b, &counter);
+        assert_eq!(with, before + 1, "{name}");
+        // A plan that is kept counts nothing.
+        assert_eq!(answer(&mut b, query), rows);
+        assert_eq!(occurrence(&mut b, &counter), with, "{name}");
+        let without = format!("{query} OPTION (QUERYRULEOFF {})", name.to_lowercase());
+        assert_eq!(answer(&mut b, &without), rows, "{without}");
+        assert_eq!(occurrence(&mut b, &counter), with, "{without}");
+    }
+    let all: Vec<String> = names.iter().map(|name| format!("QUERYRULEOFF {name}")).collect();
+    for (_, query) in CHANGED {
+        let rows = answer(&mut b, query);
+        assert_eq!(answer(&mut b, &format!("{query} OPTION ({})", all.join(", "))), rows);
+    }
+    b.check("SELECT 1 OPTION (QUERYRULEOFF Nothing)", "Msg 10715: 'Nothing' is not a valid hint.");
+    b.check("DELETE orders OPTION (QUERYRULEOFF Nothing)", "Msg 10715: 'Nothing' is not a valid hint.");
+    assert!(b.run("SELECT 1 OPTION (QUERYRULEOFF)").starts_with("Msg 102"));
+}
+
+#[test]
+fn common_terms_are_looked_for_until_there_are_none() {
+    let mut b = shop();
+    // The common term of the outer OR is an OR with a common term, which joins.
+    let either = "((l.part = p.part AND l.n = 1) OR (l.part = p.part AND l.n = 2))";
+    let query = format!(
+        "SELECT COUNT(*) FROM line l, part p WHERE ({either} AND p.kind = 'a') OR ({either} AND p.kind = 'b')"
+    );
+    let shown = plan(&mut b, &query);
+    assert!(!shown.contains("Nested Loops(Inner Join)\n"), "no cross join: {shown}");
+    let rows = answer(&mut b, &query);
+    assert_ne!(rows, "0");
+    assert_eq!(answer(&mut b, &format!("{query} OPTION (QUERYRULEOFF OrFactors)")), rows);
+}
+
+#[test]
+fn compilations_are_counted() {
+    let mut b = shop();
+    b.run("CREATE TABLE copy (a int)");
+    b.run("CREATE VIEW v AS SELECT a FROM copy");
+    let counters = [
+        "optimizations",
+        "elapsed time",
+        "final cost",
+        "tables",
+        "trivial plan",
+        "insert stmt",
+        "update stmt",
+        "delete stmt",
+        "contains subquery",
+        "view reference",
+        "order hint",
+        "hints",
+        "join hint",
+        "maximum recursion level",
+    ];
+    let sql = "SELECT counter, occurrence FROM sys.dm_exec_query_optimizer_info";
+    let totals = |b: &mut Bench| -> Vec<i64> {
+        let all = answer(b, sql);
+        let of = |name: &&str| {
+            let line = all
+                .lines()
+                .find(|line| line.split('|').next() == Some(*name))
+                .unwrap_or_else(|| panic!("{name}"));
+            line.split('|').nth(1).unwrap().parse().unwrap()
+        };
+        counters.iter().map(of).collect()
+    };
+    totals(&mut b);
+    for (statement, wanted) in [
+        ("INSERT copy VALUES (1)", &["trivial plan", "insert stmt"][..]),
+        ("UPDATE copy SET a = 2 WHERE a > 1", &["update stmt"]),
+        ("DELETE copy WHERE a = (SELECT MAX(price) FROM orders)", &["delete stmt", "contains subquery"]),
+        ("SELECT c FROM customer WHERE c = 9", &["trivial plan"]),
+        ("SELECT a FROM v", &["view reference"]),
+        ("SELECT 1 FROM orders a INNER HASH JOIN orders b ON a.o = b.c", &["hints", "join hint"]),
+        ("SELECT 1 FROM orders a, orders b OPTION (FORCE ORDER)", &["order hint", "hints"]),
+        ("SELECT 1 FROM copy OPTION (MAXRECURSION 5)", &["maximum recursion level"]),
+    ] {
+        let before = totals(&mut b);
+        b.run(statement);
+        let after = totals(&mut b);
+        for ((name, before), after) in counters.iter().zip(before).zip(after) {
+            let always = ["optimizations", "elapsed time", "final cost", "tables"].contains(name);
+            let more = i64::from(always || wanted.contains(name));
+            assert_eq!(after, before + more, "{name} after {statement}");
+        }
+    }
+    // Sums are means of their occurrences.
+    let value =
+        answer(&mut b, "SELECT value FROM sys.dm_exec_query_optimizer_info WHERE counter = 'optimizations'");
+    assert_eq!(value, "1.0");
+    let mean = answer(&mut b, "SELECT value FROM sys.dm_exec_query_optimizer_info WHERE counter = 'tables'");
+    assert!((0.1..2.0).contains(&mean.parse::<f64>().unwrap()), "{mean}");
+}

@@ -4,9 +4,11 @@
 //! Guarantees: a compiled object holds no name that must be looked up again; errors carry SQL Server's numbers.
 
 pub mod access_path;
+pub mod applied;
 pub mod bind;
 mod chance;
 pub mod cost;
+pub mod counters;
 mod decorrelate;
 pub mod estimate;
 pub mod hints;
@@ -16,16 +18,18 @@ pub mod nodes;
 pub mod options;
 pub mod physical;
 pub mod planner;
-mod rewrite;
+pub mod rewrite;
 pub mod statistics;
 pub mod view;
 
 use crate::bind::Binder;
 use crate::bind::env::CompileEnv;
+use crate::counters::{Compilation, Kind};
 use compact_str::CompactString;
 use expr::Expr;
 use nodes::Plan;
 use std::sync::Arc;
+use std::time::Instant;
 use syntax::ast;
 use types::{DataType, SqlError};
 
@@ -53,11 +57,52 @@ pub struct QueryPlan {
     pub needs: Needs,
 }
 
+/// What the OPTION clause of a statement says of its compilation.
+///
+/// # Errors
+/// Those of [`options::check`]; 10715 a rewrite is to be left out that there is not.
+pub fn apply_options(binder: &mut Binder<'_>, options: &[ast::OptionItem]) -> Result<(), SqlError> {
+    options::check(options, binder.env)?;
+    binder.apply_options(options);
+    binder.rules_off = rewrite::left_out(options)?;
+    Ok(())
+}
+
+/// A statement whose compilation is to be counted.
+#[derive(Debug)]
+pub struct Counted<'s> {
+    pub kind: Kind,
+    pub began: Instant,
+    pub options: &'s [ast::OptionItem],
+    /// In units of [`cost`], without its subqueries.
+    pub cost: f64,
+    /// Its plan needed no choice.
+    pub trivial: bool,
+}
+
+impl Counted<'_> {
+    /// Counts the compilation that has come to its end.
+    pub fn add(&self, binder: &Binder<'_>, needs: &Needs) {
+        let subqueries: f64 = needs.subqueries.iter().map(|plan| cost::of(plan).total).sum();
+        binder.env.counters.add(&Compilation {
+            kind: self.kind,
+            elapsed: self.began.elapsed(),
+            cost: (self.cost + subqueries) * cost::SECONDS,
+            trivial: self.trivial,
+            tables: needs.tables.len(),
+            views: needs.modules.len(),
+            subqueries: needs.subqueries.len(),
+            hints: options::used(self.options, binder.join_hints),
+            applied: &binder.applied,
+        });
+    }
+}
+
 /// Compiles a query.
 pub fn compile_query(q: &ast::Query, env: &CompileEnv<'_>) -> Result<Arc<QueryPlan>, SqlError> {
+    let began = Instant::now();
     let mut binder = Binder::new(env);
-    options::check(&q.options, env)?;
-    binder.apply_options(&q.options);
+    apply_options(&mut binder, &q.options)?;
     let bound = binder.query(q)?;
     let (wanted, mut assignments) = wanted(&bound);
     let plan = physical::plan_query(&mut binder, bound.logical, &wanted, None)?;
@@ -67,7 +112,10 @@ pub fn compile_query(q: &ast::Query, env: &CompileEnv<'_>) -> Result<Arc<QueryPl
     let columns =
         bound.columns.iter().map(|c| ColumnInfo { name: c.name.clone(), ty: c.ty, nullable: c.nullable });
     let columns = columns.collect();
-    Ok(Arc::new(QueryPlan { columns, plan, assignments, needs: physical::needs(&mut binder)? }))
+    let query = QueryPlan { columns, plan, assignments, needs: physical::needs(&mut binder)? };
+    let (cost, trivial) = (cost::of(&query.plan).total, query.reads_points());
+    Counted { kind: Kind::Query, began, options: &q.options, cost, trivial }.add(&binder, &query.needs);
+    Ok(Arc::new(query))
 }
 
 fn wanted(bound: &logical::BoundQuery) -> (Vec<expr::ColId>, Vec<(usize, Expr)>) {

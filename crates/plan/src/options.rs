@@ -6,6 +6,7 @@ use types::{SqlError, Value};
 
 use crate::bind::env::CompileEnv;
 use crate::bind::unsupported;
+use crate::counters::UsedHints;
 use catalog::errors;
 
 /// Names of USE HINT, all about plans.
@@ -93,6 +94,15 @@ pub fn any_plan(options: &[OptionItem]) -> Option<u64> {
 
 fn seed_of(name: &str) -> Option<u64> {
     name.strip_prefix(ANY_PLAN)?.parse().ok()
+}
+
+/// The hints of a statement that are counted, with so many beside its joins.
+pub fn used(options: &[OptionItem], join_hints: u64) -> UsedHints {
+    let all = |suffix: &str| options.iter().filter(|option| option.name.ends_with(suffix)).count() as u64;
+    let order = forces_order(options);
+    let joins = all(" JOIN") + join_hints;
+    let recursion = max_recursion(options).flatten();
+    UsedHints { any: joins + all(" GROUP") + all(" UNION") + u64::from(order), order, joins, recursion }
 }
 
 /// Whether the joins of a statement stay in the order in which they are written.

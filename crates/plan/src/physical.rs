@@ -19,7 +19,7 @@ pub fn plan_query(
     wanted: &[ColId],
     goal: Option<u64>,
 ) -> Result<Plan, SqlError> {
-    let logical = rewrite(logical, binder);
+    let logical = rewrite(logical, binder)?;
     let plan = planner::Planner { binder }.plan(logical, wanted, goal)?;
     exactly(plan, wanted)
 }

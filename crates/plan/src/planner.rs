@@ -67,6 +67,7 @@ impl Planner<'_, '_> {
 
     /// Plans a node under conditions that its rows must satisfy.
     fn node(&mut self, logical: Logical, preds: Vec<Pred>, cx: &Context) -> Result<Plan, SqlError> {
+        self.binder.check_cancel()?;
         match logical {
             Logical::One => {
                 self.above(Plan { node: Node::One, cols: vec![], rows: 1.0, ordered: true }, preds)
@@ -183,7 +184,7 @@ impl Planner<'_, '_> {
             }
             match decorrelate::semi_join(pred, &self.binder.subqueries) {
                 Ok((kind, right, on)) => {
-                    let right = rewrite(right, self.binder);
+                    let right = rewrite(right, self.binder)?;
                     input =
                         Logical::Join { kind, left: Box::new(input), right: Box::new(right), on, hint: None };
                 }

@@ -83,6 +83,8 @@ impl Bound {
                 deleted: true,
                 inserted: true,
             }),
+            cancel: &core.shared.cancel,
+            counters: core.instance().optimizer(),
         };
         let bound = bind(&env)?;
         stamp.temps = core.temps.used.load(Relaxed).then_some(core.temps.generation);
@@ -226,5 +228,48 @@ fn check_showplan(stmts: &[Stmt]) -> Result<(), SqlError> {
             Err(SqlError::new(1067, 15, 1, text).at_line(stmt.span.line))
         }
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Instance, InstanceOptions};
+    use sim::SimDisk;
+    use std::sync::atomic::AtomicBool;
+    use syntax::ast::Query;
+
+    /// Compiles a query with this flag of a session that was told to stop.
+    fn compile(instance: &Arc<Instance>, text: &str, cancel: &AtomicBool) -> Result<u64, SqlError> {
+        let stmts = syntax::parse(text).unwrap();
+        let StmtKind::Select(query): &StmtKind = &stmts[0].kind else { panic!("{text}") };
+        let query: &Query = query;
+        instance.session().unwrap().with_core(|core| {
+            let counters = plan::counters::OptimizerCounters::default();
+            let env = CompileEnv {
+                names: &**core.instance(),
+                db: core.db(),
+                catalog: core.db().catalog(),
+                vars: &VarScope::new(),
+                parameters: &[],
+                options: &core.options,
+                temps: &core.temps,
+                changes: None,
+                cancel,
+                counters: &counters,
+            };
+            plan::compile_query(query, &env)?;
+            Ok(counters.totals().elapsed.occurrences)
+        })
+    }
+
+    #[test]
+    fn a_compilation_notices_a_cancel_and_is_not_counted() {
+        let disk = Arc::new(SimDisk::new(3));
+        let options = InstanceOptions { memory_bytes: Some(64 << 20), disk, ..InstanceOptions::new("/data") };
+        let instance = Instance::open(options).unwrap();
+        let join = "SELECT 1 FROM sys.objects a, sys.objects b WHERE a.object_id = b.object_id";
+        assert_eq!(compile(&instance, join, &AtomicBool::new(false)).unwrap(), 1);
+        assert_eq!(compile(&instance, join, &AtomicBool::new(true)).unwrap_err().number, 3617);
     }
 }

@@ -24,7 +24,7 @@ fn with_env<T>(
     db: &Arc<Db>,
     f: impl FnOnce(&CompileEnv<'_>, &mut SessionCore) -> T,
 ) -> T {
-    let instance = core.instance().clone();
+    let (instance, shared) = (core.instance().clone(), core.shared.clone());
     let vars = VarScope::new();
     // The table is locked as a whole: no level would add anything.
     let options = SessionOptions { isolation: Isolation::ReadCommitted, rowcount: 0, ..core.options.clone() };
@@ -37,6 +37,8 @@ fn with_env<T>(
         options: &options,
         temps: &NO_TEMPS,
         changes: None,
+        cancel: &shared.cancel,
+        counters: instance.optimizer(),
     };
     f(&env, core)
 }

@@ -77,6 +77,7 @@ fn run(
     let db = work.db.clone();
     // The table is locked as a whole: no level would add anything.
     let options = SessionOptions { isolation: Isolation::ReadCommitted, ..work.core.options.clone() };
+    let shared = work.core.shared.clone();
     let env = CompileEnv {
         names: &*instance,
         db: &db,
@@ -86,6 +87,8 @@ fn run(
         options: &options,
         temps: &NO_TEMPS,
         changes: None,
+        cancel: &shared.cancel,
+        counters: instance.optimizer(),
     };
     let plan = compile_dml(stmt, &env)?;
     let kept = std::mem::replace(&mut work.core.private_tables, private);

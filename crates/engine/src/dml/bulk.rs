@@ -191,6 +191,8 @@ impl BulkLoad {
             options: &core.options,
             temps: &core.temps,
             changes: None,
+            cancel: &core.shared.cancel,
+            counters: core.instance().optimizer(),
         };
         Ok((compile_dml(stmt, &env)?, vars.len()))
     }

@@ -16,10 +16,12 @@ mod values;
 
 use crate::exec::context::{ExecCtx, RowSink};
 use crate::output::ColumnInfo;
-use plan::Needs;
 use plan::bind::env::CompileEnv;
 use plan::bind::{Binder, unsupported};
+use plan::counters::Kind;
+use plan::{Counted, Needs, cost};
 use std::sync::Arc;
+use std::time::Instant;
 use syntax::ast::{self, StmtKind};
 use types::{SqlError, Value};
 
@@ -65,6 +67,26 @@ impl DmlPlan {
             }
     }
 
+    /// SELECT INTO is an INSERT.
+    fn kind(&self) -> Kind {
+        match self {
+            DmlPlan::Insert(_) | DmlPlan::SelectInto(_) => Kind::Insert,
+            DmlPlan::Update(_) => Kind::Update,
+            DmlPlan::Delete(_) => Kind::Delete,
+        }
+    }
+
+    /// What finding its rows is expected to cost, in units of [`plan::cost`]; nothing where a scan changes what it meets.
+    fn cost(&self) -> f64 {
+        let source = match self {
+            DmlPlan::Insert(plan) => plan.shown().2,
+            DmlPlan::Update(plan) => plan.shown().2,
+            DmlPlan::Delete(plan) => plan.shown().2,
+            DmlPlan::SelectInto(plan) => return cost::of(plan.shown().1).total,
+        };
+        source.plan().map_or(0.0, |plan| cost::of(plan).total)
+    }
+
     /// Runs the statement; returns how many rows it changed.
     pub fn run(&self, ctx: &mut ExecCtx<'_>, out: &mut dyn RowSink) -> Result<u64, SqlError> {
         match self {
@@ -78,9 +100,10 @@ impl DmlPlan {
 
 /// Compiles a statement that changes data.
 pub fn compile_dml(stmt: &ast::Stmt, env: &CompileEnv<'_>) -> Result<Arc<DmlPlan>, SqlError> {
+    let began = Instant::now();
     let mut binder = Binder::new(env);
-    plan::options::check(options_of(stmt), env)?;
-    binder.apply_options(options_of(stmt));
+    let options = options_of(stmt);
+    plan::apply_options(&mut binder, options)?;
     let plan = match &stmt.kind {
         StmtKind::Insert(i) => DmlPlan::Insert(Box::new(insert::compile(&mut binder, i, compile_cascade)?)),
         StmtKind::Update(u) => DmlPlan::Update(Box::new(update::compile(&mut binder, u, compile_cascade)?)),
@@ -89,6 +112,9 @@ pub fn compile_dml(stmt: &ast::Stmt, env: &CompileEnv<'_>) -> Result<Arc<DmlPlan
         StmtKind::Merge(_) => return Err(unsupported("MERGE")),
         _ => return Err(SqlError::internal("not a statement that changes data")),
     };
+    let counted =
+        Counted { kind: plan.kind(), began, options, cost: plan.cost(), trivial: plan.reads_points() };
+    counted.add(&binder, plan.needs());
     Ok(Arc::new(plan))
 }
 

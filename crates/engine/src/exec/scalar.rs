@@ -3,11 +3,13 @@
 use super::context::ExecCtx;
 use super::rt::Rt;
 use expr::{Expr, Pred, Typed, bind_ops};
-use plan::Needs;
 use plan::bind::Binder;
 use plan::bind::env::CompileEnv;
 use plan::bind::scope::{Clause, Scope};
+use plan::counters::Kind;
+use plan::{Counted, Needs};
 use std::sync::Arc;
+use std::time::Instant;
 use syntax::ast;
 use types::convert::Mode;
 use types::{DataType, SqlError, Value};
@@ -31,10 +33,16 @@ fn bound<T>(
     env: &CompileEnv<'_>,
     bind: impl FnOnce(&mut Binder<'_>) -> Result<T, SqlError>,
 ) -> Result<(T, Needs), SqlError> {
+    let began = Instant::now();
     let mut binder = Binder::new(env);
     binder.scopes.push(Scope { clause: Clause::None, ..Scope::default() });
     let value = bind(&mut binder)?;
-    Ok((value, plan::physical::needs(&mut binder)?))
+    let needs = plan::physical::needs(&mut binder)?;
+    if !needs.tables.is_empty() {
+        let kind = Kind::Query;
+        Counted { kind, began, options: &[], cost: 0.0, trivial: false }.add(&binder, &needs);
+    }
+    Ok((value, needs))
 }
 
 /// Compiles a value; with `want` it is converted as an assignment to a variable of that type is.

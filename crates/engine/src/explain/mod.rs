@@ -28,7 +28,15 @@ pub enum Source<'p> {
     Scan(&'p ScanPlan),
 }
 
-impl Source<'_> {
+impl<'p> Source<'p> {
+    /// The operators.
+    pub fn plan(&self) -> Option<&'p Plan> {
+        match self {
+            Source::Plan(plan) => Some(plan),
+            Source::Constant | Source::Scan(_) => None,
+        }
+    }
+
     /// Whether the rows are found by whole keys of unique indexes alone.
     pub fn reads_points(&self) -> bool {
         match self {

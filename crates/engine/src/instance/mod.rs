@@ -40,6 +40,7 @@ use waits::LogWaits;
 use crate::state::core::SessionShared;
 use catalog::errors;
 use catalog::fold_name;
+use plan::counters::OptimizerCounters;
 
 /// System databases that are made at first start, with their ids.
 const SYSTEM: [(&str, i32); 3] = [("master", MASTER), ("tempdb", TEMPDB), ("msdb", 4)];
@@ -208,6 +209,8 @@ pub struct Instance {
     ended_batches: AtomicU64,
     error_log: Arc<ErrorLog>,
     batches: OnceLock<Box<dyn BatchTexts>>,
+    /// What compilations came to.
+    optimizer: OptimizerCounters,
     /// Tempdb as table variables see it.
     variables: OnceLock<Arc<Db>>,
     started: Value,
@@ -240,6 +243,12 @@ pub(crate) trait BatchTexts: Any + Send + Sync {
 }
 
 impl Instance {
+    /// Counters of compilations.
+    #[inline]
+    pub(crate) fn optimizer(&self) -> &OptimizerCounters {
+        &self.optimizer
+    }
+
     /// Opens the instance of a folder and all its databases, in memory that was had before if there is some; makes it when
     /// the folder is empty. No session has run in it yet.
     ///
@@ -307,6 +316,7 @@ impl Instance {
             next_spid: AtomicI32::new(FIRST_SPID),
             ended_batches: AtomicU64::new(0),
             error_log,
+            optimizer: OptimizerCounters::default(),
             batches: OnceLock::new(),
             variables: OnceLock::new(),
             started: clock::now(),

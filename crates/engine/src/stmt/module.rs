@@ -154,6 +154,7 @@ impl StmtCtx<'_> {
 /// Binds a view's query, for its errors.
 fn check_view(work: &mut Work<'_>, view: &Arc<ModuleDef>) -> Result<(), SqlError> {
     let (instance, db) = (work.core.instance().clone(), work.db.clone());
+    let shared = work.core.shared.clone();
     let vars = VarScope::new();
     let env = CompileEnv {
         names: &*instance,
@@ -164,6 +165,8 @@ fn check_view(work: &mut Work<'_>, view: &Arc<ModuleDef>) -> Result<(), SqlError
         options: &work.core.options,
         temps: &NO_TEMPS,
         changes: None,
+        cancel: &shared.cancel,
+        counters: instance.optimizer(),
     };
     Binder::new(&env).view_query(&db, view).map(drop)
 }

@@ -11,6 +11,7 @@ pub mod information_schema;
 pub mod log;
 pub mod modules;
 pub mod objects;
+pub mod optimizer;
 pub mod server;
 pub mod sessions;
 pub mod statistics;
@@ -192,6 +193,7 @@ static VIEWS: &[&dyn SystemView] = &[
     &dblog::FN_DBLOG,
     &server::WAIT_STATS,
     &counters::COUNTERS,
+    &optimizer::INFO,
     &waiting::WAITING_TASKS,
     &transactions::LOCKS,
     &transactions::DATABASE_TRANSACTIONS,

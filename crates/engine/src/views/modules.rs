@@ -353,7 +353,7 @@ pub(super) fn view_columns(
     db: &Arc<Db>,
 ) -> Result<Vec<(i32, Vec<crate::output::ColumnInfo>)>, SqlError> {
     let catalog = db.catalog();
-    let instance = session.instance().clone();
+    let (instance, shared) = (session.instance().clone(), &session.shared);
     let vars = plan::bind::env::VarScope::new();
     let env = plan::bind::env::CompileEnv {
         names: &*instance,
@@ -364,6 +364,8 @@ pub(super) fn view_columns(
         options: &session.options,
         temps: &plan::bind::env::NO_TEMPS,
         changes: None,
+        cancel: &shared.cancel,
+        counters: instance.optimizer(),
     };
     let mut out = Vec::new();
     for view in modules(&catalog, ModuleKind::View) {

@@ -597,6 +597,7 @@ fn count_rows(session: &mut SessionCore, name: &str) -> Result<i64, SqlError> {
         return Err(SqlError::internal("a count is no query"));
     };
     let vars = VarScope::new();
+    let shared = session.shared.clone();
     let (instance, db, options) = (session.instance().clone(), session.db().clone(), session.options.clone());
     let env = CompileEnv {
         names: &*instance,
@@ -607,6 +608,8 @@ fn count_rows(session: &mut SessionCore, name: &str) -> Result<i64, SqlError> {
         options: &options,
         temps: &NO_TEMPS,
         changes: None,
+        cancel: &shared.cancel,
+        counters: instance.optimizer(),
     };
     let plan = compile_query(&query, &env)?;
     let mut rows: Vec<Vec<Value>> = Vec::new();

@@ -3,6 +3,7 @@
 
 use crate::bind::module::ChangedTable;
 use crate::bind::set_options::SessionOptions;
+use crate::counters::OptimizerCounters;
 use crate::view::ViewDef;
 use catalog::{Catalog, Db, TableDef, fold_name};
 use compact_str::CompactString;
@@ -55,6 +56,10 @@ pub struct CompileEnv<'a> {
     pub temps: &'a TempTables,
     /// In a trigger: the table whose rows `inserted` and `deleted` have.
     pub changes: Option<ChangedTable>,
+    /// Set when the session is told to stop: a compilation that takes long looks at it.
+    pub cancel: &'a AtomicBool,
+    /// Where the compilation is counted.
+    pub counters: &'a OptimizerCounters,
 }
 
 /// A temporary table of a session.

@@ -412,6 +412,7 @@ impl Binder<'_> {
         if matches!(kind, ast::JoinKind::Right | ast::JoinKind::Full) {
             nullable(&mut scope.sources[before..middle]);
         }
+        self.join_hints += u64::from(hint.is_some());
         let hint = match hint {
             Some(ast::JoinHint::Loop) => Some(JoinHint::Loop),
             Some(ast::JoinHint::Hash | ast::JoinHint::Merge) => Some(JoinHint::Hash),

@@ -14,6 +14,7 @@ pub mod set_options;
 mod subquery;
 pub mod window;
 
+use crate::applied::{Applied, RuleSet};
 use crate::chance::Chance;
 use crate::logical::CteDef;
 use crate::nodes::{Node, Path, Plan, Subquery};
@@ -24,6 +25,7 @@ use env::CompileEnv;
 use expr::{CaseExpr, ColId, CompareExpr, Expr, InListExpr, LikeExpr, Pred, QuantifiedExpr, Typed};
 use scope::{Clause, Scope};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use syntax::ast::{self, CompareOp, ExprKind};
 use types::like::LikePattern;
 use types::{Collation, DataType, SqlError, Value};
@@ -46,6 +48,12 @@ pub struct Binder<'a> {
     pub force_order: bool,
     /// USE HINT ('RINGWOOD_ANY_PLAN_n'): any plan will do, and this chooses it.
     pub any_plan: Option<Chance>,
+    /// OPTION (QUERYRULEOFF name): rewrites that are left out.
+    pub rules_off: RuleSet,
+    /// What the rewrites have done.
+    pub applied: Applied,
+    /// Joins whose operator is prescribed beside them.
+    pub join_hints: u64,
     /// OPTION (MAXRECURSION n); none for as many rounds as there are.
     pub max_recursion: Option<u32>,
     /// Values of the batch's parameters for which the plan is made.
@@ -83,6 +91,9 @@ impl<'a> Binder<'a> {
             next_once: 0,
             force_order: false,
             any_plan: None,
+            rules_off: RuleSet::default(),
+            applied: Applied::default(),
+            join_hints: 0,
             max_recursion: Some(DEFAULT_RECURSION),
             parameters: env.parameters.into(),
             db: env.db.clone(),
@@ -105,6 +116,11 @@ impl<'a> Binder<'a> {
         if let Some(rounds) = crate::options::max_recursion(options) {
             self.max_recursion = rounds;
         }
+    }
+
+    /// Error 3617 when the session was told to stop.
+    pub fn check_cancel(&self) -> Result<(), SqlError> {
+        if self.env.cancel.load(Ordering::Relaxed) { Err(catalog::errors::cancelled()) } else { Ok(()) }
     }
 
     /// A new column id.

@@ -23,6 +23,7 @@ struct Item {
 impl Binder<'_> {
     /// Binds a whole query as a block of its own.
     pub fn query(&mut self, query: &ast::Query) -> Result<BoundQuery, SqlError> {
+        self.check_cancel()?;
         self.scopes.push(Scope::default());
         let bound = self.query_in_scope(query);
         self.scopes.pop();

@@ -1,7 +1,7 @@
 //! `x IN (1, 2, 3)` of a column that an index begins with: a seek for each value, where that is cheaper than a scan. The list becomes a
 //! relation of different values that is joined with the table; the search for an order of joins decides how.
 
-use super::rule::Rewrite;
+use super::rule::{Pass, Rewrite};
 use super::visit::{filtered, with_inputs};
 use crate::access_path::can_seek;
 use crate::bind::Binder;
@@ -10,25 +10,17 @@ use crate::logical::{JoinKind, Logical};
 use expr::{ColId, CompareExpr, Expr, InListExpr, Pred};
 use syntax::ast::CompareOp;
 
-pub struct InList;
+/// The rewrite.
+pub static RULE: Rewrite = Rewrite { name: "InList", apply: node };
 
-impl Rewrite for InList {
-    fn name(&self) -> &'static str {
-        "a seek for each value of IN"
-    }
-
-    fn apply(&self, logical: Logical, binder: &mut Binder<'_>) -> Logical {
-        node(logical, binder)
-    }
-}
-
-fn node(logical: Logical, binder: &mut Binder<'_>) -> Logical {
-    match with_inputs(logical, &mut |input| node(input, binder)) {
+fn node(logical: Logical, pass: &mut Pass<'_, '_>) -> Logical {
+    match with_inputs(logical, &mut |input| node(input, pass)) {
         Logical::Filter { input, mut preds } => {
             let found = preds.iter().position(|pred| list_of(pred, &input).is_some());
             let Some(at) = found else { return Logical::Filter { input, preds } };
             let Pred::InList(list) = preds.remove(at) else { unreachable!("it was a list") };
-            filtered(joined(*input, *list, binder), preds)
+            pass.changed();
+            filtered(joined(*input, *list, pass.binder), preds)
         }
         other => other,
     }

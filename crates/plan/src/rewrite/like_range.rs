@@ -1,33 +1,26 @@
 //! `x LIKE 'abc%'` of a column that an index begins with: the range of texts that begin with `abc`, beside the pattern itself. The range
 //! may hold texts that do not match (the pattern is still tested), never lack one that does.
 
-use super::rule::Rewrite;
+use super::rule::{Pass, Rewrite};
 use super::visit::with_inputs;
-use crate::bind::Binder;
 use crate::estimate;
 use crate::logical::Logical;
 use expr::{CompareExpr, Expr, LikeExpr, Pred};
 use syntax::ast::CompareOp;
 use types::{DataType, Len, Value};
 
-pub struct LikeRange;
+/// The rewrite.
+pub static RULE: Rewrite = Rewrite { name: "LikeRange", apply: node };
 
-impl Rewrite for LikeRange {
-    fn name(&self) -> &'static str {
-        "the range of a pattern"
-    }
-
-    fn apply(&self, logical: Logical, _: &mut Binder<'_>) -> Logical {
-        node(logical)
-    }
-}
-
-fn node(logical: Logical) -> Logical {
-    match with_inputs(logical, &mut node) {
+fn node(logical: Logical, pass: &mut Pass<'_, '_>) -> Logical {
+    match with_inputs(logical, &mut |input| node(input, pass)) {
         Logical::Filter { input, mut preds } => {
             let ranges: Vec<Pred> =
                 preds.iter().filter_map(|pred| range_of(pred, &input)).flatten().collect();
-            preds.extend(ranges);
+            if !ranges.is_empty() {
+                pass.changed();
+                preds.extend(ranges);
+            }
             Logical::Filter { input, preds }
         }
         other => other,

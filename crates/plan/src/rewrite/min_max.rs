@@ -5,9 +5,8 @@
 //! Left alone: several aggregates (each would want its own order), conditions that keep so few rows that they are found otherwise,
 //! and tables that are read with locks on their rows.
 
-use super::rule::Rewrite;
+use super::rule::{Pass, Rewrite};
 use super::visit::{filtered, with_inputs};
-use crate::bind::Binder;
 use crate::estimate;
 use crate::logical::{Get, Logical, SortKey, TopSpec};
 use crate::statistics::table_rows;
@@ -15,23 +14,14 @@ use expr::aggregate::{AggKind, Aggregate};
 use expr::{Expr, Pred};
 use types::Value;
 
-pub struct MinMax;
+/// The rewrite.
+pub static RULE: Rewrite = Rewrite { name: "MinMax", apply: node };
 
-impl Rewrite for MinMax {
-    fn name(&self) -> &'static str {
-        "first or last entry of an index"
-    }
-
-    fn apply(&self, logical: Logical, _: &mut Binder<'_>) -> Logical {
-        node(logical)
-    }
-}
-
-fn node(logical: Logical) -> Logical {
-    match with_inputs(logical, &mut node) {
+fn node(logical: Logical, pass: &mut Pass<'_, '_>) -> Logical {
+    match with_inputs(logical, &mut |input| node(input, pass)) {
         Logical::Aggregate { input, keys, aggregates, scalar: true } if keys.is_empty() => {
             let input = match aggregates.as_slice() {
-                [one] => first_or_last(*input, one),
+                [one] => first_or_last(*input, one, pass),
                 _ => *input,
             };
             Logical::Aggregate { input: Box::new(input), keys, aggregates, scalar: true }
@@ -41,7 +31,7 @@ fn node(logical: Logical) -> Logical {
 }
 
 /// The rows that decide the aggregate: one, where an index has it.
-fn first_or_last(input: Logical, aggregate: &Aggregate) -> Logical {
+fn first_or_last(input: Logical, aggregate: &Aggregate, pass: &mut Pass<'_, '_>) -> Logical {
     let descending = match aggregate.kind {
         AggKind::Min => false,
         AggKind::Max => true,
@@ -53,6 +43,7 @@ fn first_or_last(input: Logical, aggregate: &Aggregate) -> Logical {
     if get.locks.is_some() || !begins_an_index(get, at) || !is_worth_it(&input, get) {
         return input;
     }
+    pass.changed();
     let column = &get.table.columns[at];
     let key = SortKey { expr: Expr::Col(id), descending, collation: column.collation };
     let preds = if column.nullable { vec![Pred::IsNull(Box::new(Expr::Col(id)), true)] } else { Vec::new() };

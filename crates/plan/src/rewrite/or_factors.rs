@@ -1,54 +1,53 @@
 //! Common terms out of OR: `(a AND b) OR (a AND c)` is `a AND (b OR c)`, in three-valued logic too. Without it an equality that
 //! stands in each branch joins nothing.
 
-use super::rule::Rewrite;
+use super::rule::{Pass, Rewrite};
 use super::visit::{is_volatile, with_inputs};
-use crate::bind::Binder;
 use crate::logical::Logical;
 use expr::Pred;
 
-pub struct OrFactors;
+/// The rewrite.
+pub static RULE: Rewrite = Rewrite { name: "OrFactors", apply: node };
 
-impl Rewrite for OrFactors {
-    fn name(&self) -> &'static str {
-        "common factors of OR"
-    }
-
-    fn apply(&self, logical: Logical, _: &mut Binder<'_>) -> Logical {
-        node(logical)
-    }
-}
-
-fn node(logical: Logical) -> Logical {
-    match with_inputs(logical, &mut node) {
-        Logical::Filter { input, preds } => Logical::Filter { input, preds: factored(preds) },
+fn node(logical: Logical, pass: &mut Pass<'_, '_>) -> Logical {
+    match with_inputs(logical, &mut |input| node(input, pass)) {
+        Logical::Filter { input, preds } => Logical::Filter { input, preds: factored(preds, pass) },
         Logical::Join { kind, left, right, on, hint } => {
-            Logical::Join { kind, left, right, on: factored(on), hint }
+            Logical::Join { kind, left, right, on: factored(on, pass), hint }
         }
         other => other,
     }
 }
 
-fn factored(preds: Vec<Pred>) -> Vec<Pred> {
+fn factored(preds: Vec<Pred>, pass: &mut Pass<'_, '_>) -> Vec<Pred> {
+    let (preds, changes) = terms(preds);
+    (0..changes).for_each(|_| pass.changed());
+    preds
+}
+
+/// The conditions with common terms of their ORs alone, and how many ORs had some.
+fn terms(preds: Vec<Pred>) -> (Vec<Pred>, usize) {
     let mut out = Vec::with_capacity(preds.len());
+    let mut changes = 0;
     for pred in preds {
         match pred {
-            Pred::Or(branches) => factor(branches, &mut out),
+            Pred::Or(branches) => changes += usize::from(factor(branches, &mut out)),
             other => out.push(other),
         }
     }
-    out
+    (out, changes)
 }
 
-/// The conjuncts that an OR is.
-fn factor(branches: Vec<Pred>, out: &mut Vec<Pred>) {
+/// The conjuncts that an OR is; whether they are others than the OR.
+fn factor(branches: Vec<Pred>, out: &mut Vec<Pred>) -> bool {
     let mut lists: Vec<Vec<Pred>> = Vec::with_capacity(branches.len());
     for branch in branches {
         let mut list = Vec::new();
         branch.into_conjuncts(&mut list);
         lists.push(list);
     }
-    let Some((first, others)) = lists.split_first_mut() else { return };
+    let Some((first, others)) = lists.split_first_mut() else { return false };
+    let before = out.len();
     let mut at = 0;
     while let Some(candidate) = first.get(at) {
         let places: Option<Vec<usize>> =
@@ -61,11 +60,13 @@ fn factor(branches: Vec<Pred>, out: &mut Vec<Pred>) {
             _ => at += 1,
         }
     }
+    let changed = out.len() > before;
     // A branch of nothing but common terms is true where they are.
     if lists.iter().all(|list| !list.is_empty()) {
         let rest = lists.into_iter().filter_map(Pred::from_conjuncts).collect();
         out.push(Pred::Or(rest));
     }
+    changed
 }
 
 /// Whether two conditions are written the same way.
@@ -106,10 +107,10 @@ mod tests {
     fn common_terms_stand_alone() {
         let or = |branches: Vec<Vec<Pred>>| Pred::Or(branches.into_iter().map(Pred::And).collect());
         let pred = or(vec![vec![is(1, 1), is(2, 2)], vec![is(3, 3), is(1, 1)], vec![is(1, 1), is(4, 4)]]);
-        assert_eq!(shown(&factored(vec![pred])), "1=1 or(2=2 3=3 4=4)");
+        assert_eq!(shown(&terms(vec![pred]).0), "1=1 or(2=2 3=3 4=4)");
         let pred = or(vec![vec![is(1, 1)], vec![is(1, 1), is(2, 2)]]);
-        assert_eq!(shown(&factored(vec![pred])), "1=1", "the first branch is implied");
+        assert_eq!(shown(&terms(vec![pred]).0), "1=1", "the first branch is implied");
         let pred = or(vec![vec![is(1, 1), is(2, 2)], vec![is(1, 2), is(2, 1)]]);
-        assert_eq!(shown(&factored(vec![pred])), "or(and(1=1 2=2) and(1=2 2=1))");
+        assert_eq!(shown(&terms(vec![pred]).0), "or(and(1=1 2=2) and(1=2 2=1))");
     }
 }

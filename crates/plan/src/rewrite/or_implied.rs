@@ -1,9 +1,8 @@
 //! What an OR says of one table: from `(a.x = 1 AND b.y = 2) OR (a.x = 3 AND b.y = 4)` follow `a.x = 1 OR a.x = 3` and
 //! `b.y = 2 OR b.y = 4`, which each table's read can test before it is joined. The OR itself stays.
 
-use super::rule::Rewrite;
+use super::rule::{Pass, Rewrite};
 use super::visit::{is_volatile, with_inputs};
-use crate::bind::Binder;
 use crate::logical::{JoinKind, Logical};
 use expr::{ColId, Pred};
 use std::ops::RangeInclusive;
@@ -11,28 +10,23 @@ use std::ops::RangeInclusive;
 /// Branches of an OR beyond which it is left alone: what follows would be tested for each row.
 const MOST_BRANCHES: usize = 16;
 
-pub struct OrImplied;
+/// The rewrite.
+pub static RULE: Rewrite = Rewrite { name: "OrImplied", apply: node };
 
-impl Rewrite for OrImplied {
-    fn name(&self) -> &'static str {
-        "what OR implies for one table"
-    }
-
-    fn apply(&self, logical: Logical, _: &mut Binder<'_>) -> Logical {
-        node(logical)
-    }
-}
-
-fn node(logical: Logical) -> Logical {
-    match with_inputs(logical, &mut node) {
+fn node(logical: Logical, pass: &mut Pass<'_, '_>) -> Logical {
+    match with_inputs(logical, &mut |input| node(input, pass)) {
         Logical::Filter { input, mut preds } => {
-            add_implied(&mut preds, &tables(&input));
+            if add_implied(&mut preds, &tables(&input)) {
+                pass.changed();
+            }
             Logical::Filter { input, preds }
         }
         Logical::Join { kind: JoinKind::Inner, left, right, mut on, hint } => {
             let mut below = tables(&left);
             below.extend(tables(&right));
-            add_implied(&mut on, &below);
+            if add_implied(&mut on, &below) {
+                pass.changed();
+            }
             Logical::Join { kind: JoinKind::Inner, left, right, on, hint }
         }
         other => other,
@@ -53,10 +47,11 @@ fn tables(logical: &Logical) -> Vec<RangeInclusive<ColId>> {
     }
 }
 
-fn add_implied(preds: &mut Vec<Pred>, tables: &[RangeInclusive<ColId>]) {
+/// Adds what follows; whether something did.
+fn add_implied(preds: &mut Vec<Pred>, tables: &[RangeInclusive<ColId>]) -> bool {
     // With one table there is nothing to test earlier.
     if tables.len() < 2 {
-        return;
+        return false;
     }
     let mut more = Vec::new();
     for branches in preds.iter().filter_map(|pred| match pred {
@@ -65,7 +60,9 @@ fn add_implied(preds: &mut Vec<Pred>, tables: &[RangeInclusive<ColId>]) {
     }) {
         more.extend(tables.iter().filter_map(|table| implied(branches, table)));
     }
+    let found = !more.is_empty();
     preds.extend(more);
+    found
 }
 
 /// The OR of what each branch says of a table; `None` when one says nothing of it.

@@ -3,11 +3,34 @@
 use crate::bind::Binder;
 use crate::logical::Logical;
 
-/// A rewrite of whole plans.
-pub trait Rewrite: Sync {
-    /// For messages.
-    fn name(&self) -> &'static str;
+/// A rewrite of whole plans. It is never needed: the planner makes a plan without it, a slower one.
+pub struct Rewrite {
+    /// A word: OPTION (QUERYRULEOFF name) leaves it out, sys.dm_exec_query_optimizer_info shows what it did.
+    pub name: &'static str,
+    /// An equivalent plan; the pass is told of every place that is changed.
+    pub apply: fn(Logical, &mut Pass<'_, '_>) -> Logical,
+}
 
-    /// An equivalent plan. The binder gives new columns and knows the statement's subqueries.
-    fn apply(&self, logical: Logical, binder: &mut Binder<'_>) -> Logical;
+/// One application of a rewrite to a plan.
+pub struct Pass<'p, 'a> {
+    /// Gives new columns, and knows the statement's subqueries and hints.
+    pub binder: &'p mut Binder<'a>,
+    changes: u64,
+}
+
+impl<'p, 'a> Pass<'p, 'a> {
+    /// Before it begins.
+    pub fn new(binder: &'p mut Binder<'a>) -> Pass<'p, 'a> {
+        Pass { binder, changes: 0 }
+    }
+
+    /// A place of the plan is another one now.
+    pub fn changed(&mut self) {
+        self.changes += 1;
+    }
+
+    /// How many places were changed.
+    pub fn changes(&self) -> u64 {
+        self.changes
+    }
 }

@@ -5,7 +5,7 @@
 //! NULL, so that an inner join may drop the row. COUNT gives 0 instead, and is left alone. Left alone, too, is what costs less row by
 //! row: few outer rows, or an inner table with an index on the correlated column.
 
-use super::rule::Rewrite;
+use super::rule::{Pass, Rewrite};
 use super::visit::{filtered, mentions, with_inputs};
 use crate::access_path::can_seek;
 use crate::bind::Binder;
@@ -16,29 +16,21 @@ use expr::{ColId, CompareExpr, Expr, Pred, SubRef};
 use syntax::ast::CompareOp;
 use types::Collation;
 
-pub struct UnnestScalar;
-
 /// With fewer outer rows the subquery runs for each.
 const FEW_ROWS: f64 = 10.0;
 
-impl Rewrite for UnnestScalar {
-    fn name(&self) -> &'static str {
-        "scalar subqueries as joins"
-    }
+/// The rewrite.
+pub static RULE: Rewrite = Rewrite { name: "UnnestScalar", apply: node };
 
-    fn apply(&self, logical: Logical, binder: &mut Binder<'_>) -> Logical {
-        node(logical, binder)
-    }
-}
-
-fn node(logical: Logical, binder: &mut Binder<'_>) -> Logical {
-    let logical = with_inputs(logical, &mut |input| node(input, binder));
+fn node(logical: Logical, pass: &mut Pass<'_, '_>) -> Logical {
+    let logical = with_inputs(logical, &mut |input| node(input, pass));
     let Logical::Filter { mut input, preds } = logical else { return logical };
     let (with, mut plain): (Vec<Pred>, Vec<Pred>) = preds.into_iter().partition(Pred::has_subquery);
     let outer_rows = estimate::rows(&input) * estimate::kept(&plain, &input);
     for pred in with {
-        match unnested(&pred, outer_rows, binder) {
+        match unnested(&pred, outer_rows, pass.binder) {
             Some((right, on, pred)) => {
+                pass.changed();
                 let (left, right) = (input, Box::new(right));
                 input = Box::new(Logical::Join { kind: JoinKind::Inner, left, right, on, hint: None });
                 plain.push(pred);

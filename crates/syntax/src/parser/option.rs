@@ -21,6 +21,8 @@ enum Behind {
     Nothing,
     /// `MAXDOP 1`, `FAST @n`.
     Value,
+    /// `QUERYRULEOFF name`: the name as it is written.
+    Name,
     /// `LABEL = 'x'`.
     Equals,
     /// `OPTIMIZE FOR (@x = 1)`.
@@ -56,6 +58,7 @@ const HINTS: &[(&str, Behind)] = &[
     ("MAXDOP", Behind::Value),
     ("MAXRECURSION", Behind::Value),
     ("QUERYTRACEON", Behind::Value),
+    ("QUERYRULEOFF", Behind::Name),
     ("USE PLAN", Behind::Value),
     ("FOR TIMESTAMP AS OF", Behind::Value),
     ("MAX_GRANT_PERCENT", Behind::Equals),
@@ -253,6 +256,10 @@ impl Parser<'_> {
             }
             name = longer;
             self.bump();
+            // The word behind it is no part of the hint.
+            if HINTS.contains(&(name.as_str(), Behind::Name)) {
+                break;
+            }
         }
         let Some((_, behind)) = HINTS.iter().find(|(hint, _)| *hint == name) else {
             return Err(self.unexpected());
@@ -261,6 +268,7 @@ impl Parser<'_> {
         match behind {
             Behind::Nothing => {}
             Behind::Value => value = OptionValue::Expr(self.constant_or_variable()?),
+            Behind::Name => value = OptionValue::Word(self.ident()?.value),
             Behind::Equals => {
                 self.expect_tok(Tok::Eq)?;
                 value = OptionValue::Expr(self.constant_or_variable()?);

@@ -8,42 +8,35 @@
 mod graph;
 mod search;
 
-use super::rule::Rewrite;
+use super::rule::{Pass, Rewrite};
 use super::visit::{filtered, is_volatile, with_inputs};
 use crate::bind::Binder;
-use crate::chance::Chance;
 use crate::estimate;
 use crate::logical::{JoinKind, Logical};
 use expr::Pred;
 use graph::{Condition, Graph, MOST_RELATIONS, Relation, Set, only};
-use search::Tree;
-
-pub struct JoinOrder;
+use search::{Effort, Tree};
 
 /// An order has to be so much better than the written one.
 const BETTER: f64 = 0.95;
 
-impl Rewrite for JoinOrder {
-    fn name(&self) -> &'static str {
-        "join order"
-    }
+/// The rewrite.
+pub static RULE: Rewrite = Rewrite {
+    name: "JoinOrder",
+    apply: |logical, pass| if pass.binder.force_order { logical } else { node(logical, pass) },
+};
 
-    fn apply(&self, logical: Logical, binder: &mut Binder<'_>) -> Logical {
-        if binder.force_order { logical } else { node(logical, &mut binder.any_plan) }
-    }
-}
-
-fn node(logical: Logical, chance: &mut Option<Chance>) -> Logical {
+fn node(logical: Logical, pass: &mut Pass<'_, '_>) -> Logical {
     let mut tree = Parts::default();
     match logical {
         Logical::Filter { input, preds } if is_inner(&input) => {
-            tree.take(*input, chance);
+            tree.take(*input, pass);
             preds.into_iter().for_each(|pred| tree.condition(pred));
         }
-        join if is_inner(&join) => tree.take(join, chance),
-        other => return with_inputs(other, &mut |input| node(input, chance)),
+        join if is_inner(&join) => tree.take(join, pass),
+        other => return with_inputs(other, &mut |input| node(input, pass)),
     }
-    tree.joined(chance)
+    tree.joined(pass)
 }
 
 fn is_inner(logical: &Logical) -> bool {
@@ -72,15 +65,15 @@ struct Parts {
 }
 
 impl Parts {
-    fn take(&mut self, logical: Logical, chance: &mut Option<Chance>) {
+    fn take(&mut self, logical: Logical, pass: &mut Pass<'_, '_>) {
         match logical {
             Logical::Join { kind: JoinKind::Inner, left, right, on, hint: None } => {
-                self.take(*left, chance);
-                self.take(*right, chance);
+                self.take(*left, pass);
+                self.take(*right, pass);
                 on.into_iter().for_each(|pred| self.condition(pred));
             }
             Logical::Filter { input, preds } if is_inner(&input) => {
-                self.take(*input, chance);
+                self.take(*input, pass);
                 preds.into_iter().for_each(|pred| self.condition(pred));
             }
             // More than can be numbered: the rest is joined as it is written.
@@ -93,7 +86,7 @@ impl Parts {
                 }
             }
             relation => {
-                let logical = node(relation, chance);
+                let logical = node(relation, pass);
                 let mut offers = Vec::new();
                 logical.offers(&mut offers);
                 let rows = estimate::rows(&logical);
@@ -118,16 +111,19 @@ impl Parts {
         }
     }
 
-    fn joined(mut self, chance: &mut Option<Chance>) -> Logical {
+    fn joined(mut self, pass: &mut Pass<'_, '_>) -> Logical {
         for relation in &mut self.relations {
             relation.rows = (relation.rows * estimate::kept(&relation.own, &relation.logical)).max(1.0);
         }
         let count = self.relations.len();
         let mut graph = Graph::new(self.relations, self.conditions);
-        let tree = match chance {
+        let tree = match &mut pass.binder.any_plan {
             Some(chance) => search::any(count, chance),
-            None => best(&mut graph, count),
+            None => best(&mut graph, count, pass.binder),
         };
+        if tree != Tree::written(count) {
+            pass.changed();
+        }
         let mut relations: Vec<Option<Logical>> =
             graph.relations.iter_mut().map(|r| Some(built_relation(r))).collect();
         let result = built(&mut graph, &tree, &mut relations);
@@ -136,9 +132,13 @@ impl Parts {
     }
 }
 
-fn best(graph: &mut Graph, count: usize) -> Tree {
+fn best(graph: &mut Graph, count: usize, binder: &mut Binder<'_>) -> Tree {
     let written = Tree::written(count);
-    let found = search::search(graph);
+    let mut effort = Effort { cancel: binder.env.cancel, steps: 0 };
+    let found = search::search(graph, &mut effort);
+    binder.applied.steps += effort.steps;
+    // The statement has been cancelled: any order will do.
+    let Some(found) = found else { return written };
     if search::cost(graph, &found) < search::cost(graph, &written) * BETTER { found } else { written }
 }
 

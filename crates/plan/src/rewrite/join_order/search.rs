@@ -8,6 +8,7 @@
 use super::graph::{Graph, Set, members, only};
 use crate::chance::Chance;
 use crate::cost::{BUILD, GIVEN, PAIR, PROBE};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Relations for which every tree is looked at: 3^12 splits are a few milliseconds.
 const MOST_EXACT: usize = 12;
@@ -76,11 +77,26 @@ fn side(graph: &Graph, tree: &Tree) -> Side {
     Side { set, near: graph.near(set), rows, cost }
 }
 
-/// A good tree of all relations.
-pub fn search(graph: &mut Graph) -> Tree {
+/// What a search has done, and what ends it early.
+pub struct Effort<'c> {
+    /// The session was told to stop.
+    pub cancel: &'c AtomicBool,
+    /// Ways to join two sets that were looked at.
+    pub steps: u64,
+}
+
+impl Effort<'_> {
+    /// Looked at once for each set: a few thousand steps at most.
+    fn is_over(&self) -> bool {
+        self.cancel.load(Ordering::Relaxed)
+    }
+}
+
+/// A good tree of all relations; none when the search was ended.
+pub fn search(graph: &mut Graph, effort: &mut Effort<'_>) -> Option<Tree> {
     connect_parts(graph);
     let count = graph.relations.len();
-    if count <= MOST_EXACT { exact(graph, count) } else { greedy(graph, count) }
+    if count <= MOST_EXACT { exact(graph, count, effort) } else { greedy(graph, count, effort) }
 }
 
 /// Where no condition connects two parts, their smallest relations may be joined.
@@ -108,9 +124,12 @@ struct Best {
     left: Set,
 }
 
-fn exact(graph: &Graph, count: usize) -> Tree {
+fn exact(graph: &Graph, count: usize, effort: &mut Effort<'_>) -> Option<Tree> {
     let mut best: Vec<Option<Best>> = vec![None; 1 << count];
     for set in 1..(1usize << count) {
+        if effort.is_over() {
+            return None;
+        }
         let whole = set as Set;
         if set.is_power_of_two() {
             let at = set.trailing_zeros() as usize;
@@ -123,6 +142,7 @@ fn exact(graph: &Graph, count: usize) -> Tree {
         let (rows, near) = (graph.rows(whole), graph.near(whole));
         let mut part = (set - 1) & set;
         while part != 0 {
+            effort.steps += 1;
             if let (Some(left), Some(right)) = (best[part], best[set & !part])
                 && left.side.near & right.side.set != 0
             {
@@ -138,7 +158,7 @@ fn exact(graph: &Graph, count: usize) -> Tree {
             part = (part - 1) & set;
         }
     }
-    tree_of(&best, (1 << count) - 1)
+    Some(tree_of(&best, (1 << count) - 1))
 }
 
 fn tree_of(best: &[Option<Best>], set: usize) -> Tree {
@@ -151,7 +171,7 @@ fn tree_of(best: &[Option<Best>], set: usize) -> Tree {
     }
 }
 
-fn greedy(graph: &Graph, count: usize) -> Tree {
+fn greedy(graph: &Graph, count: usize, effort: &mut Effort<'_>) -> Option<Tree> {
     let mut trees: Vec<(Tree, Side)> =
         (0..count).map(Tree::Leaf).map(|tree| (tree.clone(), side(graph, &tree))).collect();
     // Rows of the join of two trees, by their positions, the smaller one first.
@@ -162,6 +182,10 @@ fn greedy(graph: &Graph, count: usize) -> Tree {
     let mut sizes: Vec<Vec<f64>> =
         (0..count).map(|b| (0..b).map(|a| sized(&trees[a].1, &trees[b].1)).collect()).collect();
     while trees.len() > 1 {
+        if effort.is_over() {
+            return None;
+        }
+        effort.steps += (trees.len() * (trees.len() - 1) / 2) as u64;
         let all = (1..trees.len()).flat_map(|b| (0..b).map(move |a| (a, b)));
         let Some((a, b)) = all.min_by(|x, y| sizes[x.1][x.0].total_cmp(&sizes[y.1][y.0])) else { break };
         let (second, first) = (trees.remove(b), trees.remove(a));
@@ -182,7 +206,7 @@ fn greedy(graph: &Graph, count: usize) -> Tree {
         sizes.push(trees.iter().map(|(_, known)| sized(known, &side)).collect());
         trees.push((tree, side));
     }
-    trees.pop().map_or(Tree::Leaf(0), |(tree, _)| tree)
+    trees.pop().map(|(tree, _)| tree)
 }
 
 /// Any tree, products included.
@@ -199,5 +223,28 @@ pub fn any(count: usize, chance: &mut Chance) -> Tree {
 fn drop_at(row: &mut Vec<f64>, at: usize) {
     if at < row.len() {
         row.remove(at);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::graph::Relation;
+    use super::*;
+    use crate::logical::Logical;
+
+    #[test]
+    fn a_search_that_is_cancelled_gives_nothing() {
+        for count in [3, MOST_EXACT + 1] {
+            let relation =
+                |_| Relation { logical: Logical::One, offers: Vec::new(), own: Vec::new(), rows: 5.0 };
+            let mut graph = Graph::new((0..count).map(relation).collect(), Vec::new());
+            let mut found = |on: bool| {
+                let cancel = AtomicBool::new(on);
+                let mut effort = Effort { cancel: &cancel, steps: 0 };
+                (search(&mut graph, &mut effort).map(|tree| tree.set().count_ones()), effort.steps > 0)
+            };
+            assert_eq!(found(false), (Some(count as u32), true));
+            assert_eq!(found(true), (None, false));
+        }
     }
 }
