@@ -247,16 +247,20 @@ impl Run<'_> {
                 self.core.options = options;
             }
             SetOption::Statistics { names, on } => {
+                let mut options = self.core.options.clone();
                 for name in names {
                     match name.as_str() {
-                        "TIME" => self.core.options.statistics_time = *on,
-                        "IO" | "XML" | "PROFILE" if *on => {
+                        "TIME" => options.statistics_time = *on,
+                        "PROFILE" => options.statistics_profile = *on,
+                        "XML" => options.statistics_xml = *on,
+                        "IO" if *on => {
                             return Err(errors::not_supported(&format!("SET STATISTICS {name} ON")).into());
                         }
-                        "IO" | "XML" | "PROFILE" => {}
+                        "IO" => {}
                         _ => return Err(unknown_option(name).into()),
                     }
                 }
+                self.core.options = options;
             }
             SetOption::IdentityInsert { table, on } => self.core.set_identity_insert(table, *on)?,
             SetOption::IsolationLevel(level) => {

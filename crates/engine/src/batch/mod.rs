@@ -7,6 +7,7 @@ pub mod execute;
 pub mod flow;
 pub mod module;
 pub mod parameters;
+mod profile;
 pub mod program;
 pub mod run;
 pub mod shape;

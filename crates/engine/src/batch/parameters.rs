@@ -88,7 +88,11 @@ pub fn find(core: &SessionCore, text: &str, key: &mut String) -> Result<ToRun, S
 
 /// Under these options a variable means what a literal does, `"x"` is a name, and plans are not shown.
 fn allowed(options: &SessionOptions) -> bool {
-    options.quoted_identifier && options.ansi_nulls && !options.parse_only && options.runs()
+    options.quoted_identifier
+        && options.ansi_nulls
+        && !options.parse_only
+        && options.runs()
+        && !options.profiles()
 }
 
 fn by_shape(core: &SessionCore, cache: &BatchCache, place: &Place<'_>, key: &mut String) -> Option<ToRun> {

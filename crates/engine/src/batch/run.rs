@@ -252,14 +252,16 @@ impl<'a> Run<'a> {
         let stmt = &batch.program.stmts[index];
         match &stmt.kind {
             StmtKind::Insert(_) | StmtKind::Update(_) | StmtKind::Delete(_) | StmtKind::Merge(_) => {
-                self.dml(at, stmt)?;
+                self.profiled(at, stmt, |run| run.dml(at, stmt))?;
             }
             StmtKind::SetVariable(set) => {
                 self.bind_set(at, set, stmt.span)?;
                 self.assign(at)?;
             }
-            StmtKind::Select(query) if query.body.first_select().into.is_some() => self.dml(at, stmt)?,
-            StmtKind::Select(query) => self.query(at, query)?,
+            StmtKind::Select(query) if query.body.first_select().into.is_some() => {
+                self.profiled(at, stmt, |run| run.dml(at, stmt))?;
+            }
+            StmtKind::Select(query) => self.profiled(at, stmt, |run| run.query(at, query))?,
             _ => {
                 return Ok(match self.other(at, stmt)? {
                     Flow::Next => Step::Next,

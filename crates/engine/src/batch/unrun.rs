@@ -98,7 +98,7 @@ impl Run<'_> {
         }
         if self.core.options.showplan == Showplan::Xml {
             self.sink.columns(&[explain::xml_column()])?;
-            self.sink.row(&[Value::str(shown.xml(at))])?;
+            self.sink.row(&[Value::str(shown.xml(at, None))])?;
             return self.done(Some(1));
         }
         let all = self.core.options.showplan == Showplan::All;

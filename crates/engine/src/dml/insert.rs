@@ -362,7 +362,13 @@ impl InsertPlan {
             }
             Source::Values(rows) => self.rows(rows, &mut rt, limit, &mut to)?,
             Source::Query { plan, exprs, copy } => match copy {
-                Copy::Bytes if !self.reads_target && limit == u64::MAX && !self.sees_rows() => {
+                // Bytes of rows pass no operator that could count them.
+                Copy::Bytes
+                    if !self.reads_target
+                        && limit == u64::MAX
+                        && !self.sees_rows()
+                        && rt.session().profile.is_none() =>
+                {
                     self.bytes(plan, &mut rt)?
                 }
                 copy => {
@@ -582,7 +588,7 @@ impl InsertPlan {
         to: &mut Given<'_>,
     ) -> Result<u64, SqlError> {
         let mut loader = Loader::new(&self.db, &self.store);
-        let mut op = crate::exec::open::open(plan);
+        let mut op = crate::exec::open::start(plan, rt);
         let mut batch = RowSet::default();
         let mut values = vec![Value::Null; self.store.table.columns.len()];
         let mut left = limit;

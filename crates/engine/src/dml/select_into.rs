@@ -110,7 +110,7 @@ impl SelectIntoPlan {
         let store = TableStore::open(&self.db, &table)?;
         let mut rt = Rt::new(ctx, &self.needs);
         let mut loader = Loader::new(&self.db, &store);
-        let mut op = crate::exec::open::open(&self.plan);
+        let mut op = crate::exec::open::start(&self.plan, &mut rt);
         let mut batch = RowSet::default();
         let mut last: Option<i64> = None;
         let identity = table.columns.iter().position(|c| c.identity.is_some());

@@ -453,7 +453,7 @@ impl Gathered {
         let mut seen = KeySet::default();
         let mut key = Vec::new();
         let mut batch = RowSet::default();
-        let mut op = crate::exec::open::open(&self.plan);
+        let mut op = crate::exec::open::start(&self.plan, rt);
         while (rows.len() as u64) < limit && op.next(rt, &mut batch)? {
             for i in 0..batch.len() {
                 if rows.len() as u64 >= limit {

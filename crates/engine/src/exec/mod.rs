@@ -15,6 +15,7 @@ pub mod memory;
 pub mod merge;
 pub mod open;
 pub mod outer;
+pub mod profile;
 pub mod query;
 pub mod rt;
 pub mod scalar;

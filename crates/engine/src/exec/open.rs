@@ -1,4 +1,4 @@
-//! Starting a plan: each node becomes its operator.
+//! Starting a plan: each node becomes its operator, a counted one when the statement is profiled.
 
 use super::aggregate::{Distinct, HashAggregate};
 use super::apply::Apply;
@@ -6,18 +6,30 @@ use super::basic;
 use super::hash_join::HashJoin;
 use super::locked::LockedScan;
 use super::loop_join::LoopJoin;
+use super::profile::Counted;
+use super::rt::Rt;
 use super::scan::Scan;
 use super::setop::SetOp;
 use super::sort::Sort;
 use super::top::Top;
 use super::window::Window;
 use super::work::{Recursive, Work};
-use super::{Operator, RowSet};
+use super::{Open, Operator, RowSet};
 use expr::key::KeySet;
 use plan::nodes::{Node, Plan};
 
-/// Starts a plan.
-pub fn open(plan: &Plan) -> Box<dyn Operator + '_> {
+/// Starts a plan; its operators are counted when the session wants a profile of the statement.
+pub fn start<'p>(plan: &'p Plan, rt: &mut Rt<'_, '_>) -> Box<dyn Operator + 'p> {
+    if rt.session().profile.is_some() { open::<true>(plan) } else { open::<false>(plan) }
+}
+
+fn open<const COUNTED: bool>(plan: &Plan) -> Box<dyn Operator + '_> {
+    let own = operator::<COUNTED>(plan);
+    if COUNTED { Box::new(Counted::new(plan, own)) } else { own }
+}
+
+fn operator<const COUNTED: bool>(plan: &Plan) -> Box<dyn Operator + '_> {
+    let open: Open = open::<COUNTED>;
     match &plan.node {
         Node::One => Box::new(basic::One { done: false }),
         Node::Values(rows) => Box::new(basic::Values { rows, at: 0 }),
@@ -26,7 +38,7 @@ pub fn open(plan: &Plan) -> Box<dyn Operator + '_> {
         Node::View { scan, keep } => Box::new(basic::View::new(scan, keep)),
         Node::Work { source, keep } => Box::new(Work::new(*source, keep)),
         Node::Recursive { anchor, steps, work, limit } => {
-            Box::new(Recursive::new(anchor, steps, *work, *limit))
+            Box::new(Recursive::new(anchor, steps, (*work, *limit), open))
         }
         Node::Filter { input, pred } => {
             Box::new(basic::Filter { input: open(input), pred, batch: RowSet::default() })

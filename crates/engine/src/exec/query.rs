@@ -2,7 +2,7 @@
 
 use super::RowSet;
 use super::context::{ExecCtx, RowSink};
-use super::open::open;
+use super::open::start;
 use super::rt::Rt;
 use plan::{Needs, QueryPlan};
 use types::{SqlError, Value};
@@ -32,7 +32,7 @@ pub fn run_query(query: &QueryPlan, ctx: &mut ExecCtx<'_>, out: &mut dyn RowSink
         n => n,
     };
     let mut rt = Rt::new(ctx, &query.needs);
-    let mut op = open(&query.plan);
+    let mut op = start(&query.plan, &mut rt);
     let mut batch = RowSet::default();
     let mut count = 0;
     while count < limit && op.next(&mut rt, &mut batch)? {

@@ -3,7 +3,7 @@
 //! once per row, with the outer values handed over as parameters.
 
 use super::RowSet;
-use super::open::open;
+use super::open::start;
 use super::rt::{Rt, SubState};
 use expr::eval::{compare_values, satisfies};
 use expr::key::ValueKey;
@@ -45,7 +45,7 @@ impl<'r> Rt<'r, '_> {
         let mut result = Value::Null;
         let mut count = 0usize;
         let mut batch = RowSet::default();
-        let mut op = open(self.plan_of(sub)?);
+        let mut op = start(self.plan_of(sub)?, self);
         while op.next(self, &mut batch)? {
             count += batch.len();
             if count > 1 {
@@ -69,7 +69,7 @@ impl<'r> Rt<'r, '_> {
         }
         self.set_args(sub, row)?;
         let mut batch = RowSet::default();
-        let found = open(self.plan_of(sub)?).next(self, &mut batch)?;
+        let found = start(self.plan_of(sub)?, self).next(self, &mut batch)?;
         if sub.cacheable {
             *self.cached(sub) = SubState::Exists(found);
         }
@@ -80,7 +80,7 @@ impl<'r> Rt<'r, '_> {
     fn fill(&mut self, sub: &SubRef, collation: Collation) -> Result<(), SqlError> {
         let (mut values, mut set, mut has_null) = (Vec::new(), HashSet::new(), false);
         let mut batch = RowSet::default();
-        let mut op = open(self.plan_of(sub)?);
+        let mut op = start(self.plan_of(sub)?, self);
         while op.next(self, &mut batch)? {
             for i in 0..batch.len() {
                 let value = converted(sub, &batch.row(i)[0])?;
@@ -112,7 +112,7 @@ impl<'r> Rt<'r, '_> {
         self.set_args(sub, row)?;
         let mut truth = Some(test.all);
         let mut batch = RowSet::default();
-        let mut op = open(self.plan_of(sub)?);
+        let mut op = start(self.plan_of(sub)?, self);
         while op.next(self, &mut batch)? {
             for i in 0..batch.len() {
                 let value = converted(sub, &batch.row(i)[0])?;

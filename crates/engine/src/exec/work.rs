@@ -4,9 +4,8 @@
 use std::sync::Arc;
 
 use super::memory::row_bytes;
-use super::open::open;
 use super::rt::Rt;
-use super::{BATCH, Operator, RowSet};
+use super::{BATCH, Open, Operator, RowSet};
 use crate::state::changes::KeptRows;
 use plan::logical::WorkSource;
 use plan::nodes::Plan;
@@ -60,16 +59,23 @@ pub struct Recursive<'p> {
     given: KeptRows,
     kept: usize,
     done: bool,
+    open: Open,
 }
 
 impl<'p> Recursive<'p> {
-    /// Before its anchor.
-    pub fn new(anchor: &'p Plan, steps: &'p [Plan], work: usize, limit: Option<u32>) -> Recursive<'p> {
+    /// Before its anchor; `work` is the number of its rows, `limit` the most rounds.
+    pub fn new(
+        anchor: &'p Plan,
+        steps: &'p [Plan],
+        (work, limit): (usize, Option<u32>),
+        open: Open,
+    ) -> Recursive<'p> {
         Recursive {
             anchor,
             steps,
             work,
             limit,
+            open,
             round: 0,
             running: None,
             step: 0,
@@ -115,7 +121,7 @@ impl Operator for Recursive<'_> {
             }
             let running = match &mut self.running {
                 Some(running) => running,
-                None => self.running.insert(open(self.anchor)),
+                None => self.running.insert((self.open)(self.anchor)),
             };
             if running.next(rt, out)? {
                 if let Some(limit) = self.limit.filter(|limit| self.round > *limit) {
@@ -131,7 +137,7 @@ impl Operator for Recursive<'_> {
             }
             rt.check_cancel()?;
             match self.next_plan(rt)? {
-                Some(plan) => self.running = Some(open(plan)),
+                Some(plan) => self.running = Some((self.open)(plan)),
                 None => self.done = true,
             }
         }

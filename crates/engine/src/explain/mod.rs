@@ -2,8 +2,10 @@
 //! Server's names for them, how many rows the planner expects and what it takes them to cost, in seconds; expressions are not
 //! written out, only the columns that they test.
 
+mod profile;
 mod xml;
 
+pub use profile::columns as profile_columns;
 pub use xml::column as xml_column;
 
 use std::sync::Arc;
@@ -13,6 +15,7 @@ use types::{DataType, Len, Value};
 
 use crate::dml::DmlPlan;
 use crate::output::ColumnInfo;
+use crate::state::profile::{NodeCounters, NodeId, Profile};
 use catalog::{Db, IndexDef, TableDef};
 use expr::{Expr, Pred, SubRef};
 use plan::QueryPlan;
@@ -58,6 +61,36 @@ struct Step {
     /// The table or index that it reads or changes.
     object: Option<Object>,
     estimate: Option<Estimate>,
+    counted: Counted,
+}
+
+/// Where the counters of an operator are.
+#[derive(Clone, Copy)]
+enum Counted {
+    /// Nobody counts what it does: rows of the statement itself, a change that reads as it goes.
+    Not,
+    /// The operator that changes rows: the statement's count.
+    Changes,
+    Node(NodeId),
+}
+
+/// What a statement did.
+pub struct Measured<'m> {
+    pub profile: &'m Profile,
+    /// Rows that it gave or changed.
+    pub rows: u64,
+}
+
+impl Measured<'_> {
+    fn of(&self, step: &Step) -> Option<NodeCounters> {
+        match step.counted {
+            Counted::Not => None,
+            Counted::Changes => {
+                Some(NodeCounters { rows: self.rows, executions: 1, ends: 1, ..NodeCounters::default() })
+            }
+            Counted::Node(node) => Some(self.profile.of(node)),
+        }
+    }
 }
 
 /// What the planner expects of an operator.
@@ -222,7 +255,8 @@ impl Shown {
     ) -> usize {
         let depth = parent.map_or(0, |p| self.steps[p].depth + 1);
         let (physical, logical) = names;
-        self.steps.push(Step { depth, parent, physical, logical, argument, object: None, estimate });
+        let counted = Counted::Not;
+        self.steps.push(Step { depth, parent, physical, logical, argument, object: None, estimate, counted });
         self.steps.len() - 1
     }
 
@@ -267,6 +301,7 @@ pub fn dml(plan: &DmlPlan, shown: &mut Shown) {
             let (name, source) = plan.shown();
             shown.kind = "SELECT INTO";
             let at = shown.push(None, ("Table Insert", "Insert"), format!("OBJECT:({name})"), None);
+            shown.steps[at].counted = Counted::Changes;
             return add(source, Some(at), 1.0, shown);
         }
     };
@@ -277,12 +312,15 @@ pub fn dml(plan: &DmlPlan, shown: &mut Shown) {
     };
     let object = Object::of(db, &store.table, &store.table.storage);
     let at = shown.push_on(None, change(store, verb), object, "", None);
+    shown.steps[at].counted = Counted::Changes;
     match source {
         Source::Constant => {
             shown.push(Some(at), ("Constant Scan", "Constant Scan"), String::new(), None);
         }
         Source::Plan(plan) => add(plan, Some(at), 1.0, shown),
-        Source::Scan(scan) => add_scan(scan, None, Some(at), shown),
+        Source::Scan(scan) => {
+            add_scan(scan, None, Some(at), shown);
+        }
     }
 }
 
@@ -320,7 +358,11 @@ fn add(plan: &Plan, parent: Option<usize>, executions: f64, shown: &mut Shown) {
             values.iter().flatten().for_each(|e| in_expr(e, &mut subqueries));
             step(same("Constant Scan"), format!("VALUES:({} rows)", values.len()))
         }
-        Node::Scan(scan) => return add_scan(scan, estimate, parent, shown),
+        Node::Scan(scan) => {
+            let at = add_scan(scan, estimate, parent, shown);
+            shown.steps[at].counted = Counted::Node(NodeId::of(plan));
+            return;
+        }
         Node::View { scan, .. } => {
             step(same("Table-valued function"), format!("OBJECT:([sys].[{}])", scan.view.name()))
         }
@@ -363,6 +405,7 @@ fn add(plan: &Plan, parent: Option<usize>, executions: f64, shown: &mut Shown) {
         Node::SetOp { except: true, .. } => step(("Hash Match", "Left Anti Semi Join"), "EXCEPT".into()),
         Node::SetOp { .. } => step(("Hash Match", "Left Semi Join"), "INTERSECT".into()),
     };
+    shown.steps[at].counted = Counted::Node(NodeId::of(plan));
     for (number, input) in inputs(&plan.node).into_iter().enumerate() {
         // The right side of an apply runs for each row of the left one.
         let times = match &plan.node {
@@ -393,7 +436,7 @@ fn inputs(node: &Node) -> Vec<&Plan> {
     }
 }
 
-fn add_scan(scan: &ScanPlan, estimate: Option<Estimate>, parent: Option<usize>, shown: &mut Shown) {
+fn add_scan(scan: &ScanPlan, estimate: Option<Estimate>, parent: Option<usize>, shown: &mut Shown) -> usize {
     let store = &scan.store;
     let key = |columns: &[(usize, bool)], seek: &SeekSpec| {
         let ranged = usize::from(seek.lower.is_some() || seek.upper.is_some());
@@ -435,6 +478,7 @@ fn add_scan(scan: &ScanPlan, estimate: Option<Estimate>, parent: Option<usize>, 
     }
     let at = shown.push_on(parent, (name, name), object, &argument, estimate);
     add_subqueries(&subqueries, at, shown);
+    at
 }
 
 fn add_subqueries(subqueries: &[&SubRef], parent: usize, shown: &mut Shown) {
@@ -443,6 +487,7 @@ fn add_subqueries(subqueries: &[&SubRef], parent: usize, shown: &mut Shown) {
         let Some(plan) = shown.subqueries.get(sub.id).cloned() else { continue };
         let estimate = Some(Estimate::of(&plan, 1.0));
         let at = shown.push(Some(parent), ("Subquery", kind), String::new(), estimate);
+        shown.steps[at].counted = Counted::Node(NodeId::of(&plan));
         add(&plan, Some(at), 1.0, shown);
     }
 }

@@ -5,7 +5,7 @@ use quick_xml::events::{BytesDecl, BytesEnd, BytesStart, Event};
 use quick_xml::writer::Writer;
 use types::{DataType, Len};
 
-use super::{Shown, Step};
+use super::{Counted, Measured, Shown, Step};
 use crate::output::ColumnInfo;
 use plan::cost::SECONDS;
 
@@ -83,8 +83,8 @@ fn attributes_of(element: &str, step: &Step) -> Vec<(&'static str, String)> {
 }
 
 impl Shown {
-    /// The statement as a document.
-    pub fn xml(&self, id: usize) -> String {
+    /// The statement as a document, with what it did when that was measured.
+    pub fn xml(&self, id: usize, measured: Option<&Measured<'_>>) -> String {
         let mut out = Document(Writer::new(Vec::new()));
         out.event(Event::Decl(BytesDecl::new("1.0", Some("utf-16"), None)));
         let version = env!("CARGO_PKG_VERSION").to_string();
@@ -93,14 +93,14 @@ impl Shown {
         out.open("BatchSequence", &[]);
         out.open("Batch", &[]);
         out.open("Statements", &[]);
-        self.statement(&mut out, id);
+        self.statement(&mut out, id, measured);
         for name in ["Statements", "Batch", "BatchSequence", "ShowPlanXML"] {
             out.close(name);
         }
         String::from_utf8(out.0.into_inner()).unwrap_or_default()
     }
 
-    fn statement(&self, out: &mut Document, id: usize) {
+    fn statement(&self, out: &mut Document, id: usize, measured: Option<&Measured<'_>>) {
         let mut attributes = vec![
             ("StatementCompId", (id + 1).to_string()),
             ("StatementId", (id + 1).to_string()),
@@ -115,13 +115,13 @@ impl Shown {
         out.open("StmtSimple", &attributes);
         if !self.steps.is_empty() {
             out.open("QueryPlan", &[]);
-            self.operator(out, 0);
+            self.operator(out, 0, measured);
             out.close("QueryPlan");
         }
         out.close("StmtSimple");
     }
 
-    fn operator(&self, out: &mut Document, at: usize) {
+    fn operator(&self, out: &mut Document, at: usize, measured: Option<&Measured<'_>>) {
         let step = &self.steps[at];
         let mut attributes = vec![
             ("NodeId", at.to_string()),
@@ -142,6 +142,21 @@ impl Shown {
         attributes.push(("EstimateRewinds", number(0.0)));
         out.open("RelOp", &attributes);
         out.empty("OutputList", &[]);
+        if let Some(counters) = measured.and_then(|measured| measured.of(step)) {
+            out.open("RunTimeInformation", &[]);
+            let mut did = vec![
+                ("Thread", 0),
+                ("ActualRows", counters.rows),
+                ("ActualEndOfScans", counters.ends),
+                ("ActualExecutions", counters.executions),
+            ];
+            if matches!(step.counted, Counted::Node(_)) {
+                did.push(("ActualElapsedms", counters.elapsed.as_millis() as u64));
+            }
+            let did: Vec<_> = did.into_iter().map(|(name, n)| (name, n.to_string())).collect();
+            out.empty("RunTimeCountersPerThread", &did);
+            out.close("RunTimeInformation");
+        }
         let element = element(step);
         out.open(element, &attributes_of(element, step));
         if let Some(object) = &step.object {
@@ -159,7 +174,7 @@ impl Shown {
             out.empty("Object", &names);
         }
         for child in (at + 1..self.steps.len()).filter(|child| self.steps[*child].parent == Some(at)) {
-            self.operator(out, child);
+            self.operator(out, child, measured);
         }
         out.close(element);
         out.close("RelOp");

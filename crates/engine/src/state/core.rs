@@ -13,6 +13,7 @@ use types::{SqlError, Value};
 use super::activity::Activity;
 use super::changes::{ChangedRows, FiredTriggers};
 use super::inner::TriggerRunner;
+use super::profile::Profile;
 use super::transactions::Transactions;
 use crate::instance::Instance;
 use catalog::Db;
@@ -108,6 +109,8 @@ pub struct SessionCore {
     pub(crate) running_triggers: Vec<(i32, i32)>,
     /// Definitions that only the running statement sees: see `catalog::rebuild`.
     pub(crate) private_tables: Vec<Arc<TableDef>>,
+    /// Counters of the running statement, when it is profiled.
+    pub(crate) profile: Option<Box<Profile>>,
     /// Client's names, for APP_NAME(), HOST_NAME(), SUSER_SNAME().
     pub app_name: CompactString,
     pub host_name: CompactString,
@@ -146,6 +149,7 @@ impl SessionCore {
             trigger_runner: None,
             running_triggers: Vec::new(),
             private_tables: Vec::new(),
+            profile: None,
             app_name: names.app,
             host_name: names.host,
             login: names.login,

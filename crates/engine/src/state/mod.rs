@@ -8,6 +8,7 @@ mod counts;
 mod identity_insert;
 pub(crate) mod inner;
 pub mod names;
+pub mod profile;
 pub(crate) mod room;
 mod snapshots;
 pub mod transactions;

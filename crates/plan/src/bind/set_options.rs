@@ -143,6 +143,9 @@ pub struct SessionOptions {
     /// (database id, object id) of the table that takes explicit identity values.
     pub identity_insert: Option<(i32, i32)>,
     pub statistics_time: bool,
+    /// STATISTICS PROFILE and XML: statements run and give their plans with what the operators did.
+    pub statistics_profile: bool,
+    pub statistics_xml: bool,
 }
 
 impl Default for SessionOptions {
@@ -175,6 +178,8 @@ impl Default for SessionOptions {
             isolation: Isolation::ReadCommitted,
             identity_insert: None,
             statistics_time: false,
+            statistics_profile: false,
+            statistics_xml: false,
         }
     }
 }
@@ -204,6 +209,12 @@ impl SessionOptions {
     #[inline]
     pub fn runs(&self) -> bool {
         !self.noexec && !self.fmtonly && self.showplan == Showplan::Off
+    }
+
+    /// Whether statements are profiled.
+    #[inline]
+    pub fn profiles(&self) -> bool {
+        self.statistics_profile || self.statistics_xml
     }
 
     /// What a batch is parsed with.

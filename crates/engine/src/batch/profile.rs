@@ -1,0 +1,53 @@
+//! SET STATISTICS PROFILE and XML: after its own results a statement gives its plan with what its operators did.
+//! Guarantee: the counters are those of the run whose rows were given; a statement that failed gives none.
+
+use syntax::ast::Stmt;
+use types::Value;
+
+use super::Bound;
+use super::run::{Failure, Run};
+use crate::explain::{self, Measured, Shown};
+use crate::state::profile::Profile;
+
+impl Run<'_> {
+    /// Runs a statement, and shows its profile when the session wants it.
+    #[inline]
+    pub(super) fn profiled(
+        &mut self,
+        at: usize,
+        stmt: &Stmt,
+        work: impl FnOnce(&mut Self) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        if !self.core.options.profiles() {
+            return work(self);
+        }
+        // A statement of a trigger has counters of its own.
+        let around = self.core.profile.replace(Box::default());
+        let result = work(self);
+        let own = std::mem::replace(&mut self.core.profile, around);
+        result?;
+        self.show_profile(at, stmt, &own.unwrap_or_default())
+    }
+
+    fn show_profile(&mut self, at: usize, stmt: &Stmt, profile: &Profile) -> Result<(), Failure> {
+        let mut shown = Shown::of_statement(stmt.span.text(&self.batch.text));
+        match &self.bound[at] {
+            Some((_, Bound::Query(plan))) => explain::query(plan, &mut shown),
+            Some((_, Bound::Dml(plan))) => explain::dml(plan, &mut shown),
+            _ => return Ok(()),
+        }
+        let measured = Measured { profile, rows: self.core.rowcount };
+        if self.core.options.statistics_profile {
+            let rows = shown.profile(&measured, at);
+            self.sink.columns(&explain::profile_columns())?;
+            rows.iter().try_for_each(|row| self.sink.row(row))?;
+            self.done(Some(rows.len() as u64))?;
+        }
+        if self.core.options.statistics_xml {
+            self.sink.columns(&[explain::xml_column()])?;
+            self.sink.row(&[Value::str(shown.xml(at, Some(&measured)))])?;
+            self.done(Some(1))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,38 @@
+//! Operators that are counted: what SET STATISTICS PROFILE and XML show. Only a statement that is profiled has any.
+
+use super::rt::Rt;
+use super::{Operator, RowSet};
+use crate::state::profile::NodeId;
+use plan::nodes::Plan;
+use std::time::Instant;
+use types::SqlError;
+
+/// An operator with its counters.
+pub struct Counted<'p> {
+    node: NodeId,
+    operator: Box<dyn Operator + 'p>,
+    begun: bool,
+}
+
+impl<'p> Counted<'p> {
+    /// Of the operator of a plan.
+    pub fn new(plan: &Plan, operator: Box<dyn Operator + 'p>) -> Counted<'p> {
+        Counted { node: NodeId::of(plan), operator, begun: false }
+    }
+}
+
+impl Operator for Counted<'_> {
+    fn next(&mut self, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
+        let before = Instant::now();
+        let more = self.operator.next(rt, out)?;
+        if let Some(profile) = &mut rt.session().profile {
+            let counters = profile.of_mut(self.node);
+            counters.elapsed += before.elapsed();
+            counters.executions += u64::from(!self.begun);
+            counters.ends += u64::from(!more);
+            counters.rows += if more { out.len() as u64 } else { 0 };
+        }
+        self.begun = true;
+        Ok(more)
+    }
+}
