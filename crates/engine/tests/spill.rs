@@ -15,10 +15,10 @@ use std::sync::Arc;
 /// So little that some thousand rows make hundreds of runs, which are merged in several passes.
 const TINY: usize = 16 << 10;
 
-fn open_with(disk: &SimDisk, sort_bytes: Option<usize>) -> Arc<Instance> {
+fn open_with(disk: &SimDisk, operator_bytes: Option<usize>) -> Arc<Instance> {
     let options = InstanceOptions {
         memory_bytes: Some(16 << 20),
-        sort_bytes,
+        operator_bytes,
         disk: Arc::new(disk.clone()),
         ..InstanceOptions::new("/data")
     };

@@ -4,7 +4,7 @@
 
 use super::access_path::{self, Wishes};
 use super::decorrelate;
-use super::logical::{JoinHint, JoinKind, Logical, SortKey, TopSpec};
+use super::logical::{JoinHint, JoinKind, Logical, SortKey, TopSpec, WindowCall};
 use super::physical::{pred_slots, slots};
 use super::rewrite::rewrite;
 use crate::bind::Binder;
@@ -310,7 +310,7 @@ impl Planner<'_, '_> {
     fn window(
         &mut self,
         input: Logical,
-        mut calls: Vec<crate::logical::WindowCall>,
+        mut calls: Vec<WindowCall>,
         preds: Vec<Pred>,
         cx: &Context,
     ) -> Result<Plan, SqlError> {
@@ -333,10 +333,14 @@ impl Planner<'_, '_> {
         if let Some(error) = failed {
             return Err(error);
         }
-        let mut cols = plan.cols.clone();
-        cols.extend(made);
-        let rows = plan.rows;
-        let plan = Plan { node: Node::Window { input: Box::new(plan), calls }, cols, rows, ordered: false };
+        // Rows come out in the order of the first call, as they do in SQL Server: its sort is the last one.
+        let mut plan = plan;
+        for calls in by_window(calls).into_iter().rev() {
+            let mut cols = plan.cols.clone();
+            cols.extend(calls.iter().map(|call| call.output));
+            let rows = plan.rows;
+            plan = Plan { node: Node::Window { input: Box::new(plan), calls }, cols, rows, ordered: false };
+        }
         self.above(plan, preds)
     }
 
@@ -718,4 +722,17 @@ fn collation_in(cols: &[(ColId, Collation)], id: ColId) -> Collation {
 /// A plan that gives no rows: its input is never opened.
 fn empty(plan: Plan) -> Plan {
     Plan { node: Node::Concat(Vec::new()), ..plan }
+}
+
+/// Calls over the same partitions in the same order belong to one operator; in the order in which they are met.
+fn by_window(calls: Vec<WindowCall>) -> Vec<Vec<WindowCall>> {
+    let mut windows: Vec<(String, Vec<WindowCall>)> = Vec::new();
+    for call in calls {
+        let window = format!("{:?} {:?}", call.partition, call.order);
+        match windows.iter_mut().find(|(other, _)| *other == window) {
+            Some((_, calls)) => calls.push(call),
+            None => windows.push((window, vec![call])),
+        }
+    }
+    windows.into_iter().map(|(_, calls)| calls).collect()
 }

@@ -31,6 +31,7 @@ pub use types::{Decimal, Len};
 pub struct Options {
     folder: PathBuf,
     memory: Option<u64>,
+    query_memory: Option<usize>,
     volumes: Vec<(char, PathBuf)>,
     trace_flags: Vec<i32>,
     read_only: bool,
@@ -45,6 +46,13 @@ impl Options {
     /// Bytes of buffer pool; a quarter of the machine's memory unless set.
     pub fn memory(mut self, bytes: u64) -> Options {
         self.memory = Some(bytes);
+        self
+    }
+
+    /// Bytes for all queries' sorts, joins, aggregates and kept rows together; what does not fit goes through files. A quarter of
+    /// the machine's memory, at least 1 GB, unless set.
+    pub fn query_memory(mut self, bytes: usize) -> Options {
+        self.query_memory = Some(bytes);
         self
     }
 
@@ -74,6 +82,7 @@ impl Options {
     pub fn open(self) -> Result<Database, SqlError> {
         let options = engine::InstanceOptions {
             memory_bytes: self.memory,
+            query_bytes: self.query_memory,
             volumes: self.volumes.into_iter().collect(),
             trace_flags: self.trace_flags,
             url_devices: url_devices(),

@@ -3,6 +3,7 @@
 
 use crate::exec::context::ExecCtx;
 use crate::exec::external_sort::{Sorted, Sorter};
+use crate::exec::memory::Grant;
 use access::{Outcome, ReadMode, RowBatch};
 use catalog::Db;
 use catalog::{IndexDef, TableDef};
@@ -61,7 +62,9 @@ pub fn build_index(
 ) -> Result<(), SqlError> {
     let base = TableStore::open(db, table)?;
     let target = open_index(db, table, index)?;
-    let mut sorter = Sorter::new(ctx.session.instance(), None);
+    let instance = ctx.session.instance().clone();
+    let share = Grant::new(instance.query_memory()).share();
+    let mut sorter = Sorter::new(instance, share, None);
     let mut values = vec![Value::Null; table.columns.len()];
     let wanted: Vec<u16> = target.columns.iter().map(|c| *c as u16).collect();
     let mut decoded = vec![Value::Null; wanted.len()];

@@ -596,7 +596,7 @@ impl InsertPlan {
             let mut kept: Vec<Box<[Value]>> = Vec::new();
             while op.next(rt, &mut batch)? {
                 for i in 0..batch.len() {
-                    rt.memory.reserve(crate::exec::memory::row_bytes(batch.row(i)))?;
+                    rt.reserve(crate::exec::memory::row_bytes(batch.row(i)))?;
                     kept.push(batch.row(i).into());
                 }
             }

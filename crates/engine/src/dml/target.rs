@@ -472,7 +472,7 @@ impl Gathered {
                     }
                     seen.insert(key.clone());
                 }
-                rt.memory.reserve(row_bytes(row) + key.len())?;
+                rt.reserve(row_bytes(row) + key.len())?;
                 rows.push(row.into());
             }
         }

@@ -469,7 +469,7 @@ impl RowChange for Updating<'_> {
                     kept.inserted(&self.new, rt)?;
                 }
                 if rest != Rest::Nothing {
-                    rt.memory.reserve(row_bytes(&self.new))?;
+                    rt.reserve(row_bytes(&self.new))?;
                     self.rests.push((rest, self.new.as_slice().into()));
                 }
                 Ok(true)

@@ -1,130 +1,286 @@
-//! Hash aggregation and DISTINCT: groups in memory, in the order in which they were met.
+//! Hash aggregation. Groups are kept in memory in the order in which they were met. When there is no memory for more of
+//! them, rows of other groups go to disk by parts of their keys' hashes and are aggregated part by part after the
+//! groups in memory are done. States that grow with their rows (DISTINCT, STRING_AGG) stop growing then: all further
+//! rows go to disk, and the groups in memory go on with those of their part.
+//! Guarantee: a group's rows reach its states in their order. Error 701 only when the states of the groups of one part do
+//! not fit that cannot be split further.
 
+use super::groups::{Finished, Groups};
+use super::hash::key::{Key, KeyParts, Keys};
+use super::hash::rows::{Place, unpack};
+use super::memory::Share;
+use super::partition::{LEVELS, Part, PartReader, Partitions};
 use super::{BATCH, Operator, RowSet};
 use crate::exec::rt::Rt;
-use expr::aggregate::{Accumulator, Aggregate};
-use expr::key::{KeyMap, KeySet, encode};
+use expr::aggregate::{Accumulator, AggKind, Aggregate};
 use plan::nodes::AggregatePlan;
-use types::{Collation, SqlError, Value};
-
-struct Group {
-    keys: Vec<Value>,
-    states: Vec<Accumulator>,
-}
+use types::{SqlError, Value, pack_row};
 
 /// The aggregation.
 pub struct HashAggregate<'p> {
-    pub input: Box<dyn Operator + 'p>,
-    pub plan: &'p AggregatePlan,
-    groups: Option<std::vec::IntoIter<Group>>,
+    input: Box<dyn Operator + 'p>,
+    plan: &'p AggregatePlan,
+    keys: KeyParts<'p>,
+    /// States grow with their rows.
+    growing: bool,
+    width: usize,
+    share: Option<Share>,
+    started: bool,
+    tasks: Vec<Task>,
+    finished: Finished,
 }
 
-impl<'p> HashAggregate<'p> {
-    /// Over an input.
-    pub fn new(input: Box<dyn Operator + 'p>, plan: &'p AggregatePlan) -> HashAggregate<'p> {
-        HashAggregate { input, plan, groups: None }
-    }
+/// Rows on disk, the groups that they go on with, which part of a hash they share.
+struct Task {
+    part: Part,
+    groups: Groups,
+    level: u32,
+}
 
-    fn group(&self, keys: Vec<Value>) -> Group {
-        Group { keys, states: self.plan.aggregates.iter().map(Aggregate::start).collect() }
-    }
+/// Where rows come from.
+enum Source<'a, 'p> {
+    Input(&'a mut (dyn Operator + 'p)),
+    Part(PartReader, usize),
+}
 
-    fn fill(&mut self, rt: &mut Rt<'_, '_>) -> Result<Vec<Group>, SqlError> {
-        let mut groups: Vec<Group> = Vec::new();
-        if self.plan.scalar {
-            groups.push(self.group(Vec::new()));
-        }
-        let mut index: KeyMap<usize> = KeyMap::default();
-        let mut batch = RowSet::default();
-        let mut key = Vec::new();
-        let mut values = Vec::new();
-        while self.input.next(rt, &mut batch)? {
-            rt.check_cancel()?;
-            for i in 0..batch.len() {
-                let row = batch.row(i);
-                let mut at = 0;
-                if !self.plan.keys.is_empty() {
-                    key.clear();
-                    values.clear();
-                    for (e, collation) in &self.plan.keys {
-                        let value = e.eval(row, rt)?;
-                        encode(&value, *collation, &mut key);
-                        values.push(value);
-                    }
-                    at = match index.get(key.as_slice()) {
-                        Some(at) => *at,
-                        None => {
-                            rt.memory.reserve(super::memory::row_bytes(&values) + key.len() + 96)?;
-                            groups.push(self.group(std::mem::take(&mut values)));
-                            index.insert(key.clone(), groups.len() - 1);
-                            groups.len() - 1
-                        }
-                    };
+impl Source<'_, '_> {
+    /// The next rows, and their keys.
+    fn next(
+        &mut self,
+        parts: &KeyParts<'_>,
+        rt: &mut Rt<'_, '_>,
+        batch: &mut RowSet,
+        keys: &mut Keys,
+    ) -> Result<bool, SqlError> {
+        rt.check_cancel()?;
+        match self {
+            Source::Input(input) => {
+                let more = input.next(rt, batch)?;
+                if more {
+                    keys.fill(parts, batch, rt)?;
                 }
-                for (aggregate, state) in self.plan.aggregates.iter().zip(&mut groups[at].states) {
-                    aggregate.update(state, row, rt)?;
+                Ok(more)
+            }
+            Source::Part(reader, width) => {
+                batch.reset(*width);
+                keys.clear();
+                while batch.len() < BATCH && reader.advance()? {
+                    let (key, row) = reader.row();
+                    keys.push(key);
+                    unpack(row, batch.push_row())?;
+                }
+                Ok(!batch.is_empty())
+            }
+        }
+    }
+}
+
+/// One pass over a source.
+struct Pass<'a> {
+    plan: &'a AggregatePlan,
+    growing: bool,
+    level: u32,
+    groups: Groups,
+    /// Rows that went to disk.
+    parts: Option<Partitions>,
+    values: Vec<Value>,
+    packed: Vec<u8>,
+}
+
+impl Pass<'_> {
+    /// A row of a group that was found, or of a new one.
+    fn row(
+        &mut self,
+        found: Place,
+        key: Key<'_>,
+        row: &[Value],
+        share: &mut Share,
+        rt: &mut Rt<'_, '_>,
+    ) -> Result<(), SqlError> {
+        let frozen = self.parts.is_some() && self.growing;
+        // A new group may have been added since the batch was looked up.
+        let found = if found == Place::NONE { self.groups.find(&key) } else { found };
+        let number = if frozen {
+            None
+        } else if found != Place::NONE {
+            Some(self.groups.number(found))
+        } else if self.parts.is_some() {
+            None
+        } else {
+            self.values.clear();
+            for (e, _) in &self.plan.keys {
+                self.values.push(e.eval(row, rt)?);
+            }
+            // Parts of growing states that cannot be split further have to be held.
+            let forced = self.growing && self.level >= LEVELS;
+            self.groups.add(key, &self.values, &self.plan.aggregates, share, forced)
+        };
+        let Some(number) = number else { return self.put_on_disk(key, row, share, rt) };
+        let states = self.groups.states(number, self.plan.aggregates.len());
+        let grown = update(&self.plan.aggregates, states, row, self.growing, rt)?;
+        if grown > 0 {
+            self.groups.grow(number, grown);
+            if !share.take(grown) {
+                share.force(grown);
+                if self.level < LEVELS && self.parts.is_none() {
+                    self.parts = Some(self.open_parts(share, rt)?);
                 }
             }
         }
-        Ok(groups)
+        Ok(())
+    }
+
+    fn open_parts(&self, share: &Share, rt: &mut Rt<'_, '_>) -> Result<Partitions, SqlError> {
+        Partitions::new(rt.session().instance(), share, self.level)
+    }
+
+    fn put_on_disk(
+        &mut self,
+        key: Key<'_>,
+        row: &[Value],
+        share: &Share,
+        rt: &mut Rt<'_, '_>,
+    ) -> Result<(), SqlError> {
+        let parts = match self.parts.take() {
+            Some(parts) => parts,
+            None => self.open_parts(share, rt)?,
+        };
+        self.packed.clear();
+        pack_row(row, &mut self.packed);
+        self.parts.insert(parts).push(Some(key), &self.packed)
+    }
+}
+
+/// Takes a row into states; bytes that they have grown by.
+#[inline]
+fn update(
+    aggregates: &[Aggregate],
+    states: &mut [Accumulator],
+    row: &[Value],
+    growing: bool,
+    rt: &mut Rt<'_, '_>,
+) -> Result<usize, SqlError> {
+    let before = if growing { rt.memory.used() } else { 0 };
+    for (aggregate, state) in aggregates.iter().zip(states) {
+        aggregate.update(state, row, rt)?;
+    }
+    if !growing {
+        return Ok(0);
+    }
+    // What the states took of the statement's memory belongs to the operator.
+    let grown = rt.memory.used() - before;
+    rt.memory.release(grown);
+    Ok(grown)
+}
+
+impl<'p> HashAggregate<'p> {
+    /// Over an input of so many slots.
+    pub fn new(input: Box<dyn Operator + 'p>, plan: &'p AggregatePlan, width: usize) -> HashAggregate<'p> {
+        let grows = |a: &Aggregate| a.distinct || a.kind == AggKind::StringAgg;
+        HashAggregate {
+            input,
+            plan,
+            keys: KeyParts::of(plan.keys.iter().map(|(e, c)| (e, *c)), true),
+            growing: plan.aggregates.iter().any(grows),
+            width,
+            share: None,
+            started: false,
+            tasks: Vec::new(),
+            finished: Finished::default(),
+        }
+    }
+
+    /// Without GROUP BY: the one row.
+    fn scalar(&mut self, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<(), SqlError> {
+        let aggregates = &self.plan.aggregates;
+        let mut states: Vec<_> = aggregates.iter().map(Aggregate::start).collect();
+        let (mut batch, mut any) = (RowSet::default(), self.plan.scalar);
+        while self.input.next(rt, &mut batch)? {
+            rt.check_cancel()?;
+            any |= !batch.is_empty();
+            for i in 0..batch.len() {
+                for (aggregate, state) in aggregates.iter().zip(&mut states) {
+                    aggregate.update(state, batch.row(i), rt)?;
+                }
+            }
+        }
+        if any {
+            for ((place, aggregate), state) in out.push_row().iter_mut().zip(aggregates).zip(states) {
+                *place = aggregate.finish(state)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes all rows of the input, or of a task, into groups and to disk.
+    fn pass(&mut self, task: Option<Task>, rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
+        let share = match &mut self.share {
+            Some(share) => share,
+            none => none.insert(rt.share()),
+        };
+        let (mut source, groups, level) = match task {
+            None => (Source::Input(self.input.as_mut()), Groups::default(), 0),
+            Some(task) => (Source::Part(task.part.read(), self.width), task.groups, task.level),
+        };
+        let (values, packed) = (Vec::new(), Vec::new());
+        let mut pass =
+            Pass { plan: self.plan, growing: self.growing, level, groups, parts: None, values, packed };
+        let (mut batch, mut keys, mut found) = (RowSet::default(), Keys::default(), Vec::new());
+        while source.next(&self.keys, rt, &mut batch, &mut keys)? {
+            pass.groups.find_all(&keys, &mut found);
+            for (i, place) in found.iter().enumerate() {
+                if let Some(key) = keys.get(i) {
+                    pass.row(*place, key, batch.row(i), share, rt)?;
+                }
+            }
+        }
+        let Pass { groups, parts, .. } = pass;
+        let Some(parts) = parts else {
+            self.finished = groups.finish();
+            return Ok(());
+        };
+        let parts = parts.finish()?;
+        let next = level + 1;
+        if self.growing {
+            let split = groups.split(level, self.plan.aggregates.len(), share);
+            let tasks = parts.into_iter().zip(split).map(|(part, groups)| Task { part, groups, level: next });
+            self.tasks.extend(tasks.filter(|task| task.part.rows > 0 || task.groups.len() > 0));
+        } else {
+            let task = |part| Task { part, groups: Groups::default(), level: next };
+            self.tasks.extend(parts.into_iter().filter(|part| part.rows > 0).map(task));
+            self.finished = groups.finish();
+        }
+        Ok(())
     }
 }
 
 impl Operator for HashAggregate<'_> {
     fn next(&mut self, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
-        out.reset(self.plan.keys.len() + self.plan.aggregates.len());
-        if self.groups.is_none() {
-            self.groups = Some(self.fill(rt)?.into_iter());
-        }
-        let Some(groups) = &mut self.groups else { return Ok(false) };
-        for group in groups.by_ref().take(BATCH) {
-            let row = out.push_row();
-            let width = group.keys.len();
-            for (place, value) in row.iter_mut().zip(group.keys) {
-                *place = value;
+        let keys = self.plan.keys.len();
+        out.reset(keys + self.plan.aggregates.len());
+        if !std::mem::replace(&mut self.started, true) {
+            if keys == 0 {
+                self.scalar(rt, out)?;
+            } else {
+                self.pass(None, rt)?;
             }
-            for ((place, aggregate), state) in
-                row[width..].iter_mut().zip(&self.plan.aggregates).zip(group.states)
-            {
-                *place = aggregate.finish(state)?;
+        }
+        while out.len() < BATCH {
+            if self.finished.next(keys, &self.plan.aggregates, out.push_row())? {
+                continue;
+            }
+            out.pop_row();
+            if let Some(share) = &mut self.share {
+                self.finished.clear(share);
+            }
+            match self.tasks.pop() {
+                Some(task) => self.pass(Some(task), rt)?,
+                None => {
+                    self.share = None;
+                    break;
+                }
             }
         }
         Ok(!out.is_empty())
-    }
-}
-
-/// Rows that differ, the first of each kept.
-pub struct Distinct<'p> {
-    pub input: Box<dyn Operator + 'p>,
-    /// Collation per slot.
-    pub collations: &'p [Collation],
-    pub seen: KeySet,
-    pub batch: RowSet,
-}
-
-impl Operator for Distinct<'_> {
-    fn next(&mut self, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
-        let mut key = Vec::new();
-        loop {
-            out.reset(self.collations.len());
-            if !self.input.next(rt, &mut self.batch)? {
-                return Ok(false);
-            }
-            for i in 0..self.batch.len() {
-                key.clear();
-                for (value, collation) in self.batch.row(i).iter().zip(self.collations) {
-                    encode(value, *collation, &mut key);
-                }
-                if !self.seen.contains(key.as_slice()) {
-                    rt.memory.reserve(key.len() + 48)?;
-                    self.seen.insert(key.clone());
-                    out.push(self.batch.row(i));
-                }
-            }
-            if !out.is_empty() {
-                return Ok(true);
-            }
-            rt.check_cancel()?;
-        }
     }
 }

@@ -39,11 +39,12 @@ impl Env for Rt<'_, '_> {
     }
 
     fn reserve(&mut self, bytes: usize) -> Result<(), SqlError> {
-        self.memory.reserve(bytes)
+        Rt::reserve(self, bytes)
     }
 
     fn check_memory(&self, bytes: usize) -> Result<(), SqlError> {
-        self.memory.check(bytes)
+        let fits = bytes <= self.ctx.session.instance().query_memory().limit();
+        if fits { Ok(()) } else { Err(super::memory::out_of_memory()) }
     }
 
     fn host(&mut self) -> Option<&mut dyn Any> {

@@ -1,11 +1,12 @@
 //! Sorting (key, value) records that may be more than memory holds. Keys are bytes that memcmp orders; records with equal
-//! keys keep the order they came in. Guarantees: a sorter keeps to its budget (but for a single record that is larger);
+//! keys keep the order they came in. Guarantees: a sorter keeps to its share of memory (but for a single record that is larger);
 //! beyond it sorted runs go to a run file and are merged in the end; without that no file is made.
 
 use std::sync::Arc;
 
 use types::SqlError;
 
+use super::memory::Share;
 use super::merge::{Head, Merge, head};
 use super::spill::{Record, Run, SpillFile};
 use crate::instance::Instance;
@@ -19,6 +20,8 @@ const READ_MIN: usize = 256 << 10;
 const READ_MAX: usize = 4 << 20;
 /// Most runs that are merged at once.
 const FAN_IN: usize = 512;
+/// Room for so many records at first.
+const MIN_ENTRIES: usize = 64;
 
 /// A record's place: the piece, the offset in it. Later records have larger ones.
 type Place = u64;
@@ -36,8 +39,6 @@ struct Arena {
     chunks: Vec<Vec<u8>>,
     /// Emptied pieces of full size.
     free: Vec<Vec<u8>>,
-    /// Bytes of `chunks`.
-    held: usize,
 }
 
 impl Arena {
@@ -56,13 +57,25 @@ impl Arena {
         place
     }
 
+    /// Bytes of memory that a record of so many bytes takes anew.
+    fn growth(&self, need: usize) -> usize {
+        let fits = self.chunks.last().is_some_and(|c| c.capacity() - c.len() >= need);
+        if fits || need <= CHUNK && !self.free.is_empty() { 0 } else { self.next_chunk(need) }
+    }
+
+    fn next_chunk(&self, need: usize) -> usize {
+        (FIRST_CHUNK << self.chunks.len().min(16)).min(CHUNK).max(need)
+    }
+
     fn grow(&mut self, need: usize) {
-        let usual = (FIRST_CHUNK << self.chunks.len().min(16)).min(CHUNK);
+        let size = self.next_chunk(need);
         let chunk = match self.free.pop() {
             Some(chunk) if need <= CHUNK => chunk,
-            _ => Vec::with_capacity(usual.max(need)),
+            other => {
+                self.free.extend(other);
+                Vec::with_capacity(size)
+            }
         };
-        self.held += chunk.capacity();
         self.chunks.push(chunk);
     }
 
@@ -74,21 +87,25 @@ impl Arena {
         rest[8..8 + key + value].split_at(key)
     }
 
-    fn clear(&mut self) {
+    /// Forgets the records; keeps pieces of full size. Bytes of the others.
+    fn clear(&mut self) -> usize {
+        let mut freed = 0;
         for mut chunk in self.chunks.drain(..) {
             if chunk.capacity() == CHUNK {
                 chunk.clear();
                 self.free.push(chunk);
+            } else {
+                freed += chunk.capacity();
             }
         }
-        self.held = 0;
+        freed
     }
 }
 
 /// Takes records and sorts them.
 pub struct Sorter {
     instance: Arc<Instance>,
-    budget: usize,
+    share: Share,
     /// Most runs that are merged at once.
     fan_in: usize,
     /// Only so many of the first records are wanted.
@@ -100,13 +117,12 @@ pub struct Sorter {
 }
 
 impl Sorter {
-    /// An empty one with the instance's memory for a sort. `limit`: only so many of the first records are wanted.
-    pub fn new(instance: &Arc<Instance>, limit: Option<usize>) -> Sorter {
-        let budget = instance.sort_memory();
+    /// An empty one. `limit`: only so many of the first records are wanted.
+    pub fn new(instance: Arc<Instance>, share: Share, limit: Option<usize>) -> Sorter {
         Sorter {
-            instance: instance.clone(),
-            budget,
-            fan_in: (budget / READ_MIN).clamp(4, FAN_IN),
+            instance,
+            share,
+            fan_in: FAN_IN,
             limit: limit.unwrap_or(usize::MAX),
             arena: Arena::default(),
             entries: Vec::new(),
@@ -115,9 +131,11 @@ impl Sorter {
         }
     }
 
-    /// Bytes in use.
-    pub fn held(&self) -> usize {
-        self.arena.held + self.entries.capacity() * size_of::<Entry>()
+    /// Bytes of memory that another record takes anew.
+    fn growth(&self, need: usize) -> usize {
+        let full = self.entries.len() == self.entries.capacity();
+        let entries = if full { self.entries.len().max(MIN_ENTRIES) } else { 0 };
+        self.arena.growth(need) + entries * size_of::<Entry>()
     }
 
     /// Adds a record. Errors: those of the run file.
@@ -126,9 +144,15 @@ impl Sorter {
         if u32::try_from(need).is_err() {
             return Err(super::memory::out_of_memory());
         }
-        let grown = if self.entries.len() == self.entries.capacity() { self.entries.len() } else { 0 };
-        if self.held() + need + grown * size_of::<Entry>() > self.budget && !self.entries.is_empty() {
-            self.spill()?;
+        let growth = self.growth(need);
+        if growth > 0 && !self.share.take(growth) {
+            if !self.entries.is_empty() {
+                self.spill()?;
+            }
+            self.share.force(self.growth(need));
+        }
+        if self.entries.len() == self.entries.capacity() {
+            self.entries.reserve_exact(self.entries.len().max(MIN_ENTRIES));
         }
         let place = self.arena.push(key, value);
         self.entries.push(Entry { head: head(key), place });
@@ -158,7 +182,7 @@ impl Sorter {
         }
         self.runs.push(writer.finish()?);
         self.entries.clear();
-        self.arena.clear();
+        self.share.give(self.arena.clear());
         Ok(())
     }
 
@@ -166,30 +190,42 @@ impl Sorter {
     pub fn finish(mut self) -> Result<Sorted, SqlError> {
         if self.runs.is_empty() {
             self.sort();
-            return Ok(Sorted(Origin::Memory { arena: self.arena, entries: self.entries.into_iter() }));
+            let (arena, entries) = (self.arena, self.entries.into_iter());
+            return Ok(Sorted(Origin::Memory { arena, entries, _share: self.share }));
         }
+        let budget = self.share.used();
         if !self.entries.is_empty() {
             self.spill()?;
         }
         self.arena = Arena::default();
         self.entries = Vec::new();
+        self.share.clear();
+        self.share.force(budget);
+        let fan_in = (budget / READ_MIN).clamp(4, FAN_IN).min(self.fan_in);
         let mut file = self.spill.take().ok_or_else(|| SqlError::internal("runs without a run file"))?;
-        let buffer = (self.budget / self.fan_in).clamp(READ_MIN, READ_MAX);
-        while self.runs.len() > self.fan_in {
-            let mut merged = Vec::with_capacity(self.runs.len().div_ceil(self.fan_in));
+        let buffer = (budget / fan_in).clamp(READ_MIN, READ_MAX);
+        while self.runs.len() > fan_in {
+            let mut merged = Vec::with_capacity(self.runs.len().div_ceil(fan_in));
             // Neighbours are merged, so that equal keys stay in the order of their runs.
-            for group in self.runs.chunks(self.fan_in) {
-                merged.push(merge_to_run(&mut file, group, buffer, self.limit)?);
+            for group in self.runs.chunks(fan_in) {
+                merged.push(merge_to_run(&mut file, group, buffer, self.limit, self.share.sibling())?);
             }
             self.runs = merged;
         }
-        let buffer = (self.budget / self.runs.len()).clamp(READ_MIN, READ_MAX);
-        Ok(Sorted(Origin::Runs { merge: Merge::new(&file, &self.runs, buffer)?, file }))
+        let buffer = (budget / self.runs.len()).clamp(READ_MIN, READ_MAX);
+        let merge = Merge::new(&file, &self.runs, buffer, self.share)?;
+        Ok(Sorted(Origin::Runs { merge, file }))
     }
 }
 
-fn merge_to_run(file: &mut SpillFile, runs: &[Run], buffer: usize, limit: usize) -> Result<Run, SqlError> {
-    let mut merge = Merge::new(file, runs, buffer)?;
+fn merge_to_run(
+    file: &mut SpillFile,
+    runs: &[Run],
+    buffer: usize,
+    limit: usize,
+    share: Share,
+) -> Result<Run, SqlError> {
+    let mut merge = Merge::new(file, runs, buffer, share)?;
     let mut writer = file.writer();
     for _ in 0..limit {
         let Some((key, value)) = merge.next_record(writer.file())? else { break };
@@ -206,6 +242,7 @@ enum Origin {
     Memory {
         arena: Arena,
         entries: std::vec::IntoIter<Entry>,
+        _share: Share,
     },
     Runs {
         merge: Merge,
@@ -218,8 +255,8 @@ impl Sorted {
     #[inline]
     pub fn next_record(&mut self) -> Result<Option<Record<'_>>, SqlError> {
         match &mut self.0 {
-            Origin::Memory { arena, entries } => Ok(entries.next().map(|entry| arena.get(entry.place))),
-            Origin::Runs { merge, file } => merge.next_record(file),
+            Origin::Memory { arena, entries, .. } => Ok(entries.next().map(|entry| arena.get(entry.place))),
+            Origin::Runs { merge, file, .. } => merge.next_record(file),
         }
     }
 }
@@ -227,12 +264,17 @@ impl Sorted {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::exec::memory::Grant;
     use crate::instance::InstanceOptions;
     use fastrand::Rng;
 
     fn instance(seed: u64) -> Arc<Instance> {
         let disk = Arc::new(sim::SimDisk::new(seed));
         Instance::open(InstanceOptions { disk, ..InstanceOptions::new("/data") }).expect("an instance")
+    }
+
+    fn share(instance: &Instance) -> Share {
+        Grant::new(instance.query_memory()).share()
     }
 
     fn any_record(rng: &mut Rng, number: u32, largest: usize) -> (Vec<u8>, Vec<u8>) {
@@ -251,10 +293,10 @@ mod tests {
         for seed in 0..60 {
             let mut rng = Rng::with_seed(seed);
             let limit = if rng.bool() { None } else { Some(rng.usize(0..2000)) };
-            let mut sorter = Sorter::new(&instance, limit);
-            sorter.budget = [1, 9 << 10, 100 << 10, 1 << 30][rng.usize(0..4)];
+            let most = [1, 9 << 10, 100 << 10, 1 << 30][rng.usize(0..4)];
+            let mut sorter = Sorter::new(instance.clone(), share(&instance).with_most(most), limit);
             sorter.fan_in = rng.usize(2..9);
-            let count = if sorter.budget == 1 { 300 } else { rng.u32(0..4000) };
+            let count = if most == 1 { 300 } else { rng.u32(0..4000) };
             let largest = if rng.bool() { 5000 } else { 2 << 20 };
             let count = if largest > 5000 { count.min(600) } else { count };
             let mut expected: Vec<_> = (0..count).map(|i| any_record(&mut rng, i, largest)).collect();
@@ -276,14 +318,17 @@ mod tests {
     #[test]
     fn memory_stays_within_the_budget() {
         let instance = instance(2);
-        let mut sorter = Sorter::new(&instance, None);
-        sorter.budget = 8 << 20;
+        let most = 8 << 20;
+        let mut sorter = Sorter::new(instance.clone(), share(&instance).with_most(most), None);
         let mut rng = Rng::with_seed(1);
         for i in 0..300_000 {
             let (key, value) = any_record(&mut rng, i, 5000);
             sorter.push(&key, &value).expect("a push");
-            let kept = sorter.held() + sorter.arena.free.iter().map(Vec::capacity).sum::<usize>();
-            assert!(kept <= sorter.budget + CHUNK, "{kept} bytes after {i} records");
+            let pieces = sorter.arena.chunks.iter().chain(&sorter.arena.free);
+            let kept =
+                pieces.map(Vec::capacity).sum::<usize>() + sorter.entries.capacity() * size_of::<Entry>();
+            assert!(kept <= sorter.share.used(), "{kept} bytes after {i} records");
+            assert!(sorter.share.used() <= most + CHUNK, "{} bytes after {i} records", sorter.share.used());
         }
         assert!(sorter.runs.len() > 3);
     }

@@ -1,157 +1,259 @@
-//! Hash join: the right input is kept in a hash table, the left one passes by.
-//! Rows whose key has a NULL match nothing.
+//! Hash join: the right input is kept in a hash table, the left one passes by. When the right rows do not fit the
+//! memory, both inputs go to disk by parts of their keys' hashes and are joined part by part (`join_parts`).
+//! Rows whose key has a NULL match nothing, except in EXCEPT and INTERSECT.
 
-use super::memory::row_bytes;
-use super::outer::Pairs;
+use super::hash::key::{KeyParts, Keys, part_of};
+use super::hash::rows::Place;
+use super::hash::table::HashTable;
+use super::join_parts::{JoinParts, Joined};
+use super::join_probe::{Probe, Shape};
+use super::memory::Share;
+use super::partition::{Part, Partitions};
 use super::{BATCH, Operator, RowSet};
 use crate::exec::rt::Rt;
-use expr::Expr;
-use expr::key::{KeyMap, encode};
 use plan::logical::JoinKind;
 use plan::nodes::HashJoinPlan;
-use types::{Collation, SqlError, Value};
-
-const NONE: u32 = u32::MAX;
-
-struct Table {
-    rows: Vec<Box<[Value]>>,
-    /// The next row with the same key.
-    next: Vec<u32>,
-    heads: KeyMap<u32>,
-}
+use types::{Collation, SqlError, Value, pack_row};
 
 /// The operator.
 pub struct HashJoin<'p> {
     left: Box<dyn Operator + 'p>,
     right: Box<dyn Operator + 'p>,
-    plan: &'p HashJoinPlan,
-    pairs: Pairs<'p>,
-    table: Option<Table>,
-    batch: RowSet,
-    at: usize,
-    /// Where the chain of the current left row goes on.
-    chain: u32,
-    started: bool,
-    key: Vec<u8>,
+    left_keys: KeyParts<'p>,
+    right_keys: KeyParts<'p>,
+    probe: Probe<'p>,
+    table: HashTable,
+    share: Option<Share>,
+    /// Bytes that it had when it went to disk.
+    had: usize,
+    stage: Stage,
+}
+
+enum Stage {
+    Start,
+    /// All right rows are in the table, the left ones pass by.
+    Passing,
+    /// The right rows are on disk, the left ones go there too.
+    Parting {
+        rights: Vec<Part>,
+        lefts: Partitions,
+    },
+    /// Part by part.
+    Parts(Box<JoinParts>),
+    /// FULL JOIN, the left rows have passed: right rows that met none of them, from a place on.
+    Rest(Place),
+    Done,
 }
 
 impl<'p> HashJoin<'p> {
     /// Over two inputs.
     pub fn new(left: Box<dyn Operator + 'p>, right: Box<dyn Operator + 'p>, plan: &'p HashJoinPlan) -> Self {
+        let keys =
+            |exprs: &'p [expr::Expr]| KeyParts::of(exprs.iter().zip(plan.collations.iter().copied()), false);
+        let shape = Shape {
+            kind: plan.kind,
+            on: plan.residual.as_ref(),
+            left_width: plan.left_width,
+            right_width: plan.right_width,
+        };
+        HashJoin::with(left, right, keys(&plan.left_keys), keys(&plan.right_keys), shape)
+    }
+
+    /// Left rows that are, or are not, among the right ones, NULL equal to NULL.
+    pub fn membership(
+        left: Box<dyn Operator + 'p>,
+        right: Box<dyn Operator + 'p>,
+        collations: &[Collation],
+        except: bool,
+    ) -> Self {
+        let kind = if except { JoinKind::Anti } else { JoinKind::Semi };
+        let width = collations.len();
+        let shape = Shape { kind, on: None, left_width: width, right_width: width };
+        let keys = || KeyParts::whole_row(collations);
+        HashJoin::with(left, right, keys(), keys(), shape)
+    }
+
+    fn with(
+        left: Box<dyn Operator + 'p>,
+        right: Box<dyn Operator + 'p>,
+        left_keys: KeyParts<'p>,
+        right_keys: KeyParts<'p>,
+        shape: Shape<'p>,
+    ) -> Self {
         HashJoin {
             left,
             right,
-            plan,
-            pairs: Pairs::new(plan.kind, plan.residual.as_ref(), plan.left_width, plan.right_width),
-            table: None,
-            batch: RowSet::default(),
-            at: 0,
-            chain: NONE,
-            started: false,
-            key: Vec::new(),
+            left_keys,
+            right_keys,
+            probe: Probe::new(shape),
+            table: HashTable::default(),
+            share: None,
+            had: 0,
+            stage: Stage::Start,
         }
     }
 
-    fn build(&mut self, rt: &mut Rt<'_, '_>) -> Result<Table, SqlError> {
-        let mut table = Table { rows: Vec::new(), next: Vec::new(), heads: KeyMap::default() };
-        let keep_all = self.plan.kind == JoinKind::Full;
-        let mut batch = RowSet::default();
+    /// Takes the right rows into the table or, when they do not fit, to disk.
+    fn build(&mut self, rt: &mut Rt<'_, '_>) -> Result<Stage, SqlError> {
+        let mut share = rt.share();
+        let shape = self.probe.shape;
+        let (mut batch, mut keys, mut packed) = (RowSet::default(), Keys::default(), Vec::new());
+        let mut parts: Option<Partitions> = None;
         while self.right.next(rt, &mut batch)? {
             rt.check_cancel()?;
+            keys.fill(&self.right_keys, &batch, rt)?;
             for i in 0..batch.len() {
-                let sound =
-                    key_of(&self.plan.right_keys, &self.plan.collations, batch.row(i), rt, &mut self.key)?;
-                if !sound && !keep_all {
+                let key = keys.get(i);
+                if key.is_none() && shape.kind != JoinKind::Full {
                     continue;
                 }
-                let row: Box<[Value]> = batch.row_mut(i).iter_mut().map(std::mem::take).collect();
-                rt.memory.reserve(row_bytes(&row) + self.key.len() + 48)?;
-                let at = table.rows.len() as u32;
-                table.rows.push(row);
-                let mut next = NONE;
-                if sound {
-                    match table.heads.get_mut(self.key.as_slice()) {
-                        Some(head) => next = std::mem::replace(head, at),
-                        None => {
-                            table.heads.insert(self.key.clone(), at);
-                        }
-                    }
+                let row: &[Value] = if shape.keeps_rights() { batch.row(i) } else { &[] };
+                if parts.is_none() && self.table.rows.push(key, row, &mut share).is_some() {
+                    continue;
                 }
-                table.next.push(next);
+                let parts = match &mut parts {
+                    Some(parts) => parts,
+                    none => none.insert(self.leave_memory(&mut share, rt)?),
+                };
+                packed.clear();
+                pack_row(row, &mut packed);
+                parts.push(key, &packed)?;
             }
         }
-        self.pairs.right_rows(table.rows.len());
-        Ok(table)
+        if parts.is_none() && !self.table.link_all(self.table.rows.len(), &mut share, false) {
+            parts = Some(self.leave_memory(&mut share, rt)?);
+        }
+        let stage = match parts {
+            Some(parts) => {
+                let rights = parts.finish()?;
+                let lefts = Partitions::with_buffers(rt.session().instance(), share.sibling(), self.had, 0)?;
+                Stage::Parting { rights, lefts }
+            }
+            None if self.table.rows.is_empty() && !shape.gives_lone_left() => Stage::Done,
+            None => Stage::Passing,
+        };
+        self.share = Some(share);
+        Ok(stage)
     }
 
-    /// Adds what the current left row gives, until it is done or the batch is full; true when it is done.
-    fn left_row(&mut self, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
-        let Some(table) = &self.table else { return Ok(true) };
-        let left = self.batch.row(self.at);
-        if !self.started {
-            self.started = true;
-            let sound = key_of(&self.plan.left_keys, &self.plan.collations, left, rt, &mut self.key)?;
-            let head = if sound { table.heads.get(self.key.as_slice()) } else { None };
-            self.chain = head.copied().unwrap_or(NONE);
+    /// Puts the table's rows on disk.
+    fn leave_memory(&mut self, share: &mut Share, rt: &mut Rt<'_, '_>) -> Result<Partitions, SqlError> {
+        self.had = share.used();
+        let mut parts = Partitions::new(rt.session().instance(), share, 0)?;
+        for record in self.table.rows.iter() {
+            parts.push(record.key, record.row)?;
         }
-        while self.chain != NONE {
-            if out.len() >= BATCH {
+        self.table.clear(share);
+        Ok(parts)
+    }
+
+    /// Left rows pass by the table; false when there are no more of them.
+    fn pass(&mut self, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
+        while out.len() < BATCH {
+            if !self.probe.batch.is_empty() {
+                self.probe.run(&mut self.table, rt, out)?;
+                continue;
+            }
+            rt.check_cancel()?;
+            if !self.left.next(rt, &mut self.probe.batch)? {
+                self.probe.batch.truncate(0);
                 return Ok(false);
             }
-            let at = self.chain as usize;
-            self.chain = table.next[at];
-            if self.pairs.pair(left, &table.rows[at], at, rt, out)? {
-                break;
+            self.probe.keys.fill(&self.left_keys, &self.probe.batch, rt)?;
+            self.probe.look_up(&self.table);
+        }
+        Ok(true)
+    }
+
+    /// A batch of left rows goes to disk, but for those that meet nothing; false when there are no more of them.
+    fn part_lefts(
+        &mut self,
+        rights: &[Part],
+        lefts: &mut Partitions,
+        rt: &mut Rt<'_, '_>,
+        out: &mut RowSet,
+    ) -> Result<bool, SqlError> {
+        rt.check_cancel()?;
+        let Probe { shape, batch, keys, .. } = &mut self.probe;
+        if !self.left.next(rt, batch)? {
+            batch.truncate(0);
+            return Ok(false);
+        }
+        keys.fill(&self.left_keys, batch, rt)?;
+        let mut packed = Vec::new();
+        for i in 0..batch.len() {
+            match keys.get(i) {
+                Some(key) if rights[part_of(key.hash(), lefts.level())].rows > 0 => {
+                    packed.clear();
+                    pack_row(batch.row(i), &mut packed);
+                    lefts.push(Some(key), &packed)?;
+                }
+                _ => shape.end_left(batch.row_mut(i), false, out),
             }
         }
-        self.pairs.end_left(left, out);
+        batch.truncate(0);
         Ok(true)
+    }
+
+    /// Goes on from a stage; gives the next one.
+    fn step(&mut self, stage: Stage, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<Stage, SqlError> {
+        let after_lefts = |table: &HashTable, kind| {
+            if kind == JoinKind::Full { Stage::Rest(table.rows.first()) } else { Stage::Done }
+        };
+        Ok(match stage {
+            Stage::Start => self.build(rt)?,
+            Stage::Passing if self.pass(rt, out)? => Stage::Passing,
+            Stage::Passing => after_lefts(&self.table, self.probe.shape.kind),
+            Stage::Parting { rights, mut lefts } => {
+                if self.part_lefts(&rights, &mut lefts, rt, out)? {
+                    Stage::Parting { rights, lefts }
+                } else {
+                    Stage::Parts(Box::new(JoinParts::new(rights, lefts.finish()?, self.probe.shape.kind)))
+                }
+            }
+            Stage::Parts(mut parts) => {
+                let Some(share) = &mut self.share else { return Ok(Stage::Done) };
+                match parts.run(&mut self.table, share, &mut self.probe, rt, out)? {
+                    Joined::Some => Stage::Parts(parts),
+                    Joined::All => Stage::Done,
+                }
+            }
+            Stage::Rest(at) => match rest(&self.table, at, self.probe.shape, out)? {
+                Place::NONE => Stage::Done,
+                next => Stage::Rest(next),
+            },
+            Stage::Done => Stage::Done,
+        })
     }
 }
 
-/// The key of a row; false when a part of it is NULL.
-fn key_of(
-    exprs: &[Expr],
-    collations: &[Collation],
-    row: &[Value],
-    rt: &mut Rt<'_, '_>,
-    key: &mut Vec<u8>,
-) -> Result<bool, SqlError> {
-    key.clear();
-    for (e, collation) in exprs.iter().zip(collations) {
-        let mut scratch = Value::Null;
-        let value = e.eval_ref(row, rt, &mut scratch)?;
-        if value.is_null() {
-            return Ok(false);
+/// FULL JOIN, when the left rows have passed: right rows from a place on that met none of them. Gives the place to go on
+/// from.
+pub fn rest(table: &HashTable, mut at: Place, shape: Shape<'_>, out: &mut RowSet) -> Result<Place, SqlError> {
+    while at != Place::NONE && out.len() < BATCH {
+        if !table.rows.is_marked(at) {
+            let (lefts, rights) = out.push_row().split_at_mut(shape.left_width);
+            lefts.fill(Value::Null);
+            table.rows.unpack(at, rights)?;
         }
-        encode(value, *collation, key);
+        at = table.rows.after(at);
     }
-    Ok(true)
+    Ok(at)
 }
 
 impl Operator for HashJoin<'_> {
     fn next(&mut self, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
-        out.reset(self.pairs.width());
-        if self.table.is_none() {
-            self.table = Some(self.build(rt)?);
-        }
-        while out.len() < BATCH && !self.pairs.lefts_ended() {
-            if self.at < self.batch.len() {
-                if self.left_row(rt, out)? {
-                    self.at += 1;
-                    self.started = false;
+        out.reset(self.probe.shape.width());
+        while out.len() < BATCH {
+            let stage = std::mem::replace(&mut self.stage, Stage::Done);
+            self.stage = self.step(stage, rt, out)?;
+            if matches!(self.stage, Stage::Done) {
+                if let Some(share) = &mut self.share {
+                    self.table.clear(share);
                 }
-                continue;
+                self.share = None;
+                break;
             }
-            rt.check_cancel()?;
-            self.at = 0;
-            if !self.left.next(rt, &mut self.batch)? {
-                self.batch.truncate(0);
-                self.pairs.end_lefts();
-            }
-        }
-        if let Some(table) = &mut self.table {
-            self.pairs.unmatched(&mut table.rows, out);
         }
         Ok(!out.is_empty())
     }

@@ -39,7 +39,7 @@ impl<'p> LoopJoin<'p> {
             rt.check_cancel()?;
             for i in 0..batch.len() {
                 let row: Box<[Value]> = batch.row_mut(i).iter_mut().map(std::mem::take).collect();
-                rt.memory.reserve(row_bytes(&row))?;
+                rt.reserve(row_bytes(&row))?;
                 rows.push(row);
             }
         }

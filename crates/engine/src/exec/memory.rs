@@ -1,44 +1,304 @@
-//! Memory that one statement's hashes, aggregates and kept rows hold: a statement that passes the limit fails with error
-//! 701 instead of taking the machine down. Sorts have a budget of their own and go to run files beyond it.
+//! Memory of queries: the instance has one budget, a statement takes one grant out of it, and each operator of the
+//! statement holds a share of the grant that it gives back when it ends.
+//! Guarantees: a share is refused as soon as the statement would hold more than it leaves free, so that what cannot go
+//! to disk finds room; an operator that is refused goes to disk. Error 701 is left for memory that cannot:
+//! rows and states that a statement must hold at once.
 
-use std::sync::OnceLock;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use types::SqlError;
 
-/// Bytes that one statement may hold, at least.
-const LIMIT_MIN: usize = 1 << 30;
+/// Least bytes that are taken from the budget at once.
+const STEP: usize = 256 << 10;
+/// An operator may hold this much however little is free: with less it could do nothing.
+const OPERATOR_MIN: usize = 256 << 10;
+/// A statement may keep this much that cannot go to disk, however little is free.
+const STATEMENT_MIN: usize = 1 << 20;
+/// What a statement keeps up to here is not counted: short statements touch nothing shared.
+const UNCOUNTED: usize = 64 << 10;
 
-/// Bytes that one statement may hold: a quarter of the machine's memory.
-fn limit() -> usize {
-    static LIMIT: OnceLock<usize> = OnceLock::new();
-    *LIMIT.get_or_init(|| {
-        let quarter = crate::instance::machine_memory() / 4;
-        usize::try_from(quarter).unwrap_or(usize::MAX).max(LIMIT_MIN)
-    })
+/// The instance's memory for queries.
+#[derive(Debug)]
+pub struct QueryMemory {
+    limit: usize,
+    /// Most bytes that one operator holds before it goes to disk.
+    operator: usize,
+    used: AtomicUsize,
+    /// Most bytes that statements have held at once.
+    peak: AtomicUsize,
+    grants: AtomicUsize,
+    forced: AtomicUsize,
 }
 
-/// One statement's use of memory.
-#[derive(Debug, Default)]
-pub struct MemoryGrant {
+impl QueryMemory {
+    /// So many bytes for all statements; an operator goes to disk beyond `operator` bytes at the latest.
+    pub fn new(limit: usize, operator: usize) -> QueryMemory {
+        let zero = || AtomicUsize::new(0);
+        QueryMemory { limit, operator, used: zero(), peak: zero(), grants: zero(), forced: zero() }
+    }
+
+    /// Bytes that statements hold.
+    pub fn used(&self) -> usize {
+        self.used.load(Ordering::Relaxed)
+    }
+
+    /// Most bytes that statements have held at once.
+    pub fn peak(&self) -> usize {
+        self.peak.load(Ordering::Relaxed)
+    }
+
+    fn note(&self, all: usize) {
+        // Not written where nothing changes: statements of many cores pass here.
+        if all > self.peak.load(Ordering::Relaxed) {
+            self.peak.fetch_max(all, Ordering::Relaxed);
+        }
+    }
+
+    /// Statements that hold a grant.
+    pub fn grants(&self) -> usize {
+        self.grants.load(Ordering::Relaxed)
+    }
+
+    /// How often an operator took its least memory although there was none.
+    pub fn forced(&self) -> usize {
+        self.forced.load(Ordering::Relaxed)
+    }
+
+    /// Bytes that there are.
+    pub fn limit(&self) -> usize {
+        self.limit
+    }
+}
+
+/// What one statement has of the budget.
+#[derive(Debug)]
+pub struct Grant {
+    budget: Arc<QueryMemory>,
+    used: AtomicUsize,
+}
+
+impl Grant {
+    /// An empty one.
+    pub fn new(budget: &Arc<QueryMemory>) -> Arc<Grant> {
+        budget.grants.fetch_add(1, Ordering::Relaxed);
+        Arc::new(Grant { budget: budget.clone(), used: AtomicUsize::new(0) })
+    }
+
+    /// A share for an operator.
+    pub fn share(self: &Arc<Grant>) -> Share {
+        Share { grant: self.clone(), most: self.budget.operator, used: 0, held: 0 }
+    }
+
+    fn add(&self, bytes: usize) -> (usize, usize) {
+        let all = self.budget.used.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        (self.used.fetch_add(bytes, Ordering::Relaxed) + bytes, all)
+    }
+
+    fn force(&self, bytes: usize) {
+        let (_, all) = self.add(bytes);
+        if all > self.budget.limit {
+            self.budget.forced.fetch_add(1, Ordering::Relaxed);
+        }
+        self.budget.note(all);
+    }
+
+    fn give(&self, bytes: usize) {
+        self.used.fetch_sub(bytes, Ordering::Relaxed);
+        self.budget.used.fetch_sub(bytes, Ordering::Relaxed);
+    }
+
+    /// Takes bytes if they are there; with `polite` only if as much stays free as the statement then holds.
+    fn take(&self, bytes: usize, polite: bool) -> bool {
+        let (own, all) = self.add(bytes);
+        let fits = all <= self.budget.limit && (!polite || own <= self.budget.limit - all);
+        if fits {
+            self.budget.note(all);
+        } else {
+            self.give(bytes);
+        }
+        fits
+    }
+}
+
+impl Drop for Grant {
+    fn drop(&mut self) {
+        debug_assert_eq!(*self.used.get_mut(), 0, "a grant ends with memory in use");
+        self.budget.grants.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// One operator's part of a grant; it goes back when this is dropped.
+#[derive(Debug)]
+pub struct Share {
+    grant: Arc<Grant>,
+    /// Never more than this, unless forced.
+    most: usize,
     used: usize,
+    /// Taken from the grant.
+    held: usize,
 }
 
-impl MemoryGrant {
-    /// Takes bytes for the rest of the statement. Error: 701.
+impl Share {
+    /// Takes bytes; false: the operator has to go to disk.
     #[inline]
-    pub fn reserve(&mut self, bytes: usize) -> Result<(), SqlError> {
+    pub fn take(&mut self, bytes: usize) -> bool {
+        let wanted = self.used.saturating_add(bytes);
+        if wanted > self.held && !self.grow(wanted) {
+            return false;
+        }
+        self.used = wanted;
+        true
+    }
+
+    #[cold]
+    fn grow(&mut self, wanted: usize) -> bool {
+        if wanted > self.most {
+            return false;
+        }
+        let need = wanted - self.held;
+        if wanted <= OPERATOR_MIN {
+            self.grant.force(need);
+            self.held += need;
+            return true;
+        }
+        for step in [need.max(STEP).max(self.held / 8), need] {
+            if self.grant.take(step, true) {
+                self.held += step;
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Takes bytes without which nothing goes on.
+    pub fn force(&mut self, bytes: usize) {
+        self.used += bytes;
+        if self.used > self.held {
+            self.grant.force(self.used - self.held);
+            self.held = self.used;
+        }
+    }
+
+    /// Takes bytes without which nothing goes on, if the instance has them. Error: 701.
+    pub fn need(&mut self, bytes: usize) -> Result<(), SqlError> {
+        let wanted = self.used.saturating_add(bytes);
+        let missing = wanted.saturating_sub(self.held);
+        if missing > 0 {
+            if wanted <= OPERATOR_MIN {
+                self.grant.force(missing);
+            } else if !self.grant.take(missing, false) {
+                return Err(out_of_memory());
+            }
+            self.held += missing;
+        }
+        self.used = wanted;
+        Ok(())
+    }
+
+    /// Gives bytes back.
+    pub fn give(&mut self, bytes: usize) {
+        debug_assert!(bytes <= self.used, "more given than taken");
+        self.used = self.used.saturating_sub(bytes);
+        if self.held - self.used >= STEP {
+            self.grant.give(self.held - self.used);
+            self.held = self.used;
+        }
+    }
+
+    /// Gives all bytes back.
+    pub fn clear(&mut self) {
+        self.grant.give(self.held);
+        (self.used, self.held) = (0, 0);
+    }
+
+    /// Bytes in use.
+    pub fn used(&self) -> usize {
+        self.used
+    }
+
+    /// Another share of the same grant.
+    pub fn sibling(&self) -> Share {
+        Share { grant: self.grant.clone(), most: self.most, used: 0, held: 0 }
+    }
+
+    #[cfg(test)]
+    pub fn with_most(mut self, most: usize) -> Share {
+        self.most = most;
+        self
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
+
+/// What one statement keeps to its end and cannot put on disk; the grant that its operators' shares are of.
+#[derive(Debug, Default)]
+pub struct StatementMemory {
+    grant: Option<Arc<Grant>>,
+    used: usize,
+    /// Taken from the grant.
+    held: usize,
+}
+
+impl StatementMemory {
+    /// The grant; made when it is first asked for.
+    pub fn grant(&mut self, budget: &Arc<QueryMemory>) -> &Arc<Grant> {
+        self.grant.get_or_insert_with(|| Grant::new(budget))
+    }
+
+    /// Bytes that are kept.
+    pub fn used(&self) -> usize {
+        self.used
+    }
+
+    /// Counts bytes; false when they have to be taken from the grant.
+    #[inline]
+    pub fn count(&mut self, bytes: usize) -> bool {
         self.used = self.used.saturating_add(bytes);
-        if self.used > limit() { Err(out_of_memory()) } else { Ok(()) }
+        self.used <= self.held + UNCOUNTED
+    }
+
+    /// Takes what was counted. Error: 701.
+    #[cold]
+    pub fn take_counted(&mut self, budget: &Arc<QueryMemory>) -> Result<(), SqlError> {
+        let need = self.used.saturating_sub(self.held + UNCOUNTED);
+        let grant = self.grant.get_or_insert_with(|| Grant::new(budget));
+        for step in [need.max(STEP), need] {
+            if grant.take(step, false) {
+                self.held += step;
+                return Ok(());
+            }
+        }
+        if self.used > STATEMENT_MIN {
+            return Err(out_of_memory());
+        }
+        grant.force(need);
+        self.held += need;
+        Ok(())
     }
 
     /// Gives bytes back.
     pub fn release(&mut self, bytes: usize) {
         self.used = self.used.saturating_sub(bytes);
+        let spare = self.held.saturating_sub(self.used);
+        if spare >= 2 * STEP
+            && let Some(grant) = &self.grant
+        {
+            grant.give(spare);
+            self.held -= spare;
+        }
     }
+}
 
-    /// Whether bytes could be had at all. Error: 701.
-    pub fn check(&self, bytes: usize) -> Result<(), SqlError> {
-        if bytes > limit() { Err(out_of_memory()) } else { Ok(()) }
+impl Drop for StatementMemory {
+    fn drop(&mut self) {
+        if let Some(grant) = &self.grant {
+            grant.give(self.held);
+        }
     }
 }
 
@@ -55,4 +315,65 @@ pub fn out_of_memory() -> SqlError {
 /// Bytes that a kept row takes.
 pub fn row_bytes(row: &[types::Value]) -> usize {
     std::mem::size_of_val(row) + row.iter().map(types::Value::heap_bytes).sum::<usize>() + 32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn budget(limit: usize) -> Arc<QueryMemory> {
+        Arc::new(QueryMemory::new(limit, usize::MAX))
+    }
+
+    #[test]
+    fn a_share_leaves_as_much_as_its_statement_holds() {
+        let budget = budget(64 << 20);
+        let first = Grant::new(&budget);
+        let (mut a, mut b) = (first.share(), first.share());
+        let mut taken = 0;
+        while a.take(1 << 20) {
+            taken += 1;
+        }
+        assert_eq!(taken, 32);
+        assert!(!b.take(1 << 20), "the statement has its half");
+        assert!(b.take(OPERATOR_MIN), "a little is always there");
+        let mut other = Grant::new(&budget).share();
+        assert!(other.take(15 << 20) && !other.take(2 << 20), "the other half is shared alike");
+        drop(a);
+        assert!(other.take(2 << 20), "what was given back can be had");
+        drop((b, other));
+        assert_eq!(budget.used(), 0);
+    }
+
+    #[test]
+    fn what_cannot_go_to_disk_is_refused_at_the_limit() {
+        let budget = budget(8 << 20);
+        let mut kept = StatementMemory::default();
+        assert!(kept.count(UNCOUNTED));
+        assert_eq!(budget.used(), 0);
+        assert!(!kept.count(7 << 20));
+        kept.take_counted(&budget).expect("it fits");
+        let mut other = StatementMemory::default();
+        assert!(!other.count(STATEMENT_MIN));
+        other.take_counted(&budget).expect("a little is always there");
+        assert!(!other.count(1 << 20));
+        assert_eq!(other.take_counted(&budget).map_err(|e| e.number), Err(701));
+        kept.release(7 << 20);
+        other.take_counted(&budget).expect("what was given back can be had");
+        drop((kept, other));
+        assert_eq!(budget.used(), 0);
+    }
+
+    #[test]
+    fn a_share_gives_back_in_steps_and_whole() {
+        let budget = budget(64 << 20);
+        let mut share = Grant::new(&budget).share().with_most(4 << 20);
+        assert!(share.take(4 << 20) && !share.take(1));
+        share.give(3 << 20);
+        assert!(budget.used() < 2 << 20);
+        share.force(10 << 20);
+        assert_eq!(share.used(), 11 << 20);
+        share.clear();
+        assert_eq!(budget.used(), 0);
+    }
 }

@@ -2,7 +2,7 @@
 
 use types::SqlError;
 
-use super::memory::MemoryGrant;
+use super::memory::Share;
 use super::spill::{Record, Run, RunReader, SpillFile};
 
 /// The first 16 bytes of a key as numbers, 0 after a shorter one's end: most comparisons need no more.
@@ -38,13 +38,16 @@ pub struct Merge {
     heap: Vec<usize>,
     /// The record on top has been given.
     given: bool,
+    /// Holds what buffers have grown by, for records that are larger than a buffer.
+    share: Share,
 }
 
 impl Merge {
-    /// Of runs, each read with a buffer of so many bytes.
-    pub fn new(file: &SpillFile, runs: &[Run], buffer: usize) -> Result<Merge, SqlError> {
+    /// Of runs, each read with a buffer of so many bytes, which the caller has counted.
+    pub fn new(file: &SpillFile, runs: &[Run], buffer: usize, share: Share) -> Result<Merge, SqlError> {
         let source = |run: &Run| Source { reader: file.reader(*run, buffer), head: (0, 0) };
-        let mut merge = Merge { sources: runs.iter().map(source).collect(), heap: Vec::new(), given: false };
+        let mut merge =
+            Merge { sources: runs.iter().map(source).collect(), heap: Vec::new(), given: false, share };
         for (i, source) in merge.sources.iter_mut().enumerate() {
             if source.advance(file)? {
                 merge.heap.push(i);
@@ -87,10 +90,11 @@ impl Merge {
             let before = self.sources[top].reader.held();
             if !self.sources[top].advance(file)? {
                 self.heap.swap_remove(0);
-            } else if self.sources[top].reader.held() > before {
-                // A buffer grows for a record that is larger.
-                let held = self.sources.iter().map(|s| s.reader.held()).sum();
-                MemoryGrant::default().check(held)?;
+            } else {
+                let grown = self.sources[top].reader.held().saturating_sub(before);
+                if grown > 0 {
+                    self.share.need(grown)?;
+                }
             }
             self.sift(0);
         }

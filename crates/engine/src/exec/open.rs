@@ -1,21 +1,20 @@
 //! Starting a plan: each node becomes its operator, a counted one when the statement is profiled.
 
-use super::aggregate::{Distinct, HashAggregate};
+use super::aggregate::HashAggregate;
 use super::apply::Apply;
 use super::basic;
+use super::distinct::Distinct;
 use super::hash_join::HashJoin;
 use super::locked::LockedScan;
 use super::loop_join::LoopJoin;
 use super::profile::Counted;
 use super::rt::Rt;
 use super::scan::Scan;
-use super::setop::SetOp;
 use super::sort::Sort;
 use super::top::Top;
 use super::window::Window;
 use super::work::{Recursive, Work};
 use super::{Open, Operator, RowSet};
-use expr::key::KeySet;
 use plan::nodes::{Node, Plan};
 
 /// Starts a plan; its operators are counted when the session wants a profile of the statement.
@@ -49,27 +48,15 @@ fn operator<const COUNTED: bool>(plan: &Plan) -> Box<dyn Operator + '_> {
         Node::HashJoin { left, right, plan } => Box::new(HashJoin::new(open(left), open(right), plan)),
         Node::LoopJoin { left, right, plan } => Box::new(LoopJoin::new(open(left), open(right), plan)),
         Node::Apply { left, plan } => Box::new(Apply::new(open(left), plan, open)),
-        Node::Aggregate { input, plan } => Box::new(HashAggregate::new(open(input), plan)),
-        Node::Distinct { input, collations } => Box::new(Distinct {
-            input: open(input),
-            collations,
-            seen: KeySet::default(),
-            batch: RowSet::default(),
-        }),
+        Node::Aggregate { input, plan } => Box::new(HashAggregate::new(open(input), plan, input.width())),
+        Node::Distinct { input, collations } => Box::new(Distinct::new(open(input), collations)),
         Node::Sort { input, keys, limit } => Box::new(Sort::new(open(input), keys, *limit, plan.width())),
         Node::Top { input, plan } => Box::new(Top { input: open(input), plan, state: None }),
-        Node::Window { input, calls } => {
-            Box::new(Window { input: open(input), calls, rows: None, width: plan.width() })
-        }
+        Node::Window { input, calls } => Box::new(Window::new(open(input), calls, input.width())),
         Node::Concat(inputs) => Box::new(basic::Concat { inputs, at: 0, current: None, open }),
-        Node::SetOp { left, right, except, collations } => Box::new(SetOp {
-            left: open(left),
-            right: open(right),
-            except: *except,
-            collations,
-            right_rows: None,
-            given: KeySet::default(),
-            batch: RowSet::default(),
-        }),
+        Node::SetOp { left, right, except, collations } => {
+            let join = HashJoin::membership(open(left), open(right), collations, *except);
+            Box::new(Distinct::new(Box::new(join), collations))
+        }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use expr::key::ValueKey;
 use types::{SqlError, Value};
 
-use super::memory::MemoryGrant;
+use super::memory::{Share, StatementMemory};
 use crate::exec::context::ExecCtx;
 use crate::state::SessionCore;
 use crate::state::changes::KeptRows;
@@ -43,8 +43,8 @@ pub struct Rt<'r, 's> {
     pub(super) once: Vec<Option<f64>>,
     /// The last round of each recursive query.
     rounds: Vec<Option<Arc<KeptRows>>>,
-    /// Memory of sorts, hashes and the like.
-    pub(crate) memory: MemoryGrant,
+    /// What the statement keeps in memory to its end; the grant of its operators.
+    pub(crate) memory: StatementMemory,
 }
 
 impl<'r, 's> Rt<'r, 's> {
@@ -58,7 +58,7 @@ impl<'r, 's> Rt<'r, 's> {
             clock: None,
             once: Vec::new(),
             rounds: Vec::new(),
-            memory: MemoryGrant::default(),
+            memory: StatementMemory::default(),
         }
     }
 
@@ -82,6 +82,23 @@ impl<'r, 's> Rt<'r, 's> {
             self.rounds.resize(work + 1, None);
         }
         self.rounds[work] = Some(rows);
+    }
+
+    /// Takes memory to the end of the statement.
+    ///
+    /// # Errors
+    /// 701.
+    #[inline]
+    pub fn reserve(&mut self, bytes: usize) -> Result<(), SqlError> {
+        if self.memory.count(bytes) {
+            return Ok(());
+        }
+        self.memory.take_counted(self.ctx.session.instance().query_memory())
+    }
+
+    /// A share of the statement's grant, for an operator.
+    pub fn share(&mut self) -> Share {
+        self.memory.grant(self.ctx.session.instance().query_memory()).share()
     }
 
     /// The session.

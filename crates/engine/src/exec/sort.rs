@@ -1,7 +1,8 @@
-//! Sort: all rows, beyond a sort's memory through run files; or the first n, kept in memory, when only those are wanted.
+//! Sort: all rows, beyond its share of memory through run files; or the first n, kept in memory, when only those are wanted and
+//! fit.
 
 use super::external_sort::{Sorted, Sorter};
-use super::memory::row_bytes;
+use super::memory::{Share, row_bytes};
 use super::{BATCH, Operator, RowSet};
 use crate::exec::rt::Rt;
 use expr::eval::order_of;
@@ -35,7 +36,8 @@ pub struct Sort<'p> {
 
 /// Rows in order.
 enum Rows {
-    Top(std::vec::IntoIter<Box<[Value]>>),
+    /// With the memory that they take.
+    Top { rows: std::vec::IntoIter<Box<[Value]>>, _share: Share },
     /// Packed, and how many are still wanted.
     All(Sorted, usize),
 }
@@ -53,48 +55,62 @@ impl<'p> Sort<'p> {
 
     fn fill(&mut self, rt: &mut Rt<'_, '_>) -> Result<Rows, SqlError> {
         match self.limit {
-            Some(limit) if limit <= TOP_ROWS => Ok(Rows::Top(self.fill_top(rt, limit)?.into_iter())),
-            limit => Ok(Rows::All(self.fill_all(rt)?, limit.unwrap_or(usize::MAX))),
+            Some(limit) if limit <= TOP_ROWS => self.fill_top(rt, limit),
+            limit => Ok(Rows::All(self.fill_all(Vec::new(), rt)?, limit.unwrap_or(usize::MAX))),
         }
     }
 
-    fn fill_top(&mut self, rt: &mut Rt<'_, '_>, limit: usize) -> Result<Vec<Box<[Value]>>, SqlError> {
+    fn fill_top(&mut self, rt: &mut Rt<'_, '_>, limit: usize) -> Result<Rows, SqlError> {
         let mut rows: Vec<Box<[Value]>> = Vec::new();
-        let mut batch = RowSet::default();
+        let (mut batch, mut share) = (RowSet::default(), rt.share());
         // Twice the limit before cutting: each row is then sorted a constant number of times.
         let cut = limit.saturating_mul(2).max(1024);
         while self.input.next(rt, &mut batch)? {
             rt.check_cancel()?;
+            let mut fits = true;
             for i in 0..batch.len() {
                 let row: Box<[Value]> = batch.row_mut(i).iter_mut().map(std::mem::take).collect();
-                rt.memory.reserve(row_bytes(&row))?;
+                fits &= share.take(row_bytes(&row));
                 rows.push(row);
             }
-            if rows.len() > cut {
+            if rows.len() > cut || !fits {
                 rows.sort_by(|a, b| compare_rows(self.keys, a, b));
-                rows.drain(limit..).for_each(|row| rt.memory.release(row_bytes(&row)));
+                rows.truncate(limit);
+                share.clear();
+                fits = share.take(rows.iter().map(|row| row_bytes(row)).sum());
+            }
+            if !fits {
+                // A few long rows.
+                share.clear();
+                return Ok(Rows::All(self.fill_all(rows, rt)?, limit));
             }
         }
         rows.sort_by(|a, b| compare_rows(self.keys, a, b));
         rows.truncate(limit);
-        Ok(rows)
+        Ok(Rows::Top { rows: rows.into_iter(), _share: share })
     }
 
-    fn fill_all(&mut self, rt: &mut Rt<'_, '_>) -> Result<Sorted, SqlError> {
-        let mut sorter = Sorter::new(rt.session().instance(), self.limit);
-        let mut batch = RowSet::default();
+    /// Sorts these rows and those that are still to come.
+    fn fill_all(&mut self, first: Vec<Box<[Value]>>, rt: &mut Rt<'_, '_>) -> Result<Sorted, SqlError> {
+        let mut sorter = Sorter::new(rt.session().instance().clone(), rt.share(), self.limit);
         let (mut key, mut packed) = (Vec::new(), Vec::new());
+        let mut push = |row: &[Value]| {
+            key.clear();
+            for part in self.keys {
+                encode_sort_part(&row[part.slot], part.descending, part.collation, &mut key);
+            }
+            packed.clear();
+            pack_row(row, &mut packed);
+            sorter.push(&key, &packed)
+        };
+        for row in first {
+            push(&row)?;
+        }
+        let mut batch = RowSet::default();
         while self.input.next(rt, &mut batch)? {
             rt.check_cancel()?;
             for i in 0..batch.len() {
-                let row = batch.row(i);
-                key.clear();
-                for part in self.keys {
-                    encode_sort_part(&row[part.slot], part.descending, part.collation, &mut key);
-                }
-                packed.clear();
-                pack_row(row, &mut packed);
-                sorter.push(&key, &packed)?;
+                push(batch.row(i))?;
             }
         }
         sorter.finish()
@@ -109,7 +125,7 @@ impl Operator for Sort<'_> {
         }
         match &mut self.sorted {
             None => {}
-            Some(Rows::Top(rows)) => {
+            Some(Rows::Top { rows, .. }) => {
                 for mut row in rows.by_ref().take(BATCH) {
                     out.push_row().swap_with_slice(&mut row);
                 }

@@ -1,5 +1,5 @@
-//! Run files of sorts that are larger than their memory: sorted runs of records, one after another in a file beside
-//! tempdb's primary file, written and read in large aligned transfers. Guarantees: the file goes when its sort ends, however
+//! Run files of sorts, hashes and the like that are larger than their memory: runs of records, one after another in a file
+//! beside tempdb's primary file, written and read in large aligned transfers. Guarantees: the file goes when its operator ends, however
 //! it ends, and at the next start when the machine stopped before that; a record is checked by CRC-32C before it is used;
 //! a full disk is error 1105 for tempdb, failed I/O 823, damage 824.
 
@@ -61,6 +61,16 @@ impl SpillFile {
         }
     }
 
+    /// Writes a run that is in memory as it goes to disk: records as [`put_record`] makes them, in a buffer's first bytes.
+    pub fn write_run(&mut self, buf: &mut AlignedBuf, filled: usize) -> Result<Run, SqlError> {
+        let end = filled.next_multiple_of(BUFFER_ALIGN);
+        buf[filled..end].fill(0);
+        self.write(self.end, &buf[..end])?;
+        let run = Run { offset: self.end, len: filled as u64 };
+        self.end += end as u64;
+        Ok(run)
+    }
+
     /// Reads a run with a buffer of so many bytes.
     pub fn reader(&self, run: Run, buffer: usize) -> RunReader {
         let buffer = buffer.max(BUFFER_ALIGN).next_multiple_of(BUFFER_ALIGN);
@@ -83,11 +93,24 @@ impl SpillFile {
 impl Drop for SpillFile {
     fn drop(&mut self) {
         if let Err(e) = self.instance.disk.remove(&self.path) {
-            self.instance
-                .error_log()
-                .write("Server", &format!("A sort's run file stays until the next start: {e}"));
+            self.instance.error_log().write("Server", &format!("A run file stays until the next start: {e}"));
         }
     }
+}
+
+/// Bytes that a record takes in a run.
+pub fn record_bytes((key, value): Record<'_>) -> usize {
+    HEADER + key.len() + value.len()
+}
+
+/// Puts a record into exactly as many bytes as it takes; neither part may be longer than `u32` says.
+pub fn put_record(place: &mut [u8], (key, value): Record<'_>) {
+    let lengths = lengths(key.len() as u32, value.len() as u32);
+    let (head, rest) = place.split_at_mut(HEADER);
+    head[..4].copy_from_slice(&checksum(&lengths, (key, value)).to_le_bytes());
+    head[4..].copy_from_slice(&lengths);
+    rest[..key.len()].copy_from_slice(key);
+    rest[key.len()..].copy_from_slice(value);
 }
 
 /// Writes one run.
@@ -99,6 +122,13 @@ pub struct RunWriter<'f> {
     buf: AlignedBuf,
     filled: usize,
     len: u64,
+}
+
+impl Run {
+    /// Bytes of its records.
+    pub fn bytes(&self) -> u64 {
+        self.len
+    }
 }
 
 impl RunWriter<'_> {
@@ -257,13 +287,13 @@ fn failed(instance: &Instance, e: &DiskError) -> SqlError {
             ),
         );
     }
-    let text = format!("The operating system returned an error to a sort in database 'tempdb': {e}.");
+    let text = format!("The operating system returned an error to a run file in database 'tempdb': {e}.");
     logged(instance, SqlError::new(823, 24, 2, text))
 }
 
 fn damaged(spill: &SpillFile) -> SqlError {
     let text = format!(
-        "A logical consistency-based I/O error was detected in database 'tempdb': '{}' does not hold what a sort wrote.",
+        "A logical consistency-based I/O error was detected in database 'tempdb': '{}' does not hold what was written.",
         spill.path.display()
     );
     logged(&spill.instance, SqlError::new(824, 24, 2, text))

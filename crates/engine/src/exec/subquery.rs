@@ -87,7 +87,7 @@ impl<'r> Rt<'r, '_> {
                 if value.is_null() {
                     has_null = true;
                 } else if set.insert(ValueKey::new(&value, collation)) {
-                    self.memory.reserve(64 + value.heap_bytes())?;
+                    self.reserve(64 + value.heap_bytes())?;
                     values.push(value);
                 }
             }

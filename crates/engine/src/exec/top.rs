@@ -1,10 +1,11 @@
 //! TOP (with PERCENT and TIES), OFFSET and FETCH.
 
+use super::row_store::{Cursor, RowStore};
 use super::sort::compare_rows;
 use super::{BATCH, Operator, RowSet};
 use crate::exec::rt::Rt;
 use plan::nodes::TopPlan;
-use types::{SqlError, Value};
+use types::{SqlError, Value, pack_row};
 
 /// Passes the first rows on.
 pub struct Top<'p> {
@@ -19,7 +20,15 @@ pub struct TopState {
     left: u64,
     last: Option<Vec<Value>>,
     /// PERCENT needs all rows first.
-    kept: Option<std::vec::IntoIter<Vec<Value>>>,
+    kept: Option<Kept>,
+}
+
+/// Rows that wait for their number.
+struct Kept {
+    rows: RowStore,
+    cursor: Cursor,
+    width: usize,
+    at: usize,
 }
 
 impl<'p> Top<'p> {
@@ -47,16 +56,18 @@ impl<'p> Top<'p> {
             Value::Float(p) if (0.0..=100.0).contains(&p) => p,
             _ => return Err(SqlError::new(1031, 15, 1, "Percent values must be between 0 and 100.")),
         };
-        let mut rows = Vec::new();
-        let mut batch = RowSet::default();
+        let mut rows = RowStore::new(rt.session().instance().clone(), rt.share());
+        let (mut batch, mut packed) = (RowSet::default(), Vec::new());
         while self.input.next(rt, &mut batch)? {
+            rt.check_cancel()?;
             for i in 0..batch.len() {
-                rt.memory.reserve(super::memory::row_bytes(batch.row(i)))?;
-                rows.push(batch.row(i).to_vec());
+                packed.clear();
+                pack_row(batch.row(i), &mut packed);
+                rows.push(&packed)?;
             }
         }
         state.left = (rows.len() as f64 * percent / 100.0).ceil() as u64;
-        state.kept = Some(rows.into_iter());
+        state.kept = Some(Kept { rows, cursor: Cursor::default(), width: batch.width(), at: 0 });
         Ok(state)
     }
 }
@@ -73,14 +84,13 @@ impl TopState {
         out: &mut RowSet,
     ) -> Result<bool, SqlError> {
         let Some(kept) = &mut self.kept else { return input.next(rt, out) };
-        let mut first = true;
-        for row in kept.by_ref().take(BATCH) {
-            if std::mem::take(&mut first) {
-                out.reset(row.len());
-            }
-            out.push(&row);
+        out.reset(kept.width);
+        while out.len() < BATCH && kept.at < kept.rows.len() {
+            kept.rows.read(kept.at, &mut kept.cursor, out.push_row())?;
+            kept.at += 1;
         }
-        Ok(!first)
+        kept.rows.keep_from(kept.at);
+        Ok(!out.is_empty())
     }
 }
 

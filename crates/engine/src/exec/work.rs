@@ -129,7 +129,7 @@ impl Operator for Recursive<'_> {
                 }
                 for i in 0..out.len() {
                     let bytes = row_bytes(out.row(i));
-                    rt.memory.reserve(bytes)?;
+                    rt.reserve(bytes)?;
                     self.kept += bytes;
                     self.given.push(out.row(i));
                 }

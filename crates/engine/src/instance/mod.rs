@@ -37,6 +37,7 @@ use identity::Identity;
 use paths::Paths;
 use waits::LogWaits;
 
+use crate::exec::memory::QueryMemory;
 use crate::state::core::SessionShared;
 use catalog::errors;
 use catalog::fold_name;
@@ -90,9 +91,12 @@ pub struct InstanceOptions {
     pub data_dir: PathBuf,
     /// Memory for pages in bytes; a quarter of the machine's when `None`.
     pub memory_bytes: Option<u64>,
-    /// Memory that one sort may hold before it goes to run files, in bytes; an eighth of the machine's, at most 1 GB,
-    /// when `None`.
-    pub sort_bytes: Option<usize>,
+    /// Memory of all queries' sorts, hashes and kept rows together, in bytes; a quarter of the machine's, at least 1 GB, when
+    /// `None`.
+    pub query_bytes: Option<usize>,
+    /// Memory that one operator of a query may hold before it goes to run files, in bytes; an eighth of the machine's, at
+    /// most 1 GB, when `None`.
+    pub operator_bytes: Option<usize>,
     /// Drive letter to folder, for Windows paths in statements.
     pub volumes: HashMap<char, PathBuf>,
     /// Trace flags: 1800 aligns log writes to 4096 bytes, 3505 keeps checkpoints from beginning by themselves.
@@ -120,7 +124,8 @@ impl InstanceOptions {
             disk: Arc::new(disk::OsDisk::new(&data_dir)),
             data_dir,
             memory_bytes: None,
-            sort_bytes: None,
+            query_bytes: None,
+            operator_bytes: None,
             volumes: HashMap::new(),
             trace_flags: Vec::new(),
             pace: Pace::default(),
@@ -194,8 +199,8 @@ pub struct Instance {
     pub(crate) url_devices: Option<Arc<dyn UrlDevices>>,
     credentials: credentials::Credentials,
     memory_bytes: u64,
-    sort_bytes: usize,
-    /// Number of the next run file of a sort.
+    query_memory: Arc<QueryMemory>,
+    /// Number of the next run file.
     next_run_file: AtomicU64,
     trace_flags: RwLock<BTreeSet<i32>>,
     databases: RwLock<BTreeMap<i32, Arc<Db>>>,
@@ -261,7 +266,8 @@ impl Instance {
         let InstanceOptions {
             data_dir,
             memory_bytes,
-            sort_bytes,
+            query_bytes,
+            operator_bytes,
             volumes,
             trace_flags,
             disk,
@@ -306,7 +312,10 @@ impl Instance {
             url_devices,
             credentials,
             memory_bytes: memory.bytes,
-            sort_bytes: sort_bytes.unwrap_or_else(sort_budget),
+            query_memory: Arc::new(QueryMemory::new(
+                query_bytes.unwrap_or_else(query_budget),
+                operator_bytes.unwrap_or_else(operator_budget),
+            )),
             next_run_file: AtomicU64::new(1),
             trace_flags: RwLock::default(),
             databases: RwLock::default(),
@@ -654,12 +663,17 @@ impl Instance {
         self.memory_bytes
     }
 
-    /// Memory that one sort may hold, in bytes.
-    pub(crate) fn sort_memory(&self) -> usize {
-        self.sort_bytes
+    /// Most bytes that queries have held at once.
+    pub fn peak_query_memory(&self) -> usize {
+        self.query_memory.peak()
     }
 
-    /// A number that no other run file of a sort has.
+    /// Memory for queries.
+    pub(crate) fn query_memory(&self) -> &Arc<QueryMemory> {
+        &self.query_memory
+    }
+
+    /// A number that no other run file has.
     pub(crate) fn next_run_file(&self) -> u64 {
         self.next_run_file.fetch_add(1, Ordering::Relaxed)
     }
@@ -743,14 +757,20 @@ fn not_a_folder(e: DiskError) -> Result<bool, DiskError> {
     if matches!(e, DiskError::Io { code: 20, .. }) { Ok(false) } else { Err(e) }
 }
 
-/// Least and most bytes that one sort holds.
-const SORT_MIN: usize = 16 << 20;
-const SORT_MAX: usize = 1 << 30;
+/// Least memory for queries.
+const QUERY_MIN: usize = 1 << 30;
+/// Least and most bytes that one operator holds before it goes to disk.
+const OPERATOR_MIN: usize = 16 << 20;
+const OPERATOR_MAX: usize = 1 << 30;
 
-/// Bytes that one sort may hold: an eighth of the machine's memory, at most 1 GB.
-fn sort_budget() -> usize {
-    let eighth = machine_memory() / 8;
-    usize::try_from(eighth).unwrap_or(SORT_MAX).clamp(SORT_MIN, SORT_MAX)
+/// Memory for queries: a quarter of the machine's.
+fn query_budget() -> usize {
+    usize::try_from(machine_memory() / 4).unwrap_or(usize::MAX).max(QUERY_MIN)
+}
+
+/// Bytes that one operator may hold: an eighth of the machine's memory, at most 1 GB.
+fn operator_budget() -> usize {
+    usize::try_from(machine_memory() / 8).unwrap_or(OPERATOR_MAX).clamp(OPERATOR_MIN, OPERATOR_MAX)
 }
 
 /// The machine's memory in bytes; 4 GB where it cannot be told.

@@ -9,7 +9,8 @@ pub mod devices;
 pub mod files;
 pub mod information_schema;
 pub mod log;
-pub mod modules;
+pub mod memory;
+mod modules;
 pub mod objects;
 pub mod optimizer;
 pub mod server;
@@ -191,6 +192,7 @@ static VIEWS: &[&dyn SystemView] = &[
     &log::LOG_STATS,
     &log::LOG_SPACE_USAGE,
     &dblog::FN_DBLOG,
+    &memory::RESOURCE_SEMAPHORES,
     &server::WAIT_STATS,
     &counters::COUNTERS,
     &optimizer::INFO,

@@ -131,7 +131,20 @@ impl Bench {
 
     /// A new one on a disk.
     pub fn on(disk: SimDisk) -> Bench {
-        let instance = try_open(&disk, 64 << 20).unwrap();
+        let options = options(&disk, 64 << 20);
+        Bench::open(disk, options)
+    }
+
+    /// A new one with options of its own.
+    pub fn with(change: impl FnOnce(&mut InstanceOptions)) -> Bench {
+        let disk = SimDisk::new(7);
+        let mut options = options(&disk, 64 << 20);
+        change(&mut options);
+        Bench::open(disk, options)
+    }
+
+    fn open(disk: SimDisk, options: InstanceOptions) -> Bench {
+        let instance = Instance::open(options).unwrap();
         let session = instance.session().unwrap();
         let mut bench = Bench { instance, session, disk };
         assert_eq!(bench.run("CREATE DATABASE t"), "");
@@ -149,6 +162,11 @@ impl Bench {
         let mut session = instance.session().unwrap();
         session.use_database("t").unwrap();
         Bench { instance, session, disk }
+    }
+
+    /// Reads and writes of its disk so far.
+    pub fn io_count(&self) -> u64 {
+        self.disk.io_count()
     }
 
     /// What a batch says.

@@ -67,6 +67,9 @@ struct InstanceArgs {
     /// Buffer pool, e.g. 512MB or 2GB, at least 16MB; a number alone is MB; a quarter of memory unless given
     #[arg(long, value_name = "SIZE", value_parser = parse_memory)]
     memory: Option<u64>,
+    /// Memory of all queries' sorts, joins and kept rows together, at least 4MB; more goes through files; a quarter of memory unless given
+    #[arg(long, value_name = "SIZE", value_parser = parse_query_memory)]
+    query_memory: Option<usize>,
     /// Folder of a drive letter in T-SQL file names, e.g. --volume E=/mnt/data
     #[arg(long = "volume", value_name = "E=DIR", value_parser = parse_volume)]
     volumes: Vec<(char, PathBuf)>,
@@ -108,6 +111,7 @@ impl InstanceArgs {
         let failed = |e: String| engine::SqlError::new(17_113, 16, 1, e);
         let mut options = InstanceOptions {
             memory_bytes: self.memory,
+            query_bytes: self.query_memory,
             volumes: self.volumes.iter().cloned().collect(),
             trace_flags: self.trace_flags.clone(),
             url_devices: ringwood::url_devices(),
@@ -183,15 +187,28 @@ fn parse_device_path(text: &str) -> Result<(PathBuf, Placement), String> {
 /// The smallest buffer pool, in bytes: restart recovery and a few sessions fit.
 const MIN_MEMORY: u64 = 16 << 20;
 
-/// Memory such as `64MB`: KB, MB, GB and TB are powers of 1,024; a number alone is MB, as in SQL Server's max server memory.
+/// Memory of the buffer pool.
 fn parse_memory(text: &str) -> Result<u64, String> {
-    let text = text.trim();
-    let bytes = if !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()) {
-        parse_size(&format!("{text}MB"))?
-    } else {
-        parse_size(text)?
-    };
+    let bytes = parse_megabytes(text)?;
     if bytes < MIN_MEMORY { Err("at least 16MB".into()) } else { Ok(bytes) }
+}
+
+/// The smallest memory of queries, in bytes: an operator has some hundred KB, a statement some of them.
+const MIN_QUERY_MEMORY: u64 = 4 << 20;
+
+fn parse_query_memory(text: &str) -> Result<usize, String> {
+    let bytes = parse_megabytes(text)?;
+    if bytes < MIN_QUERY_MEMORY {
+        return Err("at least 4MB".into());
+    }
+    usize::try_from(bytes).map_err(|_| format!("{text:?} is too large"))
+}
+
+/// Memory such as `64MB`: KB, MB, GB and TB are powers of 1,024; a number alone is MB, as in SQL Server's max server memory.
+fn parse_megabytes(text: &str) -> Result<u64, String> {
+    let text = text.trim();
+    let number = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    if number { parse_size(&format!("{text}MB")) } else { parse_size(text) }
 }
 
 /// A size with its unit.
@@ -244,6 +261,8 @@ mod tests {
         assert_eq!(parse_memory("512"), Ok(512 << 20));
         assert_eq!(parse_memory("16 MB"), Ok(16 << 20));
         assert!(["8", "1KB", "0", "", "-1", "64 B"].into_iter().all(|text| parse_memory(text).is_err()));
+        assert_eq!(parse_query_memory("4"), Ok(4 << 20));
+        assert!(["3", "4095KB", "", "x"].into_iter().all(|text| parse_query_memory(text).is_err()));
         assert!(
             parse_size("12XB").is_err() && parse_size("MB").is_err() && parse_size("99999999999TB").is_err()
         );

@@ -192,7 +192,7 @@ impl Kept {
     /// # Errors
     /// 701.
     pub fn inserted(&mut self, row: &[Value], rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
-        rt.memory.reserve(row_bytes(row))?;
+        rt.reserve(row_bytes(row))?;
         self.inserted.push(row);
         Ok(())
     }
@@ -202,7 +202,7 @@ impl Kept {
     /// # Errors
     /// 701.
     pub fn deleted(&mut self, row: &[Value], rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
-        rt.memory.reserve(row_bytes(row))?;
+        rt.reserve(row_bytes(row))?;
         self.deleted.push(row);
         Ok(())
     }
