@@ -22,6 +22,8 @@ use wal::{Lsn, WaitSink};
 
 /// Most pages of one request of a read-ahead, and pages that are worth a list of their own.
 pub const PREFETCH_PAGES: usize = 64;
+/// Pages of a buffer for copies that is kept for the next batch.
+const KEPT_STAGING: usize = DWB_PAGES as usize;
 /// Most bytes of the boot page's content.
 pub const MAX_BOOT: usize = BODY_SIZE - 4;
 
@@ -311,13 +313,16 @@ impl Store {
         Ok(PageMut::new(&self.inner, i, blank))
     }
 
-    pub(crate) fn take_staging(&self) -> AlignedBuf {
-        self.staging.lock().pop().unwrap_or_else(|| AlignedBuf::new(DWB_PAGES as usize * PAGE_SIZE))
+    /// A buffer for copies of so many pages at least.
+    pub(crate) fn take_staging(&self, pages: usize) -> AlignedBuf {
+        let kept = if pages <= KEPT_STAGING { self.staging.lock().pop() } else { None };
+        kept.unwrap_or_else(|| AlignedBuf::new(pages.max(KEPT_STAGING) * PAGE_SIZE))
     }
 
+    /// Gives it back. Larger ones than most want are not kept.
     pub(crate) fn give_staging(&self, buf: AlignedBuf) {
         let mut all = self.staging.lock();
-        if all.len() < 4 {
+        if all.len() < 4 && buf.len() == KEPT_STAGING * PAGE_SIZE {
             all.push(buf);
         }
     }

@@ -35,6 +35,13 @@ struct Batches {
     images: usize,
 }
 
+impl Batches {
+    /// Most pages of one batch.
+    fn pages(self) -> usize {
+        if self.whom == For::Borrower { self.images } else { BATCH }
+    }
+}
+
 /// A frame and the key of its page.
 type Place = (u32, u64);
 
@@ -98,8 +105,12 @@ impl Store {
             pages += written;
             // Pages that were latched: one by one, so that nothing else is marked as in writing while this waits.
             let stubborn = later.len() <= BATCH;
-            for one in if stubborn { &later[..] } else { &[] } {
-                pages += self.write_one(*one)?;
+            if stubborn && !later.is_empty() {
+                let mut staging = self.take_staging(1);
+                for one in &later {
+                    pages += self.write_one(*one, &mut staging)?;
+                }
+                self.give_staging(staging);
             }
             todo = if stubborn { Vec::new() } else { later };
         }
@@ -113,14 +124,13 @@ impl Store {
 
     /// Writes the frames; those that were latched come back with the number of written ones.
     fn write_all(&self, todo: &[Place], batches: Batches) -> Result<(usize, Vec<Place>), PageError> {
-        let list = if batches.whom == For::Borrower { batches.images } else { BATCH };
-        let lists = Mutex::new(todo.chunks(list));
-        let run = || {
+        let lists = Mutex::new(todo.chunks(batches.pages()));
+        let write = |staging: &mut AlignedBuf| {
             let (mut written, mut later) = (0, Vec::new());
             loop {
                 let next = lists.lock().next();
                 let Some(list) = next else { return Ok((written, later)) };
-                match self.write_list(list, batches, &mut later) {
+                match self.write_list(list, batches, staging, &mut later) {
                     Ok(pages) => written += pages,
                     Err(e) => {
                         *lists.lock() = [].chunks(BATCH);
@@ -128,6 +138,12 @@ impl Store {
                     }
                 }
             }
+        };
+        let run = || {
+            let mut staging = self.take_staging(batches.pages());
+            let result = write(&mut staging);
+            self.give_staging(staging);
+            result
         };
         let threads = todo.len().div_ceil(2 * batches.images).min(WRITERS);
         std::thread::scope(|scope| {
@@ -150,11 +166,11 @@ impl Store {
     }
 
     /// Writes one frame, waiting for its latch and for the end of a write that is under way.
-    fn write_one(&self, at: Place) -> Result<usize, PageError> {
+    fn write_one(&self, at: Place, staging: &mut AlignedBuf) -> Result<usize, PageError> {
         loop {
             let mut again = Vec::new();
             let alone = Batches { whom: For::Checkpoint, images: 1 };
-            let (written, _) = self.write_batch(&[at], alone, true, &mut again)?;
+            let (written, _) = self.write_batch(&[at], alone, true, staging, &mut again)?;
             if again.is_empty() {
                 return Ok(written);
             }
@@ -266,11 +282,12 @@ impl Store {
         &self,
         list: &[Place],
         batches: Batches,
+        staging: &mut AlignedBuf,
         later: &mut Vec<Place>,
     ) -> Result<usize, PageError> {
         let (mut written, mut rest) = (0, list);
         while !rest.is_empty() {
-            let (pages, taken) = self.write_batch(rest, batches, false, later)?;
+            let (pages, taken) = self.write_batch(rest, batches, false, staging, later)?;
             written += pages;
             rest = &rest[taken..];
         }
@@ -285,16 +302,17 @@ impl Store {
         list: &[Place],
         batches: Batches,
         block: bool,
+        staging: &mut AlignedBuf,
         later: &mut Vec<Place>,
     ) -> Result<(usize, usize), PageError> {
         debug_assert!(!block || list.len() == 1);
-        let mut staging = self.take_staging();
-        let mut items = Vec::with_capacity(list.len().min(BATCH));
+        let most = batches.pages();
+        let mut items = Vec::with_capacity(list.len().min(most));
         let (mut taken, mut protected) = (0, 0);
         {
             let (images, _) = staging.as_chunks_mut::<PAGE_SIZE>();
             for &at in list {
-                if items.len() == BATCH || protected == batches.images {
+                if items.len() == most || protected == batches.images {
                     break;
                 }
                 taken += 1;
@@ -309,9 +327,8 @@ impl Store {
             }
         }
         let ended = Ending { store: self, items: &items };
-        let result = if items.is_empty() { Ok(()) } else { self.write_items(&items, &staging, batches.whom) };
+        let result = if items.is_empty() { Ok(()) } else { self.write_items(&items, staging, batches.whom) };
         ended.end(result.is_ok());
-        self.give_staging(staging);
         result.map(|()| (items.len(), taken))
     }
 
@@ -524,6 +541,9 @@ impl crate::pool::PageIo for Store {
         self.check_online()?;
         // Latched pages are in use and no candidates for eviction anyway.
         let batches = Batches { whom: For::Eviction, images: BATCH_IMAGES };
-        self.write_list(frames, batches, &mut Vec::new())
+        let mut staging = self.take_staging(batches.pages());
+        let result = self.write_list(frames, batches, &mut staging, &mut Vec::new());
+        self.give_staging(staging);
+        result
     }
 }

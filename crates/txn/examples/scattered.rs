@@ -59,7 +59,7 @@ fn load(disk: &Arc<dyn Disk>, leaves: u64) {
         name: "s".into(),
         path: DATA.into(),
         filegroup: 1,
-        size: leaves * PAGE as u64 * 9 / 8 + (8 << 20),
+        size: leaves * PAGE as u64 * 9 / 8 + (128 << 20),
         growth: FileGrowth::Bytes(64 << 20),
         max_size: None,
     };

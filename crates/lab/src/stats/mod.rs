@@ -29,6 +29,14 @@ pub fn median(values: &[f64]) -> Option<f64> {
     Some(middle(&sorted(values)))
 }
 
+/// Mean of the values without a quarter of them at each end (rounded down); `None` for none.
+pub fn interquartile_mean(values: &[f64]) -> Option<f64> {
+    let sorted = sorted(values);
+    let left_out = sorted.len() / 4;
+    let kept = sorted.get(left_out..sorted.len() - left_out)?;
+    (!kept.is_empty()).then(|| kept.iter().sum::<f64>() / kept.len() as f64)
+}
+
 fn sorted(values: &[f64]) -> Vec<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

@@ -181,3 +181,14 @@ fn several_tests_are_held_to_the_error_of_one() {
     assert_eq!(holm(&[0.5, 0.9]), [1.0, 1.0]);
     assert!(holm(&[]).is_empty());
 }
+
+#[test]
+fn the_middle_half_of_values_has_a_mean() {
+    assert_eq!(interquartile_mean(&[]), None);
+    assert_eq!(interquartile_mean(&[3.0]), Some(3.0));
+    assert_eq!(interquartile_mean(&[1.0, 2.0, 9.0]), Some(4.0), "of three none is left out");
+    assert_eq!(interquartile_mean(&[100.0, 2.0, 4.0, -50.0]), Some(3.0));
+    let values = [0.3, -0.1, 0.2, 7.0, 0.05];
+    let turned: Vec<f64> = values.iter().map(|v| -v).collect();
+    assert_eq!(interquartile_mean(&values), interquartile_mean(&turned).map(|v| -v));
+}

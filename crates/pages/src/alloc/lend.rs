@@ -36,9 +36,9 @@ impl Store {
         let Some(borrower) = self.dwb().borrower.try_lock().filter(|_| pages > WORTH) else {
             return Ok(None);
         };
-        let images = pages.div_ceil(LOAN_RUNS).min(LOAN_IMAGES);
-        let extents = (images as u32 + 1).div_ceil(EXTENT_PAGES);
-        let runs = self.unwritten(self.set_aside(extents));
+        let wanted = pages.div_ceil(LOAN_RUNS).min(LOAN_IMAGES);
+        let (images, runs) = self.set_aside(wanted);
+        let runs = self.unwritten(runs);
         if runs.len() < LEAST_RUNS {
             self.take_back(&runs);
             return Ok(None);
@@ -79,15 +79,20 @@ impl Store {
         Ok(())
     }
 
-    /// Up to [`LOAN_RUNS`] runs of so many extents; none before the bitmap of free extents is there, which is after redo.
-    fn set_aside(&self, extents: u32) -> Vec<Range<u32>> {
-        let Some(space) = self.alloc.space.lock().get(&PRIMARY).cloned() else { return Vec::new() };
+    /// Up to [`LOAN_RUNS`] runs for so many images each, or for as many as a quarter of what is free has room for, and that
+    /// number. None before the bitmap of free extents is there, which is after redo.
+    fn set_aside(&self, wanted: usize) -> (usize, Vec<Range<u32>>) {
+        let Some(space) = self.alloc.space.lock().get(&PRIMARY).cloned() else { return (0, Vec::new()) };
         let mut space = space.lock();
-        let wanted = LOAN_RUNS as u64 * u64::from(extents);
-        if !space.loaded || space.free() < 4 * wanted {
-            return Vec::new();
+        let quarter = if space.loaded { space.free() / 4 / LOAN_RUNS as u64 } else { 0 };
+        let extents =
+            (wanted as u32 + 1).div_ceil(EXTENT_PAGES).min(u32::try_from(quarter).unwrap_or(u32::MAX));
+        let images = wanted.min((extents * EXTENT_PAGES).saturating_sub(1) as usize);
+        // The area has room for such batches as well.
+        if images < wanted.min(BATCH_IMAGES + 1) {
+            return (0, Vec::new());
         }
-        (0..LOAN_RUNS).map_while(|_| space.lend(extents)).collect()
+        (images, (0..LOAN_RUNS).map_while(|_| space.lend(extents)).collect())
     }
 
     fn take_back(&self, runs: &[Range<u32>]) {

@@ -37,8 +37,11 @@ const SLOTS: usize = 1 + DWB_PAGES as usize;
 const LOAN_SLOT: usize = SLOTS - 1;
 /// Most images of a batch in the area: four batches fill it.
 pub(crate) const BATCH_IMAGES: usize = LOAN_SLOT / 4 - 1;
-/// Most images of a batch in borrowed extents.
-pub(crate) const LOAN_IMAGES: usize = DWB_PAGES as usize - 1;
+/// Most images of a batch in borrowed extents: with its directory 4 MB. An array has to move the heads of all its disks to such a
+/// batch and back, which is little beside the homes of so many pages and much beside those of half as many.
+pub(crate) const LOAN_IMAGES: usize = 511;
+/// Most entries of a directory.
+const MOST_ENTRIES: usize = if LOAN_IMAGES > DWB_PAGES as usize { LOAN_IMAGES } else { DWB_PAGES as usize };
 /// Slots that a checkpoint leaves to eviction.
 const KEPT_FREE: usize = 1 + BATCH_IMAGES;
 
@@ -333,6 +336,5 @@ fn describe(place: &Place, mark: u16, entries: impl Iterator<Item = [u8; ENTRY]>
     AlignedBuf::from_slice(page.bytes())
 }
 
-const _: () = assert!(
-    DWB_DIRECTORY + 1 == DWB_FIRST && HEADER_SIZE + AT_ENTRIES + ENTRY * DWB_PAGES as usize <= PAGE_SIZE
-);
+const _: () =
+    assert!(DWB_DIRECTORY + 1 == DWB_FIRST && HEADER_SIZE + AT_ENTRIES + ENTRY * MOST_ENTRIES <= PAGE_SIZE);

@@ -5,12 +5,12 @@
 
 use super::loan::write_loan;
 use super::{
-    AT_COUNT, AT_ENTRIES, AT_FLOOR, AT_MARK, AT_ROUND_ENTRIES, AT_SLOT, ENTRY, LOAN, LOAN_SLOT, MARK, Place,
-    SLOTS,
+    AT_COUNT, AT_ENTRIES, AT_FLOOR, AT_MARK, AT_ROUND_ENTRIES, AT_SLOT, ENTRY, LOAN, LOAN_SLOT, MARK,
+    MOST_ENTRIES, Place, SLOTS,
 };
 use crate::error::PageError;
 use crate::files::DataFile;
-use crate::id::{DWB_DIRECTORY, DWB_PAGES, PAGE_SIZE, PageId};
+use crate::id::{DWB_DIRECTORY, PAGE_SIZE, PageId};
 use crate::page::{HEADER_SIZE, PageType, checksum_of, id_in, sum_in};
 use disk::{AlignedBuf, Data, Request, transfer};
 use std::collections::BTreeMap;
@@ -215,7 +215,7 @@ impl Directory {
         let place = word(AT_MARK);
         let own = place == MARK || place == LOAN;
         let floor = if own { long(AT_FLOOR)? } else { 0 };
-        let count = word(AT_COUNT).min(DWB_PAGES as u16) as usize;
+        let count = word(AT_COUNT).min(MOST_ENTRIES as u16) as usize;
         let at = if own { AT_ENTRIES } else { AT_ROUND_ENTRIES };
         let (entries, _) = body[at..].as_chunks::<ENTRY>();
         let entry = |e: &[u8; ENTRY]| {

@@ -548,3 +548,24 @@ fn borrowed_runs_count_while_they_are_lent() {
     assert_eq!(found(&file), [], "all is over");
     assert_eq!(recovered(&file).last_number(), left.last_number());
 }
+
+/// A full borrowed batch is found whole; a torn image of it counts for nothing.
+#[test]
+fn the_largest_borrowed_batch_is_found_whole() {
+    let disk = SimDisk::new(6);
+    let file = primary(&disk);
+    let area = new_area();
+    let (first, pages) = (280, LOAN_IMAGES as u32 + 1);
+    area.lend(&file, &[(first, pages)]).expect("lent");
+    let images: BTreeMap<_, _> = (1000..1000 + LOAN_IMAGES as u32)
+        .map(|page| PageId::new(1, page))
+        .map(|id| (id, image(id, 9)))
+        .collect();
+    let batch = try_protect(&area, &file, &images, std::slice::from_ref(&file), For::Borrower);
+    let all: Vec<(u32, u8)> = images.keys().map(|id| (id.page, 9)).collect();
+    assert_eq!(found(&file), all);
+    area.written(batch.expect("room"));
+    let last = u64::from(first + pages - 1) * PAGE_SIZE as u64;
+    file.file.write_at(last, &AlignedBuf::new(PAGE_SIZE)).expect("a write");
+    assert_eq!(found(&file), all[..all.len() - 1], "an image that is torn counts for nothing");
+}
