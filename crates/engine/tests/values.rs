@@ -159,3 +159,18 @@ fn select_into_takes_the_identity_of_the_table_that_it_reads() {
     b.check("select * into copy from other.dbo.theirs", "(1)");
     b.check("insert copy values (2) select a from copy order by a", "(1)\n100\n110");
 }
+
+#[test]
+fn greatest_and_least_give_one_of_their_arguments() {
+    let b = &mut Bench::new();
+    b.check("select greatest(3, 7, 5), least(3, 7, 5), greatest(1), least('b', 'a')", "7|3|1|a");
+    // The type of highest precedence, with the scale of all.
+    b.check("select greatest('6.62', 3.1415, N'7'), least(2, 1.50)", "7.0000|1.50");
+    b.check("select greatest(2147483647, cast(1 as bigint)) + 1", "2147483648");
+    b.check("select greatest(cast('2024-02-01' as date), '2024-03-01')", "2024-03-01");
+    b.check("select greatest(null, 2, null), least(1, null), greatest(cast(null as int), null)", "2|1|NULL");
+    b.check("select greatest('a', 'B')", "B");
+    b.check("create table g (a int, b int) insert g values (1, 2), (4, 3), (null, 9) select greatest(a, b), least(a, b) from g", "(3)\n2|1\n4|3\n9|9");
+    assert!(b.run("select greatest('x', 1)").contains("Msg 245"));
+    assert!(b.run("select greatest()").contains("Msg 174") || b.run("select greatest()").contains("Msg 189"));
+}

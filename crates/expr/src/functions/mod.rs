@@ -3,6 +3,7 @@
 //! Guarantees: names are unique and lower case; an evaluator gets arguments of the kinds that its rules say; a
 //! `strict` function is not called with a NULL; [`Stability`] says what a value depends on besides the arguments.
 
+pub mod choice;
 pub mod convert;
 pub mod date;
 pub mod math;
@@ -153,7 +154,8 @@ pub fn invalid_argument(ty: DataType, at: usize, name: &str) -> SqlError {
 pub fn find(name: &str) -> Option<&'static Function> {
     static TABLE: OnceLock<HashMap<&'static str, &'static Function>> = OnceLock::new();
     let table = TABLE.get_or_init(|| {
-        let lists = [string::FUNCTIONS, date::FUNCTIONS, math::FUNCTIONS, convert::FUNCTIONS];
+        let lists =
+            [string::FUNCTIONS, date::FUNCTIONS, math::FUNCTIONS, convert::FUNCTIONS, choice::FUNCTIONS];
         lists.into_iter().flatten().map(|f| (f.name, f)).collect()
     });
     table.get(name).copied()
@@ -239,7 +241,8 @@ mod tests {
 
     #[test]
     fn names_are_unique_and_lower_case() {
-        let lists = [string::FUNCTIONS, date::FUNCTIONS, math::FUNCTIONS, convert::FUNCTIONS];
+        let lists =
+            [string::FUNCTIONS, date::FUNCTIONS, math::FUNCTIONS, convert::FUNCTIONS, choice::FUNCTIONS];
         let mut seen = std::collections::HashSet::new();
         for f in lists.into_iter().flatten() {
             assert!(seen.insert(f.name), "{} twice", f.name);
