@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use ringwood_tds as tds;
 use ringwood_tds::decode::Place;
-use ringwood_tds::{Column, ColumnFlags, Fixed, Reader, Size, TdsVersion, TokenWriter, TypeInfo, WireCollation};
+use ringwood_tds::{
+    Column, ColumnFlags, Fixed, Reader, Size, TdsVersion, TokenWriter, TypeInfo, WireCollation,
+};
 use types::{Collation, DataType, Decimal, Len, Value};
 
 const COLL: WireCollation = WireCollation([0x09, 0x04, 0xD0, 0x00, 0x34]);
@@ -137,7 +139,13 @@ fn strings_and_bytes() {
     let text = Value::str("caf\u{e9}");
     let varchar = TypeInfo::VarChar(Size::Bytes(50), COLL);
     check(varchar, "a7 3200 0904d00034", &text, "0400 636166e9", Some("ffff"));
-    check(TypeInfo::Char(5, COLL), "af 0500 0904d00034", &Value::str("ab   "), "0500 6162202020", Some("ffff"));
+    check(
+        TypeInfo::Char(5, COLL),
+        "af 0500 0904d00034",
+        &Value::str("ab   "),
+        "0500 6162202020",
+        Some("ffff"),
+    );
     let nvarchar = TypeInfo::NVarChar(Size::Bytes(100), COLL);
     let mixed = Value::str("a\u{20ac}\u{4e2d}");
     check(nvarchar, "e7 6400 0904d00034", &Value::str("a\u{20ac}"), "0400 6100ac20", Some("ffff"));
@@ -184,7 +192,13 @@ fn large_values() {
 fn old_large_objects() {
     let pointer = "10 00000000000000000000000000000000 0000000000000000";
     let text = Value::str("ab");
-    check(TypeInfo::Text(COLL), "23 ffffff7f 0904d00034", &text, &format!("{pointer} 02000000 6162"), Some("00"));
+    check(
+        TypeInfo::Text(COLL),
+        "23 ffffff7f 0904d00034",
+        &text,
+        &format!("{pointer} 02000000 6162"),
+        Some("00"),
+    );
     let bytes = format!("{pointer} 04000000 61006200");
     check(TypeInfo::NText(COLL), "63 feffff7f 0904d00034", &text, &bytes, Some("00"));
     let image = Value::bytes([1]);
@@ -220,7 +234,8 @@ fn variants() {
 #[test]
 fn a_decimal_may_be_shorter_than_declared() {
     let ty = TypeInfo::Decimal { precision: 38, scale: 2, numeric: false };
-    let value = tds::decode_value(&mut Reader::new(&[3, 1, 0x39, 0x30], "value"), &ty, Place::Parameter).unwrap();
+    let value =
+        tds::decode_value(&mut Reader::new(&[3, 1, 0x39, 0x30], "value"), &ty, Place::Parameter).unwrap();
     assert_eq!(shown(&value), shown(&Value::Decimal(Decimal::new(12_345, 38, 2).unwrap())));
 }
 
