@@ -12,6 +12,7 @@ use txn::WaitArgs;
 use types::{SqlError, Value};
 
 use super::activity::Activity;
+use super::bulk::BulkLoad;
 use super::changes::{ChangedRows, FiredTriggers};
 use super::handles::Handles;
 use super::inner::TriggerRunner;
@@ -133,6 +134,12 @@ pub struct SessionCore {
     /// @@NESTLEVEL: EXEC levels above this one.
     pub nest_level: u32,
     pub(crate) transactions: Transactions,
+    /// @@TRANCOUNT around INSERT ... EXECUTE, while it runs what it calls.
+    pub(crate) insert_exec: Option<u32>,
+    /// What INSERT BULK has announced.
+    pub(crate) pending_bulk: Option<Box<BulkLoad>>,
+    /// Procedures that are being described under FMTONLY: object_id and database.
+    pub(crate) described: Vec<(i32, i32)>,
     /// Prepared statements.
     pub(crate) handles: Handles,
     /// The session's temporary tables.
@@ -183,6 +190,9 @@ impl SessionCore {
             caught: Vec::new(),
             nest_level: 0,
             transactions: Transactions::default(),
+            insert_exec: None,
+            pending_bulk: None,
+            described: Vec::new(),
             handles: Handles::default(),
             temps: TempTables::default(),
             changes: None,
