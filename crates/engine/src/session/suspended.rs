@@ -108,7 +108,7 @@ const QUERIES: &[&str] = &[
     "select id, k from t except select k, len(name) from u where k < 20",
     "with r as (select 1 as n union all select n + 1 from r where n < 900) \
      select r.n, t.v from r join t on t.id = r.n option (maxrecursion 1000)",
-    "select a.id, b.id from t a, u b where a.id + b.k < 60",
+    "select a.id, b.k from t a, u b where a.id + b.k < 60",
     "select top (60) percent id, v from t order by v",
 ];
 
