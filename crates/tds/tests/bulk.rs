@@ -44,7 +44,12 @@ fn payload(version: TdsVersion, with_done: bool) -> Vec<u8> {
     bytes.chunks(32767).flat_map(|packet| &packet[HEADER..]).copied().collect()
 }
 
-fn read(payload: &[u8], piece: usize, version: TdsVersion, limit: usize) -> Result<Vec<Vec<Value>>, TdsError> {
+fn read(
+    payload: &[u8],
+    piece: usize,
+    version: TdsVersion,
+    limit: usize,
+) -> Result<Vec<Vec<Value>>, TdsError> {
     let mut reader = BulkReader::new(version, Limits { memory: limit });
     let (mut rows, mut row) = (Vec::new(), Vec::new());
     let mut pieces = payload.chunks(piece);
@@ -84,16 +89,37 @@ fn rows_in_pieces_of_any_size() {
 
 #[test]
 fn rows_with_a_bitmap() {
-    let columns = columns();
-    let types: Vec<TypeInfo> = columns.iter().map(|c| c.ty).collect();
-    let mut payload = Vec::new();
+    let types: Vec<TypeInfo> = columns().iter().map(|c| c.ty).collect();
+    let mut payload =
+        ClientCodec::new(TdsVersion::V7_4).bulk(&columns(), &[], false).unwrap().split_off(HEADER);
     let mut writer = TokenWriter::new(&mut payload, TdsVersion::V7_4);
-    writer.columns(&columns);
     rows().iter().for_each(|row| writer.nbc_row(&types, row).unwrap());
     for piece in [1, 100, payload.len()] {
         let got = read(&payload, piece, TdsVersion::V7_4, 2000).unwrap();
         assert_eq!(format!("{got:?}"), format!("{:?}", rows()));
     }
+}
+
+#[test]
+fn a_text_column_as_clients_describe_it() {
+    // ntext: its table's name is one text with a count of characters, without a count of parts.
+    let mut payload = vec![0x81, 1, 0, 0, 0, 0, 0, 9, 0, 0x63, 0xFE, 0xFF, 0xFF, 0x7F, 9, 4, 0xD0, 0, 0x34];
+    payload.extend([2, 0, b't', 0, b'b', 0, 1, b'n', 0]);
+    payload.extend([0xD1, 16].iter().chain(&[0; 24]).chain(&[2, 0, 0, 0, b'x', 0, 0xD1, 0]));
+    let mut reader = BulkReader::new(TdsVersion::V7_4, Limits::default());
+    reader.feed(&payload);
+    reader.end();
+    let mut row = Vec::new();
+    assert_eq!(reader.next_row(&mut row), Ok(BulkEvent::Columns));
+    assert_eq!(
+        (reader.columns()[0].name.as_str(), &reader.columns()[0].table[..]),
+        ("n", &["tb".to_owned()][..])
+    );
+    assert_eq!(reader.next_row(&mut row), Ok(BulkEvent::Row));
+    assert_eq!(row[0].as_str(), Some("x"));
+    assert_eq!(reader.next_row(&mut row), Ok(BulkEvent::Row));
+    assert!(row[0].is_null());
+    assert_eq!(reader.next_row(&mut row), Ok(BulkEvent::End));
 }
 
 #[test]

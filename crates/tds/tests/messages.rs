@@ -44,7 +44,10 @@ fn packets_of_every_size_carry_messages_of_every_length() {
             let packets = len.div_ceil(size - 8).max(1);
             assert_eq!(bytes.len(), len + 8 * packets, "only as many packets as needed");
             let got = one_message(&bytes);
-            assert_eq!((got.kind, got.resets(), got.keeps_transaction()), (PacketType::SqlBatch, true, false));
+            assert_eq!(
+                (got.kind, got.resets(), got.keeps_transaction()),
+                (PacketType::SqlBatch, true, false)
+            );
             assert_eq!(got.payload, payload);
         }
     }
@@ -167,7 +170,8 @@ fn bulk_data_is_streamed_beyond_the_limit() {
 fn prelogin_byte_for_byte() {
     // VERSION, ENCRYPTION on, INSTOPT, THREADID, MARS, FEDAUTHREQUIRED, as drivers send them.
     let payload = [
-        0, 0, 31, 0, 6, 1, 0, 37, 0, 1, 2, 0, 38, 0, 1, 3, 0, 39, 0, 4, 4, 0, 43, 0, 1, 6, 0, 44, 0, 1, 0xFF, //
+        0, 0, 31, 0, 6, 1, 0, 37, 0, 1, 2, 0, 38, 0, 1, 3, 0, 39, 0, 4, 4, 0, 43, 0, 1, 6, 0, 44, 0, 1,
+        0xFF, //
         18, 0, 0, 1, 0, 0, 1, 0, 0, 0, 4, 0xD2, 0, 1,
     ];
     let client = Prelogin::parse(&payload).unwrap();
@@ -178,7 +182,8 @@ fn prelogin_byte_for_byte() {
     let mut out = Vec::new();
     reply.write(&mut out);
     let expected = [
-        0, 0, 31, 0, 6, 1, 0, 37, 0, 1, 2, 0, 38, 0, 1, 3, 0, 39, 0, 0, 4, 0, 39, 0, 1, 6, 0, 40, 0, 1, 0xFF, //
+        0, 0, 31, 0, 6, 1, 0, 37, 0, 1, 2, 0, 38, 0, 1, 3, 0, 39, 0, 0, 4, 0, 39, 0, 1, 6, 0, 40, 0, 1,
+        0xFF, //
         16, 0, 3, 0xE8, 0, 0, 1, 0, 0, 0,
     ];
     assert_eq!(out, expected);
@@ -368,7 +373,11 @@ fn sample_call(version: TdsVersion) -> RpcRequest {
         let table = TableValue {
             schema: "dbo".into(),
             type_name: "ids".into(),
-            columns: vec![column(TypeInfo::Int(8), false), column(TypeInfo::Bit, true), column(nvarchar, false)],
+            columns: vec![
+                column(TypeInfo::Int(8), false),
+                column(TypeInfo::Bit, true),
+                column(nvarchar, false),
+            ],
             column_order: Vec::new(),
             values: vec![
                 Value::BigInt(1),
@@ -379,7 +388,8 @@ fn sample_call(version: TdsVersion) -> RpcRequest {
                 Value::Null,
             ],
         };
-        let param = RpcParam { name: "@t".into(), by_ref: false, default: false, value: RpcValue::Table(table) };
+        let param =
+            RpcParam { name: "@t".into(), by_ref: false, default: false, value: RpcValue::Table(table) };
         params.push(param);
     }
     RpcRequest::new(Procedure::Id(procedure_id::EXECUTE_SQL), params)
@@ -537,8 +547,7 @@ fn tokens_byte_for_byte() {
         ty: TypeInfo::Int(4),
         value: &Value::Int(5),
     };
-    let expected =
-        [0xAC, 2, 0, 2, b'@', 0, b'h', 0, 1, 0, 0, 0, 0, 0, 0, 0x26, 4, 4, 5, 0, 0, 0];
+    let expected = [0xAC, 2, 0, 2, b'@', 0, b'h', 0, 1, 0, 0, 0, 0, 0, 0, 0x26, 4, 4, 5, 0, 0, 0];
     check(&|w| w.return_value(&value).unwrap(), v, &expected);
 }
 
@@ -552,11 +561,13 @@ fn an_answer_comes_back_as_data() {
         let table = vec!["db".to_owned(), "dbo".to_owned(), "t".to_owned()];
         writer.table_names(std::slice::from_ref(&table));
         let base_name = Some("x".to_owned());
-        let source = ColumnSource { column: 1, table: 1, expression: false, key: true, hidden: false, base_name };
+        let source =
+            ColumnSource { column: 1, table: 1, expression: false, key: true, hidden: false, base_name };
         writer.column_sources(std::slice::from_ref(&source));
         writer.done(DoneKind::Done, DoneStatus::ERROR, 0, None);
         let tokens = TokenReader::read_all(&out, version).unwrap();
-        let [Token::Error(error), Token::TableNames(tables), Token::ColumnSources(sources), last] = &tokens[..]
+        let [Token::Error(error), Token::TableNames(tables), Token::ColumnSources(sources), last] =
+            &tokens[..]
         else {
             panic!("{tokens:?}")
         };
