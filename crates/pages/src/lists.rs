@@ -5,8 +5,8 @@
 //! - Every frame is in one list, until [`Lists::stop`].
 //! - A batch's [`Turn`] comes when the homes of all batches before it are in flight or will never be. A turn passes at the
 //!   latest when it is dropped, so nobody waits for a thread that has failed or panicked.
-//! - Only who has a place in the doublewrite area that no batch before it can be waiting for may wait for a turn: borrowers,
-//!   who have a run of their own each.
+//! - A batch waits for its turn only with a place for its images that no batch before it can be waiting for: a borrowed run
+//!   for each thread.
 
 use parking_lot::{Condvar, Mutex};
 use std::collections::BTreeSet;

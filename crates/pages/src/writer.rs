@@ -1,6 +1,7 @@
 //! Writing dirty pages: copies under a shared latch, log first, doublewrite, then the homes of a batch in flight together, on
 //! all files and devices. A checkpoint has several batches on their way at a time.
 
+use crate::alloc::LEAST_RUNS;
 use crate::dwb::{BATCH_IMAGES, For};
 use crate::error::PageError;
 use crate::files::DataFile;
@@ -29,6 +30,7 @@ const WRITERS: usize = 3;
 /// Of one that has borrowed extents, which has a run for each: the homes of one batch are put in flight after those of the
 /// other, and the images of two more are copied and written before their turn comes.
 const BORROWING_WRITERS: usize = 4;
+const _: () = assert!(BORROWING_WRITERS <= LEAST_RUNS);
 
 /// What batches a list of frames is written in.
 #[derive(Clone, Copy)]
@@ -130,7 +132,8 @@ impl Store {
     /// Writes the frames; those that were latched come back with the number of written ones.
     fn write_all(&self, todo: &[Place], batches: Batches<'_>) -> Result<(usize, Vec<Place>), PageError> {
         let borrows = batches.whom == For::Borrower;
-        let lists = Lists::new(todo, batches.pages(), borrows);
+        // Full batches: a list's last one would be small otherwise.
+        let lists = Lists::new(todo, batches.pages() / batches.images * batches.images, borrows);
         let write = |staging: &mut AlignedBuf| {
             let (mut written, mut later) = (0, Vec::new());
             loop {
@@ -380,7 +383,12 @@ impl Store {
         Ok(item)
     }
 
-    fn write_items(&self, items: &[Item], staging: &AlignedBuf, batches: Batches<'_>) -> Result<(), PageError> {
+    fn write_items(
+        &self,
+        items: &[Item],
+        staging: &AlignedBuf,
+        batches: Batches<'_>,
+    ) -> Result<(), PageError> {
         // The items are marked as in writing: see `abandon`.
         fence(Ordering::SeqCst);
         self.check_online()?;
