@@ -133,6 +133,8 @@ impl Stamp {
 pub struct Compiled {
     /// The text without secrets, which spans point into.
     pub text: Arc<str>,
+    /// The text as it was sent: for definitions, which are made of parts of it.
+    pub source: Arc<str>,
     /// Its operations; none when the batch is only parsed (PARSEONLY).
     pub program: Program,
     /// How many of its variables are parameters; they come first.
@@ -196,7 +198,10 @@ impl Compiled {
 
     fn with(text: &str, program: Program, parameters: usize, settings: ParseSettings) -> Compiled {
         let bound = Mutex::new(vec![None; program.ops.len()]);
-        Compiled { text: conceal(text).into(), program, parameters, settings, bound }
+        let source: Arc<str> = text.into();
+        let concealed = conceal(text);
+        let text = if *source == *concealed { source.clone() } else { concealed.into() };
+        Compiled { text, source, program, parameters, settings, bound }
     }
 }
 

@@ -38,6 +38,7 @@ use paths::Paths;
 use waits::LogWaits;
 
 use crate::exec::memory::QueryMemory;
+use crate::security::login::Logins;
 use crate::state::core::SessionShared;
 use catalog::errors;
 use catalog::fold_name;
@@ -198,6 +199,7 @@ pub struct Instance {
     /// Makes backup devices of URLs.
     pub(crate) url_devices: Option<Arc<dyn UrlDevices>>,
     credentials: credentials::Credentials,
+    pub(crate) logins: Logins,
     memory_bytes: u64,
     query_memory: Arc<QueryMemory>,
     /// Number of the next run file.
@@ -311,6 +313,7 @@ impl Instance {
             },
             url_devices,
             credentials,
+            logins: Logins::default(),
             memory_bytes: memory.bytes,
             query_memory: Arc::new(QueryMemory::new(
                 query_bytes.unwrap_or_else(query_budget),

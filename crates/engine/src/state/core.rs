@@ -2,7 +2,7 @@
 //! error that CATCH shows. It knows nothing of batches; `Session` drives it.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use compact_str::CompactString;
@@ -11,6 +11,7 @@ use txn::WaitArgs;
 use types::{SqlError, Value};
 
 use super::activity::Activity;
+use super::caller::Caller;
 use super::changes::{ChangedRows, FiredTriggers};
 use super::inner::TriggerRunner;
 use super::profile::Profile;
@@ -33,6 +34,8 @@ pub struct SessionShared {
     pub killed: AtomicBool,
     /// A batch runs right now.
     pub running: AtomicBool,
+    /// principal_id of the login; 0 for a session of the program itself.
+    pub login_id: AtomicI32,
     /// Current database.
     pub db: AtomicI64,
     /// @@TRANCOUNT.
@@ -115,6 +118,10 @@ pub struct SessionCore {
     pub app_name: CompactString,
     pub host_name: CompactString,
     pub login: CompactString,
+    /// Who runs the statements.
+    pub(crate) caller: Caller,
+    /// The database in which the session began.
+    pub(crate) login_database: CompactString,
 }
 
 impl SessionCore {
@@ -153,6 +160,8 @@ impl SessionCore {
             app_name: names.app,
             host_name: names.host,
             login: names.login,
+            caller: Caller::system(),
+            login_database: CompactString::const_new("master"),
         }
     }
 

@@ -13,6 +13,7 @@ pub mod memory;
 mod modules;
 pub mod objects;
 pub mod optimizer;
+pub mod security;
 pub mod server;
 pub mod sessions;
 pub mod statistics;
@@ -204,6 +205,13 @@ static VIEWS: &[&dyn SystemView] = &[
     &server::CONFIGURATIONS,
     &server::SYS_INFO,
     &server::CREDENTIALS,
+    &security::SERVER_PRINCIPALS,
+    &security::SQL_LOGINS,
+    &security::SERVER_ROLE_MEMBERS,
+    &security::SERVER_PERMISSIONS,
+    &security::DATABASE_PRINCIPALS,
+    &security::DATABASE_ROLE_MEMBERS,
+    &security::DATABASE_PERMISSIONS,
     &sessions::SESSIONS,
     &sessions::REQUESTS,
     &sessions::CONNECTIONS,
