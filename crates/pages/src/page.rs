@@ -7,6 +7,7 @@ use crate::error::PageError;
 use crate::id::{PAGE_SIZE, PageId, TxnId, UnitId};
 use crate::row_header::{ROW_HEADER, RowHeader, lsn_from_bytes, lsn_to_bytes};
 use std::fmt;
+use std::ops::Range;
 use wal::Lsn;
 
 /// Bytes of the page header; the content begins here.
@@ -267,6 +268,22 @@ impl Page {
         self.bytes
             .get(off..off + len)
             .ok_or_else(|| PageError::corrupt(self.id(), "slot points beyond the page"))
+    }
+
+    /// Where a slot's content lies in [`Page::bytes`]; empty for an empty slot.
+    ///
+    /// # Errors
+    /// As [`Page::slot`].
+    #[inline]
+    pub fn slot_span(&self, slot: u16) -> Result<Range<usize>, PageError> {
+        let (off, len) = self.entry(slot)?;
+        if len == 0 {
+            return Ok(off..off);
+        }
+        if off < HEADER_SIZE || off + len > PAGE_SIZE {
+            return Err(PageError::corrupt(self.id(), "slot points outside the body"));
+        }
+        Ok(off..off + len)
     }
 
     /// Header and body of a versioned row; `None` for an empty slot.

@@ -111,6 +111,8 @@ pub struct SessionCore {
     pub(crate) private_tables: Vec<Arc<TableDef>>,
     /// Counters of the running statement, when it is profiled.
     pub(crate) profile: Option<Box<Profile>>,
+    /// Room for the key of a row that a statement changes by itself.
+    pub(crate) point_key: Vec<u8>,
     /// Client's names, for APP_NAME(), HOST_NAME(), SUSER_SNAME().
     pub app_name: CompactString,
     pub host_name: CompactString,
@@ -150,6 +152,7 @@ impl SessionCore {
             running_triggers: Vec::new(),
             private_tables: Vec::new(),
             profile: None,
+            point_key: Vec::new(),
             app_name: names.app,
             host_name: names.host,
             login: names.login,
