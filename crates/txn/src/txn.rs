@@ -205,10 +205,7 @@ impl Txn {
         self.deferred.push(work);
     }
 
-    fn begin(&mut self) -> Result<Arc<TxnShared>, PageError> {
-        if let Some(s) = &self.shared {
-            return Ok(s.clone());
-        }
+    fn begin(&mut self) -> Result<(), PageError> {
         let log = self.db.log();
         let s = self.db.txns().begin(self.locks.who(), || log.end());
         let rec = boundary_record(RecordKind::Begin, s.id, Lsn::ZERO, micros(s.began));
@@ -227,8 +224,8 @@ impl Txn {
             }
         }
         drop(l);
-        self.shared = Some(s.clone());
-        Ok(s)
+        self.shared = Some(s);
+        Ok(())
     }
 
     /// Appends a record that ends the transaction, out of the space kept for it.
@@ -429,7 +426,12 @@ impl RecordSink for Txn {
         if rec.is_system() {
             return self.db.append_system(rec);
         }
-        let s = self.begin()?;
+        if self.shared.is_none() {
+            self.begin()?;
+        }
+        let Some(s) = &self.shared else {
+            return Err(PageError::Invalid { what: "a transaction without an id writes" });
+        };
         let mut l = s.log.lock();
         debug_assert!(!l.ended, "a transaction writes after its end");
         rec.stamp(s.id, l.last);

@@ -80,28 +80,28 @@ fn head_of(key: &[u8]) -> u64 {
 }
 
 impl<'a> SlotKey<'a> {
+    #[inline]
     fn of(key: &'a [u8]) -> SlotKey<'a> {
         SlotKey { head: head_of(key), key }
     }
 
-    /// Of a slot with `HEAD` bytes in front of the key: leaf or inner entry.
+    /// Of a slot with `HEAD` bytes in front of the key: leaf or inner entry. `None` where it is cut short.
     #[inline]
-    fn at<const HEAD: usize>(page: &'a Page, slot: u16) -> Result<SlotKey<'a>, AccessError> {
-        let span = page.slot_span(slot)?;
-        let cut = || corrupt(page.id(), "index entry is cut short");
+    fn at<const HEAD: usize>(page: &'a Page, slot: u16) -> Option<SlotKey<'a>> {
+        let span = page.slot_span(slot).ok()?;
         let bytes = page.bytes();
         let from = span.start + HEAD;
         let len = match HEAD {
-            LEAF_HEAD => match bytes.get(from - 2..from) {
-                Some(&[low, high]) => usize::from(u16::from_le_bytes([low, high])),
-                _ => return Err(cut()),
-            },
-            _ => span.len().checked_sub(HEAD).ok_or_else(cut)?,
+            LEAF_HEAD => {
+                let &[low, high] = bytes.get(from - 2..from)? else { return None };
+                usize::from(u16::from_le_bytes([low, high]))
+            }
+            _ => span.len().checked_sub(HEAD)?,
         };
         if from + len > span.end {
-            return Err(cut());
+            return None;
         }
-        let key = bytes.get(from..from + len).ok_or_else(cut)?;
+        let key = bytes.get(from..from + len)?;
         // What follows a short key on the page is cut off again.
         let head = match bytes.get(from..from + 8) {
             Some(&[a, b, c, d, e, f, g, h]) => {
@@ -110,7 +110,7 @@ impl<'a> SlotKey<'a> {
             }
             _ => head_of(key),
         };
-        Ok(SlotKey { head, key })
+        Some(SlotKey { head, key })
     }
 
     #[inline]
@@ -134,57 +134,55 @@ const NEAR: u16 = 4;
 /// The first slot from `first` on whose key is `>= key`, and whether it is equal.
 #[inline]
 fn search<const HEAD: usize>(page: &Page, key: &[u8], first: u16) -> Result<(u16, bool), AccessError> {
-    let wanted = SlotKey::of(key);
+    find::<HEAD>(page, SlotKey::of(key), first).ok_or_else(|| corrupt(page.id(), "index entry is cut short"))
+}
+
+#[inline]
+fn find<const HEAD: usize>(page: &Page, wanted: SlotKey<'_>, first: u16) -> Option<(u16, bool)> {
+    let order = |slot: u16| Some(SlotKey::at::<HEAD>(page, slot)?.cmp(&wanted));
     let (mut low, mut high) = (first, page.slot_count());
     if high.saturating_sub(low) > FEW {
         let (least, most) = (SlotKey::at::<HEAD>(page, low)?, SlotKey::at::<HEAD>(page, high - 1)?);
         match most.cmp(&wanted) {
-            Ordering::Less => return Ok((high, false)),
-            Ordering::Equal => return Ok((high - 1, true)),
+            Ordering::Less => return Some((high, false)),
+            Ordering::Equal => return Some((high - 1, true)),
             Ordering::Greater => high -= 1,
         }
         match least.cmp(&wanted) {
             Ordering::Less => low += 1,
-            other => return Ok((low, other.is_eq())),
+            other => return Some((low, other.is_eq())),
         }
         // Slot `low - 1` is below the key, slot `high` above it.
         if let Some(guess) = interpolate((least.head, most.head), wanted.head, (low, high)) {
-            match SlotKey::at::<HEAD>(page, guess)?.cmp(&wanted) {
-                Ordering::Equal => return Ok((guess, true)),
+            let near = match order(guess)? {
+                Ordering::Equal => return Some((guess, true)),
                 Ordering::Less => {
                     low = guess + 1;
-                    let near = low + NEAR;
-                    if near < high {
-                        match SlotKey::at::<HEAD>(page, near)?.cmp(&wanted) {
-                            Ordering::Equal => return Ok((near, true)),
-                            Ordering::Less => low = near + 1,
-                            Ordering::Greater => high = near,
-                        }
-                    }
+                    low + NEAR
                 }
                 Ordering::Greater => {
                     high = guess;
-                    if high > low + NEAR {
-                        let near = high - NEAR;
-                        match SlotKey::at::<HEAD>(page, near)?.cmp(&wanted) {
-                            Ordering::Equal => return Ok((near, true)),
-                            Ordering::Less => low = near + 1,
-                            Ordering::Greater => high = near,
-                        }
-                    }
+                    high.saturating_sub(NEAR)
+                }
+            };
+            if (low..high).contains(&near) {
+                match order(near)? {
+                    Ordering::Equal => return Some((near, true)),
+                    Ordering::Less => low = near + 1,
+                    Ordering::Greater => high = near,
                 }
             }
         }
     }
     while low < high {
         let mid = low + (high - low) / 2;
-        match SlotKey::at::<HEAD>(page, mid)?.cmp(&wanted) {
+        match order(mid)? {
             Ordering::Less => low = mid + 1,
-            Ordering::Equal => return Ok((mid, true)),
+            Ordering::Equal => return Some((mid, true)),
             Ordering::Greater => high = mid,
         }
     }
-    Ok((low, false))
+    Some((low, false))
 }
 
 /// The slot in `low..high` where the number would be if the ones between `least` (slot `low - 1`) and `most` (slot `high`)

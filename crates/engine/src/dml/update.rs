@@ -140,7 +140,12 @@ pub fn compile(
     change.check_output(output.is_some())?;
     let seen = output.is_some() || !vars.is_empty() || change.sees_rows();
     let row_by_row = indexed || !store.lob_columns.is_empty() || seen;
-    let needs = plan::physical::needs(binder)?;
+    let mut needs = plan::physical::needs(binder)?;
+    // The lock on the target covers what reading it takes.
+    needs.tables.retain(|used| {
+        let covered = lock.mode.covers(used.lock.mode) && (lock.hold || !used.lock.hold);
+        !(Arc::ptr_eq(&used.table, &table) && covered && !used.lock.no_wait)
+    });
     let point = !row_by_row && top.is_none() && point::is_one(&target, &sets);
     Ok(UpdatePlan {
         db,
