@@ -150,7 +150,11 @@ impl World {
         let some: Vec<Vec<u8>> = model.keys().cloned().collect();
         for _ in 0..self.rng.usize(1..5) {
             let rng = &mut self.rng;
-            let key = if some.is_empty() || rng.bool() { key(rng, range) } else { rng.choice(&some).unwrap().clone() };
+            let key = if some.is_empty() || rng.bool() {
+                key(rng, range)
+            } else {
+                rng.choice(&some).unwrap().clone()
+            };
             let old = model.get(&key).cloned();
             let len = old.as_ref().map_or(0, Vec::len);
             let start = rng.usize(0..=len);

@@ -331,7 +331,8 @@ impl Db {
     #[cold]
     fn find_current(&self, table: &TableDef, version: u64) -> bool {
         let catalog = self.catalog.read();
-        let current = catalog.by_id.get(&table.object_id).is_some_and(|t| std::ptr::eq(Arc::as_ptr(t), table));
+        let current =
+            catalog.by_id.get(&table.object_id).is_some_and(|t| std::ptr::eq(Arc::as_ptr(t), table));
         if current {
             table.seen.set(version);
         }

@@ -11,8 +11,8 @@ use pages::{PageId, UnitId};
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, AtomicU64};
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicI64, AtomicU64};
 use types::{Collation, DataType, RowLayout};
 
 /// `index_id` of the row that names a table's LOB unit.

@@ -10,7 +10,8 @@ use engine::Session;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use text::{Bench, Text};
 
-const TABLE: &str = "(id int PRIMARY KEY, a tinyint, b smallint, c int NOT NULL, d bigint, e decimal(9, 2), f float,
+const TABLE: &str =
+    "(id int PRIMARY KEY, a tinyint, b smallint, c int NOT NULL, d bigint, e decimal(9, 2), f float,
     g money, h datetime, i char(5), j binary(4), k bit, l date, m uniqueidentifier, v varchar(30))";
 
 /// SET clauses; `@x` is a number from -400 to 400.
@@ -54,7 +55,7 @@ fn the_short_way_does_what_the_usual_way_does() {
             "SET NOCOUNT ON; DECLARE @i int = 0; WHILE @i < 200 BEGIN
                  INSERT {table} (id, a, b, c, d, e, f, g, i, k, v)
                  VALUES (@i, @i % 100, CASE @i % 4 WHEN 0 THEN NULL ELSE @i END, @i, @i, @i, @i, @i, 'x', 0, 'v');
-                 SET @i += 1 END"
+                 SET @i += 1 END; SET NOCOUNT OFF"
         ));
     }
     let state = |b: &mut Bench, table: &str| {
@@ -66,7 +67,8 @@ fn the_short_way_does_what_the_usual_way_does() {
     let (mut changed, mut failed) = (0, 0);
     for round in 0..3_000 {
         let (id, x, set) = (rng.i32(-2..203), rng.i32(-400..400), rng.choice(SETS).unwrap());
-        let (set, also) = set.split_once("WHERE_TOO").map_or((*set, String::new()), |(a, p)| (a, format!("AND {p}")));
+        let (set, also) =
+            set.split_once("WHERE_TOO").map_or((*set, String::new()), |(a, p)| (a, format!("AND {p}")));
         // TOP keeps the statement on the usual way.
         let said = ["UPDATE t", "UPDATE TOP (1) u"].map(|update| {
             b.run(&format!("DECLARE @x int = {x}, @id int = {id}; {update} SET {set} WHERE id = @id {also}"))
@@ -137,7 +139,10 @@ fn rows_of_others_are_waited_for() {
     b.check(update, "(1)");
     b.check("TRUNCATE TABLE t", "");
     b.check(update, "(0)");
-    b.check("DROP TABLE t; CREATE TABLE t (id int PRIMARY KEY, pad char(9), n int); INSERT t VALUES (3, 'p', 8)", "(1)");
+    b.check(
+        "DROP TABLE t; CREATE TABLE t (id int PRIMARY KEY, pad char(9), n int); INSERT t VALUES (3, 'p', 8)",
+        "(1)",
+    );
     b.check(&format!("{update}; SELECT n FROM t"), "(1)\n9");
     b.check("CREATE INDEX ix ON t (n)", "");
     b.check(&format!("{update}; SELECT id FROM t WHERE n = 10"), "(1)\n3");
@@ -193,7 +198,10 @@ fn counts_are_right_while_the_table_moves() {
                     r += 1;
                     let said = say(&mut session, &format!("SET NOCOUNT ON; DECLARE @r int = {r}; {work}"));
                     let expected = ["", "Msg 1205", "Msg 2627"];
-                    assert!(expected.iter().any(|e| said == *e || !e.is_empty() && said.starts_with(e)), "{said}");
+                    assert!(
+                        expected.iter().any(|e| said == *e || !e.is_empty() && said.starts_with(e)),
+                        "{said}"
+                    );
                 }
             });
         }

@@ -296,7 +296,8 @@ impl Expr {
             Expr::Binary(b) => b.left.is_plain() && b.right.is_plain(),
             Expr::Negate(e, _) | Expr::BitNot(e, _) => e.is_plain(),
             Expr::Case(c) => {
-                c.otherwise.is_plain() && c.branches.iter().all(|(when, then)| when.is_plain() && then.is_plain())
+                c.otherwise.is_plain()
+                    && c.branches.iter().all(|(when, then)| when.is_plain() && then.is_plain())
             }
             Expr::Coalesce(list) => list.iter().all(Expr::is_plain),
         }

@@ -8,8 +8,8 @@
 //! between were spread evenly: ascending numbers are found at the first look instead of the seventh.
 
 use crate::error::{AccessError, corrupt};
-use std::cmp::Ordering;
 use pages::{MAX_SLOT_LEN, Page, PageId, PageType, ROW_HEADER, RowHeader, SLOT_SIZE, UnitId};
+use std::cmp::Ordering;
 
 /// Longest key of an entry in bytes: an inner node holds at least four separators of this length.
 pub const MAX_KEY_LEN: usize = 1_900;
@@ -275,7 +275,14 @@ mod tests {
         let ctx = ApplyCtx { lsn: Lsn { vlf: 1, block: 16, slot: 1 }, txn: TxnId(1), index: 0 };
         let mut page = Page::zeroed();
         let mut put = |op: PageOp<'_>| apply(&mut page, id, &op, &ctx).unwrap();
-        put(PageOp::Format { kind: PageType::Index, level, unit: UnitId(5), prev: none, next: none, root: id });
+        put(PageOp::Format {
+            kind: PageType::Index,
+            level,
+            unit: UnitId(5),
+            prev: none,
+            next: none,
+            root: id,
+        });
         for (slot, key) in keys.iter().enumerate() {
             let slot = slot as u16;
             if level == 0 {
@@ -303,7 +310,9 @@ mod tests {
                 3 => vec![0; n as usize % 12],
                 4 => (0..rng.usize(0..12)).map(|_| rng.u8(0..3)).collect(),
                 // One far away from the others.
-                _ => if n.is_multiple_of(50) { u64::MAX - u64::from(n) } else { u64::from(n) }.to_be_bytes().to_vec(),
+                _ => if n.is_multiple_of(50) { u64::MAX - u64::from(n) } else { u64::from(n) }
+                    .to_be_bytes()
+                    .to_vec(),
             };
             let range = if rng.bool() { 150 } else { 4_000_000_000 };
             let count = rng.u32(0..150);
