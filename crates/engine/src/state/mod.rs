@@ -3,10 +3,12 @@
 
 mod acting;
 pub mod activity;
+pub mod bulk;
 pub mod caller;
 pub mod changes;
 pub mod core;
 mod counts;
+pub mod handles;
 mod identity_insert;
 pub(crate) mod inner;
 pub mod names;
