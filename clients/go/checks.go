@@ -392,7 +392,7 @@ func errorsOfTheServer() error {
 		if err != nil {
 			return err
 		}
-		if err := equal([]int32{e.LineNumber, int32(e.Class)}, []int32{2, 16}, "line and severity"); err != nil {
+		if err := equal([]int32{e.LineNo, int32(e.Class)}, []int32{2, 16}, "line and severity"); err != nil {
 			return err
 		}
 		for number, text := range map[int32]string{

@@ -12,10 +12,11 @@ import checks
 
 
 def driver():
-    root = os.path.dirname(mssql_python.__file__)
-    found = glob.glob(os.path.join(root, "libs", "linux", "debian_ubuntu", "x86_64", "lib", "libmsodbcsql-18*.so*"))
+    """The driver's library, which the package mssql-python-odbc of mssql-python brings."""
+    site = os.path.dirname(os.path.dirname(mssql_python.__file__))
+    found = glob.glob(os.path.join(site, "mssql_python*", "libs", "linux", "debian_ubuntu", "x86_64", "lib", "libmsodbcsql-18*"))
     if not found:
-        found = glob.glob(os.path.join(root, "**", "libmsodbcsql-18*.so*"), recursive=True)
+        raise SystemExit("FAILED odbc18: the driver is not in the package mssql-python")
     return sorted(found)[0]
 
 
