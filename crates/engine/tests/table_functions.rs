@@ -22,9 +22,17 @@ fn series() {
     check(&mut b, "select value from generate_series(1.5, 3.0, 0.5)", "1.5\n2.0\n2.5\n3.0");
     check(&mut b, "select value from generate_series(0.0, 0.02, 0.01)", ".00\n.01\n.02");
     check(&mut b, "declare @n int; select value from generate_series(1, @n)", "");
-    check(&mut b, "select count(*), sum(cast(value as bigint)) from generate_series(1, 1000000)", "1000000|500000500000");
+    check(
+        &mut b,
+        "select count(*), sum(cast(value as bigint)) from generate_series(1, 1000000)",
+        "1000000|500000500000",
+    );
     // The last value of a type does not wrap.
-    check(&mut b, "select value from generate_series(cast(254 as tinyint), cast(255 as tinyint))", "254\n255");
+    check(
+        &mut b,
+        "select value from generate_series(cast(254 as tinyint), cast(255 as tinyint))",
+        "254\n255",
+    );
     check(
         &mut b,
         "select value from generate_series(9223372036854775806, 9223372036854775807) where 1 = 1",
@@ -70,7 +78,11 @@ fn split() {
          select l.id, s.value from #l l cross apply string_split(l.tags, ',') s order by 1, s.value",
         "(2)\n1|blue\n1|red\n2|green",
     );
-    check(&mut b, "select top 1 value into #typed from string_split('a,b', ','); select max_length from tempdb.sys.columns where object_id = object_id('tempdb..#typed')", "(1)\n3");
+    check(
+        &mut b,
+        "select top 1 value into #typed from string_split('a,b', ','); select max_length from tempdb.sys.columns where object_id = object_id('tempdb..#typed')",
+        "(1)\n3",
+    );
     for (sql, number) in [
         ("select value from string_split('a', ', ')", 214),
         ("select value from string_split('a', '')", 214),

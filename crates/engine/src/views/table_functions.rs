@@ -125,7 +125,9 @@ impl SystemView for Series {
         };
         let given = |at: usize| args.get(at).and_then(digits);
         // Any NULL: no rows.
-        let (Some(start), Some(stop)) = (given(0), given(1)) else { return Ok(Box::new(Numbers::none(keep))) };
+        let (Some(start), Some(stop)) = (given(0), given(1)) else {
+            return Ok(Box::new(Numbers::none(keep)));
+        };
         let one = 10_i128.pow(u32::from(scale));
         let step = match args.get(2) {
             None if start <= stop => one,

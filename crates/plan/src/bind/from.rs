@@ -532,5 +532,10 @@ pub fn variable_name(name: &str) -> ast::ObjectName {
 /// 8158, 8159: a list of column names that is not as long as what it names.
 fn column_list_error(alias: &str, names: usize, columns: usize) -> SqlError {
     let (number, few) = if names < columns { (8158, "more") } else { (8159, "fewer") };
-    SqlError::new(number, 16, 1, format!("'{alias}' has {few} columns than were specified in the column list."))
+    SqlError::new(
+        number,
+        16,
+        1,
+        format!("'{alias}' has {few} columns than were specified in the column list."),
+    )
 }

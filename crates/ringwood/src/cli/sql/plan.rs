@@ -69,7 +69,8 @@ impl Sink for Plans {
             return Ok(());
         }
         let mut name = text(4).to_owned();
-        let more: Vec<&str> = [5, 6].map(text).into_iter().filter(|part| !part.is_empty() && *part != name).collect();
+        let more: Vec<&str> =
+            [5, 6].map(text).into_iter().filter(|part| !part.is_empty() && *part != name).collect();
         if !more.is_empty() {
             let _ = write!(name, " ({})", more.join(", "));
         }
@@ -139,7 +140,8 @@ fn one(statement: &str, operators: &[Operator], measured: bool, out: &mut String
     }
     // A change has no estimate of its own: what all operators cost is the whole.
     let whole: f64 = operators.iter().map(|operator| operator.own).sum();
-    let header = if measured { "cost alone        rows   expected       runs" } else { "cost alone    expected" };
+    let header =
+        if measured { "cost alone        rows   expected       runs" } else { "cost alone    expected" };
     let _ = writeln!(out, "{header}");
     for (at, operator) in operators.iter().enumerate() {
         let share = if whole > 0.0 { operator.own / whole } else { 0.0 };
@@ -165,7 +167,9 @@ fn branches(operators: &[Operator], at: usize) -> String {
     let mut here = at;
     loop {
         let parent = operators[here].parent;
-        let Some(above) = operators[..here].iter().rposition(|operator| operator.number == parent) else { break };
+        let Some(above) = operators[..here].iter().rposition(|operator| operator.number == parent) else {
+            break;
+        };
         let last = !operators[here + 1..].iter().any(|operator| operator.parent == parent);
         parts.push(match (here == at, last) {
             (true, true) => "└─ ",
@@ -234,7 +238,9 @@ mod tests {
 
     #[test]
     fn numbers_are_grouped() {
-        for (n, text) in [(0.0, "0"), (999.0, "999"), (1000.0, "1,000"), (-1000.0, "-1,000"), (1234567.0, "1,234,567")] {
+        for (n, text) in
+            [(0.0, "0"), (999.0, "999"), (1000.0, "1,000"), (-1000.0, "-1,000"), (1234567.0, "1,234,567")]
+        {
             assert_eq!(grouped(n), text);
         }
     }
