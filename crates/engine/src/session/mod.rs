@@ -22,6 +22,7 @@ use crate::state::activity;
 use crate::state::core::{SessionCore, SessionShared};
 use catalog::Db;
 
+pub use crate::state::core::NetworkConnection;
 pub use plan::bind::set_options::{DateFormat, Isolation, SessionOptions};
 
 /// A session. Dropping it rolls back what is open.
@@ -63,6 +64,11 @@ impl CancelHandle {
             self.shared.cancel.store(true, Ordering::Release);
             self.instance.wake(&self.shared);
         }
+    }
+
+    /// KILL has ended the session.
+    pub fn is_killed(&self) -> bool {
+        self.shared.killed.load(Ordering::Acquire)
     }
 }
 
@@ -118,6 +124,11 @@ impl Session {
         self.core.login = login.into();
         let mut names = self.core.shared.names.lock();
         (names.app, names.host, names.login) = (app.into(), host.into(), login.into());
+    }
+
+    /// The network connection that the session came by.
+    pub fn set_connection(&mut self, connection: NetworkConnection) {
+        self.core.shared.names.lock().connection = Some(Arc::new(connection));
     }
 
     /// USE, without a message. Errors: 911 no such database, 945 and its kin.
