@@ -1,0 +1,211 @@
+//! Text on the wire: UTF-16LE, and char/varchar in the code page of their collation. Guarantees: any bytes decode
+//! (what is no character becomes U+FFFD), any text encodes ('?' for what a code page lacks).
+
+use std::borrow::Cow;
+
+use encoding_rs::Encoding;
+use types::{Collation, codepage};
+
+use crate::error::TdsError;
+
+/// A collation as the protocol says it: locale, comparison flags and version in 32 bits, and the sort id of an old
+/// SQL collation. All zeros ask for the database's own.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Default)]
+pub struct WireCollation(pub [u8; 5]);
+
+impl From<Collation> for WireCollation {
+    fn from(collation: Collation) -> WireCollation {
+        WireCollation(collation.wire_bytes())
+    }
+}
+
+/// How the bytes of char and varchar become characters.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum CodePage {
+    Windows1252,
+    Utf8,
+    Other(&'static Encoding),
+}
+
+impl WireCollation {
+    /// All zeros: whatever the database uses.
+    pub const DATABASE: WireCollation = WireCollation([0; 5]);
+
+    fn info(self) -> u32 {
+        let WireCollation([a, b, c, d, _]) = self;
+        u32::from_le_bytes([a, b, c, d])
+    }
+
+    /// The locale of a Windows collation: the low 20 bits.
+    pub fn lcid(self) -> u32 {
+        self.info() & 0x000F_FFFF
+    }
+
+    /// Whether char and varchar are UTF-8.
+    pub fn is_utf8(self) -> bool {
+        self.info() & 0x0400_0000 != 0
+    }
+
+    /// The collation of Ringwood with the same bytes, if it has one; `DATABASE` is the default.
+    pub fn known(self) -> Option<Collation> {
+        if self == WireCollation::DATABASE {
+            return Some(Collation::DEFAULT);
+        }
+        Collation::names().filter_map(Collation::from_name).find(|c| c.wire_bytes() == self.0)
+    }
+
+    /// The code page of char and varchar. `Unsupported` for the DOS code pages 437 and 850.
+    pub(crate) fn code_page(self) -> Result<CodePage, TdsError> {
+        if self.is_utf8() {
+            return Ok(CodePage::Utf8);
+        }
+        let page = match self.0[4] {
+            0 => page_of_locale(self.lcid()),
+            sort_id => page_of_sort_id(sort_id),
+        };
+        Ok(match page {
+            437 => return Err(TdsError::Unsupported("code page 437")),
+            850 => return Err(TdsError::Unsupported("code page 850")),
+            874 => CodePage::Other(encoding_rs::WINDOWS_874),
+            932 => CodePage::Other(encoding_rs::SHIFT_JIS),
+            936 => CodePage::Other(encoding_rs::GBK),
+            949 => CodePage::Other(encoding_rs::EUC_KR),
+            950 => CodePage::Other(encoding_rs::BIG5),
+            1250 => CodePage::Other(encoding_rs::WINDOWS_1250),
+            1251 => CodePage::Other(encoding_rs::WINDOWS_1251),
+            1253 => CodePage::Other(encoding_rs::WINDOWS_1253),
+            1254 => CodePage::Other(encoding_rs::WINDOWS_1254),
+            1255 => CodePage::Other(encoding_rs::WINDOWS_1255),
+            1256 => CodePage::Other(encoding_rs::WINDOWS_1256),
+            1257 => CodePage::Other(encoding_rs::WINDOWS_1257),
+            1258 => CodePage::Other(encoding_rs::WINDOWS_1258),
+            _ => CodePage::Windows1252,
+        })
+    }
+}
+
+/// The ANSI code page of a Windows locale.
+fn page_of_locale(lcid: u32) -> u16 {
+    match lcid & 0xFFFF {
+        0x0C1A | 0x1C1A | 0x082C | 0x0843 => return 1251,
+        0x0404 | 0x0C04 | 0x1404 => return 950,
+        _ => {}
+    }
+    match lcid & 0x3FF {
+        0x04 => 936,
+        0x11 => 932,
+        0x12 => 949,
+        0x1E => 874,
+        0x05 | 0x0E | 0x15 | 0x18 | 0x1A | 0x1B | 0x1C | 0x24 => 1250,
+        0x02 | 0x19 | 0x22 | 0x23 | 0x2F | 0x3F | 0x40 | 0x44 | 0x50 => 1251,
+        0x08 => 1253,
+        0x1F | 0x2C | 0x43 => 1254,
+        0x0D => 1255,
+        0x01 | 0x20 | 0x29 => 1256,
+        0x25..=0x27 => 1257,
+        0x2A => 1258,
+        _ => 1252,
+    }
+}
+
+/// The code page of an SQL collation's sort order.
+fn page_of_sort_id(sort_id: u8) -> u16 {
+    match sort_id {
+        30..=35 => 437,
+        40..=44 | 49 | 55..=61 => 850,
+        80..=98 => 1250,
+        104..=108 => 1251,
+        112..=114 | 120 | 121 | 124 => 1253,
+        128..=130 => 1254,
+        136..=138 => 1255,
+        144..=146 => 1256,
+        152..=160 => 1257,
+        192 | 193 | 200 => 932,
+        194 | 195 | 201 => 949,
+        196 | 197 | 202 => 950,
+        198 | 199 | 203 => 936,
+        204..=206 => 874,
+        _ => 1252,
+    }
+}
+
+impl CodePage {
+    /// Appends a text's bytes.
+    pub(crate) fn encode(self, text: &str, out: &mut Vec<u8>) {
+        match self {
+            CodePage::Windows1252 => codepage::encode(text, out),
+            CodePage::Utf8 => out.extend_from_slice(text.as_bytes()),
+            CodePage::Other(_) if codepage::is_ascii(text.as_bytes()) => {
+                out.extend_from_slice(text.as_bytes())
+            }
+            CodePage::Other(encoding) => {
+                let (bytes, _, missing) = encoding.encode(text);
+                if !missing {
+                    out.extend_from_slice(&bytes);
+                    return;
+                }
+                let mut one = [0u8; 4];
+                for c in text.chars() {
+                    match encoding.encode(c.encode_utf8(&mut one)) {
+                        (bytes, _, false) => out.extend_from_slice(&bytes),
+                        _ => out.push(b'?'),
+                    }
+                }
+            }
+        }
+    }
+
+    /// The text of bytes.
+    pub(crate) fn decode(self, bytes: &[u8]) -> Cow<'_, str> {
+        if let (true, Ok(text)) = (codepage::is_ascii(bytes), std::str::from_utf8(bytes)) {
+            return Cow::Borrowed(text);
+        }
+        match self {
+            CodePage::Windows1252 => bytes.iter().map(|&b| codepage::decode_byte(b)).collect(),
+            CodePage::Utf8 => String::from_utf8_lossy(bytes),
+            CodePage::Other(encoding) => encoding.decode_without_bom_handling(bytes).0,
+        }
+    }
+}
+
+/// Appends a text as UTF-16LE.
+#[inline]
+pub fn push_utf16(text: &str, out: &mut Vec<u8>) {
+    if codepage::is_ascii(text.as_bytes()) {
+        let start = out.len();
+        out.resize(start + 2 * text.len(), 0);
+        let (pairs, _) = out[start..].as_chunks_mut::<2>();
+        for (pair, byte) in pairs.iter_mut().zip(text.bytes()) {
+            pair[0] = byte;
+        }
+    } else {
+        out.reserve(2 * text.len());
+        for unit in text.encode_utf16() {
+            out.extend_from_slice(&unit.to_le_bytes());
+        }
+    }
+}
+
+/// The text of UTF-16LE bytes; a lone half of a pair and an odd last byte become U+FFFD.
+pub fn from_utf16(bytes: &[u8]) -> String {
+    let (units, odd) = bytes.as_chunks::<2>();
+    let mut text = String::with_capacity(units.len());
+    let units = units.iter().map(|&u| u16::from_le_bytes(u));
+    text.extend(char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)));
+    if !odd.is_empty() {
+        text.push(char::REPLACEMENT_CHARACTER);
+    }
+    text
+}
+
+/// The first `units` UTF-16 units of a text, without cutting a character.
+pub(crate) fn first_utf16(text: &str, units: usize) -> &str {
+    let mut used = 0;
+    for (at, c) in text.char_indices() {
+        used += c.len_utf16();
+        if used > units {
+            return &text[..at];
+        }
+    }
+    text
+}

@@ -1,0 +1,251 @@
+//! TYPE_INFO to and from bytes.
+
+use types::datatype::{MAX_BYTES, decimal_bytes};
+
+use crate::error::TdsError;
+use crate::reader::Reader;
+use crate::text::WireCollation;
+use crate::typeinfo::{Fixed, Short, Size, TypeInfo};
+use crate::version::TdsVersion;
+
+/// Type bytes of the types with a length.
+pub(crate) mod byte {
+    pub const NULL: u8 = 0x1F;
+    pub const IMAGE: u8 = 0x22;
+    pub const TEXT: u8 = 0x23;
+    pub const GUID: u8 = 0x24;
+    pub const SHORT_VARBINARY: u8 = 0x25;
+    pub const INT_N: u8 = 0x26;
+    pub const SHORT_VARCHAR: u8 = 0x27;
+    pub const DATE: u8 = 0x28;
+    pub const TIME: u8 = 0x29;
+    pub const DATETIME2: u8 = 0x2A;
+    pub const DATETIMEOFFSET: u8 = 0x2B;
+    pub const SHORT_BINARY: u8 = 0x2D;
+    pub const SHORT_CHAR: u8 = 0x2F;
+    pub const OLD_DECIMAL: u8 = 0x37;
+    pub const OLD_NUMERIC: u8 = 0x3F;
+    pub const VARIANT: u8 = 0x62;
+    pub const NTEXT: u8 = 0x63;
+    pub const BIT_N: u8 = 0x68;
+    pub const DECIMAL: u8 = 0x6A;
+    pub const NUMERIC: u8 = 0x6C;
+    pub const FLOAT_N: u8 = 0x6D;
+    pub const MONEY_N: u8 = 0x6E;
+    pub const DATETIME_N: u8 = 0x6F;
+    pub const VARBINARY: u8 = 0xA5;
+    pub const VARCHAR: u8 = 0xA7;
+    pub const BINARY: u8 = 0xAD;
+    pub const CHAR: u8 = 0xAF;
+    pub const NVARCHAR: u8 = 0xE7;
+    pub const NCHAR: u8 = 0xEF;
+    pub const UDT: u8 = 0xF0;
+    pub const XML: u8 = 0xF1;
+    pub const TABLE: u8 = 0xF3;
+}
+
+/// Longest sql_variant, its description included: what SQL Server puts into TYPE_INFO.
+const MAX_VARIANT: u32 = 8009;
+/// The length in TYPE_INFO that means MAX.
+const MAX_MARK: u16 = 0xFFFF;
+
+impl TypeInfo {
+    /// The type byte.
+    pub(crate) fn byte(&self) -> u8 {
+        match self {
+            TypeInfo::Null => byte::NULL,
+            TypeInfo::Fixed(fixed) => fixed.wire().0,
+            TypeInfo::Bit => byte::BIT_N,
+            TypeInfo::Int(_) => byte::INT_N,
+            TypeInfo::Float(_) => byte::FLOAT_N,
+            TypeInfo::Money(_) => byte::MONEY_N,
+            TypeInfo::DateTime(_) => byte::DATETIME_N,
+            TypeInfo::Guid => byte::GUID,
+            TypeInfo::Decimal { numeric: false, .. } => byte::DECIMAL,
+            TypeInfo::Decimal { numeric: true, .. } => byte::NUMERIC,
+            TypeInfo::Date => byte::DATE,
+            TypeInfo::Time(_) => byte::TIME,
+            TypeInfo::DateTime2(_) => byte::DATETIME2,
+            TypeInfo::DateTimeOffset(_) => byte::DATETIMEOFFSET,
+            TypeInfo::Char(..) => byte::CHAR,
+            TypeInfo::VarChar(..) => byte::VARCHAR,
+            TypeInfo::NChar(..) => byte::NCHAR,
+            TypeInfo::NVarChar(..) | TypeInfo::AsText(..) => byte::NVARCHAR,
+            TypeInfo::Binary(_) => byte::BINARY,
+            TypeInfo::VarBinary(_) => byte::VARBINARY,
+            TypeInfo::Text(_) => byte::TEXT,
+            TypeInfo::NText(_) => byte::NTEXT,
+            TypeInfo::Image => byte::IMAGE,
+            TypeInfo::Xml => byte::XML,
+            TypeInfo::Variant => byte::VARIANT,
+            TypeInfo::Short(Short::Char, _) => byte::SHORT_CHAR,
+            TypeInfo::Short(Short::VarChar, _) => byte::SHORT_VARCHAR,
+            TypeInfo::Short(Short::Binary, _) => byte::SHORT_BINARY,
+            TypeInfo::Short(Short::VarBinary, _) => byte::SHORT_VARBINARY,
+        }
+    }
+
+    /// Appends the description.
+    pub fn write(&self, out: &mut Vec<u8>) {
+        out.push(self.byte());
+        let sized = |size: u16, out: &mut Vec<u8>| out.extend_from_slice(&size.to_le_bytes());
+        match *self {
+            TypeInfo::Null | TypeInfo::Fixed(_) | TypeInfo::Date => {}
+            TypeInfo::Bit => out.push(1),
+            TypeInfo::Int(size)
+            | TypeInfo::Float(size)
+            | TypeInfo::Money(size)
+            | TypeInfo::DateTime(size)
+            | TypeInfo::Short(_, size) => out.push(size),
+            TypeInfo::Guid => out.push(16),
+            TypeInfo::Decimal { precision, scale, .. } => {
+                out.extend_from_slice(&[decimal_bytes(precision), precision, scale]);
+            }
+            TypeInfo::Time(scale) | TypeInfo::DateTime2(scale) | TypeInfo::DateTimeOffset(scale) => {
+                out.push(scale)
+            }
+            TypeInfo::Char(size, collation) | TypeInfo::NChar(size, collation) => {
+                sized(size, out);
+                out.extend_from_slice(&collation.0);
+            }
+            TypeInfo::VarChar(size, collation) | TypeInfo::NVarChar(size, collation) => {
+                sized(size.mark(), out);
+                out.extend_from_slice(&collation.0);
+            }
+            TypeInfo::AsText(_, collation) => {
+                sized(self.text_size(), out);
+                out.extend_from_slice(&collation.0);
+            }
+            TypeInfo::Binary(size) => sized(size, out),
+            TypeInfo::VarBinary(size) => sized(size.mark(), out),
+            TypeInfo::Text(collation) => {
+                out.extend_from_slice(&0x7FFF_FFFFu32.to_le_bytes());
+                out.extend_from_slice(&collation.0);
+            }
+            TypeInfo::NText(collation) => {
+                out.extend_from_slice(&0x7FFF_FFFEu32.to_le_bytes());
+                out.extend_from_slice(&collation.0);
+            }
+            TypeInfo::Image => out.extend_from_slice(&0x7FFF_FFFFu32.to_le_bytes()),
+            TypeInfo::Xml => out.push(0),
+            TypeInfo::Variant => out.extend_from_slice(&MAX_VARIANT.to_le_bytes()),
+        }
+    }
+
+    /// Bytes of nvarchar that a type sent as text declares.
+    pub(crate) fn text_size(&self) -> u16 {
+        match self {
+            TypeInfo::AsText(ty, _) => u16::from(ty.precision()) * 2,
+            _ => 0,
+        }
+    }
+
+    /// Reads a description. Errors: 8009 for an unknown type byte (a table type, which only parameters have, counts
+    /// as unknown here), 8016 and 8017 for lengths, precisions and scales; CLR types are `Unsupported`.
+    pub fn read(reader: &mut Reader<'_>, version: TdsVersion) -> Result<TypeInfo, TdsError> {
+        let id = reader.u8()?;
+        if let Some(fixed) = Fixed::from_byte(id) {
+            return Ok(TypeInfo::Fixed(fixed));
+        }
+        Ok(match id {
+            byte::NULL => TypeInfo::Null,
+            byte::BIT_N => one_of(reader, id, &[1]).map(|_| TypeInfo::Bit)?,
+            byte::INT_N => TypeInfo::Int(one_of(reader, id, &[1, 2, 4, 8])?),
+            byte::FLOAT_N => TypeInfo::Float(one_of(reader, id, &[4, 8])?),
+            byte::MONEY_N => TypeInfo::Money(one_of(reader, id, &[4, 8])?),
+            byte::DATETIME_N => TypeInfo::DateTime(one_of(reader, id, &[4, 8])?),
+            byte::GUID => one_of(reader, id, &[16]).map(|_| TypeInfo::Guid)?,
+            byte::DECIMAL | byte::OLD_DECIMAL => decimal(reader, id, false)?,
+            byte::NUMERIC | byte::OLD_NUMERIC => decimal(reader, id, true)?,
+            byte::DATE => TypeInfo::Date,
+            byte::TIME => TypeInfo::Time(fraction(reader, id)?),
+            byte::DATETIME2 => TypeInfo::DateTime2(fraction(reader, id)?),
+            byte::DATETIMEOFFSET => TypeInfo::DateTimeOffset(fraction(reader, id)?),
+            byte::CHAR => TypeInfo::Char(bytes(reader, id)?, collation(reader)?),
+            byte::VARCHAR => TypeInfo::VarChar(size(reader, id, version)?, collation(reader)?),
+            byte::NCHAR => TypeInfo::NChar(even(bytes(reader, id)?, id)?, collation(reader)?),
+            byte::NVARCHAR => {
+                let size = size(reader, id, version)?;
+                if let Size::Bytes(n) = size {
+                    even(n, id)?;
+                }
+                TypeInfo::NVarChar(size, collation(reader)?)
+            }
+            byte::BINARY => TypeInfo::Binary(bytes(reader, id)?),
+            byte::VARBINARY => TypeInfo::VarBinary(size(reader, id, version)?),
+            byte::TEXT => reader.u32().and_then(|_| collation(reader)).map(TypeInfo::Text)?,
+            byte::NTEXT => reader.u32().and_then(|_| collation(reader)).map(TypeInfo::NText)?,
+            byte::IMAGE => reader.u32().map(|_| TypeInfo::Image)?,
+            byte::XML => xml(reader)?,
+            byte::VARIANT => reader.u32().map(|_| TypeInfo::Variant)?,
+            byte::SHORT_CHAR => TypeInfo::Short(Short::Char, reader.u8()?),
+            byte::SHORT_VARCHAR => TypeInfo::Short(Short::VarChar, reader.u8()?),
+            byte::SHORT_BINARY => TypeInfo::Short(Short::Binary, reader.u8()?),
+            byte::SHORT_VARBINARY => TypeInfo::Short(Short::VarBinary, reader.u8()?),
+            byte::UDT => return Err(TdsError::Unsupported("a CLR user-defined type")),
+            unknown => return Err(TdsError::UnknownType(unknown)),
+        })
+    }
+}
+
+impl Size {
+    fn mark(self) -> u16 {
+        match self {
+            Size::Bytes(n) => n,
+            Size::Max => MAX_MARK,
+        }
+    }
+}
+
+fn one_of(reader: &mut Reader<'_>, id: u8, allowed: &[u8]) -> Result<u8, TdsError> {
+    let size = reader.u8()?;
+    if allowed.contains(&size) { Ok(size) } else { Err(TdsError::TypeLength(id)) }
+}
+
+/// The length on the wire is not looked at beyond its range: clients send 17 for any precision.
+fn decimal(reader: &mut Reader<'_>, id: u8, numeric: bool) -> Result<TypeInfo, TdsError> {
+    let [len, precision, scale] = reader.array()?;
+    if !(1..=17).contains(&len) {
+        return Err(TdsError::TypeLength(id));
+    }
+    if !(1..=38).contains(&precision) || scale > precision {
+        return Err(TdsError::TypeMetadata(id));
+    }
+    Ok(TypeInfo::Decimal { precision, scale, numeric })
+}
+
+fn fraction(reader: &mut Reader<'_>, id: u8) -> Result<u8, TdsError> {
+    let scale = reader.u8()?;
+    if scale <= 7 { Ok(scale) } else { Err(TdsError::TypeMetadata(id)) }
+}
+
+fn bytes(reader: &mut Reader<'_>, id: u8) -> Result<u16, TdsError> {
+    let size = reader.u16()?;
+    if size <= MAX_BYTES { Ok(size) } else { Err(TdsError::TypeLength(id)) }
+}
+
+fn size(reader: &mut Reader<'_>, id: u8, version: TdsVersion) -> Result<Size, TdsError> {
+    match reader.u16()? {
+        MAX_MARK if version >= TdsVersion::V7_2 => Ok(Size::Max),
+        size if size <= MAX_BYTES => Ok(Size::Bytes(size)),
+        _ => Err(TdsError::TypeLength(id)),
+    }
+}
+
+fn even(size: u16, id: u8) -> Result<u16, TdsError> {
+    if size.is_multiple_of(2) { Ok(size) } else { Err(TdsError::TypeLength(id)) }
+}
+
+fn collation(reader: &mut Reader<'_>) -> Result<WireCollation, TdsError> {
+    reader.array().map(WireCollation)
+}
+
+/// A schema collection's names are read over: values are checked by whoever knows the schema.
+fn xml(reader: &mut Reader<'_>) -> Result<TypeInfo, TdsError> {
+    if reader.u8()? != 0 {
+        reader.b_varchar()?;
+        reader.b_varchar()?;
+        reader.us_varchar()?;
+    }
+    Ok(TypeInfo::Xml)
+}
