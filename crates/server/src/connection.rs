@@ -266,7 +266,7 @@ impl Connection {
         let mut gate = self.gate.lock();
         gate.running = self.handle.get().cloned();
         if let Some(running) = &gate.running {
-            let _ = running;
+            running.expect_request();
         }
         // What has come in the meantime was for the worker: the poller will not hear of it again.
         if std::mem::take(&mut gate.readable) && gate.early.is_none() {
@@ -280,7 +280,7 @@ impl Connection {
         let mut gate = self.gate.lock();
         // Under the gate: a later cancel must not reach the next request.
         if let Some(running) = gate.running.take() {
-            let _ = running;
+            running.request_over();
         }
         gate.loading = false;
         std::mem::take(&mut gate.attention)

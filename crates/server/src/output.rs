@@ -5,7 +5,7 @@
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use engine::{ColumnInfo, Sink, SqlError, Value};
+use engine::{ColumnInfo, OutputParameter, SessionChange, Sink, SqlError, StatementEnd, StatementKind, Value};
 use tds::tokens::{DoneKind, DoneStatus, EnvChange, ReturnValue, command};
 use tds::{Column, ColumnFlags, MessageBuffer, TdsVersion, TokenWriter, TypeInfo};
 
@@ -116,10 +116,15 @@ impl<'a> Answer<'a> {
         }
     }
 
+    /// The client wants no more.
+    pub fn is_stopped(&self) -> bool {
+        self.connection.is_stopped()
+    }
+
     /// An error that ends the request.
     pub fn fail(&mut self, error: &SqlError) {
         self.release();
-        self.tokens().error(error, server_name(), "");
+        self.tokens().error(error, server_name(), error.procedure());
         self.error = true;
     }
 
@@ -179,12 +184,32 @@ fn gone() -> SqlError {
 
 /// How a column of a result is described.
 fn column(info: &ColumnInfo, version: TdsVersion) -> Column {
-    let ty = TypeInfo::of(info.ty, info.nullable, types::Collation::DEFAULT, version);
+    let ty = TypeInfo::of(info.ty, info.nullable, info.collation, version);
     let flags = ColumnFlags::default()
         .with_if(info.nullable, ColumnFlags::NULLABLE)
-        .with(if false { ColumnFlags::UPDATABLE_UNKNOWN } else { ColumnFlags::default() })
-        .with_if(false, ColumnFlags::IDENTITY);
+        .with(if info.base { ColumnFlags::UPDATABLE_UNKNOWN } else { ColumnFlags::default() })
+        .with_if(info.identity, ColumnFlags::IDENTITY);
     Column::new(info.name.as_str(), ty, flags)
+}
+
+/// The number that DONE gives a statement.
+fn command_of(statement: StatementKind) -> u16 {
+    match statement {
+        StatementKind::Select => command::SELECT,
+        StatementKind::SelectInto | StatementKind::Insert => command::INSERT,
+        StatementKind::Update => command::UPDATE,
+        StatementKind::Delete => command::DELETE,
+        StatementKind::Merge => command::MERGE,
+        StatementKind::BulkInsert => command::BULK_INSERT,
+        StatementKind::BeginTransaction => command::BEGIN_TRANSACTION,
+        StatementKind::Commit => command::COMMIT,
+        StatementKind::Rollback => command::ROLLBACK,
+        StatementKind::SaveTransaction => command::SAVE_TRANSACTION,
+        StatementKind::Set => command::SET,
+        StatementKind::Use => command::USE,
+        StatementKind::Execute => command::EXECUTE,
+        _ => 0,
+    }
 }
 
 impl Sink for Answer<'_> {
@@ -203,15 +228,23 @@ impl Sink for Answer<'_> {
         self.flow()
     }
 
-    fn done(&mut self, rows: Option<u64>) -> Result<(), SqlError> {
+    fn done(&mut self, end: StatementEnd) -> Result<(), SqlError> {
         self.release();
-        self.held = Some(Done { kind: DoneKind::Done, status: self.status(false), command: command::SELECT, rows });
+        self.held = Some(Done {
+            kind: if end.nested || self.call { DoneKind::InProc } else { DoneKind::Done },
+            status: self.status(end.error),
+            command: command_of(end.statement),
+            rows: end.rows,
+        });
+        if end.error {
+            self.error = false;
+        }
         self.flow()
     }
 
     fn message(&mut self, message: &SqlError) -> Result<(), SqlError> {
         self.release();
-        self.tokens().info(message, server_name(), "");
+        self.tokens().info(message, server_name(), message.procedure());
         self.flow()
     }
 
@@ -222,6 +255,48 @@ impl Sink for Answer<'_> {
             return Ok(());
         }
         self.fail(error);
+        self.flow()
+    }
+
+    fn changed(&mut self, change: &SessionChange<'_>) -> Result<(), SqlError> {
+        self.release();
+        let change = match *change {
+            SessionChange::Database { new, old } => EnvChange::Database { new, old },
+            SessionChange::Language { new, old } => EnvChange::Language { new, old },
+            SessionChange::TransactionBegan(id) => EnvChange::BeginTransaction(id),
+            SessionChange::TransactionCommitted(id) => EnvChange::CommitTransaction(id),
+            SessionChange::TransactionRolledBack(id) => EnvChange::RollbackTransaction(id),
+        };
+        match change {
+            EnvChange::BeginTransaction(_) => self.in_transaction = true,
+            EnvChange::CommitTransaction(_) | EnvChange::RollbackTransaction(_) => self.in_transaction = false,
+            _ => {}
+        }
+        self.tokens().env_change(change);
+        self.flow()
+    }
+
+    fn procedure_done(&mut self, status: i32) -> Result<(), SqlError> {
+        self.release();
+        self.tokens().return_status(status);
+        if !self.call {
+            self.hold_procedure();
+        }
+        self.flow()
+    }
+
+    fn output_parameter(&mut self, parameter: &OutputParameter<'_>) -> Result<(), SqlError> {
+        self.release();
+        let value = ReturnValue {
+            ordinal: parameter.ordinal as u16,
+            name: parameter.name,
+            is_function_result: false,
+            user_type: 0,
+            flags: ColumnFlags::NULLABLE,
+            ty: TypeInfo::of(parameter.ty, true, types::Collation::DEFAULT, self.version),
+            value: parameter.value,
+        };
+        self.tokens().return_value(&value).map_err(|e| e.to_sql_error())?;
         self.flow()
     }
 }

@@ -10,6 +10,7 @@ use super::Bound;
 use super::program::Op;
 use super::run::{Failure, Run};
 use crate::explain::{self, Shown};
+use crate::output::StatementKind;
 use plan::bind::set_options::Showplan;
 
 impl Run<'_> {
@@ -85,7 +86,7 @@ impl Run<'_> {
             return Ok(());
         }
         self.sink.columns(columns)?;
-        self.done(Some(0))
+        self.done(StatementKind::Select, Some(0))
     }
 
     /// SHOWPLAN_TEXT, SHOWPLAN_ALL and SHOWPLAN_XML: the statement and its operators.
@@ -99,13 +100,13 @@ impl Run<'_> {
         if self.core.options.showplan == Showplan::Xml {
             self.sink.columns(&[explain::xml_column()])?;
             self.sink.row(&[Value::str(shown.xml(at, None))])?;
-            return self.done(Some(1));
+            return self.done(StatementKind::Select, Some(1));
         }
         let all = self.core.options.showplan == Showplan::All;
         let rows = shown.rows(all, at);
         self.sink.columns(&explain::columns(all))?;
         rows.iter().try_for_each(|row| self.sink.row(row))?;
-        self.done(Some(rows.len() as u64))
+        self.done(StatementKind::Select, Some(rows.len() as u64))
     }
 }
 

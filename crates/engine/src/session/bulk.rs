@@ -45,9 +45,7 @@ impl Session {
             return Err(errors::doomed());
         }
         let _here = Here::enter(&shared);
-        shared.cancel.store(false, Ordering::Release);
-        shared.running.store(true, Ordering::Release);
-        shared.batches.fetch_add(1, Ordering::Relaxed);
+        shared.begins();
         let result = load(&mut self.core, table, columns, options, rows);
         match &result {
             Ok(rows) => self.core.succeeded(*rows),

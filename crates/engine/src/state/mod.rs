@@ -5,6 +5,7 @@ pub mod activity;
 pub mod changes;
 pub mod core;
 mod counts;
+pub mod handles;
 mod identity_insert;
 pub(crate) mod inner;
 pub mod names;

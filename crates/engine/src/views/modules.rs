@@ -371,11 +371,7 @@ pub(super) fn view_columns(
     for view in modules(&catalog, ModuleKind::View) {
         // A view whose tables have gone has no columns that could be told.
         let Ok((_, columns)) = plan::bind::Binder::new(&env).view_query(db, &view) else { continue };
-        let columns = columns.into_iter().map(|c| crate::output::ColumnInfo {
-            name: c.name,
-            ty: c.ty,
-            nullable: c.nullable,
-        });
+        let columns = columns.into_iter().map(|c| crate::output::ColumnInfo::new(c.name, c.ty, c.nullable));
         out.push((view.object_id, columns.collect()));
     }
     Ok(out)
