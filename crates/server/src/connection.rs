@@ -286,6 +286,7 @@ impl Connection {
         std::mem::take(&mut gate.attention)
     }
 
+    #[allow(dead_code)]
     /// The running request reads what the client sends, with [`Connection::wait_next`].
     pub fn begin_loading(&self) {
         self.gate.lock().loading = true;
@@ -295,11 +296,6 @@ impl Connection {
     pub fn is_stopped(&self) -> bool {
         let gate = self.gate.lock();
         gate.attention || gate.gone
-    }
-
-    /// Whether there is no client any more.
-    pub fn is_gone(&self) -> bool {
-        self.gate.lock().gone
     }
 
     /// Writes all of `bytes`; `waits` is called around a wait for the client to read.
@@ -344,6 +340,7 @@ impl Connection {
         Ok(())
     }
 
+    #[allow(dead_code)]
     /// What the client sends next, in the middle of a request that reads (a bulk load): waits for it.
     ///
     /// # Errors

@@ -187,6 +187,8 @@ fn open_session(
         refusal.errors.insert(0, SqlError::new(4060, 11, 1, text));
         return Err(refusal);
     }
+    // What a reset goes back to.
+    session.keep_as_login();
     Ok(session)
 }
 

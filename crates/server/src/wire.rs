@@ -43,6 +43,7 @@ pub enum Got {
     /// A whole message.
     Message(Message),
     /// A piece of a bulk load.
+    #[allow(dead_code)]
     Bulk {
         /// Status byte of the first packet.
         status: u8,
@@ -96,14 +97,6 @@ impl Wire {
         !matches!(self.layer, Layer::Plain)
     }
 
-    /// The application protocol that TLS has agreed on.
-    pub fn alpn(&self) -> Option<&[u8]> {
-        match &self.layer {
-            Layer::Tls(tls) => tls.alpn_protocol(),
-            _ => None,
-        }
-    }
-
     /// The next messages may be as large as this, in packets of up to that size.
     pub fn logged_in(&mut self, max_message: usize, max_packet: usize) {
         self.reader.set_limit(max_message);
@@ -123,11 +116,6 @@ impl Wire {
     /// From now on both sides send in the clear.
     pub fn end_tls(&mut self) {
         self.layer = Layer::Plain;
-    }
-
-    /// A part of a message or bytes of a next one are here.
-    pub fn is_mid_message(&self) -> bool {
-        self.at < self.pending.len() || self.reader.is_mid_message()
     }
 
     /// What the client has sent, one message or piece at a time; carries on TLS handshakes by itself.

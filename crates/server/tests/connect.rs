@@ -5,7 +5,7 @@ mod support;
 use std::io::Write;
 use std::time::{Duration, Instant};
 
-use server::Encryption as Mode;
+use ringwood_server::Encryption as Mode;
 use support::{Client, PASSWORD, TestServer};
 use tds::client::Token;
 use tds::login::Login7;
@@ -66,10 +66,10 @@ fn encryption_is_what_both_sides_want() {
 fn a_listener_that_others_reach_does_not_go_without_encryption() {
     let folder = tempfile::tempdir().unwrap();
     let instance = engine::Instance::open(engine::InstanceOptions::new(folder.path())).unwrap();
-    let mut options = server::ServerOptions::new("0.0.0.0:0".parse().unwrap(), folder.path());
+    let mut options = ringwood_server::ServerOptions::new("0.0.0.0:0".parse().unwrap(), folder.path());
     options.encryption = Mode::Off;
-    let authenticator = std::sync::Arc::new(server::Administrator::new(PASSWORD));
-    let error = server::Server::start(instance, authenticator, options).err().unwrap();
+    let authenticator = std::sync::Arc::new(ringwood_server::Administrator::new(PASSWORD));
+    let error = ringwood_server::Server::start(instance, authenticator, options).err().unwrap();
     assert!(error.to_string().contains("loopback"), "{error}");
 }
 

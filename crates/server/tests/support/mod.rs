@@ -10,7 +10,7 @@ use engine::{Instance, InstanceOptions, Value};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{ClientConfig, ClientConnection, DigitallySignedStruct, SignatureScheme};
-use server::{Administrator, Server, ServerOptions};
+use ringwood_server::{Administrator, Server, ServerOptions};
 use tds::client::{ClientCodec, ServerMessage, Token, TokenReader, message};
 use tds::login::Login7;
 use tds::prelogin::{Encryption, Prelogin};
