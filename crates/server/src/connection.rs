@@ -304,12 +304,32 @@ impl Connection {
     /// The connection is broken, or the client took nothing for `timeout`.
     pub fn send(
         &self,
+        bytes: &[u8],
+        timeout: Option<Duration>,
+        waits: &dyn Fn(&mut dyn FnMut()),
+    ) -> io::Result<()> {
+        let result = self.send_all(bytes, timeout, waits);
+        if result.is_err() {
+            // Part of a message may be missing: nothing that is sent now could be understood.
+            self.gate.lock().gone = true;
+        }
+        result
+    }
+
+    fn send_all(
+        &self,
         mut bytes: &[u8],
         timeout: Option<Duration>,
         waits: &dyn Fn(&mut dyn FnMut()),
     ) -> io::Result<()> {
         loop {
-            self.gate.lock().writable = false;
+            {
+                let mut gate = self.gate.lock();
+                if gate.gone {
+                    return Err(ErrorKind::ConnectionAborted.into());
+                }
+                gate.writable = false;
+            }
             let (taken, all) = self.wire.lock().send(&self.socket, bytes)?;
             bytes = &bytes[taken..];
             if all {

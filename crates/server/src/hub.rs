@@ -39,6 +39,8 @@ pub struct Hub {
     count: AtomicUsize,
     delayed: Mutex<Vec<(Instant, Arc<Connection>)>>,
     stopping: AtomicBool,
+    /// Nothing is left to do for the pollers.
+    ended: AtomicBool,
     /// Connections have ended, or a stop was asked for.
     changed: Condvar,
     /// Goes with `changed`.
@@ -80,6 +82,7 @@ impl Hub {
             count: AtomicUsize::new(0),
             delayed: Mutex::default(),
             stopping: AtomicBool::new(false),
+            ended: AtomicBool::new(false),
             changed: Condvar::new(),
             stop: Mutex::new(false),
         }
@@ -142,10 +145,7 @@ impl Hub {
         connection.hang_up();
         let gone = self.shard(connection.id).connections.lock().remove(&connection.id);
         if gone.is_some() {
-            let last = self.count.fetch_sub(1, Ordering::Relaxed) == 1;
-            if last && self.is_stopping() {
-                self.wake();
-            }
+            self.count.fetch_sub(1, Ordering::Relaxed);
             let _stop = self.stop.lock();
             self.changed.notify_all();
         }
@@ -158,6 +158,9 @@ impl Hub {
 
     /// Gives a connection that the caller owns to a worker after a while.
     pub fn later(&self, connection: Arc<Connection>, delay: Duration) {
+        if self.is_stopping() {
+            return self.close(&connection);
+        }
         self.delayed.lock().push((Instant::now() + delay, connection));
         self.wake();
     }
@@ -235,11 +238,26 @@ impl Hub {
     pub fn begin_stop(&self) {
         self.stopping.store(true, Ordering::Release);
         self.wake();
+        let delayed = std::mem::take(&mut *self.delayed.lock());
+        for (_, connection) in delayed {
+            self.close(&connection);
+        }
         for connection in self.all() {
             if connection.take_if_idle_since(Instant::now()) {
                 self.close(&connection);
             }
         }
+    }
+
+    /// Lets the pollers end.
+    pub fn end_pollers(&self) {
+        self.ended.store(true, Ordering::Release);
+        self.wake();
+    }
+
+    /// Whether the pollers may end.
+    pub fn is_ended(&self) -> bool {
+        self.ended.load(Ordering::Acquire)
     }
 
     /// Ends all connections; what runs is stopped.

@@ -13,6 +13,7 @@ pub mod options;
 mod output;
 mod poller;
 pub mod pool;
+pub mod probe;
 mod request;
 mod serve;
 mod throttle;
@@ -142,11 +143,10 @@ impl Server {
             self.hub.wait_empty(Instant::now() + AFTER_DEADLINE);
         }
         let ended = self.hub.pool().is_none_or(|pool| pool.stop(Instant::now() + AFTER_DEADLINE));
-        if ended {
-            for poller in self.pollers.drain(..) {
-                // A panic of it was reported by the panic hook.
-                let _ = poller.join();
-            }
+        self.hub.end_pollers();
+        for poller in self.pollers.drain(..) {
+            // A panic of it was reported by the panic hook.
+            let _ = poller.join();
         }
         ended
     }

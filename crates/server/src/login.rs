@@ -123,13 +123,16 @@ fn login(
         }
         Err(refusal) => {
             client.stage = Stage::Refused(refused(&login, &refusal.errors));
-            if refusal.delay.is_zero() { finish(hub, connection, client) } else { Ok(After::Later(refusal.delay)) }
+            if refusal.delay.is_zero() { refuse(hub, connection, client) } else { Ok(After::Later(refusal.delay)) }
         }
     }
 }
 
 /// Sends the answer to a failed login.
-fn finish(hub: &Hub, connection: &Connection, client: &mut Client) -> Result<After, WireError> {
+///
+/// # Errors
+/// The client is gone.
+pub fn refuse(hub: &Hub, connection: &Connection, client: &Client) -> Result<After, WireError> {
     if let Stage::Refused(answer) = &client.stage {
         connection.send(answer, Some(hub.options.login_timeout), &|wait| wait())?;
     }

@@ -57,9 +57,9 @@ impl Poller {
             }
             if hub.is_stopping() {
                 self.listeners.clear();
-                if hub.connections() == 0 {
-                    return;
-                }
+            }
+            if hub.is_ended() {
+                return;
             }
             if hub.instance.shutdown_requested() {
                 hub.request_stop();

@@ -7,7 +7,7 @@ use engine::session::{Isolation, RpcParam, TransactionRequest, TransactionStart}
 use tds::request::rpc::{self, RpcReader, RpcRequest, RpcValue};
 use tds::request::{Begin, Headers, SqlBatch, TransactionRequest as Asked};
 use tds::tokens::{DoneKind, DoneStatus};
-use tds::{AfterError, Limits, Message, MessageBuffer, PacketType, TdsError, TokenWriter};
+use tds::{AfterError, Limits, Message, MessageBuffer, PacketType, Reader, TdsError, TokenWriter};
 
 use crate::client::Active;
 use crate::connection::Connection;
@@ -106,6 +106,10 @@ fn carry_out(
         answer.reset_done();
         active.session.reset(answer)?;
     }
+    let headers = Headers::read(&mut Reader::new(&message.payload, "request"), active.version)?;
+    if !message.resets() {
+        check_transaction(active, headers)?;
+    }
     match message.kind {
         PacketType::SqlBatch => batch(active, message, answer),
         PacketType::Rpc => calls(hub, active, message, answer),
@@ -125,7 +129,6 @@ fn check_transaction(active: &Active, headers: Headers) -> Result<(), Failure> {
 
 fn batch(active: &mut Active, message: &Message, answer: &mut Answer<'_>) -> Result<(), Failure> {
     let batch = SqlBatch::parse(&message.payload, active.version)?;
-    check_transaction(active, batch.headers)?;
     active.session.execute(&batch.text, answer);
     Ok(())
 }
@@ -138,7 +141,6 @@ fn calls(
 ) -> Result<(), Failure> {
     let limits = Limits { memory: hub.options.max_message };
     let mut reader = RpcReader::new(&message.payload, active.version, limits)?;
-    check_transaction(active, reader.headers())?;
     while let Some(call) = reader.next_call()? {
         answer.begin_call();
         if let Err(error) = run_call(active, call, answer) {
@@ -185,8 +187,7 @@ fn parameter(param: rpc::RpcParam) -> Result<RpcParam, SqlError> {
 }
 
 fn transaction(active: &mut Active, message: &Message, answer: &mut Answer<'_>) -> Result<(), Failure> {
-    let (headers, asked) = Asked::parse(&message.payload, active.version)?;
-    check_transaction(active, headers)?;
+    let (_, asked) = Asked::parse(&message.payload, active.version)?;
     let request = match asked {
         Asked::Begin(begin) => TransactionRequest::Begin(start(begin)),
         // The name of a COMMIT means nothing, as in T-SQL.

@@ -36,10 +36,14 @@ pub fn serve(hub: &Hub, connection: &Arc<Connection>) {
 fn serve_on(hub: &Hub, connection: &Arc<Connection>) {
     loop {
         let mut client = connection.client();
-        let after = match connection.next() {
-            Ok(None) => return,
-            Ok(Some(next)) => step(hub, connection, &mut client, next),
-            Err(error) => Err(error),
+        let after = if matches!(client.stage, Stage::Refused(_)) {
+            login::refuse(hub, connection, &client)
+        } else {
+            match connection.next() {
+                Ok(None) => return,
+                Ok(Some(next)) => step(hub, connection, &mut client, next),
+                Err(error) => Err(error),
+            }
         };
         drop(client);
         match after {
@@ -59,20 +63,13 @@ fn serve_on(hub: &Hub, connection: &Arc<Connection>) {
 
 fn step(hub: &Hub, connection: &Connection, client: &mut Client, next: Next) -> Result<After, WireError> {
     match (&mut client.stage, next) {
-        (Stage::Ended, _) | (_, Next::Gone) => Ok(After::Close),
-        (Stage::Refused(answer), _) => {
-            connection.send(answer, Some(hub.options.login_timeout), &|wait| wait())?;
-            Ok(After::Close)
-        }
+        (Stage::Ended | Stage::Refused(_), _) | (_, Next::Gone) => Ok(After::Close),
         (Stage::Ready(active), Next::Attention) => request::acknowledge(hub, connection, active),
         (Stage::Ready(active), Next::Got(Got::Message(message))) => {
             request::run(hub, connection, active, message)
         }
-        (Stage::Ready(_), Next::Got(Got::Bulk { last, .. })) => {
-            // The rest of a load that has failed already.
-            let _ = last;
-            Ok(After::Continue)
-        }
+        // The rest of a load that has failed already.
+        (Stage::Ready(_), Next::Got(Got::Bulk { .. })) => Ok(After::Continue),
         (Stage::New(_), Next::Got(Got::Message(message))) => login::message(hub, connection, client, message),
         (Stage::New(_), _) => Ok(After::Close),
         (Stage::Ready(_), Next::Got(Got::Blocked | Got::Closed)) => Ok(After::Close),

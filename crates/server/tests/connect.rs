@@ -232,3 +232,14 @@ fn idle_connections_end_where_that_is_wanted() {
     client.run("create table #t (n int)");
     assert!(client.is_closed());
 }
+
+#[test]
+fn a_probe_needs_no_login() {
+    let second = Duration::from_secs(5);
+    let server = TestServer::start();
+    assert_eq!(ringwood_server::probe::probe(server.address, false, second).unwrap()[0], 16);
+    assert_eq!(ringwood_server::probe::probe(server.address, true, second).unwrap()[0], 16);
+    let strict = TestServer::with(|o| o.encryption = Mode::Strict);
+    assert!(ringwood_server::probe::probe(strict.address, false, second).is_err());
+    assert_eq!(ringwood_server::probe::probe(strict.address, true, second).unwrap()[0], 16);
+}

@@ -3,6 +3,7 @@
 mod check;
 mod export;
 mod files;
+mod health;
 mod import;
 mod lab;
 mod output;
@@ -47,6 +48,8 @@ enum Command {
     Sql(Box<sql::SqlArgs>),
     /// Serve an instance to clients of SQL Server
     Serve(Box<serve::ServeArgs>),
+    /// Ask a server whether it answers
+    Health(health::HealthArgs),
     /// Run the studies and their reports
     Lab(lab::LabArgs),
     /// Watch a running instance: its log ring, log writes, waits, files
@@ -247,6 +250,7 @@ pub fn run() -> ExitCode {
     match Cli::parse().command {
         Command::Sql(args) => sql::run(&args),
         Command::Serve(args) => serve::run(&args),
+        Command::Health(args) => health::run(&args),
         Command::Lab(args) => lab::run(&args),
         Command::Top(args) => top::run(&args),
         Command::Export(args) => export::run(&args),

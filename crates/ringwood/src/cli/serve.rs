@@ -219,7 +219,7 @@ fn failed(path: &Path, error: &io::Error) -> String {
     format!("{}: {error}", path.display())
 }
 
-fn parse_address(text: &str) -> Result<SocketAddr, String> {
+pub fn parse_address(text: &str) -> Result<SocketAddr, String> {
     let mut found = text.to_socket_addrs().map_err(|e| format!("{e}: expected HOST:PORT"))?;
     found.next().ok_or_else(|| format!("{text} has no address"))
 }

@@ -309,7 +309,7 @@ impl Client {
     /// The single value of a query.
     pub fn value(&mut self, text: &str) -> Value {
         let answer = self.batch(text);
-        assert_eq!(answer.errors(), [], "{text}");
+        assert!(answer.errors().is_empty(), "{text}: {:?}", answer.errors());
         answer.rows().first().and_then(|row| row.first().cloned()).unwrap_or_else(|| panic!("{answer:?}"))
     }
 
@@ -319,7 +319,8 @@ impl Client {
 
     /// Runs what must not fail.
     pub fn run(&mut self, text: &str) {
-        assert_eq!(self.batch(text).errors(), [], "{text}");
+        let answer = self.batch(text);
+        assert!(answer.errors().is_empty(), "{text}: {:?}", answer.errors());
     }
 
     /// The server has closed the connection.
