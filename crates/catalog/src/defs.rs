@@ -3,6 +3,7 @@
 //! are compiled again.
 
 use crate::fold_name;
+use crate::lookups::Lookups;
 use crate::row_counts;
 use crate::statistics::TableStatistics;
 use crate::{AliasDef, CheckDef, ForeignKeyDef, ModuleDef, ModuleKind};
@@ -214,11 +215,14 @@ pub struct Catalog {
     pub schemas: HashMap<CompactString, i32>,
     /// Schemas' names as written, by schema_id.
     pub schema_names: HashMap<i32, CompactString>,
+    /// What is made of the tables when it is asked for.
+    pub lookups: Lookups,
 }
 
 impl Catalog {
     /// Adds a table.
     pub fn insert(&mut self, table: Arc<TableDef>) {
+        self.lookups = Lookups::default();
         self.tables.insert((fold_name(&table.schema), fold_name(&table.name)), table.clone());
         for key in &table.foreign_keys {
             self.referenced_by.entry(key.parent).or_default().push(table.object_id);
@@ -228,6 +232,7 @@ impl Catalog {
 
     /// Takes a table out.
     pub fn remove(&mut self, object_id: i32) {
+        self.lookups = Lookups::default();
         if let Some(table) = self.by_id.remove(&object_id) {
             self.tables.remove(&(fold_name(&table.schema), fold_name(&table.name)));
             for key in &table.foreign_keys {
@@ -294,13 +299,6 @@ impl Catalog {
     /// The schema_id of a table's schema.
     pub fn schema_id(&self, table: &TableDef) -> i32 {
         self.schemas.get(&fold_name(&table.schema)).copied().unwrap_or(1)
-    }
-
-    /// Tables in order of name, for views.
-    pub fn sorted(&self) -> Vec<&Arc<TableDef>> {
-        let mut tables: Vec<_> = self.by_id.values().collect();
-        tables.sort_by(|a, b| (&a.schema, &a.name).cmp(&(&b.schema, &b.name)));
-        tables
     }
 }
 

@@ -2,6 +2,7 @@
 //! Guarantees: names are unique over all lists and lower case.
 
 pub mod metadata;
+pub mod properties;
 pub mod system;
 
 use std::collections::HashMap;
@@ -18,7 +19,7 @@ pub use expr::functions::{ArgRule, Function, date, invalid_argument, required};
 pub fn find(name: &str) -> Option<&'static Function> {
     static TABLE: OnceLock<HashMap<&'static str, &'static Function>> = OnceLock::new();
     let table = TABLE.get_or_init(|| {
-        let lists = [system::FUNCTIONS, metadata::FUNCTIONS];
+        let lists = [system::FUNCTIONS, metadata::FUNCTIONS, properties::FUNCTIONS];
         lists.into_iter().flatten().map(|f| (f.name, f)).collect()
     });
     table.get(name).copied().or_else(|| expr::functions::find(name))
@@ -37,7 +38,7 @@ mod tests {
     #[test]
     fn names_are_unique_and_lower_case() {
         let mut seen = std::collections::HashSet::new();
-        for f in system::FUNCTIONS.iter().chain(metadata::FUNCTIONS) {
+        for f in system::FUNCTIONS.iter().chain(metadata::FUNCTIONS).chain(properties::FUNCTIONS) {
             assert!(seen.insert(f.name) && expr::functions::find(f.name).is_none(), "{} twice", f.name);
             assert_eq!(f.name, f.name.to_lowercase());
             assert!(f.min <= f.max, "{}", f.name);

@@ -2,6 +2,8 @@
 
 mod attach;
 mod databases;
+pub(crate) mod odbc;
+pub(crate) mod params;
 mod space_used;
 mod types;
 mod update_stats;
@@ -40,7 +42,25 @@ pub type Procedure = fn(&mut Call<'_>) -> Result<i32, SqlError>;
 
 /// The procedure of a name; sp_executesql is the interpreter's own.
 pub fn find(name: &str) -> Option<Procedure> {
-    let table: [(&str, Procedure); 13] = [
+    let table: &[(&str, Procedure)] = &[
+        ("sp_tables", odbc::tables::tables),
+        ("sp_columns", odbc::columns::columns),
+        ("sp_columns_90", odbc::columns::columns),
+        ("sp_columns_100", odbc::columns::columns_100),
+        ("sp_pkeys", odbc::keys::primary_keys),
+        ("sp_fkeys", odbc::keys::foreign_keys),
+        ("sp_statistics", odbc::statistics::statistics),
+        ("sp_statistics_100", odbc::statistics::statistics),
+        ("sp_special_columns", odbc::special::special),
+        ("sp_special_columns_90", odbc::special::special),
+        ("sp_special_columns_100", odbc::special::special_100),
+        ("sp_stored_procedures", odbc::procedures::procedures),
+        ("sp_sproc_columns", odbc::procedures::columns),
+        ("sp_sproc_columns_90", odbc::procedures::columns),
+        ("sp_sproc_columns_100", odbc::procedures::columns_100),
+        ("sp_datatype_info", odbc::datatypes::info),
+        ("sp_datatype_info_90", odbc::datatypes::info),
+        ("sp_datatype_info_100", odbc::datatypes::info_100),
         ("sp_spaceused", space_used::run),
         ("sp_helpdb", databases::help_db),
         ("sp_databases", databases::databases),
