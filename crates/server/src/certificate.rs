@@ -52,8 +52,8 @@ pub fn load(certificate: &Path, key: &Path) -> Result<Identity, CertificateError
     if chain.is_empty() {
         return Err(content(certificate, "there is no certificate in the file".into()));
     }
-    let key_der =
-        PrivateKeyDer::from_pem_slice(&read(key)?).map_err(|e| content(key, format!("no private key: {e}")))?;
+    let key_der = PrivateKeyDer::from_pem_slice(&read(key)?)
+        .map_err(|e| content(key, format!("no private key: {e}")))?;
     Ok(Identity { chain, key: key_der, path: certificate.to_path_buf() })
 }
 
@@ -88,8 +88,7 @@ fn write(path: &Path, text: &str, mode: u32) -> Result<(), CertificateError> {
         Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(failed(e)),
         _ => {}
     }
-    let mut file =
-        OpenOptions::new().write(true).create_new(true).mode(mode).open(&part).map_err(failed)?;
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&part).map_err(failed)?;
     file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(failed)?;
     fs::rename(&part, path).map_err(failed)
 }

@@ -74,7 +74,13 @@ pub enum Next {
 
 impl Connection {
     /// A connection that was accepted just now.
-    pub fn new(id: usize, socket: TcpStream, peer: SocketAddr, surplus: bool, wire: Wire) -> io::Result<Connection> {
+    pub fn new(
+        id: usize,
+        socket: TcpStream,
+        peer: SocketAddr,
+        surplus: bool,
+        wire: Wire,
+    ) -> io::Result<Connection> {
         let now = Instant::now();
         Ok(Connection {
             id,

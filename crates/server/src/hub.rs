@@ -196,7 +196,11 @@ impl Hub {
             }
         }
         let any = !self.shards[shard].connections.lock().is_empty();
-        if any || self.instance.shutdown_requested() { Some(next.map_or(LOOK, |n| n.min(LOOK))) } else { next }
+        if any || self.instance.shutdown_requested() {
+            Some(next.map_or(LOOK, |n| n.min(LOOK)))
+        } else {
+            next
+        }
     }
 
     /// Whether a connection's time is over, or KILL has ended its session.

@@ -78,7 +78,8 @@ impl Server {
             _ => Some(TlsConfigs::new(&identity(&options)?)?),
         };
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let polls = (0..cores.div_ceil(CORES_PER_POLLER)).map(|_| Poll::new()).collect::<Result<Vec<_>, _>>()?;
+        let polls =
+            (0..cores.div_ceil(CORES_PER_POLLER)).map(|_| Poll::new()).collect::<Result<Vec<_>, _>>()?;
         let mut listeners = Vec::new();
         for (at, address) in options.listen.iter().enumerate().take(poller::MAX_LISTENERS) {
             let failed = |e| ServerError::Listen(*address, e);

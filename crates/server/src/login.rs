@@ -75,7 +75,11 @@ fn prelogin(
         (reply, after) = asked.reply(ServerEncryption::Forced, PRODUCT);
     }
     if after == AfterPrelogin::Impossible {
-        audit(hub, connection, "A client that cannot encrypt, or wants encryption where it is off, was refused.");
+        audit(
+            hub,
+            connection,
+            "A client that cannot encrypt, or wants encryption where it is off, was refused.",
+        );
     }
     let mut buffer = MessageBuffer::new(packet::DEFAULT_PACKET_SIZE, 0);
     reply.write(buffer.payload());
@@ -123,7 +127,11 @@ fn login(
         }
         Err(refusal) => {
             client.stage = Stage::Refused(refused(&login, &refusal.errors));
-            if refusal.delay.is_zero() { refuse(hub, connection, client) } else { Ok(After::Later(refusal.delay)) }
+            if refusal.delay.is_zero() {
+                refuse(hub, connection, client)
+            } else {
+                Ok(After::Later(refusal.delay))
+            }
         }
     }
 }
@@ -185,7 +193,8 @@ fn open_session(
         process: login.client_pid,
     });
     if !login.database.is_empty() && session.use_database(&login.database).is_err() {
-        let text = format!("Cannot open database \"{}\" requested by the login. The login failed.", login.database);
+        let text =
+            format!("Cannot open database \"{}\" requested by the login. The login failed.", login.database);
         let mut refusal = failed(hub, connection, login, &login_failed(&login.user, 38));
         refusal.errors.insert(0, SqlError::new(4060, 11, 1, text));
         return Err(refusal);
@@ -204,10 +213,7 @@ fn failed(hub: &Hub, connection: &Connection, login: &Login7, error: &SqlError) 
     audit(hub, connection, &format!("Error: 18456, Severity: 14, State: {}.", error.state));
     let why = reason(error.state);
     audit(hub, connection, &format!("Login failed for user '{}'. Reason: {why}", clean(&login.user)));
-    Refusal {
-        errors: vec![login_failed(&login.user, 1)],
-        delay: hub.throttle.failed(connection.peer.ip()),
-    }
+    Refusal { errors: vec![login_failed(&login.user, 1)], delay: hub.throttle.failed(connection.peer.ip()) }
 }
 
 fn audit(hub: &Hub, connection: &Connection, text: &str) {

@@ -5,7 +5,9 @@
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use engine::{ColumnInfo, OutputParameter, SessionChange, Sink, SqlError, StatementEnd, StatementKind, Value};
+use engine::{
+    ColumnInfo, OutputParameter, SessionChange, Sink, SqlError, StatementEnd, StatementKind, Value,
+};
 use tds::tokens::{DoneKind, DoneStatus, EnvChange, ReturnValue, command};
 use tds::{Column, ColumnFlags, MessageBuffer, TdsVersion, TokenWriter, TypeInfo};
 
@@ -138,7 +140,12 @@ impl<'a> Answer<'a> {
             held => {
                 self.held = held;
                 self.release();
-                Done { kind: DoneKind::Done, status: self.status(self.error || stopped), command: 0, rows: None }
+                Done {
+                    kind: DoneKind::Done,
+                    status: self.status(self.error || stopped),
+                    command: 0,
+                    rows: None,
+                }
             }
         };
         self.tokens().done(last.kind, last.status, last.command, last.rows);
@@ -269,7 +276,9 @@ impl Sink for Answer<'_> {
         };
         match change {
             EnvChange::BeginTransaction(_) => self.in_transaction = true,
-            EnvChange::CommitTransaction(_) | EnvChange::RollbackTransaction(_) => self.in_transaction = false,
+            EnvChange::CommitTransaction(_) | EnvChange::RollbackTransaction(_) => {
+                self.in_transaction = false
+            }
             _ => {}
         }
         self.tokens().env_change(change);

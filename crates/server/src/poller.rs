@@ -49,7 +49,9 @@ impl Poller {
             }
             match self.poll.poll(&mut events, sleep) {
                 Err(e) if e.kind() != ErrorKind::Interrupted => {
-                    hub.instance.error_log().write("Server", &format!("Error: 17054. Waiting for sockets: {e}"));
+                    hub.instance
+                        .error_log()
+                        .write("Server", &format!("Error: 17054. Waiting for sockets: {e}"));
                     hub.request_stop();
                     return;
                 }

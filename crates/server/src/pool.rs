@@ -111,7 +111,11 @@ impl<T: Send + 'static> Pool<T> {
         if state.stopped {
             return;
         }
-        if urgent { state.urgent.push_back(item) } else { state.ordinary.push_back(item) }
+        if urgent {
+            state.urgent.push_back(item)
+        } else {
+            state.ordinary.push_back(item)
+        }
         if state.waiting() <= state.idle {
             self.shared.work.notify_one();
             return;

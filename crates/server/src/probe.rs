@@ -30,8 +30,7 @@ pub fn probe(address: SocketAddr, strict: bool, timeout: Duration) -> io::Result
 }
 
 fn ask(stream: &mut (impl Read + Write)) -> io::Result<[u8; 6]> {
-    let hello =
-        Prelogin { encryption: Some(Encryption::Off), mars: Some(false), ..Prelogin::default() };
+    let hello = Prelogin { encryption: Some(Encryption::Off), mars: Some(false), ..Prelogin::default() };
     let mut message = MessageBuffer::of_kind(PacketType::Prelogin, packet::DEFAULT_PACKET_SIZE, 0);
     hello.write(message.payload());
     let mut bytes = Vec::new();

@@ -133,12 +133,7 @@ fn batch(active: &mut Active, message: &Message, answer: &mut Answer<'_>) -> Res
     Ok(())
 }
 
-fn calls(
-    hub: &Hub,
-    active: &mut Active,
-    message: &Message,
-    answer: &mut Answer<'_>,
-) -> Result<(), Failure> {
+fn calls(hub: &Hub, active: &mut Active, message: &Message, answer: &mut Answer<'_>) -> Result<(), Failure> {
     let limits = Limits { memory: hub.options.max_message };
     let mut reader = RpcReader::new(&message.payload, active.version, limits)?;
     while let Some(call) = reader.next_call()? {

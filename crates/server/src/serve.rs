@@ -24,7 +24,8 @@ pub enum After {
 /// Serves a connection until it has nothing to read, or others wait.
 pub fn serve(hub: &Hub, connection: &Arc<Connection>) {
     if catch_unwind(AssertUnwindSafe(|| serve_on(hub, connection))).is_err() {
-        let text = format!("Error: 3624. A request of {} has panicked; its connection is closed.", connection.peer);
+        let text =
+            format!("Error: 3624. A request of {} has panicked; its connection is closed.", connection.peer);
         hub.instance.error_log().write("Server", &text);
         hub.close(connection);
     }
@@ -86,5 +87,7 @@ fn note(hub: &Hub, connection: &Connection, error: &WireError) {
         WireError::Tds(e) => format!("Error: {}. The connection is closed: {e}.", e.to_sql_error().number),
         WireError::Tls(e) => format!("Error: 17830. TLS: {e}."),
     };
-    hub.instance.error_log().write("Logon", &format!("{text} [CLIENT: {}]", connection.peer.ip().to_canonical()));
+    hub.instance
+        .error_log()
+        .write("Logon", &format!("{text} [CLIENT: {}]", connection.peer.ip().to_canonical()));
 }

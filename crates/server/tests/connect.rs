@@ -188,8 +188,13 @@ fn garbage_ends_its_connection_alone() {
                 (random >> 56) as u8
             })
             .collect();
-        let kinds =
-            [PacketType::SqlBatch, PacketType::Rpc, PacketType::TransactionManager, PacketType::Login7, PacketType::Prelogin];
+        let kinds = [
+            PacketType::SqlBatch,
+            PacketType::Rpc,
+            PacketType::TransactionManager,
+            PacketType::Login7,
+            PacketType::Prelogin,
+        ];
         let bytes = match round % 3 {
             0 => bytes,
             _ => tds::client::message(kinds[round % kinds.len()], &bytes, 4096, 0),

@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 use engine::{DataType, Value};
 use support::TestServer;
 use tds::client::Token;
+use tds::encode::type_of;
 use tds::packet::status;
 use tds::request::rpc::procedure_id;
 use tds::request::{Begin, Procedure, RpcParam, RpcRequest, TransactionRequest};
 use tds::tokens::{DoneKind, DoneStatus};
-use tds::encode::type_of;
 
 fn nvarchar(text: &str) -> RpcParam {
     RpcParam::new("", type_of(DataType::NVarChar(types::Len::N(4000))), Value::str(text))
@@ -71,18 +71,25 @@ fn calls_by_number_and_by_name() {
     client.send(&bytes);
     let answer = client.read().unwrap();
     assert_eq!(answer.rows(), [[Value::Int(42)]]);
-    let kinds: Vec<_> =
-        answer.tokens.iter().filter_map(|t| if let Token::Done { kind, .. } = t { Some(*kind) } else { None }).collect();
+    let kinds: Vec<_> = answer
+        .tokens
+        .iter()
+        .filter_map(|t| if let Token::Done { kind, .. } = t { Some(*kind) } else { None })
+        .collect();
     assert_eq!(kinds, [DoneKind::InProc, DoneKind::Proc]);
     assert!(answer.tokens.iter().any(|t| matches!(t, Token::ReturnStatus(0))));
     // A user's procedure with an OUTPUT parameter and a return status.
-    let twice = RpcRequest::new(Procedure::Name("dbo.twice".into()), vec![int("@a", 21), int("@b", 0).output()]);
+    let twice =
+        RpcRequest::new(Procedure::Name("dbo.twice".into()), vec![int("@a", 21), int("@b", 0).output()]);
     let bytes = client.codec.rpc(&[twice]).unwrap();
     client.send(&bytes);
     let answer = client.read().unwrap();
     assert!(answer.tokens.iter().any(|t| matches!(t, Token::ReturnStatus(5))), "{answer:?}");
     assert!(
-        answer.tokens.iter().any(|t| matches!(t, Token::ReturnValue { name, value: Value::Int(42), .. } if name == "@b")),
+        answer
+            .tokens
+            .iter()
+            .any(|t| matches!(t, Token::ReturnValue { name, value: Value::Int(42), .. } if name == "@b")),
         "{answer:?}"
     );
     // Prepared statements: a number, runs, an end.
@@ -111,7 +118,8 @@ fn calls_by_number_and_by_name() {
     let answer = client.read().unwrap();
     assert_eq!(answer.rows(), [[Value::Int(40)], [Value::Int(50)]]);
     assert_eq!(answer.error_numbers(), [8179]);
-    let procs = answer.tokens.iter().filter(|t| matches!(t, Token::Done { kind: DoneKind::Proc, .. })).count();
+    let procs =
+        answer.tokens.iter().filter(|t| matches!(t, Token::Done { kind: DoneKind::Proc, .. })).count();
     assert_eq!(procs, 4);
 }
 
@@ -129,7 +137,8 @@ fn transactions_by_request_and_by_statement() {
     assert_eq!(request(&mut one, &begin).env_changes(), [8]);
     assert_ne!(one.codec.transaction, 0);
     one.run("insert t values (1)");
-    let answer = request(&mut one, &TransactionRequest::Commit { name: String::new(), then: Some(Begin::default()) });
+    let answer =
+        request(&mut one, &TransactionRequest::Commit { name: String::new(), then: Some(Begin::default()) });
     assert_eq!(answer.env_changes(), [9, 8]);
     one.run("insert t values (2)");
     assert_eq!(
@@ -172,7 +181,9 @@ fn a_pooled_connection_is_reset() {
 fn an_attention_ends_what_runs() {
     let server = TestServer::start();
     let mut client = server.client();
-    for text in ["waitfor delay '00:05:00'", "while 1 = 1 select 1", "declare @n int = 0; while 1 = 1 set @n += 1"] {
+    for text in
+        ["waitfor delay '00:05:00'", "while 1 = 1 select 1", "declare @n int = 0; while 1 = 1 set @n += 1"]
+    {
         let (batch, attention) = (client.codec.batch(text), client.codec.attention());
         let began = Instant::now();
         client.send(&batch);
@@ -213,7 +224,8 @@ fn a_client_that_does_not_read_stalls_itself_alone() {
     let server = TestServer::with(|o| o.max_workers = 4);
     let mut stalled: Vec<_> = (0..12).map(|_| server.client()).collect();
     for client in &mut stalled {
-        let big = "select top (200000) replicate('x', 1000) from sys.all_columns a cross join sys.all_columns b";
+        let big =
+            "select top (200000) replicate('x', 1000) from sys.all_columns a cross join sys.all_columns b";
         client.send(&client.codec.batch(big));
     }
     std::thread::sleep(Duration::from_millis(300));
@@ -283,7 +295,10 @@ fn a_thousand_idle_connections_hold_no_threads() {
     for client in clients.iter_mut().step_by(50) {
         assert_eq!(client.int("select 1"), 1);
     }
-    assert_eq!(clients[0].int("select count(*) from sys.dm_exec_sessions where program_name = 'tests'"), 1000);
+    assert_eq!(
+        clients[0].int("select count(*) from sys.dm_exec_sessions where program_name = 'tests'"),
+        1000
+    );
 }
 
 #[test]

@@ -3,6 +3,8 @@
 mod bulk;
 mod request;
 mod rpc;
+#[cfg(test)]
+mod suspended;
 
 pub use request::{TransactionRequest, TransactionStart};
 pub use rpc::RpcParam;

@@ -27,7 +27,8 @@ pub fn run(args: &HealthArgs) -> ExitCode {
     let timeout = Duration::from_secs(args.timeout.into());
     match server::probe::probe(args.server, args.strict, timeout) {
         Ok([major, minor, ..]) => {
-            let line = writeln!(io::stdout(), "The server at {} answers: version {major}.{minor}", args.server);
+            let line =
+                writeln!(io::stdout(), "The server at {} answers: version {major}.{minor}", args.server);
             printed(line, ExitCode::SUCCESS)
         }
         Err(error) => {

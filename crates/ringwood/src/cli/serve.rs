@@ -106,13 +106,14 @@ impl ServeArgs {
 
 /// Runs the server until SIGINT, SIGTERM or SHUTDOWN.
 pub fn run(args: &ServeArgs) -> ExitCode {
-    let init = match args.init.as_ref().map(|folder| StartScripts::new(folder, &args.instance.data)).transpose() {
-        Ok(init) => init.flatten(),
-        Err(text) => {
-            say(text);
-            return ExitCode::FAILURE;
-        }
-    };
+    let init =
+        match args.init.as_ref().map(|folder| StartScripts::new(folder, &args.instance.data)).transpose() {
+            Ok(init) => init.flatten(),
+            Err(text) => {
+                say(text);
+                return ExitCode::FAILURE;
+            }
+        };
     let instance = match args.instance.open() {
         Ok(instance) => instance,
         Err(error) => {
@@ -149,8 +150,7 @@ fn serve(args: &ServeArgs, instance: &Arc<Instance>, init: Option<StartScripts>)
         }
     };
     let authenticator = Arc::new(Administrator::new(password));
-    let server =
-        Server::start(instance.clone(), authenticator, args.options()).map_err(|e| e.to_string())?;
+    let server = Server::start(instance.clone(), authenticator, args.options()).map_err(|e| e.to_string())?;
     // It is set once.
     let _ = running.set(server.stop_handle());
     ready(&server).map_err(|e| format!("standard output: {e}"))?;
@@ -163,7 +163,12 @@ fn serve(args: &ServeArgs, instance: &Arc<Instance>, init: Option<StartScripts>)
 fn ready(server: &Server) -> io::Result<()> {
     let addresses: Vec<_> = server.addresses().iter().map(SocketAddr::to_string).collect();
     let mut out = io::stdout().lock();
-    writeln!(out, "Ringwood {} is ready for connections at {}", env!("CARGO_PKG_VERSION"), addresses.join(", "))?;
+    writeln!(
+        out,
+        "Ringwood {} is ready for connections at {}",
+        env!("CARGO_PKG_VERSION"),
+        addresses.join(", ")
+    )?;
     out.flush()
 }
 

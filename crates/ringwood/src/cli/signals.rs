@@ -7,11 +7,11 @@ use engine::Instance;
 use engine::session::CancelHandle;
 use parking_lot::Mutex;
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
+use server::StopHandle;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
-use server::StopHandle;
-use std::sync::{Arc, OnceLock};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 static STOPPING: AtomicBool = AtomicBool::new(false);
 

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::{Instance, InstanceOptions, Value};
+use ringwood_server::{Administrator, Server, ServerOptions};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{ClientConfig, ClientConnection, DigitallySignedStruct, SignatureScheme};
-use ringwood_server::{Administrator, Server, ServerOptions};
 use tds::client::{ClientCodec, ServerMessage, Token, TokenReader, message};
 use tds::login::Login7;
 use tds::prelogin::{Encryption, Prelogin};
@@ -80,7 +80,8 @@ pub struct Answer {
 
 impl Answer {
     pub fn rows(&self) -> Vec<Vec<Value>> {
-        let rows = self.tokens.iter().filter_map(|t| if let Token::Row(row) = t { Some(row.clone()) } else { None });
+        let rows =
+            self.tokens.iter().filter_map(|t| if let Token::Row(row) = t { Some(row.clone()) } else { None });
         rows.collect()
     }
 
@@ -95,8 +96,10 @@ impl Answer {
     }
 
     pub fn env_changes(&self) -> Vec<u8> {
-        let kinds =
-            self.tokens.iter().filter_map(|t| if let Token::EnvChange { kind, .. } = t { Some(*kind) } else { None });
+        let kinds = self
+            .tokens
+            .iter()
+            .filter_map(|t| if let Token::EnvChange { kind, .. } = t { Some(*kind) } else { None });
         kinds.collect()
     }
 
@@ -296,7 +299,10 @@ impl Client {
                 _ => {}
             }
         }
-        let last = tokens.iter().rev().find_map(|t| if let Token::Done { status, .. } = t { Some(*status) } else { None });
+        let last = tokens
+            .iter()
+            .rev()
+            .find_map(|t| if let Token::Done { status, .. } = t { Some(*status) } else { None });
         assert!(last.is_some_and(|status| !status.contains(DoneStatus::MORE)), "{tokens:?}");
         Ok(Answer { tokens, spid })
     }
@@ -333,7 +339,12 @@ impl Client {
 }
 
 fn hello(encryption: Encryption) -> Prelogin {
-    Prelogin { version: [11, 0, 0, 0, 0, 0], encryption: Some(encryption), mars: Some(false), ..Prelogin::default() }
+    Prelogin {
+        version: [11, 0, 0, 0, 0, 0],
+        encryption: Some(encryption),
+        mars: Some(false),
+        ..Prelogin::default()
+    }
 }
 
 /// Takes any certificate, as TrustServerCertificate does.
