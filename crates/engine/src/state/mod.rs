@@ -2,9 +2,11 @@
 //! publishes of itself. Batches run over it (`session`, `batch`); it knows nothing of them.
 
 pub mod activity;
+pub mod bulk;
 pub mod changes;
 pub mod core;
 mod counts;
+pub mod handles;
 mod identity_insert;
 pub(crate) mod inner;
 pub mod names;
