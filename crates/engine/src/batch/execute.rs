@@ -115,6 +115,9 @@ impl Run<'_> {
         let caller = self.core.db().clone();
         self.core.set_db(db);
         let done = match called {
+            // FMTONLY: nothing runs, and what it would return is not known.
+            Called::System(_) if !self.core.options.runs() => Ok((Flow::Next, 0)),
+            Called::Module(module) if !self.core.options.runs() => self.describe_procedure(&module),
             Called::System(procedure) => {
                 self.system_procedure(procedure, &args).map(|status| (Flow::Next, status))
             }
@@ -160,6 +163,24 @@ impl Run<'_> {
             }
         }
         Ok(done)
+    }
+
+    /// FMTONLY: the columns of what a procedure returns, whatever its arguments. One that calls itself is described once.
+    fn describe_procedure(&mut self, module: &Arc<ModuleDef>) -> Result<(Flow, i32), Failure> {
+        let id = (module.object_id, self.core.db().id());
+        if self.core.described.contains(&id) {
+            return Ok((Flow::Next, 0));
+        }
+        let instance = self.core.instance().clone();
+        let code = BatchCache::of(&instance)?.module(self.core.db(), module)?;
+        let settings = module.settings;
+        self.core.described.push(id);
+        let result = self.in_scope(&code.batch, &mut Vec::new(), |options| {
+            options.quoted_identifier = settings.quoted_identifier;
+            options.ansi_nulls = settings.ansi_nulls;
+        });
+        self.core.described.pop();
+        result
     }
 
     fn system_procedure(&mut self, procedure: sysproc::Procedure, args: &[Arg]) -> Result<i32, Failure> {

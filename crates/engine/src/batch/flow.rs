@@ -60,12 +60,14 @@ impl Run<'_> {
                 self.core.succeeded(0);
             }
             StmtKind::Commit(commit) => {
+                self.check_insert_exec(true)?;
                 let delayed = commit.delayed_durability == Some(true);
                 let durability = if delayed { Durability::Delayed } else { Durability::Full };
                 self.core.commit_tran(durability)?;
                 self.core.succeeded(0);
             }
             StmtKind::Rollback(name) => {
+                self.check_insert_exec(false)?;
                 let name = self.name_of(name.as_ref())?;
                 self.core.rollback_tran(name.as_deref())?;
                 self.core.succeeded(0);
@@ -84,6 +86,18 @@ impl Run<'_> {
         }
         self.done(kind_of(&stmt.kind), None)?;
         Ok(Flow::Next)
+    }
+
+    /// 3915, 3916: what INSERT ... EXECUTE calls must not end the transaction that it is in.
+    fn check_insert_exec(&self, commit: bool) -> Result<(), SqlError> {
+        let text = match self.core.insert_exec {
+            Some(around) if commit && self.core.trancount() <= around => {
+                "Cannot use the COMMIT statement within an INSERT-EXEC statement unless BEGIN TRANSACTION is used first."
+            }
+            Some(_) if !commit => "Cannot use the ROLLBACK statement within an INSERT-EXEC statement.",
+            _ => return Ok(()),
+        };
+        Err(SqlError::new(if commit { 3916 } else { 3915 }, 16, 0, text))
     }
 
     /// A statement of stmt/ or dbcc/.

@@ -6,6 +6,7 @@ mod dynamic;
 pub mod errors_text;
 pub mod execute;
 pub mod flow;
+mod insert_exec;
 mod kind;
 pub mod module;
 pub mod parameters;

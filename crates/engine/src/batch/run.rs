@@ -81,9 +81,9 @@ pub struct Run<'a> {
     pub(super) vars: &'a mut Vec<Value>,
     pub(super) bound: Vec<Option<(Stamp, Bound)>>,
     /// The operation that runs.
-    at: usize,
+    pub(super) at: usize,
     /// A CATCH of a calling scope waits for errors of this one.
-    outer_try: bool,
+    pub(super) outer_try: bool,
     /// CATCH blocks of calling scopes.
     base_depth: usize,
     /// The running statement has begun a result set, or sent rows of OUTPUT.
@@ -279,6 +279,9 @@ impl<'a> Run<'a> {
         let batch = self.batch;
         let stmt = &batch.program.stmts[index];
         match &stmt.kind {
+            StmtKind::Insert(insert) if insert.source.is_execute() => {
+                self.insert_exec(at, insert)?;
+            }
             StmtKind::Insert(_) | StmtKind::Update(_) | StmtKind::Delete(_) | StmtKind::Merge(_) => {
                 self.profiled(at, stmt, |run| run.dml(at, stmt))?;
             }
@@ -606,7 +609,8 @@ impl Run<'_> {
                 | StmtKind::Drop(_)
         );
         let bulk = matches!(kind, StmtKind::BulkInsert(_));
-        !self.core.doomed && (whole || (is_dml(kind) && !bulk && !assigns(kind) && !self.shown))
+        let calls = matches!(kind, StmtKind::Insert(insert) if insert.source.is_execute());
+        !self.core.doomed && (whole || (is_dml(kind) && !bulk && !calls && !assigns(kind) && !self.shown))
     }
 
     /// Whether the statement gives space back.

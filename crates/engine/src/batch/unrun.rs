@@ -8,9 +8,10 @@ use types::Value;
 
 use super::Bound;
 use super::program::Op;
-use super::run::{Failure, Run};
+use super::run::{Failure, Flow, Run};
 use crate::explain::{self, Shown};
 use crate::output::StatementKind;
+use catalog::errors;
 use plan::bind::set_options::Showplan;
 
 impl Run<'_> {
@@ -33,9 +34,12 @@ impl Run<'_> {
             && ends_mode(option)
             && !self.is_conditional(at)
         {
-            return self.set_option(at, option);
+            self.set_option(at, option)?;
+            return self.done(StatementKind::Set, None);
         }
         match &stmt.kind {
+            // Whether its rows fit is seen when they are there.
+            StmtKind::Insert(insert) if insert.source.is_execute() => {}
             StmtKind::Insert(_) | StmtKind::Update(_) | StmtKind::Delete(_) | StmtKind::Merge(_) => {
                 self.bind_dml(at, stmt)?;
             }
@@ -47,6 +51,13 @@ impl Run<'_> {
                 let mut exprs: Vec<&Expr> = vec![&raise.message, &raise.severity, &raise.state];
                 exprs.extend(&raise.args);
                 self.bind_scalars(at, &exprs)?;
+            }
+            // What it calls gives its columns in its turn.
+            StmtKind::Execute(execute) if self.core.options.fmtonly && !self.core.options.noexec => {
+                return match self.execute(at, execute)? {
+                    Flow::Next => Ok(()),
+                    Flow::Abort => Err(errors::batch_ended().into()),
+                };
             }
             StmtKind::Execute(execute) => {
                 if let ExecuteWhat::Text { text, at: None, .. } = &execute.what {

@@ -270,6 +270,9 @@ impl Session {
         self.core.nest_level = 0;
         self.core.temps.level = 0;
         self.core.caught.clear();
+        self.core.insert_exec = None;
+        self.core.pending_bulk = None;
+        self.core.described.clear();
         let core = &mut self.core;
         let status = match catch_unwind(AssertUnwindSafe(|| work(core, &mut sink))) {
             Ok(Ok(End::Finished(n))) => n,

@@ -13,6 +13,7 @@ use txn::WaitArgs;
 use types::{SqlError, Value};
 
 use super::activity::Activity;
+use super::bulk::BulkLoad;
 use super::changes::{ChangedRows, FiredTriggers};
 use super::handles::Handles;
 use super::inner::TriggerRunner;
@@ -155,6 +156,12 @@ pub struct SessionCore {
     /// @@NESTLEVEL: EXEC levels above this one.
     pub nest_level: u32,
     pub(crate) transactions: Transactions,
+    /// @@TRANCOUNT around INSERT ... EXECUTE, while it runs what it calls.
+    pub(crate) insert_exec: Option<u32>,
+    /// What INSERT BULK has announced.
+    pub(crate) pending_bulk: Option<Box<BulkLoad>>,
+    /// Procedures that are being described under FMTONLY: object_id and database.
+    pub(crate) described: Vec<(i32, i32)>,
     /// Prepared statements.
     pub(crate) handles: Handles,
     /// The session's temporary tables.
@@ -171,6 +178,8 @@ pub struct SessionCore {
     pub(crate) private_tables: Vec<Arc<TableDef>>,
     /// Counters of the running statement, when it is profiled.
     pub(crate) profile: Option<Box<Profile>>,
+    /// Room for the key of a row that a statement changes by itself.
+    pub(crate) point_key: Vec<u8>,
     /// Client's names, for APP_NAME(), HOST_NAME(), SUSER_SNAME().
     pub app_name: CompactString,
     pub host_name: CompactString,
@@ -205,6 +214,9 @@ impl SessionCore {
             caught: Vec::new(),
             nest_level: 0,
             transactions: Transactions::default(),
+            insert_exec: None,
+            pending_bulk: None,
+            described: Vec::new(),
             handles: Handles::default(),
             temps: TempTables::default(),
             changes: None,
@@ -213,6 +225,7 @@ impl SessionCore {
             running_triggers: Vec::new(),
             private_tables: Vec::new(),
             profile: None,
+            point_key: Vec::new(),
             app_name: names.app,
             host_name: names.host,
             login: names.login,
