@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use syntax::ast::{
-    AssignOp, BinaryOp, Expr, ExprKind, IsolationLevel, NameOrVariable, RaisError, SetOption, Stmt, StmtKind,
+    ExecuteAs, AssignOp, BinaryOp, Expr, ExprKind, IsolationLevel, NameOrVariable, RaisError, SetOption, Stmt, StmtKind,
     ThrowArgs, WaitFor,
 };
 use txn::Durability;
@@ -66,6 +66,11 @@ impl Run<'_> {
                 self.core.save_tran(&name)?;
                 self.core.succeeded(0);
             }
+            StmtKind::ExecuteAs(principal) => self.execute_as(principal)?,
+            StmtKind::Revert => {
+                self.core.revert();
+                self.core.succeeded(0);
+            }
             StmtKind::Use(name) => self.use_database(&name.value)?,
             StmtKind::Shutdown { no_wait } => {
                 self.shutdown(*no_wait)?;
@@ -96,6 +101,19 @@ impl Run<'_> {
             self.done(rows)?;
         }
         Ok(Flow::Next)
+    }
+
+    /// EXECUTE AS USER, EXECUTE AS LOGIN.
+    fn execute_as(&mut self, principal: &ExecuteAs) -> Result<(), Failure> {
+        match principal {
+            ExecuteAs::User(name) => self.core.act_as_user(name)?,
+            ExecuteAs::Login(name) => self.core.act_as_login(name)?,
+            // The caller is who acts already.
+            ExecuteAs::Caller => {}
+            ExecuteAs::Owner | ExecuteAs::SelfUser => return Err(errors::syntax_near("AS").into()),
+        }
+        self.core.succeeded(0);
+        Ok(())
     }
 
     /// A name written out or held by a variable.
@@ -230,6 +248,7 @@ impl Run<'_> {
     fn use_database(&mut self, name: &str) -> Result<(), Failure> {
         let db = self.core.instance().clone().database(name)?;
         db.check_usable()?;
+        self.core.check_access(&db)?;
         self.core.set_db(db.clone());
         let mut message = SqlError::new(5701, 0, 2, format!("Changed database context to '{}'.", db.name()));
         message.line = 0;

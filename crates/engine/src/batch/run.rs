@@ -250,6 +250,9 @@ impl<'a> Run<'a> {
     fn statement(&mut self, at: usize, index: usize) -> Result<Step, Failure> {
         let batch = self.batch;
         let stmt = &batch.program.stmts[index];
+        if !self.core.may_all() {
+            crate::stmt::rights::check(self.core, stmt)?;
+        }
         match &stmt.kind {
             StmtKind::Insert(_) | StmtKind::Update(_) | StmtKind::Delete(_) | StmtKind::Merge(_) => {
                 self.profiled(at, stmt, |run| run.dml(at, stmt))?;

@@ -115,6 +115,7 @@ impl BulkLoad {
             let DmlPlan::Insert(insert) = &*plan else {
                 return Err(SqlError::internal("a bulk load made no INSERT"));
             };
+            core.check_rights(&insert.needs.rights)?;
             let mut vars = vec![Value::Null; slots];
             match insert.load_rows(&mut ExecCtx { session: core, vars: &mut vars }, rows, limit) {
                 Ok((count, left)) => {
@@ -183,6 +184,7 @@ impl BulkLoad {
             return Err(SqlError::internal("a bulk load made no INSERT"));
         };
         let env = CompileEnv {
+            chain: core.chain,
             names: &**core.instance(),
             db: core.db(),
             catalog: core.db().catalog(),

@@ -10,6 +10,7 @@ mod identity_insert;
 pub(crate) mod inner;
 pub mod names;
 pub mod profile;
+pub(crate) mod rights;
 pub(crate) mod room;
 mod snapshots;
 pub mod transactions;

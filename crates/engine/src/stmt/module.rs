@@ -89,6 +89,7 @@ impl StmtCtx<'_> {
                 Some(module) if module.kind == kind => {
                     let mut work = Work::begin(self.core, &db)?;
                     modules::drop_module(&mut work, &module)?;
+            crate::security::change::forget(self.core, &db, catalog::security::Class::Object, module.object_id)?;
                 }
                 Some(module) => return Err(wrong_kind(stmt.kind, name, module.kind.word())),
                 None if db.catalog().find(schema, &name.name.value).is_some() => {
@@ -157,6 +158,7 @@ fn check_view(work: &mut Work<'_>, view: &Arc<ModuleDef>) -> Result<(), SqlError
     let shared = work.core.shared.clone();
     let vars = VarScope::new();
     let env = CompileEnv {
+        chain: plan::rights::Chain::Trusted,
         names: &*instance,
         db: &db,
         catalog: db.catalog(),

@@ -2,6 +2,8 @@
 
 mod attach;
 mod databases;
+mod rights;
+mod roles;
 mod space_used;
 mod types;
 mod update_stats;
@@ -33,27 +35,56 @@ pub struct Call<'a> {
     pub outputs: &'a mut Vec<(usize, Value)>,
 }
 
-/// A procedure; it returns its status.
-pub type Procedure = fn(&mut Call<'_>) -> Result<i32, SqlError>;
+/// What a procedure does; it returns its status.
+type Body = fn(&mut Call<'_>) -> Result<i32, SqlError>;
+
+/// A procedure.
+#[derive(Clone, Copy)]
+pub struct Procedure {
+    name: &'static str,
+    body: Body,
+}
+
+impl Procedure {
+    /// Runs it, if the caller may.
+    ///
+    /// # Errors
+    /// Its own; those of a missing right.
+    pub fn call(self, call: &mut Call<'_>) -> Result<i32, SqlError> {
+        rights::check(self.name, call)?;
+        (self.body)(call)
+    }
+}
+
+/// All procedures but sp_executesql, which is the interpreter's own.
+const PROCEDURES: &[(&str, Body)] = &[
+    ("sp_spaceused", space_used::run),
+    ("sp_helpdb", databases::help_db),
+    ("sp_databases", databases::databases),
+    ("sp_flush_log", databases::flush_log),
+    ("sp_who", databases::who),
+    ("sp_configure", databases::configure),
+    ("sp_rename", databases::rename),
+    ("sp_attach_db", attach::attach),
+    ("sp_attach_single_file_db", attach::attach_single),
+    ("sp_detach_db", attach::detach),
+    ("sp_addtype", types::add_type),
+    ("sp_droptype", types::drop_type),
+    ("sp_updatestats", update_stats::run),
+    ("sp_addrolemember", roles::add_member),
+    ("sp_droprolemember", roles::drop_member),
+];
 
 /// The procedure of a name; sp_executesql is the interpreter's own.
 pub fn find(name: &str) -> Option<Procedure> {
-    let table: [(&str, Procedure); 13] = [
-        ("sp_spaceused", space_used::run),
-        ("sp_helpdb", databases::help_db),
-        ("sp_databases", databases::databases),
-        ("sp_flush_log", databases::flush_log),
-        ("sp_who", databases::who),
-        ("sp_configure", databases::configure),
-        ("sp_rename", databases::rename),
-        ("sp_attach_db", attach::attach),
-        ("sp_attach_single_file_db", attach::attach_single),
-        ("sp_detach_db", attach::detach),
-        ("sp_addtype", types::add_type),
-        ("sp_droptype", types::drop_type),
-        ("sp_updatestats", update_stats::run),
-    ];
-    table.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, procedure)| *procedure)
+    let found = PROCEDURES.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
+    found.map(|(name, body)| Procedure { name, body: *body })
+}
+
+/// The names of all procedures.
+#[cfg(test)]
+fn names() -> impl Iterator<Item = &'static str> {
+    PROCEDURES.iter().map(|(name, _)| *name)
 }
 
 impl Call<'_> {

@@ -356,6 +356,7 @@ pub(super) fn view_columns(
     let (instance, shared) = (session.instance().clone(), &session.shared);
     let vars = plan::bind::env::VarScope::new();
     let env = plan::bind::env::CompileEnv {
+        chain: plan::rights::Chain::Trusted,
         names: &*instance,
         db,
         catalog: catalog.clone(),

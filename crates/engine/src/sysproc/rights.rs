@@ -1,0 +1,99 @@
+//! Which right each system procedure needs. docs/internals/security.md has the same as a table.
+//! Guarantee: a procedure that is not here is the sysadmin's (a test finds it).
+
+use catalog::security::{Class, Permission, Securable};
+use catalog::fold_name;
+use types::SqlError;
+
+use super::Call;
+use crate::stmt::rights::{in_database, not_permitted, owner, server, sysadmin};
+
+/// Who may run a procedure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Runs {
+    Everyone,
+    /// dbo, db_owner, sysadmin.
+    Owner,
+    Server(Permission),
+    Database(Permission),
+    /// Whoever may alter the object that the first argument names.
+    AltersObject,
+    /// Looks for itself.
+    Itself,
+    Sysadmin,
+}
+
+const TABLE: &[(&str, Runs)] = &[
+    ("sp_spaceused", Runs::Everyone),
+    ("sp_helpdb", Runs::Everyone),
+    ("sp_databases", Runs::Everyone),
+    ("sp_flush_log", Runs::Owner),
+    ("sp_who", Runs::Server(Permission::ViewServerState)),
+    ("sp_configure", Runs::Sysadmin),
+    ("sp_rename", Runs::AltersObject),
+    ("sp_attach_db", Runs::Server(Permission::CreateAnyDatabase)),
+    ("sp_attach_single_file_db", Runs::Server(Permission::CreateAnyDatabase)),
+    ("sp_detach_db", Runs::Server(Permission::AlterAnyDatabase)),
+    ("sp_addtype", Runs::Database(Permission::CreateType)),
+    ("sp_droptype", Runs::Database(Permission::AlterAnySchema)),
+    ("sp_updatestats", Runs::Owner),
+    ("sp_addrolemember", Runs::Itself),
+    ("sp_droprolemember", Runs::Itself),
+];
+
+/// Checks the right to a system procedure.
+///
+/// # Errors
+/// 15247, 262, 300.
+pub fn check(name: &str, call: &mut Call<'_>) -> Result<(), SqlError> {
+    if call.core.may_all() {
+        return Ok(());
+    }
+    let db = call.core.db().clone();
+    call.core.effective(&db)?;
+    let found = TABLE.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, runs)| *runs);
+    match found.unwrap_or(Runs::Sysadmin) {
+        Runs::Everyone | Runs::Itself => Ok(()),
+        Runs::Owner => owner(call.core, &db),
+        Runs::Server(permission) => server(call.core, permission),
+        Runs::Database(permission) => in_database(call.core, &db, permission),
+        Runs::Sysadmin => sysadmin(call.core),
+        Runs::AltersObject => {
+            let kind = call.arg(2, "@objtype").and_then(|v| v.as_str().map(str::to_ascii_uppercase));
+            let named = call.arg(0, "@objname").and_then(|v| v.as_str().map(str::to_owned)).unwrap_or_default();
+            match kind.as_deref() {
+                Some("DATABASE") => server(call.core, Permission::AlterAnyDatabase),
+                None | Some("OBJECT" | "COLUMN" | "INDEX") => {
+                    let parts = crate::functions::metadata::name_parts(&named).unwrap_or_default();
+                    // The name of a column or index stands before its table's.
+                    let skip = usize::from(matches!(kind.as_deref(), Some("COLUMN" | "INDEX")));
+                    let part = |at: usize| parts.get(at + skip).map_or("", |part| part.as_str());
+                    let catalog = db.catalog();
+                    let found = match catalog.find(part(1), part(0)) {
+                        Some(table) => Some((table.object_id, table.schema.clone())),
+                        None => catalog.find_module(part(1), part(0)).map(|m| (m.object_id, m.schema.clone())),
+                    };
+                    let Some((id, schema)) = found else { return owner(call.core, &db) };
+                    let schema = catalog.schemas.get(&fold_name(&schema)).copied().unwrap_or(0);
+                    match call.core.has(&db, Securable::new(Class::Object, id), schema, Permission::Alter) {
+                        true => Ok(()),
+                        false => Err(not_permitted()),
+                    }
+                }
+                Some(_) => owner(call.core, &db),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_procedure_says_who_may_run_it() {
+        for name in super::super::names() {
+            assert!(TABLE.iter().any(|(known, _)| *known == name), "{name} is not in the table of rights");
+        }
+    }
+}
