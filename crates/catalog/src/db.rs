@@ -484,7 +484,32 @@ impl Db {
             "isautoshrink" => flag(settings.auto_shrink),
             "isautocreatestatistics" => flag(settings.auto_create_stats),
             "isautoupdatestatistics" => flag(settings.auto_update_stats),
-            "isinstandby" | "isfulltextenabled" | "ispublished" | "isxtpsupported" => flag(false),
+            "istornpagedetectionenabled" => flag(settings.page_verify == 1),
+            "isansinulldefault"
+            | "isansinullsenabled"
+            | "isansipaddingenabled"
+            | "isansiwarningsenabled"
+            | "isarithmeticabortenabled"
+            | "isautocreatestatisticsincremental"
+            | "isclone"
+            | "isclosecursorsoncommitenabled"
+            | "isdatabasesuspendedforsnapshotbackup"
+            | "isfulltextenabled"
+            | "isinstandby"
+            | "islocalcursorsdefault"
+            | "ismemoryoptimizedelevatetosnapshotenabled"
+            | "ismergepublished"
+            | "isnullconcat"
+            | "isnumericroundabortenabled"
+            | "isparameterizationforced"
+            | "isquotedidentifiersenabled"
+            | "ispublished"
+            | "isrecursivetriggersenabled"
+            | "issubscribed"
+            | "issyncwithbackup"
+            | "isverifiedclone"
+            | "isxtpsupported" => flag(false),
+            "lcid" => Value::Int(1033),
             "version" => Value::Int(957),
             "sqlsortorder" => Value::Int(52),
             "comparisonstyle" => Value::Int(196_609),

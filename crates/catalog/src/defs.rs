@@ -3,6 +3,7 @@
 //! are compiled again.
 
 use crate::fold_name;
+use crate::lookups::Lookups;
 use crate::row_counts;
 use crate::security::Security;
 use crate::statistics::TableStatistics;
@@ -217,11 +218,14 @@ pub struct Catalog {
     pub schema_names: HashMap<i32, CompactString>,
     /// Principals, permissions and owners, as committed. Their changes do not raise the version.
     pub security: Arc<Security>,
+    /// What is made of the tables when it is asked for.
+    pub lookups: Lookups,
 }
 
 impl Catalog {
     /// Adds a table.
     pub fn insert(&mut self, table: Arc<TableDef>) {
+        self.lookups = Lookups::default();
         self.tables.insert((fold_name(&table.schema), fold_name(&table.name)), table.clone());
         for key in &table.foreign_keys {
             self.referenced_by.entry(key.parent).or_default().push(table.object_id);
@@ -231,6 +235,7 @@ impl Catalog {
 
     /// Takes a table out.
     pub fn remove(&mut self, object_id: i32) {
+        self.lookups = Lookups::default();
         if let Some(table) = self.by_id.remove(&object_id) {
             self.tables.remove(&(fold_name(&table.schema), fold_name(&table.name)));
             for key in &table.foreign_keys {
@@ -297,13 +302,6 @@ impl Catalog {
     /// The schema_id of a table's schema.
     pub fn schema_id(&self, table: &TableDef) -> i32 {
         self.schemas.get(&fold_name(&table.schema)).copied().unwrap_or(1)
-    }
-
-    /// Tables in order of name, for views.
-    pub fn sorted(&self) -> Vec<&Arc<TableDef>> {
-        let mut tables: Vec<_> = self.by_id.values().collect();
-        tables.sort_by(|a, b| (&a.schema, &a.name).cmp(&(&b.schema, &b.name)));
-        tables
     }
 }
 

@@ -3,6 +3,7 @@
 
 use super::session;
 use crate::state::changes::Action;
+use catalog::ConstraintKind;
 use catalog::Db;
 use catalog::ModuleKind;
 use catalog::TableDef;
@@ -53,9 +54,15 @@ pub const FUNCTIONS: &[Function] = &[
     f("schema_name", (0, 1), &[A::Int], sysname, schema_name),
     f("schema_id", (0, 1), &[A::Name], int, schema_id),
     f("col_name", (2, 2), &[A::Int], sysname, |a, cx| {
-        let db = Some(session(cx)?.db().clone());
-        let id = int_arg(a, 1);
-        Ok(with_table(&db, int_arg(a, 0), |t| {
+        let session = session(cx)?;
+        let (db, id) = (session.db().clone(), int_arg(a, 1));
+        let view = i32::try_from(int_arg(a, 0)).ok().and_then(|id| db.catalog().modules.get(&id).cloned());
+        if let Some(view) = view.filter(|module| module.kind == ModuleKind::View) {
+            let columns = crate::views::columns_of_view(session, &db, &view).unwrap_or_default();
+            let at = usize::try_from(id - 1).ok();
+            return Ok(at.and_then(|at| columns.get(at)).map_or(Value::Null, |c| Value::Str(c.name.clone())));
+        }
+        Ok(with_table(&Some(db), int_arg(a, 0), |t| {
             let column = t.columns.iter().find(|c| i64::from(c.column_id) == id);
             column.map_or(Value::Null, |c| Value::Str(c.name.clone()))
         }))
@@ -66,25 +73,55 @@ pub const FUNCTIONS: &[Function] = &[
         let column = table.columns.iter().find(|c| fold_name(&c.name) == name);
         Ok(column.map_or(Value::Null, |c| Value::SmallInt(c.ty.max_length())))
     }),
-    f("columnproperty", (3, 3), &[A::Int, A::Name], int, columnproperty),
-    f("objectproperty", (2, 2), &[A::Int, A::Name], int, objectproperty),
-    f("objectpropertyex", (2, 2), &[A::Int, A::Name], int, objectproperty),
-    f("indexproperty", (3, 3), &[A::Int, A::Name], int, indexproperty),
     f("index_col", (3, 3), &[A::Name, A::Int], sysname, index_col),
-    f("type_name", (1, 1), &[A::Int], sysname, |a, _| {
-        let ty = ALL_TYPES.iter().find(|ty| i64::from(ty.user_type_id()) == int_arg(a, 0));
-        Ok(match (ty, int_arg(a, 0)) {
+    f("type_name", (1, 1), &[A::Int], sysname, |a, cx| {
+        let id = int_arg(a, 0);
+        let ty = ALL_TYPES.iter().find(|ty| i64::from(ty.user_type_id()) == id);
+        Ok(match (ty, id) {
             (Some(ty), _) => Value::str(ty.base_name()),
+            (None, 108) => Value::str("numeric"),
             (None, 256) => Value::str("sysname"),
-            _ => Value::Null,
+            (None, _) => {
+                let catalog = session(cx)?.db().catalog();
+                let alias = catalog.types.values().find(|alias| i64::from(alias.type_id) == id);
+                alias.map_or(Value::Null, |alias| Value::Str(alias.name.clone()))
+            }
         })
     }),
-    f("type_id", (1, 1), &[A::Name], int, |a, _| {
-        Ok(match DataType::from_name(text_arg(a, 0), &[]) {
-            Ok(_) if text_arg(a, 0).eq_ignore_ascii_case("sysname") => Value::Int(256),
+    f("type_id", (1, 1), &[A::Name], int, |a, cx| {
+        let Some(parts) = name_parts(text_arg(a, 0)) else { return Ok(Value::Null) };
+        let catalog = session(cx)?.db().catalog();
+        if let Some(alias) = catalog.find_type(parts.get(1).map_or("", String::as_str), &parts[0]) {
+            return Ok(Value::Int(alias.type_id));
+        }
+        Ok(match DataType::from_name(&parts[0], &[]) {
+            Ok(_) if parts[0].eq_ignore_ascii_case("sysname") => Value::Int(256),
+            Ok(_) if parts[0].eq_ignore_ascii_case("numeric") => Value::Int(108),
             Ok(ty) => Value::Int(ty.user_type_id()),
             Err(_) => Value::Null,
         })
+    }),
+    f("file_name", (1, 1), &[A::Int], sysname, |a, cx| {
+        let entry = session(cx)?.db().entry();
+        let file = entry.files.iter().find(|file| i64::from(file.file_id) == int_arg(a, 0));
+        Ok(file.map_or(Value::Null, |file| Value::Str(file.name.clone())))
+    }),
+    f("file_id", (1, 1), &[A::Name], smallint, |a, cx| {
+        Ok(file_id(a, cx)?.map_or(Value::Null, |id| Value::SmallInt(id as i16)))
+    }),
+    f("file_idex", (1, 1), &[A::Name], int, |a, cx| {
+        Ok(file_id(a, cx)?.map_or(Value::Null, |id| Value::Int(id.into())))
+    }),
+    f("filegroup_name", (1, 1), &[A::Int], sysname, |a, cx| {
+        let groups = crate::views::files::groups(session(cx)?.db());
+        let group = groups.into_iter().find(|group| i64::from(group.id) == int_arg(a, 0));
+        Ok(group.map_or(Value::Null, |group| Value::Str(group.name)))
+    }),
+    f("filegroup_id", (1, 1), &[A::Name], int, |a, cx| {
+        let name = fold_name(text_arg(a, 0));
+        let groups = crate::views::files::groups(session(cx)?.db());
+        let group = groups.into_iter().find(|group| fold_name(&group.name) == name);
+        Ok(group.map_or(Value::Null, |group| Value::Int(group.id)))
     }),
     f("ident_current", (1, 1), &[A::Name], numeric_38, |a, cx| {
         let Some(table) = named_table(text_arg(a, 0), cx)? else { return Ok(Value::Null) };
@@ -98,7 +135,6 @@ pub const FUNCTIONS: &[Function] = &[
         let found = session(cx)?.instance().find_db(text_arg(a, 0)).is_some();
         Ok(if found { Value::Int(1) } else { Value::Null })
     }),
-    f("databasepropertyex", (2, 2), &[A::Name], sysname, databasepropertyex),
     f("parsename", (2, 2), &[A::Name, A::Int], sysname, parsename),
 ];
 
@@ -220,47 +256,37 @@ fn named_table(text: &str, cx: &mut CallCx<'_>) -> Result<Option<Arc<TableDef>>,
     Ok(catalog.tables.get(&(fold_name(schema), fold_name(&parts[0]))).cloned())
 }
 
+/// OBJECT_ID(name [, type]): a table, module, constraint or system view of the name's database and schema.
 fn object_id(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
-    if args.len() > 1
-        && !matches!(
-            text_arg(args, 1).trim_end().to_ascii_uppercase().as_str(),
-            "U" | "S" | "V" | "PK" | "UQ" | "D" | "P" | "TR" | "C" | "F"
-        )
-    {
-        return Ok(Value::Null);
-    }
     let kind = if args.len() > 1 { text_arg(args, 1).trim_end().to_ascii_uppercase() } else { String::new() };
-    if matches!(kind.as_str(), "" | "U")
+    let is = |code: &str| kind.is_empty() || kind == code.trim_end();
+    if is("U")
         && let Some(table) = named_table(text_arg(args, 0), cx)?
     {
         return Ok(Value::Int(table.object_id));
     }
     let Some(parts) = name_parts(text_arg(args, 0)) else { return Ok(Value::Null) };
-    if let Some(id) = module_id(&parts, &kind, cx)? {
+    let Some(db) = named_db(&parts, cx)? else { return Ok(Value::Null) };
+    let (catalog, schema, name) = (db.catalog(), parts.get(1).map_or("", String::as_str), &parts[0]);
+    if let Some(module) = catalog.find_module(schema, name).filter(|m| is(m.kind.code())) {
+        return Ok(Value::Int(module.object_id));
+    }
+    let named = catalog.constraint_id(schema, name).and_then(|id| catalog.constraint(id).map(|c| (id, c)));
+    if let Some((id, _)) = named.filter(|(_, constraint)| is(constraint.code())) {
         return Ok(Value::Int(id));
     }
-    if matches!(kind.as_str(), "" | "V" | "S") {
-        let schema = parts.get(1).filter(|p| !p.is_empty()).map_or("dbo", String::as_str);
-        if let Some(view) = crate::views::find(schema, &parts[0]) {
-            return Ok(Value::Int(view.object_id()));
-        }
-    }
-    constraint_id(&parts[0], cx)
+    let view = crate::views::find(if schema.is_empty() { "dbo" } else { schema }, name);
+    let view = view.filter(|view| is(if view.arguments().is_some() { "IF" } else { "V" }));
+    Ok(view.map_or(Value::Null, |view| Value::Int(view.object_id())))
 }
 
-/// A view, procedure or trigger of a name as parts, if it is of the wanted kind.
-fn module_id(parts: &[String], kind: &str, cx: &mut CallCx<'_>) -> Result<Option<i32>, SqlError> {
+/// The database of a name as parts: the current one unless the name says another.
+fn named_db(parts: &[String], cx: &mut CallCx<'_>) -> Result<Option<Arc<Db>>, SqlError> {
     let session = session(cx)?;
-    let db = match parts.get(2).filter(|p| !p.is_empty()) {
+    Ok(match parts.get(2).filter(|p| !p.is_empty()) {
         Some(name) => session.instance().find_db(name),
         None => Some(session.db().clone()),
-    };
-    let Some(db) = db else { return Ok(None) };
-    let schema = parts.get(1).map_or("", String::as_str);
-    let catalog = db.catalog();
-    let module = catalog.find_module(schema, &parts[0]);
-    let wanted = |m: &&Arc<catalog::ModuleDef>| kind.is_empty() || m.kind.code().trim_end() == kind;
-    Ok(module.filter(wanted).map(|m| m.object_id))
+    })
 }
 
 /// Schema and name of a table, module or constraint.
@@ -272,16 +298,11 @@ fn object_named(db: &Option<Arc<Db>>, id: i64) -> Option<(CompactString, Compact
     if let Some(module) = catalog.modules.get(&id) {
         return Some((module.schema.clone(), module.name.clone()));
     }
-    catalog.by_id.values().find_map(|table| {
-        let keys =
-            table.all_indexes().filter_map(|i| Some((i.primary_key.or(i.unique_constraint)?, &i.name)));
-        let defaults =
-            table.columns.iter().filter_map(|c| c.default.as_ref()).map(|d| (d.object_id, &d.name));
-        let checks = table.checks.iter().map(|c| (c.object_id, &c.name));
-        let foreign = table.foreign_keys.iter().map(|k| (k.object_id, &k.name));
-        let mut all = keys.chain(defaults).chain(checks).chain(foreign);
-        all.find(|(own, _)| *own == id).map(|(_, name)| (table.schema.clone(), name.clone()))
-    })
+    if let Some(constraint) = catalog.constraint(id) {
+        return Some((constraint.table.schema.clone(), constraint.name().clone()));
+    }
+    let view = crate::views::by_id(id)?;
+    Some((view.schema().into(), view.name().into()))
 }
 
 fn nvarchar_max(_: &[DataType], _: &[expr::Expr]) -> Result<DataType, SqlError> {
@@ -299,16 +320,15 @@ fn object_definition(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlEr
     if let Some(module) = catalog.modules.get(&id) {
         return Ok(Value::str(&module.text));
     }
-    for table in catalog.by_id.values() {
-        if let Some(check) = table.checks.iter().find(|check| check.object_id == id) {
-            return Ok(Value::str(&check.text));
+    let Some(constraint) = catalog.constraint(id) else { return Ok(Value::Null) };
+    let table = &constraint.table;
+    Ok(match constraint.kind {
+        ConstraintKind::Check(at) => Value::str(&table.checks[at].text),
+        ConstraintKind::Default(at) => {
+            table.columns[at].default.as_ref().map_or(Value::Null, |d| Value::str(&d.text))
         }
-        let mut defaults = table.columns.iter().filter_map(|c| c.default.as_ref());
-        if let Some(default) = defaults.find(|default| default.object_id == id) {
-            return Ok(Value::str(&default.text));
-        }
-    }
-    Ok(Value::Null)
+        _ => Value::Null,
+    })
 }
 
 /// UPDATE(column) of a trigger: whether the statement that fired it has given the column at this position a value.
@@ -338,40 +358,14 @@ fn columns_updated(_: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> 
     Ok(Value::bytes(mask))
 }
 
-/// Constraints are objects too.
-fn constraint_id(name: &str, cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
-    let catalog = session(cx)?.db().catalog();
-    let name = fold_name(name);
-    for table in catalog.by_id.values() {
-        let indexes = table.indexes.iter().chain([&table.storage]);
-        for index in indexes {
-            if let Some(id) = index.primary_key.or(index.unique_constraint)
-                && fold_name(&index.name) == name
-            {
-                return Ok(Value::Int(id));
-            }
-        }
-        let checks = table.checks.iter().map(|c| (&c.name, c.object_id));
-        let keys = table.foreign_keys.iter().map(|k| (&k.name, k.object_id));
-        if let Some((_, id)) = checks.chain(keys).find(|(own, _)| fold_name(own) == name) {
-            return Ok(Value::Int(id));
-        }
-        let defaults = table.columns.iter().filter_map(|c| c.default.as_ref());
-        if let Some(d) = defaults.into_iter().find(|d| fold_name(&d.name) == name) {
-            return Ok(Value::Int(d.object_id));
-        }
-    }
-    Ok(Value::Null)
-}
-
 fn schema_name(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     if args.is_empty() {
         return Ok(Value::str("dbo"));
     }
     let catalog = session(cx)?.db().catalog();
-    let found = catalog.schemas.iter().find(|(_, id)| i64::from(**id) == int_arg(args, 0));
-    Ok(match (found, int_arg(args, 0)) {
-        (Some((name, _)), _) => Value::Str(name.clone()),
+    let name = i32::try_from(int_arg(args, 0)).ok().and_then(|id| catalog.schema_names.get(&id));
+    Ok(match (name, int_arg(args, 0)) {
+        (Some(name), _) => Value::Str(name.clone()),
         (None, 4) => Value::str("sys"),
         (None, 3) => Value::str("INFORMATION_SCHEMA"),
         _ => Value::Null,
@@ -389,72 +383,14 @@ fn schema_id(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     })
 }
 
+/// The file_id of a file of the current database.
+fn file_id(args: &[Value], cx: &mut CallCx<'_>) -> Result<Option<u16>, SqlError> {
+    let (entry, name) = (session(cx)?.db().entry(), fold_name(text_arg(args, 0)));
+    Ok(entry.files.iter().find(|file| fold_name(&file.name) == name).map(|file| file.file_id))
+}
+
 fn flag(yes: bool) -> Value {
     Value::Int(i32::from(yes))
-}
-
-fn columnproperty(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
-    let db = Some(session(cx)?.db().clone());
-    let (name, property) = (fold_name(text_arg(args, 1)), fold_name(text_arg(args, 2)));
-    Ok(with_table(&db, int_arg(args, 0), |t| {
-        let Some(c) = t.columns.iter().find(|c| fold_name(&c.name) == name) else { return Value::Null };
-        match property.as_str() {
-            "isidentity" => flag(c.identity.is_some()),
-            "allowsnull" => flag(c.nullable),
-            "columnid" | "ordinal" => Value::Int(c.column_id),
-            "precision" => Value::Int(i32::from(c.ty.precision())),
-            "scale" => Value::Int(i32::from(c.ty.scale())),
-            "iscomputed" | "isrowguidcol" => flag(false),
-            _ => Value::Null,
-        }
-    }))
-}
-
-fn objectproperty(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
-    let db = Some(session(cx)?.db().clone());
-    let property = fold_name(text_arg(args, 1));
-    let id = i32::try_from(int_arg(args, 0)).unwrap_or_default();
-    if let Some(module) = db.as_ref().and_then(|db| db.catalog().modules.get(&id).cloned()) {
-        let is = |kind| flag(module.kind == kind);
-        return Ok(match property.as_str() {
-            "isview" => is(ModuleKind::View),
-            "isprocedure" => is(ModuleKind::Procedure),
-            "istrigger" => is(ModuleKind::Trigger),
-            "istable" | "isusertable" | "ismsshipped" => flag(false),
-            "execisquotedidenton" => flag(module.settings.quoted_identifier),
-            "execisansinullson" => flag(module.settings.ansi_nulls),
-            "execistriggerdisabled" => flag(module.disabled),
-            _ => Value::Null,
-        });
-    }
-    Ok(with_table(&db, int_arg(args, 0), |t| match property.as_str() {
-        "istable" | "isusertable" => flag(true),
-        "tablehascheckcnst" => flag(!t.checks.is_empty()),
-        "tablehasforeignkey" => flag(!t.foreign_keys.is_empty()),
-        "isview" | "isprocedure" | "istrigger" | "ismsshipped" => flag(false),
-        "tablehasprimarykey" => flag(t.indexes.iter().chain([&t.storage]).any(|i| i.primary_key.is_some())),
-        "tablehasidentity" => flag(t.columns.iter().any(|c| c.identity.is_some())),
-        "tablehasclustindex" => flag(t.storage.index_id == 1),
-        "tablehasindex" => flag(t.storage.index_id == 1 || !t.indexes.is_empty()),
-        _ => Value::Null,
-    }))
-}
-
-fn indexproperty(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
-    let db = Some(session(cx)?.db().clone());
-    let (name, property) = (fold_name(text_arg(args, 1)), fold_name(text_arg(args, 2)));
-    Ok(with_table(&db, int_arg(args, 0), |t| {
-        let mut all = t.indexes.iter().chain([&t.storage]);
-        let Some(index) = all.find(|i| fold_name(&i.name) == name) else { return Value::Null };
-        match property.as_str() {
-            "isunique" => flag(index.unique),
-            "isclustered" => flag(index.index_id == 1),
-            "indexid" => Value::Int(index.index_id),
-            "indexfillfactor" => Value::Int(i32::from(index.fill_factor)),
-            "isdisabled" | "isstatistics" | "ishypothetical" => flag(false),
-            _ => Value::Null,
-        }
-    }))
 }
 
 fn index_col(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
@@ -474,12 +410,6 @@ fn identity_part(
     let Some(table) = named_table(text_arg(args, 0), cx)? else { return Ok(Value::Null) };
     let identity = table.columns.iter().find_map(|c| c.identity);
     Ok(super::system::identity_value(identity.map(part)))
-}
-
-fn databasepropertyex(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
-    let Some(db) = session(cx)?.instance().find_db(text_arg(args, 0)) else { return Ok(Value::Null) };
-    let property = text_arg(args, 1).trim_end().to_ascii_lowercase();
-    Ok(db.property(&property))
 }
 
 fn parsename(args: &[Value], _: &mut CallCx<'_>) -> Result<Value, SqlError> {

@@ -1,10 +1,9 @@
 //! What the session and the server say of themselves: @@ variables, identity, the error of CATCH.
 
+use super::properties::{SERVER_NAME, SERVICE_NAME};
 use super::session;
 use crate::state::SessionCore;
-use expr::functions::{
-    ArgRule as A, CallCx, Function, Stability, bigint, int, nvarchar_4000, smallint, sysname, text_arg,
-};
+use expr::functions::{ArgRule as A, Function, Stability, bigint, int, nvarchar_4000, smallint, sysname};
 use types::{DataType, Decimal, Len, SqlError, Value};
 
 /// A function of the session.
@@ -27,7 +26,12 @@ macro_rules! session {
     };
 }
 
-const VERSION: &str = concat!("Ringwood ", env!("CARGO_PKG_VERSION"), " (X64)");
+/// Clients match its beginning with `Microsoft ... - a.b.c.d`; then it says what it is.
+const VERSION: &str = concat!(
+    "Microsoft SQL Server 2022 compatible - 16.0.1000.6 (64-bit)\n\tRingwood ",
+    env!("CARGO_PKG_VERSION"),
+    "\n"
+);
 
 fn version_type(_: &[DataType], _: &[expr::Expr]) -> Result<DataType, SqlError> {
     Ok(DataType::NVarChar(Len::N(300)))
@@ -59,14 +63,15 @@ pub const FUNCTIONS: &[Function] = &[
     session!("@@langid", smallint, |_| Value::SmallInt(0)),
     session!("@@textsize", int, |s| Value::Int(s.options.textsize)),
     session!("@@version", version_type, |_| Value::str(VERSION)),
-    session!("@@servername", sysname, |_| Value::str("RINGWOOD")),
-    session!("@@servicename", sysname, |_| Value::str("MSSQLSERVER")),
+    session!("@@servername", sysname, |_| Value::str(SERVER_NAME)),
+    session!("@@servicename", sysname, |_| Value::str(SERVICE_NAME)),
     session!("@@microsoftversion", int, |_| Value::Int(0x1000_0000)),
     session!("@@max_connections", int, |_| Value::Int(32767)),
     session!("@@max_precision", |_, _| Ok(DataType::TinyInt), |_| Value::TinyInt(38)),
     session!("@@procid", int, |_| Value::Int(0)),
     session!("@@fetch_status", int, |_| Value::Int(-1)),
     session!("@@cursor_rows", int, |_| Value::Int(0)),
+    session!("@@remserver", sysname, |_| Value::Null),
     session!("@@dbts", |_, _| Ok(DataType::VarBinary(Len::N(8))), |_| Value::bytes(vec![0u8; 8])),
     session!("context_info", |_, _| Ok(DataType::VarBinary(Len::N(128))), |s| s.context_info.clone()),
     session!("xact_state", smallint, |s| Value::SmallInt(s.xact_state())),
@@ -80,32 +85,20 @@ pub const FUNCTIONS: &[Function] = &[
     session!("error_procedure", sysname, |_| Value::Null),
     session!("current_transaction_id", bigint, |_| Value::Null),
     Function {
-        name: "serverproperty",
+        name: "formatmessage",
         min: 1,
-        max: 1,
-        args: &[A::Name],
-        result: |_, _| Ok(DataType::NVarChar(Len::N(128))),
-        strict: true,
-        stability: Stability::Pure,
+        max: 21,
+        args: &[A::Any],
+        result: nvarchar_4000,
+        strict: false,
+        stability: Stability::Statement,
         nullable: true,
-        eval: serverproperty,
+        eval: |args, _| match args.split_first() {
+            Some((Value::Str(format), values)) => {
+                crate::batch::errors_text::format_message(format, values).map(Value::str)
+            }
+            // Numbers of messages: there is no sys.messages.
+            _ => Ok(Value::Null),
+        },
     },
 ];
-
-fn serverproperty(args: &[Value], _: &mut CallCx<'_>) -> Result<Value, SqlError> {
-    Ok(match text_arg(args, 0).trim_end().to_ascii_lowercase().as_str() {
-        "productversion" => Value::str("16.0.1000.6"),
-        "productmajorversion" => Value::str("16"),
-        "productlevel" => Value::str("RTM"),
-        "edition" => Value::str("Ringwood"),
-        "engineedition" => Value::str("3"),
-        "servername" | "machinename" => Value::str("RINGWOOD"),
-        "collation" => Value::str(types::Collation::DEFAULT.name()),
-        "isclustered"
-        | "ishadrenabled"
-        | "issingleuser"
-        | "isfulltextinstalled"
-        | "isintegratedsecurityonly" => Value::str("0"),
-        _ => Value::Null,
-    })
-}

@@ -4,6 +4,8 @@ mod attach;
 mod databases;
 mod rights;
 mod roles;
+pub(crate) mod odbc;
+pub(crate) mod params;
 mod space_used;
 mod types;
 mod update_stats;
@@ -58,6 +60,24 @@ impl Procedure {
 
 /// All procedures but sp_executesql, which is the interpreter's own.
 const PROCEDURES: &[(&str, Body)] = &[
+    ("sp_tables", odbc::tables::tables),
+    ("sp_columns", odbc::columns::columns),
+    ("sp_columns_90", odbc::columns::columns),
+    ("sp_columns_100", odbc::columns::columns_100),
+    ("sp_pkeys", odbc::keys::primary_keys),
+    ("sp_fkeys", odbc::keys::foreign_keys),
+    ("sp_statistics", odbc::statistics::statistics),
+    ("sp_statistics_100", odbc::statistics::statistics),
+    ("sp_special_columns", odbc::special::special),
+    ("sp_special_columns_90", odbc::special::special),
+    ("sp_special_columns_100", odbc::special::special_100),
+    ("sp_stored_procedures", odbc::procedures::procedures),
+    ("sp_sproc_columns", odbc::procedures::columns),
+    ("sp_sproc_columns_90", odbc::procedures::columns),
+    ("sp_sproc_columns_100", odbc::procedures::columns_100),
+    ("sp_datatype_info", odbc::datatypes::info),
+    ("sp_datatype_info_90", odbc::datatypes::info),
+    ("sp_datatype_info_100", odbc::datatypes::info_100),
     ("sp_spaceused", space_used::run),
     ("sp_helpdb", databases::help_db),
     ("sp_databases", databases::databases),
@@ -96,9 +116,13 @@ impl Call<'_> {
         named.or_else(positional).map(|a| &a.value).filter(|v| !v.is_null())
     }
 
-    /// Sends a whole result set.
+    /// Sends a whole result set, without the rows of objects that the caller may not know of.
     pub fn result(&mut self, columns: &[ColumnInfo], rows: &[Vec<Value>]) -> Result<(), SqlError> {
-        send(self.sink, columns, rows, self.core.options.nocount)
+        if self.core.may_all() {
+            return send(self.sink, columns, rows, self.core.options.nocount);
+        }
+        let visible = rights::visible(self.core, columns, rows);
+        send(self.sink, columns, &visible, self.core.options.nocount)
     }
 }
 

@@ -3,9 +3,12 @@
 
 use catalog::security::{Class, Permission, Securable};
 use catalog::fold_name;
-use types::SqlError;
+use types::{SqlError, Value};
 
 use super::Call;
+use crate::output::ColumnInfo;
+use crate::state::SessionCore;
+use crate::views::rights::sees;
 use crate::stmt::rights::{in_database, not_permitted, owner, server, sysadmin};
 
 /// Who may run a procedure.
@@ -24,6 +27,25 @@ enum Runs {
 }
 
 const TABLE: &[(&str, Runs)] = &[
+    // They show what the caller may know of.
+    ("sp_tables", Runs::Everyone),
+    ("sp_columns", Runs::Everyone),
+    ("sp_columns_90", Runs::Everyone),
+    ("sp_columns_100", Runs::Everyone),
+    ("sp_pkeys", Runs::Everyone),
+    ("sp_fkeys", Runs::Everyone),
+    ("sp_statistics", Runs::Everyone),
+    ("sp_statistics_100", Runs::Everyone),
+    ("sp_special_columns", Runs::Everyone),
+    ("sp_special_columns_90", Runs::Everyone),
+    ("sp_special_columns_100", Runs::Everyone),
+    ("sp_stored_procedures", Runs::Everyone),
+    ("sp_sproc_columns", Runs::Everyone),
+    ("sp_sproc_columns_90", Runs::Everyone),
+    ("sp_sproc_columns_100", Runs::Everyone),
+    ("sp_datatype_info", Runs::Everyone),
+    ("sp_datatype_info_90", Runs::Everyone),
+    ("sp_datatype_info_100", Runs::Everyone),
     ("sp_spaceused", Runs::Everyone),
     ("sp_helpdb", Runs::Everyone),
     ("sp_databases", Runs::Everyone),
@@ -84,6 +106,36 @@ pub fn check(name: &str, call: &mut Call<'_>) -> Result<(), SqlError> {
             }
         }
     }
+}
+
+/// Columns of results that name an object: its schema and its name.
+const NAMES: [(&str, &str); 4] = [
+    ("TABLE_OWNER", "TABLE_NAME"),
+    ("PROCEDURE_OWNER", "PROCEDURE_NAME"),
+    ("PKTABLE_OWNER", "PKTABLE_NAME"),
+    ("FKTABLE_OWNER", "FKTABLE_NAME"),
+];
+
+/// The rows of a result that name no object of which the caller may not know.
+pub fn visible(core: &mut SessionCore, columns: &[ColumnInfo], rows: &[Vec<Value>]) -> Vec<Vec<Value>> {
+    let at = |name: &str| columns.iter().position(|c| c.name == name);
+    let pairs: Vec<_> = NAMES.iter().filter_map(|(owner, name)| Some((at(owner)?, at(name)?))).collect();
+    let db = core.db().clone();
+    let catalog = db.catalog();
+    let mut out = rows.to_vec();
+    out.retain(|row| {
+        pairs.iter().all(|(owner, name)| {
+            let text = |at: &usize| row.get(*at).and_then(Value::as_str).unwrap_or_default();
+            // Names of procedures have a number: `p;1`.
+            let name = text(name).split(';').next().unwrap_or_default();
+            let id = match catalog.find(text(owner), name) {
+                Some(table) => Some(table.object_id),
+                None => catalog.find_module(text(owner), name).map(|module| module.object_id),
+            };
+            id.is_none_or(|id| sees(core, &db, id))
+        })
+    });
+    out
 }
 
 #[cfg(test)]

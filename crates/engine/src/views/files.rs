@@ -151,35 +151,50 @@ const GROUP_COLUMNS: &[ViewColumn] = &[
     ("is_autogrow_all_files", Bit, true),
 ];
 
-fn groups(db: &Arc<Db>) -> Vec<Vec<Value>> {
-    let default = db.settings().default_filegroup;
+/// A filegroup.
+pub struct Group {
+    /// data_space_id, from 1.
+    pub id: i32,
+    pub name: compact_str::CompactString,
+    pub is_default: bool,
+}
+
+/// The filegroups of a database.
+pub fn groups(db: &Arc<Db>) -> Vec<Group> {
+    let default = i32::from(db.settings().default_filegroup);
     let entry = db.entry();
     let groups = entry.filegroups.iter().enumerate();
-    groups
-        .map(|(i, name)| {
-            let id = i as i32 + 1;
-            vec![
-                Value::Str(name.clone()),
-                Value::Int(id),
-                text("FG"),
-                text("ROWS_FILEGROUP"),
-                bit(id == i32::from(default)),
-                bit(false),
-                Value::Null,
-                Value::Null,
-                bit(false),
-                bit(false),
-            ]
-        })
-        .collect()
+    let group = |(i, name): (usize, &compact_str::CompactString)| {
+        let id = i as i32 + 1;
+        Group { id, name: name.clone(), is_default: id == default }
+    };
+    groups.map(group).collect()
+}
+
+fn group_rows(db: &Arc<Db>) -> Vec<Vec<Value>> {
+    let row = |group: Group| {
+        vec![
+            Value::Str(group.name),
+            Value::Int(group.id),
+            text("FG"),
+            text("ROWS_FILEGROUP"),
+            bit(group.is_default),
+            bit(false),
+            Value::Null,
+            Value::Null,
+            bit(false),
+            bit(false),
+        ]
+    };
+    groups(db).into_iter().map(row).collect()
 }
 
 /// sys.filegroups.
-pub static FILEGROUPS: View = View::sys("filegroups", GROUP_COLUMNS, |_, db, _| Ok(groups(db)));
+pub static FILEGROUPS: View = View::sys("filegroups", GROUP_COLUMNS, |_, db, _| Ok(group_rows(db)));
 
 /// sys.data_spaces.
 pub static DATA_SPACES: View = View::sys("data_spaces", GROUP_COLUMNS.split_at(6).0, |_, db, _| {
-    Ok(groups(db).into_iter().map(|row| row[..6].to_vec()).collect())
+    Ok(group_rows(db).into_iter().map(|row| row[..6].to_vec()).collect())
 });
 
 const STAT_COLUMNS: &[ViewColumn] = &[

@@ -30,6 +30,7 @@ use ::types::{DataType, Decimal, Len, SqlError, Value};
 use crate::state::SessionCore;
 
 use catalog::Db;
+pub(crate) use modules::columns_of_view;
 pub use plan::view::{RowSource, ViewColumn, ViewDef};
 
 /// Rows of a view.
@@ -239,6 +240,14 @@ pub fn find(schema: &str, name: &str) -> Option<&'static dyn SystemView> {
         .iter()
         .copied()
         .find(|view| view.schema().eq_ignore_ascii_case(schema) && view.name().eq_ignore_ascii_case(name))
+}
+
+/// The view with an object_id.
+pub fn by_id(object_id: i32) -> Option<&'static dyn SystemView> {
+    if object_id >= 0 {
+        return None;
+    }
+    VIEWS.iter().copied().find(|view| view.object_id() == object_id)
 }
 
 /// Every view, for sys.all_objects.

@@ -8,6 +8,8 @@ use types::{DataType, Len, SqlError, Value};
 use super::objects::{Kind, is_made_up, object, object_columns};
 use super::{NVARCHAR60, SYSNAME, View, ViewColumn, bit, text};
 use crate::batch::module::params_of;
+use crate::output::ColumnInfo;
+use crate::state::SessionCore;
 use catalog::{Catalog, Db, ModuleDef, ModuleKind, TableDef, fold_name};
 use syntax::ast::ReferentialAction;
 
@@ -349,17 +351,27 @@ pub static FOREIGN_KEY_PAIRS: View = View::sys("foreign_key_columns", PAIR_COLUM
 
 /// Columns of the views of a database: object_id, and name, type, nullable of each.
 pub(super) fn view_columns(
-    session: &crate::state::SessionCore,
+    session: &SessionCore,
     db: &Arc<Db>,
-) -> Result<Vec<(i32, Vec<crate::output::ColumnInfo>)>, SqlError> {
-    let catalog = db.catalog();
+) -> Result<Vec<(i32, Vec<ColumnInfo>)>, SqlError> {
+    let views = modules(&db.catalog(), ModuleKind::View);
+    let columns = |view: &Arc<ModuleDef>| Some((view.object_id, columns_of_view(session, db, view)?));
+    Ok(views.iter().filter_map(columns).collect())
+}
+
+/// Columns of a view; `None` for one whose tables have gone.
+pub(crate) fn columns_of_view(
+    session: &SessionCore,
+    db: &Arc<Db>,
+    view: &Arc<ModuleDef>,
+) -> Option<Vec<ColumnInfo>> {
     let (instance, shared) = (session.instance().clone(), &session.shared);
     let vars = plan::bind::env::VarScope::new();
     let env = plan::bind::env::CompileEnv {
         chain: plan::rights::Chain::Trusted,
         names: &*instance,
         db,
-        catalog: catalog.clone(),
+        catalog: db.catalog(),
         vars: &vars,
         parameters: &[],
         options: &session.options,
@@ -368,16 +380,7 @@ pub(super) fn view_columns(
         cancel: &shared.cancel,
         counters: instance.optimizer(),
     };
-    let mut out = Vec::new();
-    for view in modules(&catalog, ModuleKind::View) {
-        // A view whose tables have gone has no columns that could be told.
-        let Ok((_, columns)) = plan::bind::Binder::new(&env).view_query(db, &view) else { continue };
-        let columns = columns.into_iter().map(|c| crate::output::ColumnInfo {
-            name: c.name,
-            ty: c.ty,
-            nullable: c.nullable,
-        });
-        out.push((view.object_id, columns.collect()));
-    }
-    Ok(out)
+    let (_, columns) = plan::bind::Binder::new(&env).view_query(db, view).ok()?;
+    let column = |c: plan::logical::OutColumn| ColumnInfo { name: c.name, ty: c.ty, nullable: c.nullable };
+    Some(columns.into_iter().map(column).collect())
 }

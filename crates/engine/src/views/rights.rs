@@ -215,8 +215,11 @@ pub(crate) fn sees(core: &mut SessionCore, db: &Arc<Db>, id: i32) -> bool {
         (Some(table), _) => (id, table.schema.clone()),
         (_, Some(module)) if module.kind == ModuleKind::Trigger => (module.parent, module.schema.clone()),
         (_, Some(module)) => (id, module.schema.clone()),
-        // Negative ids are the system's views; others are constraints, which sys.objects has too.
-        _ => return id < 0 || core.owns_database(db),
+        // Negative ids are the system's views.
+        _ => match catalog.constraint(id) {
+            Some(constraint) => (constraint.table.object_id, constraint.table.schema.clone()),
+            None => return id < 0 || core.owns_database(db),
+        },
     };
     let schema = catalog.schemas.get(&fold_name(&schema)).copied().unwrap_or(0);
     core.sees_object(db, id, schema)

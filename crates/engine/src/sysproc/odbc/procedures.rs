@@ -1,0 +1,186 @@
+//! sp_stored_procedures, sp_sproc_columns, sp_sproc_columns_100.
+
+use std::sync::Arc;
+
+use ::types::{DataType, Len, SqlError, Value};
+
+use super::super::params::{NAME, PATTERN, Param};
+use super::super::{Call, column};
+use super::{Level, Names, REMARKS, check_qualifier, odbc_type, small, text};
+use crate::batch::module::params_of;
+use catalog::{Catalog, ModuleDef, ModuleKind};
+
+use DataType::{Bit, Int, NVarChar, SmallInt, TinyInt, VarChar};
+
+const PROCEDURE: DataType = NVarChar(Len::N(134));
+
+/// The procedures of these names, in order of schema and name.
+fn find(
+    catalog: &Catalog,
+    owner: Option<&str>,
+    name: Option<&str>,
+    pattern: bool,
+) -> Result<Vec<Arc<ModuleDef>>, SqlError> {
+    // A name may have the number of a group.
+    let name = name.map(|name| name.rsplit_once(';').map_or(name, |(name, _)| name));
+    let (owners, names) = (Names::new(owner, pattern)?, Names::new(name, pattern)?);
+    let procedures = catalog.modules.values().filter(|m| m.kind == ModuleKind::Procedure);
+    let mut found: Vec<_> =
+        procedures.filter(|m| names.has(&m.name) && owners.has(&m.schema)).cloned().collect();
+    found.sort_by(|a, b| (&a.schema, &a.name).cmp(&(&b.schema, &b.name)));
+    Ok(found)
+}
+
+/// EXEC sp_stored_procedures [name, owner, qualifier, pattern].
+pub fn procedures(call: &mut Call<'_>) -> Result<i32, SqlError> {
+    const PARAMS: &[Param] = &[
+        ("@sp_name", NVarChar(Len::N(390))),
+        ("@sp_owner", PATTERN),
+        ("@sp_qualifier", NAME),
+        ("@fUsePattern", Bit),
+    ];
+    let given = call.given("sp_stored_procedures", 0, PARAMS)?;
+    check_qualifier(call.core, given.text(2).filter(|q| *q != "%"))?;
+    let db = call.core.db().clone();
+    let found = find(&db.catalog(), given.name(1), given.name(0), given.number(3, 1) != 0)?;
+    let unknown = Value::Int(-1);
+    let row = |m: &Arc<ModuleDef>| {
+        vec![
+            Value::Str(db.name()),
+            text(&m.schema),
+            text(format!("{};1", m.name)),
+            unknown.clone(),
+            unknown.clone(),
+            unknown.clone(),
+            Value::Null,
+            Value::SmallInt(2),
+        ]
+    };
+    let rows: Vec<_> = found.iter().map(row).collect();
+    let columns = [
+        column("PROCEDURE_QUALIFIER", NAME, true),
+        column("PROCEDURE_OWNER", NAME, true),
+        column("PROCEDURE_NAME", PROCEDURE, false),
+        column("NUM_INPUT_PARAMS", Int, true),
+        column("NUM_OUTPUT_PARAMS", Int, true),
+        column("NUM_RESULT_SETS", Int, true),
+        column("REMARKS", REMARKS, true),
+        column("PROCEDURE_TYPE", SmallInt, true),
+    ];
+    call.result(&columns, &rows)?;
+    Ok(0)
+}
+
+/// EXEC sp_sproc_columns.
+pub fn columns(call: &mut Call<'_>) -> Result<i32, SqlError> {
+    list(call, "sp_sproc_columns", Level::Old)
+}
+
+/// EXEC sp_sproc_columns_100.
+pub fn columns_100(call: &mut Call<'_>) -> Result<i32, SqlError> {
+    list(call, "sp_sproc_columns_100", Level::Since2008)
+}
+
+/// One parameter as a row begins: name, kind, type, nullable, position.
+struct Parameter {
+    name: Value,
+    kind: i16,
+    ty: DataType,
+    nullable: bool,
+    position: i32,
+}
+
+fn list(call: &mut Call<'_>, procedure: &str, level: Level) -> Result<i32, SqlError> {
+    const PARAMS: &[Param] = &[
+        ("@procedure_name", NVarChar(Len::N(390))),
+        ("@procedure_owner", PATTERN),
+        ("@procedure_qualifier", NAME),
+        ("@column_name", PATTERN),
+        ("@ODBCVer", Int),
+        ("@fUsePattern", Bit),
+    ];
+    let given = call.given(procedure, 0, PARAMS)?;
+    check_qualifier(call.core, given.text(2).filter(|q| *q != "%"))?;
+    let (version, pattern) = (given.number(4, 2), given.number(5, 1) != 0);
+    let wanted = Names::new(given.name(3), pattern)?;
+    let db = call.core.db().clone();
+    let catalog = db.catalog();
+    let mut rows = Vec::new();
+    for module in find(&catalog, given.name(1), given.name(0), pattern)? {
+        let result =
+            Parameter { name: text("@RETURN_VALUE"), kind: 5, ty: Int, nullable: false, position: 0 };
+        let mut all = vec![result];
+        for (i, param) in params_of(&module, &catalog)?.into_iter().enumerate() {
+            let kind = if param.output { 2 } else { 1 };
+            let name = Value::Str(param.name);
+            all.push(Parameter { name, kind, ty: param.ty, nullable: true, position: i as i32 + 1 });
+        }
+        for p in all.into_iter().filter(|p| wanted.has(p.name.as_str().unwrap_or_default())) {
+            let ty = odbc_type(p.ty, p.nullable, version, level);
+            let mut row = vec![
+                Value::Str(db.name()),
+                text(&module.schema),
+                text(format!("{};1", module.name)),
+                p.name,
+                Value::SmallInt(p.kind),
+                Value::SmallInt(ty.data_type),
+                text(p.ty.base_name()),
+                Value::Int(ty.precision),
+                Value::Int(ty.length),
+                small(ty.scale),
+                small(ty.radix),
+                Value::SmallInt(p.nullable.into()),
+                Value::Null,
+                Value::Null,
+                Value::SmallInt(ty.sql_data_type),
+                small(ty.datetime_sub),
+                ty.octets.map_or(Value::Null, Value::Int),
+                Value::Int(p.position),
+                text(if p.nullable { "YES" } else { "NO" }),
+            ];
+            if level == Level::Since2008 {
+                row.resize(row.len() + 6, Value::Null);
+            }
+            row.push(Value::TinyInt(ty.ss_data_type));
+            rows.push(row);
+        }
+    }
+    call.result(&header(level), &rows)?;
+    Ok(0)
+}
+
+fn header(level: Level) -> Vec<crate::output::ColumnInfo> {
+    let mut columns = vec![
+        column("PROCEDURE_QUALIFIER", NAME, true),
+        column("PROCEDURE_OWNER", NAME, true),
+        column("PROCEDURE_NAME", PROCEDURE, false),
+        column("COLUMN_NAME", NAME, true),
+        column("COLUMN_TYPE", SmallInt, false),
+        column("DATA_TYPE", SmallInt, false),
+        column("TYPE_NAME", NAME, true),
+        column("PRECISION", Int, true),
+        column("LENGTH", Int, true),
+        column("SCALE", SmallInt, true),
+        column("RADIX", SmallInt, true),
+        column("NULLABLE", SmallInt, false),
+        column("REMARKS", REMARKS, true),
+        column("COLUMN_DEF", NVarChar(Len::N(4000)), true),
+        column("SQL_DATA_TYPE", SmallInt, false),
+        column("SQL_DATETIME_SUB", SmallInt, true),
+        column("CHAR_OCTET_LENGTH", Int, true),
+        column("ORDINAL_POSITION", Int, false),
+        column("IS_NULLABLE", VarChar(Len::N(254)), true),
+    ];
+    if level == Level::Since2008 {
+        columns.extend([
+            column("SS_UDT_CATALOG_NAME", NAME, true),
+            column("SS_UDT_SCHEMA_NAME", NAME, true),
+            column("SS_UDT_ASSEMBLY_TYPE_NAME", NVarChar(Len::N(4000)), true),
+            column("SS_XML_SCHEMACOLLECTION_CATALOG_NAME", NAME, true),
+            column("SS_XML_SCHEMACOLLECTION_SCHEMA_NAME", NAME, true),
+            column("SS_XML_SCHEMACOLLECTION_NAME", NAME, true),
+        ]);
+    }
+    columns.push(column("SS_DATA_TYPE", TinyInt, false));
+    columns
+}

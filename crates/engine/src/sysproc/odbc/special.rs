@@ -1,0 +1,86 @@
+//! sp_special_columns, sp_special_columns_100: the columns that identify a row.
+
+use ::types::{DataType, SqlError, Value};
+
+use super::super::params::{NAME, Param};
+use super::super::{Call, column};
+use super::{Level, check_qualifier, odbc_type, relations, small, text, type_name};
+use catalog::{IndexDef, TableDef};
+
+use DataType::{Char, Int, SmallInt};
+
+/// EXEC sp_special_columns.
+pub fn special(call: &mut Call<'_>) -> Result<i32, SqlError> {
+    list(call, "sp_special_columns", Level::Old)
+}
+
+/// EXEC sp_special_columns_100.
+pub fn special_100(call: &mut Call<'_>) -> Result<i32, SqlError> {
+    list(call, "sp_special_columns_100", Level::Since2008)
+}
+
+fn list(call: &mut Call<'_>, procedure: &str, level: Level) -> Result<i32, SqlError> {
+    const PARAMS: &[Param] = &[
+        ("@table_name", NAME),
+        ("@table_owner", NAME),
+        ("@table_qualifier", NAME),
+        ("@col_type", Char(1)),
+        ("@scope", Char(1)),
+        ("@nullable", Char(1)),
+        ("@ODBCVer", Int),
+    ];
+    let given = call.given(procedure, 1, PARAMS)?;
+    check_qualifier(call.core, given.text(2))?;
+    let (kind, scope, nullable) = (given.letter(3, 'R'), given.letter(4, 'T'), given.letter(5, 'U'));
+    if !matches!(kind, 'R' | 'V') {
+        return Err(SqlError::new(15251, 16, 1, "The column type parameter must be R or V."));
+    }
+    let version = given.number(6, 2);
+    let db = call.core.db().clone();
+    let table = relations::table(&db.catalog(), given.name(1), given.text(0).unwrap_or_default())?;
+    let mut rows = Vec::new();
+    // Columns that change with every UPDATE (rowversion) do not exist.
+    if let (Some(table), 'R') = (table, kind)
+        && let Some(index) = best(&table, nullable == 'O')
+    {
+        for (at, _) in &index.key {
+            let c = &table.columns[*at];
+            let ty = odbc_type(c.ty, c.nullable, version, level);
+            rows.push(vec![
+                Value::SmallInt(if scope == 'C' { 0 } else { 1 }),
+                text(&c.name),
+                Value::SmallInt(ty.data_type),
+                text(type_name(c.ty, c.identity.is_some())),
+                Value::Int(ty.precision),
+                Value::Int(ty.length),
+                small(ty.scale),
+                // A column of the table.
+                Value::SmallInt(1),
+            ]);
+        }
+    }
+    let columns = [
+        column("SCOPE", SmallInt, true),
+        column("COLUMN_NAME", NAME, true),
+        column("DATA_TYPE", SmallInt, false),
+        column("TYPE_NAME", NAME, true),
+        column("PRECISION", Int, true),
+        column("LENGTH", Int, true),
+        column("SCALE", SmallInt, true),
+        column("PSEUDO_COLUMN", SmallInt, true),
+    ];
+    call.result(&columns, &rows)?;
+    Ok(0)
+}
+
+/// The primary key, or else the unique index of the fewest columns.
+fn best(table: &TableDef, not_null: bool) -> Option<&IndexDef> {
+    let usable = |index: &&std::sync::Arc<IndexDef>| {
+        index.unique
+            && index.index_id > 0
+            && !(not_null && index.key.iter().any(|(at, _)| table.columns[*at].nullable))
+    };
+    let mut indexes: Vec<_> = table.all_indexes().filter(usable).collect();
+    indexes.sort_by_key(|index| (index.primary_key.is_none(), index.key.len(), index.index_id));
+    indexes.first().map(|index| &***index)
+}

@@ -1,0 +1,89 @@
+//! sp_tables.
+
+use ::types::{DataType, Len, SqlError, Value};
+
+use super::super::params::{NAME, PATTERN, Param};
+use super::super::{Call, column};
+use super::{Names, REMARKS, check_qualifier, relations, text};
+use catalog::fold_name;
+
+const PARAMS: &[Param] = &[
+    ("@table_name", PATTERN),
+    ("@table_owner", PATTERN),
+    ("@table_qualifier", NAME),
+    ("@table_type", DataType::VarChar(Len::N(100))),
+    ("@fUsePattern", DataType::Bit),
+];
+
+const KINDS: [&str; 3] = ["SYSTEM TABLE", "TABLE", "VIEW"];
+
+/// EXEC sp_tables [name, owner, qualifier, types, pattern].
+pub fn tables(call: &mut Call<'_>) -> Result<i32, SqlError> {
+    let given = call.given("sp_tables", 0, PARAMS)?;
+    let [name, owner, qualifier, kinds] = [0, 1, 2, 3].map(|at| given.text(at));
+    let rows = match (name, owner, qualifier, kinds) {
+        // ODBC's lists of databases, schemas and kinds.
+        (Some(""), Some(""), Some("%"), _) => {
+            let mut names: Vec<_> = call.core.instance().databases().iter().map(|db| db.name()).collect();
+            names.sort_by_key(|name| fold_name(name));
+            names
+                .into_iter()
+                .map(|name| row(Value::Str(name), Value::Null, Value::Null, Value::Null))
+                .collect()
+        }
+        (Some(""), Some("%"), Some("") | None, _) => {
+            let catalog = call.core.db().catalog();
+            let mut names: Vec<&str> = catalog.schema_names.values().map(|name| name.as_str()).collect();
+            names.sort_unstable();
+            names.into_iter().map(|name| row(Value::Null, text(name), Value::Null, Value::Null)).collect()
+        }
+        (Some(""), Some(""), Some("") | None, Some("%")) => {
+            KINDS.iter().map(|kind| row(Value::Null, Value::Null, Value::Null, text(kind))).collect()
+        }
+        _ => {
+            check_qualifier(call.core, qualifier.filter(|q| *q != "%"))?;
+            let pattern = given.number(4, 1) != 0;
+            let names = Names::new(given.name(0), pattern)?;
+            let owners = Names::new(given.name(1), pattern)?;
+            let db = call.core.db().clone();
+            let wanted = wanted_kinds(kinds)?;
+            let mut found = relations::find(&db.catalog(), &owners, &names);
+            found.retain(|relation| wanted.is_empty() || wanted.iter().any(|kind| kind == relation.kind()));
+            // TABLE_TYPE comes before the names.
+            found.sort_by_key(relations::Relation::kind);
+            let row = |r: &relations::Relation| {
+                row(Value::Str(db.name()), text(r.schema()), text(r.name()), text(r.kind()))
+            };
+            found.iter().map(row).collect::<Vec<_>>()
+        }
+    };
+    let columns = [
+        column("TABLE_QUALIFIER", NAME, true),
+        column("TABLE_OWNER", NAME, true),
+        column("TABLE_NAME", NAME, true),
+        column("TABLE_TYPE", DataType::VarChar(Len::N(32)), true),
+        column("REMARKS", REMARKS, true),
+    ];
+    call.result(&columns, &rows)?;
+    Ok(0)
+}
+
+fn row(database: Value, schema: Value, name: Value, kind: Value) -> Vec<Value> {
+    vec![database, schema, name, kind, Value::Null]
+}
+
+/// The kinds of `'TABLE','VIEW'`; none means all. Error: 15251 for a list without quotes.
+fn wanted_kinds(list: Option<&str>) -> Result<Vec<String>, SqlError> {
+    let Some(list) = list.map(str::trim).filter(|list| !list.is_empty() && *list != "%") else {
+        return Ok(Vec::new());
+    };
+    let kind = |part: &str| {
+        let name = part.trim().strip_prefix('\'').and_then(|part| part.strip_suffix('\''));
+        name.map(str::to_ascii_uppercase).ok_or_else(|| {
+            let text =
+                "The table type parameter must be NULL or a list of names of types in quotes: 'SYSTEM TABLE', 'TABLE', 'VIEW'.";
+            SqlError::new(15251, 16, 1, text)
+        })
+    };
+    list.split(',').map(kind).collect()
+}

@@ -1,0 +1,83 @@
+//! Parameters of system procedures: names, types, and what a call gives for them.
+
+use ::types::convert::{Mode, convert};
+use ::types::{DataType, Len, SqlError, Value};
+
+use super::Call;
+use catalog::fold_name;
+
+/// A parameter: its name with `@`, its type.
+pub type Param = (&'static str, DataType);
+
+/// sysname.
+pub const NAME: DataType = DataType::NVarChar(Len::N(128));
+/// A name that may be a pattern.
+pub const PATTERN: DataType = DataType::NVarChar(Len::N(384));
+
+/// What a call gives for the parameters of a procedure, in their order; NULL for those that it leaves out.
+#[derive(Debug)]
+pub struct Given(Vec<Value>);
+
+impl Given {
+    /// The text of a parameter; `None` for NULL.
+    pub fn text(&self, at: usize) -> Option<&str> {
+        self.0.get(at).and_then(Value::as_str)
+    }
+
+    /// The text of a parameter, `None` for NULL and for an empty text.
+    pub fn name(&self, at: usize) -> Option<&str> {
+        self.text(at).filter(|text| !text.is_empty())
+    }
+
+    /// The number of a parameter, or what stands for NULL.
+    pub fn number(&self, at: usize, default: i64) -> i64 {
+        self.0.get(at).and_then(Value::as_i64).unwrap_or(default)
+    }
+
+    /// Whether the first letter of a text is this one, in either case; `default` stands for NULL.
+    pub fn letter(&self, at: usize, default: char) -> char {
+        self.text(at).and_then(|t| t.trim().chars().next()).unwrap_or(default).to_ascii_uppercase()
+    }
+}
+
+impl Call<'_> {
+    /// Matches the arguments with the parameters of a procedure, of which the first `required` must be given.
+    ///
+    /// # Errors
+    /// 8144 too many arguments, 8145 an unknown name, 8143 one twice, 201 one missing, those of the conversion.
+    pub fn given(&self, procedure: &str, required: usize, params: &[Param]) -> Result<Given, SqlError> {
+        let mut values = vec![Value::Null; params.len()];
+        let mut seen = vec![false; params.len()];
+        for (i, arg) in self.args.iter().enumerate() {
+            let at = match &arg.name {
+                Some(name) => params.iter().position(|(known, _)| fold_name(known) == fold_name(name)),
+                None => Some(i),
+            };
+            let at = at.ok_or_else(|| {
+                let name = arg.name.as_deref().unwrap_or_default();
+                SqlError::new(8145, 16, 1, format!("{name} is not a parameter for procedure {procedure}."))
+            })?;
+            let Some((name, ty)) = params.get(at) else {
+                let text = format!("Procedure or function {procedure} has too many arguments specified.");
+                return Err(SqlError::new(8144, 16, 2, text));
+            };
+            if std::mem::replace(&mut seen[at], true) {
+                let text = format!("Parameter '{name}' was supplied multiple times.");
+                return Err(SqlError::new(8143, 16, 1, text));
+            }
+            if !arg.is_default {
+                values[at] = convert(&arg.value, arg.value.natural_type(), *ty, 0, Mode::Implicit)?;
+            }
+        }
+        match seen.iter().take(required).position(|seen| !seen) {
+            Some(at) => {
+                let text = format!(
+                    "Procedure or function '{procedure}' expects parameter '{}', which was not supplied.",
+                    params[at].0
+                );
+                Err(SqlError::new(201, 16, 4, text))
+            }
+            None => Ok(Given(values)),
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! What clients ask of the catalog: system procedures, views and functions, against one schema. Each file of
+//! `data/metadata` holds questions and the answers that are expected, column names included. With METADATA_WRITE set the
+//! answers are written anew instead, to be read before they are kept.
+
+extern crate ringwood_engine as engine;
+
+#[path = "support/text.rs"]
+mod text;
+
+use text::{Bench, Text};
+
+const SCHEMA: &str = include_str!("data/metadata/schema.sql");
+
+/// The schema in a database of its own.
+fn bench() -> Bench {
+    let mut b = Bench::new();
+    for batch in syntax::split_batches(SCHEMA) {
+        let said = b.run(batch.text);
+        assert!(!said.contains("Msg "), "{}\n{said}", batch.text);
+    }
+    b
+}
+
+/// A question: what it is about, its text, the answer.
+struct Case {
+    about: String,
+    question: String,
+    answer: String,
+}
+
+/// `==== about`, the text, `----`, the answer.
+fn cases(file: &str) -> Vec<Case> {
+    let mut cases: Vec<Case> = Vec::new();
+    let mut in_answer = false;
+    for line in file.lines() {
+        if let Some(about) = line.strip_prefix("==== ") {
+            cases.push(Case { about: about.to_owned(), question: String::new(), answer: String::new() });
+            in_answer = false;
+        } else if line == "----" {
+            in_answer = true;
+        } else if let Some(case) = cases.last_mut() {
+            let to = if in_answer { &mut case.answer } else { &mut case.question };
+            to.push_str(line);
+            to.push('\n');
+        }
+    }
+    cases
+}
+
+/// Asks all questions of a file; those after `==== ... (changes)` see what it changed.
+fn ask(name: &str) {
+    let path = format!("{}/tests/data/metadata/{name}.txt", env!("CARGO_MANIFEST_DIR"));
+    let file = std::fs::read_to_string(&path).unwrap();
+    let mut b = bench();
+    let trimmed = |s: &str| s.lines().map(str::trim_end).collect::<Vec<_>>().join("\n").trim_end().to_owned();
+    let mut wrong = Vec::new();
+    let mut written = String::new();
+    for case in cases(&file) {
+        let mut said = Text::default();
+        said.names = true;
+        b.session.execute(&case.question, &mut said);
+        let said = trimmed(&said.out);
+        written += &format!("==== {}\n{}----\n{said}\n", case.about, case.question);
+        if said != trimmed(&case.answer) {
+            wrong.push(format!("{}\n{}expected\n{}\nsaid\n{said}\n", case.about, case.question, case.answer));
+        }
+    }
+    if std::env::var_os("METADATA_WRITE").is_some() {
+        std::fs::write(&path, written).unwrap();
+    } else {
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    }
+}
+
+#[test]
+fn procedures() {
+    ask("procedures");
+}
+
+#[test]
+fn functions() {
+    ask("functions");
+}
