@@ -227,7 +227,11 @@ impl<'a> Run<'a> {
         Ok(match effect {
             Effect::Throw => After::End(End::BatchAborted),
             Effect::Compile => After::End(End::ScopeAborted),
-            _ => After::Resume(at + 1),
+            _ => After::Resume(match self.batch.program.ops.get(at) {
+                // What may not be asked is not so.
+                Some(Op::Branch { otherwise, .. }) if error.severity == 14 => *otherwise as usize,
+                _ => at + 1,
+            }),
         })
     }
 

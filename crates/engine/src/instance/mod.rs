@@ -38,7 +38,7 @@ use paths::Paths;
 use waits::LogWaits;
 
 use crate::exec::memory::QueryMemory;
-use crate::security::login::Logins;
+use crate::security::logins::Logins;
 use crate::state::core::SessionShared;
 use catalog::errors;
 use catalog::fold_name;

@@ -1,7 +1,7 @@
 //! Logging in. The client gets 18456 with state 1 whatever was wrong; the error log gets SQL Server's state and the reason.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use catalog::MASTER;
@@ -10,8 +10,8 @@ use compact_str::CompactString;
 use types::SqlError;
 
 use super::change::Change;
-use super::passwords::{self, PASSWORD_MAX, Passwords};
-use super::throttle::Throttle;
+use super::logins::LoginAudit;
+use super::passwords::{self, PASSWORD_MAX};
 use crate::Session;
 use crate::instance::Instance;
 use catalog::security::Scope;
@@ -56,33 +56,6 @@ impl LoginToken {
     /// 18456 as the client gets it after an error of [`Instance::session_for`].
     pub fn refused(&self) -> SqlError {
         login_failed(&self.name)
-    }
-}
-
-/// Which logins the error log tells of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LoginAudit {
-    None = 0,
-    Successful = 1,
-    Failed = 2,
-    Both = 3,
-}
-
-/// What an instance keeps for its logins.
-pub struct Logins {
-    pub(crate) passwords: Passwords,
-    throttle: Throttle,
-    audit: AtomicU8,
-}
-
-impl Default for Logins {
-    fn default() -> Self {
-        let processors = std::thread::available_parallelism().map_or(1, usize::from);
-        Logins {
-            passwords: Passwords::new(processors),
-            throttle: Throttle::default(),
-            audit: AtomicU8::new(LoginAudit::Failed as u8),
-        }
     }
 }
 

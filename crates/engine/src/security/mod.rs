@@ -4,7 +4,9 @@
 
 pub mod change;
 pub mod login;
+pub mod logins;
 pub mod passwords;
 pub mod throttle;
 
-pub use login::{ClientInfo, LoginAudit, LoginToken};
+pub use login::{ClientInfo, LoginToken};
+pub use logins::LoginAudit;

@@ -33,6 +33,9 @@ impl StmtCtx<'_> {
         may_alter_users(self.core, &db)?;
         let name = valid_name(&stmt.name.value)?;
         let options = self.user_options("CREATE USER", &stmt.options)?;
+        if self.core.security(&db).database.find(&name).is_some() {
+            return Err(taken("", &name));
+        }
         let without_login = matches!(stmt.source, PrincipalSource::WithoutLogin);
         let login = match &stmt.source {
             PrincipalSource::WithoutLogin => None,
