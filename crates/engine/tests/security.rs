@@ -21,7 +21,12 @@ fn open(disk: &SimDisk) -> Arc<Instance> {
 fn new() -> Arc<Instance> {
     let instance = open(&SimDisk::new(3));
     run(&instance, "CREATE DATABASE d");
-    run(&instance, &format!("CREATE LOGIN ann WITH PASSWORD = '{PASSWORD}'; CREATE LOGIN bob WITH PASSWORD = '{PASSWORD}'"));
+    run(
+        &instance,
+        &format!(
+            "CREATE LOGIN ann WITH PASSWORD = '{PASSWORD}'; CREATE LOGIN bob WITH PASSWORD = '{PASSWORD}'"
+        ),
+    );
     owner(
         &instance,
         &[
@@ -97,8 +102,17 @@ fn a_login_without_a_user_stays_out() {
     refused(&mut bob, "DROP TABLE d.dbo.t", &[916]);
     assert!(bob.use_database("d").is_err());
     // Temporary tables are everyone's own.
-    assert_eq!(allowed(&mut bob, "CREATE TABLE #x (a int); INSERT #x VALUES (1); SELECT a FROM #x; DROP TABLE #x"), "(1)\n1");
-    assert_eq!(allowed(&mut bob, "SELECT 1 AS a INTO #y; DECLARE @t TABLE (a int); INSERT @t SELECT a FROM #y; SELECT a FROM @t"), "(1)\n(1)\n1");
+    assert_eq!(
+        allowed(&mut bob, "CREATE TABLE #x (a int); INSERT #x VALUES (1); SELECT a FROM #x; DROP TABLE #x"),
+        "(1)\n1"
+    );
+    assert_eq!(
+        allowed(
+            &mut bob,
+            "SELECT 1 AS a INTO #y; DECLARE @t TABLE (a int); INSERT @t SELECT a FROM #y; SELECT a FROM @t"
+        ),
+        "(1)\n(1)\n1"
+    );
     owner(&instance, &["GRANT CONNECT TO guest"]);
     allowed(&mut bob, "USE d");
     refused(&mut bob, "SELECT * FROM t", &[229]);
@@ -108,7 +122,13 @@ fn a_login_without_a_user_stays_out() {
 fn nothing_is_readable_without_a_grant() {
     let instance = new();
     let mut ann = login(&instance, "ann", "d");
-    assert_eq!(allowed(&mut ann, "SELECT USER_NAME(), CURRENT_USER, IS_MEMBER('db_owner'), IS_SRVROLEMEMBER('sysadmin')"), "ann|ann|0|0");
+    assert_eq!(
+        allowed(
+            &mut ann,
+            "SELECT USER_NAME(), CURRENT_USER, IS_MEMBER('db_owner'), IS_SRVROLEMEMBER('sysadmin')"
+        ),
+        "ann|ann|0|0"
+    );
     for sql in [
         "SELECT * FROM t",
         "SELECT id FROM dbo.t",
@@ -149,7 +169,8 @@ fn nothing_is_readable_without_a_grant() {
         allowed(&mut ann, "SET FMTONLY OFF");
     }
     refused(&mut ann, "SET SHOWPLAN_TEXT ON", &[262]);
-    let prepared = ann.prepare("SELECT secret FROM t WHERE id = @id", &[("@id", engine::DataType::Int)]).unwrap();
+    let prepared =
+        ann.prepare("SELECT secret FROM t WHERE id = @id", &[("@id", engine::DataType::Int)]).unwrap();
     let mut out = Text::default();
     ann.execute_prepared(&prepared, &[engine::Value::Int(1)], &mut out).unwrap();
     assert!(out.out.starts_with("Msg 229"), "{}", out.out);
@@ -205,7 +226,14 @@ fn grants_open_what_they_say_and_no_more() {
 fn denials_come_first() {
     let instance = new();
     let mut ann = login(&instance, "ann", "d");
-    owner(&instance, &["CREATE ROLE readers", "ALTER ROLE readers ADD MEMBER ann", "GRANT SELECT ON SCHEMA::dbo TO readers"]);
+    owner(
+        &instance,
+        &[
+            "CREATE ROLE readers",
+            "ALTER ROLE readers ADD MEMBER ann",
+            "GRANT SELECT ON SCHEMA::dbo TO readers",
+        ],
+    );
     assert_eq!(allowed(&mut ann, "SELECT COUNT(*) FROM t"), "2");
     owner(&instance, &["DENY SELECT ON t TO ann"]);
     refused(&mut ann, "SELECT COUNT(*) FROM t", &[229]);
@@ -216,7 +244,10 @@ fn denials_come_first() {
     allowed(&mut ann, "SELECT COUNT(*) FROM other");
     owner(&instance, &["ALTER ROLE db_denydatareader ADD MEMBER ann"]);
     refused(&mut ann, "SELECT COUNT(*) FROM other", &[229]);
-    owner(&instance, &["ALTER ROLE db_denydatareader DROP MEMBER ann", "DENY CONTROL ON SCHEMA::dbo TO readers"]);
+    owner(
+        &instance,
+        &["ALTER ROLE db_denydatareader DROP MEMBER ann", "DENY CONTROL ON SCHEMA::dbo TO readers"],
+    );
     refused(&mut ann, "SELECT COUNT(*) FROM other", &[229]);
     owner(&instance, &["REVOKE CONTROL ON SCHEMA::dbo FROM readers", "ALTER ROLE readers DROP MEMBER ann"]);
     refused(&mut ann, "SELECT COUNT(*) FROM other", &[229]);
@@ -271,7 +302,15 @@ fn columns() {
 fn chains_of_ownership() {
     let instance = new();
     let mut ann = login(&instance, "ann", "d");
-    owner(&instance, &["GRANT SELECT ON v TO ann", "GRANT EXECUTE ON p TO ann", "GRANT EXECUTE ON dynamic TO ann", "GRANT EXECUTE ON put TO ann"]);
+    owner(
+        &instance,
+        &[
+            "GRANT SELECT ON v TO ann",
+            "GRANT EXECUTE ON p TO ann",
+            "GRANT EXECUTE ON dynamic TO ann",
+            "GRANT EXECUTE ON put TO ann",
+        ],
+    );
     assert_eq!(allowed(&mut ann, "SELECT a FROM v"), "10\n20");
     assert_eq!(allowed(&mut ann, "EXEC p"), "2");
     allowed(&mut ann, "EXEC put 3");
@@ -281,18 +320,21 @@ fn chains_of_ownership() {
     refused(&mut ann, "SELECT v.a FROM v JOIN t ON t.id = v.id", &[229]);
     refused(&mut ann, "UPDATE v SET a = 1", &[40_510]);
     // Another owner's view or procedure breaks the chain.
-    owner(&instance, &[
-        "CREATE USER carl WITHOUT LOGIN",
-        "CREATE SCHEMA carls AUTHORIZATION carl",
-        "CREATE VIEW carls.v AS SELECT secret FROM dbo.t",
-        "CREATE PROCEDURE carls.p AS SELECT secret FROM dbo.t",
-        "CREATE VIEW over_carls AS SELECT * FROM carls.v",
-        "CREATE PROCEDURE calls_carls AS EXEC carls.p",
-        "GRANT SELECT ON carls.v TO ann",
-        "GRANT EXECUTE ON carls.p TO ann",
-        "GRANT SELECT ON over_carls TO ann",
-        "GRANT EXECUTE ON calls_carls TO ann",
-    ]);
+    owner(
+        &instance,
+        &[
+            "CREATE USER carl WITHOUT LOGIN",
+            "CREATE SCHEMA carls AUTHORIZATION carl",
+            "CREATE VIEW carls.v AS SELECT secret FROM dbo.t",
+            "CREATE PROCEDURE carls.p AS SELECT secret FROM dbo.t",
+            "CREATE VIEW over_carls AS SELECT * FROM carls.v",
+            "CREATE PROCEDURE calls_carls AS EXEC carls.p",
+            "GRANT SELECT ON carls.v TO ann",
+            "GRANT EXECUTE ON carls.p TO ann",
+            "GRANT SELECT ON over_carls TO ann",
+            "GRANT EXECUTE ON calls_carls TO ann",
+        ],
+    );
     refused(&mut ann, "SELECT * FROM carls.v", &[229]);
     refused(&mut ann, "EXEC carls.p", &[229]);
     refused(&mut ann, "SELECT * FROM over_carls", &[229]);
@@ -311,11 +353,14 @@ fn chains_of_ownership() {
 fn triggers_run_in_the_chain_of_their_table() {
     let instance = new();
     let mut ann = login(&instance, "ann", "d");
-    owner(&instance, &[
-        "CREATE TABLE log (what varchar(20))",
-        "CREATE TRIGGER tr ON t AFTER INSERT AS INSERT log SELECT 'row' FROM inserted",
-        "GRANT INSERT ON t TO ann",
-    ]);
+    owner(
+        &instance,
+        &[
+            "CREATE TABLE log (what varchar(20))",
+            "CREATE TRIGGER tr ON t AFTER INSERT AS INSERT log SELECT 'row' FROM inserted",
+            "GRANT INSERT ON t TO ann",
+        ],
+    );
     allowed(&mut ann, "INSERT t (id) VALUES (3)");
     refused(&mut ann, "INSERT log VALUES ('x')", &[229]);
     refused(&mut ann, "DISABLE TRIGGER tr ON t", &[1088]);
@@ -335,7 +380,15 @@ fn foreign_keys_need_references_and_cascades_nothing() {
     refused(&mut ann, "CREATE TABLE child (id int REFERENCES t (id))", &[229]);
     owner(&instance, &["REVOKE REFERENCES ON t FROM ann"]);
     allowed(&mut ann, "CREATE TABLE child (id int REFERENCES t (id) ON DELETE CASCADE)");
-    owner(&instance, &["ALTER ROLE db_ddladmin DROP MEMBER ann", "INSERT child VALUES (1)", "GRANT DELETE, SELECT ON t TO ann", "GRANT INSERT ON child TO ann"]);
+    owner(
+        &instance,
+        &[
+            "ALTER ROLE db_ddladmin DROP MEMBER ann",
+            "INSERT child VALUES (1)",
+            "GRANT DELETE, SELECT ON t TO ann",
+            "GRANT INSERT ON child TO ann",
+        ],
+    );
     refused(&mut ann, "DELETE child", &[229]);
     allowed(&mut ann, "DELETE t WHERE id = 1");
     assert_eq!(say(&instance, "SELECT COUNT(*) FROM d.dbo.child"), "0");
@@ -349,7 +402,15 @@ fn fixed_roles_of_a_database() {
     let instance = new();
     let mut ann = login(&instance, "ann", "d");
     let in_role = |role: &str| {
-        for known in ["db_datareader", "db_datawriter", "db_ddladmin", "db_accessadmin", "db_securityadmin", "db_backupoperator", "db_owner"] {
+        for known in [
+            "db_datareader",
+            "db_datawriter",
+            "db_ddladmin",
+            "db_accessadmin",
+            "db_securityadmin",
+            "db_backupoperator",
+            "db_owner",
+        ] {
             let sql = format!("ALTER ROLE {known} {} MEMBER ann", if known == role { "ADD" } else { "DROP" });
             owner(&instance, &[&sql]);
         }
@@ -478,8 +539,14 @@ fn the_server_is_its_roles() {
     refused(&mut ann, "GRANT ALTER ANY LOGIN TO ann", &[4613]);
     allowed(&mut ann, "USE d");
     // Of sessions it sees its own.
-    assert_eq!(allowed(&mut ann, "SELECT COUNT(*) FROM sys.dm_exec_sessions WHERE session_id <> @@SPID"), "0");
-    assert_eq!(allowed(&mut ann, "SELECT COUNT(*) FROM sys.dm_exec_requests WHERE session_id <> @@SPID"), "0");
+    assert_eq!(
+        allowed(&mut ann, "SELECT COUNT(*) FROM sys.dm_exec_sessions WHERE session_id <> @@SPID"),
+        "0"
+    );
+    assert_eq!(
+        allowed(&mut ann, "SELECT COUNT(*) FROM sys.dm_exec_requests WHERE session_id <> @@SPID"),
+        "0"
+    );
     // The own password, for whom knows the old one.
     refused(&mut ann, "ALTER LOGIN ann WITH PASSWORD = 'Other-l0ng-one' OLD_PASSWORD = 'wrong'", &[15_151]);
     allowed(&mut ann, "ALTER LOGIN ann WITH PASSWORD = 'Other-l0ng-one' OLD_PASSWORD = 'Some-l0ng-one'");
@@ -491,12 +558,18 @@ fn fixed_roles_of_the_server() {
     let mut ann = login(&instance, "ann", "d");
     run(&instance, "ALTER SERVER ROLE dbcreator ADD MEMBER ann");
     allowed(&mut ann, "CREATE DATABASE anns");
-    assert_eq!(allowed(&mut ann, "USE anns; CREATE TABLE x (a int); SELECT USER_NAME()"), "Changed database context to 'anns'.\ndbo");
+    assert_eq!(
+        allowed(&mut ann, "USE anns; CREATE TABLE x (a int); SELECT USER_NAME()"),
+        "Changed database context to 'anns'.\ndbo"
+    );
     assert_eq!(say(&instance, "DROP LOGIN ann").split(':').next(), Some("Msg 15174"));
     allowed(&mut ann, "USE master; DROP DATABASE anns");
     refused(&mut ann, "RESTORE DATABASE msdb FROM DISK = '/data/x.bak'", &[15_247]);
     refused(&mut ann, "CREATE LOGIN x WITH PASSWORD = 'Some-l0ng-one'", &[15_247]);
-    run(&instance, "ALTER SERVER ROLE dbcreator DROP MEMBER ann; ALTER SERVER ROLE securityadmin ADD MEMBER ann");
+    run(
+        &instance,
+        "ALTER SERVER ROLE dbcreator DROP MEMBER ann; ALTER SERVER ROLE securityadmin ADD MEMBER ann",
+    );
     allowed(&mut ann, "CREATE LOGIN x WITH PASSWORD = 'Some-l0ng-one'; ALTER LOGIN x DISABLE; DROP LOGIN x");
     // Whoever sets passwords of logins sets none of a sysadmin.
     refused(&mut ann, "ALTER LOGIN sa WITH PASSWORD = 'Some-l0ng-one'", &[15_151]);
@@ -504,7 +577,10 @@ fn fixed_roles_of_the_server() {
     refused(&mut ann, "ALTER SERVER ROLE sysadmin ADD MEMBER ann", &[15_151]);
     refused(&mut ann, "GRANT CONTROL SERVER TO ann", &[4613]);
     refused(&mut ann, "EXECUTE AS LOGIN = 'sa'", &[15_406]);
-    run(&instance, "ALTER SERVER ROLE securityadmin DROP MEMBER ann; ALTER SERVER ROLE processadmin ADD MEMBER ann");
+    run(
+        &instance,
+        "ALTER SERVER ROLE securityadmin DROP MEMBER ann; ALTER SERVER ROLE processadmin ADD MEMBER ann",
+    );
     refused(&mut ann, "KILL 99999", &[6106]);
     allowed(&mut ann, "SELECT COUNT(*) FROM sys.dm_os_wait_stats");
     run(&instance, "ALTER SERVER ROLE processadmin DROP MEMBER ann; GRANT VIEW SERVER STATE TO ann");
@@ -512,7 +588,10 @@ fn fixed_roles_of_the_server() {
     run(&instance, "DENY VIEW SERVER STATE TO ann");
     refused(&mut ann, "SELECT COUNT(*) FROM sys.dm_os_wait_stats", &[300]);
     run(&instance, "ALTER SERVER ROLE sysadmin ADD MEMBER ann");
-    assert_eq!(allowed(&mut ann, "USE d; SELECT USER_NAME(), COUNT(*) FROM t"), "Changed database context to 'd'.\ndbo|2");
+    assert_eq!(
+        allowed(&mut ann, "USE d; SELECT USER_NAME(), COUNT(*) FROM t"),
+        "Changed database context to 'd'.\ndbo|2"
+    );
     run(&instance, "ALTER SERVER ROLE sysadmin DROP MEMBER ann");
     refused(&mut ann, "SELECT * FROM t", &[229]);
     run(&instance, "DENY CONNECT SQL TO bob");
@@ -535,7 +614,10 @@ fn only_who_may_grants() {
     refused(&mut ann, "GRANT INSERT ON t TO bob", &[15_151]);
     allowed(&mut bob, "SELECT * FROM t");
     assert_eq!(
-        say(&instance, "SELECT USER_NAME(grantee_principal_id), USER_NAME(grantor_principal_id), permission_name, state_desc FROM d.sys.database_permissions"),
+        say(
+            &instance,
+            "SELECT USER_NAME(grantee_principal_id), USER_NAME(grantor_principal_id), permission_name, state_desc FROM d.sys.database_permissions"
+        ),
         "NULL|dbo|SELECT|GRANT_WITH_GRANT_OPTION\nNULL|NULL|SELECT|GRANT"
     );
     let mut admin = instance.session().unwrap();
@@ -566,23 +648,35 @@ fn only_who_may_grants() {
     allowed(&mut admin, "CREATE TABLE t (id int)");
     refused(&mut ann, "SELECT * FROM t", &[229]);
     // A new schema or user is not an old one of the same number.
-    allowed(&mut admin, "EXEC ('CREATE SCHEMA s'); GRANT SELECT ON SCHEMA::s TO ann; DROP SCHEMA s; EXEC ('CREATE SCHEMA s2'); CREATE TABLE s2.x (a int)");
+    allowed(
+        &mut admin,
+        "EXEC ('CREATE SCHEMA s'); GRANT SELECT ON SCHEMA::s TO ann; DROP SCHEMA s; EXEC ('CREATE SCHEMA s2'); CREATE TABLE s2.x (a int)",
+    );
     refused(&mut ann, "SELECT * FROM s2.x", &[229]);
-    allowed(&mut admin, "GRANT SELECT ON t TO bob; ALTER ROLE db_datareader ADD MEMBER bob; DROP USER bob; CREATE USER bob");
+    allowed(
+        &mut admin,
+        "GRANT SELECT ON t TO bob; ALTER ROLE db_datareader ADD MEMBER bob; DROP USER bob; CREATE USER bob",
+    );
     refused(&mut bob, "SELECT * FROM t", &[229]);
 }
 
 #[test]
 fn execute_as_and_back() {
     let instance = new();
-    owner(&instance, &["CREATE USER carl WITHOUT LOGIN", "GRANT SELECT ON t TO carl", "GRANT SELECT ON other TO ann"]);
+    owner(
+        &instance,
+        &["CREATE USER carl WITHOUT LOGIN", "GRANT SELECT ON t TO carl", "GRANT SELECT ON other TO ann"],
+    );
     let mut ann = login(&instance, "ann", "d");
     refused(&mut ann, "EXECUTE AS USER = 'carl'", &[15_517]);
     refused(&mut ann, "EXECUTE AS USER = 'dbo'", &[15_517]);
     refused(&mut ann, "EXECUTE AS LOGIN = 'bob'", &[15_406]);
     allowed(&mut ann, "REVERT");
     owner(&instance, &["GRANT IMPERSONATE ON USER::carl TO ann"]);
-    assert_eq!(allowed(&mut ann, "EXECUTE AS USER = 'carl'; SELECT USER_NAME(), COUNT(*), ORIGINAL_LOGIN() FROM t"), "carl|2|ann");
+    assert_eq!(
+        allowed(&mut ann, "EXECUTE AS USER = 'carl'; SELECT USER_NAME(), COUNT(*), ORIGINAL_LOGIN() FROM t"),
+        "carl|2|ann"
+    );
     refused(&mut ann, "SELECT * FROM other", &[229]);
     refused(&mut ann, "EXECUTE AS USER = 'ann'", &[15_517]);
     assert_eq!(allowed(&mut ann, "REVERT; SELECT USER_NAME(), COUNT(*) FROM other"), "ann|0");
@@ -590,7 +684,13 @@ fn execute_as_and_back() {
     // What a text or a procedure begins ends with it, and it reverts nothing of its caller's.
     allowed(&mut ann, "EXEC ('EXECUTE AS USER = ''carl''')");
     refused(&mut ann, "SELECT * FROM t", &[229]);
-    assert_eq!(allowed(&mut ann, "EXECUTE AS USER = 'carl'; EXEC ('REVERT; REVERT'); SELECT USER_NAME(); REVERT; REVERT; SELECT USER_NAME()"), "carl\nann");
+    assert_eq!(
+        allowed(
+            &mut ann,
+            "EXECUTE AS USER = 'carl'; EXEC ('REVERT; REVERT'); SELECT USER_NAME(); REVERT; REVERT; SELECT USER_NAME()"
+        ),
+        "carl\nann"
+    );
     // The program itself can look through others' eyes, and is nobody more than that then.
     let mut admin = instance.session().unwrap();
     admin.use_database("d").unwrap();
@@ -604,7 +704,13 @@ fn execute_as_and_back() {
     refused(&mut admin, "CREATE LOGIN x WITH PASSWORD = 'Some-l0ng-one'", &[15_247]);
     refused(&mut admin, "SELECT * FROM sys.dm_os_wait_stats", &[300]);
     allowed(&mut admin, "REVERT");
-    assert_eq!(allowed(&mut admin, "EXECUTE AS LOGIN = 'ann'; SELECT SUSER_SNAME(), ORIGINAL_LOGIN(), USER_NAME(); REVERT"), "ann|sa|ann");
+    assert_eq!(
+        allowed(
+            &mut admin,
+            "EXECUTE AS LOGIN = 'ann'; SELECT SUSER_SNAME(), ORIGINAL_LOGIN(), USER_NAME(); REVERT"
+        ),
+        "ann|sa|ann"
+    );
     refused(&mut admin, "EXECUTE AS LOGIN = 'bob'", &[916]);
     assert_eq!(allowed(&mut admin, "SELECT SUSER_SNAME()"), "sa");
 }
@@ -612,7 +718,10 @@ fn execute_as_and_back() {
 #[test]
 fn metadata_is_shown_to_whom_it_concerns() {
     let instance = new();
-    owner(&instance, &["GRANT SELECT ON v TO ann", "CREATE USER carl WITHOUT LOGIN", "GRANT SELECT ON t TO carl"]);
+    owner(
+        &instance,
+        &["GRANT SELECT ON v TO ann", "CREATE USER carl WITHOUT LOGIN", "GRANT SELECT ON t TO carl"],
+    );
     let mut ann = login(&instance, "ann", "d");
     assert_eq!(allowed(&mut ann, "SELECT name FROM sys.objects"), "v");
     assert_eq!(allowed(&mut ann, "SELECT COUNT(*) FROM sys.tables"), "0");
@@ -620,14 +729,23 @@ fn metadata_is_shown_to_whom_it_concerns() {
     assert_eq!(allowed(&mut ann, "SELECT COUNT(*) FROM sys.indexes WHERE object_id > 0"), "0");
     assert_eq!(allowed(&mut ann, "SELECT TABLE_NAME FROM INFORMATION_SCHEMA.TABLES"), "v");
     assert_eq!(allowed(&mut ann, "SELECT COUNT(*) FROM sys.sql_modules"), "0");
-    assert_eq!(allowed(&mut ann, "SELECT OBJECT_DEFINITION(OBJECT_ID('p')), OBJECT_DEFINITION(OBJECT_ID('v'))"), "NULL|NULL");
-    assert_eq!(allowed(&mut ann, "SELECT name FROM sys.database_principals WHERE type = 'S' AND principal_id > 4"), "ann");
+    assert_eq!(
+        allowed(&mut ann, "SELECT OBJECT_DEFINITION(OBJECT_ID('p')), OBJECT_DEFINITION(OBJECT_ID('v'))"),
+        "NULL|NULL"
+    );
+    assert_eq!(
+        allowed(&mut ann, "SELECT name FROM sys.database_principals WHERE type = 'S' AND principal_id > 4"),
+        "ann"
+    );
     assert_eq!(allowed(&mut ann, "SELECT COUNT(*) FROM sys.database_permissions"), "1");
     assert_eq!(allowed(&mut ann, "SELECT name FROM sys.sql_logins"), "sa\nann");
     let tables = said(&mut ann, "EXEC sp_tables @table_owner = 'dbo'");
     assert!(tables.contains("|v|") && !tables.contains("|t|"), "{tables}");
     owner(&instance, &["GRANT VIEW DEFINITION TO ann"]);
-    assert_eq!(allowed(&mut ann, "SELECT COUNT(*) FROM sys.tables; SELECT COUNT(*) FROM sys.sql_modules"), "2\n4");
+    assert_eq!(
+        allowed(&mut ann, "SELECT COUNT(*) FROM sys.tables; SELECT COUNT(*) FROM sys.sql_modules"),
+        "2\n4"
+    );
     refused(&mut ann, "SELECT * FROM t", &[229]);
 }
 
@@ -654,16 +772,37 @@ fn users_are_made_changed_and_dropped() {
     ] {
         refused(&mut admin, sql, &[number]);
     }
-    allowed(&mut admin, "CREATE USER bobby FOR LOGIN bob WITH DEFAULT_SCHEMA = dbo; ALTER USER bobby WITH NAME = Robert");
-    assert_eq!(allowed(&mut login(&instance, "bob", "d"), "SELECT USER_NAME(), USER_ID('robert'), DATABASE_PRINCIPAL_ID()"), "Robert|6|6");
-    allowed(&mut admin, "CREATE ROLE r; CREATE ROLE r2; ALTER ROLE r ADD MEMBER robert; ALTER ROLE r2 ADD MEMBER r; GRANT SELECT ON t TO r2");
-    assert_eq!(allowed(&mut admin, "SELECT IS_ROLEMEMBER('r2', 'robert'), IS_ROLEMEMBER('r2', 'ann'), IS_MEMBER('db_owner')"), "1|0|1");
+    allowed(
+        &mut admin,
+        "CREATE USER bobby FOR LOGIN bob WITH DEFAULT_SCHEMA = dbo; ALTER USER bobby WITH NAME = Robert",
+    );
+    assert_eq!(
+        allowed(
+            &mut login(&instance, "bob", "d"),
+            "SELECT USER_NAME(), USER_ID('robert'), DATABASE_PRINCIPAL_ID()"
+        ),
+        "Robert|6|6"
+    );
+    allowed(
+        &mut admin,
+        "CREATE ROLE r; CREATE ROLE r2; ALTER ROLE r ADD MEMBER robert; ALTER ROLE r2 ADD MEMBER r; GRANT SELECT ON t TO r2",
+    );
+    assert_eq!(
+        allowed(
+            &mut admin,
+            "SELECT IS_ROLEMEMBER('r2', 'robert'), IS_ROLEMEMBER('r2', 'ann'), IS_MEMBER('db_owner')"
+        ),
+        "1|0|1"
+    );
     assert_eq!(allowed(&mut login(&instance, "bob", "d"), "SELECT COUNT(*) FROM t"), "2");
     refused(&mut admin, "ALTER ROLE r ADD MEMBER r2", &[15_413]);
     refused(&mut admin, "DROP ROLE r", &[15_144]);
     allowed(&mut admin, "EXEC ('CREATE SCHEMA mine AUTHORIZATION robert')");
     refused(&mut admin, "DROP USER robert", &[15_138]);
-    allowed(&mut admin, "DROP SCHEMA mine; EXEC sp_droprolemember 'r', 'robert'; DROP USER robert; DROP USER IF EXISTS robert");
+    allowed(
+        &mut admin,
+        "DROP SCHEMA mine; EXEC sp_droprolemember 'r', 'robert'; DROP USER robert; DROP USER IF EXISTS robert",
+    );
     refused(&mut admin, "DROP ROLE r2", &[15_144]);
     allowed(&mut admin, "ALTER ROLE r2 DROP MEMBER r; DROP ROLE r; DROP ROLE r2");
     // A login that is made again is another one.
@@ -697,7 +836,10 @@ fn permissions_survive_a_power_loss() {
     let disk = SimDisk::new(9);
     let instance = open(&disk);
     run(&instance, "CREATE DATABASE d");
-    owner(&instance, &["CREATE TABLE t (id int)", "CREATE USER carl WITHOUT LOGIN", "GRANT SELECT ON t TO carl"]);
+    owner(
+        &instance,
+        &["CREATE TABLE t (id int)", "CREATE USER carl WITHOUT LOGIN", "GRANT SELECT ON t TO carl"],
+    );
     instance.close().unwrap();
     drop(instance);
     let sql = "USE d; BEGIN TRAN; CREATE ROLE r; ALTER ROLE r ADD MEMBER carl; DENY INSERT ON t TO r; COMMIT";

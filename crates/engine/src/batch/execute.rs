@@ -17,8 +17,8 @@ use crate::ddl::temps;
 use crate::functions::metadata::name_parts;
 use crate::stmt::option_rules;
 use crate::sysproc::{self, Arg};
-use catalog::{Catalog, Db, ModuleDef, ModuleKind, errors, fold_name};
 use catalog::security::Permission;
+use catalog::{Catalog, Db, ModuleDef, ModuleKind, errors, fold_name};
 use plan::bind::set_options::SessionOptions;
 use plan::rights::{Chain, Rights};
 use std::sync::Arc;
@@ -157,8 +157,12 @@ impl Run<'_> {
     fn system_procedure(&mut self, procedure: sysproc::Procedure, args: &[Arg]) -> Result<i32, Failure> {
         let mut outputs = Vec::new();
         self.core.begin_statement(false)?;
-        let result =
-            procedure.call(&mut sysproc::Call { core: self.core, sink: self.sink, args, outputs: &mut outputs });
+        let result = procedure.call(&mut sysproc::Call {
+            core: self.core,
+            sink: self.sink,
+            args,
+            outputs: &mut outputs,
+        });
         let status = self.core.end_statement(result)?;
         for (slot, value) in outputs {
             let ty = self.batch.program.vars.get(slot).map_or(DataType::Int, |(_, ty)| ty);

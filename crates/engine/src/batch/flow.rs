@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use syntax::ast::{
-    ExecuteAs, AssignOp, BinaryOp, Expr, ExprKind, IsolationLevel, NameOrVariable, RaisError, SetOption, Stmt, StmtKind,
-    ThrowArgs, WaitFor,
+    AssignOp, BinaryOp, ExecuteAs, Expr, ExprKind, IsolationLevel, NameOrVariable, RaisError, SetOption,
+    Stmt, StmtKind, ThrowArgs, WaitFor,
 };
 use txn::Durability;
 use types::convert::{Mode, convert};

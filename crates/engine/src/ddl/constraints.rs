@@ -14,11 +14,11 @@ use super::tables::Work;
 use crate::dml::change::{check_condition, test_check, test_foreign_key};
 use crate::exec::context::ExecCtx;
 use crate::state::SessionCore;
-use catalog::{Catalog, CheckDef, Db, ForeignKeyDef, IndexDef, NewCheck, NewForeignKey, TableDef, fold_name};
 use catalog::security::Permission;
-use plan::rights::Rights;
+use catalog::{Catalog, CheckDef, Db, ForeignKeyDef, IndexDef, NewCheck, NewForeignKey, TableDef, fold_name};
 use plan::bind::env::{CompileEnv, NO_TEMPS, VarScope};
 use plan::bind::set_options::{Isolation, SessionOptions};
+use plan::rights::Rights;
 
 /// Runs `f` with the environment in which constraints are bound.
 fn with_env<T>(

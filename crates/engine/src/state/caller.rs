@@ -32,7 +32,15 @@ pub struct Caller {
 
 impl Caller {
     fn new(system: bool, login: i32, name: &str, sid: Arc<[u8]>) -> Caller {
-        Caller { system, login, name: name.into(), sid, acting: Vec::new(), powerful: system, known: Vec::new() }
+        Caller {
+            system,
+            login,
+            name: name.into(),
+            sid,
+            acting: Vec::new(),
+            powerful: system,
+            known: Vec::new(),
+        }
     }
 
     /// A session of the program itself, as `sa`.

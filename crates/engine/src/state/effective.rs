@@ -50,7 +50,8 @@ impl Effective {
         }
         let mut decision = Decision::Nothing;
         for id in ids {
-            for grant in principals.grants_of(*id).iter().filter(|g| g.on == on && g.permission == permission) {
+            for grant in principals.grants_of(*id).iter().filter(|g| g.on == on && g.permission == permission)
+            {
                 match grant.state {
                     GrantState::Deny => return Decision::Denied,
                     GrantState::Grant | GrantState::GrantWithOption => decision = Decision::Granted,
@@ -69,12 +70,15 @@ impl Effective {
                 }
                 // guest may come into the databases that everyone needs.
                 let everyones = self.db < FIRST_USER_DB && permission == Permission::Connect;
-                if everyones || (permission == Permission::Connect && self.user >= catalog::security::FIRST_USER) {
+                if everyones
+                    || (permission == Permission::Connect && self.user >= catalog::security::FIRST_USER)
+                {
                     decision = Decision::Granted;
                 }
             }
             Class::Server => {
-                let carries = |r: &&(&str, i32, &[Permission])| ids.contains(&r.1) && r.2.contains(&permission);
+                let carries =
+                    |r: &&(&str, i32, &[Permission])| ids.contains(&r.1) && r.2.contains(&permission);
                 if SERVER_ROLES.iter().any(|role| carries(&role)) {
                     decision = Decision::Granted;
                 }

@@ -4,7 +4,8 @@
 use std::sync::Arc;
 
 use catalog::security::{
-    Class, DATABASE_ROLES, DB_OWNER, DBO, GUEST, GrantState, PUBLIC, Permission, SERVER_PUBLIC, SYSADMIN, Securable,
+    Class, DATABASE_ROLES, DB_OWNER, DBO, GUEST, GrantState, PUBLIC, Permission, SERVER_PUBLIC, SYSADMIN,
+    Securable,
 };
 use catalog::{Db, MASTER, fold_name};
 use plan::rights::Right;

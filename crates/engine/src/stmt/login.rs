@@ -14,8 +14,8 @@ use types::SqlError;
 
 use super::StmtCtx;
 use crate::security::change::Change;
-use crate::state::SessionCore;
 use crate::security::passwords::{self, PASSWORD_MAX};
+use crate::state::SessionCore;
 
 /// Longest name of a principal.
 const NAME_MAX: usize = 128;
@@ -357,11 +357,11 @@ fn may_alter_login(
 ) -> Result<(), SqlError> {
     let own = login.id == core.caller.login_id() && *source == PrincipalSource::None;
     let password_alone = |o: &OptionItem| {
-        o.name == "OLD_PASSWORD" || (o.name == "PASSWORD" && o.nested.iter().all(|n| n.name == "OLD_PASSWORD"))
+        o.name == "OLD_PASSWORD"
+            || (o.name == "PASSWORD" && o.nested.iter().all(|n| n.name == "OLD_PASSWORD"))
     };
-    let knows = options.iter().any(|o| {
-        o.name == "OLD_PASSWORD" || o.nested.iter().any(|n| n.name == "OLD_PASSWORD")
-    });
+    let knows =
+        options.iter().any(|o| o.name == "OLD_PASSWORD" || o.nested.iter().any(|n| n.name == "OLD_PASSWORD"));
     if own && knows && options.iter().all(password_alone) {
         return Ok(());
     }

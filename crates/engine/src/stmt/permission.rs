@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use catalog::security::{
-    Class, DBO, FIRST_LOGIN, Grant, GrantState, Kind, PUBLIC, Permission, Principal, SA, SERVER_PUBLIC, Scope,
-    Securable, Security, is_fixed_role,
+    Class, DBO, FIRST_LOGIN, Grant, GrantState, Kind, PUBLIC, Permission, Principal, SA, SERVER_PUBLIC,
+    Scope, Securable, Security, is_fixed_role,
 };
 use catalog::{Db, MASTER, ModuleKind, TableDef, errors, fold_name};
 use compact_str::CompactString;
@@ -28,13 +28,8 @@ struct Target {
     name: CompactString,
 }
 
-const OF_TABLE: &[Permission] = &[
-    Permission::Select,
-    Permission::Insert,
-    Permission::Update,
-    Permission::Delete,
-    Permission::References,
-];
+const OF_TABLE: &[Permission] =
+    &[Permission::Select, Permission::Insert, Permission::Update, Permission::Delete, Permission::References];
 const OF_PROCEDURE: &[Permission] = &[Permission::Execute];
 const OF_DATABASE: &[Permission] = &[
     Permission::BackupDatabase,
@@ -237,9 +232,9 @@ fn with_option(
 ) -> Option<i32> {
     ids.iter().copied().find(|id| {
         let grants = security.of(scope).grants_of(*id).iter();
-        grants.into_iter().any(|g| {
-            g.on == on && g.permission == permission && g.state == GrantState::GrantWithOption
-        })
+        grants
+            .into_iter()
+            .any(|g| g.on == on && g.permission == permission && g.state == GrantState::GrantWithOption)
     })
 }
 
@@ -271,8 +266,11 @@ fn permissions(target: &Target, items: &[PermissionItem]) -> Result<Vec<(Permiss
             return Err(SqlError::new(if known { 4606 } else { 102 }, if known { 16 } else { 15 }, 1, text));
         };
         if !item.columns.is_empty() && !permission.has_columns() {
-            let text = format!("Sub-entity lists (such as column or security expressions) cannot be specified for \
-                                {} permissions.", permission.name());
+            let text = format!(
+                "Sub-entity lists (such as column or security expressions) cannot be specified for \
+                                {} permissions.",
+                permission.name()
+            );
             return Err(SqlError::new(1020, 15, 1, text));
         }
         out.push((permission, columns(target, item)?));
@@ -324,8 +322,7 @@ fn apply(
     grant: Grant,
 ) -> Result<(), SqlError> {
     let same = |g: &&Grant| g.on == grant.on && g.permission == grant.permission;
-    let held: Vec<Grant> =
-        security.of(scope).grants_of(grant.grantee).iter().filter(same).copied().collect();
+    let held: Vec<Grant> = security.of(scope).grants_of(grant.grantee).iter().filter(same).copied().collect();
     match stmt.verb {
         PermissionVerb::Grant => {
             for before in held.iter().filter(|g| g.state == GrantState::Deny) {

@@ -8,8 +8,8 @@ use catalog::security::{Class, DBO, Permission, Principal, Scope, Securable};
 use catalog::{Db, FIRST_USER_DB, errors, fold_name};
 use plan::rights::Rights;
 use syntax::ast::{
-    AlterDatabase, Backup, CreateTable, DropKind, DropObjects, ModuleVerb, NameOrVariable, ObjectName, Restore,
-    RestoreKind, SetOption, Stmt, StmtKind, TriggerTarget,
+    AlterDatabase, Backup, CreateTable, DropKind, DropObjects, ModuleVerb, NameOrVariable, ObjectName,
+    Restore, RestoreKind, SetOption, Stmt, StmtKind, TriggerTarget,
 };
 use types::SqlError;
 
@@ -25,7 +25,9 @@ pub(crate) fn not_permitted() -> SqlError {
 
 /// 1088.
 fn cannot_find(name: &ObjectName) -> SqlError {
-    let text = format!("Cannot find the object \"{name}\" because it does not exist or you do not have permissions.");
+    let text = format!(
+        "Cannot find the object \"{name}\" because it does not exist or you do not have permissions."
+    );
     SqlError::new(1088, 16, 13, text)
 }
 
@@ -501,7 +503,8 @@ impl StmtCtx<'_> {
                 match (creates && alters) || self.core.owns_database(&db) {
                     true => Ok(()),
                     false => {
-                        let text = format!("User does not have permission to RESTORE database '{}'.", db.name());
+                        let text =
+                            format!("User does not have permission to RESTORE database '{}'.", db.name());
                         Err(SqlError::new(3110, 14, 1, text))
                     }
                 }
@@ -538,14 +541,13 @@ impl StmtCtx<'_> {
         let refused = refused();
         match dbcc.name.to_ascii_uppercase().as_str() {
             "USEROPTIONS" | "TRACESTATUS" => Ok(()),
-            "CHECKDB" | "CHECKALLOC" | "CHECKCATALOG" | "SHRINKDATABASE" | "LOGINFO" | "OPENTRAN" | "UPDATEUSAGE" => {
-                match by_argument {
-                    Some(db) if self.core.owns_database(&db) => Ok(()),
-                    Some(_) => Err(refused),
-                    None if self.core.is_sysadmin() => Ok(()),
-                    None => Err(refused),
-                }
-            }
+            "CHECKDB" | "CHECKALLOC" | "CHECKCATALOG" | "SHRINKDATABASE" | "LOGINFO" | "OPENTRAN"
+            | "UPDATEUSAGE" => match by_argument {
+                Some(db) if self.core.owns_database(&db) => Ok(()),
+                Some(_) => Err(refused),
+                None if self.core.is_sysadmin() => Ok(()),
+                None => Err(refused),
+            },
             // A file of the current database.
             "SHRINKFILE" if self.core.owns_database(&current) => Ok(()),
             "CHECKTABLE" | "SHOW_STATISTICS" | "CHECKIDENT" => {

@@ -9,8 +9,8 @@ use types::{SqlError, Value};
 
 use super::StmtCtx;
 use super::rights::in_database;
-use crate::security::change::{Change, forget};
 use crate::ddl::tables::lock_catalog;
+use crate::security::change::{Change, forget};
 use catalog::change::DdlChange;
 use catalog::errors;
 use catalog::fold_name;

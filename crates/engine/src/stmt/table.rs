@@ -5,8 +5,8 @@ use types::SqlError;
 
 use super::table_def::{self, ColumnDefaults};
 use super::{StmtCtx, database_of, option_rules, resolve_table};
-use crate::security::change::forget;
 use crate::ddl::{alias_types, tables, temps};
+use crate::security::change::forget;
 use catalog::security::Class;
 use catalog::{ModuleKind, errors};
 

@@ -199,7 +199,9 @@ impl StmtCtx<'_> {
                     let name = self.name_option(option)?;
                     // Names without a schema are dbo's for everyone.
                     if fold_name(&name) != "dbo" {
-                        return Err(errors::not_supported(&format!("{statement} WITH DEFAULT_SCHEMA other than dbo")));
+                        return Err(errors::not_supported(&format!(
+                            "{statement} WITH DEFAULT_SCHEMA other than dbo"
+                        )));
                     }
                     out.default_schema = Some(CompactString::const_new("dbo"));
                 }
@@ -227,7 +229,12 @@ fn may_alter_users(core: &mut SessionCore, db: &Arc<Db>) -> Result<(), SqlError>
 }
 
 /// The members of fixed roles are db_owner's to choose; of others, of whoever may alter the role.
-fn may_alter_role(core: &mut SessionCore, db: &Arc<Db>, role: &Principal, verb: &str) -> Result<(), SqlError> {
+fn may_alter_role(
+    core: &mut SessionCore,
+    db: &Arc<Db>,
+    role: &Principal,
+    verb: &str,
+) -> Result<(), SqlError> {
     let may = core.owns_database(db)
         || (!is_fixed_role(role.id)
             && (core.has(db, Securable::new(Class::User, role.id), 0, Permission::Alter)

@@ -2,10 +2,10 @@
 
 mod attach;
 mod databases;
-mod rights;
-mod roles;
 pub(crate) mod odbc;
 pub(crate) mod params;
+mod rights;
+mod roles;
 mod space_used;
 mod types;
 mod update_stats;

@@ -1,15 +1,15 @@
 //! Which right each system procedure needs. docs/internals/security.md has the same as a table.
 //! Guarantee: a procedure that is not here is the sysadmin's (a test finds it).
 
-use catalog::security::{Class, Permission, Securable};
 use catalog::fold_name;
+use catalog::security::{Class, Permission, Securable};
 use types::{SqlError, Value};
 
 use super::Call;
 use crate::output::ColumnInfo;
 use crate::state::SessionCore;
-use crate::views::rights::sees;
 use crate::stmt::rights::{in_database, not_permitted, owner, server, sysadmin};
+use crate::views::rights::sees;
 
 /// Who may run a procedure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,7 +82,8 @@ pub fn check(name: &str, call: &mut Call<'_>) -> Result<(), SqlError> {
         Runs::Sysadmin => sysadmin(call.core),
         Runs::AltersObject => {
             let kind = call.arg(2, "@objtype").and_then(|v| v.as_str().map(str::to_ascii_uppercase));
-            let named = call.arg(0, "@objname").and_then(|v| v.as_str().map(str::to_owned)).unwrap_or_default();
+            let named =
+                call.arg(0, "@objname").and_then(|v| v.as_str().map(str::to_owned)).unwrap_or_default();
             match kind.as_deref() {
                 Some("DATABASE") => server(call.core, Permission::AlterAnyDatabase),
                 None | Some("OBJECT" | "COLUMN" | "INDEX") => {
@@ -93,7 +94,9 @@ pub fn check(name: &str, call: &mut Call<'_>) -> Result<(), SqlError> {
                     let catalog = db.catalog();
                     let found = match catalog.find(part(1), part(0)) {
                         Some(table) => Some((table.object_id, table.schema.clone())),
-                        None => catalog.find_module(part(1), part(0)).map(|m| (m.object_id, m.schema.clone())),
+                        None => {
+                            catalog.find_module(part(1), part(0)).map(|m| (m.object_id, m.schema.clone()))
+                        }
                     };
                     let Some((id, schema)) = found else { return owner(call.core, &db) };
                     let schema = catalog.schemas.get(&fold_name(&schema)).copied().unwrap_or(0);

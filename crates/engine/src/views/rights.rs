@@ -162,7 +162,8 @@ pub fn keep_visible(
         }
         Rows::Logins => {
             let (column, kind, own) = (at("principal_id"), at("type"), core.caller.login_id());
-            if !core.has_server(Permission::ViewAnyDefinition) && !core.has_server(Permission::AlterAnyLogin) {
+            if !core.has_server(Permission::ViewAnyDefinition) && !core.has_server(Permission::AlterAnyLogin)
+            {
                 rows.retain(|row| {
                     let role = kind.and_then(|at| row.get(at)?.as_str()) == Some("R");
                     let id = number(row, column);
@@ -202,7 +203,8 @@ pub fn keep_visible(
 
 fn sees_users(core: &mut SessionCore, db: &Arc<Db>) -> bool {
     let database = Securable::DATABASE;
-    core.has(db, database, 0, Permission::ViewDefinition) || core.has(db, database, 0, Permission::AlterAnyUser)
+    core.has(db, database, 0, Permission::ViewDefinition)
+        || core.has(db, database, 0, Permission::AlterAnyUser)
 }
 
 /// Whether the caller may know of a table, module or trigger; what is no object of the database is everyone's.
@@ -257,7 +259,9 @@ mod tests {
             let Some(view) = view else { panic!("there is no view {schema}.{name}") };
             let has = |column: &str| view.columns().iter().any(|(known, _, _)| *known == column);
             match shown {
-                Rows::Objects(column) | Rows::Definitions(column) => assert!(has(column), "{name} has no {column}"),
+                Rows::Objects(column) | Rows::Definitions(column) => {
+                    assert!(has(column), "{name} has no {column}")
+                }
                 Rows::Named(schema, table) => assert!(has(schema) && has(table), "{name}"),
                 Rows::Session => assert!(has("session_id"), "{name}"),
                 Rows::Logins | Rows::Users => assert!(has("principal_id") && has("type"), "{name}"),
