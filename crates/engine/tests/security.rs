@@ -741,6 +741,13 @@ fn metadata_is_shown_to_whom_it_concerns() {
     assert_eq!(allowed(&mut ann, "SELECT name FROM sys.sql_logins"), "sa\nann");
     let tables = said(&mut ann, "EXEC sp_tables @table_owner = 'dbo'");
     assert!(tables.contains("|v|") && !tables.contains("|t|"), "{tables}");
+    assert_eq!(
+        allowed(
+            &mut ann,
+            "SELECT HAS_PERMS_BY_NAME('v', 'OBJECT', 'SELECT'), HAS_PERMS_BY_NAME('dbo.t', 'OBJECT', 'SELECT'), HAS_PERMS_BY_NAME(NULL, NULL, 'VIEW SERVER STATE'), HAS_PERMS_BY_NAME('d', 'DATABASE', 'CONNECT'), HAS_PERMS_BY_NAME('dbo', 'SCHEMA', 'ALTER'), HAS_PERMS_BY_NAME('t', 'OBJECT', 'FLY')"
+        ),
+        "1|0|0|1|0|NULL"
+    );
     owner(&instance, &["GRANT VIEW DEFINITION TO ann"]);
     assert_eq!(
         allowed(&mut ann, "SELECT COUNT(*) FROM sys.tables; SELECT COUNT(*) FROM sys.sql_modules"),

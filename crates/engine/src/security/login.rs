@@ -263,7 +263,10 @@ impl crate::state::SessionCore {
     /// # Errors
     /// 18456.
     fn check_login(&mut self) -> Result<(), SqlError> {
-        match self.has_server(Permission::ConnectSql) {
+        let master = self.instance().database("master")?.security();
+        let there = master.server.get(self.caller.login_id());
+        let there = there.is_some_and(|p| !p.disabled && *p.sid == *self.caller.sid());
+        match there && self.has_server(Permission::ConnectSql) {
             true => Ok(()),
             false => Err(login_failed(self.caller.name())),
         }

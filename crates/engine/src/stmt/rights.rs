@@ -122,7 +122,11 @@ pub(crate) fn check(core: &mut SessionCore, stmt: &Stmt) -> Result<(), SqlError>
         StmtKind::CreateSynonym { name, .. } => object(core, name, Permission::CreateSynonym),
         StmtKind::CreateSequence(create) => {
             let db = database_of(core, &create.name)?;
-            alter_schema(core, &db, &create.name)
+            let schema = Securable::new(Class::Schema, schema_of(&db, &create.name));
+            match core.has(&db, schema, 0, Permission::CreateSequence) {
+                true => Ok(()),
+                false => alter_schema(core, &db, &create.name),
+            }
         }
         StmtKind::AlterSequence(alter) => {
             let db = database_of(core, &alter.name)?;

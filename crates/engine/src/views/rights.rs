@@ -21,6 +21,8 @@ pub enum Rows {
     Definitions(&'static str),
     /// The same by the columns of schema and name.
     Named(&'static str, &'static str),
+    /// master, tempdb and those that it may use, unless it has VIEW ANY DATABASE: the column with the database_id.
+    Databases(&'static str),
     /// Those of its own session, unless it has VIEW SERVER STATE.
     Session,
     /// Logins: itself and roles, unless it has VIEW ANY DEFINITION.
@@ -39,8 +41,8 @@ const PUBLIC: ViewRight = ViewRight::Public;
 
 /// View, what it needs, what it shows.
 const TABLE: &[(&str, ViewRight, Rows)] = &[
-    ("sys.databases", PUBLIC, Rows::All),
-    ("sys.sysdatabases", PUBLIC, Rows::All),
+    ("sys.databases", PUBLIC, Rows::Databases("database_id")),
+    ("sys.sysdatabases", PUBLIC, Rows::Databases("dbid")),
     ("sys.database_files", PUBLIC, Rows::All),
     ("sys.master_files", ViewRight::Server(Permission::ViewAnyDefinition), Rows::All),
     ("sys.filegroups", PUBLIC, Rows::All),
@@ -154,6 +156,16 @@ pub fn keep_visible(
                 id.is_some_and(|id| sees(core, db, id))
             });
         }
+        Rows::Databases(column) => {
+            let column = at(column);
+            if !core.has_server(Permission::ViewAnyDatabase) {
+                rows.retain(|row| {
+                    let id = number(row, column);
+                    let db = core.instance().db_by_id(id);
+                    id <= catalog::TEMPDB || db.is_some_and(|db| core.check_access(&db).is_ok())
+                });
+            }
+        }
         Rows::Session => {
             let (column, own) = (at("session_id"), core.spid());
             if !core.has_server(Permission::ViewServerState) {
@@ -259,7 +271,7 @@ mod tests {
             let Some(view) = view else { panic!("there is no view {schema}.{name}") };
             let has = |column: &str| view.columns().iter().any(|(known, _, _)| *known == column);
             match shown {
-                Rows::Objects(column) | Rows::Definitions(column) => {
+                Rows::Objects(column) | Rows::Definitions(column) | Rows::Databases(column) => {
                     assert!(has(column), "{name} has no {column}")
                 }
                 Rows::Named(schema, table) => assert!(has(schema) && has(table), "{name}"),
