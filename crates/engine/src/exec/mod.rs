@@ -24,7 +24,7 @@ pub mod outer;
 mod partition;
 pub mod profile;
 pub mod query;
-mod row_store;
+pub(crate) mod row_store;
 pub mod rt;
 pub mod scalar;
 pub mod scan;

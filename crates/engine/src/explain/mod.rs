@@ -156,7 +156,7 @@ pub struct Shown {
 /// The columns of SHOWPLAN_TEXT, or of SHOWPLAN_ALL.
 pub fn columns(all: bool) -> Vec<ColumnInfo> {
     let text = DataType::NVarChar(Len::Max);
-    let column = |name: &str, ty| ColumnInfo { name: name.into(), ty, nullable: true };
+    let column = |name: &str, ty| ColumnInfo::new(name, ty, true);
     let mut columns = vec![column("StmtText", text)];
     if all {
         for (name, ty) in [

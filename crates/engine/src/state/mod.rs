@@ -3,11 +3,13 @@
 
 mod acting;
 pub mod activity;
+pub mod bulk;
 pub mod caller;
 pub mod changes;
 pub mod core;
 mod counts;
 mod effective;
+pub mod handles;
 mod identity_insert;
 pub(crate) mod inner;
 pub mod names;

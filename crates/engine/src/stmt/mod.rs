@@ -14,6 +14,7 @@ mod create_database;
 mod credential;
 mod database_files;
 pub mod index;
+mod insert_bulk;
 pub(crate) mod login;
 mod module;
 pub(crate) mod option_rules;
@@ -137,6 +138,7 @@ impl StmtCtx<'_> {
             StmtKind::CreatePrincipal(stmt) => self.create_principal(stmt)?,
             StmtKind::AlterPrincipal(stmt) => self.alter_principal(stmt)?,
             StmtKind::Permission(stmt) => self.permission(stmt)?,
+            StmtKind::InsertBulk(bulk) => self.insert_bulk(bulk)?,
             StmtKind::CreateStatistics(create) => self.create_statistics(create)?,
             StmtKind::UpdateStatistics(update) => self.update_statistics(update)?,
             other => return Err(errors::not_supported(name_of(other))),
@@ -193,7 +195,6 @@ pub use crate::state::names::{database_of, resolve_table};
 fn name_of(kind: &StmtKind) -> &'static str {
     match kind {
         StmtKind::Merge(_) => "MERGE",
-        StmtKind::InsertBulk(_) => "INSERT BULK",
         StmtKind::DeclareCursor(_)
         | StmtKind::OpenCursor(_)
         | StmtKind::Fetch(_)
