@@ -1,6 +1,7 @@
 //! What statements need of their session while they run: current database, transactions, options, counters, the
 //! error that CATCH shows. It knows nothing of batches; `Session` drives it.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -86,6 +87,26 @@ pub struct Names {
     pub login: CompactString,
     /// When the session began, as datetime.
     pub login_time: Value,
+    /// The network connection that it came by.
+    pub connection: Option<Arc<NetworkConnection>>,
+}
+
+/// A session's network connection, as sys.dm_exec_connections shows it.
+#[derive(Clone, Debug)]
+pub struct NetworkConnection {
+    /// The client's address and the server's.
+    pub client: SocketAddr,
+    pub server: SocketAddr,
+    /// All of it is encrypted, not the login alone.
+    pub encrypted: bool,
+    /// Version of TDS as the protocol numbers it.
+    pub protocol: u32,
+    /// Bytes of a packet.
+    pub packet_size: u32,
+    /// The client's library.
+    pub library: CompactString,
+    /// The client's process.
+    pub process: u32,
 }
 
 impl Default for Names {
@@ -95,6 +116,7 @@ impl Default for Names {
             host: CompactString::const_new("localhost"),
             login: CompactString::const_new("sa"),
             login_time: catalog::clock::now(),
+            connection: None,
         }
     }
 }
@@ -160,6 +182,8 @@ pub struct SessionCore {
     pub(crate) private_tables: Vec<Arc<TableDef>>,
     /// Counters of the running statement, when it is profiled.
     pub(crate) profile: Option<Box<Profile>>,
+    /// Room for the key of a row that a statement changes by itself.
+    pub(crate) point_key: Vec<u8>,
     /// Client's names, for APP_NAME(), HOST_NAME(), SUSER_SNAME().
     pub app_name: CompactString,
     pub host_name: CompactString,
@@ -211,6 +235,7 @@ impl SessionCore {
             running_triggers: Vec::new(),
             private_tables: Vec::new(),
             profile: None,
+            point_key: Vec::new(),
             app_name: names.app,
             host_name: names.host,
             login: names.login,
