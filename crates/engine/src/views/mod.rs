@@ -18,6 +18,7 @@ pub mod security;
 pub mod server;
 pub mod sessions;
 pub mod statistics;
+pub mod table_functions;
 pub mod transactions;
 pub mod types;
 pub mod waiting;
@@ -200,6 +201,8 @@ static VIEWS: &[&dyn SystemView] = &[
     &log::LOG_STATS,
     &log::LOG_SPACE_USAGE,
     &dblog::FN_DBLOG,
+    &table_functions::GENERATE_SERIES,
+    &table_functions::STRING_SPLIT,
     &memory::RESOURCE_SEMAPHORES,
     &server::WAIT_STATS,
     &counters::COUNTERS,

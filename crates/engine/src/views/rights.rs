@@ -41,6 +41,8 @@ const PUBLIC: ViewRight = ViewRight::Public;
 
 /// View, what it needs, what it shows.
 const TABLE: &[(&str, ViewRight, Rows)] = &[
+    ("sys.generate_series", PUBLIC, Rows::All),
+    ("sys.string_split", PUBLIC, Rows::All),
     ("sys.databases", PUBLIC, Rows::Databases("database_id")),
     ("sys.sysdatabases", PUBLIC, Rows::Databases("dbid")),
     ("sys.database_files", PUBLIC, Rows::All),

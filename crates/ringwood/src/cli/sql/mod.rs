@@ -5,6 +5,7 @@ mod input;
 mod meta;
 mod options;
 mod pager;
+mod plan;
 mod printer;
 mod prompt;
 mod runner;
