@@ -192,8 +192,9 @@ impl Run<'_> {
         let instance = self.core.instance().clone();
         let code = BatchCache::of(&instance)?.module(self.core.db(), module)?;
         let settings = module.settings;
+        let chain = self.enter_module(module)?;
         self.core.described.push(id);
-        let result = self.in_scope(&code.batch, &mut Vec::new(), |options| {
+        let result = self.in_scope(&code.batch, &mut Vec::new(), chain, |options| {
             options.quoted_identifier = settings.quoted_identifier;
             options.ansi_nulls = settings.ansi_nulls;
         });
