@@ -325,18 +325,18 @@ fn chains_of_ownership() {
         &[
             "CREATE USER carl WITHOUT LOGIN",
             "CREATE SCHEMA carls AUTHORIZATION carl",
-            "CREATE VIEW carls.v AS SELECT secret FROM dbo.t",
-            "CREATE PROCEDURE carls.p AS SELECT secret FROM dbo.t",
-            "CREATE VIEW over_carls AS SELECT * FROM carls.v",
-            "CREATE PROCEDURE calls_carls AS EXEC carls.p",
-            "GRANT SELECT ON carls.v TO ann",
-            "GRANT EXECUTE ON carls.p TO ann",
+            "CREATE VIEW carls.cv AS SELECT secret FROM dbo.t",
+            "CREATE PROCEDURE carls.cp AS SELECT secret FROM dbo.t",
+            "CREATE VIEW over_carls AS SELECT * FROM carls.cv",
+            "CREATE PROCEDURE calls_carls AS EXEC carls.cp",
+            "GRANT SELECT ON carls.cv TO ann",
+            "GRANT EXECUTE ON carls.cp TO ann",
             "GRANT SELECT ON over_carls TO ann",
             "GRANT EXECUTE ON calls_carls TO ann",
         ],
     );
-    refused(&mut ann, "SELECT * FROM carls.v", &[229]);
-    refused(&mut ann, "EXEC carls.p", &[229]);
+    refused(&mut ann, "SELECT * FROM carls.cv", &[229]);
+    refused(&mut ann, "EXEC carls.cp", &[229]);
     refused(&mut ann, "SELECT * FROM over_carls", &[229]);
     refused(&mut ann, "EXEC calls_carls", &[229]);
     // A schema's owner cannot be slipped in where a transaction hides it.
@@ -344,8 +344,8 @@ fn chains_of_ownership() {
     refused(&mut ann, "BEGIN TRAN; EXEC ('CREATE SCHEMA anns')", &[226]);
     allowed(&mut ann, "IF @@TRANCOUNT > 0 ROLLBACK");
     allowed(&mut ann, "CREATE SCHEMA anns");
-    allowed(&mut ann, "CREATE VIEW anns.v AS SELECT * FROM dbo.t");
-    refused(&mut ann, "SELECT * FROM anns.v", &[229]);
+    allowed(&mut ann, "CREATE VIEW anns.av AS SELECT * FROM dbo.t");
+    refused(&mut ann, "SELECT * FROM anns.av", &[229]);
     refused(&mut ann, "CREATE VIEW dbo.mine AS SELECT * FROM dbo.t", &[2760]);
 }
 
