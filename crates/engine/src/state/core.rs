@@ -32,6 +32,8 @@ use plan::rights::Chain;
 /// State that others may look at or touch while the session runs: KILL, DMVs.
 #[derive(Debug, Default)]
 pub struct SessionShared {
+    /// Number of the session, as the lock manager knows it.
+    pub number: u32,
     /// Set by KILL and by a client's attention; polled by everything that can take long.
     pub cancel: AtomicBool,
     /// Set with `cancel` by a client's attention alone: the batch ends, its transaction stays unless XACT_ABORT is on.
