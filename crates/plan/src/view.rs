@@ -1,12 +1,29 @@
 //! System views and table functions as the binder sees them. The engine makes their rows.
 
+use crate::rights::ViewRight;
 use catalog::Db;
+use catalog::security::Permission;
 use std::any::Any;
 use std::sync::Arc;
 use types::{DataType, SqlError, Value};
 
 /// A column of a system view: name, type, nullable.
 pub type ViewColumn = (&'static str, DataType, bool);
+
+/// An argument of a table function as the binder knows it.
+#[derive(Clone, Copy, Debug)]
+pub struct Argument<'a> {
+    pub ty: DataType,
+    /// Its value, when it is a literal.
+    pub constant: Option<&'a Value>,
+}
+
+impl Argument<'_> {
+    /// The literal NULL, whose type says nothing.
+    pub fn is_null(&self) -> bool {
+        matches!(self.constant, Some(Value::Null))
+    }
+}
 
 /// A system view: its name and columns.
 pub trait ViewDef: Sync {
@@ -22,6 +39,18 @@ pub trait ViewDef: Sync {
     fn arguments(&self) -> Option<usize> {
         None
     }
+    /// How many arguments may follow those of [`ViewDef::arguments`].
+    fn optional_arguments(&self) -> usize {
+        0
+    }
+    /// The form of a table function whose columns follow from its arguments; `None` where there is one form.
+    ///
+    /// # Errors
+    /// Arguments of types that the function does not take.
+    fn for_arguments(&self, args: &[Argument<'_>]) -> Result<Option<&'static dyn ViewDef>, SqlError> {
+        let _ = args;
+        Ok(None)
+    }
     /// object_id as sys.all_objects shows it: negative, stable.
     fn object_id(&self) -> i32 {
         let mut hash = 0x811c_9dc5_u32;
@@ -29,6 +58,11 @@ pub trait ViewDef: Sync {
             hash = (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
         }
         -i32::try_from(hash >> 1).unwrap_or(1).max(1)
+    }
+
+    /// What it takes to see it.
+    fn right(&self) -> ViewRight {
+        ViewRight::Server(Permission::ControlServer)
     }
 
     /// The wanted columns of the rows, piece by piece. `session` is the session that asks, `args` are the function's

@@ -77,6 +77,7 @@ impl Bound {
         let mut stamp = Stamp::now(core);
         core.temps.used.store(false, Relaxed);
         let env = CompileEnv {
+            chain: core.chain,
             names: &**core.instance(),
             db: core.db(),
             catalog: core.db().catalog(),
@@ -138,6 +139,8 @@ impl Stamp {
 pub struct Compiled {
     /// The text without secrets, which spans point into.
     pub text: Arc<str>,
+    /// The text as it was sent: for definitions, which are made of parts of it.
+    pub source: Arc<str>,
     /// The procedure or trigger that it is the body of; else empty.
     pub procedure: CompactString,
     /// Its operations; none when the batch is only parsed (PARSEONLY).
@@ -204,7 +207,10 @@ impl Compiled {
     fn with(text: &str, program: Program, parameters: usize, settings: ParseSettings) -> Compiled {
         let bound = Mutex::new(vec![None; program.ops.len()]);
         let procedure = CompactString::default();
-        Compiled { text: conceal(text).into(), procedure, program, parameters, settings, bound }
+        let source: Arc<str> = text.into();
+        let concealed = conceal(text);
+        let text = if *source == *concealed { source.clone() } else { concealed.into() };
+        Compiled { text, source, procedure, program, parameters, settings, bound }
     }
 }
 
@@ -256,6 +262,7 @@ mod tests {
         instance.session().unwrap().with_core(|core| {
             let counters = plan::counters::OptimizerCounters::default();
             let env = CompileEnv {
+                chain: core.chain,
                 names: &**core.instance(),
                 db: core.db(),
                 catalog: core.db().catalog(),

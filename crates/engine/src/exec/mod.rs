@@ -31,6 +31,7 @@ pub mod scan;
 pub mod seek;
 pub mod sort;
 pub mod spill;
+mod stream;
 pub mod subquery;
 pub mod top;
 pub mod window;

@@ -1,16 +1,20 @@
 //! What a session is while it runs: its options, its transactions and savepoints, its snapshots and table locks, what it
 //! publishes of itself. Batches run over it (`session`, `batch`); it knows nothing of them.
 
+mod acting;
 pub mod activity;
 pub mod bulk;
+pub mod caller;
 pub mod changes;
 pub mod core;
 mod counts;
+mod effective;
 pub mod handles;
 mod identity_insert;
 pub(crate) mod inner;
 pub mod names;
 pub mod profile;
+pub(crate) mod rights;
 pub(crate) mod room;
 mod snapshots;
 pub mod transactions;

@@ -13,9 +13,12 @@ pub mod memory;
 mod modules;
 pub mod objects;
 pub mod optimizer;
+pub mod rights;
+pub mod security;
 pub mod server;
 pub mod sessions;
 pub mod statistics;
+pub mod table_functions;
 pub mod transactions;
 pub mod types;
 pub mod waiting;
@@ -95,6 +98,10 @@ impl ViewDef for View {
         self.arguments
     }
 
+    fn right(&self) -> plan::rights::ViewRight {
+        rights::needs(self.schema, self.name)
+    }
+
     fn start(
         &self,
         session: &mut dyn Any,
@@ -108,7 +115,8 @@ impl ViewDef for View {
 
 impl SystemView for View {
     fn rows(&self, session: &mut SessionCore, db: &Arc<Db>, args: &[Value]) -> Rows {
-        let rows = (self.make)(session, db, args)?;
+        let mut rows = (self.make)(session, db, args)?;
+        rights::keep_visible(session, db, (self.schema, self.name), self.columns, &mut rows);
         debug_assert!(
             rows.iter().all(|row| row.len() == self.columns.len()),
             "rows of {} have a wrong width",
@@ -193,6 +201,8 @@ static VIEWS: &[&dyn SystemView] = &[
     &log::LOG_STATS,
     &log::LOG_SPACE_USAGE,
     &dblog::FN_DBLOG,
+    &table_functions::GENERATE_SERIES,
+    &table_functions::STRING_SPLIT,
     &memory::RESOURCE_SEMAPHORES,
     &server::WAIT_STATS,
     &counters::COUNTERS,
@@ -205,6 +215,13 @@ static VIEWS: &[&dyn SystemView] = &[
     &server::CONFIGURATIONS,
     &server::SYS_INFO,
     &server::CREDENTIALS,
+    &security::SERVER_PRINCIPALS,
+    &security::SQL_LOGINS,
+    &security::SERVER_ROLE_MEMBERS,
+    &security::SERVER_PERMISSIONS,
+    &security::DATABASE_PRINCIPALS,
+    &security::DATABASE_ROLE_MEMBERS,
+    &security::DATABASE_PERMISSIONS,
     &sessions::SESSIONS,
     &sessions::REQUESTS,
     &sessions::CONNECTIONS,
