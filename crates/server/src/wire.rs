@@ -43,10 +43,7 @@ pub enum Got {
     /// A whole message.
     Message(Message),
     /// A piece of a bulk load.
-    #[allow(dead_code)]
     Bulk {
-        /// Status byte of the first packet.
-        status: u8,
         /// The rows' bytes.
         bytes: Vec<u8>,
         /// The load's last piece.
@@ -162,8 +159,8 @@ impl Wire {
         let got = match event {
             None => None,
             Some(Event::Message(message)) => Some(Got::Message(message)),
-            Some(Event::Bulk { status, bytes, last, ignored }) => {
-                Some(Got::Bulk { status, bytes: bytes.to_vec(), last, ignored })
+            Some(Event::Bulk { bytes, last, ignored, .. }) => {
+                Some(Got::Bulk { bytes: bytes.to_vec(), last, ignored })
             }
         };
         self.at = self.pending.len() - input.len();
