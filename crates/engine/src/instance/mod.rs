@@ -199,7 +199,7 @@ pub struct Instance {
     /// Makes backup devices of URLs.
     pub(crate) url_devices: Option<Arc<dyn UrlDevices>>,
     credentials: credentials::Credentials,
-    pub(crate) logins: Logins,
+    pub(crate) authentication: Logins,
     memory_bytes: u64,
     query_memory: Arc<QueryMemory>,
     /// Number of the next run file.
@@ -318,7 +318,7 @@ impl Instance {
             },
             url_devices,
             credentials,
-            logins: Logins::default(),
+            authentication: Logins::default(),
             memory_bytes: memory.bytes,
             query_memory: Arc::new(QueryMemory::new(
                 query_bytes.unwrap_or_else(query_budget),

@@ -85,7 +85,7 @@ const BUSY: Reason = Reason { state: 10, text: "Too many passwords are being che
 impl Instance {
     /// Which logins the error log tells of; the failed ones unless this was called.
     pub fn set_login_audit(&self, audit: LoginAudit) {
-        self.logins.audit.store(audit as u8, Ordering::Relaxed);
+        self.authentication.audit.store(audit as u8, Ordering::Relaxed);
     }
 
     /// Whether a login's password is right. Takes some 20 ms of a processor when the password is wrong or comes for the first
@@ -102,19 +102,19 @@ impl Instance {
         let refuse = |reason: &Reason| {
             let now = Instant::now();
             if reason.state != REPEATED.state && reason.state != BUSY.state {
-                self.logins.throttle.failed(login, &client.address, now);
+                self.authentication.throttle.failed(login, &client.address, now);
             }
             self.audit_failure(login, 18_456, reason.state, reason.text, client);
             Err(login_failed(login))
         };
-        let repeated = || self.logins.throttle.refuses(login, &client.address, Instant::now());
+        let repeated = || self.authentication.throttle.refuses(login, &client.address, Instant::now());
         if repeated() {
             return refuse(&REPEATED);
         }
         let master = self.db_by_id(MASTER).map(|db| db.security()).unwrap_or_default();
         let found = master.server.find(login).filter(|p| p.kind == Kind::User);
         let stored = found.and_then(|p| p.hash.as_deref());
-        let passwords = &self.logins.passwords;
+        let passwords = &self.authentication.passwords;
         if !stored.is_some_and(|stored| passwords.is_known(password, stored)) {
             let Some(turn) = passwords.turn() else { return refuse(&BUSY) };
             // Others may have failed while this one waited.
@@ -137,8 +137,8 @@ impl Instance {
             let text = format!("Login failed for user '{login}'. Reason: The account is disabled.");
             return Err(SqlError::new(18_470, 14, 1, text));
         }
-        self.logins.throttle.succeeded(login, &client.address);
-        if self.logins.audit.load(Ordering::Relaxed) & LoginAudit::Successful as u8 != 0 {
+        self.authentication.throttle.succeeded(login, &client.address);
+        if self.authentication.audit.load(Ordering::Relaxed) & LoginAudit::Successful as u8 != 0 {
             let text = format!(
                 "Login succeeded for user '{}'. Connection made using SQL Server authentication. [CLIENT: {}]",
                 found.name,
@@ -156,7 +156,7 @@ impl Instance {
     }
 
     fn audit_failure(&self, login: &str, error: i32, state: u8, reason: &str, client: &ClientInfo) {
-        if self.logins.audit.load(Ordering::Relaxed) & LoginAudit::Failed as u8 == 0 {
+        if self.authentication.audit.load(Ordering::Relaxed) & LoginAudit::Failed as u8 == 0 {
             return;
         }
         let log = self.error_log();
@@ -185,13 +185,13 @@ impl Instance {
         let before = master.security().server.get(SA).cloned();
         let Some(before) = before else { return Err(SqlError::internal("there is no sa")) };
         if let Some(stored) = &before.hash {
-            let turn = self.logins.passwords.turn();
-            if turn.is_some_and(|turn| self.logins.passwords.verify(&turn, password, Some(stored))) {
+            let turn = self.authentication.passwords.turn();
+            if turn.is_some_and(|turn| self.authentication.passwords.verify(&turn, password, Some(stored))) {
                 return Ok(());
             }
         }
         passwords::check_policy(&before.name, password)?;
-        let hash = self.logins.passwords.hash(password)?;
+        let hash = self.authentication.passwords.hash(password)?;
         let mut session = self.session()?;
         session.with_core(|core| {
             core.begin_statement(true)?;

@@ -42,7 +42,7 @@ impl StmtCtx<'_> {
         let Some(password) = options.password else { return Err(errors::syntax_near(&name)) };
         let check_policy = options.check_policy.unwrap_or(true);
         check_password(&name, &password, check_policy)?;
-        let hash = self.core.instance().logins.passwords.hash(&password)?;
+        let hash = self.core.instance().authentication.passwords.hash(&password)?;
         let master = self.core.instance().database("master")?;
         let mut change = Change::begin(self.core, &master)?;
         let security = change.security();
@@ -92,7 +92,7 @@ impl StmtCtx<'_> {
         login.check_policy = options.check_policy.unwrap_or(login.check_policy);
         login.default_name = options.default_database.or(login.default_name);
         if let Some(old) = &options.old_password {
-            let passwords = &self.core.instance().logins.passwords;
+            let passwords = &self.core.instance().authentication.passwords;
             let turn = passwords.turn().ok_or_else(|| errors::not_supported("ALTER LOGIN at this moment"))?;
             if !passwords.verify(&turn, old, before.hash.as_deref()) {
                 return Err(cannot("alter", "login", &before.name));
@@ -100,7 +100,7 @@ impl StmtCtx<'_> {
         }
         if let Some(password) = &options.password {
             check_password(&login.name, password, login.check_policy)?;
-            login.hash = Some(self.core.instance().logins.passwords.hash(password)?);
+            login.hash = Some(self.core.instance().authentication.passwords.hash(password)?);
         }
         login.modified = clock::now();
         let mut change = Change::begin(self.core, &master)?;
