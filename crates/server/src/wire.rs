@@ -147,16 +147,10 @@ impl Wire {
         }
     }
 
-    /// What is complete in the bytes at hand.
+    /// What is complete in the bytes at hand. The reader may have something without any: an attention that has ended a bulk load.
     fn next(&mut self) -> Result<Option<Got>, WireError> {
-        if self.at == self.pending.len() {
-            self.pending = Vec::new();
-            self.at = 0;
-            return Ok(None);
-        }
         let mut input = &self.pending[self.at..];
-        let event = self.reader.read(&mut input)?;
-        let got = match event {
+        let got = match self.reader.read(&mut input)? {
             None => None,
             Some(Event::Message(message)) => Some(Got::Message(message)),
             Some(Event::Bulk { bytes, last, ignored, .. }) => {
@@ -164,6 +158,10 @@ impl Wire {
             }
         };
         self.at = self.pending.len() - input.len();
+        if self.at == self.pending.len() {
+            self.pending = Vec::new();
+            self.at = 0;
+        }
         Ok(got)
     }
 
