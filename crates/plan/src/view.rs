@@ -1,6 +1,8 @@
 //! System views and table functions as the binder sees them. The engine makes their rows.
 
+use crate::rights::ViewRight;
 use catalog::Db;
+use catalog::security::Permission;
 use std::any::Any;
 use std::sync::Arc;
 use types::{DataType, SqlError, Value};
@@ -56,6 +58,11 @@ pub trait ViewDef: Sync {
             hash = (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
         }
         -i32::try_from(hash >> 1).unwrap_or(1).max(1)
+    }
+
+    /// What it takes to see it.
+    fn right(&self) -> ViewRight {
+        ViewRight::Server(Permission::ControlServer)
     }
 
     /// The wanted columns of the rows, piece by piece. `session` is the session that asks, `args` are the function's

@@ -13,6 +13,7 @@ pub mod memory;
 mod modules;
 pub mod objects;
 pub mod optimizer;
+pub mod rights;
 pub mod security;
 pub mod server;
 pub mod sessions;
@@ -97,6 +98,10 @@ impl ViewDef for View {
         self.arguments
     }
 
+    fn right(&self) -> plan::rights::ViewRight {
+        rights::needs(self.schema, self.name)
+    }
+
     fn start(
         &self,
         session: &mut dyn Any,
@@ -110,7 +115,8 @@ impl ViewDef for View {
 
 impl SystemView for View {
     fn rows(&self, session: &mut SessionCore, db: &Arc<Db>, args: &[Value]) -> Rows {
-        let rows = (self.make)(session, db, args)?;
+        let mut rows = (self.make)(session, db, args)?;
+        rights::keep_visible(session, db, (self.schema, self.name), self.columns, &mut rows);
         debug_assert!(
             rows.iter().all(|row| row.len() == self.columns.len()),
             "rows of {} have a wrong width",
