@@ -21,6 +21,7 @@ pub mod planner;
 pub mod rewrite;
 pub mod statistics;
 pub mod view;
+mod view_seek;
 
 use crate::bind::Binder;
 use crate::bind::env::CompileEnv;

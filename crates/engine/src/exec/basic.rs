@@ -49,14 +49,16 @@ pub struct View<'p> {
     pub scan: &'p ViewScan,
     /// Positions of the view's columns that are wanted.
     pub keep: &'p [usize],
+    /// Columns by which its rows are sought.
+    equal: &'p [(usize, Expr)],
     source: Option<Box<dyn RowSource>>,
     rows: std::vec::IntoIter<Vec<Value>>,
 }
 
 impl<'p> View<'p> {
     /// A view that has not been asked yet.
-    pub fn new(scan: &'p ViewScan, keep: &'p [usize]) -> View<'p> {
-        View { scan, keep, source: None, rows: Vec::new().into_iter() }
+    pub fn new(scan: &'p ViewScan, keep: &'p [usize], equal: &'p [(usize, Expr)]) -> View<'p> {
+        View { scan, keep, equal, source: None, rows: Vec::new().into_iter() }
     }
 }
 
@@ -70,7 +72,19 @@ impl Operator for View<'_> {
                 for e in &self.scan.args {
                     args.push(e.eval(&[], rt)?);
                 }
-                none.insert(self.scan.view.start(rt.session(), &self.scan.db, &args, self.keep)?)
+                let mut equal: SmallVec<[(usize, Value); 4]> = SmallVec::new();
+                for (at, e) in self.equal {
+                    // An error is the condition's, for the rows that it is tested with.
+                    if let Ok(value) = e.eval(&[], rt) {
+                        equal.push((*at, value));
+                    }
+                }
+                let (view, db) = (self.scan.view, &self.scan.db);
+                none.insert(if equal.is_empty() {
+                    view.start(rt.session(), db, &args, self.keep)?
+                } else {
+                    view.seek(rt.session(), db, &args, self.keep, &equal)?
+                })
             }
         };
         while self.rows.as_slice().is_empty() {

@@ -34,7 +34,7 @@ fn operator<const COUNTED: bool>(plan: &Plan) -> Box<dyn Operator + '_> {
         Node::Values(rows) => Box::new(basic::Values { rows, at: 0 }),
         Node::Scan(scan) if scan.locks.is_some() => Box::new(LockedScan::new(scan)),
         Node::Scan(scan) => Box::new(Scan::new(scan)),
-        Node::View { scan, keep } => Box::new(basic::View::new(scan, keep)),
+        Node::View { scan, keep, equal } => Box::new(basic::View::new(scan, keep, equal)),
         Node::Work { source, keep } => Box::new(Work::new(*source, keep)),
         Node::Recursive { anchor, steps, work, limit } => {
             Box::new(Recursive::new(anchor, steps, (*work, *limit), open))

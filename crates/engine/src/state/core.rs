@@ -11,6 +11,7 @@ use txn::WaitArgs;
 use types::{SqlError, Value};
 
 use super::activity::Activity;
+use super::app_locks::AppLocks;
 use super::changes::{ChangedRows, FiredTriggers};
 use super::inner::TriggerRunner;
 use super::profile::Profile;
@@ -109,6 +110,8 @@ pub struct SessionCore {
     pub(crate) running_triggers: Vec<(i32, i32)>,
     /// Definitions that only the running statement sees: see `catalog::rebuild`.
     pub(crate) private_tables: Vec<Arc<TableDef>>,
+    /// What sp_getapplock has got.
+    pub(crate) app_locks: AppLocks,
     /// Counters of the running statement, when it is profiled.
     pub(crate) profile: Option<Box<Profile>>,
     /// Client's names, for APP_NAME(), HOST_NAME(), SUSER_SNAME().
@@ -149,6 +152,7 @@ impl SessionCore {
             trigger_runner: None,
             running_triggers: Vec::new(),
             private_tables: Vec::new(),
+            app_locks: AppLocks::default(),
             profile: None,
             app_name: names.app,
             host_name: names.host,
@@ -264,6 +268,7 @@ impl SessionCore {
 impl Drop for SessionCore {
     fn drop(&mut self) {
         self.rollback_all();
+        self.app_locks.release_session();
         self.instance.session_ended(&self.shared);
         self.db.add_user(-1);
     }

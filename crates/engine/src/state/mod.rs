@@ -2,6 +2,7 @@
 //! publishes of itself. Batches run over it (`session`, `batch`); it knows nothing of them.
 
 pub mod activity;
+pub(crate) mod app_locks;
 pub mod changes;
 pub mod core;
 mod counts;

@@ -11,15 +11,12 @@ use expr::{ColId, Expr, Pred};
 pub use share::{kept, share};
 use syntax::ast::CompareOp;
 
-/// Rows of a system view.
-const VIEW_ROWS: f64 = 100.0;
-
 /// The rows of a plan.
 pub fn rows(logical: &Logical) -> f64 {
     let rows = match logical {
         Logical::One => 1.0,
         Logical::Get(get) => table_rows(&get.table),
-        Logical::View(_) => VIEW_ROWS,
+        Logical::View(view) => view.view.expected_rows(&view.db),
         Logical::Work(work) => work.rows,
         Logical::Recursive { anchor, .. } => rows(&anchor.0) * 10.0,
         Logical::Values { rows, .. } => rows.len() as f64,
