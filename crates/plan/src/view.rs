@@ -72,8 +72,8 @@ pub trait ViewDef: Sync {
     }
 }
 
-/// Rows of a view in pieces.
-pub trait RowSource {
+/// Rows of a view in pieces. It may be kept between two statements, or go to another thread.
+pub trait RowSource: Send {
     /// The next rows, which have the wanted columns only; `None` when there are no more.
     ///
     /// # Errors

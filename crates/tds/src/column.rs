@@ -4,8 +4,18 @@ use crate::error::TdsError;
 use crate::limits::MAX_COLUMNS;
 use crate::reader::Reader;
 use crate::text;
+use crate::tokens::token;
 use crate::typeinfo::TypeInfo;
 use crate::version::TdsVersion;
+
+/// Whose COLMETADATA it is: the name of a text column's table is written differently.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Sender {
+    /// A count of parts and the parts, from 7.2 on.
+    Server,
+    /// One text, in bulk load data of every client and version, whatever the specification says.
+    BulkLoad,
+}
 
 /// Flags of a column.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
@@ -71,10 +81,10 @@ impl Column {
     }
 
     /// Appends the column's description.
-    pub(crate) fn write(&self, version: TdsVersion, out: &mut Vec<u8>) {
+    pub(crate) fn write(&self, version: TdsVersion, sender: Sender, out: &mut Vec<u8>) {
         self.write_type(version, out);
         if self.ty.is_old_large_object() {
-            if version >= TdsVersion::V7_2 {
+            if version >= TdsVersion::V7_2 && sender == Sender::Server {
                 out.push(self.table.len().min(4) as u8);
                 for part in self.table.iter().take(4) {
                     push_us_varchar(part, out);
@@ -87,13 +97,18 @@ impl Column {
     }
 
     /// Reads a column's description.
-    pub(crate) fn read(reader: &mut Reader<'_>, version: TdsVersion) -> Result<Column, TdsError> {
+    pub(crate) fn read(
+        reader: &mut Reader<'_>,
+        version: TdsVersion,
+        sender: Sender,
+    ) -> Result<Column, TdsError> {
         let user_type = read_user_type(reader, version)?;
         let flags = ColumnFlags(reader.u16()?);
         let ty = TypeInfo::read(reader, version)?;
         let mut table = Vec::new();
         if ty.is_old_large_object() {
-            let parts = if version >= TdsVersion::V7_2 { reader.u8()? } else { 1 };
+            let has_count = version >= TdsVersion::V7_2 && sender == Sender::Server;
+            let parts = if has_count { reader.u8()? } else { 1 };
             for _ in 0..parts {
                 table.push(reader.us_varchar()?);
             }
@@ -101,8 +116,20 @@ impl Column {
         Ok(Column { name: reader.b_varchar()?, user_type, flags, ty, table })
     }
 
+    /// Appends COLMETADATA.
+    pub(crate) fn write_all(columns: &[Column], version: TdsVersion, sender: Sender, out: &mut Vec<u8>) {
+        debug_assert!(columns.len() <= 4 * MAX_COLUMNS);
+        out.push(token::COLMETADATA);
+        out.extend_from_slice(&(columns.len() as u16).to_le_bytes());
+        columns.iter().for_each(|column| column.write(version, sender, out));
+    }
+
     /// Reads the columns of COLMETADATA, after its token byte; none for the count 0xFFFF.
-    pub(crate) fn read_all(reader: &mut Reader<'_>, version: TdsVersion) -> Result<Vec<Column>, TdsError> {
+    pub(crate) fn read_all(
+        reader: &mut Reader<'_>,
+        version: TdsVersion,
+        sender: Sender,
+    ) -> Result<Vec<Column>, TdsError> {
         let count = usize::from(reader.u16()?);
         if count == 0xFFFF {
             return Ok(Vec::new());
@@ -110,7 +137,7 @@ impl Column {
         if count > 4 * MAX_COLUMNS {
             return Err(reader.malformed("number of columns"));
         }
-        (0..count).map(|_| Column::read(reader, version)).collect()
+        (0..count).map(|_| Column::read(reader, version, sender)).collect()
     }
 }
 

@@ -3,6 +3,8 @@
 
 use types::SqlError;
 
+use crate::typewire::byte::VARIANT;
+
 /// A message that does not follow the protocol, or a value that does not fit its declared type.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TdsError {
@@ -49,6 +51,19 @@ pub enum TdsError {
     /// No name where a procedure's name belongs: error 8004.
     #[error("the RPC name is invalid")]
     ProcedureName,
+    /// A status flag that the parameter cannot have, such as OUTPUT for a table: error 8006.
+    #[error("the parameter status flags are invalid")]
+    ParameterFlags,
+    /// A NULL without a type as an OUTPUT parameter: error 8015.
+    #[error("an untyped NULL is marked as an output parameter")]
+    UntypedOutput,
+    /// text, ntext or image as an OUTPUT parameter: error 8018.
+    #[error("data type 0x{0:02X} is deprecated and marked as output parameter")]
+    DeprecatedOutput(u8),
+    /// A table type that the parameter's description cannot have: too many columns (8050), a database name (8047),
+    /// a column order (8055), a token that does not belong there (8029).
+    #[error("table-valued parameter: {what}")]
+    Table { number: i32, what: &'static str },
     /// An error in a parameter, with its number (from 1) and name.
     #[error("parameter {ordinal} ({name:?}): {error}")]
     Parameter { ordinal: usize, name: String, error: Box<TdsError> },
@@ -93,7 +108,22 @@ impl TdsError {
             TdsError::Parameter { ordinal, name, error } if error.belongs_to_parameter() => {
                 format!("{RPC} Parameter {ordinal} (\"{name}\"): {}", error.sentence())
             }
-            TdsError::Parameter { error, .. } => return error.to_sql_error(),
+            TdsError::Parameter { ordinal, name, error } => match &**error {
+                TdsError::ParameterFlags => {
+                    format!("{RPC} Parameter {ordinal}: The parameter status flags are invalid.")
+                }
+                TdsError::DeprecatedOutput(ty) => format!(
+                    "Invalid parameter {ordinal} ('{name}'): Data type 0x{ty:02X} is a deprecated large object, or LOB, \
+                     but is marked as output parameter. Deprecated types are not supported as output parameters. Use \
+                     current large object types instead."
+                ),
+                TdsError::Table { what, .. } => {
+                    format!(
+                        "{RPC} Table-valued parameter {ordinal} (\"{name}\"): Data type 0xF3 (user-defined table type) {what}."
+                    )
+                }
+                other => return other.to_sql_error(),
+            },
             other => other.sentence(),
         };
         SqlError::new(number, severity, 1, message)
@@ -107,6 +137,7 @@ impl TdsError {
                 | TdsError::TypeMetadata(_)
                 | TdsError::InvalidValue(_)
                 | TdsError::ValueLength(_)
+                | TdsError::UntypedOutput
                 | TdsError::Chunks(_)
         )
     }
@@ -119,14 +150,19 @@ impl TdsError {
             TdsError::Login(_) => (17832, 20),
             TdsError::Unsupported(_) => (40510, 16),
             TdsError::UnknownType(_) => (8009, 16),
+            TdsError::TypeLength(VARIANT) => (8013, 16),
             TdsError::TypeLength(_) => (8016, 16),
-            TdsError::TypeMetadata(0x62) => (8001, 16),
+            TdsError::TypeMetadata(VARIANT) => (8001, 16),
             TdsError::TypeMetadata(_) => (8017, 16),
             TdsError::InvalidValue(_) => (8023, 16),
             TdsError::ValueLength(_) => (8028, 16),
             TdsError::Chunks(_) => (8007, 16),
             TdsError::TooManyParameters(_) => (8003, 16),
             TdsError::ProcedureName => (8004, 16),
+            TdsError::ParameterFlags => (8006, 16),
+            TdsError::UntypedOutput => (8015, 16),
+            TdsError::DeprecatedOutput(_) => (8018, 16),
+            TdsError::Table { number, .. } => (*number, 16),
             TdsError::Parameter { error, .. } => error.number(),
             TdsError::Mismatch { .. } | TdsError::ValueTooLong { .. } => (50000, 16),
         }
@@ -144,10 +180,16 @@ impl TdsError {
                 format!("The incoming tabular data stream (TDS) protocol stream is incorrect ({what}).")
             }
             TdsError::UnknownType(ty) => format!("Data type 0x{ty:02X} is unknown."),
+            TdsError::TypeLength(VARIANT) => {
+                "Data type 0x62 (sql_variant) has an invalid instance length.".to_owned()
+            }
             TdsError::TypeLength(ty) => {
                 format!("Data type 0x{ty:02X} has an invalid data length or metadata length.")
             }
-            TdsError::TypeMetadata(0x62) => {
+            TdsError::UntypedOutput => {
+                "Data type 0x1F is an untyped NULL but is marked as an output parameter.".to_owned()
+            }
+            TdsError::TypeMetadata(VARIANT) => {
                 "Meta-information is invalid for the Sql Variant parameter.".to_owned()
             }
             TdsError::TypeMetadata(ty) => {

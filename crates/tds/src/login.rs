@@ -11,11 +11,13 @@ use crate::version::TdsVersion;
 
 /// Most characters of a name in LOGIN7.
 const MAX_NAME: usize = 128;
+/// Most characters of a file's name.
+const MAX_FILE: usize = 260;
 /// Bytes in front of the variable part: in 7.1, and from 7.2 on.
 const FIXED_7_1: usize = 86;
 const FIXED: usize = 94;
-/// Longest LOGIN7 message: SQL Server's limit of 128 KB.
-pub const MAX_LOGIN: usize = 128 << 10;
+/// Longest LOGIN7 message: SQL Server's limit, one byte below 128 KB.
+pub const MAX_LOGIN: usize = (128 << 10) - 1;
 
 const OPTION1_BIG_ENDIAN: u8 = 0x01;
 const OPTION1_EBCDIC: u8 = 0x02;
@@ -185,7 +187,7 @@ impl Login7 {
         let client_id = reader.array()?;
         let (sspi_at, sspi_len) = fields.place(&mut reader)?;
         let (file_at, file_len) = fields.place(&mut reader)?;
-        let attach_file = fields.text(file_at, file_len, MAX_NAME * 2 + 4)?;
+        let attach_file = fields.text(file_at, file_len, MAX_FILE)?;
         let (mut new_password, mut sspi_long) = (None, 0);
         if version >= TdsVersion::V7_2 {
             let changed = fields.password(&mut reader)?;

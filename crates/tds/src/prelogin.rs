@@ -13,6 +13,9 @@ const TRACE: u8 = 0x05;
 const FED_AUTH: u8 = 0x06;
 const NONCE: u8 = 0x07;
 const TERMINATOR: u8 = 0xFF;
+/// Bits of the byte about encryption.
+const CLIENT_CERTIFICATE: u8 = 0x80;
+const RESERVED: u8 = 0x20;
 
 /// What one side says about encryption.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -36,9 +39,9 @@ impl Encryption {
         }
     }
 
-    /// The value of a byte; the bit that announces a client certificate is left out.
+    /// The value of a byte; the bits that announce a client certificate and that are reserved are left out.
     pub fn from_byte(byte: u8) -> Option<Encryption> {
-        match byte & 0x7F {
+        match byte & !(CLIENT_CERTIFICATE | RESERVED) {
             0 => Some(Encryption::Off),
             1 => Some(Encryption::On),
             2 => Some(Encryption::NotSupported),
@@ -109,10 +112,13 @@ pub struct Prelogin {
 }
 
 impl Prelogin {
-    /// Reads a PRELOGIN message. Unknown options are skipped; an option whose place lies outside the message is
-    /// `Malformed` (SQL Server closes the connection).
+    /// Reads a PRELOGIN message. Unknown options are skipped; an option whose place lies outside the message, or a
+    /// first one that is not VERSION, is `Malformed` (SQL Server closes the connection).
     pub fn parse(payload: &[u8]) -> Result<Prelogin, TdsError> {
         let mut reader = Reader::new(payload, "PRELOGIN");
+        if payload.first().is_some_and(|&option| option != VERSION) {
+            return Err(reader.malformed("first option of PRELOGIN"));
+        }
         let mut prelogin = Prelogin::default();
         loop {
             let option = reader.u8()?;
@@ -133,7 +139,7 @@ impl Prelogin {
             ENCRYPTION => {
                 let byte = *data.first()?;
                 self.encryption = Some(Encryption::from_byte(byte)?);
-                self.client_certificate = byte & 0x80 != 0;
+                self.client_certificate = byte & CLIENT_CERTIFICATE != 0;
             }
             INSTANCE => self.instance = Some(data.to_vec()),
             // Servers and some clients send it empty.
@@ -150,8 +156,16 @@ impl Prelogin {
     /// The server's answer to a client's PRELOGIN: no MARS, no instance mismatch, no federated authentication.
     /// `version` is the product's: major, minor, build. A client that does not speak of encryption gets
     /// `NotSupported`, as a client from before encryption does.
+    /// A client certificate is not looked at, and without encryption there is no place for one.
     pub fn reply(&self, server: ServerEncryption, version: (u8, u8, u16)) -> (Prelogin, AfterPrelogin) {
-        let (encryption, after) = server.answer(self.encryption.unwrap_or(Encryption::NotSupported));
+        let (encryption, after) = match server.answer(self.encryption.unwrap_or(Encryption::NotSupported)) {
+            (encryption, AfterPrelogin::Plain) if self.client_certificate => {
+                let asked_for_plain = self.encryption == Some(Encryption::NotSupported);
+                let encryption = if asked_for_plain { Encryption::Required } else { encryption };
+                (encryption, AfterPrelogin::Impossible)
+            }
+            answer => answer,
+        };
         let [build_high, build_low] = version.2.to_be_bytes();
         let reply = Prelogin {
             version: [version.0, version.1, build_high, build_low, 0, 0],
@@ -169,7 +183,7 @@ impl Prelogin {
     pub fn write(&self, out: &mut Vec<u8>) {
         let mut options: Vec<(u8, Vec<u8>)> = vec![(VERSION, self.version.to_vec())];
         if let Some(encryption) = self.encryption {
-            let certificate = if self.client_certificate { 0x80 } else { 0 };
+            let certificate = if self.client_certificate { CLIENT_CERTIFICATE } else { 0 };
             options.push((ENCRYPTION, vec![encryption.byte() | certificate]));
         }
         if let Some(instance) = &self.instance {

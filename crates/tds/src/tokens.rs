@@ -3,7 +3,7 @@
 
 use types::{SqlError, Value};
 
-use crate::column::{Column, ColumnFlags, push_b_varchar, push_us_varchar, write_user_type};
+use crate::column::{Column, ColumnFlags, Sender, push_b_varchar, push_us_varchar, write_user_type};
 use crate::encode::encode_value;
 use crate::error::TdsError;
 use crate::text::{WireCollation, first_utf16};
@@ -185,12 +185,7 @@ impl<'a> TokenWriter<'a> {
 
     /// COLMETADATA: the columns of the rows that follow.
     pub fn columns(&mut self, columns: &[Column]) {
-        debug_assert!(columns.len() <= 4096);
-        self.out.push(token::COLMETADATA);
-        self.out.extend_from_slice(&(columns.len() as u16).to_le_bytes());
-        for column in columns {
-            column.write(self.version, self.out);
-        }
+        Column::write_all(columns, self.version, Sender::Server, self.out);
     }
 
     /// COLMETADATA without columns.

@@ -594,7 +594,7 @@ impl InsertPlan {
         let mut left = limit;
         if self.reads_target {
             let mut kept: Vec<Box<[Value]>> = Vec::new();
-            while op.next(rt, &mut batch)? {
+            while op.next(plan, rt, &mut batch)? {
                 for i in 0..batch.len() {
                     rt.reserve(crate::exec::memory::row_bytes(batch.row(i)))?;
                     kept.push(batch.row(i).into());
@@ -606,7 +606,7 @@ impl InsertPlan {
             }
             return loader.finish(rt);
         }
-        while left > 0 && op.next(rt, &mut batch)? {
+        while left > 0 && op.next(plan, rt, &mut batch)? {
             debug_assert!(batch.len() <= BATCH * 64);
             for i in 0..batch.len().min(usize::try_from(left).unwrap_or(usize::MAX)) {
                 left -= 1;
@@ -624,11 +624,11 @@ impl InsertPlan {
 
     /// Copies stored rows as they are.
     fn bytes(&self, plan: &Plan, rt: &mut Rt<'_, '_>) -> Result<u64, SqlError> {
-        let Some(scan) = whole_rows(&plan.node) else { return Err(SqlError::internal("not a plain scan")) };
-        debug_assert!(scan.mode != TableMode::Current);
+        let Some(plan) = whole_rows(&plan.node) else { return Err(SqlError::internal("not a plain scan")) };
+        debug_assert!(plan.mode != TableMode::Current);
         let mut loader = Loader::new(&self.db, &self.store);
-        let mut scan = Scan::new(scan);
-        while scan.next_page(rt)? {
+        let mut scan = Scan::default();
+        while scan.next_page(plan, rt)? {
             let page = scan.rows();
             for i in 0..page.len() {
                 loader.add_bytes(rt, page.row(i))?;

@@ -114,7 +114,7 @@ impl SelectIntoPlan {
         let mut batch = RowSet::default();
         let mut last: Option<i64> = None;
         let identity = table.columns.iter().position(|c| c.identity.is_some());
-        while op.next(&mut rt, &mut batch)? {
+        while op.next(&self.plan, &mut rt, &mut batch)? {
             for i in 0..batch.len() {
                 let row = batch.row(i);
                 if let Some(given) = identity.and_then(|at| whole(&row[at])) {

@@ -298,9 +298,9 @@ impl<'p> Pages<'p> {
     }
 
     fn run(&mut self, rt: &mut Rt<'_, '_>, limit: u64, change: &mut dyn RowChange) -> Result<u64, SqlError> {
-        let mut scan = Scan::new(self.plan);
+        let mut scan = Scan::default();
         let mut count = 0;
-        while count < limit && scan.next_page(rt)? {
+        while count < limit && scan.next_page(self.plan, rt)? {
             let page = scan.rows();
             let mut from = 0;
             while from < page.len() && count < limit {
@@ -325,13 +325,7 @@ impl<'p> Pages<'p> {
     }
 
     /// Tests the rows of a page from `first` on, up to one that someone else is changing, or until `limit` are picked.
-    fn pick(
-        &mut self,
-        rt: &mut Rt<'_, '_>,
-        scan: &Scan<'_>,
-        first: usize,
-        limit: u64,
-    ) -> Result<Seen, SqlError> {
+    fn pick(&mut self, rt: &mut Rt<'_, '_>, scan: &Scan, first: usize, limit: u64) -> Result<Seen, SqlError> {
         let (plan, page) = (self.plan, scan.rows());
         self.slots.reset(plan.width());
         self.picked.clear();
@@ -454,7 +448,7 @@ impl Gathered {
         let mut key = Vec::new();
         let mut batch = RowSet::default();
         let mut op = crate::exec::open::start(&self.plan, rt);
-        while (rows.len() as u64) < limit && op.next(rt, &mut batch)? {
+        while (rows.len() as u64) < limit && op.next(&self.plan, rt, &mut batch)? {
             for i in 0..batch.len() {
                 if rows.len() as u64 >= limit {
                     break;

@@ -10,20 +10,15 @@ use super::hash::key::{Key, KeyParts, Keys};
 use super::hash::rows::{Place, unpack};
 use super::memory::Share;
 use super::partition::{LEVELS, Part, PartReader, Partitions};
-use super::{BATCH, Operator, RowSet};
+use super::{BATCH, Operator, RowSet, other_node};
 use crate::exec::rt::Rt;
 use expr::aggregate::{Accumulator, AggKind, Aggregate};
-use plan::nodes::AggregatePlan;
+use plan::nodes::{AggregatePlan, Node, Plan};
 use types::{SqlError, Value, pack_row};
 
 /// The aggregation.
-pub struct HashAggregate<'p> {
-    input: Box<dyn Operator + 'p>,
-    plan: &'p AggregatePlan,
-    keys: KeyParts<'p>,
-    /// States grow with their rows.
-    growing: bool,
-    width: usize,
+pub struct HashAggregate {
+    input: Box<dyn Operator>,
     share: Option<Share>,
     started: bool,
     tasks: Vec<Task>,
@@ -38,12 +33,12 @@ struct Task {
 }
 
 /// Where rows come from.
-enum Source<'a, 'p> {
-    Input(&'a mut (dyn Operator + 'p)),
+enum Source<'a> {
+    Input(&'a mut dyn Operator, &'a Plan),
     Part(PartReader, usize),
 }
 
-impl Source<'_, '_> {
+impl Source<'_> {
     /// The next rows, and their keys.
     fn next(
         &mut self,
@@ -54,8 +49,8 @@ impl Source<'_, '_> {
     ) -> Result<bool, SqlError> {
         rt.check_cancel()?;
         match self {
-            Source::Input(input) => {
-                let more = input.next(rt, batch)?;
+            Source::Input(input, plan) => {
+                let more = input.next(plan, rt, batch)?;
                 if more {
                     keys.fill(parts, batch, rt)?;
                 }
@@ -160,7 +155,7 @@ fn update(
     growing: bool,
     rt: &mut Rt<'_, '_>,
 ) -> Result<usize, SqlError> {
-    let before = if growing { rt.memory.used() } else { 0 };
+    let before = if growing { rt.state.memory.used() } else { 0 };
     for (aggregate, state) in aggregates.iter().zip(states) {
         aggregate.update(state, row, rt)?;
     }
@@ -168,34 +163,33 @@ fn update(
         return Ok(0);
     }
     // What the states took of the statement's memory belongs to the operator.
-    let grown = rt.memory.used() - before;
-    rt.memory.release(grown);
+    let grown = rt.state.memory.used() - before;
+    rt.state.memory.release(grown);
     Ok(grown)
 }
 
-impl<'p> HashAggregate<'p> {
-    /// Over an input of so many slots.
-    pub fn new(input: Box<dyn Operator + 'p>, plan: &'p AggregatePlan, width: usize) -> HashAggregate<'p> {
-        let grows = |a: &Aggregate| a.distinct || a.kind == AggKind::StringAgg;
-        HashAggregate {
-            input,
-            plan,
-            keys: KeyParts::of(plan.keys.iter().map(|(e, c)| (e, *c)), true),
-            growing: plan.aggregates.iter().any(grows),
-            width,
-            share: None,
-            started: false,
-            tasks: Vec::new(),
-            finished: Finished::default(),
-        }
+/// Whether states grow with their rows.
+fn grows(aggregate: &Aggregate) -> bool {
+    aggregate.distinct || aggregate.kind == AggKind::StringAgg
+}
+
+impl HashAggregate {
+    /// Over an input.
+    pub fn new(input: Box<dyn Operator>) -> HashAggregate {
+        HashAggregate { input, share: None, started: false, tasks: Vec::new(), finished: Finished::default() }
     }
 
     /// Without GROUP BY: the one row.
-    fn scalar(&mut self, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<(), SqlError> {
-        let aggregates = &self.plan.aggregates;
+    fn scalar(
+        &mut self,
+        (input, plan): (&Plan, &AggregatePlan),
+        rt: &mut Rt<'_, '_>,
+        out: &mut RowSet,
+    ) -> Result<(), SqlError> {
+        let aggregates = &plan.aggregates;
         let mut states: Vec<_> = aggregates.iter().map(Aggregate::start).collect();
-        let (mut batch, mut any) = (RowSet::default(), self.plan.scalar);
-        while self.input.next(rt, &mut batch)? {
+        let (mut batch, mut any) = (RowSet::default(), plan.scalar);
+        while self.input.next(input, rt, &mut batch)? {
             rt.check_cancel()?;
             any |= !batch.is_empty();
             for i in 0..batch.len() {
@@ -213,20 +207,26 @@ impl<'p> HashAggregate<'p> {
     }
 
     /// Takes all rows of the input, or of a task, into groups and to disk.
-    fn pass(&mut self, task: Option<Task>, rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
+    fn pass(
+        &mut self,
+        (input, plan): (&Plan, &AggregatePlan),
+        task: Option<Task>,
+        rt: &mut Rt<'_, '_>,
+    ) -> Result<(), SqlError> {
+        let growing = plan.aggregates.iter().any(grows);
+        let parts = KeyParts::of(plan.keys.iter().map(|(e, c)| (e, *c)), true);
         let share = match &mut self.share {
             Some(share) => share,
             none => none.insert(rt.share()),
         };
         let (mut source, groups, level) = match task {
-            None => (Source::Input(self.input.as_mut()), Groups::default(), 0),
-            Some(task) => (Source::Part(task.part.read(), self.width), task.groups, task.level),
+            None => (Source::Input(self.input.as_mut(), input), Groups::default(), 0),
+            Some(task) => (Source::Part(task.part.read(), input.width()), task.groups, task.level),
         };
         let (values, packed) = (Vec::new(), Vec::new());
-        let mut pass =
-            Pass { plan: self.plan, growing: self.growing, level, groups, parts: None, values, packed };
+        let mut pass = Pass { plan, growing, level, groups, parts: None, values, packed };
         let (mut batch, mut keys, mut found) = (RowSet::default(), Keys::default(), Vec::new());
-        while source.next(&self.keys, rt, &mut batch, &mut keys)? {
+        while source.next(&parts, rt, &mut batch, &mut keys)? {
             pass.groups.find_all(&keys, &mut found);
             for (i, place) in found.iter().enumerate() {
                 if let Some(key) = keys.get(i) {
@@ -241,8 +241,8 @@ impl<'p> HashAggregate<'p> {
         };
         let parts = parts.finish()?;
         let next = level + 1;
-        if self.growing {
-            let split = groups.split(level, self.plan.aggregates.len(), share);
+        if growing {
+            let split = groups.split(level, plan.aggregates.len(), share);
             let tasks = parts.into_iter().zip(split).map(|(part, groups)| Task { part, groups, level: next });
             self.tasks.extend(tasks.filter(|task| task.part.rows > 0 || task.groups.len() > 0));
         } else {
@@ -254,19 +254,20 @@ impl<'p> HashAggregate<'p> {
     }
 }
 
-impl Operator for HashAggregate<'_> {
-    fn next(&mut self, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
-        let keys = self.plan.keys.len();
-        out.reset(keys + self.plan.aggregates.len());
+impl Operator for HashAggregate {
+    fn next(&mut self, plan: &Plan, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
+        let Node::Aggregate { input, plan } = &plan.node else { return Err(other_node()) };
+        let keys = plan.keys.len();
+        out.reset(keys + plan.aggregates.len());
         if !std::mem::replace(&mut self.started, true) {
             if keys == 0 {
-                self.scalar(rt, out)?;
+                self.scalar((input, plan), rt, out)?;
             } else {
-                self.pass(None, rt)?;
+                self.pass((input, plan), None, rt)?;
             }
         }
         while out.len() < BATCH {
-            if self.finished.next(keys, &self.plan.aggregates, out.push_row())? {
+            if self.finished.next(keys, &plan.aggregates, out.push_row())? {
                 continue;
             }
             out.pop_row();
@@ -274,7 +275,7 @@ impl Operator for HashAggregate<'_> {
                 self.finished.clear(share);
             }
             match self.tasks.pop() {
-                Some(task) => self.pass(Some(task), rt)?,
+                Some(task) => self.pass((input, plan), Some(task), rt)?,
                 None => {
                     self.share = None;
                     break;

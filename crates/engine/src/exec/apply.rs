@@ -1,19 +1,18 @@
 //! Apply: the right plan runs once per left row, with parameters set from it. CROSS and OUTER APPLY, and index
 //! nested loop joins, whose inner plan is a seek on the parameters.
 
-use super::{BATCH, Open, Operator, RowSet};
+use super::{BATCH, Open, Operator, RowSet, other_node};
 use crate::exec::rt::Rt;
 use plan::logical::JoinKind;
-use plan::nodes::ApplyPlan;
+use plan::nodes::{ApplyPlan, Node, Plan};
 use types::{SqlError, Value};
 
 /// The operator.
-pub struct Apply<'p> {
-    pub left: Box<dyn Operator + 'p>,
-    pub plan: &'p ApplyPlan,
+pub struct Apply {
+    left: Box<dyn Operator>,
     batch: RowSet,
     at: usize,
-    inner: Option<Box<dyn Operator + 'p>>,
+    inner: Option<Box<dyn Operator>>,
     inner_rows: RowSet,
     inner_at: usize,
     found: bool,
@@ -21,12 +20,11 @@ pub struct Apply<'p> {
     open: Open,
 }
 
-impl<'p> Apply<'p> {
+impl Apply {
     /// Over a left input; `open` starts the right one for each row.
-    pub fn new(left: Box<dyn Operator + 'p>, plan: &'p ApplyPlan, open: Open) -> Apply<'p> {
+    pub fn new(left: Box<dyn Operator>, open: Open) -> Apply {
         Apply {
             left,
-            plan,
             batch: RowSet::default(),
             at: 0,
             inner: None,
@@ -38,19 +36,24 @@ impl<'p> Apply<'p> {
         }
     }
 
-    fn left_row(&mut self, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
+    fn left_row(
+        &mut self,
+        plan: &ApplyPlan,
+        rt: &mut Rt<'_, '_>,
+        out: &mut RowSet,
+    ) -> Result<bool, SqlError> {
         let left = self.batch.row(self.at);
         if self.inner.is_none() {
-            for (slot, e) in &self.plan.args {
+            for (slot, e) in &plan.args {
                 let value = e.eval(left, rt)?;
                 rt.set_param(*slot, value);
             }
-            self.inner = Some((self.open)(&self.plan.right));
+            self.inner = Some((self.open)(&plan.right));
             self.inner_rows.truncate(0);
             self.inner_at = 0;
             self.found = false;
         }
-        let half = matches!(self.plan.kind, JoinKind::Semi | JoinKind::Anti);
+        let half = matches!(plan.kind, JoinKind::Semi | JoinKind::Anti);
         let Some(inner) = &mut self.inner else { return Ok(true) };
         'rows: loop {
             while self.inner_at < self.inner_rows.len() {
@@ -59,7 +62,7 @@ impl<'p> Apply<'p> {
                 }
                 let right = self.inner_rows.row(self.inner_at);
                 self.inner_at += 1;
-                if let Some(residual) = &self.plan.residual {
+                if let Some(residual) = &plan.residual {
                     self.scratch.clear();
                     self.scratch.extend_from_slice(left);
                     self.scratch.extend_from_slice(right);
@@ -74,11 +77,11 @@ impl<'p> Apply<'p> {
                 out.push_pair(left, right);
             }
             self.inner_at = 0;
-            if !inner.next(rt, &mut self.inner_rows)? {
+            if !inner.next(&plan.right, rt, &mut self.inner_rows)? {
                 break;
             }
         }
-        match (self.plan.kind, self.found) {
+        match (plan.kind, self.found) {
             (JoinKind::Semi, true) | (JoinKind::Anti, false) => out.push(left),
             (JoinKind::Left, false) => {
                 let row = out.push_row();
@@ -91,13 +94,14 @@ impl<'p> Apply<'p> {
     }
 }
 
-impl Operator for Apply<'_> {
-    fn next(&mut self, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
-        let half = matches!(self.plan.kind, JoinKind::Semi | JoinKind::Anti);
-        out.reset(self.plan.left_width + if half { 0 } else { self.plan.right.width() });
+impl Operator for Apply {
+    fn next(&mut self, plan: &Plan, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
+        let Node::Apply { left, plan } = &plan.node else { return Err(other_node()) };
+        let half = matches!(plan.kind, JoinKind::Semi | JoinKind::Anti);
+        out.reset(plan.left_width + if half { 0 } else { plan.right.width() });
         while out.len() < BATCH {
             if self.at < self.batch.len() {
-                if self.left_row(rt, out)? {
+                if self.left_row(plan, rt, out)? {
                     self.at += 1;
                     self.inner = None;
                 }
@@ -105,7 +109,7 @@ impl Operator for Apply<'_> {
             }
             rt.check_cancel()?;
             self.at = 0;
-            if !self.left.next(rt, &mut self.batch)? {
+            if !self.left.next(left, rt, &mut self.batch)? {
                 self.batch.truncate(0);
                 break;
             }

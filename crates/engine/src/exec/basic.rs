@@ -1,21 +1,20 @@
 //! The small operators: one row, VALUES, system views, filter, projection, concatenation.
 
-use super::{BATCH, Open, Operator, RowSet};
+use super::{BATCH, Open, Operator, RowSet, other_node};
 use crate::exec::rt::Rt;
-use expr::{Expr, Pred};
-use plan::logical::ViewScan;
-use plan::nodes::Plan;
+use plan::nodes::{Node, Plan};
 use plan::view::RowSource;
 use smallvec::SmallVec;
 use types::{SqlError, Value};
 
 /// One row without columns.
+#[derive(Default)]
 pub struct One {
-    pub done: bool,
+    done: bool,
 }
 
 impl Operator for One {
-    fn next(&mut self, _: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
+    fn next(&mut self, _: &Plan, _: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
         out.reset(0);
         if std::mem::replace(&mut self.done, true) {
             return Ok(false);
@@ -26,16 +25,17 @@ impl Operator for One {
 }
 
 /// Rows of expressions.
-pub struct Values<'p> {
-    pub rows: &'p [Vec<Expr>],
-    pub at: usize,
+#[derive(Default)]
+pub struct Values {
+    at: usize,
 }
 
-impl Operator for Values<'_> {
-    fn next(&mut self, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
-        out.reset(self.rows.first().map_or(0, Vec::len));
-        while out.len() < BATCH && self.at < self.rows.len() {
-            for (place, e) in out.push_row().iter_mut().zip(&self.rows[self.at]) {
+impl Operator for Values {
+    fn next(&mut self, plan: &Plan, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
+        let Node::Values(rows) = &plan.node else { return Err(other_node()) };
+        out.reset(rows.first().map_or(0, Vec::len));
+        while out.len() < BATCH && self.at < rows.len() {
+            for (place, e) in out.push_row().iter_mut().zip(&rows[self.at]) {
                 *place = e.eval(&[], rt)?;
             }
             self.at += 1;
@@ -45,45 +45,35 @@ impl Operator for Values<'_> {
 }
 
 /// A system view.
-pub struct View<'p> {
-    pub scan: &'p ViewScan,
-    /// Positions of the view's columns that are wanted.
-    pub keep: &'p [usize],
-    /// Columns by which its rows are sought.
-    equal: &'p [(usize, Expr)],
+#[derive(Default)]
+pub struct View {
     source: Option<Box<dyn RowSource>>,
     rows: std::vec::IntoIter<Vec<Value>>,
 }
 
-impl<'p> View<'p> {
-    /// A view that has not been asked yet.
-    pub fn new(scan: &'p ViewScan, keep: &'p [usize], equal: &'p [(usize, Expr)]) -> View<'p> {
-        View { scan, keep, equal, source: None, rows: Vec::new().into_iter() }
-    }
-}
-
-impl Operator for View<'_> {
-    fn next(&mut self, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
-        out.reset(self.keep.len());
+impl Operator for View {
+    fn next(&mut self, plan: &Plan, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
+        let Node::View { scan, keep, equal: wanted } = &plan.node else { return Err(other_node()) };
+        out.reset(keep.len());
         let source = match &mut self.source {
             Some(source) => source,
             none => {
                 let mut args: SmallVec<[Value; 4]> = SmallVec::new();
-                for e in &self.scan.args {
+                for e in &scan.args {
                     args.push(e.eval(&[], rt)?);
                 }
                 let mut equal: SmallVec<[(usize, Value); 4]> = SmallVec::new();
-                for (at, e) in self.equal {
+                for (at, e) in wanted {
                     // An error is the condition's, for the rows that it is tested with.
                     if let Ok(value) = e.eval(&[], rt) {
                         equal.push((*at, value));
                     }
                 }
-                let (view, db) = (self.scan.view, &self.scan.db);
+                let (view, db) = (scan.view, &scan.db);
                 none.insert(if equal.is_empty() {
-                    view.start(rt.session(), db, &args, self.keep)?
+                    view.start(rt.session(), db, &args, keep)?
                 } else {
-                    view.seek(rt.session(), db, &args, self.keep, &equal)?
+                    view.seek(rt.session(), db, &args, keep, &equal)?
                 })
             }
         };
@@ -102,22 +92,29 @@ impl Operator for View<'_> {
 }
 
 /// Rows that satisfy a condition.
-pub struct Filter<'p> {
-    pub input: Box<dyn Operator + 'p>,
-    pub pred: &'p Pred,
-    pub batch: RowSet,
+pub struct Filter {
+    input: Box<dyn Operator>,
+    batch: RowSet,
 }
 
-impl Operator for Filter<'_> {
-    fn next(&mut self, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
+impl Filter {
+    /// Over an input.
+    pub fn new(input: Box<dyn Operator>) -> Filter {
+        Filter { input, batch: RowSet::default() }
+    }
+}
+
+impl Operator for Filter {
+    fn next(&mut self, plan: &Plan, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
+        let Node::Filter { input, pred } = &plan.node else { return Err(other_node()) };
         loop {
-            if !self.input.next(rt, &mut self.batch)? {
+            if !self.input.next(input, rt, &mut self.batch)? {
                 out.reset(self.batch.width());
                 return Ok(false);
             }
             out.reset(self.batch.width());
             for i in 0..self.batch.len() {
-                if self.pred.is_true(self.batch.row(i), rt)? {
+                if pred.is_true(self.batch.row(i), rt)? {
                     for (place, value) in out.push_row().iter_mut().zip(self.batch.row_mut(i)) {
                         std::mem::swap(place, value);
                     }
@@ -132,21 +129,28 @@ impl Operator for Filter<'_> {
 }
 
 /// New rows computed from the input's.
-pub struct Project<'p> {
-    pub input: Box<dyn Operator + 'p>,
-    pub exprs: &'p [Expr],
-    pub batch: RowSet,
+pub struct Project {
+    input: Box<dyn Operator>,
+    batch: RowSet,
 }
 
-impl Operator for Project<'_> {
-    fn next(&mut self, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
-        out.reset(self.exprs.len());
-        if !self.input.next(rt, &mut self.batch)? {
+impl Project {
+    /// Over an input.
+    pub fn new(input: Box<dyn Operator>) -> Project {
+        Project { input, batch: RowSet::default() }
+    }
+}
+
+impl Operator for Project {
+    fn next(&mut self, plan: &Plan, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
+        let Node::Project { input, exprs } = &plan.node else { return Err(other_node()) };
+        out.reset(exprs.len());
+        if !self.input.next(input, rt, &mut self.batch)? {
             return Ok(false);
         }
         for i in 0..self.batch.len() {
             let row = self.batch.row(i);
-            for (place, e) in out.push_row().iter_mut().zip(self.exprs) {
+            for (place, e) in out.push_row().iter_mut().zip(exprs) {
                 *place = e.eval(row, rt)?;
             }
         }
@@ -155,18 +159,25 @@ impl Operator for Project<'_> {
 }
 
 /// One input after another, each with its own order of columns.
-pub struct Concat<'p> {
-    pub inputs: &'p [Plan],
-    pub at: usize,
-    pub current: Option<Box<dyn Operator + 'p>>,
-    pub open: Open,
+pub struct Concat {
+    at: usize,
+    current: Option<Box<dyn Operator>>,
+    open: Open,
 }
 
-impl Operator for Concat<'_> {
-    fn next(&mut self, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
-        while let Some(plan) = self.inputs.get(self.at) {
-            let current = self.current.get_or_insert_with(|| (self.open)(plan));
-            if current.next(rt, out)? {
+impl Concat {
+    /// Before the first input; `open` starts each.
+    pub fn new(open: Open) -> Concat {
+        Concat { at: 0, current: None, open }
+    }
+}
+
+impl Operator for Concat {
+    fn next(&mut self, plan: &Plan, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
+        let Node::Concat(inputs) = &plan.node else { return Err(other_node()) };
+        while let Some(input) = inputs.get(self.at) {
+            let current = self.current.get_or_insert_with(|| (self.open)(input));
+            if current.next(input, rt, out)? {
                 return Ok(true);
             }
             self.current = None;

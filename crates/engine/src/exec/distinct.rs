@@ -6,15 +6,14 @@ use super::hash::rows::{Place, unpack};
 use super::hash::table::HashTable;
 use super::memory::Share;
 use super::partition::{Part, PartReader, Partitions};
-use super::{BATCH, Operator, RowSet};
+use super::{BATCH, Operator, RowSet, other_node};
 use crate::exec::rt::Rt;
-use types::{Collation, SqlError, pack_row};
+use plan::nodes::{Node, Plan};
+use types::{SqlError, pack_row};
 
 /// The operator.
-pub struct Distinct<'p> {
-    input: Box<dyn Operator + 'p>,
-    parts: KeyParts<'p>,
-    width: usize,
+pub struct Distinct {
+    input: Box<dyn Operator>,
     seen: HashTable,
     share: Option<Share>,
     /// The part that is read; before the first one, the input.
@@ -30,13 +29,11 @@ pub struct Distinct<'p> {
     found: Vec<Place>,
 }
 
-impl<'p> Distinct<'p> {
-    /// Over an input. `collations`: one for each slot.
-    pub fn new(input: Box<dyn Operator + 'p>, collations: &[Collation]) -> Distinct<'p> {
+impl Distinct {
+    /// Over an input.
+    pub fn new(input: Box<dyn Operator>) -> Distinct {
         Distinct {
             input,
-            parts: KeyParts::whole_row(collations),
-            width: collations.len(),
             seen: HashTable::default(),
             share: None,
             reading: None,
@@ -50,16 +47,20 @@ impl<'p> Distinct<'p> {
     }
 
     /// The next batch of what is read.
-    fn read(&mut self, rt: &mut Rt<'_, '_>) -> Result<bool, SqlError> {
+    fn read(
+        &mut self,
+        (input, parts): (&Plan, &KeyParts<'_>),
+        rt: &mut Rt<'_, '_>,
+    ) -> Result<bool, SqlError> {
         rt.check_cancel()?;
         let Some(reader) = &mut self.reading else {
-            let more = self.input.next(rt, &mut self.batch)?;
+            let more = self.input.next(input, rt, &mut self.batch)?;
             if more {
-                self.keys.fill(&self.parts, &self.batch, rt)?;
+                self.keys.fill(parts, &self.batch, rt)?;
             }
             return Ok(more);
         };
-        self.batch.reset(self.width);
+        self.batch.reset(input.width());
         self.keys.clear();
         while self.batch.len() < BATCH && reader.advance()? {
             let (key, row) = reader.row();
@@ -118,11 +119,18 @@ impl<'p> Distinct<'p> {
     }
 }
 
-impl Operator for Distinct<'_> {
-    fn next(&mut self, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
-        out.reset(self.width);
+impl Operator for Distinct {
+    fn next(&mut self, plan: &Plan, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
+        let (input, collations) = match &plan.node {
+            Node::Distinct { input, collations } => (&**input, collations),
+            // Over a hash join for the same node.
+            Node::SetOp { collations, .. } => (plan, collations),
+            _ => return Err(other_node()),
+        };
+        let parts = KeyParts::whole_row(collations);
+        out.reset(plan.width());
         while out.is_empty() {
-            if self.read(rt)? {
+            if self.read((input, &parts), rt)? {
                 self.pick(rt, out)?;
             } else if !self.next_part()? {
                 return Ok(false);

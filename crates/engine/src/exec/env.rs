@@ -14,20 +14,20 @@ impl Env for Rt<'_, '_> {
     }
 
     fn param(&self, slot: usize) -> Value {
-        self.params.get(slot).cloned().unwrap_or(Value::Null)
+        self.state.params.get(slot).cloned().unwrap_or(Value::Null)
     }
 
     fn clock(&mut self) -> i128 {
-        *self.clock.get_or_insert_with(|| {
+        *self.state.clock.get_or_insert_with(|| {
             SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos() as i128
         })
     }
 
     fn once(&mut self, call: usize, make: fn() -> f64) -> f64 {
-        if self.once.len() <= call {
-            self.once.resize(call + 1, None);
+        if self.state.once.len() <= call {
+            self.state.once.resize(call + 1, None);
         }
-        *self.once[call].get_or_insert_with(make)
+        *self.state.once[call].get_or_insert_with(make)
     }
 
     fn datefirst(&mut self) -> Result<u8, SqlError> {

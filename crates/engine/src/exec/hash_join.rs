@@ -9,19 +9,17 @@ use super::join_parts::{JoinParts, Joined};
 use super::join_probe::{Probe, Shape};
 use super::memory::Share;
 use super::partition::{Part, Partitions};
-use super::{BATCH, Operator, RowSet};
+use super::{BATCH, Operator, RowSet, other_node};
 use crate::exec::rt::Rt;
 use plan::logical::JoinKind;
-use plan::nodes::HashJoinPlan;
-use types::{Collation, SqlError, Value, pack_row};
+use plan::nodes::{Node, Plan};
+use types::{SqlError, Value, pack_row};
 
 /// The operator.
-pub struct HashJoin<'p> {
-    left: Box<dyn Operator + 'p>,
-    right: Box<dyn Operator + 'p>,
-    left_keys: KeyParts<'p>,
-    right_keys: KeyParts<'p>,
-    probe: Probe<'p>,
+pub struct HashJoin {
+    left: Box<dyn Operator>,
+    right: Box<dyn Operator>,
+    probe: Probe,
     table: HashTable,
     share: Option<Share>,
     /// Bytes that it had when it went to disk.
@@ -45,47 +43,51 @@ enum Stage {
     Done,
 }
 
-impl<'p> HashJoin<'p> {
+/// The parts of the operator's node.
+struct Sides<'a> {
+    left: &'a Plan,
+    right: &'a Plan,
+    left_keys: KeyParts<'a>,
+    right_keys: KeyParts<'a>,
+    shape: Shape<'a>,
+}
+
+impl Sides<'_> {
+    /// Of a hash join; of a set operation: left rows that are, or are not, among the right ones, NULL equal to NULL.
+    fn of(plan: &Plan) -> Result<Sides<'_>, SqlError> {
+        Ok(match &plan.node {
+            Node::HashJoin { left, right, plan } => {
+                let shape = Shape {
+                    kind: plan.kind,
+                    on: plan.residual.as_ref(),
+                    left_width: plan.left_width,
+                    right_width: plan.right_width,
+                };
+                let left_keys =
+                    KeyParts::of(plan.left_keys.iter().zip(plan.collations.iter().copied()), false);
+                let right_keys =
+                    KeyParts::of(plan.right_keys.iter().zip(plan.collations.iter().copied()), false);
+                Sides { left, right, left_keys, right_keys, shape }
+            }
+            Node::SetOp { left, right, except, collations } => {
+                let kind = if *except { JoinKind::Anti } else { JoinKind::Semi };
+                let width = collations.len();
+                let shape = Shape { kind, on: None, left_width: width, right_width: width };
+                let keys = || KeyParts::whole_row(collations);
+                Sides { left, right, left_keys: keys(), right_keys: keys(), shape }
+            }
+            _ => return Err(other_node()),
+        })
+    }
+}
+
+impl HashJoin {
     /// Over two inputs.
-    pub fn new(left: Box<dyn Operator + 'p>, right: Box<dyn Operator + 'p>, plan: &'p HashJoinPlan) -> Self {
-        let keys =
-            |exprs: &'p [expr::Expr]| KeyParts::of(exprs.iter().zip(plan.collations.iter().copied()), false);
-        let shape = Shape {
-            kind: plan.kind,
-            on: plan.residual.as_ref(),
-            left_width: plan.left_width,
-            right_width: plan.right_width,
-        };
-        HashJoin::with(left, right, keys(&plan.left_keys), keys(&plan.right_keys), shape)
-    }
-
-    /// Left rows that are, or are not, among the right ones, NULL equal to NULL.
-    pub fn membership(
-        left: Box<dyn Operator + 'p>,
-        right: Box<dyn Operator + 'p>,
-        collations: &[Collation],
-        except: bool,
-    ) -> Self {
-        let kind = if except { JoinKind::Anti } else { JoinKind::Semi };
-        let width = collations.len();
-        let shape = Shape { kind, on: None, left_width: width, right_width: width };
-        let keys = || KeyParts::whole_row(collations);
-        HashJoin::with(left, right, keys(), keys(), shape)
-    }
-
-    fn with(
-        left: Box<dyn Operator + 'p>,
-        right: Box<dyn Operator + 'p>,
-        left_keys: KeyParts<'p>,
-        right_keys: KeyParts<'p>,
-        shape: Shape<'p>,
-    ) -> Self {
+    pub fn new(left: Box<dyn Operator>, right: Box<dyn Operator>) -> HashJoin {
         HashJoin {
             left,
             right,
-            left_keys,
-            right_keys,
-            probe: Probe::new(shape),
+            probe: Probe::default(),
             table: HashTable::default(),
             share: None,
             had: 0,
@@ -94,14 +96,14 @@ impl<'p> HashJoin<'p> {
     }
 
     /// Takes the right rows into the table or, when they do not fit, to disk.
-    fn build(&mut self, rt: &mut Rt<'_, '_>) -> Result<Stage, SqlError> {
+    fn build(&mut self, sides: &Sides<'_>, rt: &mut Rt<'_, '_>) -> Result<Stage, SqlError> {
         let mut share = rt.share();
-        let shape = self.probe.shape;
+        let shape = sides.shape;
         let (mut batch, mut keys, mut packed) = (RowSet::default(), Keys::default(), Vec::new());
         let mut parts: Option<Partitions> = None;
-        while self.right.next(rt, &mut batch)? {
+        while self.right.next(sides.right, rt, &mut batch)? {
             rt.check_cancel()?;
-            keys.fill(&self.right_keys, &batch, rt)?;
+            keys.fill(&sides.right_keys, &batch, rt)?;
             for i in 0..batch.len() {
                 let key = keys.get(i);
                 if key.is_none() && shape.kind != JoinKind::Full {
@@ -148,18 +150,18 @@ impl<'p> HashJoin<'p> {
     }
 
     /// Left rows pass by the table; false when there are no more of them.
-    fn pass(&mut self, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
+    fn pass(&mut self, sides: &Sides<'_>, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
         while out.len() < BATCH {
             if !self.probe.batch.is_empty() {
-                self.probe.run(&mut self.table, rt, out)?;
+                self.probe.run(sides.shape, &mut self.table, rt, out)?;
                 continue;
             }
             rt.check_cancel()?;
-            if !self.left.next(rt, &mut self.probe.batch)? {
+            if !self.left.next(sides.left, rt, &mut self.probe.batch)? {
                 self.probe.batch.truncate(0);
                 return Ok(false);
             }
-            self.probe.keys.fill(&self.left_keys, &self.probe.batch, rt)?;
+            self.probe.keys.fill(&sides.left_keys, &self.probe.batch, rt)?;
             self.probe.look_up(&self.table);
         }
         Ok(true)
@@ -168,18 +170,19 @@ impl<'p> HashJoin<'p> {
     /// A batch of left rows goes to disk, but for those that meet nothing; false when there are no more of them.
     fn part_lefts(
         &mut self,
+        sides: &Sides<'_>,
         rights: &[Part],
         lefts: &mut Partitions,
         rt: &mut Rt<'_, '_>,
         out: &mut RowSet,
     ) -> Result<bool, SqlError> {
         rt.check_cancel()?;
-        let Probe { shape, batch, keys, .. } = &mut self.probe;
-        if !self.left.next(rt, batch)? {
+        let Probe { batch, keys, .. } = &mut self.probe;
+        if !self.left.next(sides.left, rt, batch)? {
             batch.truncate(0);
             return Ok(false);
         }
-        keys.fill(&self.left_keys, batch, rt)?;
+        keys.fill(&sides.left_keys, batch, rt)?;
         let mut packed = Vec::new();
         for i in 0..batch.len() {
             match keys.get(i) {
@@ -188,7 +191,7 @@ impl<'p> HashJoin<'p> {
                     pack_row(batch.row(i), &mut packed);
                     lefts.push(Some(key), &packed)?;
                 }
-                _ => shape.end_left(batch.row_mut(i), false, out),
+                _ => sides.shape.end_left(batch.row_mut(i), false, out),
             }
         }
         batch.truncate(0);
@@ -196,29 +199,35 @@ impl<'p> HashJoin<'p> {
     }
 
     /// Goes on from a stage; gives the next one.
-    fn step(&mut self, stage: Stage, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<Stage, SqlError> {
+    fn step(
+        &mut self,
+        sides: &Sides<'_>,
+        stage: Stage,
+        rt: &mut Rt<'_, '_>,
+        out: &mut RowSet,
+    ) -> Result<Stage, SqlError> {
         let after_lefts = |table: &HashTable, kind| {
             if kind == JoinKind::Full { Stage::Rest(table.rows.first()) } else { Stage::Done }
         };
         Ok(match stage {
-            Stage::Start => self.build(rt)?,
-            Stage::Passing if self.pass(rt, out)? => Stage::Passing,
-            Stage::Passing => after_lefts(&self.table, self.probe.shape.kind),
+            Stage::Start => self.build(sides, rt)?,
+            Stage::Passing if self.pass(sides, rt, out)? => Stage::Passing,
+            Stage::Passing => after_lefts(&self.table, sides.shape.kind),
             Stage::Parting { rights, mut lefts } => {
-                if self.part_lefts(&rights, &mut lefts, rt, out)? {
+                if self.part_lefts(sides, &rights, &mut lefts, rt, out)? {
                     Stage::Parting { rights, lefts }
                 } else {
-                    Stage::Parts(Box::new(JoinParts::new(rights, lefts.finish()?, self.probe.shape.kind)))
+                    Stage::Parts(Box::new(JoinParts::new(rights, lefts.finish()?, sides.shape.kind)))
                 }
             }
             Stage::Parts(mut parts) => {
                 let Some(share) = &mut self.share else { return Ok(Stage::Done) };
-                match parts.run(&mut self.table, share, &mut self.probe, rt, out)? {
+                match parts.run(sides.shape, (&mut self.table, share), &mut self.probe, rt, out)? {
                     Joined::Some => Stage::Parts(parts),
                     Joined::All => Stage::Done,
                 }
             }
-            Stage::Rest(at) => match rest(&self.table, at, self.probe.shape, out)? {
+            Stage::Rest(at) => match rest(&self.table, at, sides.shape, out)? {
                 Place::NONE => Stage::Done,
                 next => Stage::Rest(next),
             },
@@ -241,12 +250,13 @@ pub fn rest(table: &HashTable, mut at: Place, shape: Shape<'_>, out: &mut RowSet
     Ok(at)
 }
 
-impl Operator for HashJoin<'_> {
-    fn next(&mut self, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
-        out.reset(self.probe.shape.width());
+impl Operator for HashJoin {
+    fn next(&mut self, plan: &Plan, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
+        let sides = &Sides::of(plan)?;
+        out.reset(sides.shape.width());
         while out.len() < BATCH {
             let stage = std::mem::replace(&mut self.stage, Stage::Done);
-            self.stage = self.step(stage, rt, out)?;
+            self.stage = self.step(sides, stage, rt, out)?;
             if matches!(self.stage, Stage::Done) {
                 if let Some(share) = &mut self.share {
                     self.table.clear(share);

@@ -6,7 +6,7 @@
 use super::hash::rows::{Place, unpack};
 use super::hash::table::HashTable;
 use super::hash_join::rest;
-use super::join_probe::{Probe, Stretches};
+use super::join_probe::{Probe, Shape, Stretches};
 use super::memory::Share;
 use super::partition::{LEVELS, PARTS, Part, PartReader, Partitions};
 use super::{BATCH, RowSet};
@@ -75,9 +75,9 @@ impl JoinParts {
     /// Adds rows of the result until it is full or a step is done.
     pub fn run(
         &mut self,
-        table: &mut HashTable,
-        share: &mut Share,
-        probe: &mut Probe<'_>,
+        shape: Shape<'_>,
+        (table, share): (&mut HashTable, &mut Share),
+        probe: &mut Probe,
         rt: &mut Rt<'_, '_>,
         out: &mut RowSet,
     ) -> Result<Joined, SqlError> {
@@ -88,14 +88,14 @@ impl JoinParts {
             return Ok(Joined::Some);
         };
         if running.rest.is_none() {
-            if running.pass(table, probe, rt, out)? {
+            if running.pass(shape, table, probe, rt, out)? {
                 return Ok(Joined::Some);
             }
-            let full = probe.shape.kind == JoinKind::Full;
+            let full = shape.kind == JoinKind::Full;
             running.rest = Some(if full { table.rows.first() } else { Place::NONE });
         }
         if let Some(at) = running.rest {
-            let next = rest(table, at, probe.shape, out)?;
+            let next = rest(table, at, shape, out)?;
             running.rest = Some(next);
             if next != Place::NONE {
                 return Ok(Joined::Some);
@@ -117,7 +117,7 @@ impl JoinParts {
         pair: Pair,
         table: &mut HashTable,
         share: &mut Share,
-        probe: &mut Probe<'_>,
+        probe: &mut Probe,
         rt: &mut Rt<'_, '_>,
     ) -> Result<(), SqlError> {
         debug_assert!(table.rows.is_empty(), "a part is left");
@@ -209,7 +209,7 @@ impl Running {
         &mut self,
         table: &mut HashTable,
         share: &mut Share,
-        probe: &mut Probe<'_>,
+        probe: &mut Probe,
         rt: &mut Rt<'_, '_>,
     ) -> Result<(), SqlError> {
         table.clear(share);
@@ -227,18 +227,19 @@ impl Running {
     /// Left rows pass by the table; false when there are no more of them.
     fn pass(
         &mut self,
+        shape: Shape<'_>,
         table: &mut HashTable,
-        probe: &mut Probe<'_>,
+        probe: &mut Probe,
         rt: &mut Rt<'_, '_>,
         out: &mut RowSet,
     ) -> Result<bool, SqlError> {
         while out.len() < BATCH {
             if !probe.batch.is_empty() {
-                probe.run(table, rt, out)?;
+                probe.run(shape, table, rt, out)?;
                 continue;
             }
             rt.check_cancel()?;
-            if !self.read_lefts(probe)? {
+            if !self.read_lefts(shape.left_width, probe)? {
                 return Ok(false);
             }
             probe.look_up(table);
@@ -246,8 +247,8 @@ impl Running {
         Ok(true)
     }
 
-    fn read_lefts(&mut self, probe: &mut Probe<'_>) -> Result<bool, SqlError> {
-        probe.batch.reset(probe.shape.left_width);
+    fn read_lefts(&mut self, width: usize, probe: &mut Probe) -> Result<bool, SqlError> {
+        probe.batch.reset(width);
         probe.keys.clear();
         while probe.batch.len() < BATCH && self.lefts.advance()? {
             let (key, row) = self.lefts.row();

@@ -84,8 +84,8 @@ impl Stretches {
 }
 
 /// Left rows on their way past a table.
-pub struct Probe<'p> {
-    pub shape: Shape<'p>,
+#[derive(Default)]
+pub struct Probe {
     pub batch: RowSet,
     pub keys: Keys,
     pub stretches: Option<Stretches>,
@@ -98,23 +98,7 @@ pub struct Probe<'p> {
     scratch: Vec<Value>,
 }
 
-impl<'p> Probe<'p> {
-    /// Without rows.
-    pub fn new(shape: Shape<'p>) -> Probe<'p> {
-        Probe {
-            shape,
-            batch: RowSet::default(),
-            keys: Keys::default(),
-            stretches: None,
-            firsts: Vec::new(),
-            at: 0,
-            started: false,
-            chain: Place::NONE,
-            found: false,
-            scratch: Vec::new(),
-        }
-    }
-
+impl Probe {
     /// The batch and its keys are new.
     pub fn look_up(&mut self, table: &HashTable) {
         self.at = 0;
@@ -124,12 +108,13 @@ impl<'p> Probe<'p> {
     /// Adds what the rows of the batch give; false when the result is full before their end.
     pub fn run(
         &mut self,
+        shape: Shape<'_>,
         table: &mut HashTable,
         rt: &mut Rt<'_, '_>,
         out: &mut RowSet,
     ) -> Result<bool, SqlError> {
         while self.at < self.batch.len() {
-            if out.len() >= BATCH || !self.left_row(table, rt, out)? {
+            if out.len() >= BATCH || !self.left_row(shape, table, rt, out)? {
                 return Ok(false);
             }
             self.at += 1;
@@ -146,6 +131,7 @@ impl<'p> Probe<'p> {
     /// Adds what the present row gives, until it is done or the result is full; true when it is done.
     fn left_row(
         &mut self,
+        shape: Shape<'_>,
         table: &mut HashTable,
         rt: &mut Rt<'_, '_>,
         out: &mut RowSet,
@@ -156,14 +142,14 @@ impl<'p> Probe<'p> {
             self.chain = self.firsts[i];
             self.found = self.stretches.as_ref().is_some_and(|s| s.was_found(i));
         }
-        if !self.shape.is_half() {
-            if !self.pairs(table, rt, out)? {
+        if !shape.is_half() {
+            if !self.pairs(shape, table, rt, out)? {
                 return Ok(false);
             }
         } else if !self.found && self.chain != Place::NONE {
-            self.found = match self.shape.on {
+            self.found = match shape.on {
                 None => true,
-                Some(on) => self.any(on, table, rt)?,
+                Some(on) => self.any(shape, on, table, rt)?,
             };
         }
         match &mut self.stretches {
@@ -172,7 +158,7 @@ impl<'p> Probe<'p> {
                     stretches.set_found(i);
                 }
             }
-            _ => self.shape.end_left(self.batch.row_mut(i), self.found, out),
+            _ => shape.end_left(self.batch.row_mut(i), self.found, out),
         }
         Ok(true)
     }
@@ -180,6 +166,7 @@ impl<'p> Probe<'p> {
     /// Adds the pairs of the present row; false when the result is full before their end.
     fn pairs(
         &mut self,
+        shape: Shape<'_>,
         table: &mut HashTable,
         rt: &mut Rt<'_, '_>,
         out: &mut RowSet,
@@ -193,7 +180,7 @@ impl<'p> Probe<'p> {
             self.chain = table.next(place, &key);
             let left = self.batch.row_mut(self.at);
             let row = out.push_row();
-            let (values, rights) = row.split_at_mut(self.shape.left_width);
+            let (values, rights) = row.split_at_mut(shape.left_width);
             // The last pair takes the values instead of copying them.
             let last = self.chain == Place::NONE;
             if last {
@@ -202,17 +189,17 @@ impl<'p> Probe<'p> {
                 values.clone_from_slice(left);
             }
             table.rows.unpack(place, rights)?;
-            if let Some(on) = self.shape.on
+            if let Some(on) = shape.on
                 && !on.is_true(row, rt)?
             {
                 if last {
-                    row[..self.shape.left_width].swap_with_slice(self.batch.row_mut(self.at));
+                    row[..shape.left_width].swap_with_slice(self.batch.row_mut(self.at));
                 }
                 out.pop_row();
                 continue;
             }
             self.found = true;
-            if self.shape.kind == JoinKind::Full {
+            if shape.kind == JoinKind::Full {
                 table.rows.mark(place);
             }
         }
@@ -220,10 +207,16 @@ impl<'p> Probe<'p> {
     }
 
     /// Whether a right row of the present chain satisfies the condition.
-    fn any(&mut self, on: &Pred, table: &HashTable, rt: &mut Rt<'_, '_>) -> Result<bool, SqlError> {
-        let width = self.shape.left_width;
+    fn any(
+        &mut self,
+        shape: Shape<'_>,
+        on: &Pred,
+        table: &HashTable,
+        rt: &mut Rt<'_, '_>,
+    ) -> Result<bool, SqlError> {
+        let width = shape.left_width;
         let Some(key) = self.keys.get(self.at) else { return Ok(false) };
-        self.scratch.resize(width + self.shape.right_width, Value::Null);
+        self.scratch.resize(width + shape.right_width, Value::Null);
         self.scratch[..width].swap_with_slice(self.batch.row_mut(self.at));
         let mut found = false;
         while !found && self.chain != Place::NONE {

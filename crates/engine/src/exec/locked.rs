@@ -7,15 +7,14 @@
 //! comes into it either.
 
 use super::scan::{base_row, index_locator, locator_of};
-use super::{BATCH, Operator, RowSet};
+use super::{BATCH, Operator, RowSet, other_node};
 use crate::exec::rt::Rt;
 use crate::exec::seek;
 use access::{BTree, Cursor, Direction, Heap, HeapScan, ReadMode, Rid, RowBatch, RowName, Writer};
 use catalog::errors::db_error;
 use pages::UnitId;
 use plan::hints::{RowLocks, TableLock};
-use plan::nodes::SeekSpec;
-use plan::nodes::{Path, ScanPlan};
+use plan::nodes::{Node, Path, Plan, ScanPlan, SeekSpec};
 use std::ops::Bound;
 use storage::write::{Locator, wait};
 use storage::{Base, access_error};
@@ -34,8 +33,7 @@ enum Source {
 }
 
 /// The operator.
-pub struct LockedScan<'p> {
-    plan: &'p ScanPlan,
+pub struct LockedScan {
     locks: RowLocks,
     source: Option<Source>,
     batch: RowBatch,
@@ -95,13 +93,12 @@ impl Rows<'_> {
     }
 }
 
-impl<'p> LockedScan<'p> {
+impl LockedScan {
     /// A scan that has not begun. Its plan has locks.
-    pub fn new(plan: &'p ScanPlan) -> LockedScan<'p> {
+    pub fn new(plan: &ScanPlan) -> LockedScan {
         let locks =
             plan.locks.unwrap_or(RowLocks { mode: LockMode::S, range: true, hold: true, read_past: false });
         LockedScan {
-            plan,
             locks,
             source: None,
             batch: RowBatch::new(),
@@ -116,16 +113,15 @@ impl<'p> LockedScan<'p> {
         }
     }
 
-    fn txn<'r>(&self, rt: &'r mut Rt<'_, '_>) -> Result<&'r mut Txn, SqlError> {
-        rt.session().txn(&self.plan.db)
+    fn txn<'r>(&self, plan: &ScanPlan, rt: &'r mut Rt<'_, '_>) -> Result<&'r mut Txn, SqlError> {
+        rt.session().txn(&plan.db)
     }
 
-    fn start(&mut self, rt: &mut Rt<'_, '_>) -> Result<Source, SqlError> {
-        let plan = self.plan;
+    fn start(&mut self, plan: &ScanPlan, rt: &mut Rt<'_, '_>) -> Result<Source, SqlError> {
         if !plan.locator {
             rt.session().shows_newest(&plan.db)?;
         }
-        self.whole = is_locked(self.txn(rt)?, plan, self.locks.mode);
+        self.whole = is_locked(self.txn(plan, rt)?, plan, self.locks.mode);
         let all = || seek::Range { lower: Bound::Unbounded, upper: Bound::Unbounded };
         Ok(match (&plan.path, &plan.store.base) {
             (Path::Base, Base::Heap(heap)) => {
@@ -154,16 +150,16 @@ impl<'p> LockedScan<'p> {
     }
 
     /// Reads the next page of rows; false at the end.
-    fn page(&mut self, rt: &mut Rt<'_, '_>) -> Result<bool, SqlError> {
+    fn page(&mut self, plan: &ScanPlan, rt: &mut Rt<'_, '_>) -> Result<bool, SqlError> {
         (self.at, self.end) = (0, 0);
         let Some(source) = self.source.take() else { return Ok(false) };
         let (found, next) = match source {
             Source::Heap(mut scan) => {
                 let more = scan.next_batch(ReadMode::Current, &mut self.batch);
-                (more.map_err(|e| access_error(&self.plan.db, e))?, Source::Heap(scan))
+                (more.map_err(|e| access_error(&plan.db, e))?, Source::Heap(scan))
             }
-            Source::Range { tree, range } => self.range_page(rt, tree, range)?,
-            Source::Point { tree, key } => (self.point(rt, &tree, &key)?, Source::Done),
+            Source::Range { tree, range } => self.range_page(plan, rt, tree, range)?,
+            Source::Point { tree, key } => (self.point(plan, rt, &tree, &key)?, Source::Done),
             Source::Done => (false, Source::Done),
         };
         self.source = Some(next);
@@ -176,14 +172,15 @@ impl<'p> LockedScan<'p> {
     /// The next leaf of a range, its gaps locked when they are to be.
     fn range_page(
         &mut self,
+        plan: &ScanPlan,
         rt: &mut Rt<'_, '_>,
         tree: BTree,
         mut range: seek::Range,
     ) -> Result<(bool, Source), SqlError> {
-        let backward = self.plan.backward;
+        let backward = plan.backward;
         let gaps = self.locks.range && !self.whole;
         if gaps && backward && !std::mem::replace(&mut self.begun, true) {
-            self.lock_gap(rt, &tree, behind(&range.upper))?;
+            self.lock_gap(plan, rt, &tree, behind(&range.upper))?;
         }
         loop {
             rt.check_cancel()?;
@@ -194,10 +191,10 @@ impl<'p> LockedScan<'p> {
                 direction,
             );
             let more = cursor.next_batch(ReadMode::Current, &mut self.batch);
-            let more = more.map_err(|e| access_error(&self.plan.db, e))?;
+            let more = more.map_err(|e| access_error(&plan.db, e))?;
             if !more {
                 if gaps && !backward {
-                    self.lock_gap(rt, &tree, behind(&range.upper))?;
+                    self.lock_gap(plan, rt, &tree, behind(&range.upper))?;
                     // A row may have come in before the gap was locked.
                     let mut cursor = tree.cursor(
                         storage::keys::borrowed(&range.lower),
@@ -205,7 +202,7 @@ impl<'p> LockedScan<'p> {
                         direction,
                     );
                     let more = cursor.next_batch(ReadMode::Current, &mut self.batch);
-                    if more.map_err(|e| access_error(&self.plan.db, e))? {
+                    if more.map_err(|e| access_error(&plan.db, e))? {
                         continue;
                     }
                 }
@@ -214,7 +211,7 @@ impl<'p> LockedScan<'p> {
             self.end = self.batch.len();
             if gaps {
                 self.end = self.end.min(self.step);
-                if !self.lock_page(rt, &tree)? {
+                if !self.lock_page(plan, rt, &tree)? {
                     continue;
                 }
                 self.step = (self.step * 2).min(BATCH);
@@ -230,15 +227,15 @@ impl<'p> LockedScan<'p> {
 
     /// Range-locks the first keys of the page at hand and waits for their writers. True when nothing was left to do: the page
     /// stays as it was read.
-    fn lock_page(&mut self, rt: &mut Rt<'_, '_>, tree: &BTree) -> Result<bool, SqlError> {
+    fn lock_page(&mut self, plan: &ScanPlan, rt: &mut Rt<'_, '_>, tree: &BTree) -> Result<bool, SqlError> {
         let mut settled = true;
         for i in 0..self.end {
             let key = Name::Key(self.batch.key(i).to_vec());
-            settled &= self.lock(rt, tree.unit_id(), &key, self.locks.mode.with_gap())? == Grant::Held;
+            settled &= self.lock(plan, rt, tree.unit_id(), &key, self.locks.mode.with_gap())? == Grant::Held;
             let writer = self.batch.header(i).txn;
-            let txn = self.txn(rt)?;
+            let txn = self.txn(plan, rt)?;
             if txn.active_elsewhere(writer) {
-                wait(&self.plan.db, txn, writer)?;
+                wait(&plan.db, txn, writer)?;
                 settled = false;
             }
         }
@@ -249,20 +246,21 @@ impl<'p> LockedScan<'p> {
     /// `None`: only the gap above the last key.
     fn lock_gap(
         &mut self,
+        plan: &ScanPlan,
         rt: &mut Rt<'_, '_>,
         tree: &BTree,
         from: Option<Bound<Vec<u8>>>,
     ) -> Result<(), SqlError> {
         let mode = self.locks.mode.with_gap();
-        let Some(from) = from else { return self.lock(rt, tree.unit_id(), &Name::End, mode).map(drop) };
+        let Some(from) = from else { return self.lock(plan, rt, tree.unit_id(), &Name::End, mode).map(drop) };
         let mut batch = RowBatch::new();
         loop {
             rt.check_cancel()?;
             let mut settled = true;
             let mut cursor =
                 tree.cursor(storage::keys::borrowed(&from), Bound::Unbounded, Direction::Forward);
-            if !self.lock_to_live(rt, tree, &mut cursor, &mut batch, &mut settled)? {
-                settled &= self.lock(rt, tree.unit_id(), &Name::End, mode)? == Grant::Held;
+            if !self.lock_to_live(plan, rt, tree, &mut cursor, &mut batch, &mut settled)? {
+                settled &= self.lock(plan, rt, tree.unit_id(), &Name::End, mode)? == Grant::Held;
             }
             if settled {
                 return Ok(());
@@ -273,20 +271,22 @@ impl<'p> LockedScan<'p> {
     /// One pass of [`LockedScan::lock_gap`]; whether it met a live key.
     fn lock_to_live(
         &mut self,
+        plan: &ScanPlan,
         rt: &mut Rt<'_, '_>,
         tree: &BTree,
         cursor: &mut Cursor,
         batch: &mut RowBatch,
         settled: &mut bool,
     ) -> Result<bool, SqlError> {
-        while cursor.next_batch(ReadMode::Current, batch).map_err(|e| access_error(&self.plan.db, e))? {
+        while cursor.next_batch(ReadMode::Current, batch).map_err(|e| access_error(&plan.db, e))? {
             for i in 0..batch.len() {
                 let key = Name::Key(batch.key(i).to_vec());
-                *settled &= self.lock(rt, tree.unit_id(), &key, self.locks.mode.with_gap())? == Grant::Held;
+                *settled &=
+                    self.lock(plan, rt, tree.unit_id(), &key, self.locks.mode.with_gap())? == Grant::Held;
                 let writer = batch.header(i).txn;
-                let txn = self.txn(rt)?;
+                let txn = self.txn(plan, rt)?;
                 if txn.active_elsewhere(writer) {
-                    wait(&self.plan.db, txn, writer)?;
+                    wait(&plan.db, txn, writer)?;
                     *settled = false;
                 }
                 // A ghost is removed some time, one's own entry by a rollback: they do not end a gap for long.
@@ -300,15 +300,20 @@ impl<'p> LockedScan<'p> {
 
     /// The row with a whole key, as the page at hand. In a range the row is locked, or where there is none the gap that
     /// it would come into.
-    fn point(&mut self, rt: &mut Rt<'_, '_>, tree: &BTree, key: &[u8]) -> Result<bool, SqlError> {
-        let plan = self.plan;
+    fn point(
+        &mut self,
+        plan: &ScanPlan,
+        rt: &mut Rt<'_, '_>,
+        tree: &BTree,
+        key: &[u8],
+    ) -> Result<bool, SqlError> {
         let mut settled = !self.locks.range || self.whole;
         loop {
             rt.check_cancel()?;
             let found = tree.fetch(key, ReadMode::Current, &mut self.batch);
             let found = found.map_err(|e| access_error(&plan.db, e))?;
             let writer = self.batch.header(0).txn;
-            let txn = self.txn(rt)?;
+            let txn = self.txn(plan, rt)?;
             if found && !settled && txn.active_elsewhere(writer) {
                 wait(&plan.db, txn, writer)?;
                 continue;
@@ -318,10 +323,10 @@ impl<'p> LockedScan<'p> {
             }
             if found && !self.batch.is_ghost(0) {
                 let name = Name::Key(key.to_vec());
-                settled = self.lock(rt, tree.unit_id(), &name, self.locks.mode)? == Grant::Held;
+                settled = self.lock(plan, rt, tree.unit_id(), &name, self.locks.mode)? == Grant::Held;
             } else {
                 let before = self.taken;
-                self.lock_gap(rt, tree, Some(Bound::Included(key.to_vec())))?;
+                self.lock_gap(plan, rt, tree, Some(Bound::Included(key.to_vec())))?;
                 settled = self.taken == before;
             }
         }
@@ -330,6 +335,7 @@ impl<'p> LockedScan<'p> {
     /// Locks a row of a unit, or skips it: [`Grant::Busy`].
     fn lock(
         &mut self,
+        plan: &ScanPlan,
         rt: &mut Rt<'_, '_>,
         unit: UnitId,
         name: &Name,
@@ -338,13 +344,13 @@ impl<'p> LockedScan<'p> {
         if self.whole {
             return Ok(Grant::Held);
         }
-        let (db, patient) = (&self.plan.db, !self.locks.read_past);
+        let (db, patient) = (&plan.db, !self.locks.read_past);
         let txn = rt.session().txn(db)?;
         let grant = txn.lock_row(unit, name.as_ref(), mode, patient).map_err(|e| db_error(db, &e))?;
         if matches!(grant, Grant::New | Grant::Stronger) && self.locks.hold {
             self.taken += 1;
             if self.taken.is_multiple_of(ESCALATE_AT) {
-                self.whole = escalate(txn, self.plan, self.locks.mode);
+                self.whole = escalate(txn, plan, self.locks.mode);
             }
         }
         Ok(grant)
@@ -355,28 +361,35 @@ impl<'p> LockedScan<'p> {
         self.locks.hold && (given || self.locks.range)
     }
 
-    fn unlock(&self, rt: &mut Rt<'_, '_>, unit: UnitId, name: &Name) -> Result<(), SqlError> {
-        self.txn(rt)?.unlock_row(unit, name.as_ref());
+    fn unlock(
+        &self,
+        plan: &ScanPlan,
+        rt: &mut Rt<'_, '_>,
+        unit: UnitId,
+        name: &Name,
+    ) -> Result<(), SqlError> {
+        self.txn(plan, rt)?.unlock_row(unit, name.as_ref());
         Ok(())
     }
 
     /// Locks a row and reads its newest version into `into`. False: it is deleted, or skipped, and not locked.
     fn locked_row(
         &mut self,
+        plan: &ScanPlan,
         rt: &mut Rt<'_, '_>,
         rows: &Rows<'_>,
         name: &Name,
         into: &mut RowBatch,
     ) -> Result<Option<Grant>, SqlError> {
-        let (plan, unit) = (self.plan, rows.unit());
-        let grant = self.lock(rt, unit, name, self.locks.mode)?;
+        let unit = rows.unit();
+        let grant = self.lock(plan, rt, unit, name, self.locks.mode)?;
         if grant == Grant::Busy {
             return Ok(None);
         }
         loop {
             let found = rows.fetch(name, into).map_err(|e| access_error(&plan.db, e))?;
             let writer = into.header(0).txn;
-            let txn = self.txn(rt)?;
+            let txn = self.txn(plan, rt)?;
             if found && txn.active_elsewhere(writer) && !self.locks.read_past {
                 wait(&plan.db, txn, writer)?;
                 continue;
@@ -385,29 +398,34 @@ impl<'p> LockedScan<'p> {
                 return Ok(Some(grant));
             }
             if grant == Grant::New {
-                self.unlock(rt, unit, name)?;
+                self.unlock(plan, rt, unit, name)?;
             }
             return Ok(None);
         }
     }
 
     /// Locks and reads row `i` of the page at hand and adds it to `out`, unless the condition rejects it.
-    fn row(&mut self, i: usize, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<(), SqlError> {
-        let plan = self.plan;
+    fn row(
+        &mut self,
+        plan: &ScanPlan,
+        i: usize,
+        rt: &mut Rt<'_, '_>,
+        out: &mut RowSet,
+    ) -> Result<(), SqlError> {
         // A ghost may have been brought back by a rollback since the page was read.
         let (mut entry, mut lookup) = (std::mem::take(&mut self.entry), std::mem::take(&mut self.lookup));
         let result = match (&plan.path, &plan.store.base) {
             (Path::Index { index, .. }, _) => {
                 let tree = plan.store.indexes[*index].tree.clone();
                 let name = Name::Key(self.batch.key(i).to_vec());
-                self.indexed(rt, &tree, &name, &mut entry, &mut lookup, out)
+                self.indexed(plan, rt, (&tree, &name), (&mut entry, &mut lookup), out)
             }
-            (_, Base::Heap(heap)) => {
-                self.base(rt, &Rows::Heap(heap), &Name::Rid(self.batch.rid(i)), &mut lookup, out).map(drop)
-            }
+            (_, Base::Heap(heap)) => self
+                .base(plan, rt, &Rows::Heap(heap), &Name::Rid(self.batch.rid(i)), &mut lookup, out)
+                .map(drop),
             (_, Base::Tree(tree)) => {
                 let name = Name::Key(self.batch.key(i).to_vec());
-                self.base(rt, &Rows::Tree(tree), &name, &mut lookup, out).map(drop)
+                self.base(plan, rt, &Rows::Tree(tree), &name, &mut lookup, out).map(drop)
             }
         };
         (self.entry, self.lookup) = (entry, lookup);
@@ -417,27 +435,26 @@ impl<'p> LockedScan<'p> {
     /// The row behind an index entry: the entry is locked, then the row.
     fn indexed(
         &mut self,
+        plan: &ScanPlan,
         rt: &mut Rt<'_, '_>,
-        tree: &BTree,
-        name: &Name,
-        entry: &mut RowBatch,
-        lookup: &mut RowBatch,
+        (tree, name): (&BTree, &Name),
+        (entry, lookup): (&mut RowBatch, &mut RowBatch),
         out: &mut RowSet,
     ) -> Result<(), SqlError> {
-        let (plan, Path::Index { index, .. }) = (self.plan, &self.plan.path) else { return Ok(()) };
-        let Some(grant) = self.locked_row(rt, &Rows::Tree(tree), name, entry)? else { return Ok(()) };
+        let Path::Index { index, .. } = &plan.path else { return Ok(()) };
+        let Some(grant) = self.locked_row(plan, rt, &Rows::Tree(tree), name, entry)? else { return Ok(()) };
         let locator = index_locator(&plan.store.indexes[*index], entry.row(0), plan)?;
         let given = match (&plan.store.base, Locator::of(&locator)?) {
             (Base::Heap(heap), Locator::Rid(rid)) => {
-                self.base(rt, &Rows::Heap(heap), &Name::Rid(rid), lookup, out)?
+                self.base(plan, rt, &Rows::Heap(heap), &Name::Rid(rid), lookup, out)?
             }
             (Base::Tree(base), Locator::Key(key)) => {
-                self.base(rt, &Rows::Tree(base), &Name::Key(key), lookup, out)?
+                self.base(plan, rt, &Rows::Tree(base), &Name::Key(key), lookup, out)?
             }
             _ => return Err(SqlError::internal("a locator of another table")),
         };
         if grant == Grant::New && !self.keeps(given) {
-            self.unlock(rt, tree.unit_id(), name)?;
+            self.unlock(plan, rt, tree.unit_id(), name)?;
         }
         Ok(())
     }
@@ -445,14 +462,14 @@ impl<'p> LockedScan<'p> {
     /// A row of the heap or clustered index; whether it was given out.
     fn base(
         &mut self,
+        plan: &ScanPlan,
         rt: &mut Rt<'_, '_>,
         rows: &Rows<'_>,
         name: &Name,
         lookup: &mut RowBatch,
         out: &mut RowSet,
     ) -> Result<bool, SqlError> {
-        let plan = self.plan;
-        let Some(grant) = self.locked_row(rt, rows, name, lookup)? else { return Ok(false) };
+        let Some(grant) = self.locked_row(plan, rt, rows, name, lookup)? else { return Ok(false) };
         let locator = locator_of(plan, || match name {
             Name::Rid(rid) => Locator::Rid(*rid).value(),
             Name::Key(key) => Value::bytes(key.clone()),
@@ -462,7 +479,7 @@ impl<'p> LockedScan<'p> {
         base_row(plan, lookup.row(0), locator, rt, out)?;
         let given = out.len() > before;
         if grant == Grant::New && !self.keeps(given) {
-            self.unlock(rt, rows.unit(), name)?;
+            self.unlock(plan, rt, rows.unit(), name)?;
         }
         Ok(given)
     }
@@ -509,23 +526,24 @@ fn escalate(txn: &mut Txn, plan: &ScanPlan, mode: LockMode) -> bool {
     locked
 }
 
-impl Operator for LockedScan<'_> {
-    fn next(&mut self, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
-        out.reset(self.plan.width());
+impl Operator for LockedScan {
+    fn next(&mut self, plan: &Plan, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
+        let Node::Scan(plan) = &plan.node else { return Err(other_node()) };
+        out.reset(plan.width());
         if self.source.is_none() {
-            self.source = Some(self.start(rt)?);
+            self.source = Some(self.start(plan, rt)?);
         }
         // One row at a time: a statement that wants no more of them locks no more.
         while out.is_empty() {
             if self.at >= self.end {
                 rt.check_cancel()?;
-                if !self.page(rt)? {
+                if !self.page(plan, rt)? {
                     return Ok(false);
                 }
             }
             while self.at < self.end && out.is_empty() {
                 self.at += 1;
-                self.row(self.at - 1, rt, out)?;
+                self.row(plan, self.at - 1, rt, out)?;
             }
         }
         Ok(true)

@@ -1,30 +1,30 @@
 //! Loop join: each left row against all right rows, which are kept. For conditions without equality and small inputs.
 
 use super::memory::row_bytes;
-use super::outer::Pairs;
-use super::{BATCH, Operator, RowSet};
+use super::outer::{self, Pairs};
+use super::{BATCH, Operator, RowSet, other_node};
 use crate::exec::rt::Rt;
-use plan::nodes::LoopJoinPlan;
+use plan::nodes::{LoopJoinPlan, Node, Plan};
 use types::{SqlError, Value};
 
 /// The operator.
-pub struct LoopJoin<'p> {
-    left: Box<dyn Operator + 'p>,
-    right: Box<dyn Operator + 'p>,
-    pairs: Pairs<'p>,
+pub struct LoopJoin {
+    left: Box<dyn Operator>,
+    right: Box<dyn Operator>,
+    pairs: Pairs,
     rows: Option<Vec<Box<[Value]>>>,
     batch: RowSet,
     at: usize,
     inner: usize,
 }
 
-impl<'p> LoopJoin<'p> {
+impl LoopJoin {
     /// Over two inputs.
-    pub fn new(left: Box<dyn Operator + 'p>, right: Box<dyn Operator + 'p>, plan: &'p LoopJoinPlan) -> Self {
+    pub fn new(left: Box<dyn Operator>, right: Box<dyn Operator>) -> LoopJoin {
         LoopJoin {
             left,
             right,
-            pairs: Pairs::new(plan.kind, plan.on.as_ref(), plan.left_width, plan.right_width),
+            pairs: Pairs::default(),
             rows: None,
             batch: RowSet::default(),
             at: 0,
@@ -32,10 +32,10 @@ impl<'p> LoopJoin<'p> {
         }
     }
 
-    fn keep(&mut self, rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
+    fn keep(&mut self, right: &Plan, rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
         let mut rows = Vec::new();
         let mut batch = RowSet::default();
-        while self.right.next(rt, &mut batch)? {
+        while self.right.next(right, rt, &mut batch)? {
             rt.check_cancel()?;
             for i in 0..batch.len() {
                 let row: Box<[Value]> = batch.row_mut(i).iter_mut().map(std::mem::take).collect();
@@ -49,7 +49,12 @@ impl<'p> LoopJoin<'p> {
     }
 
     /// Adds what the current left row gives, until it is done or the batch is full; true when it is done.
-    fn left_row(&mut self, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
+    fn left_row(
+        &mut self,
+        join: &LoopJoinPlan,
+        rt: &mut Rt<'_, '_>,
+        out: &mut RowSet,
+    ) -> Result<bool, SqlError> {
         let Some(rows) = &self.rows else { return Ok(true) };
         let left = self.batch.row(self.at);
         while let Some(right) = rows.get(self.inner) {
@@ -58,24 +63,25 @@ impl<'p> LoopJoin<'p> {
             }
             let at = self.inner;
             self.inner += 1;
-            if self.pairs.pair(left, right, at, rt, out)? {
+            if self.pairs.pair(join, left, right, at, rt, out)? {
                 break;
             }
         }
-        self.pairs.end_left(left, out);
+        self.pairs.end_left(join, left, out);
         Ok(true)
     }
 }
 
-impl Operator for LoopJoin<'_> {
-    fn next(&mut self, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
-        out.reset(self.pairs.width());
+impl Operator for LoopJoin {
+    fn next(&mut self, plan: &Plan, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
+        let Node::LoopJoin { left, right, plan: join } = &plan.node else { return Err(other_node()) };
+        out.reset(outer::width(join));
         if self.rows.is_none() {
-            self.keep(rt)?;
+            self.keep(right, rt)?;
         }
         while out.len() < BATCH && !self.pairs.lefts_ended() {
             if self.at < self.batch.len() {
-                if self.left_row(rt, out)? {
+                if self.left_row(join, rt, out)? {
                     self.at += 1;
                     self.inner = 0;
                     rt.check_cancel()?;
@@ -83,13 +89,13 @@ impl Operator for LoopJoin<'_> {
                 continue;
             }
             self.at = 0;
-            if !self.left.next(rt, &mut self.batch)? {
+            if !self.left.next(left, rt, &mut self.batch)? {
                 self.batch.truncate(0);
                 self.pairs.end_lefts();
             }
         }
         if let Some(rows) = &mut self.rows {
-            self.pairs.unmatched(rows, out);
+            self.pairs.unmatched(join, rows, out);
         }
         Ok(!out.is_empty())
     }

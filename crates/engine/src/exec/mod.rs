@@ -1,5 +1,6 @@
-//! Operators: one file each. An operator fills batches of rows; it holds its state between calls and borrows its
-//! plan. Guarantees: `next` gives at least one row or says that there are no more; rows of a batch have the plan's
+//! Operators: one file each. An operator fills batches of rows. It is its state and nothing else: its node of the plan
+//! and the run are handed to it at each call, so that it can be kept between two statements or go to another thread,
+//! and no count of users of a plan is touched when a plan is started. Guarantees: `next` gives at least one row or says that there are no more; rows of a batch have the plan's
 //! width; a statement that is cancelled stops within a batch.
 
 pub mod aggregate;
@@ -43,13 +44,23 @@ use types::{SqlError, Value};
 pub const BATCH: usize = 128;
 
 /// An operator that runs.
-pub trait Operator {
-    /// Replaces `out` by the next rows; false when there are none.
-    fn next(&mut self, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError>;
+pub trait Operator: Send {
+    /// Replaces `out` by the next rows; false when there are none. `plan` is the node that it was started for, at every
+    /// call.
+    ///
+    /// # Errors
+    /// Those of expressions and of the storage; internal for another kind of node.
+    fn next(&mut self, plan: &Plan, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError>;
+}
+
+/// The error of an operator that is called with a node of another kind.
+#[cold]
+fn other_node() -> SqlError {
+    SqlError::internal("an operator runs with a node that is not its own")
 }
 
 /// How an operator starts plans of its own.
-pub type Open = for<'p> fn(&'p Plan) -> Box<dyn Operator + 'p>;
+pub type Open = fn(&Plan) -> Box<dyn Operator>;
 
 /// Rows of one width, one after another. Cleared rows keep their memory.
 #[derive(Debug, Default)]

@@ -3,16 +3,13 @@
 
 use super::{BATCH, RowSet};
 use crate::exec::rt::Rt;
-use expr::Pred;
 use plan::logical::JoinKind;
+use plan::nodes::LoopJoinPlan;
 use types::{SqlError, Value};
 
 /// The pairs of a running join.
-pub struct Pairs<'p> {
-    kind: JoinKind,
-    on: Option<&'p Pred>,
-    left_width: usize,
-    right_width: usize,
+#[derive(Default)]
+pub struct Pairs {
     /// The current left row has a partner.
     found: bool,
     /// Right rows that have one.
@@ -22,31 +19,17 @@ pub struct Pairs<'p> {
     scratch: Vec<Value>,
 }
 
-impl<'p> Pairs<'p> {
-    /// For a join; `on` is tested on both rows side by side.
-    pub fn new(kind: JoinKind, on: Option<&'p Pred>, left_width: usize, right_width: usize) -> Pairs<'p> {
-        Pairs {
-            kind,
-            on,
-            left_width,
-            right_width,
-            found: false,
-            matched: Vec::new(),
-            rest: None,
-            scratch: Vec::new(),
-        }
-    }
+/// Gives only left rows.
+fn is_half(join: &LoopJoinPlan) -> bool {
+    matches!(join.kind, JoinKind::Semi | JoinKind::Anti)
+}
 
-    /// Gives only left rows.
-    fn is_half(&self) -> bool {
-        matches!(self.kind, JoinKind::Semi | JoinKind::Anti)
-    }
+/// Slots of a row of the result.
+pub fn width(join: &LoopJoinPlan) -> usize {
+    join.left_width + if is_half(join) { 0 } else { join.right_width }
+}
 
-    /// Slots of a row of the result.
-    pub fn width(&self) -> usize {
-        self.left_width + if self.is_half() { 0 } else { self.right_width }
-    }
-
+impl Pairs {
     /// How many right rows there are, once that is known.
     pub fn right_rows(&mut self, rows: usize) {
         self.matched = vec![false; rows];
@@ -56,13 +39,14 @@ impl<'p> Pairs<'p> {
     #[inline]
     pub fn pair(
         &mut self,
+        join: &LoopJoinPlan,
         left: &[Value],
         right: &[Value],
         at: usize,
         rt: &mut Rt<'_, '_>,
         out: &mut RowSet,
     ) -> Result<bool, SqlError> {
-        if let Some(on) = self.on {
+        if let Some(on) = &join.on {
             self.scratch.clear();
             self.scratch.extend_from_slice(left);
             self.scratch.extend_from_slice(right);
@@ -72,7 +56,7 @@ impl<'p> Pairs<'p> {
         }
         self.found = true;
         self.matched[at] = true;
-        if self.is_half() {
+        if is_half(join) {
             return Ok(true);
         }
         out.push_pair(left, right);
@@ -80,8 +64,8 @@ impl<'p> Pairs<'p> {
     }
 
     /// The current left row has met all its right rows: adds what it gives by itself.
-    pub fn end_left(&mut self, left: &[Value], out: &mut RowSet) {
-        match (self.kind, std::mem::take(&mut self.found)) {
+    pub fn end_left(&mut self, join: &LoopJoinPlan, left: &[Value], out: &mut RowSet) {
+        match (join.kind, std::mem::take(&mut self.found)) {
             (JoinKind::Semi, true) | (JoinKind::Anti, false) => out.push(left),
             (JoinKind::Left | JoinKind::Full, false) => {
                 let row = out.push_row();
@@ -103,13 +87,13 @@ impl<'p> Pairs<'p> {
     }
 
     /// FULL JOIN, when the left rows have passed: right rows that met none of them. Their values are taken.
-    pub fn unmatched(&mut self, rights: &mut [Box<[Value]>], out: &mut RowSet) {
-        let (JoinKind::Full, Some(at)) = (self.kind, &mut self.rest) else { return };
+    pub fn unmatched(&mut self, join: &LoopJoinPlan, rights: &mut [Box<[Value]>], out: &mut RowSet) {
+        let (JoinKind::Full, Some(at)) = (join.kind, &mut self.rest) else { return };
         while out.len() < BATCH && *at < rights.len() {
             if !self.matched[*at] {
                 let row = out.push_row();
-                row[..self.left_width].fill(Value::Null);
-                row[self.left_width..].swap_with_slice(&mut rights[*at]);
+                row[..join.left_width].fill(Value::Null);
+                row[join.left_width..].swap_with_slice(&mut rights[*at]);
             }
             *at += 1;
         }

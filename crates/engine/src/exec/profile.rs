@@ -8,25 +8,24 @@ use std::time::Instant;
 use types::SqlError;
 
 /// An operator with its counters.
-pub struct Counted<'p> {
-    node: NodeId,
-    operator: Box<dyn Operator + 'p>,
+pub struct Counted {
+    operator: Box<dyn Operator>,
     begun: bool,
 }
 
-impl<'p> Counted<'p> {
-    /// Of the operator of a plan.
-    pub fn new(plan: &Plan, operator: Box<dyn Operator + 'p>) -> Counted<'p> {
-        Counted { node: NodeId::of(plan), operator, begun: false }
+impl Counted {
+    /// Of an operator.
+    pub fn new(operator: Box<dyn Operator>) -> Counted {
+        Counted { operator, begun: false }
     }
 }
 
-impl Operator for Counted<'_> {
-    fn next(&mut self, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
+impl Operator for Counted {
+    fn next(&mut self, plan: &Plan, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
         let before = Instant::now();
-        let more = self.operator.next(rt, out)?;
+        let more = self.operator.next(plan, rt, out)?;
         if let Some(profile) = &mut rt.session().profile {
-            let counters = profile.of_mut(self.node);
+            let counters = profile.of_mut(NodeId::of(plan));
             counters.elapsed += before.elapsed();
             counters.executions += u64::from(!self.begun);
             counters.ends += u64::from(!more);

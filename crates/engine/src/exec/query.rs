@@ -1,9 +1,11 @@
 //! Running a compiled query.
 
-use super::RowSet;
+use std::borrow::Borrow;
+
 use super::context::{ExecCtx, RowSink};
 use super::open::start;
-use super::rt::Rt;
+use super::rt::{Rt, RunState};
+use super::{Operator, RowSet};
 use plan::{Needs, QueryPlan};
 use types::{SqlError, Value};
 
@@ -21,6 +23,62 @@ pub fn lock_tables(needs: &Needs, ctx: &mut ExecCtx<'_>) -> Result<(), SqlError>
     Ok(())
 }
 
+/// A query on its way: its plan, its operators, what the run keeps. It borrows nothing of the session, so that other
+/// statements of the session can run between two of its batches; what they change it does not see.
+/// `Q` is how it holds its query: `Arc<QueryPlan>` for one that outlives its statement, a reference for one that does not.
+pub struct RunningQuery<Q> {
+    query: Q,
+    root: Box<dyn Operator>,
+    state: RunState,
+}
+
+impl<Q: Borrow<QueryPlan>> RunningQuery<Q> {
+    /// Starts a query that runs within one statement. Its tables are locked.
+    pub fn start(query: Q, ctx: &mut ExecCtx<'_>) -> RunningQuery<Q> {
+        RunningQuery::with(query, ctx, RunState::default())
+    }
+
+    /// Starts a query that other statements of the session come between. It goes on reading in the snapshots that it has
+    /// begun with. Its tables are locked; each statement that goes on with it locks them again (`lock_tables`), which
+    /// tells when one was changed.
+    pub fn start_suspendable(query: Q, ctx: &mut ExecCtx<'_>) -> RunningQuery<Q> {
+        RunningQuery::with(query, ctx, RunState::suspendable())
+    }
+
+    fn with(query: Q, ctx: &mut ExecCtx<'_>, state: RunState) -> RunningQuery<Q> {
+        let QueryPlan { plan, needs, .. } = query.borrow();
+        let mut rt = Rt::resume(ctx, needs, state);
+        let root = start(plan, &mut rt);
+        RunningQuery { root, state: rt.suspend(), query }
+    }
+
+    /// The query.
+    pub fn query(&self) -> &QueryPlan {
+        self.query.borrow()
+    }
+
+    /// Replaces `batch` by the next rows; false when there are none.
+    ///
+    /// # Errors
+    /// Those of its expressions and of the storage. After an error it is not to be called again.
+    pub fn next(&mut self, ctx: &mut ExecCtx<'_>, batch: &mut RowSet) -> Result<bool, SqlError> {
+        let query = self.query.borrow();
+        let mut rt = Rt::resume(ctx, &query.needs, std::mem::take(&mut self.state));
+        let more = self.root.next(&query.plan, &mut rt, batch);
+        self.state = rt.suspend();
+        more
+    }
+
+    /// Assigns the values of a row to the query's variables.
+    fn assign(&mut self, ctx: &mut ExecCtx<'_>, row: &[Value]) -> Result<(), SqlError> {
+        let query = self.query.borrow();
+        let mut rt = Rt::resume(ctx, &query.needs, std::mem::take(&mut self.state));
+        let assigned = assign(query, row, &mut rt);
+        self.state = rt.suspend();
+        assigned
+    }
+}
+
 /// Runs a query; returns how many rows it gave (or assigned from).
 ///
 /// # Errors
@@ -31,13 +89,12 @@ pub fn run_query(query: &QueryPlan, ctx: &mut ExecCtx<'_>, out: &mut dyn RowSink
         0 => u64::MAX,
         n => n,
     };
-    let mut rt = Rt::new(ctx, &query.needs);
-    let mut op = start(&query.plan, &mut rt);
+    let mut running = RunningQuery::start(query, ctx);
     let mut batch = RowSet::default();
     let mut count = 0;
-    while count < limit && op.next(&mut rt, &mut batch)? {
+    while count < limit && running.next(ctx, &mut batch)? {
         if query.assignments.is_empty() {
-            rt.session().acknowledge_reads()?;
+            ctx.session.acknowledge_reads()?;
         }
         for i in 0..batch.len() {
             if count == limit {
@@ -47,7 +104,7 @@ pub fn run_query(query: &QueryPlan, ctx: &mut ExecCtx<'_>, out: &mut dyn RowSink
             if query.assignments.is_empty() {
                 out.row(batch.row(i))?;
             } else {
-                assign(query, batch.row(i), &mut rt)?;
+                running.assign(ctx, batch.row(i))?;
             }
         }
     }

@@ -10,9 +10,11 @@ use super::memory::{Share, StatementMemory};
 use crate::exec::context::ExecCtx;
 use crate::state::SessionCore;
 use crate::state::changes::KeptRows;
+use catalog::Db;
 use plan::Needs;
 use plan::logical::WorkSource;
 use plan::nodes::Plan;
+use txn::SnapshotGuard;
 
 /// A kept result.
 #[derive(Debug, Default)]
@@ -29,13 +31,11 @@ pub enum SubState {
     },
 }
 
-/// What one run of a statement keeps: variables and session, parameters of inner plans, results of subqueries that
-/// need no second run, snapshots, memory in use.
-pub struct Rt<'r, 's> {
-    pub(super) ctx: &'r mut ExecCtx<'s>,
+/// What one run of a statement keeps between its batches: parameters of inner plans, results of subqueries that need no
+/// second run, the statement's clock, memory in use. It borrows nothing.
+#[derive(Default)]
+pub struct RunState {
     pub(super) params: Vec<Value>,
-    /// Plans of the statement's subqueries, and what is kept of their results.
-    pub(super) subqueries: &'r [Arc<Plan>],
     pub(super) subs: Vec<SubState>,
     /// Nanoseconds since 1970 when the statement first asked for the time.
     pub(super) clock: Option<i128>,
@@ -45,21 +45,54 @@ pub struct Rt<'r, 's> {
     rounds: Vec<Option<Arc<KeptRows>>>,
     /// What the statement keeps in memory to its end; the grant of its operators.
     pub(crate) memory: StatementMemory,
+    /// Of a run that is suspended between batches: the snapshots that it reads, by database. Other statements take new
+    /// ones meanwhile.
+    snapshots: Option<Vec<(Arc<Db>, Arc<SnapshotGuard>)>>,
+}
+
+impl RunState {
+    /// Of a run that other statements of the session come between.
+    pub fn suspendable() -> RunState {
+        RunState { snapshots: Some(Vec::new()), ..RunState::default() }
+    }
+}
+
+/// A run of a statement while it is at work: what it keeps, the session and its variables, the plans of its subqueries.
+pub struct Rt<'r, 's> {
+    pub(super) ctx: &'r mut ExecCtx<'s>,
+    /// Plans of the statement's subqueries.
+    pub(super) subqueries: &'r [Arc<Plan>],
+    pub(crate) state: RunState,
 }
 
 impl<'r, 's> Rt<'r, 's> {
     /// For a statement's run.
     pub fn new(ctx: &'r mut ExecCtx<'s>, needs: &'r Needs) -> Rt<'r, 's> {
-        Rt {
-            ctx,
-            params: Vec::new(),
-            subqueries: &needs.subqueries,
-            subs: Vec::new(),
-            clock: None,
-            once: Vec::new(),
-            rounds: Vec::new(),
-            memory: StatementMemory::default(),
+        Rt::resume(ctx, needs, RunState::default())
+    }
+
+    /// Goes on with a run that was suspended.
+    pub fn resume(ctx: &'r mut ExecCtx<'s>, needs: &'r Needs, state: RunState) -> Rt<'r, 's> {
+        Rt { ctx, subqueries: &needs.subqueries, state }
+    }
+
+    /// What the run keeps until it goes on.
+    pub fn suspend(self) -> RunState {
+        self.state
+    }
+
+    /// The snapshot in which the run reads a database.
+    ///
+    /// # Errors
+    /// Those of opening a transaction.
+    pub fn snapshot(&mut self, db: &Arc<Db>) -> Result<Arc<SnapshotGuard>, SqlError> {
+        let Some(kept) = &mut self.state.snapshots else { return self.ctx.session.snapshot(db) };
+        if let Some((_, guard)) = kept.iter().find(|(known, _)| Arc::ptr_eq(known, db)) {
+            return Ok(guard.clone());
         }
+        let guard = self.ctx.session.snapshot(db)?;
+        kept.push((db.clone(), guard.clone()));
+        Ok(guard)
     }
 
     /// The rows that a plan names by their source.
@@ -71,17 +104,17 @@ impl<'r, 's> Rt<'r, 's> {
         let rows = match source {
             WorkSource::Inserted => changes.map(|changes| changes.inserted.clone()),
             WorkSource::Deleted => changes.map(|changes| changes.deleted.clone()),
-            WorkSource::Recursion(work) => self.rounds.get(work).cloned().flatten(),
+            WorkSource::Recursion(work) => self.state.rounds.get(work).cloned().flatten(),
         };
         rows.ok_or_else(|| SqlError::internal("the statement keeps no such rows"))
     }
 
     /// A round of a recursive query has ended with these rows.
     pub fn set_round(&mut self, work: usize, rows: Arc<KeptRows>) {
-        if self.rounds.len() <= work {
-            self.rounds.resize(work + 1, None);
+        if self.state.rounds.len() <= work {
+            self.state.rounds.resize(work + 1, None);
         }
-        self.rounds[work] = Some(rows);
+        self.state.rounds[work] = Some(rows);
     }
 
     /// Takes memory to the end of the statement.
@@ -90,15 +123,15 @@ impl<'r, 's> Rt<'r, 's> {
     /// 701.
     #[inline]
     pub fn reserve(&mut self, bytes: usize) -> Result<(), SqlError> {
-        if self.memory.count(bytes) {
+        if self.state.memory.count(bytes) {
             return Ok(());
         }
-        self.memory.take_counted(self.ctx.session.instance().query_memory())
+        self.state.memory.take_counted(self.ctx.session.instance().query_memory())
     }
 
     /// A share of the statement's grant, for an operator.
     pub fn share(&mut self) -> Share {
-        self.memory.grant(self.ctx.session.instance().query_memory()).share()
+        self.state.memory.grant(self.ctx.session.instance().query_memory()).share()
     }
 
     /// The session.
@@ -122,10 +155,10 @@ impl<'r, 's> Rt<'r, 's> {
     /// Sets a parameter for an inner plan.
     #[inline]
     pub fn set_param(&mut self, slot: usize, value: Value) {
-        if self.params.len() <= slot {
-            self.params.resize(slot + 1, Value::Null);
+        if self.state.params.len() <= slot {
+            self.state.params.resize(slot + 1, Value::Null);
         }
-        self.params[slot] = value;
+        self.state.params[slot] = value;
     }
 
     /// Error when the session was told to stop; called once per page or batch.

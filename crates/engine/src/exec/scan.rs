@@ -1,13 +1,12 @@
 //! Scans and seeks of base tables: a page of rows at a time; the condition's columns are decoded first, the others
 //! only for rows that satisfy it.
 
-use super::{BATCH, Operator, RowSet};
+use super::{BATCH, Operator, RowSet, other_node};
 use crate::exec::rt::Rt;
 use crate::exec::seek;
 use access::{Cursor, Direction, HeapScan, ReadMode, Rid, RowBatch, Writer};
 use pages::TxnId;
-use plan::nodes::Path;
-use plan::nodes::ScanPlan;
+use plan::nodes::{Node, Path, Plan, ScanPlan};
 use std::sync::Arc;
 use storage::write::{read_current, wait};
 use storage::{Base, IndexStore, TableMode, access_error, corrupt_row, rid_value};
@@ -22,8 +21,7 @@ enum Source {
 }
 
 /// The operator.
-pub struct Scan<'p> {
-    plan: &'p ScanPlan,
+pub struct Scan {
     source: Option<Source>,
     guard: Option<Arc<SnapshotGuard>>,
     batch: RowBatch,
@@ -34,11 +32,10 @@ pub struct Scan<'p> {
     lookup: RowBatch,
 }
 
-impl<'p> Scan<'p> {
-    /// A scan that has not begun.
-    pub fn new(plan: &'p ScanPlan) -> Scan<'p> {
+/// A scan that has not begun.
+impl Default for Scan {
+    fn default() -> Scan {
         Scan {
-            plan,
             source: None,
             guard: None,
             batch: RowBatch::new(),
@@ -47,12 +44,13 @@ impl<'p> Scan<'p> {
             lookup: RowBatch::new(),
         }
     }
+}
 
-    fn start(&mut self, rt: &mut Rt<'_, '_>) -> Result<Source, SqlError> {
-        let plan = self.plan;
+impl Scan {
+    fn start(&mut self, plan: &ScanPlan, rt: &mut Rt<'_, '_>) -> Result<Source, SqlError> {
         // Whatever the mode: large values are read after the rows, and freed only when no older snapshot is left.
         if plan.mode == TableMode::Snapshot || plan.store.lob.is_some() {
-            self.guard = Some(rt.session().snapshot(&plan.db)?);
+            self.guard = Some(rt.snapshot(&plan.db)?);
         }
         let direction = if plan.backward { Direction::Backward } else { Direction::Forward };
         let fail = |e| access_error(&plan.db, e);
@@ -101,22 +99,22 @@ impl<'p> Scan<'p> {
     }
 
     /// The next page of rows that the path leads to, the condition not yet tested; false at the end.
-    pub fn next_page(&mut self, rt: &mut Rt<'_, '_>) -> Result<bool, SqlError> {
+    pub fn next_page(&mut self, plan: &ScanPlan, rt: &mut Rt<'_, '_>) -> Result<bool, SqlError> {
         rt.check_cancel()?;
         if self.source.is_none() {
-            self.look(rt)?;
-            self.source = Some(self.start(rt)?);
+            self.look(plan, rt)?;
+            self.source = Some(self.start(plan, rt)?);
             if !self.batch.is_empty() {
                 return Ok(true);
             }
         }
-        self.page(rt)
+        self.page(plan, rt)
     }
 
     /// Before newest versions are read.
-    fn look(&mut self, rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
-        if self.plan.mode == TableMode::Current {
-            self.settled = rt.session().txn(&self.plan.db)?.database().txns().all_ended_below();
+    fn look(&mut self, plan: &ScanPlan, rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
+        if plan.mode == TableMode::Current {
+            self.settled = rt.session().txn(&plan.db)?.database().txns().all_ended_below();
         }
         Ok(())
     }
@@ -134,22 +132,27 @@ impl<'p> Scan<'p> {
     }
 
     /// Reads the next page of rows; false at the end.
-    fn page(&mut self, rt: &mut Rt<'_, '_>) -> Result<bool, SqlError> {
-        self.look(rt)?;
-        let mode = read_mode(&self.guard, self.plan.mode);
+    fn page(&mut self, plan: &ScanPlan, rt: &mut Rt<'_, '_>) -> Result<bool, SqlError> {
+        self.look(plan, rt)?;
+        let mode = read_mode(&self.guard, plan.mode);
         let more = match &mut self.source {
             Some(Source::Heap(scan)) => scan.next_batch(mode, &mut self.batch),
             Some(Source::Tree(cursor)) => cursor.next_batch(mode, &mut self.batch),
             _ => return Ok(false),
         };
         self.at = 0;
-        more.map_err(|e| access_error(&self.plan.db, e))
+        more.map_err(|e| access_error(&plan.db, e))
     }
 
     /// A row that another transaction is or may have been changing: waits for it and takes what it leaves. False: nobody
     /// is.
-    fn current_row(&mut self, i: usize, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
-        let plan = self.plan;
+    fn current_row(
+        &mut self,
+        plan: &ScanPlan,
+        i: usize,
+        rt: &mut Rt<'_, '_>,
+        out: &mut RowSet,
+    ) -> Result<bool, SqlError> {
         let writer = self.batch.header(i).txn;
         let txn = rt.session().txn(&plan.db)?;
         let undecided = self.batch.is_ghost(i) && !self.is_gone(i, txn.id());
@@ -175,8 +178,13 @@ impl<'p> Scan<'p> {
     }
 
     /// Decodes the row at hand into a new row of `out`, unless the condition rejects it.
-    fn row(&mut self, i: usize, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<(), SqlError> {
-        let plan = self.plan;
+    fn row(
+        &mut self,
+        plan: &ScanPlan,
+        i: usize,
+        rt: &mut Rt<'_, '_>,
+        out: &mut RowSet,
+    ) -> Result<(), SqlError> {
         match &plan.path {
             Path::Index { index, covering: true, .. } => {
                 let index = &plan.store.indexes[*index];
@@ -270,28 +278,29 @@ pub(super) fn index_locator(index: &IndexStore, bytes: &[u8], plan: &ScanPlan) -
     }
 }
 
-impl Operator for Scan<'_> {
-    fn next(&mut self, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
-        out.reset(self.plan.width());
+impl Operator for Scan {
+    fn next(&mut self, plan: &Plan, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
+        let Node::Scan(plan) = &plan.node else { return Err(other_node()) };
+        out.reset(plan.width());
         if self.source.is_none() {
-            self.look(rt)?;
-            self.source = Some(self.start(rt)?);
+            self.look(plan, rt)?;
+            self.source = Some(self.start(plan, rt)?);
         }
         while out.len() < BATCH {
             if self.at >= self.batch.len() {
                 rt.check_cancel()?;
-                if !self.page(rt)? {
+                if !self.page(plan, rt)? {
                     break;
                 }
             }
             while self.at < self.batch.len() && out.len() < BATCH {
                 let i = self.at;
                 self.at += 1;
-                if self.plan.mode == TableMode::Current && self.current_row(i, rt, out)? {
+                if plan.mode == TableMode::Current && self.current_row(plan, i, rt, out)? {
                     continue;
                 }
                 if !self.batch.is_ghost(i) {
-                    self.row(i, rt, out)?;
+                    self.row(plan, i, rt, out)?;
                 }
             }
         }

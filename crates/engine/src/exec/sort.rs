@@ -3,10 +3,10 @@
 
 use super::external_sort::{Sorted, Sorter};
 use super::memory::{Share, row_bytes};
-use super::{BATCH, Operator, RowSet};
+use super::{BATCH, Operator, RowSet, other_node};
 use crate::exec::rt::Rt;
 use expr::eval::order_of;
-use plan::nodes::SortSlot;
+use plan::nodes::{Node, Plan, SortSlot};
 use std::cmp::Ordering;
 use types::{SqlError, Value, encode_sort_part, pack_row, unpack_row};
 
@@ -25,13 +25,17 @@ pub fn compare_rows(keys: &[SortSlot], a: &[Value], b: &[Value]) -> Ordering {
 const TOP_ROWS: usize = 1 << 16;
 
 /// Sorts its input.
-pub struct Sort<'p> {
-    input: Box<dyn Operator + 'p>,
-    keys: &'p [SortSlot],
+pub struct Sort {
+    input: Box<dyn Operator>,
+    sorted: Option<Rows>,
+}
+
+/// What is sorted, and by what.
+struct Wanted<'a> {
+    input: &'a Plan,
+    keys: &'a [SortSlot],
     /// Only this many rows are wanted.
     limit: Option<usize>,
-    width: usize,
-    sorted: Option<Rows>,
 }
 
 /// Rows in order.
@@ -42,30 +46,25 @@ enum Rows {
     All(Sorted, usize),
 }
 
-impl<'p> Sort<'p> {
-    /// Over rows of a width. `limit`: only this many are wanted.
-    pub fn new(
-        input: Box<dyn Operator + 'p>,
-        keys: &'p [SortSlot],
-        limit: Option<usize>,
-        width: usize,
-    ) -> Sort<'p> {
-        Sort { input, keys, limit, width, sorted: None }
+impl Sort {
+    /// Over an input.
+    pub fn new(input: Box<dyn Operator>) -> Sort {
+        Sort { input, sorted: None }
     }
 
-    fn fill(&mut self, rt: &mut Rt<'_, '_>) -> Result<Rows, SqlError> {
-        match self.limit {
-            Some(limit) if limit <= TOP_ROWS => self.fill_top(rt, limit),
-            limit => Ok(Rows::All(self.fill_all(Vec::new(), rt)?, limit.unwrap_or(usize::MAX))),
+    fn fill(&mut self, wanted: &Wanted<'_>, rt: &mut Rt<'_, '_>) -> Result<Rows, SqlError> {
+        match wanted.limit {
+            Some(limit) if limit <= TOP_ROWS => self.fill_top(wanted, rt, limit),
+            limit => Ok(Rows::All(self.fill_all(wanted, Vec::new(), rt)?, limit.unwrap_or(usize::MAX))),
         }
     }
 
-    fn fill_top(&mut self, rt: &mut Rt<'_, '_>, limit: usize) -> Result<Rows, SqlError> {
+    fn fill_top(&mut self, wanted: &Wanted<'_>, rt: &mut Rt<'_, '_>, limit: usize) -> Result<Rows, SqlError> {
         let mut rows: Vec<Box<[Value]>> = Vec::new();
         let (mut batch, mut share) = (RowSet::default(), rt.share());
         // Twice the limit before cutting: each row is then sorted a constant number of times.
         let cut = limit.saturating_mul(2).max(1024);
-        while self.input.next(rt, &mut batch)? {
+        while self.input.next(wanted.input, rt, &mut batch)? {
             rt.check_cancel()?;
             let mut fits = true;
             for i in 0..batch.len() {
@@ -74,7 +73,7 @@ impl<'p> Sort<'p> {
                 rows.push(row);
             }
             if rows.len() > cut || !fits {
-                rows.sort_by(|a, b| compare_rows(self.keys, a, b));
+                rows.sort_by(|a, b| compare_rows(wanted.keys, a, b));
                 rows.truncate(limit);
                 share.clear();
                 fits = share.take(rows.iter().map(|row| row_bytes(row)).sum());
@@ -82,21 +81,26 @@ impl<'p> Sort<'p> {
             if !fits {
                 // A few long rows.
                 share.clear();
-                return Ok(Rows::All(self.fill_all(rows, rt)?, limit));
+                return Ok(Rows::All(self.fill_all(wanted, rows, rt)?, limit));
             }
         }
-        rows.sort_by(|a, b| compare_rows(self.keys, a, b));
+        rows.sort_by(|a, b| compare_rows(wanted.keys, a, b));
         rows.truncate(limit);
         Ok(Rows::Top { rows: rows.into_iter(), _share: share })
     }
 
     /// Sorts these rows and those that are still to come.
-    fn fill_all(&mut self, first: Vec<Box<[Value]>>, rt: &mut Rt<'_, '_>) -> Result<Sorted, SqlError> {
-        let mut sorter = Sorter::new(rt.session().instance().clone(), rt.share(), self.limit);
+    fn fill_all(
+        &mut self,
+        wanted: &Wanted<'_>,
+        first: Vec<Box<[Value]>>,
+        rt: &mut Rt<'_, '_>,
+    ) -> Result<Sorted, SqlError> {
+        let mut sorter = Sorter::new(rt.session().instance().clone(), rt.share(), wanted.limit);
         let (mut key, mut packed) = (Vec::new(), Vec::new());
         let mut push = |row: &[Value]| {
             key.clear();
-            for part in self.keys {
+            for part in wanted.keys {
                 encode_sort_part(&row[part.slot], part.descending, part.collation, &mut key);
             }
             packed.clear();
@@ -107,7 +111,7 @@ impl<'p> Sort<'p> {
             push(&row)?;
         }
         let mut batch = RowSet::default();
-        while self.input.next(rt, &mut batch)? {
+        while self.input.next(wanted.input, rt, &mut batch)? {
             rt.check_cancel()?;
             for i in 0..batch.len() {
                 push(batch.row(i))?;
@@ -117,11 +121,12 @@ impl<'p> Sort<'p> {
     }
 }
 
-impl Operator for Sort<'_> {
-    fn next(&mut self, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
-        out.reset(self.width);
+impl Operator for Sort {
+    fn next(&mut self, plan: &Plan, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
+        let Node::Sort { input, keys, limit } = &plan.node else { return Err(other_node()) };
+        out.reset(plan.width());
         if self.sorted.is_none() {
-            self.sorted = Some(self.fill(rt)?);
+            self.sorted = Some(self.fill(&Wanted { input, keys, limit: *limit }, rt)?);
         }
         match &mut self.sorted {
             None => {}

@@ -29,10 +29,10 @@ impl<'r> Rt<'r, '_> {
     }
 
     fn cached(&mut self, sub: &SubRef) -> &mut SubState {
-        if self.subs.len() <= sub.id {
-            self.subs.resize_with(sub.id + 1, SubState::default);
+        if self.state.subs.len() <= sub.id {
+            self.state.subs.resize_with(sub.id + 1, SubState::default);
         }
-        &mut self.subs[sub.id]
+        &mut self.state.subs[sub.id]
     }
 
     pub(super) fn run_scalar(&mut self, sub: &SubRef, row: &[Value]) -> Result<Value, SqlError> {
@@ -45,8 +45,9 @@ impl<'r> Rt<'r, '_> {
         let mut result = Value::Null;
         let mut count = 0usize;
         let mut batch = RowSet::default();
-        let mut op = start(self.plan_of(sub)?, self);
-        while op.next(self, &mut batch)? {
+        let plan = self.plan_of(sub)?;
+        let mut op = start(plan, self);
+        while op.next(plan, self, &mut batch)? {
             count += batch.len();
             if count > 1 {
                 let text = "Subquery returned more than 1 value. This is not permitted when the subquery \
@@ -69,7 +70,8 @@ impl<'r> Rt<'r, '_> {
         }
         self.set_args(sub, row)?;
         let mut batch = RowSet::default();
-        let found = start(self.plan_of(sub)?, self).next(self, &mut batch)?;
+        let plan = self.plan_of(sub)?;
+        let found = start(plan, self).next(plan, self, &mut batch)?;
         if sub.cacheable {
             *self.cached(sub) = SubState::Exists(found);
         }
@@ -80,8 +82,9 @@ impl<'r> Rt<'r, '_> {
     fn fill(&mut self, sub: &SubRef, collation: Collation) -> Result<(), SqlError> {
         let (mut values, mut set, mut has_null) = (Vec::new(), HashSet::new(), false);
         let mut batch = RowSet::default();
-        let mut op = start(self.plan_of(sub)?, self);
-        while op.next(self, &mut batch)? {
+        let plan = self.plan_of(sub)?;
+        let mut op = start(plan, self);
+        while op.next(plan, self, &mut batch)? {
             for i in 0..batch.len() {
                 let value = converted(sub, &batch.row(i)[0])?;
                 if value.is_null() {
@@ -112,8 +115,9 @@ impl<'r> Rt<'r, '_> {
         self.set_args(sub, row)?;
         let mut truth = Some(test.all);
         let mut batch = RowSet::default();
-        let mut op = start(self.plan_of(sub)?, self);
-        while op.next(self, &mut batch)? {
+        let plan = self.plan_of(sub)?;
+        let mut op = start(plan, self);
+        while op.next(plan, self, &mut batch)? {
             for i in 0..batch.len() {
                 let value = converted(sub, &batch.row(i)[0])?;
                 match compare_values(&operand, &value, test.collation).map(|o| satisfies(test.op, o)) {

@@ -2,20 +2,19 @@
 
 use super::row_store::{Cursor, RowStore};
 use super::sort::compare_rows;
-use super::{BATCH, Operator, RowSet};
+use super::{BATCH, Operator, RowSet, other_node};
 use crate::exec::rt::Rt;
-use plan::nodes::TopPlan;
+use plan::nodes::{Node, Plan, TopPlan};
 use types::{SqlError, Value, pack_row};
 
 /// Passes the first rows on.
-pub struct Top<'p> {
-    pub input: Box<dyn Operator + 'p>,
-    pub plan: &'p TopPlan,
-    pub state: Option<TopState>,
+pub struct Top {
+    input: Box<dyn Operator>,
+    state: Option<TopState>,
 }
 
 /// Rows to skip and to give, the last row given.
-pub struct TopState {
+struct TopState {
     skip: u64,
     left: u64,
     last: Option<Vec<Value>>,
@@ -31,9 +30,14 @@ struct Kept {
     at: usize,
 }
 
-impl<'p> Top<'p> {
-    fn start(&mut self, rt: &mut Rt<'_, '_>) -> Result<TopState, SqlError> {
-        let skip = match &self.plan.offset {
+impl Top {
+    /// Over an input.
+    pub fn new(input: Box<dyn Operator>) -> Top {
+        Top { input, state: None }
+    }
+
+    fn start(&mut self, input: &Plan, top: &TopPlan, rt: &mut Rt<'_, '_>) -> Result<TopState, SqlError> {
+        let skip = match &top.offset {
             None => 0,
             Some(e) => count(
                 &e.eval(&[], rt)?,
@@ -42,9 +46,9 @@ impl<'p> Top<'p> {
             )?,
         };
         let mut state = TopState { skip, left: u64::MAX, last: None, kept: None };
-        let Some(e) = &self.plan.count else { return Ok(state) };
+        let Some(e) = &top.count else { return Ok(state) };
         let value = e.eval(&[], rt)?;
-        if !self.plan.percent {
+        if !top.percent {
             state.left = count(
                 &value,
                 1060,
@@ -58,7 +62,7 @@ impl<'p> Top<'p> {
         };
         let mut rows = RowStore::new(rt.session().instance().clone(), rt.share());
         let (mut batch, mut packed) = (RowSet::default(), Vec::new());
-        while self.input.next(rt, &mut batch)? {
+        while self.input.next(input, rt, &mut batch)? {
             rt.check_cancel()?;
             for i in 0..batch.len() {
                 packed.clear();
@@ -79,11 +83,11 @@ fn count(value: &Value, number: i32, message: &str) -> Result<u64, SqlError> {
 impl TopState {
     fn input(
         &mut self,
-        input: &mut dyn Operator,
+        (input, plan): (&mut dyn Operator, &Plan),
         rt: &mut Rt<'_, '_>,
         out: &mut RowSet,
     ) -> Result<bool, SqlError> {
-        let Some(kept) = &mut self.kept else { return input.next(rt, out) };
+        let Some(kept) = &mut self.kept else { return input.next(plan, rt, out) };
         out.reset(kept.width);
         while out.len() < BATCH && kept.at < kept.rows.len() {
             kept.rows.read(kept.at, &mut kept.cursor, out.push_row())?;
@@ -94,17 +98,18 @@ impl TopState {
     }
 }
 
-impl Operator for Top<'_> {
-    fn next(&mut self, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
+impl Operator for Top {
+    fn next(&mut self, plan: &Plan, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
+        let Node::Top { input, plan: top } = &plan.node else { return Err(other_node()) };
         if self.state.is_none() {
-            self.state = Some(self.start(rt)?);
+            self.state = Some(self.start(input, top, rt)?);
         }
         let Some(state) = &mut self.state else { return Ok(false) };
         loop {
-            if state.left == 0 && (self.plan.ties.is_none() || state.last.is_none()) {
+            if state.left == 0 && (top.ties.is_none() || state.last.is_none()) {
                 return Ok(false);
             }
-            if !state.input(self.input.as_mut(), rt, out)? {
+            if !state.input((self.input.as_mut(), input), rt, out)? {
                 return Ok(false);
             }
             if state.skip > 0 {
@@ -118,7 +123,7 @@ impl Operator for Top<'_> {
         }
         let wanted = usize::try_from(state.left).unwrap_or(usize::MAX).min(out.len());
         state.left -= wanted as u64;
-        let Some(ties) = &self.plan.ties else {
+        let Some(ties) = &top.ties else {
             out.truncate(wanted);
             return Ok(true);
         };

@@ -5,38 +5,30 @@ use std::sync::Arc;
 
 use super::memory::row_bytes;
 use super::rt::Rt;
-use super::{BATCH, Open, Operator, RowSet};
+use super::{BATCH, Open, Operator, RowSet, other_node};
 use crate::state::changes::KeptRows;
-use plan::logical::WorkSource;
-use plan::nodes::Plan;
+use plan::nodes::{Node, Plan};
 use types::{SqlError, Value};
 
 /// Rows that the statement keeps.
-pub struct Work<'p> {
-    source: WorkSource,
-    /// Positions of the columns that are wanted; one past the last is the number of the row.
-    keep: &'p [usize],
+#[derive(Default)]
+pub struct Work {
     rows: Option<Arc<KeptRows>>,
     at: usize,
 }
 
-impl<'p> Work<'p> {
-    /// From the first row on.
-    pub fn new(source: WorkSource, keep: &'p [usize]) -> Work<'p> {
-        Work { source, keep, rows: None, at: 0 }
-    }
-}
-
-impl Operator for Work<'_> {
-    fn next(&mut self, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
-        out.reset(self.keep.len());
+impl Operator for Work {
+    fn next(&mut self, plan: &Plan, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
+        // Positions of the columns that are wanted; one past the last is the number of the row.
+        let Node::Work { source, keep } = &plan.node else { return Err(other_node()) };
+        out.reset(keep.len());
         let rows = match &mut self.rows {
             Some(rows) => rows,
-            none => none.insert(rt.kept_rows(self.source)?),
+            none => none.insert(rt.kept_rows(*source)?),
         };
         while out.len() < BATCH && self.at < rows.len() {
             let row = rows.row(self.at);
-            for (place, at) in out.push_row().iter_mut().zip(self.keep) {
+            for (place, at) in out.push_row().iter_mut().zip(keep) {
                 *place = row.get(*at).cloned().unwrap_or(Value::BigInt(self.at as i64));
             }
             self.at += 1;
@@ -46,14 +38,10 @@ impl Operator for Work<'_> {
 }
 
 /// A recursive common table expression.
-pub struct Recursive<'p> {
-    anchor: &'p Plan,
-    steps: &'p [Plan],
-    work: usize,
-    limit: Option<u32>,
+pub struct Recursive {
     round: u32,
-    /// What runs: the anchor, or the step of this number.
-    running: Option<Box<dyn Operator + 'p>>,
+    /// What runs: in round 0 the anchor, later the step of this number.
+    running: Option<Box<dyn Operator>>,
     step: usize,
     /// What this round has given so far.
     given: KeptRows,
@@ -62,19 +50,10 @@ pub struct Recursive<'p> {
     open: Open,
 }
 
-impl<'p> Recursive<'p> {
-    /// Before its anchor; `work` is the number of its rows, `limit` the most rounds.
-    pub fn new(
-        anchor: &'p Plan,
-        steps: &'p [Plan],
-        (work, limit): (usize, Option<u32>),
-        open: Open,
-    ) -> Recursive<'p> {
+impl Recursive {
+    /// Before its anchor.
+    pub fn new(anchor: &Plan, open: Open) -> Recursive {
         Recursive {
-            anchor,
-            steps,
-            work,
-            limit,
             open,
             round: 0,
             running: None,
@@ -85,22 +64,28 @@ impl<'p> Recursive<'p> {
         }
     }
 
-    /// The plan that runs after the one that has ended; none when the last round gave no rows.
-    fn next_plan(&mut self, rt: &mut Rt<'_, '_>) -> Result<Option<&'p Plan>, SqlError> {
-        if self.round > 0 && self.step + 1 < self.steps.len() {
+    /// Goes on to the plan that runs after the one that has ended; false when the last round gave no rows. `work`: the
+    /// number of the query's rows.
+    fn go_on(
+        &mut self,
+        (anchor, steps, work): (&Plan, &[Plan], usize),
+        rt: &mut Rt<'_, '_>,
+    ) -> Result<bool, SqlError> {
+        self.running = None;
+        if self.round > 0 && self.step + 1 < steps.len() {
             self.step += 1;
-            return Ok(self.steps.get(self.step));
+            return Ok(true);
         }
-        rt.memory.release(self.kept);
+        rt.state.memory.release(self.kept);
         self.kept = 0;
         if self.given.is_empty() {
-            return Ok(None);
+            return Ok(false);
         }
         self.round += 1;
         self.step = 0;
-        let given = std::mem::replace(&mut self.given, KeptRows::new(self.anchor.width()));
-        rt.set_round(self.work, Arc::new(given));
-        Ok(self.steps.first())
+        let given = std::mem::replace(&mut self.given, KeptRows::new(anchor.width()));
+        rt.set_round(work, Arc::new(given));
+        Ok(!steps.is_empty())
     }
 }
 
@@ -112,19 +97,18 @@ fn exhausted(limit: u32) -> SqlError {
     SqlError::new(530, 16, 1, text)
 }
 
-impl Operator for Recursive<'_> {
-    fn next(&mut self, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
+impl Operator for Recursive {
+    fn next(&mut self, plan: &Plan, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
+        let Node::Recursive { anchor, steps, work, limit } = &plan.node else { return Err(other_node()) };
         loop {
-            if self.done {
-                out.reset(self.anchor.width());
+            let current = if self.round == 0 { Some(&**anchor) } else { steps.get(self.step) };
+            let Some(current) = current.filter(|_| !self.done) else {
+                out.reset(anchor.width());
                 return Ok(false);
-            }
-            let running = match &mut self.running {
-                Some(running) => running,
-                None => self.running.insert((self.open)(self.anchor)),
             };
-            if running.next(rt, out)? {
-                if let Some(limit) = self.limit.filter(|limit| self.round > *limit) {
+            let running = self.running.get_or_insert_with(|| (self.open)(current));
+            if running.next(current, rt, out)? {
+                if let Some(limit) = limit.filter(|limit| self.round > *limit) {
                     return Err(exhausted(limit));
                 }
                 for i in 0..out.len() {
@@ -136,10 +120,7 @@ impl Operator for Recursive<'_> {
                 return Ok(true);
             }
             rt.check_cancel()?;
-            match self.next_plan(rt)? {
-                Some(plan) => self.running = Some((self.open)(plan)),
-                None => self.done = true,
-            }
+            self.done = !self.go_on((anchor, steps, *work), rt)?;
         }
     }
 }

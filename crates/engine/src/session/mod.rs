@@ -1,6 +1,8 @@
 //! Sessions: one per connection or embedded caller. A session runs one batch at a time; it may move between threads.
 
 mod bulk;
+#[cfg(test)]
+mod suspended;
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};

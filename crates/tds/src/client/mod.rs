@@ -7,7 +7,7 @@ pub use tokens::{ServerMessage, Token, TokenReader};
 
 use types::Value;
 
-use crate::column::Column;
+use crate::column::{Column, Sender};
 use crate::encode::encode_value;
 use crate::error::TdsError;
 use crate::login::Login7;
@@ -102,7 +102,7 @@ impl ClientCodec {
         with_done: bool,
     ) -> Result<Vec<u8>, TdsError> {
         let mut payload = Vec::new();
-        TokenWriter::new(&mut payload, self.version).columns(columns);
+        Column::write_all(columns, self.version, Sender::BulkLoad, &mut payload);
         for row in rows {
             payload.push(token::ROW);
             for (value, column) in row.iter().zip(columns) {

@@ -3,7 +3,7 @@
 
 use types::Value;
 
-use crate::column::{Column, ColumnFlags, read_user_type};
+use crate::column::{Column, ColumnFlags, Sender, read_user_type};
 use crate::decode::{Place, decode_value};
 use crate::error::TdsError;
 use crate::login::Feature;
@@ -103,7 +103,7 @@ impl<'a> TokenReader<'a> {
         let id = self.reader.u8()?;
         Ok(Some(match id {
             token::COLMETADATA => {
-                let columns = Column::read_all(&mut self.reader, self.version)?;
+                let columns = Column::read_all(&mut self.reader, self.version, Sender::Server)?;
                 self.types = columns.iter().map(|c| c.ty).collect();
                 Token::Columns(columns)
             }

@@ -3,7 +3,7 @@
 
 use types::Value;
 
-use crate::column::Column;
+use crate::column::{Column, Sender};
 use crate::decode::{Place, decode_value};
 use crate::error::TdsError;
 use crate::limits::{Limits, MAX_COLUMNS};
@@ -124,7 +124,7 @@ impl BulkReader {
 
     fn read_columns(&mut self) -> Result<BulkEvent, TdsError> {
         let mut reader = Reader::new(&self.buffer[self.used + 1..], "columns of bulk load data");
-        let columns = Column::read_all(&mut reader, self.version)?;
+        let columns = Column::read_all(&mut reader, self.version, Sender::BulkLoad)?;
         if columns.is_empty() || columns.len() > MAX_COLUMNS {
             return Err(reader.malformed("number of columns of bulk load data"));
         }

@@ -23,6 +23,8 @@ const NEXT_CALL_7_1: u8 = 0x80;
 const NO_EXECUTE: u8 = 0xFE;
 /// The length of a procedure's name that announces a number instead.
 const BY_ID: u16 = 0xFFFF;
+/// Longest name of a procedure in UTF-16 units: four parts of 128 and what separates and quotes them, 1046 bytes.
+const MAX_NAME: u16 = 523;
 const BY_REFERENCE: u8 = 0x01;
 const DEFAULT: u8 = 0x02;
 const ENCRYPTED: u8 = 0x08;
@@ -196,7 +198,7 @@ impl<'a> RpcReader<'a> {
     fn call(&mut self) -> Result<RpcRequest, TdsError> {
         let procedure = match self.reader.u16()? {
             BY_ID => Procedure::Id(self.reader.u16()?),
-            0 => return Err(TdsError::ProcedureName),
+            units if units == 0 || units > MAX_NAME => return Err(TdsError::ProcedureName),
             units => Procedure::Name(self.reader.utf16(usize::from(units))?),
         };
         let flags = self.reader.u16()?;
@@ -241,17 +243,27 @@ impl<'a> RpcReader<'a> {
         if flags & ENCRYPTED != 0 {
             return Err(TdsError::Unsupported("an encrypted parameter"));
         }
+        let by_ref = flags & BY_REFERENCE != 0;
         self.budget.charge(size_of::<RpcParam>() + name.len())?;
         let value = if self.reader.peek() == Some(byte::TABLE) && self.version >= TdsVersion::V7_3A {
             self.reader.u8()?;
+            if by_ref {
+                return Err(TdsError::ParameterFlags);
+            }
             RpcValue::Table(TableValue::read(&mut self.reader, self.version, &mut self.budget)?)
         } else {
             let ty = TypeInfo::read(&mut self.reader, self.version)?;
+            if by_ref && ty == TypeInfo::Null {
+                return Err(TdsError::UntypedOutput);
+            }
+            if by_ref && ty.is_old_large_object() {
+                return Err(TdsError::DeprecatedOutput(ty.byte()));
+            }
             let value = decode_value(&mut self.reader, &ty, Place::Parameter)?;
             self.budget.charge(value.heap_bytes())?;
             RpcValue::Scalar { ty, value }
         };
-        Ok((flags & BY_REFERENCE != 0, flags & DEFAULT != 0, value))
+        Ok((by_ref, flags & DEFAULT != 0, value))
     }
 }
 

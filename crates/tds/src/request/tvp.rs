@@ -49,15 +49,15 @@ impl TableValue {
         self.values.chunks_exact(self.columns.len().max(1))
     }
 
-    /// Reads a table after its type byte. `Malformed` for a database name (8047), a token that is none (8029);
-    /// 8050 for too many columns.
+    /// Reads a table after its type byte. `Table` for a database name (8047), a token that is none (8029), too many
+    /// columns (8050), a column order that is none (8055); 8032 for a type that tables cannot have.
     pub(crate) fn read(
         reader: &mut Reader<'_>,
         version: TdsVersion,
         budget: &mut Budget,
     ) -> Result<TableValue, TdsError> {
         if !reader.b_varchar()?.is_empty() {
-            return Err(reader.malformed("database name of a table type"));
+            return Err(wrong(8047, "has a non-zero length database name specified"));
         }
         let mut table = TableValue {
             schema: reader.b_varchar()?,
@@ -67,7 +67,7 @@ impl TableValue {
         let count = reader.u16()?;
         if count != NO_TABLE {
             if usize::from(count) > MAX_COLUMNS {
-                return Err(reader.malformed("column count of a table type"));
+                return Err(wrong(8050, "has an invalid column count specified"));
             }
             for _ in 0..count {
                 budget.charge(size_of::<TableColumn>())?;
@@ -89,16 +89,25 @@ impl TableValue {
                     reader.bytes(3 * n)?;
                 }
                 COLUMN_ORDER => {
-                    let n = usize::from(reader.u16()?);
+                    let count = reader.u16()?;
+                    let n = usize::from(count);
+                    let invalid = || wrong(8055, "has invalid column ordering metadata specified");
                     if n != self.columns.len() {
-                        return Err(reader.malformed("column order of a table"));
+                        return Err(invalid());
                     }
                     self.column_order = (0..n).map(|_| reader.u16()).collect::<Result<_, _>>()?;
-                    if self.column_order.iter().any(|&c| c == 0 || usize::from(c) > n) {
-                        return Err(reader.malformed("column order of a table"));
+                    let mut sorted = self.column_order.clone();
+                    sorted.sort_unstable();
+                    if !sorted.iter().copied().eq(1..=count) {
+                        return Err(invalid());
                     }
                 }
-                _ => return Err(reader.malformed("token in a table's description")),
+                _ => {
+                    return Err(wrong(
+                        8029,
+                        "unexpected token encountered processing a table-valued parameter",
+                    ));
+                }
             }
         }
     }
@@ -108,7 +117,12 @@ impl TableValue {
             match reader.u8()? {
                 END => return Ok(()),
                 ROW if !self.columns.is_empty() => {}
-                _ => return Err(reader.malformed("token among a table's rows")),
+                _ => {
+                    return Err(wrong(
+                        8029,
+                        "unexpected token encountered processing a table-valued parameter",
+                    ));
+                }
             }
             budget.charge(self.columns.len() * size_of::<Value>())?;
             for i in 0..self.columns.len() {
@@ -153,6 +167,10 @@ impl TableValue {
     }
 }
 
+fn wrong(number: i32, what: &'static str) -> TdsError {
+    TdsError::Table { number, what }
+}
+
 impl TableColumn {
     fn read(reader: &mut Reader<'_>, version: TdsVersion) -> Result<TableColumn, TdsError> {
         let user_type = read_user_type(reader, version)?;
@@ -161,6 +179,9 @@ impl TableColumn {
             return Err(TdsError::Unsupported("a table inside a table"));
         }
         let ty = TypeInfo::read(reader, version)?;
+        if matches!(ty, TypeInfo::Null | TypeInfo::Fixed(_) | TypeInfo::Short(..)) {
+            return Err(TdsError::UnknownType(ty.byte()));
+        }
         reader.b_varchar()?;
         let default = flags & DEFAULT_COLUMN != 0;
         Ok(TableColumn { user_type, flags: ColumnFlags(flags & !DEFAULT_COLUMN), ty, default })

@@ -6,6 +6,7 @@ use super::super::RowSet;
 use crate::exec::rt::Rt;
 use expr::Expr;
 use expr::key::encode;
+use smallvec::SmallVec;
 use types::{Collation, SqlError, Value};
 
 /// A key: an integer, or the hash of bytes and the bytes.
@@ -62,9 +63,9 @@ enum Source<'p> {
     Expr(&'p Expr),
 }
 
-/// What the keys of an operator's rows are made of.
+/// What the keys of an operator's rows are made of; made anew for each batch from the operator's node.
 pub struct KeyParts<'p> {
-    parts: Vec<(Source<'p>, Collation)>,
+    parts: SmallVec<[(Source<'p>, Collation); 4]>,
     /// NULL equals NULL.
     nulls_equal: bool,
 }

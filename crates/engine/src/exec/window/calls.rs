@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use expr::Expr;
 use plan::logical::{FrameEnd, WindowCall, WindowKind};
+use plan::nodes::Plan;
 use types::{SqlError, Value};
 
 use super::partition::Partition;
@@ -23,14 +24,13 @@ pub struct Current<'a> {
 }
 
 /// A call while its partition runs.
-pub struct Call<'p> {
-    call: &'p WindowCall,
-    state: State<'p>,
+pub struct Call {
+    state: State,
     /// The frame of the row before, and what it gave.
     known: Option<(Range<usize>, Value)>,
 }
 
-enum State<'p> {
+enum State {
     /// Needs the present row only.
     Plain,
     /// Rows of the whole partition, once that is known.
@@ -40,12 +40,12 @@ enum State<'p> {
         cursor: Cursor,
         row: Vec<Value>,
     },
-    Aggregate(Sliding<'p>),
+    Aggregate(Sliding),
 }
 
-impl<'p> Call<'p> {
+impl Call {
     /// Before its first partition.
-    pub fn new(call: &'p WindowCall, width: usize) -> Call<'p> {
+    pub fn new(call: &WindowCall, width: usize) -> Call {
         let state = match &call.kind {
             WindowKind::RowNumber | WindowKind::Rank | WindowKind::DenseRank => State::Plain,
             WindowKind::PercentRank | WindowKind::CumeDist | WindowKind::Ntile(_) => State::Counted(None),
@@ -54,24 +54,28 @@ impl<'p> Call<'p> {
             }
             WindowKind::Aggregate(aggregate) => State::Aggregate(Sliding::new(aggregate, width)),
         };
-        Call { call, state, known: None }
+        Call { state, known: None }
     }
 
-    /// Another partition begins.
-    pub fn restart(&mut self, rt: &mut Rt<'_, '_>) {
+    /// Another partition begins. Here and below `call` is the one that it was made for.
+    pub fn restart(&mut self, call: &WindowCall, rt: &mut Rt<'_, '_>) {
         self.known = None;
         match &mut self.state {
             State::Plain => {}
             State::Counted(count) => *count = None,
             State::Reading { cursor, .. } => cursor.clear(),
-            State::Aggregate(sliding) => sliding.restart(rt),
+            State::Aggregate(sliding) => {
+                if let WindowKind::Aggregate(aggregate) = &call.kind {
+                    sliding.restart(aggregate, rt);
+                }
+            }
         }
     }
 
     /// The first row that it may read again after this one.
-    pub fn oldest(&self, at: usize) -> usize {
-        let moves = self.call.start != FrameEnd::Unbounded;
-        match (&self.call.kind, &self.state) {
+    pub fn oldest(&self, call: &WindowCall, at: usize) -> usize {
+        let moves = call.start != FrameEnd::Unbounded;
+        match (&call.kind, &self.state) {
             (WindowKind::Lag { offset, ahead, .. }, _) => match constant(offset) {
                 Some(by) if *ahead => at.saturating_add_signed(by.min(0)),
                 Some(by) => at.saturating_add_signed(by.saturating_neg().min(0)),
@@ -95,39 +99,39 @@ impl<'p> Call<'p> {
     /// Those of its expressions and of run files; 4110; 701 for a long frame of which rows leave.
     pub fn value(
         &mut self,
+        call: &WindowCall,
         current: &Current<'_>,
-        partition: &mut Partition<'_>,
+        (partition, plan): (&mut Partition, &Plan),
         rt: &mut Rt<'_, '_>,
     ) -> Result<Value, SqlError> {
-        let call = self.call;
         Ok(match &call.kind {
             WindowKind::RowNumber => Value::BigInt(current.at as i64 + 1),
             WindowKind::Rank => Value::BigInt(current.peers_start as i64 + 1),
             WindowKind::DenseRank => Value::BigInt(current.rank),
             WindowKind::PercentRank => {
-                let others = self.count(partition, rt)? - 1;
+                let others = self.count((partition, plan), rt)? - 1;
                 Value::Float(current.peers_start as f64 / others.max(1) as f64)
             }
             WindowKind::CumeDist => {
-                let end = partition.peers_end(current.at, rt)?;
-                Value::Float(end as f64 / self.count(partition, rt)? as f64)
+                let end = partition.peers_end(plan, current.at, rt)?;
+                Value::Float(end as f64 / self.count((partition, plan), rt)? as f64)
             }
             WindowKind::Ntile(groups) => {
                 let groups = groups.eval(current.row, rt)?.as_i64().unwrap_or(0);
-                tile(current.at as i64, self.count(partition, rt)? as i64, groups)?
+                tile(current.at as i64, self.count((partition, plan), rt)? as i64, groups)?
             }
             WindowKind::Lag { arg, offset, default, ahead } => {
                 let by = offset.eval(current.row, rt)?.as_i64().unwrap_or(0);
                 let by = if *ahead { by } else { by.saturating_neg() };
                 let at = (current.at as i64).checked_add(by).and_then(|at| usize::try_from(at).ok());
                 match at {
-                    Some(at) if partition.has(at, rt)? => self.of_row(arg, at, partition, rt)?,
+                    Some(at) if partition.has(plan, at, rt)? => self.of_row(arg, at, partition, rt)?,
                     _ => default.eval(current.row, rt)?,
                 }
             }
             WindowKind::FirstValue(arg) | WindowKind::LastValue(arg) => {
                 let first = matches!(call.kind, WindowKind::FirstValue(_));
-                let frame = frame(call, current, partition, rt)?;
+                let frame = frame(call, current, (partition, plan), rt)?;
                 if let Some((known, value)) = &self.known
                     && (first && known.start == frame.start || !first && known.end == frame.end)
                     && known.is_empty() == frame.is_empty()
@@ -141,27 +145,31 @@ impl<'p> Call<'p> {
                 self.known = Some((frame, value.clone()));
                 value
             }
-            WindowKind::Aggregate(_) => {
-                let frame = frame(call, current, partition, rt)?;
+            WindowKind::Aggregate(aggregate) => {
+                let frame = frame(call, current, (partition, plan), rt)?;
                 if let Some((known, value)) = &self.known
                     && *known == frame
                 {
                     return Ok(value.clone());
                 }
                 let State::Aggregate(sliding) = &mut self.state else { return Ok(Value::Null) };
-                sliding.to(&frame, partition, rt)?;
-                let value = sliding.value()?;
+                sliding.to(aggregate, &frame, partition, rt)?;
+                let value = sliding.value(aggregate)?;
                 self.known = Some((frame, value.clone()));
                 value
             }
         })
     }
 
-    fn count(&mut self, partition: &mut Partition<'_>, rt: &mut Rt<'_, '_>) -> Result<usize, SqlError> {
+    fn count(
+        &mut self,
+        (partition, plan): (&mut Partition, &Plan),
+        rt: &mut Rt<'_, '_>,
+    ) -> Result<usize, SqlError> {
         if let State::Counted(Some(count)) = &self.state {
             return Ok(*count);
         }
-        let count = partition.count(rt)?;
+        let count = partition.count(plan, rt)?;
         self.state = State::Counted(Some(count));
         Ok(count)
     }
@@ -171,7 +179,7 @@ impl<'p> Call<'p> {
         &mut self,
         e: &Expr,
         at: usize,
-        partition: &Partition<'_>,
+        partition: &Partition,
         rt: &mut Rt<'_, '_>,
     ) -> Result<Value, SqlError> {
         let State::Reading { cursor, row } = &mut self.state else { return Ok(Value::Null) };
@@ -204,19 +212,19 @@ fn tile(at: i64, count: i64, groups: i64) -> Result<Value, SqlError> {
 fn frame(
     call: &WindowCall,
     current: &Current<'_>,
-    partition: &mut Partition<'_>,
+    (partition, plan): (&mut Partition, &Plan),
     rt: &mut Rt<'_, '_>,
 ) -> Result<Range<usize>, SqlError> {
     let shifted = |by: i64| usize::try_from((current.at as i64).saturating_add(by)).unwrap_or(0);
     let start = match call.start {
         FrameEnd::Unbounded => 0,
-        FrameEnd::Rows(by) => partition.at_most(shifted(by), rt)?,
+        FrameEnd::Rows(by) => partition.at_most(plan, shifted(by), rt)?,
         FrameEnd::Peers => current.peers_start,
     };
     let end = match call.end {
-        FrameEnd::Unbounded => partition.count(rt)?,
-        FrameEnd::Rows(by) => partition.at_most(shifted(by.saturating_add(1)), rt)?,
-        FrameEnd::Peers => partition.peers_end(current.at, rt)?,
+        FrameEnd::Unbounded => partition.count(plan, rt)?,
+        FrameEnd::Rows(by) => partition.at_most(plan, shifted(by.saturating_add(1)), rt)?,
+        FrameEnd::Peers => partition.peers_end(plan, current.at, rt)?,
     };
     Ok(start..end.max(start))
 }

@@ -9,20 +9,19 @@ mod sliding;
 use calls::{Call, Current};
 use partition::Partition;
 use plan::logical::WindowCall;
+use plan::nodes::{Node, Plan};
 use types::{SqlError, Value};
 
-use super::{BATCH, Operator, RowSet};
+use super::{BATCH, Operator, RowSet, other_node};
 use crate::exec::row_store::Cursor;
 use crate::exec::rt::Rt;
 
 /// The operator; the calls have one window, their expressions are over the input's slots.
-pub struct Window<'p> {
-    input: Option<Box<dyn Operator + 'p>>,
-    window: Option<&'p WindowCall>,
-    calls: Vec<Call<'p>>,
-    /// Slots of the input's rows.
-    width: usize,
-    partition: Option<Partition<'p>>,
+pub struct Window {
+    input: Option<Box<dyn Operator>>,
+    /// What each call keeps.
+    calls: Vec<Call>,
+    partition: Option<Partition>,
     cursor: Cursor,
     /// The next row of the partition, the first of the peers of the one before, how many groups of peers there were.
     at: usize,
@@ -30,14 +29,19 @@ pub struct Window<'p> {
     rank: i64,
 }
 
-impl<'p> Window<'p> {
+/// The parts of the operator's node.
+#[derive(Clone, Copy)]
+struct Over<'a> {
+    input: &'a Plan,
+    calls: &'a [WindowCall],
+}
+
+impl Window {
     /// Over rows of a width.
-    pub fn new(input: Box<dyn Operator + 'p>, calls: &'p [WindowCall], width: usize) -> Window<'p> {
+    pub fn new(input: Box<dyn Operator>, calls: &[WindowCall], width: usize) -> Window {
         Window {
             input: Some(input),
-            window: calls.first(),
             calls: calls.iter().map(|call| Call::new(call, width)).collect(),
-            width,
             partition: None,
             cursor: Cursor::default(),
             at: 0,
@@ -47,21 +51,21 @@ impl<'p> Window<'p> {
     }
 
     /// Goes to a row of the partition, or to the next partition; false when there is none.
-    fn advance(&mut self, rt: &mut Rt<'_, '_>) -> Result<bool, SqlError> {
+    fn advance(&mut self, on: Over<'_>, rt: &mut Rt<'_, '_>) -> Result<bool, SqlError> {
         let Some(partition) = &mut self.partition else { return Ok(false) };
         // Before the first partition there is no row either.
-        if partition.has(self.at, rt)? {
+        if partition.has(on.input, self.at, rt)? {
             return Ok(true);
         }
         self.cursor.clear();
-        self.calls.iter_mut().for_each(|call| call.restart(rt));
+        self.calls.iter_mut().zip(on.calls).for_each(|(state, call)| state.restart(call, rt));
         (self.at, self.peers_start, self.rank) = (0, 0, 0);
-        partition.next(rt)
+        partition.next(on.input, rt)
     }
 
     /// Adds the next row; false when there is none.
-    fn row(&mut self, rt: &mut Rt<'_, '_>, row: &mut [Value]) -> Result<bool, SqlError> {
-        if !self.advance(rt)? {
+    fn row(&mut self, on: Over<'_>, rt: &mut Rt<'_, '_>, row: &mut [Value]) -> Result<bool, SqlError> {
+        if !self.advance(on, rt)? {
             return Ok(false);
         }
         let Some(partition) = &mut self.partition else { return Ok(false) };
@@ -70,16 +74,16 @@ impl<'p> Window<'p> {
             self.peers_start = at;
             self.rank += 1;
         }
-        let (values, results) = row.split_at_mut(self.width);
+        let (values, results) = row.split_at_mut(on.input.width());
         partition.row(at, &mut self.cursor, values)?;
         let current = Current { at, peers_start: self.peers_start, rank: self.rank, row: values };
-        for (call, place) in self.calls.iter_mut().zip(results) {
-            *place = call.value(&current, partition, rt)?;
+        for ((state, call), place) in self.calls.iter_mut().zip(on.calls).zip(results) {
+            *place = state.value(call, &current, (partition, on.input), rt)?;
         }
         self.at += 1;
         if self.at.is_multiple_of(BATCH) {
             let next = self.at;
-            let oldest = self.calls.iter().map(|call| call.oldest(next)).min();
+            let oldest = self.calls.iter().zip(on.calls).map(|(state, call)| state.oldest(call, next)).min();
             partition.keep_from(oldest.unwrap_or(next).min(next));
             rt.check_cancel()?;
         }
@@ -87,14 +91,16 @@ impl<'p> Window<'p> {
     }
 }
 
-impl Operator for Window<'_> {
-    fn next(&mut self, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
-        out.reset(self.width + self.calls.len());
-        if let (Some(input), Some(window)) = (self.input.take(), self.window) {
-            self.partition = Some(Partition::new(input, window, rt)?);
+impl Operator for Window {
+    fn next(&mut self, plan: &Plan, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
+        let Node::Window { input, calls } = &plan.node else { return Err(other_node()) };
+        let on = Over { input, calls };
+        out.reset(input.width() + calls.len());
+        if let (Some(operator), Some(window)) = (self.input.take(), calls.first()) {
+            self.partition = Some(Partition::new((operator, input), window, rt)?);
         }
         while out.len() < BATCH {
-            if !self.row(rt, out.push_row())? {
+            if !self.row(on, rt, out.push_row())? {
                 out.pop_row();
                 self.partition = None;
                 break;

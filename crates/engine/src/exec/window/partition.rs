@@ -9,14 +9,15 @@ use crate::exec::row_store::{Cursor, RowStore};
 use crate::exec::rt::Rt;
 use crate::exec::{Operator, RowSet};
 use plan::logical::WindowCall;
+use plan::nodes::Plan;
 
 /// Where rows come from.
-enum Source<'p> {
+enum Source {
     /// Sorted by the keys. Value of a record: bytes of the partition's part of the key, the packed row.
     Sorted(Sorted),
     /// Without keys all rows are one partition, and peers of each other.
     Input {
-        input: Box<dyn Operator + 'p>,
+        input: Box<dyn Operator>,
         batch: RowSet,
         at: usize,
     },
@@ -34,8 +35,8 @@ struct Ahead {
 }
 
 /// The partition whose turn it is.
-pub struct Partition<'p> {
-    source: Source<'p>,
+pub struct Partition {
+    source: Source,
     rows: RowStore,
     /// The first record that is not among the rows.
     ahead: Ahead,
@@ -47,20 +48,20 @@ pub struct Partition<'p> {
     starts: Vec<u64>,
 }
 
-impl<'p> Partition<'p> {
+impl Partition {
     /// Before the first one. Sorts the input.
     ///
     /// # Errors
     /// Those of the input, the keys, and of run files.
     pub fn new(
-        mut input: Box<dyn Operator + 'p>,
+        (mut input, plan): (Box<dyn Operator>, &Plan),
         window: &WindowCall,
         rt: &mut Rt<'_, '_>,
-    ) -> Result<Partition<'p>, SqlError> {
+    ) -> Result<Partition, SqlError> {
         let source = if window.partition.is_empty() && window.order.is_empty() {
             Source::Input { input, batch: RowSet::default(), at: 0 }
         } else {
-            Source::Sorted(sort(&mut *input, window, rt)?)
+            Source::Sorted(sort((&mut *input, plan), window, rt)?)
         };
         let rows = RowStore::new(rt.session().instance().clone(), rt.share());
         let mut partition = Partition {
@@ -71,12 +72,12 @@ impl<'p> Partition<'p> {
             complete: true,
             starts: Vec::new(),
         };
-        partition.read(rt)?;
+        partition.read(plan, rt)?;
         Ok(partition)
     }
 
-    /// Reads the next record.
-    fn read(&mut self, rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
+    /// Reads the next record. Here and below `plan` is the input's.
+    fn read(&mut self, plan: &Plan, rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
         let ahead = &mut self.ahead;
         ahead.there = false;
         match &mut self.source {
@@ -93,7 +94,7 @@ impl<'p> Partition<'p> {
                 }
             }
             Source::Input { input, batch, at } => {
-                while *at == batch.len() && input.next(rt, batch)? {
+                while *at == batch.len() && input.next(plan, rt, batch)? {
                     *at = 0;
                     rt.check_cancel()?;
                 }
@@ -113,7 +114,7 @@ impl<'p> Partition<'p> {
     }
 
     /// Goes on to the next partition; false when there is none. The one before has given all its rows.
-    pub fn next(&mut self, rt: &mut Rt<'_, '_>) -> Result<bool, SqlError> {
+    pub fn next(&mut self, plan: &Plan, rt: &mut Rt<'_, '_>) -> Result<bool, SqlError> {
         debug_assert!(self.complete, "rows of a partition are left");
         self.rows.clear();
         self.starts.clear();
@@ -121,12 +122,12 @@ impl<'p> Partition<'p> {
             return Ok(false);
         }
         self.complete = false;
-        self.take(rt)?;
+        self.take(plan, rt)?;
         Ok(true)
     }
 
     /// Adds the record that was read to the rows.
-    fn take(&mut self, rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
+    fn take(&mut self, plan: &Plan, rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
         let at = self.rows.len();
         if at.is_multiple_of(64) {
             self.starts.push(0);
@@ -137,7 +138,7 @@ impl<'p> Partition<'p> {
         self.rows.push(&self.ahead.row)?;
         std::mem::swap(&mut self.last_key, &mut self.ahead.key);
         let part = self.ahead.partition;
-        self.read(rt)?;
+        self.read(plan, rt)?;
         let same = self.ahead.there
             && self.ahead.partition == part
             && self.ahead.key[..part] == self.last_key[..part];
@@ -146,27 +147,27 @@ impl<'p> Partition<'p> {
     }
 
     /// Whether the partition has a row; it is there then.
-    pub fn has(&mut self, row: usize, rt: &mut Rt<'_, '_>) -> Result<bool, SqlError> {
+    pub fn has(&mut self, plan: &Plan, row: usize, rt: &mut Rt<'_, '_>) -> Result<bool, SqlError> {
         while self.rows.len() <= row && !self.complete {
             if self.rows.len().is_multiple_of(1024) {
                 rt.check_cancel()?;
             }
-            self.take(rt)?;
+            self.take(plan, rt)?;
         }
         Ok(row < self.rows.len())
     }
 
     /// How many of the first `n` rows it has.
-    pub fn at_most(&mut self, n: usize, rt: &mut Rt<'_, '_>) -> Result<usize, SqlError> {
+    pub fn at_most(&mut self, plan: &Plan, n: usize, rt: &mut Rt<'_, '_>) -> Result<usize, SqlError> {
         match n.checked_sub(1) {
-            Some(last) if !self.has(last, rt)? => Ok(self.rows.len()),
+            Some(last) if !self.has(plan, last, rt)? => Ok(self.rows.len()),
             _ => Ok(n),
         }
     }
 
     /// How many rows it has.
-    pub fn count(&mut self, rt: &mut Rt<'_, '_>) -> Result<usize, SqlError> {
-        self.at_most(usize::MAX, rt)
+    pub fn count(&mut self, plan: &Plan, rt: &mut Rt<'_, '_>) -> Result<usize, SqlError> {
+        self.at_most(plan, usize::MAX, rt)
     }
 
     /// Whether a row, which is there, has other keys than the one before.
@@ -175,9 +176,9 @@ impl<'p> Partition<'p> {
     }
 
     /// The row after the last peer of a row.
-    pub fn peers_end(&mut self, row: usize, rt: &mut Rt<'_, '_>) -> Result<usize, SqlError> {
+    pub fn peers_end(&mut self, plan: &Plan, row: usize, rt: &mut Rt<'_, '_>) -> Result<usize, SqlError> {
         let mut next = row + 1;
-        while self.has(next, rt)? && !self.starts_peers(next) {
+        while self.has(plan, next, rt)? && !self.starts_peers(next) {
             next += 1;
         }
         Ok(next)
@@ -198,10 +199,14 @@ impl<'p> Partition<'p> {
 }
 
 /// Sorts rows by the keys of a window.
-fn sort(input: &mut dyn Operator, window: &WindowCall, rt: &mut Rt<'_, '_>) -> Result<Sorted, SqlError> {
+fn sort(
+    (input, plan): (&mut dyn Operator, &Plan),
+    window: &WindowCall,
+    rt: &mut Rt<'_, '_>,
+) -> Result<Sorted, SqlError> {
     let mut sorter = Sorter::new(rt.session().instance().clone(), rt.share(), None);
     let (mut batch, mut key, mut value) = (RowSet::default(), Vec::new(), Vec::new());
-    while input.next(rt, &mut batch)? {
+    while input.next(plan, rt, &mut batch)? {
         rt.check_cancel()?;
         for i in 0..batch.len() {
             let row = batch.row(i);

@@ -12,9 +12,8 @@ use super::partition::Partition;
 use crate::exec::row_store::Cursor;
 use crate::exec::rt::Rt;
 
-/// The state.
-pub struct Sliding<'a> {
-    aggregate: &'a Aggregate,
+/// The state. The aggregate is handed in at each call.
+pub struct Sliding {
     /// The rows that the state is of.
     rows: Range<usize>,
     /// Of the oldest rows: the state of each of them and those after it that are in this stack, the oldest last.
@@ -28,11 +27,10 @@ pub struct Sliding<'a> {
     row: Vec<Value>,
 }
 
-impl<'a> Sliding<'a> {
+impl Sliding {
     /// Of no rows.
-    pub fn new(aggregate: &'a Aggregate, width: usize) -> Sliding<'a> {
+    pub fn new(aggregate: &Aggregate, width: usize) -> Sliding {
         Sliding {
-            aggregate,
             rows: 0..0,
             front: Vec::new(),
             back: aggregate.start(),
@@ -43,19 +41,20 @@ impl<'a> Sliding<'a> {
     }
 
     /// Another partition begins.
-    pub fn restart(&mut self, rt: &mut Rt<'_, '_>) {
+    pub fn restart(&mut self, aggregate: &Aggregate, rt: &mut Rt<'_, '_>) {
         self.rows = 0..0;
         self.front = Vec::new();
-        self.back = self.aggregate.start();
-        rt.memory.release(std::mem::take(&mut self.counted));
+        self.back = aggregate.start();
+        rt.state.memory.release(std::mem::take(&mut self.counted));
         self.cursors.iter_mut().for_each(Cursor::clear);
     }
 
     /// Moves on to another frame, neither end of which lies before the one of the last.
     pub fn to(
         &mut self,
+        aggregate: &Aggregate,
         frame: &Range<usize>,
-        partition: &Partition<'_>,
+        partition: &Partition,
         rt: &mut Rt<'_, '_>,
     ) -> Result<(), SqlError> {
         debug_assert!(
@@ -64,7 +63,7 @@ impl<'a> Sliding<'a> {
         );
         while self.rows.end < frame.end {
             partition.row(self.rows.end, &mut self.cursors[0], &mut self.row)?;
-            self.aggregate.update(&mut self.back, &self.row, rt)?;
+            aggregate.update(&mut self.back, &self.row, rt)?;
             self.rows.end += 1;
             if self.rows.end.is_multiple_of(1024) {
                 rt.check_cancel()?;
@@ -72,7 +71,7 @@ impl<'a> Sliding<'a> {
         }
         while self.rows.start < frame.start {
             if self.front.is_empty() {
-                self.turn(partition, rt)?;
+                self.turn(aggregate, partition, rt)?;
             }
             self.front.pop();
             self.rows.start += 1;
@@ -81,20 +80,25 @@ impl<'a> Sliding<'a> {
     }
 
     /// Makes the front stack of all rows.
-    fn turn(&mut self, partition: &Partition<'_>, rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
+    fn turn(
+        &mut self,
+        aggregate: &Aggregate,
+        partition: &Partition,
+        rt: &mut Rt<'_, '_>,
+    ) -> Result<(), SqlError> {
         let bytes = self.rows.len() * size_of::<Accumulator>();
         rt.reserve(bytes.saturating_sub(self.counted))?;
         self.counted = self.counted.max(bytes);
-        let mut newer = self.aggregate.start();
+        let mut newer = aggregate.start();
         for at in self.rows.clone().rev() {
             partition.row(at, &mut self.cursors[1], &mut self.row)?;
-            let mut state = self.aggregate.start();
-            self.aggregate.update(&mut state, &self.row, rt)?;
-            self.aggregate.merge(&mut state, &newer)?;
+            let mut state = aggregate.start();
+            aggregate.update(&mut state, &self.row, rt)?;
+            aggregate.merge(&mut state, &newer)?;
             newer.clone_from(&state);
             self.front.push(state);
         }
-        self.back = self.aggregate.start();
+        self.back = aggregate.start();
         Ok(())
     }
 
@@ -104,9 +108,9 @@ impl<'a> Sliding<'a> {
     }
 
     /// The aggregate of the frame.
-    pub fn value(&self) -> Result<Value, SqlError> {
-        let mut state = self.front.last().cloned().unwrap_or_else(|| self.aggregate.start());
-        self.aggregate.merge(&mut state, &self.back)?;
-        self.aggregate.finish(state)
+    pub fn value(&self, aggregate: &Aggregate) -> Result<Value, SqlError> {
+        let mut state = self.front.last().cloned().unwrap_or_else(|| aggregate.start());
+        aggregate.merge(&mut state, &self.back)?;
+        aggregate.finish(state)
     }
 }
