@@ -19,7 +19,9 @@ mod undo;
 mod version;
 
 pub use batch::RowBatch;
-pub use btree::{BTree, Cursor, Direction, EntryChange, MAX_ENTRY_LEN, MAX_KEY_LEN, Move, Moved};
+pub use btree::{
+    BTree, Cursor, Direction, Edit, Edited, EntryChange, MAX_ENTRY_LEN, MAX_KEY_LEN, Move, Moved, Wish,
+};
 pub use check::{CheckReport, Finding};
 pub use discard::{Discarded, DiscardedScan, DiscardedValues};
 pub use error::AccessError;

@@ -17,11 +17,19 @@ pub(crate) fn with_record<T>(f: impl FnOnce(&mut RecordBuilder) -> T) -> T {
 
 /// The range in which two byte strings differ: `(at, old length, new length)`; the rest is common head and tail.
 pub(crate) fn difference(old: &[u8], new: &[u8]) -> (usize, usize, usize) {
+    if old.len() == new.len() && old.len() <= SHORT {
+        let at = old.iter().zip(new).position(|(a, b)| a != b).unwrap_or(old.len());
+        let end = old.iter().zip(new).rposition(|(a, b)| a != b).map_or(at, |last| last + 1);
+        return (at, end - at, end - at);
+    }
     let at = common_head(old, new);
     let (o, n) = (&old[at..], &new[at..]);
     let tail = common_tail(o, n);
     (at, o.len() - tail, n.len() - tail)
 }
+
+/// Up to this length bytes are compared one by one.
+const SHORT: usize = 16;
 
 /// Bytes compared at a time: long rows usually differ in few places.
 const CHUNK: usize = 32;

@@ -4,7 +4,7 @@ extern crate ringwood_access as access;
 
 mod support;
 
-use access::{BTree, Change, Direction, EntryChange, Outcome, ReadMode, RowBatch, Writer};
+use access::{BTree, Change, Direction, Edited, EntryChange, Outcome, ReadMode, RowBatch, Wish, Writer};
 use pages::Unit;
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -126,6 +126,7 @@ impl World {
             }
             4 => self.insert_run(txn, model, range),
             5 => self.change_again(txn, model),
+            6 => self.edit(txn, model, range),
             _ => self.change_some(txn, model, range),
         }
     }
@@ -141,6 +142,45 @@ impl World {
             assert_eq!(batch.row(0), model[key].as_slice());
             assert_eq!(self.tree.update(txn, key, &batch.header(0), &value).unwrap(), Outcome::Done(()));
             model.insert(key.clone(), value);
+        }
+    }
+
+    /// A part of an entry, under one latch.
+    fn edit(&mut self, txn: &mut Txn, model: &mut Model, range: u32) {
+        let some: Vec<Vec<u8>> = model.keys().cloned().collect();
+        for _ in 0..self.rng.usize(1..5) {
+            let rng = &mut self.rng;
+            let key = if some.is_empty() || rng.bool() {
+                key(rng, range)
+            } else {
+                rng.choice(&some).unwrap().clone()
+            };
+            let old = model.get(&key).cloned();
+            let len = old.as_ref().map_or(0, Vec::len);
+            let start = rng.usize(0..=len);
+            let bytes: Vec<u8> = (start..rng.usize(start..=len)).map(|_| rng.u8(0..3)).collect();
+            let wish = *rng.choice(&[Wish::Edit, Wish::Edit, Wish::Leave, Wish::Unknown]).unwrap();
+            let edited = self.tree.edit(txn, &key, |value, edit| {
+                assert_eq!(Some(value), old.as_deref());
+                edit.at = start;
+                edit.bytes.extend_from_slice(&bytes);
+                wish
+            });
+            let edited = edited.unwrap();
+            let Some(mut value) = old else {
+                // A ghost may be there still.
+                assert!(matches!(edited, Edited::Missing | Edited::Undecided));
+                continue;
+            };
+            match wish {
+                Wish::Edit => assert_eq!(edited, Edited::Done),
+                Wish::Leave => assert_eq!(edited, Edited::Left),
+                Wish::Unknown => assert_eq!(edited, Edited::Undecided),
+            }
+            if wish == Wish::Edit {
+                value[start..start + bytes.len()].copy_from_slice(&bytes);
+                model.insert(key, value);
+            }
         }
     }
 

@@ -5,7 +5,7 @@ extern crate ringwood_access as access;
 
 mod support;
 
-use access::{BTree, Direction, Heap, Outcome, ReadMode, Rid, RowBatch};
+use access::{BTree, Direction, Edited, Heap, Outcome, ReadMode, Rid, RowBatch, Wish};
 use disk::Disk;
 use pages::{PageId, TxnId, Unit};
 use std::collections::BTreeMap;
@@ -58,7 +58,21 @@ fn transfer(tree: &BTree, txn: &mut Txn, rng: &mut fastrand::Rng) -> Option<()> 
         }
         let (header, old) = (batch.header(0), balance_of(batch.row(0)));
         let new = if plus { old.wrapping_add(amount) } else { old.checked_sub(amount)? };
-        let done = if rng.bool() {
+        let way = rng.u8(0..3);
+        let done = if way == 0 {
+            // Found and changed under one latch: what was read above does not matter.
+            let edited = tree.edit(txn, &key, |row, edit| {
+                let now = balance_of(row);
+                let new = if plus { now.checked_add(amount) } else { now.checked_sub(amount) };
+                let Some(new) = new else { return Wish::Unknown };
+                edit.bytes.extend_from_slice(&new.to_le_bytes());
+                Wish::Edit
+            });
+            match edited.unwrap() {
+                Edited::Done => Outcome::Done(()),
+                _ => Outcome::Changed,
+            }
+        } else if way == 1 {
             tree.update(txn, &key, &header, &balance_row(new)).unwrap()
         } else {
             match tree.delete(txn, &key, &header).unwrap() {
@@ -276,7 +290,18 @@ fn work_until_crash(
                 assert!(tree.fetch(&full, ReadMode::Current, &mut batch)?);
                 let (entry, rid) = (batch.header(0), Rid::from_bytes(batch.row(0).try_into().unwrap()));
                 assert!(heap.fetch(rid, ReadMode::Current, &mut batch)?);
-                if rng.bool() {
+                let way = rng.u8(0..3);
+                if way == 0 {
+                    // To another place: the entry is edited.
+                    assert_eq!(heap.delete(&mut txn, rid, &batch.header(0))?, Outcome::Done(()));
+                    let to = heap.insert(&mut txn, &bytes)?.to_bytes();
+                    let edited = tree.edit(&mut txn, &full, |_, edit| {
+                        edit.bytes.extend_from_slice(&to);
+                        Wish::Edit
+                    });
+                    assert_eq!(edited?, Edited::Done);
+                    now.insert(key, bytes);
+                } else if way == 1 {
                     let mut bytes = bytes;
                     for _ in 0..rng.usize(1..5) {
                         assert_eq!(heap.update(&mut txn, rid, &batch.header(0), &bytes)?, Outcome::Done(()));

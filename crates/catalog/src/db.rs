@@ -320,11 +320,23 @@ impl Db {
         self.version.load(Ordering::Acquire)
     }
 
-    /// Whether a definition is the current one of its table.
+    /// Whether a definition of this database is the current one of its table.
     #[inline]
     pub fn is_current(&self, table: &TableDef) -> bool {
+        // The version moves before the catalog does: what was found at one version holds as long as that is the version.
+        let version = self.schema_version();
+        table.seen.is_at(version) || self.find_current(table, version)
+    }
+
+    #[cold]
+    fn find_current(&self, table: &TableDef, version: u64) -> bool {
         let catalog = self.catalog.read();
-        catalog.by_id.get(&table.object_id).is_some_and(|t| std::ptr::eq(Arc::as_ptr(t), table))
+        let current =
+            catalog.by_id.get(&table.object_id).is_some_and(|t| std::ptr::eq(Arc::as_ptr(t), table));
+        if current {
+            table.seen.set(version);
+        }
+        current
     }
 
     /// Publishes a changed catalog; the change says whether it wants to be published.

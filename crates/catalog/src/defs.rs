@@ -12,8 +12,8 @@ use pages::{PageId, UnitId};
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::AtomicI64;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicI64, AtomicU64};
 use types::{Collation, DataType, RowLayout};
 
 /// `index_id` of the row that names a table's LOB unit.
@@ -192,6 +192,30 @@ pub struct TableDef {
     pub create_date: types::Value,
     /// Shared run-time state.
     pub state: Arc<TableState>,
+    /// When it was last found to be the current definition.
+    pub seen: SeenCurrent,
+}
+
+/// The schema version at which a definition was found to be the current one of its table; 0 for none. A copy of the definition
+/// is another one.
+#[derive(Debug, Default)]
+pub struct SeenCurrent(AtomicU64);
+
+impl SeenCurrent {
+    #[inline]
+    pub(crate) fn is_at(&self, version: u64) -> bool {
+        version != 0 && self.0.load(Relaxed) == version
+    }
+
+    pub(crate) fn set(&self, version: u64) {
+        self.0.store(version, Relaxed);
+    }
+}
+
+impl Clone for SeenCurrent {
+    fn clone(&self) -> SeenCurrent {
+        SeenCurrent::default()
+    }
 }
 
 /// Everything that names resolve to in one database, at one schema version.

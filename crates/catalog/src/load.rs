@@ -149,6 +149,7 @@ fn table(
         foreign_keys: rows.foreign_keys,
         create_date: object.create_date.clone(),
         state: Arc::new(state),
+        seen: Default::default(),
     })
 }
 

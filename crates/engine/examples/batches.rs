@@ -31,8 +31,8 @@ impl Sink for Print {
         Ok(())
     }
 
-    fn done(&mut self, rows: Option<u64>) -> Result<(), SqlError> {
-        if let Some(rows) = rows {
+    fn done(&mut self, end: engine::StatementEnd) -> Result<(), SqlError> {
+        if let Some(rows) = end.rows {
             println!("({rows} rows affected)");
         }
         Ok(())

@@ -21,7 +21,7 @@ impl Sink for Quiet {
     fn row(&mut self, _: &[Value]) -> Result<(), SqlError> {
         Ok(())
     }
-    fn done(&mut self, _: Option<u64>) -> Result<(), SqlError> {
+    fn done(&mut self, _: ringwood_engine::StatementEnd) -> Result<(), SqlError> {
         Ok(())
     }
     fn message(&mut self, _: &SqlError) -> Result<(), SqlError> {

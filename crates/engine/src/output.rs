@@ -1,7 +1,7 @@
-//! What a batch says to its caller: result sets, row counts, messages and errors, in the order they happen.
-//! The engine never buffers a result set for its caller: rows stream through [`Sink::row`].
+//! What a batch says to its caller: result sets, ends of statements, messages and errors, changes of the session, in the order
+//! they happen. The engine never buffers a result set for its caller: rows stream through [`Sink::row`].
 
-use types::{SqlError, Value};
+use types::{DataType, SqlError, Value};
 
 pub use plan::ColumnInfo;
 
@@ -18,10 +18,10 @@ pub trait Sink {
         let _ = row;
         Ok(())
     }
-    /// A statement ended; `rows` is the count that `(n rows affected)` shows, `None` under SET NOCOUNT ON.
-    /// After [`Sink::columns`] it also ends the result set.
-    fn done(&mut self, rows: Option<u64>) -> Result<(), SqlError> {
-        let _ = rows;
+    /// A statement ended, and with it the result set that [`Sink::columns`] began. Not told of DECLARE, SET of a variable, PRINT,
+    /// RAISERROR, EXECUTE and control of flow, unless they fail.
+    fn done(&mut self, end: StatementEnd) -> Result<(), SqlError> {
+        let _ = end;
         Ok(())
     }
     /// PRINT, informational messages (severity up to 10).
@@ -31,4 +31,88 @@ pub trait Sink {
     }
     /// An error that was not caught (severity 11 and more).
     fn error(&mut self, error: &SqlError) -> Result<(), SqlError>;
+    /// The session has changed in a way that its client keeps track of.
+    fn changed(&mut self, change: &SessionChange<'_>) -> Result<(), SqlError> {
+        let _ = change;
+        Ok(())
+    }
+    /// A procedure that the batch called with EXECUTE, or that [`crate::Session::rpc`] called, has ended with a status. Not told
+    /// of procedures that procedures call.
+    fn procedure_done(&mut self, status: i32) -> Result<(), SqlError> {
+        let _ = status;
+        Ok(())
+    }
+    /// An OUTPUT parameter of the procedure that [`crate::Session::rpc`] called; after [`Sink::procedure_done`].
+    fn output_parameter(&mut self, parameter: &OutputParameter<'_>) -> Result<(), SqlError> {
+        let _ = parameter;
+        Ok(())
+    }
+}
+
+/// How a statement ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StatementEnd {
+    pub statement: StatementKind,
+    /// What `(n rows affected)` shows; `None` under SET NOCOUNT ON and for statements that have no count.
+    pub rows: Option<u64>,
+    /// It failed, and its error went to [`Sink::error`].
+    pub error: bool,
+    /// It ran inside a procedure, a trigger or a text that EXECUTE ran, or was called by [`crate::Session::rpc`].
+    pub nested: bool,
+}
+
+/// What a statement is, as far as clients tell statements apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StatementKind {
+    Select,
+    SelectInto,
+    Insert,
+    Update,
+    Delete,
+    Merge,
+    /// BULK INSERT and INSERT BULK.
+    BulkInsert,
+    Truncate,
+    BeginTransaction,
+    Commit,
+    Rollback,
+    SaveTransaction,
+    Set,
+    Use,
+    Execute,
+    Create,
+    Alter,
+    Drop,
+    Other,
+}
+
+/// What a client keeps track of. Numbers of transactions are unique while the instance runs, never 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SessionChange<'a> {
+    /// USE, and the end of a scope that ran one.
+    Database {
+        new: &'a str,
+        old: &'a str,
+    },
+    /// SET LANGUAGE.
+    Language {
+        new: &'a str,
+        old: &'a str,
+    },
+    /// @@TRANCOUNT is no longer 0.
+    TransactionBegan(u64),
+    TransactionCommitted(u64),
+    /// By ROLLBACK, or by the server after an error.
+    TransactionRolledBack(u64),
+}
+
+/// What a procedure has left in an OUTPUT parameter.
+#[derive(Clone, Copy, Debug)]
+pub struct OutputParameter<'a> {
+    /// Position in the call, from 0.
+    pub ordinal: usize,
+    /// As the call wrote it; empty for one without a name.
+    pub name: &'a str,
+    pub ty: DataType,
+    pub value: &'a Value,
 }

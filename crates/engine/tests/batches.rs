@@ -321,7 +321,7 @@ impl engine::Sink for Numbers {
     fn row(&mut self, _: &[engine::Value]) -> Result<(), engine::SqlError> {
         Ok(())
     }
-    fn done(&mut self, _: Option<u64>) -> Result<(), engine::SqlError> {
+    fn done(&mut self, _: engine::StatementEnd) -> Result<(), engine::SqlError> {
         Ok(())
     }
     fn message(&mut self, message: &engine::SqlError) -> Result<(), engine::SqlError> {

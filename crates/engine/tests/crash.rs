@@ -19,6 +19,8 @@ struct Model {
     keyed: BTreeMap<i64, (i64, String)>,
     heap: BTreeMap<i64, i64>,
     large: BTreeMap<i64, (char, i64)>,
+    /// Changed by single keys.
+    counts: BTreeMap<i64, i64>,
     extra: Option<i64>,
 }
 
@@ -72,6 +74,7 @@ fn set_up(disk: &SimDisk, seed: u64) -> Result<(), SqlError> {
         "create table keyed (id int not null primary key, v int not null, s varchar(3000) not null)",
     )?;
     run(&mut session, "create index ix_v on keyed (v)")?;
+    run(&mut session, "create table counts (id int not null primary key, n bigint not null, c char(300))")?;
     run(&mut session, "create table heap (v int not null, pad varchar(500))")?;
     run(
         &mut session,
@@ -102,12 +105,31 @@ fn large(random: &mut fastrand::Rng, model: &mut Model, id: i64) -> String {
     }
 }
 
+/// One change of a counter.
+fn count(random: &mut fastrand::Rng, model: &mut Model, id: i64) -> String {
+    match model.counts.get_mut(&id) {
+        Some(_) if random.u8(..8) == 0 => {
+            model.counts.remove(&id);
+            format!("delete counts where id = {id}")
+        }
+        Some(n) => {
+            *n = *n * 3 % 100_000 + 1;
+            format!("update counts set n = n * 3 % 100000 + 1 where id = {id}")
+        }
+        None => {
+            model.counts.insert(id, id);
+            format!("insert counts values ({id}, {id}, 'c')")
+        }
+    }
+}
+
 /// One random statement and its effect on the model; `None` where it would violate a constraint.
 fn statement(random: &mut fastrand::Rng, model: &mut Model) -> String {
     let id = random.i64(0..60);
     let v = random.i64(0..1000);
     let text = char::from(b'a' + random.u8(..26)).to_string().repeat(random.usize(0..2500));
-    match random.u8(..13) {
+    match random.u8(..17) {
+        13.. => count(random, model, id),
         10.. => large(random, model, id / 8),
         0..=3 => {
             if let Some(row) = model.keyed.get_mut(&id) {
@@ -213,6 +235,9 @@ fn read(session: &mut Session) -> Result<Model, SqlError> {
         model
             .keyed
             .insert(number(&row[0]), (number(&row[1]), row[2].as_str().unwrap_or_default().to_owned()));
+    }
+    for row in run(session, "select id, n from counts")? {
+        model.counts.insert(number(&row[0]), number(&row[1]));
     }
     for row in run(session, "select v, count(*) from heap group by v")? {
         model.heap.insert(number(&row[0]), number(&row[1]));

@@ -127,6 +127,78 @@ fn every_operator_gives_what_it_gives_in_memory() {
     }
 }
 
+/// Joins whose left side is the smaller one, so that it is the build side; NULLs, keys of many rows and keys without a partner
+/// are on both sides.
+const LEFT_BUILT: &[&str] = &[
+    "select l.id, l.s, r.id, r.s from (select * from l where id < 1300) l left join r on l.k = r.k",
+    "select l.id, r.id from (select * from l where id < 1300) l left join r on l.k = r.k and l.id < r.id % 900",
+    "select l.id, l.n, r.id from (select * from l where id < 1300) l full join r on l.k = r.k",
+    "select l.id, r.s, r.id from (select * from l where id < 1300) l full join r on l.k = r.k and l.id % 3 = r.x % 3",
+    "select id, n from l where id < 1300 and exists (select * from r where r.k = l.k)",
+    "select id, s from l where id < 1300 and exists (select * from r where r.s = l.s and r.x < l.id % 50)",
+    "select id, s from l where id < 1300 and not exists (select * from r where r.k = l.k)",
+    "select id, n from l where id < 1300 and not exists (select * from r where r.k = l.k and r.x < l.id % 50)",
+];
+
+/// The plan of a query.
+fn plan_of(instance: &Arc<Instance>, sql: &str) -> String {
+    let (mut session, mut shown) = (instance.session().expect("a session"), text::Text::default());
+    session.use_database("d").expect("the database");
+    session.execute("set showplan_text on", &mut shown);
+    session.execute(sql, &mut shown);
+    shown.out
+}
+
+/// What an index gives group by group, `{}` for a hint that asks for another index.
+const STREAMED: &[&str] = &[
+    "select k, s, count(*), max(id) from l{} group by k, s",
+    "select s, k, count(distinct id), sum(id) from l{} group by s, k",
+    "select k, string_agg(s, ',') within group (order by id), count(s) from l{} group by k",
+    "select s, count(*) from l{} where k = 7 group by s",
+    "select k, count(*) from l{} where k > 100 group by k having count(*) > 1",
+    "select distinct k from l{}",
+    "select distinct s, k from l{} where k is not null",
+    "select distinct s, k from (select k, s from l{} where k < 900) x",
+];
+
+#[test]
+fn rows_that_come_in_groups_are_grouped_without_memory() {
+    let disk = SimDisk::new(6);
+    let instance = open_on(&disk, (None, Some(1)));
+    fill(&instance);
+    assert_eq!(ask(&instance, "create index k on l (k, s) include (id)"), "");
+    for sql in STREAMED {
+        let (streamed, hashed) = (sql.replace("{}", ""), sql.replace("{}", " with (index (1))"));
+        let (shown, other) = (plan_of(&instance, &streamed), plan_of(&instance, &hashed));
+        assert!(shown.contains("Stream Aggregate"), "{shown}");
+        assert!(other.contains("Hash Match"), "{other}");
+        let (before, wanted) = (disk.io_count(), lines(&instance, &hashed));
+        assert!(disk.io_count() > before, "the other plan goes to disk: {hashed}");
+        assert!(lines(&instance, &streamed) == wanted, "{streamed}");
+        assert_eq!(held(&instance), "0|0", "{streamed}");
+    }
+}
+
+#[test]
+fn a_hash_join_gives_the_same_rows_whichever_side_it_builds() {
+    let instances = [None, Some(150 << 10), Some(20 << 10), Some(1)].map(|operator| {
+        let disk = SimDisk::new(5);
+        let instance = open_on(&disk, (None, operator));
+        fill(&instance);
+        instance
+    });
+    for sql in LEFT_BUILT {
+        let wanted = lines(&instances[0], &format!("{sql} option (loop join)"));
+        assert!(wanted.len() > 5, "{sql}");
+        for instance in &instances {
+            let shown = plan_of(instance, &format!("{sql} option (hash join)"));
+            assert!(shown.contains("BUILD:(LEFT)"), "{sql}: {shown}");
+            assert!(lines(instance, &format!("{sql} option (hash join)")) == wanted, "{sql}");
+            assert_eq!(held(instance), "0|0", "{sql}");
+        }
+    }
+}
+
 /// Counts the budget's users.
 fn held(instance: &Arc<Instance>) -> String {
     ask(instance, "select granted_memory_kb, grantee_count from sys.dm_exec_query_resource_semaphores")
@@ -190,7 +262,7 @@ impl engine::Sink for Stop {
         self.cancel.cancel();
         Ok(())
     }
-    fn done(&mut self, _: Option<u64>) -> Result<(), engine::SqlError> {
+    fn done(&mut self, _: engine::StatementEnd) -> Result<(), engine::SqlError> {
         Ok(())
     }
     fn message(&mut self, _: &engine::SqlError) -> Result<(), engine::SqlError> {

@@ -34,8 +34,8 @@ impl Sink for All {
         let _ = writeln!(self.0, "row {row:?}");
         Ok(())
     }
-    fn done(&mut self, rows: Option<u64>) -> Result<(), SqlError> {
-        let _ = writeln!(self.0, "done {rows:?}");
+    fn done(&mut self, end: engine::StatementEnd) -> Result<(), SqlError> {
+        let _ = writeln!(self.0, "done {end:?}");
         Ok(())
     }
     fn message(&mut self, message: &SqlError) -> Result<(), SqlError> {

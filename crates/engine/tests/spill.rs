@@ -234,7 +234,7 @@ impl engine::Sink for Stop {
         self.rows += 1;
         Ok(())
     }
-    fn done(&mut self, _: Option<u64>) -> Result<(), engine::SqlError> {
+    fn done(&mut self, _: engine::StatementEnd) -> Result<(), engine::SqlError> {
         Ok(())
     }
     fn message(&mut self, _: &engine::SqlError) -> Result<(), engine::SqlError> {

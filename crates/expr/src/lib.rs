@@ -286,6 +286,23 @@ impl Expr {
         }
     }
 
+    /// Whether it computes with constants, variables and columns alone: no function, no subquery, no value of a row around
+    /// it. It asks its [`Env`] for nothing but variables.
+    pub fn is_plain(&self) -> bool {
+        match self {
+            Expr::Const(_) | Expr::Var(_) | Expr::Col(_) => true,
+            Expr::Param(_) | Expr::Call(_) | Expr::Subquery(_) => false,
+            Expr::Convert(c) => c.operand.is_plain(),
+            Expr::Binary(b) => b.left.is_plain() && b.right.is_plain(),
+            Expr::Negate(e, _) | Expr::BitNot(e, _) => e.is_plain(),
+            Expr::Case(c) => {
+                c.otherwise.is_plain()
+                    && c.branches.iter().all(|(when, then)| when.is_plain() && then.is_plain())
+            }
+            Expr::Coalesce(list) => list.iter().all(Expr::is_plain),
+        }
+    }
+
     /// Whether evaluating it twice in a statement may give two values (NEWID) or has an effect (RAND with a seed).
     pub fn is_volatile(&self) -> bool {
         match self {
@@ -386,6 +403,19 @@ impl Pred {
             Pred::Like(l) => l.operand.has_subquery() || l.pattern.has_subquery(),
             Pred::InList(l) => l.operand.has_subquery() || l.list.iter().any(Expr::has_subquery),
             Pred::Exists(_) | Pred::Quantified(_) => true,
+        }
+    }
+
+    /// As [`Expr::is_plain`]; LIKE, which may take long, is not.
+    pub fn is_plain(&self) -> bool {
+        match self {
+            Pred::Const(_) => true,
+            Pred::Compare(c) | Pred::Distinct(c, _) => c.left.is_plain() && c.right.is_plain(),
+            Pred::And(list) | Pred::Or(list) => list.iter().all(Pred::is_plain),
+            Pred::Not(p) => p.is_plain(),
+            Pred::IsNull(e, _) => e.is_plain(),
+            Pred::InList(l) => l.operand.is_plain() && l.list.iter().all(Expr::is_plain),
+            Pred::Like(_) | Pred::Exists(_) | Pred::Quantified(_) => false,
         }
     }
 

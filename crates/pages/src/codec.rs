@@ -4,6 +4,7 @@ use crate::error::PageError;
 use crate::id::PageId;
 use wal::Lsn;
 
+#[inline]
 pub(crate) fn put_varint(out: &mut Vec<u8>, mut v: u64) {
     while v >= 0x80 {
         out.push((v as u8) | 0x80);
@@ -12,17 +13,20 @@ pub(crate) fn put_varint(out: &mut Vec<u8>, mut v: u64) {
     out.push(v as u8);
 }
 
+#[inline]
 pub(crate) fn put_page_id(out: &mut Vec<u8>, id: PageId) {
     put_varint(out, u64::from(id.page));
     put_varint(out, u64::from(id.file));
 }
 
+#[inline]
 pub(crate) fn put_lsn(out: &mut Vec<u8>, lsn: Lsn) {
     put_varint(out, u64::from(lsn.vlf));
     put_varint(out, u64::from(lsn.block));
     put_varint(out, u64::from(lsn.slot));
 }
 
+#[inline]
 pub(crate) fn put_bytes(out: &mut Vec<u8>, b: &[u8]) {
     put_varint(out, b.len() as u64);
     out.extend_from_slice(b);

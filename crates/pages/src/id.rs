@@ -45,6 +45,7 @@ impl PageId {
 
     /// Six little-endian bytes: page, file.
     #[must_use]
+    #[inline]
     pub fn to_bytes(self) -> [u8; 6] {
         let p = self.page.to_le_bytes();
         let f = self.file.to_le_bytes();
@@ -52,6 +53,7 @@ impl PageId {
     }
 
     #[must_use]
+    #[inline]
     pub fn from_bytes(b: [u8; 6]) -> PageId {
         PageId { page: u32::from_le_bytes([b[0], b[1], b[2], b[3]]), file: u16::from_le_bytes([b[4], b[5]]) }
     }
@@ -149,6 +151,7 @@ impl TxnId {
     pub const MAX: TxnId = TxnId((1 << 48) - 1);
 
     #[must_use]
+    #[inline]
     pub fn to_bytes(self) -> [u8; 6] {
         debug_assert!(self <= TxnId::MAX, "transaction id {} exceeds 48 bits", self.0);
         let b = self.0.to_le_bytes();
@@ -156,6 +159,7 @@ impl TxnId {
     }
 
     #[must_use]
+    #[inline]
     pub fn from_bytes(b: [u8; 6]) -> TxnId {
         TxnId(u64::from_le_bytes([b[0], b[1], b[2], b[3], b[4], b[5], 0, 0]))
     }

@@ -14,6 +14,7 @@ mod files;
 mod ghosts;
 pub mod home;
 pub mod id;
+mod lists;
 mod log;
 mod manage;
 pub mod op;

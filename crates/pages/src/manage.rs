@@ -280,6 +280,8 @@ impl Store {
                 self.shut(id);
             }
         }
+        // A restore goes on with redo.
+        self.alloc.settled.store(!restoring, Ordering::Release);
         if list.len() < all { self.rewrite_list(&list) } else { Ok(()) }
     }
 

@@ -120,6 +120,7 @@ pub struct ApplyCtx {
 
 /// Offset of the value in a keyed row's body.
 #[must_use]
+#[inline]
 pub fn value_offset(key: &[u8]) -> usize {
     2 + key.len()
 }
@@ -201,8 +202,7 @@ fn apply_slot(page: &mut Page, op: &PageOp<'_>, ctx: &ApplyCtx) -> Result<(), Pa
         }
         PageOp::Update { slot, flags, at, before, new_bytes, .. } => {
             need_versioned(page)?;
-            page.splice_slot(slot, ROW_HEADER + at as usize, before.len(), new_bytes)?;
-            page.set_row_header(slot, &made_by(ctx, flags))
+            page.update_row(slot, ROW_HEADER + at as usize, before.len(), new_bytes, &made_by(ctx, flags))
         }
         PageOp::Replace { slot, flags, key, old_value, new_value, .. } => {
             need_versioned(page)?;

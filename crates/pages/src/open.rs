@@ -16,6 +16,7 @@ use disk::{AlignedBuf, BlockFile, Disk, OpenMode};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// The data files of a database that is about to be opened: all locked, all its own, nothing written yet.
 #[derive(Debug)]
@@ -114,7 +115,9 @@ impl Store {
                 }
             }
         }
-        Store::assemble(disk, pool, log, database, files, &Recovered::nothing(), home.clone())
+        let store = Store::assemble(disk, pool, log, database, files, &Recovered::nothing(), home.clone())?;
+        store.alloc.settled.store(true, Ordering::Release);
+        Ok(store)
     }
 
     /// Takes the files of a database into use: repairs torn pages from the doublewrite area. The caller runs redo

@@ -5,8 +5,9 @@
 
 use crate::error::PageError;
 use crate::id::{PAGE_SIZE, PageId, TxnId, UnitId};
-use crate::row_header::{ROW_HEADER, RowHeader, lsn_from_bytes, lsn_to_bytes};
+use crate::row_header::{GHOST, ROW_HEADER, RowHeader, lsn_from_bytes, lsn_to_bytes};
 use std::fmt;
+use std::ops::Range;
 use wal::Lsn;
 
 /// Bytes of the page header; the content begins here.
@@ -60,6 +61,7 @@ pub enum PageType {
 }
 
 impl PageType {
+    #[inline]
     #[must_use]
     pub fn from_u8(t: u8) -> Option<PageType> {
         Some(match t {
@@ -116,6 +118,7 @@ impl Page {
         Box::new(Page { bytes: *bytes })
     }
 
+    #[inline]
     #[must_use]
     pub fn bytes(&self) -> &[u8; PAGE_SIZE] {
         &self.bytes
@@ -127,75 +130,89 @@ impl Page {
         &self.bytes[HEADER_SIZE..]
     }
 
+    #[inline]
     fn u16_at(&self, at: usize) -> u16 {
         u16::from_le_bytes([self.bytes[at], self.bytes[at + 1]])
     }
 
+    #[inline]
     fn u32_at(&self, at: usize) -> u32 {
         u32::from_le_bytes([self.bytes[at], self.bytes[at + 1], self.bytes[at + 2], self.bytes[at + 3]])
     }
 
+    #[inline]
     fn six_at(&self, at: usize) -> [u8; 6] {
         let mut b = [0; 6];
         b.copy_from_slice(&self.bytes[at..at + 6]);
         b
     }
 
+    #[inline]
     #[must_use]
     pub fn id(&self) -> PageId {
         PageId { page: self.u32_at(AT_PAGE), file: self.u16_at(AT_PAGE + 4) }
     }
 
     /// The type byte; see [`Page::page_type`].
+    #[inline]
     #[must_use]
     pub fn raw_type(&self) -> u8 {
         self.bytes[AT_TYPE]
     }
 
+    #[inline]
     #[must_use]
     pub fn page_type(&self) -> Option<PageType> {
         PageType::from_u8(self.raw_type())
     }
 
     /// 0 is the leaf of a B+tree.
+    #[inline]
     #[must_use]
     pub fn level(&self) -> u8 {
         self.bytes[AT_LEVEL]
     }
 
+    #[inline]
     #[must_use]
     pub fn slot_count(&self) -> u16 {
         self.u16_at(AT_SLOTS)
     }
 
+    #[inline]
     #[must_use]
     pub fn prev(&self) -> PageId {
         PageId::from_bytes(self.six_at(AT_PREV))
     }
 
+    #[inline]
     #[must_use]
     pub fn next(&self) -> PageId {
         PageId::from_bytes(self.six_at(AT_NEXT))
     }
 
+    #[inline]
     #[must_use]
     pub fn unit(&self) -> UnitId {
         UnitId(self.u32_at(AT_UNIT))
     }
 
     /// Free bytes in all, fragmented ones included; a new slot costs its content and [`SLOT_SIZE`].
+    #[inline]
     #[must_use]
     pub fn free_bytes(&self) -> usize {
         self.u16_at(AT_FREE_BYTES) as usize
     }
 
     /// Rows marked as deleted.
+    #[inline]
     #[must_use]
     pub fn ghost_count(&self) -> u16 {
         self.u16_at(AT_GHOSTS)
     }
 
     /// The last log record that changed this page.
+    #[inline]
     #[must_use]
     pub fn lsn(&self) -> Lsn {
         let mut b = [0; 10];
@@ -204,18 +221,21 @@ impl Page {
     }
 
     /// No row on the page was written by a newer transaction.
+    #[inline]
     #[must_use]
     pub fn newest_writer(&self) -> TxnId {
         TxnId::from_bytes(self.six_at(AT_NEWEST))
     }
 
     /// Root of the B+tree the page belongs to; none for other pages.
+    #[inline]
     #[must_use]
     pub fn root(&self) -> PageId {
         PageId::from_bytes(self.six_at(AT_ROOT))
     }
 
     /// Whether slots begin with a row header: heap pages and B+tree leaves.
+    #[inline]
     #[must_use]
     pub fn is_versioned(&self) -> bool {
         match self.page_type() {
@@ -237,6 +257,7 @@ impl Page {
         self.free_bytes() >= len + if reuse_slot { 0 } else { SLOT_SIZE }
     }
 
+    #[inline]
     fn slot_at(slot: u16) -> usize {
         // slot < slot_limit() < 2,032, so this stays after the header.
         PAGE_SIZE - SLOT_SIZE * (slot as usize + 1)
@@ -267,6 +288,22 @@ impl Page {
         self.bytes
             .get(off..off + len)
             .ok_or_else(|| PageError::corrupt(self.id(), "slot points beyond the page"))
+    }
+
+    /// Where a slot's content lies in [`Page::bytes`]; empty for an empty slot.
+    ///
+    /// # Errors
+    /// As [`Page::slot`].
+    #[inline]
+    pub fn slot_span(&self, slot: u16) -> Result<Range<usize>, PageError> {
+        let (off, len) = self.entry(slot)?;
+        if len == 0 {
+            return Ok(off..off);
+        }
+        if off < HEADER_SIZE || off + len > PAGE_SIZE {
+            return Err(PageError::corrupt(self.id(), "slot points outside the body"));
+        }
+        Ok(off..off + len)
     }
 
     /// Header and body of a versioned row; `None` for an empty slot.
@@ -354,6 +391,7 @@ impl Page {
         Ok(())
     }
 
+    #[inline]
     fn free_ptr(&self) -> usize {
         self.u16_at(AT_FREE_PTR) as usize
     }
@@ -402,10 +440,12 @@ impl Page {
         &mut self.bytes
     }
 
+    #[inline]
     fn put(&mut self, at: usize, b: &[u8]) {
         self.bytes[at..at + b.len()].copy_from_slice(b);
     }
 
+    #[inline]
     fn put_u16(&mut self, at: usize, v: usize) {
         debug_assert!(v <= u16::MAX as usize);
         self.put(at, &(v as u16).to_le_bytes());
@@ -415,6 +455,7 @@ impl Page {
         self.put(AT_PAGE, &id.to_bytes());
     }
 
+    #[inline]
     pub(crate) fn set_lsn(&mut self, lsn: Lsn) {
         self.put(AT_LSN, &lsn_to_bytes(lsn));
     }
@@ -431,6 +472,7 @@ impl Page {
         seal_image(&mut self.bytes);
     }
 
+    #[inline]
     pub(crate) fn raise_newest_writer(&mut self, txn: TxnId) {
         if txn > self.newest_writer() {
             self.put(AT_NEWEST, &txn.to_bytes());
@@ -461,6 +503,7 @@ impl Page {
         self.put(AT_ROOT, &root.to_bytes());
     }
 
+    #[inline]
     fn set_entry(&mut self, slot: u16, off: usize, len: usize) {
         let at = Self::slot_at(slot);
         self.put_u16(at, off);
@@ -627,6 +670,7 @@ impl Page {
     }
 
     /// Writes at an offset that [`Page::open_slot`] returned.
+    #[inline]
     pub(crate) fn write_content(&mut self, at: usize, bytes: &[u8]) {
         self.put(at, bytes);
     }
@@ -639,6 +683,32 @@ impl Page {
         let (off, _) = self.entry(slot)?;
         self.put(off, &head.to_bytes());
         self.add_ghosts(i32::from(head.is_ghost()) - i32::from(old.is_ghost()));
+        self.raise_newest_writer(head.txn);
+        Ok(())
+    }
+
+    /// Gives a versioned row another header, and `new` for the `old_len` bytes at `at` of its content: as
+    /// [`Page::splice_slot`] and [`Page::set_row_header`], with one look at the slot where the length stays.
+    pub(crate) fn update_row(
+        &mut self,
+        slot: u16,
+        at: usize,
+        old_len: usize,
+        new: &[u8],
+        head: &RowHeader,
+    ) -> Result<(), PageError> {
+        let span = self.slot_span(slot)?;
+        let (from, to) = (span.start + at, span.start + at + old_len);
+        if old_len != new.len() || at < ROW_HEADER || to > span.end {
+            self.splice_slot(slot, at, old_len, new)?;
+            return self.set_row_header(slot, head);
+        }
+        let ghost = self.bytes[span.start] & GHOST != 0;
+        self.bytes[from..to].copy_from_slice(new);
+        self.bytes[span.start..span.start + ROW_HEADER].copy_from_slice(&head.to_bytes());
+        if ghost != head.is_ghost() {
+            self.add_ghosts(i32::from(head.is_ghost()) - i32::from(ghost));
+        }
         self.raise_newest_writer(head.txn);
         Ok(())
     }

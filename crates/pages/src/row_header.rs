@@ -63,6 +63,7 @@ impl RowHeader {
     }
 
     #[must_use]
+    #[inline]
     pub fn is_ghost(&self) -> bool {
         self.flags & GHOST != 0
     }
@@ -79,6 +80,7 @@ impl RowHeader {
 }
 
 /// An LSN as ten little-endian bytes, the form used in pages and records.
+#[inline]
 pub(crate) fn lsn_to_bytes(lsn: Lsn) -> [u8; 10] {
     let mut b = [0; 10];
     b[0..4].copy_from_slice(&lsn.vlf.to_le_bytes());
@@ -87,6 +89,7 @@ pub(crate) fn lsn_to_bytes(lsn: Lsn) -> [u8; 10] {
     b
 }
 
+#[inline]
 pub(crate) fn lsn_from_bytes(b: &[u8; 10]) -> Lsn {
     Lsn {
         vlf: u32::from_le_bytes([b[0], b[1], b[2], b[3]]),

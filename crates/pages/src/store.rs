@@ -364,6 +364,9 @@ impl Store {
         pages: &mut [&mut PageMut<'_>],
     ) -> Result<(), PageError> {
         let view = RecordView::decode(rec.bytes())?;
+        if let [page] = pages {
+            return self.apply_to_one(lsn, &view, page);
+        }
         let mut last = 0;
         let mut touched: SmallVec<[bool; 16]> = smallvec![false; pages.len()];
         for op in view.ops() {
@@ -393,6 +396,31 @@ impl Store {
             if touched[i] {
                 page.page_mut().set_lsn(lsn);
             }
+        }
+        Ok(())
+    }
+
+    /// As [`Store::apply_to`], for a record of one page.
+    fn apply_to_one(&self, lsn: Lsn, view: &RecordView<'_>, page: &mut PageMut<'_>) -> Result<(), PageError> {
+        let (id, mut touched) = (page.page_id(), false);
+        for op in view.ops() {
+            let op = op?;
+            if op.page != id {
+                return Err(PageError::Apply { lsn, page: op.page, what: "the page is not latched" });
+            }
+            if page.is_blank() && !op.op.rebuilds_page() && !touched {
+                return Err(PageError::Apply { lsn, page: id, what: "a fresh page is not formatted first" });
+            }
+            let ctx = ApplyCtx { lsn, txn: view.txn(), index: op.index };
+            apply(page.page_mut(), id, &op.op, &ctx).map_err(|e| at_lsn(lsn, id, e))?;
+            if op.op.rebuilds_page() {
+                self.inner.mark_formatted(page.frame());
+                page.filled();
+            }
+            touched = true;
+        }
+        if touched {
+            page.page_mut().set_lsn(lsn);
         }
         Ok(())
     }

@@ -1,16 +1,17 @@
 //! Writing dirty pages: copies under a shared latch, log first, doublewrite, then the homes of a batch in flight together, on
 //! all files and devices. A checkpoint has several batches on their way at a time.
 
+use crate::alloc::LEAST_RUNS;
 use crate::dwb::{BATCH_IMAGES, For};
 use crate::error::PageError;
 use crate::files::DataFile;
 use crate::id::{DWB_PAGES, PAGE_SIZE, PageId};
+use crate::lists::{InTurn, Lists};
 use crate::page::seal_image;
 use crate::pool::{DIRTY, Inner, Mode, WRITING, key_page, key_store};
 use crate::store::Store;
 use crate::sync::{died, sync_all};
 use disk::{AlignedBuf, Data, Request, transfer};
-use parking_lot::Mutex;
 use std::collections::{BTreeMap, HashMap};
 use std::io::IoSlice;
 use std::sync::Arc;
@@ -26,16 +27,26 @@ const RUN: usize = 128;
 /// Threads of a checkpoint, each with a batch on its way: while one is copied and waits for the log, the area and the homes
 /// of the others are written.
 const WRITERS: usize = 3;
+/// Of one that has borrowed extents, which has a run for each: the homes of one batch are put in flight after those of the
+/// other, and the images of two more are copied and written before their turn comes.
+const BORROWING_WRITERS: usize = 4;
+const _: () = assert!(BORROWING_WRITERS <= LEAST_RUNS);
 
 /// What batches a list of frames is written in.
-#[derive(Clone, Copy, Debug)]
-struct Batches {
+#[derive(Clone, Copy)]
+struct Batches<'a> {
     whom: For,
     /// Most images that go to the doublewrite area.
     images: usize,
+    /// When the homes of the list's batch may be put in flight; `None`: at once.
+    turn: Option<&'a dyn InTurn>,
 }
 
-impl Batches {
+impl Batches<'_> {
+    fn of(whom: For, images: usize) -> Batches<'static> {
+        Batches { whom, images, turn: None }
+    }
+
     /// Most pages of one batch.
     fn pages(self) -> usize {
         if self.whom == For::Borrower { self.images } else { BATCH }
@@ -72,13 +83,9 @@ impl Store {
         self.check_online()?;
         let dirty = self.dirty_frames(up_to);
         let Some(loan) = self.lend_extents(dirty.len())? else {
-            return self.write_frames_of(
-                dirty,
-                up_to,
-                Batches { whom: For::Checkpoint, images: BATCH_IMAGES },
-            );
+            return self.write_frames_of(dirty, up_to, Batches::of(For::Checkpoint, BATCH_IMAGES));
         };
-        let result = self.write_frames_of(dirty, up_to, Batches { whom: For::Borrower, images: loan.images });
+        let result = self.write_frames_of(dirty, up_to, Batches::of(For::Borrower, loan.images));
         if result.is_err() {
             if self.check_online().is_err() {
                 // Opening the database again repairs what is torn from the borrowed extents, and ends the loan.
@@ -96,7 +103,7 @@ impl Store {
         &self,
         dirty: Vec<Place>,
         up_to: Lsn,
-        batches: Batches,
+        batches: Batches<'_>,
     ) -> Result<WriteReport, PageError> {
         let mut pages = 0;
         let mut todo = interleave(dirty, &self.devices(), batches.images);
@@ -123,17 +130,19 @@ impl Store {
     }
 
     /// Writes the frames; those that were latched come back with the number of written ones.
-    fn write_all(&self, todo: &[Place], batches: Batches) -> Result<(usize, Vec<Place>), PageError> {
-        let lists = Mutex::new(todo.chunks(batches.pages()));
+    fn write_all(&self, todo: &[Place], batches: Batches<'_>) -> Result<(usize, Vec<Place>), PageError> {
+        let borrows = batches.whom == For::Borrower;
+        // Full batches: a list's last one would be small otherwise.
+        let lists = Lists::new(todo, batches.pages() / batches.images * batches.images, borrows);
         let write = |staging: &mut AlignedBuf| {
             let (mut written, mut later) = (0, Vec::new());
             loop {
-                let next = lists.lock().next();
-                let Some(list) = next else { return Ok((written, later)) };
+                let Some((list, turn)) = lists.next() else { return Ok((written, later)) };
+                let batches = Batches { turn: if borrows { Some(&turn) } else { None }, ..batches };
                 match self.write_list(list, batches, staging, &mut later) {
                     Ok(pages) => written += pages,
                     Err(e) => {
-                        *lists.lock() = [].chunks(BATCH);
+                        lists.stop();
                         return Err(e);
                     }
                 }
@@ -145,7 +154,11 @@ impl Store {
             self.give_staging(staging);
             result
         };
-        let threads = todo.len().div_ceil(2 * batches.images).min(WRITERS);
+        let threads = if borrows {
+            todo.len().div_ceil(batches.images).min(BORROWING_WRITERS)
+        } else {
+            todo.len().div_ceil(2 * batches.images).min(WRITERS)
+        };
         std::thread::scope(|scope| {
             let named = || std::thread::Builder::new().name("page-writer".into());
             // Where no thread is to be had, there are fewer batches on their way.
@@ -169,7 +182,7 @@ impl Store {
     fn write_one(&self, at: Place, staging: &mut AlignedBuf) -> Result<usize, PageError> {
         loop {
             let mut again = Vec::new();
-            let alone = Batches { whom: For::Checkpoint, images: 1 };
+            let alone = Batches::of(For::Checkpoint, 1);
             let (written, _) = self.write_batch(&[at], alone, true, staging, &mut again)?;
             if again.is_empty() {
                 return Ok(written);
@@ -281,7 +294,7 @@ impl Store {
     fn write_list(
         &self,
         list: &[Place],
-        batches: Batches,
+        batches: Batches<'_>,
         staging: &mut AlignedBuf,
         later: &mut Vec<Place>,
     ) -> Result<usize, PageError> {
@@ -300,7 +313,7 @@ impl Store {
     fn write_batch(
         &self,
         list: &[Place],
-        batches: Batches,
+        batches: Batches<'_>,
         block: bool,
         staging: &mut AlignedBuf,
         later: &mut Vec<Place>,
@@ -327,7 +340,7 @@ impl Store {
             }
         }
         let ended = Ending { store: self, items: &items };
-        let result = if items.is_empty() { Ok(()) } else { self.write_items(&items, staging, batches.whom) };
+        let result = if items.is_empty() { Ok(()) } else { self.write_items(&items, staging, batches) };
         ended.end(result.is_ok());
         result.map(|()| (items.len(), taken))
     }
@@ -370,7 +383,12 @@ impl Store {
         Ok(item)
     }
 
-    fn write_items(&self, items: &[Item], staging: &AlignedBuf, whom: For) -> Result<(), PageError> {
+    fn write_items(
+        &self,
+        items: &[Item],
+        staging: &AlignedBuf,
+        batches: Batches<'_>,
+    ) -> Result<(), PageError> {
         // The items are marked as in writing: see `abandon`.
         fence(Ordering::SeqCst);
         self.check_online()?;
@@ -396,10 +414,10 @@ impl Store {
         } else {
             let primary = self.file(PageId::new(1, 0))?;
             let online = || self.check_online();
-            let done = self.dwb().protect(&primary, &protect, files.clone(), whom, &online);
+            let done = self.dwb().protect(&primary, &protect, files.clone(), batches.whom, &online);
             Some(done.inspect_err(|e| self.fail(e))?)
         };
-        let result = write_homes(&files, items, images);
+        let result = write_homes(&files, items, images, batches.turn);
         match (&result, protected) {
             // First the files, then the area: a thread that needs its slots syncs the files that have something to sync.
             (Ok(()), protected) => {
@@ -468,9 +486,14 @@ fn note_written(files: &[Arc<DataFile>], items: &[Item]) {
     }
 }
 
-/// Writes the items to their places, adjacent pages together, all in flight at once as far as the devices take them. The
-/// first error, when all have ended.
-fn write_homes(files: &[Arc<DataFile>], items: &[Item], images: &[[u8; PAGE_SIZE]]) -> Result<(), PageError> {
+/// Writes the items to their places, adjacent pages together, all in flight at once as far as the devices take them, from their
+/// turn on, which passes when all of them are in flight. The first error, when all have ended.
+fn write_homes(
+    files: &[Arc<DataFile>],
+    items: &[Item],
+    images: &[[u8; PAGE_SIZE]],
+    turn: Option<&dyn InTurn>,
+) -> Result<(), PageError> {
     let mut pages: Vec<(PageId, &[u8])> =
         items.iter().zip(images).map(|(item, image)| (item.id, &image[..])).collect();
     pages.sort_unstable_by_key(|(id, _)| *id);
@@ -493,13 +516,24 @@ fn write_homes(files: &[Arc<DataFile>], items: &[Item], images: &[[u8; PAGE_SIZE
         requests.push(Request { file: &*file.file, offset, data: Data::Write(&slices[at..end]) });
         at = end;
     }
-    let mut first = Ok(());
+    turn.inspect(|turn| turn.wait());
+    let (mut first, mut waiting) = (Ok(()), requests.len().saturating_sub(depth(files)));
     transfer(&mut requests, &mut |_, _, result| {
         if first.is_ok() {
             first = result;
         }
+        waiting = waiting.saturating_sub(1);
+        if waiting == 0 {
+            turn.inspect(|turn| turn.pass());
+        }
     });
     Ok(first?)
+}
+
+/// How many requests of a batch the devices of the files take at a time.
+fn depth(files: &[Arc<DataFile>]) -> usize {
+    let devices: BTreeMap<u64, usize> = files.iter().map(|f| (f.file.device(), f.file.depth())).collect();
+    devices.into_values().sum()
 }
 
 /// Orders frames so that every batch has work for every device. On one device it goes file by file, each file's pages
@@ -540,7 +574,7 @@ impl crate::pool::PageIo for Store {
     fn write_frames(&self, _pool: &Inner, frames: &[Place]) -> Result<usize, PageError> {
         self.check_online()?;
         // Latched pages are in use and no candidates for eviction anyway.
-        let batches = Batches { whom: For::Eviction, images: BATCH_IMAGES };
+        let batches = Batches::of(For::Eviction, BATCH_IMAGES);
         let mut staging = self.take_staging(batches.pages());
         let result = self.write_list(frames, batches, &mut staging, &mut Vec::new());
         self.give_staging(staging);

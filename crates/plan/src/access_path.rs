@@ -4,7 +4,7 @@
 use super::logical::{Get, Logical, SortKey};
 use super::physical::pred_slots;
 use crate::chance::Chance;
-use crate::cost::{COVERED, LOOKUP, SEEK, SORTED, SOUGHT};
+use crate::cost::{COVERED, GROUPED, LOOKUP, SEEK, SORTED, SOUGHT, STREAMED};
 use crate::estimate;
 use crate::nodes::SeekSpec;
 use crate::nodes::{Node, Plan};
@@ -21,6 +21,8 @@ use types::{Collation, DataType, SqlError};
 pub struct Wishes<'w> {
     pub needed: &'w [ColId],
     pub order: &'w [SortKey],
+    /// Rows with the same values of these columns are wanted one after another; no order is asked for then.
+    pub grouping: &'w [(ColId, Collation)],
     pub goal: Option<u64>,
 }
 
@@ -286,6 +288,10 @@ impl Question<'_> {
             if way.tree { order(self.get, way.def, equal, choice.point, wanted) } else { (false, false) };
         choice.ordered = ordered && !wanted.is_empty();
         choice.backward = choice.ordered && backward;
+        let grouping = self.wishes.grouping;
+        if !grouping.is_empty() {
+            choice.ordered = way.tree && groups(self.get, way.def, equal, choice.point, grouping);
+        }
         let mut read = fetched;
         if let Some(goal) = self.wishes.goal
             && (choice.ordered || wanted.is_empty())
@@ -300,6 +306,9 @@ impl Question<'_> {
         choice.cost = read * per_row + if choice.seek.is_empty() { 0.0 } else { 3.0 };
         if !wanted.is_empty() && !choice.ordered {
             choice.cost += choice.rows * choice.rows.max(2.0).log2() * SORTED;
+        }
+        if !grouping.is_empty() {
+            choice.cost += choice.rows * if choice.ordered { STREAMED } else { GROUPED };
         }
         // Of two equal costs the seek's is the surer one: it does not grow with the table.
         if !choice.seek.is_empty() {
@@ -381,6 +390,32 @@ fn order(get: &Get, def: &IndexDef, equal: usize, whole: bool, wanted: &[SortKey
         }
     }
     (true, backward.unwrap_or(false))
+}
+
+/// Whether rows of an index with the same values of some columns come one after another: the columns are the next ones of
+/// its key, in whatever order. Only of rows that are versions of one moment, as their entries are: what is read in its
+/// newest version may lie elsewhere than its entry says.
+fn groups(get: &Get, def: &IndexDef, equal: usize, whole: bool, wanted: &[(ColId, Collation)]) -> bool {
+    if get.mode != TableMode::Snapshot || get.locks.is_some() {
+        return false;
+    }
+    let bound: Vec<usize> = def.key[..equal].iter().map(|(column, _)| *column).collect();
+    let mut rest: Vec<usize> = Vec::new();
+    for (id, collation) in wanted {
+        let Some(column) = get.position(*id) else { return false };
+        let def = &get.table.columns[column];
+        if def.ty.is_string() && def.collation != *collation {
+            return false;
+        }
+        if !bound.contains(&column) && !rest.contains(&column) {
+            rest.push(column);
+        }
+    }
+    let key = &def.key[equal..];
+    let first = &key[..rest.len().min(key.len())];
+    // Behind all of a unique key no two rows are left.
+    let all_found = rest.len() <= key.len() || def.unique;
+    whole || all_found && first.iter().all(|(column, _)| rest.contains(column))
 }
 
 fn terms<'p>(get: &Get, preds: &'p [Pred]) -> Terms<'p> {

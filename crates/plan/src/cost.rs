@@ -21,8 +21,9 @@ pub const GIVEN: f64 = 0.5;
 pub const PAIR: f64 = 1.0;
 /// A row that is sorted, for each doubling of the rows.
 pub const SORTED: f64 = 0.3;
-/// A row that an aggregate takes.
+/// A row that an aggregate takes; one whose group is that of the row before or a new one.
 pub const GROUPED: f64 = 2.5;
+pub const STREAMED: f64 = 0.8;
 /// A row that a condition or an expression looks at.
 pub const COMPUTED: f64 = 0.2;
 /// Rounds of a recursive query.
@@ -51,8 +52,9 @@ pub fn of(plan: &Plan) -> Cost {
         }
         Node::Filter { input, .. } => (input.rows * COMPUTED, total(input)),
         Node::Project { input, exprs } => (input.rows * COMPUTED * exprs.len() as f64, total(input)),
-        Node::HashJoin { left, right, .. } => {
-            (right.rows * BUILD + left.rows * PROBE + plan.rows * GIVEN, total(left) + total(right))
+        Node::HashJoin { left, right, plan: join } => {
+            let (build, probe) = if join.builds_left { (left, right) } else { (right, left) };
+            (build.rows * BUILD + probe.rows * PROBE + plan.rows * GIVEN, total(left) + total(right))
         }
         Node::LoopJoin { left, right, .. } => {
             (left.rows * right.rows * PAIR + plan.rows * GIVEN, total(left) + total(right))
@@ -60,7 +62,12 @@ pub fn of(plan: &Plan) -> Cost {
         Node::Apply { left, plan: apply } => {
             (plan.rows * GIVEN, total(left) + left.rows.max(1.0) * total(&apply.right))
         }
-        Node::Aggregate { input, .. } | Node::Distinct { input, .. } => (input.rows * GROUPED, total(input)),
+        Node::Aggregate { input, plan } => {
+            (input.rows * if plan.streams { STREAMED } else { GROUPED }, total(input))
+        }
+        Node::Distinct { input, streams, .. } => {
+            (input.rows * if *streams { STREAMED } else { GROUPED }, total(input))
+        }
         Node::Sort { input, .. } => (sorted(input.rows), total(input)),
         Node::Top { input, .. } => (plan.rows * COMPUTED, total(input)),
         Node::Window { input, calls } => (sorted(input.rows) + input.rows * calls.len() as f64, total(input)),

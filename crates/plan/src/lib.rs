@@ -32,7 +32,7 @@ use nodes::Plan;
 use std::sync::Arc;
 use std::time::Instant;
 use syntax::ast;
-use types::{DataType, SqlError};
+use types::{Collation, DataType, SqlError};
 
 pub use needs::{Needs, TableUse, Watched};
 
@@ -45,6 +45,20 @@ pub struct ColumnInfo {
     pub ty: DataType,
     /// Whether the column can be NULL.
     pub nullable: bool,
+    /// Of its strings.
+    pub collation: Collation,
+    /// It is a column of a table as it is, not a value computed from some.
+    pub base: bool,
+    /// It is the identity column of its table.
+    pub identity: bool,
+}
+
+impl ColumnInfo {
+    /// A column of computed values, in the default collation.
+    pub fn new(name: impl Into<CompactString>, ty: DataType, nullable: bool) -> ColumnInfo {
+        let collation = Collation::DEFAULT;
+        ColumnInfo { name: name.into(), ty, nullable, collation, base: false, identity: false }
+    }
 }
 
 /// A compiled query.
@@ -110,8 +124,12 @@ pub fn compile_query(q: &ast::Query, env: &CompileEnv<'_>) -> Result<Arc<QueryPl
     for (_, e) in &mut assignments {
         physical::slots(e, &plan.cols)?;
     }
-    let columns =
-        bound.columns.iter().map(|c| ColumnInfo { name: c.name.clone(), ty: c.ty, nullable: c.nullable });
+    let columns = bound.columns.iter().map(|c| ColumnInfo {
+        collation: c.collation,
+        base: c.base,
+        identity: c.identity.is_some(),
+        ..ColumnInfo::new(c.name.clone(), c.ty, c.nullable)
+    });
     let columns = columns.collect();
     let query = QueryPlan { columns, plan, assignments, needs: physical::needs(&mut binder)? };
     let (cost, trivial) = (cost::of(&query.plan).total, query.reads_points());

@@ -261,6 +261,8 @@ pub struct OutColumn {
     pub untyped: bool,
     /// IDENTITY of the base column that it is, for SELECT INTO.
     pub identity: Option<(i64, i64)>,
+    /// It is a column of a table as it is.
+    pub base: bool,
 }
 
 impl OutColumn {

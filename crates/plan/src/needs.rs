@@ -34,6 +34,12 @@ pub struct Watched {
 }
 
 impl Needs {
+    /// Whether it reads tables or views: then it begins a transaction under SET IMPLICIT_TRANSACTIONS ON.
+    #[inline]
+    pub fn reads_data(&self) -> bool {
+        !self.tables.is_empty() || !self.modules.is_empty()
+    }
+
     /// Whether the statistics have not moved by the thresholds since the statement was compiled.
     #[inline]
     pub fn is_current(&self) -> bool {

@@ -73,6 +73,8 @@ pub enum Node {
     Distinct {
         input: Box<Plan>,
         collations: Vec<Collation>,
+        /// Equal rows come one after another.
+        streams: bool,
     },
     Sort {
         input: Box<Plan>,
@@ -197,6 +199,8 @@ pub struct AggregatePlan {
     pub aggregates: Vec<Aggregate>,
     /// No GROUP BY: one row, even of no input.
     pub scalar: bool,
+    /// Rows of a group come one after another.
+    pub streams: bool,
 }
 
 /// What an apply does; arguments are over the left's slots, the residual over left and right side by side.
@@ -214,6 +218,8 @@ pub struct ApplyPlan {
 #[derive(Debug)]
 pub struct HashJoinPlan {
     pub kind: JoinKind,
+    /// The left rows are kept in the hash table and the right ones pass by, instead of the other way round.
+    pub builds_left: bool,
     pub left_keys: Vec<Expr>,
     pub right_keys: Vec<Expr>,
     pub collations: Vec<Collation>,

@@ -32,6 +32,8 @@ pub struct Planner<'b, 'a> {
 struct Context {
     needed: Vec<ColId>,
     order: Vec<SortKey>,
+    /// Rows with the same values of these columns are wanted one after another. Not beside an order.
+    grouping: Vec<(ColId, Collation)>,
     goal: Option<u64>,
 }
 
@@ -43,7 +45,7 @@ impl Context {
     }
 
     fn unordered(&self) -> Context {
-        Context { order: Vec::new(), goal: None, ..self.clone() }
+        Context { order: Vec::new(), grouping: Vec::new(), goal: None, ..self.clone() }
     }
 }
 
@@ -62,7 +64,7 @@ fn within(pred: &Pred, ids: &[ColId]) -> bool {
 impl Planner<'_, '_> {
     /// Plans a whole query.
     pub fn plan(&mut self, logical: Logical, needed: &[ColId], goal: Option<u64>) -> Result<Plan, SqlError> {
-        let context = Context { needed: needed.to_vec(), order: Vec::new(), goal };
+        let context = Context { needed: needed.to_vec(), goal, ..Context::default() };
         self.node(logical, Vec::new(), &context)
     }
 
@@ -74,7 +76,8 @@ impl Planner<'_, '_> {
                 self.above(Plan { node: Node::One, cols: vec![], rows: 1.0, ordered: true }, preds)
             }
             Logical::Get(get) => {
-                let wishes = Wishes { needed: &cx.needed, order: &cx.order, goal: cx.goal };
+                let wishes =
+                    Wishes { needed: &cx.needed, order: &cx.order, grouping: &cx.grouping, goal: cx.goal };
                 let (local, above): (Vec<_>, Vec<_>) = preds.into_iter().partition(|p| !p.has_subquery());
                 let store = TableStore::open(&get.db, &get.table)?;
                 let cx = cx.with(&above);
@@ -158,12 +161,19 @@ impl Planner<'_, '_> {
     ) -> Result<Plan, SqlError> {
         let ids: Vec<ColId> = dedup(cols);
         let groups = estimate::groups(&input, ids.iter().map(|id| Some(*id)));
-        let inner = Context { needed: ids.clone(), order: Vec::new(), goal: None };
+        let grouping = ids.iter().map(|id| (*id, collation_in(cols, *id))).collect();
+        let inner = Context { needed: ids.clone(), grouping, ..Context::default() };
         let plan = super::physical::exactly(self.node(input, preds, &inner)?, &ids)?;
         let collations = ids.iter().map(|id| collation_in(cols, *id)).collect();
         let rows = groups.min(plan.rows).max(1.0);
-        let node = Node::Distinct { input: Box::new(plan), collations };
+        let streams = self.streams(&plan);
+        let node = Node::Distinct { input: Box::new(plan), collations, streams };
         Ok(Plan { node, cols: ids, rows, ordered: false })
+    }
+
+    /// Whether groups are made as the rows come: they come one group after another, and chance has nothing against it.
+    fn streams(&mut self, input: &Plan) -> bool {
+        input.ordered && self.binder.any_plan.as_mut().is_none_or(|chance| chance.one_of(2) == 0)
     }
 
     /// A filter operator for what could not go further down.
@@ -214,7 +224,7 @@ impl Planner<'_, '_> {
         let cx = cx.with(&above);
         let used: Vec<_> =
             exprs.into_iter().filter(|(id, e)| cx.needed.contains(id) || e.is_volatile()).collect();
-        let mut inner = Context { needed: Vec::new(), order: cx.order.clone(), goal: cx.goal };
+        let mut inner = Context { needed: Vec::new(), ..cx.clone() };
         inner.needed.extend(cx.needed.iter().filter(|id| !made.contains(id)));
         used.iter().for_each(|(_, e)| e.columns(&mut inner.needed));
         if !above.is_empty() {
@@ -291,11 +301,15 @@ impl Planner<'_, '_> {
             _ => None,
         };
         let groups = if scalar { 1.0 } else { estimate::groups(&input, keys.iter().map(plain)) };
+        let grouping: Option<Vec<_>> =
+            keys.iter().map(|key| plain(key).map(|id| (id, key.collation))).collect();
+        inner.grouping = grouping.unwrap_or_default();
         let plan = self.node(input, below, &inner)?;
+        let streams = !inner.grouping.is_empty() && self.streams(&plan);
         let mut cols: Vec<ColId> = keys.iter().map(|k| k.output).collect();
         cols.extend(aggregates.iter().map(|a| a.output));
         let rows = groups.min(plan.rows).max(1.0);
-        let mut own = AggregatePlan { keys: Vec::new(), aggregates, scalar };
+        let mut own = AggregatePlan { keys: Vec::new(), aggregates, scalar, streams };
         for key in keys {
             let mut e = key.expr;
             slots(&mut e, &plan.cols)?;
@@ -355,7 +369,8 @@ impl Planner<'_, '_> {
         preds: Vec<Pred>,
         cx: &Context,
     ) -> Result<Plan, SqlError> {
-        let mut inner = Context { needed: cx.needed.clone(), order: keys.clone(), goal: cx.goal };
+        let mut inner =
+            Context { needed: cx.needed.clone(), order: keys.clone(), goal: cx.goal, ..Context::default() };
         keys.iter().for_each(|k| k.expr.columns(&mut inner.needed));
         let plan = self.node(input, preds, &inner)?;
         if plan.ordered {
@@ -379,7 +394,7 @@ impl Planner<'_, '_> {
             }
             _ => None,
         };
-        let mut inner = Context { needed: cx.needed.clone(), order: Vec::new(), goal };
+        let mut inner = Context { needed: cx.needed.clone(), goal, ..Context::default() };
         if let Some(ties) = &top.ties {
             ties.iter().for_each(|k| k.expr.columns(&mut inner.needed));
         }
@@ -549,12 +564,13 @@ impl Planner<'_, '_> {
         if keys.pairs.is_empty() || choice == Some(1) {
             return loop_plan(kind, left, right, keys.into_conditions());
         }
-        // The smaller side is kept; an inner join may exchange them.
+        // The smaller side is kept; an inner join exchanges them for that.
         let exchange = choice.map_or(left.rows * 2.0 < right.rows, |choice| choice == 2);
-        if kind == JoinKind::Inner && exchange {
-            return hash_plan(kind, right, left, keys.mirrored());
+        match kind {
+            JoinKind::Inner if exchange => hash_plan(kind, false, right, left, keys.mirrored()),
+            JoinKind::Inner => hash_plan(kind, false, left, right, keys),
+            _ => hash_plan(kind, exchange, left, right, keys),
         }
-        hash_plan(kind, left, right, keys)
     }
 }
 
@@ -644,11 +660,18 @@ fn residual(preds: Vec<Pred>, cols: &[ColId]) -> Result<Option<Pred>, SqlError> 
     Ok(pred)
 }
 
-fn hash_plan(kind: JoinKind, left: Plan, right: Plan, keys: Equalities) -> Result<Plan, SqlError> {
+fn hash_plan(
+    kind: JoinKind,
+    builds_left: bool,
+    left: Plan,
+    right: Plan,
+    keys: Equalities,
+) -> Result<Plan, SqlError> {
     let (both, cols) = combined(kind, &left, &right);
     let rows = left.rows;
     let mut plan = HashJoinPlan {
         kind,
+        builds_left,
         left_keys: Vec::new(),
         right_keys: Vec::new(),
         collations: Vec::new(),

@@ -23,7 +23,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-pub use engine::{BulkOptions, BulkRows, ColumnBatches, ColumnInfo, DataType, Sink, SqlError, Value};
+pub use engine::{
+    BulkOptions, BulkRows, ColumnBatches, ColumnInfo, DataType, Sink, SqlError, StatementEnd, Value,
+};
 pub use types::{Decimal, Len};
 
 /// How an instance is opened.
@@ -190,8 +192,8 @@ impl Sink for Collector {
         }
         Ok(())
     }
-    fn done(&mut self, rows: Option<u64>) -> Result<(), SqlError> {
-        self.outcome.affected.extend(rows);
+    fn done(&mut self, end: StatementEnd) -> Result<(), SqlError> {
+        self.outcome.affected.extend(end.rows);
         Ok(())
     }
     fn message(&mut self, message: &SqlError) -> Result<(), SqlError> {

@@ -14,6 +14,9 @@ use crate::variant;
 /// Length that stands for NULL in strings and bytes with a length of two bytes.
 const NULL_LEN: [u8; 2] = [0xFF, 0xFF];
 
+/// A text pointer after its length, and a timestamp.
+const POINTER: &[u8; 25] = b"\x10dummy textptr\0\0\0dummyTS\0";
+
 /// Appends a value of a row, or of RETURNVALUE.
 #[inline]
 pub fn encode_value(value: &Value, ty: &TypeInfo, out: &mut Vec<u8>) -> Result<(), TdsError> {
@@ -297,11 +300,11 @@ fn large(value: &Value, ty: &TypeInfo, out: &mut Vec<u8>) -> Result<(), TdsError
     Ok(())
 }
 
-/// In rows after a text pointer and a timestamp, which nobody can use: READTEXT does not exist.
+/// In rows after a text pointer and a timestamp. They are those that SQL Server sends with a value that is not a column's
+/// own: clients know them and do not try to write through them.
 fn old_large_object(value: &Value, ty: &TypeInfo, place: Place, out: &mut Vec<u8>) -> Result<(), TdsError> {
     if place == Place::Row {
-        out.push(16);
-        out.extend_from_slice(&[0; 24]);
+        out.extend_from_slice(POINTER);
     }
     let at = out.len();
     out.extend_from_slice(&[0; 4]);

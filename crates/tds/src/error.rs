@@ -24,6 +24,9 @@ pub enum TdsError {
     /// A login packet that cannot be used: error 17832 in the log, the connection closes.
     #[error("the login packet is structurally invalid: {0}")]
     Login(&'static str),
+    /// Windows authentication, which needs a domain: error 18452.
+    #[error("Windows authentication is not supported")]
+    IntegratedLogin,
     /// Something the protocol has and this server does not do.
     #[error("{0} is not supported")]
     Unsupported(&'static str),
@@ -148,6 +151,7 @@ impl TdsError {
             TdsError::Truncated { .. } | TdsError::Malformed { .. } => (4002, 16),
             TdsError::TooLarge { .. } => (701, 17),
             TdsError::Login(_) => (17832, 20),
+            TdsError::IntegratedLogin => (18452, 14),
             TdsError::Unsupported(_) => (40510, 16),
             TdsError::UnknownType(_) => (8009, 16),
             TdsError::TypeLength(VARIANT) => (8013, 16),
@@ -178,6 +182,11 @@ impl TdsError {
             }
             TdsError::Malformed { what, .. } => {
                 format!("The incoming tabular data stream (TDS) protocol stream is incorrect ({what}).")
+            }
+            TdsError::IntegratedLogin => {
+                "Login failed. The login is from an untrusted domain and cannot be used with \
+                 Integrated authentication."
+                    .to_owned()
             }
             TdsError::UnknownType(ty) => format!("Data type 0x{ty:02X} is unknown."),
             TdsError::TypeLength(VARIANT) => {

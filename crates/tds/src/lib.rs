@@ -18,6 +18,7 @@ pub mod plp;
 pub mod prelogin;
 pub mod reader;
 pub mod request;
+mod rowscan;
 pub mod text;
 pub mod tokens;
 pub mod typeinfo;

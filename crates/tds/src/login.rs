@@ -230,8 +230,10 @@ impl Login7 {
     /// What this server does not do: Windows and federated authentication, changing the password at login, user
     /// instances, attaching a file.
     pub fn check_supported(&self) -> Result<(), TdsError> {
+        if self.options.integrated_security {
+            return Err(TdsError::IntegratedLogin);
+        }
         let refused = [
-            (self.options.integrated_security, "Windows authentication"),
             (self.features.iter().any(|f| f.id == feature::FED_AUTH), "federated authentication"),
             (self.new_password.is_some(), "changing the password at login"),
             (self.options.user_instance, "a user instance"),

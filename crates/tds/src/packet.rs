@@ -121,6 +121,13 @@ pub enum Event<'a> {
     },
 }
 
+/// What was found in packets of any type: a whole message, or a piece of one of the type that is streamed.
+#[derive(Debug)]
+pub(crate) enum Step<'a> {
+    Message(Message),
+    Piece { status: u8, bytes: &'a [u8], last: bool, ignored: bool },
+}
+
 /// A message that is being received.
 #[derive(Debug)]
 struct Current {
@@ -138,7 +145,7 @@ struct Current {
 pub struct MessageReader {
     limit: usize,
     max_packet: usize,
-    streams_bulk: bool,
+    streams: Option<PacketType>,
     header: [u8; HEADER],
     header_len: usize,
     current: Option<Current>,
@@ -148,10 +155,19 @@ impl MessageReader {
     /// A reader that refuses messages of more than `limit` bytes. With `streams_bulk`, bulk load data comes in
     /// pieces and is not limited.
     pub fn new(limit: usize, streams_bulk: bool) -> MessageReader {
+        MessageReader::streaming(limit, streams_bulk.then_some(PacketType::BulkLoad))
+    }
+
+    /// A client's reader: answers come in pieces and are not limited.
+    pub(crate) fn of_answers() -> MessageReader {
+        MessageReader::streaming(0, Some(PacketType::Reply))
+    }
+
+    fn streaming(limit: usize, streams: Option<PacketType>) -> MessageReader {
         MessageReader {
             limit,
             max_packet: MAX_PACKET_SIZE,
-            streams_bulk,
+            streams,
             header: [0; HEADER],
             header_len: 0,
             current: None,
@@ -176,6 +192,13 @@ impl MessageReader {
     /// Reads from the front of `input`, which it shortens, until something is complete; `None` when all of `input`
     /// is used up. After an error the stream has no known position any more: close it.
     pub fn read<'a>(&mut self, input: &mut &'a [u8]) -> Result<Option<Event<'a>>, TdsError> {
+        Ok(self.step(input)?.map(|step| match step {
+            Step::Message(message) => Event::Message(message),
+            Step::Piece { status, bytes, last, ignored } => Event::Bulk { status, bytes, last, ignored },
+        }))
+    }
+
+    pub(crate) fn step<'a>(&mut self, input: &mut &'a [u8]) -> Result<Option<Step<'a>>, TdsError> {
         loop {
             if let Some(event) = self.body(input)? {
                 return Ok(Some(event));
@@ -198,21 +221,21 @@ impl MessageReader {
     }
 
     /// Takes in what there is of the packet at hand; an event when that ends the message or hands over a piece.
-    fn body<'a>(&mut self, input: &mut &'a [u8]) -> Result<Option<Event<'a>>, TdsError> {
+    fn body<'a>(&mut self, input: &mut &'a [u8]) -> Result<Option<Step<'a>>, TdsError> {
         let Some(current) = &mut self.current else { return Ok(None) };
         let (bytes, rest) = input.split_at(input.len().min(current.left));
         *input = rest;
         current.left -= bytes.len();
         let last = current.left == 0 && current.packet_status & status::END_OF_MESSAGE != 0;
         let ignored = last && current.packet_status & status::IGNORE != 0;
-        if current.kind == PacketType::BulkLoad && self.streams_bulk {
+        if self.streams == Some(current.kind) {
             let first = current.status;
             if last {
                 self.current = None;
             } else if bytes.is_empty() {
                 return Ok(None);
             }
-            return Ok(Some(Event::Bulk { status: first, bytes, last, ignored }));
+            return Ok(Some(Step::Piece { status: first, bytes, last, ignored }));
         }
         if current.payload.len() + bytes.len() > self.limit {
             return Err(TdsError::TooLarge { what: "a message", limit: self.limit });
@@ -223,12 +246,12 @@ impl MessageReader {
         }
         Ok(self.current.take().map(|c| {
             let Current { kind, status, spid, payload, .. } = c;
-            Event::Message(Message { kind, status, ignored, spid, payload })
+            Step::Message(Message { kind, status, ignored, spid, payload })
         }))
     }
 
     /// A complete header begins a packet. An attention in the middle of a message withdraws that message.
-    fn start_packet(&mut self) -> Result<Option<Event<'static>>, TdsError> {
+    fn start_packet(&mut self) -> Result<Option<Step<'static>>, TdsError> {
         let [kind, status, len_high, len_low, spid_high, spid_low, _, _] = self.header;
         let kind = PacketType::from_byte(kind).ok_or(TdsError::Packet("unknown packet type"))?;
         let len = usize::from(u16::from_be_bytes([len_high, len_low]));
@@ -248,11 +271,11 @@ impl MessageReader {
             }
             current => {
                 let withdrawn = current.take();
-                if let Some(Current { kind: PacketType::BulkLoad, status, .. }) = withdrawn
-                    && self.streams_bulk
+                if let Some(Current { kind: withdrawn, status, .. }) = withdrawn
+                    && self.streams == Some(withdrawn)
                 {
                     // The header stays: the next call begins the attention.
-                    return Ok(Some(Event::Bulk { status, bytes: &[], last: true, ignored: true }));
+                    return Ok(Some(Step::Piece { status, bytes: &[], last: true, ignored: true }));
                 }
                 let spid = u16::from_be_bytes([spid_high, spid_low]);
                 let left = len - HEADER;

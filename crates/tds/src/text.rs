@@ -171,18 +171,21 @@ impl CodePage {
 /// Appends a text as UTF-16LE.
 #[inline]
 pub fn push_utf16(text: &str, out: &mut Vec<u8>) {
+    let start = out.len();
+    // A text never has more UTF-16 units than UTF-8 bytes.
+    out.resize(start + 2 * text.len(), 0);
+    let (pairs, _) = out[start..].as_chunks_mut::<2>();
     if codepage::is_ascii(text.as_bytes()) {
-        let start = out.len();
-        out.resize(start + 2 * text.len(), 0);
-        let (pairs, _) = out[start..].as_chunks_mut::<2>();
         for (pair, byte) in pairs.iter_mut().zip(text.bytes()) {
             pair[0] = byte;
         }
     } else {
-        out.reserve(2 * text.len());
-        for unit in text.encode_utf16() {
-            out.extend_from_slice(&unit.to_le_bytes());
+        let mut units = 0;
+        for (pair, unit) in pairs.iter_mut().zip(text.encode_utf16()) {
+            *pair = unit.to_le_bytes();
+            units += 1;
         }
+        out.truncate(start + 2 * units);
     }
 }
 

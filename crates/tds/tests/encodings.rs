@@ -190,7 +190,7 @@ fn large_values() {
 
 #[test]
 fn old_large_objects() {
-    let pointer = "10 00000000000000000000000000000000 0000000000000000";
+    let pointer = "10 64756d6d79207465787470747200 0000 64756d6d79545300";
     let text = Value::str("ab");
     check(
         TypeInfo::Text(COLL),

@@ -161,7 +161,7 @@ impl Txn {
     /// Locks something of this database until the end of the transaction.
     pub fn lock(&mut self, what: What, mode: LockMode) -> Result<(), TxnError> {
         let r = Resource { db: self.db.id(), what };
-        if self.locks.mode_of(&r).is_some_and(|m| m.covers(mode)) {
+        if self.locks.holds(&r, mode, false) {
             return Ok(());
         }
         let args = self.wait_args();
@@ -170,8 +170,12 @@ impl Txn {
 
     /// Locks something of this database until [`LockOwner::end_statement`].
     pub fn lock_statement(&mut self, what: What, mode: LockMode) -> Result<(), TxnError> {
+        let r = Resource { db: self.db.id(), what };
+        if self.locks.holds(&r, mode, true) {
+            return Ok(());
+        }
         let args = self.wait_args();
-        Ok(self.locks.lock_statement(Resource { db: self.db.id(), what }, mode, args)?)
+        Ok(self.locks.lock_statement(r, mode, args)?)
     }
 
     /// Waits until the writer of a row has ended. No latch may be held.
@@ -201,10 +205,7 @@ impl Txn {
         self.deferred.push(work);
     }
 
-    fn begin(&mut self) -> Result<Arc<TxnShared>, PageError> {
-        if let Some(s) = &self.shared {
-            return Ok(s.clone());
-        }
+    fn begin(&mut self) -> Result<(), PageError> {
         let log = self.db.log();
         let s = self.db.txns().begin(self.locks.who(), || log.end());
         let rec = boundary_record(RecordKind::Begin, s.id, Lsn::ZERO, micros(s.began));
@@ -223,8 +224,8 @@ impl Txn {
             }
         }
         drop(l);
-        self.shared = Some(s.clone());
-        Ok(s)
+        self.shared = Some(s);
+        Ok(())
     }
 
     /// Appends a record that ends the transaction, out of the space kept for it.
@@ -247,8 +248,11 @@ impl Txn {
 
     /// A place to return to, free of cost: for a statement that may fail.
     pub fn mark(&self) -> Savepoint {
-        let log = self.log_state();
-        Savepoint { lsn: log.last, deferred: self.deferred.len(), reserved: log.reserved }
+        let (lsn, reserved) = self.shared.as_ref().map_or((Lsn::ZERO, 0), |s| {
+            let log = s.log.lock();
+            (log.last, log.reserved)
+        });
+        Savepoint { lsn, deferred: self.deferred.len(), reserved }
     }
 
     /// SAVE TRANSACTION: like [`Txn::mark`], and visible in the log.
@@ -422,7 +426,12 @@ impl RecordSink for Txn {
         if rec.is_system() {
             return self.db.append_system(rec);
         }
-        let s = self.begin()?;
+        if self.shared.is_none() {
+            self.begin()?;
+        }
+        let Some(s) = &self.shared else {
+            return Err(PageError::Invalid { what: "a transaction without an id writes" });
+        };
         let mut l = s.log.lock();
         debug_assert!(!l.ended, "a transaction writes after its end");
         rec.stamp(s.id, l.last);

@@ -2,6 +2,8 @@
 //! that conversions, arithmetic and the row format raise. Guarantees: texts and numbers are SQL Server's own;
 //! the line is 0 until the statement that knows it fills it in.
 
+use compact_str::CompactString;
+
 use crate::datatype::DataType;
 
 /// An error as `Msg number, Level severity, State state, Line line` shows it.
@@ -16,8 +18,10 @@ pub struct SqlError {
     pub state: u8,
     /// The message text with its parameters filled in.
     pub message: String,
-    /// Line within the batch, counted from 1; 0 = not known yet.
+    /// Line within the batch or procedure, counted from 1; 0 = not known yet.
     pub line: u32,
+    /// The procedure or trigger that it was raised in. Boxed: nearly all results are no errors.
+    procedure: Option<Box<CompactString>>,
 }
 
 /// Longest piece of a user's value that is repeated in a message, in characters.
@@ -33,7 +37,7 @@ fn shown(value: &str) -> &str {
 impl SqlError {
     /// An error without a line yet.
     pub fn new(number: i32, severity: u8, state: u8, message: impl Into<String>) -> SqlError {
-        SqlError { number, severity, state, message: message.into(), line: 0 }
+        SqlError { number, severity, state, message: message.into(), line: 0, procedure: None }
     }
 
     /// The same error at a line, unless it already has one.
@@ -43,6 +47,20 @@ impl SqlError {
             self.line = line;
         }
         self
+    }
+
+    /// The same error in a procedure, unless its line is known: then so is its place.
+    #[must_use]
+    pub fn in_procedure(mut self, name: &str) -> SqlError {
+        if self.line == 0 && !name.is_empty() {
+            self.procedure = Some(Box::new(name.into()));
+        }
+        self
+    }
+
+    /// The procedure or trigger that it was raised in; empty outside of one.
+    pub fn procedure(&self) -> &str {
+        self.procedure.as_deref().map_or("", CompactString::as_str)
     }
 
     /// 8134: division (or modulo) by zero.

@@ -517,6 +517,22 @@ impl RowLayout {
         }
     }
 
+    /// Writes a value that is not NULL over a fixed-length column of a row whose place [`RowLayout::fixed_place`] tells.
+    ///
+    /// Errors: 3624 when the value is not of the column's type or the column has no such place; the place may be
+    /// overwritten in part then.
+    pub fn put_fixed(&self, i: usize, value: &Value, place: &mut [u8]) -> Result<(), SqlError> {
+        match self.columns.get(i) {
+            Some(Column { cell, place: Place::Fixed { width, .. } })
+                if !matches!(cell, Cell::Bit { .. }) && usize::from(*width) == place.len() =>
+            {
+                place.fill(0);
+                encode_fixed(*cell, value, place)
+            }
+            _ => Err(SqlError::internal("only fixed columns are written in place")),
+        }
+    }
+
     /// The stored form of one column's value without a row around it: what a value outside the row consists of.
     pub fn value_to_bytes(&self, i: usize, value: &Value, out: &mut Vec<u8>) -> Result<(), SqlError> {
         match self.columns.get(i) {

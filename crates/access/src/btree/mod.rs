@@ -9,6 +9,7 @@ mod insert;
 mod modify;
 mod moving;
 pub(crate) mod node;
+mod point;
 mod root;
 mod sample;
 mod split;
@@ -19,6 +20,7 @@ pub use cursor::{Cursor, Direction};
 pub use modify::EntryChange;
 pub use moving::{Move, Moved};
 pub use node::{MAX_ENTRY_LEN, MAX_KEY_LEN};
+pub use point::{Edit, Edited, Wish};
 
 use crate::error::AccessError;
 use crate::record::with_record;

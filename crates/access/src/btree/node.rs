@@ -3,14 +3,20 @@
 //! Leaf slot: row header (18), key length u16, key, value. Inner slot: child page id (6), separator; the first
 //! slot's separator is empty and stands for minus infinity. Entries are in ascending memcmp order of their keys.
 //! Everything that is read from a page is checked: a damaged page gives an error, never a panic.
+//!
+//! The search compares the first eight bytes of keys as numbers, and looks first where the key would be if the keys in
+//! between were spread evenly: ascending numbers are found at the first look instead of the seventh.
 
 use crate::error::{AccessError, corrupt};
 use pages::{MAX_SLOT_LEN, Page, PageId, PageType, ROW_HEADER, RowHeader, SLOT_SIZE, UnitId};
+use std::cmp::Ordering;
 
 /// Longest key of an entry in bytes: an inner node holds at least four separators of this length.
 pub const MAX_KEY_LEN: usize = 1_900;
 /// Bytes in front of a leaf entry's key.
 pub(crate) const LEAF_HEAD: usize = ROW_HEADER + 2;
+/// Bytes in front of an inner entry's key.
+const INNER_HEAD: usize = 6;
 /// Largest key and value of a leaf entry together, in bytes.
 pub const MAX_ENTRY_LEN: usize = MAX_SLOT_LEN - LEAF_HEAD;
 /// A tree deeper than this is a damaged one.
@@ -52,6 +58,148 @@ pub(crate) fn inner_entry(page: &Page, slot: u16) -> Result<(PageId, &[u8]), Acc
     Ok((PageId::from_bytes(*child), key))
 }
 
+/// The key in one slot, as the search compares it.
+#[derive(Clone, Copy)]
+struct SlotKey<'a> {
+    /// Its first eight bytes as a number, filled up with zeros.
+    head: u64,
+    key: &'a [u8],
+}
+
+/// The first eight bytes of a key as a number that is ordered as they are.
+#[inline]
+fn head_of(key: &[u8]) -> u64 {
+    match key.first_chunk::<8>() {
+        Some(bytes) => u64::from_be_bytes(*bytes),
+        None => {
+            let mut bytes = [0; 8];
+            bytes[..key.len()].copy_from_slice(key);
+            u64::from_be_bytes(bytes)
+        }
+    }
+}
+
+impl<'a> SlotKey<'a> {
+    #[inline]
+    fn of(key: &'a [u8]) -> SlotKey<'a> {
+        SlotKey { head: head_of(key), key }
+    }
+
+    /// Of a slot with `HEAD` bytes in front of the key: leaf or inner entry. `None` where it is cut short.
+    #[inline]
+    fn at<const HEAD: usize>(page: &'a Page, slot: u16) -> Option<SlotKey<'a>> {
+        let span = page.slot_span(slot).ok()?;
+        let bytes = page.bytes();
+        let from = span.start + HEAD;
+        let len = match HEAD {
+            LEAF_HEAD => {
+                let &[low, high] = bytes.get(from - 2..from)? else { return None };
+                usize::from(u16::from_le_bytes([low, high]))
+            }
+            _ => span.len().checked_sub(HEAD)?,
+        };
+        if from + len > span.end {
+            return None;
+        }
+        let key = bytes.get(from..from + len)?;
+        // What follows a short key on the page is cut off again.
+        let head = match bytes.get(from..from + 8) {
+            Some(&[a, b, c, d, e, f, g, h]) => {
+                let head = u64::from_be_bytes([a, b, c, d, e, f, g, h]);
+                if len < 8 { head & !(u64::MAX >> (8 * len)) } else { head }
+            }
+            _ => head_of(key),
+        };
+        Some(SlotKey { head, key })
+    }
+
+    #[inline]
+    fn cmp(&self, other: &SlotKey<'_>) -> Ordering {
+        match self.head.cmp(&other.head) {
+            // Of two short keys that differ in zeros at their end the shorter one is a prefix of the other.
+            Ordering::Equal if self.key.len() <= 8 && other.key.len() <= 8 => {
+                self.key.len().cmp(&other.key.len())
+            }
+            Ordering::Equal => self.key.cmp(other.key),
+            unequal => unequal,
+        }
+    }
+}
+
+/// Fewer slots than this are halved at once.
+const FEW: u16 = 6;
+/// Slots beside the first guess among which the key is looked for then.
+const NEAR: u16 = 4;
+
+/// The first slot from `first` on whose key is `>= key`, and whether it is equal.
+#[inline]
+fn search<const HEAD: usize>(page: &Page, key: &[u8], first: u16) -> Result<(u16, bool), AccessError> {
+    find::<HEAD>(page, SlotKey::of(key), first).ok_or_else(|| corrupt(page.id(), "index entry is cut short"))
+}
+
+#[inline]
+fn find<const HEAD: usize>(page: &Page, wanted: SlotKey<'_>, first: u16) -> Option<(u16, bool)> {
+    let order = |slot: u16| Some(SlotKey::at::<HEAD>(page, slot)?.cmp(&wanted));
+    let (mut low, mut high) = (first, page.slot_count());
+    if high.saturating_sub(low) > FEW {
+        let (least, most) = (SlotKey::at::<HEAD>(page, low)?, SlotKey::at::<HEAD>(page, high - 1)?);
+        match most.cmp(&wanted) {
+            Ordering::Less => return Some((high, false)),
+            Ordering::Equal => return Some((high - 1, true)),
+            Ordering::Greater => high -= 1,
+        }
+        match least.cmp(&wanted) {
+            Ordering::Less => low += 1,
+            other => return Some((low, other.is_eq())),
+        }
+        // Slot `low - 1` is below the key, slot `high` above it.
+        if let Some(guess) = interpolate((least.head, most.head), wanted.head, (low, high)) {
+            let near = match order(guess)? {
+                Ordering::Equal => return Some((guess, true)),
+                Ordering::Less => {
+                    low = guess + 1;
+                    low + NEAR
+                }
+                Ordering::Greater => {
+                    high = guess;
+                    high.saturating_sub(NEAR)
+                }
+            };
+            if (low..high).contains(&near) {
+                match order(near)? {
+                    Ordering::Equal => return Some((near, true)),
+                    Ordering::Less => low = near + 1,
+                    Ordering::Greater => high = near,
+                }
+            }
+        }
+    }
+    while low < high {
+        let mid = low + (high - low) / 2;
+        match order(mid)? {
+            Ordering::Less => low = mid + 1,
+            Ordering::Equal => return Some((mid, true)),
+            Ordering::Greater => high = mid,
+        }
+    }
+    Some((low, false))
+}
+
+/// The slot in `low..high` where the number would be if the ones between `least` (slot `low - 1`) and `most` (slot `high`)
+/// were spread evenly; none where the ends are equal, or the range is empty.
+#[inline]
+fn interpolate((least, most): (u64, u64), wanted: u64, (low, high): (u16, u16)) -> Option<u16> {
+    let (range, slots) = (most.checked_sub(least)?, u64::from(high.checked_sub(low)?) + 1);
+    if range == 0 || slots == 1 {
+        return None;
+    }
+    // A page has less than 2,048 slots: after the shift the product fits.
+    let shift = if range >> 52 == 0 { 0 } else { 12 };
+    let offset = (wanted.checked_sub(least)? >> shift) * slots / (range >> shift);
+    let at = u64::from(low - 1) + offset;
+    Some((at as u16).clamp(low, high - 1))
+}
+
 /// Bytes of an inner entry.
 pub(crate) fn inner_bytes(child: PageId, key: &[u8], out: &mut Vec<u8>) {
     out.clear();
@@ -62,20 +210,7 @@ pub(crate) fn inner_bytes(child: PageId, key: &[u8], out: &mut Vec<u8>) {
 /// First slot of a leaf whose key is `>= key`, and whether it is equal.
 #[inline]
 pub(crate) fn lower_bound(page: &Page, key: &[u8]) -> Result<(u16, bool), AccessError> {
-    let (mut low, mut high) = (0, page.slot_count());
-    let mut equal = false;
-    while low < high {
-        let mid = low + (high - low) / 2;
-        let at = leaf_key(page.slot(mid)?).ok_or_else(|| corrupt(page.id(), "index entry is cut short"))?;
-        match at.cmp(key) {
-            std::cmp::Ordering::Less => low = mid + 1,
-            other => {
-                equal |= other.is_eq();
-                high = mid;
-            }
-        }
-    }
-    Ok((low, equal))
+    search::<LEAF_HEAD>(page, key, 0)
 }
 
 /// First slot of a leaf whose key is `> key`.
@@ -87,31 +222,22 @@ pub(crate) fn upper_bound(page: &Page, key: &[u8]) -> Result<u16, AccessError> {
 /// Slot of the child that holds `key`: the last one whose separator is `<= key`.
 #[inline]
 pub(crate) fn child_for(page: &Page, key: &[u8]) -> Result<u16, AccessError> {
-    child_where(page, |separator| separator <= key)
+    let (at, equal) = search_children(page, key)?;
+    Ok(if equal { at } else { at - 1 })
 }
 
 /// Slot of the child that holds the largest keys `< key`: the last one whose separator is `< key`.
 pub(crate) fn child_before(page: &Page, key: &[u8]) -> Result<u16, AccessError> {
-    child_where(page, |separator| separator < key)
+    Ok(search_children(page, key)?.0 - 1)
 }
 
-/// Last slot for which `goes` holds; the first slot counts as minus infinity and always does.
+/// The first slot after slot 0, which stands for minus infinity, whose separator is `>= key`, and whether it is equal.
 #[inline]
-fn child_where(page: &Page, goes: impl Fn(&[u8]) -> bool) -> Result<u16, AccessError> {
-    let count = page.slot_count();
-    if count == 0 {
+fn search_children(page: &Page, key: &[u8]) -> Result<(u16, bool), AccessError> {
+    if page.slot_count() == 0 {
         return Err(corrupt(page.id(), "inner index page without a child"));
     }
-    let (mut low, mut high) = (1, count);
-    while low < high {
-        let mid = low + (high - low) / 2;
-        if goes(inner_entry(page, mid)?.1) {
-            low = mid + 1;
-        } else {
-            high = mid;
-        }
-    }
-    Ok(low - 1)
+    search::<INNER_HEAD>(page, key, 1)
 }
 
 /// Checks that a page is a node of the tree in this unit. Which root the page names does not matter, as a root that moves
@@ -141,6 +267,77 @@ pub(crate) fn separator<'a>(left: &[u8], right: &'a [u8]) -> &'a [u8] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pages::{ApplyCtx, Lsn, PageOp, TxnId, apply};
+
+    /// A node with these keys, and at slot 0 minus infinity if it is an inner one.
+    fn node(level: u8, keys: &[Vec<u8>]) -> Box<Page> {
+        let (id, none) = (PageId::new(1, 300), PageId::NONE);
+        let ctx = ApplyCtx { lsn: Lsn { vlf: 1, block: 16, slot: 1 }, txn: TxnId(1), index: 0 };
+        let mut page = Page::zeroed();
+        let mut put = |op: PageOp<'_>| apply(&mut page, id, &op, &ctx).unwrap();
+        put(PageOp::Format {
+            kind: PageType::Index,
+            level,
+            unit: UnitId(5),
+            prev: none,
+            next: none,
+            root: id,
+        });
+        for (slot, key) in keys.iter().enumerate() {
+            let slot = slot as u16;
+            if level == 0 {
+                put(PageOp::Insert { slot, flags: 0, key: Some(key), value: &[9; 3][..key.len() % 4] });
+            } else {
+                let content = [&[7; INNER_HEAD], key.as_slice()].concat();
+                put(PageOp::InsertRaw { slot, content: &content });
+            }
+        }
+        page
+    }
+
+    /// The search finds what a look at every slot finds, whatever the keys are like.
+    #[test]
+    fn search_is_a_linear_search() {
+        let mut rng = fastrand::Rng::with_seed(5);
+        for round in 0..600 {
+            let kind = round % 6;
+            let key = |n: u32, rng: &mut fastrand::Rng| match kind {
+                0 => n.to_be_bytes().to_vec(),
+                1 => [&[1][..], &n.to_be_bytes()].concat(),
+                // Long common prefixes.
+                2 => [&[b'p'; 11][..], &n.to_be_bytes()].concat(),
+                // Zeros at the end, and keys that are prefixes of others.
+                3 => vec![0; n as usize % 12],
+                4 => (0..rng.usize(0..12)).map(|_| rng.u8(0..3)).collect(),
+                // One far away from the others.
+                _ => if n.is_multiple_of(50) { u64::MAX - u64::from(n) } else { u64::from(n) }
+                    .to_be_bytes()
+                    .to_vec(),
+            };
+            let range = if rng.bool() { 150 } else { 4_000_000_000 };
+            let count = rng.u32(0..150);
+            let dense = rng.bool();
+            let mut some = |n: u32| key(if dense { n } else { rng.u32(0..range) }, &mut rng);
+            let mut keys: Vec<Vec<u8>> = (0..count).map(&mut some).collect();
+            let wanted: Vec<Vec<u8>> = (0..60).map(|n| some(n * 3)).collect();
+            keys.sort();
+            keys.dedup();
+            let leaf = node(0, &keys);
+            let mut separators = keys.clone();
+            separators.retain(|key| !key.is_empty());
+            separators.insert(0, Vec::new());
+            let inner = node(1, &separators);
+            for wanted in wanted.iter().chain(&keys) {
+                let at = keys.partition_point(|key| key < wanted);
+                let equal = keys.get(at) == Some(wanted);
+                assert_eq!(lower_bound(&leaf, wanted).unwrap(), (at as u16, equal), "{wanted:?} in {keys:?}");
+                let child = separators.partition_point(|key| key <= wanted) - 1;
+                assert_eq!(child_for(&inner, wanted).unwrap(), child as u16, "{wanted:?} in {separators:?}");
+                let before = separators[1..].partition_point(|key| key < wanted);
+                assert_eq!(child_before(&inner, wanted).unwrap(), before as u16);
+            }
+        }
+    }
 
     #[test]
     fn separators_are_short_and_divide() {

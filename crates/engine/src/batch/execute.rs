@@ -3,21 +3,21 @@
 
 use super::Compiled;
 use super::cache::BatchCache;
+use super::dynamic::Dynamic;
 use super::module::{Arguments, bind_arguments};
 use super::trigger::{MAX_NESTING, too_deep};
 use compact_str::CompactString;
-use syntax::ast::{
-    Declaration, Execute, ExecuteArg, ExecuteWhat, Expr, ExprKind, Ident, ObjectName, Span, StmtKind,
-};
+use syntax::ast::{Execute, ExecuteArg, ExecuteWhat, Expr, ExprKind, Ident, ObjectName, Span};
 use types::convert::{Mode, convert};
 use types::{DataType, SqlError, Value};
 
 use super::run::{Effect, End, Failure, Flow, Run, run_batch};
 use crate::ddl::temps;
 use crate::functions::metadata::name_parts;
+use crate::output::SessionChange;
 use crate::stmt::option_rules;
 use crate::sysproc::{self, Arg};
-use catalog::{Catalog, Db, ModuleDef, ModuleKind, errors, fold_name};
+use catalog::{Db, ModuleDef, ModuleKind, errors};
 use plan::bind::set_options::SessionOptions;
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ impl Run<'_> {
                 let values = self.evaluate_at(at, &[text])?;
                 match values.into_iter().next() {
                     Some(Value::Str(text)) => {
-                        let (flow, _) = self.nested(&text, Vec::new(), &mut Vec::new())?;
+                        let (flow, _) = self.nested(&text, &[], &mut Vec::new())?;
                         Ok(flow)
                     }
                     _ => Ok(Flow::Next),
@@ -61,16 +61,7 @@ impl Run<'_> {
         args: &[ExecuteArg],
         result: Option<&str>,
     ) -> Result<Flow, Failure> {
-        let procedure = sysproc::find(&name.name.value);
-        let dynamic = name.name.is("sp_executesql");
-        let own = name.schema.as_ref().is_some_and(|s| !s.is("sys") && !s.is("dbo"));
-        let db = crate::stmt::database_of(self.core, name)?;
-        db.check_usable()?;
-        let called = if own || (procedure.is_none() && !dynamic) {
-            Called::Module(self.user_procedure(&db, name, shown)?)
-        } else {
-            procedure.map_or(Called::Text, Called::System)
-        };
+        let (db, called) = self.find_called(name, shown)?;
         let exprs: Vec<&Expr> = args.iter().map(|a| &a.value).filter(|e| !is_default(e)).collect();
         let mut values =
             if exprs.is_empty() { Vec::new() } else { self.evaluate_at(at, &exprs)? }.into_iter();
@@ -82,25 +73,64 @@ impl Run<'_> {
                 ExprKind::Variable(variable) if arg.output => Some(self.batch.program.vars.find(variable)?.0),
                 _ => None,
             };
-            bound.push(Arg { name: arg.name.clone(), value, output, is_default: is_default(&arg.value) });
+            let is_default = is_default(&arg.value);
+            bound.push(Arg { name: arg.name.clone(), ty: value.natural_type(), value, output, is_default });
         }
-        // A system procedure works on the database in whose name it is called.
-        let caller = self.core.db().clone();
-        self.core.set_db(db);
-        let done = match called {
-            Called::System(procedure) => {
-                self.system_procedure(procedure, &bound).map(|status| (Flow::Next, status))
-            }
-            Called::Text => self.execute_sql(bound),
-            Called::Module(module) => self.run_procedure(&module, bound),
-        };
-        self.core.set_db(caller);
-        let (flow, status) = done?;
+        let (flow, status) = self.run_called(db, called, bound)?;
         if let Some(variable) = result {
             let (slot, ty) = self.batch.program.vars.find(variable)?;
             self.vars[slot] = convert(&Value::Int(status), DataType::Int, ty, 0, Mode::Implicit)?;
         }
         Ok(flow)
+    }
+
+    /// A call that does not come as T-SQL: the position of an argument is the variable that takes its result.
+    pub(super) fn call_by_name(&mut self, shown: &str, args: Vec<Arg>) -> Result<(Flow, i32), Failure> {
+        let name = object_name(shown).ok_or_else(|| errors::no_procedure(shown))?;
+        let (db, called) = self.find_called(&name, shown)?;
+        self.run_called(db, called, args)
+    }
+
+    /// What a name means in EXECUTE. Errors: 2812, and those of the database that it names.
+    fn find_called(&mut self, name: &ObjectName, shown: &str) -> Result<(Arc<Db>, Called), Failure> {
+        let procedure = sysproc::find(&name.name.value);
+        let dynamic = Dynamic::find(&name.name.value);
+        let own = name.schema.as_ref().is_some_and(|s| !s.is("sys") && !s.is("dbo"));
+        let db = crate::stmt::database_of(self.core, name)?;
+        db.check_usable()?;
+        let called = if own || (procedure.is_none() && dynamic.is_none()) {
+            Called::Module(self.user_procedure(&db, name, shown)?)
+        } else {
+            match (dynamic, procedure) {
+                (Some(dynamic), _) => Called::Dynamic(dynamic),
+                (None, Some(procedure)) => Called::System(procedure),
+                (None, None) => return Err(errors::no_procedure(shown).into()),
+            }
+        };
+        Ok((db, called))
+    }
+
+    /// Runs what is called with its arguments. A system procedure works on the database in whose name it is called.
+    fn run_called(&mut self, db: Arc<Db>, called: Called, args: Vec<Arg>) -> Result<(Flow, i32), Failure> {
+        let caller = self.core.db().clone();
+        self.core.set_db(db);
+        let done = match called {
+            // FMTONLY: nothing runs, and what it would return is not known.
+            Called::System(_) if !self.core.options.runs() => Ok((Flow::Next, 0)),
+            Called::Module(module) if !self.core.options.runs() => self.describe_procedure(&module),
+            Called::System(procedure) => {
+                self.system_procedure(procedure, &args).map(|status| (Flow::Next, status))
+            }
+            Called::Dynamic(dynamic) => self.dynamic(dynamic, args),
+            Called::Module(module) => self.run_procedure(&module, args),
+        };
+        self.core.set_db(caller);
+        let (flow, status) = done?;
+        if self.core.nest_level == 0 && flow == Flow::Next {
+            self.core.tell_transactions(self.sink)?;
+            self.sink.procedure_done(status)?;
+        }
+        Ok((flow, status))
     }
 
     /// The user's procedure of a name. Error: 2812.
@@ -129,11 +159,28 @@ impl Run<'_> {
         })?;
         if done.0 == Flow::Next {
             for (from, slot) in outputs {
-                let ty = self.batch.program.vars.get(slot).map_or(DataType::Int, |(_, ty)| ty);
-                self.vars[slot] = convert(&vars[from], code.params[from].ty, ty, 0, Mode::Implicit)?;
+                self.give_back(slot, code.params[from].ty, &vars[from])?;
             }
         }
         Ok(done)
+    }
+
+    /// FMTONLY: the columns of what a procedure returns, whatever its arguments. One that calls itself is described once.
+    fn describe_procedure(&mut self, module: &Arc<ModuleDef>) -> Result<(Flow, i32), Failure> {
+        let id = (module.object_id, self.core.db().id());
+        if self.core.described.contains(&id) {
+            return Ok((Flow::Next, 0));
+        }
+        let instance = self.core.instance().clone();
+        let code = BatchCache::of(&instance)?.module(self.core.db(), module)?;
+        let settings = module.settings;
+        self.core.described.push(id);
+        let result = self.in_scope(&code.batch, &mut Vec::new(), |options| {
+            options.quoted_identifier = settings.quoted_identifier;
+            options.ansi_nulls = settings.ansi_nulls;
+        });
+        self.core.described.pop();
+        result
     }
 
     fn system_procedure(&mut self, procedure: sysproc::Procedure, args: &[Arg]) -> Result<i32, Failure> {
@@ -143,73 +190,44 @@ impl Run<'_> {
             procedure(&mut sysproc::Call { core: self.core, sink: self.sink, args, outputs: &mut outputs });
         let status = self.core.end_statement(result)?;
         for (slot, value) in outputs {
-            let ty = self.batch.program.vars.get(slot).map_or(DataType::Int, |(_, ty)| ty);
-            self.vars[slot] = convert(&value, value.natural_type(), ty, 0, Mode::Implicit)?;
+            self.give_back(slot, value.natural_type(), &value)?;
         }
         self.core.succeeded(0);
         Ok(status)
     }
 
-    /// sp_executesql @stmt [, @params, values...].
-    fn execute_sql(&mut self, args: Vec<Arg>) -> Result<(Flow, i32), Failure> {
-        let mut args = args.into_iter();
-        let text = match args.next().map(|a| a.value) {
-            Some(Value::Str(text)) => text,
-            Some(Value::Null) => return Ok((Flow::Next, 0)),
-            Some(_) => {
-                let text = "Procedure expects parameter '@statement' of type 'ntext/nchar/nvarchar'.";
-                return Err(SqlError::new(214, 16, 2, text).into());
-            }
+    /// The value of an OUTPUT parameter goes to the variable of the call, or to the client.
+    pub(super) fn give_back(&mut self, slot: usize, ty: DataType, value: &Value) -> Result<(), SqlError> {
+        match &mut self.outputs {
+            Some(outputs) => outputs.push((slot, ty, value.clone())),
             None => {
-                let text = "Procedure or function 'sp_executesql' expects parameter '@statement', which was not supplied.";
-                return Err(SqlError::new(201, 16, 10, text).into());
-            }
-        };
-        let params = match args.next().map(|a| a.value) {
-            Some(Value::Str(definition)) => parse_parameters(&definition, &self.core.db().catalog())?,
-            _ => Vec::new(),
-        };
-        let mut values = vec![None; params.len()];
-        let mut copies = Vec::new();
-        for (i, arg) in args.enumerate() {
-            let at = match &arg.name {
-                Some(name) => params.iter().position(|p| fold_name(&p.name) == fold_name(name)),
-                None => Some(i).filter(|i| *i < params.len()),
-            };
-            let Some(at) = at else {
-                let text = "Procedure or function has too many arguments specified.";
-                return Err(SqlError::new(8144, 16, 2, text).into());
-            };
-            let value = convert(&arg.value, arg.value.natural_type(), params[at].ty, 0, Mode::Implicit)?;
-            values[at] = Some(value);
-            if let Some(slot) = arg.output {
-                copies.push((at, slot));
+                let to = self.batch.program.vars.get(slot).map_or(DataType::Int, |(_, ty)| ty);
+                self.vars[slot] = convert(value, ty, to, 0, Mode::Implicit)?;
             }
         }
-        let mut vars = Vec::with_capacity(params.len());
-        for (param, value) in params.iter().zip(values) {
-            vars.push(value.or_else(|| param.default.clone()).ok_or_else(|| missing(&param.name))?);
-        }
-        let typed = params.iter().map(|p| (p.name.clone(), p.ty)).collect();
-        let (flow, status) = self.nested(&text, typed, &mut vars)?;
-        for (from, slot) in copies {
-            let ty = self.batch.program.vars.get(slot).map_or(DataType::Int, |(_, ty)| ty);
-            self.vars[slot] = convert(&vars[from], params[from].ty, ty, 0, Mode::Implicit)?;
-        }
-        Ok((flow, status))
+        Ok(())
     }
 
     /// Runs a text in a scope of its own.
     fn nested(
         &mut self,
         text: &str,
-        params: Vec<(CompactString, DataType)>,
+        params: &[(CompactString, DataType)],
         vars: &mut Vec<Value>,
     ) -> Result<(Flow, i32), Failure> {
         let cache = self.core.instance().clone();
-        let inner = BatchCache::of(&cache)?.get(self.core.db(), &self.core.options, text, &params)?;
+        let inner = BatchCache::of(&cache)?.get(self.core.db(), &self.core.options, text, params)?;
+        self.nested_batch(&inner, vars)
+    }
+
+    /// Runs a compiled text in a scope of its own.
+    pub(super) fn nested_batch(
+        &mut self,
+        inner: &Arc<Compiled>,
+        vars: &mut Vec<Value>,
+    ) -> Result<(Flow, i32), Failure> {
         let settings = inner.settings;
-        self.in_scope(&inner, vars, |options| options.set_parse_settings(settings))
+        self.in_scope(inner, vars, |options| options.set_parse_settings(settings))
     }
 
     /// Runs compiled code in a scope of its own: SET options, the current database, SCOPE_IDENTITY() and what `inserted` means
@@ -237,12 +255,16 @@ impl Run<'_> {
         self.core.nest_level -= 1;
         self.core.temps.level = self.core.nest_level;
         temps::end_scope(self.core);
+        let implicit = self.core.options.implicit_transactions;
         self.core.options = options;
         self.core.scope_identity = scope_identity;
         self.core.changes = changes;
-        self.core.set_db(db);
+        self.return_to(db)?;
         match end {
-            Ok(End::Finished(status)) if self.core.trancount == trancount => Ok((Flow::Next, status)),
+            // What SET IMPLICIT_TRANSACTIONS ON has begun is not the scope's.
+            Ok(End::Finished(status)) if self.core.trancount == trancount || implicit => {
+                Ok((Flow::Next, status))
+            }
             Ok(End::Finished(_)) => {
                 let text = format!(
                     "Transaction count after EXECUTE indicates a mismatching number of BEGIN and COMMIT statements. \
@@ -259,11 +281,23 @@ impl Run<'_> {
     }
 }
 
+impl Run<'_> {
+    /// The caller's database is the current one again.
+    fn return_to(&mut self, db: Arc<Db>) -> Result<(), SqlError> {
+        if db.id() != self.core.db().id() {
+            let (old, new) = (self.core.db().name(), db.name());
+            self.core.set_db(db);
+            return self.sink.changed(&SessionChange::Database { new: &new, old: &old });
+        }
+        Ok(())
+    }
+}
+
 /// What EXECUTE calls.
 enum Called {
     System(sysproc::Procedure),
-    /// sp_executesql.
-    Text,
+    /// sp_executesql and its kin.
+    Dynamic(Dynamic),
     Module(Arc<ModuleDef>),
 }
 
@@ -278,54 +312,4 @@ fn object_name(text: &str) -> Option<ObjectName> {
 
 fn is_default(expr: &Expr) -> bool {
     matches!(expr.kind, ExprKind::Default)
-}
-
-/// A parameter of sp_executesql.
-struct Parameter {
-    name: CompactString,
-    ty: DataType,
-    default: Option<Value>,
-}
-
-/// `@a int, @b varchar(10) OUTPUT`: read as a DECLARE once OUTPUT is taken out.
-fn parse_parameters(definition: &str, catalog: &Catalog) -> Result<Vec<Parameter>, SqlError> {
-    if definition.trim().is_empty() {
-        return Ok(Vec::new());
-    }
-    let mut text = String::from("DECLARE ");
-    let mut end = 0;
-    for token in syntax::lexer::tokenize(definition).list {
-        let (start, stop) = (token.span.start as usize, token.span.end as usize);
-        let word = token.span.text(definition);
-        let skip = ["output", "out", "readonly"].iter().any(|w| word.eq_ignore_ascii_case(w));
-        text.push_str(definition.get(end..start).unwrap_or_default());
-        if !skip {
-            text.push_str(word);
-        }
-        end = stop.max(end);
-    }
-    let stmts = syntax::parse(&text).map_err(catalog::errors::syntax_error)?;
-    let [stmt] = stmts.as_slice() else { return Err(errors::syntax_near(definition)) };
-    let StmtKind::Declare(list) = &stmt.kind else { return Err(errors::syntax_near(definition)) };
-    let mut params = Vec::with_capacity(list.len());
-    for item in list {
-        let Declaration::Scalar { name, data_type, value, .. } = item else {
-            return Err(errors::not_supported("table parameter"));
-        };
-        let ty = crate::stmt::table_def::data_type(data_type, catalog)?;
-        let default = match value {
-            None => None,
-            Some(expr) => {
-                let value = crate::stmt::literal(expr)?;
-                Some(convert(&value, value.natural_type(), ty, 0, Mode::Implicit)?)
-            }
-        };
-        params.push(Parameter { name: name.clone(), ty, default });
-    }
-    Ok(params)
-}
-
-fn missing(name: &str) -> SqlError {
-    let text = format!("The parameterized query expects the parameter '{name}', which was not supplied.");
-    SqlError::new(8178, 16, 1, text)
 }

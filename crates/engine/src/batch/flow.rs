@@ -11,7 +11,9 @@ use types::convert::{Mode, convert};
 use types::{DataType, Len, SqlError, Value};
 
 use super::errors_text::format_message;
+use super::kind::kind_of;
 use super::run::{Effect, Failure, Flow, Run};
+use crate::output::SessionChange;
 use catalog::errors;
 use plan::bind::set_options::{DateFormat, Isolation};
 
@@ -39,24 +41,33 @@ impl Run<'_> {
     /// Everything that is not a query, DML or an assignment.
     pub(super) fn other(&mut self, at: usize, stmt: &Stmt) -> Result<Flow, Failure> {
         match &stmt.kind {
-            StmtKind::Print(value) => self.print(at, value)?,
+            StmtKind::Print(value) => {
+                self.print(at, value)?;
+                return Ok(Flow::Next);
+            }
             StmtKind::RaisError(raise) => return self.raise(at, raise),
             StmtKind::Throw(args) => return self.throw(at, args.as_deref()),
-            StmtKind::WaitFor(wait) => self.wait(at, wait)?,
+            StmtKind::WaitFor(wait) => {
+                self.wait(at, wait)?;
+                return Ok(Flow::Next);
+            }
             StmtKind::Execute(execute) => return self.execute(at, execute),
             StmtKind::SetOption(option) => self.set_option(at, option)?,
             StmtKind::BeginTransaction(begin) => {
                 let name = self.name_of(begin.name.as_ref())?.unwrap_or_default();
-                self.core.begin_tran(&name);
+                let implicit = self.core.options.implicit_transactions;
+                self.core.begin_tran(&name, implicit);
                 self.core.succeeded(0);
             }
             StmtKind::Commit(commit) => {
+                self.check_insert_exec(true)?;
                 let delayed = commit.delayed_durability == Some(true);
                 let durability = if delayed { Durability::Delayed } else { Durability::Full };
                 self.core.commit_tran(durability)?;
                 self.core.succeeded(0);
             }
             StmtKind::Rollback(name) => {
+                self.check_insert_exec(false)?;
                 let name = self.name_of(name.as_ref())?;
                 self.core.rollback_tran(name.as_deref())?;
                 self.core.succeeded(0);
@@ -66,14 +77,27 @@ impl Run<'_> {
                 self.core.save_tran(&name)?;
                 self.core.succeeded(0);
             }
-            StmtKind::Use(name) => self.use_database(&name.value)?,
+            StmtKind::Use(name) => self.use_database(at, &name.value)?,
             StmtKind::Shutdown { no_wait } => {
                 self.shutdown(*no_wait)?;
                 return Ok(Flow::Abort);
             }
             _ => return self.utility(stmt),
         }
+        self.done(kind_of(&stmt.kind), None)?;
         Ok(Flow::Next)
+    }
+
+    /// 3915, 3916: what INSERT ... EXECUTE calls must not end the transaction that it is in.
+    fn check_insert_exec(&self, commit: bool) -> Result<(), SqlError> {
+        let text = match self.core.insert_exec {
+            Some(around) if commit && self.core.trancount() <= around => {
+                "Cannot use the COMMIT statement within an INSERT-EXEC statement unless BEGIN TRANSACTION is used first."
+            }
+            Some(_) if !commit => "Cannot use the ROLLBACK statement within an INSERT-EXEC statement.",
+            _ => return Ok(()),
+        };
+        Err(SqlError::new(if commit { 3916 } else { 3915 }, 16, 0, text))
     }
 
     /// A statement of stmt/ or dbcc/.
@@ -92,8 +116,8 @@ impl Run<'_> {
         };
         let rows = ctx.run(stmt)?;
         self.core.succeeded(rows.unwrap_or(0));
-        if rows.is_some() {
-            self.done(rows)?;
+        if !matches!(stmt.kind, StmtKind::Declare(_)) {
+            self.done(kind_of(&stmt.kind), rows)?;
         }
         Ok(Flow::Next)
     }
@@ -116,8 +140,7 @@ impl Run<'_> {
             None | Some(Value::Null) => String::from(" "),
             Some(value) => to_text(value)?.chars().take(MAX_PRINT).collect(),
         };
-        let mut message = SqlError::new(0, 0, 1, text);
-        message.line = self.batch.program.lines[at];
+        let message = self.placed(at, SqlError::new(0, 0, 1, text));
         self.sink.message(&message)?;
         self.core.succeeded(0);
         Ok(())
@@ -137,8 +160,7 @@ impl Run<'_> {
             Value::Null => (50_000, String::new()),
             number => return Err(no_user_message(number).into()),
         };
-        let mut error = SqlError::new(number, severity, state, text);
-        error.line = self.batch.program.lines[at];
+        let error = self.placed(at, SqlError::new(number, severity, state, text));
         if raise.log {
             let source = format!("spid{}", self.core.spid());
             self.core.instance().error_log().write(&source, &error.message);
@@ -181,8 +203,7 @@ impl Run<'_> {
         }
         let message = if message.is_null() { String::new() } else { to_text(message)? };
         let state = state.as_i64().unwrap_or(1).clamp(0, 255) as u8;
-        let mut error = SqlError::new(number as i32, 16, state, message);
-        error.line = self.batch.program.lines[at];
+        let error = self.placed(at, SqlError::new(number as i32, 16, state, message));
         Err(Failure { error, effect: Effect::Throw })
     }
 
@@ -227,13 +248,14 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn use_database(&mut self, name: &str) -> Result<(), Failure> {
+    fn use_database(&mut self, at: usize, name: &str) -> Result<(), Failure> {
         let db = self.core.instance().clone().database(name)?;
         db.check_usable()?;
-        self.core.set_db(db.clone());
-        let mut message = SqlError::new(5701, 0, 2, format!("Changed database context to '{}'.", db.name()));
-        message.line = 0;
-        self.sink.message(&message)?;
+        let (old, new) = (self.core.db().name(), db.name());
+        self.core.set_db(db);
+        self.sink.changed(&SessionChange::Database { new: &new, old: &old })?;
+        let message = SqlError::new(5701, 0, 2, format!("Changed database context to '{new}'."));
+        self.sink.message(&self.placed(at, message))?;
         self.core.succeeded(0);
         Ok(())
     }
@@ -323,6 +345,11 @@ impl Run<'_> {
                     );
                     return Err(SqlError::new(2740, 16, 1, text).into());
                 }
+                // Both names are of the one language that there is.
+                let language = options.language.clone();
+                self.sink.changed(&SessionChange::Language { new: &language, old: &language })?;
+                let message = SqlError::new(5703, 0, 1, format!("Changed language setting to {language}."));
+                self.sink.message(&self.placed(at, message))?;
             }
             "CONTEXT_INFO" => {
                 let to = DataType::VarBinary(Len::N(128));

@@ -2,13 +2,17 @@
 
 pub mod cache;
 pub mod declared;
+mod dynamic;
 pub mod errors_text;
 pub mod execute;
 pub mod flow;
+mod insert_exec;
+mod kind;
 pub mod module;
 pub mod parameters;
 mod profile;
 pub mod program;
+pub mod rpc;
 pub mod run;
 pub mod shape;
 pub mod trigger;
@@ -18,6 +22,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use catalog::Catalog;
+use compact_str::CompactString;
 use parking_lot::Mutex;
 use syntax::ParseSettings;
 use syntax::ast::{SetOption, Stmt, StmtKind, TypeName};
@@ -133,6 +138,8 @@ impl Stamp {
 pub struct Compiled {
     /// The text without secrets, which spans point into.
     pub text: Arc<str>,
+    /// The procedure or trigger that it is the body of; else empty.
+    pub procedure: CompactString,
     /// Its operations; none when the batch is only parsed (PARSEONLY).
     pub program: Program,
     /// How many of its variables are parameters; they come first.
@@ -163,7 +170,7 @@ impl Compiled {
     /// Errors: everything that SQL Server finds before a batch runs: syntax, undeclared variables, labels, types.
     pub fn new(
         text: &str,
-        params: &[(compact_str::CompactString, DataType)],
+        params: &[(CompactString, DataType)],
         settings: ParseSettings,
         catalog: &Catalog,
     ) -> Result<Compiled, SqlError> {
@@ -184,7 +191,7 @@ impl Compiled {
     pub fn of_body(
         text: &str,
         stmts: Vec<Stmt>,
-        params: &[(compact_str::CompactString, DataType)],
+        params: &[(CompactString, DataType)],
         settings: ParseSettings,
         catalog: &Catalog,
     ) -> Result<Compiled, SqlError> {
@@ -196,11 +203,12 @@ impl Compiled {
 
     fn with(text: &str, program: Program, parameters: usize, settings: ParseSettings) -> Compiled {
         let bound = Mutex::new(vec![None; program.ops.len()]);
-        Compiled { text: conceal(text).into(), program, parameters, settings, bound }
+        let procedure = CompactString::default();
+        Compiled { text: conceal(text).into(), procedure, program, parameters, settings, bound }
     }
 }
 
-fn variables(params: &[(compact_str::CompactString, DataType)]) -> Result<VarScope, SqlError> {
+fn variables(params: &[(CompactString, DataType)]) -> Result<VarScope, SqlError> {
     let mut vars = VarScope::new();
     for (name, ty) in params {
         vars.declare(name, *ty)?;

@@ -37,7 +37,8 @@ pub fn compile(module: &ModuleDef, catalog: &Catalog) -> Result<ModuleCode, SqlE
     let typed: Vec<_> = params.iter().map(|p| (p.name.clone(), p.ty)).collect();
     let settings = ParseSettings { quoted_identifier: module.settings.quoted_identifier, parse_only: false };
     super::declared::check(&module.text, module.body(), &typed, settings)?;
-    let batch = Compiled::of_body(&module.text, module.body().to_vec(), &typed, settings, catalog)?;
+    let mut batch = Compiled::of_body(&module.text, module.body().to_vec(), &typed, settings, catalog)?;
+    batch.procedure = module.name.clone();
     Ok(ModuleCode { batch: Arc::new(batch), params })
 }
 
@@ -115,7 +116,7 @@ pub fn bind_arguments(name: &str, code: &ModuleCode, args: Vec<Arg>) -> Result<A
             outputs.push((at, slot));
         }
         if !arg.is_default {
-            values[at] = Some(convert(&arg.value, arg.value.natural_type(), param.ty, 0, Mode::Implicit)?);
+            values[at] = Some(convert(&arg.value, arg.ty, param.ty, 0, Mode::Implicit)?);
         }
     }
     let mut vars = Vec::with_capacity(params.len());

@@ -7,6 +7,7 @@ use types::Value;
 use super::Bound;
 use super::run::{Failure, Run};
 use crate::explain::{self, Measured, Shown};
+use crate::output::StatementKind;
 use crate::state::profile::Profile;
 
 impl Run<'_> {
@@ -41,12 +42,12 @@ impl Run<'_> {
             let rows = shown.profile(&measured, at);
             self.sink.columns(&explain::profile_columns())?;
             rows.iter().try_for_each(|row| self.sink.row(row))?;
-            self.done(Some(rows.len() as u64))?;
+            self.done(StatementKind::Select, Some(rows.len() as u64))?;
         }
         if self.core.options.statistics_xml {
             self.sink.columns(&[explain::xml_column()])?;
             self.sink.row(&[Value::str(shown.xml(at, Some(&measured)))])?;
-            self.done(Some(1))?;
+            self.done(StatementKind::Select, Some(1))?;
         }
         Ok(())
     }

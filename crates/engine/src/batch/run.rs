@@ -7,15 +7,16 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use syntax::ast::{Assignment, Expr, ExprKind, SetValue, Span, Stmt, StmtKind};
-use types::{SqlError, Value};
+use types::{DataType, SqlError, Value};
 
+use super::kind::kind_of;
 use super::program::Op;
 use super::{Bound, Compiled, Stamp};
 use crate::dml::compile_dml;
 use crate::exec::context::{ExecCtx, RowSink};
 use crate::exec::query::run_query;
 use crate::exec::scalar::{compile_condition, compile_scalar};
-use crate::output::Sink;
+use crate::output::{Sink, StatementEnd, StatementKind};
 use crate::state::SessionCore;
 use crate::state::inner::was_reported;
 use crate::state::room::MAX_RUNS;
@@ -80,14 +81,19 @@ pub struct Run<'a> {
     pub(super) vars: &'a mut Vec<Value>,
     pub(super) bound: Vec<Option<(Stamp, Bound)>>,
     /// The operation that runs.
-    at: usize,
+    pub(super) at: usize,
     /// A CATCH of a calling scope waits for errors of this one.
-    outer_try: bool,
+    pub(super) outer_try: bool,
     /// CATCH blocks of calling scopes.
     base_depth: usize,
-    /// The running statement has sent rows.
+    /// The running statement has begun a result set, or sent rows of OUTPUT.
     shown: bool,
+    /// For a call by RPC, which has no variables: what its OUTPUT parameters become, by position.
+    pub(super) outputs: Option<Outputs>,
 }
+
+/// Values of OUTPUT parameters by their positions in a call.
+pub type Outputs = Vec<(usize, DataType, Value)>;
 
 /// Runs a batch to its end. `vars` holds its parameters and gets the rest of its variables, NULL at first.
 ///
@@ -99,16 +105,26 @@ pub fn run_batch(
     vars: &mut Vec<Value>,
     outer_try: bool,
 ) -> Result<End, SqlError> {
-    vars.resize(batch.program.vars.len(), Value::Null);
-    let bound = batch.bound.lock().clone();
-    let base_depth = core.caught.len();
-    let mut run = Run { core, sink, batch, vars, bound, at: 0, outer_try, base_depth, shown: false };
+    let mut run = Run::new(core, sink, batch, vars, outer_try);
     let end = run.main();
-    run.core.caught.truncate(base_depth);
+    run.core.caught.truncate(run.base_depth);
     end
 }
 
 impl<'a> Run<'a> {
+    pub(super) fn new(
+        core: &'a mut SessionCore,
+        sink: &'a mut dyn Sink,
+        batch: &'a Arc<Compiled>,
+        vars: &'a mut Vec<Value>,
+        outer_try: bool,
+    ) -> Run<'a> {
+        vars.resize(batch.program.vars.len(), Value::Null);
+        let bound = batch.bound.lock().clone();
+        let base_depth = core.caught.len();
+        Run { core, sink, batch, vars, bound, at: 0, outer_try, base_depth, shown: false, outputs: None }
+    }
+
     fn main(&mut self) -> Result<End, SqlError> {
         let batch = self.batch;
         let program = &batch.program;
@@ -155,7 +171,8 @@ impl<'a> Run<'a> {
             Op::Stmt(index) if self.core.options.statistics_time => {
                 let timer = StatementTimer::start();
                 let step = self.statement(at, index as usize)?;
-                self.sink.message(&timer.message(self.batch.program.lines[at]))?;
+                let message = self.placed(at, timer.message());
+                self.sink.message(&message)?;
                 Ok(step)
             }
             Op::Stmt(index) => self.statement(at, index as usize),
@@ -186,13 +203,13 @@ impl<'a> Run<'a> {
     }
 
     /// Decides what an error does. Errors: the error itself, for a CATCH of a calling scope.
-    fn failed(&mut self, at: usize, failure: Failure) -> Result<After, SqlError> {
+    pub(super) fn failed(&mut self, at: usize, failure: Failure) -> Result<After, SqlError> {
         let Failure { error, effect } = failure;
         if was_reported(&error) {
             return Ok(After::End(End::BatchAborted));
         }
         let program = &self.batch.program;
-        let error = error.at_line(program.lines.get(at).copied().unwrap_or(0));
+        let error = self.placed(at, error);
         self.core.error_number = error.number;
         self.core.rowcount = 0;
         let handler = if effect == Effect::Compile { None } else { program.handler(at) };
@@ -209,6 +226,10 @@ impl<'a> Run<'a> {
             }
             self.core.caught.truncate(self.base_depth + region.depth as usize);
             self.core.caught.push(error);
+            if self.shown {
+                // The result set that had begun is over. A client that is gone is noticed at the next one.
+                let _ = self.sink.done(self.end_of(self.kind(at), None));
+            }
             return Ok(After::Resume(region.catch as usize));
         }
         if self.outer_try && !fatal {
@@ -218,10 +239,17 @@ impl<'a> Run<'a> {
             return Err(error);
         }
         self.report(at, &error, aborts || effect == Effect::Compile);
+        if aborts && (error.severity >= 20 || !self.core.keeps_transaction()) {
+            self.core.rollback_all();
+        }
+        // As for the report.
+        let _ = self.core.tell_transactions(self.sink);
+        // A call is no statement.
+        if self.outputs.is_none() {
+            let end = StatementEnd { error: true, ..self.end_of(self.kind(at), None) };
+            let _ = self.sink.done(end);
+        }
         if aborts {
-            if error.severity >= 20 || !self.core.keeps_transaction() {
-                self.core.rollback_all();
-            }
             return Ok(After::End(End::BatchAborted));
         }
         Ok(match effect {
@@ -241,8 +269,8 @@ impl<'a> Run<'a> {
             _ => false,
         };
         if modifies && !silent && (11..17).contains(&error.severity) && error.number < 50_000 {
-            let mut note = SqlError::new(3621, 0, 0, "The statement has been terminated.");
-            note.line = error.line;
+            let note = SqlError::new(3621, 0, 0, "The statement has been terminated.");
+            let note = note.in_procedure(error.procedure()).at_line(error.line);
             let _ = self.sink.message(&note);
         }
     }
@@ -251,6 +279,9 @@ impl<'a> Run<'a> {
         let batch = self.batch;
         let stmt = &batch.program.stmts[index];
         match &stmt.kind {
+            StmtKind::Insert(insert) if insert.source.is_execute() => {
+                self.insert_exec(at, insert)?;
+            }
             StmtKind::Insert(_) | StmtKind::Update(_) | StmtKind::Delete(_) | StmtKind::Merge(_) => {
                 self.profiled(at, stmt, |run| run.dml(at, stmt))?;
             }
@@ -429,20 +460,22 @@ impl<'a> Run<'a> {
     fn query(&mut self, at: usize, query: &syntax::ast::Query) -> Result<(), Failure> {
         self.bind_query(at, query)?;
         let (rows, returns) = self.with_retry(at, |run| {
-            let Run { core, vars, bound, sink, .. } = run;
+            let Run { core, vars, bound, sink, shown, .. } = run;
             let Some((_, Bound::Query(plan))) = &bound[at] else {
                 return Err(SqlError::internal("a query was expected"));
             };
-            core.begin_statement(true)?;
+            core.begin_statement(plan.needs().reads_data())?;
+            core.tell_transactions(*sink)?;
             let columns = plan.columns();
             let returns = !columns.is_empty();
             let mut out = ToSink::new(*sink, columns, core.options.textsize);
             let result = run_query(plan, &mut ExecCtx { session: core, vars }, &mut out);
             let result = result.and_then(|rows| out.finish().map(|()| rows));
+            *shown = out.begun && returns;
             Ok((core.end_statement(result)?, returns))
         })?;
         self.core.succeeded(rows);
-        self.done(returns.then_some(rows))
+        self.done(StatementKind::Select, returns.then_some(rows))
     }
 
     fn dml(&mut self, at: usize, stmt: &Stmt) -> Result<(), Failure> {
@@ -457,6 +490,7 @@ impl<'a> Run<'a> {
                 return Err(SqlError::internal("a data modification was expected"));
             };
             core.begin_statement(true)?;
+            core.tell_transactions(*sink)?;
             let columns = plan.columns();
             let mut out = ToSink::new(*sink, columns, core.options.textsize);
             let result = plan.run(&mut ExecCtx { session: core, vars }, &mut out);
@@ -466,13 +500,33 @@ impl<'a> Run<'a> {
             core.end_statement(result)
         })?;
         self.core.succeeded(rows);
-        self.done(Some(rows))
+        self.done(kind_of(&stmt.kind), Some(rows))
     }
 
     /// Tells the client that a statement ended.
-    pub(super) fn done(&mut self, rows: Option<u64>) -> Result<(), Failure> {
+    pub(super) fn done(&mut self, statement: StatementKind, rows: Option<u64>) -> Result<(), Failure> {
+        self.core.tell_transactions(self.sink)?;
+        Ok(self.sink.done(self.end_of(statement, rows))?)
+    }
+
+    fn end_of(&self, statement: StatementKind, rows: Option<u64>) -> StatementEnd {
         let rows = rows.filter(|_| !self.core.options.nocount);
-        Ok(self.sink.done(rows)?)
+        StatementEnd { statement, rows, error: false, nested: self.core.nest_level > 0 }
+    }
+
+    /// What the operation is for clients.
+    fn kind(&self, at: usize) -> StatementKind {
+        let program = &self.batch.program;
+        match program.ops.get(at) {
+            Some(Op::Stmt(index)) => kind_of(&program.stmts[*index as usize].kind),
+            _ => StatementKind::Other,
+        }
+    }
+
+    /// An error or message with its place, unless it has one.
+    pub(super) fn placed(&self, at: usize, error: SqlError) -> SqlError {
+        let line = self.batch.program.lines.get(at).copied().unwrap_or(0);
+        error.in_procedure(&self.batch.procedure).at_line(line)
     }
 
     /// Runs a bound statement; binds and runs it again when the schema has moved under it.
@@ -524,14 +578,12 @@ impl StatementTimer {
     }
 
     /// 3613 with SQL Server's text.
-    fn message(&self, line: u32) -> SqlError {
+    fn message(&self) -> SqlError {
         let cpu = thread_cpu().saturating_sub(self.cpu).as_millis();
         let elapsed = self.began.elapsed().as_millis();
         let text =
             format!("\n SQL Server Execution Times:\n   CPU time = {cpu} ms,  elapsed time = {elapsed} ms.");
-        let mut message = SqlError::new(3613, 10, 1, text);
-        message.line = line;
-        message
+        SqlError::new(3613, 10, 1, text)
     }
 }
 
@@ -557,7 +609,8 @@ impl Run<'_> {
                 | StmtKind::Drop(_)
         );
         let bulk = matches!(kind, StmtKind::BulkInsert(_));
-        !self.core.doomed && (whole || (is_dml(kind) && !bulk && !assigns(kind) && !self.shown))
+        let calls = matches!(kind, StmtKind::Insert(insert) if insert.source.is_execute());
+        !self.core.doomed && (whole || (is_dml(kind) && !bulk && !calls && !assigns(kind) && !self.shown))
     }
 
     /// Whether the statement gives space back.
@@ -583,7 +636,7 @@ enum Step {
     Abort,
 }
 
-enum After {
+pub(super) enum After {
     Resume(usize),
     End(End),
 }

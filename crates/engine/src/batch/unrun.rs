@@ -8,8 +8,10 @@ use types::Value;
 
 use super::Bound;
 use super::program::Op;
-use super::run::{Failure, Run};
+use super::run::{Failure, Flow, Run};
 use crate::explain::{self, Shown};
+use crate::output::StatementKind;
+use catalog::errors;
 use plan::bind::set_options::Showplan;
 
 impl Run<'_> {
@@ -32,9 +34,12 @@ impl Run<'_> {
             && ends_mode(option)
             && !self.is_conditional(at)
         {
-            return self.set_option(at, option);
+            self.set_option(at, option)?;
+            return self.done(StatementKind::Set, None);
         }
         match &stmt.kind {
+            // Whether its rows fit is seen when they are there.
+            StmtKind::Insert(insert) if insert.source.is_execute() => {}
             StmtKind::Insert(_) | StmtKind::Update(_) | StmtKind::Delete(_) | StmtKind::Merge(_) => {
                 self.bind_dml(at, stmt)?;
             }
@@ -46,6 +51,13 @@ impl Run<'_> {
                 let mut exprs: Vec<&Expr> = vec![&raise.message, &raise.severity, &raise.state];
                 exprs.extend(&raise.args);
                 self.bind_scalars(at, &exprs)?;
+            }
+            // What it calls gives its columns in its turn.
+            StmtKind::Execute(execute) if self.core.options.fmtonly && !self.core.options.noexec => {
+                return match self.execute(at, execute)? {
+                    Flow::Next => Ok(()),
+                    Flow::Abort => Err(errors::batch_ended().into()),
+                };
             }
             StmtKind::Execute(execute) => {
                 if let ExecuteWhat::Text { text, at: None, .. } = &execute.what {
@@ -85,7 +97,7 @@ impl Run<'_> {
             return Ok(());
         }
         self.sink.columns(columns)?;
-        self.done(Some(0))
+        self.done(StatementKind::Select, Some(0))
     }
 
     /// SHOWPLAN_TEXT, SHOWPLAN_ALL and SHOWPLAN_XML: the statement and its operators.
@@ -99,13 +111,13 @@ impl Run<'_> {
         if self.core.options.showplan == Showplan::Xml {
             self.sink.columns(&[explain::xml_column()])?;
             self.sink.row(&[Value::str(shown.xml(at, None))])?;
-            return self.done(Some(1));
+            return self.done(StatementKind::Select, Some(1));
         }
         let all = self.core.options.showplan == Showplan::All;
         let rows = shown.rows(all, at);
         self.sink.columns(&explain::columns(all))?;
         rows.iter().try_for_each(|row| self.sink.row(row))?;
-        self.done(Some(rows.len() as u64))
+        self.done(StatementKind::Select, Some(rows.len() as u64))
     }
 }
 

@@ -88,7 +88,7 @@ impl Command<'_, '_> {
         columns: &[crate::output::ColumnInfo],
         rows: &[Vec<Value>],
     ) -> Result<(), SqlError> {
-        crate::sysproc::send(self.ctx.sink, columns, rows, self.ctx.core.options.nocount)
+        crate::sysproc::send(self.ctx.sink, columns, rows, self.ctx.core, false)
     }
 
     /// The database and the table of a name of up to three parts. Errors: 911 no such database, those of its state.

@@ -72,6 +72,7 @@ pub fn create_table(core: &mut SessionCore, db: &Arc<Db>, new: NewTable) -> Resu
         foreign_keys: Vec::new(),
         create_date: catalog::clock::now(),
         state: Arc::new(TableState::default()),
+        seen: Default::default(),
     };
     for check in &new.checks {
         let check = constraints::make_check(&mut work, &table, check, false)?;

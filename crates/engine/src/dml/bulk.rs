@@ -3,14 +3,13 @@
 //! Guarantees: defaults, identity, NULL checks, keys and indexes are those of INSERT; memory does not grow with the rows.
 
 use std::sync::Arc;
-use syntax::ast::StmtKind;
+use syntax::ast::{Stmt, StmtKind};
 use types::{SqlError, Value};
 
 use super::{DmlPlan, compile_dml};
 use crate::exec::context::ExecCtx;
 use crate::state::SessionCore;
-use catalog::Db;
-use catalog::TableDef;
+pub use crate::state::bulk::{BulkLoad, BulkOptions};
 use catalog::errors;
 use catalog::names::quote;
 use plan::bind::env::{CompileEnv, VarScope};
@@ -63,32 +62,6 @@ impl<I: Iterator<Item = Result<Vec<Vec<Value>>, SqlError>>> BulkRows for ColumnB
         }
         Ok(true)
     }
-}
-
-/// How a bulk load is done.
-#[derive(Clone, Debug, Default)]
-pub struct BulkOptions {
-    /// Rows per transaction, when none is open; 0: all rows are one.
-    pub batch: u64,
-    /// The values of the identity column are given.
-    pub keep_identity: bool,
-    /// NULL stays NULL where the column has a default.
-    pub keep_nulls: bool,
-    /// The table is locked as a whole.
-    pub table_lock: bool,
-    /// CHECK and FOREIGN KEY constraints do not hold for the rows.
-    pub ignore_constraints: bool,
-    /// INSERT triggers do not run.
-    pub ignore_triggers: bool,
-}
-
-/// A load into columns of a table.
-pub(crate) struct BulkLoad {
-    pub db: Arc<Db>,
-    pub table: Arc<TableDef>,
-    /// Positions of the columns that the rows have.
-    pub columns: Vec<usize>,
-    pub options: BulkOptions,
 }
 
 impl BulkLoad {
@@ -182,18 +155,45 @@ impl BulkLoad {
         let Some(stmt) = stmts.first().filter(|s| matches!(s.kind, StmtKind::Insert(_))) else {
             return Err(SqlError::internal("a bulk load made no INSERT"));
         };
-        let env = CompileEnv {
-            names: &**core.instance(),
-            db: core.db(),
-            catalog: core.db().catalog(),
-            vars: &vars,
-            parameters: &[],
-            options: &core.options,
-            temps: &core.temps,
-            changes: None,
-            cancel: &core.shared.cancel,
-            counters: core.instance().optimizer(),
+        Ok((compile_dml(stmt, &environment(core, &vars))?, vars.len()))
+    }
+}
+
+/// Runs `INSERT ... VALUES (@1, ...)` once for each row within the running statement. Gives the number of rows.
+///
+/// # Errors
+/// Those of compiling it, of INSERT and of the rows.
+pub(crate) fn load_rows_of(
+    core: &mut SessionCore,
+    stmt: &Stmt,
+    vars: &VarScope,
+    rows: &mut dyn BulkRows,
+) -> Result<u64, SqlError> {
+    loop {
+        let plan = compile_dml(stmt, &environment(core, vars))?;
+        let DmlPlan::Insert(insert) = &*plan else {
+            return Err(SqlError::internal("an INSERT was expected"));
         };
-        Ok((compile_dml(stmt, &env)?, vars.len()))
+        let mut values = vec![Value::Null; vars.len()];
+        match insert.load_rows(&mut ExecCtx { session: core, vars: &mut values }, rows, u64::MAX) {
+            // Found while the table was locked, before a row was taken.
+            Err(e) if e.number == errors::SCHEMA_CHANGED => {}
+            result => return result.map(|(count, _)| count),
+        }
+    }
+}
+
+fn environment<'a>(core: &'a SessionCore, vars: &'a VarScope) -> CompileEnv<'a> {
+    CompileEnv {
+        names: &**core.instance(),
+        db: core.db(),
+        catalog: core.db().catalog(),
+        vars,
+        parameters: &[],
+        options: &core.options,
+        temps: &core.temps,
+        changes: None,
+        cancel: &core.shared.cancel,
+        counters: core.instance().optimizer(),
     }
 }

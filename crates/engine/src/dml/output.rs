@@ -86,7 +86,9 @@ fn items(binder: &mut Binder<'_>, output: &ast::Output) -> Result<(Vec<ColumnInf
                     return Err(SqlError::new(107, 15, 1, text));
                 };
                 for c in &source.columns {
-                    columns.push(ColumnInfo { name: c.name.clone(), ty: c.ty, nullable: c.nullable });
+                    let collation = c.collation;
+                    columns
+                        .push(ColumnInfo { collation, ..ColumnInfo::new(c.name.clone(), c.ty, c.nullable) });
                     exprs.push(Expr::Col(c.id));
                 }
             }
@@ -97,7 +99,8 @@ fn items(binder: &mut Binder<'_>, output: &ast::Output) -> Result<(Vec<ColumnInf
                     (None, ast::ExprKind::Column(c)) => c.name.value.clone(),
                     _ => "".into(),
                 };
-                columns.push(ColumnInfo { name, ty: typed.ty, nullable: typed.nullable });
+                let collation = typed.collation;
+                columns.push(ColumnInfo { collation, ..ColumnInfo::new(name, typed.ty, typed.nullable) });
                 exprs.push(typed.expr);
             }
             _ => return Err(SqlError::new(102, 15, 1, "Incorrect syntax near '*'.")),

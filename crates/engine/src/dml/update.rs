@@ -1,5 +1,8 @@
 //! UPDATE. Where no index holds a changed column, rows are changed page by page with one log record per page, and
-//! fixed-length columns are patched in a copy of the row instead of encoding it anew.
+//! fixed-length columns are patched in a copy of the row instead of encoding it anew. One row by its key takes a short way
+//! ([`point`]).
+
+mod point;
 
 use super::change::{self, ChangePlan, CompileCascade, Kept, TableChange};
 use super::output::{self, Images, OutputPlan};
@@ -29,7 +32,7 @@ use storage::write::{Locator, Rest, RowWriter, touches, wait_for_lock};
 use storage::{Base, TableStore, access_error};
 use syntax::ast::{self, Assignment, ExprKind};
 use types::convert::Mode;
-use types::{ColumnType, RowLayout, SqlError, Value};
+use types::{SqlError, Value};
 
 /// A compiled UPDATE.
 #[derive(Debug)]
@@ -50,6 +53,8 @@ pub struct UpdatePlan {
     /// CHECK, foreign keys, triggers.
     change: ChangePlan,
     lock: TableLock,
+    /// One row by its whole key, and nothing but its bytes changes: see [`point`].
+    point: bool,
     pub(super) needs: Needs,
 }
 
@@ -69,23 +74,16 @@ struct SetColumn {
     patch: Option<Patch>,
 }
 
-/// A fixed-length column: where its bytes lie, and a layout of it alone that makes them.
-#[derive(Debug)]
+/// Where the bytes of a fixed-length column lie.
+#[derive(Clone, Copy, Debug)]
 struct Patch {
     offset: usize,
     width: usize,
-    alone: RowLayout,
-    /// Where the bytes lie in a row of the column alone.
-    from: usize,
 }
 
 fn patch_of(table: &TableDef, column: usize) -> Option<Patch> {
     let (offset, width) = table.layout.fixed_place(column)?;
-    let def = &table.columns[column];
-    let alone =
-        RowLayout::new(&[ColumnType { ty: def.ty, nullable: def.nullable, collation: def.collation }]);
-    let (from, same) = alone.fixed_place(0)?;
-    (same == width).then_some(Patch { offset, width, alone, from })
+    Some(Patch { offset, width })
 }
 
 /// Compiles UPDATE.
@@ -142,8 +140,28 @@ pub fn compile(
     change.check_output(output.is_some())?;
     let seen = output.is_some() || !vars.is_empty() || change.sees_rows();
     let row_by_row = indexed || !store.lob_columns.is_empty() || seen;
-    let needs = plan::physical::needs(binder)?;
-    Ok(UpdatePlan { db, store, target, sets, vars, changed, row_by_row, top, output, change, lock, needs })
+    let mut needs = plan::physical::needs(binder)?;
+    // The lock on the target covers what reading it takes.
+    needs.tables.retain(|used| {
+        let covered = lock.mode.covers(used.lock.mode) && (lock.hold || !used.lock.hold);
+        !(Arc::ptr_eq(&used.table, &table) && covered && !used.lock.no_wait)
+    });
+    let point = !row_by_row && top.is_none() && point::is_one(&target, &sets);
+    Ok(UpdatePlan {
+        db,
+        store,
+        target,
+        sets,
+        vars,
+        changed,
+        row_by_row,
+        top,
+        output,
+        change,
+        lock,
+        point,
+        needs,
+    })
 }
 
 fn target_column(get: &Get, name: &ast::ColumnRef) -> Result<usize, SqlError> {
@@ -233,6 +251,11 @@ impl UpdatePlan {
             ctx.session.shows_newest(&self.db)?;
         }
         crate::exec::query::lock_tables(&self.needs, ctx)?;
+        if self.point
+            && let Some(count) = self.run_point(ctx)?
+        {
+            return Ok(count);
+        }
         let mut rt = Rt::new(ctx, &self.needs);
         let limit = limit_of(&self.top, &mut rt)?;
         let width = self.store.table.columns.len();
@@ -244,7 +267,6 @@ impl UpdatePlan {
             new: vec![Value::Null; width],
             rows: Vec::new(),
             ends: Vec::new(),
-            bytes: Vec::new(),
             rests: Vec::new(),
             kept: self.change.begin(),
             out,
@@ -272,7 +294,6 @@ struct Updating<'p> {
     /// New rows of a page, one after another.
     rows: Vec<u8>,
     ends: Vec<usize>,
-    bytes: Vec<u8>,
     /// New keys that go in when all old ones are out, with the rows' values.
     rests: Vec<(Rest, Box<[Value]>)>,
     /// Rows for what follows the change.
@@ -332,12 +353,9 @@ impl Updating<'_> {
             if value.is_null() || there.is_none() {
                 return Ok(false);
             }
-            self.bytes.clear();
-            patch.alone.encode(std::slice::from_ref(value), &mut self.bytes)?;
-            let made = self.bytes.get(patch.from..patch.from + patch.width);
             let place = self.rows.get_mut(start + patch.offset..start + patch.offset + patch.width);
-            let (Some(made), Some(place)) = (made, place) else { return Ok(false) };
-            place.copy_from_slice(made);
+            let Some(place) = place else { return Ok(false) };
+            self.plan.store.table.layout.put_fixed(set.column, value, place)?;
         }
         Ok(true)
     }

@@ -122,7 +122,7 @@ impl Distinct {
 impl Operator for Distinct {
     fn next(&mut self, plan: &Plan, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
         let (input, collations) = match &plan.node {
-            Node::Distinct { input, collations } => (&**input, collations),
+            Node::Distinct { input, collations, .. } => (&**input, collations),
             // Over a hash join for the same node.
             Node::SetOp { collations, .. } => (plan, collations),
             _ => return Err(other_node()),

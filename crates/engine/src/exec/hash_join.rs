@@ -1,5 +1,6 @@
-//! Hash join: the right input is kept in a hash table, the left one passes by. When the right rows do not fit the
-//! memory, both inputs go to disk by parts of their keys' hashes and are joined part by part (`join_parts`).
+//! Hash join: one input, the build side, is kept in a hash table, the other one, the probe side, passes by. The plan says
+//! which; for every kind of join it can be either. When the build rows do not fit the memory, both inputs go to disk by
+//! parts of their keys' hashes and are joined part by part (`join_parts`).
 //! Rows whose key has a NULL match nothing, except in EXCEPT and INTERSECT.
 
 use super::hash::key::{KeyParts, Keys, part_of};
@@ -17,8 +18,8 @@ use types::{SqlError, Value, pack_row};
 
 /// The operator.
 pub struct HashJoin {
-    left: Box<dyn Operator>,
-    right: Box<dyn Operator>,
+    build_input: Box<dyn Operator>,
+    probe_input: Box<dyn Operator>,
     probe: Probe,
     table: HashTable,
     share: Option<Share>,
@@ -29,26 +30,26 @@ pub struct HashJoin {
 
 enum Stage {
     Start,
-    /// All right rows are in the table, the left ones pass by.
+    /// All build rows are in the table, the probe rows pass by.
     Passing,
-    /// The right rows are on disk, the left ones go there too.
+    /// The build rows are on disk, the probe rows go there too.
     Parting {
-        rights: Vec<Part>,
-        lefts: Partitions,
+        builds: Vec<Part>,
+        probes: Partitions,
     },
     /// Part by part.
     Parts(Box<JoinParts>),
-    /// FULL JOIN, the left rows have passed: right rows that met none of them, from a place on.
+    /// The probe rows have passed: build rows that met none of them, from a place on.
     Rest(Place),
     Done,
 }
 
 /// The parts of the operator's node.
 struct Sides<'a> {
-    left: &'a Plan,
-    right: &'a Plan,
-    left_keys: KeyParts<'a>,
-    right_keys: KeyParts<'a>,
+    build: &'a Plan,
+    probe: &'a Plan,
+    build_keys: KeyParts<'a>,
+    probe_keys: KeyParts<'a>,
     shape: Shape<'a>,
 }
 
@@ -62,19 +63,25 @@ impl Sides<'_> {
                     on: plan.residual.as_ref(),
                     left_width: plan.left_width,
                     right_width: plan.right_width,
+                    builds_left: plan.builds_left,
                 };
                 let left_keys =
                     KeyParts::of(plan.left_keys.iter().zip(plan.collations.iter().copied()), false);
                 let right_keys =
                     KeyParts::of(plan.right_keys.iter().zip(plan.collations.iter().copied()), false);
-                Sides { left, right, left_keys, right_keys, shape }
+                if plan.builds_left {
+                    Sides { build: left, probe: right, build_keys: left_keys, probe_keys: right_keys, shape }
+                } else {
+                    Sides { build: right, probe: left, build_keys: right_keys, probe_keys: left_keys, shape }
+                }
             }
             Node::SetOp { left, right, except, collations } => {
                 let kind = if *except { JoinKind::Anti } else { JoinKind::Semi };
                 let width = collations.len();
-                let shape = Shape { kind, on: None, left_width: width, right_width: width };
+                let shape =
+                    Shape { kind, on: None, left_width: width, right_width: width, builds_left: false };
                 let keys = || KeyParts::whole_row(collations);
-                Sides { left, right, left_keys: keys(), right_keys: keys(), shape }
+                Sides { build: right, probe: left, build_keys: keys(), probe_keys: keys(), shape }
             }
             _ => return Err(other_node()),
         })
@@ -82,11 +89,11 @@ impl Sides<'_> {
 }
 
 impl HashJoin {
-    /// Over two inputs.
-    pub fn new(left: Box<dyn Operator>, right: Box<dyn Operator>) -> HashJoin {
+    /// Over the inputs of the build side and the probe side.
+    pub fn new(build_input: Box<dyn Operator>, probe_input: Box<dyn Operator>) -> HashJoin {
         HashJoin {
-            left,
-            right,
+            build_input,
+            probe_input,
             probe: Probe::default(),
             table: HashTable::default(),
             share: None,
@@ -95,21 +102,21 @@ impl HashJoin {
         }
     }
 
-    /// Takes the right rows into the table or, when they do not fit, to disk.
+    /// Takes the build rows into the table or, when they do not fit, to disk.
     fn build(&mut self, sides: &Sides<'_>, rt: &mut Rt<'_, '_>) -> Result<Stage, SqlError> {
         let mut share = rt.share();
         let shape = sides.shape;
         let (mut batch, mut keys, mut packed) = (RowSet::default(), Keys::default(), Vec::new());
         let mut parts: Option<Partitions> = None;
-        while self.right.next(sides.right, rt, &mut batch)? {
+        while self.build_input.next(sides.build, rt, &mut batch)? {
             rt.check_cancel()?;
-            keys.fill(&sides.right_keys, &batch, rt)?;
+            keys.fill(&sides.build_keys, &batch, rt)?;
             for i in 0..batch.len() {
                 let key = keys.get(i);
-                if key.is_none() && shape.kind != JoinKind::Full {
+                if key.is_none() && !shape.gives_lone_build() {
                     continue;
                 }
-                let row: &[Value] = if shape.keeps_rights() { batch.row(i) } else { &[] };
+                let row: &[Value] = if shape.keeps_rows() { batch.row(i) } else { &[] };
                 if parts.is_none() && self.table.rows.push(key, row, &mut share).is_some() {
                     continue;
                 }
@@ -127,11 +134,11 @@ impl HashJoin {
         }
         let stage = match parts {
             Some(parts) => {
-                let rights = parts.finish()?;
-                let lefts = Partitions::with_buffers(rt.session().instance(), share.sibling(), self.had, 0)?;
-                Stage::Parting { rights, lefts }
+                let builds = parts.finish()?;
+                let probes = Partitions::with_buffers(rt.session().instance(), share.sibling(), self.had, 0)?;
+                Stage::Parting { builds, probes }
             }
-            None if self.table.rows.is_empty() && !shape.gives_lone_left() => Stage::Done,
+            None if self.table.rows.is_empty() && !shape.gives_lone_probe() => Stage::Done,
             None => Stage::Passing,
         };
         self.share = Some(share);
@@ -149,7 +156,7 @@ impl HashJoin {
         Ok(parts)
     }
 
-    /// Left rows pass by the table; false when there are no more of them.
+    /// Probe rows pass by the table; false when there are no more of them.
     fn pass(&mut self, sides: &Sides<'_>, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
         while out.len() < BATCH {
             if !self.probe.batch.is_empty() {
@@ -157,41 +164,41 @@ impl HashJoin {
                 continue;
             }
             rt.check_cancel()?;
-            if !self.left.next(sides.left, rt, &mut self.probe.batch)? {
+            if !self.probe_input.next(sides.probe, rt, &mut self.probe.batch)? {
                 self.probe.batch.truncate(0);
                 return Ok(false);
             }
-            self.probe.keys.fill(&sides.left_keys, &self.probe.batch, rt)?;
+            self.probe.keys.fill(&sides.probe_keys, &self.probe.batch, rt)?;
             self.probe.look_up(&self.table);
         }
         Ok(true)
     }
 
-    /// A batch of left rows goes to disk, but for those that meet nothing; false when there are no more of them.
-    fn part_lefts(
+    /// A batch of probe rows goes to disk, but for those that meet nothing; false when there are no more of them.
+    fn part_probes(
         &mut self,
         sides: &Sides<'_>,
-        rights: &[Part],
-        lefts: &mut Partitions,
+        builds: &[Part],
+        probes: &mut Partitions,
         rt: &mut Rt<'_, '_>,
         out: &mut RowSet,
     ) -> Result<bool, SqlError> {
         rt.check_cancel()?;
         let Probe { batch, keys, .. } = &mut self.probe;
-        if !self.left.next(sides.left, rt, batch)? {
+        if !self.probe_input.next(sides.probe, rt, batch)? {
             batch.truncate(0);
             return Ok(false);
         }
-        keys.fill(&sides.left_keys, batch, rt)?;
+        keys.fill(&sides.probe_keys, batch, rt)?;
         let mut packed = Vec::new();
         for i in 0..batch.len() {
             match keys.get(i) {
-                Some(key) if rights[part_of(key.hash(), lefts.level())].rows > 0 => {
+                Some(key) if builds[part_of(key.hash(), probes.level())].rows > 0 => {
                     packed.clear();
                     pack_row(batch.row(i), &mut packed);
-                    lefts.push(Some(key), &packed)?;
+                    probes.push(Some(key), &packed)?;
                 }
-                _ => sides.shape.end_left(batch.row_mut(i), false, out),
+                _ => sides.shape.end_probe(batch.row_mut(i), false, out),
             }
         }
         batch.truncate(0);
@@ -206,18 +213,16 @@ impl HashJoin {
         rt: &mut Rt<'_, '_>,
         out: &mut RowSet,
     ) -> Result<Stage, SqlError> {
-        let after_lefts = |table: &HashTable, kind| {
-            if kind == JoinKind::Full { Stage::Rest(table.rows.first()) } else { Stage::Done }
-        };
         Ok(match stage {
             Stage::Start => self.build(sides, rt)?,
             Stage::Passing if self.pass(sides, rt, out)? => Stage::Passing,
-            Stage::Passing => after_lefts(&self.table, sides.shape.kind),
-            Stage::Parting { rights, mut lefts } => {
-                if self.part_lefts(sides, &rights, &mut lefts, rt, out)? {
-                    Stage::Parting { rights, lefts }
+            Stage::Passing if sides.shape.gives_lone_build() => Stage::Rest(self.table.rows.first()),
+            Stage::Passing => Stage::Done,
+            Stage::Parting { builds, mut probes } => {
+                if self.part_probes(sides, &builds, &mut probes, rt, out)? {
+                    Stage::Parting { builds, probes }
                 } else {
-                    Stage::Parts(Box::new(JoinParts::new(rights, lefts.finish()?, sides.shape.kind)))
+                    Stage::Parts(Box::new(JoinParts::new(builds, probes.finish()?, sides.shape)))
                 }
             }
             Stage::Parts(mut parts) => {
@@ -227,27 +232,13 @@ impl HashJoin {
                     Joined::All => Stage::Done,
                 }
             }
-            Stage::Rest(at) => match rest(&self.table, at, sides.shape, out)? {
+            Stage::Rest(at) => match sides.shape.lone_builds(&self.table.rows, at, out)? {
                 Place::NONE => Stage::Done,
                 next => Stage::Rest(next),
             },
             Stage::Done => Stage::Done,
         })
     }
-}
-
-/// FULL JOIN, when the left rows have passed: right rows from a place on that met none of them. Gives the place to go on
-/// from.
-pub fn rest(table: &HashTable, mut at: Place, shape: Shape<'_>, out: &mut RowSet) -> Result<Place, SqlError> {
-    while at != Place::NONE && out.len() < BATCH {
-        if !table.rows.is_marked(at) {
-            let (lefts, rights) = out.push_row().split_at_mut(shape.left_width);
-            lefts.fill(Value::Null);
-            table.rows.unpack(at, rights)?;
-        }
-        at = table.rows.after(at);
-    }
-    Ok(at)
 }
 
 impl Operator for HashJoin {

@@ -1,23 +1,21 @@
-//! The parts of a hash join whose right rows did not fit the memory: each part's right rows become a table that its left
+//! The parts of a hash join whose build rows did not fit the memory: each part's build rows become a table that its probe
 //! rows pass by. A part that does not fit is split again by other bits of the hashes; one that cannot be split (many
-//! rows of one key) is joined in stretches, its left rows passing by once for each.
-//! Guarantee: memory stays within the share, whatever the keys are, but for a single row and a bit per left row.
+//! rows of one key) is joined in stretches, its probe rows passing by once for each.
+//! Guarantee: memory stays within the share, whatever the keys are, but for a single row and a bit per probe row.
 
 use super::hash::rows::{Place, unpack};
 use super::hash::table::HashTable;
-use super::hash_join::rest;
 use super::join_probe::{Probe, Shape, Stretches};
 use super::memory::Share;
 use super::partition::{LEVELS, PARTS, Part, PartReader, Partitions};
 use super::{BATCH, RowSet};
 use crate::exec::rt::Rt;
-use plan::logical::JoinKind;
 use types::SqlError;
 
 /// Two parts that meet each other only.
 struct Pair {
-    rights: Part,
-    lefts: Part,
+    builds: Part,
+    probes: Part,
     /// Which part of a hash they share.
     level: u32,
 }
@@ -25,17 +23,18 @@ struct Pair {
 /// A pair that is being joined.
 struct Running {
     pair: Pair,
-    rights: PartReader,
-    /// A right row was read that did not fit.
+    builds: PartReader,
+    /// A build row was read that did not fit.
     ahead: bool,
-    lefts: PartReader,
-    /// FULL JOIN, the left rows have passed: right rows from here on are looked at.
+    probes: PartReader,
+    /// The probe rows have passed: build rows from here on are looked at, whether they have met any.
     rest: Option<Place>,
 }
 
 /// All parts.
 pub struct JoinParts {
-    kind: JoinKind,
+    /// Rows without a partner are given: of the build side, of the probe side.
+    lone: (bool, bool),
     pairs: Vec<Pair>,
     running: Option<Running>,
 }
@@ -46,7 +45,7 @@ pub enum Joined {
     All,
 }
 
-/// What became of a table that was to take right rows.
+/// What became of a table that was to take build rows.
 enum Filled {
     All,
     /// Without the row that was read last.
@@ -55,20 +54,21 @@ enum Filled {
 
 impl JoinParts {
     /// Of parts that stand beside each other.
-    pub fn new(rights: Vec<Part>, lefts: Vec<Part>, kind: JoinKind) -> JoinParts {
-        let mut parts = JoinParts { kind, pairs: Vec::new(), running: None };
-        parts.add(rights, lefts, 0);
+    pub fn new(builds: Vec<Part>, probes: Vec<Part>, shape: Shape<'_>) -> JoinParts {
+        let lone = (shape.gives_lone_build(), shape.gives_lone_probe());
+        let mut parts = JoinParts { lone, pairs: Vec::new(), running: None };
+        parts.add(builds, probes, 0);
         parts
     }
 
-    fn add(&mut self, rights: Vec<Part>, lefts: Vec<Part>, level: u32) {
-        debug_assert_eq!((rights.len(), lefts.len()), (PARTS, PARTS));
-        let gives = |pair: &Pair| match self.kind {
-            JoinKind::Full => pair.rights.rows + pair.lefts.rows > 0,
-            JoinKind::Left | JoinKind::Anti => pair.lefts.rows > 0,
-            _ => pair.lefts.rows > 0 && pair.rights.rows > 0,
+    fn add(&mut self, builds: Vec<Part>, probes: Vec<Part>, level: u32) {
+        debug_assert_eq!((builds.len(), probes.len()), (PARTS, PARTS));
+        let (lone_build, lone_probe) = self.lone;
+        let gives = |pair: &Pair| {
+            let (builds, probes) = (pair.builds.rows > 0, pair.probes.rows > 0);
+            builds && (probes || lone_build) || probes && lone_probe
         };
-        let pairs = rights.into_iter().zip(lefts).map(|(rights, lefts)| Pair { rights, lefts, level });
+        let pairs = builds.into_iter().zip(probes).map(|(builds, probes)| Pair { builds, probes, level });
         self.pairs.extend(pairs.filter(gives));
     }
 
@@ -91,11 +91,11 @@ impl JoinParts {
             if running.pass(shape, table, probe, rt, out)? {
                 return Ok(Joined::Some);
             }
-            let full = shape.kind == JoinKind::Full;
-            running.rest = Some(if full { table.rows.first() } else { Place::NONE });
+            let first = if shape.gives_lone_build() { table.rows.first() } else { Place::NONE };
+            running.rest = Some(first);
         }
         if let Some(at) = running.rest {
-            let next = rest(table, at, shape, out)?;
+            let next = shape.lone_builds(&table.rows, at, out)?;
             running.rest = Some(next);
             if next != Place::NONE {
                 return Ok(Joined::Some);
@@ -121,8 +121,13 @@ impl JoinParts {
         rt: &mut Rt<'_, '_>,
     ) -> Result<(), SqlError> {
         debug_assert!(table.rows.is_empty(), "a part is left");
-        let mut running =
-            Running { rights: pair.rights.read(), ahead: false, lefts: pair.lefts.read(), pair, rest: None };
+        let mut running = Running {
+            builds: pair.builds.read(),
+            ahead: false,
+            probes: pair.probes.read(),
+            pair,
+            rest: None,
+        };
         let filled = running.fill(table, share, rt)?;
         let fits = matches!(filled, Filled::All);
         if fits && table.link_all(table.rows.len(), share, false) {
@@ -151,40 +156,40 @@ impl JoinParts {
         let level = running.pair.level + 1;
         let instance = rt.session().instance().clone();
         let had = share.used();
-        let mut rights = Partitions::new(&instance, share, level)?;
+        let mut builds = Partitions::new(&instance, share, level)?;
         for record in table.rows.iter() {
-            rights.push(record.key, record.row)?;
+            builds.push(record.key, record.row)?;
         }
-        let mut ahead = running.rights.read > table.rows.len() as u64;
+        let mut ahead = running.builds.read > table.rows.len() as u64;
         table.clear(share);
-        while std::mem::take(&mut ahead) || running.rights.advance()? {
-            let (key, row) = running.rights.row();
-            rights.push(key, row)?;
-            if running.rights.read.is_multiple_of(BATCH as u64) {
+        while std::mem::take(&mut ahead) || running.builds.advance()? {
+            let (key, row) = running.builds.row();
+            builds.push(key, row)?;
+            if running.builds.read.is_multiple_of(BATCH as u64) {
                 rt.check_cancel()?;
             }
         }
-        let rights = rights.finish()?;
-        if rights.iter().any(|part| part.rows == running.pair.rights.rows) {
+        let builds = builds.finish()?;
+        if builds.iter().any(|part| part.rows == running.pair.builds.rows) {
             // One part has them all: other bits would do no better.
             self.pairs.push(Pair { level: LEVELS, ..running.pair });
             return Ok(());
         }
-        let mut lefts = Partitions::with_buffers(&instance, share.sibling(), had, level)?;
-        while running.lefts.advance()? {
-            let (key, row) = running.lefts.row();
-            lefts.push(key, row)?;
-            if running.lefts.read.is_multiple_of(BATCH as u64) {
+        let mut probes = Partitions::with_buffers(&instance, share.sibling(), had, level)?;
+        while running.probes.advance()? {
+            let (key, row) = running.probes.row();
+            probes.push(key, row)?;
+            if running.probes.read.is_multiple_of(BATCH as u64) {
                 rt.check_cancel()?;
             }
         }
-        self.add(rights, lefts.finish()?, level);
+        self.add(builds, probes.finish()?, level);
         Ok(())
     }
 }
 
 impl Running {
-    /// Takes right rows into an empty table.
+    /// Takes build rows into an empty table.
     fn fill(
         &mut self,
         table: &mut HashTable,
@@ -192,19 +197,19 @@ impl Running {
         rt: &mut Rt<'_, '_>,
     ) -> Result<Filled, SqlError> {
         let mut ahead = std::mem::take(&mut self.ahead);
-        while std::mem::take(&mut ahead) || self.rights.advance()? {
-            let (key, row) = self.rights.row();
+        while std::mem::take(&mut ahead) || self.builds.advance()? {
+            let (key, row) = self.builds.row();
             if table.rows.push_packed(key, row, share).is_none() {
                 return Ok(Filled::Full);
             }
-            if self.rights.read.is_multiple_of(BATCH as u64) {
+            if self.builds.read.is_multiple_of(BATCH as u64) {
                 rt.check_cancel()?;
             }
         }
         Ok(Filled::All)
     }
 
-    /// The next right rows of a pair that is joined in stretches.
+    /// The next build rows of a pair that is joined in stretches.
     fn next_stretch(
         &mut self,
         table: &mut HashTable,
@@ -215,7 +220,7 @@ impl Running {
         table.clear(share);
         self.ahead = matches!(self.fill(table, share, rt)?, Filled::Full);
         table.link_all(table.rows.len(), share, true);
-        self.lefts = self.pair.lefts.read();
+        self.probes = self.pair.probes.read();
         self.rest = None;
         if let Some(stretches) = &mut probe.stretches {
             stretches.restart();
@@ -239,7 +244,7 @@ impl Running {
                 continue;
             }
             rt.check_cancel()?;
-            if !self.read_lefts(shape.left_width, probe)? {
+            if !self.read_probes(shape.probe_width(), probe)? {
                 return Ok(false);
             }
             probe.look_up(table);
@@ -247,11 +252,11 @@ impl Running {
         Ok(true)
     }
 
-    fn read_lefts(&mut self, width: usize, probe: &mut Probe) -> Result<bool, SqlError> {
+    fn read_probes(&mut self, width: usize, probe: &mut Probe) -> Result<bool, SqlError> {
         probe.batch.reset(width);
         probe.keys.clear();
-        while probe.batch.len() < BATCH && self.lefts.advance()? {
-            let (key, row) = self.lefts.row();
+        while probe.batch.len() < BATCH && self.probes.advance()? {
+            let (key, row) = self.probes.row();
             probe.keys.push(key);
             unpack(row, probe.batch.push_row())?;
         }

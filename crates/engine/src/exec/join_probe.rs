@@ -1,10 +1,10 @@
-//! What becomes of the left rows of a hash join that meet a table of right rows: pairs, residual conditions, semi and anti
-//! joins, rows without a partner on either side.
-//! Guarantee: the rows are the same whether the table holds all right rows that a left row can meet or a stretch of
-//! them after another.
+//! What becomes of the rows of a hash join's probe side that meet the table of its build side: pairs, residual conditions,
+//! semi and anti joins, rows without a partner on either side.
+//! Guarantees: the rows are the same whichever side is built, and whether the table holds all build rows that a probe row
+//! can meet or a stretch of them after another.
 
 use super::hash::key::Keys;
-use super::hash::rows::Place;
+use super::hash::rows::{Place, Rows};
 use super::hash::table::HashTable;
 use super::{BATCH, RowSet};
 use crate::exec::rt::Rt;
@@ -12,13 +12,16 @@ use expr::Pred;
 use plan::logical::JoinKind;
 use types::{SqlError, Value};
 
-/// What a join gives; the condition is over left and right side by side.
+/// What a join gives, and which of its sides the table holds: the build side, which the other one, the probe side, passes
+/// by. The condition is over left and right side by side.
 #[derive(Clone, Copy)]
 pub struct Shape<'p> {
     pub kind: JoinKind,
     pub on: Option<&'p Pred>,
     pub left_width: usize,
     pub right_width: usize,
+    /// The left side is the build side.
+    pub builds_left: bool,
 }
 
 impl Shape<'_> {
@@ -32,32 +35,78 @@ impl Shape<'_> {
         self.left_width + if self.is_half() { 0 } else { self.right_width }
     }
 
-    /// Whether right rows are needed, not just their keys.
-    pub fn keeps_rights(&self) -> bool {
-        !self.is_half() || self.on.is_some()
+    /// Slots of a row of the probe side.
+    pub fn probe_width(&self) -> usize {
+        if self.builds_left { self.right_width } else { self.left_width }
     }
 
-    /// A left row without a partner gives a row.
-    pub fn gives_lone_left(&self) -> bool {
-        matches!(self.kind, JoinKind::Left | JoinKind::Anti | JoinKind::Full)
+    /// Whether rows of the build side are needed, not just their keys.
+    pub fn keeps_rows(&self) -> bool {
+        self.builds_left || !self.is_half() || self.on.is_some()
     }
 
-    /// Adds a left row that has met all it can meet, if it gives one by itself. Its values are taken.
-    pub fn end_left(&self, left: &mut [Value], found: bool, out: &mut RowSet) {
-        let gives = if found { self.kind == JoinKind::Semi } else { self.gives_lone_left() };
+    /// A probe row without a partner gives a row.
+    pub fn gives_lone_probe(&self) -> bool {
+        match self.kind {
+            JoinKind::Full => true,
+            JoinKind::Left | JoinKind::Anti => !self.builds_left,
+            _ => false,
+        }
+    }
+
+    /// A build row without a partner gives a row.
+    pub fn gives_lone_build(&self) -> bool {
+        match self.kind {
+            JoinKind::Full => true,
+            JoinKind::Left | JoinKind::Anti => self.builds_left,
+            _ => false,
+        }
+    }
+
+    /// Build rows are marked when they have met a partner.
+    fn marks(&self) -> bool {
+        self.gives_lone_build() || self.builds_left && self.kind == JoinKind::Semi
+    }
+
+    /// The slots of the probe side's and of the build side's values in a row of the result that has both.
+    fn sides<'r>(&self, row: &'r mut [Value]) -> (&'r mut [Value], &'r mut [Value]) {
+        let (left, right) = row.split_at_mut(self.left_width);
+        if self.builds_left { (right, left) } else { (left, right) }
+    }
+
+    /// Adds a probe row that has met all it can meet, if it gives one by itself. Its values are taken.
+    pub fn end_probe(&self, probe: &mut [Value], found: bool, out: &mut RowSet) {
+        let gives = match found {
+            true => self.kind == JoinKind::Semi && !self.builds_left,
+            false => self.gives_lone_probe(),
+        };
         if gives {
-            let (values, rest) = out.push_row().split_at_mut(self.left_width);
-            values.swap_with_slice(left);
+            let (values, rest) = self.sides(out.push_row());
+            values.swap_with_slice(probe);
             rest.fill(Value::Null);
         }
     }
+
+    /// When the probe rows have passed: build rows from a place on that have met none of them, until the result is full.
+    /// Gives the place to go on from.
+    pub fn lone_builds(&self, rows: &Rows, mut at: Place, out: &mut RowSet) -> Result<Place, SqlError> {
+        while at != Place::NONE && out.len() < BATCH {
+            if !rows.is_marked(at) {
+                let (rest, values) = self.sides(out.push_row());
+                rest.fill(Value::Null);
+                rows.unpack(at, values)?;
+            }
+            at = rows.after(at);
+        }
+        Ok(at)
+    }
 }
 
-/// Which left rows have found a partner, where they meet the right rows in several stretches.
+/// Which probe rows have found a partner, where they meet the build rows in several stretches.
 #[derive(Default)]
 pub struct Stretches {
     found: Vec<u64>,
-    /// Left rows of this stretch that went before the batch.
+    /// Probe rows of this stretch that went before the batch.
     before: usize,
     /// No stretch comes after this one.
     pub last: bool,
@@ -83,7 +132,7 @@ impl Stretches {
     }
 }
 
-/// Left rows on their way past a table.
+/// Probe rows on their way past a table.
 #[derive(Default)]
 pub struct Probe {
     pub batch: RowSet,
@@ -114,7 +163,7 @@ impl Probe {
         out: &mut RowSet,
     ) -> Result<bool, SqlError> {
         while self.at < self.batch.len() {
-            if out.len() >= BATCH || !self.left_row(shape, table, rt, out)? {
+            if out.len() >= BATCH || !self.probe_row(shape, table, rt, out)? {
                 return Ok(false);
             }
             self.at += 1;
@@ -129,7 +178,7 @@ impl Probe {
     }
 
     /// Adds what the present row gives, until it is done or the result is full; true when it is done.
-    fn left_row(
+    fn probe_row(
         &mut self,
         shape: Shape<'_>,
         table: &mut HashTable,
@@ -146,6 +195,10 @@ impl Probe {
             if !self.pairs(shape, table, rt, out)? {
                 return Ok(false);
             }
+        } else if shape.builds_left {
+            if !self.mark_all(shape, table, rt, out)? {
+                return Ok(false);
+            }
         } else if !self.found && self.chain != Place::NONE {
             self.found = match shape.on {
                 None => true,
@@ -158,7 +211,7 @@ impl Probe {
                     stretches.set_found(i);
                 }
             }
-            _ => shape.end_left(self.batch.row_mut(i), self.found, out),
+            _ => shape.end_probe(self.batch.row_mut(i), self.found, out),
         }
         Ok(true)
     }
@@ -178,29 +231,71 @@ impl Probe {
             let place = self.chain;
             let Some(key) = self.keys.get(self.at) else { return Ok(true) };
             self.chain = table.next(place, &key);
-            let left = self.batch.row_mut(self.at);
+            let probe = self.batch.row_mut(self.at);
             let row = out.push_row();
-            let (values, rights) = row.split_at_mut(shape.left_width);
+            let (values, builds) = shape.sides(row);
             // The last pair takes the values instead of copying them.
             let last = self.chain == Place::NONE;
             if last {
-                values.swap_with_slice(left);
+                values.swap_with_slice(probe);
             } else {
-                values.clone_from_slice(left);
+                values.clone_from_slice(probe);
             }
-            table.rows.unpack(place, rights)?;
+            table.rows.unpack(place, builds)?;
             if let Some(on) = shape.on
                 && !on.is_true(row, rt)?
             {
                 if last {
-                    row[..shape.left_width].swap_with_slice(self.batch.row_mut(self.at));
+                    shape.sides(row).0.swap_with_slice(self.batch.row_mut(self.at));
                 }
                 out.pop_row();
                 continue;
             }
             self.found = true;
-            if shape.kind == JoinKind::Full {
+            if shape.marks() {
                 table.rows.mark(place);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Semi and anti join with the left side in the table: marks the rows of the present chain that the probe row meets,
+    /// and gives those that a semi join meets for the first time. False when the result is full before their end.
+    fn mark_all(
+        &mut self,
+        shape: Shape<'_>,
+        table: &mut HashTable,
+        rt: &mut Rt<'_, '_>,
+        out: &mut RowSet,
+    ) -> Result<bool, SqlError> {
+        let Some(key) = self.keys.get(self.at) else { return Ok(true) };
+        while self.chain != Place::NONE {
+            if out.len() >= BATCH {
+                return Ok(false);
+            }
+            let place = self.chain;
+            let marked = table.rows.is_marked(place);
+            if marked && shape.on.is_none() {
+                // Rows of one key are marked together.
+                self.chain = Place::NONE;
+                return Ok(true);
+            }
+            self.chain = table.next(place, &key);
+            if marked {
+                continue;
+            }
+            if let Some(on) = shape.on {
+                self.scratch.resize(shape.left_width + shape.right_width, Value::Null);
+                let (left, right) = self.scratch.split_at_mut(shape.left_width);
+                table.rows.unpack(place, left)?;
+                right.clone_from_slice(self.batch.row(self.at));
+                if !on.is_true(&self.scratch, rt)? {
+                    continue;
+                }
+            }
+            table.rows.mark(place);
+            if shape.kind == JoinKind::Semi {
+                table.rows.unpack(place, out.push_row())?;
             }
         }
         Ok(true)

@@ -11,6 +11,7 @@ use super::profile::Counted;
 use super::rt::Rt;
 use super::scan::Scan;
 use super::sort::Sort;
+use super::stream::{StreamAggregate, StreamDistinct};
 use super::top::Top;
 use super::window::Window;
 use super::work::{Recursive, Work};
@@ -39,10 +40,15 @@ fn operator<const COUNTED: bool>(plan: &Plan) -> Box<dyn Operator> {
         Node::Recursive { anchor, .. } => Box::new(Recursive::new(anchor, open)),
         Node::Filter { input, .. } => Box::new(basic::Filter::new(open(input))),
         Node::Project { input, .. } => Box::new(basic::Project::new(open(input))),
-        Node::HashJoin { left, right, .. } => Box::new(HashJoin::new(open(left), open(right))),
+        Node::HashJoin { left, right, plan } => {
+            let (build, probe) = if plan.builds_left { (left, right) } else { (right, left) };
+            Box::new(HashJoin::new(open(build), open(probe)))
+        }
         Node::LoopJoin { left, right, .. } => Box::new(LoopJoin::new(open(left), open(right))),
         Node::Apply { left, .. } => Box::new(Apply::new(open(left), open)),
+        Node::Aggregate { input, plan } if plan.streams => Box::new(StreamAggregate::new(open(input))),
         Node::Aggregate { input, .. } => Box::new(HashAggregate::new(open(input))),
+        Node::Distinct { input, streams: true, .. } => Box::new(StreamDistinct::new(open(input))),
         Node::Distinct { input, .. } => Box::new(Distinct::new(open(input))),
         Node::Sort { input, .. } => Box::new(Sort::new(open(input))),
         Node::Top { input, .. } => Box::new(Top::new(open(input))),
@@ -50,7 +56,7 @@ fn operator<const COUNTED: bool>(plan: &Plan) -> Box<dyn Operator> {
         Node::Concat(_) => Box::new(basic::Concat::new(open)),
         Node::SetOp { left, right, .. } => {
             // Both run with the node of the set operation.
-            Box::new(Distinct::new(Box::new(HashJoin::new(open(left), open(right)))))
+            Box::new(Distinct::new(Box::new(HashJoin::new(open(right), open(left)))))
         }
     }
 }

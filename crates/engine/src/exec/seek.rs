@@ -3,6 +3,7 @@
 //! not stand for exactly are tested again on the row.
 
 use crate::exec::rt::Rt;
+use expr::Env;
 use plan::nodes::SeekSpec;
 use std::ops::Bound;
 use storage::keys::after_prefix;
@@ -94,7 +95,7 @@ pub fn range(spec: &SeekSpec, parts: &[KeyPart], rt: &mut Rt<'_, '_>) -> Result<
 pub fn point(
     spec: &SeekSpec,
     parts: &[KeyPart],
-    rt: &mut Rt<'_, '_>,
+    rt: &mut dyn Env,
     key: &mut Vec<u8>,
 ) -> Result<bool, SqlError> {
     key.clear();

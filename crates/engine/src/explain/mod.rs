@@ -156,7 +156,7 @@ pub struct Shown {
 /// The columns of SHOWPLAN_TEXT, or of SHOWPLAN_ALL.
 pub fn columns(all: bool) -> Vec<ColumnInfo> {
     let text = DataType::NVarChar(Len::Max);
-    let column = |name: &str, ty| ColumnInfo { name: name.into(), ty, nullable: true };
+    let column = |name: &str, ty| ColumnInfo::new(name, ty, true);
     let mut columns = vec![column("StmtText", text)];
     if all {
         for (name, ty) in [
@@ -383,7 +383,10 @@ fn add(plan: &Plan, parent: Option<usize>, executions: f64, shown: &mut Shown) {
             exprs.iter().for_each(|e| in_expr(e, &mut subqueries));
             step(same("Compute Scalar"), String::new())
         }
-        Node::HashJoin { plan: join, .. } => step(("Hash Match", join_name(join.kind)), String::new()),
+        Node::HashJoin { plan: join, .. } => {
+            let built = if join.builds_left { "BUILD:(LEFT)" } else { "" };
+            step(("Hash Match", join_name(join.kind)), built.into())
+        }
         Node::LoopJoin { plan: join, .. } => step(("Nested Loops", join_name(join.kind)), String::new()),
         Node::Apply { plan: apply, .. } => {
             step(("Nested Loops", join_name(apply.kind)), format!("OUTER REFERENCES:({})", apply.args.len()))
@@ -391,9 +394,13 @@ fn add(plan: &Plan, parent: Option<usize>, executions: f64, shown: &mut Shown) {
         Node::Aggregate { plan: group, .. } if group.scalar && group.keys.is_empty() => {
             step(("Stream Aggregate", "Aggregate"), String::new())
         }
+        Node::Aggregate { plan: group, .. } if group.streams => {
+            step(("Stream Aggregate", "Aggregate"), format!("GROUP BY:({} keys)", group.keys.len()))
+        }
         Node::Aggregate { plan: group, .. } => {
             step(("Hash Match", "Aggregate"), format!("HASH:({} keys)", group.keys.len()))
         }
+        Node::Distinct { streams: true, .. } => step(("Stream Aggregate", "Aggregate"), "DISTINCT".into()),
         Node::Distinct { .. } => step(("Hash Match", "Flow Distinct"), String::new()),
         Node::Sort { keys, limit: None, .. } => step(same("Sort"), format!("ORDER BY:({} keys)", keys.len())),
         Node::Sort { keys, limit: Some(n), .. } => {

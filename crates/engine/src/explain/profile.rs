@@ -7,7 +7,7 @@ use crate::output::ColumnInfo;
 
 /// The columns.
 pub fn columns() -> Vec<ColumnInfo> {
-    let count = |name: &str| ColumnInfo { name: name.into(), ty: DataType::BigInt, nullable: true };
+    let count = |name: &str| ColumnInfo::new(name, DataType::BigInt, true);
     let mut columns = vec![count("Rows"), count("Executes")];
     columns.extend(super::columns(true));
     columns

@@ -14,8 +14,8 @@ const VERSION: &str = "1.564";
 
 /// The one column of the result.
 pub fn column() -> ColumnInfo {
-    let name = "Microsoft SQL Server 2005 XML Showplan".into();
-    ColumnInfo { name, ty: DataType::NVarChar(Len::Max), nullable: true }
+    let name = "Microsoft SQL Server 2005 XML Showplan";
+    ColumnInfo::new(name, DataType::NVarChar(Len::Max), true)
 }
 
 /// Elements in text. Writing to memory does not fail.

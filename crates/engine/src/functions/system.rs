@@ -88,7 +88,10 @@ pub const FUNCTIONS: &[Function] = &[
     session!("error_state", int, |s| s.error().map_or(Value::Null, |e| Value::Int(i32::from(e.state)))),
     session!("error_line", int, |s| s.error().map_or(Value::Null, |e| Value::Int(e.line as i32))),
     session!("error_message", nvarchar_4000, |s| s.error().map_or(Value::Null, |e| Value::str(&e.message))),
-    session!("error_procedure", sysname, |_| Value::Null),
+    session!("error_procedure", sysname, |s| {
+        let procedure = s.error().map(SqlError::procedure).filter(|name| !name.is_empty());
+        procedure.map_or(Value::Null, Value::str)
+    }),
     session!("current_transaction_id", bigint, |_| Value::Null),
     Function {
         name: "formatmessage",

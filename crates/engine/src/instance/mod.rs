@@ -210,6 +210,8 @@ pub struct Instance {
     pending: Mutex<Vec<registry::Pending>>,
     sessions: Mutex<BTreeMap<i32, Weak<SessionShared>>>,
     next_spid: AtomicI32,
+    /// Number of the next transaction that a session begins, as clients see it.
+    next_transaction: AtomicU64,
     /// Batches of sessions that have ended.
     ended_batches: AtomicU64,
     error_log: Arc<ErrorLog>,
@@ -323,6 +325,7 @@ impl Instance {
             pending: Mutex::default(),
             sessions: Mutex::default(),
             next_spid: AtomicI32::new(FIRST_SPID),
+            next_transaction: AtomicU64::new(1),
             ended_batches: AtomicU64::new(0),
             error_log,
             optimizer: OptimizerCounters::default(),
@@ -674,6 +677,11 @@ impl Instance {
     }
 
     /// A number that no other run file has.
+    /// A number for a transaction that a session begins: no other has it while the instance runs.
+    pub(crate) fn next_transaction(&self) -> u64 {
+        self.next_transaction.fetch_add(1, Ordering::Relaxed)
+    }
+
     pub(crate) fn next_run_file(&self) -> u64 {
         self.next_run_file.fetch_add(1, Ordering::Relaxed)
     }

@@ -3,13 +3,15 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use compact_str::CompactString;
 use syntax::ast::StmtKind;
 use types::convert::{Mode, convert};
 use types::{DataType, SqlError, Value, codepage};
 
-use super::Session;
+use super::{Outcome, Session};
+use crate::batch::run::End;
 use crate::dml::bulk::{BulkLoad, BulkOptions, BulkRows};
-use crate::output::Sink;
+use crate::output::{Sink, StatementEnd, StatementKind};
 use crate::state::SessionCore;
 use crate::state::activity::Here;
 use crate::state::names::resolve_table;
@@ -45,9 +47,7 @@ impl Session {
             return Err(errors::doomed());
         }
         let _here = Here::enter(&shared);
-        shared.cancel.store(false, Ordering::Release);
-        shared.running.store(true, Ordering::Release);
-        shared.batches.fetch_add(1, Ordering::Relaxed);
+        shared.begins();
         let result = load(&mut self.core, table, columns, options, rows);
         match &result {
             Ok(rows) => self.core.succeeded(*rows),
@@ -68,6 +68,62 @@ impl Session {
         }
         result
     }
+}
+
+impl Session {
+    /// The columns that the rows of the bulk load have which INSERT BULK has announced: names and types in the rows' order. `None`
+    /// when none is announced: the batch before had no INSERT BULK, or the load has begun.
+    pub fn bulk_columns(&self) -> Option<Vec<(CompactString, DataType)>> {
+        let bulk = self.core.pending_bulk.as_ref()?;
+        let column = |at: &usize| bulk.table.columns.get(*at).map(|c| (c.name.clone(), c.ty));
+        Some(bulk.columns.iter().filter_map(column).collect())
+    }
+
+    /// Loads the rows of the bulk load that INSERT BULK has announced, as one statement in the session's transaction. Values may be
+    /// of any type that converts to the column's. The sink gets the end of the statement, and errors: those of INSERT, what `rows`
+    /// returns, 2628 and 4864 as for [`Session::bulk_insert`], 4022 when no load is announced.
+    pub fn load_bulk(&mut self, rows: &mut dyn BulkRows, sink: &mut dyn Sink) -> Outcome {
+        let bulk = self.core.pending_bulk.take();
+        self.request(sink, |core, sink| {
+            let result = match &bulk {
+                None => Err(SqlError::new(4022, 16, 1, "Bulk load data came without INSERT BULK before it.")),
+                Some(_) if core.xact_state() == -1 => Err(errors::doomed()),
+                Some(bulk) => run_load(core, bulk, rows, sink),
+            };
+            let (rows, error) = match &result {
+                Ok(rows) => {
+                    core.succeeded(*rows);
+                    (Some(*rows).filter(|_| !core.options.nocount), false)
+                }
+                Err(e) => {
+                    core.error_number = e.number;
+                    sink.error(e)?;
+                    let ends = core.options.xact_abort || errors::ends_batch(e) || core.cancelled();
+                    if ends && !core.keeps_transaction() {
+                        core.rollback_all();
+                    }
+                    (None, true)
+                }
+            };
+            core.tell_transactions(sink)?;
+            sink.done(StatementEnd { statement: StatementKind::BulkInsert, rows, error, nested: false })?;
+            Ok(if error { End::BatchAborted } else { End::Finished(0) })
+        })
+    }
+}
+
+fn run_load(
+    core: &mut SessionCore,
+    bulk: &BulkLoad,
+    rows: &mut dyn BulkRows,
+    sink: &mut dyn Sink,
+) -> Result<u64, SqlError> {
+    let mut typed = Typed { rows, table: &bulk.table, columns: &bulk.columns };
+    core.begin_statement(true)?;
+    core.tell_transactions(sink)?;
+    let result = bulk.run(core, &mut typed);
+    let result = result.and_then(|rows| core.fire_triggers(sink, false).map(|()| rows));
+    core.end_statement(result)
 }
 
 fn load(

@@ -1,8 +1,13 @@
 //! Sessions: one per connection or embedded caller. A session runs one batch at a time; it may move between threads.
 
 mod bulk;
+mod request;
+mod rpc;
 #[cfg(test)]
 mod suspended;
+
+pub use request::{TransactionRequest, TransactionStart};
+pub use rpc::RpcParam;
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -18,8 +23,9 @@ use crate::batch::cache::{BatchCache, LastFound};
 use crate::batch::parameters::{self, ToRun};
 use crate::batch::run::{End, run_batch};
 use crate::batch::trigger::Triggers;
+use crate::ddl::temps;
 use crate::instance::Instance;
-use crate::output::Sink;
+use crate::output::{OutputParameter, SessionChange, Sink, StatementEnd};
 use crate::state::activity;
 use crate::state::core::{SessionCore, SessionShared};
 use catalog::Db;
@@ -31,12 +37,15 @@ pub struct Session {
     core: SessionCore,
     /// Room for the keys of shapes.
     key: String,
+    /// What [`Session::reset`] goes back to.
+    login_db: CompactString,
+    login_options: SessionOptions,
 }
 
 impl Drop for Session {
     fn drop(&mut self) {
         self.core.rollback_all();
-        crate::ddl::temps::end_session(&mut self.core);
+        temps::end_session(&mut self.core);
     }
 }
 
@@ -58,13 +67,35 @@ pub struct CancelHandle {
 
 impl CancelHandle {
     /// The running batch ends with error 3617 as soon as it notices, its statement is rolled back; a transaction that
-    /// the client began stays open unless XACT_ABORT is on. Without a running batch nothing happens.
+    /// the client began stays open unless XACT_ABORT is on. So does the next one when [`CancelHandle::expect_request`] has
+    /// announced it. Otherwise nothing happens.
     pub fn cancel(&self) {
-        if self.shared.running.load(Ordering::Acquire) {
+        let lock = self.shared.cancelling.lock();
+        if self.shared.expected.load(Ordering::Acquire) || self.shared.running.load(Ordering::Acquire) {
             self.shared.attention.store(true, Ordering::Release);
             self.shared.cancel.store(true, Ordering::Release);
+            drop(lock);
             self.instance.wake(&self.shared);
         }
+    }
+
+    /// A request has arrived and waits for a thread that runs it: from now until [`CancelHandle::request_over`], `cancel` ends
+    /// each batch, call or load of the session, also one that begins later.
+    pub fn expect_request(&self) {
+        let _lock = self.shared.cancelling.lock();
+        self.shared.expected.store(true, Ordering::Release);
+    }
+
+    /// The request has been answered: a `cancel` that comes now has no effect on the next one. True when the request was
+    /// cancelled.
+    pub fn request_over(&self) -> bool {
+        let _lock = self.shared.cancelling.lock();
+        self.shared.expected.store(false, Ordering::Release);
+        let cancelled = self.shared.attention.swap(false, Ordering::AcqRel);
+        if !self.shared.killed.load(Ordering::Acquire) {
+            self.shared.cancel.store(false, Ordering::Release);
+        }
+        cancelled
     }
 }
 
@@ -90,7 +121,8 @@ impl Session {
     fn new(instance: Arc<Instance>, db: Arc<Db>, spid: i32, shared: Arc<SessionShared>) -> Session {
         let mut core = SessionCore::new(instance, db, spid, shared);
         core.trigger_runner = Some(&Triggers);
-        Session { core, key: String::new() }
+        let (login_db, login_options) = (core.db().name(), core.options.clone());
+        Session { core, key: String::new(), login_db, login_options }
     }
 
     /// The session's number.
@@ -147,7 +179,7 @@ impl Session {
     pub fn prepare(&mut self, text: &str, params: &[(&str, DataType)]) -> Result<Prepared, SqlError> {
         let params: Vec<_> = params.iter().map(|(name, ty)| (CompactString::from(*name), *ty)).collect();
         let prepared = Prepared { text: text.to_string(), params, last: LastFound::default() };
-        self.compiled(&prepared.text, &prepared.params, Some(&prepared.last))?;
+        compiled(&self.core, &prepared.text, &prepared.params, Some(&prepared.last))?;
         Ok(prepared)
     }
 
@@ -182,20 +214,6 @@ impl Session {
         work(&mut self.core)
     }
 
-    fn compiled(
-        &self,
-        text: &str,
-        params: &[(CompactString, DataType)],
-        last: Option<&LastFound>,
-    ) -> Result<Arc<Compiled>, SqlError> {
-        let core = &self.core;
-        let cache = BatchCache::of(core.instance())?;
-        match last {
-            Some(last) => cache.get_again(last, core.db(), &core.options, text, params),
-            None => cache.get(core.db(), &core.options, text, params),
-        }
-    }
-
     fn run(
         &mut self,
         text: &str,
@@ -204,74 +222,80 @@ impl Session {
         mut vars: Vec<Value>,
         sink: &mut dyn Sink,
     ) -> (Outcome, Vec<Value>) {
+        let mut key = std::mem::take(&mut self.key);
+        let outcome = self.request(sink, |core, sink| {
+            let found = if params.is_empty() && last.is_none() {
+                parameters::find(core, text, &mut key)?
+            } else {
+                let batch = compiled(core, text, params, last)?;
+                ToRun { batch, vars: std::mem::take(&mut vars), shaped: false }
+            };
+            let ToRun { batch, vars: given, shaped } = found;
+            vars = given;
+            core.shared.activity.begins(batch.clone(), shaped.then_some(text));
+            core.options.set_parse_settings(batch.settings);
+            run_batch(core, sink, &batch, &mut vars, false)
+        });
+        self.key = key;
+        (outcome, vars)
+    }
+
+    /// Runs what a client has asked for: what comes before and after is the same for a batch, a call and a request of the
+    /// transaction manager.
+    fn request(
+        &mut self,
+        sink: &mut dyn Sink,
+        work: impl FnOnce(&mut SessionCore, &mut dyn Sink) -> Result<End, SqlError>,
+    ) -> Outcome {
         let shared = self.core.shared.clone();
         let mut sink = Watch { inner: sink, shared: &shared, errors: 0 };
-        if self.core.instance().shutdown_requested() {
-            // A client that went away cannot be told.
-            let _ = sink.error(&catalog::errors::shutting_down());
-            return (Outcome { ok: false, status: -1 }, vars);
-        }
-        if shared.killed.load(Ordering::Acquire) {
-            let error = killed();
+        if let Err(error) = self.admit() {
             // A client that went away cannot be told.
             let _ = sink.error(&error);
-            return (Outcome { ok: false, status: -1 }, vars);
+            return Outcome { ok: false, status: -1 };
         }
         let _here = activity::Here::enter(&shared);
-        shared.attention.store(false, Ordering::Release);
-        shared.cancel.store(false, Ordering::Release);
-        shared.running.store(true, Ordering::Release);
-        // KILL may have come between the look above and here.
-        if shared.killed.load(Ordering::Acquire) {
-            shared.cancel.store(true, Ordering::Release);
-        }
-        shared.batches.fetch_add(1, Ordering::Relaxed);
+        shared.begins();
         self.core.nest_level = 0;
         self.core.temps.level = 0;
         self.core.caught.clear();
-        let mut status = 0;
-        let found = if params.is_empty() && last.is_none() {
-            parameters::find(&self.core, text, &mut self.key)
-        } else {
-            self.compiled(text, params, last).map(|batch| ToRun {
-                batch,
-                vars: std::mem::take(&mut vars),
-                shaped: false,
-            })
-        };
-        match found {
-            Err(error) => {
+        self.core.insert_exec = None;
+        self.core.pending_bulk = None;
+        self.core.described.clear();
+        let core = &mut self.core;
+        let status = match catch_unwind(AssertUnwindSafe(|| work(core, &mut sink))) {
+            Ok(Ok(End::Finished(n))) => n,
+            Ok(Ok(End::ScopeAborted | End::BatchAborted)) => -1,
+            Ok(Err(error)) => {
                 self.core.error_number = error.number;
                 let _ = sink.error(&error);
+                0
             }
-            Ok(ToRun { batch, vars: given, shaped }) => {
-                vars = given;
-                shared.activity.begins(batch.clone(), shaped.then_some(text));
-                self.core.options.set_parse_settings(batch.settings);
-                let run = || run_batch(&mut self.core, &mut sink, &batch, &mut vars, false);
-                match catch_unwind(AssertUnwindSafe(run)) {
-                    Ok(Ok(End::Finished(n))) => status = n,
-                    Ok(Ok(End::ScopeAborted | End::BatchAborted)) => status = -1,
-                    Ok(Err(error)) => {
-                        let _ = sink.error(&error);
-                    }
-                    Err(panic) => {
-                        status = -1;
-                        let error = self.after_panic(&*panic);
-                        let _ = sink.error(&error);
-                    }
-                }
+            Err(panic) => {
+                let error = self.after_panic(&*panic);
+                let _ = sink.error(&error);
+                -1
             }
-        }
-        crate::ddl::temps::end_batch(&mut self.core);
+        };
+        temps::end_batch(&mut self.core);
         self.end_batch(&mut sink);
         shared.activity.ended(&self.core.options, self.core.rowcount, self.core.error_number);
-        shared.running.store(false, Ordering::Release);
         shared.open_transactions.store(self.core.trancount().into(), Ordering::Relaxed);
         if shared.killed.load(Ordering::Acquire) {
             self.core.rollback_all();
         }
-        (Outcome { ok: sink.errors == 0, status }, vars)
+        // As for its errors.
+        let _ = self.core.tell_transactions(&mut sink);
+        shared.running.store(false, Ordering::Release);
+        Outcome { ok: sink.errors == 0, status }
+    }
+
+    /// Errors: 6005 the instance is shutting down, 596 KILL has ended the session.
+    fn admit(&self) -> Result<(), SqlError> {
+        if self.core.instance().shutdown_requested() {
+            return Err(catalog::errors::shutting_down());
+        }
+        if self.is_killed() { Err(killed()) } else { Ok(()) }
     }
 
     /// A statement has panicked: latches are free again, its transaction is rolled back, and with it all its locks go. Where it was
@@ -313,6 +337,19 @@ impl Session {
     }
 }
 
+fn compiled(
+    core: &SessionCore,
+    text: &str,
+    params: &[(CompactString, DataType)],
+    last: Option<&LastFound>,
+) -> Result<Arc<Compiled>, SqlError> {
+    let cache = BatchCache::of(core.instance())?;
+    match last {
+        Some(last) => cache.get_again(last, core.db(), &core.options, text, params),
+        None => cache.get(core.db(), &core.options, text, params),
+    }
+}
+
 /// 596: KILL has ended the session.
 fn killed() -> SqlError {
     SqlError::new(596, 21, 1, "Cannot continue the execution because the session is in the kill state.")
@@ -347,8 +384,23 @@ impl Sink for Watch<'_> {
         self.passed(result)
     }
 
-    fn done(&mut self, rows: Option<u64>) -> Result<(), SqlError> {
-        let result = self.inner.done(rows);
+    fn done(&mut self, end: StatementEnd) -> Result<(), SqlError> {
+        let result = self.inner.done(end);
+        self.passed(result)
+    }
+
+    fn changed(&mut self, change: &SessionChange<'_>) -> Result<(), SqlError> {
+        let result = self.inner.changed(change);
+        self.passed(result)
+    }
+
+    fn procedure_done(&mut self, status: i32) -> Result<(), SqlError> {
+        let result = self.inner.procedure_done(status);
+        self.passed(result)
+    }
+
+    fn output_parameter(&mut self, parameter: &OutputParameter<'_>) -> Result<(), SqlError> {
+        let result = self.inner.output_parameter(parameter);
         self.passed(result)
     }
 

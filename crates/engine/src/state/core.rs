@@ -7,16 +7,20 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use compact_str::CompactString;
 use parking_lot::Mutex;
+use smallvec::SmallVec;
 use txn::WaitArgs;
 use types::{SqlError, Value};
 
 use super::activity::Activity;
 use super::app_locks::AppLocks;
+use super::bulk::BulkLoad;
 use super::changes::{ChangedRows, FiredTriggers};
+use super::handles::Handles;
 use super::inner::TriggerRunner;
 use super::profile::Profile;
 use super::transactions::Transactions;
 use crate::instance::Instance;
+use crate::output::{SessionChange, Sink};
 use catalog::Db;
 use catalog::TableDef;
 use catalog::change::DdlChange;
@@ -34,6 +38,10 @@ pub struct SessionShared {
     pub killed: AtomicBool,
     /// A batch runs right now.
     pub running: AtomicBool,
+    /// A request of the client is announced or runs: a cancel is for it, even before its batch begins.
+    pub expected: AtomicBool,
+    /// Held while a cancel finds out whether it is for anything, and while a request is announced or over.
+    pub cancelling: Mutex<()>,
     /// Current database.
     pub db: AtomicI64,
     /// @@TRANCOUNT.
@@ -48,6 +56,23 @@ pub struct SessionShared {
     pub names: Mutex<Names>,
     /// What it does right now.
     pub activity: Activity,
+}
+
+impl SessionShared {
+    /// A batch begins. A cancel from before is forgotten unless it was for the request that the batch belongs to, or is KILL's.
+    pub fn begins(&self) {
+        // Announced before the batch was given to this thread, or not at all.
+        if !self.expected.load(Ordering::Acquire) {
+            self.attention.store(false, Ordering::Release);
+            self.cancel.store(false, Ordering::Release);
+        }
+        self.running.store(true, Ordering::Release);
+        // KILL may have come before.
+        if self.killed.load(Ordering::Acquire) {
+            self.cancel.store(true, Ordering::Release);
+        }
+        self.batches.fetch_add(1, Ordering::Relaxed);
+    }
 }
 
 /// What a client says of itself.
@@ -71,6 +96,14 @@ impl Default for Names {
     }
 }
 
+/// What has become of a transaction, by its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TransactionEvent {
+    Began(u64),
+    Committed(u64),
+    RolledBack(u64),
+}
+
 /// The part of a session that a running statement sees.
 pub struct SessionCore {
     instance: Arc<Instance>,
@@ -91,6 +124,10 @@ pub struct SessionCore {
     pub context_info: Value,
     /// @@TRANCOUNT.
     pub(crate) trancount: u32,
+    /// Number of the transaction, for clients; 0 without one.
+    pub(crate) transaction: u64,
+    /// Beginnings and ends of transactions that the client has not been told yet.
+    pub(crate) untold: SmallVec<[TransactionEvent; 2]>,
     /// Only ROLLBACK is left: XACT_STATE() = -1.
     pub(crate) doomed: bool,
     /// Errors of the CATCH blocks that are being run, the innermost last.
@@ -98,6 +135,14 @@ pub struct SessionCore {
     /// @@NESTLEVEL: EXEC levels above this one.
     pub nest_level: u32,
     pub(crate) transactions: Transactions,
+    /// @@TRANCOUNT around INSERT ... EXECUTE, while it runs what it calls.
+    pub(crate) insert_exec: Option<u32>,
+    /// What INSERT BULK has announced.
+    pub(crate) pending_bulk: Option<Box<BulkLoad>>,
+    /// Procedures that are being described under FMTONLY: object_id and database.
+    pub(crate) described: Vec<(i32, i32)>,
+    /// Prepared statements.
+    pub(crate) handles: Handles,
     /// The session's temporary tables.
     pub(crate) temps: TempTables,
     /// The rows that `inserted` and `deleted` mean in what runs now.
@@ -114,6 +159,8 @@ pub struct SessionCore {
     pub(crate) app_locks: AppLocks,
     /// Counters of the running statement, when it is profiled.
     pub(crate) profile: Option<Box<Profile>>,
+    /// Room for the key of a row that a statement changes by itself.
+    pub(crate) point_key: Vec<u8>,
     /// Client's names, for APP_NAME(), HOST_NAME(), SUSER_SNAME().
     pub app_name: CompactString,
     pub host_name: CompactString,
@@ -142,10 +189,16 @@ impl SessionCore {
             scope_identity: None,
             context_info: Value::Null,
             trancount: 0,
+            transaction: 0,
+            untold: SmallVec::new(),
             doomed: false,
             caught: Vec::new(),
             nest_level: 0,
             transactions: Transactions::default(),
+            insert_exec: None,
+            pending_bulk: None,
+            described: Vec::new(),
+            handles: Handles::default(),
             temps: TempTables::default(),
             changes: None,
             fired: Vec::new(),
@@ -154,6 +207,7 @@ impl SessionCore {
             private_tables: Vec::new(),
             app_locks: AppLocks::default(),
             profile: None,
+            point_key: Vec::new(),
             app_name: names.app,
             host_name: names.host,
             login: names.login,
@@ -203,6 +257,39 @@ impl SessionCore {
         }
         self.trancount = n;
         self.shared.open_transactions.store(n.into(), Ordering::Relaxed);
+    }
+
+    /// The session's transaction begins.
+    pub(crate) fn transaction_began(&mut self) {
+        self.transaction = self.instance.next_transaction();
+        self.untold.push(TransactionEvent::Began(self.transaction));
+    }
+
+    /// The session's transaction, if there is one, has ended.
+    pub(crate) fn transaction_ended(&mut self, committed: bool) {
+        match std::mem::take(&mut self.transaction) {
+            0 => {}
+            number if committed => self.untold.push(TransactionEvent::Committed(number)),
+            number => self.untold.push(TransactionEvent::RolledBack(number)),
+        }
+    }
+
+    /// Tells the client what has become of transactions.
+    #[inline]
+    pub(crate) fn tell_transactions(&mut self, sink: &mut dyn Sink) -> Result<(), SqlError> {
+        if self.untold.is_empty() { Ok(()) } else { self.tell_untold(sink) }
+    }
+
+    #[cold]
+    fn tell_untold(&mut self, sink: &mut dyn Sink) -> Result<(), SqlError> {
+        for event in std::mem::take(&mut self.untold) {
+            sink.changed(&match event {
+                TransactionEvent::Began(number) => SessionChange::TransactionBegan(number),
+                TransactionEvent::Committed(number) => SessionChange::TransactionCommitted(number),
+                TransactionEvent::RolledBack(number) => SessionChange::TransactionRolledBack(number),
+            })?;
+        }
+        Ok(())
     }
 
     /// XACT_STATE(): 1 a transaction can go on, -1 it can only roll back, 0 none.

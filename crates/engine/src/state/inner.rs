@@ -36,7 +36,7 @@ pub(crate) trait TriggerRunner: Send + Sync {
 
 impl SessionCore {
     /// Statements inside the running one begin.
-    fn enter_inner(&mut self) -> InnerScope {
+    pub(crate) fn enter_inner(&mut self) -> InnerScope {
         let scope = InnerScope {
             marks: self.transactions.open.iter().map(|open| (open.db.id(), open.mark)).collect(),
             ddl_mark: self.transactions.ddl_mark,
@@ -52,7 +52,7 @@ impl SessionCore {
     /// They have ended; `failed`: with an error, and the statement around them is about to be taken back.
     ///
     /// Errors: 3609 the transaction has ended inside.
-    fn leave_inner(&mut self, scope: InnerScope, failed: bool) -> Result<(), SqlError> {
+    pub(crate) fn leave_inner(&mut self, scope: InnerScope, failed: bool) -> Result<(), SqlError> {
         self.transactions.counts.leave(scope.counts);
         let ended = self.trancount < scope.trancount.max(1);
         if !ended {

@@ -3,9 +3,11 @@
 
 pub mod activity;
 pub(crate) mod app_locks;
+pub mod bulk;
 pub mod changes;
 pub mod core;
 mod counts;
+pub mod handles;
 mod identity_insert;
 pub(crate) mod inner;
 pub mod names;

@@ -215,6 +215,7 @@ impl SessionCore {
     pub(crate) fn begin_statement(&mut self, touches_data: bool) -> Result<(), SqlError> {
         if touches_data && self.options.implicit_transactions && self.trancount == 0 {
             self.set_trancount(1);
+            self.transaction_began();
         }
         for open in &mut self.transactions.open {
             open.mark = open.txn.mark();
@@ -377,12 +378,15 @@ impl SessionCore {
 
     // ---- BEGIN, COMMIT, ROLLBACK, SAVE ----
 
-    /// BEGIN TRANSACTION.
-    pub(crate) fn begin_tran(&mut self, name: &str) {
+    /// BEGIN TRANSACTION. `implicit`: it is a statement that begins a transaction around its own under SET
+    /// IMPLICIT_TRANSACTIONS ON.
+    pub(crate) fn begin_tran(&mut self, name: &str, implicit: bool) {
+        let around = u32::from(implicit && self.trancount == 0);
         if self.trancount == 0 {
             self.transactions.name = name.into();
+            self.transaction_began();
         }
-        self.set_trancount(self.trancount + 1);
+        self.set_trancount(self.trancount + 1 + around);
     }
 
     /// COMMIT: the outermost one commits, the others count down.
@@ -399,7 +403,9 @@ impl SessionCore {
             _ if self.doomed => Err(errors::doomed()),
             1 => {
                 self.set_trancount(0);
-                self.commit_open(durability)
+                let result = self.commit_open(durability);
+                self.transaction_ended(result.is_ok());
+                result
             }
             _ => {
                 self.set_trancount(self.trancount - 1);
@@ -496,6 +502,7 @@ impl SessionCore {
     pub(crate) fn rollback_all(&mut self) {
         self.undo_all_open();
         self.set_trancount(0);
+        self.transaction_ended(false);
         self.doomed = false;
         self.transactions.savepoints.clear();
     }

@@ -14,6 +14,7 @@ mod create_database;
 mod credential;
 mod database_files;
 pub mod index;
+mod insert_bulk;
 mod module;
 pub(crate) mod option_rules;
 mod restore;
@@ -126,6 +127,7 @@ impl StmtCtx<'_> {
                 self.core.fire_triggers(self.sink, self.catching)?;
                 return Ok(Some(rows));
             }
+            StmtKind::InsertBulk(bulk) => self.insert_bulk(bulk)?,
             StmtKind::CreateStatistics(create) => self.create_statistics(create)?,
             StmtKind::UpdateStatistics(update) => self.update_statistics(update)?,
             other => return Err(errors::not_supported(name_of(other))),
@@ -164,7 +166,6 @@ pub use crate::state::names::{database_of, resolve_table};
 fn name_of(kind: &StmtKind) -> &'static str {
     match kind {
         StmtKind::Merge(_) => "MERGE",
-        StmtKind::InsertBulk(_) => "INSERT BULK",
         StmtKind::ExecuteAs(_) => "EXECUTE AS",
         StmtKind::Revert => "REVERT",
         StmtKind::DeclareCursor(_)

@@ -196,6 +196,16 @@ pub const DBCC: Rules = &[
 
 /// BULK INSERT. Sizes of batches in kilobytes, expected rows and order are hints; there are no triggers, CHECK or FOREIGN KEY
 /// constraints.
+pub const INSERT_BULK: Rules = &[
+    ("CHECK_CONSTRAINTS", Takes::Switch),
+    ("FIRE_TRIGGERS", Takes::Switch),
+    ("KEEP_NULLS", Takes::Switch),
+    ("KILOBYTES_PER_BATCH", Takes::Value),
+    ("ORDER", Takes::List),
+    ("ROWS_PER_BATCH", Takes::Value),
+    ("TABLOCK", Takes::Switch),
+];
+
 pub const BULK_INSERT: Rules = &[
     ("BATCHSIZE", Takes::Value),
     ("CHECK_CONSTRAINTS", Takes::Switch),

@@ -59,7 +59,7 @@ impl StmtCtx<'_> {
         let columns: Vec<_> = first.iter().map(|(name, ty, _)| column(name, *ty, true)).collect();
         let rows: Vec<Vec<Value>> =
             rows.into_iter().map(|row| row.into_iter().map(|(_, _, value)| value).collect()).collect();
-        crate::sysproc::send(self.sink, &columns, &rows, self.core.options.nocount)
+        crate::sysproc::send(self.sink, &columns, &rows, self.core, false)
     }
 }
 

@@ -12,10 +12,10 @@ mod space_used;
 mod types;
 mod update_stats;
 
-use ::types::{SqlError, Value};
+use ::types::{DataType, SqlError, Value};
 use compact_str::CompactString;
 
-use crate::output::{ColumnInfo, Sink};
+use crate::output::{ColumnInfo, Sink, StatementEnd, StatementKind};
 use crate::state::SessionCore;
 
 /// An argument of a call.
@@ -24,6 +24,8 @@ pub struct Arg {
     /// With `@`; `None` is positional.
     pub name: Option<CompactString>,
     pub value: Value,
+    /// The type that the caller gave it.
+    pub ty: DataType,
     /// The caller's variable that takes the result.
     pub output: Option<usize>,
     /// DEFAULT: the parameter's own value.
@@ -101,25 +103,31 @@ impl Call<'_> {
 
     /// Sends a whole result set.
     pub fn result(&mut self, columns: &[ColumnInfo], rows: &[Vec<Value>]) -> Result<(), SqlError> {
-        send(self.sink, columns, rows, self.core.options.nocount)
+        send(self.sink, columns, rows, self.core, true)
     }
 }
 
-/// Sends a whole result set.
+/// Sends a whole result set; `nested`: of a statement inside a procedure.
 pub fn send(
     sink: &mut dyn Sink,
     columns: &[ColumnInfo],
     rows: &[Vec<Value>],
-    nocount: bool,
+    core: &SessionCore,
+    nested: bool,
 ) -> Result<(), SqlError> {
     sink.columns(columns)?;
     for row in rows {
         sink.row(row)?;
     }
-    sink.done((!nocount).then_some(rows.len() as u64))
+    sink.done(StatementEnd {
+        statement: StatementKind::Select,
+        rows: (!core.options.nocount).then_some(rows.len() as u64),
+        error: false,
+        nested: nested || core.nest_level > 0,
+    })
 }
 
 /// A column of a result set.
-pub fn column(name: &str, ty: ::types::DataType, nullable: bool) -> ColumnInfo {
-    ColumnInfo { name: name.into(), ty, nullable }
+pub fn column(name: &str, ty: DataType, nullable: bool) -> ColumnInfo {
+    ColumnInfo::new(name, ty, nullable)
 }

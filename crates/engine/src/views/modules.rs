@@ -464,6 +464,6 @@ pub(crate) fn columns_of_view(
         counters: instance.optimizer(),
     };
     let (_, columns) = plan::bind::Binder::new(&env).view_query(db, view).ok()?;
-    let column = |c: plan::logical::OutColumn| ColumnInfo { name: c.name, ty: c.ty, nullable: c.nullable };
+    let column = |c: plan::logical::OutColumn| ColumnInfo::new(c.name, c.ty, c.nullable);
     Some(columns.into_iter().map(column).collect())
 }

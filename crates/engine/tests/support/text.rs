@@ -31,8 +31,8 @@ impl Sink for Text {
         let _ = writeln!(self.out, "{}", cells.join("|"));
         Ok(())
     }
-    fn done(&mut self, rows: Option<u64>) -> Result<(), SqlError> {
-        if let (Some(rows), true) = (rows, self.types.is_empty()) {
+    fn done(&mut self, end: engine::StatementEnd) -> Result<(), SqlError> {
+        if let (Some(rows), true) = (end.rows, self.types.is_empty()) {
             let _ = writeln!(self.out, "({rows})");
         }
         self.types.clear();

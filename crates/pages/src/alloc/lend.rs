@@ -12,12 +12,13 @@ use crate::id::{EXTENT_PAGES, PageId};
 use crate::pool::key_page;
 use parking_lot::MutexGuard;
 use std::ops::Range;
+use std::sync::atomic::Ordering;
 
 const PRIMARY: u16 = 1;
 /// A checkpoint of fewer pages finds room in the area.
 const WORTH: usize = 3 * BATCH_IMAGES;
 /// Fewer runs are of no use.
-const LEAST_RUNS: usize = 4;
+pub(crate) const LEAST_RUNS: usize = 4;
 
 /// Extents of file 1 that are lent to a checkpoint.
 pub(crate) struct Lent<'a> {
@@ -80,17 +81,23 @@ impl Store {
     }
 
     /// Up to [`LOAN_RUNS`] runs for so many images each, or for as many as a quarter of what is free has room for, and that
-    /// number. None before the bitmap of free extents is there, which is after redo.
+    /// number. None before the maps say what is free. A map that cannot be read is for whoever needs an extent to report.
     fn set_aside(&self, wanted: usize) -> (usize, Vec<Range<u32>>) {
-        let Some(space) = self.alloc.space.lock().get(&PRIMARY).cloned() else { return (0, Vec::new()) };
+        let none = (0, Vec::new());
+        if !self.alloc.settled.load(Ordering::Acquire) {
+            return none;
+        }
+        let Ok(space) = self.file(PageId::new(PRIMARY, 0)).and_then(|file| self.space(&file)) else {
+            return none;
+        };
         let mut space = space.lock();
-        let quarter = if space.loaded { space.free() / 4 / LOAN_RUNS as u64 } else { 0 };
+        let quarter = space.free() / 4 / LOAN_RUNS as u64;
         let extents =
             (wanted as u32 + 1).div_ceil(EXTENT_PAGES).min(u32::try_from(quarter).unwrap_or(u32::MAX));
         let images = wanted.min((extents * EXTENT_PAGES).saturating_sub(1) as usize);
         // The area has room for such batches as well.
         if images < wanted.min(BATCH_IMAGES + 1) {
-            return (0, Vec::new());
+            return none;
         }
         (images, (0..LOAN_RUNS).map_while(|_| space.lend(extents)).collect())
     }

@@ -16,6 +16,7 @@ mod unit;
 
 pub use cut::FileUsage;
 pub use free::FreeingPaused;
+pub(crate) use lend::LEAST_RUNS;
 pub use reserve::ReservedUnit;
 pub use unit::{Maps, Reserved, Unit, UnitSpace};
 
@@ -31,7 +32,7 @@ use parking_lot::Mutex;
 use space::FreeExtents;
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, Ordering::Relaxed};
 use std::time::Instant;
 use wal::{GrowthEvent, WaitKind};
 
@@ -103,6 +104,8 @@ pub(crate) struct AllocState {
     /// Pages that the rollbacks of running transactions may have to add.
     undo_pages: AtomicU64,
     doomed: free::Doomed,
+    /// Redo is over: the allocation maps are right.
+    pub settled: AtomicBool,
 }
 
 /// Extents by which a file grows for a rollback when it may not grow any more.

@@ -333,6 +333,8 @@ impl RecordBuilder {
         if h.index == last.index.wrapping_add(1) {
             b |= H_NEXT_INDEX;
         }
+        // What follows takes at most this much.
+        self.buf.reserve(32);
         self.buf.push(b);
         if b & H_SAME_TXN == 0 {
             put_varint(&mut self.buf, h.txn.0);

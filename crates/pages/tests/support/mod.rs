@@ -75,6 +75,7 @@ pub fn open(disk: SimDisk, frames: u64) -> Result<Db, PageError> {
         store.redo(lsn, &ringwood_pages::RecordView::decode(&bytes)?)?;
     }
     store.finish_redo()?;
+    store.settle_files(false)?;
     Ok(Db { disk, log, pool, store })
 }
 

@@ -380,6 +380,7 @@ impl Binder<'_> {
                 collation,
                 untyped: false,
                 identity: None,
+                base: false,
             });
         }
         let cols = out.iter().map(|c| c.id).collect();

@@ -93,7 +93,13 @@ impl Binder<'_> {
         let out: Vec<OutColumn> = columns
             .iter()
             .enumerate()
-            .map(|(i, c)| OutColumn { id: cols + i as u32, nullable: true, identity: None, ..c.clone() })
+            .map(|(i, c)| OutColumn {
+                id: cols + i as u32,
+                nullable: true,
+                identity: None,
+                base: false,
+                ..c.clone()
+            })
             .collect();
         let anchor_ids = columns.iter().map(|c| c.id).collect();
         let logical = Logical::Recursive {

@@ -143,6 +143,7 @@ impl Binder<'_> {
                 collation,
                 untyped: l.untyped && r.untyped,
                 identity: None,
+                base: false,
             });
         }
         let left = self.cast_to(left, &columns)?;
@@ -472,8 +473,8 @@ impl Binder<'_> {
                 }
             };
             let Typed { ty, nullable, collation, .. } = item.typed;
-            let identity = self.identity_of(id);
-            columns.push(OutColumn { name: item.name, id, ty, nullable, collation, untyped, identity });
+            let (base, identity) = (self.is_base(id), self.identity_of(id));
+            columns.push(OutColumn { name: item.name, id, ty, nullable, collation, untyped, identity, base });
         }
         // A key that is an item sorts by the item's column: it is computed once.
         let mut sort = Vec::with_capacity(keys.len());
@@ -503,6 +504,12 @@ impl Binder<'_> {
             logical = Logical::Top { input: Box::new(logical), top: spec };
         }
         self.offset_fetch(query, BoundQuery { logical, columns, assignments })
+    }
+
+    /// Whether it is a column of a table of the block as it is.
+    fn is_base(&self, id: expr::ColId) -> bool {
+        let sources = self.scopes.last().map_or(&[][..], |scope| &scope.sources);
+        sources.iter().any(|s| s.object_id != 0 && s.columns.iter().any(|c| c.id == id))
     }
 
     fn identity_of(&self, id: expr::ColId) -> Option<(i64, i64)> {

@@ -192,6 +192,13 @@ pub enum InsertSource {
     DefaultValues,
 }
 
+impl InsertSource {
+    /// Whether the rows are those that a procedure or a text gives.
+    pub fn is_execute(&self) -> bool {
+        matches!(self, InsertSource::Execute(_))
+    }
+}
+
 /// `OUTPUT items [INTO target [(columns)]]`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Output {

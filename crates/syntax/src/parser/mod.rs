@@ -327,6 +327,10 @@ impl<'a> Parser<'a> {
 
     /// `a`, `a.b`, `a..b`, up to four parts, as far as the dots go.
     fn object_name(&mut self) -> P<ObjectName> {
+        // `..a`, `.a`: the parts before the dots are left out.
+        for _ in 0..3 {
+            self.eat_tok(Tok::Dot);
+        }
         let first = self.ident()?;
         self.object_name_after(first)
     }

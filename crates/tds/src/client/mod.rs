@@ -1,8 +1,10 @@
 //! The client's side: requests as messages, answers as data. It speaks exactly what the server's side reads, and lets
 //! tests send wrong bytes through [`message`].
 
+mod answer;
 mod tokens;
 
+pub use answer::{Answer, AnswerReader};
 pub use tokens::{ServerMessage, Token, TokenReader};
 
 use types::Value;

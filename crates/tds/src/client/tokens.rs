@@ -8,7 +8,7 @@ use crate::decode::{Place, decode_value};
 use crate::error::TdsError;
 use crate::login::Feature;
 use crate::reader::Reader;
-use crate::request::bulk::decode_row;
+use crate::rowscan::decode_row;
 use crate::tokens::{ColumnSource, DoneKind, DoneStatus, token};
 use crate::typeinfo::TypeInfo;
 use crate::version::TdsVersion;
@@ -69,15 +69,14 @@ pub enum Token {
 /// Reads the tokens of one message.
 #[derive(Debug)]
 pub struct TokenReader<'a> {
-    reader: Reader<'a>,
-    version: TdsVersion,
+    decoder: Decoder<'a>,
     types: Vec<TypeInfo>,
 }
 
 impl<'a> TokenReader<'a> {
     /// A reader at the first token of a message's payload.
     pub fn new(payload: &'a [u8], version: TdsVersion) -> TokenReader<'a> {
-        TokenReader { reader: Reader::new(payload, "answer"), version, types: Vec::new() }
+        TokenReader { decoder: Decoder::new(payload, version), types: Vec::new() }
     }
 
     /// All tokens of a message.
@@ -90,26 +89,39 @@ impl<'a> TokenReader<'a> {
         Ok(tokens)
     }
 
-    /// Where the next token begins.
-    pub fn position(&self) -> usize {
-        self.reader.position()
-    }
-
     /// The next token; `None` at the end of the message.
     pub fn next_token(&mut self) -> Result<Option<Token>, TdsError> {
-        if self.reader.is_empty() {
+        if self.decoder.reader.is_empty() {
             return Ok(None);
         }
+        self.decoder.token(&mut self.types).map(Some)
+    }
+}
+
+/// Decodes one token after the other.
+#[derive(Debug)]
+pub(crate) struct Decoder<'a> {
+    pub(crate) reader: Reader<'a>,
+    version: TdsVersion,
+}
+
+impl<'a> Decoder<'a> {
+    pub(crate) fn new(bytes: &'a [u8], version: TdsVersion) -> Decoder<'a> {
+        Decoder { reader: Reader::new(bytes, "answer"), version }
+    }
+
+    /// The next token; COLMETADATA sets the types of the rows that follow.
+    pub(crate) fn token(&mut self, types: &mut Vec<TypeInfo>) -> Result<Token, TdsError> {
         let id = self.reader.u8()?;
-        Ok(Some(match id {
+        Ok(match id {
             token::COLMETADATA => {
                 let columns = Column::read_all(&mut self.reader, self.version, Sender::Server)?;
-                self.types = columns.iter().map(|c| c.ty).collect();
+                *types = columns.iter().map(|c| c.ty).collect();
                 Token::Columns(columns)
             }
             token::ROW | token::NBCROW => {
-                let mut row = Vec::with_capacity(self.types.len());
-                decode_row(&mut self.reader, id, &self.types, &mut row)?;
+                let mut row = Vec::with_capacity(types.len());
+                decode_row(&mut self.reader, id, types, &mut row)?;
                 Token::Row(row)
             }
             token::DONE => self.done(DoneKind::Done)?,
@@ -119,7 +131,7 @@ impl<'a> TokenReader<'a> {
             token::RETURN_VALUE => self.return_value()?,
             token::FEATURE_EXT_ACK => self.features()?,
             _ => self.counted(id)?,
-        }))
+        })
     }
 
     /// Tokens with a length in two bytes.

@@ -4,11 +4,10 @@
 use types::Value;
 
 use crate::column::{Column, Sender};
-use crate::decode::{Place, decode_value};
 use crate::error::TdsError;
 use crate::limits::{Limits, MAX_COLUMNS};
-use crate::plp;
 use crate::reader::Reader;
+use crate::rowscan::RowScan;
 use crate::tokens::token;
 use crate::typeinfo::TypeInfo;
 use crate::version::TdsVersion;
@@ -26,16 +25,6 @@ pub enum BulkEvent {
     End,
 }
 
-/// How far a row that is not yet complete was looked at.
-#[derive(Clone, Copy, Debug, Default)]
-struct Scan {
-    /// Bytes from the row's token on.
-    at: usize,
-    column: usize,
-    in_chunks: bool,
-    active: bool,
-}
-
 /// Takes bytes in any pieces and gives rows.
 #[derive(Debug)]
 pub struct BulkReader {
@@ -47,7 +36,7 @@ pub struct BulkReader {
     columns: Vec<Column>,
     types: Vec<TypeInfo>,
     has_columns: bool,
-    scan: Scan,
+    scan: RowScan,
     ended: bool,
     done: bool,
 }
@@ -63,7 +52,7 @@ impl BulkReader {
             columns: Vec::new(),
             types: Vec::new(),
             has_columns: false,
-            scan: Scan::default(),
+            scan: RowScan::default(),
             ended: false,
             done: false,
         }
@@ -103,12 +92,12 @@ impl BulkReader {
         };
         let result = match first {
             token::COLMETADATA if !self.has_columns => self.read_columns(),
-            token::ROW | token::NBCROW if self.has_columns => self.read_row(first, row),
+            token::ROW | token::NBCROW if self.has_columns => self.read_row(row),
             token::DONE => self.read_done(),
             _ => return Err(TdsError::Malformed { what: "token of bulk load data", at: self.used }),
         };
         match result {
-            Err(TdsError::Truncated { .. }) if !self.ended && !self.scan_is_complete() => {
+            Err(TdsError::Truncated { .. }) if !self.ended && !self.scan.is_complete(&self.types) => {
                 if self.buffer.len() - self.used > self.limit {
                     return Err(TdsError::TooLarge { what: "a row of bulk load data", limit: self.limit });
                 }
@@ -116,10 +105,6 @@ impl BulkReader {
             }
             other => other,
         }
-    }
-
-    fn scan_is_complete(&self) -> bool {
-        self.scan.active && self.scan.column == self.types.len()
     }
 
     fn read_columns(&mut self) -> Result<BulkEvent, TdsError> {
@@ -144,111 +129,9 @@ impl BulkReader {
         self.next_row(&mut none)
     }
 
-    fn read_row(&mut self, kind: u8, row: &mut Vec<Value>) -> Result<BulkEvent, TdsError> {
-        if self.scan.active {
-            self.continue_scan()?;
-        }
-        let mut reader = Reader::new(&self.buffer[self.used + 1..], "row of bulk load data");
+    fn read_row(&mut self, row: &mut Vec<Value>) -> Result<BulkEvent, TdsError> {
         row.clear();
-        match decode_row(&mut reader, kind, &self.types, row) {
-            Ok(()) => {
-                self.used += 1 + reader.position();
-                self.scan = Scan::default();
-                Ok(BulkEvent::Row)
-            }
-            Err(error @ TdsError::Truncated { .. }) if !self.scan.active => {
-                self.scan.active = true;
-                self.scan.at = 1;
-                self.continue_scan()?;
-                Err(error)
-            }
-            Err(error) => Err(error),
-        }
+        self.used += self.scan.read(&self.buffer[self.used..], &self.types, row)?;
+        Ok(BulkEvent::Row)
     }
-
-    /// Walks over the values that have arrived; `Truncated` until the row is complete.
-    fn continue_scan(&mut self) -> Result<(), TdsError> {
-        let row = &self.buffer[self.used..];
-        let has_bitmap = row.first() == Some(&token::NBCROW);
-        let bitmap_len = if has_bitmap { self.types.len().div_ceil(8) } else { 0 };
-        let bitmap = row.get(1..1 + bitmap_len).ok_or(TdsError::Truncated { what: "row", at: row.len() })?;
-        self.scan.at = self.scan.at.max(1 + bitmap_len);
-        while let Some(ty) = self.types.get(self.scan.column) {
-            let i = self.scan.column;
-            let is_null = has_bitmap && bitmap[i / 8] & (1 << (i % 8)) != 0;
-            if !is_null {
-                let rest = row.get(self.scan.at..).unwrap_or(&[]);
-                let mut reader = Reader::new(rest, "row of bulk load data");
-                if ty.is_chunked() {
-                    self.scan.at += skip_chunks(&mut reader, &mut self.scan.in_chunks)?;
-                } else {
-                    skip_value(&mut reader, ty)?;
-                    self.scan.at += reader.position();
-                }
-                if self.scan.in_chunks {
-                    return Err(reader.truncated());
-                }
-            }
-            self.scan.column += 1;
-        }
-        Ok(())
-    }
-}
-
-/// Reads the values of a row after its token.
-pub(crate) fn decode_row(
-    reader: &mut Reader<'_>,
-    kind: u8,
-    types: &[TypeInfo],
-    row: &mut Vec<Value>,
-) -> Result<(), TdsError> {
-    let bitmap = if kind == token::NBCROW { reader.bytes(types.len().div_ceil(8))? } else { &[] };
-    for (i, ty) in types.iter().enumerate() {
-        let is_null = bitmap.get(i / 8).is_some_and(|bits| bits & (1 << (i % 8)) != 0);
-        row.push(if is_null { Value::Null } else { decode_value(reader, ty, Place::Row)? });
-    }
-    Ok(())
-}
-
-/// Passes over whole chunks; the bytes passed. `in_chunks` stays set while the value goes on.
-fn skip_chunks(reader: &mut Reader<'_>, in_chunks: &mut bool) -> Result<usize, TdsError> {
-    if !*in_chunks {
-        if reader.u64()? == plp::NULL {
-            return Ok(reader.position());
-        }
-        *in_chunks = true;
-    }
-    loop {
-        let passed = reader.position();
-        let Ok(len) = reader.u32() else { return Ok(passed) };
-        if len == 0 {
-            *in_chunks = false;
-            return Ok(reader.position());
-        }
-        if reader.bytes(len as usize).is_err() {
-            return Ok(passed);
-        }
-    }
-}
-
-/// Passes over a value that does not come in chunks.
-fn skip_value(reader: &mut Reader<'_>, ty: &TypeInfo) -> Result<(), TdsError> {
-    let len = match ty {
-        TypeInfo::Null => 0,
-        TypeInfo::Fixed(fixed) => fixed.wire().1,
-        TypeInfo::Variant => reader.u32()? as usize,
-        _ if ty.is_old_large_object() => match reader.u8()? {
-            0 => 0,
-            pointer => {
-                reader.bytes(usize::from(pointer) + 8)?;
-                reader.u32()? as usize
-            }
-        },
-        _ if ty.null_len() == 2 => match reader.u16()? {
-            0xFFFF => 0,
-            len => usize::from(len),
-        },
-        _ => usize::from(reader.u8()?),
-    };
-    reader.bytes(len).map(|_| ())
 }

@@ -120,6 +120,16 @@ impl LockOwner {
         self.find(r).map(|i| self.held[i].mode)
     }
 
+    /// Whether `r` is held in this mode or a stronger one: `statement` at least to the end of the statement, else until it is
+    /// released.
+    #[inline]
+    pub fn holds(&self, r: &Resource, mode: LockMode, statement: bool) -> bool {
+        self.find(r).is_some_and(|i| {
+            let held = &self.held[i];
+            held.mode.covers(mode) && (statement || !held.statement)
+        })
+    }
+
     /// Gives one lock back. False when it was not held.
     pub fn unlock(&mut self, r: &Resource) -> bool {
         let Some(i) = self.find(r) else { return false };

@@ -138,7 +138,7 @@ mod tests {
 
     fn print(writer: Box<dyn ResultWriter>) -> String {
         let mut results = Results::new(Vec::new(), writer);
-        let info = |name: &str, ty| ColumnInfo { name: name.into(), ty, nullable: true };
+        let info = |name: &str, ty| ColumnInfo::new(name, ty, true);
         let text = DataType::NVarChar(Len::N(20));
         results
             .columns(&[info("id", DataType::Int), info("na,me", text), info("", DataType::Money)])
@@ -156,7 +156,7 @@ mod tests {
     fn table() {
         let expected = "  id na,me\n---- -------\n   7 say \"x\"\n1234 NULL\n\n(2 rows affected)\n";
         let mut results = Results::new(Vec::new(), writer(Format::Table, &TableStyle::default()));
-        let info = |name: &str, ty| ColumnInfo { name: name.into(), ty, nullable: true };
+        let info = |name: &str, ty| ColumnInfo::new(name, ty, true);
         results.columns(&[info("id", DataType::Int), info("na,me", DataType::NVarChar(Len::N(20)))]).unwrap();
         results.row(&[Value::Int(7), Value::str("say \"x\"")]).unwrap();
         results.row(&[Value::Int(1234), Value::Null]).unwrap();

@@ -232,7 +232,7 @@ mod tests {
 
     /// Three rows in a style.
     fn print(style: TableStyle) -> String {
-        let info = |name: &str, ty| ColumnInfo { name: name.into(), ty, nullable: true };
+        let info = |name: &str, ty| ColumnInfo::new(name, ty, true);
         let mut out = Vec::new();
         let mut table = TableWriter::new(style);
         let columns = [

@@ -100,11 +100,7 @@ mod tests {
 
     #[test]
     fn names() {
-        let columns = ["a", "", "a", "column2", ""].map(|name| ColumnInfo {
-            name: name.into(),
-            ty: DataType::Int,
-            nullable: true,
-        });
+        let columns = ["a", "", "a", "column2", ""].map(|name| ColumnInfo::new(name, DataType::Int, true));
         assert_eq!(filled_names(&columns), ["a", "column2", "a", "column2", "column5"]);
         assert_eq!(unique_names(&columns), ["a", "column2", "a_2", "column2_2", "column5"]);
     }

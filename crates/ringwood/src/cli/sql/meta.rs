@@ -108,7 +108,7 @@ fn format(text: &str) -> Result<crate::cli::output::Format, String> {
 }
 
 fn text_column(name: &str) -> ColumnInfo {
-    ColumnInfo { name: name.into(), ty: DataType::NVarChar(Len::N(128)), nullable: true }
+    ColumnInfo::new(name, DataType::NVarChar(Len::N(128)), true)
 }
 
 fn databases(instance: &Instance) -> Answer {
@@ -130,11 +130,8 @@ fn schemas(catalog: &Catalog) -> Answer {
 
 /// Tables whose name or schema-qualified name is `like`, with `*` and `%` for anything.
 fn tables(catalog: &Catalog, like: &str) -> Answer {
-    let columns = vec![
-        text_column("schema"),
-        text_column("table"),
-        ColumnInfo { name: "rows".into(), ty: DataType::BigInt, nullable: true },
-    ];
+    let columns =
+        vec![text_column("schema"), text_column("table"), ColumnInfo::new("rows", DataType::BigInt, true)];
     let rows = catalog.sorted().into_iter().filter(|table| {
         like.is_empty()
             || matches(like, &table.name)

@@ -250,8 +250,8 @@ impl Sink for Printer {
         self.put(|out| out.row(row))
     }
 
-    fn done(&mut self, rows: Option<u64>) -> Result<(), SqlError> {
-        self.put(|out| out.done(rows))
+    fn done(&mut self, end: engine::StatementEnd) -> Result<(), SqlError> {
+        self.put(|out| out.done(end.rows))
     }
 
     fn message(&mut self, message: &SqlError) -> Result<(), SqlError> {

@@ -1,0 +1,107 @@
+//! The change of one entry by its key: it is found, looked at and changed under one latch, with one way down.
+//!
+//! Whatever would have to be waited for (another transaction's row, a ghost, a lock) is left to the caller, who then reads
+//! the entry and changes it in two steps ([`BTree::fetch`], [`BTree::apply_batch`]).
+
+use super::BTree;
+use super::node::{leaf_entry, lower_bound};
+use crate::Writer;
+use crate::error::AccessError;
+use crate::record::{difference, with_record};
+use pages::{Before, PageMut, RecordBuilder};
+use smallvec::SmallVec;
+
+/// New bytes for a part of an entry's value, of the length of that part.
+#[derive(Debug, Default)]
+pub struct Edit {
+    /// Where the part begins in the value.
+    pub at: usize,
+    pub bytes: SmallVec<[u8; 64]>,
+}
+
+/// What the caller wants of the entry that was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wish {
+    /// The part that the [`Edit`] names is to have its bytes.
+    Edit,
+    /// It is to stay as it is.
+    Leave,
+    /// The caller cannot tell from the bytes: [`Edited::Undecided`].
+    Unknown,
+}
+
+/// What came of an edit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Edited {
+    Done,
+    /// The caller has left it as it is.
+    Left,
+    /// There is no entry with the key.
+    Missing,
+    /// Nothing was done: the entry is another transaction's, or deleted, or may be locked, or the caller could not tell.
+    Undecided,
+}
+
+impl BTree {
+    /// Looks for the entry with this key and lets `wish` say what is to become of its value. `wish` runs under the leaf's
+    /// exclusive latch: it computes, and neither waits nor reads pages.
+    ///
+    /// # Errors
+    /// Damaged pages, I/O, the log's errors.
+    pub fn edit(
+        &self,
+        w: &mut dyn Writer,
+        key: &[u8],
+        wish: impl FnOnce(&[u8], &mut Edit) -> Wish,
+    ) -> Result<Edited, AccessError> {
+        let mut leaf = self.descend_write(key, None)?;
+        with_record(|rec| {
+            let edited = self.prepare_edit(w, rec, &leaf, key, wish)?;
+            if edited == Edited::Done {
+                self.space.store.change(w, rec, &mut [&mut leaf])?;
+            }
+            Ok(edited)
+        })
+    }
+
+    /// Puts the edit into the record: `Done` if it is there.
+    fn prepare_edit(
+        &self,
+        w: &mut dyn Writer,
+        rec: &mut RecordBuilder,
+        leaf: &PageMut<'_>,
+        key: &[u8],
+        wish: impl FnOnce(&[u8], &mut Edit) -> Wish,
+    ) -> Result<Edited, AccessError> {
+        let (slot, found) = lower_bound(leaf, key)?;
+        if !found {
+            return Ok(Edited::Missing);
+        }
+        let entry = leaf_entry(leaf, slot)?;
+        debug_assert_eq!(entry.key, key);
+        let header = &entry.header;
+        if header.is_ghost() || w.active_elsewhere(header.txn) || w.has_lockers(self.unit_id()) {
+            return Ok(Edited::Undecided);
+        }
+        let mut edit = Edit::default();
+        match wish(entry.value, &mut edit) {
+            Wish::Edit => {}
+            Wish::Leave => return Ok(Edited::Left),
+            Wish::Unknown => return Ok(Edited::Undecided),
+        }
+        let Some(there) = entry.value.get(edit.at..edit.at + edit.bytes.len()) else {
+            debug_assert!(false, "an edit lies within its entry");
+            return Ok(Edited::Undecided);
+        };
+        let (skip, old, new) = difference(there, &edit.bytes);
+        debug_assert_eq!(old, new, "an edit keeps the length");
+        let offset = pages::value_offset(key) + edit.at + skip;
+        let before = Before::without(&there[skip..skip + old], offset, w.wrote(header));
+        let after = &edit.bytes[skip..skip + new];
+        rec.change();
+        rec.root(self.root)?;
+        rec.page(leaf.page_id());
+        rec.update(slot, header.flags, header, Some(key), offset as u16, before, after)?;
+        Ok(Edited::Done)
+    }
+}

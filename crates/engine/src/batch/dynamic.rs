@@ -1,0 +1,306 @@
+//! Texts that come with parameters: sp_executesql, and statements that a session prepares under numbers (sp_prepare and its kin).
+//! Statement and parameter list are found by their positions, whatever their names: clients name them as they like.
+
+use std::sync::Arc;
+
+use compact_str::CompactString;
+use syntax::ast::{Declaration, StmtKind};
+use types::convert::{Mode, convert};
+use types::{DataType, SqlError, Value};
+
+use super::Compiled;
+use super::cache::{BatchCache, LastFound};
+use super::run::{Failure, Flow, Run};
+use crate::state::SessionCore;
+use crate::state::handles::{Declared, Parameter};
+use crate::sysproc::Arg;
+use catalog::{Catalog, errors, fold_name};
+
+/// sp_prepare's option: tell the columns of the result.
+const RETURN_METADATA: i64 = 1;
+
+/// A procedure whose argument is T-SQL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dynamic {
+    ExecuteSql,
+    Prepare,
+    Execute,
+    PrepExec,
+    Unprepare,
+    /// A procedure of cursors.
+    Cursor(&'static str),
+}
+
+impl Dynamic {
+    /// The procedure of a name.
+    pub fn find(name: &str) -> Option<Dynamic> {
+        const ALL: [(&str, Dynamic); 14] = [
+            ("sp_executesql", Dynamic::ExecuteSql),
+            ("sp_prepare", Dynamic::Prepare),
+            ("sp_execute", Dynamic::Execute),
+            ("sp_prepexec", Dynamic::PrepExec),
+            ("sp_unprepare", Dynamic::Unprepare),
+            ("sp_cursor", Dynamic::Cursor("sp_cursor")),
+            ("sp_cursoropen", Dynamic::Cursor("sp_cursoropen")),
+            ("sp_cursorprepare", Dynamic::Cursor("sp_cursorprepare")),
+            ("sp_cursorexecute", Dynamic::Cursor("sp_cursorexecute")),
+            ("sp_cursorprepexec", Dynamic::Cursor("sp_cursorprepexec")),
+            ("sp_cursorunprepare", Dynamic::Cursor("sp_cursorunprepare")),
+            ("sp_cursorfetch", Dynamic::Cursor("sp_cursorfetch")),
+            ("sp_cursoroption", Dynamic::Cursor("sp_cursoroption")),
+            ("sp_cursorclose", Dynamic::Cursor("sp_cursorclose")),
+        ];
+        ALL.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, dynamic)| *dynamic)
+    }
+}
+
+/// A statement under a number.
+struct PreparedText {
+    text: CompactString,
+    declared: Arc<Declared>,
+    last: LastFound,
+}
+
+impl PreparedText {
+    fn compiled(&self, core: &SessionCore) -> Result<Arc<Compiled>, SqlError> {
+        let cache = BatchCache::of(core.instance())?;
+        cache.get_again(&self.last, core.db(), &core.options, &self.text, &self.declared.typed)
+    }
+}
+
+impl Run<'_> {
+    pub(super) fn dynamic(&mut self, dynamic: Dynamic, args: Vec<Arg>) -> Result<(Flow, i32), Failure> {
+        let mut args = args.into_iter();
+        match dynamic {
+            Dynamic::ExecuteSql => self.execute_sql(args),
+            Dynamic::Prepare => {
+                let handle = args.next();
+                let declared = self.declared(args.next())?;
+                let text = text_of("sp_prepare", args.next())?;
+                let options = args.next().and_then(|arg| arg.value.as_i64()).unwrap_or(RETURN_METADATA);
+                let (prepared, batch) = self.prepare(text, declared)?;
+                if options & RETURN_METADATA != 0 {
+                    self.describe(&prepared, &batch)?;
+                }
+                self.keep(handle, prepared)?;
+                Ok((Flow::Next, 0))
+            }
+            Dynamic::PrepExec => {
+                let handle = args.next();
+                let declared = self.declared(args.next())?;
+                let text = text_of("sp_prepexec", args.next())?;
+                let (prepared, batch) = self.prepare(text, declared)?;
+                // A number that comes along is one that the client no longer uses.
+                if let Some(old) = handle.as_ref().and_then(number_of) {
+                    self.core.handles.remove(old);
+                }
+                self.keep(handle, prepared.clone())?;
+                self.run_text(&prepared.declared, &batch, args)
+            }
+            Dynamic::Execute => {
+                let number = self.handle(args.next())?;
+                let prepared: Arc<PreparedText> =
+                    self.core.handles.get(number).ok_or_else(|| no_handle(number))?;
+                let batch = prepared.compiled(self.core)?;
+                self.run_text(&prepared.declared, &batch, args)
+            }
+            Dynamic::Unprepare => {
+                let number = self.handle(args.next())?;
+                if self.core.handles.remove(number) {
+                    Ok((Flow::Next, 0))
+                } else {
+                    Err(no_handle(number).into())
+                }
+            }
+            Dynamic::Cursor(name) => Err(errors::not_supported(name).into()),
+        }
+    }
+
+    /// sp_executesql @stmt [, @params, values...].
+    fn execute_sql(&mut self, mut args: std::vec::IntoIter<Arg>) -> Result<(Flow, i32), Failure> {
+        let text = match args.next() {
+            Some(Arg { value: Value::Null, .. }) => return Ok((Flow::Next, 0)),
+            arg => text_of("sp_executesql", arg)?,
+        };
+        let declared = self.declared(args.next())?;
+        let instance = self.core.instance().clone();
+        let cache = BatchCache::of(&instance)?;
+        let batch = cache.get(self.core.db(), &self.core.options, &text, &declared.typed)?;
+        self.run_text(&declared, &batch, args)
+    }
+
+    /// Compiles a text that is to be kept. Errors: what is wrong with it goes to the client, followed by 8180.
+    fn prepare(
+        &mut self,
+        text: CompactString,
+        declared: Arc<Declared>,
+    ) -> Result<(Arc<PreparedText>, Arc<Compiled>), Failure> {
+        let prepared = Arc::new(PreparedText { text, declared, last: LastFound::default() });
+        match prepared.compiled(self.core) {
+            Ok(batch) => Ok((prepared, batch)),
+            Err(cause) => {
+                self.sink.error(&cause)?;
+                Err(SqlError::new(8180, 16, 1, "Statement(s) could not be prepared.").into())
+            }
+        }
+    }
+
+    /// The columns of what a prepared text returns.
+    fn describe(&mut self, prepared: &PreparedText, batch: &Arc<Compiled>) -> Result<(), Failure> {
+        let mut vars = vec![Value::Null; prepared.declared.list.len()];
+        let fmtonly = std::mem::replace(&mut self.core.options.fmtonly, true);
+        let result = self.nested_batch(batch, &mut vars);
+        self.core.options.fmtonly = fmtonly;
+        result.map(|_| ())
+    }
+
+    /// Gives the number of a statement that is kept from now on.
+    fn keep(&mut self, handle: Option<Arg>, prepared: Arc<PreparedText>) -> Result<(), SqlError> {
+        let number = self.core.handles.add(prepared);
+        match handle.and_then(|handle| handle.output) {
+            Some(slot) => self.give_back(slot, DataType::Int, &Value::Int(number)),
+            None => Ok(()),
+        }
+    }
+
+    fn handle(&mut self, arg: Option<Arg>) -> Result<i32, SqlError> {
+        arg.as_ref().and_then(number_of).ok_or_else(|| no_handle(0))
+    }
+
+    fn declared(&mut self, arg: Option<Arg>) -> Result<Arc<Declared>, SqlError> {
+        let text = match arg.map(|arg| arg.value) {
+            None | Some(Value::Null) => return Ok(Arc::default()),
+            Some(Value::Str(text)) => text,
+            Some(_) => return Err(wrong_type("@params")),
+        };
+        let db = self.core.db().clone();
+        let version = (db.id(), db.schema_version());
+        let read = || parse_parameters(&text, &db.catalog()).map(Declared::new);
+        self.core.handles.declared(&text, version, read)
+    }
+
+    /// Runs a text with the values of its parameters, and gives back what it leaves in those that are OUTPUT.
+    fn run_text(
+        &mut self,
+        declared: &Declared,
+        batch: &Arc<Compiled>,
+        args: std::vec::IntoIter<Arg>,
+    ) -> Result<(Flow, i32), Failure> {
+        let params = &declared.list;
+        let mut vars = Vec::with_capacity(batch.program.vars.len().max(params.len()));
+        vars.resize(params.len(), None);
+        let mut copies = Vec::new();
+        for (i, arg) in args.enumerate() {
+            let at = position(params, arg.name.as_deref(), i)?;
+            if !arg.is_default {
+                vars[at] = Some(convert(&arg.value, arg.ty, params[at].ty, 0, Mode::Implicit)?);
+            }
+            if let Some(slot) = arg.output {
+                copies.push((at, slot));
+            }
+        }
+        let values = params.iter().zip(vars);
+        let values = values.map(|(param, value)| {
+            value.or_else(|| param.default.clone()).ok_or_else(|| missing(&param.name))
+        });
+        let mut vars = values.collect::<Result<Vec<Value>, SqlError>>()?;
+        let (flow, status) = self.nested_batch(batch, &mut vars)?;
+        if flow == Flow::Next {
+            for (from, slot) in copies {
+                self.give_back(slot, params[from].ty, &vars[from])?;
+            }
+        }
+        Ok((flow, if status == 0 { self.core.error_number } else { status }))
+    }
+}
+
+/// Which parameter an argument is for: by its name if it has one, which clients may write without `@`.
+fn position(params: &[Parameter], name: Option<&str>, at: usize) -> Result<usize, SqlError> {
+    let found = match name.map(|name| fold_name(name.trim_start_matches('@'))) {
+        None => Some(at).filter(|at| *at < params.len()),
+        Some(name) => {
+            let bare = |p: &Parameter| fold_name(p.name.trim_start_matches('@')) == name;
+            // Mostly they come in order.
+            match params.get(at) {
+                Some(param) if bare(param) => Some(at),
+                _ => params.iter().position(bare),
+            }
+        }
+    };
+    found.ok_or_else(|| SqlError::new(8144, 16, 2, "Procedure or function has too many arguments specified."))
+}
+
+/// The T-SQL that an argument is. Errors: 201 it is missing, 214 it is no text.
+fn text_of(procedure: &str, arg: Option<Arg>) -> Result<CompactString, SqlError> {
+    match arg.map(|arg| arg.value) {
+        Some(Value::Str(text)) => Ok(text),
+        Some(_) => Err(wrong_type("@statement")),
+        None => {
+            let text = format!(
+                "Procedure or function '{procedure}' expects parameter '@statement', which was not supplied."
+            );
+            Err(SqlError::new(201, 16, 10, text))
+        }
+    }
+}
+
+fn wrong_type(parameter: &str) -> SqlError {
+    SqlError::new(
+        214,
+        16,
+        2,
+        format!("Procedure expects parameter '{parameter}' of type 'ntext/nchar/nvarchar'."),
+    )
+}
+
+fn number_of(arg: &Arg) -> Option<i32> {
+    arg.value.as_i64().and_then(|n| i32::try_from(n).ok()).filter(|n| *n != 0)
+}
+
+/// 8179.
+fn no_handle(number: i32) -> SqlError {
+    SqlError::new(8179, 16, 2, format!("Could not find prepared statement with handle {number}."))
+}
+
+/// `@a int, @b varchar(10) OUTPUT`: read as a DECLARE once OUTPUT is taken out.
+fn parse_parameters(definition: &str, catalog: &Catalog) -> Result<Vec<Parameter>, SqlError> {
+    if definition.trim().is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut text = String::from("DECLARE ");
+    let mut end = 0;
+    for token in syntax::lexer::tokenize(definition).list {
+        let (start, stop) = (token.span.start as usize, token.span.end as usize);
+        let word = token.span.text(definition);
+        let skip = ["output", "out", "readonly"].iter().any(|w| word.eq_ignore_ascii_case(w));
+        text.push_str(definition.get(end..start).unwrap_or_default());
+        if !skip {
+            text.push_str(word);
+        }
+        end = stop.max(end);
+    }
+    let stmts = syntax::parse(&text).map_err(catalog::errors::syntax_error)?;
+    let [stmt] = stmts.as_slice() else { return Err(errors::syntax_near(definition)) };
+    let StmtKind::Declare(list) = &stmt.kind else { return Err(errors::syntax_near(definition)) };
+    let mut params = Vec::with_capacity(list.len());
+    for item in list {
+        let Declaration::Scalar { name, data_type, value, .. } = item else {
+            return Err(errors::not_supported("table parameter"));
+        };
+        let ty = crate::stmt::table_def::data_type(data_type, catalog)?;
+        let default = match value {
+            None => None,
+            Some(expr) => {
+                let value = crate::stmt::literal(expr)?;
+                Some(convert(&value, value.natural_type(), ty, 0, Mode::Implicit)?)
+            }
+        };
+        params.push(Parameter { name: name.clone(), ty, default });
+    }
+    Ok(params)
+}
+
+fn missing(name: &str) -> SqlError {
+    let text = format!("The parameterized query expects the parameter '{name}', which was not supplied.");
+    SqlError::new(8178, 16, 1, text)
+}

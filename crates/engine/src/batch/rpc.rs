@@ -1,0 +1,43 @@
+//! Calls of procedures that do not come as T-SQL.
+
+use std::sync::{Arc, OnceLock};
+
+use types::SqlError;
+
+use super::Compiled;
+use super::program::Program;
+use super::run::{End, Flow, Outputs, Run};
+use crate::output::Sink;
+use crate::state::SessionCore;
+use crate::sysproc::Arg;
+
+/// Calls a procedure. `output` of an argument is its position; gives how the call ended and the values of OUTPUT parameters.
+///
+/// # Errors
+/// None of the call's own: they go to the sink.
+pub fn call(
+    core: &mut SessionCore,
+    sink: &mut dyn Sink,
+    name: &str,
+    args: Vec<Arg>,
+) -> Result<(End, Outputs), SqlError> {
+    let batch = nothing();
+    let mut vars = Vec::new();
+    let mut run = Run::new(core, sink, batch, &mut vars, false);
+    run.outputs = Some(Outputs::new());
+    let end = match run.call_by_name(name, args) {
+        Ok((Flow::Next, status)) => End::Finished(status),
+        Ok((Flow::Abort, _)) => End::BatchAborted,
+        Err(failure) => {
+            run.failed(0, failure)?;
+            End::ScopeAborted
+        }
+    };
+    Ok((end, run.outputs.take().unwrap_or_default()))
+}
+
+/// The batch around a call: it has no text and no variables.
+fn nothing() -> &'static Arc<Compiled> {
+    static NOTHING: OnceLock<Arc<Compiled>> = OnceLock::new();
+    NOTHING.get_or_init(|| Arc::new(Compiled::with("", Program::default(), 0, Default::default())))
+}

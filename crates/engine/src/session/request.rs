@@ -1,0 +1,128 @@
+//! Requests of clients that are no T-SQL: transactions, and the reset of a pooled connection.
+
+use compact_str::CompactString;
+use txn::Durability;
+use types::SqlError;
+
+use super::{Isolation, Outcome, Session};
+use crate::batch::run::End;
+use crate::ddl::temps;
+use crate::output::{SessionChange, Sink, StatementEnd, StatementKind};
+use crate::state::SessionCore;
+use crate::state::handles::Handles;
+
+/// How a transaction begins.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TransactionStart {
+    /// Empty for none.
+    pub name: CompactString,
+    /// `None`: the session's level stays.
+    pub isolation: Option<Isolation>,
+}
+
+/// What a client asks of the transaction manager.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TransactionRequest {
+    Begin(TransactionStart),
+    /// `then`: where the outermost transaction has ended, the next one begins at once.
+    Commit {
+        then: Option<TransactionStart>,
+    },
+    /// To the savepoint of this name, or with the name of the transaction or without one the whole.
+    Rollback {
+        name: CompactString,
+        then: Option<TransactionStart>,
+    },
+    Save {
+        name: CompactString,
+    },
+}
+
+impl Session {
+    /// A request of the transaction manager. Errors go to the sink: 3902, 3903, 628, 6401 and what COMMIT says.
+    pub fn transaction(&mut self, request: &TransactionRequest, sink: &mut dyn Sink) -> Outcome {
+        self.request(sink, |core, sink| {
+            let statement = manage(core, request)?;
+            core.succeeded(0);
+            core.tell_transactions(sink)?;
+            sink.done(StatementEnd { statement, rows: None, error: false, nested: false })?;
+            Ok(End::Finished(0))
+        })
+    }
+
+    /// The number of the session's transaction, 0 without one: what [`SessionChange::TransactionBegan`] told.
+    pub fn transaction_number(&self) -> u64 {
+        self.core.transaction
+    }
+
+    /// What the session is now is what [`Session::reset`] takes it back to: after a login has chosen its database and options.
+    pub fn keep_as_login(&mut self) {
+        self.login_db = self.core.db().name();
+        self.login_options = self.core.options.clone();
+    }
+
+    /// What a pool asks for before it gives a connection to somebody else: the transaction is rolled back, temporary tables and
+    /// prepared statements go, database and SET options, the isolation level too, are those of the login.
+    ///
+    /// # Errors
+    /// 911, 945 and their kin: the login's database is gone. Then the session is in master.
+    pub fn reset(&mut self, sink: &mut dyn Sink) -> Result<(), SqlError> {
+        let core = &mut self.core;
+        core.rollback_all();
+        core.tell_transactions(sink)?;
+        core.options = self.login_options.clone();
+        core.nest_level = 0;
+        temps::end_session(core);
+        core.handles = Handles::default();
+        (core.last_identity, core.scope_identity) = (None, None);
+        (core.rowcount, core.error_number) = (0, 0);
+        core.context_info = types::Value::Null;
+        core.caught.clear();
+        let old = core.db().name();
+        let found = core.instance().database(&self.login_db).and_then(|db| db.check_usable().map(|()| db));
+        let (db, result) = match found {
+            Ok(db) => (db, Ok(())),
+            Err(e) => (core.instance().database("master")?, Err(e)),
+        };
+        let new = db.name();
+        core.set_db(db);
+        if new != old {
+            sink.changed(&SessionChange::Database { new: &new, old: &old })?;
+        }
+        result
+    }
+}
+
+fn manage(core: &mut SessionCore, request: &TransactionRequest) -> Result<StatementKind, SqlError> {
+    let begin = |core: &mut SessionCore, start: &TransactionStart| {
+        if let Some(isolation) = start.isolation {
+            core.options.isolation = isolation;
+        }
+        core.begin_tran(&start.name, false);
+    };
+    let begin_next = |core: &mut SessionCore, then: &Option<TransactionStart>| {
+        if let (Some(start), 0) = (then, core.trancount()) {
+            begin(core, start);
+        }
+    };
+    Ok(match request {
+        TransactionRequest::Begin(start) => {
+            begin(core, start);
+            StatementKind::BeginTransaction
+        }
+        TransactionRequest::Commit { then } => {
+            core.commit_tran(Durability::Full)?;
+            begin_next(core, then);
+            StatementKind::Commit
+        }
+        TransactionRequest::Rollback { name, then } => {
+            core.rollback_tran(Some(name.as_str()).filter(|name| !name.is_empty()))?;
+            begin_next(core, then);
+            StatementKind::Rollback
+        }
+        TransactionRequest::Save { name } => {
+            core.save_tran(name)?;
+            StatementKind::SaveTransaction
+        }
+    })
+}

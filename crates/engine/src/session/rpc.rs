@@ -1,0 +1,55 @@
+//! Calls of procedures by name, with values as clients give them, not as T-SQL.
+
+use compact_str::CompactString;
+use types::{DataType, SqlError, Value};
+
+use super::{Outcome, Session};
+use crate::batch::rpc::call;
+use crate::output::{OutputParameter, Sink};
+use crate::sysproc::Arg;
+
+/// A parameter of a call.
+#[derive(Clone, Debug)]
+pub struct RpcParam {
+    /// With its `@`, or empty: then it is the procedure's parameter of the same position.
+    pub name: CompactString,
+    /// As the client declares it; `None` for a NULL without a type.
+    pub ty: Option<DataType>,
+    pub value: Value,
+    /// The client wants its value back.
+    pub output: bool,
+    /// The procedure's default is to be used, not the value.
+    pub is_default: bool,
+}
+
+impl Session {
+    /// Calls a procedure: the user's or the system's, `name`, `schema.name` or `database.schema.name`, in brackets where T-SQL
+    /// wants them. sp_executesql, sp_prepare and their kin take statement and parameter list by position, whatever their names.
+    /// Numbers that sp_prepare gives are the session's own, until [`Session::reset`].
+    ///
+    /// The sink gets what the statements of the procedure produce, then [`Sink::procedure_done`] unless the call was ended by an
+    /// error, then the OUTPUT parameters that the client wants, in the types that the procedure declares. Errors go to the sink.
+    pub fn rpc(&mut self, name: &str, params: &[RpcParam], sink: &mut dyn Sink) -> Outcome {
+        let args = params.iter().enumerate().map(|(at, param)| Arg {
+            name: Some(param.name.clone()).filter(|name| !name.is_empty()),
+            ty: param.ty.unwrap_or_else(|| param.value.natural_type()),
+            value: param.value.clone(),
+            output: param.output.then_some(at),
+            is_default: param.is_default,
+        });
+        let args = args.collect();
+        self.request(sink, |core, sink| {
+            let (end, outputs) = call(core, sink, name, args)?;
+            for (ordinal, ty, value) in &outputs {
+                let name = params.get(*ordinal).map_or("", |param| param.name.as_str());
+                sink.output_parameter(&OutputParameter { ordinal: *ordinal, name, ty: *ty, value })?;
+            }
+            Ok::<_, SqlError>(end)
+        })
+    }
+
+    /// Statements that the session has prepared and not given back.
+    pub fn prepared_statements(&self) -> usize {
+        self.core.handles.count()
+    }
+}

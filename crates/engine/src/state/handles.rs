@@ -1,0 +1,104 @@
+//! Prepared statements that a session keeps under numbers (sp_prepare), and the parameter lists that it has read lately.
+//! Guarantee: a number that was given back or never given finds nothing.
+
+use std::any::Any;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use compact_str::CompactString;
+use types::{DataType, SqlError, Value};
+
+/// Parameter lists kept.
+const LISTS: usize = 128;
+/// Longest parameter list that is kept, in bytes.
+const LONGEST: usize = 16 << 10;
+
+/// A parameter of a text that sp_executesql or sp_prepare has.
+#[derive(Clone, Debug)]
+pub struct Parameter {
+    /// With its `@`.
+    pub name: CompactString,
+    pub ty: DataType,
+    pub default: Option<Value>,
+}
+
+/// A list such as `@a int, @b varchar(10) OUTPUT`.
+#[derive(Debug, Default)]
+pub struct Declared {
+    pub list: Vec<Parameter>,
+    /// Names and types alone, as the cache of batches wants them.
+    pub typed: Vec<(CompactString, DataType)>,
+}
+
+impl Declared {
+    /// Of parameters in order.
+    pub fn new(list: Vec<Parameter>) -> Declared {
+        let typed = list.iter().map(|p| (p.name.clone(), p.ty)).collect();
+        Declared { list, typed }
+    }
+}
+
+/// The database and its schema version: a list may name an alias type.
+type Version = (i32, u64);
+
+/// What a session has prepared.
+#[derive(Default)]
+pub struct Handles {
+    last: i32,
+    kept: HashMap<i32, Arc<dyn Any + Send + Sync>>,
+    lists: HashMap<Box<str>, (Version, Arc<Declared>)>,
+}
+
+impl Handles {
+    /// Keeps a statement and gives its number.
+    pub fn add(&mut self, statement: Arc<dyn Any + Send + Sync>) -> i32 {
+        // A number that is in use after two billion others is passed over.
+        loop {
+            self.last = self.last.checked_add(1).unwrap_or(1);
+            if !self.kept.contains_key(&self.last) {
+                self.kept.insert(self.last, statement);
+                return self.last;
+            }
+        }
+    }
+
+    /// The statement of a number.
+    pub fn get<T: Any + Send + Sync>(&self, number: i32) -> Option<Arc<T>> {
+        self.kept.get(&number).cloned()?.downcast().ok()
+    }
+
+    /// Gives a number back; false when it is none.
+    pub fn remove(&mut self, number: i32) -> bool {
+        self.kept.remove(&number).is_some()
+    }
+
+    /// Statements kept.
+    pub fn count(&self) -> usize {
+        self.kept.len()
+    }
+
+    /// The parameters of a list: read lately, or read now.
+    ///
+    /// # Errors
+    /// Those of `read`.
+    pub fn declared(
+        &mut self,
+        text: &str,
+        version: (i32, u64),
+        read: impl FnOnce() -> Result<Declared, SqlError>,
+    ) -> Result<Arc<Declared>, SqlError> {
+        if let Some((of, list)) = self.lists.get(text)
+            && *of == version
+        {
+            return Ok(list.clone());
+        }
+        let list = Arc::new(read()?);
+        if text.len() <= LONGEST {
+            if self.lists.len() >= LISTS {
+                self.lists.clear();
+            }
+            self.lists.insert(text.into(), (version, list.clone()));
+        }
+        Ok(list)
+    }
+}
