@@ -92,6 +92,11 @@ fn views() {
     ask("views");
 }
 
+#[test]
+fn describe() {
+    ask("describe");
+}
+
 /// An application lock is waited for, times out, and goes with its session.
 #[test]
 fn application_locks_of_two_sessions() {

@@ -1,4 +1,4 @@
-//! sp_helptext, sp_server_info.
+//! sp_helptext, sp_helpindex, sp_server_info.
 
 use ::types::{DataType, Len, SqlError, Value};
 
@@ -124,6 +124,60 @@ pub fn server_info(call: &mut Call<'_>) -> Result<i32, SqlError> {
         column("attribute_id", DataType::Int, false),
         column("attribute_name", DataType::VarChar(Len::N(60)), false),
         column("attribute_value", DataType::VarChar(Len::N(255)), true),
+    ];
+    call.result(&columns, &rows)?;
+    Ok(0)
+}
+
+/// EXEC sp_helpindex table: its indexes in order of name.
+pub fn index(call: &mut Call<'_>) -> Result<i32, SqlError> {
+    const PARAMS: &[Param] = &[("@objname", DataType::NVarChar(Len::N(776)))];
+    let given = call.given("sp_helpindex", 1, PARAMS)?;
+    let name = given.text(0).unwrap_or_default();
+    let db = call.core.db().clone();
+    let catalog = db.catalog();
+    let parts = name_parts(name).unwrap_or_default();
+    let table = parts.first().and_then(|t| catalog.find(parts.get(1).map_or("", String::as_str), t));
+    let table = table.ok_or_else(|| {
+        let text = format!(
+            "The object '{name}' does not exist in database '{}' or is invalid for this operation.",
+            db.name()
+        );
+        SqlError::new(15009, 16, 1, text)
+    })?;
+    let mut indexes: Vec<_> = table.all_indexes().filter(|index| index.index_id > 0).collect();
+    indexes.sort_by_key(|index| catalog::fold_name(&index.name));
+    if indexes.is_empty() {
+        let text = format!("The object '{name}' does not have any indexes, or you do not have permissions.");
+        call.sink.message(&SqlError::new(15472, 0, 1, text))?;
+        return Ok(0);
+    }
+    let groups = crate::views::files::groups(&db);
+    let row = |index: &&std::sync::Arc<catalog::IndexDef>| {
+        let mut words = vec![if index.index_id == 1 { "clustered" } else { "nonclustered" }];
+        words.extend(index.unique.then_some("unique"));
+        words.extend(index.primary_key.map(|_| "primary key"));
+        words.extend(index.unique_constraint.map(|_| "unique key"));
+        let group = groups.iter().find(|group| group.id == i32::from(index.filegroup));
+        let keys: Vec<String> = index
+            .key
+            .iter()
+            .map(|(at, descending)| {
+                format!("{}{}", table.columns[*at].name, if *descending { "(-)" } else { "" })
+            })
+            .collect();
+        let place = group.map_or("", |group| group.name.as_str());
+        vec![
+            Value::str(&index.name),
+            Value::str(format!("{} located on {place}", words.join(", "))),
+            Value::str(keys.join(", ")),
+        ]
+    };
+    let rows: Vec<_> = indexes.iter().map(row).collect();
+    let columns = [
+        column("index_name", NAME, true),
+        column("index_description", DataType::VarChar(Len::N(210)), true),
+        column("index_keys", DataType::NVarChar(Len::N(2126)), true),
     ];
     call.result(&columns, &rows)?;
     Ok(0)

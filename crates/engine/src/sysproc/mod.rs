@@ -4,6 +4,7 @@ mod applock;
 mod attach;
 mod collations;
 mod databases;
+mod describe;
 mod help;
 pub(crate) mod odbc;
 pub(crate) mod params;
@@ -68,6 +69,8 @@ pub fn find(name: &str) -> Option<Procedure> {
         ("sp_getapplock", applock::get),
         ("sp_releaseapplock", applock::release),
         ("sp_helptext", help::text),
+        ("sp_helpindex", help::index),
+        ("sp_describe_first_result_set", describe::first_result_set),
         ("sp_tablecollations", collations::table_collations),
         ("sp_tablecollations_90", collations::table_collations),
         ("sp_tablecollations_100", collations::table_collations),
