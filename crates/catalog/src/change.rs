@@ -6,6 +6,7 @@ use std::sync::Arc;
 use compact_str::CompactString;
 use pages::{PageId, UnitId};
 
+use super::security::Security;
 use super::statistics::Statistics;
 use super::{AliasDef, ModuleDef, TableDef};
 use crate::Db;
@@ -48,6 +49,8 @@ enum What {
     Statistics { table: Arc<TableDef>, statistics: Arc<Statistics>, created: bool },
     /// A schema that was created (`true`) or dropped.
     Schema { name: CompactString, id: i32, created: bool },
+    /// Principals and permissions as the transaction leaves them: in force for others when it has committed.
+    Security(Arc<Security>),
 }
 
 impl DdlChange {
@@ -106,6 +109,20 @@ impl DdlChange {
         DdlChange { db: db.clone(), what, created: Vec::new() }
     }
 
+    /// Principals and permissions as they are within the transaction. The caller holds the lock on them, so that nobody else changes
+    /// them before it ends.
+    pub fn security(db: &Arc<Db>, security: Arc<Security>) -> DdlChange {
+        DdlChange { db: db.clone(), what: What::Security(security), created: Vec::new() }
+    }
+
+    /// The principals and permissions of a database that this change made.
+    pub fn security_of(&self, db: &Db) -> Option<&Arc<Security>> {
+        match &self.what {
+            What::Security(security) if self.db.id() == db.id() => Some(security),
+            _ => None,
+        }
+    }
+
     /// Storage that was made for a change that failed: freed when the statement has been rolled back.
     pub fn only_units(db: &Arc<Db>, created: Vec<UnitRef>) -> DdlChange {
         DdlChange { db: db.clone(), what: What::Units, created }
@@ -130,7 +147,7 @@ impl DdlChange {
                 let restored = self.db.replace_module(after.as_deref(), before.clone());
                 debug_assert!(restored, "the old name was kept free by the lock on the module");
             }
-            What::Units => {}
+            What::Units | What::Security(_) => {}
             What::Alias { alias, created } => self.db.set_type(alias, !created),
             What::Statistics { table, statistics, created } => set_statistics(table, statistics, !created),
             What::Schema { name, id, created } => self.db.set_schema(name, *id, !created),
@@ -149,6 +166,9 @@ impl DdlChange {
 
     /// The transaction has committed.
     pub fn committed(&self, spid: i32) {
+        if let What::Security(security) = &self.what {
+            self.db.set_security(security);
+        }
         if let What::Table { before: Some(table), after: None } = &self.what {
             self.db.end_drop(table.object_id, spid);
         }

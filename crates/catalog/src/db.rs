@@ -19,6 +19,7 @@ use super::settings::DbSettings;
 use crate::change::UnitRef;
 use crate::errors;
 use crate::fold_name;
+use crate::security::Security;
 use crate::store::SysTrees;
 use crate::{AliasDef, Catalog, ModuleDef, TableDef};
 
@@ -77,6 +78,8 @@ pub struct Db {
     name: RwLock<CompactString>,
     catalog: RwLock<Arc<Catalog>>,
     version: AtomicU64,
+    /// Of `Catalog::security`.
+    security: AtomicU64,
     state: RwLock<State>,
     settings: RwLock<DbSettings>,
     /// As the settings say, without their lock: every change of rows asks.
@@ -116,6 +119,7 @@ impl Db {
             id: entry.id,
             name: RwLock::new(entry.name.clone()),
             version: AtomicU64::new(catalog.version),
+            security: AtomicU64::new(catalog.security.version),
             catalog: RwLock::new(Arc::new(catalog)),
             state: RwLock::new(state),
             read_only: AtomicBool::new(settings.read_only),
@@ -141,6 +145,7 @@ impl Db {
             version: 1,
             schemas: own.schemas.clone(),
             schema_names: own.schema_names.clone(),
+            security: own.security.clone(),
             ..Catalog::default()
         };
         Ok(Db::with(entry, State::Open(self.open()?), catalog, self.settings(), self.errors.clone()))
@@ -347,9 +352,31 @@ impl Db {
             return false;
         }
         next.version += 1;
+        self.security.store(next.security.version, Ordering::Release);
         self.version.store(next.version, Ordering::Release);
         *current = Arc::new(next);
         true
+    }
+
+    /// Version of the principals and permissions that are in force: what sessions compare before they use what they know of them.
+    #[inline]
+    pub fn security_version(&self) -> u64 {
+        self.security.load(Ordering::Acquire)
+    }
+
+    /// The principals and permissions that are in force.
+    pub fn security(&self) -> Arc<Security> {
+        self.catalog.read().security.clone()
+    }
+
+    /// Puts committed principals and permissions in force, unless newer ones are.
+    pub fn set_security(&self, security: &Arc<Security>) {
+        let mut current = self.catalog.write();
+        if current.security.version < security.version {
+            let next = Catalog { security: security.clone(), ..Catalog::clone(&current) };
+            *current = Arc::new(next);
+            self.security.store(security.version, Ordering::Release);
+        }
     }
 
     /// Plans that were made before are made anew: something is known now that may make better ones.

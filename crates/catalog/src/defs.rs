@@ -5,6 +5,7 @@
 use crate::fold_name;
 use crate::lookups::Lookups;
 use crate::row_counts;
+use crate::security::Security;
 use crate::statistics::TableStatistics;
 use crate::{AliasDef, CheckDef, ForeignKeyDef, ModuleDef, ModuleKind};
 use compact_str::CompactString;
@@ -239,6 +240,8 @@ pub struct Catalog {
     pub schemas: HashMap<CompactString, i32>,
     /// Schemas' names as written, by schema_id.
     pub schema_names: HashMap<i32, CompactString>,
+    /// Principals, permissions and owners, as committed. Their changes do not raise the version.
+    pub security: Arc<Security>,
     /// What is made of the tables when it is asked for.
     pub lookups: Lookups,
 }

@@ -27,6 +27,7 @@ pub mod new;
 pub mod pending;
 pub mod registry;
 pub mod row_counts;
+pub mod security;
 pub mod settings;
 pub mod statistics;
 pub mod store;

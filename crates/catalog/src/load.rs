@@ -67,7 +67,8 @@ pub fn load(trees: &SysTrees) -> Result<Catalog, StoreError> {
     let measured = statistics::store::Rows::read(trees)?;
     let texts = module::texts(trees.rows(SysTable::Texts, &[], ReadMode::Dirty)?);
     let mut constraints = constraint::load(&objects, &texts)?;
-    let mut catalog = Catalog { version: 1, ..Catalog::default() };
+    let security = Arc::new(crate::security::store::load(trees)?);
+    let mut catalog = Catalog { version: 1, security, ..Catalog::default() };
     for (id, name) in &schemas {
         catalog.schemas.insert(fold_name(name), *id);
         catalog.schema_names.insert(*id, name.clone());

@@ -33,10 +33,18 @@ pub enum SysTable {
     Statistics = 10,
     /// object_id, stats_id, ordinal | value, rows of the range, rows of the value, values of the range
     Steps = 11,
+    /// scope, principal_id | name, type, flags, sid, owner, created, modified, default database or schema, hash of the password
+    Principals = 12,
+    /// scope, role's principal_id, member's principal_id
+    Members = 13,
+    /// scope, class, major_id, minor_id, grantee, grantor, permission | state
+    Permissions = 14,
+    /// class, major_id | owner's principal_id: of what does not belong to whom it would by itself
+    Owners = 15,
 }
 
 /// All of them, in the order of their numbers.
-pub const ALL: [SysTable; 12] = [
+pub const ALL: [SysTable; 16] = [
     SysTable::Objects,
     SysTable::Columns,
     SysTable::Indexes,
@@ -49,6 +57,10 @@ pub const ALL: [SysTable; 12] = [
     SysTable::RowCounts,
     SysTable::Statistics,
     SysTable::Steps,
+    SysTable::Principals,
+    SysTable::Members,
+    SysTable::Permissions,
+    SysTable::Owners,
 ];
 
 /// Counter of allocation units.
@@ -66,6 +78,9 @@ const TEXT: DataType = DataType::NVarChar(Len::N(3900));
 /// Numbers of up to 32 columns.
 const LIST: DataType = DataType::VarChar(Len::N(900));
 const BYTES: DataType = DataType::VarBinary(Len::N(2000));
+const SID: DataType = DataType::VarBinary(Len::N(85));
+/// A hash with its parameters, as text.
+const HASH: DataType = DataType::VarChar(Len::N(400));
 
 /// (type, nullable) of each column.
 type Columns = &'static [(DataType, bool)];
@@ -79,8 +94,14 @@ impl SysTable {
     /// How many leading columns are the key.
     pub fn key_columns(self) -> usize {
         match self {
-            SysTable::Columns | SysTable::Indexes | SysTable::Texts | SysTable::Statistics => 2,
-            SysTable::IndexColumns | SysTable::Steps => 3,
+            SysTable::Columns
+            | SysTable::Indexes
+            | SysTable::Texts
+            | SysTable::Statistics
+            | SysTable::Principals
+            | SysTable::Owners => 2,
+            SysTable::IndexColumns | SysTable::Steps | SysTable::Members => 3,
+            SysTable::Permissions => 7,
             _ => 1,
         }
     }
@@ -153,6 +174,31 @@ impl SysTable {
                 (Float, false),
                 (Float, false),
             ],
+            SysTable::Principals => &[
+                (TinyInt, false),
+                (Int, false),
+                (NAME, false),
+                (Char(1), false),
+                (Int, false),
+                (SID, false),
+                (Int, false),
+                (DateTime, false),
+                (DateTime, false),
+                (NAME, true),
+                (HASH, true),
+            ],
+            SysTable::Members => &[(TinyInt, false), (Int, false), (Int, false)],
+            SysTable::Permissions => &[
+                (TinyInt, false),
+                (TinyInt, false),
+                (Int, false),
+                (Int, false),
+                (Int, false),
+                (Int, false),
+                (Char(4), false),
+                (Char(1), false),
+            ],
+            SysTable::Owners => &[(TinyInt, false), (Int, false), (Int, false)],
         }
     }
 

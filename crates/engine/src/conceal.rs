@@ -1,23 +1,34 @@
 //! Texts without their secrets, for views, the error log and whoever else shows what a client has sent.
 
-/// A batch's text as views may show it: what follows `SECRET =` in a text about credentials is starred out, byte by byte,
-/// so that places in the text stay what they are.
+/// What is starred out after which word, in texts that have one of some other words.
+const SECRETS: [(&str, &[&str]); 2] = [("secret", &["credential"]), ("password", &["login", "user", "role"])];
+
+/// A batch's text as views may show it: what follows `SECRET =` in a text about credentials, and `PASSWORD =` in one about logins
+/// or users, is starred out, byte by byte, so that places in the text stay what they are.
 pub fn conceal(text: &str) -> String {
     let mut out = text.to_string();
-    let word = b"credential";
-    if !text.as_bytes().windows(word.len()).any(|part| part.eq_ignore_ascii_case(word)) {
-        return out;
+    for (secret, about) in SECRETS {
+        if has(text, secret) && about.iter().any(|word| has(text, word)) {
+            star_out(text, secret, &mut out);
+        }
     }
+    out
+}
+
+fn has(text: &str, word: &str) -> bool {
+    text.as_bytes().windows(word.len()).any(|part| part.eq_ignore_ascii_case(word.as_bytes()))
+}
+
+fn star_out(text: &str, secret: &str, out: &mut String) {
     let lower = text.to_ascii_lowercase();
     let mut from = 0;
-    while let Some(found) = lower[from..].find("secret") {
-        from += found + "secret".len();
+    while let Some(found) = lower[from..].find(secret) {
+        from += found + secret.len();
         if let Some((start, end)) = literal_behind_equals(text, from) {
             out.replace_range(start..end, &"*".repeat(end - start));
             from = end;
         }
     }
-    out
 }
 
 /// The content of the string literal after `=`, which may stand within another literal, its quotes doubled.
@@ -64,6 +75,11 @@ mod tests {
         );
         assert_eq!(conceal("alter credential c with secret='ab"), "alter credential c with secret='**");
         assert_eq!(conceal("select secret = 'x'"), "select secret = 'x'");
+        assert_eq!(
+            conceal("ALTER LOGIN x WITH PASSWORD = N'new' OLD_PASSWORD = 'old', NAME = y"),
+            "ALTER LOGIN x WITH PASSWORD = N'***' OLD_PASSWORD = '***', NAME = y"
+        );
+        assert_eq!(conceal("select password = 'x'"), "select password = 'x'");
         let wide = conceal("create credential c with identity='i', secret='\u{e4}\u{e4}'");
         assert!(wide.ends_with("secret='****'"), "{wide}");
     }

@@ -8,6 +8,21 @@ use types::{DataType, SqlError, Value};
 /// A column of a system view: name, type, nullable.
 pub type ViewColumn = (&'static str, DataType, bool);
 
+/// An argument of a table function as the binder knows it.
+#[derive(Clone, Copy, Debug)]
+pub struct Argument<'a> {
+    pub ty: DataType,
+    /// Its value, when it is a literal.
+    pub constant: Option<&'a Value>,
+}
+
+impl Argument<'_> {
+    /// The literal NULL, whose type says nothing.
+    pub fn is_null(&self) -> bool {
+        matches!(self.constant, Some(Value::Null))
+    }
+}
+
 /// A system view: its name and columns.
 pub trait ViewDef: Sync {
     /// Schema: `sys` or `INFORMATION_SCHEMA`.
@@ -21,6 +36,18 @@ pub trait ViewDef: Sync {
     /// Number of arguments for a table function, `None` for a view.
     fn arguments(&self) -> Option<usize> {
         None
+    }
+    /// How many arguments may follow those of [`ViewDef::arguments`].
+    fn optional_arguments(&self) -> usize {
+        0
+    }
+    /// The form of a table function whose columns follow from its arguments; `None` where there is one form.
+    ///
+    /// # Errors
+    /// Arguments of types that the function does not take.
+    fn for_arguments(&self, args: &[Argument<'_>]) -> Result<Option<&'static dyn ViewDef>, SqlError> {
+        let _ = args;
+        Ok(None)
     }
     /// object_id as sys.all_objects shows it: negative, stable.
     fn object_id(&self) -> i32 {

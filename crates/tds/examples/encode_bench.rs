@@ -1,9 +1,13 @@
-//! What it costs to encode rows, in ns per row: `cargo run --release -p ringwood-tds --example encode_bench`.
+//! What it costs to encode rows and to read them again, in ns per row: `cargo run --release -p ringwood-tds --example encode_bench`.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use ringwood_tds::{MessageBuffer, TdsVersion, TokenWriter, TypeInfo};
+use ringwood_tds::client::ClientCodec;
+use ringwood_tds::request::{BulkEvent, BulkReader};
+use ringwood_tds::{
+    Column, ColumnFlags, Event, Limits, MessageBuffer, MessageReader, TdsVersion, TokenWriter, TypeInfo,
+};
 use types::{Collation, DataType, Decimal, Len, Value};
 
 const ROWS: usize = 20_000;
@@ -41,9 +45,39 @@ fn measure(name: &str, types: &[TypeInfo], rows: &[Vec<Value>]) {
     }
     times.sort();
     let ns = times[ROUNDS / 2].as_nanos() as f64 / ROWS as f64;
-    println!("{name:<24} {ns:8.1} ns per row, {:6.1} bytes, {:5.2} GB/s", bytes as f64 / ROWS as f64, {
-        bytes as f64 / ROWS as f64 / ns
-    });
+    let read = measure_reading(types, rows);
+    println!(
+        "{name:<24} {ns:8.1} ns per row, {:6.1} bytes, {:5.2} GB/s; read {read:8.1} ns",
+        bytes as f64 / ROWS as f64,
+        { bytes as f64 / ROWS as f64 / ns }
+    );
+}
+
+/// The median time in ns of reading a row as a bulk load's, from one piece of bytes.
+fn measure_reading(types: &[TypeInfo], rows: &[Vec<Value>]) -> f64 {
+    let columns: Vec<Column> = types.iter().map(|&ty| Column::new("c", ty, ColumnFlags::NULLABLE)).collect();
+    let rows: Vec<Vec<Value>> = rows.iter().cycle().take(ROWS / 10).cloned().collect();
+    let message = ClientCodec::new(TdsVersion::V7_4).bulk(&columns, &rows, true).expect("the rows fit");
+    let mut payload = Vec::new();
+    let (mut reader, mut input) = (MessageReader::new(0, true), &message[..]);
+    while let Ok(Some(Event::Bulk { bytes, .. })) = reader.read(&mut input) {
+        payload.extend_from_slice(bytes);
+    }
+    let mut times: Vec<Duration> = Vec::new();
+    for _ in 0..ROUNDS {
+        let mut reader = BulkReader::new(TdsVersion::V7_4, Limits::default());
+        reader.feed(&payload);
+        reader.end();
+        let (mut row, mut read) = (Vec::new(), 0);
+        let start = Instant::now();
+        while reader.next_row(&mut row).expect("rows that were written") != BulkEvent::End {
+            read += black_box(&row).len();
+        }
+        times.push(start.elapsed());
+        assert_eq!(read, rows.len() * types.len());
+    }
+    times.sort();
+    times[ROUNDS / 2].as_nanos() as f64 / rows.len() as f64
 }
 
 fn main() {

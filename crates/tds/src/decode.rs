@@ -11,7 +11,7 @@ use types::{CompactString, Decimal, Value};
 use crate::error::TdsError;
 use crate::plp;
 use crate::reader::Reader;
-use crate::text::{WireCollation, from_utf16};
+use crate::text::{WireCollation, read_utf16};
 use crate::typeinfo::{Fixed, Short, Size, TypeInfo};
 use crate::variant;
 
@@ -130,7 +130,9 @@ fn utf16(bytes: &[u8], ty: &TypeInfo) -> Result<Value, TdsError> {
     if bytes.len() % 2 == 1 {
         return Err(TdsError::ValueLength(ty.name()));
     }
-    Ok(Value::Str(CompactString::from(from_utf16(bytes))))
+    let mut text = CompactString::with_capacity(bytes.len() / 2);
+    read_utf16(bytes, &mut text);
+    Ok(Value::Str(text))
 }
 
 /// UTF-16 with or without a byte order mark.

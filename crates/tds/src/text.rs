@@ -2,6 +2,7 @@
 //! (what is no character becomes U+FFFD), any text encodes ('?' for what a code page lacks).
 
 use std::borrow::Cow;
+use std::fmt;
 
 use encoding_rs::Encoding;
 use types::{Collation, codepage};
@@ -191,14 +192,47 @@ pub fn push_utf16(text: &str, out: &mut Vec<u8>) {
 
 /// The text of UTF-16LE bytes; a lone half of a pair and an odd last byte become U+FFFD.
 pub fn from_utf16(bytes: &[u8]) -> String {
-    let (units, odd) = bytes.as_chunks::<2>();
-    let mut text = String::with_capacity(units.len());
-    let units = units.iter().map(|&u| u16::from_le_bytes(u));
-    text.extend(char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)));
-    if !odd.is_empty() {
-        text.push(char::REPLACEMENT_CHARACTER);
-    }
+    let mut text = String::with_capacity(bytes.len() / 2);
+    read_utf16(bytes, &mut text);
     text
+}
+
+/// Appends the text of UTF-16LE bytes to a string, which cannot fail. It goes in blocks, which is several times faster than
+/// character by character.
+pub(crate) fn read_utf16(bytes: &[u8], text: &mut impl fmt::Write) {
+    /// ASCII units of a block; any character in UTF-8 must have room behind them.
+    const BLOCK: usize = 32;
+    let mut block = [0u8; BLOCK + 4];
+    let mut put = |block: &[u8]| {
+        // What is in a block was encoded here, so it is UTF-8.
+        let _ = text.write_str(std::str::from_utf8(block).unwrap_or_default());
+    };
+    let (units, odd) = bytes.as_chunks::<2>();
+    let mut rest = units;
+    while !rest.is_empty() {
+        let (head, tail) = rest.split_at(rest.len().min(BLOCK));
+        if head.iter().fold(0, |all, [low, high]| all | high | (low & 0x80)) != 0 {
+            break;
+        }
+        for (to, [low, _]) in block.iter_mut().zip(head) {
+            *to = *low;
+        }
+        put(&block[..head.len()]);
+        rest = tail;
+    }
+    let mut used = 0;
+    for c in char::decode_utf16(rest.iter().map(|&unit| u16::from_le_bytes(unit))) {
+        let c = c.unwrap_or(char::REPLACEMENT_CHARACTER);
+        used += c.encode_utf8(&mut block[used..]).len();
+        if used >= BLOCK {
+            put(&block[..used]);
+            used = 0;
+        }
+    }
+    put(&block[..used]);
+    if !odd.is_empty() {
+        let _ = text.write_char(char::REPLACEMENT_CHARACTER);
+    }
 }
 
 /// The first `units` UTF-16 units of a text, without cutting a character.

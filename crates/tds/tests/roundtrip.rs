@@ -149,6 +149,28 @@ fn rows_of_every_declared_type_are_read_by_the_client() {
     assert_eq!(out[0], 0xD2);
 }
 
+/// Text is read in blocks: characters of every length at every place, and halves of pairs.
+#[test]
+fn text_of_every_length() {
+    for ascii in 0..70 {
+        for tail in ["", "\u{e9}", "\u{4e2d}b", "\u{1F600}", "\u{1F600}\u{e9}\u{4e2d}"] {
+            for repeat in [1, 7, 40] {
+                let text = "a".repeat(ascii) + &tail.repeat(repeat);
+                let mut out = Vec::new();
+                push_utf16(&text, &mut out);
+                assert_eq!(out.len(), 2 * text.encode_utf16().count());
+                let ty = TypeInfo::NVarChar(Size::Max, COLL);
+                let mut value = Vec::new();
+                encode_at(&Value::str(&text), &ty, Place::Row, &mut value).unwrap();
+                let read = decode_value(&mut Reader::new(&value, "value"), &ty, Place::Row).unwrap();
+                assert_eq!(read.as_str(), Some(&text[..]));
+                out.extend([0x00, 0xD8, b'x', 0, 0x00]);
+                assert_eq!(from_utf16(&out), text + "\u{FFFD}x\u{FFFD}");
+            }
+        }
+    }
+}
+
 /// One byte of a table's row, or four of a parameter, must not become unbounded memory.
 #[test]
 fn small_input_cannot_take_much_memory() {

@@ -109,7 +109,7 @@ impl Run<'_> {
         let mut ctx = crate::stmt::StmtCtx {
             core: self.core,
             sink: self.sink,
-            text: &batch.text,
+            text: &batch.source,
             line,
             variables,
             catching,

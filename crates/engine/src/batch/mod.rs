@@ -138,6 +138,8 @@ impl Stamp {
 pub struct Compiled {
     /// The text without secrets, which spans point into.
     pub text: Arc<str>,
+    /// The text as it was sent: for definitions, which are made of parts of it.
+    pub source: Arc<str>,
     /// The procedure or trigger that it is the body of; else empty.
     pub procedure: CompactString,
     /// Its operations; none when the batch is only parsed (PARSEONLY).
@@ -204,7 +206,10 @@ impl Compiled {
     fn with(text: &str, program: Program, parameters: usize, settings: ParseSettings) -> Compiled {
         let bound = Mutex::new(vec![None; program.ops.len()]);
         let procedure = CompactString::default();
-        Compiled { text: conceal(text).into(), procedure, program, parameters, settings, bound }
+        let source: Arc<str> = text.into();
+        let concealed = conceal(text);
+        let text = if *source == *concealed { source.clone() } else { concealed.into() };
+        Compiled { text, source, procedure, program, parameters, settings, bound }
     }
 }
 

@@ -3,6 +3,7 @@
 
 pub mod metadata;
 pub mod properties;
+pub mod security;
 pub mod system;
 
 use std::collections::HashMap;
@@ -19,7 +20,7 @@ pub use expr::functions::{ArgRule, Function, date, invalid_argument, required};
 pub fn find(name: &str) -> Option<&'static Function> {
     static TABLE: OnceLock<HashMap<&'static str, &'static Function>> = OnceLock::new();
     let table = TABLE.get_or_init(|| {
-        let lists = [system::FUNCTIONS, metadata::FUNCTIONS, properties::FUNCTIONS];
+        let lists = [system::FUNCTIONS, metadata::FUNCTIONS, properties::FUNCTIONS, security::FUNCTIONS];
         lists.into_iter().flatten().map(|f| (f.name, f)).collect()
     });
     table.get(name).copied().or_else(|| expr::functions::find(name))
@@ -38,7 +39,8 @@ mod tests {
     #[test]
     fn names_are_unique_and_lower_case() {
         let mut seen = std::collections::HashSet::new();
-        for f in system::FUNCTIONS.iter().chain(metadata::FUNCTIONS).chain(properties::FUNCTIONS) {
+        let lists = [system::FUNCTIONS, metadata::FUNCTIONS, properties::FUNCTIONS, security::FUNCTIONS];
+        for f in lists.into_iter().flatten() {
             assert!(seen.insert(f.name) && expr::functions::find(f.name).is_none(), "{} twice", f.name);
             assert_eq!(f.name, f.name.to_lowercase());
             assert!(f.min <= f.max, "{}", f.name);

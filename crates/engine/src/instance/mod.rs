@@ -38,6 +38,7 @@ use paths::Paths;
 use waits::LogWaits;
 
 use crate::exec::memory::QueryMemory;
+use crate::security::logins::Logins;
 use crate::state::core::SessionShared;
 use catalog::errors;
 use catalog::fold_name;
@@ -198,6 +199,7 @@ pub struct Instance {
     /// Makes backup devices of URLs.
     pub(crate) url_devices: Option<Arc<dyn UrlDevices>>,
     credentials: credentials::Credentials,
+    pub(crate) authentication: Logins,
     memory_bytes: u64,
     query_memory: Arc<QueryMemory>,
     /// Number of the next run file.
@@ -209,7 +211,10 @@ pub struct Instance {
     /// Files that are being made or removed, as the registry has them.
     pending: Mutex<Vec<registry::Pending>>,
     sessions: Mutex<BTreeMap<i32, Weak<SessionShared>>>,
+    /// The number that the next session gets if it is free.
     next_spid: AtomicI32,
+    /// Sessions since the start.
+    logins: AtomicU64,
     /// Number of the next transaction that a session begins, as clients see it.
     next_transaction: AtomicU64,
     /// Batches of sessions that have ended.
@@ -313,6 +318,7 @@ impl Instance {
             },
             url_devices,
             credentials,
+            authentication: Logins::default(),
             memory_bytes: memory.bytes,
             query_memory: Arc::new(QueryMemory::new(
                 query_bytes.unwrap_or_else(query_budget),
@@ -325,6 +331,7 @@ impl Instance {
             pending: Mutex::default(),
             sessions: Mutex::default(),
             next_spid: AtomicI32::new(FIRST_SPID),
+            logins: AtomicU64::new(0),
             next_transaction: AtomicU64::new(1),
             ended_batches: AtomicU64::new(0),
             error_log,
@@ -415,13 +422,29 @@ impl Instance {
             return Err(errors::shutting_down());
         }
         let master = self.db_by_id(MASTER).ok_or_else(|| errors::no_database("master"))?;
-        let spid = self.next_spid.fetch_add(1, Ordering::Relaxed);
         let shared = Arc::new(SessionShared::default());
         let mut sessions = self.sessions.lock();
         sessions.retain(|_, session| session.strong_count() > 0);
+        let spid = self.free_spid(&sessions);
         sessions.insert(spid, Arc::downgrade(&shared));
         drop(sessions);
+        self.logins.fetch_add(1, Ordering::Relaxed);
         Ok((master, spid, shared))
+    }
+
+    /// The next number that no session has. Numbers come again only after all others: a view that was read a moment ago does
+    /// not speak of another session.
+    fn free_spid(&self, sessions: &BTreeMap<i32, Weak<SessionShared>>) -> i32 {
+        loop {
+            let spid = self.next_spid.load(Ordering::Relaxed);
+            // session_id is a smallint. With all of them in use, which no limit on connections allows, it goes on above.
+            let full = sessions.len() >= (i16::MAX as i32 - FIRST_SPID) as usize;
+            let next = if spid >= i16::MAX.into() && !full { FIRST_SPID } else { spid + 1 };
+            self.next_spid.store(next, Ordering::Relaxed);
+            if !sessions.contains_key(&spid) {
+                return spid;
+            }
+        }
     }
 
     /// Closes all databases cleanly: everything durable and checkpointed. Sessions that still run get errors.
@@ -581,7 +604,7 @@ impl Instance {
 
     /// Sessions since the start.
     pub fn logins(&self) -> u64 {
-        (self.next_spid.load(Ordering::Relaxed) - FIRST_SPID).max(0) as u64
+        self.logins.load(Ordering::Relaxed)
     }
 
     /// Ends the lock wait of a session that is to stop.

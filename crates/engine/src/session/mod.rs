@@ -30,6 +30,7 @@ use crate::state::activity;
 use crate::state::core::{SessionCore, SessionShared};
 use catalog::Db;
 
+pub use crate::state::core::NetworkConnection;
 pub use plan::bind::set_options::{DateFormat, Isolation, SessionOptions};
 
 /// A session. Dropping it rolls back what is open.
@@ -77,6 +78,11 @@ impl CancelHandle {
             drop(lock);
             self.instance.wake(&self.shared);
         }
+    }
+
+    /// KILL has ended the session.
+    pub fn is_killed(&self) -> bool {
+        self.shared.killed.load(Ordering::Acquire)
     }
 
     /// A request has arrived and waits for a thread that runs it: from now until [`CancelHandle::request_over`], `cancel` ends
@@ -152,6 +158,11 @@ impl Session {
         self.core.login = login.into();
         let mut names = self.core.shared.names.lock();
         (names.app, names.host, names.login) = (app.into(), host.into(), login.into());
+    }
+
+    /// The network connection that the session came by.
+    pub fn set_connection(&mut self, connection: NetworkConnection) {
+        self.core.shared.names.lock().connection = Some(Arc::new(connection));
     }
 
     /// USE, without a message. Errors: 911 no such database, 945 and its kin.

@@ -1,8 +1,9 @@
 //! What statements need of their session while they run: current database, transactions, options, counters, the
 //! error that CATCH shows. It knows nothing of batches; `Session` drives it.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use compact_str::CompactString;
@@ -14,6 +15,7 @@ use types::{SqlError, Value};
 use super::activity::Activity;
 use super::app_locks::AppLocks;
 use super::bulk::BulkLoad;
+use super::caller::Caller;
 use super::changes::{ChangedRows, FiredTriggers};
 use super::handles::Handles;
 use super::inner::TriggerRunner;
@@ -38,6 +40,8 @@ pub struct SessionShared {
     pub killed: AtomicBool,
     /// A batch runs right now.
     pub running: AtomicBool,
+    /// principal_id of the login; 0 for a session of the program itself.
+    pub login_id: AtomicI32,
     /// A request of the client is announced or runs: a cancel is for it, even before its batch begins.
     pub expected: AtomicBool,
     /// Held while a cancel finds out whether it is for anything, and while a request is announced or over.
@@ -83,6 +87,26 @@ pub struct Names {
     pub login: CompactString,
     /// When the session began, as datetime.
     pub login_time: Value,
+    /// The network connection that it came by.
+    pub connection: Option<Arc<NetworkConnection>>,
+}
+
+/// A session's network connection, as sys.dm_exec_connections shows it.
+#[derive(Clone, Debug)]
+pub struct NetworkConnection {
+    /// The client's address and the server's.
+    pub client: SocketAddr,
+    pub server: SocketAddr,
+    /// All of it is encrypted, not the login alone.
+    pub encrypted: bool,
+    /// Version of TDS as the protocol numbers it.
+    pub protocol: u32,
+    /// Bytes of a packet.
+    pub packet_size: u32,
+    /// The client's library.
+    pub library: CompactString,
+    /// The client's process.
+    pub process: u32,
 }
 
 impl Default for Names {
@@ -92,6 +116,7 @@ impl Default for Names {
             host: CompactString::const_new("localhost"),
             login: CompactString::const_new("sa"),
             login_time: catalog::clock::now(),
+            connection: None,
         }
     }
 }
@@ -165,6 +190,10 @@ pub struct SessionCore {
     pub app_name: CompactString,
     pub host_name: CompactString,
     pub login: CompactString,
+    /// Who runs the statements.
+    pub(crate) caller: Caller,
+    /// The database in which the session began.
+    pub(crate) login_database: CompactString,
 }
 
 impl SessionCore {
@@ -211,6 +240,8 @@ impl SessionCore {
             app_name: names.app,
             host_name: names.host,
             login: names.login,
+            caller: Caller::system(),
+            login_database: CompactString::const_new("master"),
         }
     }
 

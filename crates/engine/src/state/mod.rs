@@ -1,9 +1,11 @@
 //! What a session is while it runs: its options, its transactions and savepoints, its snapshots and table locks, what it
 //! publishes of itself. Batches run over it (`session`, `batch`); it knows nothing of them.
 
+mod acting;
 pub mod activity;
 pub(crate) mod app_locks;
 pub mod bulk;
+pub mod caller;
 pub mod changes;
 pub mod core;
 mod counts;

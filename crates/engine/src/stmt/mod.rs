@@ -15,6 +15,7 @@ mod credential;
 mod database_files;
 pub mod index;
 mod insert_bulk;
+pub(crate) mod login;
 mod module;
 pub(crate) mod option_rules;
 mod restore;
@@ -28,7 +29,7 @@ pub mod table_def;
 pub(crate) use create_database::{attach, new_log};
 pub(crate) use statistics::update_changed as update_changed_statistics;
 
-use syntax::ast::{DropKind, Expr, ExprKind, Stmt, StmtKind};
+use syntax::ast::{DropKind, Expr, ExprKind, Principal, PrincipalKind, Stmt, StmtKind};
 use types::{SqlError, Value};
 
 use crate::output::Sink;
@@ -127,12 +128,30 @@ impl StmtCtx<'_> {
                 self.core.fire_triggers(self.sink, self.catching)?;
                 return Ok(Some(rows));
             }
+            StmtKind::CreatePrincipal(stmt) => self.create_principal(stmt)?,
+            StmtKind::AlterPrincipal(stmt) => self.alter_principal(stmt)?,
             StmtKind::InsertBulk(bulk) => self.insert_bulk(bulk)?,
             StmtKind::CreateStatistics(create) => self.create_statistics(create)?,
             StmtKind::UpdateStatistics(update) => self.update_statistics(update)?,
             other => return Err(errors::not_supported(name_of(other))),
         }
         Ok(None)
+    }
+
+    fn create_principal(&mut self, stmt: &Principal) -> Result<(), SqlError> {
+        match stmt.kind {
+            PrincipalKind::Login => self.create_login(stmt),
+            PrincipalKind::ServerRole => self.create_server_role(stmt),
+            PrincipalKind::User | PrincipalKind::Role => Err(errors::not_supported("USER, ROLE")),
+        }
+    }
+
+    fn alter_principal(&mut self, stmt: &Principal) -> Result<(), SqlError> {
+        match stmt.kind {
+            PrincipalKind::Login => self.alter_login(stmt),
+            PrincipalKind::ServerRole => self.alter_server_role(stmt),
+            PrincipalKind::User | PrincipalKind::Role => Err(errors::not_supported("USER, ROLE")),
+        }
     }
 
     /// A constant, a variable, or a bare word (as text).
@@ -177,7 +196,6 @@ fn name_of(kind: &StmtKind) -> &'static str {
         StmtKind::CreateSequence(_) | StmtKind::AlterSequence(_) => "SEQUENCE",
         StmtKind::CreateSynonym { .. } => "CREATE SYNONYM",
         StmtKind::TransferSchema { .. } => "ALTER SCHEMA",
-        StmtKind::CreatePrincipal(_) | StmtKind::AlterPrincipal(_) => "LOGIN, USER, ROLE",
         StmtKind::Permission(_) => "GRANT, DENY, REVOKE",
         _ => "this statement",
     }

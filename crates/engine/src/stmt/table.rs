@@ -123,6 +123,8 @@ impl StmtCtx<'_> {
             DropKind::Schema => self.drop_schema(stmt),
             DropKind::Type => self.drop_types(stmt),
             DropKind::Statistics => self.drop_statistics(stmt),
+            DropKind::Login => self.drop_login(stmt),
+            DropKind::ServerRole => self.drop_server_role(stmt),
             kind => {
                 let (word, text) = kind_name(kind);
                 if stmt.if_exists {

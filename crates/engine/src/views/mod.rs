@@ -17,9 +17,11 @@ pub mod objects;
 pub mod optimizer;
 mod pick;
 mod routines;
+pub mod security;
 pub mod server;
 pub mod sessions;
 pub mod statistics;
+pub mod table_functions;
 pub mod transactions;
 pub mod types;
 pub mod waiting;
@@ -313,6 +315,8 @@ static VIEWS: &[&dyn SystemView] = &[
     &log::LOG_STATS,
     &log::LOG_SPACE_USAGE,
     &dblog::FN_DBLOG,
+    &table_functions::GENERATE_SERIES,
+    &table_functions::STRING_SPLIT,
     &memory::RESOURCE_SEMAPHORES,
     &server::WAIT_STATS,
     &counters::COUNTERS,
@@ -325,6 +329,13 @@ static VIEWS: &[&dyn SystemView] = &[
     &server::CONFIGURATIONS,
     &server::SYS_INFO,
     &server::CREDENTIALS,
+    &security::SERVER_PRINCIPALS,
+    &security::SQL_LOGINS,
+    &security::SERVER_ROLE_MEMBERS,
+    &security::SERVER_PERMISSIONS,
+    &security::DATABASE_PRINCIPALS,
+    &security::DATABASE_ROLE_MEMBERS,
+    &security::DATABASE_PERMISSIONS,
     &sessions::SESSIONS,
     &sessions::REQUESTS,
     &sessions::CONNECTIONS,

@@ -1,6 +1,7 @@
 //! Sessions: sys.dm_exec_sessions, sys.dm_exec_requests, sys.dm_exec_connections, sys.dm_exec_sql_text,
 //! sys.dm_exec_input_buffer. What is not measured per session (CPU, reads, writes) is NULL.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -169,6 +170,7 @@ pub static SESSIONS: View = View::sys("dm_exec_sessions", SESSION_COLUMNS, |sess
 
 fn session_row(seen: &Seen) -> Vec<Value> {
     let names = seen.shared.names.lock().clone();
+    let network = names.connection.as_deref();
     let p = &seen.published;
     let sid = Value::bytes([1u8].as_slice());
     let started = p.started.map_or_else(|| names.login_time.clone(), datetime);
@@ -177,9 +179,9 @@ fn session_row(seen: &Seen) -> Vec<Value> {
         names.login_time.clone(),
         Value::Str(names.host),
         Value::Str(names.app),
-        int(std::process::id().into()),
-        Value::Null,
-        text("Ringwood"),
+        int(network.map_or_else(std::process::id, |n| n.process).into()),
+        network.map_or(Value::Null, |n| Value::Int((n.protocol >> 24 & 0xF) as i32)),
+        network.map_or_else(|| text("Ringwood"), |n| Value::Str(n.library.clone())),
         sid.clone(),
         Value::Str(names.login.clone()),
         Value::Null,
@@ -425,33 +427,34 @@ const CONNECTION_COLUMNS: &[ViewColumn] = &[
     ("most_recent_sql_handle", bytes_of(64), true),
 ];
 
-/// sys.dm_exec_connections: every session is a connection inside the process.
+/// sys.dm_exec_connections: a session without a network connection is one inside the process.
 pub static CONNECTIONS: View = View::sys("dm_exec_connections", CONNECTION_COLUMNS, |session, _, _| {
     let rows = Seen::all(session).into_iter().map(|seen| {
         let batches = int(seen.shared.batches.load(Relaxed));
         let mut id = [0; 16];
         id[12..].copy_from_slice(&seen.spid.to_be_bytes());
-        let login_time = seen.shared.names.lock().login_time.clone();
+        let names = seen.shared.names.lock().clone();
+        let network = names.connection.as_deref();
         vec![
             Value::Int(seen.spid),
             Value::Int(seen.spid),
-            login_time,
-            text("Shared memory"),
+            names.login_time,
+            text(if network.is_some() { "TCP" } else { "Shared memory" }),
             text("TSQL"),
-            Value::Null,
-            Value::Int(0),
-            text("FALSE"),
+            network.map_or(Value::Null, |n| Value::Int(n.protocol as i32)),
+            Value::Int(if network.is_some() { TCP_ENDPOINT } else { 0 }),
+            text(if network.is_some_and(|n| n.encrypted) { "TRUE" } else { "FALSE" }),
             text("SQL"),
             Value::SmallInt(0),
             batches.clone(),
             batches,
             moment(seen.published.started),
             moment(seen.published.ended),
-            Value::Null,
-            text("<local machine>"),
-            Value::Null,
-            Value::Null,
-            Value::Null,
+            network.map_or(Value::Null, |n| int(n.packet_size.into())),
+            network.map_or_else(|| text("<local machine>"), |n| address(n.client.ip())),
+            network.map_or(Value::Null, |n| Value::Int(n.client.port().into())),
+            network.map_or(Value::Null, |n| address(n.server.ip())),
+            network.map_or(Value::Null, |n| Value::Int(n.server.port().into())),
             Value::Guid(id),
             Value::Null,
             seen.handle(),
@@ -459,6 +462,13 @@ pub static CONNECTIONS: View = View::sys("dm_exec_connections", CONNECTION_COLUM
     });
     Ok(rows.collect())
 });
+
+/// The endpoint `TSQL Default TCP`.
+const TCP_ENDPOINT: i32 = 4;
+
+fn address(ip: IpAddr) -> Value {
+    text(ip.to_canonical().to_string().as_str())
+}
 
 const TEXT_COLUMNS: &[ViewColumn] = &[
     ("dbid", SmallInt, true),

@@ -5,7 +5,7 @@ use crate::bind::scope::{Clause, Scope, ScopeColumn, Source};
 use crate::bind::{Binder, unsupported};
 use crate::hints::{Hints, Reading};
 use crate::logical::{CteDef, Get, JoinHint, JoinKind, Logical, OutColumn, ViewScan};
-use crate::view::ViewDef;
+use crate::view::{Argument, ViewDef};
 use catalog::Db;
 use catalog::ModuleDef;
 use catalog::TableDef;
@@ -254,13 +254,13 @@ impl Binder<'_> {
         name: &ast::ObjectName,
         args: &[ast::Expr],
         alias: Option<&ast::Ident>,
-        _columns: &[ast::Ident],
+        columns: &[ast::Ident],
     ) -> Result<Logical, SqlError> {
         let schema = name.schema.as_ref().map_or("sys", |s| s.value.as_str());
         let view = self.env.names.view(schema, &name.name.value).filter(|v| v.arguments().is_some());
         let Some(view) = view else { return Err(errors::invalid_object(&name.to_string())) };
         let wanted = view.arguments().unwrap_or(0);
-        if args.len() != wanted {
+        if !(wanted..=wanted + view.optional_arguments()).contains(&args.len()) {
             let (number, few) =
                 if args.len() < wanted { (313, "An insufficient number of") } else { (8144, "Too many") };
             let text = if number == 313 {
@@ -271,18 +271,46 @@ impl Binder<'_> {
             return Err(SqlError::new(number, 16, 2, text));
         }
         let mut bound = Vec::with_capacity(args.len());
+        let mut types = Vec::with_capacity(args.len());
         for arg in args {
             // DEFAULT stands for NULL.
-            bound.push(match arg.kind {
-                ast::ExprKind::Default => expr::Expr::Const(types::Value::Null),
-                _ => self.expr(arg)?.expr,
-            });
+            let (expr, ty) = match arg.kind {
+                ast::ExprKind::Default => (expr::Expr::Const(types::Value::Null), types::DataType::Int),
+                _ => self.expr(arg).map(|typed| (typed.expr, typed.ty))?,
+            };
+            bound.push(expr);
+            types.push(ty);
         }
+        let typed: Vec<Argument<'_>> = bound
+            .iter()
+            .zip(&types)
+            .map(|(expr, ty)| {
+                let constant = if let expr::Expr::Const(value) = expr { Some(value) } else { None };
+                Argument { ty: *ty, constant }
+            })
+            .collect();
+        let view = view.for_arguments(&typed)?.unwrap_or(view);
         let db = match &name.database {
             Some(db) => self.env.names.database(&db.value)?,
             None => self.db.clone(),
         };
-        self.system_view(db, view, bound, name, alias)
+        let rows = self.system_view(db, view, bound, name, alias)?;
+        self.rename_columns(columns)?;
+        Ok(rows)
+    }
+
+    /// Gives the columns of the source that was added last the names of `AS alias (a, b)`.
+    fn rename_columns(&mut self, names: &[ast::Ident]) -> Result<(), SqlError> {
+        let Some(source) = self.scope()?.sources.last_mut().filter(|_| !names.is_empty()) else {
+            return Ok(());
+        };
+        if names.len() != source.columns.len() {
+            return Err(column_list_error(&source.name, names.len(), source.columns.len()));
+        }
+        for (column, name) in source.columns.iter_mut().zip(names) {
+            *column = ScopeColumn::new(&name.value, column.id, column.ty, column.nullable, column.collation);
+        }
+        Ok(())
     }
 
     fn find_cte(&self, name: &str) -> Option<Arc<CteDef>> {
@@ -317,9 +345,7 @@ impl Binder<'_> {
         columns: &[OutColumn],
     ) -> Result<(), SqlError> {
         if !names.is_empty() && names.len() != columns.len() {
-            let (number, few) = if names.len() < columns.len() { (8158, "more") } else { (8159, "fewer") };
-            let text = format!("'{alias}' has {few} columns than were specified in the column list.");
-            return Err(SqlError::new(number, 16, 1, text));
+            return Err(column_list_error(alias, names.len(), columns.len()));
         }
         let mut offered: Vec<ScopeColumn> = Vec::with_capacity(columns.len());
         for (i, column) in columns.iter().enumerate() {
@@ -501,4 +527,15 @@ pub fn type_name(ty: DataType) -> String {
 pub fn variable_name(name: &str) -> ast::ObjectName {
     let name = ast::Ident { value: name.into(), quoted: false, span: ast::Span::default() };
     ast::ObjectName { server: None, database: None, schema: None, name }
+}
+
+/// 8158, 8159: a list of column names that is not as long as what it names.
+fn column_list_error(alias: &str, names: usize, columns: usize) -> SqlError {
+    let (number, few) = if names < columns { (8158, "more") } else { (8159, "fewer") };
+    SqlError::new(
+        number,
+        16,
+        1,
+        format!("'{alias}' has {few} columns than were specified in the column list."),
+    )
 }

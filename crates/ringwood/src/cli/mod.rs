@@ -3,6 +3,7 @@
 mod check;
 mod export;
 mod files;
+mod health;
 mod import;
 mod lab;
 mod output;
@@ -10,6 +11,7 @@ mod output;
 mod parquet_file;
 mod progress;
 mod say;
+mod serve;
 mod signals;
 mod source_line;
 mod sql;
@@ -35,6 +37,7 @@ struct Cli {
 const EXAMPLES: &str = "Examples:
   ringwood sql -Q \"select @@version\"
   ringwood sql --data ./db -d Sales -i schema.sql -i load.sql
+  ringwood serve --data ./db
   ringwood lab run vlf-count --scale quick
   ringwood top --data ./db
   ringwood check --data ./db Sales";
@@ -43,6 +46,10 @@ const EXAMPLES: &str = "Examples:
 enum Command {
     /// Run T-SQL on an embedded instance
     Sql(Box<sql::SqlArgs>),
+    /// Serve an instance to clients of SQL Server
+    Serve(Box<serve::ServeArgs>),
+    /// Ask a server whether it answers
+    Health(health::HealthArgs),
     /// Run the studies and their reports
     Lab(lab::LabArgs),
     /// Watch a running instance: its log ring, log writes, waits, files
@@ -242,6 +249,8 @@ fn parse_volume(text: &str) -> Result<(char, PathBuf), String> {
 pub fn run() -> ExitCode {
     match Cli::parse().command {
         Command::Sql(args) => sql::run(&args),
+        Command::Serve(args) => serve::run(&args),
+        Command::Health(args) => health::run(&args),
         Command::Lab(args) => lab::run(&args),
         Command::Top(args) => top::run(&args),
         Command::Export(args) => export::run(&args),

@@ -7,10 +7,11 @@ use engine::Instance;
 use engine::session::CancelHandle;
 use parking_lot::Mutex;
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
+use server::StopHandle;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 static STOPPING: AtomicBool = AtomicBool::new(false);
 
@@ -37,6 +38,25 @@ pub fn stop_cleanly(instance: &Arc<Instance>, interrupt: Option<Interrupt>) -> s
                     interrupt.cancel.cancel();
                 }
                 _ => stop(&instance, signal),
+            }
+        }
+    };
+    std::thread::Builder::new().name("signals".into()).spawn(wait).map(drop)
+}
+
+/// From now on these signals stop the server that `server` will hold, and before there is one the instance as in
+/// [`stop_cleanly`].
+pub fn stop_server(instance: &Arc<Instance>, server: Arc<OnceLock<StopHandle>>) -> std::io::Result<()> {
+    let ignored = ignored_at_start();
+    let heeds = |signal: &i32| ignored >> (signal - 1) & 1 == 0;
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP].into_iter().filter(heeds))?;
+    let instance = Arc::downgrade(instance);
+    let wait = move || {
+        for signal in signals.forever() {
+            match (server.get(), instance.upgrade()) {
+                (Some(server), _) => server.stop(),
+                (None, Some(instance)) => stop(&instance, signal),
+                (None, None) => {}
             }
         }
     };

@@ -19,7 +19,7 @@ use crate::version::TdsVersion;
 /// Separates calls from 7.2 on, and in 7.1.
 const NEXT_CALL: u8 = 0xFF;
 const NEXT_CALL_7_1: u8 = 0x80;
-/// Separates calls; the one before it is described, not executed.
+/// Separates calls; the one before it is not carried out.
 const NO_EXECUTE: u8 = 0xFE;
 /// The length of a procedure's name that announces a number instead.
 const BY_ID: u16 = 0xFFFF;
@@ -134,7 +134,7 @@ pub struct RpcRequest {
     pub no_metadata: bool,
     /// The client reuses the result's columns of its last call.
     pub reuse_metadata: bool,
-    /// Only to be looked at, not to be carried out (separator 0xFE).
+    /// Not to be carried out (separator 0xFE): the answer is an error and DONEPROC, then the next call follows.
     pub no_execute: bool,
     pub params: Vec<RpcParam>,
 }

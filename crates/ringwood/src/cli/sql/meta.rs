@@ -39,6 +39,12 @@ pub enum Reply {
     Run(String),
     /// Run the batch that is being gathered.
     Go,
+    /// Draw the plan of a text, or of the batch that is being gathered.
+    Plan {
+        text: Option<String>,
+        /// Run it and show what each operator did.
+        measured: bool,
+    },
     Reset,
     Quit,
     Include(String),
@@ -71,6 +77,10 @@ pub fn ask(question: &str, instance: &Instance, database: &str, gathered: &str) 
         "\\di" | ".indexes" | ".indices" => Reply::Answers(vec![indexes(&catalog(), rest)?]),
         "\\c" | "\\connect" => Reply::Run(format!("use [{}]", wanted("a database")?.replace(']', "]]"))),
         "\\g" => Reply::Go,
+        "\\plan" | "\\profile" => Reply::Plan {
+            text: Some(rest.to_owned()).filter(|text| !text.is_empty()),
+            measured: word.eq_ignore_ascii_case("\\profile"),
+        },
         "\\p" => Reply::Text(gathered.to_owned()),
         "\\r" => Reply::Reset,
         "\\q" | ".quit" | ".exit" => Reply::Quit,

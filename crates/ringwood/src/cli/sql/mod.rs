@@ -5,6 +5,7 @@ mod input;
 mod meta;
 mod options;
 mod pager;
+mod plan;
 mod printer;
 mod prompt;
 mod runner;
@@ -142,6 +143,30 @@ fn inputs(args: &SqlArgs, instance: &Arc<Instance>, runner: &mut Runner<'_>) -> 
         return Flow::On;
     }
     if io::stdin().is_terminal() { prompt::run(runner, instance) } else { runner.file(Path::new("-")) }
+}
+
+/// Runs a script as `ringwood sql -b -i` does. Whether it went through.
+pub fn run_script(instance: &Arc<Instance>, script: &Path) -> bool {
+    let args = SqlArgs::for_script(script);
+    let session = match instance.session() {
+        Ok(session) => session,
+        Err(error) => {
+            say_error(&error);
+            return false;
+        }
+    };
+    let rules = Rules { terminator: args.terminator.clone(), expand: true, interactive: false };
+    let script = Script::new(variables(&args), rules);
+    match Runner::new(session, instance, &args, script, Arc::default()) {
+        Ok(mut runner) => {
+            inputs(&args, instance, &mut runner);
+            runner.code() == 0
+        }
+        Err(text) => {
+            say(text);
+            false
+        }
+    }
 }
 
 /// How long a clean stop may take after a panic, which may have left a latch locked.

@@ -4,8 +4,9 @@
 use crate::cli::InstanceArgs;
 use crate::cli::output::Format;
 use crate::cli::output::table::{Control, Headers, TableStyle};
-use clap::{ArgAction, Args};
-use std::path::PathBuf;
+use clap::{ArgAction, Args, FromArgMatches};
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "Examples:
   ringwood sql
@@ -74,6 +75,16 @@ pub struct SqlArgs {
     pub help: Option<bool>,
     #[command(flatten)]
     refused: Refused,
+}
+
+impl SqlArgs {
+    /// The options that run one script and stop at its first error.
+    pub fn for_script(script: &Path) -> SqlArgs {
+        let command = SqlArgs::augment_args(clap::Command::new("sql").no_binary_name(true));
+        let given = [OsStr::new("-b"), OsStr::new("-i"), script.as_os_str()];
+        let matches = command.get_matches_from(given);
+        SqlArgs::from_arg_matches(&matches).unwrap_or_else(|e| e.exit())
+    }
 }
 
 /// Where output goes and how it looks.

@@ -5,6 +5,7 @@ use super::input::{InputError, Lines, check};
 use super::meta::{self, Reply};
 use super::options::{SqlArgs, headers};
 use super::pager::{self, Pager};
+use super::plan;
 use super::printer::{Came, Printer, Stream, prefix};
 use super::script::{Batch, Command, Script, Target};
 use crate::cli::output::Format;
@@ -406,6 +407,10 @@ impl<'a> Runner<'a> {
                 Ok(Some(batch)) => self.command(Command::Run(batch), place),
                 Err(text) => self.complain(&text),
             },
+            Ok(Reply::Plan { text, measured }) => {
+                let text = text.unwrap_or_else(|| self.script.text().to_owned());
+                self.plan(&text, measured)
+            }
             Ok(Reply::Reset) => {
                 self.script.reset();
                 Flow::On
@@ -430,6 +435,27 @@ impl<'a> Runner<'a> {
                 Flow::On
             }
         }
+    }
+
+    /// Draws the plans of a batch; its errors are shown as those of a batch that runs.
+    fn plan(&mut self, text: &str, measured: bool) -> Flow {
+        if text.trim().is_empty() {
+            return self.complain("There is no batch yet: \\plan QUERY, or \\plan after its lines.");
+        }
+        let drawn = plan::draw(&mut self.session, text, measured);
+        self.printer.begin(Batch::of(text.to_owned()), false);
+        for message in drawn.messages.iter().filter(|message| message.number == 0) {
+            let _ = self.printer.message(message);
+        }
+        for error in &drawn.errors {
+            let _ = self.printer.error(error);
+        }
+        let came = self.printer.finish();
+        self.code = self.code.max(came.code);
+        if came.code > 0 && self.stop_on_error {
+            return Flow::End;
+        }
+        self.show(&drawn.text)
     }
 
     // ---- batches ----

@@ -120,6 +120,8 @@ GO [n]                      run the batch, n times
 EXIT, QUIT, RESET and !! do without the colon.
 \\l  \\dt [LIKE]  \\d [TABLE]  \\dn  \\di [TABLE]  databases, tables, a table, schemas, indexes
 \\c DATABASE  \\i FILE  \\o FILE  \\! COMMAND  \\p  \\r  \\g  \\q  as in psql
+\\plan [QUERY]             draws how a query, or the batch as it stands, would run; nothing runs
+\\profile [QUERY]          runs it and draws what each operator did; its rows are counted, not shown
 \\timing [on|off]  \\pager [on|off]  \\format table|csv|json|...
 .databases  .tables [LIKE]  .schema [TABLE]  .indexes [TABLE]  .read FILE  .output FILE
 .shell COMMAND  .mode FORMAT  .timer on|off  .quit  .help  as in SQLite's shell

@@ -1,0 +1,274 @@
+//! Logging in. The client gets 18456 with state 1 whatever was wrong; the error log gets SQL Server's state and the reason.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use catalog::MASTER;
+use catalog::security::{Kind, Principal, SA, SYSADMIN};
+use compact_str::CompactString;
+use types::SqlError;
+
+use super::change::Change;
+use super::logins::LoginAudit;
+use super::passwords::{self, PASSWORD_MAX};
+use crate::Session;
+use crate::instance::Instance;
+use catalog::security::Scope;
+
+/// What a client says of itself when it logs in, and where it comes from.
+#[derive(Clone, Debug)]
+pub struct ClientInfo {
+    /// Network address without the port; what failures are counted by.
+    pub address: CompactString,
+    /// Name of its machine.
+    pub host: CompactString,
+    /// Name of the program.
+    pub app: CompactString,
+}
+
+impl Default for ClientInfo {
+    fn default() -> Self {
+        ClientInfo {
+            address: CompactString::const_new("<local machine>"),
+            host: CompactString::const_new("localhost"),
+            app: CompactString::const_new("ringwood"),
+        }
+    }
+}
+
+/// A login whose password was right: what [`Instance::session_for`] makes sessions of.
+#[derive(Clone, Debug)]
+pub struct LoginToken {
+    pub(crate) id: i32,
+    pub(crate) name: CompactString,
+    pub(crate) sid: Arc<[u8]>,
+    default_database: Option<CompactString>,
+    client: ClientInfo,
+}
+
+impl LoginToken {
+    /// The login's name as it was made.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// 18456 as the client gets it after an error of [`Instance::session_for`].
+    pub fn refused(&self) -> SqlError {
+        login_failed(&self.name)
+    }
+}
+
+/// 18456 as clients see it.
+fn login_failed(login: &str) -> SqlError {
+    SqlError::new(18_456, 14, 1, format!("Login failed for user '{login}'."))
+}
+
+/// Why an attempt failed, for the error log.
+struct Reason {
+    /// State of 18456 that the error log shows.
+    state: u8,
+    text: &'static str,
+}
+
+const UNKNOWN: Reason = Reason { state: 5, text: "Could not find a login matching the name provided." };
+const WRONG: Reason = Reason { state: 8, text: "Password did not match that for the login provided." };
+const DISABLED_AND_WRONG: Reason = Reason {
+    state: 7,
+    text: "An error occurred while evaluating the password: the account is disabled, and the password did not match.",
+};
+const NO_PASSWORD: Reason = Reason { state: 8, text: "The login has no password yet." };
+const REPEATED: Reason =
+    Reason { state: 12, text: "Too many attempts have failed: the next ones are refused for a while." };
+const BUSY: Reason = Reason { state: 10, text: "Too many passwords are being checked at this moment." };
+
+impl Instance {
+    /// Which logins the error log tells of; the failed ones unless this was called.
+    pub fn set_login_audit(&self, audit: LoginAudit) {
+        self.authentication.audit.store(audit as u8, Ordering::Relaxed);
+    }
+
+    /// Whether a login's password is right. Takes some 20 ms of a processor when the password is wrong or comes for the first
+    /// time since the start, and waits while many others are being checked.
+    ///
+    /// # Errors
+    /// 18456 unknown login, wrong password, or too many failures before; 18470 the login is disabled.
+    pub fn authenticate(
+        &self,
+        login: &str,
+        password: &str,
+        client: &ClientInfo,
+    ) -> Result<LoginToken, SqlError> {
+        let refuse = |reason: &Reason| {
+            let now = Instant::now();
+            if reason.state != REPEATED.state && reason.state != BUSY.state {
+                self.authentication.throttle.failed(login, &client.address, now);
+            }
+            self.audit_failure(login, 18_456, reason.state, reason.text, client);
+            Err(login_failed(login))
+        };
+        let repeated = || self.authentication.throttle.refuses(login, &client.address, Instant::now());
+        if repeated() {
+            return refuse(&REPEATED);
+        }
+        let master = self.db_by_id(MASTER).map(|db| db.security()).unwrap_or_default();
+        let found = master.server.find(login).filter(|p| p.kind == Kind::User);
+        let stored = found.and_then(|p| p.hash.as_deref());
+        let passwords = &self.authentication.passwords;
+        if !stored.is_some_and(|stored| passwords.is_known(password, stored)) {
+            let Some(turn) = passwords.turn() else { return refuse(&BUSY) };
+            // Others may have failed while this one waited.
+            if repeated() {
+                return refuse(&REPEATED);
+            }
+            let given = if password.chars().count() <= PASSWORD_MAX { password } else { "" };
+            if !passwords.verify(&turn, given, stored) {
+                return refuse(match found {
+                    None => &UNKNOWN,
+                    Some(p) if p.disabled => &DISABLED_AND_WRONG,
+                    Some(p) if p.hash.is_none() => &NO_PASSWORD,
+                    Some(_) => &WRONG,
+                });
+            }
+        }
+        let Some(found) = found else { return refuse(&UNKNOWN) };
+        if found.disabled {
+            self.audit_failure(login, 18_470, 1, "The account is disabled.", client);
+            let text = format!("Login failed for user '{login}'. Reason: The account is disabled.");
+            return Err(SqlError::new(18_470, 14, 1, text));
+        }
+        self.authentication.throttle.succeeded(login, &client.address);
+        if self.authentication.audit.load(Ordering::Relaxed) & LoginAudit::Successful as u8 != 0 {
+            let text = format!(
+                "Login succeeded for user '{}'. Connection made using SQL Server authentication. [CLIENT: {}]",
+                found.name,
+                printable(&client.address)
+            );
+            self.error_log().write("Logon", &text);
+        }
+        Ok(LoginToken {
+            id: found.id,
+            name: found.name.clone(),
+            sid: found.sid.clone(),
+            default_database: found.default_name.clone(),
+            client: client.clone(),
+        })
+    }
+
+    fn audit_failure(&self, login: &str, error: i32, state: u8, reason: &str, client: &ClientInfo) {
+        if self.authentication.audit.load(Ordering::Relaxed) & LoginAudit::Failed as u8 == 0 {
+            return;
+        }
+        let log = self.error_log();
+        log.write("Logon", &format!("Error: {error}, Severity: 14, State: {state}."));
+        let text = format!(
+            "Login failed for user '{}'. Reason: {reason} [CLIENT: {}]",
+            printable(login),
+            printable(&client.address)
+        );
+        log.write("Logon", &text);
+    }
+
+    /// Gives `sa` a password, unless it has this one already: what MSSQL_SA_PASSWORD says.
+    ///
+    /// # Errors
+    /// 33062, 33064 a password that the policy does not allow; 3906 the folder is only read; what the storage says.
+    pub fn set_sa_password(self: &Arc<Self>, password: &str) -> Result<(), SqlError> {
+        self.check_writable()?;
+        let master = self.database("master")?;
+        let before = master.security().server.get(SA).cloned();
+        let Some(before) = before else { return Err(SqlError::internal("there is no sa")) };
+        if let Some(stored) = &before.hash {
+            let turn = self.authentication.passwords.turn();
+            if turn.is_some_and(|turn| self.authentication.passwords.verify(&turn, password, Some(stored))) {
+                return Ok(());
+            }
+        }
+        passwords::check_policy(&before.name, password)?;
+        let hash = self.authentication.passwords.hash(password)?;
+        let mut session = self.session()?;
+        session.with_core(|core| {
+            core.begin_statement(true)?;
+            let change = Change::begin(core, &master).and_then(|mut change| {
+                let sa = change.security().server.get(SA).cloned();
+                let sa = sa.ok_or_else(|| SqlError::internal("there is no sa"))?;
+                let modified = catalog::clock::now();
+                change.put_principal(
+                    Scope::Server,
+                    &Principal { hash: Some(hash), modified, ..Principal::clone(&sa) },
+                )?;
+                change.finish()
+            });
+            core.end_statement(change)
+        })
+    }
+
+    /// A session of a login, in a database that it names or in the login's own. After an error the client also gets
+    /// [`LoginToken::refused`].
+    ///
+    /// # Errors
+    /// 4060 the named database is not there or the login may not use it, 4064 the same of its default database; 6005.
+    pub fn session_for(
+        self: &Arc<Self>,
+        token: &LoginToken,
+        database: Option<&str>,
+    ) -> Result<Session, SqlError> {
+        let mut session = self.session()?;
+        session.set_names(&token.client.app, &token.client.host, &token.name);
+        let named = database.filter(|name| !name.is_empty());
+        let wanted = named.or(token.default_database.as_deref()).unwrap_or("master");
+        let opened = session
+            .with_core(|core| {
+                core.log_in(token);
+                core.check_login()
+            })
+            .and_then(|()| session.use_database(wanted));
+        if let Err(e) = opened {
+            let (state, text) = match named {
+                Some(_) => (
+                    38,
+                    format!("Failed to open the explicitly specified database '{wanted}': {}", e.message),
+                ),
+                None => (40, format!("Failed to open the default database '{wanted}': {}", e.message)),
+            };
+            self.audit_failure(&token.name, 18_456, state, &text, &token.client);
+            return Err(match named {
+                Some(_) => {
+                    let text = format!(
+                        "Cannot open database \"{wanted}\" requested by the login. The login failed."
+                    );
+                    SqlError::new(4060, 11, 1, text)
+                }
+                None => SqlError::new(4064, 11, 1, "Cannot open user default database. Login failed."),
+            });
+        }
+        session.with_core(|core| core.login_database = core.db().name());
+        Ok(session)
+    }
+}
+
+/// What a client sent, as one line of the log may show it.
+fn printable(text: &str) -> String {
+    text.chars().take(128).map(|c| if c.is_control() { '?' } else { c }).collect()
+}
+
+impl crate::state::SessionCore {
+    /// The session belongs to a login from now on.
+    pub(crate) fn log_in(&mut self, token: &LoginToken) {
+        self.caller = crate::state::caller::Caller::login(token.id, &token.name, &token.sid);
+        self.shared.login_id.store(token.id, Ordering::Relaxed);
+    }
+
+    /// Whether the login of the session may run anything.
+    ///
+    /// # Errors
+    /// 18456.
+    fn check_login(&mut self) -> Result<(), SqlError> {
+        // Until statements are checked against permissions, only those come in to whom nothing is forbidden.
+        let master = self.instance().database("master")?.security();
+        match master.server.is_member(SYSADMIN, self.caller.login_id()) {
+            true => Ok(()),
+            false => Err(login_failed(self.caller.name())),
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! Principals, members of roles and permissions, of the server and of a database.
+
+use std::sync::Arc;
+
+use types::{DataType, Len, Value};
+
+use super::{NVARCHAR60, SYSNAME, View, ViewColumn, text};
+use crate::state::SessionCore;
+use catalog::MASTER;
+use catalog::security::{Class, Grant, Kind, PUBLIC, Principal, SERVER_PUBLIC, Scope, Security};
+
+use DataType::{Bit, Char, DateTime, Int, NVarChar, TinyInt, VarBinary};
+
+/// Principals of the server as the session sees them.
+fn server(session: &SessionCore) -> Arc<Security> {
+    session.instance().db_by_id(MASTER).map(|db| session.security(&db)).unwrap_or_default()
+}
+
+const SERVER_PRINCIPAL_COLUMNS: &[ViewColumn] = &[
+    ("name", SYSNAME, false),
+    ("principal_id", Int, false),
+    ("sid", VarBinary(Len::N(85)), true),
+    ("type", Char(1), false),
+    ("type_desc", NVARCHAR60, true),
+    ("is_disabled", Int, true),
+    ("create_date", DateTime, false),
+    ("modify_date", DateTime, false),
+    ("default_database_name", SYSNAME, true),
+    ("default_language_name", SYSNAME, true),
+    ("credential_id", Int, true),
+    ("owning_principal_id", Int, true),
+    ("is_fixed_role", Bit, false),
+];
+
+/// The columns that sys.server_principals and sys.sql_logins share.
+fn login_row(p: &Principal) -> Vec<Value> {
+    let role = p.kind == Kind::Role;
+    let default = p.default_name.as_deref().unwrap_or("master");
+    vec![
+        text(&p.name),
+        Value::Int(p.id),
+        Value::bytes(p.sid.to_vec()),
+        text(if role { "R" } else { "S" }),
+        text(if role { "SERVER_ROLE" } else { "SQL_LOGIN" }),
+        Value::Int(p.disabled.into()),
+        p.created.clone(),
+        p.modified.clone(),
+        if role { Value::Null } else { text(default) },
+        if role { Value::Null } else { text("us_english") },
+        Value::Null,
+    ]
+}
+
+/// sys.server_principals.
+pub static SERVER_PRINCIPALS: View =
+    View::sys("server_principals", SERVER_PRINCIPAL_COLUMNS, |session, _, _| {
+        let security = server(session);
+        let rows = security.server.iter().map(|p| {
+            let role = p.kind == Kind::Role;
+            let mut row = login_row(p);
+            row.push(if role { Value::Int(p.owner) } else { Value::Null });
+            row.push(Value::Bit(role && p.is_fixed(Scope::Server) && p.id != SERVER_PUBLIC));
+            row
+        });
+        Ok(rows.collect())
+    });
+
+const LOGIN_COLUMNS: &[ViewColumn] = &[
+    ("name", SYSNAME, false),
+    ("principal_id", Int, false),
+    ("sid", VarBinary(Len::N(85)), true),
+    ("type", Char(1), false),
+    ("type_desc", NVARCHAR60, true),
+    ("is_disabled", Int, true),
+    ("create_date", DateTime, false),
+    ("modify_date", DateTime, false),
+    ("default_database_name", SYSNAME, true),
+    ("default_language_name", SYSNAME, true),
+    ("credential_id", Int, true),
+    ("is_policy_checked", Bit, true),
+    ("is_expiration_checked", Bit, true),
+    ("password_hash", VarBinary(Len::N(256)), true),
+];
+
+/// sys.sql_logins. No hash is shown to anyone.
+pub static SQL_LOGINS: View = View::sys("sql_logins", LOGIN_COLUMNS, |session, _, _| {
+    let security = server(session);
+    let rows = security.server.iter().filter(|p| p.kind == Kind::User).map(|p| {
+        let mut row = login_row(p);
+        row.extend([Value::Bit(p.check_policy), Value::Bit(false), Value::Null]);
+        row
+    });
+    Ok(rows.collect())
+});
+
+const MEMBER_COLUMNS: &[ViewColumn] =
+    &[("role_principal_id", Int, false), ("member_principal_id", Int, false)];
+
+fn members(security: &Security, scope: Scope) -> Vec<Vec<Value>> {
+    let pairs = security.of(scope).members();
+    pairs.map(|(role, member)| vec![Value::Int(role), Value::Int(member)]).collect()
+}
+
+/// sys.server_role_members.
+pub static SERVER_ROLE_MEMBERS: View = View::sys("server_role_members", MEMBER_COLUMNS, |session, _, _| {
+    Ok(members(&server(session), Scope::Server))
+});
+
+/// sys.database_role_members.
+pub static DATABASE_ROLE_MEMBERS: View =
+    View::sys("database_role_members", MEMBER_COLUMNS, |session, db, _| {
+        Ok(members(&session.security(db), Scope::Database))
+    });
+
+const DATABASE_PRINCIPAL_COLUMNS: &[ViewColumn] = &[
+    ("name", SYSNAME, false),
+    ("principal_id", Int, false),
+    ("type", Char(1), false),
+    ("type_desc", NVARCHAR60, true),
+    ("default_schema_name", SYSNAME, true),
+    ("create_date", DateTime, false),
+    ("modify_date", DateTime, false),
+    ("owning_principal_id", Int, true),
+    ("sid", VarBinary(Len::N(85)), true),
+    ("is_fixed_role", Bit, false),
+    ("authentication_type", Int, false),
+    ("authentication_type_desc", NVARCHAR60, true),
+    ("default_language_name", SYSNAME, true),
+    ("default_language_lcid", Int, true),
+    ("allow_encrypted_value_modifications", Bit, false),
+];
+
+fn user_row(p: &Principal) -> Vec<Value> {
+    let role = p.kind == Kind::Role;
+    let default = match (&p.default_name, p.id) {
+        _ if role => Value::Null,
+        (Some(name), _) => text(name),
+        (None, 2) => text("guest"),
+        (None, 3 | 4) => Value::Null,
+        (None, _) => text("dbo"),
+    };
+    // INSTANCE for whom a login stands, NONE for the others.
+    let by_login = !role && !p.without_login && !(2..=4).contains(&p.id);
+    vec![
+        text(&p.name),
+        Value::Int(p.id),
+        text(if role { "R" } else { "S" }),
+        text(if role { "DATABASE_ROLE" } else { "SQL_USER" }),
+        default,
+        p.created.clone(),
+        p.modified.clone(),
+        if role { Value::Int(p.owner) } else { Value::Null },
+        if p.sid.is_empty() || (3..=4).contains(&p.id) { Value::Null } else { Value::bytes(p.sid.to_vec()) },
+        Value::Bit(role && p.is_fixed(Scope::Database) && p.id != PUBLIC),
+        Value::Int(by_login.into()),
+        text(if by_login { "INSTANCE" } else { "NONE" }),
+        Value::Null,
+        Value::Null,
+        Value::Bit(false),
+    ]
+}
+
+/// sys.database_principals.
+pub static DATABASE_PRINCIPALS: View =
+    View::sys("database_principals", DATABASE_PRINCIPAL_COLUMNS, |session, db, _| {
+        Ok(session.security(db).database.iter().map(|p| user_row(p)).collect())
+    });
+
+const PERMISSION_COLUMNS: &[ViewColumn] = &[
+    ("class", TinyInt, false),
+    ("class_desc", NVARCHAR60, true),
+    ("major_id", Int, false),
+    ("minor_id", Int, false),
+    ("grantee_principal_id", Int, false),
+    ("grantor_principal_id", Int, false),
+    ("type", Char(4), false),
+    ("permission_name", NVarChar(Len::N(128)), true),
+    ("state", Char(1), false),
+    ("state_desc", NVARCHAR60, true),
+];
+
+fn grant_row(grant: &Grant) -> Vec<Value> {
+    vec![
+        Value::TinyInt(grant.on.class as u8),
+        text(grant.on.class.description()),
+        Value::Int(grant.on.major),
+        Value::Int(grant.on.minor),
+        Value::Int(grant.grantee),
+        Value::Int(grant.grantor),
+        text(grant.permission.code()),
+        text(grant.permission.name()),
+        text(grant.state.code()),
+        text(grant.state.description()),
+    ]
+}
+
+fn permissions(security: &Security, scope: Scope) -> Vec<Vec<Value>> {
+    let mut grants: Vec<&Grant> = security.of(scope).grants().collect();
+    grants.sort_by_key(|g| (g.on, g.grantee, g.grantor, g.permission.code()));
+    grants.into_iter().map(grant_row).collect()
+}
+
+/// sys.server_permissions.
+pub static SERVER_PERMISSIONS: View = View::sys("server_permissions", PERMISSION_COLUMNS, |session, _, _| {
+    Ok(permissions(&server(session), Scope::Server))
+});
+
+/// sys.database_permissions.
+pub static DATABASE_PERMISSIONS: View =
+    View::sys("database_permissions", PERMISSION_COLUMNS, |session, db, _| {
+        let security = session.security(db);
+        debug_assert!(
+            security.database.grants().all(|g| !matches!(g.on.class, Class::Server | Class::Login))
+        );
+        Ok(permissions(&security, Scope::Database))
+    });

@@ -1,0 +1,334 @@
+//! Table functions over their arguments alone: GENERATE_SERIES and STRING_SPLIT. The types of their columns follow from those of
+//! the arguments, so each asks [`ViewDef::for_arguments`] for the form that fits. Rows are made in pieces.
+
+use std::any::Any;
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock};
+
+use catalog::Db;
+use parking_lot::Mutex;
+use plan::view::Argument;
+use types::{DataType, Decimal, Len, SqlError, Value};
+
+use super::{RowSource, Rows, SystemView, ViewColumn, ViewDef};
+use crate::state::SessionCore;
+
+/// Rows of a piece.
+const PIECE: usize = 1024;
+
+/// GENERATE_SERIES and STRING_SPLIT as they are found by name.
+pub static GENERATE_SERIES: Series = Series { columns: &[("value", DataType::Int, true)] };
+pub static STRING_SPLIT: Split = Split { columns: &[("value", DataType::NVarChar(Len::N(4000)), true)] };
+
+/// Forms by the type of their first column, made at the first use of each and kept for the life of the process: there are at most
+/// some thousand types that they can have.
+static SERIES: LazyLock<Mutex<HashMap<DataType, &'static Series>>> = LazyLock::new(Mutex::default);
+static SPLITS: LazyLock<Mutex<HashMap<(DataType, bool), &'static Split>>> = LazyLock::new(Mutex::default);
+
+/// All rows of a source, for views that are asked for them at once.
+fn all(mut source: Box<dyn RowSource>) -> Rows {
+    let mut rows = Vec::new();
+    while let Some(piece) = source.next()? {
+        rows.extend(piece);
+    }
+    Ok(rows)
+}
+
+// ---- GENERATE_SERIES ----
+
+/// GENERATE_SERIES(start, stop [, step]) of one type.
+pub struct Series {
+    columns: &'static [ViewColumn],
+}
+
+impl ViewDef for Series {
+    fn name(&self) -> &'static str {
+        "generate_series"
+    }
+
+    fn columns(&self) -> &'static [ViewColumn] {
+        self.columns
+    }
+
+    fn arguments(&self) -> Option<usize> {
+        Some(2)
+    }
+
+    fn optional_arguments(&self) -> usize {
+        1
+    }
+
+    fn for_arguments(&self, args: &[Argument<'_>]) -> Result<Option<&'static dyn ViewDef>, SqlError> {
+        // NULL literals have no type of their own.
+        let typed: Vec<DataType> = args.iter().filter(|arg| !arg.is_null()).map(|arg| arg.ty).collect();
+        let ty = typed.iter().copied().try_fold(None, |all: Option<DataType>, ty| match (all, ty) {
+            (None, _) if is_series(ty) => Some(Some(ty)),
+            (
+                Some(DataType::Decimal { precision: a, scale: b }),
+                DataType::Decimal { precision: c, scale: d },
+            ) => {
+                let scale = b.max(d);
+                let precision = ((a - b).max(c - d) + scale).min(38);
+                Some(Some(DataType::Decimal { precision, scale }))
+            }
+            (Some(same), _) if same == ty => Some(Some(same)),
+            _ => None,
+        });
+        let Some(ty) = ty else {
+            let text = "All the input parameters should be of the same type. Supported types are tinyint, smallint, \
+                        int, bigint, decimal and numeric.";
+            return Err(SqlError::new(5373, 16, 2, text));
+        };
+        let ty = ty.unwrap_or(DataType::Int);
+        let make = || -> &'static Series {
+            Box::leak(Box::new(Series { columns: Box::leak(Box::new([("value", ty, true)])) }))
+        };
+        Ok(Some(*SERIES.lock().entry(ty).or_insert_with(make)))
+    }
+
+    fn start(
+        &self,
+        session: &mut dyn Any,
+        db: &Arc<Db>,
+        args: &[Value],
+        keep: &[usize],
+    ) -> Result<Box<dyn RowSource>, SqlError> {
+        self.open(super::session_of(session)?, db, args, keep)
+    }
+}
+
+/// Types that a series may have.
+fn is_series(ty: DataType) -> bool {
+    matches!(
+        ty,
+        DataType::TinyInt | DataType::SmallInt | DataType::Int | DataType::BigInt | DataType::Decimal { .. }
+    )
+}
+
+impl SystemView for Series {
+    fn rows(&self, session: &mut SessionCore, db: &Arc<Db>, args: &[Value]) -> Rows {
+        all(self.open(session, db, args, &[0])?)
+    }
+
+    fn open(
+        &self,
+        _session: &mut SessionCore,
+        _db: &Arc<Db>,
+        args: &[Value],
+        keep: &[usize],
+    ) -> Result<Box<dyn RowSource>, SqlError> {
+        let ty = self.columns[0].1;
+        let scale = if let DataType::Decimal { scale, .. } = ty { scale } else { 0 };
+        let digits = |value: &Value| match value {
+            Value::Decimal(d) => d.rescale(38, scale).map(Decimal::mantissa),
+            other => other.as_i64().map(i128::from),
+        };
+        let given = |at: usize| args.get(at).and_then(digits);
+        // Any NULL: no rows.
+        let (Some(start), Some(stop)) = (given(0), given(1)) else {
+            return Ok(Box::new(Numbers::none(keep)));
+        };
+        let one = 10_i128.pow(u32::from(scale));
+        let step = match args.get(2) {
+            None if start <= stop => one,
+            None => -one,
+            Some(step) => match digits(step) {
+                None => return Ok(Box::new(Numbers::none(keep))),
+                Some(0) => {
+                    let text = "Argument value 0 is invalid for argument 3 of generate_series function.";
+                    return Err(SqlError::new(4199, 16, 1, text));
+                }
+                Some(step) => step,
+            },
+        };
+        Ok(Box::new(Numbers { next: Some(start), stop, step, ty, width: keep.len() }))
+    }
+}
+
+/// The rest of a series.
+struct Numbers {
+    /// `None` when it has ended.
+    next: Option<i128>,
+    stop: i128,
+    /// Not 0.
+    step: i128,
+    ty: DataType,
+    /// 1, or 0 where nobody looks at the column.
+    width: usize,
+}
+
+impl Numbers {
+    fn none(keep: &[usize]) -> Numbers {
+        Numbers { next: None, stop: 0, step: 1, ty: DataType::Int, width: keep.len() }
+    }
+
+    fn value(&self, n: i128) -> Value {
+        // It lies between start and stop, which are of the type.
+        match self.ty {
+            DataType::TinyInt => Value::TinyInt(n as u8),
+            DataType::SmallInt => Value::SmallInt(n as i16),
+            DataType::Int => Value::Int(n as i32),
+            DataType::BigInt => Value::BigInt(n as i64),
+            DataType::Decimal { precision, scale } => {
+                Decimal::new(n, precision, scale).map_or(Value::Null, Value::Decimal)
+            }
+            _ => Value::Null,
+        }
+    }
+}
+
+impl RowSource for Numbers {
+    fn next(&mut self) -> Result<Option<Vec<Vec<Value>>>, SqlError> {
+        let mut rows = Vec::new();
+        while let Some(n) = self.next
+            && rows.len() < PIECE
+        {
+            if if self.step > 0 { n > self.stop } else { n < self.stop } {
+                self.next = None;
+                break;
+            }
+            rows.push(vec![self.value(n); self.width]);
+            self.next = n.checked_add(self.step);
+        }
+        Ok((!rows.is_empty()).then_some(rows))
+    }
+}
+
+// ---- STRING_SPLIT ----
+
+/// STRING_SPLIT(string, separator [, enable_ordinal]): parts as long as the string, with their places when they are asked for.
+pub struct Split {
+    columns: &'static [ViewColumn],
+}
+
+impl ViewDef for Split {
+    fn name(&self) -> &'static str {
+        "string_split"
+    }
+
+    fn columns(&self) -> &'static [ViewColumn] {
+        self.columns
+    }
+
+    fn arguments(&self) -> Option<usize> {
+        Some(2)
+    }
+
+    fn optional_arguments(&self) -> usize {
+        1
+    }
+
+    fn for_arguments(&self, args: &[Argument<'_>]) -> Result<Option<&'static dyn ViewDef>, SqlError> {
+        for (at, arg) in args.iter().take(2).enumerate() {
+            if !arg.ty.is_string() && !arg.is_null() {
+                let text = format!(
+                    "Argument data type {} is invalid for argument {} of string_split function.",
+                    arg.ty,
+                    at + 1
+                );
+                return Err(SqlError::new(8116, 16, 1, text));
+            }
+        }
+        let ordinal = match args.get(2).map(|arg| arg.constant) {
+            None => false,
+            Some(Some(Value::Null)) => false,
+            Some(Some(value)) if matches!(value.as_i64(), Some(0 | 1)) => value.as_i64() == Some(1),
+            Some(Some(value)) if value.as_i64().is_some() => {
+                let n = value.as_i64().unwrap_or_default();
+                let text = format!("Argument value {n} is invalid for argument 3 of string_split function.");
+                return Err(SqlError::new(4199, 16, 1, text));
+            }
+            Some(_) => {
+                let text = "The enable_ordinal argument for STRING_SPLIT only supports constant values (not variables or \
+                            columns).";
+                return Err(SqlError::new(8748, 16, 1, text));
+            }
+        };
+        let length = match args[0].ty {
+            DataType::VarChar(length) | DataType::NVarChar(length) => length,
+            other => other.length().and_then(|n| u16::try_from(n).ok()).map_or(Len::N(1), Len::N),
+        };
+        let unicode = args.iter().take(2).any(|arg| arg.ty.is_unicode());
+        let ty = match (unicode, length) {
+            (true, Len::N(n)) => DataType::NVarChar(Len::N(n.min(4000))),
+            (true, Len::Max) => DataType::NVarChar(Len::Max),
+            (false, length) => DataType::VarChar(length),
+        };
+        let make = || -> &'static Split {
+            let value = ("value", ty, false);
+            let columns: &'static [ViewColumn] = if ordinal {
+                Box::leak(Box::new([value, ("ordinal", DataType::BigInt, false)]))
+            } else {
+                Box::leak(Box::new([value]))
+            };
+            Box::leak(Box::new(Split { columns }))
+        };
+        Ok(Some(*SPLITS.lock().entry((ty, ordinal)).or_insert_with(make)))
+    }
+
+    fn start(
+        &self,
+        session: &mut dyn Any,
+        db: &Arc<Db>,
+        args: &[Value],
+        keep: &[usize],
+    ) -> Result<Box<dyn RowSource>, SqlError> {
+        self.open(super::session_of(session)?, db, args, keep)
+    }
+}
+
+impl SystemView for Split {
+    fn rows(&self, session: &mut SessionCore, db: &Arc<Db>, args: &[Value]) -> Rows {
+        let keep: Vec<usize> = (0..self.columns.len()).collect();
+        all(self.open(session, db, args, &keep)?)
+    }
+
+    fn open(
+        &self,
+        _session: &mut SessionCore,
+        _db: &Arc<Db>,
+        args: &[Value],
+        keep: &[usize],
+    ) -> Result<Box<dyn RowSource>, SqlError> {
+        let text = args.first().and_then(Value::as_str);
+        let separator = args.get(1).and_then(Value::as_str);
+        let mut letters = separator.unwrap_or_default().chars();
+        let (Some(separator), None) = (letters.next(), letters.next()) else {
+            let text = "Procedure expects parameter 'separator' of type 'nchar(1)/nvarchar(1)'.";
+            return Err(SqlError::new(214, 16, 11, text));
+        };
+        let rest = text.map(|text| (text.into(), 0));
+        Ok(Box::new(Parts { rest, separator, done: 0, keep: keep.to_vec() }))
+    }
+}
+
+/// The rest of a text that is split.
+struct Parts {
+    /// The text, and where its next part begins; `None` when there are no more.
+    rest: Option<(Box<str>, usize)>,
+    separator: char,
+    /// Parts that were given.
+    done: i64,
+    keep: Vec<usize>,
+}
+
+impl RowSource for Parts {
+    fn next(&mut self) -> Result<Option<Vec<Vec<Value>>>, SqlError> {
+        let mut rows = Vec::new();
+        while let Some((text, from)) = &mut self.rest
+            && rows.len() < PIECE
+        {
+            let rest = &text[*from..];
+            let end = rest.find(self.separator);
+            self.done += 1;
+            let part = Value::str(&rest[..end.unwrap_or(rest.len())]);
+            let whole = [part, Value::BigInt(self.done)];
+            rows.push(self.keep.iter().map(|at| whole[*at].clone()).collect());
+            match end {
+                Some(end) => *from += end + self.separator.len_utf8(),
+                None => self.rest = None,
+            }
+        }
+        Ok((!rows.is_empty()).then_some(rows))
+    }
+}

@@ -1,0 +1,235 @@
+//! `ringwood serve`: the TDS server on an instance.
+
+use super::say::{say, say_error};
+use super::{InstanceArgs, parse_size, signals, sql};
+use clap::{Args, ValueEnum};
+use engine::Instance;
+use server::{Administrator, Encryption, Server, ServerOptions};
+use std::fs;
+use std::io::{self, Write};
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+/// The environment variable with the administrator's password, as SQL Server's containers have it.
+const PASSWORD: &str = "MSSQL_SA_PASSWORD";
+/// The list of the start scripts that have run, in the data folder.
+const SCRIPTS_RUN: &str = "init-scripts.txt";
+
+const EXAMPLES: &str = "Examples:
+  MSSQL_SA_PASSWORD=... ringwood serve --data ./db
+  ringwood serve --data ./db --listen 0.0.0.0:1433 --encrypt required --tls-cert cert.pem --tls-key key.pem
+  ringwood serve --data ./db --init ./scripts
+
+The administrator is sa. Without MSSQL_SA_PASSWORD a password is made at the first start and shown once.";
+
+/// Serve an instance to clients of SQL Server.
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub struct ServeArgs {
+    #[command(flatten)]
+    instance: InstanceArgs,
+    /// Address and port to listen at; may be repeated
+    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:1433", value_parser = parse_address)]
+    listen: Vec<SocketAddr>,
+    /// Encryption: as clients want it, of everything, TDS 8.0 alone, or none (loopback addresses only)
+    #[arg(long, value_enum, default_value = "optional")]
+    encrypt: Encrypt,
+    /// Certificate chain in PEM; made at the first start unless given
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    tls_cert: Option<PathBuf>,
+    /// Private key of the certificate in PEM
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
+    /// Let clients at other addresses than loopback log in without TLS: their password can be read on the way
+    #[arg(long)]
+    allow_plain_login: bool,
+    /// Most connections at a time
+    #[arg(long, value_name = "N", default_value_t = 32_767, value_parser = clap::value_parser!(u32).range(1..))]
+    max_connections: u32,
+    /// Most threads for requests outside transactions
+    #[arg(long, value_name = "N", default_value_t = 512, value_parser = clap::value_parser!(u32).range(2..))]
+    max_workers: u32,
+    /// Largest request
+    #[arg(long, value_name = "SIZE", default_value = "128MB", value_parser = parse_message)]
+    max_message: usize,
+    /// Seconds for a login
+    #[arg(long, value_name = "SECONDS", default_value_t = 15, value_parser = clap::value_parser!(u32).range(1..))]
+    login_timeout: u32,
+    /// Seconds after which an idle connection is closed; 0 for never
+    #[arg(long, value_name = "SECONDS", default_value_t = 0)]
+    idle_timeout: u32,
+    /// Seconds after which a client that reads nothing of its answer is closed; 0 for never
+    #[arg(long, value_name = "SECONDS", default_value_t = 0)]
+    send_timeout: u32,
+    /// Seconds that running requests have to end at a stop, before they are cancelled
+    #[arg(long, value_name = "SECONDS", default_value_t = 10)]
+    stop_timeout: u32,
+    /// Folder of *.sql scripts to run at the first start, in the order of their names
+    #[arg(long, value_name = "DIR")]
+    init: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum Encrypt {
+    Off,
+    Optional,
+    Required,
+    Strict,
+}
+
+impl ServeArgs {
+    fn options(&self) -> ServerOptions {
+        let seconds = |n: u32| (n > 0).then(|| Duration::from_secs(n.into()));
+        ServerOptions {
+            listen: self.listen.clone(),
+            encryption: match self.encrypt {
+                Encrypt::Off => Encryption::Off,
+                Encrypt::Optional => Encryption::Optional,
+                Encrypt::Required => Encryption::Required,
+                Encrypt::Strict => Encryption::Strict,
+            },
+            certificate: self.tls_cert.clone().zip(self.tls_key.clone()),
+            allow_plain_login: self.allow_plain_login,
+            max_connections: self.max_connections as usize,
+            max_workers: self.max_workers as usize,
+            login_timeout: Duration::from_secs(self.login_timeout.into()),
+            idle_timeout: seconds(self.idle_timeout),
+            send_timeout: seconds(self.send_timeout),
+            max_message: self.max_message,
+            ..ServerOptions::new(self.listen[0], &self.instance.data)
+        }
+    }
+}
+
+/// Runs the server until SIGINT, SIGTERM or SHUTDOWN.
+pub fn run(args: &ServeArgs) -> ExitCode {
+    let init =
+        match args.init.as_ref().map(|folder| StartScripts::new(folder, &args.instance.data)).transpose() {
+            Ok(init) => init.flatten(),
+            Err(text) => {
+                say(text);
+                return ExitCode::FAILURE;
+            }
+        };
+    let instance = match args.instance.open() {
+        Ok(instance) => instance,
+        Err(error) => {
+            say_error(&error);
+            return ExitCode::FAILURE;
+        }
+    };
+    let served = serve(args, &instance, init);
+    if let Err(text) = &served {
+        say(text);
+    }
+    match instance.close() {
+        Ok(()) if served.is_ok() => ExitCode::SUCCESS,
+        Ok(()) => ExitCode::FAILURE,
+        Err(error) => {
+            say_error(&error);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn serve(args: &ServeArgs, instance: &Arc<Instance>, init: Option<StartScripts>) -> Result<(), String> {
+    let running = Arc::new(OnceLock::new());
+    signals::stop_server(instance, running.clone()).map_err(|e| format!("signals: {e}"))?;
+    if let Some(scripts) = init {
+        scripts.run(instance)?;
+    }
+    let password = match std::env::var(PASSWORD) {
+        Ok(password) if !password.is_empty() => password,
+        _ => {
+            let password = server::auth::random_password().map_err(|e| e.to_string())?;
+            say(format_args!("The password of sa is {password}"));
+            password
+        }
+    };
+    let authenticator = Arc::new(Administrator::new(password));
+    let server = Server::start(instance.clone(), authenticator, args.options()).map_err(|e| e.to_string())?;
+    // It is set once.
+    let _ = running.set(server.stop_handle());
+    ready(&server).map_err(|e| format!("standard output: {e}"))?;
+    server.wait();
+    let in_time = server.stop(Duration::from_secs(args.stop_timeout.into()));
+    if in_time { Ok(()) } else { Err("Some requests did not end in time and were given up.".into()) }
+}
+
+/// The line that says that clients can connect.
+fn ready(server: &Server) -> io::Result<()> {
+    let addresses: Vec<_> = server.addresses().iter().map(SocketAddr::to_string).collect();
+    let mut out = io::stdout().lock();
+    writeln!(
+        out,
+        "Ringwood {} is ready for connections at {}",
+        env!("CARGO_PKG_VERSION"),
+        addresses.join(", ")
+    )?;
+    out.flush()
+}
+
+/// The scripts of the first start. Those that have run are noted in the data folder, so that a start after one that failed goes
+/// on with it.
+struct StartScripts {
+    folder: PathBuf,
+    /// The list of those that have run.
+    list: PathBuf,
+}
+
+impl StartScripts {
+    /// The scripts of `folder`, if the instance in `data` is to be made, or its scripts have not all run yet.
+    fn new(folder: &Path, data: &Path) -> Result<Option<StartScripts>, String> {
+        let list = data.join(SCRIPTS_RUN);
+        let made = data.join(engine::catalog::registry::FILE_NAME).exists();
+        if made && !list.exists() {
+            return Ok(None);
+        }
+        // Before the instance is made: from then on its scripts are due.
+        fs::create_dir_all(data).map_err(|e| failed(data, &e))?;
+        fs::OpenOptions::new().create(true).append(true).open(&list).map_err(|e| failed(&list, &e))?;
+        Ok(Some(StartScripts { folder: folder.to_path_buf(), list }))
+    }
+
+    /// Runs those that have not run yet, in the order of their names.
+    fn run(&self, instance: &Arc<Instance>) -> Result<(), String> {
+        let have_run = fs::read_to_string(&self.list).map_err(|e| failed(&self.list, &e))?;
+        let entries = fs::read_dir(&self.folder).map_err(|e| failed(&self.folder, &e))?;
+        let mut scripts = Vec::new();
+        for entry in entries {
+            scripts.push(entry.map_err(|e| failed(&self.folder, &e))?.path());
+        }
+        scripts.retain(|path| path.extension().is_some_and(|e| e.eq_ignore_ascii_case("sql")));
+        scripts.sort();
+        for script in scripts {
+            let name = script.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            if have_run.lines().any(|line| line == name) {
+                continue;
+            }
+            if !sql::run_script(instance, &script) {
+                return Err(format!("The script {} failed. The next start runs it again.", script.display()));
+            }
+            let mut list =
+                fs::OpenOptions::new().append(true).open(&self.list).map_err(|e| failed(&self.list, &e))?;
+            writeln!(list, "{name}").and_then(|()| list.sync_all()).map_err(|e| failed(&self.list, &e))?;
+        }
+        Ok(())
+    }
+}
+
+fn failed(path: &Path, error: &io::Error) -> String {
+    format!("{}: {error}", path.display())
+}
+
+pub fn parse_address(text: &str) -> Result<SocketAddr, String> {
+    let mut found = text.to_socket_addrs().map_err(|e| format!("{e}: expected HOST:PORT"))?;
+    found.next().ok_or_else(|| format!("{text} has no address"))
+}
+
+fn parse_message(text: &str) -> Result<usize, String> {
+    let bytes = usize::try_from(parse_size(text)?).map_err(|_| "too large".to_string())?;
+    if bytes < 64 << 10 { Err("at least 64KB".into()) } else { Ok(bytes) }
+}

@@ -1,0 +1,120 @@
+//! The server's certificate and key: given as PEM files, or made at the first start and kept in the data folder.
+//! Guarantees: a key that is made here is readable by its owner alone from the moment its file exists.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use rcgen::{CertificateParams, DnType, ExtendedKeyUsagePurpose, KeyPair};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+
+/// Names of the files that are made in the data folder.
+const CERTIFICATE: &str = "server-cert.pem";
+const KEY: &str = "server-key.pem";
+
+/// Why there is no certificate.
+#[derive(Debug, thiserror::Error)]
+pub enum CertificateError {
+    /// A file cannot be read or written.
+    #[error("{}: {}", .0.display(), .1)]
+    File(PathBuf, io::Error),
+    /// A file is not what it should be.
+    #[error("{}: {}", .0.display(), .1)]
+    Content(PathBuf, String),
+    /// A certificate could not be made.
+    #[error("a certificate could not be made: {0}")]
+    Make(#[from] rcgen::Error),
+}
+
+/// A chain of certificates and the key of its first.
+#[derive(Debug)]
+pub struct Identity {
+    /// The server's certificate, then those that sign it.
+    pub chain: Vec<CertificateDer<'static>>,
+    /// Its key.
+    pub key: PrivateKeyDer<'static>,
+    /// Where the certificate is, for clients that shall trust it.
+    pub path: PathBuf,
+}
+
+/// Reads the certificates and the key of two PEM files.
+///
+/// # Errors
+/// A file cannot be read, or has no certificate or no key.
+pub fn load(certificate: &Path, key: &Path) -> Result<Identity, CertificateError> {
+    let read = |path: &Path| fs::read(path).map_err(|e| CertificateError::File(path.to_path_buf(), e));
+    let content = |path: &Path, text: String| CertificateError::Content(path.to_path_buf(), text);
+    let chain: Vec<_> = CertificateDer::pem_slice_iter(&read(certificate)?)
+        .collect::<Result<_, _>>()
+        .map_err(|e| content(certificate, e.to_string()))?;
+    if chain.is_empty() {
+        return Err(content(certificate, "there is no certificate in the file".into()));
+    }
+    let key_der = PrivateKeyDer::from_pem_slice(&read(key)?)
+        .map_err(|e| content(key, format!("no private key: {e}")))?;
+    Ok(Identity { chain, key: key_der, path: certificate.to_path_buf() })
+}
+
+/// The certificate of the data folder, made where there is none; `names` are the hosts that it is for.
+///
+/// # Errors
+/// As for [`load`], or the files cannot be written.
+pub fn load_or_make(folder: &Path, names: &[String]) -> Result<Identity, CertificateError> {
+    let (certificate, key) = (folder.join(CERTIFICATE), folder.join(KEY));
+    // The certificate is written last: where it is there, so is the key.
+    if !certificate.exists() {
+        make(&certificate, &key, names)?;
+    }
+    load(&certificate, &key)
+}
+
+fn make(certificate: &Path, key: &Path, names: &[String]) -> Result<(), CertificateError> {
+    let pair = KeyPair::generate()?;
+    let mut params = CertificateParams::new(names)?;
+    params.distinguished_name.push(DnType::CommonName, "Ringwood self-signed");
+    params.extended_key_usages.push(ExtendedKeyUsagePurpose::ServerAuth);
+    let signed = params.self_signed(&pair)?;
+    write(key, &pair.serialize_pem(), 0o600)?;
+    write(certificate, &signed.pem(), 0o644)
+}
+
+/// A whole file or none: written under another name, then renamed.
+fn write(path: &Path, text: &str, mode: u32) -> Result<(), CertificateError> {
+    let failed = |e| CertificateError::File(path.to_path_buf(), e);
+    let part = path.with_extension("part");
+    match fs::remove_file(&part) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(failed(e)),
+        _ => {}
+    }
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&part).map_err(failed)?;
+    file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(failed)?;
+    fs::rename(&part, path).map_err(failed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn made_once_and_private() {
+        let folder = tempfile::tempdir().unwrap();
+        let names = vec!["localhost".to_string(), "127.0.0.1".to_string()];
+        let first = load_or_make(folder.path(), &names).unwrap();
+        let again = load_or_make(folder.path(), &names).unwrap();
+        assert_eq!(first.chain, again.chain);
+        let mode = fs::metadata(folder.path().join(KEY)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
+
+    #[test]
+    fn files_that_are_not_pem_are_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.pem");
+        fs::write(&path, "nothing").unwrap();
+        assert!(load(&path, &path).unwrap_err().to_string().contains("x.pem"));
+        assert!(load(&folder.path().join("none"), &path).unwrap_err().to_string().contains("none"));
+    }
+}

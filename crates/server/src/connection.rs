@@ -1,0 +1,422 @@
+//! One connection as pollers and workers share it. At any time it has one owner: nobody (it is idle and the poller watches it)
+//! or a worker, which reads, runs and writes. While a request runs the poller reads in the worker's place, so that
+//! an attention or the end of the connection is noticed at once.
+//! Guarantees: an idle connection holds no thread; readiness that comes while a worker has the connection is never lost; each
+//! attention is answered once; a client that does not read makes only its own worker wait.
+
+use std::io::{self, ErrorKind};
+use std::net::SocketAddr;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use engine::session::CancelHandle;
+use mio::net::TcpStream;
+use parking_lot::{Condvar, Mutex, MutexGuard};
+use tds::{Message, PacketType};
+
+use crate::client::Client;
+use crate::wire::{Got, Wire, WireError};
+
+/// A connection.
+pub struct Connection {
+    /// Its number at the poller.
+    pub id: usize,
+    /// The client's address.
+    pub peer: SocketAddr,
+    /// The server's.
+    pub local: SocketAddr,
+    /// It was accepted although there are as many connections as allowed: its login is refused.
+    pub surplus: bool,
+    socket: TcpStream,
+    gate: Mutex<Gate>,
+    /// The gate has changed.
+    changed: Condvar,
+    wire: Mutex<Wire>,
+    client: Mutex<Client>,
+    /// When it was accepted.
+    pub opened: Instant,
+    /// Stops what the session runs; there when the login is done.
+    handle: OnceLock<CancelHandle>,
+    in_transaction: AtomicBool,
+}
+
+struct Gate {
+    /// A worker has it, or it waits for one.
+    owned: bool,
+    /// There may be bytes to read.
+    readable: bool,
+    /// There may be room to write.
+    writable: bool,
+    /// A request runs: what it takes to stop it. The poller reads.
+    running: Option<CancelHandle>,
+    /// The request reads by itself: a bulk load.
+    loading: bool,
+    /// The client wants the request stopped; to be answered.
+    attention: bool,
+    /// The poller has read a request while one runs.
+    early: Option<Message>,
+    /// The client has gone away, or the server ends the connection.
+    gone: bool,
+    /// Since when nobody has it.
+    since: Instant,
+}
+
+/// What the worker that has a connection finds in it.
+pub enum Next {
+    /// A message or a piece.
+    Got(Got),
+    /// The client has withdrawn what it asked for last.
+    Attention,
+    /// The connection is over.
+    Gone,
+}
+
+impl Connection {
+    /// A connection that was accepted just now.
+    pub fn new(
+        id: usize,
+        socket: TcpStream,
+        peer: SocketAddr,
+        surplus: bool,
+        wire: Wire,
+    ) -> io::Result<Connection> {
+        let now = Instant::now();
+        Ok(Connection {
+            id,
+            peer,
+            local: socket.local_addr()?,
+            surplus,
+            socket,
+            gate: Mutex::new(Gate {
+                owned: false,
+                readable: false,
+                writable: false,
+                running: None,
+                loading: false,
+                attention: false,
+                early: None,
+                gone: false,
+                since: now,
+            }),
+            changed: Condvar::new(),
+            wire: Mutex::new(wire),
+            client: Mutex::new(Client::new()),
+            opened: now,
+            handle: OnceLock::new(),
+            in_transaction: AtomicBool::new(false),
+        })
+    }
+
+    /// The socket, for registering it.
+    pub fn socket_mut(&mut self) -> &mut TcpStream {
+        &mut self.socket
+    }
+
+    /// What its owner knows of the client; only the owner takes it.
+    pub fn client(&self) -> MutexGuard<'_, Client> {
+        self.client.lock()
+    }
+
+    /// The bytes' state, for short steps that do not block.
+    pub fn wire(&self) -> MutexGuard<'_, Wire> {
+        self.wire.lock()
+    }
+
+    /// Whether its login is done.
+    pub fn is_logged_in(&self) -> bool {
+        self.handle.get().is_some()
+    }
+
+    /// Its login is done; `handle` stops the session.
+    pub fn set_logged_in(&self, handle: CancelHandle) {
+        // A connection logs in once.
+        let _ = self.handle.set(handle);
+    }
+
+    /// Whether KILL has ended its session.
+    pub fn is_killed(&self) -> bool {
+        self.handle.get().is_some_and(CancelHandle::is_killed)
+    }
+
+    /// Whether its session has a transaction: others may wait for its end.
+    pub fn is_in_transaction(&self) -> bool {
+        self.in_transaction.load(Ordering::Relaxed)
+    }
+
+    /// Its owner has found out whether there is a transaction.
+    pub fn set_in_transaction(&self, is: bool) {
+        self.in_transaction.store(is, Ordering::Relaxed);
+    }
+
+    /// Since when nobody has it; `None` while a worker does.
+    pub fn idle_since(&self) -> Option<Instant> {
+        let gate = self.gate.lock();
+        (!gate.owned).then_some(gate.since)
+    }
+
+    // ---- the poller's side ----
+
+    /// The system reports readiness. Whether a worker must take the connection.
+    pub fn ready(&self, readable: bool, writable: bool) -> bool {
+        let mut gate = self.gate.lock();
+        gate.readable |= readable;
+        gate.writable |= writable;
+        if !gate.owned {
+            let take = gate.readable;
+            gate.owned |= take;
+            return take;
+        }
+        if writable {
+            self.changed.notify_all();
+        }
+        if gate.readable && gate.running.is_some() && !gate.loading && gate.early.is_none() {
+            gate.readable = false;
+            drop(gate);
+            return self.listen();
+        }
+        if readable {
+            self.changed.notify_all();
+        }
+        false
+    }
+
+    /// Reads while a request runs. Whether a worker must take the connection, because the request has ended meanwhile.
+    fn listen(&self) -> bool {
+        let got = self.wire.lock().receive(&self.socket);
+        let mut gate = self.gate.lock();
+        match got {
+            Ok(Got::Blocked) => return false,
+            Ok(Got::Message(message)) if message.kind == PacketType::Attention => gate.attention = true,
+            Ok(Got::Message(message)) => {
+                // The client does not wait for its answer; one request is kept, the next ones stay in the socket.
+                gate.early = Some(message);
+                gate.readable = true;
+                return self.take_idle(&mut gate);
+            }
+            // A bulk load that nobody has asked for, the end, or garbage.
+            Ok(Got::Closed | Got::Bulk { .. }) | Err(_) => gate.gone = true,
+        }
+        // There may be more behind it.
+        gate.readable = true;
+        // Under the gate: a request that has ended is no longer there to be stopped, and the next one must not be.
+        if let Some(running) = &gate.running {
+            running.cancel();
+        }
+        self.changed.notify_all();
+        self.take_idle(&mut gate)
+    }
+
+    fn take_idle(&self, gate: &mut Gate) -> bool {
+        !std::mem::replace(&mut gate.owned, true)
+    }
+
+    /// Takes the connection if nobody has it and it has been idle since before `then`; then it is the caller's.
+    pub fn take_if_idle_since(&self, then: Instant) -> bool {
+        let mut gate = self.gate.lock();
+        !gate.owned && gate.since <= then && self.take_idle(&mut gate)
+    }
+
+    /// Ends the connection from outside: what runs is stopped, its worker finds the socket closed. Whether the caller
+    /// must close it, because nobody has it.
+    pub fn end(&self) -> bool {
+        let mut gate = self.gate.lock();
+        gate.gone = true;
+        if let Some(running) = &gate.running {
+            running.cancel();
+        }
+        // Whoever waits for the socket is woken by this, too.
+        self.hang_up();
+        self.changed.notify_all();
+        self.take_idle(&mut gate)
+    }
+
+    // ---- the owner's side ----
+
+    /// What the client sends next; `None` when there is nothing: then the connection is nobody's any more.
+    ///
+    /// # Errors
+    /// What the client sends is of no use.
+    pub fn next(&self) -> Result<Option<Next>, WireError> {
+        loop {
+            {
+                let mut gate = self.gate.lock();
+                if gate.gone {
+                    return Ok(Some(Next::Gone));
+                }
+                if std::mem::take(&mut gate.attention) {
+                    return Ok(Some(Next::Attention));
+                }
+                if let Some(message) = gate.early.take() {
+                    return Ok(Some(Next::Got(Got::Message(message))));
+                }
+                gate.readable = false;
+            }
+            let got = self.wire.lock().receive(&self.socket)?;
+            match got {
+                Got::Blocked => {}
+                Got::Closed => return Ok(Some(Next::Gone)),
+                got => return Ok(Some(Next::Got(got))),
+            }
+            let mut gate = self.gate.lock();
+            if !gate.readable && !gate.attention && !gate.gone && gate.early.is_none() {
+                gate.owned = false;
+                gate.since = Instant::now();
+                return Ok(None);
+            }
+        }
+    }
+
+    /// A request begins.
+    pub fn begin_request(&self) {
+        let mut gate = self.gate.lock();
+        gate.running = self.handle.get().cloned();
+        if let Some(running) = &gate.running {
+            running.expect_request();
+        }
+        // What has come in the meantime was for the worker: the poller will not hear of it again.
+        if std::mem::take(&mut gate.readable) && gate.early.is_none() {
+            drop(gate);
+            self.listen();
+        }
+    }
+
+    /// The request has ended; whether the client wanted it to.
+    pub fn end_request(&self) -> bool {
+        let mut gate = self.gate.lock();
+        // Under the gate: a later cancel must not reach the next request.
+        if let Some(running) = gate.running.take() {
+            running.request_over();
+        }
+        gate.loading = false;
+        std::mem::take(&mut gate.attention)
+    }
+
+    #[allow(dead_code)]
+    /// The running request reads what the client sends, with [`Connection::wait_next`].
+    pub fn begin_loading(&self) {
+        self.gate.lock().loading = true;
+    }
+
+    /// The client wants the running request stopped, or is gone.
+    pub fn is_stopped(&self) -> bool {
+        let gate = self.gate.lock();
+        gate.attention || gate.gone
+    }
+
+    /// Writes all of `bytes`; `waits` is called around a wait for the client to read.
+    ///
+    /// # Errors
+    /// The connection is broken, or the client took nothing for `timeout`.
+    pub fn send(
+        &self,
+        bytes: &[u8],
+        timeout: Option<Duration>,
+        waits: &dyn Fn(&mut dyn FnMut()),
+    ) -> io::Result<()> {
+        let result = self.send_all(bytes, timeout, waits);
+        if result.is_err() {
+            // Part of a message may be missing: nothing that is sent now could be understood.
+            self.gate.lock().gone = true;
+        }
+        result
+    }
+
+    fn send_all(
+        &self,
+        mut bytes: &[u8],
+        timeout: Option<Duration>,
+        waits: &dyn Fn(&mut dyn FnMut()),
+    ) -> io::Result<()> {
+        loop {
+            {
+                let mut gate = self.gate.lock();
+                if gate.gone {
+                    return Err(ErrorKind::ConnectionAborted.into());
+                }
+                gate.writable = false;
+            }
+            let (taken, all) = self.wire.lock().send(&self.socket, bytes)?;
+            bytes = &bytes[taken..];
+            if all {
+                return Ok(());
+            }
+            let mut result = Ok(());
+            waits(&mut || result = self.wait_writable(timeout));
+            result?;
+        }
+    }
+
+    fn wait_writable(&self, timeout: Option<Duration>) -> io::Result<()> {
+        let end = timeout.map(|timeout| Instant::now() + timeout);
+        let mut gate = self.gate.lock();
+        while !gate.writable {
+            if gate.gone {
+                return Err(ErrorKind::ConnectionAborted.into());
+            }
+            match end {
+                None => self.changed.wait(&mut gate),
+                Some(end) => {
+                    if self.changed.wait_until(&mut gate, end).timed_out() {
+                        return Err(ErrorKind::TimedOut.into());
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    #[allow(dead_code)]
+    /// What the client sends next, in the middle of a request that reads (a bulk load): waits for it.
+    ///
+    /// # Errors
+    /// What the client sends is of no use, or nothing came for `timeout`.
+    pub fn wait_next(
+        &self,
+        timeout: Option<Duration>,
+        waits: &dyn Fn(&mut dyn FnMut()),
+    ) -> Result<Next, WireError> {
+        let end = timeout.map(|timeout| Instant::now() + timeout);
+        loop {
+            {
+                let mut gate = self.gate.lock();
+                if gate.gone {
+                    return Ok(Next::Gone);
+                }
+                if gate.attention {
+                    return Ok(Next::Attention);
+                }
+                gate.readable = false;
+            }
+            let got = self.wire.lock().receive(&self.socket)?;
+            match got {
+                Got::Blocked => {}
+                Got::Closed => return Ok(Next::Gone),
+                Got::Message(message) if message.kind == PacketType::Attention => {
+                    self.gate.lock().attention = true;
+                    return Ok(Next::Attention);
+                }
+                got => return Ok(Next::Got(got)),
+            }
+            let mut late = false;
+            waits(&mut || {
+                let mut gate = self.gate.lock();
+                while !gate.readable && !gate.gone && !late {
+                    match end {
+                        None => self.changed.wait(&mut gate),
+                        Some(end) => late = self.changed.wait_until(&mut gate, end).timed_out(),
+                    }
+                }
+            });
+            if late {
+                return Err(io::Error::from(ErrorKind::TimedOut).into());
+            }
+        }
+    }
+
+    /// Closes both directions of the socket.
+    pub fn hang_up(&self) {
+        // It may be closed already.
+        let _ = self.socket.shutdown(std::net::Shutdown::Both);
+    }
+}

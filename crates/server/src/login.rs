@@ -1,0 +1,272 @@
+//! From the first byte to a session: PRELOGIN, LOGIN7, the answer to it.
+//! Guarantees: a login tells the client no more than that it failed; why is in the error log; a password is never logged.
+
+use std::time::Duration;
+
+use engine::session::NetworkConnection;
+use engine::{Session, SqlError};
+use tds::login::Login7;
+use tds::prelogin::{AfterPrelogin, Prelogin, ServerEncryption};
+use tds::tokens::{DoneKind, DoneStatus, EnvChange};
+use tds::{Message, MessageBuffer, PacketType, TokenWriter, WireCollation, packet};
+
+use crate::auth::{login_failed, reason};
+use crate::client::{Active, Client, Stage};
+use crate::connection::Connection;
+use crate::hub::Hub;
+use crate::options::Encryption;
+use crate::output::server_name;
+use crate::serve::After;
+use crate::wire::WireError;
+
+/// The product's version, as SERVERPROPERTY('ProductVersion') has it: clients turn features on by it.
+const PRODUCT: (u8, u8, u16) = (16, 0, 1000);
+/// The name that clients look for.
+const PRODUCT_NAME: &str = "Microsoft SQL Server";
+const LANGUAGE: &str = "us_english";
+
+/// A message before the login is done.
+///
+/// # Errors
+/// The connection is of no more use.
+pub fn message(
+    hub: &Hub,
+    connection: &Connection,
+    client: &mut Client,
+    message: Message,
+) -> Result<After, WireError> {
+    let Stage::New(agreed) = client.stage else { return Ok(After::Close) };
+    match (message.kind, agreed) {
+        (PacketType::Prelogin, None) => prelogin(hub, connection, client, &message),
+        (PacketType::Login7, agreed) if agreed != Some(AfterPrelogin::Impossible) => {
+            login(hub, connection, client, &message, agreed)
+        }
+        _ => Ok(After::Close),
+    }
+}
+
+/// What the server offers to a client; `None` where it must speak TDS 8.0 and does not.
+fn offer(hub: &Hub, strict: bool) -> Option<ServerEncryption> {
+    match hub.options.encryption {
+        _ if strict => Some(ServerEncryption::Forced),
+        Encryption::Strict => None,
+        Encryption::Required => Some(ServerEncryption::Forced),
+        Encryption::Off => Some(ServerEncryption::Unavailable),
+        Encryption::Optional => Some(ServerEncryption::Optional),
+    }
+}
+
+fn prelogin(
+    hub: &Hub,
+    connection: &Connection,
+    client: &mut Client,
+    message: &Message,
+) -> Result<After, WireError> {
+    let asked = Prelogin::parse(&message.payload)?;
+    let strict = connection.wire().is_encrypted();
+    let Some(offered) = offer(hub, strict) else {
+        audit(hub, connection, "A client that does not speak TDS 8.0 was refused.");
+        return Ok(After::Close);
+    };
+    let (mut reply, mut after) = asked.reply(offered, PRODUCT);
+    if strict {
+        after = AfterPrelogin::Everything;
+    } else if after == AfterPrelogin::Plain && !may_be_plain(hub, connection) {
+        (reply, after) = asked.reply(ServerEncryption::Forced, PRODUCT);
+    }
+    if after == AfterPrelogin::Impossible {
+        audit(
+            hub,
+            connection,
+            "A client that cannot encrypt, or wants encryption where it is off, was refused.",
+        );
+    }
+    let mut buffer = MessageBuffer::new(packet::DEFAULT_PACKET_SIZE, 0);
+    reply.write(buffer.payload());
+    let mut bytes = Vec::new();
+    buffer.finish(&mut bytes);
+    connection.send(&bytes, Some(hub.options.login_timeout), &|wait| wait())?;
+    if !strict && matches!(after, AfterPrelogin::LoginOnly | AfterPrelogin::Everything) {
+        connection.wire().start_handshake()?;
+    }
+    client.stage = Stage::New(Some(after));
+    Ok(After::Continue)
+}
+
+/// Whether a password may come in the clear from this client.
+fn may_be_plain(hub: &Hub, connection: &Connection) -> bool {
+    let local = connection.peer.ip().to_canonical().is_loopback();
+    match hub.options.encryption {
+        Encryption::Off => true,
+        Encryption::Optional => local || hub.options.allow_plain_login,
+        Encryption::Required | Encryption::Strict => false,
+    }
+}
+
+fn login(
+    hub: &Hub,
+    connection: &Connection,
+    client: &mut Client,
+    message: &Message,
+    agreed: Option<AfterPrelogin>,
+) -> Result<After, WireError> {
+    let encrypted = connection.wire().is_encrypted();
+    if !encrypted && !may_be_plain(hub, connection) {
+        audit(hub, connection, "A login without encryption was refused.");
+        return Ok(After::Close);
+    }
+    if agreed == Some(AfterPrelogin::LoginOnly) {
+        connection.wire().end_tls();
+    }
+    let login = Login7::parse(&message.payload)?;
+    let encrypted = connection.wire().is_encrypted();
+    match open_session(hub, connection, &login, encrypted) {
+        Ok(session) => {
+            hub.throttle.succeeded(connection.peer.ip());
+            accept(hub, connection, client, &login, session)
+        }
+        Err(refusal) => {
+            client.stage = Stage::Refused(refused(&login, &refusal.errors));
+            if refusal.delay.is_zero() {
+                refuse(hub, connection, client)
+            } else {
+                Ok(After::Later(refusal.delay))
+            }
+        }
+    }
+}
+
+/// Sends the answer to a failed login.
+///
+/// # Errors
+/// The client is gone.
+pub fn refuse(hub: &Hub, connection: &Connection, client: &Client) -> Result<After, WireError> {
+    if let Stage::Refused(answer) = &client.stage {
+        connection.send(answer, Some(hub.options.login_timeout), &|wait| wait())?;
+    }
+    Ok(After::Close)
+}
+
+/// A login that has failed.
+struct Refusal {
+    errors: Vec<SqlError>,
+    delay: Duration,
+}
+
+impl From<SqlError> for Refusal {
+    fn from(error: SqlError) -> Refusal {
+        Refusal { errors: vec![error], delay: Duration::ZERO }
+    }
+}
+
+fn open_session(
+    hub: &Hub,
+    connection: &Connection,
+    login: &Login7,
+    encrypted: bool,
+) -> Result<Session, Refusal> {
+    if connection.surplus {
+        let most = hub.options.max_connections;
+        let text = format!(
+            "Could not connect because the maximum number of '{most}' user connections has already been reached."
+        );
+        audit(hub, connection, &format!("Error: 17809, Severity: 20, State: 2. {text}"));
+        return Err(SqlError::new(17809, 20, 2, text).into());
+    }
+    login.check_supported().map_err(|e| {
+        audit(hub, connection, &format!("Login of user '{}': {e}.", clean(&login.user)));
+        Refusal::from(e.to_sql_error())
+    })?;
+    let address = connection.peer.ip();
+    let mut session = hub
+        .authenticator
+        .log_in(&hub.instance, &login.user, &login.password.0, address)
+        .map_err(|error| failed(hub, connection, login, &error))?;
+    session.set_names(&login.app, &login.host, &login.user);
+    session.set_connection(NetworkConnection {
+        client: connection.peer,
+        server: connection.local,
+        encrypted,
+        protocol: login.version.number(),
+        packet_size: login.negotiated_packet_size(packet::DEFAULT_PACKET_SIZE) as u32,
+        library: login.library.as_str().into(),
+        process: login.client_pid,
+    });
+    if !login.database.is_empty() && session.use_database(&login.database).is_err() {
+        let text =
+            format!("Cannot open database \"{}\" requested by the login. The login failed.", login.database);
+        let mut refusal = failed(hub, connection, login, &login_failed(&login.user, 38));
+        refusal.errors.insert(0, SqlError::new(4060, 11, 1, text));
+        return Err(refusal);
+    }
+    // What a reset goes back to.
+    session.keep_as_login();
+    Ok(session)
+}
+
+/// Tells the error log why, the client only that; and slows down those who guess.
+fn failed(hub: &Hub, connection: &Connection, login: &Login7, error: &SqlError) -> Refusal {
+    if error.number != 18456 {
+        audit(hub, connection, &format!("Error: {}. {}", error.number, clean(&error.message)));
+        return error.clone().into();
+    }
+    audit(hub, connection, &format!("Error: 18456, Severity: 14, State: {}.", error.state));
+    let why = reason(error.state);
+    audit(hub, connection, &format!("Login failed for user '{}'. Reason: {why}", clean(&login.user)));
+    Refusal { errors: vec![login_failed(&login.user, 1)], delay: hub.throttle.failed(connection.peer.ip()) }
+}
+
+fn audit(hub: &Hub, connection: &Connection, text: &str) {
+    let client = connection.peer.ip().to_canonical();
+    hub.instance.error_log().write("Logon", &format!("{text} [CLIENT: {client}]"));
+}
+
+/// A name from outside, fit for a line of the error log.
+fn clean(name: &str) -> String {
+    name.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
+}
+
+/// The message that answers a failed login.
+fn refused(login: &Login7, errors: &[SqlError]) -> Vec<u8> {
+    let mut buffer = MessageBuffer::new(packet::DEFAULT_PACKET_SIZE, 0);
+    let mut tokens = TokenWriter::new(buffer.payload(), login.version);
+    for error in errors {
+        tokens.error(error, server_name(), "");
+    }
+    tokens.done(DoneKind::Done, DoneStatus::ERROR, 0, None);
+    let mut bytes = Vec::new();
+    buffer.finish(&mut bytes);
+    bytes
+}
+
+fn accept(
+    hub: &Hub,
+    connection: &Connection,
+    client: &mut Client,
+    login: &Login7,
+    session: Session,
+) -> Result<After, WireError> {
+    let size = login.negotiated_packet_size(packet::DEFAULT_PACKET_SIZE);
+    // The new size is in force after this answer.
+    let mut buffer = MessageBuffer::new(packet::DEFAULT_PACKET_SIZE, session.spid() as u16);
+    let mut tokens = TokenWriter::new(buffer.payload(), login.version);
+    let database = session.database();
+    tokens.env_change(EnvChange::Database { new: &database, old: "master" });
+    let text = format!("Changed database context to '{database}'.");
+    tokens.info(&SqlError::new(5701, 0, 2, text), server_name(), "");
+    let collation = WireCollation::from(types::Collation::DEFAULT);
+    tokens.env_change(EnvChange::Collation { new: collation, old: None });
+    tokens.env_change(EnvChange::Language { new: LANGUAGE, old: "" });
+    let text = format!("Changed language setting to {LANGUAGE}.");
+    tokens.info(&SqlError::new(5703, 0, 1, text), server_name(), "");
+    tokens.login_ack(login.ack_number(), PRODUCT_NAME, PRODUCT);
+    tokens.env_change(EnvChange::PacketSize { new: size, old: packet::DEFAULT_PACKET_SIZE });
+    tokens.done(DoneKind::Done, DoneStatus::FINAL, 0, None);
+    let mut bytes = Vec::new();
+    buffer.finish(&mut bytes);
+    connection.wire().logged_in(hub.options.max_message, size);
+    connection.set_logged_in(session.cancel_handle());
+    client.stage = Stage::Ready(Box::new(Active { session, version: login.version, packet_size: size }));
+    connection.send(&bytes, hub.options.send_timeout, &|wait| wait())?;
+    Ok(After::Continue)
+}

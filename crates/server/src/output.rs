@@ -1,0 +1,311 @@
+//! What a session says, as tokens in packets: result sets, ends of statements, messages, changes of the session.
+//! Guarantees: no more than a few packets and one row are in memory; each answer ends with exactly one DONE that has no
+//! MORE bit; after an attention nothing more of the answer is sent than what ends it.
+
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use engine::{
+    ColumnInfo, OutputParameter, SessionChange, Sink, SqlError, StatementEnd, StatementKind, Value,
+};
+use tds::tokens::{DoneKind, DoneStatus, EnvChange, ReturnValue, command};
+use tds::{Column, ColumnFlags, MessageBuffer, TdsVersion, TokenWriter, TypeInfo};
+
+use crate::client::Active;
+use crate::connection::Connection;
+use crate::hub::Hub;
+
+/// Bytes of an answer that are gathered before they are sent, while they come fast.
+const BATCH: usize = 32 << 10;
+/// Full packets are sent at least this often.
+const HURRY: Duration = Duration::from_millis(10);
+/// The error of a batch that was cancelled.
+const CANCELLED: i32 = 3617;
+/// Room for the next answer that a buffer keeps.
+const KEEP: usize = 64 << 10;
+
+/// The name that errors carry, @@SERVERNAME: the host's.
+pub fn server_name() -> &'static str {
+    static NAME: OnceLock<String> = OnceLock::new();
+    NAME.get_or_init(|| rustix::system::uname().nodename().to_string_lossy().into_owned())
+}
+
+/// An answer that is being made.
+pub struct Answer<'a> {
+    hub: &'a Hub,
+    connection: &'a Connection,
+    buffer: MessageBuffer,
+    version: TdsVersion,
+    types: Vec<TypeInfo>,
+    packets: Vec<u8>,
+    /// A DONE that waits for whether it is the last.
+    held: Option<Done>,
+    /// An error was sent since the last DONE.
+    error: bool,
+    /// A transaction is open, as far as this answer has heard.
+    in_transaction: bool,
+    /// A procedure was called by name or number: statements end with DONEINPROC.
+    call: bool,
+    sent: Instant,
+}
+
+#[derive(Clone, Copy)]
+struct Done {
+    kind: DoneKind,
+    status: DoneStatus,
+    command: u16,
+    rows: Option<u64>,
+}
+
+impl<'a> Answer<'a> {
+    /// An empty answer to a client.
+    pub fn new(hub: &'a Hub, connection: &'a Connection, active: &Active) -> Answer<'a> {
+        Answer {
+            hub,
+            connection,
+            buffer: MessageBuffer::new(active.packet_size, active.session.spid() as u16),
+            version: active.version,
+            types: Vec::new(),
+            packets: Vec::new(),
+            held: None,
+            error: false,
+            in_transaction: active.session.trancount() > 0,
+            call: false,
+            sent: Instant::now(),
+        }
+    }
+
+    fn tokens(&mut self) -> TokenWriter<'_> {
+        TokenWriter::new(self.buffer.payload(), self.version)
+    }
+
+    /// The session was reset, as the client asked.
+    pub fn reset_done(&mut self) {
+        self.tokens().env_change(EnvChange::ResetAck);
+    }
+
+    /// A call by name or number begins.
+    pub fn begin_call(&mut self) {
+        self.release();
+        self.call = true;
+        self.error = false;
+    }
+
+    /// A call has ended.
+    pub fn end_call(&mut self) {
+        self.release();
+        self.hold_procedure();
+        self.call = false;
+    }
+
+    /// The DONEPROC of a procedure that has ended.
+    fn hold_procedure(&mut self) {
+        let error = std::mem::take(&mut self.error);
+        let status = self.status(error);
+        self.held = Some(Done { kind: DoneKind::Proc, status, command: command::EXECUTE, rows: None });
+    }
+
+    fn status(&self, error: bool) -> DoneStatus {
+        DoneStatus::FINAL
+            .with_if(error, DoneStatus::ERROR)
+            .with_if(self.in_transaction, DoneStatus::IN_TRANSACTION)
+    }
+
+    /// Writes the DONE that was held: something follows it.
+    fn release(&mut self) {
+        if let Some(done) = self.held.take() {
+            self.tokens().done(done.kind, done.status.with(DoneStatus::MORE), done.command, done.rows);
+        }
+    }
+
+    /// The client wants no more.
+    pub fn is_stopped(&self) -> bool {
+        self.connection.is_stopped()
+    }
+
+    /// An error that ends the request.
+    pub fn fail(&mut self, error: &SqlError) {
+        self.release();
+        self.tokens().error(error, server_name(), error.procedure());
+        self.error = true;
+    }
+
+    /// Ends the answer and sends what is left of it; `stopped`: the client wants no more.
+    ///
+    /// # Errors
+    /// The client is gone.
+    pub fn finish(mut self, stopped: bool) -> std::io::Result<()> {
+        let last = match self.held.take() {
+            Some(done) if !self.error => done,
+            held => {
+                self.held = held;
+                self.release();
+                Done {
+                    kind: DoneKind::Done,
+                    status: self.status(self.error || stopped),
+                    command: 0,
+                    rows: None,
+                }
+            }
+        };
+        self.tokens().done(last.kind, last.status, last.command, last.rows);
+        self.buffer.finish(&mut self.packets);
+        if stopped {
+            self.tokens().done(DoneKind::Done, DoneStatus::ATTENTION, 0, None);
+            self.buffer.finish(&mut self.packets);
+        }
+        self.send()
+    }
+
+    /// Sends the packets that are made.
+    fn send(&mut self) -> std::io::Result<()> {
+        let pool = self.hub.pool();
+        let waits = |wait: &mut dyn FnMut()| match pool {
+            Some(pool) => pool.stalled(wait),
+            None => wait(),
+        };
+        let result = self.connection.send(&self.packets, self.hub.options.send_timeout, &waits);
+        self.packets.clear();
+        self.sent = Instant::now();
+        result
+    }
+
+    /// Sends full packets when there are enough of them, or it is time.
+    fn flow(&mut self) -> Result<(), SqlError> {
+        let pending = self.buffer.pending();
+        if pending < self.buffer.packet_size() || pending < BATCH && self.sent.elapsed() < HURRY {
+            return Ok(());
+        }
+        self.buffer.take_full(&mut self.packets);
+        self.buffer.shrink(KEEP);
+        self.send().map_err(|_| gone())?;
+        self.packets.shrink_to(KEEP);
+        if self.connection.is_stopped() { Err(gone()) } else { Ok(()) }
+    }
+}
+
+/// What the engine is told of a client that takes no more; nobody reads it.
+fn gone() -> SqlError {
+    SqlError::new(CANCELLED, 16, 1, "The client takes no more of the answer.")
+}
+
+/// How a column of a result is described.
+fn column(info: &ColumnInfo, version: TdsVersion) -> Column {
+    let ty = TypeInfo::of(info.ty, info.nullable, info.collation, version);
+    let flags = ColumnFlags::default()
+        .with_if(info.nullable, ColumnFlags::NULLABLE)
+        .with(if info.base { ColumnFlags::UPDATABLE_UNKNOWN } else { ColumnFlags::default() })
+        .with_if(info.identity, ColumnFlags::IDENTITY);
+    Column::new(info.name.as_str(), ty, flags)
+}
+
+/// The number that DONE gives a statement.
+fn command_of(statement: StatementKind) -> u16 {
+    match statement {
+        StatementKind::Select => command::SELECT,
+        StatementKind::SelectInto | StatementKind::Insert => command::INSERT,
+        StatementKind::Update => command::UPDATE,
+        StatementKind::Delete => command::DELETE,
+        StatementKind::Merge => command::MERGE,
+        StatementKind::BulkInsert => command::BULK_INSERT,
+        StatementKind::BeginTransaction => command::BEGIN_TRANSACTION,
+        StatementKind::Commit => command::COMMIT,
+        StatementKind::Rollback => command::ROLLBACK,
+        StatementKind::SaveTransaction => command::SAVE_TRANSACTION,
+        StatementKind::Set => command::SET,
+        StatementKind::Use => command::USE,
+        StatementKind::Execute => command::EXECUTE,
+        _ => 0,
+    }
+}
+
+impl Sink for Answer<'_> {
+    fn columns(&mut self, columns: &[ColumnInfo]) -> Result<(), SqlError> {
+        self.release();
+        let columns: Vec<Column> = columns.iter().map(|info| column(info, self.version)).collect();
+        self.types.clear();
+        self.types.extend(columns.iter().map(|c| c.ty));
+        self.tokens().columns(&columns);
+        self.flow()
+    }
+
+    fn row(&mut self, row: &[Value]) -> Result<(), SqlError> {
+        let mut tokens = TokenWriter::new(self.buffer.payload(), self.version);
+        tokens.row(&self.types, row).map_err(|e| e.to_sql_error())?;
+        self.flow()
+    }
+
+    fn done(&mut self, end: StatementEnd) -> Result<(), SqlError> {
+        self.release();
+        self.held = Some(Done {
+            kind: if end.nested || self.call { DoneKind::InProc } else { DoneKind::Done },
+            status: self.status(end.error),
+            command: command_of(end.statement),
+            rows: end.rows,
+        });
+        if end.error {
+            self.error = false;
+        }
+        self.flow()
+    }
+
+    fn message(&mut self, message: &SqlError) -> Result<(), SqlError> {
+        self.release();
+        self.tokens().info(message, server_name(), message.procedure());
+        self.flow()
+    }
+
+    fn error(&mut self, error: &SqlError) -> Result<(), SqlError> {
+        if error.number == CANCELLED && self.connection.is_stopped() {
+            // The client has asked for it: the answer to its attention says so.
+            self.error = true;
+            return Ok(());
+        }
+        self.fail(error);
+        self.flow()
+    }
+
+    fn changed(&mut self, change: &SessionChange<'_>) -> Result<(), SqlError> {
+        self.release();
+        let change = match *change {
+            SessionChange::Database { new, old } => EnvChange::Database { new, old },
+            SessionChange::Language { new, old } => EnvChange::Language { new, old },
+            SessionChange::TransactionBegan(id) => EnvChange::BeginTransaction(id),
+            SessionChange::TransactionCommitted(id) => EnvChange::CommitTransaction(id),
+            SessionChange::TransactionRolledBack(id) => EnvChange::RollbackTransaction(id),
+        };
+        match change {
+            EnvChange::BeginTransaction(_) => self.in_transaction = true,
+            EnvChange::CommitTransaction(_) | EnvChange::RollbackTransaction(_) => {
+                self.in_transaction = false
+            }
+            _ => {}
+        }
+        self.tokens().env_change(change);
+        self.flow()
+    }
+
+    fn procedure_done(&mut self, status: i32) -> Result<(), SqlError> {
+        self.release();
+        self.tokens().return_status(status);
+        if !self.call {
+            self.hold_procedure();
+        }
+        self.flow()
+    }
+
+    fn output_parameter(&mut self, parameter: &OutputParameter<'_>) -> Result<(), SqlError> {
+        self.release();
+        let value = ReturnValue {
+            ordinal: parameter.ordinal as u16,
+            name: parameter.name,
+            is_function_result: false,
+            user_type: 0,
+            flags: ColumnFlags::NULLABLE,
+            ty: TypeInfo::of(parameter.ty, true, types::Collation::DEFAULT, self.version),
+            value: parameter.value,
+        };
+        self.tokens().return_value(&value).map_err(|e| e.to_sql_error())?;
+        self.flow()
+    }
+}

@@ -1,0 +1,209 @@
+//! The requests of a client that has logged in: batches, calls, transaction requests, attentions.
+//! Guarantees: each request is answered by one message, an attention by one more; a request that cannot be understood is an
+//! error of that request, and ends the connection only where what follows it cannot be found.
+
+use engine::SqlError;
+use engine::session::{Isolation, RpcParam, TransactionRequest, TransactionStart};
+use tds::request::rpc::{self, RpcReader, RpcRequest, RpcValue};
+use tds::request::{Begin, Headers, SqlBatch, TransactionRequest as Asked};
+use tds::tokens::{DoneKind, DoneStatus};
+use tds::{AfterError, Limits, Message, MessageBuffer, PacketType, Reader, TdsError, TokenWriter};
+
+use crate::client::Active;
+use crate::connection::Connection;
+use crate::hub::Hub;
+use crate::output::Answer;
+use crate::serve::After;
+use crate::wire::WireError;
+
+/// Answers an attention that came while nothing ran.
+///
+/// # Errors
+/// The client is gone.
+pub fn acknowledge(hub: &Hub, connection: &Connection, active: &Active) -> Result<After, WireError> {
+    let mut buffer = MessageBuffer::new(active.packet_size, active.session.spid() as u16);
+    TokenWriter::new(buffer.payload(), active.version).done(DoneKind::Done, DoneStatus::ATTENTION, 0, None);
+    let mut bytes = Vec::new();
+    buffer.finish(&mut bytes);
+    connection.send(&bytes, hub.options.send_timeout, &|wait| wait())?;
+    Ok(After::Continue)
+}
+
+/// Runs a request and answers it.
+///
+/// # Errors
+/// The client is gone, or sends what is not the protocol.
+pub fn run(
+    hub: &Hub,
+    connection: &Connection,
+    active: &mut Active,
+    message: Message,
+) -> Result<After, WireError> {
+    match message.kind {
+        PacketType::Attention => return acknowledge(hub, connection, active),
+        PacketType::SqlBatch | PacketType::Rpc | PacketType::TransactionManager => {}
+        _ => return Err(TdsError::Packet("a message that no client sends after its login").into()),
+    }
+    if message.ignored {
+        // The attention that follows is answered.
+        return Ok(After::Continue);
+    }
+    connection.begin_request();
+    let mut answer = Answer::new(hub, connection, active);
+    let result = carry_out(hub, active, &message, &mut answer);
+    drop(message);
+    let stopped = connection.end_request();
+    let over = active.session.is_killed() || result.as_ref().is_err_and(Failure::is_final);
+    if let Err(failure) = result {
+        answer.fail(&failure.error());
+    }
+    connection.set_in_transaction(active.session.trancount() > 0);
+    answer.finish(stopped)?;
+    Ok(if over { After::Close } else { After::Continue })
+}
+
+/// Why a request was not carried out.
+enum Failure {
+    Tds(TdsError),
+    Sql(SqlError),
+}
+
+impl From<TdsError> for Failure {
+    fn from(error: TdsError) -> Failure {
+        Failure::Tds(error)
+    }
+}
+
+impl From<SqlError> for Failure {
+    fn from(error: SqlError) -> Failure {
+        Failure::Sql(error)
+    }
+}
+
+impl Failure {
+    fn is_final(&self) -> bool {
+        matches!(self, Failure::Tds(error) if error.after() == AfterError::Close)
+    }
+
+    fn error(self) -> SqlError {
+        match self {
+            Failure::Tds(error) => error.to_sql_error(),
+            Failure::Sql(error) => error,
+        }
+    }
+}
+
+fn carry_out(
+    hub: &Hub,
+    active: &mut Active,
+    message: &Message,
+    answer: &mut Answer<'_>,
+) -> Result<(), Failure> {
+    if message.resets() {
+        if message.keeps_transaction() && active.session.trancount() > 0 {
+            return Err(TdsError::Unsupported("a reset of the connection that keeps its transaction").into());
+        }
+        answer.reset_done();
+        active.session.reset(answer)?;
+    }
+    let headers = Headers::read(&mut Reader::new(&message.payload, "request"), active.version)?;
+    if !message.resets() {
+        check_transaction(active, headers)?;
+    }
+    match message.kind {
+        PacketType::SqlBatch => batch(active, message, answer),
+        PacketType::Rpc => calls(hub, active, message, answer),
+        _ => transaction(active, message, answer),
+    }
+}
+
+/// Error 3971 when the client believes to be in a transaction that is not the session's: what it asks for was meant for that one.
+fn check_transaction(active: &Active, headers: Headers) -> Result<(), Failure> {
+    let (theirs, ours) = (headers.transaction, active.session.transaction_number());
+    if theirs == 0 || theirs == ours {
+        return Ok(());
+    }
+    let text = format!("The server failed to resume the transaction. Desc:{theirs:x}.");
+    Err(SqlError::new(3971, 16, 1, text).into())
+}
+
+fn batch(active: &mut Active, message: &Message, answer: &mut Answer<'_>) -> Result<(), Failure> {
+    let batch = SqlBatch::parse(&message.payload, active.version)?;
+    active.session.execute(&batch.text, answer);
+    Ok(())
+}
+
+fn calls(hub: &Hub, active: &mut Active, message: &Message, answer: &mut Answer<'_>) -> Result<(), Failure> {
+    let limits = Limits { memory: hub.options.max_message };
+    let mut reader = RpcReader::new(&message.payload, active.version, limits)?;
+    while let Some(call) = reader.next_call()? {
+        answer.begin_call();
+        if let Err(error) = run_call(active, call, answer) {
+            answer.fail(&error);
+        }
+        answer.end_call();
+        if answer.is_stopped() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn run_call(active: &mut Active, call: RpcRequest, answer: &mut Answer<'_>) -> Result<(), SqlError> {
+    if call.no_execute {
+        return Err(TdsError::Unsupported("describing a call without executing it").to_sql_error());
+    }
+    let name = match (&call.procedure, call.procedure.name()) {
+        (_, Some(name)) => name.to_owned(),
+        (rpc_id, None) => {
+            let text = format!("Could not find stored procedure '{rpc_id:?}'.");
+            return Err(SqlError::new(2812, 16, 62, text));
+        }
+    };
+    let mut params = Vec::with_capacity(call.params.len());
+    for param in call.params {
+        params.push(parameter(param)?);
+    }
+    active.session.rpc(&name, &params, answer);
+    Ok(())
+}
+
+fn parameter(param: rpc::RpcParam) -> Result<RpcParam, SqlError> {
+    let RpcValue::Scalar { ty, value } = param.value else {
+        return Err(TdsError::Unsupported("a table-valued parameter").to_sql_error());
+    };
+    Ok(RpcParam {
+        name: param.name.into(),
+        ty: ty.data_type(),
+        value,
+        output: param.by_ref,
+        is_default: param.default,
+    })
+}
+
+fn transaction(active: &mut Active, message: &Message, answer: &mut Answer<'_>) -> Result<(), Failure> {
+    let (_, asked) = Asked::parse(&message.payload, active.version)?;
+    let request = match asked {
+        Asked::Begin(begin) => TransactionRequest::Begin(start(begin)),
+        // The name of a COMMIT means nothing, as in T-SQL.
+        Asked::Commit { name: _, then } => TransactionRequest::Commit { then: then.map(start) },
+        Asked::Rollback { name, then } => {
+            TransactionRequest::Rollback { name: name.into(), then: then.map(start) }
+        }
+        Asked::Save { name } => TransactionRequest::Save { name: name.into() },
+    };
+    active.session.transaction(&request, answer);
+    Ok(())
+}
+
+fn start(begin: Begin) -> TransactionStart {
+    let isolation = match begin.isolation {
+        1 => Some(Isolation::ReadUncommitted),
+        2 => Some(Isolation::ReadCommitted),
+        3 => Some(Isolation::RepeatableRead),
+        4 => Some(Isolation::Serializable),
+        5 => Some(Isolation::Snapshot),
+        _ => None,
+    };
+    TransactionStart { name: begin.name.into(), isolation }
+}

@@ -1,0 +1,112 @@
+//! TLS configurations and the state of TLS on one connection.
+//! Guarantees: inside TDS packets at most TLS 1.2 is negotiated, because clients fail otherwise; strict connections speak
+//! ALPN `tds/8.0`.
+
+use std::io::{self, Read, Write};
+use std::sync::Arc;
+
+use rustls::crypto::ring;
+use rustls::server::NoServerSessionStorage;
+use rustls::version::{TLS12, TLS13};
+use rustls::{ServerConfig, ServerConnection, SupportedProtocolVersion};
+
+use crate::certificate::Identity;
+
+/// Bytes of plain and of encrypted data that a connection keeps until the socket takes them.
+const BUFFER: usize = 64 << 10;
+
+/// The server's configurations.
+#[derive(Clone, Debug)]
+pub struct TlsConfigs {
+    /// A handshake inside TDS packets.
+    pub wrapped: Arc<ServerConfig>,
+    /// TDS 8.0: TLS first.
+    pub strict: Arc<ServerConfig>,
+}
+
+impl TlsConfigs {
+    /// Configurations for a certificate.
+    ///
+    /// # Errors
+    /// The key does not fit the certificate, or is of a kind that cannot be used.
+    pub fn new(identity: &Identity) -> Result<TlsConfigs, rustls::Error> {
+        let wrapped = config(identity, &[&TLS12])?;
+        let mut strict = config(identity, &[&TLS13, &TLS12])?;
+        strict.alpn_protocols = vec![b"tds/8.0".to_vec()];
+        Ok(TlsConfigs { wrapped: Arc::new(wrapped), strict: Arc::new(strict) })
+    }
+}
+
+fn config(
+    identity: &Identity,
+    versions: &[&'static SupportedProtocolVersion],
+) -> Result<ServerConfig, rustls::Error> {
+    let provider = Arc::new(ring::default_provider());
+    let mut config = ServerConfig::builder_with_provider(provider)
+        .with_protocol_versions(versions)?
+        .with_no_client_auth()
+        .with_single_cert(identity.chain.clone(), identity.key.clone_key())?;
+    // Sessions are not resumed: login-only TLS ends before a ticket could be used, and idle connections keep no state for it.
+    config.session_storage = Arc::new(NoServerSessionStorage {});
+    config.send_tls13_tickets = 0;
+    Ok(config)
+}
+
+/// A new server side of a connection.
+///
+/// # Errors
+/// The configuration cannot be used.
+pub fn accept(config: &Arc<ServerConfig>) -> Result<Box<ServerConnection>, rustls::Error> {
+    let mut tls = ServerConnection::new(config.clone())?;
+    tls.set_buffer_limit(Some(BUFFER));
+    Ok(Box::new(tls))
+}
+
+/// Takes encrypted bytes; what they hold is then read with [`plain`].
+///
+/// # Errors
+/// The bytes are no TLS, or break its rules; what there is to tell the client is still written by `write_tls`.
+pub fn feed(tls: &mut ServerConnection, mut bytes: &[u8], mut got: impl FnMut(&[u8])) -> io::Result<()> {
+    let mut room = [0; 4096];
+    while !bytes.is_empty() {
+        tls.read_tls(&mut bytes)?;
+        tls.process_new_packets().map_err(io::Error::other)?;
+        plain(tls, &mut room, &mut got)?;
+    }
+    Ok(())
+}
+
+/// Hands over the decrypted bytes that are there.
+fn plain(tls: &mut ServerConnection, room: &mut [u8], got: &mut impl FnMut(&[u8])) -> io::Result<()> {
+    loop {
+        match tls.reader().read(room) {
+            Ok(0) => return Ok(()),
+            Ok(n) => got(&room[..n]),
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+            Err(e) => return Err(e),
+        }
+    }
+}
+
+/// Encrypts and writes bytes; how many it took. All are on the socket when that is all and `wants_write` is false.
+///
+/// # Errors
+/// The socket's, but for `WouldBlock`.
+pub fn write(tls: &mut ServerConnection, socket: &mut dyn Write, bytes: &[u8]) -> io::Result<usize> {
+    let mut taken = 0;
+    loop {
+        while tls.wants_write() {
+            match tls.write_tls(socket) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(_) => {}
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Ok(taken),
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => return Err(e),
+            }
+        }
+        if taken == bytes.len() {
+            return Ok(taken);
+        }
+        taken += tls.writer().write(&bytes[taken..])?;
+    }
+}

@@ -1,0 +1,251 @@
+//! One connection's bytes: the socket, TLS in its three forms, and messages. Nothing here blocks.
+//! Guarantees: between messages it keeps no buffers; bytes that came with a message are kept for the next call; what a
+//! client may send before its login is bounded.
+
+use std::cell::RefCell;
+use std::io::{self, ErrorKind, Read, Write};
+
+use mio::net::TcpStream;
+use rustls::ServerConnection;
+use tds::{Event, Message, MessageBuffer, MessageReader, PacketType, TdsError};
+
+use crate::tls::{self, TlsConfigs};
+
+/// Bytes read from a socket at a time.
+const READ: usize = 16 << 10;
+/// First byte of a TLS handshake record.
+const TLS_HANDSHAKE: u8 = 0x16;
+/// Largest PRELOGIN or LOGIN7: a login may be 128 KB by the protocol.
+const LOGIN_LIMIT: usize = 128 << 10;
+
+thread_local! {
+    /// What is read from a socket before it is looked at.
+    static ROOM: RefCell<Vec<u8>> = RefCell::new(vec![0; READ]);
+}
+
+/// Why a connection cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub enum WireError {
+    /// The socket's, or TLS's.
+    #[error("{0}")]
+    Io(#[from] io::Error),
+    /// What came is not the protocol.
+    #[error("{0}")]
+    Tds(#[from] TdsError),
+    /// TLS cannot be had in this way.
+    #[error("{0}")]
+    Tls(#[from] rustls::Error),
+}
+
+/// What was received.
+#[derive(Debug)]
+pub enum Got {
+    /// A whole message.
+    Message(Message),
+    /// A piece of a bulk load.
+    #[allow(dead_code)]
+    Bulk {
+        /// Status byte of the first packet.
+        status: u8,
+        /// The rows' bytes.
+        bytes: Vec<u8>,
+        /// The load's last piece.
+        last: bool,
+        /// The client has withdrawn it.
+        ignored: bool,
+    },
+    /// Nothing more for now.
+    Blocked,
+    /// The client has closed its side.
+    Closed,
+}
+
+enum Layer {
+    Plain,
+    /// TLS records inside TDS packets until the handshake is done.
+    Handshake(Box<ServerConnection>),
+    Tls(Box<ServerConnection>),
+}
+
+/// A connection's bytes.
+pub struct Wire {
+    layer: Layer,
+    /// TLS may begin with the next byte: nothing has been read.
+    fresh: bool,
+    reader: MessageReader,
+    /// Decrypted bytes that are not read yet.
+    pending: Vec<u8>,
+    at: usize,
+    configs: Option<TlsConfigs>,
+}
+
+impl Wire {
+    /// The state of a new connection; without configurations there is no TLS.
+    pub fn new(configs: Option<TlsConfigs>) -> Wire {
+        Wire {
+            layer: Layer::Plain,
+            fresh: true,
+            reader: MessageReader::new(LOGIN_LIMIT, true),
+            pending: Vec::new(),
+            at: 0,
+            configs,
+        }
+    }
+
+    /// Everything is encrypted.
+    pub fn is_encrypted(&self) -> bool {
+        !matches!(self.layer, Layer::Plain)
+    }
+
+    /// The next messages may be as large as this, in packets of up to that size.
+    pub fn logged_in(&mut self, max_message: usize, max_packet: usize) {
+        self.reader.set_limit(max_message);
+        self.reader.set_max_packet(max_packet);
+    }
+
+    /// The client's next bytes are a handshake inside TDS packets.
+    ///
+    /// # Errors
+    /// There is no certificate.
+    pub fn start_handshake(&mut self) -> Result<(), WireError> {
+        let Some(configs) = &self.configs else { return Err(no_tls()) };
+        self.layer = Layer::Handshake(tls::accept(&configs.wrapped)?);
+        Ok(())
+    }
+
+    /// From now on both sides send in the clear.
+    pub fn end_tls(&mut self) {
+        self.layer = Layer::Plain;
+    }
+
+    /// What the client has sent, one message or piece at a time; carries on TLS handshakes by itself.
+    ///
+    /// # Errors
+    /// The connection is of no more use.
+    pub fn receive(&mut self, socket: &TcpStream) -> Result<Got, WireError> {
+        loop {
+            if let Some(got) = self.next()? {
+                match got {
+                    Got::Message(message) if matches!(self.layer, Layer::Handshake(_)) => {
+                        self.shake_hands(socket, &message)?;
+                        continue;
+                    }
+                    got => return Ok(got),
+                }
+            }
+            let got = ROOM.with_borrow_mut(|room| -> Result<Option<Got>, WireError> {
+                let n = match (&mut &*socket).read(room) {
+                    Ok(0) => return Ok(Some(Got::Closed)),
+                    Ok(n) => n,
+                    Err(e) if e.kind() == ErrorKind::WouldBlock => return Ok(Some(Got::Blocked)),
+                    Err(e) if e.kind() == ErrorKind::Interrupted => return Ok(None),
+                    Err(e) => return Err(e.into()),
+                };
+                self.take(&room[..n], socket)?;
+                Ok(None)
+            })?;
+            if let Some(got) = got {
+                return Ok(got);
+            }
+        }
+    }
+
+    /// What is complete in the bytes at hand.
+    fn next(&mut self) -> Result<Option<Got>, WireError> {
+        if self.at == self.pending.len() {
+            self.pending = Vec::new();
+            self.at = 0;
+            return Ok(None);
+        }
+        let mut input = &self.pending[self.at..];
+        let event = self.reader.read(&mut input)?;
+        let got = match event {
+            None => None,
+            Some(Event::Message(message)) => Some(Got::Message(message)),
+            Some(Event::Bulk { status, bytes, last, ignored }) => {
+                Some(Got::Bulk { status, bytes: bytes.to_vec(), last, ignored })
+            }
+        };
+        self.at = self.pending.len() - input.len();
+        Ok(got)
+    }
+
+    /// Bytes from the socket.
+    fn take(&mut self, bytes: &[u8], socket: &TcpStream) -> Result<(), WireError> {
+        if std::mem::take(&mut self.fresh) && bytes.first() == Some(&TLS_HANDSHAKE) {
+            let Some(configs) = &self.configs else { return Err(no_tls()) };
+            self.layer = Layer::Tls(tls::accept(&configs.strict)?);
+        }
+        match &mut self.layer {
+            Layer::Tls(tls) => {
+                let pending = &mut self.pending;
+                let fed = tls::feed(tls, bytes, |plain| pending.extend_from_slice(plain));
+                // The handshake's next flight, or why it has failed.
+                let written = tls::write(tls, &mut &*socket, &[]);
+                fed?;
+                written?;
+            }
+            Layer::Plain | Layer::Handshake(_) => self.pending.extend_from_slice(bytes),
+        }
+        Ok(())
+    }
+
+    /// One message of a handshake inside TDS packets.
+    fn shake_hands(&mut self, socket: &TcpStream, message: &Message) -> Result<(), WireError> {
+        if message.kind != PacketType::Prelogin {
+            return Err(TdsError::Login("a TLS handshake was agreed on").into());
+        }
+        let Layer::Handshake(tls) = &mut self.layer else { return Ok(()) };
+        let fed = tls::feed(tls, &message.payload, |_| {});
+        let mut flight = MessageBuffer::of_kind(PacketType::Prelogin, tds::packet::DEFAULT_PACKET_SIZE, 0);
+        while tls.wants_write() {
+            tls.write_tls(flight.payload())?;
+        }
+        if flight.pending() > 0 {
+            let mut bytes = Vec::new();
+            flight.finish(&mut bytes);
+            // The socket's buffer is empty before a login: a flight of some KB fits.
+            (&mut &*socket).write_all(&bytes)?;
+        }
+        fed?;
+        if !tls.is_handshaking()
+            && let Layer::Handshake(tls) = std::mem::replace(&mut self.layer, Layer::Plain)
+        {
+            self.layer = Layer::Tls(tls);
+            // What came after the handshake's last packet are TLS records already.
+            let rest = std::mem::take(&mut self.pending).split_off(std::mem::take(&mut self.at));
+            self.take(&rest, socket)?;
+        }
+        Ok(())
+    }
+
+    /// Writes what the socket takes; how many bytes are on the way, and whether the socket has all of them.
+    ///
+    /// # Errors
+    /// The connection is broken.
+    pub fn send(&mut self, socket: &TcpStream, bytes: &[u8]) -> io::Result<(usize, bool)> {
+        match &mut self.layer {
+            Layer::Tls(tls) | Layer::Handshake(tls) => {
+                let taken = tls::write(tls, &mut &*socket, bytes)?;
+                Ok((taken, taken == bytes.len() && !tls.wants_write()))
+            }
+            Layer::Plain => {
+                let mut taken = 0;
+                while taken < bytes.len() {
+                    match (&mut &*socket).write(&bytes[taken..]) {
+                        Ok(0) => return Err(ErrorKind::WriteZero.into()),
+                        Ok(n) => taken += n,
+                        Err(e) if e.kind() == ErrorKind::WouldBlock => return Ok((taken, false)),
+                        Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                        Err(e) => return Err(e),
+                    }
+                }
+                Ok((taken, true))
+            }
+        }
+    }
+}
+
+fn no_tls() -> WireError {
+    io::Error::new(ErrorKind::Unsupported, "the server is set to no encryption").into()
+}
