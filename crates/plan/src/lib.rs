@@ -19,6 +19,7 @@ pub mod options;
 pub mod physical;
 pub mod planner;
 pub mod rewrite;
+pub mod rights;
 pub mod statistics;
 pub mod view;
 mod view_seek;

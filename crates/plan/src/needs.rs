@@ -2,6 +2,7 @@
 
 use crate::hints::TableLock;
 use crate::nodes::Plan;
+use crate::rights::Right;
 use catalog::{Db, ModuleDef, TableDef, TableState};
 use std::sync::Arc;
 
@@ -20,6 +21,8 @@ pub struct Needs {
     pub tables: Vec<TableUse>,
     /// The views that were expanded in it: they must still be the current ones.
     pub modules: Vec<(Arc<Db>, Arc<ModuleDef>)>,
+    /// What the caller must be allowed.
+    pub rights: Vec<Right>,
     /// Plans of the subqueries in its expressions.
     pub subqueries: Vec<Arc<Plan>>,
     /// Tables whose rows and values decided how they are read.
@@ -34,6 +37,12 @@ pub struct Watched {
 }
 
 impl Needs {
+    /// Whether there is nothing to lock and nothing to be allowed.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.tables.is_empty() && self.modules.is_empty() && self.rights.is_empty()
+    }
+
     /// Whether it reads tables or views: then it begins a transaction under SET IMPLICIT_TRANSACTIONS ON.
     #[inline]
     pub fn reads_data(&self) -> bool {

@@ -36,7 +36,8 @@ pub fn needs(binder: &mut Binder<'_>) -> Result<Needs, SqlError> {
     }
     let (tables, modules) = (std::mem::take(&mut binder.tables), std::mem::take(&mut binder.modules));
     let watched = std::mem::take(&mut binder.watched);
-    Ok(Needs { tables, modules, subqueries: plans, watched })
+    let rights = binder.rights.take();
+    Ok(Needs { tables, modules, rights, subqueries: plans, watched })
 }
 
 /// The plan with exactly these columns. Error: internal, when it does not have one of them.

@@ -1,6 +1,8 @@
 //! System views and table functions as the binder sees them. The engine makes their rows.
 
+use crate::rights::ViewRight;
 use catalog::Db;
+use catalog::security::Permission;
 use std::any::Any;
 use std::sync::Arc;
 use types::{DataType, SqlError, Value};
@@ -66,6 +68,10 @@ pub trait ViewDef: Sync {
     fn expected_rows(&self, db: &Db) -> f64 {
         let _ = db;
         100.0
+    }
+    /// What it takes to see it.
+    fn right(&self) -> ViewRight {
+        ViewRight::Server(Permission::ControlServer)
     }
 
     /// The wanted columns of the rows, piece by piece. `session` is the session that asks, `args` are the function's

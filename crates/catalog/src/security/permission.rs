@@ -145,6 +145,19 @@ impl Permission {
         Permission::ALL.iter().copied().find(|p| p.code() == code && p.classes().contains(&class))
     }
 
+    /// Whether it is about rows or about running code: then not every kind of object has it.
+    pub fn is_of_rows_or_code(self) -> bool {
+        matches!(
+            self,
+            Permission::Select
+                | Permission::Insert
+                | Permission::Update
+                | Permission::Delete
+                | Permission::References
+                | Permission::Execute
+        )
+    }
+
     /// Whether it can be granted on single columns.
     pub fn has_columns(self) -> bool {
         matches!(self, Permission::Select | Permission::Update | Permission::References)

@@ -17,8 +17,10 @@ use crate::functions::metadata::name_parts;
 use crate::output::SessionChange;
 use crate::stmt::option_rules;
 use crate::sysproc::{self, Arg};
-use catalog::{Db, ModuleDef, ModuleKind, errors};
+use catalog::security::Permission;
+use catalog::{Db, ModuleDef, ModuleKind, errors, fold_name};
 use plan::bind::set_options::SessionOptions;
+use plan::rights::{Chain, Rights};
 use std::sync::Arc;
 
 impl Run<'_> {
@@ -98,6 +100,7 @@ impl Run<'_> {
         let own = name.schema.as_ref().is_some_and(|s| !s.is("sys") && !s.is("dbo"));
         let db = crate::stmt::database_of(self.core, name)?;
         db.check_usable()?;
+        self.core.check_access(&db)?;
         let called = if own || (procedure.is_none() && dynamic.is_none()) {
             Called::Module(self.user_procedure(&db, name, shown)?)
         } else {
@@ -147,13 +150,28 @@ impl Run<'_> {
         module.cloned().ok_or_else(|| errors::no_procedure(shown))
     }
 
+    /// The right to a procedure: EXECUTE, unless the module that calls it has the same owner. Gives the chain in which its statements
+    /// run.
+    fn enter_module(&mut self, module: &Arc<ModuleDef>) -> Result<Chain, SqlError> {
+        let db = self.core.db().clone();
+        let schema = db.catalog().schemas.get(&fold_name(&module.schema)).copied().unwrap_or(0);
+        if !self.core.may_all() {
+            let mut rights = Rights::new(self.core.chain);
+            let name = (module.schema.as_str(), module.name.as_str());
+            rights.need_object(&db, name, module.object_id, Permission::Execute, &[]);
+            self.core.check_rights(&rights.take())?;
+        }
+        Ok(Chain::Owner(db.id(), db.security().object_owner(module.object_id, schema)))
+    }
+
     /// Runs a procedure with arguments.
     fn run_procedure(&mut self, module: &Arc<ModuleDef>, args: Vec<Arg>) -> Result<(Flow, i32), Failure> {
         let instance = self.core.instance().clone();
         let code = BatchCache::of(&instance)?.module(self.core.db(), module)?;
         let Arguments { values: mut vars, outputs } = bind_arguments(&module.name, &code, args)?;
         let settings = module.settings;
-        let done = self.in_scope(&code.batch, &mut vars, |options| {
+        let chain = self.enter_module(module)?;
+        let done = self.in_scope(&code.batch, &mut vars, chain, |options| {
             options.quoted_identifier = settings.quoted_identifier;
             options.ansi_nulls = settings.ansi_nulls;
         })?;
@@ -174,8 +192,9 @@ impl Run<'_> {
         let instance = self.core.instance().clone();
         let code = BatchCache::of(&instance)?.module(self.core.db(), module)?;
         let settings = module.settings;
+        let chain = self.enter_module(module)?;
         self.core.described.push(id);
-        let result = self.in_scope(&code.batch, &mut Vec::new(), |options| {
+        let result = self.in_scope(&code.batch, &mut Vec::new(), chain, |options| {
             options.quoted_identifier = settings.quoted_identifier;
             options.ansi_nulls = settings.ansi_nulls;
         });
@@ -186,8 +205,12 @@ impl Run<'_> {
     fn system_procedure(&mut self, procedure: sysproc::Procedure, args: &[Arg]) -> Result<i32, Failure> {
         let mut outputs = Vec::new();
         self.core.begin_statement(false)?;
-        let result =
-            procedure(&mut sysproc::Call { core: self.core, sink: self.sink, args, outputs: &mut outputs });
+        let result = procedure.call(&mut sysproc::Call {
+            core: self.core,
+            sink: self.sink,
+            args,
+            outputs: &mut outputs,
+        });
         let status = self.core.end_statement(result)?;
         for (slot, value) in outputs {
             self.give_back(slot, value.natural_type(), &value)?;
@@ -227,7 +250,7 @@ impl Run<'_> {
         vars: &mut Vec<Value>,
     ) -> Result<(Flow, i32), Failure> {
         let settings = inner.settings;
-        self.in_scope(inner, vars, |options| options.set_parse_settings(settings))
+        self.in_scope(inner, vars, Chain::None, |options| options.set_parse_settings(settings))
     }
 
     /// Runs compiled code in a scope of its own: SET options, the current database, SCOPE_IDENTITY() and what `inserted` means
@@ -236,6 +259,7 @@ impl Run<'_> {
         &mut self,
         inner: &Arc<Compiled>,
         vars: &mut Vec<Value>,
+        chain: Chain,
         set: impl FnOnce(&mut SessionOptions),
     ) -> Result<(Flow, i32), Failure> {
         if self.core.nest_level >= MAX_NESTING {
@@ -245,6 +269,8 @@ impl Run<'_> {
         let db = self.core.db().clone();
         let trancount = self.core.trancount;
         set(&mut self.core.options);
+        let (chain, floor) = (std::mem::replace(&mut self.core.chain, chain), self.core.acting_floor);
+        self.core.acting_floor = self.core.caller.depth();
         self.core.nest_level += 1;
         self.core.temps.level = self.core.nest_level;
         // No identity value was given in it yet.
@@ -255,6 +281,9 @@ impl Run<'_> {
         self.core.nest_level -= 1;
         self.core.temps.level = self.core.nest_level;
         temps::end_scope(self.core);
+        // What EXECUTE AS began in the scope ends with it.
+        self.core.caller.return_to(self.core.acting_floor);
+        (self.core.chain, self.core.acting_floor) = (chain, floor);
         let implicit = self.core.options.implicit_transactions;
         self.core.options = options;
         self.core.scope_identity = scope_identity;

@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use syntax::ast::{
-    AssignOp, BinaryOp, Expr, ExprKind, IsolationLevel, NameOrVariable, RaisError, SetOption, Stmt, StmtKind,
-    ThrowArgs, WaitFor,
+    AssignOp, BinaryOp, ExecuteAs, Expr, ExprKind, IsolationLevel, NameOrVariable, RaisError, SetOption,
+    Stmt, StmtKind, ThrowArgs, WaitFor,
 };
 use txn::Durability;
 use types::convert::{Mode, convert};
@@ -77,6 +77,11 @@ impl Run<'_> {
                 self.core.save_tran(&name)?;
                 self.core.succeeded(0);
             }
+            StmtKind::ExecuteAs(principal) => self.execute_as(principal)?,
+            StmtKind::Revert => {
+                self.core.revert();
+                self.core.succeeded(0);
+            }
             StmtKind::Use(name) => self.use_database(at, &name.value)?,
             StmtKind::Shutdown { no_wait } => {
                 self.shutdown(*no_wait)?;
@@ -120,6 +125,19 @@ impl Run<'_> {
             self.done(kind_of(&stmt.kind), rows)?;
         }
         Ok(Flow::Next)
+    }
+
+    /// EXECUTE AS USER, EXECUTE AS LOGIN.
+    fn execute_as(&mut self, principal: &ExecuteAs) -> Result<(), Failure> {
+        match principal {
+            ExecuteAs::User(name) => self.core.act_as_user(name)?,
+            ExecuteAs::Login(name) => self.core.act_as_login(name)?,
+            // The caller is who acts already.
+            ExecuteAs::Caller => {}
+            ExecuteAs::Owner | ExecuteAs::SelfUser => return Err(errors::syntax_near("AS").into()),
+        }
+        self.core.succeeded(0);
+        Ok(())
     }
 
     /// A name written out or held by a variable.
@@ -251,6 +269,7 @@ impl Run<'_> {
     fn use_database(&mut self, at: usize, name: &str) -> Result<(), Failure> {
         let db = self.core.instance().clone().database(name)?;
         db.check_usable()?;
+        self.core.check_access(&db)?;
         let (old, new) = (self.core.db().name(), db.name());
         self.core.set_db(db);
         self.sink.changed(&SessionChange::Database { new: &new, old: &old })?;

@@ -77,6 +77,7 @@ impl Bound {
         let mut stamp = Stamp::now(core);
         core.temps.used.store(false, Relaxed);
         let env = CompileEnv {
+            chain: core.chain,
             names: &**core.instance(),
             db: core.db(),
             catalog: core.db().catalog(),
@@ -261,6 +262,7 @@ mod tests {
         instance.session().unwrap().with_core(|core| {
             let counters = plan::counters::OptimizerCounters::default();
             let env = CompileEnv {
+                chain: core.chain,
                 names: &**core.instance(),
                 db: core.db(),
                 catalog: core.db().catalog(),

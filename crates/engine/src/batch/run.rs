@@ -255,7 +255,11 @@ impl<'a> Run<'a> {
         Ok(match effect {
             Effect::Throw => After::End(End::BatchAborted),
             Effect::Compile => After::End(End::ScopeAborted),
-            _ => After::Resume(at + 1),
+            _ => After::Resume(match self.batch.program.ops.get(at) {
+                // What may not be asked is not so.
+                Some(Op::Branch { otherwise, .. }) if error.severity == 14 => *otherwise as usize,
+                _ => at + 1,
+            }),
         })
     }
 
@@ -278,6 +282,9 @@ impl<'a> Run<'a> {
     fn statement(&mut self, at: usize, index: usize) -> Result<Step, Failure> {
         let batch = self.batch;
         let stmt = &batch.program.stmts[index];
+        if !self.core.may_all() {
+            crate::stmt::rights::check(self.core, stmt)?;
+        }
         match &stmt.kind {
             StmtKind::Insert(insert) if insert.source.is_execute() => {
                 self.insert_exec(at, insert)?;

@@ -70,6 +70,12 @@ impl Run<'_> {
         if self.core.options.noexec {
             return Ok(());
         }
+        // Columns and plans are shown to whom the rows would be.
+        match &self.bound[at] {
+            Some((_, Bound::Query(plan))) => self.core.check_rights(&plan.needs.rights)?,
+            Some((_, Bound::Dml(plan))) => self.core.check_rights(&plan.needs().rights)?,
+            _ => {}
+        }
         if self.core.options.fmtonly {
             return self.show_columns(at);
         }

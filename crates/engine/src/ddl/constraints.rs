@@ -14,9 +14,11 @@ use super::tables::Work;
 use crate::dml::change::{check_condition, test_check, test_foreign_key};
 use crate::exec::context::ExecCtx;
 use crate::state::SessionCore;
+use catalog::security::Permission;
 use catalog::{Catalog, CheckDef, Db, ForeignKeyDef, IndexDef, NewCheck, NewForeignKey, TableDef, fold_name};
 use plan::bind::env::{CompileEnv, NO_TEMPS, VarScope};
 use plan::bind::set_options::{Isolation, SessionOptions};
+use plan::rights::Rights;
 
 /// Runs `f` with the environment in which constraints are bound.
 fn with_env<T>(
@@ -29,6 +31,7 @@ fn with_env<T>(
     // The table is locked as a whole: no level would add anything.
     let options = SessionOptions { isolation: Isolation::ReadCommitted, rowcount: 0, ..core.options.clone() };
     let env = CompileEnv {
+        chain: plan::rights::Chain::Trusted,
         names: &*instance,
         db,
         catalog: db.catalog(),
@@ -116,6 +119,13 @@ pub fn add_foreign_key(
         work.lock_current(&parent)?;
     }
     let Referenced { columns, key } = match_key(table, &parent, new, &name)?;
+    if !same {
+        // Who may refer to a table learns which keys it has, and keeps its rows from being deleted.
+        let at: Vec<usize> = columns.iter().filter_map(|(_, id)| parent.position(*id)).collect();
+        let mut rights = Rights::default();
+        rights.need_table(&work.db, &parent, Permission::References, &at);
+        work.core.check_rights(&rights.take())?;
+    }
     let def = ForeignKeyDef {
         object_id,
         name,

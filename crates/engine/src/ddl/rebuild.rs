@@ -79,6 +79,7 @@ fn run(
     let options = SessionOptions { isolation: Isolation::ReadCommitted, ..work.core.options.clone() };
     let shared = work.core.shared.clone();
     let env = CompileEnv {
+        chain: plan::rights::Chain::Trusted,
         names: &*instance,
         db: &db,
         catalog: Arc::new(catalog),

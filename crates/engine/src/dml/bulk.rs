@@ -88,6 +88,7 @@ impl BulkLoad {
             let DmlPlan::Insert(insert) = &*plan else {
                 return Err(SqlError::internal("a bulk load made no INSERT"));
             };
+            core.check_rights(&insert.needs.rights)?;
             let mut vars = vec![Value::Null; slots];
             match insert.load_rows(&mut ExecCtx { session: core, vars: &mut vars }, rows, limit) {
                 Ok((count, left)) => {
@@ -174,6 +175,7 @@ pub(crate) fn load_rows_of(
         let DmlPlan::Insert(insert) = &*plan else {
             return Err(SqlError::internal("an INSERT was expected"));
         };
+        core.check_rights(&insert.needs.rights)?;
         let mut values = vec![Value::Null; vars.len()];
         match insert.load_rows(&mut ExecCtx { session: core, vars: &mut values }, rows, u64::MAX) {
             // Found while the table was locked, before a row was taken.
@@ -185,6 +187,7 @@ pub(crate) fn load_rows_of(
 
 fn environment<'a>(core: &'a SessionCore, vars: &'a VarScope) -> CompileEnv<'a> {
     CompileEnv {
+        chain: core.chain,
         names: &**core.instance(),
         db: core.db(),
         catalog: core.db().catalog(),

@@ -52,7 +52,7 @@ pub fn compile(
     };
     let (target, _) = plan_target(binder, bound, &[], false)?;
     binder.scopes.pop();
-    let output = output::compile(binder, &table, &delete.output, Images::Deleted)?;
+    let output = output::compile(binder, (&db, &table), &delete.output, Images::Deleted)?;
     let change = TableChange {
         db: &db,
         table: &table,
@@ -61,7 +61,7 @@ pub fn compile(
         constraints: true,
         triggers: true,
     };
-    let change = change::compile(binder.env, &change, compile_cascade)?;
+    let change = change::compile(binder.env, &mut binder.rights, &change, compile_cascade)?;
     change.check_output(output.is_some())?;
     Ok(DeletePlan {
         change,

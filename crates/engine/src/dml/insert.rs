@@ -123,7 +123,7 @@ pub fn compile(
         }
         None => None,
     };
-    let output = output::compile(binder, &table, &insert.output, Images::Inserted)?;
+    let output = output::compile(binder, (&db, &table), &insert.output, Images::Inserted)?;
     // A rebuild reads one storage of a table and fills another.
     let is_target = |t: &TableDef| t.object_id == table.object_id && t.storage.unit == table.storage.unit;
     let reads_target = binder.tables.iter().any(|used| is_target(&used.table));
@@ -138,7 +138,7 @@ pub fn compile(
         constraints: !hints.ignore_constraints,
         triggers: !hints.ignore_triggers,
     };
-    let change = change::compile(binder.env, &change, compile_cascade)?;
+    let change = change::compile(binder.env, &mut binder.rights, &change, compile_cascade)?;
     change.check_output(output.is_some())?;
     Ok(InsertPlan {
         store: TableStore::open(&db, &table)?,
@@ -350,7 +350,7 @@ impl InsertPlan {
         self.check_identity(ctx)?;
         ctx.session.lock_table(&self.db, &self.store.table, self.lock)?;
         self.db.check_writable()?;
-        if !self.needs.tables.is_empty() {
+        if !self.needs.is_empty() {
             crate::exec::query::lock_tables(&self.needs, ctx)?;
         }
         let mut rt = Rt::new(ctx, &self.needs);

@@ -3,11 +3,13 @@
 use crate::exec::context::RowSink;
 use crate::exec::rt::Rt;
 use crate::output::ColumnInfo;
-use catalog::TableDef;
+use catalog::security::Permission;
+use catalog::{Db, TableDef};
 use expr::{ColId, Expr};
 use plan::bind::scope::{Clause, Scope, ScopeColumn, Source};
 use plan::bind::{Binder, unsupported};
 use plan::physical::slots;
+use std::sync::Arc;
 use syntax::ast::{self, SelectItem};
 use types::{SqlError, Value};
 
@@ -29,7 +31,7 @@ pub enum Images {
 /// Compiles OUTPUT; `None` without one.
 pub fn compile(
     binder: &mut Binder<'_>,
-    table: &TableDef,
+    (db, table): (&Arc<Db>, &TableDef),
     output: &[ast::Output],
     images: Images,
 ) -> Result<Option<OutputPlan>, SqlError> {
@@ -66,6 +68,14 @@ pub fn compile(
     let bound = items(binder, output);
     binder.scopes.pop();
     let (columns, mut exprs) = bound?;
+    let mut shown: Vec<ColId> = Vec::new();
+    exprs.iter().for_each(|e| e.columns(&mut shown));
+    let mut shown: Vec<usize> = shown.iter().map(|id| (id - first) as usize % width.max(1)).collect();
+    shown.sort_unstable();
+    shown.dedup();
+    if !shown.is_empty() {
+        binder.rights.need_table(db, table, Permission::Select, &shown);
+    }
     for e in &mut exprs {
         slots(e, &cols)?;
     }

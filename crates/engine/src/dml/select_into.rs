@@ -5,6 +5,7 @@ use crate::exec::RowSet;
 use crate::exec::context::ExecCtx;
 use crate::exec::rt::Rt;
 use catalog::Db;
+use catalog::security::{Class, Permission, Securable};
 use catalog::{NewColumn, NewTable};
 use plan::Needs;
 use plan::bind::Binder;
@@ -43,6 +44,13 @@ pub fn compile(binder: &mut Binder<'_>, query: &ast::Query) -> Result<SelectInto
             .find_db(&db.value)
             .ok_or_else(|| catalog::errors::invalid_object(&name.to_string()))?,
     };
+    if !name.name.value.starts_with('#') {
+        binder.rights.need(&db, Securable::DATABASE, Permission::CreateTable);
+        let schema = name.schema.as_ref().map_or("dbo", |s| s.value.as_str());
+        if let Some(id) = db.catalog().schemas.get(&catalog::fold_name(schema)) {
+            binder.rights.need(&db, Securable::new(Class::Schema, *id), Permission::Alter);
+        }
+    }
     let bound = binder.query(query)?;
     if !bound.assignments.is_empty() {
         let text = "A SELECT statement that assigns a value to a variable must not be combined with data-retrieval \

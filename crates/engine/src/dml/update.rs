@@ -114,6 +114,7 @@ pub fn compile(
             e.columns(&mut needed);
         }
     }
+    needed.iter().for_each(|id| binder.rights.mentions(*id));
     let moves = table.storage.key.iter().any(|(c, _)| changed.contains(c));
     let (target, cols) = plan_target(binder, bound, &needed, moves)?;
     binder.scopes.pop();
@@ -125,7 +126,7 @@ pub fn compile(
             slots(e, &cols)?;
         }
     }
-    let output = output::compile(binder, &table, &update.output, Images::Both)?;
+    let output = output::compile(binder, (&db, &table), &update.output, Images::Both)?;
     let store = TableStore::open(&db, &table)?;
     let indexed = store.indexes.iter().any(|i| touches(i, &changed));
     let change = TableChange {
@@ -136,7 +137,7 @@ pub fn compile(
         constraints: true,
         triggers: true,
     };
-    let change = change::compile(binder.env, &change, compile_cascade)?;
+    let change = change::compile(binder.env, &mut binder.rights, &change, compile_cascade)?;
     change.check_output(output.is_some())?;
     let seen = output.is_some() || !vars.is_empty() || change.sees_rows();
     let row_by_row = indexed || !store.lob_columns.is_empty() || seen;

@@ -9,11 +9,12 @@ use super::{Operator, RowSet};
 use plan::{Needs, QueryPlan};
 use types::{SqlError, Value};
 
-/// Locks the tables of a statement.
+/// Checks the caller's rights to a statement and locks its tables.
 ///
 /// # Errors
 /// 1205, 1222; the table was changed meanwhile.
 pub fn lock_tables(needs: &Needs, ctx: &mut ExecCtx<'_>) -> Result<(), SqlError> {
+    ctx.session.check_rights(&needs.rights)?;
     for used in &needs.tables {
         ctx.session.lock_table(&used.db, &used.table, used.lock)?;
     }

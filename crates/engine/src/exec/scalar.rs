@@ -70,7 +70,7 @@ impl Scalar {
     /// The value now.
     #[inline]
     pub fn eval(&self, ctx: &mut ExecCtx<'_>) -> Result<Value, SqlError> {
-        if !self.needs.tables.is_empty() {
+        if !self.needs.is_empty() {
             crate::exec::query::lock_tables(&self.needs, ctx)?;
         }
         self.expr.eval(&[], &mut Rt::new(ctx, &self.needs))
@@ -91,7 +91,7 @@ impl Condition {
     /// Whether it is true now.
     #[inline]
     pub fn test(&self, ctx: &mut ExecCtx<'_>) -> Result<bool, SqlError> {
-        if !self.needs.tables.is_empty() {
+        if !self.needs.is_empty() {
             crate::exec::query::lock_tables(&self.needs, ctx)?;
         }
         self.pred.is_true(&[], &mut Rt::new(ctx, &self.needs))

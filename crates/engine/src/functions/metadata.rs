@@ -312,6 +312,11 @@ fn nvarchar_max(_: &[DataType], _: &[expr::Expr]) -> Result<DataType, SqlError> 
 fn object_definition(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let catalog = session(cx)?.db().catalog();
     let Ok(id) = i32::try_from(int_arg(args, 0)) else { return Ok(Value::Null) };
+    let core = session(cx)?;
+    let db = core.db().clone();
+    if !crate::views::rights::sees_definition(core, &db, id) {
+        return Ok(Value::Null);
+    }
     if let Some(module) = catalog.modules.get(&id) {
         return Ok(Value::str(&module.text));
     }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::session;
 use crate::state::SessionCore;
-use catalog::MASTER;
-use catalog::security::{Kind, PUBLIC, SERVER_PUBLIC, Security};
+use catalog::security::{Class, Kind, PUBLIC, Permission, SERVER_PUBLIC, Securable, Security};
+use catalog::{MASTER, fold_name};
 use expr::functions::{ArgRule as A, CallCx, Function, Stability, int, int_arg, sysname, text_arg};
 use types::{DataType, Len, SqlError, Value};
 
@@ -98,6 +98,7 @@ pub const FUNCTIONS: &[Function] = &[
         let user = core.user_id();
         Ok(Value::Int((role.id == PUBLIC || security.database.is_member(role.id, user)).into()))
     }),
+    Function { strict: false, ..f("has_perms_by_name", (3, 3), &[A::Name], int, has_perms_by_name) },
     f("is_rolemember", (1, 2), &[A::Name], int, |a, cx| {
         let core = session(cx)?;
         let security = core.security(&core.db().clone());
@@ -148,6 +149,43 @@ fn is_srvrolemember(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlErr
     let role = security.server.find(text_arg(args, 0)).filter(|p| p.kind == Kind::Role);
     let (Some(role), Some(of)) = (role, of) else { return Ok(Value::Null) };
     Ok(Value::Int((role.id == SERVER_PUBLIC || security.server.is_member(role.id, of)).into()))
+}
+
+/// HAS_PERMS_BY_NAME(securable, class, permission); of columns it is not asked.
+fn has_perms_by_name(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
+    let core = session(cx)?;
+    let text = |at: usize| args.get(at).and_then(Value::as_str).map(str::trim_end);
+    let class = text(1).map(str::to_ascii_uppercase);
+    let Some(wanted) = text(2).map(str::to_ascii_uppercase) else { return Ok(Value::Null) };
+    let current = core.db().clone();
+    let (db, on, schema) = match (class.as_deref(), text(0)) {
+        (None | Some("SERVER"), None) => (current, Securable::SERVER, 0),
+        (Some("DATABASE"), None) => (current, Securable::DATABASE, 0),
+        (Some("DATABASE"), Some(name)) => {
+            let Some(db) = core.instance().find_db(name) else { return Ok(Value::Null) };
+            (db, Securable::DATABASE, 0)
+        }
+        (Some("SCHEMA"), Some(name)) => {
+            let id = current.catalog().schemas.get(&fold_name(name)).copied();
+            let Some(id) = id else { return Ok(Value::Null) };
+            (current, Securable::new(Class::Schema, id), 0)
+        }
+        (Some("OBJECT"), Some(name)) => {
+            let parts = super::metadata::name_parts(name).unwrap_or_default();
+            let part = |at: usize| parts.get(at).map_or("", String::as_str);
+            let catalog = current.catalog();
+            let found = match catalog.find(part(1), part(0)) {
+                Some(table) => Some((table.object_id, table.schema.clone())),
+                None => catalog.find_module(part(1), part(0)).map(|m| (m.object_id, m.schema.clone())),
+            };
+            let Some((id, schema)) = found else { return Ok(Value::Null) };
+            let schema = catalog.schemas.get(&fold_name(&schema)).copied().unwrap_or(0);
+            (current, Securable::new(Class::Object, id), schema)
+        }
+        _ => return Ok(Value::Null),
+    };
+    let Some(permission) = Permission::named(&wanted, on.class) else { return Ok(Value::Null) };
+    Ok(Value::Int(core.has(&db, on, schema, permission).into()))
 }
 
 fn loginproperty(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {

@@ -39,6 +39,7 @@ use waits::LogWaits;
 
 use crate::exec::memory::QueryMemory;
 use crate::security::logins::Logins;
+use crate::state::activity;
 use crate::state::core::SessionShared;
 use catalog::errors;
 use catalog::fold_name;
@@ -254,6 +255,13 @@ pub(crate) trait BatchTexts: Any + Send + Sync {
     fn kept(&self) -> usize;
 }
 
+/// Locks whose waits end, or do not begin, when the session of their thread is to stop.
+fn lock_manager() -> Arc<LockManager> {
+    let locks = LockManager::new();
+    locks.set_interrupted(activity::interrupted);
+    Arc::new(locks)
+}
+
 impl Instance {
     /// Counters of compilations.
     #[inline]
@@ -308,7 +316,7 @@ impl Instance {
             folder_before,
             read_only,
             pool: Arc::new(memory.pool),
-            locks: Arc::new(LockManager::new()),
+            locks: lock_manager(),
             log_waits: Arc::default(),
             page_waits_base: Mutex::default(),
             // Its own flag: options may be used for several instances.
@@ -422,10 +430,10 @@ impl Instance {
             return Err(errors::shutting_down());
         }
         let master = self.db_by_id(MASTER).ok_or_else(|| errors::no_database("master"))?;
-        let shared = Arc::new(SessionShared::default());
         let mut sessions = self.sessions.lock();
         sessions.retain(|_, session| session.strong_count() > 0);
         let spid = self.free_spid(&sessions);
+        let shared = Arc::new(SessionShared { number: spid as u32, ..SessionShared::default() });
         sessions.insert(spid, Arc::downgrade(&shared));
         drop(sessions);
         self.logins.fetch_add(1, Ordering::Relaxed);
@@ -609,10 +617,7 @@ impl Instance {
 
     /// Ends the lock wait of a session that is to stop.
     pub(crate) fn wake(&self, session: &SessionShared) {
-        let owner = session.lock_owner.load(Ordering::Acquire);
-        if owner != 0 {
-            self.locks.cancel(txn::locks::OwnerId(owner));
-        }
+        self.locks.cancel(session.number);
     }
 
     /// The cache of compiled batches, made by `make` at the first call.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use catalog::change::DdlChange;
 use catalog::db::Open;
-use catalog::security::store::{self, grant_row, member_row, principal_row};
+use catalog::security::store::{self, grant_row, member_row, owner_row, principal_row};
 use catalog::security::{Class, Grant, Principal, Scope, Security};
 use catalog::systables::SysTable;
 use catalog::{Db, errors};
@@ -93,9 +93,22 @@ impl<'a> Change<'a> {
         }
     }
 
+    /// Adds or replaces a permission.
+    pub fn put_grant(&mut self, scope: Scope, grant: &Grant) -> Result<(), SqlError> {
+        self.put(SysTable::Permissions, &grant_row(scope, grant))
+    }
+
     /// Takes a permission away.
     pub fn delete_grant(&mut self, scope: Scope, grant: &Grant) -> Result<(), SqlError> {
         self.delete(SysTable::Permissions, &grant_row(scope, grant))
+    }
+
+    /// Sets an owner, or that there is none of its own.
+    pub fn set_owner(&mut self, class: Class, major: i32, owner: Option<i32>) -> Result<(), SqlError> {
+        match owner {
+            Some(owner) => self.put(SysTable::Owners, &owner_row(class, major, owner)),
+            None => self.delete(SysTable::Owners, &owner_row(class, major, 0)),
+        }
     }
 
     /// The transaction sees the change from now on, others when it has committed.
@@ -104,4 +117,26 @@ impl<'a> Change<'a> {
         self.core.remember_ddl(DdlChange::security(&self.db, Arc::new(security)));
         Ok(())
     }
+}
+
+/// What was dropped takes its permissions and its owner with it.
+///
+/// # Errors
+/// As [`Change::begin`].
+pub(crate) fn forget(core: &mut SessionCore, db: &Arc<Db>, class: Class, major: i32) -> Result<(), SqlError> {
+    let security = core.security(db);
+    let on_it = |grant: &&Grant| grant.on.class == class && grant.on.major == major;
+    let owned = security.own_owner(class, major).is_some();
+    if !owned && !security.database.grants().any(|grant| on_it(&grant)) {
+        return Ok(());
+    }
+    let mut change = Change::begin(core, db)?;
+    let security = change.security();
+    for grant in security.database.grants().filter(on_it) {
+        change.delete_grant(Scope::Database, grant)?;
+    }
+    if owned {
+        change.set_owner(class, major, None)?;
+    }
+    change.finish()
 }

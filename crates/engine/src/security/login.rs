@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use catalog::MASTER;
-use catalog::security::{Kind, Principal, SA, SYSADMIN};
+use catalog::security::{Kind, Permission, Principal, SA};
 use compact_str::CompactString;
 use types::SqlError;
 
@@ -242,7 +242,6 @@ impl Instance {
                 None => SqlError::new(4064, 11, 1, "Cannot open user default database. Login failed."),
             });
         }
-        session.with_core(|core| core.login_database = core.db().name());
         Ok(session)
     }
 }
@@ -264,9 +263,10 @@ impl crate::state::SessionCore {
     /// # Errors
     /// 18456.
     fn check_login(&mut self) -> Result<(), SqlError> {
-        // Until statements are checked against permissions, only those come in to whom nothing is forbidden.
         let master = self.instance().database("master")?.security();
-        match master.server.is_member(SYSADMIN, self.caller.login_id()) {
+        let there = master.server.get(self.caller.login_id());
+        let there = there.is_some_and(|p| !p.disabled && *p.sid == *self.caller.sid());
+        match there && self.has_server(Permission::ConnectSql) {
             true => Ok(()),
             false => Err(login_failed(self.caller.name())),
         }

@@ -169,6 +169,7 @@ impl Session {
     pub fn use_database(&mut self, name: &str) -> Result<(), SqlError> {
         let db = self.core.instance().database(name)?;
         db.check_usable()?;
+        self.core.check_access(&db)?;
         self.core.set_db(db);
         Ok(())
     }

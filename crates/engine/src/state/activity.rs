@@ -4,7 +4,10 @@
 use std::cell::RefCell;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{
+    AtomicU8, AtomicU32, AtomicU64,
+    Ordering::{Acquire, Relaxed},
+};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use parking_lot::Mutex;
@@ -128,6 +131,11 @@ pub fn waited() {
             session.activity.waits.store(0, Relaxed);
         }
     });
+}
+
+/// Whether the batch that this thread runs is to stop: asked by waits for locks before they begin.
+pub fn interrupted() -> bool {
+    HERE.with_borrow(|here| here.as_ref().is_some_and(|session| session.cancel.load(Acquire)))
 }
 
 fn micros(time: SystemTime) -> u64 {

@@ -28,10 +28,13 @@ use catalog::TableDef;
 use catalog::change::DdlChange;
 use plan::bind::env::TempTables;
 use plan::bind::set_options::SessionOptions;
+use plan::rights::Chain;
 
 /// State that others may look at or touch while the session runs: KILL, DMVs.
 #[derive(Debug, Default)]
 pub struct SessionShared {
+    /// Number of the session, as the lock manager knows it.
+    pub number: u32,
     /// Set by KILL and by a client's attention; polled by everything that can take long.
     pub cancel: AtomicBool,
     /// Set with `cancel` by a client's attention alone: the batch ends, its transaction stays unless XACT_ABORT is on.
@@ -192,8 +195,10 @@ pub struct SessionCore {
     pub login: CompactString,
     /// Who runs the statements.
     pub(crate) caller: Caller,
-    /// The database in which the session began.
-    pub(crate) login_database: CompactString,
+    /// How deep EXECUTE AS was when the running scope began: REVERT goes no further.
+    pub(crate) acting_floor: usize,
+    /// Whose module runs.
+    pub(crate) chain: Chain,
 }
 
 impl SessionCore {
@@ -241,7 +246,8 @@ impl SessionCore {
             host_name: names.host,
             login: names.login,
             caller: Caller::system(),
-            login_database: CompactString::const_new("master"),
+            acting_floor: 0,
+            chain: Chain::None,
         }
     }
 

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use catalog::security::{Class, FIRST_LOGIN, Kind, Principal, SA, SERVER_PUBLIC, SYSADMIN, Scope, Security};
+use catalog::security::{
+    Class, FIRST_LOGIN, Kind, Permission, Principal, SA, SERVER_PUBLIC, SYSADMIN, Scope, Securable, Security,
+};
 use catalog::{Db, clock, errors};
 use compact_str::CompactString;
 use syntax::ast::{
@@ -13,6 +15,7 @@ use types::SqlError;
 use super::StmtCtx;
 use crate::security::change::Change;
 use crate::security::passwords::{self, PASSWORD_MAX};
+use crate::state::SessionCore;
 
 /// Longest name of a principal.
 const NAME_MAX: usize = 128;
@@ -37,6 +40,7 @@ impl StmtCtx<'_> {
             }
             _ => return Err(errors::not_supported("CREATE LOGIN FROM a certificate or key")),
         }
+        may_alter_logins(self.core)?;
         let name = valid_name(&stmt.name.value)?;
         let options = self.login_options("CREATE LOGIN", &stmt.options)?;
         let Some(password) = options.password else { return Err(errors::syntax_near(&name)) };
@@ -79,6 +83,7 @@ impl StmtCtx<'_> {
         }
         let master = self.core.instance().database("master")?;
         let before = find_login(&self.core.security(&master), "alter", &stmt.name.value)?;
+        may_alter_login(self.core, &before, &stmt.source, &stmt.options)?;
         let mut login = Principal::clone(&before);
         match &stmt.source {
             PrincipalSource::Enable => login.disabled = false,
@@ -119,6 +124,7 @@ impl StmtCtx<'_> {
     pub(super) fn drop_login(&mut self, stmt: &DropObjects) -> Result<(), SqlError> {
         let instance = self.core.instance().clone();
         let master = instance.database("master")?;
+        may_alter_logins(self.core)?;
         for name in &stmt.names {
             let name = name.name.value.as_str();
             let mut change = Change::begin(self.core, &master)?;
@@ -129,6 +135,9 @@ impl StmtCtx<'_> {
             };
             if login.is_fixed(Scope::Server) {
                 return Err(special(&login.name));
+            }
+            if security.server.is_member(SYSADMIN, login.id) {
+                super::rights::sysadmin(change.core)?;
             }
             if let Some(db) =
                 instance.databases().iter().find(|db| owner_sid(db).as_deref() == Some(&*login.sid))
@@ -163,6 +172,8 @@ impl StmtCtx<'_> {
     }
 
     pub(super) fn create_server_role(&mut self, stmt: &Statement) -> Result<(), SqlError> {
+        super::rights::server(self.core, Permission::CreateServerRole)?;
+        let sysadmin = self.core.is_sysadmin();
         let name = valid_name(&stmt.name.value)?;
         let master = self.core.instance().database("master")?;
         let caller = self.core.caller.login_id();
@@ -175,7 +186,7 @@ impl StmtCtx<'_> {
             PrincipalSource::None if stmt.options.is_empty() => caller,
             PrincipalSource::Authorization(owner) if stmt.options.is_empty() => {
                 match security.server.find(&owner.value) {
-                    Some(owner) if owner.id != SERVER_PUBLIC => owner.id,
+                    Some(owner) if owner.id != SERVER_PUBLIC && (sysadmin || owner.id == caller) => owner.id,
                     _ => return Err(cannot("find", "server principal", &owner.value)),
                 }
             }
@@ -189,6 +200,8 @@ impl StmtCtx<'_> {
     pub(super) fn alter_server_role(&mut self, stmt: &Statement) -> Result<(), SqlError> {
         let master = self.core.instance().database("master")?;
         let options = self.role_options("ALTER SERVER ROLE", &stmt.options)?;
+        let role = find_role(&self.core.security(&master), Scope::Server, "alter", &stmt.name.value)?;
+        may_alter_server_role(self.core, &master, &role, "alter")?;
         let mut change = Change::begin(self.core, &master)?;
         let security = change.security();
         let role = find_role(&security, Scope::Server, "alter", &stmt.name.value)?;
@@ -225,12 +238,13 @@ impl StmtCtx<'_> {
     pub(super) fn drop_server_role(&mut self, stmt: &DropObjects) -> Result<(), SqlError> {
         let master = self.core.instance().database("master")?;
         for name in &stmt.names {
+            match find_role(&self.core.security(&master), Scope::Server, "drop", &name.name.value) {
+                Err(_) if stmt.if_exists => continue,
+                role => may_alter_server_role(self.core, &master, &*role?, "drop")?,
+            }
             let mut change = Change::begin(self.core, &master)?;
             let security = change.security();
-            let role = match find_role(&security, Scope::Server, "drop", &name.name.value) {
-                Err(_) if stmt.if_exists => continue,
-                role => role?,
-            };
+            let role = find_role(&security, Scope::Server, "drop", &name.name.value)?;
             check_droppable(&security, Scope::Server, &role)?;
             change.delete_principal(Scope::Server, role.id)?;
             change.finish()?;
@@ -324,6 +338,59 @@ impl StmtCtx<'_> {
         }
         Ok(out)
     }
+}
+
+fn may_alter_logins(core: &mut SessionCore) -> Result<(), SqlError> {
+    match core.has_server(Permission::AlterAnyLogin) {
+        true => Ok(()),
+        false => Err(super::rights::not_permitted()),
+    }
+}
+
+/// Everyone may change the own password who knows the old one. A sysadmin is changed by a sysadmin only: who could set its password
+/// would be one.
+fn may_alter_login(
+    core: &mut SessionCore,
+    login: &Principal,
+    source: &PrincipalSource,
+    options: &[OptionItem],
+) -> Result<(), SqlError> {
+    let own = login.id == core.caller.login_id() && *source == PrincipalSource::None;
+    let password_alone = |o: &OptionItem| {
+        o.name == "OLD_PASSWORD"
+            || (o.name == "PASSWORD" && o.nested.iter().all(|n| n.name == "OLD_PASSWORD"))
+    };
+    let knows =
+        options.iter().any(|o| o.name == "OLD_PASSWORD" || o.nested.iter().any(|n| n.name == "OLD_PASSWORD"));
+    if own && knows && options.iter().all(password_alone) {
+        return Ok(());
+    }
+    let master = core.instance().database("master")?;
+    let on = Securable::new(Class::Login, login.id);
+    let may = match core.security(&master).server.is_member(SYSADMIN, login.id) {
+        true => core.is_sysadmin(),
+        false => core.has(&master, on, 0, Permission::Alter),
+    };
+    if may { Ok(()) } else { Err(cannot("alter", "login", &login.name)) }
+}
+
+/// The members of a fixed role choose its members; of others, whoever may alter server roles or owns it.
+fn may_alter_server_role(
+    core: &mut SessionCore,
+    master: &Arc<Db>,
+    role: &Principal,
+    verb: &str,
+) -> Result<(), SqlError> {
+    let security = core.security(master);
+    let may = core.is_sysadmin()
+        || match role.is_fixed(Scope::Server) {
+            true => role.id != SYSADMIN && security.server.is_member(role.id, core.caller.login_id()),
+            false => {
+                core.has_server(Permission::AlterAnyServerRole)
+                    || core.has(master, Securable::new(Class::Login, role.id), 0, Permission::Control)
+            }
+        };
+    if may { Ok(()) } else { Err(cannot(verb, "server role", &role.name)) }
 }
 
 fn switch(option: &OptionItem) -> Result<bool, SqlError> {

@@ -18,13 +18,16 @@ mod insert_bulk;
 pub(crate) mod login;
 mod module;
 pub(crate) mod option_rules;
+mod permission;
 mod restore;
 mod restore_lists;
 mod restore_places;
+pub(crate) mod rights;
 mod schema;
 mod statistics;
 mod table;
 pub mod table_def;
+pub(crate) mod user;
 
 pub(crate) use create_database::{attach, new_log};
 pub(crate) use statistics::update_changed as update_changed_statistics;
@@ -60,9 +63,13 @@ pub struct StmtCtx<'a> {
 impl StmtCtx<'_> {
     /// Runs a statement; returns the number of rows that it reports, if it reports one.
     pub fn run(&mut self, stmt: &Stmt) -> Result<Option<u64>, SqlError> {
+        self.check_named(&stmt.kind)?;
         match &stmt.kind {
             // These manage databases and sessions as a whole and take no part in a transaction.
-            StmtKind::CreateDatabase(create) => self.create_database(create)?,
+            StmtKind::CreateDatabase(create) => {
+                self.create_database(create)?;
+                self.own_database_made(&create.name.value)?;
+            }
             StmtKind::AlterDatabase(alter) => self.alter_database(alter)?,
             StmtKind::DropDatabase { names, if_exists } => self.drop_databases(names, *if_exists)?,
             StmtKind::Backup(backup) => {
@@ -130,6 +137,7 @@ impl StmtCtx<'_> {
             }
             StmtKind::CreatePrincipal(stmt) => self.create_principal(stmt)?,
             StmtKind::AlterPrincipal(stmt) => self.alter_principal(stmt)?,
+            StmtKind::Permission(stmt) => self.permission(stmt)?,
             StmtKind::InsertBulk(bulk) => self.insert_bulk(bulk)?,
             StmtKind::CreateStatistics(create) => self.create_statistics(create)?,
             StmtKind::UpdateStatistics(update) => self.update_statistics(update)?,
@@ -142,7 +150,8 @@ impl StmtCtx<'_> {
         match stmt.kind {
             PrincipalKind::Login => self.create_login(stmt),
             PrincipalKind::ServerRole => self.create_server_role(stmt),
-            PrincipalKind::User | PrincipalKind::Role => Err(errors::not_supported("USER, ROLE")),
+            PrincipalKind::User => self.create_user(stmt),
+            PrincipalKind::Role => self.create_role(stmt),
         }
     }
 
@@ -150,7 +159,8 @@ impl StmtCtx<'_> {
         match stmt.kind {
             PrincipalKind::Login => self.alter_login(stmt),
             PrincipalKind::ServerRole => self.alter_server_role(stmt),
-            PrincipalKind::User | PrincipalKind::Role => Err(errors::not_supported("USER, ROLE")),
+            PrincipalKind::User => self.alter_user(stmt),
+            PrincipalKind::Role => self.alter_role(stmt),
         }
     }
 
@@ -185,8 +195,6 @@ pub use crate::state::names::{database_of, resolve_table};
 fn name_of(kind: &StmtKind) -> &'static str {
     match kind {
         StmtKind::Merge(_) => "MERGE",
-        StmtKind::ExecuteAs(_) => "EXECUTE AS",
-        StmtKind::Revert => "REVERT",
         StmtKind::DeclareCursor(_)
         | StmtKind::OpenCursor(_)
         | StmtKind::Fetch(_)
@@ -196,7 +204,6 @@ fn name_of(kind: &StmtKind) -> &'static str {
         StmtKind::CreateSequence(_) | StmtKind::AlterSequence(_) => "SEQUENCE",
         StmtKind::CreateSynonym { .. } => "CREATE SYNONYM",
         StmtKind::TransferSchema { .. } => "ALTER SCHEMA",
-        StmtKind::Permission(_) => "GRANT, DENY, REVOKE",
         _ => "this statement",
     }
 }

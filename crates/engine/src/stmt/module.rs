@@ -12,6 +12,8 @@ use super::{StmtCtx, database_of, resolve_table};
 use crate::batch::module::compile;
 use crate::ddl::modules::{self, NewModule};
 use crate::ddl::tables::Work;
+use crate::security::change::forget;
+use catalog::security::Class;
 use catalog::{Db, ModuleDef, ModuleKind, ModuleSettings, TableDef, errors, fold_name};
 use plan::bind::Binder;
 use plan::bind::env::{CompileEnv, NO_TEMPS, VarScope};
@@ -89,6 +91,7 @@ impl StmtCtx<'_> {
                 Some(module) if module.kind == kind => {
                     let mut work = Work::begin(self.core, &db)?;
                     modules::drop_module(&mut work, &module)?;
+                    forget(work.core, &db, Class::Object, module.object_id)?;
                 }
                 Some(module) => return Err(wrong_kind(stmt.kind, name, module.kind.word())),
                 None if db.catalog().find(schema, &name.name.value).is_some() => {
@@ -157,6 +160,7 @@ fn check_view(work: &mut Work<'_>, view: &Arc<ModuleDef>) -> Result<(), SqlError
     let shared = work.core.shared.clone();
     let vars = VarScope::new();
     let env = CompileEnv {
+        chain: plan::rights::Chain::Trusted,
         names: &*instance,
         db: &db,
         catalog: db.catalog(),

@@ -1,15 +1,21 @@
 //! CREATE SCHEMA and DROP SCHEMA.
 
+use std::sync::Arc;
+
+use catalog::Db;
 use syntax::ast::{CreateSchema, DropObjects, StmtKind};
 use txn::LockMode;
 use types::{SqlError, Value};
 
 use super::StmtCtx;
+use super::rights::in_database;
 use crate::ddl::tables::lock_catalog;
+use crate::security::change::{Change, forget};
 use catalog::change::DdlChange;
 use catalog::errors;
 use catalog::fold_name;
 use catalog::load::FIRST_USER_SCHEMA;
+use catalog::security::{Class, DBO, PUBLIC, Permission};
 use catalog::systables::SysTable;
 
 impl StmtCtx<'_> {
@@ -20,6 +26,7 @@ impl StmtCtx<'_> {
         if catalog.schemas.contains_key(&fold_name(name)) {
             return Err(errors::name_taken(name));
         }
+        let owner = self.schema_owner(&db, stmt)?;
         let id = catalog.schema_names.keys().copied().max().unwrap_or(0).max(FIRST_USER_SCHEMA - 1) + 1;
         let open = db.open()?;
         let row = [Value::Int(id), Value::str(name)];
@@ -27,17 +34,43 @@ impl StmtCtx<'_> {
         let txn = self.core.txn(&db)?;
         open.trees.put(txn, SysTable::Schemas, &row).map_err(|e| errors::store_error(&db, e))?;
         self.core.remember_ddl(DdlChange::schema(&db, name, id, true));
+        if owner != DBO {
+            let mut change = Change::begin(self.core, &db)?;
+            change.set_owner(Class::Schema, id, Some(owner))?;
+            change.finish()?;
+        }
         for element in &stmt.elements {
             match &element.kind {
                 StmtKind::CreateTable(table) => {
                     let mut table = table.clone();
                     table.name.schema.get_or_insert_with(|| stmt.name.clone());
+                    in_database(self.core, &db, Permission::CreateTable)?;
+                    if table.name.schema.as_ref().is_some_and(|s| fold_name(&s.value) != fold_name(name)) {
+                        return Err(errors::not_supported("CREATE SCHEMA with a table of another schema"));
+                    }
                     self.create_table(&table)?;
                 }
                 _ => return Err(errors::not_supported("CREATE SCHEMA with this element")),
             }
         }
         Ok(())
+    }
+
+    /// Whose a new schema is: AUTHORIZATION's, else the caller's.
+    fn schema_owner(&mut self, db: &Arc<Db>, stmt: &CreateSchema) -> Result<i32, SqlError> {
+        let owner = match &stmt.owner {
+            None => self.core.user_id(),
+            Some(owner) => {
+                let security = self.core.security(db);
+                let found = security.database.find(&owner.value).filter(|p| p.id != PUBLIC);
+                found.map(|p| p.id).ok_or_else(|| super::login::cannot("find", "principal", &owner.value))?
+            }
+        };
+        // Chains of ownership are worked out from committed owners.
+        if owner != DBO && self.core.trancount() > 0 {
+            return Err(errors::not_in_transaction("CREATE SCHEMA ... AUTHORIZATION"));
+        }
+        Ok(owner)
     }
 
     pub(super) fn drop_schema(&mut self, stmt: &DropObjects) -> Result<(), SqlError> {
@@ -78,6 +111,7 @@ impl StmtCtx<'_> {
             let deleted = open.trees.delete(txn, SysTable::Schemas, &[Value::Int(id)]);
             deleted.map_err(|e| errors::store_error(&db, e))?;
             self.core.remember_ddl(DdlChange::schema(&db, name, id, false));
+            forget(self.core, &db, Class::Schema, id)?;
         }
         Ok(())
     }

@@ -6,6 +6,8 @@ use types::SqlError;
 use super::table_def::{self, ColumnDefaults};
 use super::{StmtCtx, database_of, option_rules, resolve_table};
 use crate::ddl::{alias_types, tables, temps};
+use crate::security::change::forget;
+use catalog::security::Class;
 use catalog::{ModuleKind, errors};
 
 impl StmtCtx<'_> {
@@ -103,7 +105,10 @@ impl StmtCtx<'_> {
             DropKind::Table => {
                 for name in &stmt.names {
                     match resolve_table(self.core, name) {
-                        Ok((db, table)) => tables::drop_table(self.core, &db, &table)?,
+                        Ok((db, table)) => {
+                            tables::drop_table(self.core, &db, &table)?;
+                            forget(self.core, &db, Class::Object, table.object_id)?;
+                        }
                         Err(e) if e.number == 208 && stmt.if_exists => {}
                         Err(e) if e.number == 208 => {
                             // The table may be another transaction's uncommitted drop, and come back.
@@ -125,6 +130,8 @@ impl StmtCtx<'_> {
             DropKind::Statistics => self.drop_statistics(stmt),
             DropKind::Login => self.drop_login(stmt),
             DropKind::ServerRole => self.drop_server_role(stmt),
+            DropKind::User => self.drop_user(stmt),
+            DropKind::Role => self.drop_role(stmt),
             kind => {
                 let (word, text) = kind_name(kind);
                 if stmt.if_exists {

@@ -9,6 +9,8 @@ mod help;
 pub(crate) mod odbc;
 pub(crate) mod params;
 mod params_managed;
+mod rights;
+mod roles;
 mod space_used;
 mod types;
 mod update_stats;
@@ -42,57 +44,86 @@ pub struct Call<'a> {
     pub outputs: &'a mut Vec<(usize, Value)>,
 }
 
-/// A procedure; it returns its status.
-pub type Procedure = fn(&mut Call<'_>) -> Result<i32, SqlError>;
+/// What a procedure does; it returns its status.
+type Body = fn(&mut Call<'_>) -> Result<i32, SqlError>;
+
+/// A procedure.
+#[derive(Clone, Copy)]
+pub struct Procedure {
+    name: &'static str,
+    body: Body,
+}
+
+impl Procedure {
+    /// Runs it, if the caller may.
+    ///
+    /// # Errors
+    /// Its own; those of a missing right.
+    pub fn call(self, call: &mut Call<'_>) -> Result<i32, SqlError> {
+        rights::check(self.name, call)?;
+        (self.body)(call)
+    }
+}
+
+/// All procedures but sp_executesql, which is the interpreter's own.
+const PROCEDURES: &[(&str, Body)] = &[
+    ("sp_tables", odbc::tables::tables),
+    ("sp_columns", odbc::columns::columns),
+    ("sp_columns_90", odbc::columns::columns),
+    ("sp_columns_100", odbc::columns::columns_100),
+    ("sp_pkeys", odbc::keys::primary_keys),
+    ("sp_fkeys", odbc::keys::foreign_keys),
+    ("sp_statistics", odbc::statistics::statistics),
+    ("sp_statistics_100", odbc::statistics::statistics),
+    ("sp_special_columns", odbc::special::special),
+    ("sp_special_columns_90", odbc::special::special),
+    ("sp_special_columns_100", odbc::special::special_100),
+    ("sp_stored_procedures", odbc::procedures::procedures),
+    ("sp_sproc_columns", odbc::procedures::columns),
+    ("sp_sproc_columns_90", odbc::procedures::columns),
+    ("sp_sproc_columns_100", odbc::procedures::columns_100),
+    ("sp_datatype_info", odbc::datatypes::info),
+    ("sp_datatype_info_90", odbc::datatypes::info),
+    ("sp_datatype_info_100", odbc::datatypes::info_100),
+    ("sp_getapplock", applock::get),
+    ("sp_releaseapplock", applock::release),
+    ("sp_helptext", help::text),
+    ("sp_helpindex", help::index),
+    ("sp_describe_first_result_set", describe::first_result_set),
+    ("sp_tablecollations", collations::table_collations),
+    ("sp_tablecollations_90", collations::table_collations),
+    ("sp_tablecollations_100", collations::table_collations),
+    ("sp_procedure_params_managed", params_managed::managed),
+    ("sp_procedure_params_90_managed", params_managed::managed),
+    ("sp_procedure_params_100_managed", params_managed::managed_100),
+    ("sp_server_info", help::server_info),
+    ("sp_spaceused", space_used::run),
+    ("sp_helpdb", databases::help_db),
+    ("sp_databases", databases::databases),
+    ("sp_flush_log", databases::flush_log),
+    ("sp_who", databases::who),
+    ("sp_configure", databases::configure),
+    ("sp_rename", databases::rename),
+    ("sp_attach_db", attach::attach),
+    ("sp_attach_single_file_db", attach::attach_single),
+    ("sp_detach_db", attach::detach),
+    ("sp_addtype", types::add_type),
+    ("sp_droptype", types::drop_type),
+    ("sp_updatestats", update_stats::run),
+    ("sp_addrolemember", roles::add_member),
+    ("sp_droprolemember", roles::drop_member),
+];
 
 /// The procedure of a name; sp_executesql is the interpreter's own.
 pub fn find(name: &str) -> Option<Procedure> {
-    let table: &[(&str, Procedure)] = &[
-        ("sp_tables", odbc::tables::tables),
-        ("sp_columns", odbc::columns::columns),
-        ("sp_columns_90", odbc::columns::columns),
-        ("sp_columns_100", odbc::columns::columns_100),
-        ("sp_pkeys", odbc::keys::primary_keys),
-        ("sp_fkeys", odbc::keys::foreign_keys),
-        ("sp_statistics", odbc::statistics::statistics),
-        ("sp_statistics_100", odbc::statistics::statistics),
-        ("sp_special_columns", odbc::special::special),
-        ("sp_special_columns_90", odbc::special::special),
-        ("sp_special_columns_100", odbc::special::special_100),
-        ("sp_stored_procedures", odbc::procedures::procedures),
-        ("sp_sproc_columns", odbc::procedures::columns),
-        ("sp_sproc_columns_90", odbc::procedures::columns),
-        ("sp_sproc_columns_100", odbc::procedures::columns_100),
-        ("sp_datatype_info", odbc::datatypes::info),
-        ("sp_datatype_info_90", odbc::datatypes::info),
-        ("sp_datatype_info_100", odbc::datatypes::info_100),
-        ("sp_getapplock", applock::get),
-        ("sp_releaseapplock", applock::release),
-        ("sp_helptext", help::text),
-        ("sp_helpindex", help::index),
-        ("sp_describe_first_result_set", describe::first_result_set),
-        ("sp_tablecollations", collations::table_collations),
-        ("sp_tablecollations_90", collations::table_collations),
-        ("sp_tablecollations_100", collations::table_collations),
-        ("sp_procedure_params_managed", params_managed::managed),
-        ("sp_procedure_params_90_managed", params_managed::managed),
-        ("sp_procedure_params_100_managed", params_managed::managed_100),
-        ("sp_server_info", help::server_info),
-        ("sp_spaceused", space_used::run),
-        ("sp_helpdb", databases::help_db),
-        ("sp_databases", databases::databases),
-        ("sp_flush_log", databases::flush_log),
-        ("sp_who", databases::who),
-        ("sp_configure", databases::configure),
-        ("sp_rename", databases::rename),
-        ("sp_attach_db", attach::attach),
-        ("sp_attach_single_file_db", attach::attach_single),
-        ("sp_detach_db", attach::detach),
-        ("sp_addtype", types::add_type),
-        ("sp_droptype", types::drop_type),
-        ("sp_updatestats", update_stats::run),
-    ];
-    table.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, procedure)| *procedure)
+    let found = PROCEDURES.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
+    found.map(|(name, body)| Procedure { name, body: *body })
+}
+
+/// The names of all procedures.
+#[cfg(test)]
+fn names() -> impl Iterator<Item = &'static str> {
+    PROCEDURES.iter().map(|(name, _)| *name)
 }
 
 impl Call<'_> {
@@ -104,9 +135,13 @@ impl Call<'_> {
         named.or_else(positional).map(|a| &a.value).filter(|v| !v.is_null())
     }
 
-    /// Sends a whole result set.
+    /// Sends a whole result set, without the rows of objects that the caller may not know of.
     pub fn result(&mut self, columns: &[ColumnInfo], rows: &[Vec<Value>]) -> Result<(), SqlError> {
-        send(self.sink, columns, rows, self.core, true)
+        if self.core.may_all() {
+            return send(self.sink, columns, rows, self.core, true);
+        }
+        let visible = rights::visible(self.core, columns, rows);
+        send(self.sink, columns, &visible, self.core, true)
     }
 }
 

@@ -16,6 +16,7 @@ mod modules;
 pub mod objects;
 pub mod optimizer;
 mod pick;
+pub mod rights;
 mod routines;
 pub mod security;
 pub mod server;
@@ -148,6 +149,10 @@ impl ViewDef for View {
         self.arguments
     }
 
+    fn right(&self) -> plan::rights::ViewRight {
+        rights::needs(self.schema, self.name)
+    }
+
     fn start(
         &self,
         session: &mut dyn Any,
@@ -182,6 +187,14 @@ impl ViewDef for View {
     ) -> Result<Box<dyn RowSource>, SqlError> {
         let session = session_of(session)?;
         let Make::Wanted { make, .. } = self.make else { return self.open(session, db, args, keep) };
+        if !session.may_all() {
+            // What a caller may see is told from columns that it need not have asked for.
+            let all: Vec<usize> = (0..self.columns.len()).collect();
+            let mut rows = make(session, db, &Wanted { keep: &all, equal })?;
+            rights::keep_visible(session, db, (self.schema, self.name), self.columns, &mut rows);
+            let wanted = Wanted { keep, equal };
+            return Ok(Box::new(Made(Some(rows.into_iter().map(|row| wanted.part(row)).collect()))));
+        }
         let rows = make(session, db, &Wanted { keep, equal })?;
         debug_assert!(rows.iter().all(|row| row.len() == keep.len()), "rows of {}", self.name);
         Ok(Box::new(Made(Some(rows))))
@@ -190,13 +203,14 @@ impl ViewDef for View {
 
 impl SystemView for View {
     fn rows(&self, session: &mut SessionCore, db: &Arc<Db>, args: &[Value]) -> Rows {
-        let rows = match self.make {
+        let mut rows = match self.make {
             Make::All(make) => make(session, db, args)?,
             Make::Wanted { make, .. } => {
                 let keep: Vec<usize> = (0..self.columns.len()).collect();
                 make(session, db, &Wanted { keep: &keep, equal: &[] })?
             }
         };
+        rights::keep_visible(session, db, (self.schema, self.name), self.columns, &mut rows);
         debug_assert!(
             rows.iter().all(|row| row.len() == self.columns.len()),
             "rows of {} have a wrong width",

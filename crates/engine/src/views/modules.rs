@@ -452,6 +452,7 @@ pub(crate) fn columns_of_view(
     let (instance, shared) = (session.instance().clone(), &session.shared);
     let vars = plan::bind::env::VarScope::new();
     let env = plan::bind::env::CompileEnv {
+        chain: plan::rights::Chain::Trusted,
         names: &*instance,
         db,
         catalog: db.catalog(),

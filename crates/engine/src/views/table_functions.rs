@@ -42,6 +42,10 @@ pub struct Series {
 }
 
 impl ViewDef for Series {
+    fn right(&self) -> plan::rights::ViewRight {
+        super::rights::needs(self.schema(), self.name())
+    }
+
     fn name(&self) -> &'static str {
         "generate_series"
     }
@@ -202,6 +206,10 @@ pub struct Split {
 }
 
 impl ViewDef for Split {
+    fn right(&self) -> plan::rights::ViewRight {
+        super::rights::needs(self.schema(), self.name())
+    }
+
     fn name(&self) -> &'static str {
         "string_split"
     }

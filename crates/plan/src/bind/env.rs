@@ -4,6 +4,7 @@
 use crate::bind::module::ChangedTable;
 use crate::bind::set_options::SessionOptions;
 use crate::counters::OptimizerCounters;
+use crate::rights::Chain;
 use crate::view::ViewDef;
 use catalog::{Catalog, Db, TableDef, fold_name};
 use compact_str::CompactString;
@@ -56,6 +57,8 @@ pub struct CompileEnv<'a> {
     pub temps: &'a TempTables,
     /// In a trigger: the table whose rows `inserted` and `deleted` have.
     pub changes: Option<ChangedTable>,
+    /// Whose names these are.
+    pub chain: Chain,
     /// Set when the session is told to stop: a compilation that takes long looks at it.
     pub cancel: &'a AtomicBool,
     /// Where the compilation is counted.

@@ -5,12 +5,14 @@ use crate::bind::scope::{Clause, Scope, ScopeColumn, Source};
 use crate::bind::{Binder, unsupported};
 use crate::hints::{Hints, Reading};
 use crate::logical::{CteDef, Get, JoinHint, JoinKind, Logical, OutColumn, ViewScan};
+use crate::rights::ViewRight;
 use crate::view::{Argument, ViewDef};
 use catalog::Db;
 use catalog::ModuleDef;
 use catalog::TableDef;
 use catalog::errors;
 use catalog::fold_name;
+use catalog::security::{Permission, Securable};
 use expr::{Typed, bind_ops};
 use std::sync::Arc;
 use syntax::ast::{self, TableRefKind};
@@ -207,6 +209,7 @@ impl Binder<'_> {
     ) -> Result<Logical, SqlError> {
         let hints = Hints::parse(&table, hints)?;
         let reading = hints.reading(self.env.options.isolation)?;
+        self.rights.need_table(&db, &table, Permission::Select, &[]);
         let get = self.get(db, table, reading, hints);
         let source = table_source(&get, name, alias);
         self.scope()?.sources.push(source);
@@ -220,6 +223,7 @@ impl Binder<'_> {
         if !self.tables.iter().any(|used| Arc::ptr_eq(&used.table, &table) && used.lock == lock) {
             self.tables.push(TableUse { db: db.clone(), table: table.clone(), lock });
         }
+        self.rights.reads(&db, &table, first);
         let parameters = self.parameters.clone();
         Get { db, table, first, mode: reading.mode, locks: reading.locks, hints, parameters }
     }
@@ -232,6 +236,12 @@ impl Binder<'_> {
         name: &ast::ObjectName,
         alias: Option<&ast::Ident>,
     ) -> Result<Logical, SqlError> {
+        self.rights.need(&db, Securable::DATABASE, Permission::Connect);
+        match view.right() {
+            ViewRight::Public => {}
+            ViewRight::Database(permission) => self.rights.need(&db, Securable::DATABASE, permission),
+            ViewRight::Server(permission) => self.rights.need(&db, Securable::SERVER, permission),
+        }
         let first = self.new_cols(view.columns().len());
         let columns = view.columns().iter().enumerate().map(|(i, (name, ty, nullable))| {
             ScopeColumn::new(name, first + i as u32, *ty, *nullable, Collation::DEFAULT)

@@ -18,6 +18,7 @@ use crate::applied::{Applied, RuleSet};
 use crate::chance::Chance;
 use crate::logical::CteDef;
 use crate::nodes::{Node, Path, Plan, Subquery};
+use crate::rights::Rights;
 use crate::{TableUse, Watched};
 use catalog::statistics::threshold;
 use catalog::{Catalog, Db, ModuleDef, TableDef, fold_name};
@@ -72,6 +73,8 @@ pub struct Binder<'a> {
     pub tables: Vec<TableUse>,
     /// Views met so far.
     pub modules: Vec<(Arc<Db>, Arc<ModuleDef>)>,
+    /// What the caller must be allowed, as far as met.
+    pub rights: Rights,
     /// Tables whose rows and values decided how they are read.
     pub watched: Vec<Watched>,
     /// Subqueries met so far; [`expr::SubRef::id`] counts through them.
@@ -104,6 +107,7 @@ impl<'a> Binder<'a> {
             next_work: 0,
             tables: Vec::new(),
             modules: Vec::new(),
+            rights: Rights::new(env.chain),
             watched: Vec::new(),
             subqueries: Vec::new(),
         }
@@ -556,6 +560,9 @@ impl<'a> Binder<'a> {
             }
         }
         let Some((typed, full)) = found else { return Ok(None) };
+        if let Expr::Col(id) = typed.expr {
+            self.rights.mentions(id);
+        }
         self.grouped_column(depth, typed, &full).map(Some)
     }
 

@@ -5,6 +5,8 @@
 use crate::bind::Binder;
 use crate::bind::scope::{ScopeColumn, Source};
 use crate::logical::{Logical, OutColumn, WorkScan, WorkSource};
+use crate::rights::Chain;
+use catalog::security::Permission;
 use catalog::{Db, ModuleDef, TableDef, errors, fold_name};
 use std::sync::Arc;
 use syntax::ast;
@@ -35,6 +37,8 @@ impl Binder<'_> {
         name: &ast::ObjectName,
         alias: Option<&ast::Ident>,
     ) -> Result<Logical, SqlError> {
+        let named = (view.schema.as_str(), view.name.as_str());
+        self.rights.need_object(&db, named, view.object_id, Permission::Select, &[]);
         let (logical, columns) = self.view_query(&db, view)?;
         let source = Source {
             name: fold_name(alias.map_or(name.name.value.as_str(), |a| a.value.as_str())),
@@ -67,8 +71,14 @@ impl Binder<'_> {
         }
         self.view_depth += 1;
         let outside = self.step_into(db.clone());
+        let chain = self.rights.chain;
+        if chain != Chain::Trusted {
+            let schema = self.catalog.schemas.get(&fold_name(&view.schema)).copied().unwrap_or(0);
+            self.rights.chain = Chain::Owner(db.id(), db.security().object_owner(view.object_id, schema));
+        }
         let bound = self.nested(|b| b.inner_query(&create.query));
         self.step_out(outside);
+        self.rights.chain = chain;
         self.view_depth -= 1;
         let mut columns = bound?.0;
         let names = view_names(view, &create.columns, &columns.columns)?;

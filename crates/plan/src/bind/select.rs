@@ -363,6 +363,7 @@ impl Binder<'_> {
             .collect();
         let depth = self.scopes.len() - 1;
         for (full, column) in columns {
+            self.rights.mentions(column.id);
             let typed = self.grouped_column(depth, column.typed(), &format!("{full}.{}", column.name))?;
             items.push(Item { name: column.name, typed });
         }

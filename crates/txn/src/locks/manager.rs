@@ -3,8 +3,8 @@
 //! conflicts with; no waiter is forgotten when a holder or a waiter in front of it leaves.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
 
 use parking_lot::{Mutex, MutexGuard};
 use smallvec::SmallVec;
@@ -91,6 +91,8 @@ pub struct LockManager {
     next_owner: AtomicU64,
     next_ticket: AtomicU64,
     waits: LockWaits,
+    /// Whether what this thread does is to stop.
+    interrupted: OnceLock<fn() -> bool>,
 }
 
 impl std::fmt::Debug for LockManager {
@@ -224,7 +226,15 @@ impl LockManager {
             next_owner: AtomicU64::new(1),
             next_ticket: AtomicU64::new(1),
             waits: LockWaits::default(),
+            interrupted: OnceLock::new(),
         }
+    }
+
+    /// What tells a thread that is about to wait whether what it does is to stop: one that is cancelled before its wait begins does
+    /// not wait. The first call holds.
+    pub fn set_interrupted(&self, interrupted: fn() -> bool) {
+        // A second one would be the same function.
+        let _ = self.interrupted.set(interrupted);
     }
 
     /// A new identity for a transaction or session.
@@ -319,7 +329,9 @@ impl LockManager {
 
     fn block(&self, waiter: &Arc<Waiter>) -> Result<(), LockError> {
         self.waiting.lock().insert(waiter.owner, waiter.clone());
-        if self.dead.lock().contains(&waiter.resource.db) {
+        // Who cancels sets his flag and then looks for waiters: either he finds this one, or it finds the flag.
+        let interrupted = self.interrupted.get().is_some_and(|interrupted| interrupted());
+        if interrupted || self.dead.lock().contains(&waiter.resource.db) {
             waiter.decide(Verdict::Cancelled);
         }
         let mut verdict = waiter.wait(|| self.break_deadlocks(waiter));
@@ -369,10 +381,10 @@ impl LockManager {
         bucket.tidy(i);
     }
 
-    /// Ends the wait of `owner`, if it waits (KILL, attention). True when a wait was ended.
-    pub fn cancel(&self, owner: OwnerId) -> bool {
-        let w = self.waiting.lock().get(&owner).cloned();
-        w.is_some_and(|w| w.decide(Verdict::Cancelled))
+    /// Ends the waits of a session's transactions (KILL, attention). True when a wait was ended.
+    pub fn cancel(&self, session: u32) -> bool {
+        let list: Vec<_> = self.waiting.lock().values().filter(|w| w.session == session).cloned().collect();
+        list.iter().filter(|w| w.decide(Verdict::Cancelled)).count() > 0
     }
 
     /// The database is opened again.

@@ -222,7 +222,8 @@ fn waiting_for_a_transaction() {
         Err(LockError::Timeout { resource: gone })
     );
     let m1 = m.clone();
-    let (who, other, id) = (a.who(), b.id(), a.id());
+    let (who, other) = (a.who(), b.id());
+    let session = who.session;
     let t = thread::spawn(move || m1.wait_txn(who, 1, TxnId(5), WaitArgs::default(), || Some(other)));
     until_waiting(&m, 1);
     assert_eq!(m.blocking(a.id()), [b.id()]);
@@ -230,7 +231,7 @@ fn waiting_for_a_transaction() {
     assert_eq!(t.join().unwrap(), Ok(()));
     let m1 = m.clone();
     let t = thread::spawn(move || m1.wait_txn(who, 1, TxnId(5), WaitArgs::default(), || Some(other)));
-    while !m.cancel(id) {
+    while !m.cancel(session) {
         thread::yield_now();
     }
     assert_eq!(t.join().unwrap(), Err(LockError::Cancelled { resource: gone }));
@@ -291,4 +292,16 @@ fn random_load_never_grants_conflicts_and_never_hangs() {
     }
     assert_eq!(m.counters().0, victims.load(Ordering::Relaxed));
     assert!(m.list(None).is_empty());
+}
+
+#[test]
+fn what_is_to_stop_does_not_begin_to_wait() {
+    let m = Arc::new(LockManager::new());
+    m.set_interrupted(|| true);
+    let (mut a, mut b) = (LockOwner::new(m.clone(), 51), LockOwner::new(m.clone(), 52));
+    a.lock(table(1), X, WaitArgs::default()).unwrap();
+    let refused = b.lock(table(1), X, WaitArgs::default());
+    assert!(matches!(refused, Err(LockError::Cancelled { .. })), "{refused:?}");
+    // What can be had at once is.
+    b.lock(table(2), X, WaitArgs::default()).unwrap();
 }

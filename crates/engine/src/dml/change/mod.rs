@@ -17,11 +17,13 @@ use crate::exec::context::ExecCtx;
 use crate::exec::memory::row_bytes;
 use crate::exec::rt::Rt;
 use crate::state::changes::{Action, ChangedRows, FiredTriggers, KeptRows};
+use catalog::security::Permission;
 use catalog::{Catalog, Db, ModuleDef, TableDef};
 use checks::Check;
 use keys::{Cascade, KeyTest};
 pub use keys::{CascadePlan, CompileCascade};
 use plan::bind::env::CompileEnv;
+use plan::rights::{Chain, Rights};
 use types::{SqlError, Value};
 
 /// A change of a table's rows that is being compiled.
@@ -50,15 +52,32 @@ pub struct ChangePlan {
     triggers: Vec<Arc<ModuleDef>>,
 }
 
-/// Compiles the steps.
+/// Compiles the steps; the right to the change goes to the statement's.
 ///
 /// # Errors
 /// Those of binding a constraint.
 pub fn compile(
     env: &CompileEnv<'_>,
+    rights: &mut Rights,
     change: &TableChange<'_>,
     compile_cascade: CompileCascade,
 ) -> Result<ChangePlan, SqlError> {
+    let permission = match change.action {
+        Action::Insert => Permission::Insert,
+        Action::Update => Permission::Update,
+        Action::Delete => Permission::Delete,
+    };
+    let columns = if change.action == Action::Update { change.columns } else { &[] };
+    rights.need_table(change.db, change.table, permission, columns);
+    // Rows past the constraints and triggers that there are: for whom could take them away.
+    let table = change.table;
+    let checked = change.constraints || (table.checks.is_empty() && table.foreign_keys.is_empty());
+    let fired = change.triggers || triggers_for(&change.db.catalog(), change).is_empty();
+    if !(checked && fired) {
+        rights.need_table(change.db, change.table, Permission::Alter, &[]);
+    }
+    // What follows from constraints is the engine's to read and change.
+    let env = &CompileEnv { chain: Chain::Trusted, ..env.clone() };
     let catalog = if change.db.id() == env.db.id() { env.catalog.clone() } else { change.db.catalog() };
     let mut plan = ChangePlan {
         db: change.db.clone(),

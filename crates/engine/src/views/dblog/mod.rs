@@ -37,6 +37,10 @@ pub static FN_DBLOG: DbLog = DbLog;
 pub struct DbLog;
 
 impl ViewDef for DbLog {
+    fn right(&self) -> plan::rights::ViewRight {
+        super::rights::needs(self.schema(), self.name())
+    }
+
     fn name(&self) -> &'static str {
         "fn_dblog"
     }

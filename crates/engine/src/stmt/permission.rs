@@ -1,0 +1,399 @@
+//! GRANT, DENY, REVOKE.
+//! Guarantee: nobody grants what it does not hold with the grant option, own, or administer.
+
+use std::sync::Arc;
+
+use catalog::security::{
+    Class, DBO, FIRST_LOGIN, Grant, GrantState, Kind, PUBLIC, Permission, Principal, SA, SERVER_PUBLIC,
+    Scope, Securable, Security, is_fixed_role,
+};
+use catalog::{Db, MASTER, ModuleKind, TableDef, errors, fold_name};
+use compact_str::CompactString;
+use syntax::ast::{Permission as Statement, PermissionItem, PermissionVerb, Securable as Named};
+use types::SqlError;
+
+use super::login::cannot;
+use super::{StmtCtx, database_of};
+use crate::security::change::Change;
+
+/// What a statement is about: the securable, its schema, and the table whose columns may be named.
+struct Target {
+    on: Securable,
+    schema: i32,
+    table: Option<Arc<TableDef>>,
+    /// Of an object: what ALL means.
+    all: &'static [Permission],
+    /// What 15151 calls it.
+    what: &'static str,
+    name: CompactString,
+}
+
+const OF_TABLE: &[Permission] =
+    &[Permission::Select, Permission::Insert, Permission::Update, Permission::Delete, Permission::References];
+const OF_PROCEDURE: &[Permission] = &[Permission::Execute];
+const OF_DATABASE: &[Permission] = &[
+    Permission::BackupDatabase,
+    Permission::BackupLog,
+    Permission::CreateFunction,
+    Permission::CreateProcedure,
+    Permission::CreateTable,
+    Permission::CreateView,
+];
+
+impl StmtCtx<'_> {
+    pub(super) fn permission(&mut self, stmt: &Statement) -> Result<(), SqlError> {
+        if stmt.grantor.is_some() {
+            return Err(errors::not_supported("GRANT, DENY or REVOKE ... AS"));
+        }
+        let target = self.target(stmt)?;
+        let scope = if target.on.class.is_server() { Scope::Server } else { Scope::Database };
+        let db = match scope {
+            Scope::Server if self.core.db().id() != MASTER => {
+                let text = "Permissions at the server scope can only be granted when the current database is master.";
+                return Err(SqlError::new(4621, 16, 10, text));
+            }
+            _ => self.core.db().clone(),
+        };
+        let wanted = permissions(&target, &stmt.permissions)?;
+        let mut rows = Vec::new();
+        for (permission, columns) in wanted {
+            let grantor = self.grantor(&db, &target, permission)?;
+            for column in columns {
+                rows.push((Securable { minor: column, ..target.on }, permission, grantor));
+            }
+        }
+        let mut change = Change::begin(self.core, &db)?;
+        let security = change.security();
+        for name in &stmt.principals {
+            let grantee = grantee(&security, scope, &name.value)?;
+            for (on, permission, grantor) in &rows {
+                let grant = Grant {
+                    on: *on,
+                    permission: *permission,
+                    grantee: grantee.id,
+                    grantor: *grantor,
+                    state: GrantState::Grant,
+                };
+                apply(&mut change, &security, scope, stmt, grant)?;
+            }
+        }
+        change.finish()
+    }
+
+    fn target(&self, stmt: &Statement) -> Result<Target, SqlError> {
+        let Some(named) = &stmt.on else {
+            let name = stmt.permissions.first().map_or("", |p| p.name.as_str());
+            let of_server = Permission::named(name, Class::Server).is_some();
+            let of_database = name == "ALL" || Permission::named(name, Class::Database).is_some();
+            return Ok(match of_server && !of_database {
+                true => whole(Class::Server, Securable::SERVER, "server"),
+                false => whole(Class::Database, Securable::DATABASE, "database"),
+            });
+        };
+        match named.class.as_deref().unwrap_or("OBJECT") {
+            "OBJECT" => self.object_target(named),
+            "DATABASE" => {
+                let db = self.core.db().clone();
+                if fold_name(&named.name.name.value) != fold_name(&db.name()) {
+                    return Err(cannot("find", "database", &named.name.name.value));
+                }
+                Ok(whole(Class::Database, Securable::DATABASE, "database"))
+            }
+            "SCHEMA" => {
+                let name = named.name.name.value.as_str();
+                let id = self.core.db().catalog().schemas.get(&fold_name(name)).copied();
+                let id = id.ok_or_else(|| cannot("find", "schema", name))?;
+                let mut target = whole(Class::Schema, Securable::new(Class::Schema, id), "schema");
+                target.name = name.into();
+                Ok(target)
+            }
+            class @ ("USER" | "ROLE") => {
+                let db = self.core.db().clone();
+                let security = self.core.security(&db);
+                self.principal_target(&security, Scope::Database, named, class)
+            }
+            class @ ("LOGIN" | "SERVER ROLE") => {
+                let master = self.core.instance().database("master")?;
+                let security = self.core.security(&master);
+                self.principal_target(&security, Scope::Server, named, class)
+            }
+            other => Err(errors::not_supported(&format!("GRANT, DENY or REVOKE ON {other}::"))),
+        }
+    }
+
+    fn principal_target(
+        &self,
+        security: &Security,
+        scope: Scope,
+        named: &Named,
+        class: &str,
+    ) -> Result<Target, SqlError> {
+        let name = named.name.name.value.as_str();
+        let (kind, what, of) = match class {
+            "USER" => (Kind::User, "user", Class::User),
+            "ROLE" => (Kind::Role, "role", Class::User),
+            "LOGIN" => (Kind::User, "login", Class::Login),
+            _ => (Kind::Role, "server role", Class::Login),
+        };
+        let found = security.of(scope).find(name).filter(|p| p.kind == kind);
+        let found = found.ok_or_else(|| cannot("find", what, name))?;
+        let mut target = whole(of, Securable::new(of, found.id), what);
+        target.name = found.name.clone();
+        Ok(target)
+    }
+
+    fn object_target(&self, named: &Named) -> Result<Target, SqlError> {
+        let name = &named.name;
+        let missing = || cannot("find", "object", &name.name.value);
+        let db = database_of(self.core, name)?;
+        if db.id() != self.core.db().id() {
+            let text = "Grant, deny, or revoke permissions on objects of another database: use it first.";
+            return Err(SqlError::new(4610, 16, 1, text));
+        }
+        let catalog = db.catalog();
+        let schema = name.schema.as_ref().map_or("dbo", |s| s.value.as_str());
+        let schema_id = catalog.schemas.get(&fold_name(schema)).copied().ok_or_else(missing)?;
+        let name = name.name.value.as_str();
+        let (id, table, all) = match (catalog.find(schema, name), catalog.find_module(schema, name)) {
+            (Some(table), _) => (table.object_id, Some(table.clone()), OF_TABLE),
+            (_, Some(module)) => match module.kind {
+                ModuleKind::View => (module.object_id, None, OF_TABLE),
+                ModuleKind::Trigger => return Err(missing()),
+                _ => (module.object_id, None, OF_PROCEDURE),
+            },
+            _ => return Err(missing()),
+        };
+        Ok(Target {
+            on: Securable::new(Class::Object, id),
+            schema: schema_id,
+            table,
+            all,
+            what: "object",
+            name: name.into(),
+        })
+    }
+
+    /// In whose name the caller gives or takes a permission. Errors: 15151, 4613.
+    fn grantor(&mut self, db: &Arc<Db>, target: &Target, permission: Permission) -> Result<i32, SqlError> {
+        let (on, schema) = (target.on, target.schema);
+        let refused = || match on.class {
+            Class::Database | Class::Server => {
+                SqlError::new(4613, 16, 1, "Grantor does not have GRANT permission.")
+            }
+            _ => cannot("find", target.what, &target.name),
+        };
+        let security = self.core.security(db);
+        if on.class.is_server() {
+            let administers = self.core.is_sysadmin()
+                || self.core.has_server(Permission::ControlServer)
+                || (self.core.caller.login_id() != 0
+                    && permission != Permission::ControlServer
+                    && security
+                        .server
+                        .is_member(catalog::security::SECURITYADMIN, self.core.caller.login_id()));
+            if administers {
+                return Ok(SA);
+            }
+            let mut ids = vec![self.core.caller.login_id(), SERVER_PUBLIC];
+            security.server.close_over_roles(&mut ids);
+            return with_option(&security, Scope::Server, &ids, on, permission).ok_or_else(refused);
+        }
+        let owner = match on.class {
+            Class::Object => security.object_owner(on.major, schema),
+            Class::Schema => security.schema_owner(on.major),
+            _ => DBO,
+        };
+        let mut ids = vec![self.core.user_id(), PUBLIC];
+        security.database.close_over_roles(&mut ids);
+        let administers = self.core.owns_database(db)
+            || self.core.has(db, on, schema, Permission::Control)
+            // It may give what is on the database's contents, but nobody the database itself.
+            || (ids.contains(&catalog::security::DB_SECURITYADMIN)
+                && !(on.class == Class::Database && permission == Permission::Control));
+        if administers {
+            return Ok(owner);
+        }
+        with_option(&security, Scope::Database, &ids, on, permission).ok_or_else(refused)
+    }
+}
+
+fn whole(class: Class, on: Securable, what: &'static str) -> Target {
+    let all: &[Permission] = if class == Class::Database { OF_DATABASE } else { &[] };
+    Target { on, schema: 0, table: None, all, what, name: CompactString::default() }
+}
+
+/// The principal among these that holds a permission with the grant option.
+fn with_option(
+    security: &Security,
+    scope: Scope,
+    ids: &[i32],
+    on: Securable,
+    permission: Permission,
+) -> Option<i32> {
+    ids.iter().copied().find(|id| {
+        let grants = security.of(scope).grants_of(*id).iter();
+        grants
+            .into_iter()
+            .any(|g| g.on == on && g.permission == permission && g.state == GrantState::GrantWithOption)
+    })
+}
+
+/// The permissions that are named, each with its column_ids; 0 for the whole.
+fn permissions(target: &Target, items: &[PermissionItem]) -> Result<Vec<(Permission, Vec<i32>)>, SqlError> {
+    let mut out = Vec::new();
+    for item in items {
+        if matches!(item.name.as_str(), "ALL" | "ALL PRIVILEGES") {
+            if target.all.is_empty() {
+                return Err(errors::syntax_near("ALL"));
+            }
+            let columns = |p: Permission| if p.has_columns() { columns(target, item) } else { Ok(vec![0]) };
+            for permission in target.all {
+                out.push((*permission, columns(*permission)?));
+            }
+            continue;
+        }
+        let found = Permission::named(&item.name, target.on.class);
+        let fits = |p: &Permission| {
+            target.on.class != Class::Object || target.all.contains(p) || !p.is_of_rows_or_code()
+        };
+        let Some(permission) = found.filter(fits) else {
+            let known = Permission::ALL.iter().any(|p| p.name() == item.name);
+            let text = if known {
+                format!("Granted or revoked privilege {} is not compatible with object.", item.name)
+            } else {
+                format!("Incorrect syntax near '{}'.", item.name)
+            };
+            return Err(SqlError::new(if known { 4606 } else { 102 }, if known { 16 } else { 15 }, 1, text));
+        };
+        if !item.columns.is_empty() && !permission.has_columns() {
+            let text = format!(
+                "Sub-entity lists (such as column or security expressions) cannot be specified for \
+                                {} permissions.",
+                permission.name()
+            );
+            return Err(SqlError::new(1020, 15, 1, text));
+        }
+        out.push((permission, columns(target, item)?));
+    }
+    Ok(out)
+}
+
+fn columns(target: &Target, item: &PermissionItem) -> Result<Vec<i32>, SqlError> {
+    if item.columns.is_empty() {
+        return Ok(vec![0]);
+    }
+    let Some(table) = &target.table else {
+        return Err(errors::not_supported("permissions on columns of what is no table"));
+    };
+    let id = |name: &syntax::ast::Ident| {
+        let found = table.columns.iter().find(|c| fold_name(&c.name) == fold_name(&name.value));
+        found.map(|c| c.column_id).ok_or_else(|| {
+            let text = format!("Column name '{}' does not exist in the target table or view.", name.value);
+            SqlError::new(1911, 16, 1, text)
+        })
+    };
+    item.columns.iter().map(id).collect()
+}
+
+fn grantee(security: &Security, scope: Scope, name: &str) -> Result<Arc<Principal>, SqlError> {
+    let what = if scope == Scope::Server { "login" } else { "user" };
+    let found = security.of(scope).find(name).cloned().ok_or_else(|| cannot("find", what, name))?;
+    let (special, fixed_role) = match scope {
+        Scope::Server => (found.id == SA, found.id < FIRST_LOGIN && found.id > SERVER_PUBLIC),
+        Scope::Database => (matches!(found.id, DBO | 3 | 4), is_fixed_role(found.id)),
+    };
+    if special {
+        let text = "Cannot grant, deny, or revoke permissions to sa, dbo, entity owner, information_schema, sys, or \
+                    yourself.";
+        return Err(SqlError::new(4624, 16, 1, text));
+    }
+    if fixed_role {
+        let text = "Cannot grant, deny or revoke permissions to or from special roles.";
+        return Err(SqlError::new(4617, 16, 1, text));
+    }
+    Ok(found)
+}
+
+fn apply(
+    change: &mut Change<'_>,
+    security: &Security,
+    scope: Scope,
+    stmt: &Statement,
+    grant: Grant,
+) -> Result<(), SqlError> {
+    let same = |g: &&Grant| g.on == grant.on && g.permission == grant.permission;
+    let held: Vec<Grant> = security.of(scope).grants_of(grant.grantee).iter().filter(same).copied().collect();
+    match stmt.verb {
+        PermissionVerb::Grant => {
+            for before in held.iter().filter(|g| g.state == GrantState::Deny) {
+                change.delete_grant(scope, before)?;
+            }
+            let had_option =
+                held.iter().any(|g| g.grantor == grant.grantor && g.state == GrantState::GrantWithOption);
+            let with = stmt.grant_option || had_option;
+            let state = if with { GrantState::GrantWithOption } else { GrantState::Grant };
+            change.put_grant(scope, &Grant { state, ..grant })
+        }
+        PermissionVerb::Deny => {
+            take(change, security, scope, stmt, &grant, &held)?;
+            change.put_grant(scope, &Grant { state: GrantState::Deny, ..grant })
+        }
+        PermissionVerb::Revoke => {
+            take(change, security, scope, stmt, &grant, &held)?;
+            // What was said of single columns goes with the whole.
+            let of_columns = |g: &&Grant| {
+                g.on.class == grant.on.class
+                    && g.on.major == grant.on.major
+                    && g.on.minor > 0
+                    && g.permission == grant.permission
+            };
+            if grant.on.minor == 0 && grant.on.class == Class::Object {
+                for g in security.of(scope).grants_of(grant.grantee).iter().filter(of_columns) {
+                    change.delete_grant(scope, g)?;
+                }
+            }
+            Ok(())
+        }
+    }
+}
+
+/// Takes away what a principal holds, and with CASCADE what it has passed on. Error: 4611 it has passed it on.
+fn take(
+    change: &mut Change<'_>,
+    security: &Security,
+    scope: Scope,
+    stmt: &Statement,
+    grant: &Grant,
+    held: &[Grant],
+) -> Result<(), SqlError> {
+    let mut passed: Vec<Grant> = Vec::new();
+    if held.iter().any(|g| g.state == GrantState::GrantWithOption) {
+        let mut from = vec![grant.grantee];
+        while let Some(id) = from.pop() {
+            let by = |g: &&Grant| {
+                g.grantor == id && g.grantee != id && g.on == grant.on && g.permission == grant.permission
+            };
+            for g in security.of(scope).grants().filter(by) {
+                if !passed.contains(g) {
+                    passed.push(*g);
+                    from.push(g.grantee);
+                }
+            }
+        }
+        if !stmt.cascade {
+            let text = "To revoke or deny grantable privileges, specify the CASCADE option.";
+            return Err(SqlError::new(4611, 16, 1, text));
+        }
+    }
+    for g in passed {
+        change.delete_grant(scope, &g)?;
+    }
+    for before in held {
+        change.delete_grant(scope, before)?;
+        // GRANT OPTION FOR leaves the permission itself.
+        if stmt.grant_option && before.state != GrantState::Deny {
+            change.put_grant(scope, &Grant { state: GrantState::Grant, ..*before })?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,313 @@
+//! CREATE, ALTER and DROP of users and database roles, members of roles.
+
+use std::sync::Arc;
+
+use catalog::security::{
+    Class, FIRST_USER, Kind, PUBLIC, Permission, Principal, Scope, Securable, Security, is_fixed_role,
+};
+use catalog::{Db, clock, errors, fold_name};
+use compact_str::CompactString;
+use syntax::ast::{DropObjects, OptionItem, Principal as Statement, PrincipalSource};
+use types::SqlError;
+
+use super::StmtCtx;
+use super::login::{
+    cannot, check_circle, check_droppable, check_owns_nothing, find_member, find_role, new_role, new_sid,
+    public_members, rename_role, special, taken, unknown_option, valid_name,
+};
+use super::rights::not_permitted;
+use crate::security::change::Change;
+use crate::state::SessionCore;
+
+/// What WITH of CREATE USER and ALTER USER says.
+#[derive(Default)]
+struct UserOptions {
+    default_schema: Option<CompactString>,
+    name: Option<CompactString>,
+    login: Option<CompactString>,
+}
+
+impl StmtCtx<'_> {
+    pub(super) fn create_user(&mut self, stmt: &Statement) -> Result<(), SqlError> {
+        let db = self.core.db().clone();
+        may_alter_users(self.core, &db)?;
+        let name = valid_name(&stmt.name.value)?;
+        let options = self.user_options("CREATE USER", &stmt.options)?;
+        if self.core.security(&db).database.find(&name).is_some() {
+            return Err(taken("", &name));
+        }
+        let without_login = matches!(stmt.source, PrincipalSource::WithoutLogin);
+        let login = match &stmt.source {
+            PrincipalSource::WithoutLogin => None,
+            PrincipalSource::None => Some(name.clone()),
+            PrincipalSource::Login(login) => Some(login.value.clone()),
+            PrincipalSource::Provider(provider) => {
+                return Err(errors::not_supported(&format!("CREATE USER FROM {provider}")));
+            }
+            _ => return Err(errors::not_supported("CREATE USER FROM a certificate or key")),
+        };
+        let sid = match &login {
+            Some(login) => login_sid(self.core, login)?,
+            None => new_sid().into(),
+        };
+        let mut change = Change::begin(self.core, &db)?;
+        let security = change.security();
+        if security.database.find(&name).is_some() {
+            return Err(taken("", &name));
+        }
+        check_sid_free(&security, &sid, None)?;
+        let now = clock::now();
+        let user = Principal {
+            id: security.database.free_id(FIRST_USER),
+            name,
+            kind: Kind::User,
+            disabled: false,
+            check_policy: true,
+            without_login,
+            sid,
+            owner: 0,
+            created: now.clone(),
+            modified: now,
+            default_name: options.default_schema,
+            hash: None,
+        };
+        change.put_principal(Scope::Database, &user)?;
+        change.finish()
+    }
+
+    pub(super) fn alter_user(&mut self, stmt: &Statement) -> Result<(), SqlError> {
+        let db = self.core.db().clone();
+        may_alter_users(self.core, &db)?;
+        let options = self.user_options("ALTER USER", &stmt.options)?;
+        if stmt.source != PrincipalSource::None || stmt.options.is_empty() {
+            return Err(errors::syntax_near(&stmt.name.value));
+        }
+        let sid = options.login.as_ref().map(|login| login_sid(self.core, login)).transpose()?;
+        let mut change = Change::begin(self.core, &db)?;
+        let security = change.security();
+        let before = find_user(&security, "alter", &stmt.name.value)?;
+        if before.is_fixed(Scope::Database) {
+            return Err(SqlError::new(15_150, 16, 1, format!("Cannot alter the user '{}'.", before.name)));
+        }
+        let mut user = Principal::clone(&before);
+        if let Some(name) = options.name {
+            user.name = valid_name(&name)?;
+            if security.database.find(&user.name).is_some_and(|other| other.id != user.id) {
+                return Err(taken("", &user.name));
+            }
+        }
+        if let Some(sid) = sid {
+            check_sid_free(&security, &sid, Some(user.id))?;
+            (user.sid, user.without_login) = (sid, false);
+        }
+        user.default_name = options.default_schema.or(user.default_name);
+        user.modified = clock::now();
+        change.put_principal(Scope::Database, &user)?;
+        change.finish()
+    }
+
+    pub(super) fn drop_user(&mut self, stmt: &DropObjects) -> Result<(), SqlError> {
+        let db = self.core.db().clone();
+        may_alter_users(self.core, &db)?;
+        for name in &stmt.names {
+            let mut change = Change::begin(self.core, &db)?;
+            let security = change.security();
+            let user = match find_user(&security, "drop", &name.name.value) {
+                Err(_) if stmt.if_exists => continue,
+                user => user?,
+            };
+            if user.is_fixed(Scope::Database) {
+                return Err(SqlError::new(15_150, 16, 1, format!("Cannot drop the user '{}'.", user.name)));
+            }
+            check_owns_nothing(&security, Scope::Database, &user)?;
+            check_granted_nothing(&security, &user)?;
+            change.delete_principal(Scope::Database, user.id)?;
+            change.finish()?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn create_role(&mut self, stmt: &Statement) -> Result<(), SqlError> {
+        let db = self.core.db().clone();
+        super::rights::in_database(self.core, &db, Permission::CreateRole)?;
+        let name = valid_name(&stmt.name.value)?;
+        let caller = self.core.user_id();
+        let owns = self.core.owns_database(&db);
+        let mut change = Change::begin(self.core, &db)?;
+        let security = change.security();
+        if security.database.find(&name).is_some() {
+            return Err(taken("", &name));
+        }
+        let owner = match &stmt.source {
+            PrincipalSource::None if stmt.options.is_empty() => caller,
+            PrincipalSource::Authorization(owner) if stmt.options.is_empty() => {
+                let found = security.database.find(&owner.value).filter(|p| p.id != PUBLIC);
+                let found = found.filter(|p| owns || p.id == caller);
+                found.map(|p| p.id).ok_or_else(|| cannot("find", "principal", &owner.value))?
+            }
+            _ => return Err(errors::syntax_near(&name)),
+        };
+        let role = new_role(security.database.free_id(FIRST_USER), name, owner);
+        change.put_principal(Scope::Database, &role)?;
+        change.finish()
+    }
+
+    pub(super) fn alter_role(&mut self, stmt: &Statement) -> Result<(), SqlError> {
+        let db = self.core.db().clone();
+        let options = self.role_options("ALTER ROLE", &stmt.options)?;
+        let role = stmt.name.value.as_str();
+        match (&stmt.source, options) {
+            (PrincipalSource::AddMember(member), None) => set_member(self.core, role, &member.value, true),
+            (PrincipalSource::DropMember(member), None) => set_member(self.core, role, &member.value, false),
+            (PrincipalSource::None, Some(name)) => {
+                let found = find_role(&self.core.security(&db), Scope::Database, "alter", role)?;
+                may_alter_role(self.core, &db, &found, "alter")?;
+                let mut change = Change::begin(self.core, &db)?;
+                let found = find_role(&change.security(), Scope::Database, "alter", role)?;
+                rename_role(&mut change, Scope::Database, &found, &name)?;
+                change.finish()
+            }
+            _ => Err(errors::syntax_near(role)),
+        }
+    }
+
+    pub(super) fn drop_role(&mut self, stmt: &DropObjects) -> Result<(), SqlError> {
+        let db = self.core.db().clone();
+        for name in &stmt.names {
+            let name = name.name.value.as_str();
+            let found = find_role(&self.core.security(&db), Scope::Database, "drop", name);
+            match found {
+                Err(_) if stmt.if_exists => continue,
+                found => may_alter_role(self.core, &db, &*found?, "drop")?,
+            }
+            let mut change = Change::begin(self.core, &db)?;
+            let security = change.security();
+            let role = find_role(&security, Scope::Database, "drop", name)?;
+            check_droppable(&security, Scope::Database, &role)?;
+            check_granted_nothing(&security, &role)?;
+            change.delete_principal(Scope::Database, role.id)?;
+            change.finish()?;
+        }
+        Ok(())
+    }
+
+    fn user_options(&self, statement: &str, options: &[OptionItem]) -> Result<UserOptions, SqlError> {
+        let mut out = UserOptions::default();
+        for option in options {
+            match option.name.as_str() {
+                "DEFAULT_SCHEMA" => {
+                    let name = self.name_option(option)?;
+                    // Names without a schema are dbo's for everyone.
+                    if fold_name(&name) != "dbo" {
+                        return Err(errors::not_supported(&format!(
+                            "{statement} WITH DEFAULT_SCHEMA other than dbo"
+                        )));
+                    }
+                    out.default_schema = Some(CompactString::const_new("dbo"));
+                }
+                "PASSWORD" => {
+                    let text = "You can only create a user with a password in a contained database.";
+                    return Err(SqlError::new(33_233, 16, 1, text));
+                }
+                "NAME" if statement == "ALTER USER" => out.name = Some(self.name_option(option)?),
+                "LOGIN" if statement == "ALTER USER" => out.login = Some(self.name_option(option)?),
+                "DEFAULT_LANGUAGE" | "ALLOW_ENCRYPTED_VALUE_MODIFICATIONS" | "SID" => {
+                    return Err(errors::not_supported(&format!("{statement} WITH {}", option.name)));
+                }
+                name => return Err(unknown_option(statement, name)),
+            }
+        }
+        Ok(out)
+    }
+}
+
+fn may_alter_users(core: &mut SessionCore, db: &Arc<Db>) -> Result<(), SqlError> {
+    match core.has(db, Securable::DATABASE, 0, Permission::AlterAnyUser) {
+        true => Ok(()),
+        false => Err(not_permitted()),
+    }
+}
+
+/// The members of fixed roles are db_owner's to choose; of others, of whoever may alter the role.
+fn may_alter_role(
+    core: &mut SessionCore,
+    db: &Arc<Db>,
+    role: &Principal,
+    verb: &str,
+) -> Result<(), SqlError> {
+    let may = core.owns_database(db)
+        || (!is_fixed_role(role.id)
+            && (core.has(db, Securable::new(Class::User, role.id), 0, Permission::Alter)
+                || core.has(db, Securable::DATABASE, 0, Permission::AlterAnyRole)));
+    if may { Ok(()) } else { Err(cannot(verb, "role", &role.name)) }
+}
+
+/// ALTER ROLE ADD and DROP MEMBER, sp_addrolemember and sp_droprolemember.
+///
+/// # Errors
+/// 15151 no such role or member, or no permission; 15081 public; 15405 dbo and its kin; 15413 a circle.
+pub(crate) fn set_member(
+    core: &mut SessionCore,
+    role: &str,
+    member: &str,
+    present: bool,
+) -> Result<(), SqlError> {
+    let db = core.db().clone();
+    let found = find_role(&core.security(&db), Scope::Database, "alter", role)?;
+    may_alter_role(core, &db, &found, "alter")?;
+    let mut change = Change::begin(core, &db)?;
+    let security = change.security();
+    let role = find_role(&security, Scope::Database, "alter", role)?;
+    if role.id == PUBLIC {
+        return Err(public_members());
+    }
+    let member = find_member(&security, Scope::Database, if present { "add" } else { "drop" }, member)?;
+    if present {
+        check_circle(&security, Scope::Database, &role, &member)?;
+    }
+    let built_in = member.is_fixed(Scope::Database) && member.id != catalog::security::GUEST;
+    if built_in || is_fixed_role(member.id) {
+        return Err(special(&member.name));
+    }
+    change.set_member(Scope::Database, role.id, member.id, present)?;
+    change.finish()
+}
+
+fn find_user(security: &Security, verb: &str, name: &str) -> Result<Arc<Principal>, SqlError> {
+    let found = security.database.find(name).filter(|p| p.kind == Kind::User);
+    found.cloned().ok_or_else(|| cannot(verb, "user", name))
+}
+
+/// sid of a login. Error: 15007.
+fn login_sid(core: &SessionCore, name: &str) -> Result<Arc<[u8]>, SqlError> {
+    let master = core.instance().database("master")?;
+    let security = core.security(&master);
+    match security.server.find(name).filter(|p| p.kind == Kind::User) {
+        Some(login) => Ok(login.sid.clone()),
+        None => {
+            let text = format!("'{name}' is not a valid login or you do not have permission.");
+            Err(SqlError::new(15_007, 16, 1, text))
+        }
+    }
+}
+
+/// 15063: a login is one user in a database.
+fn check_sid_free(security: &Security, sid: &[u8], but: Option<i32>) -> Result<(), SqlError> {
+    match security.database.with_sid(sid) {
+        Some(other) if Some(other.id) != but => {
+            let text = "The login already has an account under a different user name.";
+            Err(SqlError::new(15_063, 16, 1, text))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// 15284: what a principal has granted keeps it.
+fn check_granted_nothing(security: &Security, principal: &Principal) -> Result<(), SqlError> {
+    if security.database.grants().any(|grant| grant.grantor == principal.id) {
+        let text = "The database principal has granted or denied permissions to objects in the database and cannot be \
+                    dropped.";
+        return Err(SqlError::new(15_284, 16, 1, text));
+    }
+    Ok(())
+}

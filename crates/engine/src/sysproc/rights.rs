@@ -1,0 +1,186 @@
+//! Which right each system procedure needs. docs/internals/security.md has the same as a table.
+//! Guarantee: a procedure that is not here is the sysadmin's (a test finds it).
+
+use catalog::fold_name;
+use catalog::security::{Class, Permission, Securable};
+use types::{SqlError, Value};
+
+use super::Call;
+use crate::output::ColumnInfo;
+use crate::state::SessionCore;
+use crate::stmt::rights::{in_database, not_permitted, owner, server, sysadmin};
+use crate::views::rights::sees;
+
+/// Who may run a procedure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Runs {
+    Everyone,
+    /// Whoever may know of the object that the first argument names.
+    SeesObject,
+    /// dbo, db_owner, sysadmin.
+    Owner,
+    Server(Permission),
+    Database(Permission),
+    /// Whoever may alter the object that the first argument names.
+    AltersObject,
+    /// Looks for itself.
+    Itself,
+    Sysadmin,
+}
+
+const TABLE: &[(&str, Runs)] = &[
+    // They show what the caller may know of.
+    ("sp_tables", Runs::Everyone),
+    ("sp_columns", Runs::Everyone),
+    ("sp_columns_90", Runs::Everyone),
+    ("sp_columns_100", Runs::Everyone),
+    ("sp_pkeys", Runs::Everyone),
+    ("sp_fkeys", Runs::Everyone),
+    ("sp_statistics", Runs::Everyone),
+    ("sp_statistics_100", Runs::Everyone),
+    ("sp_special_columns", Runs::Everyone),
+    ("sp_special_columns_90", Runs::Everyone),
+    ("sp_special_columns_100", Runs::Everyone),
+    ("sp_stored_procedures", Runs::Everyone),
+    ("sp_sproc_columns", Runs::Everyone),
+    ("sp_sproc_columns_90", Runs::Everyone),
+    ("sp_sproc_columns_100", Runs::Everyone),
+    ("sp_datatype_info", Runs::Everyone),
+    ("sp_datatype_info_90", Runs::Everyone),
+    ("sp_datatype_info_100", Runs::Everyone),
+    ("sp_getapplock", Runs::Everyone),
+    ("sp_releaseapplock", Runs::Everyone),
+    ("sp_server_info", Runs::Everyone),
+    // It binds the statement, with the rights that the statement takes.
+    ("sp_describe_first_result_set", Runs::Everyone),
+    ("sp_helptext", Runs::Database(Permission::ViewDefinition)),
+    ("sp_helpindex", Runs::SeesObject),
+    ("sp_tablecollations", Runs::SeesObject),
+    ("sp_tablecollations_90", Runs::SeesObject),
+    ("sp_tablecollations_100", Runs::SeesObject),
+    ("sp_procedure_params_managed", Runs::SeesObject),
+    ("sp_procedure_params_90_managed", Runs::SeesObject),
+    ("sp_procedure_params_100_managed", Runs::SeesObject),
+    ("sp_spaceused", Runs::Everyone),
+    ("sp_helpdb", Runs::Everyone),
+    ("sp_databases", Runs::Everyone),
+    ("sp_flush_log", Runs::Owner),
+    ("sp_who", Runs::Server(Permission::ViewServerState)),
+    ("sp_configure", Runs::Sysadmin),
+    ("sp_rename", Runs::AltersObject),
+    ("sp_attach_db", Runs::Server(Permission::CreateAnyDatabase)),
+    ("sp_attach_single_file_db", Runs::Server(Permission::CreateAnyDatabase)),
+    ("sp_detach_db", Runs::Server(Permission::AlterAnyDatabase)),
+    ("sp_addtype", Runs::Database(Permission::CreateType)),
+    ("sp_droptype", Runs::Database(Permission::AlterAnySchema)),
+    ("sp_updatestats", Runs::Owner),
+    ("sp_addrolemember", Runs::Itself),
+    ("sp_droprolemember", Runs::Itself),
+];
+
+/// Checks the right to a system procedure.
+///
+/// # Errors
+/// 15247, 262, 300.
+pub fn check(name: &str, call: &mut Call<'_>) -> Result<(), SqlError> {
+    if call.core.may_all() {
+        return Ok(());
+    }
+    let db = call.core.db().clone();
+    call.core.effective(&db)?;
+    let found = TABLE.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, runs)| *runs);
+    match found.unwrap_or(Runs::Sysadmin) {
+        Runs::Everyone | Runs::Itself => Ok(()),
+        Runs::Owner => owner(call.core, &db),
+        Runs::Server(permission) => server(call.core, permission),
+        Runs::Database(permission) => in_database(call.core, &db, permission),
+        Runs::Sysadmin => sysadmin(call.core),
+        Runs::SeesObject => {
+            let named =
+                call.args.first().and_then(|arg| arg.value.as_str().map(str::to_owned)).unwrap_or_default();
+            let parts = crate::functions::metadata::name_parts(&named).unwrap_or_default();
+            let part = |at: usize| parts.get(at).map_or("", |part| part.as_str());
+            let catalog = db.catalog();
+            let found = match catalog.find(part(1), part(0)) {
+                Some(table) => Some(table.object_id),
+                None => catalog.find_module(part(1), part(0)).map(|module| module.object_id),
+            };
+            match found {
+                Some(id) if !sees(call.core, &db, id) => Err(not_permitted()),
+                // The procedure says that there is no such object; those of other databases are the owner's.
+                _ if parts.len() > 2 => owner(call.core, &db),
+                _ => Ok(()),
+            }
+        }
+        Runs::AltersObject => {
+            let kind = call.arg(2, "@objtype").and_then(|v| v.as_str().map(str::to_ascii_uppercase));
+            let named =
+                call.arg(0, "@objname").and_then(|v| v.as_str().map(str::to_owned)).unwrap_or_default();
+            match kind.as_deref() {
+                Some("DATABASE") => server(call.core, Permission::AlterAnyDatabase),
+                None | Some("OBJECT" | "COLUMN" | "INDEX") => {
+                    let parts = crate::functions::metadata::name_parts(&named).unwrap_or_default();
+                    // The name of a column or index stands before its table's.
+                    let skip = usize::from(matches!(kind.as_deref(), Some("COLUMN" | "INDEX")));
+                    let part = |at: usize| parts.get(at + skip).map_or("", |part| part.as_str());
+                    let catalog = db.catalog();
+                    let found = match catalog.find(part(1), part(0)) {
+                        Some(table) => Some((table.object_id, table.schema.clone())),
+                        None => {
+                            catalog.find_module(part(1), part(0)).map(|m| (m.object_id, m.schema.clone()))
+                        }
+                    };
+                    let Some((id, schema)) = found else { return owner(call.core, &db) };
+                    let schema = catalog.schemas.get(&fold_name(&schema)).copied().unwrap_or(0);
+                    match call.core.has(&db, Securable::new(Class::Object, id), schema, Permission::Alter) {
+                        true => Ok(()),
+                        false => Err(not_permitted()),
+                    }
+                }
+                Some(_) => owner(call.core, &db),
+            }
+        }
+    }
+}
+
+/// Columns of results that name an object: its schema and its name.
+const NAMES: [(&str, &str); 4] = [
+    ("TABLE_OWNER", "TABLE_NAME"),
+    ("PROCEDURE_OWNER", "PROCEDURE_NAME"),
+    ("PKTABLE_OWNER", "PKTABLE_NAME"),
+    ("FKTABLE_OWNER", "FKTABLE_NAME"),
+];
+
+/// The rows of a result that name no object of which the caller may not know.
+pub fn visible(core: &mut SessionCore, columns: &[ColumnInfo], rows: &[Vec<Value>]) -> Vec<Vec<Value>> {
+    let at = |name: &str| columns.iter().position(|c| c.name == name);
+    let pairs: Vec<_> = NAMES.iter().filter_map(|(owner, name)| Some((at(owner)?, at(name)?))).collect();
+    let db = core.db().clone();
+    let catalog = db.catalog();
+    let mut out = rows.to_vec();
+    out.retain(|row| {
+        pairs.iter().all(|(owner, name)| {
+            let text = |at: &usize| row.get(*at).and_then(Value::as_str).unwrap_or_default();
+            // Names of procedures have a number: `p;1`.
+            let name = text(name).split(';').next().unwrap_or_default();
+            let id = match catalog.find(text(owner), name) {
+                Some(table) => Some(table.object_id),
+                None => catalog.find_module(text(owner), name).map(|module| module.object_id),
+            };
+            id.is_none_or(|id| sees(core, &db, id))
+        })
+    });
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_procedure_says_who_may_run_it() {
+        for name in super::super::names() {
+            assert!(TABLE.iter().any(|(known, _)| *known == name), "{name} is not in the table of rights");
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! What a statement may only do with permission: found while it is bound, part of its plan, compared with the caller's
+//! permissions at each run.
+//! Guarantees: whatever the binder resolves leaves its right here; what is reached through a view, procedure or trigger of the same
+//! owner leaves none (an ownership chain), and so do temporary tables and what the engine itself asks for.
+
+use catalog::security::{Class, Permission, Securable};
+use catalog::{Db, TEMPDB, TableDef, fold_name};
+use expr::ColId;
+use std::sync::Arc;
+
+/// A permission that a statement needs.
+#[derive(Clone, Debug)]
+pub struct Right {
+    pub db: Arc<Db>,
+    pub on: Securable,
+    /// schema_id of an object; 0 for others.
+    pub schema: i32,
+    pub permission: Permission,
+    /// column_ids: each of them must be allowed. None: the whole object, or for SELECT any column of it.
+    pub columns: Vec<i32>,
+}
+
+/// On whose behalf names are bound.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Chain {
+    /// Of the caller.
+    #[default]
+    None,
+    /// In a module: its database and the principal_id of its owner, whose own objects need no right.
+    Owner(i32, i32),
+    /// Of the engine: nothing needs a right.
+    Trusted,
+}
+
+/// What a system view shows to whom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ViewRight {
+    /// To everyone who may use the database, as far as its rows are everyone's.
+    Public,
+    Database(Permission),
+    Server(Permission),
+}
+
+/// Columns of a table by their ids in the statement.
+#[derive(Clone, Debug)]
+struct Read {
+    first: ColId,
+    db: Arc<Db>,
+    table: Arc<TableDef>,
+}
+
+/// The rights that a statement's binding has found so far.
+#[derive(Clone, Debug, Default)]
+pub struct Rights {
+    pub chain: Chain,
+    list: Vec<Right>,
+    reads: Vec<Read>,
+}
+
+impl Rights {
+    /// For a chain.
+    pub fn new(chain: Chain) -> Rights {
+        Rights { chain, ..Rights::default() }
+    }
+
+    /// What was found.
+    pub fn take(&mut self) -> Vec<Right> {
+        self.reads.clear();
+        std::mem::take(&mut self.list)
+    }
+
+    /// Whether an object needs no right here.
+    fn is_exempt(&self, db: &Db, name: &str, object_id: i32, schema_id: i32) -> bool {
+        if db.is_autonomous() || (db.id() == TEMPDB && name.starts_with('#')) {
+            return true;
+        }
+        match self.chain {
+            Chain::None => false,
+            Chain::Trusted => true,
+            Chain::Owner(of, owner) => {
+                of == db.id() && db.security().object_owner(object_id, schema_id) == owner
+            }
+        }
+    }
+
+    /// A permission on a database, schema or server.
+    pub fn need(&mut self, db: &Arc<Db>, on: Securable, permission: Permission) {
+        if self.chain != Chain::Trusted {
+            self.add(Right { db: db.clone(), on, schema: 0, permission, columns: Vec::new() });
+        }
+    }
+
+    /// A permission on an object as a whole, or on some columns.
+    pub fn need_object(
+        &mut self,
+        db: &Arc<Db>,
+        (schema, name): (&str, &str),
+        object_id: i32,
+        permission: Permission,
+        columns: &[i32],
+    ) {
+        let schema = db.catalog().schemas.get(&fold_name(schema)).copied().unwrap_or(0);
+        if !self.is_exempt(db, name, object_id, schema) {
+            let on = Securable::new(Class::Object, object_id);
+            self.add(Right { db: db.clone(), on, schema, permission, columns: columns.to_vec() });
+        }
+    }
+
+    /// A permission on a table, of these columns by position.
+    pub fn need_table(&mut self, db: &Arc<Db>, table: &TableDef, permission: Permission, columns: &[usize]) {
+        let ids: Vec<i32> =
+            columns.iter().filter_map(|at| table.columns.get(*at)).map(|c| c.column_id).collect();
+        self.need_object(db, (&table.schema, &table.name), table.object_id, permission, &ids);
+    }
+
+    /// The columns of a table have ids from `first` on: each that is mentioned needs SELECT.
+    pub fn reads(&mut self, db: &Arc<Db>, table: &Arc<TableDef>, first: ColId) {
+        let schema = db.catalog().schemas.get(&fold_name(&table.schema)).copied().unwrap_or(0);
+        if !self.is_exempt(db, &table.name, table.object_id, schema) {
+            self.reads.push(Read { first, db: db.clone(), table: table.clone() });
+        }
+    }
+
+    /// A column is mentioned.
+    pub fn mentions(&mut self, id: ColId) {
+        let within = |r: &&Read| (r.first..r.first + r.table.columns.len() as ColId).contains(&id);
+        if let Some(Read { first, db, table }) = self.reads.iter().find(within).cloned() {
+            self.need_table(&db, &table, Permission::Select, &[(id - first) as usize]);
+        }
+    }
+
+    fn add(&mut self, right: Right) {
+        let same = |r: &&mut Right| {
+            r.on == right.on && r.permission == right.permission && Arc::ptr_eq(&r.db, &right.db)
+        };
+        match self.list.iter_mut().find(same) {
+            Some(known) => {
+                for column in right.columns {
+                    if !known.columns.contains(&column) {
+                        known.columns.push(column);
+                    }
+                }
+            }
+            None => self.list.push(right),
+        }
+    }
+}
