@@ -267,15 +267,16 @@ impl Connection {
         }
     }
 
-    /// A request begins.
-    pub fn begin_request(&self) {
+    /// A request begins; with `loading` it reads what the client sends by itself, with [`Connection::wait_next`].
+    pub fn begin_request(&self, loading: bool) {
         let mut gate = self.gate.lock();
+        gate.loading = loading;
         gate.running = self.handle.get().cloned();
         if let Some(running) = &gate.running {
             running.expect_request();
         }
         // What has come in the meantime was for the worker: the poller will not hear of it again.
-        if std::mem::take(&mut gate.readable) && gate.early.is_none() {
+        if !loading && std::mem::take(&mut gate.readable) && gate.early.is_none() {
             drop(gate);
             self.listen();
         }
@@ -290,12 +291,6 @@ impl Connection {
         }
         gate.loading = false;
         std::mem::take(&mut gate.attention)
-    }
-
-    #[allow(dead_code)]
-    /// The running request reads what the client sends, with [`Connection::wait_next`].
-    pub fn begin_loading(&self) {
-        self.gate.lock().loading = true;
     }
 
     /// The client wants the running request stopped, or is gone.
@@ -366,7 +361,6 @@ impl Connection {
         Ok(())
     }
 
-    #[allow(dead_code)]
     /// What the client sends next, in the middle of a request that reads (a bulk load): waits for it.
     ///
     /// # Errors

@@ -9,7 +9,6 @@ use engine::Instance;
 use mio::{Registry, Waker};
 use parking_lot::{Condvar, Mutex};
 
-use crate::auth::Authenticator;
 use crate::connection::Connection;
 use crate::options::ServerOptions;
 use crate::pool::Pool;
@@ -25,8 +24,6 @@ const SURPLUS: usize = 64;
 pub struct Hub {
     /// The databases.
     pub instance: Arc<Instance>,
-    /// Who may log in.
-    pub authenticator: Arc<dyn Authenticator>,
     /// What the server was told.
     pub options: ServerOptions,
     /// TLS, if there is any.
@@ -65,14 +62,12 @@ impl Hub {
     /// The state of a server that has no connection yet. [`Hub::set_pool`] must follow.
     pub fn new(
         instance: Arc<Instance>,
-        authenticator: Arc<dyn Authenticator>,
         options: ServerOptions,
         tls: Option<TlsConfigs>,
         shards: Vec<Shard>,
     ) -> Hub {
         Hub {
             instance,
-            authenticator,
             options,
             tls,
             throttle: Throttle::new(),
@@ -102,6 +97,14 @@ impl Hub {
     pub fn submit(&self, connection: Arc<Connection>, urgent: bool) {
         if let Some(pool) = self.pool.get() {
             pool.submit(connection, urgent);
+        }
+    }
+
+    /// Lets a worker wait for its client.
+    pub fn stalled(&self, wait: &mut dyn FnMut()) {
+        match self.pool.get() {
+            Some(pool) => pool.stalled(wait),
+            None => wait(),
         }
     }
 

@@ -3,14 +3,15 @@
 //! checked before it is used and cannot bring the server down; a client that reads slowly, or sends half a packet, holds
 //! up nobody else; a stop lets requests end until the deadline and loses no commit that was acknowledged.
 
-pub mod auth;
 pub mod certificate;
 mod client;
 mod connection;
 mod hub;
+mod load;
 mod login;
 pub mod options;
 mod output;
+pub mod password;
 mod poller;
 pub mod pool;
 pub mod probe;
@@ -29,7 +30,6 @@ use engine::Instance;
 use mio::net::TcpListener;
 use mio::{Interest, Poll, Waker};
 
-pub use auth::{Administrator, Authenticator};
 pub use options::{Encryption, ServerError, ServerOptions};
 
 use crate::hub::{Hub, Shard};
@@ -67,11 +67,7 @@ impl Server {
     ///
     /// # Errors
     /// An address cannot be had, the certificate cannot be used, passwords would be readable on a network.
-    pub fn start(
-        instance: Arc<Instance>,
-        authenticator: Arc<dyn Authenticator>,
-        options: ServerOptions,
-    ) -> Result<Server, ServerError> {
+    pub fn start(instance: Arc<Instance>, options: ServerOptions) -> Result<Server, ServerError> {
         options.check()?;
         let tls = match options.encryption {
             Encryption::Off => None,
@@ -94,7 +90,7 @@ impl Server {
             shards.push(Shard::new(registry, Waker::new(poll.registry(), WAKE)?));
         }
         let max_workers = options.max_workers;
-        let hub = Arc::new(Hub::new(instance, authenticator, options, tls, shards));
+        let hub = Arc::new(Hub::new(instance, options, tls, shards));
         let served = Arc::downgrade(&hub);
         hub.set_pool(Pool::new(max_workers, move |connection| {
             if let Some(hub) = served.upgrade() {

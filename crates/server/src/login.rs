@@ -4,13 +4,12 @@
 use std::time::Duration;
 
 use engine::session::NetworkConnection;
-use engine::{Session, SqlError};
+use engine::{ClientInfo, Session, SqlError};
 use tds::login::Login7;
 use tds::prelogin::{AfterPrelogin, Prelogin, ServerEncryption};
 use tds::tokens::{DoneKind, DoneStatus, EnvChange};
 use tds::{Message, MessageBuffer, PacketType, TokenWriter, WireCollation, packet};
 
-use crate::auth::{login_failed, reason};
 use crate::client::{Active, Client, Stage};
 use crate::connection::Connection;
 use crate::hub::Hub;
@@ -177,12 +176,21 @@ fn open_session(
         audit(hub, connection, &format!("Login of user '{}': {e}.", clean(&login.user)));
         Refusal::from(e.to_sql_error())
     })?;
-    let address = connection.peer.ip();
+    let client = ClientInfo {
+        address: connection.peer.ip().to_canonical().to_string().into(),
+        host: login.host.as_str().into(),
+        app: login.app.as_str().into(),
+    };
+    // Both tell the error log why.
+    let token = hub
+        .instance
+        .authenticate(&login.user, &login.password.0, &client)
+        .map_err(|error| Refusal { errors: vec![error], delay: hub.throttle.failed(connection.peer.ip()) })?;
+    let database = Some(login.database.as_str()).filter(|name| !name.is_empty());
     let mut session = hub
-        .authenticator
-        .log_in(&hub.instance, &login.user, &login.password.0, address)
-        .map_err(|error| failed(hub, connection, login, &error))?;
-    session.set_names(&login.app, &login.host, &login.user);
+        .instance
+        .session_for(&token, database)
+        .map_err(|error| Refusal { errors: vec![error, token.refused()], delay: Duration::ZERO })?;
     session.set_connection(NetworkConnection {
         client: connection.peer,
         server: connection.local,
@@ -192,28 +200,9 @@ fn open_session(
         library: login.library.as_str().into(),
         process: login.client_pid,
     });
-    if !login.database.is_empty() && session.use_database(&login.database).is_err() {
-        let text =
-            format!("Cannot open database \"{}\" requested by the login. The login failed.", login.database);
-        let mut refusal = failed(hub, connection, login, &login_failed(&login.user, 38));
-        refusal.errors.insert(0, SqlError::new(4060, 11, 1, text));
-        return Err(refusal);
-    }
     // What a reset goes back to.
     session.keep_as_login();
     Ok(session)
-}
-
-/// Tells the error log why, the client only that; and slows down those who guess.
-fn failed(hub: &Hub, connection: &Connection, login: &Login7, error: &SqlError) -> Refusal {
-    if error.number != 18456 {
-        audit(hub, connection, &format!("Error: {}. {}", error.number, clean(&error.message)));
-        return error.clone().into();
-    }
-    audit(hub, connection, &format!("Error: 18456, Severity: 14, State: {}.", error.state));
-    let why = reason(error.state);
-    audit(hub, connection, &format!("Login failed for user '{}'. Reason: {why}", clean(&login.user)));
-    Refusal { errors: vec![login_failed(&login.user, 1)], delay: hub.throttle.failed(connection.peer.ip()) }
 }
 
 fn audit(hub: &Hub, connection: &Connection, text: &str) {

@@ -159,12 +159,9 @@ impl<'a> Answer<'a> {
 
     /// Sends the packets that are made.
     fn send(&mut self) -> std::io::Result<()> {
-        let pool = self.hub.pool();
-        let waits = |wait: &mut dyn FnMut()| match pool {
-            Some(pool) => pool.stalled(wait),
-            None => wait(),
-        };
-        let result = self.connection.send(&self.packets, self.hub.options.send_timeout, &waits);
+        let hub = self.hub;
+        let timeout = hub.options.send_timeout;
+        let result = self.connection.send(&self.packets, timeout, &|wait| hub.stalled(wait));
         self.packets.clear();
         self.sent = Instant::now();
         result

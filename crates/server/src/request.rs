@@ -48,7 +48,7 @@ pub fn run(
         // The attention that follows is answered.
         return Ok(After::Continue);
     }
-    connection.begin_request();
+    connection.begin_request(false);
     let mut answer = Answer::new(hub, connection, active);
     let result = carry_out(hub, active, &message, &mut answer);
     drop(message);

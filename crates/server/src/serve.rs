@@ -9,7 +9,7 @@ use crate::client::{Client, Stage};
 use crate::connection::{Connection, Next};
 use crate::hub::Hub;
 use crate::wire::{Got, WireError};
-use crate::{login, request};
+use crate::{load, login, request};
 
 /// What follows a message.
 pub enum After {
@@ -69,8 +69,7 @@ fn step(hub: &Hub, connection: &Connection, client: &mut Client, next: Next) -> 
         (Stage::Ready(active), Next::Got(Got::Message(message))) => {
             request::run(hub, connection, active, message)
         }
-        // The rest of a load that has failed already.
-        (Stage::Ready(_), Next::Got(Got::Bulk { .. })) => Ok(After::Continue),
+        (Stage::Ready(active), Next::Got(got @ Got::Bulk { .. })) => load::run(hub, connection, active, got),
         (Stage::New(_), Next::Got(Got::Message(message))) => login::message(hub, connection, client, message),
         (Stage::New(_), _) => Ok(After::Close),
         (Stage::Ready(_), Next::Got(Got::Blocked | Got::Closed)) => Ok(After::Close),

@@ -43,10 +43,7 @@ pub enum Got {
     /// A whole message.
     Message(Message),
     /// A piece of a bulk load.
-    #[allow(dead_code)]
     Bulk {
-        /// Status byte of the first packet.
-        status: u8,
         /// The rows' bytes.
         bytes: Vec<u8>,
         /// The load's last piece.
@@ -150,23 +147,21 @@ impl Wire {
         }
     }
 
-    /// What is complete in the bytes at hand.
+    /// What is complete in the bytes at hand. The reader may have something without any: an attention that has ended a bulk load.
     fn next(&mut self) -> Result<Option<Got>, WireError> {
-        if self.at == self.pending.len() {
-            self.pending = Vec::new();
-            self.at = 0;
-            return Ok(None);
-        }
         let mut input = &self.pending[self.at..];
-        let event = self.reader.read(&mut input)?;
-        let got = match event {
+        let got = match self.reader.read(&mut input)? {
             None => None,
             Some(Event::Message(message)) => Some(Got::Message(message)),
-            Some(Event::Bulk { status, bytes, last, ignored }) => {
-                Some(Got::Bulk { status, bytes: bytes.to_vec(), last, ignored })
+            Some(Event::Bulk { bytes, last, ignored, .. }) => {
+                Some(Got::Bulk { bytes: bytes.to_vec(), last, ignored })
             }
         };
         self.at = self.pending.len() - input.len();
+        if self.at == self.pending.len() {
+            self.pending = Vec::new();
+            self.at = 0;
+        }
         Ok(got)
     }
 

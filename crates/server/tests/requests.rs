@@ -302,6 +302,48 @@ fn a_thousand_idle_connections_hold_no_threads() {
 }
 
 #[test]
+fn rows_of_a_bulk_load_come_in_pieces() {
+    let server = TestServer::start();
+    let mut client = server.client();
+    client.run("create table t (id int primary key, w nvarchar(100) null)");
+    let column = |name: &str, ty| tds::Column::new(name, type_of(ty), tds::ColumnFlags::default());
+    let columns = [column("id", DataType::Int), column("w", DataType::NVarChar(types::Len::N(100)))];
+    let rows = |from: i32, to: i32| -> Vec<Vec<Value>> {
+        let word = |n: i32| if n % 7 == 0 { Value::Null } else { Value::str(format!("row {n}")) };
+        (from..to).map(|n| vec![Value::Int(n), word(n)]).collect()
+    };
+    for with_done in [false, true] {
+        client.run("truncate table t");
+        client.run("insert bulk t (id int, w nvarchar(100)) with (tablock)");
+        let bytes = client.codec.bulk(&columns, &rows(0, 20_000), with_done).unwrap();
+        for piece in bytes.chunks(3_001) {
+            client.send(piece);
+        }
+        let answer = client.read().unwrap();
+        assert!(answer.errors().is_empty(), "{:?}", answer.errors());
+        assert_eq!(answer.dones().last().unwrap().1, 20_000);
+        assert_eq!(client.int("select count(*) from t"), 20_000);
+        assert_eq!(client.int("select count(*) from t where w is null"), 2_858);
+    }
+    // A load that fails in the middle leaves nothing, and the connection goes on.
+    client.run("insert bulk t (id int, w nvarchar(100))");
+    let bytes = client.codec.bulk(&columns, &rows(19_000, 40_000), true).unwrap();
+    client.send(&bytes);
+    assert_eq!(client.read().unwrap().error_numbers(), [2627]);
+    assert_eq!(client.int("select count(*) from t"), 20_000);
+    // One that nobody has announced.
+    client.send(&client.codec.bulk(&columns, &rows(0, 3), true).unwrap());
+    assert_eq!(client.read().unwrap().error_numbers(), [4022]);
+    // One that is withdrawn.
+    client.run("insert bulk t (id int, w nvarchar(100))");
+    let bytes = client.codec.bulk(&columns, &rows(50_000, 60_000), true).unwrap();
+    client.send(&bytes[..4096 * 5]);
+    client.send(&client.codec.attention());
+    while !client.read().unwrap().is_attention() {}
+    assert_eq!(client.int("select count(*) from t"), 20_000);
+}
+
+#[test]
 fn a_stop_under_load_loses_no_commit() {
     let mut server = TestServer::start();
     server.client().run("create table t (who int, n int, primary key (who, n))");

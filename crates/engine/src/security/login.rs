@@ -169,6 +169,12 @@ impl Instance {
         log.write("Logon", &text);
     }
 
+    /// Whether `sa` has a password: without one nobody can log in as `sa`.
+    pub fn sa_has_password(&self) -> bool {
+        let master = self.db_by_id(MASTER).map(|db| db.security());
+        master.is_some_and(|master| master.server.get(SA).is_some_and(|sa| sa.hash.is_some()))
+    }
+
     /// Gives `sa` a password, unless it has this one already: what MSSQL_SA_PASSWORD says.
     ///
     /// # Errors

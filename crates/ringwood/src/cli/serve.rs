@@ -4,7 +4,7 @@ use super::say::{say, say_error};
 use super::{InstanceArgs, parse_size, signals, sql};
 use clap::{Args, ValueEnum};
 use engine::Instance;
-use server::{Administrator, Encryption, Server, ServerOptions};
+use server::{Encryption, Server, ServerOptions};
 use std::fs;
 use std::io::{self, Write};
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -141,16 +141,18 @@ fn serve(args: &ServeArgs, instance: &Arc<Instance>, init: Option<StartScripts>)
     if let Some(scripts) = init {
         scripts.run(instance)?;
     }
-    let password = match std::env::var(PASSWORD) {
-        Ok(password) if !password.is_empty() => password,
-        _ => {
-            let password = server::auth::random_password().map_err(|e| e.to_string())?;
-            say(format_args!("The password of sa is {password}"));
-            password
+    match std::env::var(PASSWORD) {
+        Ok(password) if !password.is_empty() => {
+            instance.set_sa_password(&password).map_err(|e| format!("{PASSWORD}: {}", e.message))?;
         }
-    };
-    let authenticator = Arc::new(Administrator::new(password));
-    let server = Server::start(instance.clone(), authenticator, args.options()).map_err(|e| e.to_string())?;
+        _ if instance.sa_has_password() => {}
+        _ => {
+            let password = server::password::random_password().map_err(|e| e.to_string())?;
+            instance.set_sa_password(&password).map_err(|e| e.message)?;
+            say(format_args!("The password of sa is {password}"));
+        }
+    }
+    let server = Server::start(instance.clone(), args.options()).map_err(|e| e.to_string())?;
     // It is set once.
     let _ = running.set(server.stop_handle());
     ready(&server).map_err(|e| format!("standard output: {e}"))?;

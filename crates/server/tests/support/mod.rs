@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::{Instance, InstanceOptions, Value};
-use ringwood_server::{Administrator, Server, ServerOptions};
+use ringwood_server::{Server, ServerOptions};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{ClientConfig, ClientConnection, DigitallySignedStruct, SignatureScheme};
@@ -41,8 +41,8 @@ impl TestServer {
         .unwrap();
         let mut options = ServerOptions::new("127.0.0.1:0".parse().unwrap(), folder.path());
         change(&mut options);
-        let server =
-            Server::start(instance.clone(), Arc::new(Administrator::new(PASSWORD)), options).unwrap();
+        instance.set_sa_password(PASSWORD).unwrap();
+        let server = Server::start(instance.clone(), options).unwrap();
         let address = server.addresses()[0];
         TestServer { instance, server: Some(server), address, folder }
     }

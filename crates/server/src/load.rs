@@ -1,0 +1,123 @@
+//! Bulk loads: rows that a client sends after INSERT BULK, in pieces, while they are loaded.
+//! Guarantees: no more than some pieces and one row are in memory; a load that fails reads what the client still sends
+//! before it answers, because clients read no answer earlier.
+
+use engine::{BulkRows, SqlError, Value};
+use tds::request::{BulkEvent, BulkReader};
+use tds::{Limits, TdsError};
+
+use crate::client::Active;
+use crate::connection::{Connection, Next};
+use crate::hub::Hub;
+use crate::output::Answer;
+use crate::serve::After;
+use crate::wire::{Got, WireError};
+
+/// The error of a load that the client has withdrawn.
+const CANCELLED: i32 = 3617;
+
+/// The rows of a load as they come.
+struct Rows<'a> {
+    hub: &'a Hub,
+    connection: &'a Connection,
+    reader: BulkReader,
+    row: Vec<Value>,
+    /// The client sends nothing more of it.
+    ended: bool,
+    /// Why the connection cannot go on.
+    broken: Option<WireError>,
+}
+
+/// Loads what INSERT BULK has announced; `got` is the first piece.
+///
+/// # Errors
+/// The client is gone, or sends what is not the protocol.
+pub fn run(hub: &Hub, connection: &Connection, active: &mut Active, got: Got) -> Result<After, WireError> {
+    connection.begin_request(true);
+    let mut answer = Answer::new(hub, connection, active);
+    let limits = Limits { memory: hub.options.max_message };
+    let reader = BulkReader::new(active.version, limits);
+    let mut rows = Rows { hub, connection, reader, row: Vec::new(), ended: false, broken: None };
+    if rows.take(got).is_ok() {
+        active.session.load_bulk(&mut rows, &mut answer);
+    }
+    while !rows.ended {
+        // After an error: the rest is thrown away.
+        rows.reader = BulkReader::new(active.version, limits);
+        let _ = rows.more();
+    }
+    let stopped = connection.end_request();
+    connection.set_in_transaction(active.session.trancount() > 0);
+    if let Some(error) = rows.broken {
+        return Err(error);
+    }
+    answer.finish(stopped)?;
+    Ok(if active.session.is_killed() { After::Close } else { After::Continue })
+}
+
+impl Rows<'_> {
+    /// Waits for the next piece.
+    fn more(&mut self) -> Result<(), SqlError> {
+        let hub = self.hub;
+        match self.connection.wait_next(hub.options.idle_timeout, &|wait| hub.stalled(wait)) {
+            Ok(Next::Got(got)) => self.take(got),
+            Ok(Next::Attention) => {
+                self.ended = true;
+                Err(cancelled())
+            }
+            Ok(Next::Gone) => {
+                self.broken = Some(std::io::Error::from(std::io::ErrorKind::ConnectionAborted).into());
+                self.ended = true;
+                Err(cancelled())
+            }
+            Err(error) => {
+                self.broken = Some(error);
+                self.ended = true;
+                Err(cancelled())
+            }
+        }
+    }
+
+    fn take(&mut self, got: Got) -> Result<(), SqlError> {
+        let Got::Bulk { bytes, last, ignored } = got else {
+            self.broken = Some(TdsError::Packet("another message within a bulk load").into());
+            self.ended = true;
+            return Err(cancelled());
+        };
+        self.reader.feed(&bytes);
+        if last {
+            self.reader.end();
+            self.ended = true;
+        }
+        // The attention that follows is answered.
+        if ignored { Err(cancelled()) } else { Ok(()) }
+    }
+}
+
+fn cancelled() -> SqlError {
+    SqlError::new(CANCELLED, 16, 1, "The client has withdrawn the bulk load.")
+}
+
+impl BulkRows for Rows<'_> {
+    fn next(&mut self, row: &mut [Value]) -> Result<bool, SqlError> {
+        loop {
+            match self.reader.next_row(&mut self.row).map_err(|e| e.to_sql_error())? {
+                BulkEvent::NeedMore => self.more()?,
+                BulkEvent::Columns => {
+                    let (sent, announced) = (self.reader.columns().len(), row.len());
+                    if sent != announced {
+                        let text = format!(
+                            "The bulk load has {sent} columns, INSERT BULK has announced {announced}."
+                        );
+                        return Err(SqlError::new(4804, 16, 1, text));
+                    }
+                }
+                BulkEvent::Row => {
+                    row.swap_with_slice(&mut self.row);
+                    return Ok(true);
+                }
+                BulkEvent::End => return Ok(false),
+            }
+        }
+    }
+}
