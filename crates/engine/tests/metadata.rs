@@ -81,3 +81,44 @@ fn procedures() {
 fn functions() {
     ask("functions");
 }
+
+#[test]
+fn clients() {
+    ask("clients");
+}
+
+#[test]
+fn views() {
+    ask("views");
+}
+
+#[test]
+fn describe() {
+    ask("describe");
+}
+
+/// An application lock is waited for, times out, and goes with its session.
+#[test]
+fn application_locks_of_two_sessions() {
+    let mut b = bench();
+    let get = "DECLARE @r int; EXEC @r = sp_getapplock @Resource = 'x', @LockMode = 'Exclusive', @LockOwner = 'Session', @LockTimeout = 0; SELECT @r";
+    b.check(get, "0");
+    let mut other = b.instance.session().unwrap();
+    other.use_database("t").unwrap();
+    let mut said = Text::default();
+    other.execute(get, &mut said);
+    assert_eq!(said.out.trim(), "-1");
+    // One of a transaction goes with it.
+    b.check("BEGIN TRAN; DECLARE @r int; EXEC @r = sp_getapplock 'y', 'Shared'; SELECT @r", "0");
+    let exclusive = "DECLARE @r int; EXEC @r = sp_getapplock 'y', 'Exclusive', 'Session', 0; SELECT @r";
+    let mut said = Text::default();
+    other.execute(exclusive, &mut said);
+    assert_eq!(said.out.trim(), "-1");
+    b.check("COMMIT", "");
+    let mut said = Text::default();
+    other.execute(exclusive, &mut said);
+    assert_eq!(said.out.trim(), "0");
+    // What it had goes with a session.
+    drop(other);
+    b.check(exclusive, "0");
+}

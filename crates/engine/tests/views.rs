@@ -76,8 +76,11 @@ fn every_view_can_be_read_and_every_value_fits_its_column() {
         let arguments = match name.as_str() {
             "fn_dblog" | "dm_io_virtual_file_stats" | "dm_os_volume_stats" => "(null, null)",
             "dm_exec_input_buffer" => "(@@spid, null)",
+            "fn_listextendedproperty" => "(null, null, null, null, null, null, null)",
             "dm_db_log_info" | "dm_db_log_stats" => "(db_id())",
             "dm_exec_sql_text" => "(0x02)",
+            "generate_series" => "(1, 2)",
+            "string_split" => "('a', ',')",
             "dm_db_stats_properties" | "dm_db_stats_histogram" => "(object_id('a'), 1)",
             _ => "",
         };

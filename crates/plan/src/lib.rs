@@ -22,6 +22,7 @@ pub mod rewrite;
 pub mod rights;
 pub mod statistics;
 pub mod view;
+mod view_seek;
 
 use crate::bind::Binder;
 use crate::bind::env::CompileEnv;

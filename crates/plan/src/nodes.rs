@@ -30,6 +30,8 @@ pub enum Node {
     View {
         scan: Box<ViewScan>,
         keep: Vec<usize>,
+        /// Columns by which the rows are sought, with the values that are wanted.
+        equal: Vec<(usize, Expr)>,
     },
     /// Rows that the statement keeps, with the columns at these positions.
     Work {

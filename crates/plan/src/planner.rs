@@ -7,6 +7,7 @@ use super::decorrelate;
 use super::logical::{JoinHint, JoinKind, Logical, SortKey, TopSpec, WindowCall};
 use super::physical::{pred_slots, slots};
 use super::rewrite::rewrite;
+use super::view_seek;
 use crate::bind::Binder;
 use crate::estimate;
 use crate::nodes::AggregatePlan;
@@ -91,7 +92,10 @@ impl Planner<'_, '_> {
                 let keep: Vec<usize> =
                     ids.filter(|id| cx.needed.contains(id)).map(|id| (id - view.first) as usize).collect();
                 let cols = keep.iter().map(|at| view.first + *at as ColId).collect();
-                let plan = Plan { node: Node::View { scan: view, keep }, cols, rows: 100.0, ordered: false };
+                let equal = view_seek::wanted(&view, &preds);
+                let rows =
+                    if equal.is_empty() { view.view.expected_rows(&view.db) } else { view_seek::FOUND };
+                let plan = Plan { node: Node::View { scan: view, keep, equal }, cols, rows, ordered: false };
                 self.above(plan, preds)
             }
             Logical::Work(work) => {
@@ -534,8 +538,11 @@ impl Planner<'_, '_> {
             && choice.is_none_or(|choice| choice == 0)
             && kind != JoinKind::Full
             && !keys.pairs.is_empty()
-            && let Logical::Get(get) = peeled(&right)
-            && access_path::can_seek(get, &keys.right_columns(), left.rows, forced)
+            && match peeled(&right) {
+                Logical::Get(get) => access_path::can_seek(get, &keys.right_columns(), left.rows, forced),
+                Logical::View(view) => view_seek::pays(view, &keys.right_columns(), left.rows),
+                _ => false,
+            }
         {
             // The inner side is a seek by values of the outer row.
             let mut args = Vec::new();

@@ -60,6 +60,15 @@ pub trait ViewDef: Sync {
         -i32::try_from(hash >> 1).unwrap_or(1).max(1)
     }
 
+    /// Positions of the columns by whose value the view finds its rows without making all of them.
+    fn sought(&self) -> &'static [usize] {
+        &[]
+    }
+    /// About how many rows it has in a database.
+    fn expected_rows(&self, db: &Db) -> f64 {
+        let _ = db;
+        100.0
+    }
     /// What it takes to see it.
     fn right(&self) -> ViewRight {
         ViewRight::Server(Permission::ControlServer)
@@ -77,6 +86,23 @@ pub trait ViewDef: Sync {
         args: &[Value],
         keep: &[usize],
     ) -> Result<Box<dyn RowSource>, SqlError>;
+
+    /// The same, of the rows in which these columns (of [`ViewDef::sought`]) have these values. There may be others among them: the
+    /// condition is tested again.
+    ///
+    /// # Errors
+    /// Those of the view.
+    fn seek(
+        &self,
+        session: &mut dyn Any,
+        db: &Arc<Db>,
+        args: &[Value],
+        keep: &[usize],
+        equal: &[(usize, Value)],
+    ) -> Result<Box<dyn RowSource>, SqlError> {
+        let _ = equal;
+        self.start(session, db, args, keep)
+    }
 }
 
 /// Rows of a view in pieces. It may be kept between two statements, or go to another thread.

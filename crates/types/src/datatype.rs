@@ -596,13 +596,7 @@ pub fn conversion(from: DataType, to: DataType) -> Conversion {
                 Implicit
             }
         }
-        (T::SqlVariant, t) => {
-            if t.is_lob() {
-                None
-            } else {
-                ExplicitOnly
-            }
-        }
+        (T::SqlVariant, _) => ExplicitOnly,
         (f, t) if f.is_string() => {
             if t.is_binary() {
                 ExplicitOnly

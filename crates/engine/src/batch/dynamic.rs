@@ -262,6 +262,17 @@ fn no_handle(number: i32) -> SqlError {
     SqlError::new(8179, 16, 2, format!("Could not find prepared statement with handle {number}."))
 }
 
+/// Names and types of declared parameters.
+///
+/// # Errors
+/// Those of the declarations.
+pub fn declared_parameters(
+    definition: &str,
+    catalog: &Catalog,
+) -> Result<Vec<(CompactString, DataType)>, SqlError> {
+    Ok(parse_parameters(definition, catalog)?.into_iter().map(|p| (p.name, p.ty)).collect())
+}
+
 /// `@a int, @b varchar(10) OUTPUT`: read as a DECLARE once OUTPUT is taken out.
 fn parse_parameters(definition: &str, catalog: &Catalog) -> Result<Vec<Parameter>, SqlError> {
     if definition.trim().is_empty() {

@@ -2,7 +2,7 @@
 
 pub mod cache;
 pub mod declared;
-mod dynamic;
+pub mod dynamic;
 pub mod errors_text;
 pub mod execute;
 pub mod flow;

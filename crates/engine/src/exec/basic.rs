@@ -53,7 +53,7 @@ pub struct View {
 
 impl Operator for View {
     fn next(&mut self, plan: &Plan, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
-        let Node::View { scan, keep } = &plan.node else { return Err(other_node()) };
+        let Node::View { scan, keep, equal: wanted } = &plan.node else { return Err(other_node()) };
         out.reset(keep.len());
         let source = match &mut self.source {
             Some(source) => source,
@@ -62,7 +62,19 @@ impl Operator for View {
                 for e in &scan.args {
                     args.push(e.eval(&[], rt)?);
                 }
-                none.insert(scan.view.start(rt.session(), &scan.db, &args, keep)?)
+                let mut equal: SmallVec<[(usize, Value); 4]> = SmallVec::new();
+                for (at, e) in wanted {
+                    // An error is the condition's, for the rows that it is tested with.
+                    if let Ok(value) = e.eval(&[], rt) {
+                        equal.push((*at, value));
+                    }
+                }
+                let (view, db) = (scan.view, &scan.db);
+                none.insert(if equal.is_empty() {
+                    view.start(rt.session(), db, &args, keep)?
+                } else {
+                    view.seek(rt.session(), db, &args, keep, &equal)?
+                })
             }
         };
         while self.rows.as_slice().is_empty() {

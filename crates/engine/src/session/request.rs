@@ -62,7 +62,7 @@ impl Session {
     }
 
     /// What a pool asks for before it gives a connection to somebody else: the transaction is rolled back, temporary tables and
-    /// prepared statements go, database and SET options, the isolation level too, are those of the login.
+    /// prepared statements and application locks go, database and SET options, the isolation level too, are those of the login.
     ///
     /// # Errors
     /// 911, 945 and their kin: the login's database is gone. Then the session is in master.
@@ -76,6 +76,7 @@ impl Session {
         core.nest_level = 0;
         temps::end_session(core);
         core.handles = Handles::default();
+        core.app_locks.release_session();
         (core.last_identity, core.scope_identity) = (None, None);
         (core.rowcount, core.error_number) = (0, 0);
         core.context_info = types::Value::Null;

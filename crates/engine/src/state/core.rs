@@ -13,6 +13,7 @@ use txn::WaitArgs;
 use types::{SqlError, Value};
 
 use super::activity::Activity;
+use super::app_locks::AppLocks;
 use super::bulk::BulkLoad;
 use super::caller::Caller;
 use super::changes::{ChangedRows, FiredTriggers};
@@ -182,6 +183,8 @@ pub struct SessionCore {
     pub(crate) running_triggers: Vec<(i32, i32)>,
     /// Definitions that only the running statement sees: see `catalog::rebuild`.
     pub(crate) private_tables: Vec<Arc<TableDef>>,
+    /// What sp_getapplock has got.
+    pub(crate) app_locks: AppLocks,
     /// Counters of the running statement, when it is profiled.
     pub(crate) profile: Option<Box<Profile>>,
     /// Room for the key of a row that a statement changes by itself.
@@ -236,6 +239,7 @@ impl SessionCore {
             trigger_runner: None,
             running_triggers: Vec::new(),
             private_tables: Vec::new(),
+            app_locks: AppLocks::default(),
             profile: None,
             point_key: Vec::new(),
             app_name: names.app,
@@ -388,6 +392,7 @@ impl SessionCore {
 impl Drop for SessionCore {
     fn drop(&mut self) {
         self.rollback_all();
+        self.app_locks.release_session();
         self.instance.session_ended(&self.shared);
         self.db.add_user(-1);
     }

@@ -3,6 +3,7 @@
 
 mod acting;
 pub mod activity;
+pub(crate) mod app_locks;
 pub mod bulk;
 pub mod caller;
 pub mod changes;

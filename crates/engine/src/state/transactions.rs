@@ -152,6 +152,48 @@ impl SessionCore {
         self.check_isolation(db, table, lock.mode)
     }
 
+    /// Takes an application lock for the transaction; the inner error is the wait's. -1 waits without end.
+    ///
+    /// # Errors
+    /// The transaction cannot begin.
+    pub(crate) fn lock_application(
+        &mut self,
+        db: &Arc<Db>,
+        what: What,
+        mode: LockMode,
+        timeout_ms: i64,
+    ) -> Result<Result<(), txn::TxnError>, SqlError> {
+        let at = self.open_txn(db)?;
+        let txn = &mut self.transactions.open[at].txn;
+        let before = std::mem::replace(&mut txn.wait.timeout_ms, timeout_ms);
+        let locked = txn.lock(what, mode);
+        txn.wait.timeout_ms = before;
+        Ok(locked)
+    }
+
+    /// Gives an application lock of the transaction back.
+    ///
+    /// # Errors
+    /// The transaction cannot begin.
+    pub(crate) fn unlock_application(
+        &mut self,
+        db: &Arc<Db>,
+        resource: &txn::Resource,
+    ) -> Result<(), SqlError> {
+        let at = self.open_txn(db)?;
+        self.transactions.open[at].txn.locks.unlock(resource);
+        Ok(())
+    }
+
+    /// A number that no other transaction of the instance has.
+    ///
+    /// # Errors
+    /// The transaction cannot begin.
+    pub(crate) fn transaction_number(&mut self, db: &Arc<Db>) -> Result<u64, SqlError> {
+        let at = self.open_txn(db)?;
+        Ok(self.transactions.open[at].txn.locks.id().0)
+    }
+
     /// Locks a view while a statement uses it. Its definition must still be the current one.
     ///
     /// Errors: as [`SessionCore::lock_table`].

@@ -1,9 +1,14 @@
 //! System procedures, one file each.
 
+mod applock;
 mod attach;
+mod collations;
 mod databases;
+mod describe;
+mod help;
 pub(crate) mod odbc;
 pub(crate) mod params;
+mod params_managed;
 mod rights;
 mod roles;
 mod space_used;
@@ -80,6 +85,18 @@ const PROCEDURES: &[(&str, Body)] = &[
     ("sp_datatype_info", odbc::datatypes::info),
     ("sp_datatype_info_90", odbc::datatypes::info),
     ("sp_datatype_info_100", odbc::datatypes::info_100),
+    ("sp_getapplock", applock::get),
+    ("sp_releaseapplock", applock::release),
+    ("sp_helptext", help::text),
+    ("sp_helpindex", help::index),
+    ("sp_describe_first_result_set", describe::first_result_set),
+    ("sp_tablecollations", collations::table_collations),
+    ("sp_tablecollations_90", collations::table_collations),
+    ("sp_tablecollations_100", collations::table_collations),
+    ("sp_procedure_params_managed", params_managed::managed),
+    ("sp_procedure_params_90_managed", params_managed::managed),
+    ("sp_procedure_params_100_managed", params_managed::managed_100),
+    ("sp_server_info", help::server_info),
     ("sp_spaceused", space_used::run),
     ("sp_helpdb", databases::help_db),
     ("sp_databases", databases::databases),

@@ -15,6 +15,8 @@ use crate::views::rights::sees;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Runs {
     Everyone,
+    /// Whoever may know of the object that the first argument names.
+    SeesObject,
     /// dbo, db_owner, sysadmin.
     Owner,
     Server(Permission),
@@ -46,6 +48,19 @@ const TABLE: &[(&str, Runs)] = &[
     ("sp_datatype_info", Runs::Everyone),
     ("sp_datatype_info_90", Runs::Everyone),
     ("sp_datatype_info_100", Runs::Everyone),
+    ("sp_getapplock", Runs::Everyone),
+    ("sp_releaseapplock", Runs::Everyone),
+    ("sp_server_info", Runs::Everyone),
+    // It binds the statement, with the rights that the statement takes.
+    ("sp_describe_first_result_set", Runs::Everyone),
+    ("sp_helptext", Runs::Database(Permission::ViewDefinition)),
+    ("sp_helpindex", Runs::SeesObject),
+    ("sp_tablecollations", Runs::SeesObject),
+    ("sp_tablecollations_90", Runs::SeesObject),
+    ("sp_tablecollations_100", Runs::SeesObject),
+    ("sp_procedure_params_managed", Runs::SeesObject),
+    ("sp_procedure_params_90_managed", Runs::SeesObject),
+    ("sp_procedure_params_100_managed", Runs::SeesObject),
     ("sp_spaceused", Runs::Everyone),
     ("sp_helpdb", Runs::Everyone),
     ("sp_databases", Runs::Everyone),
@@ -80,6 +95,23 @@ pub fn check(name: &str, call: &mut Call<'_>) -> Result<(), SqlError> {
         Runs::Server(permission) => server(call.core, permission),
         Runs::Database(permission) => in_database(call.core, &db, permission),
         Runs::Sysadmin => sysadmin(call.core),
+        Runs::SeesObject => {
+            let named =
+                call.args.first().and_then(|arg| arg.value.as_str().map(str::to_owned)).unwrap_or_default();
+            let parts = crate::functions::metadata::name_parts(&named).unwrap_or_default();
+            let part = |at: usize| parts.get(at).map_or("", |part| part.as_str());
+            let catalog = db.catalog();
+            let found = match catalog.find(part(1), part(0)) {
+                Some(table) => Some(table.object_id),
+                None => catalog.find_module(part(1), part(0)).map(|module| module.object_id),
+            };
+            match found {
+                Some(id) if !sees(call.core, &db, id) => Err(not_permitted()),
+                // The procedure says that there is no such object; those of other databases are the owner's.
+                _ if parts.len() > 2 => owner(call.core, &db),
+                _ => Ok(()),
+            }
+        }
         Runs::AltersObject => {
             let kind = call.arg(2, "@objtype").and_then(|v| v.as_str().map(str::to_ascii_uppercase));
             let named =

@@ -8,7 +8,7 @@ use catalog::{Catalog, ModuleKind};
 use DataType::{Char, DateTime, Int, NVarChar, SmallInt, TinyInt, VarBinary};
 
 /// Names that need no schema.
-pub(super) const NAMES: [&str; 2] = ["sysobjects", "sysdatabases"];
+pub(super) const NAMES: [&str; 3] = ["sysobjects", "sysdatabases", "fn_listextendedproperty"];
 
 const OBJECT_COLUMNS: &[ViewColumn] = &[
     ("name", SYSNAME, false),

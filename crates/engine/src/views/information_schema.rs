@@ -1,9 +1,11 @@
 //! INFORMATION_SCHEMA: tables, columns, schemata, constraints.
 
-use types::{DataType, Len, Value};
+use std::sync::Arc;
 
-use super::{SYSNAME, View, ViewColumn, text};
-use catalog::{IndexDef, ModuleKind, TableDef};
+use types::{Collation, DataType, Len, Value};
+
+use super::{SYSNAME, View, ViewColumn, pick, text};
+use catalog::{ConstraintAt, ConstraintKind, ModuleKind, TableDef, constraints_of};
 
 use DataType::{Int, NVarChar, SmallInt, TinyInt, VarChar};
 
@@ -15,19 +17,18 @@ const TABLE_COLUMNS: &[ViewColumn] = &[
 ];
 
 /// INFORMATION_SCHEMA.TABLES.
-pub static TABLES: View = View::information("TABLES", TABLE_COLUMNS, |_, db, _| {
-    let row = |t: &std::sync::Arc<TableDef>| {
-        vec![Value::Str(db.name()), text(&t.schema), text(&t.name), text("BASE TABLE")]
-    };
-    let catalog = db.catalog();
-    let mut rows: Vec<_> = catalog.sorted().into_iter().map(row).collect();
-    let mut views: Vec<_> = catalog.modules.values().filter(|m| m.kind == ModuleKind::View).collect();
-    views.sort_by(|a, b| (&a.schema, &a.name).cmp(&(&b.schema, &b.name)));
-    rows.extend(
-        views.iter().map(|v| vec![Value::Str(db.name()), text(&v.schema), text(&v.name), text("VIEW")]),
-    );
-    Ok(rows)
-});
+pub static TABLES: View =
+    View::information_seeking("TABLES", TABLE_COLUMNS, &[2], pick::per_table, |_, db, wanted| {
+        let row = |schema: &str, name: &str, kind: &str| {
+            wanted.part(vec![Value::Str(db.name()), text(schema), text(name), text(kind)])
+        };
+        let catalog = db.catalog();
+        let tables = pick::tables(&catalog, wanted, usize::MAX, Some(2)).into_iter();
+        let mut rows: Vec<_> = tables.map(|t| row(&t.schema, &t.name, "BASE TABLE")).collect();
+        let views = pick::modules(&catalog, ModuleKind::View, wanted, usize::MAX, Some(2));
+        rows.extend(views.iter().map(|v| row(&v.schema, &v.name, "VIEW")));
+        Ok(rows)
+    });
 
 const COLUMN_COLUMNS: &[ViewColumn] = &[
     ("TABLE_CATALOG", SYSNAME, true),
@@ -55,51 +56,80 @@ const COLUMN_COLUMNS: &[ViewColumn] = &[
     ("DOMAIN_NAME", SYSNAME, true),
 ];
 
-/// INFORMATION_SCHEMA.COLUMNS.
-pub static COLUMNS: View = View::information("COLUMNS", COLUMN_COLUMNS, |_, db, _| {
-    let mut rows = Vec::new();
-    for table in db.catalog().sorted() {
-        for (i, c) in table.columns.iter().enumerate() {
-            let ty = c.ty;
-            let sized = ty.is_string() || ty.is_binary();
-            let length = |bytes: bool| match ty.length() {
-                _ if !sized => Value::Null,
-                None => Value::Int(-1),
-                Some(n) => Value::Int(n as i32 * if bytes && ty.is_unicode() { 2 } else { 1 }),
-            };
-            let exact = ty.as_decimal().is_some() && ty != DataType::Bit;
-            let approximate = matches!(ty, DataType::Float | DataType::Real);
-            let mut row = vec![
-                Value::Str(db.name()),
-                text(&table.schema),
-                text(&table.name),
-                text(&c.name),
-                Value::Int(i as i32 + 1),
-                c.default.as_ref().map_or(Value::Null, |d| text(&d.text)),
-                text(if c.nullable { "YES" } else { "NO" }),
-                text(ty.base_name()),
-                length(false),
-                length(true),
-                if exact || approximate { Value::TinyInt(ty.precision()) } else { Value::Null },
-                match (exact, approximate) {
-                    (true, _) => Value::SmallInt(10),
-                    (_, true) => Value::SmallInt(2),
-                    _ => Value::Null,
-                },
-                if exact { Value::Int(ty.scale().into()) } else { Value::Null },
-                if ty.is_temporal() { Value::SmallInt(ty.scale().into()) } else { Value::Null },
-            ];
-            row.resize(16, Value::Null);
-            let set = if ty.is_unicode() { "UNICODE" } else { "iso_1" };
-            row.push(if ty.is_string() { text(set) } else { Value::Null });
-            row.resize(19, Value::Null);
-            row.push(if ty.is_string() { text(c.collation.name()) } else { Value::Null });
-            row.resize(COLUMN_COLUMNS.len(), Value::Null);
-            rows.push(row);
+/// A type as INFORMATION_SCHEMA takes it apart.
+pub(super) struct TypeParts {
+    ty: DataType,
+    collation: Collation,
+}
+
+impl TypeParts {
+    pub(super) fn of(ty: DataType, collation: Collation) -> TypeParts {
+        TypeParts { ty, collation }
+    }
+
+    /// The value of a column with this name; NULL for columns that do not speak of the type.
+    pub(super) fn value(&self, column: &str) -> Value {
+        let ty = self.ty;
+        let length = |bytes: bool| match ty.length() {
+            _ if !(ty.is_string() || ty.is_binary()) => Value::Null,
+            None => Value::Int(-1),
+            Some(n) => Value::Int(n as i32 * if bytes && ty.is_unicode() { 2 } else { 1 }),
+        };
+        let exact = ty.as_decimal().is_some() && ty != DataType::Bit;
+        let approximate = matches!(ty, DataType::Float | DataType::Real);
+        match column {
+            "DATA_TYPE" => text(ty.base_name()),
+            "CHARACTER_MAXIMUM_LENGTH" => length(false),
+            "CHARACTER_OCTET_LENGTH" => length(true),
+            "NUMERIC_PRECISION" if exact || approximate => Value::TinyInt(ty.precision()),
+            "NUMERIC_PRECISION_RADIX" if exact => Value::SmallInt(10),
+            "NUMERIC_PRECISION_RADIX" if approximate => Value::SmallInt(2),
+            "NUMERIC_SCALE" if exact => Value::Int(ty.scale().into()),
+            "DATETIME_PRECISION" if ty.is_temporal() => Value::SmallInt(ty.scale().into()),
+            "CHARACTER_SET_NAME" if ty.is_unicode() => text("UNICODE"),
+            "CHARACTER_SET_NAME" if ty.is_string() => text("iso_1"),
+            "COLLATION_NAME" if ty.is_string() => text(self.collation.name()),
+            _ => Value::Null,
         }
     }
-    Ok(rows)
-});
+}
+
+/// INFORMATION_SCHEMA.COLUMNS: of tables and views.
+pub static COLUMNS: View =
+    View::information_seeking("COLUMNS", COLUMN_COLUMNS, &[2], pick::per_column, |session, db, wanted| {
+        let mut rows = Vec::new();
+        let mut add = |(schema, table): (&str, &str),
+                       (at, name, nullable): (usize, &str, bool),
+                       default: Option<&str>,
+                       parts: TypeParts| {
+            rows.push(wanted.row(|column| match column {
+                0 => Value::Str(db.name()),
+                1 => text(schema),
+                2 => text(table),
+                3 => text(name),
+                4 => Value::Int(at as i32 + 1),
+                5 => default.map_or(Value::Null, text),
+                6 => text(if nullable { "YES" } else { "NO" }),
+                _ => parts.value(COLUMN_COLUMNS[column].0),
+            }));
+        };
+        let catalog = db.catalog();
+        for t in pick::tables(&catalog, wanted, usize::MAX, Some(2)) {
+            for (i, c) in t.columns.iter().enumerate() {
+                let default = c.default.as_ref().map(|d| d.text.as_str());
+                let parts = TypeParts::of(c.ty, c.collation);
+                add((&t.schema, &t.name), (i, &c.name, c.nullable), default, parts);
+            }
+        }
+        for v in pick::modules(&catalog, ModuleKind::View, wanted, usize::MAX, Some(2)) {
+            let columns = super::columns_of_view(session, db, &v).unwrap_or_default();
+            for (i, c) in columns.iter().enumerate() {
+                let parts = TypeParts::of(c.ty, Collation::DEFAULT);
+                add((&v.schema, &v.name), (i, &c.name, c.nullable), None, parts);
+            }
+        }
+        Ok(rows)
+    });
 
 const SCHEMA_COLUMNS: &[ViewColumn] = &[
     ("CATALOG_NAME", SYSNAME, true),
@@ -131,36 +161,44 @@ const CONSTRAINT_COLUMNS: &[ViewColumn] = &[
     ("INITIALLY_DEFERRED", VarChar(Len::N(2)), false),
 ];
 
-/// PRIMARY KEY and UNIQUE constraints of a table.
-fn keys(table: &TableDef) -> impl Iterator<Item = (&IndexDef, &'static str)> {
-    table.all_indexes().filter_map(|i| match (i.primary_key, i.unique_constraint) {
-        (Some(_), _) => Some((&**i, "PRIMARY KEY")),
-        (_, Some(_)) => Some((&**i, "UNIQUE")),
-        _ => None,
-    })
+/// The constraints of a table, those of defaults excepted.
+pub(super) fn constraints(table: &Arc<TableDef>) -> Vec<ConstraintAt> {
+    let all = constraints_of(table).into_iter();
+    let shown = all.filter(|(_, kind)| !matches!(kind, ConstraintKind::Default(_)));
+    shown.map(|(_, kind)| ConstraintAt { table: table.clone(), kind }).collect()
 }
 
 /// INFORMATION_SCHEMA.TABLE_CONSTRAINTS.
-pub static TABLE_CONSTRAINTS: View =
-    View::information("TABLE_CONSTRAINTS", CONSTRAINT_COLUMNS, |_, db, _| {
-        let mut rows = Vec::new();
-        for table in db.catalog().sorted() {
-            for (index, kind) in keys(table) {
-                rows.push(vec![
+pub static TABLE_CONSTRAINTS: View = View::information_seeking(
+    "TABLE_CONSTRAINTS",
+    CONSTRAINT_COLUMNS,
+    &[5],
+    pick::some_per_table,
+    |_, db, wanted| {
+        let (catalog, mut rows) = (db.catalog(), Vec::new());
+        for table in pick::tables(&catalog, wanted, usize::MAX, Some(5)) {
+            for constraint in constraints(table) {
+                rows.push(wanted.part(vec![
                     Value::Str(db.name()),
                     text(&table.schema),
-                    text(&index.name),
+                    Value::Str(constraint.name().clone()),
                     Value::Str(db.name()),
                     text(&table.schema),
                     text(&table.name),
-                    text(kind),
+                    text(match constraint.kind {
+                        ConstraintKind::PrimaryKey(_) => "PRIMARY KEY",
+                        ConstraintKind::Unique(_) => "UNIQUE",
+                        ConstraintKind::ForeignKey(_) => "FOREIGN KEY",
+                        ConstraintKind::Check(_) | ConstraintKind::Default(_) => "CHECK",
+                    }),
                     text("NO"),
                     text("NO"),
-                ]);
+                ]));
             }
         }
         Ok(rows)
-    });
+    },
+);
 
 const USAGE_COLUMNS: &[ViewColumn] = &[
     ("CONSTRAINT_CATALOG", SYSNAME, true),
@@ -173,24 +211,45 @@ const USAGE_COLUMNS: &[ViewColumn] = &[
     ("ORDINAL_POSITION", Int, false),
 ];
 
-/// INFORMATION_SCHEMA.KEY_COLUMN_USAGE.
-pub static KEY_COLUMN_USAGE: View = View::information("KEY_COLUMN_USAGE", USAGE_COLUMNS, |_, db, _| {
-    let mut rows = Vec::new();
-    for table in db.catalog().sorted() {
-        for (index, _) in keys(table) {
-            for (i, (at, _)) in index.key.iter().enumerate() {
-                rows.push(vec![
-                    Value::Str(db.name()),
-                    text(&table.schema),
-                    text(&index.name),
-                    Value::Str(db.name()),
-                    text(&table.schema),
-                    text(&table.name),
-                    text(&table.columns[*at].name),
-                    Value::Int(i as i32 + 1),
-                ]);
+/// INFORMATION_SCHEMA.KEY_COLUMN_USAGE: of primary, unique and foreign keys.
+pub static KEY_COLUMN_USAGE: View = View::information_seeking(
+    "KEY_COLUMN_USAGE",
+    USAGE_COLUMNS,
+    &[5],
+    pick::some_per_table,
+    |_, db, wanted| {
+        let (catalog, mut rows) = (db.catalog(), Vec::new());
+        for table in pick::tables(&catalog, wanted, usize::MAX, Some(5)) {
+            for constraint in constraints(table) {
+                for (i, at) in key_of(&constraint).into_iter().enumerate() {
+                    rows.push(wanted.part(vec![
+                        Value::Str(db.name()),
+                        text(&table.schema),
+                        Value::Str(constraint.name().clone()),
+                        Value::Str(db.name()),
+                        text(&table.schema),
+                        text(&table.name),
+                        text(&table.columns[at].name),
+                        Value::Int(i as i32 + 1),
+                    ]));
+                }
             }
         }
+        Ok(rows)
+    },
+);
+
+/// Positions of the columns of a key.
+fn key_of(constraint: &ConstraintAt) -> Vec<usize> {
+    let table = &constraint.table;
+    match constraint.kind {
+        ConstraintKind::PrimaryKey(id) | ConstraintKind::Unique(id) => {
+            let index = table.all_indexes().find(|index| index.index_id == id);
+            index.map_or(Vec::new(), |index| index.key.iter().map(|(at, _)| *at).collect())
+        }
+        ConstraintKind::ForeignKey(at) => {
+            table.foreign_keys[at].columns.iter().filter_map(|(own, _)| table.position(*own)).collect()
+        }
+        ConstraintKind::Check(_) | ConstraintKind::Default(_) => Vec::new(),
     }
-    Ok(rows)
-});
+}

@@ -1,6 +1,8 @@
 //! System views and table functions: `sys.*`, `INFORMATION_SCHEMA.*`, DMVs. One file per group of views.
 //! Guarantee: names and types of the columns are SQL Server's.
 
+pub mod absent;
+pub mod columns;
 pub mod compatibility;
 pub mod counters;
 pub mod databases;
@@ -13,7 +15,9 @@ pub mod memory;
 mod modules;
 pub mod objects;
 pub mod optimizer;
+mod pick;
 pub mod rights;
+mod routines;
 pub mod security;
 pub mod server;
 pub mod sessions;
@@ -72,13 +76,60 @@ impl RowSource for Made {
     }
 }
 
+/// What a query wants of a view that seeks.
+pub struct Wanted<'a> {
+    /// Positions of the columns that a row has, in this order.
+    keep: &'a [usize],
+    equal: &'a [(usize, Value)],
+}
+
+impl Wanted<'_> {
+    /// The number that a column must have; 0 for a value that no id has.
+    pub fn id(&self, column: usize) -> Option<i32> {
+        let (_, value) = self.equal.iter().find(|(at, _)| *at == column)?;
+        Some(value.as_i64().and_then(|id| i32::try_from(id).ok()).unwrap_or(0))
+    }
+
+    /// Whether a text column may have this value. A name is compared as the catalog compares it, or not at all.
+    pub fn may_be(&self, column: usize, name: &str) -> bool {
+        let Some((_, value)) = self.equal.iter().find(|(at, _)| *at == column) else { return true };
+        match value.as_str() {
+            Some(wanted) if wanted.is_ascii() && name.is_ascii() => {
+                wanted.trim_end().eq_ignore_ascii_case(name.trim_end())
+            }
+            Some(_) => true,
+            None => !value.is_null(),
+        }
+    }
+
+    /// A row of the wanted columns.
+    pub fn row(&self, value: impl FnMut(usize) -> Value) -> Vec<Value> {
+        self.keep.iter().copied().map(value).collect()
+    }
+
+    /// The wanted columns of a row that has all.
+    pub fn part(&self, mut row: Vec<Value>) -> Vec<Value> {
+        self.row(|at| row.get_mut(at).map_or(Value::Null, std::mem::take))
+    }
+}
+
+/// Makes all rows.
+type MakeAll = fn(&mut SessionCore, &Arc<Db>, &[Value]) -> Rows;
+/// Makes the wanted columns of the wanted rows, of others too if it likes.
+type MakeWanted = fn(&mut SessionCore, &Arc<Db>, &Wanted<'_>) -> Rows;
+
+enum Make {
+    All(MakeAll),
+    Wanted { sought: &'static [usize], expected: fn(&Db) -> f64, make: MakeWanted },
+}
+
 /// A view made of its columns and a function.
 pub struct View {
     schema: &'static str,
     name: &'static str,
     columns: &'static [ViewColumn],
     arguments: Option<usize>,
-    make: fn(&mut SessionCore, &Arc<Db>, &[Value]) -> Rows,
+    make: Make,
 }
 
 impl ViewDef for View {
@@ -109,13 +160,56 @@ impl ViewDef for View {
         args: &[Value],
         keep: &[usize],
     ) -> Result<Box<dyn RowSource>, SqlError> {
-        self.open(session_of(session)?, db, args, keep)
+        self.seek(session, db, args, keep, &[])
+    }
+
+    fn sought(&self) -> &'static [usize] {
+        match self.make {
+            Make::All(_) => &[],
+            Make::Wanted { sought, .. } => sought,
+        }
+    }
+
+    fn expected_rows(&self, db: &Db) -> f64 {
+        match self.make {
+            Make::All(_) => 100.0,
+            Make::Wanted { expected, .. } => expected(db),
+        }
+    }
+
+    fn seek(
+        &self,
+        session: &mut dyn Any,
+        db: &Arc<Db>,
+        args: &[Value],
+        keep: &[usize],
+        equal: &[(usize, Value)],
+    ) -> Result<Box<dyn RowSource>, SqlError> {
+        let session = session_of(session)?;
+        let Make::Wanted { make, .. } = self.make else { return self.open(session, db, args, keep) };
+        if !session.may_all() {
+            // What a caller may see is told from columns that it need not have asked for.
+            let all: Vec<usize> = (0..self.columns.len()).collect();
+            let mut rows = make(session, db, &Wanted { keep: &all, equal })?;
+            rights::keep_visible(session, db, (self.schema, self.name), self.columns, &mut rows);
+            let wanted = Wanted { keep, equal };
+            return Ok(Box::new(Made(Some(rows.into_iter().map(|row| wanted.part(row)).collect()))));
+        }
+        let rows = make(session, db, &Wanted { keep, equal })?;
+        debug_assert!(rows.iter().all(|row| row.len() == keep.len()), "rows of {}", self.name);
+        Ok(Box::new(Made(Some(rows))))
     }
 }
 
 impl SystemView for View {
     fn rows(&self, session: &mut SessionCore, db: &Arc<Db>, args: &[Value]) -> Rows {
-        let mut rows = (self.make)(session, db, args)?;
+        let mut rows = match self.make {
+            Make::All(make) => make(session, db, args)?,
+            Make::Wanted { make, .. } => {
+                let keep: Vec<usize> = (0..self.columns.len()).collect();
+                make(session, db, &Wanted { keep: &keep, equal: &[] })?
+            }
+        };
         rights::keep_visible(session, db, (self.schema, self.name), self.columns, &mut rows);
         debug_assert!(
             rows.iter().all(|row| row.len() == self.columns.len()),
@@ -128,12 +222,41 @@ impl SystemView for View {
 
 impl View {
     /// `sys.name`.
-    pub const fn sys(
+    pub const fn sys(name: &'static str, columns: &'static [ViewColumn], make: MakeAll) -> View {
+        View { schema: "sys", name, columns, arguments: None, make: Make::All(make) }
+    }
+
+    /// `sys.name`, which finds rows by the values of columns. `expected`: about how many rows there are.
+    pub const fn seeking(
         name: &'static str,
         columns: &'static [ViewColumn],
-        make: fn(&mut SessionCore, &Arc<Db>, &[Value]) -> Rows,
+        sought: &'static [usize],
+        expected: fn(&Db) -> f64,
+        make: MakeWanted,
     ) -> View {
-        View { schema: "sys", name, columns, arguments: None, make }
+        View { schema: "sys", name, columns, arguments: None, make: Make::Wanted { sought, expected, make } }
+    }
+
+    /// `INFORMATION_SCHEMA.name`, as [`View::seeking`].
+    pub const fn information_seeking(
+        name: &'static str,
+        columns: &'static [ViewColumn],
+        sought: &'static [usize],
+        expected: fn(&Db) -> f64,
+        make: MakeWanted,
+    ) -> View {
+        let make = Make::Wanted { sought, expected, make };
+        View { schema: "INFORMATION_SCHEMA", name, columns, arguments: None, make }
+    }
+
+    /// `sys.name` of what this server does not have: no rows.
+    pub const fn empty(name: &'static str, columns: &'static [ViewColumn]) -> View {
+        View::sys(name, columns, |_, _, _| Ok(Vec::new()))
+    }
+
+    /// `INFORMATION_SCHEMA.name` of what this server does not have.
+    pub const fn information_empty(name: &'static str, columns: &'static [ViewColumn]) -> View {
+        View::information(name, columns, |_, _, _| Ok(Vec::new()))
     }
 
     /// `sys.name(arguments)`.
@@ -141,18 +264,14 @@ impl View {
         name: &'static str,
         arguments: usize,
         columns: &'static [ViewColumn],
-        make: fn(&mut SessionCore, &Arc<Db>, &[Value]) -> Rows,
+        make: MakeAll,
     ) -> View {
-        View { schema: "sys", name, columns, arguments: Some(arguments), make }
+        View { schema: "sys", name, columns, arguments: Some(arguments), make: Make::All(make) }
     }
 
     /// `INFORMATION_SCHEMA.name`.
-    pub const fn information(
-        name: &'static str,
-        columns: &'static [ViewColumn],
-        make: fn(&mut SessionCore, &Arc<Db>, &[Value]) -> Rows,
-    ) -> View {
-        View { schema: "INFORMATION_SCHEMA", name, columns, arguments: None, make }
+    pub const fn information(name: &'static str, columns: &'static [ViewColumn], make: MakeAll) -> View {
+        View { schema: "INFORMATION_SCHEMA", name, columns, arguments: None, make: Make::All(make) }
     }
 }
 
@@ -171,9 +290,12 @@ static VIEWS: &[&dyn SystemView] = &[
     &objects::OBJECTS,
     &objects::ALL_OBJECTS,
     &objects::TABLES,
-    &objects::COLUMNS,
-    &objects::ALL_COLUMNS,
-    &objects::IDENTITY_COLUMNS,
+    &objects::SYSTEM_OBJECTS,
+    &columns::COLUMNS,
+    &columns::ALL_COLUMNS,
+    &columns::SYSTEM_COLUMNS,
+    &columns::IDENTITY_COLUMNS,
+    &columns::COMPUTED_COLUMNS,
     &objects::INDEXES,
     &objects::INDEX_COLUMNS,
     &objects::KEY_CONSTRAINTS,
@@ -182,8 +304,13 @@ static VIEWS: &[&dyn SystemView] = &[
     &compatibility::OBJECTS,
     &compatibility::DATABASES,
     &modules::VIEWS,
+    &modules::ALL_VIEWS,
+    &modules::SYSTEM_VIEWS,
     &modules::PROCEDURES,
     &modules::PARAMETERS,
+    &modules::ALL_PARAMETERS,
+    &modules::ALL_SQL_MODULES,
+    &modules::SYSTEM_SQL_MODULES,
     &modules::TRIGGERS,
     &modules::TRIGGER_EVENTS,
     &modules::SQL_MODULES,
@@ -196,6 +323,7 @@ static VIEWS: &[&dyn SystemView] = &[
     &statistics::STATS_HISTOGRAM,
     &objects::PARTITIONS,
     &objects::ALLOCATION_UNITS,
+    &objects::PARTITION_STATS,
     &types::TYPES,
     &log::LOG_INFO,
     &log::LOG_STATS,
@@ -232,6 +360,28 @@ static VIEWS: &[&dyn SystemView] = &[
     &information_schema::SCHEMATA,
     &information_schema::TABLE_CONSTRAINTS,
     &information_schema::KEY_COLUMN_USAGE,
+    &routines::VIEWS,
+    &routines::ROUTINES,
+    &routines::PARAMETERS,
+    &routines::REFERENTIAL_CONSTRAINTS,
+    &routines::CHECK_CONSTRAINTS,
+    &routines::CONSTRAINT_TABLE_USAGE,
+    &routines::CONSTRAINT_COLUMN_USAGE,
+    &routines::DOMAINS,
+    &absent::EXTENDED_PROPERTIES,
+    &absent::FN_LISTEXTENDEDPROPERTY,
+    &absent::SYNONYMS,
+    &absent::SEQUENCES,
+    &absent::TABLE_TYPES,
+    &absent::ASSEMBLY_TYPES,
+    &absent::ASSEMBLIES,
+    &absent::XML_SCHEMA_COLLECTIONS,
+    &absent::XML_INDEXES,
+    &absent::PERIODS,
+    &absent::FULLTEXT_CATALOGS,
+    &absent::FULLTEXT_INDEXES,
+    &absent::SERVERS,
+    &absent::IS_SEQUENCES,
 ];
 
 /// The view or function with this name; names compare without regard to case.

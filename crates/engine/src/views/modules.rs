@@ -6,27 +6,20 @@ use std::sync::Arc;
 use types::{DataType, Len, SqlError, Value};
 
 use super::objects::{Kind, is_made_up, object, object_columns};
-use super::{NVARCHAR60, SYSNAME, View, ViewColumn, bit, text};
+use super::{NVARCHAR60, SYSNAME, View, ViewColumn, Wanted, bit, pick, text};
 use crate::batch::module::params_of;
 use crate::output::ColumnInfo;
 use crate::state::SessionCore;
 use catalog::{Catalog, Db, ModuleDef, ModuleKind, TableDef, fold_name};
 use syntax::ast::ReferentialAction;
 
-use DataType::{Bit, Char, DateTime, Int, NVarChar, SmallInt, TinyInt};
+use DataType::{Bit, Char, DateTime, Int, NVarChar, SmallInt, SqlVariant, TinyInt};
 
 pub(super) const CHECK: Kind = ("C ", "CHECK_CONSTRAINT");
 pub(super) const FOREIGN_KEY: Kind = ("F ", "FOREIGN_KEY_CONSTRAINT");
 
 fn kind_of(kind: ModuleKind) -> Kind {
     (kind.code(), kind.description())
-}
-
-/// Modules of a kind in order of name.
-fn modules(catalog: &Catalog, kind: ModuleKind) -> Vec<Arc<ModuleDef>> {
-    let mut list: Vec<_> = catalog.modules.values().filter(|m| m.kind == kind).cloned().collect();
-    list.sort_by(|a, b| (&a.schema, &a.name).cmp(&(&b.schema, &b.name)));
-    list
 }
 
 fn module_object(catalog: &Catalog, module: &ModuleDef) -> Vec<Value> {
@@ -38,10 +31,12 @@ fn module_object(catalog: &Catalog, module: &ModuleDef) -> Vec<Value> {
     row
 }
 
-/// Rows of sys.objects for everything that is no table.
-pub(super) fn module_objects(catalog: &Catalog, rows: &mut Vec<Vec<Value>>) {
+/// Rows of sys.objects for everything that is no table, as far as it is wanted.
+pub(super) fn module_objects(catalog: &Catalog, wanted: &Wanted<'_>, rows: &mut Vec<Vec<Value>>) {
     for kind in [ModuleKind::View, ModuleKind::Procedure, ModuleKind::Trigger] {
-        rows.extend(modules(catalog, kind).iter().map(|module| module_object(catalog, module)));
+        let list = pick::modules(catalog, kind, wanted, 1, Some(0));
+        let wanted_parent = |m: &&Arc<ModuleDef>| wanted.id(4).is_none_or(|parent| parent == m.parent);
+        rows.extend(list.iter().filter(wanted_parent).map(|module| module_object(catalog, module)));
     }
 }
 
@@ -51,19 +46,65 @@ const VIEW_COLUMNS: &[ViewColumn] = object_columns!(
     ("has_opaque_metadata", Bit, false),
     ("has_unchecked_assembly_data", Bit, false),
     ("with_check_option", Bit, false),
-    ("is_date_correlation_view", Bit, false)
+    ("is_date_correlation_view", Bit, false),
+    ("is_tracked_by_cdc", Bit, true),
+    ("has_snapshot", Bit, true),
+    ("ledger_view_type", TinyInt, true),
+    ("ledger_view_type_desc", NVARCHAR60, true),
+    ("is_dropped_ledger_view", Bit, true)
 );
 
-/// sys.views.
-pub static VIEWS: View = View::sys("views", VIEW_COLUMNS, |_, db, _| {
-    let catalog = db.catalog();
+/// The rest of a row of sys.views.
+fn finish_view(row: &mut Vec<Value>) {
+    row.resize(row.len() + 8, bit(false));
+    row.extend([Value::TinyInt(0), text("NON_LEDGER_VIEW"), bit(false)]);
+}
+
+fn user_views(catalog: &Catalog, wanted: &Wanted<'_>) -> Vec<Vec<Value>> {
     let row = |module: &Arc<ModuleDef>| {
-        let mut row = module_object(&catalog, module);
-        row.resize(VIEW_COLUMNS.len(), bit(false));
-        row
+        let mut row = module_object(catalog, module);
+        finish_view(&mut row);
+        wanted.part(row)
     };
-    Ok(modules(&catalog, ModuleKind::View).iter().map(row).collect())
+    pick::modules(catalog, ModuleKind::View, wanted, 1, Some(0)).iter().map(row).collect()
+}
+
+fn system_views(session: &SessionCore, wanted: &Wanted<'_>) -> Vec<Vec<Value>> {
+    let mut rows = Vec::new();
+    for view in super::all().iter().filter(|view| view.arguments().is_none()) {
+        let id = view.object_id();
+        if wanted.id(1).is_none_or(|wanted| wanted == id) && wanted.may_be(0, view.name()) {
+            let schema_id = if view.schema() == "sys" { 4 } else { 3 };
+            let kind = kind_of(ModuleKind::View);
+            let mut row = object(view.name(), id, schema_id, 0, kind, session.instance().started(), true);
+            finish_view(&mut row);
+            rows.push(wanted.part(row));
+        }
+    }
+    rows
+}
+
+/// sys.views.
+pub static VIEWS: View = View::seeking("views", VIEW_COLUMNS, &[0, 1], pick::per_module, |_, db, wanted| {
+    Ok(user_views(&db.catalog(), wanted))
 });
+
+/// sys.all_views: also the system's.
+pub static ALL_VIEWS: View =
+    View::seeking("all_views", VIEW_COLUMNS, &[0, 1], pick::per_module, |session, db, wanted| {
+        let mut rows = user_views(&db.catalog(), wanted);
+        rows.extend(system_views(session, wanted));
+        Ok(rows)
+    });
+
+/// sys.system_views.
+pub static SYSTEM_VIEWS: View = View::seeking(
+    "system_views",
+    VIEW_COLUMNS,
+    &[0, 1],
+    |_| 200.0,
+    |session, _, wanted| Ok(system_views(session, wanted)),
+);
 
 const PROCEDURE_COLUMNS: &[ViewColumn] = object_columns!(
     ("is_auto_executed", Bit, false),
@@ -73,15 +114,16 @@ const PROCEDURE_COLUMNS: &[ViewColumn] = object_columns!(
 );
 
 /// sys.procedures.
-pub static PROCEDURES: View = View::sys("procedures", PROCEDURE_COLUMNS, |_, db, _| {
-    let catalog = db.catalog();
-    let row = |module: &Arc<ModuleDef>| {
-        let mut row = module_object(&catalog, module);
-        row.resize(PROCEDURE_COLUMNS.len(), bit(false));
-        row
-    };
-    Ok(modules(&catalog, ModuleKind::Procedure).iter().map(row).collect())
-});
+pub static PROCEDURES: View =
+    View::seeking("procedures", PROCEDURE_COLUMNS, &[0, 1], pick::per_module, |_, db, wanted| {
+        let catalog = db.catalog();
+        let row = |module: &Arc<ModuleDef>| {
+            let mut row = module_object(&catalog, module);
+            row.resize(PROCEDURE_COLUMNS.len(), bit(false));
+            wanted.part(row)
+        };
+        Ok(pick::modules(&catalog, ModuleKind::Procedure, wanted, 1, Some(0)).iter().map(row).collect())
+    });
 
 const PARAMETER_COLUMNS: &[ViewColumn] = &[
     ("object_id", Int, false),
@@ -96,18 +138,23 @@ const PARAMETER_COLUMNS: &[ViewColumn] = &[
     ("is_cursor_ref", Bit, false),
     ("has_default_value", Bit, false),
     ("is_xml_document", Bit, false),
+    ("default_value", SqlVariant, true),
+    ("xml_collection_id", Int, false),
     ("is_readonly", Bit, false),
     ("is_nullable", Bit, true),
+    ("encryption_type", Int, true),
+    ("encryption_type_desc", NVarChar(Len::N(64)), true),
+    ("encryption_algorithm_name", SYSNAME, true),
+    ("column_encryption_key_id", Int, true),
+    ("column_encryption_key_database_name", SYSNAME, true),
 ];
 
-/// sys.parameters.
-pub static PARAMETERS: View = View::sys("parameters", PARAMETER_COLUMNS, |_, db, _| {
-    let mut rows = Vec::new();
-    let catalog = db.catalog();
-    for module in modules(&catalog, ModuleKind::Procedure) {
+fn parameters(db: &Db, wanted: &Wanted<'_>) -> Result<Vec<Vec<Value>>, SqlError> {
+    let (catalog, mut rows) = (db.catalog(), Vec::new());
+    for module in pick::modules(&catalog, ModuleKind::Procedure, wanted, 0, None) {
         for (i, param) in params_of(&module, &catalog)?.iter().enumerate() {
             let ty = param.ty;
-            rows.push(vec![
+            let mut row = vec![
                 Value::Int(module.object_id),
                 text(&param.name),
                 Value::Int(i as i32 + 1),
@@ -121,13 +168,29 @@ pub static PARAMETERS: View = View::sys("parameters", PARAMETER_COLUMNS, |_, db,
                 // As SQL Server: only CLR parameters say so.
                 bit(false),
                 bit(false),
+                Value::Null,
+                Value::Int(0),
                 bit(false),
                 bit(true),
-            ]);
+            ];
+            row.resize(PARAMETER_COLUMNS.len(), Value::Null);
+            rows.push(wanted.part(row));
         }
     }
     Ok(rows)
-});
+}
+
+/// sys.parameters.
+pub static PARAMETERS: View =
+    View::seeking("parameters", PARAMETER_COLUMNS, &[0], pick::per_module, |_, db, wanted| {
+        parameters(db, wanted)
+    });
+
+/// sys.all_parameters: the system's procedures tell none.
+pub static ALL_PARAMETERS: View =
+    View::seeking("all_parameters", PARAMETER_COLUMNS, &[0], pick::per_module, |_, db, wanted| {
+        parameters(db, wanted)
+    });
 
 const TRIGGER_COLUMNS: &[ViewColumn] = &[
     ("name", SYSNAME, false),
@@ -146,26 +209,28 @@ const TRIGGER_COLUMNS: &[ViewColumn] = &[
 ];
 
 /// sys.triggers.
-pub static TRIGGERS: View = View::sys("triggers", TRIGGER_COLUMNS, |_, db, _| {
-    let row = |module: &Arc<ModuleDef>| {
-        vec![
-            text(&module.name),
-            Value::Int(module.object_id),
-            Value::TinyInt(1),
-            text("OBJECT_OR_COLUMN"),
-            Value::Int(module.parent),
-            text(module.kind.code()),
-            text(module.kind.description()),
-            module.create_date.clone(),
-            module.modify_date.clone(),
-            bit(false),
-            bit(module.disabled),
-            bit(false),
-            bit(module.trigger().is_some_and(|t| t.instead_of)),
-        ]
-    };
-    Ok(modules(&db.catalog(), ModuleKind::Trigger).iter().map(row).collect())
-});
+pub static TRIGGERS: View =
+    View::seeking("triggers", TRIGGER_COLUMNS, &[0, 1, 4], pick::per_module, |_, db, wanted| {
+        let row = |module: &Arc<ModuleDef>| {
+            wanted.part(vec![
+                text(&module.name),
+                Value::Int(module.object_id),
+                Value::TinyInt(1),
+                text("OBJECT_OR_COLUMN"),
+                Value::Int(module.parent),
+                text(module.kind.code()),
+                text(module.kind.description()),
+                module.create_date.clone(),
+                module.modify_date.clone(),
+                bit(false),
+                bit(module.disabled),
+                bit(false),
+                bit(module.trigger().is_some_and(|t| t.instead_of)),
+            ])
+        };
+        let list = pick::modules(&db.catalog(), ModuleKind::Trigger, wanted, 1, Some(0));
+        Ok(list.iter().filter(|m| wanted.id(4).is_none_or(|parent| parent == m.parent)).map(row).collect())
+    });
 
 const EVENT_COLUMNS: &[ViewColumn] = &[
     ("object_id", Int, false),
@@ -179,26 +244,27 @@ const EVENT_COLUMNS: &[ViewColumn] = &[
 ];
 
 /// sys.trigger_events.
-pub static TRIGGER_EVENTS: View = View::sys("trigger_events", EVENT_COLUMNS, |_, db, _| {
-    let mut rows = Vec::new();
-    for module in modules(&db.catalog(), ModuleKind::Trigger) {
-        for (number, event) in [(1, "INSERT"), (2, "UPDATE"), (3, "DELETE")] {
-            if module.trigger().is_some_and(|t| t.events.iter().any(|e| e == event)) {
-                rows.push(vec![
-                    Value::Int(module.object_id),
-                    Value::Int(number),
-                    text(event),
-                    bit(false),
-                    bit(false),
-                    Value::Null,
-                    Value::Null,
-                    bit(true),
-                ]);
+pub static TRIGGER_EVENTS: View =
+    View::seeking("trigger_events", EVENT_COLUMNS, &[0], pick::per_module, |_, db, wanted| {
+        let mut rows = Vec::new();
+        for module in pick::modules(&db.catalog(), ModuleKind::Trigger, wanted, 0, None) {
+            for (number, event) in [(1, "INSERT"), (2, "UPDATE"), (3, "DELETE")] {
+                if module.trigger().is_some_and(|t| t.events.iter().any(|e| e == event)) {
+                    rows.push(wanted.part(vec![
+                        Value::Int(module.object_id),
+                        Value::Int(number),
+                        text(event),
+                        bit(false),
+                        bit(false),
+                        Value::Null,
+                        Value::Null,
+                        bit(true),
+                    ]));
+                }
             }
         }
-    }
-    Ok(rows)
-});
+        Ok(rows)
+    });
 
 const MODULE_COLUMNS: &[ViewColumn] = &[
     ("object_id", Int, false),
@@ -215,40 +281,44 @@ const MODULE_COLUMNS: &[ViewColumn] = &[
     ("is_inlineable", Bit, true),
 ];
 
-/// sys.sql_modules.
-pub static SQL_MODULES: View = View::sys("sql_modules", MODULE_COLUMNS, |_, db, _| {
+fn texts(db: &Db, wanted: &Wanted<'_>) -> Vec<Vec<Value>> {
     let catalog = db.catalog();
-    let mut list: Vec<_> = catalog.modules.values().collect();
+    let mut list: Vec<_> = match wanted.id(0) {
+        Some(id) => catalog.modules.get(&id).into_iter().collect(),
+        None => catalog.modules.values().collect(),
+    };
     list.sort_by_key(|module| module.object_id);
     let recompiled = |module: &ModuleDef| {
         module.procedure().is_some_and(|p| p.options.iter().any(|option| option.name == "RECOMPILE"))
     };
     let row = |module: &&Arc<ModuleDef>| {
-        vec![
-            Value::Int(module.object_id),
-            text(&module.text),
-            bit(module.settings.ansi_nulls),
-            bit(module.settings.quoted_identifier),
-            bit(false),
-            bit(false),
-            bit(recompiled(module)),
-            bit(false),
-            Value::Null,
-            bit(false),
-            bit(false),
-            bit(false),
-        ]
+        wanted.row(|at| match at {
+            0 => Value::Int(module.object_id),
+            1 => text(&module.text),
+            2 => bit(module.settings.ansi_nulls),
+            3 => bit(module.settings.quoted_identifier),
+            6 => bit(recompiled(module)),
+            8 => Value::Null,
+            _ => bit(false),
+        })
     };
-    Ok(list.iter().map(row).collect())
-});
-
-/// Calls `f` for each table with the id of its schema.
-fn tables(db: &Db, mut f: impl FnMut(&Catalog, &TableDef, i32)) {
-    let catalog = db.catalog();
-    for table in catalog.sorted() {
-        f(&catalog, table, catalog.schema_id(table));
-    }
+    list.iter().map(row).collect()
 }
+
+/// sys.sql_modules.
+pub static SQL_MODULES: View =
+    View::seeking("sql_modules", MODULE_COLUMNS, &[0], pick::per_module, |_, db, wanted| {
+        Ok(texts(db, wanted))
+    });
+
+/// sys.all_sql_modules: the system's views have no text.
+pub static ALL_SQL_MODULES: View =
+    View::seeking("all_sql_modules", MODULE_COLUMNS, &[0], pick::per_module, |_, db, wanted| {
+        Ok(texts(db, wanted))
+    });
+
+/// sys.system_sql_modules.
+pub static SYSTEM_SQL_MODULES: View = View::empty("system_sql_modules", MODULE_COLUMNS);
 
 const CHECK_COLUMNS: &[ViewColumn] = object_columns!(
     ("is_disabled", Bit, false),
@@ -261,26 +331,28 @@ const CHECK_COLUMNS: &[ViewColumn] = object_columns!(
 );
 
 /// sys.check_constraints.
-pub static CHECK_CONSTRAINTS: View = View::sys("check_constraints", CHECK_COLUMNS, |_, db, _| {
-    let mut rows = Vec::new();
-    tables(db, |_, table, schema_id| {
-        for check in &table.checks {
-            let (id, parent) = (check.object_id, table.object_id);
-            let mut row = object(&check.name, id, schema_id, parent, CHECK, &table.create_date, false);
-            row.extend([
-                bit(check.disabled),
-                bit(false),
-                bit(check.untrusted),
-                Value::Int(check.column.unwrap_or(0)),
-                text(&check.text),
-                bit(true),
-                bit(is_made_up(&check.name, "CK__")),
-            ]);
-            rows.push(row);
+pub static CHECK_CONSTRAINTS: View =
+    View::seeking("check_constraints", CHECK_COLUMNS, &[1, 4], pick::per_table, |_, db, wanted| {
+        let (catalog, mut rows) = (db.catalog(), Vec::new());
+        for table in pick::parents(&catalog, wanted, 1, 4) {
+            let schema_id = catalog.schema_id(table);
+            for check in &table.checks {
+                let (id, parent) = (check.object_id, table.object_id);
+                let mut row = object(&check.name, id, schema_id, parent, CHECK, &table.create_date, false);
+                row.extend([
+                    bit(check.disabled),
+                    bit(false),
+                    bit(check.untrusted),
+                    Value::Int(check.column.unwrap_or(0)),
+                    text(&check.text),
+                    bit(true),
+                    bit(is_made_up(&check.name, "CK__")),
+                ]);
+                rows.push(wanted.part(row));
+            }
         }
+        Ok(rows)
     });
-    Ok(rows)
-});
 
 const FOREIGN_KEY_COLUMNS: &[ViewColumn] = object_columns!(
     ("referenced_object_id", Int, true),
@@ -296,29 +368,33 @@ const FOREIGN_KEY_COLUMNS: &[ViewColumn] = object_columns!(
 );
 
 /// sys.foreign_keys.
-pub static FOREIGN_KEYS: View = View::sys("foreign_keys", FOREIGN_KEY_COLUMNS, |_, db, _| {
-    const ACTIONS: [&str; 4] = ["NO_ACTION", "CASCADE", "SET_NULL", "SET_DEFAULT"];
-    let action = |action: ReferentialAction| [Value::TinyInt(action as u8), text(ACTIONS[action as usize])];
-    let mut rows = Vec::new();
-    tables(db, |_, table, schema_id| {
-        for key in &table.foreign_keys {
-            let (id, parent) = (key.object_id, table.object_id);
-            let mut row = object(&key.name, id, schema_id, parent, FOREIGN_KEY, &table.create_date, false);
-            row.extend([
-                Value::Int(key.parent),
-                Value::Int(key.key),
-                bit(key.disabled),
-                bit(false),
-                bit(key.untrusted),
-            ]);
-            row.extend(action(key.on_delete));
-            row.extend(action(key.on_update));
-            row.push(bit(is_made_up(&key.name, "FK__")));
-            rows.push(row);
+pub static FOREIGN_KEYS: View =
+    View::seeking("foreign_keys", FOREIGN_KEY_COLUMNS, &[1, 4, 12], pick::per_table, |_, db, wanted| {
+        const ACTIONS: [&str; 4] = ["NO_ACTION", "CASCADE", "SET_NULL", "SET_DEFAULT"];
+        let action =
+            |action: ReferentialAction| [Value::TinyInt(action as u8), text(ACTIONS[action as usize])];
+        let (catalog, mut rows) = (db.catalog(), Vec::new());
+        for table in referring(&catalog, wanted, (1, 4, 12)) {
+            let schema_id = catalog.schema_id(table);
+            for key in &table.foreign_keys {
+                let (id, parent) = (key.object_id, table.object_id);
+                let mut row =
+                    object(&key.name, id, schema_id, parent, FOREIGN_KEY, &table.create_date, false);
+                row.extend([
+                    Value::Int(key.parent),
+                    Value::Int(key.key),
+                    bit(key.disabled),
+                    bit(false),
+                    bit(key.untrusted),
+                ]);
+                row.extend(action(key.on_delete));
+                row.extend(action(key.on_update));
+                row.push(bit(is_made_up(&key.name, "FK__")));
+                rows.push(wanted.part(row));
+            }
         }
+        Ok(rows)
     });
-    Ok(rows)
-});
 
 const PAIR_COLUMNS: &[ViewColumn] = &[
     ("constraint_object_id", Int, false),
@@ -330,33 +406,41 @@ const PAIR_COLUMNS: &[ViewColumn] = &[
 ];
 
 /// sys.foreign_key_columns.
-pub static FOREIGN_KEY_PAIRS: View = View::sys("foreign_key_columns", PAIR_COLUMNS, |_, db, _| {
-    let mut rows = Vec::new();
-    tables(db, |_, table, _| {
-        for key in &table.foreign_keys {
-            for (i, (own, other)) in key.columns.iter().enumerate() {
-                rows.push(vec![
-                    Value::Int(key.object_id),
-                    Value::Int(i as i32 + 1),
-                    Value::Int(table.object_id),
-                    Value::Int(*own),
-                    Value::Int(key.parent),
-                    Value::Int(*other),
-                ]);
+pub static FOREIGN_KEY_PAIRS: View =
+    View::seeking("foreign_key_columns", PAIR_COLUMNS, &[0, 2, 4], pick::per_table, |_, db, wanted| {
+        let (catalog, mut rows) = (db.catalog(), Vec::new());
+        for table in referring(&catalog, wanted, (0, 2, 4)) {
+            for key in &table.foreign_keys {
+                for (i, (own, other)) in key.columns.iter().enumerate() {
+                    rows.push(wanted.part(vec![
+                        Value::Int(key.object_id),
+                        Value::Int(i as i32 + 1),
+                        Value::Int(table.object_id),
+                        Value::Int(*own),
+                        Value::Int(key.parent),
+                        Value::Int(*other),
+                    ]));
+                }
             }
         }
+        Ok(rows)
     });
-    Ok(rows)
-});
 
-/// Columns of the views of a database: object_id, and name, type, nullable of each.
-pub(super) fn view_columns(
-    session: &SessionCore,
-    db: &Arc<Db>,
-) -> Result<Vec<(i32, Vec<ColumnInfo>)>, SqlError> {
-    let views = modules(&db.catalog(), ModuleKind::View);
-    let columns = |view: &Arc<ModuleDef>| Some((view.object_id, columns_of_view(session, db, view)?));
-    Ok(views.iter().filter_map(columns).collect())
+/// The tables whose foreign keys are wanted: by the key's own id, its table's, or the id of the table that it refers to.
+fn referring<'c>(
+    catalog: &'c Catalog,
+    wanted: &Wanted<'_>,
+    (own, parent, referred): (usize, usize, usize),
+) -> Vec<&'c Arc<TableDef>> {
+    match (wanted.id(own), wanted.id(parent), wanted.id(referred)) {
+        (None, None, Some(id)) => {
+            let mut ids = catalog.referenced_by.get(&id).cloned().unwrap_or_default();
+            ids.sort_unstable();
+            ids.dedup();
+            ids.iter().filter_map(|id| catalog.by_id.get(id)).collect()
+        }
+        _ => pick::parents(catalog, wanted, own, parent),
+    }
 }
 
 /// Columns of a view; `None` for one whose tables have gone.

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use types::{DataType, Len, SqlError, Value};
 
-use super::{NVARCHAR60, SYSNAME, View, ViewColumn, all, big, bit, modules, text};
+use super::{NVARCHAR60, SYSNAME, View, ViewColumn, Wanted, all, big, bit, modules, pick, text};
 use crate::exec::context::ExecCtx;
 use crate::exec::query::run_query;
 use crate::state::SessionCore;
 use catalog::Db;
 use catalog::names::quote;
-use catalog::{Catalog, ColumnDef, IndexDef, TableDef};
+use catalog::{Catalog, IndexDef, TableDef};
 use plan::bind::env::{CompileEnv, NO_TEMPS, VarScope};
 use plan::compile_query;
 
@@ -111,33 +111,70 @@ fn keys(table: &TableDef) -> impl Iterator<Item = (&Arc<IndexDef>, i32, Kind)> {
     })
 }
 
-/// sys.objects.
-pub static OBJECTS: View = View::sys("objects", OBJECT_COLUMNS, |_, db, _| {
-    let catalog = db.catalog();
-    let mut rows = Vec::new();
-    for table in catalog.sorted() {
-        table_objects(&catalog, table, &mut rows);
-    }
-    modules::module_objects(&catalog, &mut rows);
-    Ok(rows)
-});
+/// Positions of columns by which objects are sought: name, object_id, parent_object_id.
+pub(super) const BY_OBJECT: &[usize] = &[0, 1, 4];
 
-/// sys.all_objects: also the system views.
-pub static ALL_OBJECTS: View = View::sys("all_objects", OBJECT_COLUMNS, |session, db, _| {
-    let catalog = db.catalog();
+/// The objects of users, as far as they are wanted.
+fn user_objects(catalog: &Catalog, wanted: &Wanted<'_>) -> Vec<Vec<Value>> {
     let mut rows = Vec::new();
-    for table in catalog.sorted() {
-        table_objects(&catalog, table, &mut rows);
+    let id = wanted.id(1);
+    let tables = match (id.and_then(|id| catalog.constraint(id)), wanted.id(4)) {
+        (Some(constraint), _) => vec![&constraint.table],
+        (None, Some(parent)) if parent != 0 => catalog.by_id.get(&parent).into_iter().collect(),
+        // A name may be a constraint's: all tables are looked at.
+        _ => pick::tables(catalog, wanted, 1, None),
+    };
+    for table in tables {
+        table_objects(catalog, table, &mut rows);
     }
-    modules::module_objects(&catalog, &mut rows);
-    let started = session.instance().started().clone();
-    for view in all() {
+    modules::module_objects(catalog, wanted, &mut rows);
+    rows.retain(|row| {
+        id.is_none_or(|id| row[1] == Value::Int(id))
+            && row[0].as_str().is_none_or(|name| wanted.may_be(0, name))
+    });
+    rows
+}
+
+fn parts(rows: Vec<Vec<Value>>, wanted: &Wanted<'_>) -> Vec<Vec<Value>> {
+    rows.into_iter().map(|row| wanted.part(row)).collect()
+}
+
+/// The system's own objects: views and table functions.
+fn system_objects(session: &SessionCore, wanted: &Wanted<'_>) -> Vec<Vec<Value>> {
+    let started = session.instance().started();
+    let asked = |view: &&&dyn super::SystemView| {
+        wanted.id(1).is_none_or(|id| id == view.object_id()) && wanted.may_be(0, view.name())
+    };
+    let row = |view: &&dyn super::SystemView| {
         let schema_id = if view.schema() == "sys" { 4 } else { 3 };
         let kind = if view.arguments().is_some() { FUNCTION } else { VIEW };
-        rows.push(object(view.name(), view.object_id(), schema_id, 0, kind, &started, true));
-    }
-    Ok(rows)
-});
+        object(view.name(), view.object_id(), schema_id, 0, kind, started, true)
+    };
+    all().iter().filter(asked).map(row).collect()
+}
+
+/// sys.objects.
+pub static OBJECTS: View =
+    View::seeking("objects", OBJECT_COLUMNS, BY_OBJECT, pick::some_per_table, |_, db, wanted| {
+        Ok(parts(user_objects(&db.catalog(), wanted), wanted))
+    });
+
+/// sys.all_objects: also the system's own.
+pub static ALL_OBJECTS: View =
+    View::seeking("all_objects", OBJECT_COLUMNS, BY_OBJECT, pick::some_per_table, |session, db, wanted| {
+        let mut rows = user_objects(&db.catalog(), wanted);
+        rows.extend(system_objects(session, wanted));
+        Ok(parts(rows, wanted))
+    });
+
+/// sys.system_objects.
+pub static SYSTEM_OBJECTS: View = View::seeking(
+    "system_objects",
+    OBJECT_COLUMNS,
+    BY_OBJECT,
+    |_| 200.0,
+    |session, _, wanted| Ok(parts(system_objects(session, wanted), wanted)),
+);
 
 const TABLE_COLUMNS: &[ViewColumn] = object_columns!(
     ("lob_data_space_id", Int, false),
@@ -160,181 +197,75 @@ const TABLE_COLUMNS: &[ViewColumn] = object_columns!(
     ("durability", TinyInt, true),
     ("durability_desc", NVARCHAR60, true),
     ("temporal_type", TinyInt, true),
-    ("temporal_type_desc", NVARCHAR60, true)
+    ("temporal_type_desc", NVARCHAR60, true),
+    ("history_table_id", Int, true),
+    ("is_remote_data_archive_enabled", Bit, true),
+    ("is_external", Bit, false),
+    ("history_retention_period", Int, true),
+    ("history_retention_period_unit", Int, true),
+    ("history_retention_period_unit_desc", NVarChar(Len::N(10)), true),
+    ("is_node", Bit, true),
+    ("is_edge", Bit, true),
+    ("data_retention_period", Int, true),
+    ("data_retention_period_unit", Int, true),
+    ("data_retention_period_unit_desc", NVarChar(Len::N(10)), true),
+    ("ledger_type", TinyInt, true),
+    ("ledger_type_desc", NVARCHAR60, true),
+    ("ledger_view_id", Int, true),
+    ("is_dropped_ledger_table", Bit, true)
 );
 
 /// sys.tables.
-pub static TABLES: View = View::sys("tables", TABLE_COLUMNS, |_, db, _| {
-    let catalog = db.catalog();
-    let row = |table: &Arc<TableDef>| {
-        let created = &table.create_date;
-        let schema_id = catalog.schema_id(table);
-        let mut row = object(&table.name, table.object_id, schema_id, 0, TABLE, created, false);
-        let last = table.columns.iter().map(|c| c.column_id).max().unwrap_or(0);
-        row.extend([
-            Value::Int(if table.lob.is_some() { table.storage.filegroup.into() } else { 0 }),
-            Value::Null,
-            Value::Int(last),
-            bit(false),
-            bit(true),
-            bit(false),
-            bit(false),
-            bit(false),
-            bit(false),
-            bit(false),
-            Value::Int(0),
-            bit(false),
-            bit(false),
-            Value::TinyInt(0),
-            text("TABLE"),
-            bit(false),
-            bit(false),
-            Value::TinyInt(0),
-            text("SCHEMA_AND_DATA"),
-            Value::TinyInt(0),
-            text("NON_TEMPORAL_TABLE"),
-        ]);
-        row
-    };
-    Ok(catalog.sorted().into_iter().map(row).collect())
-});
-
-macro_rules! column_columns {
-    ($($more:expr),*) => {
-        &[
-            ("object_id", Int, false),
-            ("name", SYSNAME, true),
-            ("column_id", Int, false),
-            ("system_type_id", TinyInt, false),
-            ("user_type_id", Int, false),
-            ("max_length", SmallInt, false),
-            ("precision", TinyInt, false),
-            ("scale", TinyInt, false),
-            ("collation_name", SYSNAME, true),
-            ("is_nullable", Bit, true),
-            ("is_ansi_padded", Bit, false),
-            ("is_rowguidcol", Bit, false),
-            ("is_identity", Bit, false),
-            ("is_computed", Bit, false),
-            ("is_filestream", Bit, false),
-            ("is_replicated", Bit, true),
-            ("is_non_sql_subscribed", Bit, true),
-            ("is_merge_published", Bit, true),
-            ("is_dts_replicated", Bit, true),
-            ("is_xml_document", Bit, false),
-            ("xml_collection_id", Int, false),
-            ("default_object_id", Int, false),
-            ("rule_object_id", Int, false),
-            ("is_sparse", Bit, true),
-            ("is_column_set", Bit, true),
-            $($more),*
-        ]
-    };
-}
-
-const COLUMN_COLUMNS: &[ViewColumn] = column_columns!();
-
-fn column_row(
-    object_id: i32,
-    column_id: i32,
-    name: &str,
-    ty: DataType,
-    nullable: bool,
-    def: Option<&ColumnDef>,
-) -> Vec<Value> {
-    let padded = ty.is_string() || ty.is_binary();
-    let collation = def.map(|c| c.collation).unwrap_or_default();
-    let off = bit(false);
-    vec![
-        Value::Int(object_id),
-        text(name),
-        Value::Int(column_id),
-        Value::TinyInt(ty.system_type_id()),
-        Value::Int(ty.user_type_id()),
-        Value::SmallInt(ty.max_length()),
-        Value::TinyInt(ty.precision()),
-        Value::TinyInt(ty.scale()),
-        if ty.is_string() { text(collation.name()) } else { Value::Null },
-        bit(nullable),
-        bit(padded),
-        off.clone(),
-        bit(def.is_some_and(|c| c.identity.is_some())),
-        off.clone(),
-        off.clone(),
-        off.clone(),
-        off.clone(),
-        off.clone(),
-        off.clone(),
-        off.clone(),
-        Value::Int(0),
-        Value::Int(def.and_then(|c| c.default.as_ref()).map_or(0, |d| d.object_id)),
-        Value::Int(0),
-        off.clone(),
-        off,
-    ]
-}
-
-fn columns_of(table: &TableDef) -> impl Iterator<Item = Vec<Value>> {
-    let id = table.object_id;
-    table.columns.iter().map(move |c| column_row(id, c.column_id, &c.name, c.ty, c.nullable, Some(c)))
-}
-
-/// sys.columns.
-pub static COLUMNS: View = View::sys("columns", COLUMN_COLUMNS, |session, db, _| {
-    let mut rows: Vec<_> = db.catalog().sorted().into_iter().flat_map(|t| columns_of(t)).collect();
-    rows.extend(columns_of_views(session, db)?);
-    Ok(rows)
-});
-
-fn columns_of_views(session: &SessionCore, db: &Arc<Db>) -> Result<Vec<Vec<Value>>, SqlError> {
-    let mut rows = Vec::new();
-    for (id, columns) in modules::view_columns(session, db)? {
-        for (i, c) in columns.iter().enumerate() {
-            rows.push(column_row(id, i as i32 + 1, &c.name, c.ty, c.nullable, None));
-        }
-    }
-    Ok(rows)
-}
-
-/// sys.all_columns: also those of the system views.
-pub static ALL_COLUMNS: View = View::sys("all_columns", COLUMN_COLUMNS, |session, db, _| {
-    let catalog = db.catalog();
-    let mut rows: Vec<Vec<Value>> = catalog.sorted().into_iter().flat_map(|t| columns_of(t)).collect();
-    rows.extend(columns_of_views(session, db)?);
-    for view in all() {
-        for (i, (name, ty, nullable)) in view.columns().iter().enumerate() {
-            rows.push(column_row(view.object_id(), i as i32 + 1, name, *ty, *nullable, None));
-        }
-    }
-    Ok(rows)
-});
-
-const IDENTITY_COLUMN_COLUMNS: &[ViewColumn] = column_columns!(
-    ("seed_value", BigInt, true),
-    ("increment_value", BigInt, true),
-    ("last_value", BigInt, true),
-    ("is_not_for_replication", Bit, true)
-);
-
-/// sys.identity_columns.
-pub static IDENTITY_COLUMNS: View = View::sys("identity_columns", IDENTITY_COLUMN_COLUMNS, |_, db, _| {
-    let mut rows = Vec::new();
-    for table in db.catalog().sorted() {
-        for c in &table.columns {
-            let Some((seed, step)) = c.identity else { continue };
-            let mut row = column_row(table.object_id, c.column_id, &c.name, c.ty, c.nullable, Some(c));
-            let last = table.state.identity.lock().last;
+pub static TABLES: View =
+    View::seeking("tables", TABLE_COLUMNS, &[0, 1], pick::per_table, |_, db, wanted| {
+        let catalog = db.catalog();
+        let row = |table: &Arc<TableDef>| {
+            let created = &table.create_date;
+            let schema_id = catalog.schema_id(table);
+            let mut row = object(&table.name, table.object_id, schema_id, 0, TABLE, created, false);
+            let last = table.columns.iter().map(|c| c.column_id).max().unwrap_or(0);
             row.extend([
-                Value::BigInt(seed),
-                Value::BigInt(step),
-                last.map_or(Value::Null, Value::BigInt),
+                Value::Int(if table.lob.is_some() { table.storage.filegroup.into() } else { 0 }),
+                Value::Null,
+                Value::Int(last),
+                bit(false),
+                bit(true),
+                bit(false),
+                bit(false),
+                bit(false),
+                bit(false),
+                bit(false),
+                Value::Int(0),
+                bit(false),
+                bit(false),
+                Value::TinyInt(0),
+                text("TABLE"),
+                bit(false),
+                bit(false),
+                Value::TinyInt(0),
+                text("SCHEMA_AND_DATA"),
+                Value::TinyInt(0),
+                text("NON_TEMPORAL_TABLE"),
+                Value::Null,
+                bit(false),
+                bit(false),
+                Value::Null,
+                Value::Null,
+                Value::Null,
+                bit(false),
+                bit(false),
+                Value::Null,
+                Value::Null,
+                Value::Null,
+                Value::TinyInt(0),
+                text("NON_LEDGER_TABLE"),
+                Value::Null,
                 bit(false),
             ]);
-            rows.push(row);
-        }
-    }
-    Ok(rows)
-});
+            wanted.part(row)
+        };
+        Ok(pick::tables(&catalog, wanted, 1, Some(0)).into_iter().map(row).collect())
+    });
 
 const INDEX_COLUMNS_OF: &[ViewColumn] = &[
     ("object_id", Int, false),
@@ -365,41 +296,42 @@ const INDEX_COLUMNS_OF: &[ViewColumn] = &[
 const INDEX_KINDS: [&str; 3] = ["HEAP", "CLUSTERED", "NONCLUSTERED"];
 
 /// sys.indexes.
-pub static INDEXES: View = View::sys("indexes", INDEX_COLUMNS_OF, |_, db, _| {
-    let mut rows = Vec::new();
-    for table in db.catalog().sorted() {
-        for index in table.all_indexes() {
-            let kind = index.index_id.clamp(0, 2);
-            let off = bit(false);
-            rows.push(vec![
-                Value::Int(table.object_id),
-                if index.name.is_empty() { Value::Null } else { text(&index.name) },
-                Value::Int(index.index_id),
-                Value::TinyInt(kind as u8),
-                text(INDEX_KINDS[kind as usize]),
-                bit(index.unique),
-                Value::Int(index.filegroup.into()),
-                off.clone(),
-                bit(index.primary_key.is_some()),
-                bit(index.unique_constraint.is_some()),
-                Value::TinyInt(index.fill_factor),
-                off.clone(),
-                off.clone(),
-                off.clone(),
-                off.clone(),
-                bit(true),
-                bit(true),
-                off.clone(),
-                Value::Null,
-                Value::Null,
-                off.clone(),
-                off.clone(),
-                off,
-            ]);
+pub static INDEXES: View =
+    View::seeking("indexes", INDEX_COLUMNS_OF, &[0], pick::some_per_table, |_, db, wanted| {
+        let (catalog, mut rows) = (db.catalog(), Vec::new());
+        for table in pick::tables(&catalog, wanted, 0, None) {
+            for index in table.all_indexes() {
+                let kind = index.index_id.clamp(0, 2);
+                let off = bit(false);
+                rows.push(wanted.part(vec![
+                    Value::Int(table.object_id),
+                    if index.name.is_empty() { Value::Null } else { text(&index.name) },
+                    Value::Int(index.index_id),
+                    Value::TinyInt(kind as u8),
+                    text(INDEX_KINDS[kind as usize]),
+                    bit(index.unique),
+                    Value::Int(index.filegroup.into()),
+                    off.clone(),
+                    bit(index.primary_key.is_some()),
+                    bit(index.unique_constraint.is_some()),
+                    Value::TinyInt(index.fill_factor),
+                    off.clone(),
+                    off.clone(),
+                    off.clone(),
+                    off.clone(),
+                    bit(true),
+                    bit(true),
+                    off.clone(),
+                    Value::Null,
+                    Value::Null,
+                    off.clone(),
+                    off.clone(),
+                    off,
+                ]));
+            }
         }
-    }
-    Ok(rows)
-});
+        Ok(rows)
+    });
 
 const INDEX_COLUMN_COLUMNS: &[ViewColumn] = &[
     ("object_id", Int, false),
@@ -414,30 +346,34 @@ const INDEX_COLUMN_COLUMNS: &[ViewColumn] = &[
 ];
 
 /// sys.index_columns.
-pub static INDEX_COLUMNS: View = View::sys("index_columns", INDEX_COLUMN_COLUMNS, |_, db, _| {
-    let mut rows = Vec::new();
-    for table in db.catalog().sorted() {
-        for index in table.all_indexes() {
-            let keys =
-                index.key.iter().enumerate().map(|(i, (at, descending))| (*at, i + 1, *descending, false));
-            let included = index.included.iter().map(|at| (*at, 0, false, true));
-            for (i, (at, ordinal, descending, included)) in keys.chain(included).enumerate() {
-                rows.push(vec![
-                    Value::Int(table.object_id),
-                    Value::Int(index.index_id),
-                    Value::Int(i as i32 + 1),
-                    Value::Int(table.columns[at].column_id),
-                    Value::TinyInt(ordinal as u8),
-                    Value::TinyInt(0),
-                    bit(descending),
-                    bit(included),
-                    Value::TinyInt(0),
-                ]);
+pub static INDEX_COLUMNS: View =
+    View::seeking("index_columns", INDEX_COLUMN_COLUMNS, &[0], pick::some_per_table, |_, db, wanted| {
+        let (catalog, mut rows) = (db.catalog(), Vec::new());
+        for table in pick::tables(&catalog, wanted, 0, None) {
+            for index in table.all_indexes() {
+                let keys = index
+                    .key
+                    .iter()
+                    .enumerate()
+                    .map(|(i, (at, descending))| (*at, i + 1, *descending, false));
+                let included = index.included.iter().map(|at| (*at, 0, false, true));
+                for (i, (at, ordinal, descending, included)) in keys.chain(included).enumerate() {
+                    rows.push(wanted.part(vec![
+                        Value::Int(table.object_id),
+                        Value::Int(index.index_id),
+                        Value::Int(i as i32 + 1),
+                        Value::Int(table.columns[at].column_id),
+                        Value::TinyInt(ordinal as u8),
+                        Value::TinyInt(0),
+                        bit(descending),
+                        bit(included),
+                        Value::TinyInt(0),
+                    ]));
+                }
             }
         }
-    }
-    Ok(rows)
-});
+        Ok(rows)
+    });
 
 const KEY_COLUMNS: &[ViewColumn] = object_columns!(
     ("unique_index_id", Int, true),
@@ -451,21 +387,22 @@ pub(super) fn is_made_up(name: &str, prefix: &str) -> bool {
 }
 
 /// sys.key_constraints.
-pub static KEY_CONSTRAINTS: View = View::sys("key_constraints", KEY_COLUMNS, |_, db, _| {
-    let catalog = db.catalog();
-    let mut rows = Vec::new();
-    for table in catalog.sorted() {
-        for (index, id, kind) in keys(table) {
-            let schema_id = catalog.schema_id(table);
-            let mut row =
-                object(&index.name, id, schema_id, table.object_id, kind, &table.create_date, false);
-            let made_up = is_made_up(&index.name, "PK__") || is_made_up(&index.name, "UQ__");
-            row.extend([Value::Int(index.index_id), bit(made_up), bit(true)]);
-            rows.push(row);
+pub static KEY_CONSTRAINTS: View =
+    View::seeking("key_constraints", KEY_COLUMNS, &[1, 4], pick::per_table, |_, db, wanted| {
+        let catalog = db.catalog();
+        let mut rows = Vec::new();
+        for table in pick::parents(&catalog, wanted, 1, 4) {
+            for (index, id, kind) in keys(table) {
+                let schema_id = catalog.schema_id(table);
+                let mut row =
+                    object(&index.name, id, schema_id, table.object_id, kind, &table.create_date, false);
+                let made_up = is_made_up(&index.name, "PK__") || is_made_up(&index.name, "UQ__");
+                row.extend([Value::Int(index.index_id), bit(made_up), bit(true)]);
+                rows.push(wanted.part(row));
+            }
         }
-    }
-    Ok(rows)
-});
+        Ok(rows)
+    });
 
 const DEFAULT_COLUMNS: &[ViewColumn] = object_columns!(
     ("parent_column_id", Int, false),
@@ -474,21 +411,23 @@ const DEFAULT_COLUMNS: &[ViewColumn] = object_columns!(
 );
 
 /// sys.default_constraints.
-pub static DEFAULT_CONSTRAINTS: View = View::sys("default_constraints", DEFAULT_COLUMNS, |_, db, _| {
-    let catalog = db.catalog();
-    let mut rows = Vec::new();
-    for table in catalog.sorted() {
-        for column in &table.columns {
-            let Some(d) = &column.default else { continue };
-            let (schema_id, parent) = (catalog.schema_id(table), table.object_id);
-            let mut row = object(&d.name, d.object_id, schema_id, parent, DEFAULT, &table.create_date, false);
-            let made_up = is_made_up(&d.name, "DF__");
-            row.extend([Value::Int(column.column_id), text(&d.text), bit(made_up)]);
-            rows.push(row);
+pub static DEFAULT_CONSTRAINTS: View =
+    View::seeking("default_constraints", DEFAULT_COLUMNS, &[1, 4], pick::per_table, |_, db, wanted| {
+        let catalog = db.catalog();
+        let mut rows = Vec::new();
+        for table in pick::parents(&catalog, wanted, 1, 4) {
+            for column in &table.columns {
+                let Some(d) = &column.default else { continue };
+                let (schema_id, parent) = (catalog.schema_id(table), table.object_id);
+                let mut row =
+                    object(&d.name, d.object_id, schema_id, parent, DEFAULT, &table.create_date, false);
+                let made_up = is_made_up(&d.name, "DF__");
+                row.extend([Value::Int(column.column_id), text(&d.text), bit(made_up)]);
+                rows.push(wanted.part(row));
+            }
         }
-    }
-    Ok(rows)
-});
+        Ok(rows)
+    });
 
 const SCHEMA_COLUMNS: &[ViewColumn] =
     &[("name", SYSNAME, false), ("schema_id", Int, false), ("principal_id", Int, true)];
@@ -498,7 +437,9 @@ pub static SCHEMAS: View = View::sys("schemas", SCHEMA_COLUMNS, |_, db, _| {
     let catalog = db.catalog();
     let mut ids: Vec<_> = catalog.schema_names.iter().collect();
     ids.sort();
-    Ok(ids.into_iter().map(|(id, name)| vec![text(name), Value::Int(*id), Value::Int(1)]).collect())
+    let row = |name: &str, id: i32, principal: i32| vec![text(name), Value::Int(id), Value::Int(principal)];
+    let own = ids.into_iter().filter(|(id, _)| !matches!(**id, 3 | 4)).map(|(id, name)| row(name, *id, 1));
+    Ok(own.chain([row("INFORMATION_SCHEMA", 3, 3), row("sys", 4, 4)]).collect())
 });
 
 // ---- partitions: each heap and index is one ----
@@ -521,26 +462,27 @@ fn partition_id(index: &IndexDef) -> Value {
 }
 
 /// sys.partitions.
-pub static PARTITIONS: View = View::sys("partitions", PARTITION_COLUMNS, |session, db, _| {
-    let mut rows = Vec::new();
-    for table in db.catalog().sorted() {
-        let count = table_rows(session, db, table)?;
-        for index in table.all_indexes() {
-            rows.push(vec![
-                partition_id(index),
-                Value::Int(table.object_id),
-                Value::Int(index.index_id),
-                Value::Int(1),
-                partition_id(index),
-                Value::BigInt(count),
-                Value::SmallInt(0),
-                Value::TinyInt(0),
-                text("NONE"),
-            ]);
+pub static PARTITIONS: View =
+    View::seeking("partitions", PARTITION_COLUMNS, &[1], pick::some_per_table, |session, db, wanted| {
+        let (catalog, mut rows) = (db.catalog(), Vec::new());
+        for table in pick::tables(&catalog, wanted, 1, None) {
+            let count = table_rows(session, db, table)?;
+            for index in table.all_indexes() {
+                rows.push(wanted.part(vec![
+                    partition_id(index),
+                    Value::Int(table.object_id),
+                    Value::Int(index.index_id),
+                    Value::Int(1),
+                    partition_id(index),
+                    Value::BigInt(count),
+                    Value::SmallInt(0),
+                    Value::TinyInt(0),
+                    text("NONE"),
+                ]));
+            }
         }
-    }
-    Ok(rows)
-});
+        Ok(rows)
+    });
 
 const UNIT_COLUMNS: &[ViewColumn] = &[
     ("allocation_unit_id", BigInt, false),
@@ -576,6 +518,63 @@ pub static ALLOCATION_UNITS: View = View::sys("allocation_units", UNIT_COLUMNS, 
     }
     Ok(rows)
 });
+
+const PARTITION_STATS_COLUMNS: &[ViewColumn] = &[
+    ("partition_id", BigInt, true),
+    ("object_id", Int, false),
+    ("index_id", Int, false),
+    ("partition_number", Int, false),
+    ("in_row_data_page_count", BigInt, true),
+    ("in_row_used_page_count", BigInt, true),
+    ("in_row_reserved_page_count", BigInt, true),
+    ("lob_used_page_count", BigInt, true),
+    ("lob_reserved_page_count", BigInt, true),
+    ("row_overflow_used_page_count", BigInt, true),
+    ("row_overflow_reserved_page_count", BigInt, true),
+    ("used_page_count", BigInt, true),
+    ("reserved_page_count", BigInt, true),
+    ("row_count", BigInt, true),
+];
+
+/// sys.dm_db_partition_stats.
+pub static PARTITION_STATS: View = View::seeking(
+    "dm_db_partition_stats",
+    PARTITION_STATS_COLUMNS,
+    &[1],
+    pick::some_per_table,
+    |session, db, wanted| {
+        let (catalog, mut rows) = (db.catalog(), Vec::new());
+        for table in pick::tables(&catalog, wanted, 1, None) {
+            let count = table_rows(session, db, table)?;
+            for index in table.all_indexes() {
+                let (reserved, used) = super::files::unit_pages(db, index.first_iam)?;
+                // Large values are the base's.
+                let lob = table.lob.filter(|_| index.index_id < 2);
+                let (lob_reserved, lob_used) = match lob {
+                    Some((_, first_iam)) => super::files::unit_pages(db, first_iam)?,
+                    None => (0, 0),
+                };
+                rows.push(wanted.part(vec![
+                    partition_id(index),
+                    Value::Int(table.object_id),
+                    Value::Int(index.index_id),
+                    Value::Int(1),
+                    big(used.saturating_sub(1)),
+                    big(used),
+                    big(reserved),
+                    big(lob_used),
+                    big(lob_reserved),
+                    big(0),
+                    big(0),
+                    big(used + lob_used),
+                    big(reserved + lob_reserved),
+                    Value::BigInt(count),
+                ]));
+            }
+        }
+        Ok(rows)
+    },
+);
 
 /// The number of a table's rows: kept up by DML, counted once after a start.
 pub fn table_rows(session: &mut SessionCore, db: &Arc<Db>, table: &Arc<TableDef>) -> Result<i64, SqlError> {

@@ -38,6 +38,7 @@ pub enum Rows {
 const STATE: ViewRight = ViewRight::Server(Permission::ViewServerState);
 const DATABASE_STATE: ViewRight = ViewRight::Database(Permission::ViewDatabaseState);
 const PUBLIC: ViewRight = ViewRight::Public;
+const DEFINITIONS: ViewRight = ViewRight::Database(Permission::ViewDefinition);
 
 /// View, what it needs, what it shows.
 const TABLE: &[(&str, ViewRight, Rows)] = &[
@@ -77,6 +78,38 @@ const TABLE: &[(&str, ViewRight, Rows)] = &[
     ("sys.partitions", PUBLIC, Rows::Objects("object_id")),
     ("sys.allocation_units", DATABASE_STATE, Rows::All),
     ("sys.sysobjects", PUBLIC, Rows::Objects("id")),
+    ("INFORMATION_SCHEMA.CHECK_CONSTRAINTS", DEFINITIONS, Rows::All),
+    ("INFORMATION_SCHEMA.REFERENTIAL_CONSTRAINTS", DEFINITIONS, Rows::All),
+    ("INFORMATION_SCHEMA.ROUTINES", DEFINITIONS, Rows::All),
+    ("INFORMATION_SCHEMA.VIEWS", DEFINITIONS, Rows::All),
+    ("INFORMATION_SCHEMA.CONSTRAINT_COLUMN_USAGE", PUBLIC, Rows::Named("TABLE_SCHEMA", "TABLE_NAME")),
+    ("INFORMATION_SCHEMA.CONSTRAINT_TABLE_USAGE", PUBLIC, Rows::Named("TABLE_SCHEMA", "TABLE_NAME")),
+    ("INFORMATION_SCHEMA.PARAMETERS", PUBLIC, Rows::Named("SPECIFIC_SCHEMA", "SPECIFIC_NAME")),
+    ("INFORMATION_SCHEMA.DOMAINS", PUBLIC, Rows::All),
+    ("INFORMATION_SCHEMA.SEQUENCES", PUBLIC, Rows::All),
+    ("sys.all_parameters", PUBLIC, Rows::Objects("object_id")),
+    ("sys.all_views", PUBLIC, Rows::Objects("object_id")),
+    ("sys.all_sql_modules", PUBLIC, Rows::Definitions("object_id")),
+    ("sys.dm_db_partition_stats", DATABASE_STATE, Rows::All),
+    ("sys.servers", PUBLIC, Rows::All),
+    // Of the system itself, or of what this server does not have.
+    ("sys.assemblies", PUBLIC, Rows::All),
+    ("sys.assembly_types", PUBLIC, Rows::All),
+    ("sys.computed_columns", PUBLIC, Rows::All),
+    ("sys.extended_properties", PUBLIC, Rows::All),
+    ("sys.fn_listextendedproperty", PUBLIC, Rows::All),
+    ("sys.fulltext_catalogs", PUBLIC, Rows::All),
+    ("sys.fulltext_indexes", PUBLIC, Rows::All),
+    ("sys.periods", PUBLIC, Rows::All),
+    ("sys.sequences", PUBLIC, Rows::All),
+    ("sys.synonyms", PUBLIC, Rows::All),
+    ("sys.system_columns", PUBLIC, Rows::All),
+    ("sys.system_objects", PUBLIC, Rows::All),
+    ("sys.system_sql_modules", PUBLIC, Rows::All),
+    ("sys.system_views", PUBLIC, Rows::All),
+    ("sys.table_types", PUBLIC, Rows::All),
+    ("sys.xml_indexes", PUBLIC, Rows::All),
+    ("sys.xml_schema_collections", PUBLIC, Rows::All),
     ("INFORMATION_SCHEMA.TABLES", PUBLIC, Rows::Named("TABLE_SCHEMA", "TABLE_NAME")),
     ("INFORMATION_SCHEMA.COLUMNS", PUBLIC, Rows::Named("TABLE_SCHEMA", "TABLE_NAME")),
     ("INFORMATION_SCHEMA.SCHEMATA", PUBLIC, Rows::All),

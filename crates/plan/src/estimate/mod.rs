@@ -6,20 +6,18 @@ mod share;
 
 use crate::logical::{Get, JoinKind, Logical};
 use crate::statistics::{self, table_rows};
+use crate::view_seek;
 use catalog::IndexDef;
 use expr::{ColId, Expr, Pred};
 pub use share::{kept, share};
 use syntax::ast::CompareOp;
-
-/// Rows of a system view.
-const VIEW_ROWS: f64 = 100.0;
 
 /// The rows of a plan.
 pub fn rows(logical: &Logical) -> f64 {
     let rows = match logical {
         Logical::One => 1.0,
         Logical::Get(get) => table_rows(&get.table),
-        Logical::View(_) => VIEW_ROWS,
+        Logical::View(view) => view.view.expected_rows(&view.db),
         Logical::Work(work) => work.rows,
         Logical::Recursive { anchor, .. } => rows(&anchor.0) * 10.0,
         Logical::Values { rows, .. } => rows.len() as f64,
@@ -118,6 +116,24 @@ pub fn source(logical: &Logical, id: ColId) -> Option<&Get> {
     }
 }
 
+/// Different values of a column by which a system view seeks, of all its rows, and these rows.
+fn view_values(logical: &Logical, id: ColId) -> Option<(f64, f64)> {
+    match logical {
+        Logical::View(view) => {
+            let at = id.checked_sub(view.first)? as usize;
+            let rows = view.view.expected_rows(&view.db);
+            view.view.sought().contains(&at).then(|| ((rows / view_seek::FOUND).max(1.0), rows))
+        }
+        Logical::Filter { input, .. } | Logical::Project { input, .. } | Logical::Sort { input, .. } => {
+            view_values(input, id)
+        }
+        Logical::Join { left, right, .. } | Logical::Apply { left, right, .. } => {
+            view_values(left, id).or_else(|| view_values(right, id))
+        }
+        _ => None,
+    }
+}
+
 /// Different values of a column of a base table, of all its rows.
 fn values_of(get: &Get, id: ColId) -> Option<f64> {
     let at = get.position(id)?;
@@ -131,7 +147,12 @@ fn values_of(get: &Get, id: ColId) -> Option<f64> {
 /// Different values of a column in `rows` rows of a plan: those of its table, as far as so many rows can show them. Without
 /// statistics the square root of the table's rows.
 pub fn distinct(logical: &Logical, rows: f64, id: ColId) -> f64 {
-    let Some(get) = source(logical, id) else { return rows.sqrt().max(1.0) };
+    let Some(get) = source(logical, id) else {
+        return match view_values(logical, id) {
+            Some((values, all)) => shown(values, all, rows),
+            None => rows.sqrt().max(1.0),
+        };
+    };
     let table = table_rows(&get.table);
     let values = values_of(get, id).unwrap_or_else(|| table.sqrt());
     shown(values, table, rows)

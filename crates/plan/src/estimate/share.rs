@@ -213,7 +213,9 @@ fn equal(column: ColId, value: &Expr, input: &Logical) -> f64 {
     if let Some(rows) = super::unique_rows(input, &[column]) {
         return 1.0 / rows;
     }
-    let Some(known) = known(column, input) else { return EQUAL };
+    let Some(known) = known(column, input) else {
+        return super::view_values(input, column).map_or(EQUAL, |(values, _)| 1.0 / values);
+    };
     match known.constant(value).and_then(|value| known.key(&value)) {
         Some(key) => known.measured.share_equal(&key),
         None => known.measured.densities.first().copied().unwrap_or(EQUAL),

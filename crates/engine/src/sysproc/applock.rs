@@ -1,0 +1,180 @@
+//! sp_getapplock and sp_releaseapplock: locks on names that applications choose.
+//! Guarantees: a lock is given back with its owner, the transaction or the session; it must be released as often as it was got.
+//! Deadlocks between locks of sessions and locks of transactions are not found: such a wait ends by its time-out.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use ::types::{DataType, Len, SqlError};
+use std::sync::atomic::Ordering;
+use txn::{LockMode, LockOwner, Resource, What};
+
+use super::params::Param;
+use super::{Call, params::Given};
+use catalog::errors;
+
+const PARAMS: &[Param] = &[
+    ("@Resource", DataType::NVarChar(Len::N(255))),
+    ("@LockMode", DataType::VarChar(Len::N(32))),
+    ("@LockOwner", DataType::VarChar(Len::N(32))),
+    ("@LockTimeout", DataType::Int),
+    ("@DbPrincipal", DataType::NVarChar(Len::N(128))),
+];
+
+const RELEASE: &[Param] = &[
+    ("@Resource", DataType::NVarChar(Len::N(255))),
+    ("@LockOwner", DataType::VarChar(Len::N(32))),
+    ("@DbPrincipal", DataType::NVarChar(Len::N(128))),
+];
+
+/// A parameter is wrong, or another error.
+const WRONG: i32 = -999;
+
+/// The lock of a name for a principal in a database.
+fn what(resource: &str, principal: &str) -> What {
+    let mut hasher = DefaultHasher::new();
+    (resource, catalog::fold_name(principal).as_str()).hash(&mut hasher);
+    What::Application(hasher.finish())
+}
+
+fn mode(name: &str) -> Option<LockMode> {
+    Some(match name.to_ascii_lowercase().as_str() {
+        "shared" => LockMode::S,
+        "update" => LockMode::U,
+        "exclusive" => LockMode::X,
+        "intentshared" => LockMode::IS,
+        "intentexclusive" => LockMode::IX,
+        _ => return None,
+    })
+}
+
+/// Whether the session owns; `None` for an unknown owner.
+fn owned_by_session(given: &Given, at: usize) -> Option<bool> {
+    match given.text(at).unwrap_or("Transaction").to_ascii_lowercase().as_str() {
+        "session" => Some(true),
+        "transaction" => Some(false),
+        _ => None,
+    }
+}
+
+fn no_transaction(verb: &str) -> SqlError {
+    SqlError::new(
+        1,
+        11,
+        1,
+        format!("You attempted to {verb} a transactional application lock without an active transaction."),
+    )
+}
+
+/// EXEC sp_getapplock: 0 granted, 1 granted after a wait, -1 time-out, -2 cancelled, -3 deadlock victim, -999 a wrong parameter.
+pub fn get(call: &mut Call<'_>) -> Result<i32, SqlError> {
+    let given = call.given("sp_getapplock", 0, PARAMS)?;
+    let resource = given.text(0).unwrap_or_default();
+    let (Some(mode), Some(of_session)) =
+        (mode(given.text(1).unwrap_or_default()), owned_by_session(&given, 2))
+    else {
+        return Ok(WRONG);
+    };
+    let default = i64::from(call.core.options.lock_timeout);
+    let timeout = given.number(3, default);
+    if resource.is_empty() || timeout < -1 {
+        return Ok(WRONG);
+    }
+    if !of_session && call.core.trancount() == 0 {
+        call.sink.error(&no_transaction("acquire"))?;
+        return Ok(WRONG);
+    }
+    let db = call.core.db().clone();
+    let what = what(resource, given.text(4).unwrap_or("public"));
+    let resource = Resource { db: db.storage()?.id(), what };
+    let core = &mut *call.core;
+    // Without a wait first, so that the answer can tell.
+    let mut waited = 0;
+    loop {
+        let wait = if waited == 0 { 0 } else { timeout };
+        let locked = if of_session {
+            let mut args = core.wait_args();
+            args.timeout_ms = wait;
+            let (manager, spid) = (core.instance().locks().clone(), core.spid());
+            let owner = core.app_locks.owner.get_or_insert_with(|| LockOwner::new(manager, spid as u32));
+            // So that a cancel finds the wait.
+            let before = core.shared.lock_owner.swap(owner.id().0, Ordering::Relaxed);
+            let locked = owner.lock(resource, mode, args).map_err(txn::TxnError::from);
+            core.shared.lock_owner.store(before, Ordering::Relaxed);
+            locked
+        } else {
+            core.lock_application(&db, what, mode, wait)?
+        };
+        let Err(error) = locked else { break };
+        match errors::db_error(&db, &error).number {
+            1222 if waited == 0 && timeout != 0 => waited = 1,
+            1222 => return Ok(-1),
+            1205 => return Ok(-3),
+            3617 => return Ok(-2),
+            _ => return Err(errors::db_error(&db, &error)),
+        }
+    }
+    if of_session {
+        *core.app_locks.session.entry(resource).or_default() += 1;
+    } else {
+        let number = core.transaction_number(&db)?;
+        let count = core.app_locks.transaction.entry(resource).or_insert((number, 0));
+        // What an ended transaction had is gone.
+        *count = (number, if count.0 == number { count.1 } else { 0 } + 1);
+    }
+    Ok(waited)
+}
+
+/// EXEC sp_releaseapplock: 0 released, -999 not held.
+pub fn release(call: &mut Call<'_>) -> Result<i32, SqlError> {
+    let given = call.given("sp_releaseapplock", 0, RELEASE)?;
+    let name = given.text(0).unwrap_or_default().to_owned();
+    let Some(of_session) = owned_by_session(&given, 1) else { return Ok(WRONG) };
+    if !of_session && call.core.trancount() == 0 {
+        call.sink.error(&no_transaction("release"))?;
+        return Ok(WRONG);
+    }
+    let db = call.core.db().clone();
+    let what = what(&name, given.text(2).unwrap_or("public"));
+    let resource = Resource { db: db.storage()?.id(), what };
+    let core = &mut *call.core;
+    let left = if of_session {
+        match core.app_locks.session.get_mut(&resource) {
+            Some(count) => {
+                *count -= 1;
+                Some(*count)
+            }
+            None => None,
+        }
+    } else {
+        let number = core.transaction_number(&db)?;
+        match core.app_locks.transaction.get_mut(&resource) {
+            Some((of, count)) if *of == number => {
+                *count -= 1;
+                Some(*count)
+            }
+            _ => None,
+        }
+    };
+    match left {
+        None => {
+            let text = format!(
+                "Cannot release the application lock (Database Principal: '{}', Resource: '{name}') because it is not currently held.",
+                given.text(2).unwrap_or("public")
+            );
+            call.sink.error(&SqlError::new(1223, 16, 1, text))?;
+            return Ok(WRONG);
+        }
+        Some(0) if of_session => {
+            core.app_locks.session.remove(&resource);
+            if let Some(owner) = &mut core.app_locks.owner {
+                owner.unlock(&resource);
+            }
+        }
+        Some(0) => {
+            core.app_locks.transaction.remove(&resource);
+            core.unlock_application(&db, &resource)?;
+        }
+        Some(_) => {}
+    }
+    Ok(0)
+}

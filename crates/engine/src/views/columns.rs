@@ -1,0 +1,231 @@
+//! Columns: sys.columns, all_columns, system_columns, identity_columns, computed_columns.
+
+use std::sync::Arc;
+
+use types::{Collation, DataType, Len, SqlError, Value};
+
+use super::{NVARCHAR60, SYSNAME, View, ViewColumn, Wanted, all, bit, modules, pick, text};
+use crate::state::SessionCore;
+use catalog::{ColumnDef, Db, ModuleKind};
+
+use DataType::{Bit, Int, NVarChar, SmallInt, SqlVariant, TinyInt};
+
+macro_rules! column_columns {
+    ($($more:expr),*) => {
+        &[
+            ("object_id", Int, false),
+            ("name", SYSNAME, true),
+            ("column_id", Int, false),
+            ("system_type_id", TinyInt, false),
+            ("user_type_id", Int, false),
+            ("max_length", SmallInt, false),
+            ("precision", TinyInt, false),
+            ("scale", TinyInt, false),
+            ("collation_name", SYSNAME, true),
+            ("is_nullable", Bit, true),
+            ("is_ansi_padded", Bit, false),
+            ("is_rowguidcol", Bit, false),
+            ("is_identity", Bit, false),
+            ("is_computed", Bit, false),
+            ("is_filestream", Bit, false),
+            ("is_replicated", Bit, true),
+            ("is_non_sql_subscribed", Bit, true),
+            ("is_merge_published", Bit, true),
+            ("is_dts_replicated", Bit, true),
+            ("is_xml_document", Bit, false),
+            ("xml_collection_id", Int, false),
+            ("default_object_id", Int, false),
+            ("rule_object_id", Int, false),
+            ("is_sparse", Bit, true),
+            ("is_column_set", Bit, true),
+            $($more,)*
+            ("generated_always_type", TinyInt, true),
+            ("generated_always_type_desc", NVARCHAR60, true),
+            ("encryption_type", Int, true),
+            ("encryption_type_desc", NVarChar(Len::N(64)), true),
+            ("encryption_algorithm_name", SYSNAME, true),
+            ("column_encryption_key_id", Int, true),
+            ("column_encryption_key_database_name", SYSNAME, true),
+            ("is_hidden", Bit, false),
+            ("is_masked", Bit, false),
+            ("graph_type", Int, true),
+            ("graph_type_desc", NVARCHAR60, true),
+            ("is_data_deletion_filter_column", Bit, false),
+            ("ledger_view_column_type", TinyInt, true),
+            ("ledger_view_column_type_desc", NVARCHAR60, true),
+            ("is_dropped_ledger_column", Bit, true),
+        ]
+    };
+}
+
+/// Columns before those that a view of its own kind adds.
+const BEFORE: usize = 25;
+
+/// A column as the views show it.
+struct Column<'a> {
+    object_id: i32,
+    column_id: i32,
+    name: &'a str,
+    ty: DataType,
+    nullable: bool,
+    /// Of a table's.
+    def: Option<&'a ColumnDef>,
+}
+
+impl Column<'_> {
+    /// The value of the view's column at a position; `more`: how many columns the view adds, which the caller fills in.
+    fn value(&self, at: usize, more: usize) -> Value {
+        let ty = self.ty;
+        if at >= BEFORE + more {
+            return match at - more {
+                25 => Value::TinyInt(0),
+                26 => text("NOT_APPLICABLE"),
+                32 | 33 | 36 | 39 => bit(false),
+                _ => Value::Null,
+            };
+        }
+        match at {
+            0 => Value::Int(self.object_id),
+            1 => text(self.name),
+            2 => Value::Int(self.column_id),
+            3 => Value::TinyInt(ty.system_type_id()),
+            4 => Value::Int(ty.user_type_id()),
+            5 => Value::SmallInt(ty.max_length()),
+            6 => Value::TinyInt(ty.precision()),
+            7 => Value::TinyInt(ty.scale()),
+            8 if ty.is_string() => text(self.def.map_or(Collation::DEFAULT, |c| c.collation).name()),
+            9 => bit(self.nullable),
+            10 => bit(ty.is_string() || ty.is_binary()),
+            12 => bit(self.def.is_some_and(|c| c.identity.is_some())),
+            11 | 13..=19 | 23 | 24 => bit(false),
+            21 => Value::Int(self.def.and_then(|c| c.default.as_ref()).map_or(0, |d| d.object_id)),
+            20 | 22 => Value::Int(0),
+            _ => Value::Null,
+        }
+    }
+}
+
+const COLUMN_COLUMNS: &[ViewColumn] = column_columns!();
+/// object_id and name.
+const SOUGHT: &[usize] = &[0, 1];
+
+/// Columns of tables and views of users.
+fn user_columns(
+    session: &SessionCore,
+    db: &Arc<Db>,
+    wanted: &Wanted<'_>,
+    rows: &mut Vec<Vec<Value>>,
+) -> Result<(), SqlError> {
+    let catalog = db.catalog();
+    let mut add = |column: Column<'_>| {
+        if wanted.may_be(1, column.name) {
+            rows.push(wanted.row(|at| column.value(at, 0)));
+        }
+    };
+    for table in pick::tables(&catalog, wanted, 0, None) {
+        for c in &table.columns {
+            let (object_id, column_id, ty) = (table.object_id, c.column_id, c.ty);
+            add(Column { object_id, column_id, name: &c.name, ty, nullable: c.nullable, def: Some(c) });
+        }
+    }
+    for view in pick::modules(&catalog, ModuleKind::View, wanted, 0, None) {
+        for (i, c) in modules::columns_of_view(session, db, &view).unwrap_or_default().iter().enumerate() {
+            let (object_id, column_id, ty) = (view.object_id, i as i32 + 1, c.ty);
+            add(Column { object_id, column_id, name: &c.name, ty, nullable: c.nullable, def: None });
+        }
+    }
+    Ok(())
+}
+
+/// Columns of the system's views.
+fn system_columns(wanted: &Wanted<'_>, rows: &mut Vec<Vec<Value>>) {
+    for view in all() {
+        let object_id = view.object_id();
+        if wanted.id(0).is_some_and(|id| id != object_id) {
+            continue;
+        }
+        for (i, (name, ty, nullable)) in view.columns().iter().enumerate() {
+            if wanted.may_be(1, name) {
+                let column_id = i as i32 + 1;
+                let column = Column { object_id, column_id, name, ty: *ty, nullable: *nullable, def: None };
+                rows.push(wanted.row(|at| column.value(at, 0)));
+            }
+        }
+    }
+}
+
+/// sys.columns.
+pub static COLUMNS: View =
+    View::seeking("columns", COLUMN_COLUMNS, SOUGHT, pick::per_column, |session, db, wanted| {
+        let mut rows = Vec::new();
+        user_columns(session, db, wanted, &mut rows)?;
+        Ok(rows)
+    });
+
+/// sys.all_columns: also those of the system's views.
+pub static ALL_COLUMNS: View =
+    View::seeking("all_columns", COLUMN_COLUMNS, SOUGHT, pick::per_column, |session, db, wanted| {
+        let mut rows = Vec::new();
+        user_columns(session, db, wanted, &mut rows)?;
+        system_columns(wanted, &mut rows);
+        Ok(rows)
+    });
+
+/// sys.system_columns.
+pub static SYSTEM_COLUMNS: View = View::seeking(
+    "system_columns",
+    COLUMN_COLUMNS,
+    SOUGHT,
+    |_| 2000.0,
+    |_, _, wanted| {
+        let mut rows = Vec::new();
+        system_columns(wanted, &mut rows);
+        Ok(rows)
+    },
+);
+
+const IDENTITY_COLUMN_COLUMNS: &[ViewColumn] = column_columns!(
+    ("seed_value", SqlVariant, true),
+    ("increment_value", SqlVariant, true),
+    ("last_value", SqlVariant, true),
+    ("is_not_for_replication", Bit, true)
+);
+
+/// A value of an identity column in the column's type.
+fn in_type(value: i64, ty: DataType) -> Value {
+    let wide = Value::BigInt(value);
+    types::convert(&wide, DataType::BigInt, ty, 0, types::Mode::Implicit).unwrap_or(wide)
+}
+
+/// sys.identity_columns.
+pub static IDENTITY_COLUMNS: View =
+    View::seeking("identity_columns", IDENTITY_COLUMN_COLUMNS, &[0], pick::per_table, |_, db, wanted| {
+        let (catalog, mut rows) = (db.catalog(), Vec::new());
+        for table in pick::tables(&catalog, wanted, 0, None) {
+            for c in &table.columns {
+                let Some((seed, step)) = c.identity else { continue };
+                let (object_id, column_id, ty) = (table.object_id, c.column_id, c.ty);
+                let column =
+                    Column { object_id, column_id, name: &c.name, ty, nullable: c.nullable, def: Some(c) };
+                let last = table.state.identity.lock().last;
+                rows.push(wanted.row(|at| match at {
+                    25 => in_type(seed, ty),
+                    26 => in_type(step, ty),
+                    27 => last.map_or(Value::Null, |last| in_type(last, ty)),
+                    28 => bit(false),
+                    _ => column.value(at, 4),
+                }));
+            }
+        }
+        Ok(rows)
+    });
+
+/// sys.computed_columns: there are none.
+pub static COMPUTED_COLUMNS: View = View::empty(
+    "computed_columns",
+    column_columns!(
+        ("definition", NVarChar(Len::Max), true),
+        ("uses_database_collation", Bit, false),
+        ("is_persisted", Bit, false)
+    ),
+);
