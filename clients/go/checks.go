@@ -388,7 +388,7 @@ func transactions() error {
 
 func errorsOfTheServer() error {
 	return with(nil, func(c *sql.Conn) error {
-		e, err := wants(208, run(c, "select 1\nselect * from no_such_table"))
+		e, err := wants(208, run(c, "-- not here\nselect * from no_such_table"))
 		if err != nil {
 			return err
 		}
@@ -400,7 +400,7 @@ func errorsOfTheServer() error {
 			8134:  "select 1 / 0",
 			50000: "raiserror('of ours', 16, 1)",
 			51000: "throw 51000, 'thrown', 1",
-			102:   "selec 1 from",
+			102:   "select 1 +",
 		} {
 			r, err := c.QueryContext(ctx, text)
 			if err == nil {

@@ -28,8 +28,9 @@ class Adapter:
         {"Encrypt": "yes", "TrustServerCertificate": "yes"},
         {"Encrypt": "strict", "ServerCertificate": os.environ["RINGWOOD_CERTIFICATE"]},
     ]
-    without_types = {}
-    cannot = {"check_bulk_load": "pyodbc has no bulk load; the driver's own is in with_mssql_python.py"}
+    unknown_database = 4060
+    without_types = {"time(6)": "pyodbc sends whole seconds"}
+    cannot = {"check_bulk_load": "pyodbc has no bulk load"}
 
     def connect(self, password=None, database=None, **given):
         settings = {

@@ -13,7 +13,12 @@ class Adapter:
     Error = (pymssql.Error, pymssql.exceptions.OperationalError)
     # What the settings of FreeTDS call `encryption`.
     modes = [{"encryption": "off"}, {"encryption": "request"}, {"encryption": "require"}]
-    without_types = {}
+    # Of a failed login it has the last error only.
+    unknown_database = 18456
+    without_types = {
+        "datetime2(6)": "the client writes milliseconds into its texts",
+        "time(6)": "the client writes milliseconds into its texts",
+    }
     cannot = {}
 
     def connect(self, **given):
@@ -31,12 +36,15 @@ class Adapter:
     def run(self, c, text, params=None, types=None):
         cur = c.cursor()
         if params is None:
-            cur.execute(text.replace("%", "%%") if False else text)
+            cur.execute(text)
         else:
             cur.execute(text.replace("?", "%s"), tuple(self.given(p, types) for p in params))
         return cur
 
     def given(self, value, ty):
+        # bytes would become a literal of text.
+        if isinstance(value, bytes):
+            return bytearray(value)
         # A text literal of pymssql is N'...'; uniqueidentifier takes it.
         return str(value) if ty == "uniqueidentifier" and value is not None and not isinstance(value, int) else value
 
