@@ -170,6 +170,16 @@ fn order_top_distinct() {
     b.check("SELECT DISTINCT dept FROM person ORDER BY dept", "NULL\n1\n2\n3");
     b.check("SELECT name FROM person ORDER BY id OFFSET 1 ROWS FETCH NEXT 2 ROWS ONLY", "Bob\ncid");
     b.check("SELECT id AS x, -id AS y FROM person ORDER BY y", "5|-5\n4|-4\n3|-3\n2|-2\n1|-1");
+    // A column may be named with its table as the first list has it, and only so.
+    b.check(
+        "SELECT p.id FROM person p WHERE p.id < 3 UNION SELECT d.id FROM dept d WHERE d.id < 2 ORDER BY p.id DESC",
+        "2\n1",
+    );
+    b.check(
+        "SELECT p.id FROM person p UNION SELECT d.id FROM dept d ORDER BY d.id",
+        "Msg 104: ORDER BY items must appear in the select list if the statement contains a UNION, INTERSECT or \
+         EXCEPT operator.",
+    );
     b.check(
         "SELECT id FROM person WHERE id < 3 UNION ALL SELECT id FROM dept ORDER BY id DESC",
         "3\n2\n2\n1\n1",

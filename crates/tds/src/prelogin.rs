@@ -45,7 +45,8 @@ impl Encryption {
             0 => Some(Encryption::Off),
             1 => Some(Encryption::On),
             2 => Some(Encryption::NotSupported),
-            3 => Some(Encryption::Required),
+            // go-mssqldb sends 4 under TDS 8.0, where all is encrypted before PRELOGIN.
+            3 | 4 => Some(Encryption::Required),
             _ => None,
         }
     }

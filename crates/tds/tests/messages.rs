@@ -210,6 +210,7 @@ fn the_encryption_matrix() {
         }
     }
     assert_eq!(Encryption::from_byte(0x81), Some(On), "the bit of a client certificate");
+    assert_eq!(Encryption::from_byte(4), Some(Required), "go-mssqldb under TDS 8.0");
 }
 
 #[test]

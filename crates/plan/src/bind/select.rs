@@ -73,7 +73,12 @@ impl Binder<'_> {
         let mut bound = self.set_body(&query.body)?;
         let mut keys = Vec::new();
         for item in &query.order_by {
-            let Some(column) = output_column(&item.expr, &bound.columns)? else {
+            let named = selected_at(&item.expr, &query.body).and_then(|at| bound.columns.get(at));
+            let column = match named {
+                Some(column) => Some(column),
+                None => output_column(&item.expr, &bound.columns)?,
+            };
+            let Some(column) = column else {
                 let text = "ORDER BY items must appear in the select list if the statement contains a UNION, \
                             INTERSECT or EXCEPT operator.";
                 return Err(SqlError::new(104, 16, 1, text));
@@ -605,6 +610,31 @@ fn output_column<'c>(e: &ast::Expr, columns: &'c [OutColumn]) -> Result<Option<&
         }
         _ => Ok(None),
     }
+}
+
+/// Where a column that is named with its table (`t.a`) stands in the list of the first SELECT of a UNION, as `t.a` too.
+fn selected_at(e: &ast::Expr, body: &QueryBody) -> Option<usize> {
+    let ExprKind::Column(ast::ColumnRef { qualifier: Some(table), name }) = &e.kind else { return None };
+    let mut first = body;
+    while let QueryBody::Set { left, .. } = first {
+        first = left;
+    }
+    let QueryBody::Select(select) = first else { return None };
+    for (at, item) in select.items.iter().enumerate() {
+        match item {
+            SelectItem::Expr { expr, .. } => {
+                if let ExprKind::Column(ast::ColumnRef { qualifier: Some(own), name: column }) = &expr.kind
+                    && fold_name(&column.value) == fold_name(&name.value)
+                    && fold_name(&own.name.value) == fold_name(&table.name.value)
+                {
+                    return Some(at);
+                }
+            }
+            // Behind a star positions are not those of the list.
+            _ => return None,
+        }
+    }
+    None
 }
 
 /// Whether an aggregate of this block stands inside; subqueries are blocks of their own.

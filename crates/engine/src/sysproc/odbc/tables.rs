@@ -78,8 +78,10 @@ fn wanted_kinds(list: Option<&str>) -> Result<Vec<String>, SqlError> {
         return Ok(Vec::new());
     };
     let kind = |part: &str| {
-        let name = part.trim().strip_prefix('\'').and_then(|part| part.strip_suffix('\''));
-        name.map(str::to_ascii_uppercase).ok_or_else(|| {
+        // JDBC doubles the quotes, though it sends the list as a parameter.
+        let part = part.trim();
+        let quoted = part.len() > 2 && part.starts_with('\'') && part.ends_with('\'');
+        quoted.then(|| part.trim_matches('\'').to_ascii_uppercase()).ok_or_else(|| {
             let text =
                 "The table type parameter must be NULL or a list of names of types in quotes: 'SYSTEM TABLE', 'TABLE', 'VIEW'.";
             SqlError::new(15251, 16, 1, text)
