@@ -55,6 +55,7 @@ fn series() {
         ("select value from generate_series(1, '3')", 5373),
         ("select value from generate_series(cast(1 as real), cast(2 as real))", 5373),
         ("select value from generate_series(1, 3, 0)", 4199),
+        ("select value from generate_series(cast(1e37 as decimal(38, 0)), cast(1 as decimal(38, 10)))", 8115),
         ("select value from generate_series(1)", 313),
         ("select value from generate_series(1, 2, 3, 4)", 8144),
         ("select value from generate_series(1, 2) as s (a, b)", 8159),

@@ -101,6 +101,11 @@ impl ViewDef for Series {
     }
 }
 
+/// 8115: an argument that does not fit the type that all of them have.
+fn overflow() -> SqlError {
+    SqlError::new(8115, 16, 8, "Arithmetic overflow error converting numeric to data type numeric.")
+}
+
 /// Types that a series may have.
 fn is_series(ty: DataType) -> bool {
     matches!(
@@ -124,19 +129,20 @@ impl SystemView for Series {
         let ty = self.columns[0].1;
         let scale = if let DataType::Decimal { scale, .. } = ty { scale } else { 0 };
         let digits = |value: &Value| match value {
-            Value::Decimal(d) => d.rescale(38, scale).map(Decimal::mantissa),
-            other => other.as_i64().map(i128::from),
+            Value::Null => Ok(None),
+            Value::Decimal(d) => d.rescale(38, scale).map(|d| Some(d.mantissa())).ok_or_else(overflow),
+            other => Ok(other.as_i64().map(i128::from)),
         };
-        let given = |at: usize| args.get(at).and_then(digits);
+        let given = |at: usize| args.get(at).map_or(Ok(None), digits);
         // Any NULL: no rows.
-        let (Some(start), Some(stop)) = (given(0), given(1)) else {
+        let (Some(start), Some(stop)) = (given(0)?, given(1)?) else {
             return Ok(Box::new(Numbers::none(keep)));
         };
         let one = 10_i128.pow(u32::from(scale));
         let step = match args.get(2) {
             None if start <= stop => one,
             None => -one,
-            Some(step) => match digits(step) {
+            Some(step) => match digits(step)? {
                 None => return Ok(Box::new(Numbers::none(keep))),
                 Some(0) => {
                     let text = "Argument value 0 is invalid for argument 3 of generate_series function.";
