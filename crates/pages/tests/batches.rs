@@ -1,14 +1,14 @@
-//! Writers of pages that meet: eviction goes on while a checkpoint waits for a slow disk.
+//! Writers of pages that meet: eviction goes on while a checkpoint waits for a disk.
 
 mod support;
 
-use model::{Device, ModelDisk, Routes, builtin};
+use model::Routes;
 use ringwood_pages::{Before, BufferPool, Lsn, PageId, PageType, RecordBuilder, Store, TxnId, UnitId};
 use sim::SimDisk;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use support::{TestTxn, new_page, pool, spec};
 use wal::{Log, LogOptions};
 
@@ -16,25 +16,27 @@ struct Db {
     log: Arc<Log>,
     pool: Arc<BufferPool>,
     store: Arc<Store>,
+    /// The disk of file 2.
+    second: SimDisk,
 }
 
-/// File 1 on a quick disk, file 2 in a filegroup of its own on a disk that needs a fifth of a second for a write.
-fn with_a_slow_file(frames: u64) -> Db {
-    let quick: Arc<dyn disk::Disk> = Arc::new(SimDisk::new(1));
-    let slow = Device { time_scale: 0.04, ..builtin("hdd-7200").expect("a device") };
-    let mut routes = Routes::new("", quick.clone());
-    let loaded = Arc::new(ModelDisk::new(slow, quick).expect("a device"));
-    routes.place_disk(Path::new("slow"), loaded);
+const SECOND: &str = "other/t.ndf";
+
+/// File 1 on a disk, file 2 in a filegroup of its own on another one.
+fn on_two_disks(frames: u64) -> Db {
+    let (first, second) = (Arc::new(SimDisk::new(1)), SimDisk::new(2));
+    let mut routes = Routes::new("", first);
+    routes.place_disk(Path::new("other"), Arc::new(second.clone()));
     let disk: Arc<dyn disk::Disk> = Arc::new(routes);
     let options = LogOptions { initial_size: 4 << 20, background_writer: false, ..LogOptions::default() };
     let log = Log::create(&*disk, Path::new("t.ldf"), options).expect("a log");
     let pool = pool(frames);
-    let second = ringwood_pages::FileSpec { path: "slow/t.ndf".into(), ..spec(2, 2, 1 << 20) };
-    let specs = [spec(1, 1, 4 << 20), second];
+    let specs =
+        [spec(1, 1, 4 << 20), ringwood_pages::FileSpec { path: SECOND.into(), ..spec(2, 2, 1 << 20) }];
     let store =
         Store::create(disk, pool.clone(), log.clone() as Arc<_>, [9; 16], &specs, &Default::default())
             .expect("a store");
-    Db { log, pool, store }
+    Db { log, pool, store, second }
 }
 
 fn rows(db: &Db, unit: u32, filegroup: u16, pages: usize) -> Vec<PageId> {
@@ -63,30 +65,37 @@ fn update(db: &Db, id: PageId, value: u8) {
 
 #[test]
 fn eviction_does_not_wait_for_the_homes_of_a_checkpoint() {
-    let db = with_a_slow_file(160);
+    let db = on_two_disks(160);
     let quick = rows(&db, 1, 1, 300);
     let slow = rows(&db, 2, 2, 20);
     db.store.write_dirty(db.log.end()).expect("a checkpoint");
     // Pages that were on disk before: they go through the doublewrite area.
     slow.iter().for_each(|&id| update(&db, id, 2));
-    let (start, end) = (Instant::now(), db.log.end());
+    let end = db.log.end();
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        scope.spawn(|| {
+        let hold = db.second.hold_writes(Path::new(SECOND));
+        let checkpoint = || {
             db.store.write_dirty(end).expect("a checkpoint");
             done.store(true, Ordering::SeqCst);
-        });
-        std::thread::sleep(Duration::from_millis(50));
+        };
+        scope.spawn(checkpoint);
+        hold.wait_for_writer();
         let evicted = db.pool.counters().evictions.load(Ordering::Relaxed);
-        for round in 3..6 {
-            quick.iter().for_each(|&id| update(&db, id, round));
-        }
+        let (evicting, finished) = std::sync::mpsc::channel();
+        let db = &db;
+        let quick = &quick;
+        scope.spawn(move || {
+            for round in 3..6 {
+                quick.iter().for_each(|&id| update(db, id, round));
+            }
+            evicting.send(()).expect("the test waits");
+        });
+        // Far more than it takes: an eviction that waits for the checkpoint waits for ever.
+        finished.recv_timeout(Duration::from_secs(60)).expect("eviction has waited for the checkpoint");
         assert!(db.pool.counters().evictions.load(Ordering::Relaxed) > evicted + 600, "the pool is small");
-        assert!(
-            !done.load(Ordering::SeqCst),
-            "{:?}: eviction has waited for the checkpoint",
-            start.elapsed()
-        );
+        assert!(!done.load(Ordering::SeqCst), "the checkpoint has waited for its home writes");
+        drop(hold);
     });
     for (&id, value) in quick.iter().map(|id| (id, 5)).chain(slow.iter().map(|id| (id, 2))) {
         let page = db.store.read(id).expect("the page");

@@ -79,6 +79,10 @@ impl SimFile {
         }
         let bytes = bufs.concat();
         self.changing(Op::Write)?;
+        let gate = self.world.lock().holds.get(&self.path).cloned();
+        if let Some(gate) = gate {
+            gate.pass();
+        }
         let world = &mut *self.world.lock();
         let atom = world.atom();
         world.alive()?;

@@ -14,9 +14,10 @@
 //! # Guarantee
 //! In single-threaded use everything follows from the seeds and the sequence of calls, so a failing run can be replayed.
 //!
-//! # Not here: time. Nothing waits and no latency is modelled.
+//! # Not here: time. No latency is modelled, and nothing waits except for a [`Hold`].
 
 mod file;
+mod hold;
 mod image;
 mod plan;
 mod world;
@@ -27,6 +28,7 @@ use std::sync::Arc;
 use disk::{BlockFile, Disk, DiskError, DiskLock, FileIdentity, OpenMode, Sectors};
 use parking_lot::Mutex;
 
+pub use hold::Hold;
 pub use plan::{Fault, OpKind};
 use world::{Step, World};
 
@@ -126,6 +128,13 @@ impl SimDisk {
     /// Makes the `nth` operation of that kind on one file from now (1 = the next) fail.
     pub fn fail_on(&self, path: &Path, kind: OpKind, nth: u64, fault: Fault) {
         self.world.lock().plan.add(Some(path.to_path_buf()), kind, nth, fault);
+    }
+
+    /// Lets writes to one file wait until the returned [`Hold`] is dropped, in place of any hold on it before.
+    pub fn hold_writes(&self, path: &Path) -> Hold {
+        let hold = Hold::default();
+        self.world.lock().holds.insert(path.to_path_buf(), hold.gate());
+        hold
     }
 
     /// Discards all planned faults and the planned crash.

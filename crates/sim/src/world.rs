@@ -2,10 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use disk::{DiskError, Op, OpenMode, SMALL_FILE_MAX};
 
 use crate::SimConfig;
+use crate::hold::Gate;
 use crate::image::Inode;
 use crate::plan::{Fault, OpKind, Plan};
 
@@ -30,6 +32,8 @@ pub(crate) struct Holder {
 pub(crate) struct World {
     pub config: SimConfig,
     pub plan: Plan,
+    /// Writes that wait, by file ([`crate::Hold`]).
+    pub holds: BTreeMap<PathBuf, Arc<Gate>>,
     pub io_count: u64,
     pub crashed: bool,
     pub names: BTreeMap<PathBuf, u64>,
@@ -80,6 +84,7 @@ impl World {
         World {
             config,
             plan: Plan::default(),
+            holds: BTreeMap::new(),
             io_count: 0,
             crashed: false,
             names: BTreeMap::new(),
