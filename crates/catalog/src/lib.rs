@@ -25,6 +25,7 @@ pub mod module;
 pub mod names;
 pub mod new;
 pub mod pending;
+pub mod properties;
 pub mod registry;
 pub mod row_counts;
 pub mod security;

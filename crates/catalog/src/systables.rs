@@ -41,10 +41,12 @@ pub enum SysTable {
     Permissions = 14,
     /// class, major_id | owner's principal_id: of what does not belong to whom it would by itself
     Owners = 15,
+    /// class, major_id, minor_id, number | name, type and bytes of the value: extended properties
+    Properties = 16,
 }
 
 /// All of them, in the order of their numbers.
-pub const ALL: [SysTable; 16] = [
+pub const ALL: [SysTable; 17] = [
     SysTable::Objects,
     SysTable::Columns,
     SysTable::Indexes,
@@ -61,6 +63,7 @@ pub const ALL: [SysTable; 16] = [
     SysTable::Members,
     SysTable::Permissions,
     SysTable::Owners,
+    SysTable::Properties,
 ];
 
 /// Counter of allocation units.
@@ -79,6 +82,8 @@ const TEXT: DataType = DataType::NVarChar(Len::N(3900));
 const LIST: DataType = DataType::VarChar(Len::N(900));
 const BYTES: DataType = DataType::VarBinary(Len::N(2000));
 const SID: DataType = DataType::VarBinary(Len::N(85));
+/// Value of an extended property.
+const PROPERTY: DataType = DataType::VarBinary(Len::N(7500));
 /// A hash with its parameters, as text.
 const HASH: DataType = DataType::VarChar(Len::N(400));
 
@@ -101,6 +106,7 @@ impl SysTable {
             | SysTable::Principals
             | SysTable::Owners => 2,
             SysTable::IndexColumns | SysTable::Steps | SysTable::Members => 3,
+            SysTable::Properties => 4,
             SysTable::Permissions => 7,
             _ => 1,
         }
@@ -199,6 +205,15 @@ impl SysTable {
                 (Char(1), false),
             ],
             SysTable::Owners => &[(TinyInt, false), (Int, false), (Int, false)],
+            SysTable::Properties => &[
+                (TinyInt, false),
+                (Int, false),
+                (Int, false),
+                (Int, false),
+                (NAME, false),
+                (TYPE_TEXT, true),
+                (PROPERTY, true),
+            ],
         }
     }
 

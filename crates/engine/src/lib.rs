@@ -16,6 +16,7 @@ pub mod instance;
 mod msdb;
 mod open;
 pub mod output;
+mod properties;
 pub mod security;
 pub mod session;
 pub mod state;

@@ -8,6 +8,7 @@ use super::tables::Work;
 use crate::state::SessionCore;
 use catalog::alias::row_of;
 use catalog::change::DdlChange;
+use catalog::properties::PropertyClass;
 use catalog::{AliasDef, Db, errors};
 
 /// Makes an alias type.
@@ -49,6 +50,7 @@ pub fn drop_type(core: &mut SessionCore, db: &Arc<Db>, schema: &str, name: &str)
         return Err(SqlError::new(218, 16, 1, text));
     };
     change(work, &alias, false)?;
+    crate::properties::forget(work.core, db, PropertyClass::Type, alias.type_id)?;
     // Batches that were compiled with it hold what it stood for.
     work.core.instance().forget_batches();
     Ok(())

@@ -122,6 +122,9 @@ fn replace(
             open.trees.put(txn, system, &values).map_err(fail)?;
         }
     }
+    if let (Some(module), None) = (&before, &after) {
+        crate::properties::forget_module(work.core, &db, module.object_id)?;
+    }
     let change = DdlChange::module(&db, before, after)?;
     work.core.remember_ddl(change);
     Ok(())

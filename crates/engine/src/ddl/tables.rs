@@ -479,6 +479,9 @@ impl<'a> Work<'a> {
         before: Option<Arc<TableDef>>,
         after: Option<Arc<TableDef>>,
     ) -> Result<(), SqlError> {
+        if let Some(before) = &before {
+            crate::properties::follow_table(self.core, &self.db, before, after.as_deref())?;
+        }
         let change = DdlChange::table(&self.db, self.core.spid(), before, after, self.created.clone())?;
         self.created.clear();
         self.core.remember_ddl(change);

@@ -15,6 +15,7 @@ use catalog::change::DdlChange;
 use catalog::errors;
 use catalog::fold_name;
 use catalog::load::FIRST_USER_SCHEMA;
+use catalog::properties::PropertyClass;
 use catalog::security::{Class, DBO, PUBLIC, Permission};
 use catalog::systables::SysTable;
 
@@ -112,6 +113,7 @@ impl StmtCtx<'_> {
             deleted.map_err(|e| errors::store_error(&db, e))?;
             self.core.remember_ddl(DdlChange::schema(&db, name, id, false));
             forget(self.core, &db, Class::Schema, id)?;
+            crate::properties::forget(self.core, &db, PropertyClass::Schema, id)?;
         }
         Ok(())
     }

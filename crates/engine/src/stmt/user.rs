@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use catalog::properties::PropertyClass;
 use catalog::security::{
     Class, FIRST_USER, Kind, PUBLIC, Permission, Principal, Scope, Securable, Security, is_fixed_role,
 };
@@ -123,6 +124,7 @@ impl StmtCtx<'_> {
             check_granted_nothing(&security, &user)?;
             change.delete_principal(Scope::Database, user.id)?;
             change.finish()?;
+            crate::properties::forget(self.core, &db, PropertyClass::Principal, user.id)?;
         }
         Ok(())
     }
@@ -187,6 +189,7 @@ impl StmtCtx<'_> {
             check_granted_nothing(&security, &role)?;
             change.delete_principal(Scope::Database, role.id)?;
             change.finish()?;
+            crate::properties::forget(self.core, &db, PropertyClass::Principal, role.id)?;
         }
         Ok(())
     }

@@ -9,6 +9,7 @@ mod help;
 pub(crate) mod odbc;
 pub(crate) mod params;
 mod params_managed;
+mod properties;
 mod rights;
 mod roles;
 mod space_used;
@@ -112,6 +113,9 @@ const PROCEDURES: &[(&str, Body)] = &[
     ("sp_updatestats", update_stats::run),
     ("sp_addrolemember", roles::add_member),
     ("sp_droprolemember", roles::drop_member),
+    ("sp_addextendedproperty", properties::add),
+    ("sp_updateextendedproperty", properties::update),
+    ("sp_dropextendedproperty", properties::remove),
 ];
 
 /// The procedure of a name; sp_executesql is the interpreter's own.

@@ -29,6 +29,11 @@ impl Given {
         self.text(at).filter(|text| !text.is_empty())
     }
 
+    /// The value of a parameter, NULL for one that was left out.
+    pub fn value(&self, at: usize) -> Value {
+        self.0.get(at).cloned().unwrap_or_default()
+    }
+
     /// The number of a parameter, or what stands for NULL.
     pub fn number(&self, at: usize, default: i64) -> i64 {
         self.0.get(at).and_then(Value::as_i64).unwrap_or(default)

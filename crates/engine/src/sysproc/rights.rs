@@ -76,6 +76,9 @@ const TABLE: &[(&str, Runs)] = &[
     ("sp_updatestats", Runs::Owner),
     ("sp_addrolemember", Runs::Itself),
     ("sp_droprolemember", Runs::Itself),
+    ("sp_addextendedproperty", Runs::Itself),
+    ("sp_updateextendedproperty", Runs::Itself),
+    ("sp_dropextendedproperty", Runs::Itself),
 ];
 
 /// Checks the right to a system procedure.

@@ -11,32 +11,6 @@ use DataType::{BigInt, Binary, Bit, Char, DateTime, Int, NVarChar, SmallInt, Sql
 
 const N4000: DataType = NVarChar(Len::N(4000));
 
-/// sys.extended_properties.
-pub static EXTENDED_PROPERTIES: View = View::empty(
-    "extended_properties",
-    &[
-        ("class", TinyInt, false),
-        ("class_desc", NVARCHAR60, true),
-        ("major_id", Int, false),
-        ("minor_id", Int, false),
-        ("name", SYSNAME, false),
-        ("value", SqlVariant, true),
-    ],
-);
-
-/// fn_listextendedproperty(name, level 0 type and name, level 1, level 2).
-pub static FN_LISTEXTENDEDPROPERTY: View = View::function(
-    "fn_listextendedproperty",
-    7,
-    &[
-        ("objtype", SYSNAME, true),
-        ("objname", SYSNAME, true),
-        ("name", SYSNAME, false),
-        ("value", SqlVariant, true),
-    ],
-    |_, _, _| Ok(Vec::new()),
-);
-
 /// sys.synonyms.
 pub static SYNONYMS: View =
     View::empty("synonyms", object_columns!(("base_object_name", NVarChar(Len::N(1035)), true)));

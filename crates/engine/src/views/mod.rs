@@ -12,10 +12,11 @@ pub mod files;
 pub mod information_schema;
 pub mod log;
 pub mod memory;
-mod modules;
+pub(crate) mod modules;
 pub mod objects;
 pub mod optimizer;
 mod pick;
+mod properties;
 pub mod rights;
 mod routines;
 pub mod security;
@@ -368,8 +369,8 @@ static VIEWS: &[&dyn SystemView] = &[
     &routines::CONSTRAINT_TABLE_USAGE,
     &routines::CONSTRAINT_COLUMN_USAGE,
     &routines::DOMAINS,
-    &absent::EXTENDED_PROPERTIES,
-    &absent::FN_LISTEXTENDEDPROPERTY,
+    &properties::EXTENDED_PROPERTIES,
+    &properties::FN_LISTEXTENDEDPROPERTY,
     &absent::SYNONYMS,
     &absent::SEQUENCES,
     &absent::TABLE_TYPES,

@@ -1,0 +1,150 @@
+//! sp_addextendedproperty, sp_updateextendedproperty, sp_dropextendedproperty.
+
+use ::types::{DataType, Len, SqlError, Value};
+use catalog::properties::{MAX_BYTES, Property};
+
+use super::Call;
+use super::params::{Given, NAME, Param};
+use crate::properties::targets::{Level, Target, find};
+use crate::properties::{self, delete, lock, put};
+
+const KIND: DataType = DataType::VarChar(Len::N(128));
+
+const WITH_VALUE: &[Param] = &[
+    ("@name", NAME),
+    ("@value", DataType::SqlVariant),
+    ("@level0type", KIND),
+    ("@level0name", NAME),
+    ("@level1type", KIND),
+    ("@level1name", NAME),
+    ("@level2type", KIND),
+    ("@level2name", NAME),
+];
+
+const WITHOUT_VALUE: &[Param] = &[
+    ("@name", NAME),
+    ("@level0type", KIND),
+    ("@level0name", NAME),
+    ("@level1type", KIND),
+    ("@level1name", NAME),
+    ("@level2type", KIND),
+    ("@level2name", NAME),
+];
+
+/// What a call names.
+struct Named {
+    name: String,
+    target: Target,
+    /// As messages name the target.
+    path: String,
+}
+
+/// The property and the one thing that a call names; its levels begin at parameter `first`. Nobody else changes properties from now on.
+///
+/// # Errors
+/// 15600 levels that make no sense, 15135 nothing that the caller may give properties to.
+fn named(call: &mut Call<'_>, procedure: &str, given: &Given, first: usize) -> Result<Named, SqlError> {
+    let level = |at: usize| Level { kind: given.name(first + 2 * at), name: given.name(first + 2 * at + 1) };
+    let levels = [level(0), level(1), level(2)];
+    let invalid = || {
+        let text = format!("An invalid parameter or option was specified for procedure '{procedure}'.");
+        SqlError::new(15_600, 15, 1, text)
+    };
+    let name = given.name(0).ok_or_else(invalid)?.to_owned();
+    if levels.iter().any(|level| level.kind.is_some() && level.name.is_none()) {
+        return Err(invalid());
+    }
+    let path: Vec<&str> = levels.iter().filter_map(|level| level.name).collect();
+    let path = if path.is_empty() { "object specified".to_owned() } else { path.join(".") };
+    let db = call.core.db().clone();
+    lock(call.core, &db)?;
+    let found = find(call.core, &db, procedure, levels)?.into_iter().next();
+    match found {
+        Some(target) if target.may_change(call.core, &db) => Ok(Named { name, target, path }),
+        _ => Err(SqlError::new(
+            15_135,
+            16,
+            8,
+            format!(
+                "Object is invalid. Extended properties are not permitted on '{path}', or the object does not exist."
+            ),
+        )),
+    }
+}
+
+/// The value of a call, if it is not too long: texts count two bytes a character unless the caller's type has one.
+fn value(call: &Call<'_>, given: &Given) -> Result<Value, SqlError> {
+    let value = given.value(1);
+    let own = call.args.iter().enumerate();
+    let ty = own.filter(|(at, arg)| match &arg.name {
+        Some(name) => name.eq_ignore_ascii_case("@value"),
+        None => *at == 1,
+    });
+    let narrow = ty
+        .map(|(_, arg)| arg.ty)
+        .next()
+        .is_some_and(|ty| matches!(ty, DataType::VarChar(_) | DataType::Char(_)));
+    let bytes = match &value {
+        Value::Str(text) if narrow => text.chars().count(),
+        Value::Str(text) => 2 * text.encode_utf16().count(),
+        Value::Bytes(bytes) => bytes.len(),
+        _ => 0,
+    };
+    match bytes > MAX_BYTES {
+        true => {
+            let text = "The size associated with an extended property cannot be more than 7,500 bytes.";
+            Err(SqlError::new(15_097, 16, 1, text))
+        }
+        false => Ok(value),
+    }
+}
+
+fn missing(named: &Named) -> SqlError {
+    let text = format!(
+        "Property cannot be updated or deleted. Property '{}' does not exist for '{}'.",
+        named.name, named.path
+    );
+    SqlError::new(15_217, 16, 2, text)
+}
+
+/// EXEC sp_addextendedproperty name [, value [, levels]].
+pub fn add(call: &mut Call<'_>) -> Result<i32, SqlError> {
+    let given = call.given("sp_addextendedproperty", 1, WITH_VALUE)?;
+    let value = value(call, &given)?;
+    let named = named(call, "sp_addextendedproperty", &given, 2)?;
+    let (db, holder) = (call.core.db().clone(), named.target.holder);
+    let others = properties::of(&db, holder)?;
+    if properties::find(&others, &named.name).is_some() {
+        let text = format!(
+            "Property cannot be added. Property '{}' already exists for '{}'.",
+            named.name, named.path
+        );
+        return Err(SqlError::new(15_233, 16, 1, text));
+    }
+    let number = others.iter().map(|property| property.number + 1).max().unwrap_or(1);
+    put(call.core, &db, holder, &Property { number, name: named.name.into(), value })?;
+    Ok(0)
+}
+
+/// EXEC sp_updateextendedproperty name [, value [, levels]].
+pub fn update(call: &mut Call<'_>) -> Result<i32, SqlError> {
+    let given = call.given("sp_updateextendedproperty", 1, WITH_VALUE)?;
+    let value = value(call, &given)?;
+    let named = named(call, "sp_updateextendedproperty", &given, 2)?;
+    let (db, holder) = (call.core.db().clone(), named.target.holder);
+    let list = properties::of(&db, holder)?;
+    let old = properties::find(&list, &named.name).ok_or_else(|| missing(&named))?;
+    put(call.core, &db, holder, &Property { value, ..old.clone() })?;
+    Ok(0)
+}
+
+/// EXEC sp_dropextendedproperty name [, levels].
+pub fn remove(call: &mut Call<'_>) -> Result<i32, SqlError> {
+    let given = call.given("sp_dropextendedproperty", 1, WITHOUT_VALUE)?;
+    let named = named(call, "sp_dropextendedproperty", &given, 1)?;
+    let (db, holder) = (call.core.db().clone(), named.target.holder);
+    let list = properties::of(&db, holder)?;
+    let old = properties::find(&list, &named.name).ok_or_else(|| missing(&named))?;
+    delete(call.core, &db, holder, old.number)?;
+    Ok(0)
+}
