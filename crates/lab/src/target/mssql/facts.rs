@@ -123,8 +123,11 @@ impl Facts {
     }
 }
 
-/// Numbers of a query's rows: a text that comes first, then numbers.
-fn counted(client: &mut dyn Connection, query: &str) -> Result<Vec<(String, Vec<Option<i64>>)>, LabError> {
+/// A row of a text and numbers.
+type Counted = (String, Vec<Option<i64>>);
+
+/// The rows of a query: a text that comes first, then numbers.
+fn counted(client: &mut dyn Connection, query: &str) -> Result<Vec<Counted>, LabError> {
     let rows = client.run(query)?.sets.into_iter().flatten();
     let number = |field: Option<String>| field.and_then(|f| f.parse().ok());
     Ok(rows
