@@ -83,7 +83,10 @@ fn values_of_subqueries_are_sought() {
         "Msg 512: Subquery returned more than 1 value. This is not permitted when the subquery follows =, !=, <, <= , >, >= \
          or when the subquery is used as an expression.",
     );
-    assert_eq!(lines(&mut b, "UPDATE t SET k = -7 WHERE id = (SELECT MAX(id) FROM t) SELECT @@ROWCOUNT"), "1");
+    assert_eq!(
+        lines(&mut b, "UPDATE t SET k = -7 WHERE id = (SELECT MAX(id) FROM t) SELECT @@ROWCOUNT"),
+        "1"
+    );
     assert_eq!(lines(&mut b, "DELETE t WHERE k = (SELECT MIN(k) FROM t) SELECT @@ROWCOUNT"), "1");
 }
 
@@ -100,23 +103,33 @@ fn alternatives_are_ranges_of_one_seek() {
     ranges(&mut b, 2, "SELECT COUNT(*), SUM(id) FROM t WHERE id = 4 OR id = 7990");
     ranges(&mut b, 3, "SELECT COUNT(*), SUM(id) FROM t WHERE id < 4 OR id BETWEEN 70 AND 90 OR id >= 7998");
     // Ranges that overlap, contain each other, or are empty give each row once.
-    ranges(&mut b, 4, "SELECT id FROM t WHERE id < 9 OR id IN (3, 9) OR (id > 5 AND id <= 12) ORDER BY id DESC");
+    ranges(
+        &mut b,
+        4,
+        "SELECT id FROM t WHERE id < 9 OR id IN (3, 9) OR (id > 5 AND id <= 12) ORDER BY id DESC",
+    );
     ranges(&mut b, 3, "SELECT id FROM t WHERE id > 7995 OR id = NULL OR (id > 8 AND id < 3) ORDER BY id");
     ranges(&mut b, 2, "SELECT COUNT(*) FROM t WHERE (k = 5 OR k IS NULL) AND name <> 'x'");
-    ranges(&mut b, 4, "SELECT COUNT(*), SUM(id) FROM t WHERE k IN (3, 5) OR k = (SELECT 9) OR k = 999 AND id > 50");
+    ranges(
+        &mut b,
+        4,
+        "SELECT COUNT(*), SUM(id) FROM t WHERE k IN (3, 5) OR k = (SELECT 9) OR k = 999 AND id > 50",
+    );
     // All of the condition is in the ranges: nothing is tested on the row.
     let shown = plan(&mut b, "SELECT name FROM t WHERE k IN (3, 5)");
     assert!(!shown.contains("WHERE:"), "{shown}");
     // In the order of the index, and backwards.
     for order in ["", " DESC"] {
-        let sql = format!("SELECT TOP (4) id FROM t WHERE id IN (40, 20, 7000, 30, 20, 9000) ORDER BY id{order}");
+        let sql =
+            format!("SELECT TOP (4) id FROM t WHERE id IN (40, 20, 7000, 30, 20, 9000) ORDER BY id{order}");
         let shown = plan(&mut b, &sql);
         assert!(!shown.contains("Sort"), "{shown}");
         ranges(&mut b, 6, &sql);
     }
     // Under locks of rows and of the gaps between them.
     for locks in ["HOLDLOCK", "UPDLOCK, HOLDLOCK", "REPEATABLEREAD", "READPAST"] {
-        let sql = "FROM t WITH (X) WHERE id IN (40, 20, 7000) OR id > 7990 ORDER BY id DESC".replace('X', locks);
+        let sql =
+            "FROM t WITH (X) WHERE id IN (40, 20, 7000) OR id > 7990 ORDER BY id DESC".replace('X', locks);
         ranges(&mut b, 4, &format!("SELECT id {sql}"));
     }
     b.run("CREATE TABLE keyed (a int, b int, c int, PRIMARY KEY (a, b, c))
@@ -124,7 +137,11 @@ fn alternatives_are_ranges_of_one_seek() {
            DROP TABLE t SELECT * INTO t0 FROM keyed CREATE TABLE t (a int, b int, c int, PRIMARY KEY (a, b, c))
            INSERT t SELECT * FROM t0");
     ranges(&mut b, 6, "SELECT COUNT(*), SUM(c) FROM t WHERE b IN (7, 8, 9) AND a IN (3, 7)");
-    ranges(&mut b, 2, "SELECT COUNT(*), SUM(c) FROM t WHERE (a = 3 AND b > 5) OR (a = 7 AND b < 9 AND c > 5)");
+    ranges(
+        &mut b,
+        2,
+        "SELECT COUNT(*), SUM(c) FROM t WHERE (a = 3 AND b > 5) OR (a = 7 AND b < 9 AND c > 5)",
+    );
     ranges(&mut b, 2, "SELECT a, b, c FROM t WHERE a = 3 AND b IN (3, 13) ORDER BY b, c");
 }
 

@@ -37,9 +37,7 @@ fn fit(value: Value, ty: DataType) -> Fit {
     }
     let Ok(there) = convert(&value, own, ty, 0, Mode::Explicit) else { return Fit::Between };
     match convert(&there, ty, own, 0, Mode::Explicit) {
-        Ok(back)
-            if ops::compare(&back, &value, types::Collation::BIN2) == Some(Ordering::Equal) =>
-        {
+        Ok(back) if ops::compare(&back, &value, types::Collation::BIN2) == Some(Ordering::Equal) => {
             Fit::Exact(there)
         }
         _ => Fit::Between,

@@ -454,9 +454,8 @@ fn inputs(node: &Node) -> Vec<&Plan> {
 fn add_scan(scan: &ScanPlan, estimate: Option<Estimate>, parent: Option<usize>, shown: &mut Shown) -> usize {
     let store = &scan.store;
     let key = |columns: &[(usize, bool)], seek: &SeekSpec| {
-        let length = |seek: &SeekSpec| {
-            seek.equal.len() + usize::from(seek.lower.is_some() || seek.upper.is_some())
-        };
+        let length =
+            |seek: &SeekSpec| seek.equal.len() + usize::from(seek.lower.is_some() || seek.upper.is_some());
         let used = columns.iter().take(seek.ranges().map(length).max().unwrap_or(0));
         let names: Vec<_> = used.map(|(at, _)| format!("[{}]", store.table.columns[*at].name)).collect();
         let ranges = if seek.others.is_empty() { "" } else { &format!(", {} ranges", 1 + seek.others.len()) };

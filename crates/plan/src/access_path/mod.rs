@@ -175,13 +175,7 @@ impl Given {
         Ok(Given { cols, columns, index_columns: Vec::new(), tested, pred, locator })
     }
 
-    fn scan(
-        self,
-        get: &Get,
-        store: Arc<TableStore>,
-        path: Path,
-        backward: bool,
-    ) -> (ScanPlan, Vec<ColId>) {
+    fn scan(self, get: &Get, store: Arc<TableStore>, path: Path, backward: bool) -> (ScanPlan, Vec<ColId>) {
         let scan = ScanPlan {
             db: get.db.clone(),
             store,
@@ -277,7 +271,10 @@ fn choose(
     let question = Question { get, input, conditions, wishes, total, rows };
     let candidates = ways.iter().map(|way| question.candidate(way));
     let best = candidates.reduce(|a, b| if b.cost < a.cost { b } else { a }).unwrap_or_else(Candidate::scan);
-    if union && let Some(union) = question.union(&ways) && (forced || union.cost < best.cost) {
+    if union
+        && let Some(union) = question.union(&ways)
+        && (forced || union.cost < best.cost)
+    {
         return Chosen::Union(union);
     }
     Chosen::One(best)

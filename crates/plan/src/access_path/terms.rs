@@ -147,7 +147,8 @@ fn found<'p>(def: &IndexDef, terms: &[&Terms<'p>]) -> Found<'p> {
     let mut found = Found { seek: SeekSpec::default(), used: Vec::new(), sought: Vec::new() };
     let seek = &mut found.seek;
     for (column, _) in &def.key {
-        let mut all = terms.iter().enumerate().flat_map(|(at, terms)| terms.equal.iter().map(move |t| (at, t)));
+        let mut all =
+            terms.iter().enumerate().flat_map(|(at, terms)| terms.equal.iter().map(move |t| (at, t)));
         let Some((of, term)) = all.find(|(_, t)| t.column == *column) else { break };
         seek.equal.push(term.value.cloned().unwrap_or(Expr::Const(Value::Null)));
         seek.null_ok.push(term.value.is_none());
@@ -192,7 +193,8 @@ pub struct Conditions<'p> {
 impl<'p> Conditions<'p> {
     /// Of a conjunction whose choices are known.
     pub fn of(get: &Get, preds: &'p [Pred], choices: &'p [Choice<'p>]) -> Conditions<'p> {
-        let cases = choices.iter().map(|choice| choice.cases.iter().map(|case| Terms::of(get, case)).collect());
+        let cases =
+            choices.iter().map(|choice| choice.cases.iter().map(|case| Terms::of(get, case)).collect());
         Conditions { own: Terms::of(get, preds), choices, cases: cases.collect() }
     }
 
