@@ -6,6 +6,8 @@ use crate::statistics::table_rows;
 
 /// Opening an inner plan and going down a tree.
 pub const SEEK: f64 = 15.0;
+/// Each further range of a seek: another way down the tree.
+pub const RANGE: f64 = 8.0;
 /// A row that is looked up by its locator.
 pub const LOOKUP: f64 = 8.0;
 /// A row that comes with its neighbours from a seek of the clustered index.
@@ -51,6 +53,7 @@ pub fn of(plan: &Plan) -> Cost {
             (plan.rows * GIVEN, total(anchor) + ROUNDS * steps.iter().map(total).sum::<f64>())
         }
         Node::Filter { input, .. } => (input.rows * COMPUTED, total(input)),
+        Node::Lookup { input, .. } => (input.rows * LOOKUP, total(input)),
         Node::Project { input, exprs } => (input.rows * COMPUTED * exprs.len() as f64, total(input)),
         Node::HashJoin { left, right, plan: join } => {
             let (build, probe) = if join.builds_left { (left, right) } else { (right, left) };
@@ -88,12 +91,13 @@ pub fn of_scan(scan: &ScanPlan, rows: f64) -> f64 {
     let all = table_rows(&scan.store.table);
     match &scan.path {
         Path::Base => all,
-        Path::Clustered(_) => SEEK + rows * SOUGHT,
+        Path::Clustered(seek) => SEEK + seek.others.len() as f64 * RANGE + rows * SOUGHT,
         Path::Point(_) => SEEK,
         Path::Index { seek, covering, point, .. } => {
             let read = if seek.is_empty() { all } else { rows };
             let each = if *covering { COVERED } else { LOOKUP };
-            if *point { SEEK + each } else { SEEK + read * each }
+            let down = SEEK + seek.others.len() as f64 * RANGE;
+            if *point { down + each } else { down + read * each }
         }
     }
 }

@@ -48,6 +48,11 @@ pub enum Node {
         input: Box<Plan>,
         pred: Pred,
     },
+    /// The base rows of the locators that the input gives; the path of `scan` is the base.
+    Lookup {
+        input: Box<Plan>,
+        scan: Box<ScanPlan>,
+    },
     Project {
         input: Box<Plan>,
         exprs: Vec<Expr>,
@@ -109,7 +114,7 @@ impl Plan {
         match &self.node {
             Node::One | Node::Values(_) => true,
             Node::Scan(scan) => scan.path.is_point(),
-            Node::View { .. } | Node::Work { .. } | Node::Recursive { .. } => false,
+            Node::View { .. } | Node::Work { .. } | Node::Recursive { .. } | Node::Lookup { .. } => false,
             Node::Filter { input, .. }
             | Node::Project { input, .. }
             | Node::Aggregate { input, .. }
@@ -183,12 +188,26 @@ pub struct SeekSpec {
     pub lower: Option<(Expr, bool)>,
     /// Upper end of the next column.
     pub upper: Option<(Expr, bool)>,
+    /// Further ranges: the rows of any of them are sought, each once and in the order of the index.
+    pub others: Vec<SeekSpec>,
+    /// Of several ranges: so many equal columns have the same value in each.
+    pub common: usize,
 }
 
 impl SeekSpec {
     /// Whether nothing is asked for: a scan.
     pub fn is_empty(&self) -> bool {
         self.equal.is_empty() && self.lower.is_none() && self.upper.is_none()
+    }
+
+    /// So many leading key columns have one value in all rows.
+    pub fn common_equal(&self) -> usize {
+        if self.others.is_empty() { self.equal.len() } else { self.common }
+    }
+
+    /// Its ranges.
+    pub fn ranges(&self) -> impl Iterator<Item = &SeekSpec> {
+        std::iter::once(self).chain(&self.others)
     }
 }
 

@@ -78,7 +78,8 @@ impl Planner<'_, '_> {
             Logical::Get(get) => {
                 let wishes =
                     Wishes { needed: &cx.needed, order: &cx.order, grouping: &cx.grouping, goal: cx.goal };
-                let (local, above): (Vec<_>, Vec<_>) = preds.into_iter().partition(|p| !p.has_subquery());
+                let (local, above): (Vec<_>, Vec<_>) =
+                    preds.into_iter().partition(|p| !p.has_subquery() || access_path::is_sought(&get, p));
                 let store = TableStore::open(&get.db, &get.table)?;
                 let cx = cx.with(&above);
                 let wishes = Wishes { needed: &cx.needed, ..wishes };

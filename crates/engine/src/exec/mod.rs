@@ -16,6 +16,7 @@ pub mod hash_join;
 mod join_parts;
 mod join_probe;
 pub mod locked;
+mod lookup;
 pub mod loop_join;
 pub mod memory;
 pub mod merge;

@@ -6,6 +6,7 @@ use super::basic;
 use super::distinct::Distinct;
 use super::hash_join::HashJoin;
 use super::locked::LockedScan;
+use super::lookup::Lookup;
 use super::loop_join::LoopJoin;
 use super::profile::Counted;
 use super::rt::Rt;
@@ -39,6 +40,7 @@ fn operator<const COUNTED: bool>(plan: &Plan) -> Box<dyn Operator> {
         Node::Work { .. } => Box::new(Work::default()),
         Node::Recursive { anchor, .. } => Box::new(Recursive::new(anchor, open)),
         Node::Filter { input, .. } => Box::new(basic::Filter::new(open(input))),
+        Node::Lookup { input, .. } => Box::new(Lookup::new(open(input))),
         Node::Project { input, .. } => Box::new(basic::Project::new(open(input))),
         Node::HashJoin { left, right, plan } => {
             let (build, probe) = if plan.builds_left { (left, right) } else { (right, left) };
