@@ -20,6 +20,8 @@ pub struct ParamCode {
     pub ty: DataType,
     pub default: Option<Value>,
     pub output: bool,
+    /// CURSOR VARYING: the procedure gives a cursor back.
+    pub cursor: bool,
 }
 
 /// Compiled code of a module. Its parameters are its first variables.
@@ -39,6 +41,9 @@ pub fn compile(module: &ModuleDef, catalog: &Catalog) -> Result<ModuleCode, SqlE
     super::declared::check(&module.text, module.body(), &typed, settings)?;
     let mut batch = Compiled::of_body(&module.text, module.body().to_vec(), &typed, settings, catalog)?;
     batch.procedure = module.name.clone();
+    for param in params.iter().filter(|param| param.cursor) {
+        batch.program.vars.mark_cursor(&param.name);
+    }
     Ok(ModuleCode { batch: Arc::new(batch), params })
 }
 
@@ -56,7 +61,13 @@ fn param(param: &Param, catalog: &Catalog) -> Result<ParamCode, SqlError> {
         return Err(errors::not_supported("table parameter"));
     }
     if param.varying {
-        return Err(errors::not_supported("cursor parameter"));
+        if !param.output {
+            let text =
+                format!("The parameter '{}' is a cursor, which must be an OUTPUT parameter.", param.name);
+            return Err(SqlError::new(16902, 16, 2, text));
+        }
+        let (name, default) = (param.name.clone(), Some(Value::Null));
+        return Ok(ParamCode { name, ty: DataType::Int, default, output: true, cursor: true });
     }
     let ty = crate::stmt::table_def::data_type(&param.data_type, catalog)?;
     let default = match &param.default {
@@ -66,7 +77,7 @@ fn param(param: &Param, catalog: &Catalog) -> Result<ParamCode, SqlError> {
             Some(convert(&value, value.natural_type(), ty, 0, Mode::Implicit)?)
         }
     };
-    Ok(ParamCode { name: param.name.clone(), ty, default, output: param.output })
+    Ok(ParamCode { name: param.name.clone(), ty, default, output: param.output, cursor: false })
 }
 
 /// The arguments of a call, in the order of the parameters.
@@ -74,6 +85,8 @@ pub struct Arguments {
     pub values: Vec<Value>,
     /// OUTPUT: the parameter, and the caller's variable that takes it.
     pub outputs: Vec<(usize, usize)>,
+    /// Parameters that are cursors, and the caller's variables that take them.
+    pub cursors: Vec<(CompactString, CompactString)>,
 }
 
 /// The values of a procedure's parameters, and which of them go back to which variable of the caller.
@@ -84,7 +97,7 @@ pub fn bind_arguments(name: &str, code: &ModuleCode, args: Vec<Arg>) -> Result<A
     let params = &code.params;
     let mut values: Vec<Option<Value>> = vec![None; params.len()];
     let mut given = vec![false; params.len()];
-    let mut outputs = Vec::new();
+    let (mut outputs, mut cursors) = (Vec::new(), Vec::new());
     for (i, arg) in args.into_iter().enumerate() {
         let at = match &arg.name {
             Some(wanted) => {
@@ -103,6 +116,17 @@ pub fn bind_arguments(name: &str, code: &ModuleCode, args: Vec<Arg>) -> Result<A
         if std::mem::replace(&mut given[at], true) {
             let text = format!("Parameter '{}' was supplied multiple times.", param.name);
             return Err(SqlError::new(8143, 16, 1, text));
+        }
+        if let Some(variable) = arg.cursor {
+            if !param.cursor {
+                let text = format!(
+                    "The variable '{variable}' is a cursor variable, but it is used in a place where a cursor variable is \
+                     not valid."
+                );
+                return Err(SqlError::new(16949, 16, 4, text));
+            }
+            cursors.push((param.name.clone(), variable));
+            continue;
         }
         if let Some(slot) = arg.output {
             if !param.output {
@@ -129,5 +153,5 @@ pub fn bind_arguments(name: &str, code: &ModuleCode, args: Vec<Arg>) -> Result<A
             SqlError::new(201, 16, 4, text)
         })?);
     }
-    Ok(Arguments { values: vars, outputs })
+    Ok(Arguments { values: vars, outputs, cursors })
 }

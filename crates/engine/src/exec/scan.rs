@@ -2,11 +2,12 @@
 //! only for rows that satisfy it.
 
 use super::{BATCH, Operator, RowSet, other_node};
-use crate::exec::rt::Rt;
+use crate::exec::rt::{Rt, ScanPlace};
 use crate::exec::seek;
-use access::{Cursor, Direction, HeapScan, ReadMode, Rid, RowBatch, Writer};
+use access::{BTree, Cursor, Direction, HeapScan, ReadMode, Rid, RowBatch, Writer};
 use pages::TxnId;
 use plan::nodes::{Node, Path, Plan, ScanPlan};
+use std::ops::Bound;
 use std::sync::Arc;
 use storage::write::{read_current, wait};
 use storage::{Base, IndexStore, TableMode, access_error, corrupt_row, rid_value};
@@ -30,6 +31,8 @@ pub struct Scan {
     settled: TxnId,
     /// Base rows behind index entries.
     lookup: RowBatch,
+    /// Rows of a batch.
+    most: usize,
 }
 
 /// A scan that has not begun.
@@ -42,6 +45,7 @@ impl Default for Scan {
             at: 0,
             settled: TxnId(0),
             lookup: RowBatch::new(),
+            most: BATCH,
         }
     }
 }
@@ -52,21 +56,23 @@ impl Scan {
         if plan.mode == TableMode::Snapshot || plan.store.lob.is_some() {
             self.guard = Some(rt.snapshot(&plan.db)?);
         }
-        let direction = if plan.backward { Direction::Backward } else { Direction::Forward };
+        let place = rt.state.place.take();
+        if let Some(place) = &place {
+            self.most = place.most;
+        }
         let fail = |e| access_error(&plan.db, e);
+        let point_again = place.as_ref().is_none_or(|place| place.key.is_none() || place.inclusive);
         Ok(match (&plan.path, &plan.store.base) {
             (Path::Base, Base::Heap(heap)) => Source::Heap(heap.scan().map_err(fail)?),
             (Path::Base, Base::Tree(tree)) => {
-                Source::Tree(tree.cursor(std::ops::Bound::Unbounded, std::ops::Bound::Unbounded, direction))
+                let all = seek::Range { lower: Bound::Unbounded, upper: Bound::Unbounded };
+                tree_source(tree, Some(all), plan.backward, place)
             }
-            (Path::Clustered(spec), Base::Tree(tree)) => match seek::range(spec, &plan.store.parts, rt)? {
-                Some(r) => Source::Tree(tree.cursor(
-                    storage::keys::borrowed(&r.lower),
-                    storage::keys::borrowed(&r.upper),
-                    direction,
-                )),
-                None => Source::Done,
-            },
+            (Path::Clustered(spec), Base::Tree(tree)) => {
+                tree_source(tree, seek::range(spec, &plan.store.parts, rt)?, plan.backward, place)
+            }
+            // The one row that there can be was given.
+            (Path::Point(_) | Path::Index { point: true, .. }, _) if !point_again => Source::Done,
             (Path::Point(spec), Base::Tree(tree)) => {
                 let mut key = Vec::new();
                 if seek::point(spec, &plan.store.parts, rt, &mut key)? {
@@ -84,14 +90,7 @@ impl Scan {
                     }
                     Source::Done
                 } else {
-                    match seek::range(spec, &index.parts, rt)? {
-                        Some(r) => Source::Tree(index.tree.cursor(
-                            storage::keys::borrowed(&r.lower),
-                            storage::keys::borrowed(&r.upper),
-                            direction,
-                        )),
-                        None => Source::Done,
-                    }
+                    tree_source(&index.tree, seek::range(spec, &index.parts, rt)?, plan.backward, place)
                 }
             }
             _ => return Err(SqlError::internal("a seek on a heap")),
@@ -230,6 +229,32 @@ impl Scan {
     }
 }
 
+/// A range of a tree, from a place in it on when there is one.
+fn tree_source(
+    tree: &BTree,
+    range: Option<seek::Range>,
+    backward: bool,
+    place: Option<Box<ScanPlace>>,
+) -> Source {
+    let Some(mut range) = range else { return Source::Done };
+    let mut backward = backward;
+    if let Some(place) = place {
+        backward ^= place.reverse;
+        let end = if backward { &mut range.upper } else { &mut range.lower };
+        match place.key {
+            Some(key) if place.inclusive => *end = Bound::Included(key),
+            Some(key) => *end = Bound::Excluded(key),
+            None => {}
+        }
+    }
+    let direction = if backward { Direction::Backward } else { Direction::Forward };
+    Source::Tree(tree.cursor(
+        storage::keys::borrowed(&range.lower),
+        storage::keys::borrowed(&range.upper),
+        direction,
+    ))
+}
+
 fn read_mode(guard: &Option<Arc<SnapshotGuard>>, mode: TableMode) -> ReadMode<'_> {
     match (guard, mode) {
         (Some(guard), TableMode::Snapshot) => guard.mode(),
@@ -286,14 +311,14 @@ impl Operator for Scan {
             self.look(plan, rt)?;
             self.source = Some(self.start(plan, rt)?);
         }
-        while out.len() < BATCH {
+        while out.len() < self.most {
             if self.at >= self.batch.len() {
                 rt.check_cancel()?;
                 if !self.page(plan, rt)? {
                     break;
                 }
             }
-            while self.at < self.batch.len() && out.len() < BATCH {
+            while self.at < self.batch.len() && out.len() < self.most {
                 let i = self.at;
                 self.at += 1;
                 if plan.mode == TableMode::Current && self.current_row(plan, i, rt, out)? {

@@ -36,6 +36,7 @@ impl Session {
             value: param.value.clone(),
             output: param.output.then_some(at),
             is_default: param.is_default,
+            cursor: None,
         });
         let args = args.collect();
         self.request(sink, |core, sink| {

@@ -33,6 +33,8 @@ pub struct Arg {
     pub output: Option<usize>,
     /// DEFAULT: the parameter's own value.
     pub is_default: bool,
+    /// A cursor variable of the caller, which takes the cursor that the procedure gives back.
+    pub cursor: Option<CompactString>,
 }
 
 /// A call of a system procedure.
