@@ -78,7 +78,7 @@ fn the_other_side_of_an_equality_or_an_assignment() {
         ("insert into t (id, name, at) values (@a, @b, @c)", "@a int, @b varchar(30), @c datetime"),
         ("insert into t (id) values (@a + 1), (@b)", "@a int, @b int"),
         ("update t set name = @a, price = @b where id = @c", "@a varchar(30), @b decimal(10,2), @c int"),
-        ("update t set price += @a, name += @b where id = 1", "@a decimal(38,19), @b varchar(8000)"),
+        ("update t set price += @a, name += @b where id = 1", "@a numeric(38,19), @b varchar(8000)"),
         ("delete from t where raw = @p", "@p binary(8)"),
     ]);
 }
@@ -106,14 +106,14 @@ fn the_fewest_conversions_elsewhere() {
         ("select * from t where id > @p", "@p int"),
         ("select * from t where code > @p", "@p varchar(8000)"),
         ("select * from t where name <= @p and wide >= @q", "@p varchar(8000), @q nvarchar(4000)"),
-        ("select * from t where price < @p and moment > @q", "@p decimal(38,19), @q datetime2(7)"),
+        ("select * from t where price < @p and moment > @q", "@p numeric(38,19), @q datetime2(7)"),
         ("select * from t where raw > @p and day between @q and @r", "@p varbinary(8000), @q date, @r date"),
         ("select * from t where @p between cost and 5", "@p money"),
         // Arithmetic.
         ("select * from t where id = id + @p", "@p int"),
         ("select * from t where id = small + @p", "@p int"),
         ("select big * @p, ratio / @q, @r + 2 from t", "@p bigint, @q float, @r int"),
-        ("select price * @p, -@q + 1.5 from t", "@p decimal(38,19), @q decimal(38,19)"),
+        ("select price * @p, -@q + 1.5 from t", "@p numeric(38,19), @q numeric(38,19)"),
         ("select null + @p", "@p int"),
         ("select name + @p, @q + wide from t", "@p varchar(8000), @q nvarchar(4000)"),
         ("select at + @p from t where at > at - @q", "@p datetime, @q datetime"),
@@ -129,7 +129,7 @@ fn the_fewest_conversions_elsewhere() {
         ("select dateadd(day, @p, at), left(name, @q), round(price, @r) from t", "@p int, @q int, @r int"),
         (
             "select isnull(@p, id), coalesce(name, @q), case when id = 1 then price else @r end from t",
-            "@p int, @q varchar(8000), @r decimal(38,19)",
+            "@p int, @q varchar(8000), @r numeric(38,19)",
         ),
         ("select upper(@p), len(@q)", "@p nvarchar(4000), @q nvarchar(4000)"),
     ]);

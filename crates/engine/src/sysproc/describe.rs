@@ -76,7 +76,7 @@ pub fn wire(ty: DataType) -> (i32, i32) {
     let number = match ty {
         DataType::Bit => 104,
         DataType::TinyInt | DataType::SmallInt | DataType::Int | DataType::BigInt => 38,
-        DataType::Decimal { .. } => return (106, 17),
+        DataType::Decimal { .. } => return (i32::from(ty.system_type_id()), 17),
         DataType::Float | DataType::Real => 109,
         DataType::Money | DataType::SmallMoney => 110,
         DataType::DateTime | DataType::SmallDateTime => 111,

@@ -34,7 +34,7 @@ const CANDIDATES: [DataType; 24] = [
     DataType::Money,
     DataType::Float,
     DataType::Real,
-    DataType::Decimal { precision: 38, scale: 19 },
+    DataType::numeric(38, 19),
     DataType::VarChar(Len::N(8000)),
     DataType::VarChar(Len::Max),
     DataType::NVarChar(Len::N(4000)),
@@ -324,7 +324,7 @@ fn weight(from: DataType, to: DataType) -> u32 {
     };
     if from == to {
         0
-    } else if from.base_name() == to.base_name() {
+    } else if from.is_kind_of(to) {
         1
     } else if kind(from) == kind(to) {
         1 << 8

@@ -773,6 +773,6 @@ fn beside_decimal(
         return Ok(operand);
     }
     let precision = n.checked_ilog10().unwrap_or(0) as u8 + 1;
-    let ty = DataType::Decimal { precision, scale: 0 };
+    let ty = DataType::decimal(precision, 0);
     Ok(Typed::new(expr::bind_ops::implicit(operand, ty)?, ty, false))
 }
