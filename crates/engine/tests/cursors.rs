@@ -135,6 +135,26 @@ fn a_dynamic_cursor_goes_along_an_index_too() {
 }
 
 #[test]
+fn a_dynamic_cursor_goes_through_several_ranges() {
+    let mut b = bench();
+    b.check("insert a select value, 1, null from generate_series(6, 300)", "(295)");
+    b.check(
+        "declare c cursor dynamic type_warning for select id from a where id in (250, 3, 40, 4) order by id
+         open c fetch c fetch c fetch c fetch c fetch c fetch c select @@fetch_status",
+        "3\n4\n40\n250\n-1",
+    );
+    b.check(
+        "fetch prior from c fetch prior from c fetch prior from c fetch relative 0 from c",
+        "250\n40\n4\n4",
+    );
+    b.check(
+        "delete a where id = 3 fetch prior from c select @@fetch_status fetch last from c fetch first from c",
+        "(1)\n-1\n250\n4",
+    );
+    b.check("delete a where id = 4 fetch relative 0 from c select @@fetch_status fetch c", "(1)\n-2\n40");
+}
+
+#[test]
 fn how_many_rows_and_what_state() {
     let mut b = bench();
     b.check("select @@cursor_rows, cursor_status('global', 'c'), @@fetch_status", "0|-3|0");

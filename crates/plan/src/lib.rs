@@ -13,6 +13,7 @@ pub mod cursor;
 mod decorrelate;
 pub mod estimate;
 pub mod hints;
+mod joins;
 pub mod logical;
 mod needs;
 pub mod nodes;

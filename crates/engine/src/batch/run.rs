@@ -381,6 +381,9 @@ impl<'a> Run<'a> {
             SetValue::Expr(expr) => expr,
             SetValue::Cursor(def) => return self.bind_cursor(at, def),
         };
+        if let Some(slot) = self.batch.program.vars.open(&set.name) {
+            return self.deduce_target(at, slot, set.op, expr);
+        }
         let (slot, ty) = self.batch.program.vars.find(&set.name)?;
         let whole = match super::flow::binary_of(set.op) {
             None => expr.clone(),

@@ -6,13 +6,13 @@ use crate::exec::rt::{Rt, ScanPlace};
 use crate::exec::seek;
 use access::{BTree, Cursor, Direction, HeapScan, ReadMode, Rid, RowBatch, Writer};
 use pages::TxnId;
-use plan::nodes::{Node, Path, Plan, ScanPlan};
+use plan::nodes::{Node, Path, Plan, ScanPlan, SeekSpec};
 use std::ops::Bound;
 use std::sync::Arc;
 use storage::write::{read_current, wait};
 use storage::{Base, IndexStore, TableMode, access_error, corrupt_row, rid_value};
 use txn::SnapshotGuard;
-use types::{Corrupt, SqlError, Value};
+use types::{Corrupt, KeyPart, SqlError, Value};
 
 enum Source {
     Heap(HeapScan),
@@ -31,6 +31,10 @@ pub struct Scan {
     settled: TxnId,
     /// Base rows behind index entries.
     lookup: RowBatch,
+    /// Ranges that are still to be read, the next one last.
+    rest: Vec<seek::Range>,
+    /// From the end of the ranges to their beginning.
+    backward: bool,
     /// Rows of a batch.
     most: usize,
 }
@@ -45,6 +49,8 @@ impl Default for Scan {
             at: 0,
             settled: TxnId(0),
             lookup: RowBatch::new(),
+            rest: Vec::new(),
+            backward: false,
             most: BATCH,
         }
     }
@@ -57,19 +63,23 @@ impl Scan {
             self.guard = Some(rt.snapshot(&plan.db)?);
         }
         let place = rt.state.place.take();
+        self.backward = plan.backward;
         if let Some(place) = &place {
             self.most = place.most;
+            self.backward ^= place.reverse;
         }
+        let place = place.as_deref();
+        let point_again = place.is_none_or(|place| place.key.is_none() || place.inclusive);
         let fail = |e| access_error(&plan.db, e);
-        let point_again = place.as_ref().is_none_or(|place| place.key.is_none() || place.inclusive);
         Ok(match (&plan.path, &plan.store.base) {
             (Path::Base, Base::Heap(heap)) => Source::Heap(heap.scan().map_err(fail)?),
             (Path::Base, Base::Tree(tree)) => {
-                let all = seek::Range { lower: Bound::Unbounded, upper: Bound::Unbounded };
-                tree_source(tree, Some(all), plan.backward, place)
+                let mut all = seek::Range { lower: Bound::Unbounded, upper: Bound::Unbounded };
+                let more = place.is_none_or(|place| go_on(&mut all, place, self.backward));
+                if more { self.cursor(tree, &all) } else { Source::Done }
             }
             (Path::Clustered(spec), Base::Tree(tree)) => {
-                tree_source(tree, seek::range(spec, &plan.store.parts, rt)?, plan.backward, place)
+                self.seek(tree, spec, &plan.store.parts, place, rt)?
             }
             // The one row that there can be was given.
             (Path::Point(_) | Path::Index { point: true, .. }, _) if !point_again => Source::Done,
@@ -90,11 +100,41 @@ impl Scan {
                     }
                     Source::Done
                 } else {
-                    tree_source(&index.tree, seek::range(spec, &index.parts, rt)?, plan.backward, place)
+                    self.seek(&index.tree, spec, &index.parts, place, rt)?
                 }
             }
             _ => return Err(SqlError::internal("a seek on a heap")),
         })
+    }
+
+    /// The first range of a seek; the others are kept.
+    fn seek(
+        &mut self,
+        tree: &BTree,
+        spec: &SeekSpec,
+        parts: &[KeyPart],
+        place: Option<&ScanPlace>,
+        rt: &mut Rt<'_, '_>,
+    ) -> Result<Source, SqlError> {
+        let backward = self.backward;
+        let ahead = |range: &mut seek::Range| place.is_none_or(|place| go_on(range, place, backward));
+        let first = if spec.others.is_empty() {
+            seek::range(spec, parts, rt)?.and_then(|mut range| ahead(&mut range).then_some(range))
+        } else {
+            self.rest = seek::ranges(spec, parts, rt)?;
+            self.rest.retain_mut(ahead);
+            if !backward {
+                self.rest.reverse();
+            }
+            self.rest.pop()
+        };
+        Ok(first.map_or(Source::Done, |range| self.cursor(tree, &range)))
+    }
+
+    fn cursor(&self, tree: &BTree, range: &seek::Range) -> Source {
+        let direction = if self.backward { Direction::Backward } else { Direction::Forward };
+        let (lower, upper) = (storage::keys::borrowed(&range.lower), storage::keys::borrowed(&range.upper));
+        Source::Tree(tree.cursor(lower, upper, direction))
     }
 
     /// The next page of rows that the path leads to, the condition not yet tested; false at the end.
@@ -134,13 +174,21 @@ impl Scan {
     fn page(&mut self, plan: &ScanPlan, rt: &mut Rt<'_, '_>) -> Result<bool, SqlError> {
         self.look(plan, rt)?;
         let mode = read_mode(&self.guard, plan.mode);
-        let more = match &mut self.source {
-            Some(Source::Heap(scan)) => scan.next_batch(mode, &mut self.batch),
-            Some(Source::Tree(cursor)) => cursor.next_batch(mode, &mut self.batch),
-            _ => return Ok(false),
-        };
-        self.at = 0;
-        more.map_err(|e| access_error(&plan.db, e))
+        loop {
+            let more = match &mut self.source {
+                Some(Source::Heap(scan)) => scan.next_batch(mode, &mut self.batch),
+                Some(Source::Tree(cursor)) => cursor.next_batch(mode, &mut self.batch),
+                // The batch stays as it is: it has been given.
+                _ => return Ok(false),
+            };
+            self.at = 0;
+            if more.map_err(|e| access_error(&plan.db, e))? {
+                return Ok(true);
+            }
+            let Some(range) = self.rest.pop() else { return Ok(false) };
+            rt.check_cancel()?;
+            self.source = tree_of(plan).map(|tree| self.cursor(tree, &range));
+        }
     }
 
     /// A row that another transaction is or may have been changing: waits for it and takes what it leaves. False: nobody
@@ -229,33 +277,43 @@ impl Scan {
     }
 }
 
-/// A range of a tree, from a place in it on when there is one.
-fn tree_source(
-    tree: &BTree,
-    range: Option<seek::Range>,
-    backward: bool,
-    place: Option<Box<ScanPlace>>,
-) -> Source {
-    let Some(mut range) = range else { return Source::Done };
-    let mut backward = backward;
-    if let Some(place) = place {
-        backward ^= place.reverse;
-        let end = if backward { &mut range.upper } else { &mut range.lower };
-        match place.key {
-            Some(key) if place.inclusive => *end = Bound::Included(key),
-            Some(key) => *end = Bound::Excluded(key),
-            None => {}
-        }
+/// Cuts from a range what lies before a place in it; false when nothing is left.
+fn go_on(range: &mut seek::Range, place: &ScanPlace, backward: bool) -> bool {
+    let Some(key) = &place.key else { return true };
+    let (begin, end) = match backward {
+        true => (&mut range.upper, &range.lower),
+        false => (&mut range.lower, &range.upper),
+    };
+    // Whether a key comes before another in the direction of the scan.
+    let before = |a: &[u8], b: &[u8]| if backward { a > b } else { a < b };
+    let ends_before = match end {
+        Bound::Unbounded => false,
+        Bound::Included(last) => before(last, key) || (last == key && !place.inclusive),
+        Bound::Excluded(last) => !before(key, last),
+    };
+    if ends_before {
+        return false;
     }
-    let direction = if backward { Direction::Backward } else { Direction::Forward };
-    Source::Tree(tree.cursor(
-        storage::keys::borrowed(&range.lower),
-        storage::keys::borrowed(&range.upper),
-        direction,
-    ))
+    let begins_after = match begin {
+        Bound::Unbounded => false,
+        Bound::Included(first) | Bound::Excluded(first) => before(key, first),
+    };
+    if !begins_after {
+        *begin = if place.inclusive { Bound::Included(key.clone()) } else { Bound::Excluded(key.clone()) };
+    }
+    true
 }
 
-fn read_mode(guard: &Option<Arc<SnapshotGuard>>, mode: TableMode) -> ReadMode<'_> {
+/// The tree that is read.
+fn tree_of(plan: &ScanPlan) -> Option<&BTree> {
+    match (&plan.path, &plan.store.base) {
+        (Path::Index { index, .. }, _) => Some(&plan.store.indexes[*index].tree),
+        (_, Base::Tree(tree)) => Some(tree),
+        (_, Base::Heap(_)) => None,
+    }
+}
+
+pub(super) fn read_mode(guard: &Option<Arc<SnapshotGuard>>, mode: TableMode) -> ReadMode<'_> {
     match (guard, mode) {
         (Some(guard), TableMode::Snapshot) => guard.mode(),
         (_, TableMode::Current) => ReadMode::Current,
