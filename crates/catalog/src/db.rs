@@ -21,7 +21,7 @@ use crate::errors;
 use crate::fold_name;
 use crate::security::Security;
 use crate::store::SysTrees;
-use crate::{AliasDef, Catalog, ModuleDef, TableDef};
+use crate::{AliasDef, Catalog, ModuleDef, TableDef, TableTypeDef};
 
 /// database_id of master.
 pub const MASTER: i32 = 1;
@@ -428,6 +428,18 @@ impl Db {
             match present {
                 true => drop(catalog.types.insert(name, alias.clone())),
                 false => drop(catalog.types.remove(&name)),
+            }
+            true
+        });
+    }
+
+    /// Adds or removes a table type.
+    pub fn set_table_type(&self, def: &Arc<TableTypeDef>, present: bool) {
+        self.publish(|catalog| {
+            let name = (fold_name(&def.schema), fold_name(&def.name));
+            match present {
+                true => drop(catalog.table_types.insert(name, def.clone())),
+                false => drop(catalog.table_types.remove(&name)),
             }
             true
         });

@@ -11,6 +11,7 @@ use crate::explain::Source;
 use access::{RowBatch, Writer};
 use catalog::Db;
 use catalog::TableDef;
+use catalog::VARIABLES;
 use catalog::errors;
 use expr::key::{KeySet, encode};
 use expr::{ColId, Expr, Pred};
@@ -91,11 +92,12 @@ pub fn dml_source(
     binder.scopes.push(Scope::default());
     let mut logical = binder.from_clause(from)?;
     let scope = binder.scope()?;
-    let known = scope
-        .sources
-        .iter()
-        .find(|s| s.is_named(name))
-        .map(|s| (s.object_id, s.columns.first().map(|c| c.id)));
+    let known = scope.sources.iter().find(|s| s.is_named(name));
+    let variable = known.filter(|s| s.db_id == VARIABLES).map(|s| s.object_id);
+    let known = known.map(|s| (s.object_id, s.columns.first().map(|c| c.id)));
+    if let Some(variable) = variable {
+        super::insert::check_changeable(binder, variable)?;
+    }
     let first = match known {
         Some((0, _)) | Some((_, None)) => {
             let text = format!("Cannot update the view or function '{name}' because it is not updatable.");

@@ -77,6 +77,12 @@ pub struct TempName {
     pub level: u32,
     /// Its scope has not ended.
     pub visible: bool,
+    /// The table type of a variable that was declared with one.
+    pub type_id: Option<i32>,
+    /// A parameter: nothing may change it.
+    pub readonly: bool,
+    /// It is another variable's table, which does not go with this name.
+    pub borrowed: bool,
 }
 
 /// The temporary tables that a session has made, the newest last. One that is no longer in tempdb was dropped.
@@ -109,6 +115,18 @@ impl TempTables {
         let own = |t: &&TempName| t.visible && t.level == self.level && t.name == name;
         let temp = self.list.iter().rev().find(own)?;
         catalog.by_id.get(&temp.object_id).cloned()
+    }
+
+    /// What a name means as a table variable in the scope that runs.
+    pub fn variable(&self, name: &str) -> Option<&TempName> {
+        let name = fold_name(name);
+        self.list.iter().rev().find(|t| t.visible && t.level == self.level && t.name == name)
+    }
+
+    /// The parameter of the scope that runs whose table this is.
+    pub fn readonly(&self, object_id: i32) -> Option<&TempName> {
+        let own = |t: &&TempName| t.visible && t.level == self.level && t.object_id == object_id;
+        self.list.iter().rev().find(own).filter(|t| t.readonly)
     }
 
     /// The table of a name, as far as it is still there.
@@ -150,6 +168,11 @@ impl VarScope {
         self.by_name.insert(fold_name(name), slot);
         self.slots.push((name.into(), ty));
         Ok(slot)
+    }
+
+    /// Gives the next slot to a parameter that is a table: no name finds it.
+    pub fn reserve(&mut self) {
+        self.slots.push((CompactString::default(), DataType::Int));
     }
 
     /// Declares a variable that holds a cursor; a parameter that was declared before becomes one. Errors: 134 when the name
