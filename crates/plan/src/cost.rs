@@ -17,6 +17,8 @@ pub const COVERED: f64 = 0.3;
 /// A row that is put into a hash table, and one that is looked up in it.
 pub const BUILD: f64 = 3.0;
 pub const PROBE: f64 = 1.5;
+/// A row that a merge takes from one of its sides.
+pub const MERGED: f64 = 0.8;
 /// A row that a join gives.
 pub const GIVEN: f64 = 0.5;
 /// A pair of rows that a loop compares.
@@ -58,6 +60,9 @@ pub fn of(plan: &Plan) -> Cost {
         Node::HashJoin { left, right, plan: join } => {
             let (build, probe) = if join.builds_left { (left, right) } else { (right, left) };
             (build.rows * BUILD + probe.rows * PROBE + plan.rows * GIVEN, total(left) + total(right))
+        }
+        Node::MergeJoin { left, right, .. } => {
+            ((left.rows + right.rows) * MERGED + plan.rows * GIVEN, total(left) + total(right))
         }
         Node::LoopJoin { left, right, .. } => {
             (left.rows * right.rows * PAIR + plan.rows * GIVEN, total(left) + total(right))

@@ -62,6 +62,11 @@ pub enum Node {
         right: Box<Plan>,
         plan: Box<HashJoinPlan>,
     },
+    MergeJoin {
+        left: Box<Plan>,
+        right: Box<Plan>,
+        plan: Box<MergeJoinPlan>,
+    },
     LoopJoin {
         left: Box<Plan>,
         right: Box<Plan>,
@@ -124,6 +129,7 @@ impl Plan {
             | Node::Window { input, .. } => input.reads_points(),
             Node::HashJoin { left, right, .. }
             | Node::LoopJoin { left, right, .. }
+            | Node::MergeJoin { left, right, .. }
             | Node::SetOp { left, right, .. } => left.reads_points() && right.reads_points(),
             Node::Apply { left, plan } => left.reads_points() && plan.right.reads_points(),
             Node::Concat(inputs) => inputs.iter().all(Plan::reads_points),
@@ -239,6 +245,19 @@ pub struct HashJoinPlan {
     pub kind: JoinKind,
     /// The left rows are kept in the hash table and the right ones pass by, instead of the other way round.
     pub builds_left: bool,
+    pub left_keys: Vec<Expr>,
+    pub right_keys: Vec<Expr>,
+    pub collations: Vec<Collation>,
+    pub residual: Option<Pred>,
+    pub left_width: usize,
+    pub right_width: usize,
+}
+
+/// What a merge join does. Both inputs come in the order of their keys, ascending; the residual is over left and right side by
+/// side.
+#[derive(Debug)]
+pub struct MergeJoinPlan {
+    pub kind: JoinKind,
     pub left_keys: Vec<Expr>,
     pub right_keys: Vec<Expr>,
     pub collations: Vec<Collation>,

@@ -20,6 +20,7 @@ mod lookup;
 pub mod loop_join;
 pub mod memory;
 pub mod merge;
+mod merge_join;
 pub mod open;
 pub mod outer;
 mod partition;

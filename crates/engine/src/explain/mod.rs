@@ -394,6 +394,9 @@ fn add(plan: &Plan, parent: Option<usize>, executions: f64, shown: &mut Shown) {
             let built = if join.builds_left { "BUILD:(LEFT)" } else { "" };
             step(("Hash Match", join_name(join.kind)), built.into())
         }
+        Node::MergeJoin { plan: join, .. } => {
+            step(("Merge Join", join_name(join.kind)), format!("MERGE:({} keys)", join.left_keys.len()))
+        }
         Node::LoopJoin { plan: join, .. } => step(("Nested Loops", join_name(join.kind)), String::new()),
         Node::Apply { plan: apply, .. } => {
             step(("Nested Loops", join_name(apply.kind)), format!("OUTER REFERENCES:({})", apply.args.len()))
@@ -445,6 +448,7 @@ fn inputs(node: &Node) -> Vec<&Plan> {
         | Node::Window { input, .. } => vec![input],
         Node::HashJoin { left, right, .. }
         | Node::LoopJoin { left, right, .. }
+        | Node::MergeJoin { left, right, .. }
         | Node::SetOp { left, right, .. } => vec![left, right],
         Node::Apply { left, plan } => vec![left, &plan.right],
         Node::Concat(inputs) => inputs.iter().collect(),

@@ -5,7 +5,7 @@
 mod terms;
 mod union;
 
-pub use terms::{MOST_RANGES, is_sought};
+pub use terms::{MOST_RANGES, is_sought, keeps_order};
 
 use super::logical::{Get, Logical, SortKey};
 use super::physical::pred_slots;
@@ -30,6 +30,8 @@ pub struct Wishes<'w> {
     /// Rows with the same values of these columns are wanted one after another; no order is asked for then.
     pub grouping: &'w [(ColId, Collation)],
     pub goal: Option<u64>,
+    /// The order has to hold of the rows: only versions of one moment lie where their index entries say.
+    pub exact: bool,
 }
 
 /// A way to read the table with one of its structures.
@@ -334,7 +336,8 @@ impl Question<'_> {
         let equal = choice.seek.common_equal();
         let (ordered, backward) =
             if way.tree { order(self.get, way.def, equal, choice.point, wanted) } else { (false, false) };
-        choice.ordered = ordered && !wanted.is_empty();
+        let holds = !self.wishes.exact || is_of_one_moment(self.get);
+        choice.ordered = ordered && holds && !wanted.is_empty();
         choice.backward = choice.ordered && backward;
         let grouping = self.wishes.grouping;
         if !grouping.is_empty() {
@@ -432,11 +435,37 @@ fn order(get: &Get, def: &IndexDef, equal: usize, whole: bool, wanted: &[SortKey
     (true, backward.unwrap_or(false))
 }
 
+/// Whether the rows that a read gives are versions of one moment, as their index entries are: what is read in its newest version
+/// may lie elsewhere than its entry says.
+fn is_of_one_moment(get: &Get) -> bool {
+    get.mode == TableMode::Snapshot && get.locks.is_none()
+}
+
+/// Whether the rows of the clustered index come in the order of a column.
+pub fn comes_in_order(get: &Get, id: ColId, collation: Collation) -> bool {
+    let storage = &get.table.storage;
+    let column = get.position(id);
+    let same = |at: usize| {
+        let def = &get.table.columns[at];
+        !def.ty.is_string() || def.collation == collation
+    };
+    is_of_one_moment(get)
+        && storage.index_id > 0
+        && get.hints.index.is_none_or(|hint| hint == storage.index_id)
+        && storage.key.first().is_some_and(|(at, descending)| Some(*at) == column && !descending && same(*at))
+}
+
+/// Whether conditions name the first column of another index than the clustered one.
+pub fn seeks_elsewhere(get: &Get, preds: &[Pred]) -> bool {
+    let conditions = Conditions::of(get, preds, &[]);
+    get.table.indexes.iter().any(|def| conditions.ranges(def).iter().any(|found| !found.sought.is_empty()))
+}
+
 /// Whether rows of an index with the same values of some columns come one after another: the columns are the next ones of
 /// its key, in whatever order. Only of rows that are versions of one moment, as their entries are: what is read in its
 /// newest version may lie elsewhere than its entry says.
 fn groups(get: &Get, def: &IndexDef, equal: usize, whole: bool, wanted: &[(ColId, Collation)]) -> bool {
-    if get.mode != TableMode::Snapshot || get.locks.is_some() {
+    if !is_of_one_moment(get) {
         return false;
     }
     let bound: Vec<usize> = def.key[..equal].iter().map(|(column, _)| *column).collect();

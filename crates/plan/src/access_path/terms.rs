@@ -304,7 +304,8 @@ fn seekable_column(get: &Get, e: &Expr, collation: Collation) -> Option<usize> {
     }
 }
 
-fn keeps_order(from: DataType, to: DataType) -> bool {
+/// Whether a conversion keeps the order of numbers and of dates.
+pub fn keeps_order(from: DataType, to: DataType) -> bool {
     let exact = |ty: DataType| ty.is_number() && !matches!(ty, DataType::Float | DataType::Real);
     let dated = |ty: DataType| ty.is_temporal() && !matches!(ty, DataType::Time(_));
     (exact(from) && to.is_number()) || (dated(from) && dated(to))

@@ -86,7 +86,7 @@ pub fn plan(
     union: Union,
 ) -> Result<Plan, SqlError> {
     let locator = [get.locator()];
-    let only = Wishes { needed: &locator, order: &[], grouping: &[], goal: None };
+    let only = Wishes { needed: &locator, order: &[], grouping: &[], goal: None, exact: false };
     let mut inputs = Vec::with_capacity(union.cases.len());
     for case in union.cases {
         let path = match case.index {

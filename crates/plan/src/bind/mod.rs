@@ -20,6 +20,7 @@ use crate::applied::{Applied, RuleSet};
 use crate::chance::Chance;
 use crate::logical::CteDef;
 use crate::nodes::{Node, Path, Plan, Subquery};
+use crate::options::JoinMethods;
 use crate::rights::Rights;
 use crate::{TableUse, Watched};
 use catalog::statistics::threshold;
@@ -50,6 +51,8 @@ pub struct Binder<'a> {
     next_once: i32,
     /// OPTION (FORCE ORDER): joins stay in the order in which they are written.
     pub force_order: bool,
+    /// OPTION (LOOP JOIN, ...): the operators that joins may be made with.
+    pub join_methods: JoinMethods,
     /// USE HINT ('RINGWOOD_ANY_PLAN_n'): any plan will do, and this chooses it.
     pub any_plan: Option<Chance>,
     /// OPTION (QUERYRULEOFF name): rewrites that are left out.
@@ -98,6 +101,7 @@ impl<'a> Binder<'a> {
             next_param: 0,
             next_once: 0,
             force_order: false,
+            join_methods: JoinMethods::ALL,
             any_plan: None,
             rules_off: RuleSet::default(),
             applied: Applied::default(),
@@ -122,6 +126,7 @@ impl<'a> Binder<'a> {
     /// What the OPTION clause of the statement says of how it is bound.
     pub fn apply_options(&mut self, options: &[ast::OptionItem]) {
         self.force_order = crate::options::forces_order(options);
+        self.join_methods = crate::options::join_methods(options);
         self.any_plan = crate::options::any_plan(options).map(Chance::new);
         if let Some(rounds) = crate::options::max_recursion(options) {
             self.max_recursion = rounds;
