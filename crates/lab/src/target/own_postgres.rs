@@ -6,6 +6,10 @@ use crate::LabError;
 use postgres::{Client, NoTls};
 use std::net::TcpListener;
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// How long processes of a killed server may live on.
+const LEFT: Duration = Duration::from_secs(20);
 
 /// The server; stopped when dropped.
 pub struct OwnPostgres {
@@ -69,10 +73,19 @@ impl OwnPostgres {
         for setting in &settings {
             server.args(["-c", setting]);
         }
-        let mut server = Server::start(&mut server, &self.folder.with_extension("log"))?;
-        server.wait_until("PostgreSQL", || connect(port).is_ok())?;
-        self.running = Some(Running { server, port, _socket: socket });
-        Ok(())
+        let begin = Instant::now();
+        loop {
+            let mut started = Server::start(&mut server, &self.folder.with_extension("log"))?;
+            match started.wait_until("PostgreSQL", || connect(port).is_ok()) {
+                Ok(()) => {
+                    self.running = Some(Running { server: started, port, _socket: socket });
+                    return Ok(());
+                }
+                // After a SIGKILL it refuses to start until the last of its old processes has ended.
+                Err(error) if begin.elapsed() > LEFT => return Err(error),
+                Err(_) => std::thread::sleep(Duration::from_millis(200)),
+            }
+        }
     }
 
     /// Its port.

@@ -13,7 +13,7 @@ const fn both(id: usize, text: &'static str) -> Statement {
 }
 
 /// All statements; each is at the place of its id.
-pub static STATEMENTS: [Statement; 23] = [
+pub static STATEMENTS: [Statement; 24] = [
     both(0, "select cast(w_tax * 10000 as int) from warehouse where w_id = ?1"),
     Statement {
         id: 1,
@@ -104,9 +104,10 @@ pub static STATEMENTS: [Statement; 23] = [
         mssql: "update customer set c_balance = c_balance + ?1 * 0.01, c_delivery_cnt = c_delivery_cnt + 1 where c_w_id = ?2 and c_d_id = ?3 and c_id = ?4",
         postgres: "update customer set c_balance = c_balance + ?1::int4 * 0.01, c_delivery_cnt = c_delivery_cnt + 1 where c_w_id = ?2 and c_d_id = ?3 and c_id = ?4",
     },
+    both(22, "select d_next_o_id from district where d_w_id = ?1 and d_id = ?2"),
     both(
-        22,
-        "select count(distinct s_i_id) from district join order_line on ol_w_id = d_w_id and ol_d_id = d_id and ol_o_id >= d_next_o_id - 20 and ol_o_id < d_next_o_id join stock on s_w_id = ol_w_id and s_i_id = ol_i_id where d_w_id = ?1 and d_id = ?2 and s_quantity < ?3",
+        23,
+        "select count(distinct s_i_id) from order_line join stock on s_w_id = ol_w_id and s_i_id = ol_i_id where ol_w_id = ?1 and ol_d_id = ?2 and ol_o_id >= ?3 and ol_o_id < ?4 and s_quantity < ?5",
     ),
 ];
 
@@ -132,7 +133,8 @@ const DELETE_NEW_ORDER: usize = 18;
 const CARRIER: usize = 19;
 const DELIVER_LINES: usize = 20;
 const DELIVER_TO: usize = 21;
-const LOW_STOCK: usize = 22;
+const NEXT_FREE: usize = 22;
+const LOW_STOCK: usize = 23;
 
 type Result<T> = std::result::Result<T, Failed>;
 
@@ -166,7 +168,8 @@ pub fn run(terminal: &mut dyn Terminal, input: &Input) -> Result<Done> {
         Input::OrderStatus { w, d, who } => order_status(terminal, (*w, *d), who)?,
         Input::Delivery { w, carrier } => delivery(terminal, *w, *carrier)?,
         Input::StockLevel { w, d, threshold } => {
-            one(terminal, LOW_STOCK, &[Int(*w), Int(*d), Int(*threshold)])?;
+            let next = small(one(terminal, NEXT_FREE, &[Int(*w), Int(*d)])?.first())?;
+            one(terminal, LOW_STOCK, &[Int(*w), Int(*d), Int(next - 20), Int(next), Int(*threshold)])?;
             Done::Committed
         }
     };

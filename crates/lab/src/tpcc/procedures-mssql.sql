@@ -112,12 +112,20 @@ begin
     return 0
 end
 GO
+create procedure tpcc_low_stock @w int, @d int, @from int, @to int, @threshold int as
+begin
+    set nocount on
+    select count(distinct s_i_id) from order_line join stock on s_w_id = ol_w_id and s_i_id = ol_i_id
+        where ol_w_id = @w and ol_d_id = @d and ol_o_id >= @from and ol_o_id < @to and s_quantity < @threshold
+    return 0
+end
+GO
 create procedure tpcc_stock_level @w int, @d int, @threshold int as
 begin
     set nocount on
-    declare @o int
-    select @o = d_next_o_id from district where d_w_id = @w and d_id = @d
-    select count(distinct s_i_id) from order_line join stock on s_w_id = @w and s_i_id = ol_i_id
-        where ol_w_id = @w and ol_d_id = @d and ol_o_id >= @o - 20 and ol_o_id < @o and s_quantity < @threshold
+    declare @from int, @to int
+    select @to = d_next_o_id, @from = d_next_o_id - 20 from district where d_w_id = @w and d_id = @d
+    -- A procedure of its own: its plan is made for the values of parameters, which are known, those of variables are not.
+    exec tpcc_low_stock @w, @d, @from, @to, @threshold
     return 0
 end

@@ -89,6 +89,6 @@ declare
     o int;
 begin
     select d_next_o_id into o from district where d_w_id = w and d_id = d;
-    return (select count(distinct s_i_id) from order_line join stock on s_w_id = w and s_i_id = ol_i_id
+    return (select count(distinct s_i_id) from order_line join stock on s_w_id = ol_w_id and s_i_id = ol_i_id
         where ol_w_id = w and ol_d_id = d and ol_o_id >= o - 20 and ol_o_id < o and s_quantity < threshold);
 end $$;
