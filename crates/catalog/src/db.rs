@@ -186,6 +186,11 @@ impl Db {
         self.settings.read().clone()
     }
 
+    /// Whether cursors that say neither LOCAL nor GLOBAL are the frame's.
+    pub fn has_local_cursors(&self) -> bool {
+        self.settings.read().local_cursors
+    }
+
     /// The collation of character columns that name none.
     pub fn default_collation(&self) -> Collation {
         Collation::from_name(&self.settings.read().collation).unwrap_or_default()
@@ -506,6 +511,7 @@ impl Db {
             "useraccess" => Value::str(USER_ACCESS[usize::from(settings.user_access.min(2))]),
             "isautoclose" => flag(settings.auto_close),
             "isautoshrink" => flag(settings.auto_shrink),
+            "islocalcursorsdefault" => flag(settings.local_cursors),
             "isautocreatestatistics" => flag(settings.auto_create_stats),
             "isautoupdatestatistics" => flag(settings.auto_update_stats),
             "istornpagedetectionenabled" => flag(settings.page_verify == 1),
@@ -520,7 +526,6 @@ impl Db {
             | "isdatabasesuspendedforsnapshotbackup"
             | "isfulltextenabled"
             | "isinstandby"
-            | "islocalcursorsdefault"
             | "ismemoryoptimizedelevatetosnapshotenabled"
             | "ismergepublished"
             | "isnullconcat"

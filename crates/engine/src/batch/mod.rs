@@ -1,6 +1,8 @@
 //! Batches: parsing, the flat program, binding of statements when they first run, and the interpreter.
 
 pub mod cache;
+mod cursor_options;
+mod cursors;
 pub mod declared;
 pub mod dynamic;
 pub mod errors_text;
@@ -40,6 +42,7 @@ use plan::bind::env::{CompileEnv, VarScope};
 use plan::bind::module::ChangedTable;
 use plan::bind::set_options::CompileOptions;
 use plan::bind::undeclared::Undeclared;
+use plan::cursor::CursorPlan;
 use program::{Op, Program};
 
 /// A variable that exists before a batch starts: its name, and its type unless it is a table.
@@ -56,6 +59,10 @@ pub enum Bound {
     Query(Arc<QueryPlan>),
     /// INSERT, UPDATE, DELETE, SELECT INTO.
     Dml(Arc<DmlPlan>),
+    /// DECLARE CURSOR.
+    Cursor(Arc<CursorPlan>),
+    /// The variables of FETCH ... INTO.
+    Into(Arc<[(usize, DataType)]>),
     /// The arguments of PRINT, RAISERROR, WAITFOR, EXEC and the like.
     Scalars(Arc<[Arc<Scalar>]>),
 }
@@ -66,7 +73,8 @@ impl Bound {
         match self {
             Bound::Query(plan) => plan.needs().is_current(),
             Bound::Dml(plan) => plan.needs().is_current(),
-            Bound::Assign { .. } | Bound::Condition(_) | Bound::Scalars(_) => true,
+            Bound::Cursor(plan) => plan.needs().is_current(),
+            Bound::Assign { .. } | Bound::Condition(_) | Bound::Scalars(_) | Bound::Into(_) => true,
         }
     }
 
@@ -110,7 +118,11 @@ impl Bound {
         match self {
             Bound::Query(plan) => plan.reads_points(),
             Bound::Dml(plan) => plan.reads_points(),
-            Bound::Assign { .. } | Bound::Condition(_) | Bound::Scalars(_) => false,
+            Bound::Assign { .. }
+            | Bound::Condition(_)
+            | Bound::Scalars(_)
+            | Bound::Cursor(_)
+            | Bound::Into(_) => false,
         }
     }
 }

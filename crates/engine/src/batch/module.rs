@@ -22,6 +22,8 @@ pub struct ParamCode {
     pub ty: DataType,
     pub default: Option<Value>,
     pub output: bool,
+    /// CURSOR VARYING: the procedure gives a cursor back.
+    pub cursor: bool,
     /// The type of a READONLY parameter, which is a table; `ty` means nothing then.
     pub table: Option<Arc<TableTypeDef>>,
 }
@@ -43,6 +45,9 @@ pub fn compile(module: &ModuleDef, catalog: &Catalog) -> Result<ModuleCode, SqlE
     super::declared::check(&module.text, module.body(), &typed, settings)?;
     let mut batch = Compiled::of_body(&module.text, module.body().to_vec(), &typed, settings, catalog)?;
     batch.procedure = module.name.clone();
+    for param in params.iter().filter(|param| param.cursor) {
+        batch.program.vars.mark_cursor(&param.name);
+    }
     Ok(ModuleCode { batch: Arc::new(batch), params })
 }
 
@@ -63,10 +68,16 @@ fn param(param: &Param, catalog: &Catalog) -> Result<ParamCode, SqlError> {
             return Err(errors::syntax_near(&param.name));
         }
         let (name, ty) = (param.name.clone(), DataType::Int);
-        return Ok(ParamCode { name, ty, default: None, output: false, table: Some(def) });
+        return Ok(ParamCode { name, ty, default: None, output: false, cursor: false, table: Some(def) });
     }
     if param.varying {
-        return Err(errors::not_supported("cursor parameter"));
+        if !param.output {
+            let text =
+                format!("The parameter '{}' is a cursor, which must be an OUTPUT parameter.", param.name);
+            return Err(SqlError::new(16902, 16, 2, text));
+        }
+        let (name, default) = (param.name.clone(), Some(Value::Null));
+        return Ok(ParamCode { name, ty: DataType::Int, default, output: true, cursor: true, table: None });
     }
     let ty = crate::stmt::table_def::data_type(&param.data_type, catalog)?;
     let default = match &param.default {
@@ -76,7 +87,7 @@ fn param(param: &Param, catalog: &Catalog) -> Result<ParamCode, SqlError> {
             Some(convert(&value, value.natural_type(), ty, 0, Mode::Implicit)?)
         }
     };
-    Ok(ParamCode { name: param.name.clone(), ty, default, output: param.output, table: None })
+    Ok(ParamCode { name: param.name.clone(), ty, default, output: param.output, cursor: false, table: None })
 }
 
 /// READONLY is said of tables, and of them always. Errors: 352, 346.
@@ -101,6 +112,8 @@ pub struct Arguments {
     pub values: Vec<Value>,
     /// OUTPUT: the parameter, and the caller's variable that takes it.
     pub outputs: Vec<(usize, usize)>,
+    /// Parameters that are cursors, and the caller's variables that take them.
+    pub cursors: Vec<(CompactString, CompactString)>,
     /// The parameters that are tables.
     pub tables: Vec<TableParam>,
 }
@@ -140,13 +153,24 @@ pub fn bind_arguments(name: &str, code: &ModuleCode, args: Vec<Arg>) -> Result<A
     let mut values: Vec<Option<Value>> = vec![None; params.len()];
     let mut given = vec![false; params.len()];
     let mut tables: Vec<Option<Arg>> = vec![None; params.len()];
-    let mut outputs = Vec::new();
+    let (mut outputs, mut cursors) = (Vec::new(), Vec::new());
     for (i, arg) in args.into_iter().enumerate() {
         let at = position(name, params, arg.name.as_deref(), i)?;
         let param = &params[at];
         if std::mem::replace(&mut given[at], true) {
             let text = format!("Parameter '{}' was supplied multiple times.", param.name);
             return Err(SqlError::new(8143, 16, 1, text));
+        }
+        if let Some(variable) = arg.cursor {
+            if !param.cursor {
+                let text = format!(
+                    "The variable '{variable}' is a cursor variable, but it is used in a place where a cursor variable is \
+                     not valid."
+                );
+                return Err(SqlError::new(16949, 16, 4, text));
+            }
+            cursors.push((param.name.clone(), variable));
+            continue;
         }
         if let Some(slot) = arg.output {
             if !param.output {
@@ -191,5 +215,5 @@ pub fn bind_arguments(name: &str, code: &ModuleCode, args: Vec<Arg>) -> Result<A
             SqlError::new(201, 16, 4, text)
         })?);
     }
-    Ok(Arguments { values: vars, outputs, tables: passed })
+    Ok(Arguments { values: vars, outputs, cursors, tables: passed })
 }

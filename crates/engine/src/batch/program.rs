@@ -298,7 +298,8 @@ impl Builder<'_> {
                     self.program.stmts.push(Stmt { kind: StmtKind::Declare(vec![item]), span });
                     self.push(Op::Stmt(index), line);
                 }
-                Declaration::Cursor { .. } => return Err(catalog::errors::not_supported("DECLARE CURSOR")),
+                // It holds nothing until it is set.
+                Declaration::Cursor { name, .. } => self.program.vars.declare_cursor(&name)?,
             }
         }
         Ok(())

@@ -46,6 +46,7 @@ pub struct Session {
 impl Drop for Session {
     fn drop(&mut self) {
         self.core.rollback_all();
+        self.core.cursors.clear();
         temps::end_session(&mut self.core);
     }
 }
@@ -271,6 +272,7 @@ impl Session {
         shared.begins();
         self.core.nest_level = 0;
         self.core.temps.level = 0;
+        self.core.cursors.begin_request();
         self.core.caught.clear();
         self.core.insert_exec = None;
         self.core.pending_bulk = None;

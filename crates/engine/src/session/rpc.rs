@@ -63,6 +63,7 @@ impl Session {
             value: param.value.clone(),
             output: param.output.then_some(at),
             is_default: param.is_default,
+            cursor: None,
             table: param.table.clone().map(TableArg::Rows),
         });
         let args = args.collect();

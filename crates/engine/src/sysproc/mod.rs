@@ -35,6 +35,8 @@ pub struct Arg {
     pub output: Option<usize>,
     /// DEFAULT: the parameter's own value.
     pub is_default: bool,
+    /// A cursor variable of the caller, which takes the cursor that the procedure gives back.
+    pub cursor: Option<CompactString>,
     /// A table; the value is NULL then.
     pub table: Option<TableArg>,
 }

@@ -143,6 +143,8 @@ impl TempTables {
 pub struct VarScope {
     slots: Vec<(CompactString, DataType)>,
     by_name: HashMap<CompactString, usize>,
+    /// Those that hold cursors, folded: their slots are never read.
+    cursors: Vec<CompactString>,
     /// Those of them whose types are being deduced.
     undeclared: Option<Arc<Undeclared>>,
 }
@@ -173,9 +175,35 @@ impl VarScope {
         self.slots.push((CompactString::default(), DataType::Int));
     }
 
-    /// Slot and type of a variable. Errors: 137 when it was not declared.
+    /// Declares a variable that holds a cursor; a parameter that was declared before becomes one. Errors: 134 when the name
+    /// is taken.
+    pub fn declare_cursor(&mut self, name: &str) -> Result<(), SqlError> {
+        self.declare(name, DataType::Int)?;
+        self.cursors.push(fold_name(name));
+        Ok(())
+    }
+
+    /// A parameter that was declared is one for a cursor.
+    pub fn mark_cursor(&mut self, name: &str) {
+        debug_assert!(self.by_name.contains_key(&fold_name(name)), "an undeclared parameter");
+        self.cursors.push(fold_name(name));
+    }
+
+    /// Whether a variable holds a cursor.
+    pub fn is_cursor(&self, name: &str) -> bool {
+        !self.cursors.is_empty() && self.cursors.contains(&fold_name(name))
+    }
+
+    /// Slot and type of a variable. Errors: 137 when it was not declared, 16949 when it holds a cursor.
     pub fn find(&self, name: &str) -> Result<(usize, DataType), SqlError> {
         match self.by_name.get(&fold_name(name)) {
+            Some(_) if self.is_cursor(name) => {
+                let text = format!(
+                    "The variable '{name}' is a cursor variable, but it is used in a place where a cursor variable is \
+                     not valid."
+                );
+                Err(SqlError::new(16949, 16, 4, text))
+            }
             Some(&slot) => {
                 let deduced = self.undeclared.as_ref().map(|u| u.type_of(slot)).transpose()?.flatten();
                 Ok((slot, deduced.unwrap_or(self.slots[slot].1)))
