@@ -87,7 +87,7 @@ fn a_script_says_the_same_embedded_and_at_a_server() {
         "{timed:?}"
     );
     let asked = server.sql(&["-h-1", "-W", "-Q", "exit(select 41 + 1)"], "");
-    assert_eq!(parts(&asked), ("42\n\n(1 rows affected)\n".into(), String::new(), Some(42)).clone());
+    assert_eq!(parts(&asked), ("42\n\n(1 row affected)\n".into(), String::new(), Some(42)));
     assert_eq!(server.stop(), Some(0));
 }
 
@@ -107,7 +107,7 @@ fn logins_and_certificates_are_checked() {
         vec!["-J", &certificate],
         vec!["-N", "s", "-C"],
         vec!["-N", "s", "-J", &certificate],
-        vec!["-U", "sa", "-P", PASSWORD, "-d", "tempdb"],
+        vec!["-U", "sa", "-P", PASSWORD],
     ] {
         assert_eq!(with(&good), ("5\n".into(), String::new(), Some(0)), "{good:?}");
     }
@@ -178,7 +178,8 @@ fn the_prompt_works_at_a_server() {
     terminal.fresh("use master\rGO\r");
     terminal.wait_for("master 1>");
     terminal.fresh("exit\r");
-    assert_eq!(terminal.exit_code(), Some(0));
+    // The cancelled batch has failed.
+    assert_eq!(terminal.exit_code(), Some(1));
     drop(connection);
     assert_eq!(server.stop(), Some(0));
 }
@@ -206,4 +207,85 @@ fn top_looks_at_a_server() {
     let (_, err, code) = asks("ann");
     assert!(code == Some(1) && err.contains("VIEW SERVER STATE"), "{err}");
     assert_eq!(asks("bo").2, Some(0));
+}
+
+/// The environment of SQL Server's containers, the log as JSON, and a service manager that waits for the port.
+#[test]
+fn a_service_is_told_what_it_must_know_and_tells_it() {
+    use std::io::{BufRead, BufReader};
+    use std::os::unix::net::UnixDatagram;
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name);
+    std::fs::write(file("password"), format!("{PASSWORD}\n")).unwrap();
+    let manager = UnixDatagram::bind(file("notify")).unwrap();
+    manager.set_read_timeout(Some(served::PATIENCE)).unwrap();
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_ringwood"))
+        .args(["serve", "--log-format", "json", "--audit-logins", "all", "--data"])
+        .arg(file("data"))
+        .env_remove("MSSQL_SA_PASSWORD")
+        .env_remove("SA_PASSWORD")
+        .envs([("ACCEPT_EULA", "Y"), ("MSSQL_PID", "Developer"), ("MSSQL_MEMORY_LIMIT_MB", "48")])
+        .env("MSSQL_SA_PASSWORD_FILE", file("password"))
+        .env("MSSQL_TCP_PORT", port.to_string())
+        .env("NOTIFY_SOCKET", file("notify"))
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let told = |manager: &UnixDatagram| {
+        let mut room = [0; 256];
+        let n = manager.recv(&mut room).unwrap();
+        text(&room[..n])
+    };
+    assert!(told(&manager).contains("READY=1"));
+    // It is ready: nobody has to try twice.
+    let mut options = client::Options::new("127.0.0.1", port, "sa", PASSWORD);
+    options.encryption = client::Encryption::Optional;
+    let mut connection = client::Connection::connect(&options).unwrap();
+    let memory = "select cast(value_in_use as int) from sys.configurations where name like 'max server memory%'";
+    assert_eq!(batch(&mut connection, memory).unwrap().ints(), [48]);
+    options.password = "wrong".into();
+    assert!(client::Connection::connect(&options).is_err());
+    drop(connection);
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    assert!(told(&manager).contains("STOPPING=1"));
+    let lines: Vec<serde_json::Value> = BufReader::new(child.stderr.take().unwrap())
+        .lines()
+        .map(|line| serde_json::from_str(&line.unwrap()).unwrap())
+        .collect();
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    let find = |what: &str| {
+        let found = lines.iter().find(|line| line["message"].as_str().unwrap().contains(what));
+        found.unwrap_or_else(|| panic!("{what} is not in {lines:#?}"))
+    };
+    assert_eq!(find("Login succeeded for user 'sa'")["client"], "127.0.0.1");
+    let failed = find("Error: 18456");
+    assert_eq!((&failed["source"], &failed["level"]), (&"Logon".into(), &"error".into()));
+    assert_eq!((&failed["error"], &failed["severity"], &failed["state"]), (&18456.into(), &14.into(), &8.into()));
+    assert!(find("Ringwood is ready.")["time"].as_str().unwrap().ends_with('Z'));
+    assert!(!lines.iter().any(|line| line.to_string().contains(PASSWORD)));
+}
+
+#[test]
+fn what_the_environment_says_wrongly_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, value, why) in [
+        ("MSSQL_TCP_PORT", "many", "MSSQL_TCP_PORT: many is no port"),
+        ("MSSQL_MEMORY_LIMIT_MB", "3", "MSSQL_MEMORY_LIMIT_MB: at least 16MB"),
+        ("MSSQL_SA_PASSWORD_FILE", "/nowhere/at/all", "MSSQL_SA_PASSWORD_FILE: /nowhere/at/all: "),
+        ("MSSQL_SA_PASSWORD", "weak", "MSSQL_SA_PASSWORD: Password validation failed."),
+    ] {
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_ringwood"))
+            .args(["serve", "--log-format", "none", "--data"])
+            .arg(folder.path())
+            .env_remove("MSSQL_SA_PASSWORD")
+            .env_remove("SA_PASSWORD")
+            .env(name, value)
+            .output()
+            .unwrap();
+        let (out, err, code) = parts(&output);
+        assert!(out.is_empty() && code == Some(1) && err.contains(why), "{name}: {err}");
+    }
 }

@@ -177,6 +177,11 @@ impl ServeArgs {
 
 /// Runs the server until SIGINT, SIGTERM or SHUTDOWN.
 pub fn run(args: &ServeArgs) -> ExitCode {
+    // Before anything is made.
+    if let Err(text) = args.addresses() {
+        say(text);
+        return ExitCode::FAILURE;
+    }
     let init =
         match args.init.as_ref().map(|folder| StartScripts::new(folder, &args.instance.data)).transpose() {
             Ok(init) => init.flatten(),
