@@ -9,7 +9,7 @@ use ringwood::{Options, Value};
 use rustix::process::{Pid, Signal, kill_process};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use terminal::{PATIENCE, Terminal, is_prompt};
+use terminal::{PATIENCE, Terminal};
 
 /// The prompt of an embedded instance in a folder.
 fn begin(folder: &Path, args: &[&str], env: &[(&str, &str)]) -> Terminal {

@@ -243,7 +243,8 @@ fn a_service_is_told_what_it_must_know_and_tells_it() {
     let mut options = client::Options::new("127.0.0.1", port, "sa", PASSWORD);
     options.encryption = client::Encryption::Optional;
     let mut connection = client::Connection::connect(&options).unwrap();
-    let memory = "select cast(value_in_use as int) from sys.configurations where name like 'max server memory%'";
+    let memory =
+        "select cast(value_in_use as int) from sys.configurations where name like 'max server memory%'";
     assert_eq!(batch(&mut connection, memory).unwrap().ints(), [48]);
     options.password = "wrong".into();
     assert!(client::Connection::connect(&options).is_err());
@@ -263,7 +264,10 @@ fn a_service_is_told_what_it_must_know_and_tells_it() {
     assert_eq!(find("Login succeeded for user 'sa'")["client"], "127.0.0.1");
     let failed = find("Error: 18456");
     assert_eq!((&failed["source"], &failed["level"]), (&"Logon".into(), &"error".into()));
-    assert_eq!((&failed["error"], &failed["severity"], &failed["state"]), (&18456.into(), &14.into(), &8.into()));
+    assert_eq!(
+        (&failed["error"], &failed["severity"], &failed["state"]),
+        (&18456.into(), &14.into(), &8.into())
+    );
     assert!(find("Ringwood is ready.")["time"].as_str().unwrap().ends_with('Z'));
     assert!(!lines.iter().any(|line| line.to_string().contains(PASSWORD)));
 }

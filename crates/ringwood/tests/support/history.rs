@@ -88,7 +88,7 @@ pub fn check(txns: &[Txn], lists: &HashMap<Key, Vec<Value>>) -> Vec<(Phenomenon,
     let kept: HashSet<Value> = lists.values().flatten().copied().collect();
     let mut is_committed = vec![false; txns.len()];
     for (at, txn) in txns.iter().enumerate() {
-        let appends: Vec<Value> = txn.ops.iter().filter_map(|op| append(op)).collect();
+        let appends: Vec<Value> = txn.ops.iter().filter_map(append).collect();
         let there = appends.iter().filter(|value| kept.contains(value)).count();
         if there > 0 && there < appends.len() {
             tell(Phenomenon::Torn, format!("{txn:?}: {there} of its appends are there"));

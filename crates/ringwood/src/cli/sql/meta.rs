@@ -293,7 +293,7 @@ fn indexes(catalog: &Catalog, name: &str) -> Result<Answer, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::matches;
+    use super::*;
 
     #[test]
     fn patterns() {

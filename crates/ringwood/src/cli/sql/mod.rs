@@ -167,7 +167,12 @@ fn run_on(args: &SqlArgs, instance: &Arc<Instance>) -> u8 {
     if let Some(host) = &args.host {
         session.set_names("ringwood", host, "sa");
     }
-    run_inputs(args, Target::Embedded { session, instance: Arc::clone(instance) }, interactive, interrupted)
+    run_inputs(
+        args,
+        Target::Embedded { session: Box::new(session), instance: Arc::clone(instance) },
+        interactive,
+        interrupted,
+    )
 }
 
 /// Runs all inputs one after the other.
@@ -213,7 +218,7 @@ pub fn run_script(instance: &Arc<Instance>, script: &Path) -> bool {
     };
     let rules = Rules { terminator: args.terminator.clone(), expand: true, interactive: false };
     let script = Script::new(variables(&args), rules);
-    let target = Target::Embedded { session, instance: Arc::clone(instance) };
+    let target = Target::Embedded { session: Box::new(session), instance: Arc::clone(instance) };
     match Runner::new(target, &args, script, Arc::default()) {
         Ok(mut runner) => {
             inputs(&args, &mut runner);

@@ -16,7 +16,7 @@ pub type Cancel = Arc<dyn Fn() + Send + Sync>;
 
 /// A session somewhere.
 pub enum Target {
-    Embedded { session: Session, instance: Arc<Instance> },
+    Embedded { session: Box<Session>, instance: Arc<Instance> },
     Server(Box<Remote>),
 }
 
