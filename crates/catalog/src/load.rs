@@ -423,7 +423,7 @@ mod tests {
     fn types_survive_their_text() {
         let types = [
             DataType::Int,
-            DataType::Decimal { precision: 12, scale: 2 },
+            DataType::decimal(12, 2),
             DataType::VarChar(Len::Max),
             DataType::NVarChar(Len::N(128)),
             DataType::Char(500),

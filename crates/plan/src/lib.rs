@@ -12,6 +12,7 @@ pub mod counters;
 mod decorrelate;
 pub mod estimate;
 pub mod hints;
+mod joins;
 pub mod logical;
 mod needs;
 pub mod nodes;

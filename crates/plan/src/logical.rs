@@ -179,6 +179,9 @@ pub enum JoinKind {
 pub enum JoinHint {
     Loop,
     Hash,
+    Merge,
+    /// No hint: the search for an order of joins wants a merge by the first equality, in whose order the sides come.
+    Ordered,
 }
 
 /// A key of a GROUP BY.

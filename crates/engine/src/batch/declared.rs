@@ -32,13 +32,40 @@ pub fn check(
     params: &[(CompactString, DataType)],
     settings: ParseSettings,
 ) -> Result<(), SqlError> {
+    match undeclared(text, stmts, params, settings).into_iter().next() {
+        None => Ok(()),
+        Some(Use { shown, line, table }) => {
+            let (number, kind) = if table { (1087, "table") } else { (137, "scalar") };
+            let text = format!("Must declare the {kind} variable \"{shown}\".");
+            Err(SqlError::new(number, 15, 2, text).at_line(line))
+        }
+    }
+}
+
+/// Where a variable is used that does not exist.
+pub struct Use<'t> {
+    /// As it is written there.
+    pub shown: &'t str,
+    pub line: u32,
+    /// It stands for a table.
+    pub table: bool,
+}
+
+/// All uses of variables before they are declared, in the order of the text.
+pub fn undeclared<'t>(
+    text: &'t str,
+    stmts: &[Stmt],
+    params: &[(CompactString, DataType)],
+    settings: ParseSettings,
+) -> Vec<Use<'t>> {
+    let mut uses = Vec::new();
     // Most texts need no second look at their tokens.
     if !text.contains('@') {
-        return Ok(());
+        return uses;
     }
     let tokens = tokenize_with(text, settings);
     if !tokens.list.iter().any(|t| matches!(t.kind, Tok::Variable)) {
-        return Ok(());
+        return uses;
     }
     let mut places = Places::default();
     places.block(stmts);
@@ -62,11 +89,9 @@ pub fn check(
         let shown = token.span.text(text);
         let before = i.checked_sub(1).map_or("", |at| tokens.list[at].span.text(text));
         let table = TABLE_WORDS.iter().any(|word| before.eq_ignore_ascii_case(word));
-        let (number, kind) = if table { (1087, "table") } else { (137, "scalar") };
-        let text = format!("Must declare the {kind} variable \"{shown}\".");
-        return Err(SqlError::new(number, 15, 2, text).at_line(token.span.line));
+        uses.push(Use { shown, line: token.span.line, table });
     }
-    Ok(())
+    uses
 }
 
 impl Places {

@@ -94,7 +94,11 @@ impl Run<'_> {
     }
 
     /// What a name means in EXECUTE. Errors: 2812, and those of the database that it names.
-    fn find_called(&mut self, name: &ObjectName, shown: &str) -> Result<(Arc<Db>, Called), Failure> {
+    pub(super) fn find_called(
+        &mut self,
+        name: &ObjectName,
+        shown: &str,
+    ) -> Result<(Arc<Db>, Called), Failure> {
         let procedure = sysproc::find(&name.name.value);
         let dynamic = Dynamic::find(&name.name.value);
         let own = name.schema.as_ref().is_some_and(|s| !s.is("sys") && !s.is("dbo"));
@@ -152,7 +156,7 @@ impl Run<'_> {
 
     /// The right to a procedure: EXECUTE, unless the module that calls it has the same owner. Gives the chain in which its statements
     /// run.
-    fn enter_module(&mut self, module: &Arc<ModuleDef>) -> Result<Chain, SqlError> {
+    pub(super) fn enter_module(&mut self, module: &Arc<ModuleDef>) -> Result<Chain, SqlError> {
         let db = self.core.db().clone();
         let schema = db.catalog().schemas.get(&fold_name(&module.schema)).copied().unwrap_or(0);
         if !self.core.may_all() {
@@ -323,7 +327,7 @@ impl Run<'_> {
 }
 
 /// What EXECUTE calls.
-enum Called {
+pub(super) enum Called {
     System(sysproc::Procedure),
     /// sp_executesql and its kin.
     Dynamic(Dynamic),

@@ -16,6 +16,7 @@ pub mod rpc;
 pub mod run;
 pub mod shape;
 pub mod trigger;
+pub mod undeclared;
 mod unrun;
 
 use std::sync::Arc;
@@ -37,6 +38,7 @@ use plan::QueryPlan;
 use plan::bind::env::{CompileEnv, VarScope};
 use plan::bind::module::ChangedTable;
 use plan::bind::set_options::CompileOptions;
+use plan::bind::undeclared::Undeclared;
 use program::{Op, Program};
 
 /// A statement bound to the catalog; cheap to clone.
@@ -202,6 +204,27 @@ impl Compiled {
         let type_of = |name: &TypeName| crate::stmt::table_def::data_type(name, catalog);
         let program = Program::build(stmts, variables(params)?, &type_of)?;
         Ok(Compiled::with(text, program, params.len(), settings))
+    }
+
+    /// A batch whose parameters are not all declared: their types are deduced when its statements are bound.
+    ///
+    /// Errors: as [`Compiled::new`]; 11508 a parameter that is used more than once.
+    pub fn with_undeclared(
+        text: &str,
+        params: &[(CompactString, DataType)],
+        settings: ParseSettings,
+        catalog: &Catalog,
+    ) -> Result<(Compiled, Arc<Undeclared>), SqlError> {
+        let parsed = syntax::parse_with(text, settings).map_err(catalog::errors::syntax_error)?;
+        let names = undeclared::names(text, &parsed.stmts, params, settings)?;
+        check_showplan(&parsed.stmts)?;
+        let mut vars = variables(params)?;
+        let undeclared = vars.deduce(&names)?;
+        let type_of = |name: &TypeName| crate::stmt::table_def::data_type(name, catalog);
+        let program = Program::build(parsed.stmts, vars, &type_of)?;
+        let mut compiled = Compiled::with(text, program, params.len() + names.len(), settings);
+        compiled.settings = parsed.settings;
+        Ok((compiled, undeclared))
     }
 
     fn with(text: &str, program: Program, parameters: usize, settings: ParseSettings) -> Compiled {

@@ -76,6 +76,32 @@ pub struct Arguments {
     pub outputs: Vec<(usize, usize)>,
 }
 
+/// Which parameter of a procedure an argument is for.
+///
+/// # Errors
+/// 8144 too many arguments, 8145 an unknown name.
+pub fn position(
+    procedure: &str,
+    params: &[ParamCode],
+    name: Option<&str>,
+    at: usize,
+) -> Result<usize, SqlError> {
+    match name {
+        Some(wanted) => {
+            let found = params.iter().position(|p| fold_name(&p.name) == fold_name(wanted));
+            found.ok_or_else(|| {
+                let text = format!("{wanted} is not a parameter for procedure {procedure}.");
+                SqlError::new(8145, 16, 1, text)
+            })
+        }
+        None if at < params.len() => Ok(at),
+        None => {
+            let text = format!("Procedure or function {procedure} has too many arguments specified.");
+            Err(SqlError::new(8144, 16, 2, text))
+        }
+    }
+}
+
 /// The values of a procedure's parameters, and which of them go back to which variable of the caller.
 ///
 /// # Errors
@@ -86,19 +112,7 @@ pub fn bind_arguments(name: &str, code: &ModuleCode, args: Vec<Arg>) -> Result<A
     let mut given = vec![false; params.len()];
     let mut outputs = Vec::new();
     for (i, arg) in args.into_iter().enumerate() {
-        let at = match &arg.name {
-            Some(wanted) => {
-                params.iter().position(|p| fold_name(&p.name) == fold_name(wanted)).ok_or_else(|| {
-                    let text = format!("{wanted} is not a parameter for procedure {name}.");
-                    SqlError::new(8145, 16, 1, text)
-                })?
-            }
-            None if i < params.len() => i,
-            None => {
-                let text = format!("Procedure or function {name} has too many arguments specified.");
-                return Err(SqlError::new(8144, 16, 2, text));
-            }
-        };
+        let at = position(name, params, arg.name.as_deref(), i)?;
         let param = &params[at];
         if std::mem::replace(&mut given[at], true) {
             let text = format!("Parameter '{}' was supplied multiple times.", param.name);

@@ -374,6 +374,9 @@ impl<'a> Run<'a> {
         let SetValue::Expr(expr) = &set.value else {
             return Err(errors::not_supported("SET @cursor = CURSOR").into());
         };
+        if let Some(slot) = self.batch.program.vars.open(&set.name) {
+            return self.deduce_target(at, slot, set.op, expr);
+        }
         let (slot, ty) = self.batch.program.vars.find(&set.name)?;
         let whole = match super::flow::binary_of(set.op) {
             None => expr.clone(),

@@ -127,7 +127,7 @@ fn tag(ty: DataType, tags: &mut SmallVec<[u8; 24]>) {
     };
     debug_assert!(tag != b'?', "a literal of type {ty:?}");
     tags.push(tag);
-    if let DataType::Decimal { precision, scale } = ty {
+    if let DataType::Decimal { precision, scale, .. } = ty {
         tags.extend([precision, scale]);
     }
 }

@@ -60,6 +60,7 @@ impl Run<'_> {
                 };
             }
             StmtKind::Execute(execute) => {
+                self.deduce_arguments(execute)?;
                 if let ExecuteWhat::Text { text, at: None, .. } = &execute.what {
                     self.bind_scalars(at, &[text])?;
                 }
@@ -67,14 +68,18 @@ impl Run<'_> {
             // Utility statements look up their names when they run.
             _ => {}
         }
-        if self.core.options.noexec {
+        let deducing = self.batch.program.vars.undeclared().is_some();
+        if self.core.options.noexec && !deducing {
             return Ok(());
         }
-        // Columns and plans are shown to whom the rows would be.
+        // Types of parameters, columns and plans are shown to whom the rows would be.
         match &self.bound[at] {
             Some((_, Bound::Query(plan))) => self.core.check_rights(&plan.needs.rights)?,
             Some((_, Bound::Dml(plan))) => self.core.check_rights(&plan.needs().rights)?,
             _ => {}
+        }
+        if deducing {
+            return Ok(());
         }
         if self.core.options.fmtonly {
             return self.show_columns(at);

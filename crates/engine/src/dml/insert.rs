@@ -16,6 +16,7 @@ use catalog::fold_name;
 use catalog::{TableDef, identity};
 use expr::Expr;
 use plan::Needs;
+use plan::bind::deduce::Wanted;
 use plan::bind::from::Named;
 use plan::bind::scope::{Clause, Scope};
 use plan::bind::{Binder, unsupported};
@@ -265,7 +266,8 @@ fn values_source(
                 ExprKind::Default => default_of(binder, table, *column)?,
                 _ => {
                     binder.scopes.push(Scope { clause: Clause::None, ..Scope::default() });
-                    let typed = binder.expr(e);
+                    let wanted = Wanted::Becomes(table.columns[*column].ty);
+                    let typed = binder.deduce(e, wanted).and_then(|()| binder.expr(e));
                     binder.scopes.pop();
                     into_column(typed?, table, *column)?
                 }

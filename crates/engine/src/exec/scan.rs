@@ -4,14 +4,14 @@
 use super::{BATCH, Operator, RowSet, other_node};
 use crate::exec::rt::Rt;
 use crate::exec::seek;
-use access::{Cursor, Direction, HeapScan, ReadMode, Rid, RowBatch, Writer};
+use access::{BTree, Cursor, Direction, HeapScan, ReadMode, Rid, RowBatch, Writer};
 use pages::TxnId;
-use plan::nodes::{Node, Path, Plan, ScanPlan};
+use plan::nodes::{Node, Path, Plan, ScanPlan, SeekSpec};
 use std::sync::Arc;
 use storage::write::{read_current, wait};
 use storage::{Base, IndexStore, TableMode, access_error, corrupt_row, rid_value};
 use txn::SnapshotGuard;
-use types::{Corrupt, SqlError, Value};
+use types::{Corrupt, KeyPart, SqlError, Value};
 
 enum Source {
     Heap(HeapScan),
@@ -30,6 +30,8 @@ pub struct Scan {
     settled: TxnId,
     /// Base rows behind index entries.
     lookup: RowBatch,
+    /// Ranges that are still to be read, the next one last.
+    rest: Vec<seek::Range>,
 }
 
 /// A scan that has not begun.
@@ -42,6 +44,7 @@ impl Default for Scan {
             at: 0,
             settled: TxnId(0),
             lookup: RowBatch::new(),
+            rest: Vec::new(),
         }
     }
 }
@@ -52,21 +55,16 @@ impl Scan {
         if plan.mode == TableMode::Snapshot || plan.store.lob.is_some() {
             self.guard = Some(rt.snapshot(&plan.db)?);
         }
-        let direction = if plan.backward { Direction::Backward } else { Direction::Forward };
+        let direction = direction(plan);
         let fail = |e| access_error(&plan.db, e);
         Ok(match (&plan.path, &plan.store.base) {
             (Path::Base, Base::Heap(heap)) => Source::Heap(heap.scan().map_err(fail)?),
             (Path::Base, Base::Tree(tree)) => {
                 Source::Tree(tree.cursor(std::ops::Bound::Unbounded, std::ops::Bound::Unbounded, direction))
             }
-            (Path::Clustered(spec), Base::Tree(tree)) => match seek::range(spec, &plan.store.parts, rt)? {
-                Some(r) => Source::Tree(tree.cursor(
-                    storage::keys::borrowed(&r.lower),
-                    storage::keys::borrowed(&r.upper),
-                    direction,
-                )),
-                None => Source::Done,
-            },
+            (Path::Clustered(spec), Base::Tree(tree)) => {
+                self.seek(plan, tree, spec, &plan.store.parts, rt)?
+            }
             (Path::Point(spec), Base::Tree(tree)) => {
                 let mut key = Vec::new();
                 if seek::point(spec, &plan.store.parts, rt, &mut key)? {
@@ -84,18 +82,32 @@ impl Scan {
                     }
                     Source::Done
                 } else {
-                    match seek::range(spec, &index.parts, rt)? {
-                        Some(r) => Source::Tree(index.tree.cursor(
-                            storage::keys::borrowed(&r.lower),
-                            storage::keys::borrowed(&r.upper),
-                            direction,
-                        )),
-                        None => Source::Done,
-                    }
+                    self.seek(plan, &index.tree, spec, &index.parts, rt)?
                 }
             }
             _ => return Err(SqlError::internal("a seek on a heap")),
         })
+    }
+
+    /// The first range of a seek; the others are kept.
+    fn seek(
+        &mut self,
+        plan: &ScanPlan,
+        tree: &BTree,
+        spec: &SeekSpec,
+        parts: &[KeyPart],
+        rt: &mut Rt<'_, '_>,
+    ) -> Result<Source, SqlError> {
+        let first = if spec.others.is_empty() {
+            seek::range(spec, parts, rt)?
+        } else {
+            self.rest = seek::ranges(spec, parts, rt)?;
+            if !plan.backward {
+                self.rest.reverse();
+            }
+            self.rest.pop()
+        };
+        Ok(first.map_or(Source::Done, |range| cursor(plan, tree, &range)))
     }
 
     /// The next page of rows that the path leads to, the condition not yet tested; false at the end.
@@ -135,13 +147,21 @@ impl Scan {
     fn page(&mut self, plan: &ScanPlan, rt: &mut Rt<'_, '_>) -> Result<bool, SqlError> {
         self.look(plan, rt)?;
         let mode = read_mode(&self.guard, plan.mode);
-        let more = match &mut self.source {
-            Some(Source::Heap(scan)) => scan.next_batch(mode, &mut self.batch),
-            Some(Source::Tree(cursor)) => cursor.next_batch(mode, &mut self.batch),
-            _ => return Ok(false),
-        };
-        self.at = 0;
-        more.map_err(|e| access_error(&plan.db, e))
+        loop {
+            let more = match &mut self.source {
+                Some(Source::Heap(scan)) => scan.next_batch(mode, &mut self.batch),
+                Some(Source::Tree(cursor)) => cursor.next_batch(mode, &mut self.batch),
+                // The batch stays as it is: it has been given.
+                _ => return Ok(false),
+            };
+            self.at = 0;
+            if more.map_err(|e| access_error(&plan.db, e))? {
+                return Ok(true);
+            }
+            let Some(range) = self.rest.pop() else { return Ok(false) };
+            rt.check_cancel()?;
+            self.source = tree_of(plan).map(|tree| cursor(plan, tree, &range));
+        }
     }
 
     /// A row that another transaction is or may have been changing: waits for it and takes what it leaves. False: nobody
@@ -230,7 +250,25 @@ impl Scan {
     }
 }
 
-fn read_mode(guard: &Option<Arc<SnapshotGuard>>, mode: TableMode) -> ReadMode<'_> {
+fn direction(plan: &ScanPlan) -> Direction {
+    if plan.backward { Direction::Backward } else { Direction::Forward }
+}
+
+/// The tree that is read.
+fn tree_of(plan: &ScanPlan) -> Option<&BTree> {
+    match (&plan.path, &plan.store.base) {
+        (Path::Index { index, .. }, _) => Some(&plan.store.indexes[*index].tree),
+        (_, Base::Tree(tree)) => Some(tree),
+        (_, Base::Heap(_)) => None,
+    }
+}
+
+fn cursor(plan: &ScanPlan, tree: &BTree, range: &seek::Range) -> Source {
+    let (lower, upper) = (storage::keys::borrowed(&range.lower), storage::keys::borrowed(&range.upper));
+    Source::Tree(tree.cursor(lower, upper, direction(plan)))
+}
+
+pub(super) fn read_mode(guard: &Option<Arc<SnapshotGuard>>, mode: TableMode) -> ReadMode<'_> {
     match (guard, mode) {
         (Some(guard), TableMode::Snapshot) => guard.mode(),
         (_, TableMode::Current) => ReadMode::Current,

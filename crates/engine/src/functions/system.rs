@@ -38,7 +38,7 @@ fn version_type(_: &[DataType], _: &[expr::Expr]) -> Result<DataType, SqlError> 
 }
 
 fn identity_type(_: &[DataType], _: &[expr::Expr]) -> Result<DataType, SqlError> {
-    Ok(DataType::Decimal { precision: 38, scale: 0 })
+    Ok(DataType::numeric(38, 0))
 }
 
 pub(crate) fn identity_value(id: Option<i64>) -> Value {

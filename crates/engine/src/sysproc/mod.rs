@@ -14,6 +14,7 @@ mod roles;
 mod space_used;
 mod status;
 mod types;
+mod undeclared;
 mod update_stats;
 
 use ::types::{DataType, SqlError, Value};
@@ -91,6 +92,7 @@ const PROCEDURES: &[(&str, Body)] = &[
     ("sp_helptext", help::text),
     ("sp_helpindex", help::index),
     ("sp_describe_first_result_set", describe::first_result_set),
+    ("sp_describe_undeclared_parameters", undeclared::parameters),
     ("sp_tablecollations", collations::table_collations),
     ("sp_tablecollations_90", collations::table_collations),
     ("sp_tablecollations_100", collations::table_collations),

@@ -429,7 +429,7 @@ pub(crate) const fn position(columns: &[ViewColumn], name: &str) -> usize {
 
 pub(crate) const SYSNAME: DataType = DataType::NVarChar(Len::N(128));
 pub(crate) const NVARCHAR60: DataType = DataType::NVarChar(Len::N(60));
-pub(crate) const LSN_NUMERIC: DataType = DataType::Decimal { precision: 25, scale: 0 };
+pub(crate) const LSN_NUMERIC: DataType = DataType::numeric(25, 0);
 
 pub(crate) fn text(value: impl AsRef<str>) -> Value {
     Value::str(value)

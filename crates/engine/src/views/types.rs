@@ -25,7 +25,7 @@ const COLUMNS: &[ViewColumn] = &[
 ];
 
 /// Each type at its greatest, as sys.types shows them.
-const ALL: [DataType; 24] = [
+const ALL: [DataType; 25] = [
     DataType::UniqueIdentifier,
     DataType::Date,
     DataType::Time(7),
@@ -41,7 +41,8 @@ const ALL: [DataType; 24] = [
     DataType::Float,
     DataType::SqlVariant,
     DataType::Bit,
-    DataType::Decimal { precision: 38, scale: 38 },
+    DataType::decimal(38, 38),
+    DataType::numeric(38, 38),
     DataType::SmallMoney,
     DataType::BigInt,
     DataType::VarBinary(Len::N(8000)),
@@ -77,10 +78,6 @@ fn row(name: &str, ty: DataType, user_type_id: i32) -> Vec<Value> {
 pub static TYPES: View = View::sys("types", COLUMNS, |_, db, _| {
     let mut rows: Vec<Vec<Value>> =
         ALL.iter().map(|ty| row(ty.base_name(), *ty, ty.user_type_id())).collect();
-    rows.push(row("numeric", DataType::Decimal { precision: 38, scale: 38 }, 108));
-    if let Some(numeric) = rows.last_mut() {
-        numeric[1] = Value::TinyInt(108);
-    }
     rows.push(row("sysname", DataType::NVarChar(Len::N(128)), 256));
     let catalog = db.catalog();
     let mut aliases: Vec<_> = catalog.types.values().collect();

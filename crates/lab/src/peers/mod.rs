@@ -146,7 +146,7 @@ fn make(
         false => options.targets.clone(),
     };
     for name in names {
-        let mut target = target::find(&name)?;
+        let mut target = target::find(&name, None)?;
         say(&format!("making {}", target.title()));
         let place = Place {
             folder: scratch.join(target.name()),

@@ -3,6 +3,7 @@
 
 use crate::bind::module::ChangedTable;
 use crate::bind::set_options::SessionOptions;
+use crate::bind::undeclared::Undeclared;
 use crate::counters::OptimizerCounters;
 use crate::rights::Chain;
 use crate::view::ViewDef;
@@ -124,6 +125,8 @@ impl TempTables {
 pub struct VarScope {
     slots: Vec<(CompactString, DataType)>,
     by_name: HashMap<CompactString, usize>,
+    /// Those of them whose types are being deduced.
+    undeclared: Option<Arc<Undeclared>>,
 }
 
 impl VarScope {
@@ -150,12 +153,40 @@ impl VarScope {
     /// Slot and type of a variable. Errors: 137 when it was not declared.
     pub fn find(&self, name: &str) -> Result<(usize, DataType), SqlError> {
         match self.by_name.get(&fold_name(name)) {
-            Some(&slot) => Ok((slot, self.slots[slot].1)),
+            Some(&slot) => {
+                let deduced = self.undeclared.as_ref().map(|u| u.type_of(slot)).transpose()?.flatten();
+                Ok((slot, deduced.unwrap_or(self.slots[slot].1)))
+            }
             None => {
                 let text = format!("Must declare the scalar variable \"{name}\".");
                 Err(SqlError::new(137, 15, 2, text))
             }
         }
+    }
+
+    /// Gives the next slots to parameters whose types are to be deduced.
+    ///
+    /// # Errors
+    /// As [`VarScope::declare`].
+    pub fn deduce(&mut self, names: &[CompactString]) -> Result<Arc<Undeclared>, SqlError> {
+        let undeclared = Arc::new(Undeclared::new(self.len(), names.to_vec()));
+        // The type is one that nobody asks for.
+        names.iter().try_for_each(|name| self.declare(name, DataType::SqlVariant).map(|_| ()))?;
+        self.undeclared = Some(undeclared.clone());
+        Ok(undeclared)
+    }
+
+    /// The parameters whose types are being deduced.
+    #[inline]
+    pub fn undeclared(&self) -> Option<&Arc<Undeclared>> {
+        self.undeclared.as_ref()
+    }
+
+    /// The slot of a parameter of which nothing is known yet.
+    pub fn open(&self, name: &str) -> Option<usize> {
+        let undeclared = self.undeclared.as_ref()?;
+        let slot = *self.by_name.get(&fold_name(name))?;
+        undeclared.is_open(slot).then_some(slot)
     }
 
     /// How many slots there are.

@@ -332,6 +332,7 @@ impl Binder<'_> {
         op: ast::AssignOp,
         expr: &ast::Expr,
     ) -> Result<(usize, Expr), SqlError> {
+        self.deduce_assigned(variable, op, expr)?;
         let (slot, ty) = self.env.vars.find(variable)?;
         let mut typed = self.expr(expr)?;
         if let Some(op) = compound(op) {

@@ -19,6 +19,7 @@ const EXAMPLES: &str = "Examples:
   ringwood lab run all
   ringwood lab run vlf-count --scale standard --runs 5 --out ./results
   ringwood lab run delayed-durability --target ringwood postgres mariadb sqlite
+  SQLCMDPASSWORD=... ringwood lab run all --target 'mssql://sa@localhost:1433/?data=/data&log=/log' --restart-with 'docker $1 sql'
   ringwood lab run data-files --device-path data=/mnt/a --device-path data2=/mnt/b
   ringwood lab run all --scale standard --resume
   ringwood lab run all --scale paper --notify 'smtp://localhost/?from=lab@example.org&to=me@example.org'
@@ -74,9 +75,13 @@ struct RunArgs {
     /// Go on until every bound is decided, at most MAX rounds; intervals are corrected for looking more than once
     #[arg(long, value_name = "MAX", value_parser = clap::value_parser!(u32).range(2..=10_000))]
     until_decided: Option<u32>,
-    /// Engines: ringwood (default), postgres, mariadb, sqlite
-    #[arg(long = "target", value_name = "TARGET", num_args = 1.., value_parser = known_target)]
+    /// Engines: ringwood (default), postgres, mariadb, sqlite, or a server that speaks TDS:
+    /// mssql://user@host:port/?data=DIR&data2=DIR&log=DIR&backup=DIR (its password in SQLCMDPASSWORD)
+    #[arg(long = "target", value_name = "TARGET", num_args = 1.., value_parser = known_or_address)]
     targets: Vec<String>,
+    /// The command that ends and starts that server, run by sh with $1 = kill, stop or start; without it recovery is left out
+    #[arg(long, value_name = "COMMAND")]
+    restart_with: Option<String>,
     /// Disks: `real`, or the name of a model; each study's own choice unless given
     #[arg(long = "device", value_name = "DEVICE", num_args = 1..)]
     devices: Vec<String>,
@@ -270,8 +275,13 @@ enum LabCommand {
     },
 }
 
+/// An address is read later: errors of clap would repeat its password.
+fn known_or_address(name: &str) -> Result<String, String> {
+    if target::is_address(name) { Ok(name.to_owned()) } else { known_target(name) }
+}
+
 fn known_target(name: &str) -> Result<String, String> {
-    target::find(name).map(|t| t.name().to_owned()).map_err(|e| e.to_string())
+    target::find(name, None).map(|t| t.name().to_owned()).map_err(|e| e.to_string())
 }
 
 fn list() -> String {
@@ -298,7 +308,16 @@ fn list() -> String {
     text
 }
 
-/// The command line as the report shows it: the program without its folder, and no address of `--notify`, which may have a password.
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    match word.contains([' ', '&', '*', '?', '$', '\'']) {
+        true => format!("'{}'", word.replace('\'', "'\\''")),
+        false => word.to_owned(),
+    }
+}
+
+/// The command line as the report shows it: the program without its folder, no password of a target, and no address of `--notify`,
+/// which may have one.
 fn command_line() -> String {
     let mut words = vec!["ringwood".to_owned()];
     let mut secret = false;
@@ -306,8 +325,8 @@ fn command_line() -> String {
         let shown = match word.split_once('=') {
             _ if secret => "...".into(),
             Some(("--notify", _)) => "--notify=...".into(),
-            _ if word.contains([' ', '&', '*', '\'']) => format!("'{}'", word.replace('\'', "'\\''")),
-            _ => word.clone(),
+            Some(("--target", address)) => quoted(&format!("--target={}", target::shown(address))),
+            _ => quoted(&target::shown(&word)),
         };
         secret = word == "--notify";
         words.push(shown);
@@ -331,6 +350,7 @@ fn run_studies(args: &RunArgs) -> Result<(), LabError> {
         runs: args.runs as usize,
         until_decided: args.until_decided.map(|n| n as usize),
         targets: args.targets.clone(),
+        restart_with: args.restart_with.clone(),
         devices: args.devices.clone(),
         mounts: args.mounts.iter().cloned().collect(),
         out: args.out.clone(),
