@@ -2,10 +2,12 @@
 //! Guarantees: each request is answered by one message, an attention by one more; a request that cannot be understood is an
 //! error of that request, and ends the connection only where what follows it cannot be found.
 
-use engine::SqlError;
-use engine::session::{Isolation, RpcParam, TransactionRequest, TransactionStart};
+use std::sync::Arc;
+
+use engine::session::{Isolation, RpcParam, RpcTable, RpcTableColumn, TransactionRequest, TransactionStart};
+use engine::{SqlError, Value};
 use tds::request::rpc::{self, RpcReader, RpcRequest, RpcValue};
-use tds::request::{Begin, Headers, SqlBatch, TransactionRequest as Asked};
+use tds::request::{Begin, Headers, SqlBatch, TableValue, TransactionRequest as Asked};
 use tds::tokens::{DoneKind, DoneStatus};
 use tds::{AfterError, Limits, Message, MessageBuffer, PacketType, Reader, TdsError, TokenWriter};
 
@@ -174,16 +176,33 @@ fn run_call(active: &mut Active, call: RpcRequest, answer: &mut Answer<'_>) -> R
 }
 
 fn parameter(param: rpc::RpcParam) -> Result<RpcParam, SqlError> {
-    let RpcValue::Scalar { ty, value } = param.value else {
-        return Err(TdsError::Unsupported("a table-valued parameter").to_sql_error());
+    let (ty, value, table) = match param.value {
+        RpcValue::Scalar { ty, value } => (ty.data_type(), value, None),
+        RpcValue::Table(table) => (None, Value::Null, Some(Arc::new(rows_of(table)))),
     };
     Ok(RpcParam {
         name: param.name.into(),
-        ty: ty.data_type(),
+        ty,
         value,
         output: param.by_ref,
         is_default: param.default,
+        table,
     })
+}
+
+/// A table-valued parameter as the engine takes it.
+fn rows_of(table: TableValue) -> RpcTable {
+    let order = &table.column_order;
+    let position = |at: usize| order.get(at).map_or(at, |number| usize::from(*number).saturating_sub(1));
+    let columns = table.columns.iter().enumerate();
+    RpcTable {
+        schema: table.schema.as_str().into(),
+        type_name: table.type_name.as_str().into(),
+        columns: columns
+            .map(|(at, column)| RpcTableColumn { position: position(at), default: column.default })
+            .collect(),
+        values: table.values,
+    }
 }
 
 fn transaction(active: &mut Active, message: &Message, answer: &mut Answer<'_>) -> Result<(), Failure> {

@@ -8,11 +8,14 @@ use syntax::ast::{Declaration, StmtKind};
 use types::convert::{Mode, convert};
 use types::{DataType, SqlError, Value};
 
-use super::Compiled;
 use super::cache::{BatchCache, LastFound};
+use super::module::check_readonly;
 use super::run::{Failure, Flow, Run};
+use super::table_args::TableParam;
+use super::{BatchParam, Compiled};
 use crate::state::SessionCore;
 use crate::state::handles::{Declared, Parameter};
+use crate::stmt::table_def::table_type;
 use crate::sysproc::Arg;
 use catalog::{Catalog, errors, fold_name};
 
@@ -148,6 +151,10 @@ impl Run<'_> {
     /// The columns of what a prepared text returns.
     fn describe(&mut self, prepared: &PreparedText, batch: &Arc<Compiled>) -> Result<(), Failure> {
         let mut vars = vec![Value::Null; prepared.declared.list.len()];
+        let tables = prepared.declared.list.iter().filter_map(|p| Some((p, p.table.as_ref()?)));
+        let tables =
+            tables.map(|(p, def)| TableParam::new(&p.name, def, None)).collect::<Result<Vec<_>, _>>()?;
+        self.pass_tables(&tables)?;
         let fmtonly = std::mem::replace(&mut self.core.options.fmtonly, true);
         let result = self.nested_batch(batch, &mut vars);
         self.core.options.fmtonly = fmtonly;
@@ -190,8 +197,18 @@ impl Run<'_> {
         let mut vars = Vec::with_capacity(batch.program.vars.len().max(params.len()));
         vars.resize(params.len(), None);
         let mut copies = Vec::new();
+        let mut tables: Vec<Option<Arg>> = vec![None; params.len()];
         for (i, arg) in args.enumerate() {
             let at = position(params, arg.name.as_deref(), i)?;
+            if params[at].table.is_some() {
+                tables[at] = Some(arg);
+                continue;
+            }
+            if arg.table.is_some() {
+                let text =
+                    format!("Operand type clash: table is incompatible with {}", params[at].ty.base_name());
+                return Err(SqlError::new(206, 16, 2, text).into());
+            }
             if !arg.is_default {
                 vars[at] = Some(convert(&arg.value, arg.ty, params[at].ty, 0, Mode::Implicit)?);
             }
@@ -200,10 +217,16 @@ impl Run<'_> {
             }
         }
         let values = params.iter().zip(vars);
-        let values = values.map(|(param, value)| {
-            value.or_else(|| param.default.clone()).ok_or_else(|| missing(&param.name))
+        let values = values.map(|(param, value)| match param.table {
+            Some(_) => Ok(Value::Null),
+            None => value.or_else(|| param.default.clone()).ok_or_else(|| missing(&param.name)),
         });
         let mut vars = values.collect::<Result<Vec<Value>, SqlError>>()?;
+        let tables =
+            params.iter().zip(tables).filter_map(|(param, arg)| Some((param, param.table.as_ref()?, arg)));
+        let tables = tables.map(|(param, def, arg)| TableParam::new(&param.name, def, arg));
+        let tables = tables.collect::<Result<Vec<_>, _>>()?;
+        self.pass_tables(&tables)?;
         let (flow, status) = self.nested_batch(batch, &mut vars)?;
         if flow == Flow::Next {
             for (from, slot) in copies {
@@ -266,11 +289,8 @@ fn no_handle(number: i32) -> SqlError {
 ///
 /// # Errors
 /// Those of the declarations.
-pub fn declared_parameters(
-    definition: &str,
-    catalog: &Catalog,
-) -> Result<Vec<(CompactString, DataType)>, SqlError> {
-    Ok(parse_parameters(definition, catalog)?.into_iter().map(|p| (p.name, p.ty)).collect())
+pub fn declared_parameters(definition: &str, catalog: &Catalog) -> Result<Vec<BatchParam>, SqlError> {
+    Ok(Declared::new(parse_parameters(definition, catalog)?).typed)
 }
 
 /// `@a int, @b varchar(10) OUTPUT`: read as a DECLARE once OUTPUT is taken out.
@@ -280,10 +300,19 @@ fn parse_parameters(definition: &str, catalog: &Catalog) -> Result<Vec<Parameter
     }
     let mut text = String::from("DECLARE ");
     let mut end = 0;
+    // Of each parameter, in order, whether READONLY is behind it.
+    let mut readonly: Vec<bool> = Vec::new();
     for token in syntax::lexer::tokenize(definition).list {
         let (start, stop) = (token.span.start as usize, token.span.end as usize);
         let word = token.span.text(definition);
         let skip = ["output", "out", "readonly"].iter().any(|w| word.eq_ignore_ascii_case(w));
+        if word.starts_with('@') {
+            readonly.push(false);
+        } else if word.eq_ignore_ascii_case("readonly")
+            && let Some(last) = readonly.last_mut()
+        {
+            *last = true;
+        }
         text.push_str(definition.get(end..start).unwrap_or_default());
         if !skip {
             text.push_str(word);
@@ -294,10 +323,16 @@ fn parse_parameters(definition: &str, catalog: &Catalog) -> Result<Vec<Parameter
     let [stmt] = stmts.as_slice() else { return Err(errors::syntax_near(definition)) };
     let StmtKind::Declare(list) = &stmt.kind else { return Err(errors::syntax_near(definition)) };
     let mut params = Vec::with_capacity(list.len());
-    for item in list {
+    for (item, readonly) in list.iter().zip(readonly) {
         let Declaration::Scalar { name, data_type, value, .. } = item else {
-            return Err(errors::not_supported("table parameter"));
+            return Err(errors::syntax_near(definition));
         };
+        let table = table_type(data_type, catalog).cloned();
+        check_readonly(name, readonly, table.is_some())?;
+        if table.is_some() {
+            params.push(Parameter { name: name.clone(), ty: DataType::Int, default: None, table });
+            continue;
+        }
         let ty = crate::stmt::table_def::data_type(data_type, catalog)?;
         let default = match value {
             None => None,
@@ -306,7 +341,7 @@ fn parse_parameters(definition: &str, catalog: &Catalog) -> Result<Vec<Parameter
                 Some(convert(&value, value.natural_type(), ty, 0, Mode::Implicit)?)
             }
         };
-        params.push(Parameter { name: name.clone(), ty, default });
+        params.push(Parameter { name: name.clone(), ty, default, table: None });
     }
     Ok(params)
 }

@@ -69,6 +69,7 @@ impl Session {
     pub fn reset(&mut self, sink: &mut dyn Sink) -> Result<(), SqlError> {
         let core = &mut self.core;
         core.rollback_all();
+        core.cursors.clear();
         core.tell_transactions(sink)?;
         core.options = self.login_options.clone();
         core.caller.return_to(0);

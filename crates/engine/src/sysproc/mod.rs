@@ -20,6 +20,7 @@ mod update_stats;
 use ::types::{DataType, SqlError, Value};
 use compact_str::CompactString;
 
+use crate::batch::table_args::TableArg;
 use crate::output::{ColumnInfo, Sink, StatementEnd, StatementKind};
 use crate::state::SessionCore;
 
@@ -35,6 +36,10 @@ pub struct Arg {
     pub output: Option<usize>,
     /// DEFAULT: the parameter's own value.
     pub is_default: bool,
+    /// A cursor variable of the caller, which takes the cursor that the procedure gives back.
+    pub cursor: Option<CompactString>,
+    /// A table; the value is NULL then.
+    pub table: Option<TableArg>,
 }
 
 /// A call of a system procedure.

@@ -372,7 +372,7 @@ static VIEWS: &[&dyn SystemView] = &[
     &absent::FN_LISTEXTENDEDPROPERTY,
     &absent::SYNONYMS,
     &absent::SEQUENCES,
-    &absent::TABLE_TYPES,
+    &types::TABLE_TYPES,
     &absent::ASSEMBLY_TYPES,
     &absent::ASSEMBLIES,
     &absent::XML_SCHEMA_COLLECTIONS,
