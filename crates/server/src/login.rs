@@ -12,6 +12,7 @@ use tds::{Message, MessageBuffer, PacketType, TokenWriter, WireCollation, packet
 
 use crate::client::{Active, Client, Stage};
 use crate::connection::Connection;
+use crate::counters::Count;
 use crate::hub::Hub;
 use crate::options::Encryption;
 use crate::output::server_name;
@@ -122,9 +123,11 @@ fn login(
     match open_session(hub, connection, &login, encrypted) {
         Ok(session) => {
             hub.throttle.succeeded(connection.peer.ip());
+            hub.counters.add(Count::LoginsSucceeded, 1);
             accept(hub, connection, client, &login, session)
         }
         Err(refusal) => {
+            hub.counters.add(Count::LoginsFailed, 1);
             client.stage = Stage::Refused(refused(&login, &refusal.errors));
             if refusal.delay.is_zero() {
                 refuse(hub, connection, client)

@@ -13,6 +13,7 @@ use tds::{AfterError, Limits, Message, MessageBuffer, PacketType, Reader, TdsErr
 
 use crate::client::Active;
 use crate::connection::Connection;
+use crate::counters::Count;
 use crate::hub::Hub;
 use crate::output::Answer;
 use crate::serve::After;
@@ -50,11 +51,15 @@ pub fn run(
         // The attention that follows is answered.
         return Ok(After::Continue);
     }
+    hub.counters.add(Count::Requests, 1);
     connection.begin_request(false);
     let mut answer = Answer::new(hub, connection, active);
     let result = carry_out(hub, active, &message, &mut answer);
     drop(message);
     let stopped = connection.end_request();
+    if stopped {
+        hub.counters.add(Count::Attentions, 1);
+    }
     let over = active.session.is_killed() || result.as_ref().is_err_and(Failure::is_final);
     if let Err(failure) = result {
         answer.fail(&failure.error());
