@@ -582,3 +582,15 @@ fn an_attention_stops_an_open_and_gives_everything_back() {
         b.check("deallocate c", "");
     }
 }
+
+#[test]
+fn cursors_are_seen_from_other_sessions() {
+    let mut b = bench();
+    b.check("declare c cursor static for select id from a open c fetch c fetch c", "1\n2");
+    b.check("declare @v cursor set @v = cursor for select n from a select name, properties, is_open, fetch_status, ansi_position from sys.dm_exec_cursors(@@spid) order by name", "@v|TSQL | Dynamic | Optimistic | Local (0)|0|-9|0\nc|TSQL | Snapshot | Read Only | Global (0)|1|0|2");
+    let spid = b.session.spid();
+    let seen = format!("select name, reads from sys.dm_exec_cursors({spid})");
+    assert_eq!(say(&b.instance, &seen), "c|2");
+    b.check("deallocate c", "");
+    assert_eq!(say(&b.instance, "select count(*) from sys.dm_exec_cursors(0)"), "0");
+}

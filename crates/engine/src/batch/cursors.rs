@@ -152,7 +152,7 @@ pub fn fetch(core: &mut SessionCore, cursor: &Cursor, body: &mut Body, to: To) -
     let info = &cursor.info;
     if body.is_updatable() {
         *cursor.current.lock() = match &result {
-            Ok(Status::Row) => Current::Row(std::mem::take(&mut body.fetched.tables)),
+            Ok(Status::Row) => Current::Row(body.fetched.tables.clone()),
             Ok(Status::Missing) => Current::Missing,
             _ => Current::None,
         };

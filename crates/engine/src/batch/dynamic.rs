@@ -30,8 +30,14 @@ pub enum Dynamic {
     Execute,
     PrepExec,
     Unprepare,
-    /// A procedure of cursors.
-    Cursor(&'static str),
+    CursorOpen,
+    CursorPrepare,
+    CursorExecute,
+    CursorPrepExec,
+    CursorFetch,
+    CursorOption,
+    CursorClose,
+    CursorChange,
 }
 
 impl Dynamic {
@@ -43,24 +49,27 @@ impl Dynamic {
             ("sp_execute", Dynamic::Execute),
             ("sp_prepexec", Dynamic::PrepExec),
             ("sp_unprepare", Dynamic::Unprepare),
-            ("sp_cursor", Dynamic::Cursor("sp_cursor")),
-            ("sp_cursoropen", Dynamic::Cursor("sp_cursoropen")),
-            ("sp_cursorprepare", Dynamic::Cursor("sp_cursorprepare")),
-            ("sp_cursorexecute", Dynamic::Cursor("sp_cursorexecute")),
-            ("sp_cursorprepexec", Dynamic::Cursor("sp_cursorprepexec")),
-            ("sp_cursorunprepare", Dynamic::Cursor("sp_cursorunprepare")),
-            ("sp_cursorfetch", Dynamic::Cursor("sp_cursorfetch")),
-            ("sp_cursoroption", Dynamic::Cursor("sp_cursoroption")),
-            ("sp_cursorclose", Dynamic::Cursor("sp_cursorclose")),
+            ("sp_cursor", Dynamic::CursorChange),
+            ("sp_cursoropen", Dynamic::CursorOpen),
+            ("sp_cursorprepare", Dynamic::CursorPrepare),
+            ("sp_cursorexecute", Dynamic::CursorExecute),
+            ("sp_cursorprepexec", Dynamic::CursorPrepExec),
+            ("sp_cursorunprepare", Dynamic::Unprepare),
+            ("sp_cursorfetch", Dynamic::CursorFetch),
+            ("sp_cursoroption", Dynamic::CursorOption),
+            ("sp_cursorclose", Dynamic::CursorClose),
         ];
         ALL.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, dynamic)| *dynamic)
     }
 }
 
+/// The values of a text's parameters; which of them go back to which argument.
+type BoundValues = (Vec<Value>, Vec<(usize, usize)>);
+
 /// A statement under a number.
-struct PreparedText {
+pub(super) struct PreparedText {
     text: CompactString,
-    declared: Arc<Declared>,
+    pub(super) declared: Arc<Declared>,
     last: LastFound,
 }
 
@@ -101,10 +110,7 @@ impl Run<'_> {
                 self.run_text(&prepared.declared, &batch, args)
             }
             Dynamic::Execute => {
-                let number = self.handle(args.next())?;
-                let prepared: Arc<PreparedText> =
-                    self.core.handles.get(number).ok_or_else(|| no_handle(number))?;
-                let batch = prepared.compiled(self.core)?;
+                let (prepared, batch) = self.prepared(args.next())?;
                 self.run_text(&prepared.declared, &batch, args)
             }
             Dynamic::Unprepare => {
@@ -115,7 +121,14 @@ impl Run<'_> {
                     Err(no_handle(number).into())
                 }
             }
-            Dynamic::Cursor(name) => Err(errors::not_supported(name).into()),
+            Dynamic::CursorOpen => self.cursor_open(args),
+            Dynamic::CursorPrepare => self.cursor_prepare(args),
+            Dynamic::CursorExecute => self.cursor_execute(args),
+            Dynamic::CursorPrepExec => self.cursor_prep_exec(args),
+            Dynamic::CursorFetch => self.cursor_fetch(args),
+            Dynamic::CursorOption => self.cursor_option(args),
+            Dynamic::CursorClose => self.cursor_close(args),
+            Dynamic::CursorChange => self.cursor_change(args),
         }
     }
 
@@ -132,8 +145,19 @@ impl Run<'_> {
         self.run_text(&declared, &batch, args)
     }
 
+    /// The statement of a number. Errors: 8179.
+    pub(super) fn prepared(
+        &mut self,
+        arg: Option<Arg>,
+    ) -> Result<(Arc<PreparedText>, Arc<Compiled>), SqlError> {
+        let number = self.handle(arg)?;
+        let prepared: Arc<PreparedText> = self.core.handles.get(number).ok_or_else(|| no_handle(number))?;
+        let batch = prepared.compiled(self.core)?;
+        Ok((prepared, batch))
+    }
+
     /// Compiles a text that is to be kept. Errors: what is wrong with it goes to the client, followed by 8180.
-    fn prepare(
+    pub(super) fn prepare(
         &mut self,
         text: CompactString,
         declared: Arc<Declared>,
@@ -162,7 +186,7 @@ impl Run<'_> {
     }
 
     /// Gives the number of a statement that is kept from now on.
-    fn keep(&mut self, handle: Option<Arg>, prepared: Arc<PreparedText>) -> Result<(), SqlError> {
+    pub(super) fn keep(&mut self, handle: Option<Arg>, prepared: Arc<PreparedText>) -> Result<(), SqlError> {
         let number = self.core.handles.add(prepared);
         match handle.and_then(|handle| handle.output) {
             Some(slot) => self.give_back(slot, DataType::Int, &Value::Int(number)),
@@ -174,7 +198,7 @@ impl Run<'_> {
         arg.as_ref().and_then(number_of).ok_or_else(|| no_handle(0))
     }
 
-    fn declared(&mut self, arg: Option<Arg>) -> Result<Arc<Declared>, SqlError> {
+    pub(super) fn declared(&mut self, arg: Option<Arg>) -> Result<Arc<Declared>, SqlError> {
         let text = match arg.map(|arg| arg.value) {
             None | Some(Value::Null) => return Ok(Arc::default()),
             Some(Value::Str(text)) => text,
@@ -194,7 +218,24 @@ impl Run<'_> {
         args: std::vec::IntoIter<Arg>,
     ) -> Result<(Flow, i32), Failure> {
         let params = &declared.list;
-        let mut vars = Vec::with_capacity(batch.program.vars.len().max(params.len()));
+        let (mut vars, copies) = self.bind_values(declared, args)?;
+        let (flow, status) = self.nested_batch(batch, &mut vars)?;
+        if flow == Flow::Next {
+            for (from, slot) in copies {
+                self.give_back(slot, params[from].ty, &vars[from])?;
+            }
+        }
+        Ok((flow, if status == 0 { self.core.error_number } else { status }))
+    }
+
+    /// The values of a text's parameters, and which of them go back to which argument.
+    pub(super) fn bind_values(
+        &mut self,
+        declared: &Declared,
+        args: std::vec::IntoIter<Arg>,
+    ) -> Result<BoundValues, SqlError> {
+        let params = &declared.list;
+        let mut vars = Vec::with_capacity(params.len());
         vars.resize(params.len(), None);
         let mut copies = Vec::new();
         let mut tables: Vec<Option<Arg>> = vec![None; params.len()];
@@ -207,7 +248,7 @@ impl Run<'_> {
             if arg.table.is_some() {
                 let text =
                     format!("Operand type clash: table is incompatible with {}", params[at].ty.base_name());
-                return Err(SqlError::new(206, 16, 2, text).into());
+                return Err(SqlError::new(206, 16, 2, text));
             }
             if !arg.is_default {
                 vars[at] = Some(convert(&arg.value, arg.ty, params[at].ty, 0, Mode::Implicit)?);
@@ -221,19 +262,13 @@ impl Run<'_> {
             Some(_) => Ok(Value::Null),
             None => value.or_else(|| param.default.clone()).ok_or_else(|| missing(&param.name)),
         });
-        let mut vars = values.collect::<Result<Vec<Value>, SqlError>>()?;
+        let vars = values.collect::<Result<Vec<Value>, SqlError>>()?;
         let tables =
             params.iter().zip(tables).filter_map(|(param, arg)| Some((param, param.table.as_ref()?, arg)));
         let tables = tables.map(|(param, def, arg)| TableParam::new(&param.name, def, arg));
         let tables = tables.collect::<Result<Vec<_>, _>>()?;
         self.pass_tables(&tables)?;
-        let (flow, status) = self.nested_batch(batch, &mut vars)?;
-        if flow == Flow::Next {
-            for (from, slot) in copies {
-                self.give_back(slot, params[from].ty, &vars[from])?;
-            }
-        }
-        Ok((flow, if status == 0 { self.core.error_number } else { status }))
+        Ok((vars, copies))
     }
 }
 
@@ -254,7 +289,7 @@ fn position(params: &[Parameter], name: Option<&str>, at: usize) -> Result<usize
 }
 
 /// The T-SQL that an argument is. Errors: 201 it is missing, 214 it is no text.
-fn text_of(procedure: &str, arg: Option<Arg>) -> Result<CompactString, SqlError> {
+pub(super) fn text_of(procedure: &str, arg: Option<Arg>) -> Result<CompactString, SqlError> {
     match arg.map(|arg| arg.value) {
         Some(Value::Str(text)) => Ok(text),
         Some(_) => Err(wrong_type("@statement")),
@@ -276,7 +311,7 @@ fn wrong_type(parameter: &str) -> SqlError {
     )
 }
 
-fn number_of(arg: &Arg) -> Option<i32> {
+pub(super) fn number_of(arg: &Arg) -> Option<i32> {
     arg.value.as_i64().and_then(|n| i32::try_from(n).ok()).filter(|n| *n != 0)
 }
 

@@ -16,6 +16,7 @@ mod profile;
 pub mod program;
 pub mod rpc;
 pub mod run;
+mod server_cursors;
 pub mod shape;
 pub mod table_args;
 pub mod trigger;

@@ -15,14 +15,15 @@ use crate::exec::query::{RunningQuery, lock_tables};
 use crate::exec::rt::ScanPlace;
 
 /// Where it stands.
-enum Place {
+#[derive(Clone)]
+pub enum Place {
     Before,
     On(Vec<u8>),
     After,
 }
 
 pub struct Dynamic {
-    place: Place,
+    pub place: Place,
     batch: RowSet,
 }
 

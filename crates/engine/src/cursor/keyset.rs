@@ -40,6 +40,10 @@ impl Keyset {
         self.keys.at()
     }
 
+    pub fn stand_on(&mut self, at: i64) {
+        self.keys.stand_on(at);
+    }
+
     pub fn fetch(
         &mut self,
         plan: &CursorPlan,

@@ -19,7 +19,7 @@ use types::{SqlError, Value};
 use crate::exec::context::ExecCtx;
 use crate::exec::row_store::RowStore;
 use crate::state::SessionCore;
-use crate::state::cursors::{CurrentRow, CursorBody};
+use crate::state::cursors::{Current, CurrentRow, CursorBody};
 use dynamic::Dynamic;
 use keyset::Keyset;
 use rows::Rows;
@@ -65,6 +65,43 @@ pub struct Fetched {
     pub tables: Vec<CurrentRow>,
 }
 
+/// Where a cursor stands, to go back there.
+#[derive(Clone)]
+pub struct Mark(Standing);
+
+#[derive(Clone)]
+enum Standing {
+    /// Rows that come one way only.
+    Anywhere,
+    Row(i64),
+    Place(dynamic::Place),
+}
+
+/// A row of a client's buffer.
+pub struct BufferRow {
+    pub mark: Mark,
+    /// What positioned changes go to.
+    pub current: Current,
+}
+
+/// The rows that a client has fetched last.
+#[derive(Default)]
+pub struct Buffer {
+    /// Where its first and last row are, or the end that was met.
+    pub first: Option<Mark>,
+    pub last: Option<Mark>,
+    pub rows: Vec<BufferRow>,
+    /// Rows that are still to be sent.
+    pub values: Vec<Vec<Value>>,
+}
+
+impl Buffer {
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        *self = Buffer::default();
+    }
+}
+
 /// Where the rows come from.
 enum Source {
     Rows(Rows),
@@ -85,11 +122,14 @@ pub struct Body {
     source: Option<Source>,
     /// The row that was fetched last.
     pub fetched: Fetched,
+    /// Of a client's cursor.
+    pub buffer: Buffer,
 }
 
 impl CursorBody for Body {
     fn close(&mut self) {
         self.source = None;
+        self.buffer.clear();
     }
 
     fn as_any(&mut self) -> &mut dyn Any {
@@ -100,14 +140,23 @@ impl CursorBody for Body {
 impl Body {
     /// A closed cursor.
     pub fn new(plan: Arc<CursorPlan>, vars: Vec<Value>, updatable: bool, locks: bool) -> Body {
-        Body { plan, vars, updatable, locks, source: None, fetched: Fetched::default() }
+        Body {
+            plan,
+            vars,
+            updatable,
+            locks,
+            source: None,
+            fetched: Fetched::default(),
+            buffer: Buffer::default(),
+        }
     }
 
     /// A cursor over rows that are there already. It is open, and cannot be opened again.
     pub fn of_rows(plan: Arc<CursorPlan>, rows: RowStore) -> Body {
         let source = Some(Source::Rows(Rows::new(rows)));
         let fetched = Fetched::default();
-        Body { plan, vars: Vec::new(), updatable: false, locks: false, source, fetched }
+        let buffer = Buffer::default();
+        Body { plan, vars: Vec::new(), updatable: false, locks: false, source, fetched, buffer }
     }
 
     /// The variables of its batch.
@@ -149,7 +198,7 @@ impl Body {
     /// # Errors
     /// Those of the query; 16943 a table was changed; 16917 the cursor is closed.
     pub fn fetch(&mut self, core: &mut SessionCore, to: To) -> Result<Status, SqlError> {
-        let Body { plan, vars, updatable, locks, source, fetched: out } = self;
+        let Body { plan, vars, updatable, locks, source, fetched: out, .. } = self;
         let ctx = &mut ExecCtx { session: core, vars };
         let how = How { updatable: *updatable, locks: *locks };
         let result = match source {
@@ -160,6 +209,31 @@ impl Body {
             Some(Source::Place(place)) => place.fetch(plan, ctx, to, how, out),
         };
         result.map_err(changed)
+    }
+
+    /// Rows are locked as they are fetched from now on, or not; gives what was before.
+    pub fn set_locks(&mut self, on: bool) -> bool {
+        std::mem::replace(&mut self.locks, on)
+    }
+
+    /// Where it stands.
+    pub fn mark(&self) -> Mark {
+        Mark(match &self.source {
+            Some(Source::Rows(rows)) => Standing::Row(rows.at()),
+            Some(Source::Keys(keys)) => Standing::Row(keys.at()),
+            Some(Source::Place(dynamic)) => Standing::Place(dynamic.place.clone()),
+            Some(Source::Stream(_)) | None => Standing::Anywhere,
+        })
+    }
+
+    /// Goes back to where it stood.
+    pub fn go_to(&mut self, mark: &Mark) {
+        match (&mut self.source, &mark.0) {
+            (Some(Source::Rows(rows)), Standing::Row(at)) => rows.stand_on(*at),
+            (Some(Source::Keys(keys)), Standing::Row(at)) => keys.stand_on(*at),
+            (Some(Source::Place(dynamic)), Standing::Place(place)) => dynamic.place = place.clone(),
+            _ => {}
+        }
     }
 
     /// Number of the row that it stands on, where rows have numbers: 0 before the first, one more than there are after the last.

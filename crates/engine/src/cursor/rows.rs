@@ -52,6 +52,11 @@ impl Rows {
         self.at
     }
 
+    /// Stands on a row, or before the first or after the last.
+    pub fn stand_on(&mut self, at: i64) {
+        self.at = at.clamp(0, self.len() + 1);
+    }
+
     /// Moves to a row; false when it is none.
     pub fn go(&mut self, to: To) -> bool {
         self.at = target(self.at, self.len(), to);

@@ -52,7 +52,8 @@ pub fn create(core: &mut SessionCore, db: &Arc<Db>, new: &NewTableType<'_>) -> R
 pub fn drop_type(core: &mut SessionCore, db: &Arc<Db>, def: &Arc<TableTypeDef>) -> Result<(), SqlError> {
     let work = &mut Work::begin(core, db)?;
     let catalog = db.catalog();
-    if let Some(user) = catalog.modules.values().find(|module| uses(module, def, &catalog)) {
+    let users = catalog.modules.values().filter(|module| uses(module, def, &catalog));
+    if let Some(user) = users.min_by_key(|module| module.object_id) {
         let text = format!(
             "Cannot drop type '{}.{}' because it is being referenced by object '{}'. There may be other objects that \
              reference this type.",

@@ -16,6 +16,9 @@ use types::{SqlError, Value};
 use catalog::fold_name;
 pub use plan::cursor::Model;
 
+/// With what the names begin by which the engine's own statements find a client's cursor.
+pub const HIDDEN: &str = "sp_cursor ";
+
 /// First handle of a session's cursors: far from the numbers of prepared statements, so that no log confuses them.
 const FIRST_HANDLE: i32 = 180_150_001;
 
@@ -81,7 +84,7 @@ pub struct CurrentRow {
 }
 
 /// Where positioned changes go.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub enum Current {
     /// Before the first row, after the last, or nothing was fetched yet.
     #[default]
@@ -348,10 +351,19 @@ impl Cursors {
         Some(cursor)
     }
 
+    /// Gives all handles back.
+    pub fn release_all(&mut self) {
+        let handles: Vec<i32> = self.handles.keys().copied().collect();
+        for handle in handles {
+            self.release(handle);
+        }
+    }
+
     /// Cursors that the running frame can name: (name, whether it is global, cursor). Variables are not among them.
     pub fn visible(&self) -> Vec<(CompactString, bool, Arc<Cursor>)> {
         let seen = self.named.iter().filter(|named| {
-            !named.name.starts_with('@') && (named.level.is_none() || named.level == Some(self.level))
+            let hidden = named.name.starts_with('@') || named.name.starts_with(HIDDEN);
+            !hidden && (named.level.is_none() || named.level == Some(self.level))
         });
         let listed = seen.filter_map(|named| {
             let cursor = named.cursor.clone()?;

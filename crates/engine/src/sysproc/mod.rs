@@ -12,6 +12,7 @@ mod params_managed;
 mod rights;
 mod roles;
 mod space_used;
+mod status;
 mod types;
 mod undeclared;
 mod update_stats;
@@ -109,6 +110,7 @@ const PROCEDURES: &[(&str, Body)] = &[
     ("sp_databases", databases::databases),
     ("sp_flush_log", databases::flush_log),
     ("sp_who", databases::who),
+    ("sp_ringwood_status", status::status),
     ("sp_configure", databases::configure),
     ("sp_rename", databases::rename),
     ("sp_attach_db", attach::attach),

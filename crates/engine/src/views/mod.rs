@@ -5,6 +5,7 @@ pub mod absent;
 pub mod columns;
 pub mod compatibility;
 pub mod counters;
+mod cursors;
 pub mod databases;
 pub mod dblog;
 pub mod devices;
@@ -353,6 +354,7 @@ static VIEWS: &[&dyn SystemView] = &[
     &sessions::SESSIONS,
     &sessions::REQUESTS,
     &sessions::CONNECTIONS,
+    &cursors::CURSORS,
     &sessions::SQL_TEXT,
     &sessions::INPUT_BUFFER,
     &information_schema::TABLES,
