@@ -3,6 +3,7 @@
 //! [`Sink`]. Guarantees: errors carry SQL Server's numbers; a statement that fails leaves no trace; what was
 //! acknowledged as committed survives a crash.
 
+mod arguments;
 pub mod batch;
 mod conceal;
 pub mod cursor;

@@ -11,7 +11,7 @@ use types::{DataType, SqlError, Value};
 use super::cache::{BatchCache, LastFound};
 use super::module::check_readonly;
 use super::run::{Failure, Flow, Run};
-use super::table_args::TableParam;
+use super::table_param::TableParam;
 use super::{BatchParam, Compiled};
 use crate::state::SessionCore;
 use crate::state::handles::{Declared, Parameter};

@@ -4,9 +4,10 @@
 use super::cache::BatchCache;
 use super::dynamic::Dynamic;
 use super::module::{Arguments, bind_arguments};
-use super::table_args::{TableArg, TableParam};
+use super::table_param::TableParam;
 use super::trigger::{MAX_NESTING, too_deep};
 use super::{BatchParam, Compiled};
+use crate::arguments::TableArg;
 use compact_str::CompactString;
 use syntax::ast::{Execute, ExecuteArg, ExecuteWhat, Expr, ExprKind, Ident, ObjectName, Span};
 use types::convert::{Mode, convert};

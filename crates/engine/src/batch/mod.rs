@@ -19,6 +19,7 @@ pub mod run;
 mod server_cursors;
 pub mod shape;
 pub mod table_args;
+pub mod table_param;
 pub mod trigger;
 pub mod undeclared;
 mod unrun;

@@ -9,7 +9,7 @@ use types::convert::{Mode, convert};
 use types::{DataType, SqlError, Value};
 
 use super::Compiled;
-use super::table_args::TableParam;
+use super::table_param::TableParam;
 use crate::stmt::table_def::table_type;
 use crate::sysproc::Arg;
 use catalog::{Catalog, ModuleDef, TableTypeDef, errors, fold_name};

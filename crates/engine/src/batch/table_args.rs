@@ -5,61 +5,20 @@
 
 use std::sync::Arc;
 
-use compact_str::CompactString;
 use types::{SqlError, Value};
 
 use super::run::Run;
+use super::table_param::{TableParam, clash};
 use super::trigger::{MAX_NESTING, too_deep};
+use crate::arguments::{RpcTable, TableArg};
 use crate::ddl::temps::{self, Variable};
 use crate::dml::bulk::load_rows_of;
 use crate::session::bulk::Typed;
-use crate::session::rpc::RpcTable;
 use crate::stmt::table_def;
-use crate::sysproc::Arg;
+use catalog::TableDef;
 use catalog::names::quote;
-use catalog::{TableDef, TableTypeDef};
 use plan::bind::env::VarScope;
 use syntax::ast::Stmt;
-
-/// A table that is passed.
-#[derive(Clone, Debug)]
-pub enum TableArg {
-    /// The caller's variable: its table, and the type that it was declared with.
-    Variable { object_id: i32, type_id: Option<i32> },
-    /// A client's rows.
-    Rows(Arc<RpcTable>),
-}
-
-/// A parameter of a table type.
-#[derive(Clone, Debug)]
-pub struct TableParam {
-    /// With its `@`.
-    pub name: CompactString,
-    pub def: Arc<TableTypeDef>,
-    /// What the call gives for it; nothing is an empty table.
-    pub arg: Option<TableArg>,
-}
-
-impl TableParam {
-    /// A parameter with what a call gives for it.
-    ///
-    /// # Errors
-    /// 206 a value that is no table.
-    pub fn new(name: &str, def: &Arc<TableTypeDef>, arg: Option<Arg>) -> Result<TableParam, SqlError> {
-        let arg = match arg {
-            None => None,
-            Some(Arg { table: Some(table), .. }) => Some(table),
-            Some(Arg { is_default: true, .. }) => None,
-            Some(Arg { value: Value::Null, .. }) => return Err(clash("void type", def)),
-            Some(Arg { ty, .. }) => return Err(clash(ty.base_name(), def)),
-        };
-        Ok(TableParam { name: name.into(), def: def.clone(), arg })
-    }
-}
-
-fn clash(given: &str, def: &TableTypeDef) -> SqlError {
-    SqlError::new(206, 16, 2, format!("Operand type clash: {given} is incompatible with {}", def.name))
-}
 
 impl Run<'_> {
     /// Puts the tables of a call in sight of the scope that it begins.

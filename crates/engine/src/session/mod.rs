@@ -6,8 +6,9 @@ pub(crate) mod rpc;
 #[cfg(test)]
 mod suspended;
 
+pub use crate::arguments::{RpcTable, RpcTableColumn};
 pub use request::{TransactionRequest, TransactionStart};
-pub use rpc::{RpcParam, RpcTable, RpcTableColumn};
+pub use rpc::RpcParam;
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};

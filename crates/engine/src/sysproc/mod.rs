@@ -20,7 +20,7 @@ mod update_stats;
 use ::types::{DataType, SqlError, Value};
 use compact_str::CompactString;
 
-use crate::batch::table_args::TableArg;
+use crate::arguments::TableArg;
 use crate::output::{ColumnInfo, Sink, StatementEnd, StatementKind};
 use crate::state::SessionCore;
 
