@@ -14,7 +14,7 @@ use super::systables::SysTable;
 use super::{
     Catalog, CheckDef, ColumnDef, DefaultDef, ForeignKeyDef, IdentityState, IndexDef, TableDef, TableState,
 };
-use super::{alias, constraint, module, statistics};
+use super::{alias, constraint, module, statistics, table_type};
 use crate::statistics::TableStatistics;
 use crate::{LOB_INDEX_ID, fold_name};
 
@@ -92,6 +92,10 @@ pub fn load(trees: &SysTrees) -> Result<Catalog, StoreError> {
         if let Some(alias) = alias::load(id, object, schema.clone())? {
             let name = (fold_name(&alias.schema), fold_name(&alias.name));
             catalog.types.insert(name, Arc::new(alias));
+        }
+        if let Some(def) = table_type::load(id, object, schema.clone(), &texts)? {
+            let name = (fold_name(&def.schema), fold_name(&def.name));
+            catalog.table_types.insert(name, Arc::new(def));
         }
         if let Some(module) = module::load(id, object, schema, &texts)? {
             catalog.insert_module(Arc::new(module));

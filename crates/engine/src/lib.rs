@@ -5,6 +5,7 @@
 
 pub mod batch;
 mod conceal;
+pub mod cursor;
 pub mod dbcc;
 pub mod ddl;
 pub mod dml;

@@ -7,8 +7,9 @@ use compact_str::CompactString;
 use syntax::ParseSettings;
 use syntax::ast::{Declaration, Execute, ExecuteWhat, InsertSource, Stmt, StmtKind};
 use syntax::lexer::{Tok, tokenize_with};
-use types::{DataType, SqlError};
+use types::SqlError;
 
+use super::BatchParam;
 use catalog::fold_name;
 
 /// Positions where an `@name` token is something else than the use of a variable, and where variables begin.
@@ -29,7 +30,7 @@ const TABLE_WORDS: [&str; 6] = ["FROM", "JOIN", "INTO", "UPDATE", "DELETE", "INS
 pub fn check(
     text: &str,
     stmts: &[Stmt],
-    params: &[(CompactString, DataType)],
+    params: &[BatchParam],
     settings: ParseSettings,
 ) -> Result<(), SqlError> {
     match undeclared(text, stmts, params, settings).into_iter().next() {
@@ -55,7 +56,7 @@ pub struct Use<'t> {
 pub fn undeclared<'t>(
     text: &'t str,
     stmts: &[Stmt],
-    params: &[(CompactString, DataType)],
+    params: &[BatchParam],
     settings: ParseSettings,
 ) -> Vec<Use<'t>> {
     let mut uses = Vec::new();
@@ -164,10 +165,11 @@ impl Places {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use types::DataType;
 
     fn number(text: &str) -> Option<(i32, u32)> {
         let stmts = syntax::parse(text).unwrap();
-        let params = [("@p".into(), DataType::Int)];
+        let params = [("@p".into(), Some(DataType::Int))];
         check(text, &stmts, &params, ParseSettings::default()).err().map(|e| (e.number, e.line))
     }
 

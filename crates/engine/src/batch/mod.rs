@@ -1,6 +1,8 @@
 //! Batches: parsing, the flat program, binding of statements when they first run, and the interpreter.
 
 pub mod cache;
+mod cursor_options;
+mod cursors;
 pub mod declared;
 pub mod dynamic;
 pub mod errors_text;
@@ -14,7 +16,9 @@ mod profile;
 pub mod program;
 pub mod rpc;
 pub mod run;
+mod server_cursors;
 pub mod shape;
+pub mod table_args;
 pub mod trigger;
 pub mod undeclared;
 mod unrun;
@@ -39,7 +43,11 @@ use plan::bind::env::{CompileEnv, VarScope};
 use plan::bind::module::ChangedTable;
 use plan::bind::set_options::CompileOptions;
 use plan::bind::undeclared::Undeclared;
+use plan::cursor::CursorPlan;
 use program::{Op, Program};
+
+/// A variable that exists before a batch starts: its name, and its type unless it is a table.
+pub type BatchParam = (CompactString, Option<DataType>);
 
 /// A statement bound to the catalog; cheap to clone.
 #[derive(Clone)]
@@ -52,6 +60,10 @@ pub enum Bound {
     Query(Arc<QueryPlan>),
     /// INSERT, UPDATE, DELETE, SELECT INTO.
     Dml(Arc<DmlPlan>),
+    /// DECLARE CURSOR.
+    Cursor(Arc<CursorPlan>),
+    /// The variables of FETCH ... INTO.
+    Into(Arc<[(usize, DataType)]>),
     /// The arguments of PRINT, RAISERROR, WAITFOR, EXEC and the like.
     Scalars(Arc<[Arc<Scalar>]>),
 }
@@ -62,7 +74,8 @@ impl Bound {
         match self {
             Bound::Query(plan) => plan.needs().is_current(),
             Bound::Dml(plan) => plan.needs().is_current(),
-            Bound::Assign { .. } | Bound::Condition(_) | Bound::Scalars(_) => true,
+            Bound::Cursor(plan) => plan.needs().is_current(),
+            Bound::Assign { .. } | Bound::Condition(_) | Bound::Scalars(_) | Bound::Into(_) => true,
         }
     }
 
@@ -106,7 +119,11 @@ impl Bound {
         match self {
             Bound::Query(plan) => plan.reads_points(),
             Bound::Dml(plan) => plan.reads_points(),
-            Bound::Assign { .. } | Bound::Condition(_) | Bound::Scalars(_) => false,
+            Bound::Assign { .. }
+            | Bound::Condition(_)
+            | Bound::Scalars(_)
+            | Bound::Cursor(_)
+            | Bound::Into(_) => false,
         }
     }
 }
@@ -175,7 +192,7 @@ impl Compiled {
     /// Errors: everything that SQL Server finds before a batch runs: syntax, undeclared variables, labels, types.
     pub fn new(
         text: &str,
-        params: &[(CompactString, DataType)],
+        params: &[BatchParam],
         settings: ParseSettings,
         catalog: &Catalog,
     ) -> Result<Compiled, SqlError> {
@@ -196,12 +213,12 @@ impl Compiled {
     pub fn of_body(
         text: &str,
         stmts: Vec<Stmt>,
-        params: &[(CompactString, DataType)],
+        params: &[BatchParam],
         settings: ParseSettings,
         catalog: &Catalog,
     ) -> Result<Compiled, SqlError> {
         check_showplan(&stmts)?;
-        let type_of = |name: &TypeName| crate::stmt::table_def::data_type(name, catalog);
+        let type_of = |name: &TypeName| declared_type(name, catalog);
         let program = Program::build(stmts, variables(params)?, &type_of)?;
         Ok(Compiled::with(text, program, params.len(), settings))
     }
@@ -211,7 +228,7 @@ impl Compiled {
     /// Errors: as [`Compiled::new`]; 11508 a parameter that is used more than once.
     pub fn with_undeclared(
         text: &str,
-        params: &[(CompactString, DataType)],
+        params: &[BatchParam],
         settings: ParseSettings,
         catalog: &Catalog,
     ) -> Result<(Compiled, Arc<Undeclared>), SqlError> {
@@ -220,7 +237,7 @@ impl Compiled {
         check_showplan(&parsed.stmts)?;
         let mut vars = variables(params)?;
         let undeclared = vars.deduce(&names)?;
-        let type_of = |name: &TypeName| crate::stmt::table_def::data_type(name, catalog);
+        let type_of = |name: &TypeName| declared_type(name, catalog);
         let program = Program::build(parsed.stmts, vars, &type_of)?;
         let mut compiled = Compiled::with(text, program, params.len() + names.len(), settings);
         compiled.settings = parsed.settings;
@@ -237,10 +254,21 @@ impl Compiled {
     }
 }
 
-fn variables(params: &[(CompactString, DataType)]) -> Result<VarScope, SqlError> {
+/// The type that a DECLARE names; `None` for a table type.
+fn declared_type(name: &TypeName, catalog: &Catalog) -> Result<Option<DataType>, SqlError> {
+    match crate::stmt::table_def::table_type(name, catalog) {
+        Some(_) => Ok(None),
+        None => crate::stmt::table_def::data_type(name, catalog).map(Some),
+    }
+}
+
+fn variables(params: &[BatchParam]) -> Result<VarScope, SqlError> {
     let mut vars = VarScope::new();
     for (name, ty) in params {
-        vars.declare(name, *ty)?;
+        match ty {
+            Some(ty) => drop(vars.declare(name, *ty)?),
+            None => vars.reserve(),
+        }
     }
     Ok(vars)
 }

@@ -34,9 +34,9 @@ pub struct Literals {
 
 impl Literals {
     /// The variables of the shape.
-    pub fn params(&self) -> Vec<(CompactString, DataType)> {
+    pub fn params(&self) -> Vec<(CompactString, Option<DataType>)> {
         let name = |at: usize| format_compact!("@{}", at + 1);
-        self.types.iter().enumerate().map(|(at, ty)| (name(at), *ty)).collect()
+        self.types.iter().enumerate().map(|(at, ty)| (name(at), Some(*ty))).collect()
     }
 }
 

@@ -10,10 +10,10 @@ use syntax::ast::{
 };
 use types::{DataType, SqlError};
 
-use super::declared;
 use super::execute::Called;
 use super::module::{params_of, position};
 use super::run::{Failure, Run};
+use super::{BatchParam, declared};
 use crate::batch::Bound;
 use crate::exec::scalar::compile_scalar;
 use catalog::fold_name;
@@ -26,7 +26,7 @@ use plan::bind::undeclared::Deduced;
 pub fn names(
     text: &str,
     stmts: &[Stmt],
-    params: &[(CompactString, DataType)],
+    params: &[BatchParam],
     settings: ParseSettings,
 ) -> Result<Vec<CompactString>, SqlError> {
     if let Some(stmt) = stmts.iter().find_map(makes_temporary) {
@@ -115,7 +115,8 @@ impl Run<'_> {
         let params = params_of(&module, &db.catalog())?;
         for (i, arg) in args.iter().enumerate() {
             let param = &params[position(&module.name, &params, arg.name.as_deref(), i)?];
-            if let Some(slot) = slot_of(arg) {
+            // A parameter that is a table has no type that could be told: 11502.
+            if let Some(slot) = slot_of(arg).filter(|_| param.table.is_none()) {
                 let formal = Some(param.name.clone());
                 undeclared.set(slot, Deduced { ty: param.ty, input: true, output: param.output, formal });
             }

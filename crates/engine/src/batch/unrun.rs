@@ -46,6 +46,7 @@ impl Run<'_> {
             StmtKind::Select(query) if query.body.first_select().into.is_some() => self.bind_dml(at, stmt)?,
             StmtKind::Select(query) => self.bind_query(at, query)?,
             StmtKind::SetVariable(set) => self.bind_set(at, set, stmt.span)?,
+            StmtKind::DeclareCursor(declare) => self.bind_cursor(at, &declare.cursor)?,
             StmtKind::Print(value) => self.bind_scalars(at, &[value])?,
             StmtKind::RaisError(raise) => {
                 let mut exprs: Vec<&Expr> = vec![&raise.message, &raise.severity, &raise.state];
@@ -76,6 +77,7 @@ impl Run<'_> {
         match &self.bound[at] {
             Some((_, Bound::Query(plan))) => self.core.check_rights(&plan.needs.rights)?,
             Some((_, Bound::Dml(plan))) => self.core.check_rights(&plan.needs().rights)?,
+            Some((_, Bound::Cursor(plan))) => self.core.check_rights(&plan.needs().rights)?,
             _ => {}
         }
         if deducing {
@@ -117,6 +119,7 @@ impl Run<'_> {
         match &self.bound[at] {
             Some((_, Bound::Query(plan))) => explain::query(plan, &mut shown),
             Some((_, Bound::Dml(plan))) => explain::dml(plan, &mut shown),
+            Some((_, Bound::Cursor(plan))) => explain::query(&plan.query, &mut shown),
             _ => {}
         }
         if self.core.options.showplan == Showplan::Xml {

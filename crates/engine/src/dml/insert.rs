@@ -88,8 +88,24 @@ pub fn target_table(binder: &Binder<'_>, target: &ast::Target) -> Result<(Arc<Db
                 Err(SqlError::new(259, 16, 1, "Ad hoc updates to system catalogs are not allowed."))
             }
         },
-        ast::Target::Variable(name) => binder.table_variable(name),
+        ast::Target::Variable(name) => {
+            let (db, table) = binder.table_variable(name)?;
+            check_changeable(binder, table.object_id)?;
+            Ok((db, table))
+        }
         ast::Target::Function { .. } => Err(unsupported("A function as target")),
+    }
+}
+
+/// Error 10700 for the table of a parameter.
+pub fn check_changeable(binder: &Binder<'_>, variable: i32) -> Result<(), SqlError> {
+    match binder.env.temps.readonly(variable) {
+        None => Ok(()),
+        Some(parameter) => {
+            let name = &parameter.name;
+            let text = format!("The table-valued parameter \"{name}\" is READONLY and cannot be modified.");
+            Err(SqlError::new(10700, 16, 1, text))
+        }
     }
 }
 

@@ -117,7 +117,10 @@ pub fn compile(
     }
     needed.iter().for_each(|id| binder.rights.mentions(*id));
     let moves = table.storage.key.iter().any(|(c, _)| changed.contains(c));
-    let (target, cols) = plan_target(binder, bound, &needed, moves)?;
+    let (mut target, cols) = plan_target(binder, bound, &needed, moves)?;
+    if let Target::Current(current) = &mut target {
+        current.sets.clone_from(&changed);
+    }
     binder.scopes.pop();
     for set in &mut sets {
         slots(&mut set.expr, &cols)?;

@@ -83,7 +83,9 @@ pub const FUNCTIONS: &[Function] = &[
             (None, _) => {
                 let catalog = session(cx)?.db().catalog();
                 let alias = catalog.types.values().find(|alias| i64::from(alias.type_id) == id);
-                alias.map_or(Value::Null, |alias| Value::Str(alias.name.clone()))
+                let table = catalog.table_types.values().find(|def| i64::from(def.type_id) == id);
+                let name = alias.map(|alias| &alias.name).or(table.map(|def| &def.name));
+                name.map_or(Value::Null, |name| Value::Str(name.clone()))
             }
         })
     }),
@@ -92,6 +94,9 @@ pub const FUNCTIONS: &[Function] = &[
         let catalog = session(cx)?.db().catalog();
         if let Some(alias) = catalog.find_type(parts.get(1).map_or("", String::as_str), &parts[0]) {
             return Ok(Value::Int(alias.type_id));
+        }
+        if let Some(def) = catalog.find_table_type(parts.get(1).map_or("", String::as_str), &parts[0]) {
+            return Ok(Value::Int(def.type_id));
         }
         Ok(match DataType::from_name(&parts[0], &[]) {
             Ok(_) if parts[0].eq_ignore_ascii_case("sysname") => Value::Int(256),

@@ -4,7 +4,10 @@ use compact_str::CompactString;
 use types::{DataType, SqlError, Value};
 
 use super::{Outcome, Session};
+use std::sync::Arc;
+
 use crate::batch::rpc::call;
+use crate::batch::table_args::TableArg;
 use crate::output::{OutputParameter, Sink};
 use crate::sysproc::Arg;
 
@@ -20,6 +23,30 @@ pub struct RpcParam {
     pub output: bool,
     /// The procedure's default is to be used, not the value.
     pub is_default: bool,
+    /// A table-valued parameter: its rows; the value is NULL then.
+    pub table: Option<Arc<RpcTable>>,
+}
+
+/// The rows of a table-valued parameter.
+#[derive(Clone, Debug, Default)]
+pub struct RpcTable {
+    /// Empty: the default schema.
+    pub schema: CompactString,
+    /// Empty: the parameter's type.
+    pub type_name: CompactString,
+    /// None: the table is NULL, which is an empty one.
+    pub columns: Vec<RpcTableColumn>,
+    /// The values of all rows one after another, as many for each as there are columns. They convert to the columns' types.
+    pub values: Vec<Value>,
+}
+
+/// A column of a table-valued parameter.
+#[derive(Clone, Copy, Debug)]
+pub struct RpcTableColumn {
+    /// Which of the type's columns it is, from 0.
+    pub position: usize,
+    /// The type's default, or identity, is to be used, not the values.
+    pub default: bool,
 }
 
 impl Session {
@@ -36,6 +63,8 @@ impl Session {
             value: param.value.clone(),
             output: param.output.then_some(at),
             is_default: param.is_default,
+            cursor: None,
+            table: param.table.clone().map(TableArg::Rows),
         });
         let args = args.collect();
         self.request(sink, |core, sink| {

@@ -12,6 +12,7 @@ mod params_managed;
 mod rights;
 mod roles;
 mod space_used;
+mod status;
 mod types;
 mod undeclared;
 mod update_stats;
@@ -19,6 +20,7 @@ mod update_stats;
 use ::types::{DataType, SqlError, Value};
 use compact_str::CompactString;
 
+use crate::batch::table_args::TableArg;
 use crate::output::{ColumnInfo, Sink, StatementEnd, StatementKind};
 use crate::state::SessionCore;
 
@@ -34,6 +36,10 @@ pub struct Arg {
     pub output: Option<usize>,
     /// DEFAULT: the parameter's own value.
     pub is_default: bool,
+    /// A cursor variable of the caller, which takes the cursor that the procedure gives back.
+    pub cursor: Option<CompactString>,
+    /// A table; the value is NULL then.
+    pub table: Option<TableArg>,
 }
 
 /// A call of a system procedure.
@@ -104,6 +110,7 @@ const PROCEDURES: &[(&str, Body)] = &[
     ("sp_databases", databases::databases),
     ("sp_flush_log", databases::flush_log),
     ("sp_who", databases::who),
+    ("sp_ringwood_status", status::status),
     ("sp_configure", databases::configure),
     ("sp_rename", databases::rename),
     ("sp_attach_db", attach::attach),

@@ -67,6 +67,7 @@ const TABLE: &[(&str, Runs)] = &[
     ("sp_databases", Runs::Everyone),
     ("sp_flush_log", Runs::Owner),
     ("sp_who", Runs::Server(Permission::ViewServerState)),
+    ("sp_ringwood_status", Runs::Server(Permission::ViewServerState)),
     ("sp_configure", Runs::Sysadmin),
     ("sp_rename", Runs::AltersObject),
     ("sp_attach_db", Runs::Server(Permission::CreateAnyDatabase)),

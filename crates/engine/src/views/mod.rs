@@ -5,6 +5,7 @@ pub mod absent;
 pub mod columns;
 pub mod compatibility;
 pub mod counters;
+mod cursors;
 pub mod databases;
 pub mod dblog;
 pub mod devices;
@@ -353,6 +354,7 @@ static VIEWS: &[&dyn SystemView] = &[
     &sessions::SESSIONS,
     &sessions::REQUESTS,
     &sessions::CONNECTIONS,
+    &cursors::CURSORS,
     &sessions::SQL_TEXT,
     &sessions::INPUT_BUFFER,
     &information_schema::TABLES,
@@ -372,7 +374,7 @@ static VIEWS: &[&dyn SystemView] = &[
     &absent::FN_LISTEXTENDEDPROPERTY,
     &absent::SYNONYMS,
     &absent::SEQUENCES,
-    &absent::TABLE_TYPES,
+    &types::TABLE_TYPES,
     &absent::ASSEMBLY_TYPES,
     &absent::ASSEMBLIES,
     &absent::XML_SCHEMA_COLLECTIONS,

@@ -12,7 +12,7 @@ use crate::machine::{self, Machine};
 use crate::results::{Origin, Results, Verdict};
 use crate::target::{self, Place, Target};
 use crate::work::{LogBlock, Work};
-use crate::{LabError, report, studies, tpcc};
+use crate::{LabError, customers, report, studies};
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -278,7 +278,7 @@ fn customers(study: &Study, folder: &Path) -> Result<Option<PathBuf>, LabError> 
         return Ok(None);
     }
     let path = folder.join("customer.txt");
-    tpcc::write_customers(&path, rows, 1)?;
+    customers::write_customers(&path, rows, 1)?;
     Ok(Some(path))
 }
 

@@ -12,7 +12,11 @@ mod latency;
 #[cfg(feature = "peers")]
 mod mariadb;
 #[cfg(feature = "mssql")]
-mod mssql;
+pub(crate) mod mssql;
+#[cfg(feature = "peers")]
+pub(crate) mod own_postgres;
+#[cfg(feature = "mssql")]
+pub(crate) mod own_server;
 #[cfg(feature = "peers")]
 mod postgres;
 #[cfg(feature = "peers")]

@@ -265,7 +265,7 @@ const COLUMNS: &[u8; 21] = b"iticccccccccdc2422ssc";
 /// A line of the file of customers as a row for a bulk load; `None` where it is not one.
 fn customer_row(line: &str) -> Option<TokenRow<'static>> {
     let mut row = TokenRow::with_capacity(COLUMNS.len());
-    let mut fields = line.split(crate::tpcc::FIELD);
+    let mut fields = line.split(crate::customers::FIELD);
     for kind in COLUMNS {
         let field = fields.next()?;
         row.push(match kind {
@@ -311,7 +311,7 @@ mod tests {
     fn customers_are_read_as_they_are_written() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("customer.txt");
-        crate::tpcc::write_customers(&path, 40, 3).unwrap();
+        crate::customers::write_customers(&path, 40, 3).unwrap();
         for line in std::fs::read_to_string(&path).unwrap().lines() {
             let row = customer_row(line).unwrap();
             assert_eq!(row.len(), COLUMNS.len());

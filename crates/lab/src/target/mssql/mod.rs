@@ -8,8 +8,10 @@ mod facts;
 mod hook;
 mod recovery;
 
-pub use address::{PASSWORD, without_password};
-pub use hook::Hook;
+pub use address::{Address, PASSWORD, without_password};
+pub use client::{Open, block_on, failed, log_in};
+pub use hook::{Action, Hook};
+pub use recovery::START;
 
 use super::tsql::{self, Server};
 use super::{Place, Target, kept};
@@ -17,7 +19,6 @@ use crate::LabError;
 use crate::device::Device;
 use crate::work::{Config, Counters, Figure, Knob, LogBlock, Work};
 use crate::work_tsql::TsqlWork;
-use address::Address;
 use client::Wire;
 use facts::Facts;
 use std::path::{Path, PathBuf};
@@ -29,13 +30,13 @@ pub struct Mssql {
     address: Address,
     hook: Option<Hook>,
     server: Option<(Wire, Facts)>,
-    open: Option<Open>,
+    open: Option<Configured>,
     /// What was counted by processes of the server that this target has ended: each begins at zero.
     past: Counters,
 }
 
 /// The configuration that is there.
-struct Open {
+struct Configured {
     config: Config,
     /// The lab's own scratch folder, which says what is kept on the server.
     folder: PathBuf,
@@ -194,7 +195,7 @@ impl Target for Mssql {
             std::fs::create_dir_all(&folder)?;
         }
         self.wire()?.set_database(name);
-        self.open = Some(Open { config: config.clone(), folder });
+        self.open = Some(Configured { config: config.clone(), folder });
         if kept { Ok(vec![kept::SAID.into()]) } else { self.make(place, config) }
     }
 

@@ -9,7 +9,7 @@ use crate::work_tsql::End;
 use std::time::{Duration, Instant};
 
 /// How long a server may take from its start to its first answer.
-const START: Duration = Duration::from_secs(1800);
+pub const START: Duration = Duration::from_secs(1800);
 /// Log of an updated customer, bytes: 500 before and 500 after; the kill comes when half of it is there.
 const UPDATE_BYTES: u64 = 500;
 
