@@ -62,12 +62,14 @@ pub enum Logical {
         input: Box<Logical>,
         exprs: Vec<(ColId, Expr)>,
     },
-    /// Groups; without keys one row always comes out when `scalar`.
+    /// Groups; without keys one row always comes out when `scalar`. Of no input there is also a row for each of `totals`, the
+    /// numbers of the grouping sets without keys: that number in the last key, all other keys NULL.
     Aggregate {
         input: Box<Logical>,
         keys: Vec<GroupCol>,
         aggregates: Vec<Aggregate>,
         scalar: bool,
+        totals: Vec<i32>,
     },
     Window {
         input: Box<Logical>,

@@ -224,6 +224,8 @@ pub struct AggregatePlan {
     pub aggregates: Vec<Aggregate>,
     /// No GROUP BY: one row, even of no input.
     pub scalar: bool,
+    /// Of no input: a row for each, with this number in the last key and NULL in the others.
+    pub totals: Vec<i32>,
     /// Rows of a group come one after another.
     pub streams: bool,
 }

@@ -135,8 +135,8 @@ impl Planner<'_, '_> {
             }
             Logical::Apply { outer, left, right, args } => self.apply(outer, *left, *right, args, preds, cx),
             Logical::Project { input, exprs } => self.project(*input, exprs, preds, cx),
-            Logical::Aggregate { input, keys, aggregates, scalar } => {
-                self.aggregate(*input, keys, aggregates, scalar, preds, cx)
+            Logical::Aggregate { input, keys, aggregates, scalar, totals } => {
+                self.aggregate(*input, (keys, aggregates), (scalar, totals), preds, cx)
             }
             Logical::Window { input, calls } => self.window(*input, calls, preds, cx),
             Logical::Distinct { input, cols } => self.distinct(*input, &cols, preds),
@@ -267,9 +267,8 @@ impl Planner<'_, '_> {
     fn aggregate(
         &mut self,
         input: Logical,
-        keys: Vec<super::logical::GroupCol>,
-        aggregates: Vec<expr::aggregate::Aggregate>,
-        scalar: bool,
+        (keys, aggregates): (Vec<super::logical::GroupCol>, Vec<expr::aggregate::Aggregate>),
+        (scalar, totals): (bool, Vec<i32>),
         preds: Vec<Pred>,
         cx: &Context,
     ) -> Result<Plan, SqlError> {
@@ -282,6 +281,7 @@ impl Planner<'_, '_> {
             let mut used = Vec::new();
             pred.columns(&mut used);
             if !scalar
+                && totals.is_empty()
                 && !used.is_empty()
                 && used.iter().all(|id| outputs.contains(id))
                 && !pred.has_subquery()
@@ -315,11 +315,11 @@ impl Planner<'_, '_> {
             keys.iter().map(|key| plain(key).map(|id| (id, key.collation))).collect();
         inner.grouping = grouping.unwrap_or_default();
         let plan = self.node(input, below, &inner)?;
-        let streams = !inner.grouping.is_empty() && self.streams(&plan);
+        let streams = totals.is_empty() && !inner.grouping.is_empty() && self.streams(&plan);
         let mut cols: Vec<ColId> = keys.iter().map(|k| k.output).collect();
         cols.extend(aggregates.iter().map(|a| a.output));
         let rows = groups.min(plan.rows).max(1.0);
-        let mut own = AggregatePlan { keys: Vec::new(), aggregates, scalar, streams };
+        let mut own = AggregatePlan { keys: Vec::new(), aggregates, scalar, totals, streams };
         for key in keys {
             let mut e = key.expr;
             slots(&mut e, &plan.cols)?;

@@ -6,6 +6,7 @@ pub mod call;
 pub mod deduce;
 pub mod env;
 pub mod from;
+mod grouping;
 pub mod literal;
 pub mod module;
 pub mod recursive;
@@ -599,9 +600,10 @@ impl<'a> Binder<'a> {
         let after = matches!(scope.clause, Clause::Select | Clause::Having | Clause::OrderBy);
         let Some(grouping) = scope.grouping.as_ref().filter(|_| after) else { return Ok(typed) };
         let Expr::Col(id) = typed.expr else { return Ok(typed) };
-        let key = grouping.keys.iter().find(|k| matches!(k.source.expr, Expr::Col(k) if k == id));
-        if let Some(key) = key {
-            return Ok(Typed { expr: Expr::Col(key.output), ..typed });
+        let key = grouping.keys.iter().position(|k| matches!(k.source.expr, Expr::Col(k) if k == id));
+        if let Some(at) = key {
+            let nullable = typed.nullable || grouping.leaves_out(at);
+            return Ok(Typed { expr: Expr::Col(grouping.keys[at].output), nullable, ..typed });
         }
         let (number, place) = match (scope.clause, grouping.keys.is_empty()) {
             (Clause::Having, _) => (8121, "the HAVING clause"),
@@ -622,12 +624,16 @@ impl<'a> Binder<'a> {
         if !matches!(scope.clause, Clause::Select | Clause::Having | Clause::OrderBy) {
             return Ok(None);
         }
-        let key = grouping.keys.iter().find(|key| {
+        let key = grouping.keys.iter().position(|key| {
             !matches!(key.source.expr, Expr::Col(_))
                 && std::mem::discriminant(&key.ast.kind) == std::mem::discriminant(&e.kind)
                 && expr::bind_ops::same_syntax(&key.ast, e)
         });
-        Ok(key.map(|key| Typed { expr: Expr::Col(key.output), ..key.source.clone() }))
+        Ok(key.map(|at| {
+            let key = &grouping.keys[at];
+            let nullable = key.source.nullable || grouping.leaves_out(at);
+            Typed { expr: Expr::Col(key.output), nullable, ..key.source.clone() }
+        }))
     }
 
     /// A column of an outer block becomes a parameter of the block below it.
