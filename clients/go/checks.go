@@ -152,7 +152,7 @@ func wrongPassword() error {
 }
 
 func unknownDatabase() error {
-	_, err := wants(4060, with(map[string]string{"database": "no_such_database"}, func(*sql.Conn) error { return nil }))
+	_, err := wants(4063, with(map[string]string{"database": "no_such_database"}, func(*sql.Conn) error { return nil }))
 	return err
 }
 

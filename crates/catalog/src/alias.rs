@@ -64,9 +64,7 @@ mod tests {
 
     #[test]
     fn types_survive_their_rows() {
-        for (base, nullable) in
-            [(DataType::VarChar(Len::N(11)), false), (DataType::Decimal { precision: 9, scale: 2 }, true)]
-        {
+        for (base, nullable) in [(DataType::VarChar(Len::N(11)), false), (DataType::decimal(9, 2), true)] {
             let alias = AliasDef { type_id: 300, schema: "dbo".into(), name: "id".into(), base, nullable };
             let (_, row) = row_of(&alias, 1);
             let object = ObjectRow {

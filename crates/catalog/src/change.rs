@@ -8,7 +8,7 @@ use pages::{PageId, UnitId};
 
 use super::security::Security;
 use super::statistics::Statistics;
-use super::{AliasDef, ModuleDef, TableDef};
+use super::{AliasDef, ModuleDef, TableDef, TableTypeDef};
 use crate::Db;
 use crate::errors;
 use types::SqlError;
@@ -43,6 +43,8 @@ enum What {
     Units,
     /// An alias type that was created (`true`) or dropped.
     Alias { alias: Arc<AliasDef>, created: bool },
+    /// A table type that was created (`true`) or dropped.
+    TableType { def: Arc<TableTypeDef>, created: bool },
     /// A module's definition before and after.
     Module { before: Option<Arc<ModuleDef>>, after: Option<Arc<ModuleDef>> },
     /// Statistics of a table that were created (`true`) or dropped.
@@ -88,6 +90,12 @@ impl DdlChange {
         db.set_type(alias, created);
         let what = What::Alias { alias: alias.clone(), created };
         DdlChange { db: db.clone(), what, created: Vec::new() }
+    }
+
+    /// Publishes a table type's creation or removal.
+    pub fn table_type(db: &Arc<Db>, def: &Arc<TableTypeDef>, created: bool) -> DdlChange {
+        db.set_table_type(def, created);
+        DdlChange { db: db.clone(), what: What::TableType { def: def.clone(), created }, created: Vec::new() }
     }
 
     /// Publishes the creation or removal of a table's statistics.
@@ -149,6 +157,7 @@ impl DdlChange {
             }
             What::Units | What::Security(_) => {}
             What::Alias { alias, created } => self.db.set_type(alias, !created),
+            What::TableType { def, created } => self.db.set_table_type(def, !created),
             What::Statistics { table, statistics, created } => set_statistics(table, statistics, !created),
             What::Schema { name, id, created } => self.db.set_schema(name, *id, !created),
         }

@@ -8,7 +8,7 @@ use types::Value;
 const EPOCH_1900: i64 = 25_567;
 const DAY: u64 = 86_400;
 
-fn since_epoch() -> Duration {
+pub(crate) fn since_epoch() -> Duration {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }
 
@@ -30,9 +30,8 @@ pub fn now() -> Value {
     Value::DateTime { days, ticks }
 }
 
-/// Now as `2026-01-05 03:04:05.00`.
-pub fn now_text() -> String {
-    let since = since_epoch();
+/// A time since 1970 as `2026-01-05 03:04:05.00`.
+pub fn text(since: Duration) -> String {
     let (y, m, d) = civil((since.as_secs() / DAY) as i64);
     let s = since.as_secs() % DAY;
     let hundredths = since.subsec_millis() / 10;

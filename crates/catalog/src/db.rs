@@ -21,7 +21,7 @@ use crate::errors;
 use crate::fold_name;
 use crate::security::Security;
 use crate::store::SysTrees;
-use crate::{AliasDef, Catalog, ModuleDef, TableDef};
+use crate::{AliasDef, Catalog, ModuleDef, TableDef, TableTypeDef};
 
 /// database_id of master.
 pub const MASTER: i32 = 1;
@@ -184,6 +184,11 @@ impl Db {
     /// Its options.
     pub fn settings(&self) -> DbSettings {
         self.settings.read().clone()
+    }
+
+    /// Whether cursors that say neither LOCAL nor GLOBAL are the frame's.
+    pub fn has_local_cursors(&self) -> bool {
+        self.settings.read().local_cursors
     }
 
     /// The collation of character columns that name none.
@@ -428,6 +433,18 @@ impl Db {
         });
     }
 
+    /// Adds or removes a table type.
+    pub fn set_table_type(&self, def: &Arc<TableTypeDef>, present: bool) {
+        self.publish(|catalog| {
+            let name = (fold_name(&def.schema), fold_name(&def.name));
+            match present {
+                true => drop(catalog.table_types.insert(name, def.clone())),
+                false => drop(catalog.table_types.remove(&name)),
+            }
+            true
+        });
+    }
+
     /// Adds or removes a schema.
     pub fn set_schema(&self, name: &str, id: i32, present: bool) {
         self.publish(|catalog| {
@@ -494,6 +511,7 @@ impl Db {
             "useraccess" => Value::str(USER_ACCESS[usize::from(settings.user_access.min(2))]),
             "isautoclose" => flag(settings.auto_close),
             "isautoshrink" => flag(settings.auto_shrink),
+            "islocalcursorsdefault" => flag(settings.local_cursors),
             "isautocreatestatistics" => flag(settings.auto_create_stats),
             "isautoupdatestatistics" => flag(settings.auto_update_stats),
             "istornpagedetectionenabled" => flag(settings.page_verify == 1),
@@ -508,7 +526,6 @@ impl Db {
             | "isdatabasesuspendedforsnapshotbackup"
             | "isfulltextenabled"
             | "isinstandby"
-            | "islocalcursorsdefault"
             | "ismemoryoptimizedelevatetosnapshotenabled"
             | "ismergepublished"
             | "isnullconcat"

@@ -7,7 +7,7 @@ use crate::lookups::Lookups;
 use crate::row_counts;
 use crate::security::Security;
 use crate::statistics::TableStatistics;
-use crate::{AliasDef, CheckDef, ForeignKeyDef, ModuleDef, ModuleKind};
+use crate::{AliasDef, CheckDef, ForeignKeyDef, ModuleDef, ModuleKind, TableTypeDef};
 use compact_str::CompactString;
 use pages::{PageId, UnitId};
 use parking_lot::Mutex;
@@ -234,6 +234,8 @@ pub struct Catalog {
     pub module_names: HashMap<(CompactString, CompactString), i32>,
     /// Alias types by (schema, name), both folded.
     pub types: HashMap<(CompactString, CompactString), Arc<AliasDef>>,
+    /// Table types by (schema, name), both folded. No name is one of an alias type too.
+    pub table_types: HashMap<(CompactString, CompactString), Arc<TableTypeDef>>,
     /// Tables with a foreign key to a table, by the id of the table that is referred to; once per foreign key.
     pub referenced_by: HashMap<i32, Vec<i32>>,
     /// Schemas by lower-case name.
@@ -302,6 +304,15 @@ impl Catalog {
     pub fn find_type(&self, schema: &str, name: &str) -> Option<&Arc<AliasDef>> {
         let schema = if schema.is_empty() { "dbo" } else { schema };
         self.types.get(&(fold_name(schema), fold_name(name)))
+    }
+
+    /// The table type with this name; an empty schema is `dbo`.
+    pub fn find_table_type(&self, schema: &str, name: &str) -> Option<&Arc<TableTypeDef>> {
+        if self.table_types.is_empty() {
+            return None;
+        }
+        let schema = if schema.is_empty() { "dbo" } else { schema };
+        self.table_types.get(&(fold_name(schema), fold_name(name)))
     }
 
     /// The triggers of a table that are not disabled, in the order of their making.

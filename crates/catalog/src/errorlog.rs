@@ -3,8 +3,10 @@
 //! Guarantee: a failing log file never fails the server.
 
 use std::collections::VecDeque;
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use disk::Disk;
 use parking_lot::Mutex;
@@ -12,11 +14,32 @@ use parking_lot::Mutex;
 /// Lines kept; older ones are dropped from memory and file.
 const KEPT: usize = 4000;
 
+/// A line as it is written.
+#[derive(Clone, Copy, Debug)]
+pub struct Line<'a> {
+    /// Time since 1970.
+    pub at: Duration,
+    /// `Server`, `Logon`, `spid52`.
+    pub source: &'a str,
+    pub text: &'a str,
+}
+
+/// What is told of each line besides: a program shows its log so. It must not block for long, and must not write to the log.
+#[derive(Clone)]
+pub struct Echo(pub Arc<dyn Fn(&Line<'_>) + Send + Sync>);
+
+impl fmt::Debug for Echo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Echo")
+    }
+}
+
 /// The log of one run of the instance.
 #[derive(Debug)]
 pub struct ErrorLog {
     disk: Arc<dyn Disk>,
     folder: PathBuf,
+    echo: Option<Echo>,
     state: Mutex<State>,
 }
 
@@ -30,12 +53,22 @@ struct State {
 impl ErrorLog {
     /// A log whose files are in `folder`; nothing is written before [`ErrorLog::save`].
     pub fn new(disk: Arc<dyn Disk>, folder: PathBuf) -> ErrorLog {
-        ErrorLog { disk, folder, state: Mutex::default() }
+        ErrorLog { disk, folder, echo: None, state: Mutex::default() }
+    }
+
+    /// The same log, whose lines are told to `echo` too.
+    pub fn with_echo(mut self, echo: Option<Echo>) -> ErrorLog {
+        self.echo = echo;
+        self
     }
 
     /// Adds a line with the time and its source (`Server`, `spid52`).
     pub fn write(&self, source: &str, text: &str) {
-        let line = format!("{} {source:<10} {text}", super::clock::now_text());
+        let at = super::clock::since_epoch();
+        let line = format!("{} {source:<10} {text}", super::clock::text(at));
+        if let Some(Echo(echo)) = &self.echo {
+            echo(&Line { at, source, text });
+        }
         let mut state = self.state.lock();
         if state.lines.len() == KEPT {
             state.lines.pop_front();

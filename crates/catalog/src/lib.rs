@@ -33,6 +33,7 @@ pub mod settings;
 pub mod statistics;
 pub mod store;
 pub mod systables;
+pub mod table_type;
 
 pub use alias::AliasDef;
 pub use constraint::{CheckDef, ForeignKeyDef};
@@ -43,3 +44,4 @@ pub use lookups::{ConstraintAt, ConstraintKind, constraints_of};
 pub use module::{ModuleDef, ModuleHead, ModuleKind, ModuleSettings};
 pub use names::fold_name;
 pub use new::*;
+pub use table_type::TableTypeDef;

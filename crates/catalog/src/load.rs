@@ -14,7 +14,7 @@ use super::systables::SysTable;
 use super::{
     Catalog, CheckDef, ColumnDef, DefaultDef, ForeignKeyDef, IdentityState, IndexDef, TableDef, TableState,
 };
-use super::{alias, constraint, module, statistics};
+use super::{alias, constraint, module, statistics, table_type};
 use crate::statistics::TableStatistics;
 use crate::{LOB_INDEX_ID, fold_name};
 
@@ -92,6 +92,10 @@ pub fn load(trees: &SysTrees) -> Result<Catalog, StoreError> {
         if let Some(alias) = alias::load(id, object, schema.clone())? {
             let name = (fold_name(&alias.schema), fold_name(&alias.name));
             catalog.types.insert(name, Arc::new(alias));
+        }
+        if let Some(def) = table_type::load(id, object, schema.clone(), &texts)? {
+            let name = (fold_name(&def.schema), fold_name(&def.name));
+            catalog.table_types.insert(name, Arc::new(def));
         }
         if let Some(module) = module::load(id, object, schema, &texts)? {
             catalog.insert_module(Arc::new(module));
@@ -423,7 +427,7 @@ mod tests {
     fn types_survive_their_text() {
         let types = [
             DataType::Int,
-            DataType::Decimal { precision: 12, scale: 2 },
+            DataType::decimal(12, 2),
             DataType::VarChar(Len::Max),
             DataType::NVarChar(Len::N(128)),
             DataType::Char(500),

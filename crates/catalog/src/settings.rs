@@ -34,6 +34,8 @@ pub struct DbSettings {
     pub auto_update_stats: bool,
     pub accelerated_recovery: bool,
     pub mixed_page_allocation: bool,
+    /// CURSOR_DEFAULT LOCAL: cursors that say neither are the frame's.
+    pub local_cursors: bool,
     /// Filegroup of tables that name none.
     pub default_filegroup: u16,
     /// FILEGROWTH of the log.
@@ -68,6 +70,7 @@ impl Default for DbSettings {
             auto_update_stats: true,
             accelerated_recovery: false,
             mixed_page_allocation: false,
+            local_cursors: false,
             default_filegroup: 1,
             log_growth: Growth::Bytes(64 << 20),
             log_max_size: None,
@@ -99,7 +102,7 @@ impl DbSettings {
 
     /// The lines for the boot page.
     pub fn write(&self, out: &mut String) {
-        let numbers: [(&str, i64); 19] = [
+        let numbers: [(&str, i64); 20] = [
             ("rcsi", self.read_committed_snapshot.into()),
             ("snapshot", self.snapshot_isolation.into()),
             ("compat", self.compatibility_level.into()),
@@ -114,6 +117,7 @@ impl DbSettings {
             ("auto_update_stats", self.auto_update_stats.into()),
             ("adr", self.accelerated_recovery.into()),
             ("mixed_pages", self.mixed_page_allocation.into()),
+            ("local_cursors", self.local_cursors.into()),
             ("default_filegroup", self.default_filegroup.into()),
             ("log_growth", self.log_growth.number()),
             ("log_max", self.log_max_size.map_or(0, |n| i64::try_from(n).unwrap_or(i64::MAX))),
@@ -171,6 +175,7 @@ impl DbSettings {
             "auto_update_stats" => self.auto_update_stats = on,
             "adr" => self.accelerated_recovery = on,
             "mixed_pages" => self.mixed_page_allocation = on,
+            "local_cursors" => self.local_cursors = on,
             "created" => self.create_date = ((n >> 32) as i32, (n & 0xffff_ffff) as u32),
             _ => {}
         }
@@ -187,6 +192,7 @@ mod tests {
             log_growth: Growth::Percent(10),
             log_max_size: Some(2 << 40),
             compatibility_level: 100,
+            local_cursors: true,
             create_date: (46000, 25_000_000),
             filegroups: vec!["PRIMARY".into(), "odd\n=name".into()],
             log_name: "l".into(),

@@ -3,8 +3,10 @@
 //! [`Sink`]. Guarantees: errors carry SQL Server's numbers; a statement that fails leaves no trace; what was
 //! acknowledged as committed survives a crash.
 
+mod arguments;
 pub mod batch;
 mod conceal;
+pub mod cursor;
 pub mod dbcc;
 pub mod ddl;
 pub mod dml;

@@ -105,7 +105,7 @@ impl Generator {
 
     /// A condition over these sources; `depth`: how deep it may nest.
     fn condition(&mut self, from: &[Source], depth: u32) -> String {
-        let kind = self.rng.u8(..if depth == 0 { 9 } else { 15 });
+        let kind = self.rng.u8(..if depth == 0 { 9 } else { 18 });
         match kind {
             0..=2 => format!("{} {} {}", self.number_of(from), self.operator(), self.constant()),
             3 => format!("{} {} {}", self.number_of(from), self.operator(), self.number_of(from)),
@@ -143,6 +143,23 @@ impl Generator {
                 let not = ["", "", "NOT "][self.rng.usize(..3)];
                 format!("{outer} {not}IN (SELECT {column} FROM {name} {} WHERE {condition})", own.alias)
             }
+            // What the ranges of one seek, or seeks of several indexes, may answer.
+            14 | 15 => {
+                let one = std::slice::from_ref(&from[self.rng.usize(..from.len())]).to_vec();
+                let cases: Vec<String> = (0..self.rng.usize(2..5)).map(|_| self.sought(&one)).collect();
+                format!("({})", cases.join(" OR "))
+            }
+            16 => {
+                let own = self.source();
+                let column = self.number_of(std::slice::from_ref(&own));
+                let condition = self.condition(std::slice::from_ref(&own), 0);
+                let aggregate = ["MIN", "MAX", "COUNT"][self.rng.usize(..3)];
+                let (outer, operator, name) = (self.number_of(from), self.operator(), TABLES[own.table].0);
+                format!(
+                    "{outer} {operator} (SELECT {aggregate}({column}) FROM {name} {} WHERE {condition})",
+                    own.alias
+                )
+            }
             _ => {
                 let own = self.source();
                 let column = self.number_of(std::slice::from_ref(&own));
@@ -156,6 +173,19 @@ impl Generator {
                     own.alias
                 )
             }
+        }
+    }
+
+    /// A condition of one table that an index may answer, or two that hold together.
+    fn sought(&mut self, one: &[Source]) -> String {
+        let (column, other) = (self.number_of(one), self.number_of(one));
+        let (low, high) = (self.rng.i32(-1..10), self.rng.i32(0..6));
+        match self.rng.u8(..6) {
+            0 | 1 => format!("{column} = {low}"),
+            2 => format!("{column} BETWEEN {low} AND {}", low + high),
+            3 => format!("{column} IN ({})", self.list()),
+            4 => format!("({column} = {low} AND {other} {} {high})", self.operator()),
+            _ => format!("({column} > {low} AND {column} < {})", low + high),
         }
     }
 

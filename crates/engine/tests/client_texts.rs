@@ -69,7 +69,7 @@ fn nothing_between_statements() {
         "insert t (n) values (1) select SCOPE_IDENTITY() AS GENERATED_KEYS",
         &[
             "done Insert 1",
-            "columns [GENERATED_KEYS Decimal { precision: 38, scale: 0 } null]",
+            "columns [GENERATED_KEYS Decimal { precision: 38, scale: 0, name: Numeric } null]",
             "row 1",
             "done Select 1",
         ],

@@ -21,7 +21,7 @@ fn bench() -> Bench {
     b
 }
 
-const COLUMNS: &str = "columns [id Int base identity, name VarChar(N(20)) base, price Decimal { precision: 9, scale: 2 } null base]";
+const COLUMNS: &str = "columns [id Int base identity, name VarChar(N(20)) base, price Decimal { precision: 9, scale: 2, name: Decimal } null base]";
 
 #[test]
 fn a_table_is_described() {
@@ -58,7 +58,7 @@ fn texts_and_procedures_are_described() {
         "done Set",
         "columns [name VarChar(N(20)) base]",
         "done Select 0 nested",
-        "columns [price Decimal { precision: 9, scale: 2 } null base, id Int base identity]",
+        "columns [price Decimal { precision: 9, scale: 2, name: Decimal } null base, id Int base identity]",
         "done Select 0 nested",
         "status 0",
         "done Set",

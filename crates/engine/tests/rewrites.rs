@@ -159,7 +159,11 @@ const CHANGED: [(&str, &str); 7] = [
         "UnnestScalar",
         "SELECT COUNT(*) FROM line l WHERE quantity < (SELECT AVG(quantity) FROM line i WHERE i.part = l.part)",
     ),
-    ("InList", "SELECT COUNT(*) FROM orders WHERE o IN (3, 99, 500)"),
+    (
+        "InList",
+        "SELECT COUNT(*) FROM orders WHERE o IN (3, 99, 500, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, \
+         19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36)",
+    ),
     ("JoinOrder", "SELECT COUNT(*) FROM part p, customer c, orders o WHERE o.c = c.c AND p.part = o.o"),
 ];
 

@@ -66,7 +66,7 @@ fn errors_of_calls() {
         ]
     );
     assert_eq!(b.run("select 1")[1], "row 1");
-    assert_eq!(b.call("sp_cursoropen", &[]), ["error 40510 line 0"]);
+    assert_eq!(b.call("sp_cursoropen", &[]), ["error 201 line 0"]);
 }
 
 #[test]

@@ -63,6 +63,107 @@ fn in_lists_are_sought() {
 }
 
 #[test]
+fn values_of_subqueries_are_sought() {
+    let mut b = bench();
+    sought(&mut b, "SELECT name FROM t WHERE id = (SELECT MAX(v) FROM (VALUES (3), (77)) x (v))");
+    sought(&mut b, "SELECT COUNT(*) FROM t WHERE k = (SELECT MIN(v) + 1 FROM (VALUES (3), (77)) x (v))");
+    sought(&mut b, "SELECT COUNT(*) FROM t WHERE (SELECT 7990) < id AND name <> 'x'");
+    sought(&mut b, "SELECT id FROM t WHERE id = (SELECT v FROM (VALUES (3)) x (v) WHERE v > 5)");
+    // The value is computed once for each row around it, not for each row of the table.
+    same(
+        &mut b,
+        "SELECT v, (SELECT COUNT(*) FROM t WHERE k = (SELECT MAX(w) FROM (VALUES (1), (2), (3)) y (w) WHERE w <= x.v)) \
+         FROM (VALUES (1), (2), (5)) x (v) ORDER BY v",
+    );
+    let shown = plan(&mut b, "SELECT name FROM t WHERE id = (SELECT MAX(id) FROM t)");
+    assert!(!shown.contains("Filter") && shown.contains("SEEK:([id])"), "{shown}");
+    assert_eq!(lines(&mut b, "SELECT id FROM t WHERE id = (SELECT MAX(id) FROM t)"), "8000");
+    b.check(
+        "SELECT id FROM t WHERE id = (SELECT v FROM (VALUES (3), (4)) x (v))",
+        "Msg 512: Subquery returned more than 1 value. This is not permitted when the subquery follows =, !=, <, <= , >, >= \
+         or when the subquery is used as an expression.",
+    );
+    assert_eq!(
+        lines(&mut b, "UPDATE t SET k = -7 WHERE id = (SELECT MAX(id) FROM t) SELECT @@ROWCOUNT"),
+        "1"
+    );
+    assert_eq!(lines(&mut b, "DELETE t WHERE k = (SELECT MIN(k) FROM t) SELECT @@ROWCOUNT"), "1");
+}
+
+/// The same answer as of a table without indexes; one seek has so many ranges.
+fn ranges(b: &mut Bench, count: usize, sql: &str) {
+    let shown = plan(b, sql);
+    assert!(shown.contains(&format!("{count} ranges)")), "{sql}: {shown}");
+    same(b, sql);
+}
+
+#[test]
+fn alternatives_are_ranges_of_one_seek() {
+    let mut b = bench();
+    ranges(&mut b, 2, "SELECT COUNT(*), SUM(id) FROM t WHERE id = 4 OR id = 7990");
+    ranges(&mut b, 3, "SELECT COUNT(*), SUM(id) FROM t WHERE id < 4 OR id BETWEEN 70 AND 90 OR id >= 7998");
+    // Ranges that overlap, contain each other, or are empty give each row once.
+    ranges(
+        &mut b,
+        4,
+        "SELECT id FROM t WHERE id < 9 OR id IN (3, 9) OR (id > 5 AND id <= 12) ORDER BY id DESC",
+    );
+    ranges(&mut b, 3, "SELECT id FROM t WHERE id > 7995 OR id = NULL OR (id > 8 AND id < 3) ORDER BY id");
+    ranges(&mut b, 2, "SELECT COUNT(*) FROM t WHERE (k = 5 OR k IS NULL) AND name <> 'x'");
+    ranges(
+        &mut b,
+        4,
+        "SELECT COUNT(*), SUM(id) FROM t WHERE k IN (3, 5) OR k = (SELECT 9) OR k = 999 AND id > 50",
+    );
+    // All of the condition is in the ranges: nothing is tested on the row.
+    let shown = plan(&mut b, "SELECT name FROM t WHERE k IN (3, 5)");
+    assert!(!shown.contains("WHERE:"), "{shown}");
+    // In the order of the index, and backwards.
+    for order in ["", " DESC"] {
+        let sql =
+            format!("SELECT TOP (4) id FROM t WHERE id IN (40, 20, 7000, 30, 20, 9000) ORDER BY id{order}");
+        let shown = plan(&mut b, &sql);
+        assert!(!shown.contains("Sort"), "{shown}");
+        ranges(&mut b, 6, &sql);
+    }
+    // Under locks of rows and of the gaps between them.
+    for locks in ["HOLDLOCK", "UPDLOCK, HOLDLOCK", "REPEATABLEREAD", "READPAST"] {
+        let sql =
+            "FROM t WITH (X) WHERE id IN (40, 20, 7000) OR id > 7990 ORDER BY id DESC".replace('X', locks);
+        ranges(&mut b, 4, &format!("SELECT id {sql}"));
+    }
+    b.run("CREATE TABLE keyed (a int, b int, c int, PRIMARY KEY (a, b, c))
+           INSERT keyed SELECT id % 20, id % 30, id FROM t
+           DROP TABLE t SELECT * INTO t0 FROM keyed CREATE TABLE t (a int, b int, c int, PRIMARY KEY (a, b, c))
+           INSERT t SELECT * FROM t0");
+    ranges(&mut b, 6, "SELECT COUNT(*), SUM(c) FROM t WHERE b IN (7, 8, 9) AND a IN (3, 7)");
+    ranges(
+        &mut b,
+        2,
+        "SELECT COUNT(*), SUM(c) FROM t WHERE (a = 3 AND b > 5) OR (a = 7 AND b < 9 AND c > 5)",
+    );
+    ranges(&mut b, 2, "SELECT a, b, c FROM t WHERE a = 3 AND b IN (3, 13) ORDER BY b, c");
+}
+
+#[test]
+fn alternatives_of_several_indexes_are_united() {
+    let mut b = bench();
+    for sql in [
+        "SELECT COUNT(*), SUM(id) FROM t WHERE k = 5 OR name = 'fA5' OR id = 5",
+        "SELECT id, pad FROM t WHERE (k = 5 OR name BETWEEN 'zb2' AND 'zb29' OR id BETWEEN 8 AND 9) AND id > 5 ORDER BY id",
+        "SELECT id FROM t WITH (NOLOCK) WHERE k IN (5, 7) OR name = 'gb6' ORDER BY id",
+    ] {
+        let shown = plan(&mut b, sql);
+        assert!(shown.contains("Key Lookup") && shown.contains("Flow Distinct"), "{sql}: {shown}");
+        same(&mut b, sql);
+    }
+    same(&mut b, "SELECT COUNT(*) FROM t WHERE k = 5 OR pad = 'y'");
+    same(&mut b, "SELECT COUNT(*) FROM t WHERE k > 5 OR name > 'b'");
+    same(&mut b, "SELECT COUNT(*) FROM t WITH (UPDLOCK) WHERE k = 5 OR name = 'fA5'");
+    assert_eq!(lines(&mut b, "UPDATE t SET k = 7 WHERE k = 5 OR name = 'fA5' SELECT @@ROWCOUNT"), "8");
+}
+
+#[test]
 fn patterns_with_a_prefix_are_sought() {
     let mut b = bench();
     sought(&mut b, "SELECT COUNT(*), MIN(id), MAX(id) FROM t WHERE name LIKE 'ca1%'");

@@ -72,9 +72,9 @@ impl AggKind {
             AggKind::Sum | AggKind::Avg => match arg {
                 DataType::TinyInt | DataType::SmallInt | DataType::Int => DataType::Int,
                 DataType::BigInt => DataType::BigInt,
-                DataType::Decimal { scale, .. } => {
+                DataType::Decimal { scale, name, .. } => {
                     let scale = if self == AggKind::Avg { scale.max(6) } else { scale };
-                    DataType::Decimal { precision: 38, scale }
+                    DataType::Decimal { precision: 38, scale, name }
                 }
                 DataType::Money | DataType::SmallMoney => DataType::Money,
                 DataType::Float | DataType::Real => DataType::Float,
@@ -324,7 +324,7 @@ impl Aggregate {
                 let units = if average { sum / i128::from(n) } else { sum };
                 i64::try_from(units).map(Value::Money).map_err(|_| overflow())
             }
-            DataType::Decimal { precision, scale: to } => {
+            DataType::Decimal { precision, scale: to, .. } => {
                 let total = Decimal::new(sum, 38, scale.min(38)).ok_or_else(overflow)?;
                 let result = if average {
                     total.div_as(Decimal::from_i64(n), precision, to)?

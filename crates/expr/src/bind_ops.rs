@@ -71,7 +71,7 @@ fn decimal_literal(text: &str) -> Result<Typed, SqlError> {
         SqlError::new(1007, 15, 1, text)
     };
     let value = Decimal::parse(text).map_err(|_| too_long())?;
-    let ty = DataType::Decimal { precision: value.precision(), scale: value.scale() };
+    let ty = DataType::numeric(value.precision(), value.scale());
     Ok(Typed::new(Expr::Const(Value::Decimal(value)), ty, false))
 }
 
@@ -207,7 +207,7 @@ pub fn conversion_for_comparison(
     let same_kind = from == to
         || (from.is_string() && to.is_string())
         || (from.is_binary() && to.is_binary())
-        || (from.base_name() == to.base_name());
+        || from.is_kind_of(to);
     if same_kind {
         return Ok(None);
     }

@@ -269,6 +269,20 @@ impl Expr {
         free && !self.has_subquery()
     }
 
+    /// Whether it has one value for a whole read of a table: it depends on no row of it, and evaluating it once does. A subquery
+    /// that is given nothing of the row is fixed however it is made: it runs once for all rows.
+    pub fn is_fixed(&self) -> bool {
+        match self {
+            Expr::Subquery(sub) => sub.args.iter().all(|(_, e)| e.is_fixed()),
+            Expr::Convert(c) => c.operand.is_fixed(),
+            Expr::Binary(b) => b.left.is_fixed() && b.right.is_fixed(),
+            Expr::Negate(e, _) | Expr::BitNot(e, _) => e.is_fixed(),
+            Expr::Coalesce(list) => list.iter().all(Expr::is_fixed),
+            Expr::Call(c) => c.function.stability != Stability::Row && c.args.iter().all(Expr::is_fixed),
+            other => other.is_row_free() && !other.is_volatile(),
+        }
+    }
+
     /// Whether a subquery is somewhere inside.
     pub fn has_subquery(&self) -> bool {
         match self {

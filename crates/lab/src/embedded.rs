@@ -1,7 +1,7 @@
 //! Ringwood embedded, as the lab uses it: a T-SQL server in this process.
 
 use crate::LabError;
-use crate::target::tsql::{Connection, Reply, Server};
+use crate::target::tsql::{Connection, EMBEDDED, Reply, Server, Site};
 use disk::Disk;
 use engine::{ColumnInfo, Instance, InstanceOptions, PageMemory, Session, Sink, SqlError, Value};
 use std::collections::HashMap;
@@ -119,6 +119,10 @@ impl Connection for Client {
             None => Ok(collector.reply),
         }
     }
+
+    fn site(&self) -> &Site {
+        &EMBEDDED
+    }
 }
 
 impl Server for Embedded {
@@ -128,6 +132,18 @@ impl Server for Embedded {
             client.run(&format!("use [{name}]"))?;
         }
         Ok(Box::new(client))
+    }
+
+    fn site(&self) -> &Site {
+        &EMBEDDED
+    }
+
+    fn load_customers(&self, table: &str, file: &Path) -> Result<(), LabError> {
+        let text = format!(
+            "bulk insert {table} from '{}' with (fieldterminator = '|', rowterminator = '0x0a', tablock)",
+            file.display().to_string().replace('\'', "''")
+        );
+        self.connect_in()?.run(&text).map(drop)
     }
 }
 
@@ -180,7 +196,7 @@ pub fn victim(
         VictimWork::Update { bytes } => update_until(&server, database, bytes)?,
         VictimWork::Commits { rows, window_kb, flush } => {
             let mut client = server.connect(Some(database))?;
-            client.run(&crate::target::tsql::delayed_commits(rows, window_kb))?;
+            client.run(&crate::target::tsql::delayed_commits(&EMBEDDED, rows, window_kb)?)?;
             if flush {
                 client.run("exec sys.sp_flush_log")?;
             }

@@ -5,6 +5,7 @@
 //! Not here: anything that knows how the engine works inside. The lab speaks T-SQL to it.
 
 pub mod compare;
+pub mod customers;
 pub mod device;
 pub mod embedded;
 pub mod frame;
@@ -17,9 +18,12 @@ pub mod results;
 pub mod stats;
 pub mod studies;
 pub mod target;
+#[cfg(feature = "mssql")]
 pub mod tpcc;
 pub mod tpch;
 pub mod watch;
+#[cfg(feature = "mssql")]
+pub mod wire;
 pub mod work;
 pub mod work_tsql;
 

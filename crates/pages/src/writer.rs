@@ -8,7 +8,7 @@ use crate::files::DataFile;
 use crate::id::{DWB_PAGES, PAGE_SIZE, PageId};
 use crate::lists::{InTurn, Lists};
 use crate::page::seal_image;
-use crate::pool::{DIRTY, Inner, Mode, WRITING, key_page, key_store};
+use crate::pool::{DIRTY, FORMATTED, Inner, Mode, WRITING, key_page, key_store};
 use crate::store::Store;
 use crate::sync::{died, sync_all};
 use disk::{AlignedBuf, Data, Request, transfer};
@@ -365,9 +365,9 @@ impl Store {
             }
             if let Some(rec_lsn) = state.rec_lsn.take() {
                 state.writing = Some(rec_lsn);
-                let formatted = std::mem::take(&mut state.formatted);
+                let formatted = frame.has(FORMATTED);
                 frame.set(WRITING);
-                frame.clear(DIRTY);
+                frame.clear(DIRTY | FORMATTED);
                 drop(state);
                 let page = pool.frames.page(i);
                 to.copy_from_slice(page.bytes());
@@ -442,8 +442,7 @@ impl Store {
             state.writing = None;
             if !ok {
                 state.rec_lsn = Some(state.rec_lsn.map_or(item.rec_lsn, |l| l.min(item.rec_lsn)));
-                state.formatted |= item.formatted;
-                frame.set(DIRTY);
+                frame.set(if item.formatted { DIRTY | FORMATTED } else { DIRTY });
             }
             frame.clear(WRITING);
         }

@@ -6,6 +6,8 @@ use crate::statistics::table_rows;
 
 /// Opening an inner plan and going down a tree.
 pub const SEEK: f64 = 15.0;
+/// Each further range of a seek: another way down the tree.
+pub const RANGE: f64 = 8.0;
 /// A row that is looked up by its locator.
 pub const LOOKUP: f64 = 8.0;
 /// A row that comes with its neighbours from a seek of the clustered index.
@@ -15,6 +17,8 @@ pub const COVERED: f64 = 0.3;
 /// A row that is put into a hash table, and one that is looked up in it.
 pub const BUILD: f64 = 3.0;
 pub const PROBE: f64 = 1.5;
+/// A row that a merge takes from one of its sides.
+pub const MERGED: f64 = 0.8;
 /// A row that a join gives.
 pub const GIVEN: f64 = 0.5;
 /// A pair of rows that a loop compares.
@@ -51,10 +55,14 @@ pub fn of(plan: &Plan) -> Cost {
             (plan.rows * GIVEN, total(anchor) + ROUNDS * steps.iter().map(total).sum::<f64>())
         }
         Node::Filter { input, .. } => (input.rows * COMPUTED, total(input)),
+        Node::Lookup { input, .. } => (input.rows * LOOKUP, total(input)),
         Node::Project { input, exprs } => (input.rows * COMPUTED * exprs.len() as f64, total(input)),
         Node::HashJoin { left, right, plan: join } => {
             let (build, probe) = if join.builds_left { (left, right) } else { (right, left) };
             (build.rows * BUILD + probe.rows * PROBE + plan.rows * GIVEN, total(left) + total(right))
+        }
+        Node::MergeJoin { left, right, .. } => {
+            ((left.rows + right.rows) * MERGED + plan.rows * GIVEN, total(left) + total(right))
         }
         Node::LoopJoin { left, right, .. } => {
             (left.rows * right.rows * PAIR + plan.rows * GIVEN, total(left) + total(right))
@@ -88,12 +96,13 @@ pub fn of_scan(scan: &ScanPlan, rows: f64) -> f64 {
     let all = table_rows(&scan.store.table);
     match &scan.path {
         Path::Base => all,
-        Path::Clustered(_) => SEEK + rows * SOUGHT,
+        Path::Clustered(seek) => SEEK + seek.others.len() as f64 * RANGE + rows * SOUGHT,
         Path::Point(_) => SEEK,
         Path::Index { seek, covering, point, .. } => {
             let read = if seek.is_empty() { all } else { rows };
             let each = if *covering { COVERED } else { LOOKUP };
-            if *point { SEEK + each } else { SEEK + read * each }
+            let down = SEEK + seek.others.len() as f64 * RANGE;
+            if *point { down + each } else { down + read * each }
         }
     }
 }

@@ -9,9 +9,11 @@ pub mod bind;
 mod chance;
 pub mod cost;
 pub mod counters;
+pub mod cursor;
 mod decorrelate;
 pub mod estimate;
 pub mod hints;
+mod joins;
 pub mod logical;
 mod needs;
 pub mod nodes;
@@ -125,17 +127,22 @@ pub fn compile_query(q: &ast::Query, env: &CompileEnv<'_>) -> Result<Arc<QueryPl
     for (_, e) in &mut assignments {
         physical::slots(e, &plan.cols)?;
     }
-    let columns = bound.columns.iter().map(|c| ColumnInfo {
+    let columns = columns_of(&bound.columns);
+    let query = QueryPlan { columns, plan, assignments, needs: physical::needs(&mut binder)? };
+    let (cost, trivial) = (cost::of(&query.plan).total, query.reads_points());
+    Counted { kind: Kind::Query, began, options: &q.options, cost, trivial }.add(&binder, &query.needs);
+    Ok(Arc::new(query))
+}
+
+/// The columns of a query's result.
+fn columns_of(columns: &[logical::OutColumn]) -> Vec<ColumnInfo> {
+    let columns = columns.iter().map(|c| ColumnInfo {
         collation: c.collation,
         base: c.base,
         identity: c.identity.is_some(),
         ..ColumnInfo::new(c.name.clone(), c.ty, c.nullable)
     });
-    let columns = columns.collect();
-    let query = QueryPlan { columns, plan, assignments, needs: physical::needs(&mut binder)? };
-    let (cost, trivial) = (cost::of(&query.plan).total, query.reads_points());
-    Counted { kind: Kind::Query, began, options: &q.options, cost, trivial }.add(&binder, &query.needs);
-    Ok(Arc::new(query))
+    columns.collect()
 }
 
 fn wanted(bound: &logical::BoundQuery) -> (Vec<expr::ColId>, Vec<(usize, Expr)>) {

@@ -62,12 +62,14 @@ pub enum Logical {
         input: Box<Logical>,
         exprs: Vec<(ColId, Expr)>,
     },
-    /// Groups; without keys one row always comes out when `scalar`.
+    /// Groups; without keys one row always comes out when `scalar`. Of no input there is also a row for each of `totals`, the
+    /// numbers of the grouping sets without keys: that number in the last key, all other keys NULL.
     Aggregate {
         input: Box<Logical>,
         keys: Vec<GroupCol>,
         aggregates: Vec<Aggregate>,
         scalar: bool,
+        totals: Vec<i32>,
     },
     Window {
         input: Box<Logical>,
@@ -179,6 +181,9 @@ pub enum JoinKind {
 pub enum JoinHint {
     Loop,
     Hash,
+    Merge,
+    /// No hint: the search for an order of joins wants a merge by the first equality, in whose order the sides come.
+    Ordered,
 }
 
 /// A key of a GROUP BY.

@@ -48,6 +48,11 @@ pub enum Node {
         input: Box<Plan>,
         pred: Pred,
     },
+    /// The base rows of the locators that the input gives; the path of `scan` is the base.
+    Lookup {
+        input: Box<Plan>,
+        scan: Box<ScanPlan>,
+    },
     Project {
         input: Box<Plan>,
         exprs: Vec<Expr>,
@@ -56,6 +61,11 @@ pub enum Node {
         left: Box<Plan>,
         right: Box<Plan>,
         plan: Box<HashJoinPlan>,
+    },
+    MergeJoin {
+        left: Box<Plan>,
+        right: Box<Plan>,
+        plan: Box<MergeJoinPlan>,
     },
     LoopJoin {
         left: Box<Plan>,
@@ -109,7 +119,7 @@ impl Plan {
         match &self.node {
             Node::One | Node::Values(_) => true,
             Node::Scan(scan) => scan.path.is_point(),
-            Node::View { .. } | Node::Work { .. } | Node::Recursive { .. } => false,
+            Node::View { .. } | Node::Work { .. } | Node::Recursive { .. } | Node::Lookup { .. } => false,
             Node::Filter { input, .. }
             | Node::Project { input, .. }
             | Node::Aggregate { input, .. }
@@ -119,6 +129,7 @@ impl Plan {
             | Node::Window { input, .. } => input.reads_points(),
             Node::HashJoin { left, right, .. }
             | Node::LoopJoin { left, right, .. }
+            | Node::MergeJoin { left, right, .. }
             | Node::SetOp { left, right, .. } => left.reads_points() && right.reads_points(),
             Node::Apply { left, plan } => left.reads_points() && plan.right.reads_points(),
             Node::Concat(inputs) => inputs.iter().all(Plan::reads_points),
@@ -183,12 +194,26 @@ pub struct SeekSpec {
     pub lower: Option<(Expr, bool)>,
     /// Upper end of the next column.
     pub upper: Option<(Expr, bool)>,
+    /// Further ranges: the rows of any of them are sought, each once and in the order of the index.
+    pub others: Vec<SeekSpec>,
+    /// Of several ranges: so many equal columns have the same value in each.
+    pub common: usize,
 }
 
 impl SeekSpec {
     /// Whether nothing is asked for: a scan.
     pub fn is_empty(&self) -> bool {
         self.equal.is_empty() && self.lower.is_none() && self.upper.is_none()
+    }
+
+    /// So many leading key columns have one value in all rows.
+    pub fn common_equal(&self) -> usize {
+        if self.others.is_empty() { self.equal.len() } else { self.common }
+    }
+
+    /// Its ranges.
+    pub fn ranges(&self) -> impl Iterator<Item = &SeekSpec> {
+        std::iter::once(self).chain(&self.others)
     }
 }
 
@@ -199,6 +224,8 @@ pub struct AggregatePlan {
     pub aggregates: Vec<Aggregate>,
     /// No GROUP BY: one row, even of no input.
     pub scalar: bool,
+    /// Of no input: a row for each, with this number in the last key and NULL in the others.
+    pub totals: Vec<i32>,
     /// Rows of a group come one after another.
     pub streams: bool,
 }
@@ -220,6 +247,19 @@ pub struct HashJoinPlan {
     pub kind: JoinKind,
     /// The left rows are kept in the hash table and the right ones pass by, instead of the other way round.
     pub builds_left: bool,
+    pub left_keys: Vec<Expr>,
+    pub right_keys: Vec<Expr>,
+    pub collations: Vec<Collation>,
+    pub residual: Option<Pred>,
+    pub left_width: usize,
+    pub right_width: usize,
+}
+
+/// What a merge join does. Both inputs come in the order of their keys, ascending; the residual is over left and right side by
+/// side.
+#[derive(Debug)]
+pub struct MergeJoinPlan {
+    pub kind: JoinKind,
     pub left_keys: Vec<Expr>,
     pub right_keys: Vec<Expr>,
     pub collations: Vec<Collation>,

@@ -105,6 +105,27 @@ pub fn used(options: &[OptionItem], join_hints: u64) -> UsedHints {
     UsedHints { any: joins + all(" GROUP") + all(" UNION") + u64::from(order), order, joins, recursion }
 }
 
+/// The operators that joins may be made with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct JoinMethods {
+    pub loops: bool,
+    pub hash: bool,
+    pub merge: bool,
+}
+
+impl JoinMethods {
+    /// Without a hint.
+    pub const ALL: JoinMethods = JoinMethods { loops: true, hash: true, merge: true };
+}
+
+/// The operators that OPTION (LOOP JOIN, HASH JOIN, MERGE JOIN) leaves; all without one of them.
+pub fn join_methods(options: &[OptionItem]) -> JoinMethods {
+    let named = |name: &str| options.iter().any(|option| option.name == name);
+    let methods =
+        JoinMethods { loops: named("LOOP JOIN"), hash: named("HASH JOIN"), merge: named("MERGE JOIN") };
+    if methods.loops || methods.hash || methods.merge { methods } else { JoinMethods::ALL }
+}
+
 /// Whether the joins of a statement stay in the order in which they are written.
 pub fn forces_order(options: &[OptionItem]) -> bool {
     options.iter().any(|option| option.name == "FORCE ORDER")

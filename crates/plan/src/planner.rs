@@ -1,25 +1,22 @@
 //! From the logical to the physical plan: conditions go down to where their columns come from, columns that nobody
-//! needs are left out, joins get their operator, tables their access path (`access_path`). Choices follow simple
-//! rules over row estimates; a cost-based search can take the place of `join_op` and `access_path` alone.
+//! needs are left out, joins get their operator (`joins`), tables their access path (`access_path`). Choices follow
+//! simple rules over row estimates.
 
 use super::access_path::{self, Wishes};
 use super::decorrelate;
-use super::logical::{JoinHint, JoinKind, Logical, SortKey, TopSpec, WindowCall};
+use super::joins::{Join, apply_plan};
+use super::logical::{JoinKind, Logical, SortKey, TopSpec, WindowCall};
 use super::physical::{pred_slots, slots};
 use super::rewrite::rewrite;
 use super::view_seek;
 use crate::bind::Binder;
 use crate::estimate;
 use crate::nodes::AggregatePlan;
-use crate::nodes::ApplyPlan;
-use crate::nodes::HashJoinPlan;
-use crate::nodes::LoopJoinPlan;
 use crate::nodes::SortSlot;
 use crate::nodes::TopPlan;
 use crate::nodes::{Node, Plan};
-use expr::{ColId, CompareExpr, Expr, Pred};
+use expr::{ColId, Expr, Pred};
 use storage::TableStore;
-use syntax::ast::CompareOp;
 use types::{Collation, SqlError};
 
 /// The planner; the binder gives new column and parameter numbers.
@@ -29,33 +26,35 @@ pub struct Planner<'b, 'a> {
 
 /// What the node above wants.
 #[derive(Clone, Default)]
-struct Context {
-    needed: Vec<ColId>,
-    order: Vec<SortKey>,
+pub(super) struct Context {
+    pub needed: Vec<ColId>,
+    pub order: Vec<SortKey>,
     /// Rows with the same values of these columns are wanted one after another. Not beside an order.
-    grouping: Vec<(ColId, Collation)>,
-    goal: Option<u64>,
+    pub grouping: Vec<(ColId, Collation)>,
+    pub goal: Option<u64>,
+    /// The order has to be that of the rows as they are read, not only of what led to them.
+    pub exact: bool,
 }
 
 impl Context {
-    fn with(&self, preds: &[Pred]) -> Context {
+    pub fn with(&self, preds: &[Pred]) -> Context {
         let mut context = self.clone();
         preds.iter().for_each(|p| p.columns(&mut context.needed));
         context
     }
 
     fn unordered(&self) -> Context {
-        Context { order: Vec::new(), grouping: Vec::new(), goal: None, ..self.clone() }
+        Context { needed: self.needed.clone(), ..Context::default() }
     }
 }
 
-fn offers(logical: &Logical) -> Vec<ColId> {
+pub(super) fn offers(logical: &Logical) -> Vec<ColId> {
     let mut ids = Vec::new();
     logical.offers(&mut ids);
     ids
 }
 
-fn within(pred: &Pred, ids: &[ColId]) -> bool {
+pub(super) fn within(pred: &Pred, ids: &[ColId]) -> bool {
     let mut used = Vec::new();
     pred.columns(&mut used);
     used.iter().all(|id| ids.contains(id))
@@ -76,9 +75,15 @@ impl Planner<'_, '_> {
                 self.above(Plan { node: Node::One, cols: vec![], rows: 1.0, ordered: true }, preds)
             }
             Logical::Get(get) => {
-                let wishes =
-                    Wishes { needed: &cx.needed, order: &cx.order, grouping: &cx.grouping, goal: cx.goal };
-                let (local, above): (Vec<_>, Vec<_>) = preds.into_iter().partition(|p| !p.has_subquery());
+                let wishes = Wishes {
+                    needed: &cx.needed,
+                    order: &cx.order,
+                    grouping: &cx.grouping,
+                    goal: cx.goal,
+                    exact: cx.exact,
+                };
+                let (local, above): (Vec<_>, Vec<_>) =
+                    preds.into_iter().partition(|p| !p.has_subquery() || access_path::is_sought(&get, p));
                 let store = TableStore::open(&get.db, &get.table)?;
                 let cx = cx.with(&above);
                 let wishes = Wishes { needed: &cx.needed, ..wishes };
@@ -126,12 +131,12 @@ impl Planner<'_, '_> {
                 self.filter(*input, all, cx)
             }
             Logical::Join { kind, left, right, on, hint } => {
-                self.join(kind, *left, *right, on, hint, preds, cx)
+                self.join(Join { kind, left: *left, right: *right, on, hint }, preds, cx)
             }
             Logical::Apply { outer, left, right, args } => self.apply(outer, *left, *right, args, preds, cx),
             Logical::Project { input, exprs } => self.project(*input, exprs, preds, cx),
-            Logical::Aggregate { input, keys, aggregates, scalar } => {
-                self.aggregate(*input, keys, aggregates, scalar, preds, cx)
+            Logical::Aggregate { input, keys, aggregates, scalar, totals } => {
+                self.aggregate(*input, (keys, aggregates), (scalar, totals), preds, cx)
             }
             Logical::Window { input, calls } => self.window(*input, calls, preds, cx),
             Logical::Distinct { input, cols } => self.distinct(*input, &cols, preds),
@@ -177,7 +182,7 @@ impl Planner<'_, '_> {
     }
 
     /// A filter operator for what could not go further down.
-    fn above(&mut self, plan: Plan, preds: Vec<Pred>) -> Result<Plan, SqlError> {
+    pub(super) fn above(&mut self, plan: Plan, preds: Vec<Pred>) -> Result<Plan, SqlError> {
         let Some(mut pred) = Pred::from_conjuncts(preds) else { return Ok(plan) };
         pred_slots(&mut pred, &plan.cols)?;
         let (cols, ordered) = (plan.cols.clone(), plan.ordered);
@@ -186,7 +191,12 @@ impl Planner<'_, '_> {
     }
 
     /// WHERE: EXISTS and IN of subqueries become semi joins where that is simple.
-    fn filter(&mut self, input: Logical, preds: Vec<Pred>, cx: &Context) -> Result<Plan, SqlError> {
+    pub(super) fn filter(
+        &mut self,
+        input: Logical,
+        preds: Vec<Pred>,
+        cx: &Context,
+    ) -> Result<Plan, SqlError> {
         let mut input = input;
         let mut rest = Vec::new();
         for pred in preds {
@@ -257,9 +267,8 @@ impl Planner<'_, '_> {
     fn aggregate(
         &mut self,
         input: Logical,
-        keys: Vec<super::logical::GroupCol>,
-        aggregates: Vec<expr::aggregate::Aggregate>,
-        scalar: bool,
+        (keys, aggregates): (Vec<super::logical::GroupCol>, Vec<expr::aggregate::Aggregate>),
+        (scalar, totals): (bool, Vec<i32>),
         preds: Vec<Pred>,
         cx: &Context,
     ) -> Result<Plan, SqlError> {
@@ -272,6 +281,7 @@ impl Planner<'_, '_> {
             let mut used = Vec::new();
             pred.columns(&mut used);
             if !scalar
+                && totals.is_empty()
                 && !used.is_empty()
                 && used.iter().all(|id| outputs.contains(id))
                 && !pred.has_subquery()
@@ -305,11 +315,11 @@ impl Planner<'_, '_> {
             keys.iter().map(|key| plain(key).map(|id| (id, key.collation))).collect();
         inner.grouping = grouping.unwrap_or_default();
         let plan = self.node(input, below, &inner)?;
-        let streams = !inner.grouping.is_empty() && self.streams(&plan);
+        let streams = totals.is_empty() && !inner.grouping.is_empty() && self.streams(&plan);
         let mut cols: Vec<ColId> = keys.iter().map(|k| k.output).collect();
         cols.extend(aggregates.iter().map(|a| a.output));
         let rows = groups.min(plan.rows).max(1.0);
-        let mut own = AggregatePlan { keys: Vec::new(), aggregates, scalar, streams };
+        let mut own = AggregatePlan { keys: Vec::new(), aggregates, scalar, totals, streams };
         for key in keys {
             let mut e = key.expr;
             slots(&mut e, &plan.cols)?;
@@ -462,263 +472,10 @@ impl Planner<'_, '_> {
         let plan = apply_plan(kind, left, right, args, None)?;
         self.above(plan, above)
     }
-
-    #[allow(clippy::too_many_arguments)] // the parts of one node
-    fn join(
-        &mut self,
-        kind: JoinKind,
-        left: Logical,
-        right: Logical,
-        on: Vec<Pred>,
-        hint: Option<JoinHint>,
-        preds: Vec<Pred>,
-        cx: &Context,
-    ) -> Result<Plan, SqlError> {
-        let (left_ids, right_ids) = (offers(&left), offers(&right));
-        let mut parts = Parts::default();
-        for pred in preds {
-            match kind {
-                _ if kind != JoinKind::Full && within(&pred, &left_ids) => parts.left.push(pred),
-                JoinKind::Inner if within(&pred, &right_ids) => parts.right.push(pred),
-                JoinKind::Inner => parts.on.push(pred),
-                _ => parts.above.push(pred),
-            }
-        }
-        for pred in on {
-            let row_free = {
-                let mut c = Vec::new();
-                pred.columns(&mut c);
-                c.is_empty()
-            };
-            match kind {
-                _ if row_free => parts.on.push(pred),
-                JoinKind::Inner | JoinKind::Semi if within(&pred, &left_ids) => parts.left.push(pred),
-                _ if kind != JoinKind::Full && within(&pred, &right_ids) => parts.right.push(pred),
-                _ => parts.on.push(pred),
-            }
-        }
-        let cx = cx.with(&parts.above).with(&parts.on);
-        let side = |ids: &[ColId]| {
-            let needed = cx.needed.iter().filter(|id| ids.contains(id)).copied().collect();
-            Context { needed, ..Context::default() }
-        };
-        let (for_left, for_right) = (side(&left_ids), side(&right_ids));
-        let sized = |logical, preds: &[Pred]| estimate::Side {
-            logical,
-            rows: (estimate::rows(logical) * estimate::kept(preds, logical)).max(1.0),
-        };
-        let rows =
-            estimate::join_rows(kind, &sized(&left, &parts.left), &sized(&right, &parts.right), &parts.on);
-        let left = self.filter(left, parts.left, &for_left)?;
-        let keys = Equalities::split(parts.on, &left_ids, &right_ids);
-        let mut plan = self.join_op(kind, left, right, parts.right, keys, hint, &for_right)?;
-        plan.rows = rows;
-        self.above(plan, parts.above)
-    }
-
-    /// Chooses between an index nested loop, a hash join and a loop join.
-    #[allow(clippy::too_many_arguments)]
-    fn join_op(
-        &mut self,
-        kind: JoinKind,
-        left: Plan,
-        right: Logical,
-        mut right_preds: Vec<Pred>,
-        keys: Equalities,
-        hint: Option<JoinHint>,
-        for_right: &Context,
-    ) -> Result<Plan, SqlError> {
-        // A hint, or chance, decides before costs do.
-        let choice = match self.binder.any_plan.as_mut() {
-            Some(chance) if hint.is_none() => Some(chance.one_of(4)),
-            _ => None,
-        };
-        let forced = hint == Some(JoinHint::Loop) || choice == Some(0);
-        if hint != Some(JoinHint::Hash)
-            && choice.is_none_or(|choice| choice == 0)
-            && kind != JoinKind::Full
-            && !keys.pairs.is_empty()
-            && match peeled(&right) {
-                Logical::Get(get) => access_path::can_seek(get, &keys.right_columns(), left.rows, forced),
-                Logical::View(view) => view_seek::pays(view, &keys.right_columns(), left.rows),
-                _ => false,
-            }
-        {
-            // The inner side is a seek by values of the outer row.
-            let mut args = Vec::new();
-            for (l, r, collation) in &keys.pairs {
-                let slot = self.binder.new_param();
-                args.push((slot, l.clone()));
-                let compare = CompareExpr {
-                    op: CompareOp::Equal,
-                    left: r.clone(),
-                    right: Expr::Param(slot),
-                    collation: *collation,
-                };
-                right_preds.push(Pred::Compare(Box::new(compare)));
-            }
-            let right = self.filter(right, right_preds, for_right)?;
-            return apply_plan(kind, left, right, args, Pred::from_conjuncts(keys.rest));
-        }
-        let right = self.filter(right, right_preds, for_right)?;
-        if keys.pairs.is_empty() || choice == Some(1) {
-            return loop_plan(kind, left, right, keys.into_conditions());
-        }
-        // The smaller side is kept; an inner join exchanges them for that.
-        let exchange = choice.map_or(left.rows * 2.0 < right.rows, |choice| choice == 2);
-        match kind {
-            JoinKind::Inner if exchange => hash_plan(kind, false, right, left, keys.mirrored()),
-            JoinKind::Inner => hash_plan(kind, false, left, right, keys),
-            _ => hash_plan(kind, exchange, left, right, keys),
-        }
-    }
-}
-
-/// Where a join's conditions go.
-#[derive(Default)]
-struct Parts {
-    left: Vec<Pred>,
-    right: Vec<Pred>,
-    on: Vec<Pred>,
-    above: Vec<Pred>,
-}
-
-/// The equalities of a join, left side first, and what is left of the condition.
-struct Equalities {
-    pairs: Vec<(Expr, Expr, Collation)>,
-    rest: Vec<Pred>,
-}
-
-impl Equalities {
-    fn split(on: Vec<Pred>, left: &[ColId], right: &[ColId]) -> Equalities {
-        let mut out = Equalities { pairs: Vec::new(), rest: Vec::new() };
-        let side = |e: &Expr, ids: &[ColId]| {
-            let mut used = Vec::new();
-            e.columns(&mut used);
-            !used.is_empty() && used.iter().all(|id| ids.contains(id)) && !e.is_volatile()
-        };
-        for pred in on {
-            match pred {
-                Pred::Compare(c)
-                    if c.op == CompareOp::Equal && side(&c.left, left) && side(&c.right, right) =>
-                {
-                    out.pairs.push((c.left, c.right, c.collation));
-                }
-                Pred::Compare(c)
-                    if c.op == CompareOp::Equal && side(&c.left, right) && side(&c.right, left) =>
-                {
-                    out.pairs.push((c.right, c.left, c.collation));
-                }
-                other => out.rest.push(other),
-            }
-        }
-        out
-    }
-
-    fn mirrored(self) -> Equalities {
-        Equalities { pairs: self.pairs.into_iter().map(|(l, r, c)| (r, l, c)).collect(), rest: self.rest }
-    }
-
-    /// All of them as conditions.
-    fn into_conditions(self) -> Vec<Pred> {
-        let equal = |(left, right, collation)| {
-            Pred::Compare(Box::new(CompareExpr { op: CompareOp::Equal, left, right, collation }))
-        };
-        self.pairs.into_iter().map(equal).chain(self.rest).collect()
-    }
-
-    /// Right-side columns that stand alone in an equality.
-    fn right_columns(&self) -> Vec<ColId> {
-        let plain = self.pairs.iter().filter_map(|(_, r, _)| match r {
-            Expr::Col(id) => Some(*id),
-            _ => None,
-        });
-        plain.collect()
-    }
-}
-
-/// The node below filters.
-fn peeled(logical: &Logical) -> &Logical {
-    match logical {
-        Logical::Filter { input, .. } => peeled(input),
-        other => other,
-    }
-}
-
-fn combined(kind: JoinKind, left: &Plan, right: &Plan) -> (Vec<ColId>, Vec<ColId>) {
-    let mut both = left.cols.clone();
-    both.extend(&right.cols);
-    let out = if super::physical::gives_both(kind) { both.clone() } else { left.cols.clone() };
-    (both, out)
-}
-
-fn residual(preds: Vec<Pred>, cols: &[ColId]) -> Result<Option<Pred>, SqlError> {
-    let mut pred = Pred::from_conjuncts(preds);
-    if let Some(pred) = &mut pred {
-        pred_slots(pred, cols)?;
-    }
-    Ok(pred)
-}
-
-fn hash_plan(
-    kind: JoinKind,
-    builds_left: bool,
-    left: Plan,
-    right: Plan,
-    keys: Equalities,
-) -> Result<Plan, SqlError> {
-    let (both, cols) = combined(kind, &left, &right);
-    let rows = left.rows;
-    let mut plan = HashJoinPlan {
-        kind,
-        builds_left,
-        left_keys: Vec::new(),
-        right_keys: Vec::new(),
-        collations: Vec::new(),
-        residual: residual(keys.rest, &both)?,
-        left_width: left.width(),
-        right_width: right.width(),
-    };
-    for (mut l, mut r, collation) in keys.pairs {
-        slots(&mut l, &left.cols)?;
-        slots(&mut r, &right.cols)?;
-        plan.left_keys.push(l);
-        plan.right_keys.push(r);
-        plan.collations.push(collation);
-    }
-    let node = Node::HashJoin { left: Box::new(left), right: Box::new(right), plan: Box::new(plan) };
-    Ok(Plan { node, cols, rows, ordered: false })
-}
-
-fn loop_plan(kind: JoinKind, left: Plan, right: Plan, on: Vec<Pred>) -> Result<Plan, SqlError> {
-    let (both, cols) = combined(kind, &left, &right);
-    let rows = left.rows * right.rows;
-    let plan =
-        LoopJoinPlan { kind, on: residual(on, &both)?, left_width: left.width(), right_width: right.width() };
-    let node = Node::LoopJoin { left: Box::new(left), right: Box::new(right), plan: Box::new(plan) };
-    Ok(Plan { node, cols, rows, ordered: false })
-}
-
-fn apply_plan(
-    kind: JoinKind,
-    left: Plan,
-    right: Plan,
-    mut args: Vec<(usize, Expr)>,
-    on: Option<Pred>,
-) -> Result<Plan, SqlError> {
-    let (both, cols) = combined(kind, &left, &right);
-    for (_, e) in &mut args {
-        slots(e, &left.cols)?;
-    }
-    let residual = residual(on.into_iter().collect(), &both)?;
-    let rows = left.rows * right.rows;
-    let left_width = left.width();
-    let plan = ApplyPlan { kind, args, right, residual, left_width };
-    Ok(Plan { node: Node::Apply { left: Box::new(left), plan: Box::new(plan) }, cols, rows, ordered: false })
 }
 
 /// Keys over slots; an error is a key that is not a column, which the binder never makes.
-fn sort_slots(keys: &[SortKey], cols: &[ColId]) -> Result<Vec<SortSlot>, SqlError> {
+pub(super) fn sort_slots(keys: &[SortKey], cols: &[ColId]) -> Result<Vec<SortSlot>, SqlError> {
     let slot = |key: &SortKey| {
         let mut e = key.expr.clone();
         slots(&mut e, cols)?;

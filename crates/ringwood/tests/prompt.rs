@@ -2,132 +2,20 @@
 //!
 //! `RINGWOOD_WRITE_PROMPT=1 cargo test -p ringwood --test prompt documented` writes the screens into docs/prompt.md anew.
 
-use pty_process::Size;
-use pty_process::blocking::{self, Pty};
+#[path = "support/terminal.rs"]
+mod terminal;
+
 use ringwood::{Options, Value};
 use rustix::process::{Pid, Signal, kill_process};
-use std::fs::File;
-use std::io::{Read, Write};
-use std::num::NonZero;
-use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
-use std::process::Child;
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
+use terminal::{PATIENCE, Terminal};
 
-const ROWS: u16 = 24;
-const COLUMNS: u16 = 96;
-
-/// How long a screen may take on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
-
-/// A terminal with a process in it.
-struct Terminal {
-    pty: Option<Pty>,
-    child: Child,
-    screen: Arc<Mutex<vt100::Parser>>,
-}
-
-impl Terminal {
-    fn begin(folder: &Path, args: &[&str], env: &[(&str, &str)]) -> Terminal {
-        let (pty, pts) = blocking::open().unwrap();
-        pty.resize(Size::new(ROWS, COLUMNS)).unwrap();
-        let child = blocking::Command::new(env!("CARGO_BIN_EXE_ringwood"))
-            .args(["sql", "--memory", "32MB", "--data"])
-            .arg(folder)
-            .args(args)
-            .current_dir(folder)
-            .env("RINGWOOD_HISTORY", folder.join("history"))
-            .env("TERM", "xterm-256color")
-            .env("PAGER", "cat")
-            .env_remove("NO_COLOR")
-            .envs(env.iter().copied())
-            .spawn(pts)
-            .unwrap();
-        let size = |n| NonZero::new(n).unwrap();
-        let screen = Arc::new(Mutex::new(vt100::Parser::new(size(ROWS), size(COLUMNS), 0)));
-        let shown = Arc::clone(&screen);
-        let mut from = File::from(pty.as_fd().try_clone_to_owned().unwrap());
-        std::thread::spawn(move || {
-            let mut bytes = [0; 4096];
-            // The other end is gone when it fails.
-            while let Ok(n @ 1..) = from.read(&mut bytes) {
-                shown.lock().unwrap().process(&bytes[..n]);
-            }
-        });
-        Terminal { pty: Some(pty), child, screen }
-    }
-
-    fn send(&mut self, bytes: &[u8]) {
-        self.pty.as_mut().unwrap().write_all(bytes).unwrap();
-    }
-
-    /// The screen without blanks at the ends of lines and empty lines at its end; times and version are made equal.
-    fn text(&self) -> String {
-        let contents = self.screen.lock().unwrap().screen().contents();
-        let lines: Vec<String> = contents.lines().map(|line| plain(line.trim_end())).collect();
-        lines.join("\n").trim_end().to_owned()
-    }
-
-    /// Waits until the screen holds.
-    fn wait(&self, what: &str, holds: impl Fn(&str) -> bool) {
-        let end = Instant::now() + PATIENCE;
-        loop {
-            let text = self.text();
-            if holds(&text) {
-                return;
-            }
-            assert!(Instant::now() < end, "{what} is not on the screen:\n{text}");
-            std::thread::sleep(Duration::from_millis(20));
-        }
-    }
-
-    fn wait_for(&self, text: &str) {
-        self.wait(text, |screen| screen.contains(text));
-    }
-
-    /// Waits until the prompt asks for a new batch.
-    fn prompted(&self) {
-        self.wait("an empty prompt", |text| text.lines().last().is_some_and(is_prompt));
-    }
-
-    /// Clears the screen at the prompt and types.
-    fn fresh(&mut self, text: &str) {
-        self.prompted();
-        self.send(b"\x0c");
-        self.wait("an empty screen", is_prompt);
-        self.send(text.as_bytes());
-    }
-
-    fn exit_code(&mut self) -> Option<i32> {
-        let end = Instant::now() + PATIENCE;
-        while Instant::now() < end {
-            if let Some(status) = self.child.try_wait().unwrap() {
-                return status.code();
-            }
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        self.child.kill().unwrap();
-        panic!("the process does not end:\n{}", self.text());
-    }
-}
-
-/// `database 1>` alone.
-fn is_prompt(text: &str) -> bool {
-    text.strip_suffix(" 1>").is_some_and(|name| !name.contains([' ', '\n']))
-}
-
-/// A line with `(n ms)` for each time and `Ringwood x.y.z` for each version.
-fn plain(line: &str) -> String {
-    if let Some(inner) = line.strip_prefix('(').and_then(|rest| rest.strip_suffix(" ms)"))
-        && inner.parse::<f64>().is_ok()
-    {
-        return "(n ms)".into();
-    }
-    match line.strip_prefix("Ringwood ") {
-        Some(rest) => format!("Ringwood x.y.z{}", &rest[rest.find(". ").unwrap_or(0)..]),
-        None => line.to_owned(),
-    }
+/// The prompt of an embedded instance in a folder.
+fn begin(folder: &Path, args: &[&str], env: &[(&str, &str)]) -> Terminal {
+    let data = folder.display().to_string();
+    let all = [&["sql", "--memory", "32MB", "--data", &data], args].concat();
+    Terminal::spawn(folder, &all, env)
 }
 
 /// The bytes of `text<Tab>more<Enter>`; `<Pause>` splits it.
@@ -215,7 +103,7 @@ fn documented() {
     for step in all {
         let at = match &mut terminal {
             Some(terminal) => terminal,
-            none => none.insert(Terminal::begin(folder.path(), &["-d", "Sales"], &[])),
+            none => none.insert(begin(folder.path(), &["-d", "Sales"], &[])),
         };
         at.wait_for(">");
         // A step begins with a clean screen unless it goes on in the middle of a batch.
@@ -259,7 +147,7 @@ fn documented() {
 #[test]
 fn ctrl_c_cancels_the_batch_and_keeps_shell_and_transaction() {
     let folder = sales();
-    let mut terminal = Terminal::begin(folder.path(), &["-d", "Sales"], &[]);
+    let mut terminal = begin(folder.path(), &["-d", "Sales"], &[]);
     terminal.fresh("begin tran delete customer where c_id = 1\rgo\r");
     terminal.wait_for("(1 row affected)");
     for work in ["waitfor delay '1:00'", "while 1 = 1 print 'x'"] {
@@ -294,7 +182,7 @@ go
 fn signals_at_the_prompt_stop_cleanly_and_give_the_terminal_back() {
     for (signal, code) in [(Signal::TERM, 143), (Signal::HUP, 129)] {
         let folder = sales();
-        let mut terminal = Terminal::begin(folder.path(), &["-d", "Sales"], &[]);
+        let mut terminal = begin(folder.path(), &["-d", "Sales"], &[]);
         terminal.fresh(&LOAD.replace('\n', "\r"));
         terminal.wait_for("ms)");
         terminal.fresh("delete customer");
@@ -312,7 +200,7 @@ fn signals_at_the_prompt_stop_cleanly_and_give_the_terminal_back() {
 #[test]
 fn a_terminal_that_goes_away_is_a_clean_stop() {
     let folder = sales();
-    let mut terminal = Terminal::begin(folder.path(), &["-d", "Sales"], &[]);
+    let mut terminal = begin(folder.path(), &["-d", "Sales"], &[]);
     terminal.fresh(&LOAD.replace('\n', "\r"));
     terminal.wait_for("ms)");
     terminal.fresh("delete customer\r");
@@ -328,7 +216,7 @@ fn a_terminal_that_goes_away_is_a_clean_stop() {
 fn long_results_go_through_the_pager() {
     let folder = sales();
     let pager = [("PAGER", "sed s/^/PAGED:/")];
-    let mut terminal = Terminal::begin(folder.path(), &["-d", "Sales", "-h-1"], &pager);
+    let mut terminal = begin(folder.path(), &["-d", "Sales", "-h-1"], &pager);
     terminal.fresh("set nocount on select top 40 name from sys.all_columns\rgo\r");
     terminal.wait_for("PAGED:");
     terminal.wait_for("ms)");
@@ -345,7 +233,7 @@ fn long_results_go_through_the_pager() {
 #[test]
 fn history_is_kept_over_sessions_without_secrets() {
     let folder = sales();
-    let mut terminal = Terminal::begin(folder.path(), &[], &[]);
+    let mut terminal = begin(folder.path(), &[], &[]);
     terminal.fresh("print 'first\rline'\rgo\r");
     terminal.wait_for("ms)");
     terminal.prompted();
@@ -353,7 +241,7 @@ fn history_is_kept_over_sessions_without_secrets() {
     terminal.wait("two answers", |text| text.matches("ms)").count() == 2);
     terminal.send(b"quit\r");
     assert_eq!(terminal.exit_code(), Some(0));
-    let mut terminal = Terminal::begin(folder.path(), &[], &[]);
+    let mut terminal = begin(folder.path(), &[], &[]);
     terminal.wait_for("1>");
     // quit, then the batch of three lines, edited in its first one.
     terminal.send(b"\x1b[A\x1b[A\x1b[A\x1b[A\x1b[A\x1b[F\x7f\x7f\x7f\x7f\x7fthird\x1b[B\x1b[B\x1b[F\r");
@@ -367,7 +255,7 @@ fn history_is_kept_over_sessions_without_secrets() {
 #[test]
 fn a_dumb_terminal_is_enough() {
     let folder = sales();
-    let mut terminal = Terminal::begin(folder.path(), &["-d", "Sales"], &[("TERM", "dumb")]);
+    let mut terminal = begin(folder.path(), &["-d", "Sales"], &[("TERM", "dumb")]);
     terminal.wait_for("1>");
     terminal.send(b"select count(*) n\nfrom customer\ngo\n");
     terminal.wait("the answer", |text| text.lines().any(|line| line.trim() == "3"));

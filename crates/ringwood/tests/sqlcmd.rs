@@ -211,7 +211,8 @@ fn levels_timeouts_and_options_of_tables() {
     assert_eq!(scene.good(&["-p1", "-Q", "declare @i int"]).trim().split(':').count(), 4);
     assert_eq!(scene.good(&["-H", "desk", "-h-1", "-Q", "set nocount on select host_name()"]), "desk\n");
     for wrong in [
-        vec!["-S", "server"],
+        vec!["-S", "server", "--memory", "64MB"],
+        vec!["-S", "server\\instance"],
         vec!["-U", "sa"],
         vec!["-E"],
         vec!["-w", "8"],
@@ -227,7 +228,6 @@ fn levels_timeouts_and_options_of_tables() {
         assert_eq!((code, out.as_str()), (2, ""), "{wrong:?}");
         assert!(err.starts_with("error: "), "{err}");
     }
-    assert!(scene.run(&["-S", "x"]).2.contains("there is no server to connect to"));
 }
 
 #[test]

@@ -10,6 +10,7 @@ use mio::{Registry, Waker};
 use parking_lot::{Condvar, Mutex};
 
 use crate::connection::Connection;
+use crate::counters::Counters;
 use crate::options::ServerOptions;
 use crate::pool::Pool;
 use crate::throttle::Throttle;
@@ -30,6 +31,8 @@ pub struct Hub {
     pub tls: Option<TlsConfigs>,
     /// Failed logins.
     pub throttle: Throttle,
+    /// What happens, counted.
+    pub counters: Arc<Counters>,
     pool: OnceLock<Pool<Arc<Connection>>>,
     shards: Vec<Shard>,
     next_id: AtomicUsize,
@@ -71,6 +74,7 @@ impl Hub {
             options,
             tls,
             throttle: Throttle::new(),
+            counters: Arc::new(Counters::new()),
             pool: OnceLock::new(),
             shards,
             next_id: AtomicUsize::new(0),

@@ -6,15 +6,16 @@
 pub mod certificate;
 mod client;
 mod connection;
+mod counters;
 mod hub;
 mod load;
 mod login;
+mod metrics;
 pub mod options;
 mod output;
 pub mod password;
 mod poller;
 pub mod pool;
-pub mod probe;
 mod request;
 mod serve;
 mod throttle;
@@ -33,6 +34,7 @@ use mio::{Interest, Poll, Waker};
 pub use options::{Encryption, ServerError, ServerOptions};
 
 use crate::hub::{Hub, Shard};
+use crate::metrics::MetricsServer;
 use crate::poller::{Poller, WAKE};
 use crate::pool::Pool;
 use crate::tls::TlsConfigs;
@@ -47,6 +49,7 @@ pub struct Server {
     hub: Arc<Hub>,
     addresses: Vec<SocketAddr>,
     pollers: Vec<JoinHandle<()>>,
+    metrics: Option<MetricsServer>,
 }
 
 /// Asks a server to stop, from any thread.
@@ -97,7 +100,13 @@ impl Server {
                 serve::serve(&hub, &connection);
             }
         })?);
-        let mut server = Server { hub, addresses, pollers: Vec::new() };
+        let metrics = match hub.options.metrics {
+            Some(address) => {
+                Some(MetricsServer::start(address, &hub).map_err(|e| ServerError::Listen(address, e))?)
+            }
+            None => None,
+        };
+        let mut server = Server { hub, addresses, pollers: Vec::new(), metrics };
         for (index, poll) in polls.into_iter().enumerate() {
             let poller = Poller { index, poll, listeners: std::mem::take(&mut listeners) };
             let hub = server.hub.clone();
@@ -110,6 +119,11 @@ impl Server {
     /// Where it listens.
     pub fn addresses(&self) -> &[SocketAddr] {
         &self.addresses
+    }
+
+    /// Where metrics are to be had.
+    pub fn metrics_address(&self) -> Option<SocketAddr> {
+        self.metrics.as_ref().map(MetricsServer::address)
     }
 
     /// Connections now.
@@ -141,6 +155,7 @@ impl Server {
         }
         let ended = self.hub.pool().is_none_or(|pool| pool.stop(Instant::now() + AFTER_DEADLINE));
         self.hub.end_pollers();
+        drop(self.metrics.take());
         for poller in self.pollers.drain(..) {
             // A panic of it was reported by the panic hook.
             let _ = poller.join();

@@ -8,6 +8,7 @@ use tds::{Limits, TdsError};
 
 use crate::client::Active;
 use crate::connection::{Connection, Next};
+use crate::counters::Count;
 use crate::hub::Hub;
 use crate::output::Answer;
 use crate::serve::After;
@@ -33,6 +34,7 @@ struct Rows<'a> {
 /// # Errors
 /// The client is gone, or sends what is not the protocol.
 pub fn run(hub: &Hub, connection: &Connection, active: &mut Active, got: Got) -> Result<After, WireError> {
+    hub.counters.add(Count::Requests, 1);
     connection.begin_request(true);
     let mut answer = Answer::new(hub, connection, active);
     let limits = Limits { memory: hub.options.max_message };

@@ -4,14 +4,15 @@
 use std::time::Duration;
 
 use engine::session::NetworkConnection;
-use engine::{ClientInfo, Session, SqlError};
-use tds::login::Login7;
+use engine::{ClientInfo, Session, Sink, SqlError};
+use tds::login::{Login7, feature};
 use tds::prelogin::{AfterPrelogin, Prelogin, ServerEncryption};
 use tds::tokens::{DoneKind, DoneStatus, EnvChange};
 use tds::{Message, MessageBuffer, PacketType, TokenWriter, WireCollation, packet};
 
 use crate::client::{Active, Client, Stage};
 use crate::connection::Connection;
+use crate::counters::Count;
 use crate::hub::Hub;
 use crate::options::Encryption;
 use crate::output::server_name;
@@ -120,11 +121,13 @@ fn login(
     let login = Login7::parse(&message.payload)?;
     let encrypted = connection.wire().is_encrypted();
     match open_session(hub, connection, &login, encrypted) {
-        Ok(session) => {
+        Ok((session, told)) => {
             hub.throttle.succeeded(connection.peer.ip());
-            accept(hub, connection, client, &login, session)
+            hub.counters.add(Count::LoginsSucceeded, 1);
+            accept(hub, connection, client, &login, session, &told)
         }
         Err(refusal) => {
+            hub.counters.add(Count::LoginsFailed, 1);
             client.stage = Stage::Refused(refused(&login, &refusal.errors));
             if refusal.delay.is_zero() {
                 refuse(hub, connection, client)
@@ -163,7 +166,7 @@ fn open_session(
     connection: &Connection,
     login: &Login7,
     encrypted: bool,
-) -> Result<Session, Refusal> {
+) -> Result<(Session, Vec<SqlError>), Refusal> {
     if connection.surplus {
         let most = hub.options.max_connections;
         let text = format!(
@@ -186,11 +189,45 @@ fn open_session(
         .instance
         .authenticate(&login.user, &login.password.0, &client)
         .map_err(|error| Refusal { errors: vec![error], delay: hub.throttle.failed(connection.peer.ip()) })?;
+    let refused = |errors: Vec<SqlError>| {
+        let errors = errors.into_iter().chain([token.refused()]).collect();
+        Refusal { errors, delay: Duration::ZERO }
+    };
+    let mut told = Vec::new();
+    if let Some(error) = unknown_language(&login.language) {
+        if login.options.language_fatal {
+            audit(
+                hub,
+                connection,
+                &format!("Login of user '{}': {}", clean(&login.user), clean(&error.message)),
+            );
+            return Err(refused(vec![error]));
+        }
+        told.push(SqlError::new(error.number, 10, 1, error.message));
+    }
     let database = Some(login.database.as_str()).filter(|name| !name.is_empty());
-    let mut session = hub
-        .instance
-        .session_for(&token, database)
-        .map_err(|error| Refusal { errors: vec![error, token.refused()], delay: Duration::ZERO })?;
+    let opened = if login.options.database_fatal {
+        hub.instance.session_for(&token, database).map(|session| (session, None))
+    } else {
+        hub.instance.session_in_or_default(&token, database)
+    };
+    let (mut session, warning) = opened.map_err(|error| refused(vec![error]))?;
+    told.extend(warning);
+    if let Some(new) = &login.new_password {
+        let errors = change_password(&mut session, &login.user, &login.password.0, &new.0);
+        if !errors.is_empty() {
+            audit(
+                hub,
+                connection,
+                &format!("The password of login '{}' was not changed.", clean(&login.user)),
+            );
+            return Err(refused(errors));
+        }
+        audit(hub, connection, &format!("The password of login '{}' was changed by it.", clean(&login.user)));
+    }
+    if !(login.options.odbc || login.options.oledb) {
+        session.without_ansi_defaults();
+    }
     session.set_connection(NetworkConnection {
         client: connection.peer,
         server: connection.local,
@@ -202,7 +239,39 @@ fn open_session(
     });
     // What a reset goes back to.
     session.keep_as_login();
-    Ok(session)
+    Ok((session, told))
+}
+
+/// There is one language. Error 2740 for any other.
+fn unknown_language(name: &str) -> Option<SqlError> {
+    let known =
+        name.is_empty() || LANGUAGE.eq_ignore_ascii_case(name) || "english".eq_ignore_ascii_case(name);
+    (!known).then(|| {
+        let text = format!(
+            "SET LANGUAGE failed because '{name}' is not an official language name or a language alias on this SQL Server."
+        );
+        SqlError::new(2740, 16, 1, text)
+    })
+}
+
+/// Takes the errors of a statement.
+struct Errors(Vec<SqlError>);
+
+impl Sink for Errors {
+    fn error(&mut self, error: &SqlError) -> Result<(), SqlError> {
+        self.0.push(error.clone());
+        Ok(())
+    }
+}
+
+/// Changes a login's own password, which it has just shown to know; gives the errors.
+fn change_password(session: &mut Session, login: &str, old: &str, new: &str) -> Vec<SqlError> {
+    let name = login.replace(']', "]]");
+    let (old, new) = (old.replace('\'', "''"), new.replace('\'', "''"));
+    let mut errors = Errors(Vec::new());
+    let text = format!("ALTER LOGIN [{name}] WITH PASSWORD = N'{new}' OLD_PASSWORD = N'{old}'");
+    session.execute(&text, &mut errors);
+    errors.0
 }
 
 fn audit(hub: &Hub, connection: &Connection, text: &str) {
@@ -234,12 +303,20 @@ fn accept(
     client: &mut Client,
     login: &Login7,
     session: Session,
+    told: &[SqlError],
 ) -> Result<After, WireError> {
     let size = login.negotiated_packet_size(packet::DEFAULT_PACKET_SIZE);
     // The new size is in force after this answer.
     let mut buffer = MessageBuffer::new(packet::DEFAULT_PACKET_SIZE, session.spid() as u16);
     let mut tokens = TokenWriter::new(buffer.payload(), login.version);
     let database = session.database();
+    for error in told {
+        if error.severity > 10 {
+            tokens.error(error, server_name(), "");
+        } else {
+            tokens.info(error, server_name(), "");
+        }
+    }
     tokens.env_change(EnvChange::Database { new: &database, old: "master" });
     let text = format!("Changed database context to '{database}'.");
     tokens.info(&SqlError::new(5701, 0, 2, text), server_name(), "");
@@ -249,6 +326,11 @@ fn accept(
     let text = format!("Changed language setting to {LANGUAGE}.");
     tokens.info(&SqlError::new(5703, 0, 1, text), server_name(), "");
     tokens.login_ack(login.ack_number(), PRODUCT_NAME, PRODUCT);
+    // Of the features that clients ask for UTF-8 alone is there: parameters in collations of UTF-8. Session recovery and the others
+    // are refused by not being named.
+    if login.feature(feature::UTF8_SUPPORT).is_some_and(|asked| asked.data.first() == Some(&1)) {
+        tokens.feature_ext_ack(&[(feature::UTF8_SUPPORT, &[1])]);
+    }
     tokens.env_change(EnvChange::PacketSize { new: size, old: packet::DEFAULT_PACKET_SIZE });
     tokens.done(DoneKind::Done, DoneStatus::FINAL, 0, None);
     let mut bytes = Vec::new();

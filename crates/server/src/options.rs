@@ -44,13 +44,20 @@ pub struct ServerOptions {
     pub send_timeout: Option<Duration>,
     /// Largest request in bytes.
     pub max_message: usize,
+    /// Address for metrics, which everyone who reaches it can read; port 0 takes any free one.
+    pub metrics: Option<SocketAddr>,
 }
 
 impl ServerOptions {
     /// The usual options with an address and the data folder.
     pub fn new(listen: SocketAddr, folder: impl Into<PathBuf>) -> ServerOptions {
+        ServerOptions::listening(vec![listen], folder)
+    }
+
+    /// The usual options with several addresses.
+    pub fn listening(listen: Vec<SocketAddr>, folder: impl Into<PathBuf>) -> ServerOptions {
         ServerOptions {
-            listen: vec![listen],
+            listen,
             encryption: Encryption::Optional,
             certificate: None,
             folder: folder.into(),
@@ -61,6 +68,7 @@ impl ServerOptions {
             idle_timeout: None,
             send_timeout: None,
             max_message: 128 << 20,
+            metrics: None,
         }
     }
 

@@ -125,6 +125,7 @@ impl<'a> Answer<'a> {
 
     /// An error that ends the request.
     pub fn fail(&mut self, error: &SqlError) {
+        self.hub.counters.error(error.severity);
         self.release();
         self.tokens().error(error, server_name(), error.procedure());
         self.error = true;

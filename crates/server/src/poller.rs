@@ -9,6 +9,7 @@ use mio::net::TcpListener;
 use mio::{Events, Poll, Token};
 
 use crate::connection::Connection;
+use crate::counters::Count;
 use crate::hub::Hub;
 use crate::wire::Wire;
 
@@ -109,7 +110,8 @@ fn accept_all(listener: &TcpListener, hub: &Hub) -> io::Result<()> {
         // Answers are written whole; a lost peer is noticed even while nothing is sent.
         let _ = socket.set_nodelay(true);
         let _ = rustix::net::sockopt::set_socket_keepalive(&socket, true);
-        let wire = Wire::new(hub.tls.clone());
+        hub.counters.add(Count::Connections, 1);
+        let wire = Wire::new(hub.tls.clone(), hub.counters.clone());
         // Where this fails the client has gone away again.
         if let Ok(connection) = Connection::new(id, socket, peer, surplus, wire) {
             let _ = hub.enter(connection);

@@ -2,15 +2,20 @@
 //! Guarantees: each request is answered by one message, an attention by one more; a request that cannot be understood is an
 //! error of that request, and ends the connection only where what follows it cannot be found.
 
-use engine::SqlError;
-use engine::session::{Isolation, RpcParam, TransactionRequest, TransactionStart};
+use std::sync::Arc;
+
+use engine::session::{Isolation, RpcParam, RpcTable, RpcTableColumn, TransactionRequest, TransactionStart};
+use engine::{Sink, SqlError, Value};
 use tds::request::rpc::{self, RpcReader, RpcRequest, RpcValue};
-use tds::request::{Begin, Headers, SqlBatch, TransactionRequest as Asked};
+use tds::request::{Begin, Headers, SqlBatch, TableValue, TransactionRequest as Asked};
 use tds::tokens::{DoneKind, DoneStatus};
-use tds::{AfterError, Limits, Message, MessageBuffer, PacketType, Reader, TdsError, TokenWriter};
+use tds::{
+    AfterError, Limits, Message, MessageBuffer, PacketType, Reader, TdsError, TdsVersion, TokenWriter,
+};
 
 use crate::client::Active;
 use crate::connection::Connection;
+use crate::counters::Count;
 use crate::hub::Hub;
 use crate::output::Answer;
 use crate::serve::After;
@@ -48,11 +53,15 @@ pub fn run(
         // The attention that follows is answered.
         return Ok(After::Continue);
     }
+    hub.counters.add(Count::Requests, 1);
     connection.begin_request(false);
     let mut answer = Answer::new(hub, connection, active);
     let result = carry_out(hub, active, &message, &mut answer);
     drop(message);
     let stopped = connection.end_request();
+    if stopped {
+        hub.counters.add(Count::Attentions, 1);
+    }
     let over = active.session.is_killed() || result.as_ref().is_err_and(Failure::is_final);
     if let Err(failure) = result {
         answer.fail(&failure.error());
@@ -107,6 +116,9 @@ fn carry_out(
         active.session.reset(answer)?;
     }
     let headers = Headers::read(&mut Reader::new(&message.payload, "request"), active.version)?;
+    if headers.wants_notification {
+        return Err(TdsError::Unsupported("a query notification").into());
+    }
     if !message.resets() {
         check_transaction(active, headers)?;
     }
@@ -117,11 +129,17 @@ fn carry_out(
     }
 }
 
-/// Error 3971 when the client believes to be in a transaction that is not the session's: what it asks for was meant for that one.
+/// Error 3971 when the client believes to be in a transaction that is not the session's: what it asks for was meant for that one. Error
+/// 3989 when it does not know of the session's.
 fn check_transaction(active: &Active, headers: Headers) -> Result<(), Failure> {
     let (theirs, ours) = (headers.transaction, active.session.transaction_number());
-    if theirs == 0 || theirs == ours {
+    if theirs == ours || active.version < TdsVersion::V7_2 {
         return Ok(());
+    }
+    if theirs == 0 {
+        let text =
+            "New request is not allowed to start because it should come with valid transaction descriptor.";
+        return Err(SqlError::new(3989, 16, 1, text).into());
     }
     let text = format!("The server failed to resume the transaction. Desc:{theirs:x}.");
     Err(SqlError::new(3971, 16, 1, text).into())
@@ -160,6 +178,10 @@ fn run_call(active: &mut Active, call: RpcRequest, answer: &mut Answer<'_>) -> R
             return Err(SqlError::new(2812, 16, 62, text));
         }
     };
+    if is_reset(&name) {
+        active.session.reset(answer)?;
+        return answer.procedure_done(0);
+    }
     let mut params = Vec::with_capacity(call.params.len());
     for param in call.params {
         params.push(parameter(param)?);
@@ -169,16 +191,39 @@ fn run_call(active: &mut Active, call: RpcRequest, answer: &mut Answer<'_>) -> R
 }
 
 fn parameter(param: rpc::RpcParam) -> Result<RpcParam, SqlError> {
-    let RpcValue::Scalar { ty, value } = param.value else {
-        return Err(TdsError::Unsupported("a table-valued parameter").to_sql_error());
+    let (ty, value, table) = match param.value {
+        RpcValue::Scalar { ty, value } => (ty.data_type(), value, None),
+        RpcValue::Table(table) => (None, Value::Null, Some(Arc::new(rows_of(table)))),
     };
     Ok(RpcParam {
         name: param.name.into(),
-        ty: ty.data_type(),
+        ty,
         value,
         output: param.by_ref,
         is_default: param.default,
+        table,
     })
+}
+
+/// sp_reset_connection: the same as the bit of a packet that asks for it, as a call of its own.
+fn is_reset(name: &str) -> bool {
+    let bare = name.rsplit('.').next().unwrap_or_default().trim_matches(['[', ']', '"']);
+    bare.eq_ignore_ascii_case("sp_reset_connection")
+}
+
+/// A table-valued parameter as the engine takes it.
+fn rows_of(table: TableValue) -> RpcTable {
+    let order = &table.column_order;
+    let position = |at: usize| order.get(at).map_or(at, |number| usize::from(*number).saturating_sub(1));
+    let columns = table.columns.iter().enumerate();
+    RpcTable {
+        schema: table.schema.as_str().into(),
+        type_name: table.type_name.as_str().into(),
+        columns: columns
+            .map(|(at, column)| RpcTableColumn { position: position(at), default: column.default })
+            .collect(),
+        values: table.values,
+    }
 }
 
 fn transaction(active: &mut Active, message: &Message, answer: &mut Answer<'_>) -> Result<(), Failure> {

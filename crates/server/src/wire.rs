@@ -4,11 +4,13 @@
 
 use std::cell::RefCell;
 use std::io::{self, ErrorKind, Read, Write};
+use std::sync::Arc;
 
 use mio::net::TcpStream;
 use rustls::ServerConnection;
 use tds::{Event, Message, MessageBuffer, MessageReader, PacketType, TdsError};
 
+use crate::counters::{Count, Counters};
 use crate::tls::{self, TlsConfigs};
 
 /// Bytes read from a socket at a time.
@@ -74,11 +76,12 @@ pub struct Wire {
     pending: Vec<u8>,
     at: usize,
     configs: Option<TlsConfigs>,
+    counters: Arc<Counters>,
 }
 
 impl Wire {
     /// The state of a new connection; without configurations there is no TLS.
-    pub fn new(configs: Option<TlsConfigs>) -> Wire {
+    pub fn new(configs: Option<TlsConfigs>, counters: Arc<Counters>) -> Wire {
         Wire {
             layer: Layer::Plain,
             fresh: true,
@@ -86,6 +89,7 @@ impl Wire {
             pending: Vec::new(),
             at: 0,
             configs,
+            counters,
         }
     }
 
@@ -138,6 +142,7 @@ impl Wire {
                     Err(e) if e.kind() == ErrorKind::Interrupted => return Ok(None),
                     Err(e) => return Err(e.into()),
                 };
+                self.counters.add(Count::BytesReceived, n as u64);
                 self.take(&room[..n], socket)?;
                 Ok(None)
             })?;
@@ -219,6 +224,12 @@ impl Wire {
     /// # Errors
     /// The connection is broken.
     pub fn send(&mut self, socket: &TcpStream, bytes: &[u8]) -> io::Result<(usize, bool)> {
+        let sent = self.send_some(socket, bytes)?;
+        self.counters.add(Count::BytesSent, sent.0 as u64);
+        Ok(sent)
+    }
+
+    fn send_some(&mut self, socket: &TcpStream, bytes: &[u8]) -> io::Result<(usize, bool)> {
         match &mut self.layer {
             Layer::Tls(tls) | Layer::Handshake(tls) => {
                 let taken = tls::write(tls, &mut &*socket, bytes)?;

@@ -237,9 +237,9 @@ fn idle_connections_end_where_that_is_wanted() {
 fn a_probe_needs_no_login() {
     let second = Duration::from_secs(5);
     let server = TestServer::start();
-    assert_eq!(ringwood_server::probe::probe(server.address, false, second).unwrap()[0], 16);
-    assert_eq!(ringwood_server::probe::probe(server.address, true, second).unwrap()[0], 16);
+    assert_eq!(client::probe::probe(server.address, false, second).unwrap()[0], 16);
+    assert_eq!(client::probe::probe(server.address, true, second).unwrap()[0], 16);
     let strict = TestServer::with(|o| o.encryption = Mode::Strict);
-    assert!(ringwood_server::probe::probe(strict.address, false, second).is_err());
-    assert_eq!(ringwood_server::probe::probe(strict.address, true, second).unwrap()[0], 16);
+    assert!(client::probe::probe(strict.address, false, second).is_err());
+    assert_eq!(client::probe::probe(strict.address, true, second).unwrap()[0], 16);
 }

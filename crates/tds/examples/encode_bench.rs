@@ -94,7 +94,7 @@ fn main() {
     let mixed = [
         ty(DataType::Int, false),
         text,
-        ty(DataType::Decimal { precision: 12, scale: 2 }, true),
+        ty(DataType::decimal(12, 2), true),
         ty(DataType::DateTime2(7), true),
         ty(DataType::Bit, true),
         varchar,

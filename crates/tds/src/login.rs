@@ -227,15 +227,13 @@ impl Login7 {
         })
     }
 
-    /// What this server does not do: Windows and federated authentication, changing the password at login, user
-    /// instances, attaching a file.
+    /// What this server does not do: Windows and federated authentication, user instances, attaching a file.
     pub fn check_supported(&self) -> Result<(), TdsError> {
         if self.options.integrated_security {
             return Err(TdsError::IntegratedLogin);
         }
         let refused = [
             (self.features.iter().any(|f| f.id == feature::FED_AUTH), "federated authentication"),
-            (self.new_password.is_some(), "changing the password at login"),
             (self.options.user_instance, "a user instance"),
             (!self.attach_file.is_empty(), "attaching a database file at login"),
         ];

@@ -1,6 +1,7 @@
 //! TYPE_INFO: the types of columns and parameters. Guarantees: a `TypeInfo` that was read is within SQL Server's
 //! ranges; one made for a protocol version only uses types that this version has.
 
+use types::datatype::DecimalName;
 use types::{Collation, DataType, Len};
 
 use crate::text::WireCollation;
@@ -158,7 +159,10 @@ impl TypeInfo {
             DataType::Money => fixed(Fixed::Money),
             DataType::DateTime => fixed(Fixed::DateTime),
             DataType::SmallDateTime => fixed(Fixed::SmallDateTime),
-            DataType::Decimal { precision, scale } => TypeInfo::Decimal { precision, scale, numeric: false },
+            DataType::Decimal { precision, scale, name } => {
+                let numeric = matches!(name, DecimalName::Numeric);
+                TypeInfo::Decimal { precision, scale, numeric }
+            }
             DataType::Char(n) => TypeInfo::Char(n, wire),
             DataType::VarChar(Len::N(n)) => TypeInfo::VarChar(Size::Bytes(n), wire),
             DataType::VarChar(Len::Max) if has_max => TypeInfo::VarChar(Size::Max, wire),
@@ -200,7 +204,8 @@ impl TypeInfo {
             TypeInfo::DateTime(4) => DataType::SmallDateTime,
             TypeInfo::DateTime(_) => DataType::DateTime,
             TypeInfo::Guid => DataType::UniqueIdentifier,
-            TypeInfo::Decimal { precision, scale, .. } => DataType::Decimal { precision, scale },
+            TypeInfo::Decimal { precision, scale, numeric: false } => DataType::decimal(precision, scale),
+            TypeInfo::Decimal { precision, scale, numeric: true } => DataType::numeric(precision, scale),
             TypeInfo::Date => DataType::Date,
             TypeInfo::Time(scale) => DataType::Time(scale),
             TypeInfo::DateTime2(scale) => DataType::DateTime2(scale),

@@ -2,7 +2,7 @@
 
 use ringwood_tds as tds;
 use ringwood_tds::client::{ClientCodec, Token, TokenReader, message};
-use ringwood_tds::login::{Feature, Login7, Password, feature};
+use ringwood_tds::login::{Feature, Login7, feature};
 use ringwood_tds::packet::{Event, Message, MessageBuffer, MessageReader, PacketType, status};
 use ringwood_tds::prelogin::{AfterPrelogin, Encryption, Prelogin, ServerEncryption};
 use ringwood_tds::request::rpc::procedure_id;
@@ -272,7 +272,6 @@ fn logins_that_are_refused() {
         )
     };
     assert!(unsupported(|l| l.options.integrated_security = true));
-    assert!(unsupported(|l| l.new_password = Some(Password("n".into()))));
     assert!(unsupported(|l| l.attach_file = "x.mdf".into()));
     assert!(unsupported(|l| l.options.user_instance = true));
     assert!(unsupported(|l| l.features.push(Feature { id: feature::FED_AUTH, data: vec![0] })));

@@ -138,7 +138,7 @@ fn rows_of_every_declared_type_are_read_by_the_client() {
     let types = [
         DataType::Bit,
         DataType::TinyInt,
-        DataType::Decimal { precision: 10, scale: 3 },
+        DataType::decimal(10, 3),
         DataType::NVarChar(Len::Max),
         DataType::DateTimeOffset(3),
         DataType::SqlVariant,

@@ -98,9 +98,11 @@ impl Database {
         let c = self.checkpointer();
         let _one = c.one.lock();
         self.check_online()?;
+        let begun = Instant::now();
         let done = self.write_checkpoint(clean);
         let mut last = c.last.lock();
         last.at = Instant::now();
+        last.time += begun.elapsed();
         match &done {
             Ok(r) => {
                 last.lsn = r.lsn;
@@ -284,6 +286,12 @@ impl Database {
     /// Log bytes written since the last checkpoint.
     pub fn log_since_checkpoint(&self) -> u64 {
         self.log_bytes().saturating_sub(self.checkpointer().last.lock().bytes)
+    }
+
+    /// How many checkpoints have ended since the database was opened, and how long they took together.
+    pub fn checkpoints(&self) -> (u64, Duration) {
+        let last = self.checkpointer().last.lock();
+        (last.count, last.time)
     }
 
     /// LSN and redo LSN of the last checkpoint.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 
@@ -20,6 +20,8 @@ pub(crate) struct Last {
     /// Log bytes at its end, to tell how much came since.
     pub bytes: u64,
     pub count: u64,
+    /// Time of all checkpoints together.
+    pub time: Duration,
     pub error: Option<String>,
 }
 
@@ -54,6 +56,7 @@ impl Default for Checkpointer {
                 at: Instant::now(),
                 bytes: 0,
                 count: 0,
+                time: Duration::ZERO,
                 error: None,
             }),
             done: Condvar::new(),

@@ -11,7 +11,7 @@ const RUNS: usize = 401;
 
 fn customer() -> Vec<DataType> {
     use DataType::{Char, DateTime, Int, SmallInt, TinyInt};
-    let numeric = |precision, scale| DataType::Decimal { precision, scale };
+    let numeric = |precision, scale| DataType::decimal(precision, scale);
     vec![
         Int,
         TinyInt,
@@ -53,7 +53,7 @@ fn value(rng: &mut fastrand::Rng, ty: DataType) -> Value {
         DataType::DateTime => {
             Value::DateTime { days: rng.i32(36_000..44_000), ticks: rng.u32(0..25_920_000) }
         }
-        DataType::Decimal { precision, scale } => {
+        DataType::Decimal { precision, scale, .. } => {
             let digits = rng.i128(-9999..10_000);
             Value::Decimal(Decimal::new(digits, precision, scale).unwrap_or(Decimal::zero(precision, scale)))
         }

@@ -68,7 +68,7 @@ pub fn convert(
         }
         DataType::Bit => to_bit(value, from),
         _ if to.is_integer() => integer_value(value, from, to),
-        DataType::Decimal { precision, scale } => to_decimal(value, from, precision, scale),
+        DataType::Decimal { precision, scale, .. } => to_decimal(value, from, precision, scale),
         DataType::Float | DataType::Real => to_float(value, from, to),
         DataType::Money | DataType::SmallMoney => to_money(value, from, to),
         DataType::UniqueIdentifier => to_guid(value),
@@ -83,7 +83,7 @@ impl Value {
         match (self, ty) {
             (Value::Str(s), ty) if ty.is_string() => fit_string(s, ty, Mode::Assignment),
             (Value::Bytes(b), ty) if ty.is_binary() => fit_bytes(b, ty, Mode::Assignment),
-            (Value::Decimal(d), DataType::Decimal { precision, scale }) => d
+            (Value::Decimal(d), DataType::Decimal { precision, scale, .. }) => d
                 .rescale(precision, scale)
                 .map(Value::Decimal)
                 .ok_or_else(|| SqlError::overflow_from("numeric", ty)),
@@ -335,7 +335,7 @@ fn days_as_float(value: &Value) -> f64 {
 }
 
 fn to_decimal(value: &Value, from: DataType, precision: u8, scale: u8) -> Result<Value, SqlError> {
-    let to = DataType::Decimal { precision, scale };
+    let to = DataType::decimal(precision, scale);
     let source = match value {
         Value::Decimal(d) => *d,
         Value::Money(m) => Decimal::new(i128::from(*m), 19, 4).unwrap_or(Decimal::zero(19, 4)),

@@ -18,6 +18,7 @@ pub enum DataType {
     Decimal {
         precision: u8,
         scale: u8,
+        name: DecimalName,
     },
     Float,
     Real,
@@ -42,6 +43,27 @@ pub enum DataType {
     UniqueIdentifier,
     /// A value that carries its own type; it passes through expressions but cannot be stored in a row.
     SqlVariant,
+}
+
+/// By which of its two names a decimal type is known: clients tell them apart, nothing else does. All names are equal, so that
+/// types are compared without them.
+#[derive(Clone, Copy, Debug, Default)]
+pub enum DecimalName {
+    #[default]
+    Decimal,
+    Numeric,
+}
+
+impl PartialEq for DecimalName {
+    fn eq(&self, _: &DecimalName) -> bool {
+        true
+    }
+}
+
+impl Eq for DecimalName {}
+
+impl std::hash::Hash for DecimalName {
+    fn hash<H: std::hash::Hasher>(&self, _: &mut H) {}
 }
 
 /// Length of a variable type: bytes for varchar and varbinary (1..=8000), UTF-16 units for nvarchar (1..=4000).
@@ -83,7 +105,35 @@ impl Len {
 }
 
 impl DataType {
-    /// The type's bare name, `decimal` for decimals.
+    /// decimal: `precision` 1..=38 digits in all, `scale` of them after the point.
+    pub const fn decimal(precision: u8, scale: u8) -> DataType {
+        DataType::Decimal { precision, scale, name: DecimalName::Decimal }
+    }
+
+    /// numeric: the same type by its other name.
+    pub const fn numeric(precision: u8, scale: u8) -> DataType {
+        DataType::Decimal { precision, scale, name: DecimalName::Numeric }
+    }
+
+    /// The name of a decimal type; `decimal` for any other type.
+    pub fn decimal_name(self) -> DecimalName {
+        match self {
+            DataType::Decimal { name, .. } => name,
+            _ => DecimalName::Decimal,
+        }
+    }
+
+    /// A decimal type by the name of one of its operands, `numeric` before `decimal`; another type as it is.
+    #[must_use]
+    pub fn named_as(self, operands: [DataType; 2]) -> DataType {
+        let numeric = operands.iter().any(|ty| matches!(ty.decimal_name(), DecimalName::Numeric));
+        match self {
+            DataType::Decimal { precision, scale, .. } if numeric => DataType::numeric(precision, scale),
+            other => other,
+        }
+    }
+
+    /// The type's bare name.
     pub fn base_name(self) -> &'static str {
         match self {
             DataType::Bit => "bit",
@@ -91,7 +141,8 @@ impl DataType {
             DataType::SmallInt => "smallint",
             DataType::Int => "int",
             DataType::BigInt => "bigint",
-            DataType::Decimal { .. } => "decimal",
+            DataType::Decimal { name: DecimalName::Decimal, .. } => "decimal",
+            DataType::Decimal { name: DecimalName::Numeric, .. } => "numeric",
             DataType::Float => "float",
             DataType::Real => "real",
             DataType::SmallMoney => "smallmoney",
@@ -143,7 +194,8 @@ impl DataType {
             "smallint" => plain(DataType::SmallInt),
             "int" | "integer" => plain(DataType::Int),
             "bigint" => plain(DataType::BigInt),
-            "decimal" | "numeric" | "dec" => decimal_args(args),
+            "decimal" | "dec" => decimal_args(args, DecimalName::Decimal),
+            "numeric" => decimal_args(args, DecimalName::Numeric),
             "float" | "double precision" => float_args(&lower, args),
             "real" => plain(DataType::Real),
             "smallmoney" => plain(DataType::SmallMoney),
@@ -194,7 +246,8 @@ impl DataType {
             DataType::Float => 62,
             DataType::SqlVariant => 98,
             DataType::Bit => 104,
-            DataType::Decimal { .. } => 106,
+            DataType::Decimal { name: DecimalName::Decimal, .. } => 106,
+            DataType::Decimal { name: DecimalName::Numeric, .. } => 108,
             DataType::SmallMoney => 122,
             DataType::BigInt => 127,
             DataType::VarBinary(_) => 165,
@@ -299,6 +352,11 @@ impl DataType {
         }
     }
 
+    /// Whether the two differ in length, precision and scale at most.
+    pub fn is_kind_of(self, other: DataType) -> bool {
+        std::mem::discriminant(&self) == std::mem::discriminant(&other)
+    }
+
     /// MAX types: their values may live outside the row.
     pub fn is_lob(self) -> bool {
         matches!(
@@ -376,7 +434,7 @@ impl DataType {
             DataType::BigInt => Some((19, 0)),
             DataType::SmallMoney => Some((10, 4)),
             DataType::Money => Some((19, 4)),
-            DataType::Decimal { precision, scale } => Some((precision, scale)),
+            DataType::Decimal { precision, scale, .. } => Some((precision, scale)),
             _ => None,
         }
     }
@@ -387,7 +445,7 @@ impl fmt::Display for DataType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = self.base_name();
         match *self {
-            DataType::Decimal { precision, scale } => write!(f, "{name}({precision},{scale})"),
+            DataType::Decimal { precision, scale, .. } => write!(f, "{name}({precision},{scale})"),
             DataType::Char(n) | DataType::NChar(n) | DataType::Binary(n) => write!(f, "{name}({n})"),
             DataType::VarChar(l) | DataType::NVarChar(l) | DataType::VarBinary(l) => match l {
                 Len::N(n) => write!(f, "{name}({n})"),
@@ -484,7 +542,7 @@ fn float_args(name: &str, args: &[TypeArg]) -> Result<DataType, SqlError> {
     }
 }
 
-fn decimal_args(args: &[TypeArg]) -> Result<DataType, SqlError> {
+fn decimal_args(args: &[TypeArg], name: DecimalName) -> Result<DataType, SqlError> {
     let (precision, scale) = match *args {
         [] => (18, 0),
         [TypeArg::Number(p)] => (p, 0),
@@ -516,7 +574,7 @@ fn decimal_args(args: &[TypeArg]) -> Result<DataType, SqlError> {
             ),
         ));
     }
-    Ok(DataType::Decimal { precision: precision as u8, scale: scale as u8 })
+    Ok(DataType::Decimal { precision: precision as u8, scale: scale as u8, name })
 }
 
 /// The type that two branches of CASE, COALESCE, UNION or a comparison meet in: the one of higher precedence,
@@ -525,7 +583,7 @@ fn decimal_args(args: &[TypeArg]) -> Result<DataType, SqlError> {
 /// Errors: 206 when the lower type does not convert implicitly to the higher.
 pub fn common_type(a: DataType, b: DataType) -> Result<DataType, SqlError> {
     if a == b {
-        return Ok(a);
+        return Ok(a.named_as([a, b]));
     }
     let (high, low) = if a.precedence() >= b.precedence() { (a, b) } else { (b, a) };
     match conversion(low, high) {
@@ -536,11 +594,11 @@ pub fn common_type(a: DataType, b: DataType) -> Result<DataType, SqlError> {
 
 fn widened(high: DataType, low: DataType) -> DataType {
     match high {
-        DataType::Decimal { precision, scale } => match low.as_decimal() {
+        DataType::Decimal { precision, scale, .. } => match low.as_decimal() {
             Some((p, s)) => {
                 let integral = (precision - scale).max(p - s);
                 let scale = scale.max(s).min(38 - integral);
-                DataType::Decimal { precision: integral + scale, scale }
+                DataType::decimal(integral + scale, scale).named_as([high, low])
             }
             None => high,
         },
@@ -585,7 +643,7 @@ pub enum Conversion {
 pub fn conversion(from: DataType, to: DataType) -> Conversion {
     use Conversion::{ExplicitOnly, Implicit, None};
     use DataType as T;
-    if from.base_name() == to.base_name() {
+    if from.is_kind_of(to) {
         return Implicit;
     }
     match (from, to) {
@@ -663,7 +721,7 @@ mod tests {
         use TypeArg::{Max, Number};
         let cases: [(&str, &[TypeArg], &str); 12] = [
             ("INTEGER", &[], "int"),
-            ("numeric", &[Number(12), Number(2)], "decimal(12,2)"),
+            ("numeric", &[Number(12), Number(2)], "numeric(12,2)"),
             ("dec", &[], "decimal(18,0)"),
             ("double  precision", &[], "float"),
             ("float", &[Number(24)], "real"),
@@ -699,7 +757,7 @@ mod tests {
 
     #[test]
     fn common_types() {
-        let dec = |precision, scale| DataType::Decimal { precision, scale };
+        let dec = DataType::decimal;
         let n = |n| DataType::NVarChar(Len::N(n));
         let v = |n| DataType::VarChar(Len::N(n));
         assert_eq!(common_type(DataType::Int, dec(5, 2)).unwrap(), dec(12, 2));
@@ -720,6 +778,6 @@ mod tests {
         assert_eq!(DataType::DateTimeOffset(7).max_length(), 10);
         assert_eq!(DataType::NChar(10).max_length(), 20);
         assert_eq!(DataType::VarChar(Len::Max).max_length(), -1);
-        assert_eq!(DataType::Decimal { precision: 12, scale: 2 }.max_length(), 9);
+        assert_eq!(DataType::decimal(12, 2).max_length(), 9);
     }
 }

@@ -109,7 +109,7 @@ impl Decimal {
 
     /// The value's own type.
     pub fn data_type(self) -> DataType {
-        DataType::Decimal { precision: self.precision, scale: self.scale }
+        DataType::decimal(self.precision, self.scale)
     }
 
     /// True for 0, 0.0, ...
@@ -323,7 +323,7 @@ impl Decimal {
 }
 
 fn overflow(precision: u8, scale: u8) -> SqlError {
-    SqlError::overflow(DataType::Decimal { precision, scale })
+    SqlError::overflow(DataType::decimal(precision, scale))
 }
 
 /// Brings a wide mantissa from one scale to a smaller or greater one, rounding half away from zero.

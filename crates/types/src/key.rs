@@ -116,7 +116,7 @@ fn put_i64(n: i64, out: &mut Vec<u8>) {
 
 fn put_decimal(d: crate::decimal::Decimal, ty: DataType, out: &mut Vec<u8>) {
     let (precision, scale) = match ty {
-        DataType::Decimal { precision, scale } => (precision, scale),
+        DataType::Decimal { precision, scale, .. } => (precision, scale),
         _ => (d.precision(), d.scale()),
     };
     debug_assert_eq!(d.scale(), scale, "a decimal key holds one scale");

@@ -165,7 +165,7 @@ fn concat_types(left: DataType, right: DataType) -> OpTypes {
 fn temporal_types(op: BinaryOp, left: DataType, right: DataType) -> Result<OpTypes, SqlError> {
     let old = |ty: DataType| matches!(ty, DataType::DateTime | DataType::SmallDateTime);
     if left.is_temporal() && right.is_temporal() && !(old(left) && old(right)) {
-        return Err(if left.base_name() == right.base_name() {
+        return Err(if left.is_kind_of(right) {
             SqlError::operand_invalid(left, op.name())
         } else {
             SqlError::incompatible(left, right, op.name())
@@ -217,7 +217,7 @@ fn numeric_types(op: BinaryOp, left: DataType, right: DataType) -> Result<OpType
         BinaryOp::Mod => decimal::modulo_type(l, r),
         _ => decimal::add_type(l, r),
     };
-    let exact = |(precision, scale): (u8, u8)| DataType::Decimal { precision, scale };
+    let exact = |(precision, scale): (u8, u8)| DataType::decimal(precision, scale).named_as([left, right]);
     Ok(OpTypes { left: exact(l), right: exact(r), result: exact((precision, scale)) })
 }
 
@@ -289,7 +289,7 @@ fn checked_i64(op: BinaryOp, a: i64, b: i64) -> Result<Option<i64>, SqlError> {
 }
 
 fn decimal_op(op: BinaryOp, a: Decimal, b: Decimal, result: DataType) -> Result<Value, SqlError> {
-    let DataType::Decimal { precision, scale } = result else {
+    let DataType::Decimal { precision, scale, .. } = result else {
         return Err(SqlError::internal("decimals give a decimal"));
     };
     match op {

@@ -73,7 +73,7 @@ impl Cell {
             DataType::SmallInt => Cell::SmallInt,
             DataType::Int => Cell::Int,
             DataType::BigInt => Cell::BigInt,
-            DataType::Decimal { precision, scale } => Cell::Decimal { precision, scale },
+            DataType::Decimal { precision, scale, .. } => Cell::Decimal { precision, scale },
             DataType::Float => Cell::Float,
             DataType::Real => Cell::Real,
             DataType::SmallMoney => Cell::SmallMoney,
@@ -129,7 +129,7 @@ pub(crate) fn encode_fixed(cell: Cell, value: &Value, slot: &mut [u8]) -> Result
         (Cell::Decimal { precision, scale }, Value::Decimal(d)) => {
             let mut d = *d;
             if d.scale() != scale || d.precision() > precision {
-                let ty = DataType::Decimal { precision, scale };
+                let ty = DataType::decimal(precision, scale);
                 d = d.rescale(precision, scale).ok_or_else(|| SqlError::overflow(ty))?;
             }
             let mantissa = d.mantissa();

@@ -155,7 +155,7 @@ impl Value {
             Value::Null => true,
             Value::Str(_) => ty.is_string() || ty == DataType::SqlVariant,
             Value::Bytes(_) => ty.is_binary() || ty == DataType::SqlVariant,
-            other => ty == DataType::SqlVariant || other.natural_type().base_name() == ty.base_name(),
+            other => ty == DataType::SqlVariant || other.natural_type().is_kind_of(ty),
         }
     }
 

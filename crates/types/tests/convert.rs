@@ -11,7 +11,7 @@ fn v(n: u16) -> T {
 }
 
 fn dec(precision: u8, scale: u8) -> T {
-    T::Decimal { precision, scale }
+    T::decimal(precision, scale)
 }
 
 fn cast(value: &Value, from: T, to: T) -> Result<Value, SqlError> {

@@ -6,7 +6,7 @@ use ringwood_types::{
 };
 
 fn dec(precision: u8, scale: u8) -> T {
-    T::Decimal { precision, scale }
+    T::decimal(precision, scale)
 }
 
 /// Converts and evaluates, as the engine does.

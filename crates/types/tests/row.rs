@@ -125,7 +125,7 @@ fn stored_bytes_are_as_documented() {
         DataType::Char(3),
         DataType::Bit,
         DataType::NVarChar(Len::N(5)),
-        DataType::Decimal { precision: 5, scale: 2 },
+        DataType::decimal(5, 2),
     ]);
     let decimal = ringwood_types::Decimal::new(-150, 5, 2).unwrap();
     let values =

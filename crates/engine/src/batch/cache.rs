@@ -14,15 +14,14 @@ use std::sync::atomic::{
 };
 use std::sync::{Arc, Weak};
 
-use compact_str::CompactString;
 use parking_lot::{Mutex, RwLock};
 use syntax::ParseSettings;
-use types::{DataType, SqlError};
+use types::SqlError;
 
-use super::Compiled;
 use super::module::{ModuleCode, compile};
 use super::parameters::Shape;
 use super::shape::{Literals, text_of};
+use super::{BatchParam, Compiled};
 use crate::instance::{BatchTexts, Instance};
 use catalog::{Db, ModuleDef};
 use plan::bind::set_options::SessionOptions;
@@ -40,7 +39,7 @@ const SIGHTINGS: usize = 512;
 /// database, and the database its definitions.
 type Modules = HashMap<(i32, i32), (Weak<ModuleDef>, Arc<ModuleCode>)>;
 
-type Params = [(CompactString, DataType)];
+type Params = [BatchParam];
 
 /// What a text depends on.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -171,7 +170,7 @@ impl BatchCache {
         db: &Db,
         options: &SessionOptions,
         text: &str,
-        params: &[(CompactString, DataType)],
+        params: &[BatchParam],
     ) -> Result<Arc<Compiled>, SqlError> {
         // Before the batch is looked for: one that is cleared meanwhile is not taken for a newer one.
         let generation = self.generation.load(Acquire);

@@ -7,8 +7,9 @@ use compact_str::CompactString;
 use syntax::ParseSettings;
 use syntax::ast::{Declaration, Execute, ExecuteWhat, InsertSource, Stmt, StmtKind};
 use syntax::lexer::{Tok, tokenize_with};
-use types::{DataType, SqlError};
+use types::SqlError;
 
+use super::BatchParam;
 use catalog::fold_name;
 
 /// Positions where an `@name` token is something else than the use of a variable, and where variables begin.
@@ -29,16 +30,43 @@ const TABLE_WORDS: [&str; 6] = ["FROM", "JOIN", "INTO", "UPDATE", "DELETE", "INS
 pub fn check(
     text: &str,
     stmts: &[Stmt],
-    params: &[(CompactString, DataType)],
+    params: &[BatchParam],
     settings: ParseSettings,
 ) -> Result<(), SqlError> {
+    match undeclared(text, stmts, params, settings).into_iter().next() {
+        None => Ok(()),
+        Some(Use { shown, line, table }) => {
+            let (number, kind) = if table { (1087, "table") } else { (137, "scalar") };
+            let text = format!("Must declare the {kind} variable \"{shown}\".");
+            Err(SqlError::new(number, 15, 2, text).at_line(line))
+        }
+    }
+}
+
+/// Where a variable is used that does not exist.
+pub struct Use<'t> {
+    /// As it is written there.
+    pub shown: &'t str,
+    pub line: u32,
+    /// It stands for a table.
+    pub table: bool,
+}
+
+/// All uses of variables before they are declared, in the order of the text.
+pub fn undeclared<'t>(
+    text: &'t str,
+    stmts: &[Stmt],
+    params: &[BatchParam],
+    settings: ParseSettings,
+) -> Vec<Use<'t>> {
+    let mut uses = Vec::new();
     // Most texts need no second look at their tokens.
     if !text.contains('@') {
-        return Ok(());
+        return uses;
     }
     let tokens = tokenize_with(text, settings);
     if !tokens.list.iter().any(|t| matches!(t.kind, Tok::Variable)) {
-        return Ok(());
+        return uses;
     }
     let mut places = Places::default();
     places.block(stmts);
@@ -62,11 +90,9 @@ pub fn check(
         let shown = token.span.text(text);
         let before = i.checked_sub(1).map_or("", |at| tokens.list[at].span.text(text));
         let table = TABLE_WORDS.iter().any(|word| before.eq_ignore_ascii_case(word));
-        let (number, kind) = if table { (1087, "table") } else { (137, "scalar") };
-        let text = format!("Must declare the {kind} variable \"{shown}\".");
-        return Err(SqlError::new(number, 15, 2, text).at_line(token.span.line));
+        uses.push(Use { shown, line: token.span.line, table });
     }
-    Ok(())
+    uses
 }
 
 impl Places {
@@ -139,10 +165,11 @@ impl Places {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use types::DataType;
 
     fn number(text: &str) -> Option<(i32, u32)> {
         let stmts = syntax::parse(text).unwrap();
-        let params = [("@p".into(), DataType::Int)];
+        let params = [("@p".into(), Some(DataType::Int))];
         check(text, &stmts, &params, ParseSettings::default()).err().map(|e| (e.number, e.line))
     }
 

@@ -8,11 +8,14 @@ use syntax::ast::{Declaration, StmtKind};
 use types::convert::{Mode, convert};
 use types::{DataType, SqlError, Value};
 
-use super::Compiled;
 use super::cache::{BatchCache, LastFound};
+use super::module::check_readonly;
 use super::run::{Failure, Flow, Run};
+use super::table_param::TableParam;
+use super::{BatchParam, Compiled};
 use crate::state::SessionCore;
 use crate::state::handles::{Declared, Parameter};
+use crate::stmt::table_def::table_type;
 use crate::sysproc::Arg;
 use catalog::{Catalog, errors, fold_name};
 
@@ -27,8 +30,14 @@ pub enum Dynamic {
     Execute,
     PrepExec,
     Unprepare,
-    /// A procedure of cursors.
-    Cursor(&'static str),
+    CursorOpen,
+    CursorPrepare,
+    CursorExecute,
+    CursorPrepExec,
+    CursorFetch,
+    CursorOption,
+    CursorClose,
+    CursorChange,
 }
 
 impl Dynamic {
@@ -40,24 +49,27 @@ impl Dynamic {
             ("sp_execute", Dynamic::Execute),
             ("sp_prepexec", Dynamic::PrepExec),
             ("sp_unprepare", Dynamic::Unprepare),
-            ("sp_cursor", Dynamic::Cursor("sp_cursor")),
-            ("sp_cursoropen", Dynamic::Cursor("sp_cursoropen")),
-            ("sp_cursorprepare", Dynamic::Cursor("sp_cursorprepare")),
-            ("sp_cursorexecute", Dynamic::Cursor("sp_cursorexecute")),
-            ("sp_cursorprepexec", Dynamic::Cursor("sp_cursorprepexec")),
-            ("sp_cursorunprepare", Dynamic::Cursor("sp_cursorunprepare")),
-            ("sp_cursorfetch", Dynamic::Cursor("sp_cursorfetch")),
-            ("sp_cursoroption", Dynamic::Cursor("sp_cursoroption")),
-            ("sp_cursorclose", Dynamic::Cursor("sp_cursorclose")),
+            ("sp_cursor", Dynamic::CursorChange),
+            ("sp_cursoropen", Dynamic::CursorOpen),
+            ("sp_cursorprepare", Dynamic::CursorPrepare),
+            ("sp_cursorexecute", Dynamic::CursorExecute),
+            ("sp_cursorprepexec", Dynamic::CursorPrepExec),
+            ("sp_cursorunprepare", Dynamic::Unprepare),
+            ("sp_cursorfetch", Dynamic::CursorFetch),
+            ("sp_cursoroption", Dynamic::CursorOption),
+            ("sp_cursorclose", Dynamic::CursorClose),
         ];
         ALL.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, dynamic)| *dynamic)
     }
 }
 
+/// The values of a text's parameters; which of them go back to which argument.
+type BoundValues = (Vec<Value>, Vec<(usize, usize)>);
+
 /// A statement under a number.
-struct PreparedText {
+pub(super) struct PreparedText {
     text: CompactString,
-    declared: Arc<Declared>,
+    pub(super) declared: Arc<Declared>,
     last: LastFound,
 }
 
@@ -98,10 +110,7 @@ impl Run<'_> {
                 self.run_text(&prepared.declared, &batch, args)
             }
             Dynamic::Execute => {
-                let number = self.handle(args.next())?;
-                let prepared: Arc<PreparedText> =
-                    self.core.handles.get(number).ok_or_else(|| no_handle(number))?;
-                let batch = prepared.compiled(self.core)?;
+                let (prepared, batch) = self.prepared(args.next())?;
                 self.run_text(&prepared.declared, &batch, args)
             }
             Dynamic::Unprepare => {
@@ -112,7 +121,14 @@ impl Run<'_> {
                     Err(no_handle(number).into())
                 }
             }
-            Dynamic::Cursor(name) => Err(errors::not_supported(name).into()),
+            Dynamic::CursorOpen => self.cursor_open(args),
+            Dynamic::CursorPrepare => self.cursor_prepare(args),
+            Dynamic::CursorExecute => self.cursor_execute(args),
+            Dynamic::CursorPrepExec => self.cursor_prep_exec(args),
+            Dynamic::CursorFetch => self.cursor_fetch(args),
+            Dynamic::CursorOption => self.cursor_option(args),
+            Dynamic::CursorClose => self.cursor_close(args),
+            Dynamic::CursorChange => self.cursor_change(args),
         }
     }
 
@@ -129,8 +145,19 @@ impl Run<'_> {
         self.run_text(&declared, &batch, args)
     }
 
+    /// The statement of a number. Errors: 8179.
+    pub(super) fn prepared(
+        &mut self,
+        arg: Option<Arg>,
+    ) -> Result<(Arc<PreparedText>, Arc<Compiled>), SqlError> {
+        let number = self.handle(arg)?;
+        let prepared: Arc<PreparedText> = self.core.handles.get(number).ok_or_else(|| no_handle(number))?;
+        let batch = prepared.compiled(self.core)?;
+        Ok((prepared, batch))
+    }
+
     /// Compiles a text that is to be kept. Errors: what is wrong with it goes to the client, followed by 8180.
-    fn prepare(
+    pub(super) fn prepare(
         &mut self,
         text: CompactString,
         declared: Arc<Declared>,
@@ -148,6 +175,10 @@ impl Run<'_> {
     /// The columns of what a prepared text returns.
     fn describe(&mut self, prepared: &PreparedText, batch: &Arc<Compiled>) -> Result<(), Failure> {
         let mut vars = vec![Value::Null; prepared.declared.list.len()];
+        let tables = prepared.declared.list.iter().filter_map(|p| Some((p, p.table.as_ref()?)));
+        let tables =
+            tables.map(|(p, def)| TableParam::new(&p.name, def, None)).collect::<Result<Vec<_>, _>>()?;
+        self.pass_tables(&tables)?;
         let fmtonly = std::mem::replace(&mut self.core.options.fmtonly, true);
         let result = self.nested_batch(batch, &mut vars);
         self.core.options.fmtonly = fmtonly;
@@ -155,7 +186,7 @@ impl Run<'_> {
     }
 
     /// Gives the number of a statement that is kept from now on.
-    fn keep(&mut self, handle: Option<Arg>, prepared: Arc<PreparedText>) -> Result<(), SqlError> {
+    pub(super) fn keep(&mut self, handle: Option<Arg>, prepared: Arc<PreparedText>) -> Result<(), SqlError> {
         let number = self.core.handles.add(prepared);
         match handle.and_then(|handle| handle.output) {
             Some(slot) => self.give_back(slot, DataType::Int, &Value::Int(number)),
@@ -167,7 +198,7 @@ impl Run<'_> {
         arg.as_ref().and_then(number_of).ok_or_else(|| no_handle(0))
     }
 
-    fn declared(&mut self, arg: Option<Arg>) -> Result<Arc<Declared>, SqlError> {
+    pub(super) fn declared(&mut self, arg: Option<Arg>) -> Result<Arc<Declared>, SqlError> {
         let text = match arg.map(|arg| arg.value) {
             None | Some(Value::Null) => return Ok(Arc::default()),
             Some(Value::Str(text)) => text,
@@ -187,11 +218,38 @@ impl Run<'_> {
         args: std::vec::IntoIter<Arg>,
     ) -> Result<(Flow, i32), Failure> {
         let params = &declared.list;
-        let mut vars = Vec::with_capacity(batch.program.vars.len().max(params.len()));
+        let (mut vars, copies) = self.bind_values(declared, args)?;
+        let (flow, status) = self.nested_batch(batch, &mut vars)?;
+        if flow == Flow::Next {
+            for (from, slot) in copies {
+                self.give_back(slot, params[from].ty, &vars[from])?;
+            }
+        }
+        Ok((flow, if status == 0 { self.core.error_number } else { status }))
+    }
+
+    /// The values of a text's parameters, and which of them go back to which argument.
+    pub(super) fn bind_values(
+        &mut self,
+        declared: &Declared,
+        args: std::vec::IntoIter<Arg>,
+    ) -> Result<BoundValues, SqlError> {
+        let params = &declared.list;
+        let mut vars = Vec::with_capacity(params.len());
         vars.resize(params.len(), None);
         let mut copies = Vec::new();
+        let mut tables: Vec<Option<Arg>> = vec![None; params.len()];
         for (i, arg) in args.enumerate() {
             let at = position(params, arg.name.as_deref(), i)?;
+            if params[at].table.is_some() {
+                tables[at] = Some(arg);
+                continue;
+            }
+            if arg.table.is_some() {
+                let text =
+                    format!("Operand type clash: table is incompatible with {}", params[at].ty.base_name());
+                return Err(SqlError::new(206, 16, 2, text));
+            }
             if !arg.is_default {
                 vars[at] = Some(convert(&arg.value, arg.ty, params[at].ty, 0, Mode::Implicit)?);
             }
@@ -200,17 +258,17 @@ impl Run<'_> {
             }
         }
         let values = params.iter().zip(vars);
-        let values = values.map(|(param, value)| {
-            value.or_else(|| param.default.clone()).ok_or_else(|| missing(&param.name))
+        let values = values.map(|(param, value)| match param.table {
+            Some(_) => Ok(Value::Null),
+            None => value.or_else(|| param.default.clone()).ok_or_else(|| missing(&param.name)),
         });
-        let mut vars = values.collect::<Result<Vec<Value>, SqlError>>()?;
-        let (flow, status) = self.nested_batch(batch, &mut vars)?;
-        if flow == Flow::Next {
-            for (from, slot) in copies {
-                self.give_back(slot, params[from].ty, &vars[from])?;
-            }
-        }
-        Ok((flow, if status == 0 { self.core.error_number } else { status }))
+        let vars = values.collect::<Result<Vec<Value>, SqlError>>()?;
+        let tables =
+            params.iter().zip(tables).filter_map(|(param, arg)| Some((param, param.table.as_ref()?, arg)));
+        let tables = tables.map(|(param, def, arg)| TableParam::new(&param.name, def, arg));
+        let tables = tables.collect::<Result<Vec<_>, _>>()?;
+        self.pass_tables(&tables)?;
+        Ok((vars, copies))
     }
 }
 
@@ -231,7 +289,7 @@ fn position(params: &[Parameter], name: Option<&str>, at: usize) -> Result<usize
 }
 
 /// The T-SQL that an argument is. Errors: 201 it is missing, 214 it is no text.
-fn text_of(procedure: &str, arg: Option<Arg>) -> Result<CompactString, SqlError> {
+pub(super) fn text_of(procedure: &str, arg: Option<Arg>) -> Result<CompactString, SqlError> {
     match arg.map(|arg| arg.value) {
         Some(Value::Str(text)) => Ok(text),
         Some(_) => Err(wrong_type("@statement")),
@@ -253,7 +311,7 @@ fn wrong_type(parameter: &str) -> SqlError {
     )
 }
 
-fn number_of(arg: &Arg) -> Option<i32> {
+pub(super) fn number_of(arg: &Arg) -> Option<i32> {
     arg.value.as_i64().and_then(|n| i32::try_from(n).ok()).filter(|n| *n != 0)
 }
 
@@ -266,11 +324,8 @@ fn no_handle(number: i32) -> SqlError {
 ///
 /// # Errors
 /// Those of the declarations.
-pub fn declared_parameters(
-    definition: &str,
-    catalog: &Catalog,
-) -> Result<Vec<(CompactString, DataType)>, SqlError> {
-    Ok(parse_parameters(definition, catalog)?.into_iter().map(|p| (p.name, p.ty)).collect())
+pub fn declared_parameters(definition: &str, catalog: &Catalog) -> Result<Vec<BatchParam>, SqlError> {
+    Ok(Declared::new(parse_parameters(definition, catalog)?).typed)
 }
 
 /// `@a int, @b varchar(10) OUTPUT`: read as a DECLARE once OUTPUT is taken out.
@@ -280,10 +335,19 @@ fn parse_parameters(definition: &str, catalog: &Catalog) -> Result<Vec<Parameter
     }
     let mut text = String::from("DECLARE ");
     let mut end = 0;
+    // Of each parameter, in order, whether READONLY is behind it.
+    let mut readonly: Vec<bool> = Vec::new();
     for token in syntax::lexer::tokenize(definition).list {
         let (start, stop) = (token.span.start as usize, token.span.end as usize);
         let word = token.span.text(definition);
         let skip = ["output", "out", "readonly"].iter().any(|w| word.eq_ignore_ascii_case(w));
+        if word.starts_with('@') {
+            readonly.push(false);
+        } else if word.eq_ignore_ascii_case("readonly")
+            && let Some(last) = readonly.last_mut()
+        {
+            *last = true;
+        }
         text.push_str(definition.get(end..start).unwrap_or_default());
         if !skip {
             text.push_str(word);
@@ -294,10 +358,16 @@ fn parse_parameters(definition: &str, catalog: &Catalog) -> Result<Vec<Parameter
     let [stmt] = stmts.as_slice() else { return Err(errors::syntax_near(definition)) };
     let StmtKind::Declare(list) = &stmt.kind else { return Err(errors::syntax_near(definition)) };
     let mut params = Vec::with_capacity(list.len());
-    for item in list {
+    for (item, readonly) in list.iter().zip(readonly) {
         let Declaration::Scalar { name, data_type, value, .. } = item else {
-            return Err(errors::not_supported("table parameter"));
+            return Err(errors::syntax_near(definition));
         };
+        let table = table_type(data_type, catalog).cloned();
+        check_readonly(name, readonly, table.is_some())?;
+        if table.is_some() {
+            params.push(Parameter { name: name.clone(), ty: DataType::Int, default: None, table });
+            continue;
+        }
         let ty = crate::stmt::table_def::data_type(data_type, catalog)?;
         let default = match value {
             None => None,
@@ -306,7 +376,7 @@ fn parse_parameters(definition: &str, catalog: &Catalog) -> Result<Vec<Parameter
                 Some(convert(&value, value.natural_type(), ty, 0, Mode::Implicit)?)
             }
         };
-        params.push(Parameter { name: name.clone(), ty, default });
+        params.push(Parameter { name: name.clone(), ty, default, table: None });
     }
     Ok(params)
 }

@@ -1,11 +1,13 @@
 //! EXEC: strings and sp_executesql in a scope of their own, system procedures by name.
 //! Guarantee: database, SET options and SCOPE_IDENTITY() of the caller are what they were when the scope has ended.
 
-use super::Compiled;
 use super::cache::BatchCache;
 use super::dynamic::Dynamic;
 use super::module::{Arguments, bind_arguments};
+use super::table_param::TableParam;
 use super::trigger::{MAX_NESTING, too_deep};
+use super::{BatchParam, Compiled};
+use crate::arguments::TableArg;
 use compact_str::CompactString;
 use syntax::ast::{Execute, ExecuteArg, ExecuteWhat, Expr, ExprKind, Ident, ObjectName, Span};
 use types::convert::{Mode, convert};
@@ -64,19 +66,33 @@ impl Run<'_> {
         result: Option<&str>,
     ) -> Result<Flow, Failure> {
         let (db, called) = self.find_called(name, shown)?;
-        let exprs: Vec<&Expr> = args.iter().map(|a| &a.value).filter(|e| !is_default(e)).collect();
+        let vars = &self.batch.program.vars;
+        let cursor_of = |arg: &ExecuteArg| match &arg.value.kind {
+            ExprKind::Variable(name) if vars.is_cursor(name) => Some(name.clone()),
+            _ => None,
+        };
+        let tables: Vec<Option<TableArg>> = args.iter().map(|arg| self.table_argument(&arg.value)).collect();
+        let given = args
+            .iter()
+            .zip(&tables)
+            .filter(|(arg, table)| table.is_none() && !is_default(&arg.value) && cursor_of(arg).is_none());
+        let exprs: Vec<&Expr> = given.map(|(arg, _)| &arg.value).collect();
         let mut values =
             if exprs.is_empty() { Vec::new() } else { self.evaluate_at(at, &exprs)? }.into_iter();
         let mut bound = Vec::with_capacity(args.len());
-        for arg in args {
-            let value =
-                if is_default(&arg.value) { Value::Null } else { values.next().unwrap_or(Value::Null) };
+        for (arg, table) in args.iter().zip(tables) {
+            let cursor = cursor_of(arg);
+            let given = table.is_none() && !is_default(&arg.value) && cursor.is_none();
+            let value = if given { values.next().unwrap_or(Value::Null) } else { Value::Null };
             let output = match &arg.value.kind {
-                ExprKind::Variable(variable) if arg.output => Some(self.batch.program.vars.find(variable)?.0),
+                ExprKind::Variable(variable) if arg.output && cursor.is_none() => {
+                    Some(self.batch.program.vars.find(variable)?.0)
+                }
                 _ => None,
             };
             let is_default = is_default(&arg.value);
-            bound.push(Arg { name: arg.name.clone(), ty: value.natural_type(), value, output, is_default });
+            let (name, ty) = (arg.name.clone(), value.natural_type());
+            bound.push(Arg { name, ty, value, output, is_default, table, cursor });
         }
         let (flow, status) = self.run_called(db, called, bound)?;
         if let Some(variable) = result {
@@ -84,6 +100,16 @@ impl Run<'_> {
             self.vars[slot] = convert(&Value::Int(status), DataType::Int, ty, 0, Mode::Implicit)?;
         }
         Ok(flow)
+    }
+
+    /// The table variable that an argument is.
+    fn table_argument(&self, value: &Expr) -> Option<TableArg> {
+        let ExprKind::Variable(name) = &value.kind else { return None };
+        if self.batch.program.vars.find(name).is_ok() {
+            return None;
+        }
+        let variable = self.core.temps.variable(name)?;
+        Some(TableArg::Variable { object_id: variable.object_id, type_id: variable.type_id })
     }
 
     /// A call that does not come as T-SQL: the position of an argument is the variable that takes its result.
@@ -94,7 +120,11 @@ impl Run<'_> {
     }
 
     /// What a name means in EXECUTE. Errors: 2812, and those of the database that it names.
-    fn find_called(&mut self, name: &ObjectName, shown: &str) -> Result<(Arc<Db>, Called), Failure> {
+    pub(super) fn find_called(
+        &mut self,
+        name: &ObjectName,
+        shown: &str,
+    ) -> Result<(Arc<Db>, Called), Failure> {
         let procedure = sysproc::find(&name.name.value);
         let dynamic = Dynamic::find(&name.name.value);
         let own = name.schema.as_ref().is_some_and(|s| !s.is("sys") && !s.is("dbo"));
@@ -152,7 +182,7 @@ impl Run<'_> {
 
     /// The right to a procedure: EXECUTE, unless the module that calls it has the same owner. Gives the chain in which its statements
     /// run.
-    fn enter_module(&mut self, module: &Arc<ModuleDef>) -> Result<Chain, SqlError> {
+    pub(super) fn enter_module(&mut self, module: &Arc<ModuleDef>) -> Result<Chain, SqlError> {
         let db = self.core.db().clone();
         let schema = db.catalog().schemas.get(&fold_name(&module.schema)).copied().unwrap_or(0);
         if !self.core.may_all() {
@@ -168,19 +198,43 @@ impl Run<'_> {
     fn run_procedure(&mut self, module: &Arc<ModuleDef>, args: Vec<Arg>) -> Result<(Flow, i32), Failure> {
         let instance = self.core.instance().clone();
         let code = BatchCache::of(&instance)?.module(self.core.db(), module)?;
-        let Arguments { values: mut vars, outputs } = bind_arguments(&module.name, &code, args)?;
+        let Arguments { values: mut vars, outputs, tables, cursors } =
+            bind_arguments(&module.name, &code, args)?;
+        self.check_cursor_arguments(&cursors)?;
         let settings = module.settings;
         let chain = self.enter_module(module)?;
+        self.pass_tables(&tables)?;
+        self.core.cursors.want(cursors.iter().map(|(parameter, _)| parameter.clone()).collect());
         let done = self.in_scope(&code.batch, &mut vars, chain, |options| {
             options.quoted_identifier = settings.quoted_identifier;
             options.ansi_nulls = settings.ansi_nulls;
-        })?;
+        });
+        let returned = self.core.cursors.take_returned();
+        let done = done?;
         if done.0 == Flow::Next {
             for (from, slot) in outputs {
                 self.give_back(slot, code.params[from].ty, &vars[from])?;
             }
+            // A cursor that the procedure has closed is none.
+            for ((_, variable), (_, cursor)) in cursors.iter().zip(returned) {
+                self.core.cursors.set_variable(variable, cursor.filter(|cursor| cursor.is_open()));
+            }
         }
         Ok(done)
+    }
+
+    /// 16951: a cursor is given back into a variable that holds none.
+    fn check_cursor_arguments(&self, cursors: &[(CompactString, CompactString)]) -> Result<(), SqlError> {
+        for (_, variable) in cursors {
+            if self.core.cursors.variable(variable).is_some() {
+                let text = format!(
+                    "The variable '{variable}' cannot be used as a parameter because a CURSOR OUTPUT parameter must not \
+                     have a cursor allocated to it before execution of the procedure."
+                );
+                return Err(SqlError::new(16951, 16, 1, text));
+            }
+        }
+        Ok(())
     }
 
     /// FMTONLY: the columns of what a procedure returns, whatever its arguments. One that calls itself is described once.
@@ -193,6 +247,10 @@ impl Run<'_> {
         let code = BatchCache::of(&instance)?.module(self.core.db(), module)?;
         let settings = module.settings;
         let chain = self.enter_module(module)?;
+        let tables = code.params.iter().filter_map(|p| Some((p, p.table.as_ref()?)));
+        let tables =
+            tables.map(|(p, def)| TableParam::new(&p.name, def, None)).collect::<Result<Vec<_>, _>>()?;
+        self.pass_tables(&tables)?;
         self.core.described.push(id);
         let result = self.in_scope(&code.batch, &mut Vec::new(), chain, |options| {
             options.quoted_identifier = settings.quoted_identifier;
@@ -235,7 +293,7 @@ impl Run<'_> {
     fn nested(
         &mut self,
         text: &str,
-        params: &[(CompactString, DataType)],
+        params: &[BatchParam],
         vars: &mut Vec<Value>,
     ) -> Result<(Flow, i32), Failure> {
         let cache = self.core.instance().clone();
@@ -323,7 +381,7 @@ impl Run<'_> {
 }
 
 /// What EXECUTE calls.
-enum Called {
+pub(super) enum Called {
     System(sysproc::Procedure),
     /// sp_executesql and its kin.
     Dynamic(Dynamic),

@@ -83,6 +83,17 @@ impl Run<'_> {
                 self.core.succeeded(0);
             }
             StmtKind::Use(name) => self.use_database(at, &name.value)?,
+            StmtKind::DeclareCursor(declare) => self.declare_cursor(at, declare, stmt.span)?,
+            StmtKind::OpenCursor(name) => self.open_cursor(name)?,
+            StmtKind::Fetch(fetch) => {
+                self.fetch(at, fetch)?;
+                return Ok(Flow::Next);
+            }
+            StmtKind::CloseCursor(name) => self.close_cursor(name)?,
+            StmtKind::Deallocate(name) => {
+                self.core.cursors.deallocate(name)?;
+                self.core.succeeded(0);
+            }
             StmtKind::Shutdown { no_wait } => {
                 self.shutdown(*no_wait)?;
                 return Ok(Flow::Abort);

@@ -1,6 +1,8 @@
 //! Batches: parsing, the flat program, binding of statements when they first run, and the interpreter.
 
 pub mod cache;
+mod cursor_options;
+mod cursors;
 pub mod declared;
 pub mod dynamic;
 pub mod errors_text;
@@ -14,8 +16,12 @@ mod profile;
 pub mod program;
 pub mod rpc;
 pub mod run;
+mod server_cursors;
 pub mod shape;
+pub mod table_args;
+pub mod table_param;
 pub mod trigger;
+pub mod undeclared;
 mod unrun;
 
 use std::sync::Arc;
@@ -37,7 +43,12 @@ use plan::QueryPlan;
 use plan::bind::env::{CompileEnv, VarScope};
 use plan::bind::module::ChangedTable;
 use plan::bind::set_options::CompileOptions;
+use plan::bind::undeclared::Undeclared;
+use plan::cursor::CursorPlan;
 use program::{Op, Program};
+
+/// A variable that exists before a batch starts: its name, and its type unless it is a table.
+pub type BatchParam = (CompactString, Option<DataType>);
 
 /// A statement bound to the catalog; cheap to clone.
 #[derive(Clone)]
@@ -50,6 +61,10 @@ pub enum Bound {
     Query(Arc<QueryPlan>),
     /// INSERT, UPDATE, DELETE, SELECT INTO.
     Dml(Arc<DmlPlan>),
+    /// DECLARE CURSOR.
+    Cursor(Arc<CursorPlan>),
+    /// The variables of FETCH ... INTO.
+    Into(Arc<[(usize, DataType)]>),
     /// The arguments of PRINT, RAISERROR, WAITFOR, EXEC and the like.
     Scalars(Arc<[Arc<Scalar>]>),
 }
@@ -60,7 +75,8 @@ impl Bound {
         match self {
             Bound::Query(plan) => plan.needs().is_current(),
             Bound::Dml(plan) => plan.needs().is_current(),
-            Bound::Assign { .. } | Bound::Condition(_) | Bound::Scalars(_) => true,
+            Bound::Cursor(plan) => plan.needs().is_current(),
+            Bound::Assign { .. } | Bound::Condition(_) | Bound::Scalars(_) | Bound::Into(_) => true,
         }
     }
 
@@ -104,7 +120,11 @@ impl Bound {
         match self {
             Bound::Query(plan) => plan.reads_points(),
             Bound::Dml(plan) => plan.reads_points(),
-            Bound::Assign { .. } | Bound::Condition(_) | Bound::Scalars(_) => false,
+            Bound::Assign { .. }
+            | Bound::Condition(_)
+            | Bound::Scalars(_)
+            | Bound::Cursor(_)
+            | Bound::Into(_) => false,
         }
     }
 }
@@ -173,7 +193,7 @@ impl Compiled {
     /// Errors: everything that SQL Server finds before a batch runs: syntax, undeclared variables, labels, types.
     pub fn new(
         text: &str,
-        params: &[(CompactString, DataType)],
+        params: &[BatchParam],
         settings: ParseSettings,
         catalog: &Catalog,
     ) -> Result<Compiled, SqlError> {
@@ -194,14 +214,35 @@ impl Compiled {
     pub fn of_body(
         text: &str,
         stmts: Vec<Stmt>,
-        params: &[(CompactString, DataType)],
+        params: &[BatchParam],
         settings: ParseSettings,
         catalog: &Catalog,
     ) -> Result<Compiled, SqlError> {
         check_showplan(&stmts)?;
-        let type_of = |name: &TypeName| crate::stmt::table_def::data_type(name, catalog);
+        let type_of = |name: &TypeName| declared_type(name, catalog);
         let program = Program::build(stmts, variables(params)?, &type_of)?;
         Ok(Compiled::with(text, program, params.len(), settings))
+    }
+
+    /// A batch whose parameters are not all declared: their types are deduced when its statements are bound.
+    ///
+    /// Errors: as [`Compiled::new`]; 11508 a parameter that is used more than once.
+    pub fn with_undeclared(
+        text: &str,
+        params: &[BatchParam],
+        settings: ParseSettings,
+        catalog: &Catalog,
+    ) -> Result<(Compiled, Arc<Undeclared>), SqlError> {
+        let parsed = syntax::parse_with(text, settings).map_err(catalog::errors::syntax_error)?;
+        let names = undeclared::names(text, &parsed.stmts, params, settings)?;
+        check_showplan(&parsed.stmts)?;
+        let mut vars = variables(params)?;
+        let undeclared = vars.deduce(&names)?;
+        let type_of = |name: &TypeName| declared_type(name, catalog);
+        let program = Program::build(parsed.stmts, vars, &type_of)?;
+        let mut compiled = Compiled::with(text, program, params.len() + names.len(), settings);
+        compiled.settings = parsed.settings;
+        Ok((compiled, undeclared))
     }
 
     fn with(text: &str, program: Program, parameters: usize, settings: ParseSettings) -> Compiled {
@@ -214,10 +255,21 @@ impl Compiled {
     }
 }
 
-fn variables(params: &[(CompactString, DataType)]) -> Result<VarScope, SqlError> {
+/// The type that a DECLARE names; `None` for a table type.
+fn declared_type(name: &TypeName, catalog: &Catalog) -> Result<Option<DataType>, SqlError> {
+    match crate::stmt::table_def::table_type(name, catalog) {
+        Some(_) => Ok(None),
+        None => crate::stmt::table_def::data_type(name, catalog).map(Some),
+    }
+}
+
+fn variables(params: &[BatchParam]) -> Result<VarScope, SqlError> {
     let mut vars = VarScope::new();
     for (name, ty) in params {
-        vars.declare(name, *ty)?;
+        match ty {
+            Some(ty) => drop(vars.declare(name, *ty)?),
+            None => vars.reserve(),
+        }
     }
     Ok(vars)
 }

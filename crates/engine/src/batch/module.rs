@@ -9,8 +9,10 @@ use types::convert::{Mode, convert};
 use types::{DataType, SqlError, Value};
 
 use super::Compiled;
+use super::table_param::TableParam;
+use crate::stmt::table_def::table_type;
 use crate::sysproc::Arg;
-use catalog::{Catalog, ModuleDef, errors, fold_name};
+use catalog::{Catalog, ModuleDef, TableTypeDef, errors, fold_name};
 
 /// A parameter.
 #[derive(Clone, Debug)]
@@ -20,6 +22,10 @@ pub struct ParamCode {
     pub ty: DataType,
     pub default: Option<Value>,
     pub output: bool,
+    /// CURSOR VARYING: the procedure gives a cursor back.
+    pub cursor: bool,
+    /// The type of a READONLY parameter, which is a table; `ty` means nothing then.
+    pub table: Option<Arc<TableTypeDef>>,
 }
 
 /// Compiled code of a module. Its parameters are its first variables.
@@ -34,11 +40,14 @@ pub struct ModuleCode {
 /// What SQL Server finds when a module is made: undeclared variables, labels, types, defaults that are no constants.
 pub fn compile(module: &ModuleDef, catalog: &Catalog) -> Result<ModuleCode, SqlError> {
     let params = params_of(module, catalog)?;
-    let typed: Vec<_> = params.iter().map(|p| (p.name.clone(), p.ty)).collect();
+    let typed: Vec<_> = params.iter().map(|p| (p.name.clone(), p.table.is_none().then_some(p.ty))).collect();
     let settings = ParseSettings { quoted_identifier: module.settings.quoted_identifier, parse_only: false };
     super::declared::check(&module.text, module.body(), &typed, settings)?;
     let mut batch = Compiled::of_body(&module.text, module.body().to_vec(), &typed, settings, catalog)?;
     batch.procedure = module.name.clone();
+    for param in params.iter().filter(|param| param.cursor) {
+        batch.program.vars.mark_cursor(&param.name);
+    }
     Ok(ModuleCode { batch: Arc::new(batch), params })
 }
 
@@ -52,11 +61,23 @@ pub fn params_of(module: &ModuleDef, catalog: &Catalog) -> Result<Vec<ParamCode>
 }
 
 fn param(param: &Param, catalog: &Catalog) -> Result<ParamCode, SqlError> {
-    if param.readonly {
-        return Err(errors::not_supported("table parameter"));
+    let table = table_type(&param.data_type, catalog).cloned();
+    check_readonly(&param.name, param.readonly, table.is_some())?;
+    if let Some(def) = table {
+        if param.output || param.default.is_some() {
+            return Err(errors::syntax_near(&param.name));
+        }
+        let (name, ty) = (param.name.clone(), DataType::Int);
+        return Ok(ParamCode { name, ty, default: None, output: false, cursor: false, table: Some(def) });
     }
     if param.varying {
-        return Err(errors::not_supported("cursor parameter"));
+        if !param.output {
+            let text =
+                format!("The parameter '{}' is a cursor, which must be an OUTPUT parameter.", param.name);
+            return Err(SqlError::new(16902, 16, 2, text));
+        }
+        let (name, default) = (param.name.clone(), Some(Value::Null));
+        return Ok(ParamCode { name, ty: DataType::Int, default, output: true, cursor: true, table: None });
     }
     let ty = crate::stmt::table_def::data_type(&param.data_type, catalog)?;
     let default = match &param.default {
@@ -66,7 +87,24 @@ fn param(param: &Param, catalog: &Catalog) -> Result<ParamCode, SqlError> {
             Some(convert(&value, value.natural_type(), ty, 0, Mode::Implicit)?)
         }
     };
-    Ok(ParamCode { name: param.name.clone(), ty, default, output: param.output })
+    Ok(ParamCode { name: param.name.clone(), ty, default, output: param.output, cursor: false, table: None })
+}
+
+/// READONLY is said of tables, and of them always. Errors: 352, 346.
+pub fn check_readonly(name: &str, readonly: bool, is_table: bool) -> Result<(), SqlError> {
+    let (number, text) = match (readonly, is_table) {
+        (true, true) | (false, false) => return Ok(()),
+        (false, true) => {
+            (352, format!("The table-valued parameter \"{name}\" must be declared with the READONLY option."))
+        }
+        (true, false) => (
+            346,
+            format!(
+                "The parameter \"{name}\" can not be declared READONLY since it is not a table-valued parameter."
+            ),
+        ),
+    };
+    Err(SqlError::new(number, 15, 1, text))
 }
 
 /// The arguments of a call, in the order of the parameters.
@@ -74,6 +112,36 @@ pub struct Arguments {
     pub values: Vec<Value>,
     /// OUTPUT: the parameter, and the caller's variable that takes it.
     pub outputs: Vec<(usize, usize)>,
+    /// Parameters that are cursors, and the caller's variables that take them.
+    pub cursors: Vec<(CompactString, CompactString)>,
+    /// The parameters that are tables.
+    pub tables: Vec<TableParam>,
+}
+
+/// Which parameter of a procedure an argument is for.
+///
+/// # Errors
+/// 8144 too many arguments, 8145 an unknown name.
+pub fn position(
+    procedure: &str,
+    params: &[ParamCode],
+    name: Option<&str>,
+    at: usize,
+) -> Result<usize, SqlError> {
+    match name {
+        Some(wanted) => {
+            let found = params.iter().position(|p| fold_name(&p.name) == fold_name(wanted));
+            found.ok_or_else(|| {
+                let text = format!("{wanted} is not a parameter for procedure {procedure}.");
+                SqlError::new(8145, 16, 1, text)
+            })
+        }
+        None if at < params.len() => Ok(at),
+        None => {
+            let text = format!("Procedure or function {procedure} has too many arguments specified.");
+            Err(SqlError::new(8144, 16, 2, text))
+        }
+    }
 }
 
 /// The values of a procedure's parameters, and which of them go back to which variable of the caller.
@@ -84,25 +152,25 @@ pub fn bind_arguments(name: &str, code: &ModuleCode, args: Vec<Arg>) -> Result<A
     let params = &code.params;
     let mut values: Vec<Option<Value>> = vec![None; params.len()];
     let mut given = vec![false; params.len()];
-    let mut outputs = Vec::new();
+    let mut tables: Vec<Option<Arg>> = vec![None; params.len()];
+    let (mut outputs, mut cursors) = (Vec::new(), Vec::new());
     for (i, arg) in args.into_iter().enumerate() {
-        let at = match &arg.name {
-            Some(wanted) => {
-                params.iter().position(|p| fold_name(&p.name) == fold_name(wanted)).ok_or_else(|| {
-                    let text = format!("{wanted} is not a parameter for procedure {name}.");
-                    SqlError::new(8145, 16, 1, text)
-                })?
-            }
-            None if i < params.len() => i,
-            None => {
-                let text = format!("Procedure or function {name} has too many arguments specified.");
-                return Err(SqlError::new(8144, 16, 2, text));
-            }
-        };
+        let at = position(name, params, arg.name.as_deref(), i)?;
         let param = &params[at];
         if std::mem::replace(&mut given[at], true) {
             let text = format!("Parameter '{}' was supplied multiple times.", param.name);
             return Err(SqlError::new(8143, 16, 1, text));
+        }
+        if let Some(variable) = arg.cursor {
+            if !param.cursor {
+                let text = format!(
+                    "The variable '{variable}' is a cursor variable, but it is used in a place where a cursor variable is \
+                     not valid."
+                );
+                return Err(SqlError::new(16949, 16, 4, text));
+            }
+            cursors.push((param.name.clone(), variable));
+            continue;
         }
         if let Some(slot) = arg.output {
             if !param.output {
@@ -115,12 +183,30 @@ pub fn bind_arguments(name: &str, code: &ModuleCode, args: Vec<Arg>) -> Result<A
             }
             outputs.push((at, slot));
         }
+        if param.table.is_some() {
+            tables[at] = Some(arg);
+            continue;
+        }
+        if arg.table.is_some() {
+            return Err(SqlError::new(
+                206,
+                16,
+                2,
+                format!("Operand type clash: table is incompatible with {}", param.ty.base_name()),
+            ));
+        }
         if !arg.is_default {
             values[at] = Some(convert(&arg.value, arg.ty, param.ty, 0, Mode::Implicit)?);
         }
     }
     let mut vars = Vec::with_capacity(params.len());
-    for (param, value) in params.iter().zip(values) {
+    let mut passed = Vec::new();
+    for ((param, value), table) in params.iter().zip(values).zip(tables) {
+        if let Some(def) = &param.table {
+            passed.push(TableParam::new(&param.name, def, table)?);
+            vars.push(Value::Null);
+            continue;
+        }
         vars.push(value.or_else(|| param.default.clone()).ok_or_else(|| {
             let text = format!(
                 "Procedure or function '{name}' expects parameter '{}', which was not supplied.",
@@ -129,5 +215,5 @@ pub fn bind_arguments(name: &str, code: &ModuleCode, args: Vec<Arg>) -> Result<A
             SqlError::new(201, 16, 4, text)
         })?);
     }
-    Ok(Arguments { values: vars, outputs })
+    Ok(Arguments { values: vars, outputs, cursors, tables: passed })
 }

@@ -59,8 +59,8 @@ pub struct Program {
     pub vars: VarScope,
 }
 
-/// Resolves a declared type name.
-pub type TypeOf<'a> = &'a dyn Fn(&syntax::ast::TypeName) -> Result<DataType, SqlError>;
+/// Resolves a declared type name; `None` for a table type.
+pub type TypeOf<'a> = &'a dyn Fn(&syntax::ast::TypeName) -> Result<Option<DataType>, SqlError>;
 
 struct Loop {
     start: u32,
@@ -277,11 +277,19 @@ impl Builder<'_> {
     fn declare(&mut self, list: Vec<Declaration>, line: u32) -> Result<(), SqlError> {
         for item in list {
             match item {
-                Declaration::Scalar { name, data_type, value, .. } => {
-                    let ty = (self.type_of)(&data_type)?;
-                    let slot = self.program.vars.declare(&name, ty)? as u32;
+                Declaration::Scalar { ref name, ref data_type, ref value, span } => {
+                    let Some(ty) = (self.type_of)(data_type)? else {
+                        if value.is_some() {
+                            return Err(catalog::errors::syntax_near("="));
+                        }
+                        let index = self.program.stmts.len() as u32;
+                        self.program.stmts.push(Stmt { kind: StmtKind::Declare(vec![item]), span });
+                        self.push(Op::Stmt(index), line);
+                        continue;
+                    };
+                    let slot = self.program.vars.declare(name, ty)? as u32;
                     if let Some(value) = value {
-                        let expr = self.expr(value);
+                        let expr = self.expr(value.clone());
                         self.push(Op::Init { slot, expr }, line);
                     }
                 }
@@ -290,7 +298,8 @@ impl Builder<'_> {
                     self.program.stmts.push(Stmt { kind: StmtKind::Declare(vec![item]), span });
                     self.push(Op::Stmt(index), line);
                 }
-                Declaration::Cursor { .. } => return Err(catalog::errors::not_supported("DECLARE CURSOR")),
+                // It holds nothing until it is set.
+                Declaration::Cursor { name, .. } => self.program.vars.declare_cursor(&name)?,
             }
         }
         Ok(())

@@ -105,9 +105,11 @@ pub fn run_batch(
     vars: &mut Vec<Value>,
     outer_try: bool,
 ) -> Result<End, SqlError> {
+    let gives_back = core.cursors.enter();
     let mut run = Run::new(core, sink, batch, vars, outer_try);
     let end = run.main();
     run.core.caught.truncate(run.base_depth);
+    run.core.cursors.leave(gives_back);
     end
 }
 
@@ -240,6 +242,9 @@ impl<'a> Run<'a> {
         }
         self.report(at, &error, aborts || effect == Effect::Compile);
         if aborts && (error.severity >= 20 || !self.core.keeps_transaction()) {
+            if self.core.trancount > 0 {
+                self.core.cursors.request_failed();
+            }
             self.core.rollback_all();
         }
         // As for the report.
@@ -292,6 +297,7 @@ impl<'a> Run<'a> {
             StmtKind::Insert(_) | StmtKind::Update(_) | StmtKind::Delete(_) | StmtKind::Merge(_) => {
                 self.profiled(at, stmt, |run| run.dml(at, stmt))?;
             }
+            StmtKind::SetVariable(set) if self.sets_cursor(set) => self.set_cursor(at, set, stmt.span)?,
             StmtKind::SetVariable(set) => {
                 self.bind_set(at, set, stmt.span)?;
                 self.assign(at)?;
@@ -371,9 +377,13 @@ impl<'a> Run<'a> {
         if self.is_bound(at) {
             return Ok(());
         }
-        let SetValue::Expr(expr) = &set.value else {
-            return Err(errors::not_supported("SET @cursor = CURSOR").into());
+        let expr = match &set.value {
+            SetValue::Expr(expr) => expr,
+            SetValue::Cursor(def) => return self.bind_cursor(at, def),
         };
+        if let Some(slot) = self.batch.program.vars.open(&set.name) {
+            return self.deduce_target(at, slot, set.op, expr);
+        }
         let (slot, ty) = self.batch.program.vars.find(&set.name)?;
         let whole = match super::flow::binary_of(set.op) {
             None => expr.clone(),
@@ -650,7 +660,7 @@ pub(super) enum After {
 
 /// Passes a query's rows on; the header goes out with the first row, so that a statement that must be compiled
 /// again has not shown anything yet.
-struct ToSink<'s> {
+pub(super) struct ToSink<'s> {
     sink: &'s mut dyn Sink,
     header: Option<&'s [crate::output::ColumnInfo]>,
     begun: bool,
@@ -661,7 +671,11 @@ struct ToSink<'s> {
 
 impl<'s> ToSink<'s> {
     /// No header without columns: the statement assigns variables or returns no rows.
-    fn new(sink: &'s mut dyn Sink, columns: &'s [crate::output::ColumnInfo], textsize: i32) -> ToSink<'s> {
+    pub(super) fn new(
+        sink: &'s mut dyn Sink,
+        columns: &'s [crate::output::ColumnInfo],
+        textsize: i32,
+    ) -> ToSink<'s> {
         let limit = usize::try_from(textsize).ok().filter(|n| *n < i32::MAX as usize);
         let limit = limit.filter(|_| columns.iter().any(|c| c.ty.is_lob()));
         let header = (!columns.is_empty()).then_some(columns);
@@ -678,7 +692,7 @@ impl<'s> ToSink<'s> {
         Ok(())
     }
 
-    fn finish(&mut self) -> Result<(), SqlError> {
+    pub(super) fn finish(&mut self) -> Result<(), SqlError> {
         self.begin()
     }
 

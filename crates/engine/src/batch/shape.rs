@@ -34,9 +34,9 @@ pub struct Literals {
 
 impl Literals {
     /// The variables of the shape.
-    pub fn params(&self) -> Vec<(CompactString, DataType)> {
+    pub fn params(&self) -> Vec<(CompactString, Option<DataType>)> {
         let name = |at: usize| format_compact!("@{}", at + 1);
-        self.types.iter().enumerate().map(|(at, ty)| (name(at), *ty)).collect()
+        self.types.iter().enumerate().map(|(at, ty)| (name(at), Some(*ty))).collect()
     }
 }
 
@@ -127,7 +127,7 @@ fn tag(ty: DataType, tags: &mut SmallVec<[u8; 24]>) {
     };
     debug_assert!(tag != b'?', "a literal of type {ty:?}");
     tags.push(tag);
-    if let DataType::Decimal { precision, scale } = ty {
+    if let DataType::Decimal { precision, scale, .. } = ty {
         tags.extend([precision, scale]);
     }
 }

@@ -46,6 +46,7 @@ impl Run<'_> {
             StmtKind::Select(query) if query.body.first_select().into.is_some() => self.bind_dml(at, stmt)?,
             StmtKind::Select(query) => self.bind_query(at, query)?,
             StmtKind::SetVariable(set) => self.bind_set(at, set, stmt.span)?,
+            StmtKind::DeclareCursor(declare) => self.bind_cursor(at, &declare.cursor)?,
             StmtKind::Print(value) => self.bind_scalars(at, &[value])?,
             StmtKind::RaisError(raise) => {
                 let mut exprs: Vec<&Expr> = vec![&raise.message, &raise.severity, &raise.state];
@@ -60,6 +61,7 @@ impl Run<'_> {
                 };
             }
             StmtKind::Execute(execute) => {
+                self.deduce_arguments(execute)?;
                 if let ExecuteWhat::Text { text, at: None, .. } = &execute.what {
                     self.bind_scalars(at, &[text])?;
                 }
@@ -67,14 +69,19 @@ impl Run<'_> {
             // Utility statements look up their names when they run.
             _ => {}
         }
-        if self.core.options.noexec {
+        let deducing = self.batch.program.vars.undeclared().is_some();
+        if self.core.options.noexec && !deducing {
             return Ok(());
         }
-        // Columns and plans are shown to whom the rows would be.
+        // Types of parameters, columns and plans are shown to whom the rows would be.
         match &self.bound[at] {
             Some((_, Bound::Query(plan))) => self.core.check_rights(&plan.needs.rights)?,
             Some((_, Bound::Dml(plan))) => self.core.check_rights(&plan.needs().rights)?,
+            Some((_, Bound::Cursor(plan))) => self.core.check_rights(&plan.needs().rights)?,
             _ => {}
+        }
+        if deducing {
+            return Ok(());
         }
         if self.core.options.fmtonly {
             return self.show_columns(at);
@@ -112,6 +119,7 @@ impl Run<'_> {
         match &self.bound[at] {
             Some((_, Bound::Query(plan))) => explain::query(plan, &mut shown),
             Some((_, Bound::Dml(plan))) => explain::dml(plan, &mut shown),
+            Some((_, Bound::Cursor(plan))) => explain::query(&plan.query, &mut shown),
             _ => {}
         }
         if self.core.options.showplan == Showplan::Xml {

@@ -9,7 +9,7 @@ use crate::state::SessionCore;
 use catalog::alias::row_of;
 use catalog::change::DdlChange;
 use catalog::properties::PropertyClass;
-use catalog::{AliasDef, Db, errors};
+use catalog::{AliasDef, Catalog, Db, errors};
 
 /// Makes an alias type.
 ///
@@ -25,23 +25,34 @@ pub fn create(
 ) -> Result<(), SqlError> {
     let work = &mut Work::begin(core, db)?;
     let schema = work.schema(schema)?;
-    let catalog = db.catalog();
-    let built_in = DataType::from_name(name, &[]).is_ok();
-    if built_in || catalog.find_type(&schema, name).is_some() {
-        let text =
-            format!("The type '{schema}.{name}' already exists, or you do not have permission to create it.");
-        return Err(SqlError::new(219, 16, 1, text));
-    }
+    check_name(&db.catalog(), &schema, name)?;
     let type_id = work.object_id()?;
     let alias = Arc::new(AliasDef { type_id, schema, name: name.into(), base, nullable });
     change(work, &alias, true)
 }
 
-/// Drops an alias type.
+/// Error 219 for a name that is a type's.
+pub fn check_name(catalog: &Catalog, schema: &str, name: &str) -> Result<(), SqlError> {
+    let built_in = DataType::from_name(name, &[]).is_ok();
+    if built_in
+        || catalog.find_type(schema, name).is_some()
+        || catalog.find_table_type(schema, name).is_some()
+    {
+        let text =
+            format!("The type '{schema}.{name}' already exists, or you do not have permission to create it.");
+        return Err(SqlError::new(219, 16, 1, text));
+    }
+    Ok(())
+}
+
+/// Drops an alias type or a table type.
 ///
 /// # Errors
-/// 218 there is none.
+/// 218 there is none, 3732 a parameter is of the table type.
 pub fn drop_type(core: &mut SessionCore, db: &Arc<Db>, schema: &str, name: &str) -> Result<(), SqlError> {
+    if let Some(def) = db.catalog().find_table_type(schema, name).cloned() {
+        return super::table_types::drop_type(core, db, &def);
+    }
     let work = &mut Work::begin(core, db)?;
     let Some(alias) = db.catalog().find_type(schema, name).cloned() else {
         let text = format!(

@@ -7,5 +7,6 @@ pub mod modules;
 pub mod rebuild;
 #[cfg(test)]
 pub(crate) mod roots_tests;
+pub mod table_types;
 pub mod tables;
 pub mod temps;

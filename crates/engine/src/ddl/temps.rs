@@ -59,7 +59,15 @@ pub fn create(core: &mut SessionCore, mut new: NewTable) -> Result<Arc<TableDef>
         new.name = format!("{name}{}{number:012X}", "_".repeat(LONGEST - length)).into();
     }
     let table = create_table(core, &db, new)?;
-    let kept = TempName { name: fold_name(&name), object_id: table.object_id, level, visible: true };
+    let kept = TempName {
+        name: fold_name(&name),
+        object_id: table.object_id,
+        level,
+        visible: true,
+        type_id: None,
+        readonly: false,
+        borrowed: false,
+    };
     core.temps.list.push(kept);
     core.temps.changed();
     Ok(table)
@@ -69,19 +77,71 @@ pub fn create(core: &mut SessionCore, mut new: NewTable) -> Result<Arc<TableDef>
 ///
 /// # Errors
 /// Those of [`create_table`].
-pub fn declare(core: &mut SessionCore, mut new: NewTable) -> Result<(), SqlError> {
+pub fn declare(core: &mut SessionCore, new: NewTable, type_id: Option<i32>) -> Result<(), SqlError> {
     let db = core.instance().variables_db()?;
     if core.temps.find_variable(&new.name, &db).is_some() {
         return Ok(());
     }
+    let level = core.nest_level;
+    make_variable(core, new, level, Variable::Own { type_id }).map(drop)
+}
+
+/// Whose table a table variable is, and of what type.
+#[derive(Clone, Copy, Debug)]
+pub enum Variable {
+    Own {
+        type_id: Option<i32>,
+    },
+    /// Of a parameter: the caller's variable, READONLY.
+    Borrowed {
+        type_id: i32,
+    },
+}
+
+/// Makes a table for a table variable of the scope at a level.
+///
+/// # Errors
+/// Those of [`create_table`].
+pub fn make_variable(
+    core: &mut SessionCore,
+    mut new: NewTable,
+    level: u32,
+    kind: Variable,
+) -> Result<Arc<TableDef>, SqlError> {
     static NUMBER: AtomicU64 = AtomicU64::new(1);
-    let name = fold_name(&new.name);
+    let db = core.instance().variables_db()?;
+    let name = new.name.clone();
+    new.schema = CompactString::default();
     new.name = format!("#{:08X}", NUMBER.fetch_add(1, Ordering::Relaxed)).into();
     let table = create_table(core, &db, new)?;
-    let level = core.nest_level;
-    core.temps.list.push(TempName { name, object_id: table.object_id, level, visible: true });
+    add_variable(core, &name, table.object_id, level, kind);
+    Ok(table)
+}
+
+/// Gives a table a name as a table variable of the scope at a level.
+pub fn add_variable(core: &mut SessionCore, name: &str, object_id: i32, level: u32, kind: Variable) {
+    let (type_id, borrowed) = match kind {
+        Variable::Own { type_id } => (type_id, false),
+        Variable::Borrowed { type_id } => (Some(type_id), true),
+    };
+    let name = fold_name(name);
+    core.temps.list.push(TempName {
+        name,
+        object_id,
+        level,
+        visible: true,
+        type_id,
+        readonly: borrowed,
+        borrowed,
+    });
     core.temps.changed();
-    Ok(())
+}
+
+/// The table of a parameter is filled: nothing may change it from now on.
+pub fn set_readonly(core: &mut SessionCore, object_id: i32) {
+    for temp in core.temps.list.iter_mut().filter(|t| t.object_id == object_id) {
+        temp.readonly = true;
+    }
 }
 
 /// A batch of the client has ended: its table variables go.
@@ -93,7 +153,7 @@ pub fn end_batch(core: &mut SessionCore) {
 
 /// A scope at a level below has ended: what it made is dropped.
 pub fn end_scope(core: &mut SessionCore) {
-    if core.temps.list.iter().any(|t| t.visible && t.level > core.nest_level) {
+    if core.temps.list.iter().any(|t| (t.visible || t.borrowed) && t.level > core.nest_level) {
         let level = core.nest_level;
         drop_where(core, |t| t.level > level);
     }
@@ -110,6 +170,8 @@ pub fn end_session(core: &mut SessionCore) {
 fn drop_where(core: &mut SessionCore, which: impl Fn(&TempName) -> bool) {
     let (Ok(tempdb), Ok(variables)) = (tempdb(core), core.instance().variables_db()) else { return };
     let db_of = |t: &TempName| if t.name.starts_with('@') { variables.clone() } else { tempdb.clone() };
+    // Another's table stays.
+    core.temps.list.retain(|t| !(t.borrowed && which(t)));
     let gone: Vec<(Arc<Db>, i32)> =
         core.temps.list.iter().filter(|t| which(t)).map(|t| (db_of(t), t.object_id)).collect();
     for temp in core.temps.list.iter_mut().filter(|t| which(t)) {

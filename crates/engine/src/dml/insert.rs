@@ -16,6 +16,7 @@ use catalog::fold_name;
 use catalog::{TableDef, identity};
 use expr::Expr;
 use plan::Needs;
+use plan::bind::deduce::Wanted;
 use plan::bind::from::Named;
 use plan::bind::scope::{Clause, Scope};
 use plan::bind::{Binder, unsupported};
@@ -87,8 +88,24 @@ pub fn target_table(binder: &Binder<'_>, target: &ast::Target) -> Result<(Arc<Db
                 Err(SqlError::new(259, 16, 1, "Ad hoc updates to system catalogs are not allowed."))
             }
         },
-        ast::Target::Variable(name) => binder.table_variable(name),
+        ast::Target::Variable(name) => {
+            let (db, table) = binder.table_variable(name)?;
+            check_changeable(binder, table.object_id)?;
+            Ok((db, table))
+        }
         ast::Target::Function { .. } => Err(unsupported("A function as target")),
+    }
+}
+
+/// Error 10700 for the table of a parameter.
+pub fn check_changeable(binder: &Binder<'_>, variable: i32) -> Result<(), SqlError> {
+    match binder.env.temps.readonly(variable) {
+        None => Ok(()),
+        Some(parameter) => {
+            let name = &parameter.name;
+            let text = format!("The table-valued parameter \"{name}\" is READONLY and cannot be modified.");
+            Err(SqlError::new(10700, 16, 1, text))
+        }
     }
 }
 
@@ -265,7 +282,8 @@ fn values_source(
                 ExprKind::Default => default_of(binder, table, *column)?,
                 _ => {
                     binder.scopes.push(Scope { clause: Clause::None, ..Scope::default() });
-                    let typed = binder.expr(e);
+                    let wanted = Wanted::Becomes(table.columns[*column].ty);
+                    let typed = binder.deduce(e, wanted).and_then(|()| binder.expr(e));
                     binder.scopes.pop();
                     into_column(typed?, table, *column)?
                 }

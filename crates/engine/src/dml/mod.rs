@@ -5,6 +5,7 @@
 
 pub mod bulk;
 pub mod change;
+pub mod current;
 pub mod delete;
 pub mod insert;
 pub mod loader;

@@ -2,6 +2,7 @@
 //! changed page by page while it is read) and *gathered* (joins, secondary indexes, changes of the clustered key: the
 //! rows are found first, then changed).
 
+use super::current::CurrentTarget;
 use crate::exec::RowSet;
 use crate::exec::memory::row_bytes;
 use crate::exec::rt::Rt;
@@ -10,6 +11,7 @@ use crate::explain::Source;
 use access::{RowBatch, Writer};
 use catalog::Db;
 use catalog::TableDef;
+use catalog::VARIABLES;
 use catalog::errors;
 use expr::key::{KeySet, encode};
 use expr::{ColId, Expr, Pred};
@@ -36,6 +38,8 @@ pub struct BoundTarget {
     pub lock: TableLock,
     logical: Logical,
     preds: Vec<Pred>,
+    /// WHERE CURRENT OF.
+    cursor: Option<ast::CursorName>,
 }
 
 /// How the rows are found.
@@ -43,6 +47,8 @@ pub struct BoundTarget {
 pub enum Target {
     Pages(Box<ScanPlan>),
     Gathered(Box<Gathered>),
+    /// The row that a cursor stands on.
+    Current(Box<CurrentTarget>),
 }
 
 /// Rows found by a plan; slot 0 is the locator.
@@ -65,6 +71,7 @@ impl Target {
         match self {
             Target::Pages(scan) => Source::Scan(scan),
             Target::Gathered(gathered) => Source::Plan(&gathered.plan),
+            Target::Current(_) => Source::Constant,
         }
     }
 }
@@ -85,11 +92,12 @@ pub fn dml_source(
     binder.scopes.push(Scope::default());
     let mut logical = binder.from_clause(from)?;
     let scope = binder.scope()?;
-    let known = scope
-        .sources
-        .iter()
-        .find(|s| s.is_named(name))
-        .map(|s| (s.object_id, s.columns.first().map(|c| c.id)));
+    let known = scope.sources.iter().find(|s| s.is_named(name));
+    let variable = known.filter(|s| s.db_id == VARIABLES).map(|s| s.object_id);
+    let known = known.map(|s| (s.object_id, s.columns.first().map(|c| c.id)));
+    if let Some(variable) = variable {
+        super::insert::check_changeable(binder, variable)?;
+    }
     let first = match known {
         Some((0, _)) | Some((_, None)) => {
             let text = format!("Cannot update the view or function '{name}' because it is not updatable.");
@@ -120,13 +128,16 @@ pub fn dml_source(
     let lock = reading.table;
     binder.scope()?.visible = true;
     binder.scope()?.clause = Clause::Where;
-    let mut preds = Vec::new();
+    let (mut preds, mut cursor) = (Vec::new(), None);
     match filter {
         None => {}
         Some(ast::Filter::Condition(e)) => binder.pred(e)?.into_conjuncts(&mut preds),
-        Some(ast::Filter::CurrentOf(_)) => return Err(unsupported("WHERE CURRENT OF")),
+        Some(ast::Filter::CurrentOf(_)) if !matches!(logical, Logical::Get(_)) => {
+            return Err(unsupported("WHERE CURRENT OF beside a join"));
+        }
+        Some(ast::Filter::CurrentOf(name)) => cursor = Some(name.clone()),
     }
-    Ok(BoundTarget { get, lock, logical, preds })
+    Ok(BoundTarget { get, lock, logical, preds, cursor })
 }
 
 /// `UPDATE t ... FROM dbo.t AS x`: the one source that is the table is the target.
@@ -148,8 +159,15 @@ pub fn plan_target(
     needed: &[ColId],
     gather: bool,
 ) -> Result<(Target, Vec<ColId>), SqlError> {
-    let BoundTarget { get, logical, preds, .. } = bound;
+    let BoundTarget { get, logical, preds, cursor, .. } = bound;
     let snapshot = get.mode == TableMode::Snapshot;
+    if let Some(cursor) = cursor {
+        let own = |id: &ColId| get.position(*id).map(|at| at as u16);
+        let reads = needed.iter().map(own).collect::<Option<Vec<u16>>>();
+        let reads = reads.ok_or_else(|| SqlError::internal("a column of another table"))?;
+        let target = CurrentTarget { cursor, reads, sets: Vec::new(), snapshot };
+        return Ok((Target::Current(Box::new(target)), needed.to_vec()));
+    }
     let gather = gather || snapshot || get.locks.is_some();
     let simple = matches!(logical, Logical::Get(_)) && !gather && !preds.iter().any(Pred::has_subquery);
     if simple {
@@ -262,6 +280,7 @@ impl Target {
         match self {
             Target::Pages(plan) => Pages::new(db, plan).run(rt, limit, change),
             Target::Gathered(gathered) => gathered.run(db, store, rt, limit, change),
+            Target::Current(current) => current.run(db, store, rt, change),
         }
     }
 }
@@ -475,7 +494,7 @@ impl Gathered {
 }
 
 /// 3960 when the newest version of a row (none: it is gone) is not the snapshot's and not the transaction's own.
-fn no_conflict(
+pub(super) fn no_conflict(
     db: &Arc<Db>,
     store: &TableStore,
     rt: &mut Rt<'_, '_>,

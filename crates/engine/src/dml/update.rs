@@ -21,6 +21,7 @@ use catalog::fold_name;
 use expr::{ColId, Expr, Typed, bind_ops};
 use pages::RowHeader;
 use plan::Needs;
+use plan::bind::deduce::Wanted;
 use plan::bind::scope::Clause;
 use plan::bind::select::compound;
 use plan::bind::{Binder, unsupported};
@@ -116,7 +117,10 @@ pub fn compile(
     }
     needed.iter().for_each(|id| binder.rights.mentions(*id));
     let moves = table.storage.key.iter().any(|(c, _)| changed.contains(c));
-    let (target, cols) = plan_target(binder, bound, &needed, moves)?;
+    let (mut target, cols) = plan_target(binder, bound, &needed, moves)?;
+    if let Target::Current(current) = &mut target {
+        current.sets.clone_from(&changed);
+    }
     binder.scopes.pop();
     for set in &mut sets {
         slots(&mut set.expr, &cols)?;
@@ -205,6 +209,10 @@ fn bind_assignment(
                 ExprKind::Default => default_of(binder, &get.table, at)?,
                 _ => {
                     binder.scope()?.clause = Clause::Where;
+                    match compound(*op) {
+                        None => binder.deduce(value, Wanted::Becomes(def.ty))?,
+                        Some(_) => binder.deduce(value, Wanted::Ordered(def.ty))?,
+                    }
                     let mut typed = binder.expr(value)?;
                     if let Some(op) = compound(*op) {
                         let own = Typed {

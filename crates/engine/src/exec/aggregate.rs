@@ -23,6 +23,8 @@ pub struct HashAggregate {
     started: bool,
     tasks: Vec<Task>,
     finished: Finished,
+    /// Some row has come out, or all that there are.
+    given: bool,
 }
 
 /// Rows on disk, the groups that they go on with, which part of a hash they share.
@@ -176,7 +178,14 @@ fn grows(aggregate: &Aggregate) -> bool {
 impl HashAggregate {
     /// Over an input.
     pub fn new(input: Box<dyn Operator>) -> HashAggregate {
-        HashAggregate { input, share: None, started: false, tasks: Vec::new(), finished: Finished::default() }
+        HashAggregate {
+            input,
+            share: None,
+            started: false,
+            tasks: Vec::new(),
+            finished: Finished::default(),
+            given: false,
+        }
     }
 
     /// Without GROUP BY: the one row.
@@ -282,6 +291,26 @@ impl Operator for HashAggregate {
                 }
             }
         }
+        if out.is_empty() && !std::mem::replace(&mut self.given, true) {
+            totals(plan, out)?;
+        }
+        self.given = true;
         Ok(!out.is_empty())
     }
+}
+
+/// The rows of the grouping sets without keys, of no input.
+fn totals(plan: &AggregatePlan, out: &mut RowSet) -> Result<(), SqlError> {
+    for &number in &plan.totals {
+        let row = out.push_row();
+        let (keys, values) = row.split_at_mut(plan.keys.len());
+        keys.fill(Value::Null);
+        if let Some(last) = keys.last_mut() {
+            *last = Value::Int(number);
+        }
+        for (place, aggregate) in values.iter_mut().zip(&plan.aggregates) {
+            *place = aggregate.finish(aggregate.start())?;
+        }
+    }
+    Ok(())
 }

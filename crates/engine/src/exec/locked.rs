@@ -50,6 +50,8 @@ pub struct LockedScan {
     begun: bool,
     /// The table is locked in a mode that makes row locks needless.
     whole: bool,
+    /// Ranges that are still to be read, the next one last.
+    rest: Vec<seek::Range>,
 }
 
 /// A structure whose rows are locked.
@@ -110,6 +112,7 @@ impl LockedScan {
             taken: 0,
             begun: false,
             whole: false,
+            rest: Vec::new(),
         }
     }
 
@@ -135,18 +138,33 @@ impl LockedScan {
             }
             (Path::Base, Base::Tree(tree)) => Source::Range { tree: tree.clone(), range: all() },
             (Path::Clustered(spec), Base::Tree(tree)) => {
-                range_of(tree, seek::range(spec, &plan.store.parts, rt)?)
+                self.ranges_of(plan, tree, seek::ranges(spec, &plan.store.parts, rt)?)
             }
             (Path::Point(spec), Base::Tree(tree)) => point_of(tree, spec, &plan.store.parts, rt)?,
             (Path::Index { index, seek: spec, point, .. }, _) => {
                 let index = &plan.store.indexes[*index];
                 match *point {
                     true => point_of(&index.tree, spec, &index.parts, rt)?,
-                    false => range_of(&index.tree, seek::range(spec, &index.parts, rt)?),
+                    false => self.ranges_of(plan, &index.tree, seek::ranges(spec, &index.parts, rt)?),
                 }
             }
             _ => return Err(SqlError::internal("a seek on a heap")),
         })
+    }
+
+    /// The first of several ranges; the others are kept.
+    fn ranges_of(&mut self, plan: &ScanPlan, tree: &BTree, mut ranges: Vec<seek::Range>) -> Source {
+        if !plan.backward {
+            ranges.reverse();
+        }
+        self.rest = ranges;
+        self.next_range(tree.clone())
+    }
+
+    fn next_range(&mut self, tree: BTree) -> Source {
+        // What was done for the gap beside the range before is to be done for this one.
+        self.begun = false;
+        self.rest.pop().map_or(Source::Done, |range| Source::Range { tree, range })
     }
 
     /// Reads the next page of rows; false at the end.
@@ -158,7 +176,7 @@ impl LockedScan {
                 let more = scan.next_batch(ReadMode::Current, &mut self.batch);
                 (more.map_err(|e| access_error(&plan.db, e))?, Source::Heap(scan))
             }
-            Source::Range { tree, range } => self.range_page(plan, rt, tree, range)?,
+            Source::Range { tree, range } => self.ranges_page(plan, rt, tree, range)?,
             Source::Point { tree, key } => (self.point(plan, rt, &tree, &key)?, Source::Done),
             Source::Done => (false, Source::Done),
         };
@@ -167,6 +185,25 @@ impl LockedScan {
             self.end = self.batch.len();
         }
         Ok(found)
+    }
+
+    /// The next leaf of a range or of the ranges after it.
+    fn ranges_page(
+        &mut self,
+        plan: &ScanPlan,
+        rt: &mut Rt<'_, '_>,
+        tree: BTree,
+        range: seek::Range,
+    ) -> Result<(bool, Source), SqlError> {
+        let mut source = Source::Range { tree: tree.clone(), range };
+        while let Source::Range { range, .. } = source {
+            let (found, next) = self.range_page(plan, rt, tree.clone(), range)?;
+            if found {
+                return Ok((true, next));
+            }
+            source = self.next_range(tree.clone());
+        }
+        Ok((false, Source::Done))
     }
 
     /// The next leaf of a range, its gaps locked when they are to be.
@@ -483,10 +520,6 @@ impl LockedScan {
         }
         Ok(given)
     }
-}
-
-fn range_of(tree: &BTree, range: Option<seek::Range>) -> Source {
-    range.map_or(Source::Done, |range| Source::Range { tree: tree.clone(), range })
 }
 
 fn point_of(

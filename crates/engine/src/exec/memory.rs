@@ -24,6 +24,8 @@ pub struct QueryMemory {
     limit: usize,
     /// Most bytes that one operator holds before it goes to disk.
     operator: usize,
+    /// Most bytes that one statement holds.
+    statement: usize,
     used: AtomicUsize,
     /// Most bytes that statements have held at once.
     peak: AtomicUsize,
@@ -35,7 +37,14 @@ impl QueryMemory {
     /// So many bytes for all statements; an operator goes to disk beyond `operator` bytes at the latest.
     pub fn new(limit: usize, operator: usize) -> QueryMemory {
         let zero = || AtomicUsize::new(0);
-        QueryMemory { limit, operator, used: zero(), peak: zero(), grants: zero(), forced: zero() }
+        let statement = usize::MAX;
+        QueryMemory { limit, operator, statement, used: zero(), peak: zero(), grants: zero(), forced: zero() }
+    }
+
+    /// The same where one statement has so many bytes at most: more goes to disk, and what cannot is error 701.
+    pub fn with_statement(mut self, most: usize) -> QueryMemory {
+        self.statement = most;
+        self
     }
 
     /// Bytes that statements hold.
@@ -111,7 +120,9 @@ impl Grant {
     /// Takes bytes if they are there; with `polite` only if as much stays free as the statement then holds.
     fn take(&self, bytes: usize, polite: bool) -> bool {
         let (own, all) = self.add(bytes);
-        let fits = all <= self.budget.limit && (!polite || own <= self.budget.limit - all);
+        let fits = all <= self.budget.limit
+            && own <= self.budget.statement
+            && (!polite || own <= self.budget.limit - all);
         if fits {
             self.budget.note(all);
         } else {
@@ -323,6 +334,17 @@ mod tests {
 
     fn budget(limit: usize) -> Arc<QueryMemory> {
         Arc::new(QueryMemory::new(limit, usize::MAX))
+    }
+
+    #[test]
+    fn a_statement_has_a_limit_of_its_own() {
+        let budget = Arc::new(QueryMemory::new(64 << 20, usize::MAX).with_statement(4 << 20));
+        let (one, other) = (Grant::new(&budget), Grant::new(&budget));
+        let (mut first, mut second) = (one.share(), one.share());
+        assert!(first.take(2 << 20) && second.need(2 << 20).is_ok());
+        assert!(!first.take(4 << 20), "it goes to disk");
+        assert_eq!(second.need(1 << 20).unwrap_err().number, 701);
+        assert!(other.share().need(4 << 20).is_ok(), "another statement has its own");
     }
 
     #[test]

@@ -6,7 +6,9 @@ use super::basic;
 use super::distinct::Distinct;
 use super::hash_join::HashJoin;
 use super::locked::LockedScan;
+use super::lookup::Lookup;
 use super::loop_join::LoopJoin;
+use super::merge_join::MergeJoin;
 use super::profile::Counted;
 use super::rt::Rt;
 use super::scan::Scan;
@@ -39,11 +41,13 @@ fn operator<const COUNTED: bool>(plan: &Plan) -> Box<dyn Operator> {
         Node::Work { .. } => Box::new(Work::default()),
         Node::Recursive { anchor, .. } => Box::new(Recursive::new(anchor, open)),
         Node::Filter { input, .. } => Box::new(basic::Filter::new(open(input))),
+        Node::Lookup { input, .. } => Box::new(Lookup::new(open(input))),
         Node::Project { input, .. } => Box::new(basic::Project::new(open(input))),
         Node::HashJoin { left, right, plan } => {
             let (build, probe) = if plan.builds_left { (left, right) } else { (right, left) };
             Box::new(HashJoin::new(open(build), open(probe)))
         }
+        Node::MergeJoin { left, right, .. } => Box::new(MergeJoin::new(open(left), open(right))),
         Node::LoopJoin { left, right, .. } => Box::new(LoopJoin::new(open(left), open(right))),
         Node::Apply { left, .. } => Box::new(Apply::new(open(left), open)),
         Node::Aggregate { input, plan } if plan.streams => Box::new(StreamAggregate::new(open(input))),

@@ -4,7 +4,7 @@ use std::borrow::Borrow;
 
 use super::context::{ExecCtx, RowSink};
 use super::open::start;
-use super::rt::{Rt, RunState};
+use super::rt::{Rt, RunState, ScanPlace};
 use super::{Operator, RowSet};
 use plan::{Needs, QueryPlan};
 use types::{SqlError, Value};
@@ -44,6 +44,19 @@ impl<Q: Borrow<QueryPlan>> RunningQuery<Q> {
     /// tells when one was changed.
     pub fn start_suspendable(query: Q, ctx: &mut ExecCtx<'_>) -> RunningQuery<Q> {
         RunningQuery::with(query, ctx, RunState::suspendable())
+    }
+
+    /// Starts a query over one scan that goes on from a row. Its tables are locked.
+    pub fn start_from(query: Q, ctx: &mut ExecCtx<'_>, place: ScanPlace) -> RunningQuery<Q> {
+        RunningQuery::with(query, ctx, RunState::from_place(place))
+    }
+
+    /// Waits until what it has read so far in snapshots of its own is durable.
+    ///
+    /// # Errors
+    /// Those of the log.
+    pub fn acknowledge(&self) -> Result<(), SqlError> {
+        self.state.acknowledge()
     }
 
     fn with(query: Q, ctx: &mut ExecCtx<'_>, state: RunState) -> RunningQuery<Q> {

@@ -31,6 +31,18 @@ pub enum SubState {
     },
 }
 
+/// Where a scan begins that goes on from a row which an earlier run has given, and how many rows it gives at a time.
+#[derive(Clone, Debug)]
+pub struct ScanPlace {
+    /// Key of that row in the structure that is read; none for an end of it.
+    pub key: Option<Vec<u8>>,
+    /// The row with that key is given too.
+    pub inclusive: bool,
+    /// Against the direction of the plan.
+    pub reverse: bool,
+    pub most: usize,
+}
+
 /// What one run of a statement keeps between its batches: parameters of inner plans, results of subqueries that need no
 /// second run, the statement's clock, memory in use. It borrows nothing.
 #[derive(Default)]
@@ -45,12 +57,30 @@ pub struct RunState {
     rounds: Vec<Option<Arc<KeptRows>>>,
     /// What the statement keeps in memory to its end; the grant of its operators.
     pub(crate) memory: StatementMemory,
+    /// Where the first scan of the run begins, when not where its path does.
+    pub(super) place: Option<Box<ScanPlace>>,
     /// Of a run that is suspended between batches: the snapshots that it reads, by database. Other statements take new
     /// ones meanwhile.
     snapshots: Option<Vec<(Arc<Db>, Arc<SnapshotGuard>)>>,
 }
 
 impl RunState {
+    /// Of a run that goes on from a row.
+    pub fn from_place(place: ScanPlace) -> RunState {
+        RunState { place: Some(Box::new(place)), ..RunState::default() }
+    }
+
+    /// Waits until what a suspended run has read so far is durable.
+    ///
+    /// # Errors
+    /// Those of the log.
+    pub fn acknowledge(&self) -> Result<(), SqlError> {
+        for (db, guard) in self.snapshots.iter().flatten() {
+            guard.acknowledge().map_err(|e| catalog::errors::db_error(db, &e))?;
+        }
+        Ok(())
+    }
+
     /// Of a run that other statements of the session come between.
     pub fn suspendable() -> RunState {
         RunState { snapshots: Some(Vec::new()), ..RunState::default() }

@@ -4,6 +4,7 @@ use super::context::ExecCtx;
 use super::rt::Rt;
 use expr::{Expr, Pred, Typed, bind_ops};
 use plan::bind::Binder;
+use plan::bind::deduce::Wanted;
 use plan::bind::env::CompileEnv;
 use plan::bind::scope::{Clause, Scope};
 use plan::counters::Kind;
@@ -51,7 +52,12 @@ pub fn compile_scalar(
     env: &CompileEnv<'_>,
     want: Option<DataType>,
 ) -> Result<Arc<Scalar>, SqlError> {
-    let (typed, needs) = bound(env, |b| b.expr(e))?;
+    let (typed, needs) = bound(env, |b| {
+        if let Some(want) = want {
+            b.deduce(e, Wanted::Becomes(want))?;
+        }
+        b.expr(e)
+    })?;
     let Typed { ty, .. } = typed;
     let (expr, ty) = match want {
         Some(want) => (bind_ops::assigned(typed, want, Mode::Implicit)?, want),

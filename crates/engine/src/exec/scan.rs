@@ -2,16 +2,17 @@
 //! only for rows that satisfy it.
 
 use super::{BATCH, Operator, RowSet, other_node};
-use crate::exec::rt::Rt;
+use crate::exec::rt::{Rt, ScanPlace};
 use crate::exec::seek;
-use access::{Cursor, Direction, HeapScan, ReadMode, Rid, RowBatch, Writer};
+use access::{BTree, Cursor, Direction, HeapScan, ReadMode, Rid, RowBatch, Writer};
 use pages::TxnId;
-use plan::nodes::{Node, Path, Plan, ScanPlan};
+use plan::nodes::{Node, Path, Plan, ScanPlan, SeekSpec};
+use std::ops::Bound;
 use std::sync::Arc;
 use storage::write::{read_current, wait};
 use storage::{Base, IndexStore, TableMode, access_error, corrupt_row, rid_value};
 use txn::SnapshotGuard;
-use types::{Corrupt, SqlError, Value};
+use types::{Corrupt, KeyPart, SqlError, Value};
 
 enum Source {
     Heap(HeapScan),
@@ -30,6 +31,12 @@ pub struct Scan {
     settled: TxnId,
     /// Base rows behind index entries.
     lookup: RowBatch,
+    /// Ranges that are still to be read, the next one last.
+    rest: Vec<seek::Range>,
+    /// From the end of the ranges to their beginning.
+    backward: bool,
+    /// Rows of a batch.
+    most: usize,
 }
 
 /// A scan that has not begun.
@@ -42,6 +49,9 @@ impl Default for Scan {
             at: 0,
             settled: TxnId(0),
             lookup: RowBatch::new(),
+            rest: Vec::new(),
+            backward: false,
+            most: BATCH,
         }
     }
 }
@@ -52,21 +62,27 @@ impl Scan {
         if plan.mode == TableMode::Snapshot || plan.store.lob.is_some() {
             self.guard = Some(rt.snapshot(&plan.db)?);
         }
-        let direction = if plan.backward { Direction::Backward } else { Direction::Forward };
+        let place = rt.state.place.take();
+        self.backward = plan.backward;
+        if let Some(place) = &place {
+            self.most = place.most;
+            self.backward ^= place.reverse;
+        }
+        let place = place.as_deref();
+        let point_again = place.is_none_or(|place| place.key.is_none() || place.inclusive);
         let fail = |e| access_error(&plan.db, e);
         Ok(match (&plan.path, &plan.store.base) {
             (Path::Base, Base::Heap(heap)) => Source::Heap(heap.scan().map_err(fail)?),
             (Path::Base, Base::Tree(tree)) => {
-                Source::Tree(tree.cursor(std::ops::Bound::Unbounded, std::ops::Bound::Unbounded, direction))
+                let mut all = seek::Range { lower: Bound::Unbounded, upper: Bound::Unbounded };
+                let more = place.is_none_or(|place| go_on(&mut all, place, self.backward));
+                if more { self.cursor(tree, &all) } else { Source::Done }
             }
-            (Path::Clustered(spec), Base::Tree(tree)) => match seek::range(spec, &plan.store.parts, rt)? {
-                Some(r) => Source::Tree(tree.cursor(
-                    storage::keys::borrowed(&r.lower),
-                    storage::keys::borrowed(&r.upper),
-                    direction,
-                )),
-                None => Source::Done,
-            },
+            (Path::Clustered(spec), Base::Tree(tree)) => {
+                self.seek(tree, spec, &plan.store.parts, place, rt)?
+            }
+            // The one row that there can be was given.
+            (Path::Point(_) | Path::Index { point: true, .. }, _) if !point_again => Source::Done,
             (Path::Point(spec), Base::Tree(tree)) => {
                 let mut key = Vec::new();
                 if seek::point(spec, &plan.store.parts, rt, &mut key)? {
@@ -84,18 +100,41 @@ impl Scan {
                     }
                     Source::Done
                 } else {
-                    match seek::range(spec, &index.parts, rt)? {
-                        Some(r) => Source::Tree(index.tree.cursor(
-                            storage::keys::borrowed(&r.lower),
-                            storage::keys::borrowed(&r.upper),
-                            direction,
-                        )),
-                        None => Source::Done,
-                    }
+                    self.seek(&index.tree, spec, &index.parts, place, rt)?
                 }
             }
             _ => return Err(SqlError::internal("a seek on a heap")),
         })
+    }
+
+    /// The first range of a seek; the others are kept.
+    fn seek(
+        &mut self,
+        tree: &BTree,
+        spec: &SeekSpec,
+        parts: &[KeyPart],
+        place: Option<&ScanPlace>,
+        rt: &mut Rt<'_, '_>,
+    ) -> Result<Source, SqlError> {
+        let backward = self.backward;
+        let ahead = |range: &mut seek::Range| place.is_none_or(|place| go_on(range, place, backward));
+        let first = if spec.others.is_empty() {
+            seek::range(spec, parts, rt)?.and_then(|mut range| ahead(&mut range).then_some(range))
+        } else {
+            self.rest = seek::ranges(spec, parts, rt)?;
+            self.rest.retain_mut(ahead);
+            if !backward {
+                self.rest.reverse();
+            }
+            self.rest.pop()
+        };
+        Ok(first.map_or(Source::Done, |range| self.cursor(tree, &range)))
+    }
+
+    fn cursor(&self, tree: &BTree, range: &seek::Range) -> Source {
+        let direction = if self.backward { Direction::Backward } else { Direction::Forward };
+        let (lower, upper) = (storage::keys::borrowed(&range.lower), storage::keys::borrowed(&range.upper));
+        Source::Tree(tree.cursor(lower, upper, direction))
     }
 
     /// The next page of rows that the path leads to, the condition not yet tested; false at the end.
@@ -135,13 +174,21 @@ impl Scan {
     fn page(&mut self, plan: &ScanPlan, rt: &mut Rt<'_, '_>) -> Result<bool, SqlError> {
         self.look(plan, rt)?;
         let mode = read_mode(&self.guard, plan.mode);
-        let more = match &mut self.source {
-            Some(Source::Heap(scan)) => scan.next_batch(mode, &mut self.batch),
-            Some(Source::Tree(cursor)) => cursor.next_batch(mode, &mut self.batch),
-            _ => return Ok(false),
-        };
-        self.at = 0;
-        more.map_err(|e| access_error(&plan.db, e))
+        loop {
+            let more = match &mut self.source {
+                Some(Source::Heap(scan)) => scan.next_batch(mode, &mut self.batch),
+                Some(Source::Tree(cursor)) => cursor.next_batch(mode, &mut self.batch),
+                // The batch stays as it is: it has been given.
+                _ => return Ok(false),
+            };
+            self.at = 0;
+            if more.map_err(|e| access_error(&plan.db, e))? {
+                return Ok(true);
+            }
+            let Some(range) = self.rest.pop() else { return Ok(false) };
+            rt.check_cancel()?;
+            self.source = tree_of(plan).map(|tree| self.cursor(tree, &range));
+        }
     }
 
     /// A row that another transaction is or may have been changing: waits for it and takes what it leaves. False: nobody
@@ -230,7 +277,43 @@ impl Scan {
     }
 }
 
-fn read_mode(guard: &Option<Arc<SnapshotGuard>>, mode: TableMode) -> ReadMode<'_> {
+/// Cuts from a range what lies before a place in it; false when nothing is left.
+fn go_on(range: &mut seek::Range, place: &ScanPlace, backward: bool) -> bool {
+    let Some(key) = &place.key else { return true };
+    let (begin, end) = match backward {
+        true => (&mut range.upper, &range.lower),
+        false => (&mut range.lower, &range.upper),
+    };
+    // Whether a key comes before another in the direction of the scan.
+    let before = |a: &[u8], b: &[u8]| if backward { a > b } else { a < b };
+    let ends_before = match end {
+        Bound::Unbounded => false,
+        Bound::Included(last) => before(last, key) || (last == key && !place.inclusive),
+        Bound::Excluded(last) => !before(key, last),
+    };
+    if ends_before {
+        return false;
+    }
+    let begins_after = match begin {
+        Bound::Unbounded => false,
+        Bound::Included(first) | Bound::Excluded(first) => before(key, first),
+    };
+    if !begins_after {
+        *begin = if place.inclusive { Bound::Included(key.clone()) } else { Bound::Excluded(key.clone()) };
+    }
+    true
+}
+
+/// The tree that is read.
+fn tree_of(plan: &ScanPlan) -> Option<&BTree> {
+    match (&plan.path, &plan.store.base) {
+        (Path::Index { index, .. }, _) => Some(&plan.store.indexes[*index].tree),
+        (_, Base::Tree(tree)) => Some(tree),
+        (_, Base::Heap(_)) => None,
+    }
+}
+
+pub(super) fn read_mode(guard: &Option<Arc<SnapshotGuard>>, mode: TableMode) -> ReadMode<'_> {
     match (guard, mode) {
         (Some(guard), TableMode::Snapshot) => guard.mode(),
         (_, TableMode::Current) => ReadMode::Current,
@@ -286,14 +369,14 @@ impl Operator for Scan {
             self.look(plan, rt)?;
             self.source = Some(self.start(plan, rt)?);
         }
-        while out.len() < BATCH {
+        while out.len() < self.most {
             if self.at >= self.batch.len() {
                 rt.check_cancel()?;
                 if !self.page(plan, rt)? {
                     break;
                 }
             }
-            while self.at < self.batch.len() && out.len() < BATCH {
+            while self.at < self.batch.len() && out.len() < self.most {
                 let i = self.at;
                 self.at += 1;
                 if plan.mode == TableMode::Current && self.current_row(plan, i, rt, out)? {

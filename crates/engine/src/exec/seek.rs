@@ -5,6 +5,7 @@
 use crate::exec::rt::Rt;
 use expr::Env;
 use plan::nodes::SeekSpec;
+use std::cmp::Ordering;
 use std::ops::Bound;
 use storage::keys::after_prefix;
 use types::convert::{Mode, convert};
@@ -36,9 +37,7 @@ fn fit(value: Value, ty: DataType) -> Fit {
     }
     let Ok(there) = convert(&value, own, ty, 0, Mode::Explicit) else { return Fit::Between };
     match convert(&there, ty, own, 0, Mode::Explicit) {
-        Ok(back)
-            if ops::compare(&back, &value, types::Collation::BIN2) == Some(std::cmp::Ordering::Equal) =>
-        {
+        Ok(back) if ops::compare(&back, &value, types::Collation::BIN2) == Some(Ordering::Equal) => {
             Fit::Exact(there)
         }
         _ => Fit::Between,
@@ -56,7 +55,7 @@ fn from_prefix(prefix: Vec<u8>, inclusive: bool) -> Bound<Vec<u8>> {
     }
 }
 
-/// The range of keys for a seek now; `None` when no row can satisfy it.
+/// The range of keys for the first range of a seek now; `None` when no row can satisfy it.
 pub fn range(spec: &SeekSpec, parts: &[KeyPart], rt: &mut Rt<'_, '_>) -> Result<Option<Range>, SqlError> {
     let mut prefix = Vec::with_capacity(32);
     for ((e, null_ok), part) in spec.equal.iter().zip(&spec.null_ok).zip(parts) {
@@ -89,6 +88,61 @@ pub fn range(spec: &SeekSpec, parts: &[KeyPart], rt: &mut Rt<'_, '_>) -> Result<
         }
     }
     Ok(Some(range))
+}
+
+/// The ranges of keys for a seek now, in the order of their keys; no key is in two of them.
+pub fn ranges(spec: &SeekSpec, parts: &[KeyPart], rt: &mut Rt<'_, '_>) -> Result<Vec<Range>, SqlError> {
+    let mut all = Vec::with_capacity(1 + spec.others.len());
+    for one in spec.ranges() {
+        all.extend(range(one, parts, rt)?);
+    }
+    all.sort_by(|a, b| by_lower(&a.lower, &b.lower));
+    let mut apart: Vec<Range> = Vec::with_capacity(all.len());
+    for range in all {
+        match apart.last_mut() {
+            Some(last) if !is_before(&last.upper, &range.lower) => {
+                if by_upper(&last.upper, &range.upper).is_lt() {
+                    last.upper = range.upper;
+                }
+            }
+            _ => apart.push(range),
+        }
+    }
+    debug_assert!(apart.windows(2).all(|pair| is_before(&pair[0].upper, &pair[1].lower)));
+    Ok(apart)
+}
+
+/// Which of two lower bounds lets smaller keys in.
+fn by_lower(a: &Bound<Vec<u8>>, b: &Bound<Vec<u8>>) -> Ordering {
+    match (a, b) {
+        (Bound::Unbounded, Bound::Unbounded) => Ordering::Equal,
+        (Bound::Unbounded, _) => Ordering::Less,
+        (_, Bound::Unbounded) => Ordering::Greater,
+        (Bound::Included(a), Bound::Excluded(b)) => a.cmp(b).then(Ordering::Less),
+        (Bound::Excluded(a), Bound::Included(b)) => a.cmp(b).then(Ordering::Greater),
+        (Bound::Included(a) | Bound::Excluded(a), Bound::Included(b) | Bound::Excluded(b)) => a.cmp(b),
+    }
+}
+
+/// Which of two upper bounds lets larger keys in.
+fn by_upper(a: &Bound<Vec<u8>>, b: &Bound<Vec<u8>>) -> Ordering {
+    match (a, b) {
+        (Bound::Unbounded, Bound::Unbounded) => Ordering::Equal,
+        (Bound::Unbounded, _) => Ordering::Greater,
+        (_, Bound::Unbounded) => Ordering::Less,
+        (Bound::Included(a), Bound::Excluded(b)) => a.cmp(b).then(Ordering::Greater),
+        (Bound::Excluded(a), Bound::Included(b)) => a.cmp(b).then(Ordering::Less),
+        (Bound::Included(a) | Bound::Excluded(a), Bound::Included(b) | Bound::Excluded(b)) => a.cmp(b),
+    }
+}
+
+/// Whether no key is below an upper bound and above a lower one.
+fn is_before(upper: &Bound<Vec<u8>>, lower: &Bound<Vec<u8>>) -> bool {
+    match (upper, lower) {
+        (Bound::Unbounded, _) | (_, Bound::Unbounded) => false,
+        (Bound::Included(a), Bound::Included(b)) => a < b,
+        (Bound::Included(a) | Bound::Excluded(a), Bound::Included(b) | Bound::Excluded(b)) => a <= b,
+    }
 }
 
 /// The whole key of a point seek now; `None` when no row can have it.

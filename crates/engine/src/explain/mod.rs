@@ -375,6 +375,13 @@ fn add(plan: &Plan, parent: Option<usize>, executions: f64, shown: &mut Shown) {
             step(same(name), String::new())
         }
         Node::Recursive { .. } => step(("Concatenation", "Recursive Union"), String::new()),
+        Node::Lookup { scan, .. } => {
+            let tree = matches!(scan.store.base, Base::Tree(_));
+            let name = if tree { "Key Lookup" } else { "RID Lookup" };
+            let object = Object::of(&scan.db, &scan.store.table, &scan.store.table.storage);
+            let argument = tested(scan, &mut subqueries);
+            shown.push_on(parent, same(name), object, &argument, estimate)
+        }
         Node::Filter { pred, .. } => {
             in_pred(pred, &mut subqueries);
             step(same("Filter"), String::new())
@@ -386,6 +393,9 @@ fn add(plan: &Plan, parent: Option<usize>, executions: f64, shown: &mut Shown) {
         Node::HashJoin { plan: join, .. } => {
             let built = if join.builds_left { "BUILD:(LEFT)" } else { "" };
             step(("Hash Match", join_name(join.kind)), built.into())
+        }
+        Node::MergeJoin { plan: join, .. } => {
+            step(("Merge Join", join_name(join.kind)), format!("MERGE:({} keys)", join.left_keys.len()))
         }
         Node::LoopJoin { plan: join, .. } => step(("Nested Loops", join_name(join.kind)), String::new()),
         Node::Apply { plan: apply, .. } => {
@@ -429,6 +439,7 @@ fn inputs(node: &Node) -> Vec<&Plan> {
         Node::One | Node::Values(_) | Node::Scan(_) | Node::View { .. } | Node::Work { .. } => Vec::new(),
         Node::Recursive { anchor, steps, .. } => std::iter::once(&**anchor).chain(steps).collect(),
         Node::Filter { input, .. }
+        | Node::Lookup { input, .. }
         | Node::Project { input, .. }
         | Node::Aggregate { input, .. }
         | Node::Distinct { input, .. }
@@ -437,6 +448,7 @@ fn inputs(node: &Node) -> Vec<&Plan> {
         | Node::Window { input, .. } => vec![input],
         Node::HashJoin { left, right, .. }
         | Node::LoopJoin { left, right, .. }
+        | Node::MergeJoin { left, right, .. }
         | Node::SetOp { left, right, .. } => vec![left, right],
         Node::Apply { left, plan } => vec![left, &plan.right],
         Node::Concat(inputs) => inputs.iter().collect(),
@@ -446,11 +458,20 @@ fn inputs(node: &Node) -> Vec<&Plan> {
 fn add_scan(scan: &ScanPlan, estimate: Option<Estimate>, parent: Option<usize>, shown: &mut Shown) -> usize {
     let store = &scan.store;
     let key = |columns: &[(usize, bool)], seek: &SeekSpec| {
-        let ranged = usize::from(seek.lower.is_some() || seek.upper.is_some());
-        let used = columns.iter().take(seek.equal.len() + ranged);
+        let length =
+            |seek: &SeekSpec| seek.equal.len() + usize::from(seek.lower.is_some() || seek.upper.is_some());
+        let used = columns.iter().take(seek.ranges().map(length).max().unwrap_or(0));
         let names: Vec<_> = used.map(|(at, _)| format!("[{}]", store.table.columns[*at].name)).collect();
-        format!(", SEEK:({})", names.join(", "))
+        let ranges = if seek.others.is_empty() { "" } else { &format!(", {} ranges", 1 + seek.others.len()) };
+        format!(", SEEK:({}{ranges})", names.join(", "))
     };
+    let mut subqueries = Vec::new();
+    if let Path::Clustered(seek) | Path::Point(seek) | Path::Index { seek, .. } = &scan.path {
+        for range in seek.ranges() {
+            let ends = range.lower.iter().chain(&range.upper).map(|(e, _)| e);
+            range.equal.iter().chain(ends).for_each(|e| in_expr(e, &mut subqueries));
+        }
+    }
     let tree = matches!(store.base, Base::Tree(_));
     let base = || Object::of(&scan.db, &store.table, &store.table.storage);
     let (name, object, mut argument) = match &scan.path {
@@ -472,20 +493,23 @@ fn add_scan(scan: &ScanPlan, estimate: Option<Estimate>, parent: Option<usize>, 
             (name, Object::of(&scan.db, &store.table, def), text)
         }
     };
-    let mut subqueries = Vec::new();
-    if let Some(pred) = &scan.pred {
-        in_pred(pred, &mut subqueries);
-        let tested = scan.columns.iter().take(scan.tested);
-        let names: Vec<CompactString> =
-            tested.map(|at| store.table.columns[usize::from(*at)].name.clone()).collect();
-        argument += &format!(", WHERE:({})", names.join(", "));
-    }
+    argument += &tested(scan, &mut subqueries);
     if scan.backward {
         argument += ", ORDERED BACKWARD";
     }
     let at = shown.push_on(parent, (name, name), object, &argument, estimate);
     add_subqueries(&subqueries, at, shown);
     at
+}
+
+/// The condition that is tested on a row.
+fn tested<'p>(scan: &'p ScanPlan, subqueries: &mut Vec<&'p SubRef>) -> String {
+    let Some(pred) = &scan.pred else { return String::new() };
+    in_pred(pred, subqueries);
+    let tested = scan.columns.iter().take(scan.tested);
+    let names: Vec<CompactString> =
+        tested.map(|at| scan.store.table.columns[usize::from(*at)].name.clone()).collect();
+    format!(", WHERE:({})", names.join(", "))
 }
 
 fn add_subqueries(subqueries: &[&SubRef], parent: usize, shown: &mut Shown) {

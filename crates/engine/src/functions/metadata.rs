@@ -79,12 +79,13 @@ pub const FUNCTIONS: &[Function] = &[
         let ty = ALL_TYPES.iter().find(|ty| i64::from(ty.user_type_id()) == id);
         Ok(match (ty, id) {
             (Some(ty), _) => Value::str(ty.base_name()),
-            (None, 108) => Value::str("numeric"),
             (None, 256) => Value::str("sysname"),
             (None, _) => {
                 let catalog = session(cx)?.db().catalog();
                 let alias = catalog.types.values().find(|alias| i64::from(alias.type_id) == id);
-                alias.map_or(Value::Null, |alias| Value::Str(alias.name.clone()))
+                let table = catalog.table_types.values().find(|def| i64::from(def.type_id) == id);
+                let name = alias.map(|alias| &alias.name).or(table.map(|def| &def.name));
+                name.map_or(Value::Null, |name| Value::Str(name.clone()))
             }
         })
     }),
@@ -94,9 +95,11 @@ pub const FUNCTIONS: &[Function] = &[
         if let Some(alias) = catalog.find_type(parts.get(1).map_or("", String::as_str), &parts[0]) {
             return Ok(Value::Int(alias.type_id));
         }
+        if let Some(def) = catalog.find_table_type(parts.get(1).map_or("", String::as_str), &parts[0]) {
+            return Ok(Value::Int(def.type_id));
+        }
         Ok(match DataType::from_name(&parts[0], &[]) {
             Ok(_) if parts[0].eq_ignore_ascii_case("sysname") => Value::Int(256),
-            Ok(_) if parts[0].eq_ignore_ascii_case("numeric") => Value::Int(108),
             Ok(ty) => Value::Int(ty.user_type_id()),
             Err(_) => Value::Null,
         })
@@ -145,7 +148,8 @@ const ALL_TYPES: &[DataType] = &[
     DataType::SmallInt,
     DataType::Int,
     DataType::BigInt,
-    DataType::Decimal { precision: 18, scale: 0 },
+    DataType::decimal(18, 0),
+    DataType::numeric(18, 0),
     DataType::Float,
     DataType::Real,
     DataType::SmallMoney,
@@ -167,7 +171,7 @@ const ALL_TYPES: &[DataType] = &[
 ];
 
 fn numeric_38(_: &[DataType], _: &[expr::Expr]) -> Result<DataType, SqlError> {
-    Ok(DataType::Decimal { precision: 38, scale: 0 })
+    Ok(DataType::numeric(38, 0))
 }
 
 fn db_id(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {

@@ -1,6 +1,7 @@
 //! Scalar functions by name: those of values (crate `expr`), and here those of the session, the server and the catalog.
 //! Guarantees: names are unique over all lists and lower case.
 
+pub mod cursors;
 pub mod metadata;
 pub mod properties;
 pub mod security;
@@ -20,7 +21,13 @@ pub use expr::functions::{ArgRule, Function, date, invalid_argument, required};
 pub fn find(name: &str) -> Option<&'static Function> {
     static TABLE: OnceLock<HashMap<&'static str, &'static Function>> = OnceLock::new();
     let table = TABLE.get_or_init(|| {
-        let lists = [system::FUNCTIONS, metadata::FUNCTIONS, properties::FUNCTIONS, security::FUNCTIONS];
+        let lists = [
+            cursors::FUNCTIONS,
+            system::FUNCTIONS,
+            metadata::FUNCTIONS,
+            properties::FUNCTIONS,
+            security::FUNCTIONS,
+        ];
         lists.into_iter().flatten().map(|f| (f.name, f)).collect()
     });
     table.get(name).copied().or_else(|| expr::functions::find(name))
@@ -39,7 +46,13 @@ mod tests {
     #[test]
     fn names_are_unique_and_lower_case() {
         let mut seen = std::collections::HashSet::new();
-        let lists = [system::FUNCTIONS, metadata::FUNCTIONS, properties::FUNCTIONS, security::FUNCTIONS];
+        let lists = [
+            cursors::FUNCTIONS,
+            system::FUNCTIONS,
+            metadata::FUNCTIONS,
+            properties::FUNCTIONS,
+            security::FUNCTIONS,
+        ];
         for f in lists.into_iter().flatten() {
             assert!(seen.insert(f.name) && expr::functions::find(f.name).is_none(), "{} twice", f.name);
             assert_eq!(f.name, f.name.to_lowercase());

@@ -38,7 +38,7 @@ fn version_type(_: &[DataType], _: &[expr::Expr]) -> Result<DataType, SqlError> 
 }
 
 fn identity_type(_: &[DataType], _: &[expr::Expr]) -> Result<DataType, SqlError> {
-    Ok(DataType::Decimal { precision: 38, scale: 0 })
+    Ok(DataType::numeric(38, 0))
 }
 
 pub(crate) fn identity_value(id: Option<i64>) -> Value {
@@ -69,8 +69,8 @@ pub const FUNCTIONS: &[Function] = &[
     session!("@@max_connections", int, |_| Value::Int(32767)),
     session!("@@max_precision", |_, _| Ok(DataType::TinyInt), |_| Value::TinyInt(38)),
     session!("@@procid", int, |_| Value::Int(0)),
-    session!("@@fetch_status", int, |_| Value::Int(-1)),
-    session!("@@cursor_rows", int, |_| Value::Int(0)),
+    session!("@@fetch_status", int, |s| Value::Int(s.cursors.fetch_status)),
+    session!("@@cursor_rows", int, |s| Value::Int(s.cursors.opened_rows)),
     session!("@@remserver", sysname, |_| Value::Null),
     session!("@@dbts", |_, _| Ok(DataType::VarBinary(Len::N(8))), |_| Value::bytes(vec![0u8; 8])),
     session!("context_info", |_, _| Ok(DataType::VarBinary(Len::N(128))), |s| s.context_info.clone()),

@@ -99,6 +99,9 @@ pub struct InstanceOptions {
     /// Memory that one operator of a query may hold before it goes to run files, in bytes; an eighth of the machine's, at
     /// most 1 GB, when `None`.
     pub operator_bytes: Option<usize>,
+    /// Memory that one statement may hold, in bytes: its sorts and joins go to run files beyond, what cannot is error 701. As much as
+    /// `query_bytes` when `None`.
+    pub statement_bytes: Option<usize>,
     /// Drive letter to folder, for Windows paths in statements.
     pub volumes: HashMap<char, PathBuf>,
     /// Trace flags: 1800 aligns log writes to 4096 bytes, 3505 keeps checkpoints from beginning by themselves.
@@ -114,6 +117,8 @@ pub struct InstanceOptions {
     pub read_only: bool,
     /// An error when the folder has no instance yet, instead of making one.
     pub must_exist: bool,
+    /// What is told of each line of the error log.
+    pub log_echo: Option<catalog::errorlog::Echo>,
 }
 
 impl InstanceOptions {
@@ -128,12 +133,14 @@ impl InstanceOptions {
             memory_bytes: None,
             query_bytes: None,
             operator_bytes: None,
+            statement_bytes: None,
             volumes: HashMap::new(),
             trace_flags: Vec::new(),
             pace: Pace::default(),
             url_devices: None,
             read_only: false,
             must_exist: false,
+            log_echo: None,
         }
     }
 }
@@ -283,6 +290,8 @@ impl Instance {
             memory_bytes,
             query_bytes,
             operator_bytes,
+            statement_bytes,
+            log_echo,
             volumes,
             trace_flags,
             disk,
@@ -307,7 +316,7 @@ impl Instance {
             Some(memory) => memory,
             None => PageMemory::new(memory_bytes.unwrap_or_else(|| machine_memory() / 4))?,
         };
-        let error_log = Arc::new(ErrorLog::new(disk.clone(), data_dir.join("log")));
+        let error_log = Arc::new(ErrorLog::new(disk.clone(), data_dir.join("log")).with_echo(log_echo));
         let credentials = credentials::Credentials::open(disk.clone(), &data_dir)?;
         let instance = Arc::new(Instance {
             disk,
@@ -328,10 +337,13 @@ impl Instance {
             credentials,
             authentication: Logins::default(),
             memory_bytes: memory.bytes,
-            query_memory: Arc::new(QueryMemory::new(
-                query_bytes.unwrap_or_else(query_budget),
-                operator_bytes.unwrap_or_else(operator_budget),
-            )),
+            query_memory: Arc::new(
+                QueryMemory::new(
+                    query_bytes.unwrap_or_else(query_budget),
+                    operator_bytes.unwrap_or_else(operator_budget),
+                )
+                .with_statement(statement_bytes.unwrap_or(usize::MAX)),
+            ),
             next_run_file: AtomicU64::new(1),
             trace_flags: RwLock::default(),
             databases: RwLock::default(),

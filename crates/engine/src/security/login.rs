@@ -219,16 +219,48 @@ impl Instance {
         token: &LoginToken,
         database: Option<&str>,
     ) -> Result<Session, SqlError> {
+        self.session_in(token, database, false).map(|(session, _)| session)
+    }
+
+    /// As [`Instance::session_for`]; when `database` cannot be opened the session is in the login's default one, and what its client is
+    /// to be told is beside it (4063).
+    ///
+    /// # Errors
+    /// As [`Instance::session_for`].
+    pub fn session_in_or_default(
+        self: &Arc<Self>,
+        token: &LoginToken,
+        database: Option<&str>,
+    ) -> Result<(Session, Option<SqlError>), SqlError> {
+        self.session_in(token, database, true)
+    }
+
+    fn session_in(
+        self: &Arc<Self>,
+        token: &LoginToken,
+        database: Option<&str>,
+        or_default: bool,
+    ) -> Result<(Session, Option<SqlError>), SqlError> {
         let mut session = self.session()?;
         session.set_names(&token.client.app, &token.client.host, &token.name);
         let named = database.filter(|name| !name.is_empty());
-        let wanted = named.or(token.default_database.as_deref()).unwrap_or("master");
-        let opened = session
+        let default = token.default_database.as_deref().unwrap_or("master");
+        let (mut named, mut wanted, mut told) = (named, named.unwrap_or(default), None);
+        let mut opened = session
             .with_core(|core| {
                 core.log_in(token);
                 core.check_login()
             })
             .and_then(|()| session.use_database(wanted));
+        if opened.is_err() && or_default && named.is_some() {
+            let text = format!(
+                "Cannot open database \"{wanted}\" that was requested by the login. Using the user default database \
+                 \"{default}\" instead."
+            );
+            told = Some(SqlError::new(4063, 11, 1, text));
+            (named, wanted) = (None, default);
+            opened = session.use_database(default);
+        }
         if let Err(e) = opened {
             let (state, text) = match named {
                 Some(_) => (
@@ -248,7 +280,7 @@ impl Instance {
                 None => SqlError::new(4064, 11, 1, "Cannot open user default database. Login failed."),
             });
         }
-        Ok(session)
+        Ok((session, told))
     }
 }
 

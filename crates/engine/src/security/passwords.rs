@@ -6,9 +6,8 @@ use std::collections::HashMap;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use argon2::password_hash::phc::PasswordHash;
-use argon2::password_hash::{PasswordHasher, PasswordVerifier};
-use argon2::{Algorithm, Argon2, Params, Version};
+use argon2::password_hash::phc::{Output, ParamsString, PasswordHash, Salt};
+use argon2::{Algorithm, Argon2, Block, Params, Version};
 use compact_str::CompactString;
 use parking_lot::{Condvar, Mutex};
 use types::SqlError;
@@ -23,6 +22,12 @@ const MEMORY_MAX_KB: u32 = 256 << 10;
 const REMEMBERED: usize = 1024;
 /// How long a login waits for its turn to be hashed.
 const TURN: Duration = Duration::from_secs(15);
+/// Bytes of salt and of a hash.
+const SALT: usize = 16;
+const HASH: usize = 32;
+/// Room for the memory of a hash, in blocks of 1 KB, of which as many are used as the hash wants. glibc takes what is larger than
+/// 32 MB from the system and gives it back when it is freed; 19 MB it would keep for a thread that may never hash again.
+const ROOM: usize = 33 << 10;
 
 /// Computes and verifies hashes for an instance.
 pub struct Passwords {
@@ -101,9 +106,7 @@ impl Passwords {
             // A hash that cannot be computed is one that no password fits.
             self.nobody.get_or_init(|| hash("nobody has this password").unwrap_or_default()).as_str()
         };
-        let Some(parsed) = PasswordHash::new(stored.unwrap_or_else(nobody)).ok() else { return false };
-        let affordable = Params::try_from(&parsed).is_ok_and(|params| params.m_cost() <= MEMORY_MAX_KB);
-        let fits = affordable && Argon2::default().verify_password(password.as_bytes(), &parsed).is_ok();
+        let fits = fits(password, stored.unwrap_or_else(nobody)).unwrap_or(false);
         match stored {
             Some(stored) if fits => {
                 if let Some(short) = self.short(password, stored) {
@@ -131,8 +134,40 @@ impl Passwords {
 }
 
 fn hash(password: &str) -> Result<CompactString, SqlError> {
-    let hash = Argon2::default().hash_password(password.as_bytes()).map_err(|e| failed(&e.to_string()))?;
+    let (mut salt, mut out) = ([0; SALT], [0; HASH]);
+    fill(&mut salt);
+    let argon = Argon2::default();
+    derive(&argon, password, &salt, &mut out).map_err(|e| failed(&e.to_string()))?;
+    let bad = |e: &dyn std::fmt::Display| failed(&e.to_string());
+    let hash = PasswordHash {
+        algorithm: Algorithm::default().ident(),
+        version: Some(Version::default().into()),
+        params: ParamsString::try_from(argon.params()).map_err(|e| bad(&e))?,
+        salt: Some(Salt::new(&salt).map_err(|e| bad(&e))?),
+        hash: Some(Output::new(&out).map_err(|e| bad(&e))?),
+    };
     Ok(hash.to_string().into())
+}
+
+/// Whether a password has this hash; `None` for a hash that cannot be verified.
+fn fits(password: &str, stored: &str) -> Option<bool> {
+    let parsed = PasswordHash::new(stored).ok()?;
+    let params = Params::try_from(&parsed).ok().filter(|params| params.m_cost() <= MEMORY_MAX_KB)?;
+    let algorithm = Algorithm::try_from(parsed.algorithm.as_str()).ok()?;
+    let version = parsed.version.map_or(Ok(Version::default()), Version::try_from).ok()?;
+    let (salt, expected) = (parsed.salt?, parsed.hash?);
+    let mut out = vec![0; expected.as_ref().len()];
+    derive(&Argon2::new(algorithm, version, params), password, salt.as_ref(), &mut out).ok()?;
+    // It takes the same time wherever they differ.
+    Some(Output::new(&out).ok()? == expected)
+}
+
+/// Computes a hash in memory of its own.
+fn derive(argon: &Argon2<'_>, password: &str, salt: &[u8], out: &mut [u8]) -> Result<(), argon2::Error> {
+    let count = argon.params().block_count();
+    let mut memory = Vec::with_capacity(count.max(ROOM));
+    memory.resize(count, Block::default());
+    argon.hash_password_into_with_memory(password.as_bytes(), salt, out, &mut memory)
 }
 
 fn failed(why: &str) -> SqlError {

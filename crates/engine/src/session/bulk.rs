@@ -172,10 +172,11 @@ fn positions(table: &Arc<TableDef>, names: &[&str], identity: bool) -> Result<Ve
 }
 
 /// Rows with their values converted to the columns' types.
-struct Typed<'a> {
-    rows: &'a mut dyn BulkRows,
-    table: &'a TableDef,
-    columns: &'a [usize],
+pub(crate) struct Typed<'a> {
+    pub rows: &'a mut dyn BulkRows,
+    pub table: &'a TableDef,
+    /// Positions of the columns that the rows have.
+    pub columns: &'a [usize],
 }
 
 impl BulkRows for Typed<'_> {

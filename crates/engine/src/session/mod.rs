@@ -1,11 +1,12 @@
 //! Sessions: one per connection or embedded caller. A session runs one batch at a time; it may move between threads.
 
-mod bulk;
+pub(crate) mod bulk;
 mod request;
-mod rpc;
+pub(crate) mod rpc;
 #[cfg(test)]
 mod suspended;
 
+pub use crate::arguments::{RpcTable, RpcTableColumn};
 pub use request::{TransactionRequest, TransactionStart};
 pub use rpc::RpcParam;
 
@@ -18,11 +19,11 @@ use compact_str::CompactString;
 use types::convert::{Mode, convert};
 use types::{DataType, SqlError, Value};
 
-use crate::batch::Compiled;
 use crate::batch::cache::{BatchCache, LastFound};
 use crate::batch::parameters::{self, ToRun};
 use crate::batch::run::{End, run_batch};
 use crate::batch::trigger::Triggers;
+use crate::batch::{BatchParam, Compiled};
 use crate::ddl::temps;
 use crate::instance::Instance;
 use crate::output::{OutputParameter, SessionChange, Sink, StatementEnd};
@@ -46,6 +47,7 @@ pub struct Session {
 impl Drop for Session {
     fn drop(&mut self) {
         self.core.rollback_all();
+        self.core.cursors.clear();
         temps::end_session(&mut self.core);
     }
 }
@@ -108,7 +110,7 @@ impl CancelHandle {
 /// A batch with parameters, compiled once.
 pub struct Prepared {
     text: String,
-    params: Vec<(CompactString, DataType)>,
+    params: Vec<BatchParam>,
     last: LastFound,
 }
 
@@ -189,7 +191,8 @@ impl Session {
 
     /// Checks a batch and its parameters (names with `@`). Errors: syntax, undeclared variables, types.
     pub fn prepare(&mut self, text: &str, params: &[(&str, DataType)]) -> Result<Prepared, SqlError> {
-        let params: Vec<_> = params.iter().map(|(name, ty)| (CompactString::from(*name), *ty)).collect();
+        let params: Vec<_> =
+            params.iter().map(|(name, ty)| (CompactString::from(*name), Some(*ty))).collect();
         let prepared = Prepared { text: text.to_string(), params, last: LastFound::default() };
         compiled(&self.core, &prepared.text, &prepared.params, Some(&prepared.last))?;
         Ok(prepared)
@@ -212,8 +215,8 @@ impl Session {
             return Err(SqlError::new(8144, 16, 2, text));
         }
         let mut vars = Vec::with_capacity(values.len());
-        for (value, (_, ty)) in values.iter().zip(&prepared.params) {
-            vars.push(convert(value, value.natural_type(), *ty, 0, Mode::Implicit)?);
+        for (value, ty) in values.iter().zip(prepared.params.iter().filter_map(|(_, ty)| *ty)) {
+            vars.push(convert(value, value.natural_type(), ty, 0, Mode::Implicit)?);
         }
         let last = Some(&prepared.last);
         let (outcome, mut vars) = self.run(&prepared.text, &prepared.params, last, vars, sink);
@@ -229,7 +232,7 @@ impl Session {
     fn run(
         &mut self,
         text: &str,
-        params: &[(CompactString, DataType)],
+        params: &[BatchParam],
         last: Option<&LastFound>,
         mut vars: Vec<Value>,
         sink: &mut dyn Sink,
@@ -270,6 +273,7 @@ impl Session {
         shared.begins();
         self.core.nest_level = 0;
         self.core.temps.level = 0;
+        self.core.cursors.begin_request();
         self.core.caught.clear();
         self.core.insert_exec = None;
         self.core.pending_bulk = None;
@@ -352,7 +356,7 @@ impl Session {
 fn compiled(
     core: &SessionCore,
     text: &str,
-    params: &[(CompactString, DataType)],
+    params: &[BatchParam],
     last: Option<&LastFound>,
 ) -> Result<Arc<Compiled>, SqlError> {
     let cache = BatchCache::of(core.instance())?;

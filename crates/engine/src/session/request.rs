@@ -55,6 +55,17 @@ impl Session {
         self.core.transaction
     }
 
+    /// The SET options of a client that is no ODBC or OLE DB driver: those of ANSI are off but for ANSI_WARNINGS and ANSI_PADDING,
+    /// which are always on here. Of a new session they are on.
+    pub fn without_ansi_defaults(&mut self) {
+        let options = &mut self.core.options;
+        options.ansi_nulls = false;
+        (options.ansi_null_dflt_on, options.ansi_null_dflt_off) = (false, false);
+        options.quoted_identifier = false;
+        options.concat_null_yields_null = false;
+        options.arithabort = false;
+    }
+
     /// What the session is now is what [`Session::reset`] takes it back to: after a login has chosen its database and options.
     pub fn keep_as_login(&mut self) {
         self.login_db = self.core.db().name();
@@ -69,6 +80,7 @@ impl Session {
     pub fn reset(&mut self, sink: &mut dyn Sink) -> Result<(), SqlError> {
         let core = &mut self.core;
         core.rollback_all();
+        core.cursors.clear();
         core.tell_transactions(sink)?;
         core.options = self.login_options.clone();
         core.caller.return_to(0);

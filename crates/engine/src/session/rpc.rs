@@ -4,6 +4,9 @@ use compact_str::CompactString;
 use types::{DataType, SqlError, Value};
 
 use super::{Outcome, Session};
+use std::sync::Arc;
+
+use crate::arguments::{RpcTable, TableArg};
 use crate::batch::rpc::call;
 use crate::output::{OutputParameter, Sink};
 use crate::sysproc::Arg;
@@ -20,6 +23,8 @@ pub struct RpcParam {
     pub output: bool,
     /// The procedure's default is to be used, not the value.
     pub is_default: bool,
+    /// A table-valued parameter: its rows; the value is NULL then.
+    pub table: Option<Arc<RpcTable>>,
 }
 
 impl Session {
@@ -36,6 +41,8 @@ impl Session {
             value: param.value.clone(),
             output: param.output.then_some(at),
             is_default: param.is_default,
+            cursor: None,
+            table: param.table.clone().map(TableArg::Rows),
         });
         let args = args.collect();
         self.request(sink, |core, sink| {

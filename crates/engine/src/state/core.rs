@@ -17,6 +17,7 @@ use super::app_locks::AppLocks;
 use super::bulk::BulkLoad;
 use super::caller::Caller;
 use super::changes::{ChangedRows, FiredTriggers};
+use super::cursors::{Cursors, SharedCursors};
 use super::handles::Handles;
 use super::inner::TriggerRunner;
 use super::profile::Profile;
@@ -63,6 +64,8 @@ pub struct SessionShared {
     pub names: Mutex<Names>,
     /// What it does right now.
     pub activity: Activity,
+    /// Its cursors.
+    pub cursors: SharedCursors,
 }
 
 impl SessionShared {
@@ -173,6 +176,8 @@ pub struct SessionCore {
     pub(crate) handles: Handles,
     /// The session's temporary tables.
     pub(crate) temps: TempTables,
+    /// Its cursors.
+    pub(crate) cursors: Cursors,
     /// The rows that `inserted` and `deleted` mean in what runs now.
     pub(crate) changes: Option<Arc<ChangedRows>>,
     /// Triggers that the running statement has called for.
@@ -234,6 +239,7 @@ impl SessionCore {
             described: Vec::new(),
             handles: Handles::default(),
             temps: TempTables::default(),
+            cursors: Cursors::default(),
             changes: None,
             fired: Vec::new(),
             trigger_runner: None,

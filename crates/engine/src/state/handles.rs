@@ -5,6 +5,7 @@ use std::any::Any;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use catalog::TableTypeDef;
 use compact_str::CompactString;
 use types::{DataType, SqlError, Value};
 
@@ -20,20 +21,22 @@ pub struct Parameter {
     pub name: CompactString,
     pub ty: DataType,
     pub default: Option<Value>,
+    /// The type of a READONLY parameter, which is a table; `ty` means nothing then.
+    pub table: Option<Arc<TableTypeDef>>,
 }
 
 /// A list such as `@a int, @b varchar(10) OUTPUT`.
 #[derive(Debug, Default)]
 pub struct Declared {
     pub list: Vec<Parameter>,
-    /// Names and types alone, as the cache of batches wants them.
-    pub typed: Vec<(CompactString, DataType)>,
+    /// Names and types alone, as the cache of batches wants them; no type for a table.
+    pub typed: Vec<(CompactString, Option<DataType>)>,
 }
 
 impl Declared {
     /// Of parameters in order.
     pub fn new(list: Vec<Parameter>) -> Declared {
-        let typed = list.iter().map(|p| (p.name.clone(), p.ty)).collect();
+        let typed = list.iter().map(|p| (p.name.clone(), p.table.is_none().then_some(p.ty))).collect();
         Declared { list, typed }
     }
 }

@@ -9,6 +9,7 @@ pub mod caller;
 pub mod changes;
 pub mod core;
 mod counts;
+pub mod cursors;
 mod effective;
 pub mod handles;
 mod identity_insert;

@@ -404,6 +404,7 @@ impl SessionCore {
             1 => {
                 self.set_trancount(0);
                 let result = self.commit_open(durability);
+                self.cursors.transaction_ended(result.is_ok(), self.options.cursor_close_on_commit);
                 self.transaction_ended(result.is_ok());
                 result
             }
@@ -500,6 +501,9 @@ impl SessionCore {
 
     /// Rolls everything back and leaves the transaction: ROLLBACK, a batch-aborting error, the end of the session.
     pub(crate) fn rollback_all(&mut self) {
+        if self.trancount > 0 {
+            self.cursors.transaction_ended(false, self.options.cursor_close_on_commit);
+        }
         self.undo_all_open();
         self.set_trancount(0);
         self.transaction_ended(false);

@@ -223,7 +223,9 @@ impl StmtCtx<'_> {
             | "TRUSTWORTHY"
             | "DB_CHAINING"
             | "DATE_CORRELATION_OPTIMIZATION" => drop(on()?),
-            "CURSOR_DEFAULT" if matches!(word(option), "LOCAL" | "GLOBAL") => {}
+            "CURSOR_DEFAULT" if matches!(word(option), "LOCAL" | "GLOBAL") => {
+                settings.local_cursors = word(option) == "LOCAL";
+            }
             "PARAMETERIZATION" if matches!(word(option), "SIMPLE" | "FORCED") => {}
             "CURSOR_DEFAULT" | "PARAMETERIZATION" => return Err(errors::syntax_near(word(option))),
             "DISABLE_BROKER" => {}

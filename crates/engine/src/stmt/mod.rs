@@ -32,7 +32,7 @@ pub(crate) mod user;
 pub(crate) use create_database::{attach, new_log};
 pub(crate) use statistics::update_changed as update_changed_statistics;
 
-use syntax::ast::{DropKind, Expr, ExprKind, Principal, PrincipalKind, Stmt, StmtKind};
+use syntax::ast::{DropKind, Expr, ExprKind, Principal, PrincipalKind, Span, Stmt, StmtKind};
 use types::{SqlError, Value};
 
 use crate::output::Sink;
@@ -95,14 +95,14 @@ impl StmtCtx<'_> {
             }
             kind => {
                 self.core.begin_statement(true)?;
-                let result = self.in_transaction(kind);
+                let result = self.in_transaction(kind, stmt.span);
                 return self.core.end_statement(result);
             }
         }
         Ok(None)
     }
 
-    fn in_transaction(&mut self, kind: &StmtKind) -> Result<Option<u64>, SqlError> {
+    fn in_transaction(&mut self, kind: &StmtKind, span: Span) -> Result<Option<u64>, SqlError> {
         let ddl = matches!(
             kind,
             StmtKind::AlterTable(_)
@@ -125,7 +125,7 @@ impl StmtCtx<'_> {
             StmtKind::CreateSchema(create) => self.create_schema(create)?,
             StmtKind::Drop(drop) => self.drop_objects(drop)?,
             StmtKind::Declare(list) => self.declare_tables(list)?,
-            StmtKind::CreateType(create) => self.create_type(create)?,
+            StmtKind::CreateType(create) => self.create_type(create, span)?,
             StmtKind::CreateView(create) => self.create_view(create)?,
             StmtKind::CreateProcedure(create) => self.create_procedure(create)?,
             StmtKind::CreateTrigger(create) => self.create_trigger(create)?,

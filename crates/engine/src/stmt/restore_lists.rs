@@ -16,7 +16,7 @@ use crate::views::{LSN_NUMERIC, SYSNAME};
 use catalog::clock;
 
 const GUID: DataType = DataType::UniqueIdentifier;
-const SIZE: DataType = DataType::Decimal { precision: 20, scale: 0 };
+const SIZE: DataType = DataType::numeric(20, 0);
 
 type Row = Vec<(&'static str, DataType, Value)>;
 

@@ -1,14 +1,20 @@
 //! CREATE TABLE, DROP TABLE, TRUNCATE TABLE, and DROP of other kinds of objects.
 
-use syntax::ast::{CreateTable, CreateType, Declaration, DropKind, DropObjects, Truncate, TypeKind};
+use std::sync::Arc;
+
+use syntax::ast::{
+    CreateTable, CreateType, Declaration, DropKind, DropObjects, Span, TableElement, Truncate, TypeKind,
+    TypeName,
+};
 use types::SqlError;
 
 use super::table_def::{self, ColumnDefaults};
 use super::{StmtCtx, database_of, option_rules, resolve_table};
+use crate::ddl::table_types::{self, NewTableType};
 use crate::ddl::{alias_types, tables, temps};
 use crate::security::change::forget;
 use catalog::security::Class;
-use catalog::{ModuleKind, errors};
+use catalog::{Db, ModuleKind, errors};
 
 impl StmtCtx<'_> {
     pub(super) fn create_table(&mut self, stmt: &CreateTable) -> Result<(), SqlError> {
@@ -36,7 +42,14 @@ impl StmtCtx<'_> {
     /// DECLARE @t TABLE.
     pub(super) fn declare_tables(&mut self, list: &[Declaration]) -> Result<(), SqlError> {
         for item in list {
-            let Declaration::Table { name, elements, .. } = item else { continue };
+            let (name, elements) = match item {
+                Declaration::Table { name, elements, .. } => (name, elements),
+                Declaration::Scalar { name, data_type, .. } => {
+                    self.declare_typed(name, data_type)?;
+                    continue;
+                }
+                Declaration::Cursor { .. } => continue,
+            };
             let created = CreateTable {
                 name: plan::bind::from::variable_name(name),
                 elements: elements.clone(),
@@ -55,20 +68,75 @@ impl StmtCtx<'_> {
             if !new.foreign_keys.is_empty() {
                 return Err(errors::syntax_near("REFERENCES"));
             }
-            temps::declare(self.core, new)?;
+            temps::declare(self.core, new, None)?;
         }
         Ok(())
     }
 
-    pub(super) fn create_type(&mut self, stmt: &CreateType) -> Result<(), SqlError> {
-        let TypeKind::Alias { base, nullable } = &stmt.kind else {
-            return Err(errors::not_supported("CREATE TYPE ... AS TABLE"));
-        };
+    /// DECLARE @t of a table type.
+    fn declare_typed(&mut self, name: &str, data_type: &TypeName) -> Result<(), SqlError> {
+        let db = self.core.db().clone();
+        let catalog = db.catalog();
+        let Some(def) = table_def::table_type(data_type, &catalog) else { return Ok(()) };
+        let new = table_def::from_type(def, name, &db)?;
+        temps::declare(self.core, new, Some(def.type_id))
+    }
+
+    pub(super) fn create_type(&mut self, stmt: &CreateType, span: Span) -> Result<(), SqlError> {
         let db = database_of(self.core, &stmt.name)?;
         let schema = stmt.name.schema.as_ref().map_or("", |s| s.value.as_str());
-        let base = table_def::built_in(base)?;
         let name = &stmt.name.name.value;
-        alias_types::create(self.core, &db, schema, name, base, nullable.unwrap_or(true))
+        match &stmt.kind {
+            TypeKind::Alias { base, nullable } => {
+                let base = table_def::built_in(base)?;
+                alias_types::create(self.core, &db, schema, name, base, nullable.unwrap_or(true))
+            }
+            TypeKind::Table { elements, options } => {
+                option_rules::check("CREATE TYPE", options, &[])?;
+                let new = NewTableType {
+                    schema,
+                    name,
+                    text: span.text(self.text),
+                    quoted_identifier: self.core.options.quoted_identifier,
+                    nullable: self.core.options.ansi_null_dflt_on,
+                };
+                table_def::check_type_elements(elements)?;
+                self.try_table_type(stmt, elements, &db)?;
+                table_types::create(self.core, &db, &new)
+            }
+        }
+    }
+
+    /// Makes a table as variables of the type have it, and takes it away: what is wrong with columns and constraints is wrong with
+    /// the type.
+    fn try_table_type(
+        &mut self,
+        stmt: &CreateType,
+        elements: &[TableElement],
+        db: &Arc<Db>,
+    ) -> Result<(), SqlError> {
+        let created = CreateTable {
+            name: stmt.name.clone(),
+            elements: elements.to_vec(),
+            on: None,
+            textimage_on: None,
+            options: Vec::new(),
+        };
+        let defaults = ColumnDefaults {
+            collation: db.default_collation(),
+            nullable: self.core.options.ansi_null_dflt_on,
+            catalog: db.catalog(),
+            quoted_identifier: self.core.options.quoted_identifier,
+        };
+        let mut new = table_def::from_create(&created, self.text, &defaults)?;
+        if !new.foreign_keys.is_empty() {
+            return Err(errors::syntax_near("REFERENCES"));
+        }
+        let variables = self.core.instance().variables_db()?;
+        new.schema = Default::default();
+        new.name = format!("#type {}", new.name).into();
+        let table = tables::create_table(self.core, &variables, new)?;
+        tables::drop_table(self.core, &variables, &table)
     }
 
     fn drop_types(&mut self, stmt: &DropObjects) -> Result<(), SqlError> {

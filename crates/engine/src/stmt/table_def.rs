@@ -14,7 +14,10 @@ use types::{Collation, DataType, SqlError};
 use super::option_rules;
 use catalog::errors;
 use catalog::fold_name;
-use catalog::{Catalog, KeyConstraint, NewCheck, NewColumn, NewDefault, NewForeignKey, NewIndex, NewTable};
+use catalog::{
+    Catalog, Db, KeyConstraint, NewCheck, NewColumn, NewDefault, NewForeignKey, NewIndex, NewTable,
+    TableTypeDef,
+};
 
 /// Most columns of a table, key columns of an index.
 const MAX_COLUMNS: usize = 1024;
@@ -41,6 +44,46 @@ fn type_of(name: &TypeName, catalog: &Catalog) -> Result<(DataType, Option<bool>
         }
         None => Ok((built_in(name)?, None)),
     }
+}
+
+/// The table type that a variable or parameter names.
+pub fn table_type<'c>(name: &TypeName, catalog: &'c Catalog) -> Option<&'c Arc<TableTypeDef>> {
+    let schema = name.name.schema.as_ref().map_or("", |s| s.value.as_str());
+    catalog.find_table_type(schema, &name.name.name.value).filter(|_| name.params.is_empty())
+}
+
+/// The table of a variable of a table type.
+///
+/// # Errors
+/// As [`from_create`]: a type that it names may be gone.
+pub fn from_type(def: &TableTypeDef, variable: &str, db: &Db) -> Result<NewTable, SqlError> {
+    let created = CreateTable {
+        name: plan::bind::from::variable_name(variable),
+        elements: def.elements.clone(),
+        on: None,
+        textimage_on: None,
+        options: Vec::new(),
+    };
+    let defaults = ColumnDefaults {
+        collation: db.default_collation(),
+        nullable: def.nullable,
+        catalog: db.catalog(),
+        quoted_identifier: def.quoted_identifier,
+    };
+    from_create(&created, &def.text, &defaults)
+}
+
+/// What a table type cannot have. Error: 102 for a constraint with a name.
+pub fn check_type_elements(elements: &[TableElement]) -> Result<(), SqlError> {
+    let named = |constraint: &Constraint| match &constraint.name {
+        Some(_) => Err(errors::syntax_near("CONSTRAINT")),
+        None => Ok(()),
+    };
+    elements.iter().try_for_each(|element| match element {
+        TableElement::Column(column) => column.constraints.iter().try_for_each(named),
+        TableElement::Constraint(constraint) => named(constraint),
+        TableElement::Index(_) => Ok(()),
+    })
 }
 
 /// A type that every database has.

@@ -70,13 +70,13 @@ pub fn first_result_set(call: &mut Call<'_>) -> Result<i32, SqlError> {
 }
 
 /// The type in TDS: number, length. -1 tells a (max) type, as 65,535.
-fn wire(ty: DataType) -> (i32, i32) {
+pub fn wire(ty: DataType) -> (i32, i32) {
     let bytes = i32::from(ty.max_length());
     let length = if bytes < 0 { 65_535 } else { bytes };
     let number = match ty {
         DataType::Bit => 104,
         DataType::TinyInt | DataType::SmallInt | DataType::Int | DataType::BigInt => 38,
-        DataType::Decimal { .. } => return (106, 17),
+        DataType::Decimal { .. } => return (i32::from(ty.system_type_id()), 17),
         DataType::Float | DataType::Real => 109,
         DataType::Money | DataType::SmallMoney => 110,
         DataType::DateTime | DataType::SmallDateTime => 111,

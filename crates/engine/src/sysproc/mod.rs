@@ -13,12 +13,15 @@ mod properties;
 mod rights;
 mod roles;
 mod space_used;
+mod status;
 mod types;
+mod undeclared;
 mod update_stats;
 
 use ::types::{DataType, SqlError, Value};
 use compact_str::CompactString;
 
+use crate::arguments::TableArg;
 use crate::output::{ColumnInfo, Sink, StatementEnd, StatementKind};
 use crate::state::SessionCore;
 
@@ -34,6 +37,10 @@ pub struct Arg {
     pub output: Option<usize>,
     /// DEFAULT: the parameter's own value.
     pub is_default: bool,
+    /// A cursor variable of the caller, which takes the cursor that the procedure gives back.
+    pub cursor: Option<CompactString>,
+    /// A table; the value is NULL then.
+    pub table: Option<TableArg>,
 }
 
 /// A call of a system procedure.
@@ -91,6 +98,7 @@ const PROCEDURES: &[(&str, Body)] = &[
     ("sp_helptext", help::text),
     ("sp_helpindex", help::index),
     ("sp_describe_first_result_set", describe::first_result_set),
+    ("sp_describe_undeclared_parameters", undeclared::parameters),
     ("sp_tablecollations", collations::table_collations),
     ("sp_tablecollations_90", collations::table_collations),
     ("sp_tablecollations_100", collations::table_collations),
@@ -103,6 +111,7 @@ const PROCEDURES: &[(&str, Body)] = &[
     ("sp_databases", databases::databases),
     ("sp_flush_log", databases::flush_log),
     ("sp_who", databases::who),
+    ("sp_ringwood_status", status::status),
     ("sp_configure", databases::configure),
     ("sp_rename", databases::rename),
     ("sp_attach_db", attach::attach),

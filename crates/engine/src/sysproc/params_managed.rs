@@ -66,8 +66,10 @@ fn list(call: &mut Call<'_>, procedure: &str, new: bool) -> Result<i32, SqlError
     let mut rows = Vec::new();
     if let Some(module) = module.filter(|m| m.kind == ModuleKind::Procedure) {
         let mut all = vec![(Value::str("@RETURN_VALUE"), 4, Int, false)];
+        let mut tables = vec![None];
         for p in params_of(module, &catalog)? {
             all.push((Value::Str(p.name), if p.output { 2 } else { 1 }, p.ty, true));
+            tables.push(p.table);
         }
         for (i, (name, kind, ty, nullable)) in all.into_iter().enumerate() {
             if wanted.as_ref().is_some_and(|w| fold_name(name.as_str().unwrap_or_default()) != *w) {
@@ -100,6 +102,13 @@ fn list(call: &mut Call<'_>, procedure: &str, new: bool) -> Result<i32, SqlError
                 Value::Null,
                 Value::str(ty.base_name()),
             ];
+            if let Some(def) = &tables[i] {
+                // SqlDbType.Structured.
+                row[9] = Value::SmallInt(30);
+                (row[12], row[13]) = (Value::Null, Value::Null);
+                (row[14], row[15]) = (Value::Str(db.name()), Value::str(&def.schema));
+                row[16] = Value::str(&def.name);
+            }
             // Collections of xml schemas, as there are none.
             row.resize(row.len() + 3, Value::Null);
             if new {

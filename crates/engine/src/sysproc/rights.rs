@@ -51,8 +51,9 @@ const TABLE: &[(&str, Runs)] = &[
     ("sp_getapplock", Runs::Everyone),
     ("sp_releaseapplock", Runs::Everyone),
     ("sp_server_info", Runs::Everyone),
-    // It binds the statement, with the rights that the statement takes.
+    // They bind the statement, with the rights that the statement takes.
     ("sp_describe_first_result_set", Runs::Everyone),
+    ("sp_describe_undeclared_parameters", Runs::Everyone),
     ("sp_helptext", Runs::Database(Permission::ViewDefinition)),
     ("sp_helpindex", Runs::SeesObject),
     ("sp_tablecollations", Runs::SeesObject),
@@ -66,6 +67,7 @@ const TABLE: &[(&str, Runs)] = &[
     ("sp_databases", Runs::Everyone),
     ("sp_flush_log", Runs::Owner),
     ("sp_who", Runs::Server(Permission::ViewServerState)),
+    ("sp_ringwood_status", Runs::Server(Permission::ViewServerState)),
     ("sp_configure", Runs::Sysadmin),
     ("sp_rename", Runs::AltersObject),
     ("sp_attach_db", Runs::Server(Permission::CreateAnyDatabase)),

@@ -59,11 +59,9 @@ macro_rules! type_columns {
     };
 }
 
-/// sys.table_types.
-pub static TABLE_TYPES: View = View::empty(
-    "table_types",
-    type_columns!(("type_table_object_id", Int, false), ("is_memory_optimized", Bit, true)),
-);
+/// Columns of sys.table_types, which [`super::types`] has.
+pub(super) const TABLE_TYPE_COLUMNS: &[ViewColumn] =
+    type_columns!(("type_table_object_id", Int, false), ("is_memory_optimized", Bit, true));
 
 /// sys.assembly_types.
 pub static ASSEMBLY_TYPES: View = View::empty(

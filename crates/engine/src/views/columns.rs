@@ -128,6 +128,25 @@ fn user_columns(
             add(Column { object_id, column_id, name: &c.name, ty, nullable: c.nullable, def: Some(c) });
         }
     }
+    for def in catalog.table_types.values() {
+        if wanted.id(0).is_some_and(|id| id != def.type_id) {
+            continue;
+        }
+        let table = crate::stmt::table_def::from_type(def, &def.name, db)?;
+        for (i, c) in table.columns.iter().enumerate() {
+            let column = ColumnDef {
+                column_id: i as i32 + 1,
+                name: c.name.clone(),
+                ty: c.ty,
+                nullable: c.nullable,
+                collation: c.collation,
+                default: None,
+                identity: c.identity,
+            };
+            let (object_id, column_id, ty) = (def.type_id, column.column_id, c.ty);
+            add(Column { object_id, column_id, name: &c.name, ty, nullable: c.nullable, def: Some(&column) });
+        }
+    }
     for view in pick::modules(&catalog, ModuleKind::View, wanted, 0, None) {
         for (i, c) in modules::columns_of_view(session, db, &view).unwrap_or_default().iter().enumerate() {
             let (object_id, column_id, ty) = (view.object_id, i as i32 + 1, c.ty);

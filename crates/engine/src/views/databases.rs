@@ -155,6 +155,9 @@ fn row(db: &Arc<Db>) -> Vec<Value> {
     ];
     // Options that exist here only as names: async statistics, ANSI defaults, replication and the like.
     row.resize(row.len() + 23, off.clone());
+    if let Some(at) = COLUMNS.iter().position(|(name, ..)| *name == "is_local_cursor_default") {
+        row[at] = bit(s.local_cursors);
+    }
     row.extend([
         Value::Guid([0; 16]),
         off.clone(),

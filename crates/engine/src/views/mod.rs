@@ -5,6 +5,7 @@ pub mod absent;
 pub mod columns;
 pub mod compatibility;
 pub mod counters;
+mod cursors;
 pub mod databases;
 pub mod dblog;
 pub mod devices;
@@ -354,6 +355,7 @@ static VIEWS: &[&dyn SystemView] = &[
     &sessions::SESSIONS,
     &sessions::REQUESTS,
     &sessions::CONNECTIONS,
+    &cursors::CURSORS,
     &sessions::SQL_TEXT,
     &sessions::INPUT_BUFFER,
     &information_schema::TABLES,
@@ -373,7 +375,7 @@ static VIEWS: &[&dyn SystemView] = &[
     &properties::FN_LISTEXTENDEDPROPERTY,
     &absent::SYNONYMS,
     &absent::SEQUENCES,
-    &absent::TABLE_TYPES,
+    &types::TABLE_TYPES,
     &absent::ASSEMBLY_TYPES,
     &absent::ASSEMBLIES,
     &absent::XML_SCHEMA_COLLECTIONS,
@@ -430,7 +432,7 @@ pub(crate) const fn position(columns: &[ViewColumn], name: &str) -> usize {
 
 pub(crate) const SYSNAME: DataType = DataType::NVarChar(Len::N(128));
 pub(crate) const NVARCHAR60: DataType = DataType::NVarChar(Len::N(60));
-pub(crate) const LSN_NUMERIC: DataType = DataType::Decimal { precision: 25, scale: 0 };
+pub(crate) const LSN_NUMERIC: DataType = DataType::numeric(25, 0);
 
 pub(crate) fn text(value: impl AsRef<str>) -> Value {
     Value::str(value)

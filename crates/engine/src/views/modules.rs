@@ -170,9 +170,15 @@ fn parameters(db: &Db, wanted: &Wanted<'_>) -> Result<Vec<Vec<Value>>, SqlError>
                 bit(false),
                 Value::Null,
                 Value::Int(0),
-                bit(false),
+                bit(param.table.is_some()),
                 bit(true),
             ];
+            if let Some(def) = &param.table {
+                row[3] = Value::TinyInt(super::types::TABLE);
+                row[4] = Value::Int(def.type_id);
+                row[5] = Value::SmallInt(-1);
+                (row[6], row[7]) = (Value::TinyInt(0), Value::TinyInt(0));
+            }
             row.resize(PARAMETER_COLUMNS.len(), Value::Null);
             rows.push(wanted.part(row));
         }

@@ -125,6 +125,7 @@ const TABLE: &[(&str, ViewRight, Rows)] = &[
     ("sys.dm_exec_sessions", PUBLIC, Rows::Session),
     ("sys.dm_exec_requests", PUBLIC, Rows::Session),
     ("sys.dm_exec_connections", STATE, Rows::All),
+    ("sys.dm_exec_cursors", STATE, Rows::All),
     ("sys.dm_exec_sql_text", STATE, Rows::All),
     ("sys.dm_exec_input_buffer", STATE, Rows::All),
     // Values of rows are in the steps of a histogram.

@@ -8,7 +8,7 @@ use types::{Collation, DataType, Len, Value};
 
 use super::information_schema::{TypeParts, constraints};
 use super::{SYSNAME, View, ViewColumn, pick, text};
-use crate::batch::module::params_of;
+use crate::batch::module::{ParamCode, params_of};
 use catalog::{ConstraintAt, ConstraintKind, ModuleDef, ModuleKind, TableDef, fold_name};
 use syntax::ast::ReferentialAction;
 
@@ -160,6 +160,17 @@ const PARAMETER_COLUMNS: &[ViewColumn] = &[
     ("SCOPE_NAME", SYSNAME, true),
 ];
 
+/// What the columns that speak of its type say of a parameter that is a table.
+fn table_parameter(column: &str, param: &ParamCode, db: &str) -> Value {
+    match (column, &param.table) {
+        ("DATA_TYPE", _) => text("table type"),
+        ("USER_DEFINED_TYPE_CATALOG", _) => text(db),
+        ("USER_DEFINED_TYPE_SCHEMA", Some(def)) => text(&def.schema),
+        ("USER_DEFINED_TYPE_NAME", Some(def)) => text(&def.name),
+        _ => Value::Null,
+    }
+}
+
 /// INFORMATION_SCHEMA.PARAMETERS.
 pub static PARAMETERS: View =
     View::information_seeking("PARAMETERS", PARAMETER_COLUMNS, &[2], pick::per_module, |_, db, wanted| {
@@ -175,6 +186,7 @@ pub static PARAMETERS: View =
                     "PARAMETER_MODE" => text(if p.output { "INOUT" } else { "IN" }),
                     "IS_RESULT" | "AS_LOCATOR" => text("NO"),
                     "PARAMETER_NAME" => Value::Str(p.name.clone()),
+                    name if p.table.is_some() => table_parameter(name, &p, &db.name()),
                     name => parts.value(name),
                 }));
             }

@@ -68,12 +68,12 @@ impl ViewDef for Series {
         let ty = typed.iter().copied().try_fold(None, |all: Option<DataType>, ty| match (all, ty) {
             (None, _) if is_series(ty) => Some(Some(ty)),
             (
-                Some(DataType::Decimal { precision: a, scale: b }),
-                DataType::Decimal { precision: c, scale: d },
+                Some(DataType::Decimal { precision: a, scale: b, .. }),
+                DataType::Decimal { precision: c, scale: d, .. },
             ) => {
                 let scale = b.max(d);
                 let precision = ((a - b).max(c - d) + scale).min(38);
-                Some(Some(DataType::Decimal { precision, scale }))
+                Some(Some(DataType::numeric(precision, scale)))
             }
             (Some(same), _) if same == ty => Some(Some(same)),
             _ => None,
@@ -179,7 +179,7 @@ impl Numbers {
             DataType::SmallInt => Value::SmallInt(n as i16),
             DataType::Int => Value::Int(n as i32),
             DataType::BigInt => Value::BigInt(n as i64),
-            DataType::Decimal { precision, scale } => {
+            DataType::Decimal { precision, scale, .. } => {
                 Decimal::new(n, precision, scale).map_or(Value::Null, Value::Decimal)
             }
             _ => Value::Null,

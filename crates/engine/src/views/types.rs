@@ -1,7 +1,11 @@
 //! sys.types.
 
+use std::sync::Arc;
+
+use catalog::{Catalog, TableTypeDef};
 use types::{Collation, DataType, Len, Value};
 
+use super::absent::TABLE_TYPE_COLUMNS;
 use super::{SYSNAME, View, ViewColumn, bit, text};
 
 use DataType::{Bit, Int, SmallInt, TinyInt};
@@ -25,7 +29,7 @@ const COLUMNS: &[ViewColumn] = &[
 ];
 
 /// Each type at its greatest, as sys.types shows them.
-const ALL: [DataType; 24] = [
+const ALL: [DataType; 25] = [
     DataType::UniqueIdentifier,
     DataType::Date,
     DataType::Time(7),
@@ -41,7 +45,8 @@ const ALL: [DataType; 24] = [
     DataType::Float,
     DataType::SqlVariant,
     DataType::Bit,
-    DataType::Decimal { precision: 38, scale: 38 },
+    DataType::decimal(38, 38),
+    DataType::numeric(38, 38),
     DataType::SmallMoney,
     DataType::BigInt,
     DataType::VarBinary(Len::N(8000)),
@@ -77,10 +82,6 @@ fn row(name: &str, ty: DataType, user_type_id: i32) -> Vec<Value> {
 pub static TYPES: View = View::sys("types", COLUMNS, |_, db, _| {
     let mut rows: Vec<Vec<Value>> =
         ALL.iter().map(|ty| row(ty.base_name(), *ty, ty.user_type_id())).collect();
-    rows.push(row("numeric", DataType::Decimal { precision: 38, scale: 38 }, 108));
-    if let Some(numeric) = rows.last_mut() {
-        numeric[1] = Value::TinyInt(108);
-    }
     rows.push(row("sysname", DataType::NVarChar(Len::N(128)), 256));
     let catalog = db.catalog();
     let mut aliases: Vec<_> = catalog.types.values().collect();
@@ -93,5 +94,47 @@ pub static TYPES: View = View::sys("types", COLUMNS, |_, db, _| {
         row[10] = bit(true);
         rows.push(row);
     }
+    rows.extend(table_types(&catalog).map(|def| table_type_row(&catalog, def)));
     Ok(rows)
+});
+
+/// System type of a table type.
+pub const TABLE: u8 = 243;
+
+fn table_types(catalog: &Catalog) -> impl Iterator<Item = &Arc<TableTypeDef>> {
+    let mut types: Vec<_> = catalog.table_types.values().collect();
+    types.sort_by_key(|def| def.type_id);
+    types.into_iter()
+}
+
+fn table_type_row(catalog: &Catalog, def: &TableTypeDef) -> Vec<Value> {
+    let schema = catalog.schemas.get(&catalog::fold_name(&def.schema)).copied().unwrap_or(1);
+    vec![
+        text(&def.name),
+        Value::TinyInt(TABLE),
+        Value::Int(def.type_id),
+        Value::Int(schema),
+        Value::Null,
+        Value::SmallInt(-1),
+        Value::TinyInt(0),
+        Value::TinyInt(0),
+        Value::Null,
+        bit(false),
+        bit(true),
+        bit(false),
+        Value::Int(0),
+        Value::Int(0),
+        bit(true),
+    ]
+}
+
+/// sys.table_types.
+pub static TABLE_TYPES: View = View::sys("table_types", TABLE_TYPE_COLUMNS, |_, db, _| {
+    let catalog = db.catalog();
+    let row = |def: &Arc<TableTypeDef>| {
+        let mut row = table_type_row(&catalog, def);
+        row.extend([Value::Int(def.type_id), bit(false)]);
+        row
+    };
+    Ok(table_types(&catalog).map(row).collect())
 });

@@ -28,6 +28,30 @@ pub struct InstanceStatus {
     pub requests: Vec<RequestStatus>,
     /// Counters of the buffer pool by their names in sys.dm_os_performance_counters.
     pub pool: Vec<(String, u64)>,
+    /// Sessions that have begun.
+    pub logins: u64,
+    /// Sessions that wait for locks of others.
+    pub blocked: u64,
+    pub deadlocks: u64,
+    pub lock_timeouts: u64,
+    /// Batches that are kept compiled, and how many were compiled.
+    pub kept_batches: u64,
+    pub compilations: u64,
+    pub memory: MemoryStatus,
+}
+
+/// Memory in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct MemoryStatus {
+    /// What the process has of the machine's; 0 where the system does not tell.
+    pub resident: u64,
+    /// What the buffer pool may take.
+    pub pool_limit: u64,
+    /// What queries hold, may hold, and have held at most at once.
+    pub query_used: u64,
+    pub query_limit: u64,
+    pub query_peak: u64,
 }
 
 /// A database; only its name and state when it is not open.
@@ -44,6 +68,9 @@ pub struct DatabaseStatus {
     pub active: u64,
     /// Transactions that wrote and committed.
     pub committed: u64,
+    /// Checkpoints that have ended, and microseconds that they took.
+    pub checkpoints: u64,
+    pub checkpoint_us: u64,
     pub log: LogStatus,
     pub files: Vec<FileStatus>,
 }
@@ -62,6 +89,12 @@ pub struct LogStatus {
     pub records: u64,
     pub record_bytes: u64,
     pub growths: u64,
+    pub writes: u64,
+    pub bytes_written: u64,
+    /// Times that the log was made durable, by how long the device took: less than 1, 2, 4, ... microseconds, the last one more.
+    pub flushes: u64,
+    pub flush_us: u64,
+    pub flush_latencies: Vec<u64>,
     /// The VLFs in file order; neighbours of one state are one run.
     pub runs: Vec<VlfRun>,
 }
@@ -186,11 +219,13 @@ fn database(db: &Arc<Db>) -> DatabaseStatus {
         DatabaseStatus { id: db.id(), name, state: db.status().name().into(), ..DatabaseStatus::default() };
     let Some(storage) = db.storage_if_open() else { return status };
     let log = storage.log();
-    let (space, stats) = (log.space(), log.stats());
+    let (space, stats, io) = (log.space(), log.stats(), log.file_stats());
     status.recovery_model = db.recovery_model().name().into();
     status.log_reuse_wait = storage.log_reuse_wait().name().into();
     status.active = storage.txns().active().len() as u64;
     status.committed = storage.counters().committed.load(Relaxed);
+    let (checkpoints, time) = storage.checkpoints();
+    (status.checkpoints, status.checkpoint_us) = (checkpoints, time.as_micros() as u64);
     status.log = LogStatus {
         size: space.size,
         used: space.used,
@@ -201,6 +236,11 @@ fn database(db: &Arc<Db>) -> DatabaseStatus {
         records: stats.records,
         record_bytes: stats.record_bytes,
         growths: stats.growths,
+        writes: stats.writes,
+        bytes_written: stats.bytes_written,
+        flushes: io.durable_writes + io.syncs,
+        flush_us: io.durable_stall_us + io.sync_stall_us,
+        flush_latencies: io.durable_latency.iter().zip(io.sync_latency).map(|(a, b)| a + b).collect(),
         runs: runs(&log.vlfs(), space.current_vlf),
     };
     status.files = devices::files_of(db).into_iter().map(file).collect();
@@ -226,11 +266,20 @@ fn requests(instance: &Instance) -> Vec<RequestStatus> {
     running.collect()
 }
 
+/// What the process has of the machine's memory, in bytes.
+fn resident() -> u64 {
+    // The second figure, in pages.
+    let text = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let pages = text.split_whitespace().nth(1).and_then(|pages| pages.parse::<u64>().ok());
+    pages.unwrap_or(0) * rustix::param::page_size() as u64
+}
+
 impl Instance {
     /// A picture of now.
     pub fn status(&self) -> InstanceStatus {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let waits = server::waits(self).into_iter().filter(|w| w.1 > 0);
+        let (deadlocks, lock_timeouts) = self.locks().counters();
         InstanceStatus {
             version: env!("CARGO_PKG_VERSION").into(),
             pid: std::process::id(),
@@ -244,6 +293,19 @@ impl Instance {
                 .collect(),
             requests: requests(self),
             pool: counters::of_pool(self).into_iter().map(|(name, value, _)| (name.into(), value)).collect(),
+            logins: self.logins(),
+            blocked: self.locks().waiting().len() as u64,
+            deadlocks,
+            lock_timeouts,
+            kept_batches: self.kept_batches() as u64,
+            compilations: self.compilations(),
+            memory: MemoryStatus {
+                resident: resident(),
+                pool_limit: self.memory_bytes(),
+                query_used: self.query_memory().used() as u64,
+                query_limit: self.query_memory().limit() as u64,
+                query_peak: self.query_memory().peak() as u64,
+            },
         }
     }
 

@@ -139,7 +139,7 @@ pub fn run(session: &mut Session, text: &str) -> Vec<String> {
 
 /// A parameter of a call.
 pub fn param(name: &str, ty: DataType, value: Value) -> RpcParam {
-    RpcParam { name: name.into(), ty: Some(ty), value, output: false, is_default: false }
+    RpcParam { name: name.into(), ty: Some(ty), value, output: false, is_default: false, table: None }
 }
 
 /// A text as clients send texts.

@@ -96,14 +96,14 @@ fn widened(types: &[DataType], exprs: &[Expr]) -> Result<DataType, SqlError> {
         DataType::TinyInt | DataType::SmallInt => DataType::Int,
         DataType::Bit | DataType::Real => DataType::Float,
         DataType::SmallMoney => DataType::Money,
-        DataType::Decimal { scale, .. } => DataType::Decimal { precision: 38, scale },
+        DataType::Decimal { scale, name, .. } => DataType::Decimal { precision: 38, scale, name },
         other => other,
     })
 }
 
 fn whole_type(types: &[DataType], exprs: &[Expr]) -> Result<DataType, SqlError> {
     Ok(match first_type(types, exprs)? {
-        DataType::Decimal { precision, .. } => DataType::Decimal { precision, scale: 0 },
+        DataType::Decimal { precision, name, .. } => DataType::Decimal { precision, scale: 0, name },
         _ => widened(types, exprs)?,
     })
 }

@@ -6,7 +6,7 @@ use crate::stats;
 
 /// Whether larger values of a unit are better.
 pub fn larger_is_better(unit: &str) -> bool {
-    unit.ends_with("/s")
+    unit.ends_with("/s") || unit.ends_with("/min")
 }
 
 /// A bound in words.

@@ -12,7 +12,7 @@ use crate::machine::{self, Machine};
 use crate::results::{Origin, Results, Verdict};
 use crate::target::{self, Place, Target};
 use crate::work::{LogBlock, Work};
-use crate::{LabError, report, studies, tpcc};
+use crate::{LabError, customers, report, studies};
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -28,8 +28,10 @@ pub struct Options {
     pub runs: usize,
     /// Go on after those rounds until every bound is decided, with at most so many rounds.
     pub until_decided: Option<usize>,
-    /// Targets; empty = Ringwood.
+    /// Targets, names or the address of a server; empty = Ringwood.
     pub targets: Vec<String>,
+    /// The command that ends and starts that server.
+    pub restart_with: Option<String>,
     /// Devices; empty = the real disk and the models that a study names itself.
     pub devices: Vec<String>,
     /// Kinds of files that lie on mounts of their own.
@@ -100,8 +102,15 @@ pub fn plan(options: &Options) -> Result<Vec<String>, LabError> {
             duration(seconds)
         ));
         // What an interrupted run has left is used again or deleted when its turn comes.
-        for folder in of_it().map(|p| scratch_folder(&options.out, study, p)) {
-            left += left_in(&folder);
+        for planned in of_it() {
+            left += left_in(&scratch_folder(&options.out, study, planned));
+            if planned.target.has_own_disk() {
+                lines.push(format!(
+                    "{}: that disk and memory are the server's; they are not looked at",
+                    study.name
+                ));
+                continue;
+            }
             fits(study, options, free + left, memory)?;
         }
     }
@@ -167,7 +176,7 @@ fn choose_arms(study: &Study, target: &dyn Target, device: &Device) -> (Vec<usiz
     if let Err(why) = target.knob(study.knob) {
         return (vec![], vec![format!("no meaning on {}: {why}", target.title())]);
     }
-    let has = device.arrays();
+    let has = target.arrays(device);
     let too_small = |arm: &Arm| match (arm.config.block, device.sector()) {
         (LogBlock::Forced(bytes), Some(sector)) => bytes < sector,
         _ => false,
@@ -178,7 +187,7 @@ fn choose_arms(study: &Study, target: &dyn Target, device: &Device) -> (Vec<usiz
         let built_on = |s: &Step| (s.measure.is_none() && of_it(&s.work)) || s.repeat.turns.iter().any(of_it);
         arm.steps.iter().any(built_on)
     };
-    let speaks = target.name() == target::NAMES[0];
+    let speaks = target.speaks_tsql();
     let on_device = |arm: &Arm| study.runs_on(arm, &device.name());
     for arm in study.arms.iter().filter(|arm| !speaks && on_device(arm) && in_t_sql(arm)) {
         left_out.push(format!("{}: needs work that is written in T-SQL", arm.config.key));
@@ -192,11 +201,12 @@ fn choose_arms(study: &Study, target: &dyn Target, device: &Device) -> (Vec<usiz
         left_out.push(text);
     }
     if study.most_arrays() > has {
-        left_out.push(format!(
-            "data on {} devices: {} is one device (use --device with a model of two, or --device-path data2=DIR)",
-            study.most_arrays(),
-            device.name()
-        ));
+        let how = match (speaks, target.name() == target::NAMES[0]) {
+            (true, false) => "data2=DIR in the server's address",
+            _ => "--device with a model of two, or --device-path data2=DIR",
+        };
+        let most = study.most_arrays();
+        left_out.push(format!("data on {most} devices: {} is one device (use {how})", device.name()));
     }
     let arms = (0..study.arms.len()).filter(|i| fits(&study.arms[*i])).collect();
     (arms, left_out)
@@ -217,23 +227,39 @@ fn devices_of(study: &Study, options: &Options) -> Result<Vec<Device>, LabError>
 fn plan_all(chosen: &[Study], options: &Options) -> Result<Vec<Planned>, LabError> {
     let names: Vec<String> =
         if options.targets.is_empty() { vec![target::NAMES[0].into()] } else { options.targets.clone() };
-    let mut planned = Vec::new();
+    if names.iter().filter(|n| target::is_address(n)).count() > 1 {
+        return Err(LabError::Request(
+            "one server at a time: results are told apart by the target's name".into(),
+        ));
+    }
+    let mut planned: Vec<Planned> = Vec::new();
     for (index, study) in chosen.iter().enumerate() {
         for name in &names {
+            let of_it = planned.len();
+            let mut models = Vec::new();
             for device in devices_of(study, options)? {
-                let target = target::find(name)?;
+                let target = target::find(name, options.restart_with.as_deref())?;
                 if target.name() != target::NAMES[0] && device.name() != REAL {
-                    // A model is a layer of Ringwood's own disk; other engines' files cannot lie on it.
+                    models.push(device.name());
                     continue;
                 }
                 let (arms, left_out) = choose_arms(study, target.as_ref(), &device);
                 let knob = target.knob(study.knob);
                 planned.push(Planned { study: index, target, device, knob, arms, left_out });
             }
+            for planned in planned.iter_mut().skip(of_it).filter(|_| !models.is_empty()) {
+                planned.left_out.push(format!(
+                    "on {}: such a device is a layer of the disk of an embedded Ringwood, where files of {} cannot lie",
+                    models.join(", "),
+                    planned.target.title()
+                ));
+            }
         }
     }
     if planned.is_empty() {
-        return Err(LabError::Request("nothing to run: peers run on the real disk only".into()));
+        return Err(LabError::Request(
+            "nothing to run: all but an embedded Ringwood run on the real disk only".into(),
+        ));
     }
     Ok(planned)
 }
@@ -252,7 +278,7 @@ fn customers(study: &Study, folder: &Path) -> Result<Option<PathBuf>, LabError> 
         return Ok(None);
     }
     let path = folder.join("customer.txt");
-    tpcc::write_customers(&path, rows, 1)?;
+    customers::write_customers(&path, rows, 1)?;
     Ok(Some(path))
 }
 
@@ -326,7 +352,7 @@ pub fn run(options: &Options) -> Result<Results, LabError> {
         scale: options.scale.name().into(),
         runs: options.runs,
         until_decided: options.until_decided,
-        targets: options.targets.clone(),
+        targets: options.targets.iter().map(|t| target::shown(t)).collect(),
         devices: options.devices.clone(),
         seed: options.seed,
         slow_down: options.slow_down,
@@ -375,11 +401,13 @@ fn run_one(
     }
     // Where there is nothing to go on with, only what was being removed may be left.
     if !options.resume || !folder.exists() {
+        planned.target.clear(&folder)?;
         device.clear(&folder)?;
     }
     std::fs::create_dir_all(&folder)?;
     let rows = customers(study, &folder)?;
     job(study, planned, folder.clone(), options, rows)?.run(journal, progress)?;
+    planned.target.clear(&folder)?;
     device.clear(&folder)
 }
 
@@ -394,6 +422,7 @@ mod tests {
             runs: 5,
             until_decided: None,
             targets: vec![],
+            restart_with: None,
             devices: vec![],
             mounts: BTreeMap::new(),
             out: out.into(),
@@ -477,7 +506,7 @@ mod tests {
     fn blocks_smaller_than_the_sector_have_no_meaning() {
         let options = Options { studies: vec!["log-block-size".into()], ..options(Path::new("/nowhere")) };
         let study = chosen(&options).unwrap().remove(0);
-        let target = target::find("ringwood").unwrap();
+        let target = target::find("ringwood", None).unwrap();
         for (device, arms_there, out) in [("ssd-512e", 4, 0), ("ssd-4kn", 3, 1)] {
             let device = Device::named(device, &BTreeMap::new()).unwrap();
             let (arms, left_out) = choose_arms(&study, target.as_ref(), &device);
@@ -489,7 +518,7 @@ mod tests {
     fn two_arrays_need_two_devices() {
         let options = options(Path::new("/nowhere"));
         let study = chosen(&options).unwrap().remove(0);
-        let target = target::find("ringwood").unwrap();
+        let target = target::find("ringwood", None).unwrap();
         let real = Device::named(REAL, &BTreeMap::new()).unwrap();
         let (arms, left_out) = choose_arms(&study, target.as_ref(), &real);
         // Of those that run anywhere five have one array; thirteen are for the disk that is there alone.
@@ -504,7 +533,7 @@ mod tests {
         assert!(arms.iter().all(|i| study.arms[*i].factor.starts_with("Test ")));
         #[cfg(feature = "peers")]
         {
-            let sqlite = target::find("sqlite").unwrap();
+            let sqlite = target::find("sqlite", None).unwrap();
             assert!(choose_arms(&study, sqlite.as_ref(), &real).0.is_empty());
         }
     }

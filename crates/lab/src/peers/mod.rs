@@ -10,7 +10,7 @@ use crate::results::{Origin, Results, RoundsResult, StudyResult};
 use crate::stats;
 use crate::target::{self, Place, Target};
 use crate::work::{Config, DataLayout, Durability, Figure, LogBlock, LogLayout, Work};
-use crate::{LabError, report, tpcc};
+use crate::{LabError, customers, report};
 use disk::OsDisk;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -138,20 +138,20 @@ fn make(
     study: &mut StudyResult,
     say: &mut dyn FnMut(&str),
 ) -> Result<Vec<Engine>, LabError> {
-    let customers = scratch.join("customer.txt");
-    tpcc::write_customers(&customers, options.rows, 1)?;
+    let rows = scratch.join("customer.txt");
+    customers::write_customers(&rows, options.rows, 1)?;
     let mut engines = Vec::new();
     let names: Vec<String> = match options.targets.is_empty() {
         true => target::NAMES.map(str::to_owned).to_vec(),
         false => options.targets.clone(),
     };
     for name in names {
-        let mut target = target::find(&name)?;
+        let mut target = target::find(&name, None)?;
         say(&format!("making {}", target.title()));
         let place = Place {
             folder: scratch.join(target.name()),
             device: Device::named(REAL, &BTreeMap::new())?,
-            customers: Some(customers.clone()),
+            customers: Some(rows.clone()),
             program: None,
         };
         std::fs::create_dir_all(&place.folder)?;

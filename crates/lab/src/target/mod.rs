@@ -1,5 +1,6 @@
 //! Engines under test. A target makes a configuration and carries out a study's work on it, and says which of its own
 //! settings the study's factor is. What it cannot do it refuses as unsupported, with the reason.
+//! A server that speaks TDS (feature `mssql`) is somebody's, under its address; SQL Server is one.
 //! Peers (feature `peers`) are the servers that are installed, started on a scratch folder and reachable from this machine only,
 //! through their client libraries, and SQLite in this process.
 
@@ -10,6 +11,12 @@ pub(crate) mod kept;
 mod latency;
 #[cfg(feature = "peers")]
 mod mariadb;
+#[cfg(feature = "mssql")]
+pub(crate) mod mssql;
+#[cfg(feature = "peers")]
+pub(crate) mod own_postgres;
+#[cfg(feature = "mssql")]
+pub(crate) mod own_server;
 #[cfg(feature = "peers")]
 mod postgres;
 #[cfg(feature = "peers")]
@@ -21,6 +28,8 @@ pub mod tsql;
 
 #[cfg(feature = "peers")]
 pub use mariadb::MariaDb;
+#[cfg(feature = "mssql")]
+pub use mssql::{Hook, Mssql, PASSWORD};
 #[cfg(feature = "peers")]
 pub use postgres::Postgres;
 pub use ringwood::Ringwood;
@@ -30,7 +39,7 @@ pub use sqlite::Sqlite;
 use crate::LabError;
 use crate::device::Device;
 use crate::work::{Config, Counters, Figure, Knob, Work};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Where a target works.
@@ -68,10 +77,39 @@ pub trait Target {
     fn log_folder(&self) -> Option<(PathBuf, Arc<dyn disk::Disk>)>;
     /// Stops the engine and removes the configuration, unless it is kept for the next round.
     fn tear_down(&mut self) -> Result<(), LabError>;
+    /// Whether it does work that is written in T-SQL only.
+    fn speaks_tsql(&self) -> bool {
+        false
+    }
+    /// Whether its files lie on another machine's disks.
+    fn has_own_disk(&self) -> bool {
+        false
+    }
+    /// Over how many devices its data can be spread.
+    fn arrays(&self, device: &Device) -> u32 {
+        device.arrays()
+    }
+    /// Removes what was kept of the study whose scratch folder that is, where it is not in that folder.
+    fn clear(&mut self, _folder: &Path) -> Result<(), LabError> {
+        Ok(())
+    }
 }
 
-/// Names of all targets, the default first.
+/// Names of all targets, the default first; beside them a server's address.
 pub const NAMES: [&str; 4] = ["ringwood", "postgres", "mariadb", "sqlite"];
+
+/// Whether it is the address of a server instead of a name.
+pub fn is_address(name: &str) -> bool {
+    name.starts_with("mssql:")
+}
+
+/// An address without its password; names as they are.
+pub fn shown(name: &str) -> String {
+    #[cfg(feature = "mssql")]
+    return mssql::without_password(name);
+    #[cfg(not(feature = "mssql"))]
+    name.to_owned()
+}
 
 /// What a build without other engines says.
 #[cfg(not(feature = "peers"))]
@@ -83,8 +121,17 @@ pub fn without_peers() -> LabError {
     )
 }
 
-/// The target of a name, case ignored.
-pub fn find(name: &str) -> Result<Box<dyn Target>, LabError> {
+/// The target of a name, case ignored, or of a server's address. `restart_with`: the command that ends and starts such a server.
+pub fn find(name: &str, restart_with: Option<&str>) -> Result<Box<dyn Target>, LabError> {
+    if is_address(name) {
+        #[cfg(feature = "mssql")]
+        return Ok(Box::new(Mssql::new(name, restart_with.map(|c| Hook(c.to_owned())))?));
+        #[cfg(not(feature = "mssql"))]
+        return Err(LabError::Request(format!(
+            "this build speaks to no servers: build it with --features mssql{}",
+            restart_with.map_or("", |_| " (--restart-with is for them)")
+        )));
+    }
     Ok(match name.to_ascii_lowercase().as_str() {
         "ringwood" => Box::new(Ringwood::default()),
         #[cfg(feature = "peers")]
@@ -97,7 +144,7 @@ pub fn find(name: &str) -> Result<Box<dyn Target>, LabError> {
         "postgres" | "postgresql" | "mariadb" | "sqlite" => return Err(without_peers()),
         _ => {
             return Err(LabError::Request(format!(
-                "there is no target {name:?}: choose from {}",
+                "there is no target {name:?}: choose from {}, or mssql://user@host:port/",
                 NAMES.join(", ")
             )));
         }

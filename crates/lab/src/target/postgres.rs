@@ -4,7 +4,7 @@
 use super::at_once::at_once;
 use super::clients::{customer_statement, expect_rows};
 use super::latency::latencies;
-use super::process::{self, Server, Socket, find, is_root, run_tool};
+use super::process::{self, Server, Socket, command, find, give_to_postgres, run_tool};
 use super::tsql::{LOAD_BATCH, LOAD_FILLER, loaded};
 use super::{Place, Target, kept};
 use crate::LabError;
@@ -13,7 +13,6 @@ use crate::work::{Config, Counters, Durability, Figure, IoCount, Knob, Work};
 use postgres::error::SqlState;
 use postgres::{Client, NoTls};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -45,26 +44,6 @@ fn failed(error: &postgres::Error, statement: &str) -> LabError {
         message: error.as_db_error().map_or_else(|| error.to_string(), ToString::to_string),
         statement: statement.chars().take(300).collect(),
     }
-}
-
-/// PostgreSQL's programs run as the user `postgres` when we are root.
-fn command(program: &Path) -> Command {
-    let mut command = if is_root() {
-        let mut command = Command::new("runuser");
-        command.args(["-u", "postgres", "--"]).arg(program);
-        command
-    } else {
-        Command::new(program)
-    };
-    command.current_dir("/");
-    command
-}
-
-fn give_to_postgres(folder: &Path) -> Result<(), LabError> {
-    if is_root() {
-        let _ = Command::new("chown").arg("postgres").arg(folder).status()?;
-    }
-    Ok(())
 }
 
 /// The size of a WAL segment that comes closest to a growth step: powers of two from 1 MB to 1 GB.

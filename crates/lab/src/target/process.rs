@@ -34,6 +34,16 @@ impl Server {
         Ok(())
     }
 
+    /// Ends it by SIGKILL, and with it what works on that data folder under another name.
+    pub fn kill_on(&mut self, data: &Path) -> Result<(), LabError> {
+        for process in servers_on(data) {
+            let _ = kill_process(process, Signal::KILL);
+        }
+        self.0.kill()?;
+        self.0.wait()?;
+        Ok(())
+    }
+
     fn signal_term(&self) {
         let _ = kill_process(Pid::from_child(&self.0), Signal::TERM);
     }
@@ -124,6 +134,27 @@ pub(super) fn is_root() -> bool {
             s.lines().find(|l| l.starts_with("Uid:")).map(|l| l.split_whitespace().nth(2) == Some("0"))
         })
         .unwrap_or(false)
+}
+
+/// PostgreSQL's programs run as the user `postgres` when we are root.
+pub(super) fn command(program: &Path) -> Command {
+    let mut command = if is_root() {
+        let mut command = Command::new("runuser");
+        command.args(["-u", "postgres", "--"]).arg(program);
+        command
+    } else {
+        Command::new(program)
+    };
+    command.current_dir("/");
+    command
+}
+
+/// Makes it the folder of that user.
+pub(super) fn give_to_postgres(folder: &Path) -> Result<(), LabError> {
+    if is_root() {
+        let _ = Command::new("chown").arg("postgres").arg(folder).status()?;
+    }
+    Ok(())
 }
 
 /// A folder for a Unix socket, whose path must be short; removed when dropped.

@@ -80,8 +80,9 @@ impl Open {
     /// Waits and other counts of this instance. A database that is not there yet has none.
     fn counts(&self) -> Result<Counters, LabError> {
         let server = self.server()?;
-        let waits = tsql::waits(server)?;
-        let mut counts = tsql::log_counts(tsql::Server::connect(server, None)?.as_mut());
+        let mut client = tsql::Server::connect(server, None)?;
+        let waits = tsql::waits(client.as_mut())?;
+        let mut counts = tsql::log_counts(client.as_mut());
         for late in self.models.iter().map(|m| m.host_late()) {
             let number = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
             for (name, n) in [
@@ -160,7 +161,7 @@ impl Ringwood {
         let before = tsql::number(tsql::Server::connect(open.server()?, Some(DATABASE))?.as_mut(), COUNT)?;
         if end == End::Stop {
             let mut client = tsql::Server::connect(open.server()?, Some(DATABASE))?;
-            client.run(&tsql::delayed_commits(rows, window_kb))?;
+            client.run(&tsql::delayed_commits(&tsql::EMBEDDED, rows, window_kb)?)?;
             drop(client);
             open.stop(past)?;
         } else {
@@ -222,6 +223,10 @@ impl Target for Ringwood {
 
     fn title(&self) -> &'static str {
         "Ringwood"
+    }
+
+    fn speaks_tsql(&self) -> bool {
+        true
     }
 
     fn knob(&self, knob: Knob) -> Result<&'static str, &'static str> {

@@ -7,7 +7,7 @@ use super::latency::latencies;
 use super::tsql::{LOAD_BATCH, LOAD_FILLER, loaded};
 use super::{Place, Target, kept};
 use crate::LabError;
-use crate::tpcc;
+use crate::customers;
 use crate::work::{Config, Counters, Durability, Figure, Knob, Work};
 use rusqlite::Connection;
 use std::io::{BufRead, BufReader};
@@ -131,7 +131,7 @@ impl Open {
         let mut statement = transaction.prepare(&insert).map_err(|e| failed(&e, &insert))?;
         for line in BufReader::new(std::fs::File::open(file)?).lines() {
             let line = line?;
-            let fields = rusqlite::params_from_iter(line.split(tpcc::FIELD));
+            let fields = rusqlite::params_from_iter(line.split(customers::FIELD));
             statement.execute(fields).map_err(|e| failed(&e, &insert))?;
         }
         drop(statement);

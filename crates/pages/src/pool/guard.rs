@@ -87,8 +87,7 @@ impl Drop for PageMut<'_> {
         let frame = self.pool.frames.get(self.frame);
         if self.blank {
             let key = frame.key.load(Ordering::Relaxed);
-            *frame.state.lock() = super::WriteState::default();
-            frame.clear(super::DIRTY);
+            frame.forget_changes();
             self.pool.discard(self.frame, key);
         } else {
             frame.unlock(Mode::Exclusive);

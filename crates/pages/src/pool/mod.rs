@@ -13,7 +13,7 @@ mod table;
 
 pub use guard::{PageMut, PageRef};
 
-pub(crate) use frames::{COLD, DIRTY, FREE, Frame, Frames, LOADING, Mode, WRITING, WriteState};
+pub(crate) use frames::{COLD, DIRTY, FORMATTED, FREE, Frame, Frames, LOADING, Mode, WRITING};
 
 use crate::error::PageError;
 use crate::id::PageId;
@@ -68,7 +68,9 @@ pub(crate) struct Inner {
     pub frames: Frames,
     table: PageTable,
     ahead: Ahead,
+    /// Frames that were in use and hold no page.
     free: Mutex<Vec<u32>>,
+    /// How many frames hold no page, those that were never in use included.
     free_len: AtomicU32,
     cold: Mutex<VecDeque<u32>>,
     cold_len: AtomicU32,
@@ -129,7 +131,7 @@ impl BufferPool {
             table: PageTable::new(count),
             frames,
             ahead,
-            free: Mutex::new((0..count).rev().collect()),
+            free: Mutex::default(),
             free_len: AtomicU32::new(count),
             cold: Mutex::new(VecDeque::new()),
             cold_len: AtomicU32::new(0),
@@ -281,8 +283,7 @@ impl Inner {
             let key = frame.key.load(Ordering::Acquire);
             if key_store(key) == store && key != FREE {
                 self.wait_written(i);
-                *frame.state.lock() = WriteState::default();
-                frame.clear(DIRTY);
+                frame.forget_changes();
                 self.discard(i, key);
             } else {
                 frame.unlock(Mode::Exclusive);
@@ -415,7 +416,7 @@ impl Inner {
     /// Gives an acquired frame its key; false when the page is in the pool already (the frame is given back).
     fn publish(&self, i: u32, key: u64, flags: u8, scan: bool) -> bool {
         let frame = self.frames.get(i);
-        *frame.state.lock() = WriteState::default();
+        frame.forget_changes();
         frame.flags.store(flags | if scan { COLD } else { 0 }, Ordering::Release);
         frame.usage.store(u8::from(!scan), Ordering::Relaxed);
         if self.table.insert(&self.frames, key, i).is_err() {
@@ -515,7 +516,9 @@ impl Inner {
     }
 
     pub fn mark_formatted(&self, i: u32) {
-        self.frames.get(i).state.lock().formatted = true;
+        let frame = self.frames.get(i);
+        let _state = frame.state.lock();
+        frame.set(FORMATTED);
     }
 }
 

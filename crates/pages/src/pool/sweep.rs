@@ -17,16 +17,21 @@ impl Inner {
     pub(super) fn push_free(&self, i: u32) {
         let mut free = self.free.lock();
         free.push(i);
-        self.free_len.store(free.len() as u32, Ordering::Relaxed);
+        self.count_free(&free);
         drop(free);
         self.freed.notify_one();
     }
 
     fn pop_free(&self) -> Option<u32> {
         let mut free = self.free.lock();
-        let i = free.pop();
-        self.free_len.store(free.len() as u32, Ordering::Relaxed);
-        i.inspect(|&i| self.frames.note_used(i))
+        let i = free.pop().or_else(|| self.frames.take_fresh(&mut free));
+        self.count_free(&free);
+        i
+    }
+
+    fn count_free(&self, free: &[u32]) {
+        let fresh = self.frames.len() - self.frames.used().end;
+        self.free_len.store(free.len() as u32 + fresh, Ordering::Relaxed);
     }
 
     pub(super) fn push_cold(&self, i: u32) {
@@ -108,7 +113,7 @@ impl Inner {
 
     /// The frame that the clock finds, and how many it looked at.
     fn turn_clock(&self, hard: bool) -> (Option<u32>, u64) {
-        let n = self.frames.len();
+        let n = self.frames.used().end;
         let mut left = n * u32::from(super::MAX_USAGE + 1);
         let mut age = true;
         let mut looked = 0;
@@ -170,8 +175,8 @@ impl Inner {
 
     /// Dirty pages that the clock will meet next, at most `most` of them, within `ahead` frames.
     fn dirty_ahead(&self, most: usize, ahead: u32, most_used: u8, broken: &[u16]) -> Vec<(u32, u64)> {
-        let n = self.frames.len();
-        let start = self.hand.load(Ordering::Relaxed) % n;
+        let n = self.frames.used().end;
+        let start = self.hand.load(Ordering::Relaxed) % n.max(1);
         let mut list = Vec::new();
         for k in 0..ahead.min(n) {
             let i = ((u64::from(start) + u64::from(k)) % u64::from(n)) as u32;

@@ -3,7 +3,7 @@
 //! Chains run through the frames themselves. A lock-free walk may be led into another chain by a frame that moves
 //! meanwhile; so a hit is confirmed by the caller under the frame's latch, and a miss under the shard's lock.
 
-use crate::pool::frames::{Frames, NIL};
+use crate::pool::frames::{Frames, NIL, zeros};
 use parking_lot::{Mutex, MutexGuard};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -12,6 +12,7 @@ const SHARDS: usize = 128;
 const MAX_STEPS: usize = 64;
 
 pub(crate) struct PageTable {
+    /// The first frame of each chain plus one, 0 for an empty chain: so a table that is not used takes no memory.
     buckets: Box<[AtomicU32]>,
     shift: u32,
     shards: Box<[Mutex<()>]>,
@@ -21,7 +22,7 @@ impl PageTable {
     pub fn new(frames: u32) -> PageTable {
         let n = (frames as usize * 2).next_power_of_two().max(SHARDS);
         PageTable {
-            buckets: (0..n).map(|_| AtomicU32::new(NIL)).collect(),
+            buckets: zeros(n),
             shift: 64 - n.trailing_zeros(),
             shards: (0..SHARDS).map(|_| Mutex::new(())).collect(),
         }
@@ -33,10 +34,20 @@ impl PageTable {
         (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift) as usize
     }
 
+    /// The first frame of a chain, or `NIL`.
+    #[inline]
+    fn first(&self, bucket: usize) -> u32 {
+        self.buckets[bucket].load(Ordering::Acquire).wrapping_sub(1)
+    }
+
+    fn set_first(&self, bucket: usize, i: u32) {
+        self.buckets[bucket].store(i.wrapping_add(1), Ordering::Release);
+    }
+
     /// The frame that seems to hold the key.
     #[inline]
     pub fn find(&self, frames: &Frames, key: u64) -> Option<u32> {
-        let mut i = self.buckets[self.bucket(key)].load(Ordering::Acquire);
+        let mut i = self.first(self.bucket(key));
         for _ in 0..MAX_STEPS {
             if i == NIL {
                 return None;
@@ -58,7 +69,7 @@ impl PageTable {
     pub fn insert(&self, frames: &Frames, key: u64, i: u32) -> Result<(), u32> {
         let bucket = self.bucket(key);
         let _shard = self.lock(bucket);
-        let head = self.buckets[bucket].load(Ordering::Acquire);
+        let head = self.first(bucket);
         let mut at = head;
         while at != NIL {
             let frame = frames.get(at);
@@ -70,7 +81,7 @@ impl PageTable {
         let frame = frames.get(i);
         frame.next.store(head, Ordering::Release);
         frame.key.store(key, Ordering::SeqCst);
-        self.buckets[bucket].store(i, Ordering::Release);
+        self.set_first(bucket, i);
         Ok(())
     }
 
@@ -87,9 +98,9 @@ impl PageTable {
             return false;
         }
         let next = frames.get(i).next.load(Ordering::Acquire);
-        let mut at = self.buckets[bucket].load(Ordering::Acquire);
+        let mut at = self.first(bucket);
         if at == i {
-            self.buckets[bucket].store(next, Ordering::Release);
+            self.set_first(bucket, next);
             return true;
         }
         while at != NIL {

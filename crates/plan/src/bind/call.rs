@@ -2,7 +2,7 @@
 //! and window functions.
 
 use super::scope::Clause;
-use super::{Binder, case_of, unsupported};
+use super::{Binder, case_of};
 use catalog::fold_name;
 use expr::aggregate::{AggKind, Aggregate};
 use expr::bind_ops::{self, folded};
@@ -117,7 +117,7 @@ impl Binder<'_> {
                 let args = self.args(call, 1..=1)?;
                 apply(functions::required("rand_seeded")?, args)?
             }
-            "grouping" | "grouping_id" => return Err(unsupported("GROUPING")),
+            "grouping" | "grouping_id" => self.grouping_call(name, call)?,
             _ => return Ok(None),
         }))
     }

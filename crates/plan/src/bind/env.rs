@@ -3,6 +3,7 @@
 
 use crate::bind::module::ChangedTable;
 use crate::bind::set_options::SessionOptions;
+use crate::bind::undeclared::Undeclared;
 use crate::counters::OptimizerCounters;
 use crate::rights::Chain;
 use crate::view::ViewDef;
@@ -76,6 +77,12 @@ pub struct TempName {
     pub level: u32,
     /// Its scope has not ended.
     pub visible: bool,
+    /// The table type of a variable that was declared with one.
+    pub type_id: Option<i32>,
+    /// A parameter: nothing may change it.
+    pub readonly: bool,
+    /// It is another variable's table, which does not go with this name.
+    pub borrowed: bool,
 }
 
 /// The temporary tables that a session has made, the newest last. One that is no longer in tempdb was dropped.
@@ -110,6 +117,18 @@ impl TempTables {
         catalog.by_id.get(&temp.object_id).cloned()
     }
 
+    /// What a name means as a table variable in the scope that runs.
+    pub fn variable(&self, name: &str) -> Option<&TempName> {
+        let name = fold_name(name);
+        self.list.iter().rev().find(|t| t.visible && t.level == self.level && t.name == name)
+    }
+
+    /// The parameter of the scope that runs whose table this is.
+    pub fn readonly(&self, object_id: i32) -> Option<&TempName> {
+        let own = |t: &&TempName| t.visible && t.level == self.level && t.object_id == object_id;
+        self.list.iter().rev().find(own).filter(|t| t.readonly)
+    }
+
     /// The table of a name, as far as it is still there.
     pub fn find(&self, name: &str, tempdb: &Db) -> Option<Arc<TableDef>> {
         self.used.store(true, Ordering::Relaxed);
@@ -124,6 +143,10 @@ impl TempTables {
 pub struct VarScope {
     slots: Vec<(CompactString, DataType)>,
     by_name: HashMap<CompactString, usize>,
+    /// Those that hold cursors, folded: their slots are never read.
+    cursors: Vec<CompactString>,
+    /// Those of them whose types are being deduced.
+    undeclared: Option<Arc<Undeclared>>,
 }
 
 impl VarScope {
@@ -147,15 +170,74 @@ impl VarScope {
         Ok(slot)
     }
 
-    /// Slot and type of a variable. Errors: 137 when it was not declared.
+    /// Gives the next slot to a parameter that is a table: no name finds it.
+    pub fn reserve(&mut self) {
+        self.slots.push((CompactString::default(), DataType::Int));
+    }
+
+    /// Declares a variable that holds a cursor; a parameter that was declared before becomes one. Errors: 134 when the name
+    /// is taken.
+    pub fn declare_cursor(&mut self, name: &str) -> Result<(), SqlError> {
+        self.declare(name, DataType::Int)?;
+        self.cursors.push(fold_name(name));
+        Ok(())
+    }
+
+    /// A parameter that was declared is one for a cursor.
+    pub fn mark_cursor(&mut self, name: &str) {
+        debug_assert!(self.by_name.contains_key(&fold_name(name)), "an undeclared parameter");
+        self.cursors.push(fold_name(name));
+    }
+
+    /// Whether a variable holds a cursor.
+    pub fn is_cursor(&self, name: &str) -> bool {
+        !self.cursors.is_empty() && self.cursors.contains(&fold_name(name))
+    }
+
+    /// Slot and type of a variable. Errors: 137 when it was not declared, 16949 when it holds a cursor.
     pub fn find(&self, name: &str) -> Result<(usize, DataType), SqlError> {
         match self.by_name.get(&fold_name(name)) {
-            Some(&slot) => Ok((slot, self.slots[slot].1)),
+            Some(_) if self.is_cursor(name) => {
+                let text = format!(
+                    "The variable '{name}' is a cursor variable, but it is used in a place where a cursor variable is \
+                     not valid."
+                );
+                Err(SqlError::new(16949, 16, 4, text))
+            }
+            Some(&slot) => {
+                let deduced = self.undeclared.as_ref().map(|u| u.type_of(slot)).transpose()?.flatten();
+                Ok((slot, deduced.unwrap_or(self.slots[slot].1)))
+            }
             None => {
                 let text = format!("Must declare the scalar variable \"{name}\".");
                 Err(SqlError::new(137, 15, 2, text))
             }
         }
+    }
+
+    /// Gives the next slots to parameters whose types are to be deduced.
+    ///
+    /// # Errors
+    /// As [`VarScope::declare`].
+    pub fn deduce(&mut self, names: &[CompactString]) -> Result<Arc<Undeclared>, SqlError> {
+        let undeclared = Arc::new(Undeclared::new(self.len(), names.to_vec()));
+        // The type is one that nobody asks for.
+        names.iter().try_for_each(|name| self.declare(name, DataType::SqlVariant).map(|_| ()))?;
+        self.undeclared = Some(undeclared.clone());
+        Ok(undeclared)
+    }
+
+    /// The parameters whose types are being deduced.
+    #[inline]
+    pub fn undeclared(&self) -> Option<&Arc<Undeclared>> {
+        self.undeclared.as_ref()
+    }
+
+    /// The slot of a parameter of which nothing is known yet.
+    pub fn open(&self, name: &str) -> Option<usize> {
+        let undeclared = self.undeclared.as_ref()?;
+        let slot = *self.by_name.get(&fold_name(name))?;
+        undeclared.is_open(slot).then_some(slot)
     }
 
     /// How many slots there are.

@@ -452,8 +452,10 @@ impl Binder<'_> {
         self.join_hints += u64::from(hint.is_some());
         let hint = match hint {
             Some(ast::JoinHint::Loop) => Some(JoinHint::Loop),
-            Some(ast::JoinHint::Hash | ast::JoinHint::Merge) => Some(JoinHint::Hash),
-            _ => None,
+            Some(ast::JoinHint::Hash) => Some(JoinHint::Hash),
+            Some(ast::JoinHint::Merge) => Some(JoinHint::Merge),
+            // There is no other server: every join is remote or none is.
+            Some(ast::JoinHint::Remote) | None => None,
         };
         let (kind, left, right) = match kind {
             ast::JoinKind::Inner | ast::JoinKind::Cross => (JoinKind::Inner, left_node, right_node),

@@ -3,8 +3,10 @@
 //! Guarantees: what it returns needs no name; errors carry SQL Server's numbers.
 
 pub mod call;
+pub mod deduce;
 pub mod env;
 pub mod from;
+mod grouping;
 pub mod literal;
 pub mod module;
 pub mod recursive;
@@ -12,16 +14,19 @@ pub mod scope;
 pub mod select;
 pub mod set_options;
 mod subquery;
+pub mod undeclared;
 pub mod window;
 
 use crate::applied::{Applied, RuleSet};
 use crate::chance::Chance;
 use crate::logical::CteDef;
 use crate::nodes::{Node, Path, Plan, Subquery};
+use crate::options::JoinMethods;
 use crate::rights::Rights;
 use crate::{TableUse, Watched};
 use catalog::statistics::threshold;
 use catalog::{Catalog, Db, ModuleDef, TableDef, fold_name};
+use deduce::Wanted;
 use env::CompileEnv;
 use expr::{CaseExpr, ColId, CompareExpr, Expr, InListExpr, LikeExpr, Pred, QuantifiedExpr, Typed};
 use scope::{Clause, Scope};
@@ -47,6 +52,8 @@ pub struct Binder<'a> {
     next_once: i32,
     /// OPTION (FORCE ORDER): joins stay in the order in which they are written.
     pub force_order: bool,
+    /// OPTION (LOOP JOIN, ...): the operators that joins may be made with.
+    pub join_methods: JoinMethods,
     /// USE HINT ('RINGWOOD_ANY_PLAN_n'): any plan will do, and this chooses it.
     pub any_plan: Option<Chance>,
     /// OPTION (QUERYRULEOFF name): rewrites that are left out.
@@ -64,6 +71,8 @@ pub struct Binder<'a> {
     pub catalog: Arc<Catalog>,
     /// What `inserted` and `deleted` mean here.
     pub changes: Option<module::ChangedTable>,
+    /// An expression is bound to find out whether the type of a parameter fits.
+    trial: bool,
     /// Views around what is bound.
     view_depth: usize,
     /// Recursive CTEs whose steps are being bound.
@@ -93,6 +102,7 @@ impl<'a> Binder<'a> {
             next_param: 0,
             next_once: 0,
             force_order: false,
+            join_methods: JoinMethods::ALL,
             any_plan: None,
             rules_off: RuleSet::default(),
             applied: Applied::default(),
@@ -102,6 +112,7 @@ impl<'a> Binder<'a> {
             db: env.db.clone(),
             catalog: env.catalog.clone(),
             changes: env.changes.clone(),
+            trial: false,
             view_depth: 0,
             recursions: Vec::new(),
             next_work: 0,
@@ -116,6 +127,7 @@ impl<'a> Binder<'a> {
     /// What the OPTION clause of the statement says of how it is bound.
     pub fn apply_options(&mut self, options: &[ast::OptionItem]) {
         self.force_order = crate::options::forces_order(options);
+        self.join_methods = crate::options::join_methods(options);
         self.any_plan = crate::options::any_plan(options).map(Chance::new);
         if let Some(rounds) = crate::options::max_recursion(options) {
             self.max_recursion = rounds;
@@ -189,10 +201,12 @@ impl<'a> Binder<'a> {
 
     /// Binds a value.
     pub fn expr(&mut self, e: &ast::Expr) -> Result<Typed, SqlError> {
+        self.deduce(e, Wanted::Nothing)?;
         if let Some(key) = self.group_key(e)? {
             return Ok(key);
         }
         match &e.kind {
+            ExprKind::Literal(literal) if self.trial => self.tried_literal(literal),
             ExprKind::Literal(literal) => expr::bind_ops::literal(literal),
             ExprKind::OdbcLiteral { kind, text } => expr::bind_ops::odbc_literal(*kind, text),
             ExprKind::Default => {
@@ -220,6 +234,7 @@ impl<'a> Binder<'a> {
             }
             ExprKind::Cast { operand, target, or_null } => {
                 let ty = cast_type(target)?;
+                self.deduce(operand, Wanted::Becomes(ty))?;
                 let operand = self.expr(operand)?;
                 expr::bind_ops::explicit(operand, ty, 0, *or_null)
             }
@@ -228,6 +243,7 @@ impl<'a> Binder<'a> {
             }
             ExprKind::Parse { operand, target, or_null, .. } => {
                 let ty = cast_type(target)?;
+                self.deduce(operand, Wanted::Becomes(ty))?;
                 let operand = self.expr(operand)?;
                 expr::bind_ops::explicit(operand, ty, 0, *or_null)
             }
@@ -243,6 +259,7 @@ impl<'a> Binder<'a> {
 
     /// Binds a value and converts it implicitly to a type.
     pub fn expr_as(&mut self, e: &ast::Expr, ty: DataType) -> Result<Expr, SqlError> {
+        self.deduce(e, Wanted::Becomes(ty))?;
         let typed = self.expr(e)?;
         expr::bind_ops::implicit(typed, ty)
     }
@@ -251,6 +268,7 @@ impl<'a> Binder<'a> {
     pub fn pred(&mut self, e: &ast::Expr) -> Result<Pred, SqlError> {
         match &e.kind {
             ExprKind::Compare { op, left, right } => {
+                self.deduce_compared(*op, left, right)?;
                 let (left, right) = (self.expr(left)?, self.expr(right)?);
                 self.compare(*op, left, right)
             }
@@ -262,6 +280,7 @@ impl<'a> Binder<'a> {
                 Ok(Pred::IsNull(Box::new(operand.expr), *negated))
             }
             ExprKind::IsDistinct { left, right, negated } => {
+                self.deduce_compared(CompareOp::Equal, left, right)?;
                 let (left, right) = (self.expr(left)?, self.expr(right)?);
                 let (left, right, collation) = expr::bind_ops::comparable(left, right, "is distinct from")?;
                 let compare = CompareExpr { op: CompareOp::Equal, left, right, collation };
@@ -347,6 +366,8 @@ impl<'a> Binder<'a> {
         high: &ast::Expr,
         negated: bool,
     ) -> Result<Pred, SqlError> {
+        self.deduce_compared(CompareOp::GreaterEqual, operand, low)?;
+        self.deduce_compared(CompareOp::LessEqual, operand, high)?;
         let operand = self.expr(operand)?;
         let (low, high) = (self.expr(low)?, self.expr(high)?);
         let low = expr::bind_ops::compare(CompareOp::GreaterEqual, operand.clone(), low)?;
@@ -356,6 +377,7 @@ impl<'a> Binder<'a> {
     }
 
     fn in_list(&mut self, operand: &ast::Expr, list: &[ast::Expr], negated: bool) -> Result<Pred, SqlError> {
+        self.deduce_in(operand, list)?;
         let operand = self.expr(operand)?;
         let elements = list.iter().map(|e| self.expr(e)).collect::<Result<Vec<_>, _>>()?;
         if let [only] = elements.as_slice() {
@@ -390,6 +412,7 @@ impl<'a> Binder<'a> {
         escape: Option<&ast::Expr>,
         negated: bool,
     ) -> Result<Pred, SqlError> {
+        self.deduce_like(operand, pattern)?;
         let operand = self.expr(operand)?;
         let pattern = self.expr(pattern)?;
         let (_, collation) = expr::bind_ops::collation_of(&operand, &pattern)?;
@@ -420,6 +443,7 @@ impl<'a> Binder<'a> {
         all: bool,
         query: &ast::Query,
     ) -> Result<Pred, SqlError> {
+        self.deduce_quantified(op, operand, query)?;
         let operand = self.expr(operand)?;
         let (mut sub, columns) = self.subquery(query, false)?;
         let [column] = columns.as_slice() else {
@@ -442,6 +466,9 @@ impl<'a> Binder<'a> {
         branches: &[ast::CaseBranch],
         otherwise: Option<&ast::Expr>,
     ) -> Result<Typed, SqlError> {
+        if let Some(operand) = operand {
+            branches.iter().try_for_each(|b| self.deduce_compared(CompareOp::Equal, operand, &b.when))?;
+        }
         let operand = operand.map(|e| self.expr(e)).transpose()?;
         let mut bound = Vec::with_capacity(branches.len());
         for branch in branches {
@@ -469,6 +496,7 @@ impl<'a> Binder<'a> {
         or_null: bool,
     ) -> Result<Typed, SqlError> {
         let ty = cast_type(target)?;
+        self.deduce(operand, Wanted::Becomes(ty))?;
         let operand = self.expr(operand)?;
         let style = match style {
             None => 0,
@@ -572,9 +600,10 @@ impl<'a> Binder<'a> {
         let after = matches!(scope.clause, Clause::Select | Clause::Having | Clause::OrderBy);
         let Some(grouping) = scope.grouping.as_ref().filter(|_| after) else { return Ok(typed) };
         let Expr::Col(id) = typed.expr else { return Ok(typed) };
-        let key = grouping.keys.iter().find(|k| matches!(k.source.expr, Expr::Col(k) if k == id));
-        if let Some(key) = key {
-            return Ok(Typed { expr: Expr::Col(key.output), ..typed });
+        let key = grouping.keys.iter().position(|k| matches!(k.source.expr, Expr::Col(k) if k == id));
+        if let Some(at) = key {
+            let nullable = typed.nullable || grouping.leaves_out(at);
+            return Ok(Typed { expr: Expr::Col(grouping.keys[at].output), nullable, ..typed });
         }
         let (number, place) = match (scope.clause, grouping.keys.is_empty()) {
             (Clause::Having, _) => (8121, "the HAVING clause"),
@@ -595,12 +624,16 @@ impl<'a> Binder<'a> {
         if !matches!(scope.clause, Clause::Select | Clause::Having | Clause::OrderBy) {
             return Ok(None);
         }
-        let key = grouping.keys.iter().find(|key| {
+        let key = grouping.keys.iter().position(|key| {
             !matches!(key.source.expr, Expr::Col(_))
                 && std::mem::discriminant(&key.ast.kind) == std::mem::discriminant(&e.kind)
                 && expr::bind_ops::same_syntax(&key.ast, e)
         });
-        Ok(key.map(|key| Typed { expr: Expr::Col(key.output), ..key.source.clone() }))
+        Ok(key.map(|at| {
+            let key = &grouping.keys[at];
+            let nullable = key.source.nullable || grouping.leaves_out(at);
+            Typed { expr: Expr::Col(key.output), nullable, ..key.source.clone() }
+        }))
     }
 
     /// A column of an outer block becomes a parameter of the block below it.
@@ -746,6 +779,6 @@ fn beside_decimal(
         return Ok(operand);
     }
     let precision = n.checked_ilog10().unwrap_or(0) as u8 + 1;
-    let ty = DataType::Decimal { precision, scale: 0 };
+    let ty = DataType::decimal(precision, 0);
     Ok(Typed::new(expr::bind_ops::implicit(operand, ty)?, ty, false))
 }

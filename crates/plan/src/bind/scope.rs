@@ -97,6 +97,27 @@ pub struct Grouping {
     /// The key's syntax, its expression over the sources, and the column that carries it after grouping.
     pub keys: Vec<GroupKey>,
     pub aggregates: Vec<Aggregate>,
+    /// Where there is more than one set of keys.
+    pub sets: Option<GroupingSets>,
+}
+
+impl Grouping {
+    /// Whether rows of some set are without this key, so that it is NULL in them.
+    pub fn leaves_out(&self, key: usize) -> bool {
+        self.sets.as_ref().is_some_and(|sets| sets.masks.iter().any(|mask| mask >> key & 1 == 0))
+    }
+}
+
+/// The sets of keys that ROLLUP, CUBE and GROUPING SETS mean; there are at least two.
+#[derive(Clone, Debug)]
+pub struct GroupingSets {
+    /// Bit `i` of a set: it has key `i`.
+    pub masks: Vec<u64>,
+    /// The column of a set's number beside the input, and after the aggregation.
+    pub number: ColId,
+    /// Beside it the first of one column for each key: 1 where the set has it.
+    pub flags: ColId,
+    pub output: ColId,
 }
 
 /// One key of GROUP BY.

@@ -1,13 +1,14 @@
 //! SELECT, set operations, ORDER BY and CTEs become logical plans.
 
-use crate::bind::scope::{Clause, GroupKey, Grouping, Scope};
+use crate::bind::grouping::aggregated;
+use crate::bind::scope::{Clause, Scope};
 use crate::bind::{Binder, unsupported};
-use crate::logical::{BoundQuery, CteDef, GroupCol, Logical, OutColumn, SortKey, TopSpec};
+use crate::logical::{BoundQuery, CteDef, Logical, OutColumn, SortKey, TopSpec};
 use catalog::fold_name;
 use expr::bind_ops;
 use expr::{Expr, Pred, Typed};
 use std::sync::Arc;
-use syntax::ast::{self, ExprKind, GroupItem, QueryBody, SelectItem, SetOp};
+use syntax::ast::{self, ExprKind, QueryBody, SelectItem, SetOp};
 use types::convert::Mode;
 use types::{Collation, DataType, SqlError, Value};
 
@@ -226,19 +227,6 @@ impl Binder<'_> {
 
     /// Binds GROUP BY and decides whether the block groups at all.
     fn group_by(&mut self, select: &ast::Select, query: &ast::Query) -> Result<(), SqlError> {
-        let mut asts = Vec::new();
-        if let Some(group) = &select.group_by {
-            if group.with_cube || group.with_rollup {
-                return Err(unsupported("WITH ROLLUP and WITH CUBE"));
-            }
-            for item in &group.items {
-                match item {
-                    GroupItem::Expr(e) => asts.push(e),
-                    GroupItem::Composite(list) => asts.extend(list),
-                    _ => return Err(unsupported("ROLLUP, CUBE and GROUPING SETS")),
-                }
-            }
-        }
         let in_items = select.items.iter().any(|item| match item {
             SelectItem::Expr { expr, .. } | SelectItem::Assign { expr, .. } => has_aggregate(expr),
             SelectItem::Wildcard { .. } => false,
@@ -248,17 +236,7 @@ impl Binder<'_> {
             return Ok(());
         }
         self.scope()?.clause = Clause::GroupBy;
-        let mut grouping = Grouping::default();
-        for e in asts {
-            let source = self.expr(e)?;
-            if source.expr.is_row_free() && !matches!(source.expr, Expr::Param(_)) {
-                let text = "Each GROUP BY expression must contain at least one column that is not an outer \
-                            reference.";
-                return Err(SqlError::new(164, 15, 1, text));
-            }
-            let output = self.new_col();
-            grouping.keys.push(GroupKey { ast: e.clone(), source, output });
-        }
+        let grouping = self.grouping(select)?;
         self.scope()?.grouping = Some(grouping);
         Ok(())
     }
@@ -266,18 +244,7 @@ impl Binder<'_> {
     fn grouped_plan(&mut self, mut logical: Logical, having: Vec<Pred>) -> Result<Logical, SqlError> {
         let scope = self.scope()?;
         if let Some(grouping) = scope.grouping.take() {
-            let scalar = grouping.keys.is_empty();
-            let keys = grouping.keys.into_iter().map(|k| GroupCol {
-                output: k.output,
-                collation: k.source.collation,
-                expr: k.source.expr,
-            });
-            logical = Logical::Aggregate {
-                input: Box::new(logical),
-                keys: keys.collect(),
-                aggregates: grouping.aggregates,
-                scalar,
-            };
+            logical = aggregated(logical, grouping)?;
         }
         if !having.is_empty() {
             logical = Logical::Filter { input: Box::new(logical), preds: having };
@@ -332,6 +299,7 @@ impl Binder<'_> {
         op: ast::AssignOp,
         expr: &ast::Expr,
     ) -> Result<(usize, Expr), SqlError> {
+        self.deduce_assigned(variable, op, expr)?;
         let (slot, ty) = self.env.vars.find(variable)?;
         let mut typed = self.expr(expr)?;
         if let Some(op) = compound(op) {

@@ -132,9 +132,9 @@ fn column_of(e: &Expr) -> Option<ColId> {
 /// A comparison of a column with something that is the same for all rows.
 fn with_constant(c: &CompareExpr) -> Option<(ColId, CompareOp, &Expr)> {
     let one = |column: &Expr, op, other| Some((column_of(column)?, op, other));
-    if c.right.is_row_free() {
+    if c.right.is_fixed() {
         one(&c.left, c.op, &c.right)
-    } else if c.left.is_row_free() {
+    } else if c.left.is_fixed() {
         one(&c.right, mirrored(c.op), &c.left)
     } else {
         None

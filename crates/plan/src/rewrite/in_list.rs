@@ -1,9 +1,10 @@
-//! `x IN (1, 2, 3)` of a column that an index begins with: a seek for each value, where that is cheaper than a scan. The list becomes a
-//! relation of different values that is joined with the table; the search for an order of joins decides how.
+//! `x IN (1, 2, 3, ...)` of a column that an index begins with, with more values than one seek has ranges: a seek for each value, where that
+//! is cheaper than a scan. The list becomes a relation of different values that is joined with the table; the search for an order
+//! of joins decides how.
 
 use super::rule::{Pass, Rewrite};
 use super::visit::{filtered, with_inputs};
-use crate::access_path::can_seek;
+use crate::access_path::{MOST_RANGES, can_seek};
 use crate::bind::Binder;
 use crate::estimate;
 use crate::logical::{JoinKind, Logical};
@@ -36,8 +37,9 @@ fn list_of<'p>(pred: &'p Pred, input: &Logical) -> Option<&'p InListExpr> {
         let values = list.list.len() as f64;
         (get.locks.is_none() && can_seek(get, &[id], values, false)).then_some(())
     };
-    let plain =
-        !list.negated && list.list.len() > 1 && list.list.iter().all(|e| e.is_row_free() && !e.is_volatile());
+    let plain = !list.negated
+        && list.list.len() > MOST_RANGES
+        && list.list.iter().all(|e| e.is_row_free() && !e.is_volatile());
     (plain && sought(list).is_some()).then_some(list)
 }
 

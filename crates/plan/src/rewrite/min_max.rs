@@ -19,12 +19,12 @@ pub static RULE: Rewrite = Rewrite { name: "MinMax", apply: node };
 
 fn node(logical: Logical, pass: &mut Pass<'_, '_>) -> Logical {
     match with_inputs(logical, &mut |input| node(input, pass)) {
-        Logical::Aggregate { input, keys, aggregates, scalar: true } if keys.is_empty() => {
+        Logical::Aggregate { input, keys, aggregates, scalar: true, totals } if keys.is_empty() => {
             let input = match aggregates.as_slice() {
                 [one] => first_or_last(*input, one, pass),
                 _ => *input,
             };
-            Logical::Aggregate { input: Box::new(input), keys, aggregates, scalar: true }
+            Logical::Aggregate { input: Box::new(input), keys, aggregates, scalar: true, totals }
         }
         other => other,
     }

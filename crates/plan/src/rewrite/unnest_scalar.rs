@@ -82,7 +82,8 @@ fn unnested(pred: &Pred, outer_rows: f64, binder: &mut Binder<'_>) -> Option<(Lo
         return None;
     }
     let aggregates = aggregates.to_vec();
-    let mut right = Logical::Aggregate { input: Box::new(input), keys, aggregates, scalar: false };
+    let mut right =
+        Logical::Aggregate { input: Box::new(input), keys, aggregates, scalar: false, totals: Vec::new() };
     if let Some(exprs) = exprs {
         right = Logical::Project { input: Box::new(right), exprs: exprs.to_vec() };
     }
@@ -116,7 +117,7 @@ type Shape<'l> = (Option<&'l [(ColId, Expr)]>, &'l [Aggregate], &'l Logical);
 
 fn shape(logical: &Logical) -> Option<Shape<'_>> {
     match logical {
-        Logical::Aggregate { input, keys, aggregates, scalar: true } if keys.is_empty() => {
+        Logical::Aggregate { input, keys, aggregates, scalar: true, .. } if keys.is_empty() => {
             Some((None, aggregates, input))
         }
         Logical::Project { input, exprs } => match shape(input)? {

@@ -23,8 +23,8 @@ pub fn with_inputs(logical: Logical, f: &mut dyn FnMut(Logical) -> Logical) -> L
             Logical::Apply { outer, left: boxed(left), right: boxed(right), args }
         }
         Logical::Project { input, exprs } => Logical::Project { input: boxed(input), exprs },
-        Logical::Aggregate { input, keys, aggregates, scalar } => {
-            Logical::Aggregate { input: boxed(input), keys, aggregates, scalar }
+        Logical::Aggregate { input, keys, aggregates, scalar, totals } => {
+            Logical::Aggregate { input: boxed(input), keys, aggregates, scalar, totals }
         }
         Logical::Window { input, calls } => Logical::Window { input: boxed(input), calls },
         Logical::Distinct { input, cols } => Logical::Distinct { input: boxed(input), cols },

@@ -25,7 +25,7 @@ pub struct HealthArgs {
 /// Runs the command.
 pub fn run(args: &HealthArgs) -> ExitCode {
     let timeout = Duration::from_secs(args.timeout.into());
-    match server::probe::probe(args.server, args.strict, timeout) {
+    match client::probe::probe(args.server, args.strict, timeout) {
         Ok([major, minor, ..]) => {
             let line =
                 writeln!(io::stdout(), "The server at {} answers: version {major}.{minor}", args.server);

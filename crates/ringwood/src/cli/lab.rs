@@ -8,7 +8,9 @@ use lab::frame::{self, Options, Scale, duration};
 use lab::notify::Address;
 use lab::peers::{self, PeerOptions};
 use lab::results::Results;
+use lab::tpcc::{Mode, Sizes, TpccOptions};
 use lab::tpch::TpchOptions;
+use lab::wire::WireOptions;
 use lab::{LabError, device, embedded, report, studies, target};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -19,9 +21,12 @@ const EXAMPLES: &str = "Examples:
   ringwood lab run all
   ringwood lab run vlf-count --scale standard --runs 5 --out ./results
   ringwood lab run delayed-durability --target ringwood postgres mariadb sqlite
+  SQLCMDPASSWORD=... ringwood lab run all --target 'mssql://sa@localhost:1433/?data=/data&log=/log' --restart-with 'docker $1 sql'
   ringwood lab run data-files --device-path data=/mnt/a --device-path data2=/mnt/b
   ringwood lab run all --scale standard --resume
   ringwood lab run all --scale paper --notify 'smtp://localhost/?from=lab@example.org&to=me@example.org'
+  ringwood lab run tpcc --warehouses 4 --connections 1 8 32 --target ringwood postgres
+  ringwood lab run wire --target ringwood postgres
   ringwood lab peers --rows 300000 --runs 6
   ringwood lab compare ./results-before ./results-after
   ringwood lab report --out ./results";
@@ -62,7 +67,7 @@ impl From<ScaleArg> for Scale {
 /// What a run of studies is asked for.
 #[derive(Args)]
 struct RunArgs {
-    /// Studies, or `all`
+    /// Studies, or `all`; or `tpcc` or `wire` alone
     #[arg(required = true)]
     studies: Vec<String>,
     /// Size
@@ -74,9 +79,13 @@ struct RunArgs {
     /// Go on until every bound is decided, at most MAX rounds; intervals are corrected for looking more than once
     #[arg(long, value_name = "MAX", value_parser = clap::value_parser!(u32).range(2..=10_000))]
     until_decided: Option<u32>,
-    /// Engines: ringwood (default), postgres, mariadb, sqlite
-    #[arg(long = "target", value_name = "TARGET", num_args = 1.., value_parser = known_target)]
+    /// Engines: ringwood (default), postgres, mariadb, sqlite, or a server that speaks TDS:
+    /// mssql://user@host:port/?data=DIR&data2=DIR&log=DIR&backup=DIR (its password in SQLCMDPASSWORD)
+    #[arg(long = "target", value_name = "TARGET", num_args = 1.., value_parser = known_or_address)]
     targets: Vec<String>,
+    /// The command that ends and starts that server, run by sh with $1 = kill, stop or start; without it recovery is left out
+    #[arg(long, value_name = "COMMAND")]
+    restart_with: Option<String>,
     /// Disks: `real`, or the name of a model; each study's own choice unless given
     #[arg(long = "device", value_name = "DEVICE", num_args = 1..)]
     devices: Vec<String>,
@@ -89,6 +98,8 @@ struct RunArgs {
     /// Seed of the order of runs
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    #[command(flatten)]
+    load: LoadArgs,
     /// Say at the end how it went: to a webhook (http://... or https://...), or by mail
     /// (smtp[s]://[user:password@]host[:port]/?from=a@x&to=b@y[,c@z])
     #[arg(long, value_name = "URL")]
@@ -99,6 +110,46 @@ struct RunArgs {
     /// Folder for databases and results
     #[arg(long, value_name = "DIR", default_value = "./lab-results")]
     out: PathBuf,
+}
+
+/// What `lab run tpcc` and `lab run wire` are asked for besides.
+#[derive(Args)]
+#[command(next_help_heading = "Options of tpcc and wire")]
+struct LoadArgs {
+    /// tpcc: warehouses
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    warehouses: u32,
+    /// tpcc: numbers of connections, each a level
+    #[arg(long, value_name = "N", num_args = 1.., default_values_t = [1, 8, 32], value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    connections: Vec<u32>,
+    /// tpcc: transactions as stored procedures, as single statements, or both
+    #[arg(long, value_enum, default_value = "both")]
+    mode: ModeArg,
+    /// Seconds of each measurement
+    #[arg(long, default_value_t = 10.0)]
+    seconds: f64,
+    /// tpcc: seconds before them
+    #[arg(long, default_value_t = 2.0)]
+    ramp: f64,
+    /// wire: connections that insert
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    inserting: u32,
+    /// wire: numbers of connections that select, each a level
+    #[arg(long, value_name = "N", num_args = 1.., default_values_t = [1, 16], value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    selecting: Vec<u32>,
+    /// wire: idle connections beside a point query; 0 for none
+    #[arg(long, value_name = "N", default_value_t = 5_000)]
+    idle: u32,
+    /// Megabytes of the buffer pools of the servers that are started for it
+    #[arg(long, default_value_t = 2048)]
+    memory: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum ModeArg {
+    Procedures,
+    Statements,
+    Both,
 }
 
 /// What `lab peers` is asked for.
@@ -270,8 +321,13 @@ enum LabCommand {
     },
 }
 
+/// An address is read later: errors of clap would repeat its password.
+fn known_or_address(name: &str) -> Result<String, String> {
+    if target::is_address(name) { Ok(name.to_owned()) } else { known_target(name) }
+}
+
 fn known_target(name: &str) -> Result<String, String> {
-    target::find(name).map(|t| t.name().to_owned()).map_err(|e| e.to_string())
+    target::find(name, None).map(|t| t.name().to_owned()).map_err(|e| e.to_string())
 }
 
 fn list() -> String {
@@ -295,10 +351,25 @@ fn list() -> String {
             );
         }
     }
-    text
+    text + LOADS
 }
 
-/// The command line as the report shows it: the program without its folder, and no address of `--notify`, which may have a password.
+/// What `lab run` runs besides.
+const LOADS: &str = "\
+tpcc                 The five transactions of TPC-C over the wire, as procedures and statement by statement; alone, or beside PostgreSQL in turns
+wire                 Durable inserts and point queries of many connections, idle connections, the start of a server; alone, or beside PostgreSQL
+";
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    match word.contains([' ', '&', '*', '?', '$', '\'']) {
+        true => format!("'{}'", word.replace('\'', "'\\''")),
+        false => word.to_owned(),
+    }
+}
+
+/// The command line as the report shows it: the program without its folder, no password of a target, and no address of `--notify`,
+/// which may have one.
 fn command_line() -> String {
     let mut words = vec!["ringwood".to_owned()];
     let mut secret = false;
@@ -306,8 +377,8 @@ fn command_line() -> String {
         let shown = match word.split_once('=') {
             _ if secret => "...".into(),
             Some(("--notify", _)) => "--notify=...".into(),
-            _ if word.contains([' ', '&', '*', '\'']) => format!("'{}'", word.replace('\'', "'\\''")),
-            _ => word.clone(),
+            Some(("--target", address)) => quoted(&format!("--target={}", target::shown(address))),
+            _ => quoted(&target::shown(&word)),
         };
         secret = word == "--notify";
         words.push(shown);
@@ -322,6 +393,74 @@ fn finish(results: &Results, out: &Path) -> Result<(), LabError> {
     Ok(())
 }
 
+/// Progress of a load, line by line.
+fn progress(line: &str) {
+    say(format_args!("lab: {line}"));
+}
+
+fn run_tpcc(args: &RunArgs) -> Result<Results, LabError> {
+    let tiny = matches!(args.scale, ScaleArg::Tiny);
+    let modes = Mode::ALL.into_iter().filter(|mode| match args.load.mode {
+        ModeArg::Both => true,
+        ModeArg::Procedures => *mode == Mode::Procedures,
+        ModeArg::Statements => *mode == Mode::Statements,
+    });
+    let options = TpccOptions {
+        warehouses: args.load.warehouses,
+        sizes: if tiny { Sizes::SMALL } else { Sizes::STANDARD },
+        connections: args.load.connections.clone(),
+        modes: modes.collect(),
+        runs: args.runs as usize,
+        seconds: args.load.seconds,
+        ramp: args.load.ramp,
+        targets: args.targets.clone(),
+        restart_with: args.restart_with.clone(),
+        memory: args.load.memory << 20,
+        program: std::env::current_exe()?,
+        seed: args.seed,
+        commit: env!("RINGWOOD_COMMIT").into(),
+        command: command_line(),
+    };
+    lab::tpcc::run(&options, &args.out, &mut progress)
+}
+
+fn run_wire(args: &RunArgs) -> Result<Results, LabError> {
+    let unknown = args.targets.iter().find(|t| !["ringwood", "postgres"].contains(&t.as_str()));
+    if let Some(target) = unknown {
+        return Err(LabError::Request(format!(
+            "wire runs on ringwood, alone or beside postgres, not on {}",
+            target::shown(target)
+        )));
+    }
+    let options = WireOptions {
+        runs: args.runs as usize,
+        seconds: args.load.seconds,
+        inserting: args.load.inserting,
+        selecting: args.load.selecting.clone(),
+        idle: args.load.idle,
+        rows: if matches!(args.scale, ScaleArg::Tiny) { 1_000 } else { 100_000 },
+        postgres: args.targets.iter().any(|t| t == "postgres"),
+        memory: args.load.memory << 20,
+        program: std::env::current_exe()?,
+        seed: args.seed,
+        commit: env!("RINGWOOD_COMMIT").into(),
+        command: command_line(),
+    };
+    lab::wire::run(&options, &args.out, &mut progress)
+}
+
+/// What the frame of the studies does not run.
+fn run_load(args: &RunArgs) -> Option<Result<Results, LabError>> {
+    match args.studies.as_slice() {
+        [name] if name == "tpcc" => Some(run_tpcc(args)),
+        [name] if name == "wire" => Some(run_wire(args)),
+        names if names.iter().any(|n| n == "tpcc" || n == "wire") => {
+            Some(Err(LabError::Request("tpcc and wire are run alone".into())))
+        }
+        _ => None,
+    }
+}
+
 fn run_studies(args: &RunArgs) -> Result<(), LabError> {
     // Read here and not by clap, whose errors would repeat a password.
     let notify = args.notify.as_deref().map(Address::parse).transpose()?;
@@ -331,6 +470,7 @@ fn run_studies(args: &RunArgs) -> Result<(), LabError> {
         runs: args.runs as usize,
         until_decided: args.until_decided.map(|n| n as usize),
         targets: args.targets.clone(),
+        restart_with: args.restart_with.clone(),
         devices: args.devices.clone(),
         mounts: args.mounts.iter().cloned().collect(),
         out: args.out.clone(),
@@ -342,7 +482,7 @@ fn run_studies(args: &RunArgs) -> Result<(), LabError> {
         commit: env!("RINGWOOD_COMMIT").into(),
         command: command_line(),
     };
-    let outcome = frame::run(&options);
+    let outcome = run_load(args).unwrap_or_else(|| frame::run(&options));
     if let Some(address) = notify
         && let Err(error) = address.send(&outcome)
     {

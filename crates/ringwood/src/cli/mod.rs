@@ -6,6 +6,7 @@ mod files;
 mod health;
 mod import;
 mod lab;
+mod log;
 mod output;
 #[cfg(feature = "parquet")]
 mod parquet_file;
@@ -77,6 +78,9 @@ struct InstanceArgs {
     /// Memory of all queries' sorts, joins and kept rows together, at least 4MB; more goes through files; a quarter of memory unless given
     #[arg(long, value_name = "SIZE", value_parser = parse_query_memory)]
     query_memory: Option<usize>,
+    /// Memory that one statement may hold of it, at least 1MB: what needs more and cannot go through files gets error 701
+    #[arg(long, value_name = "SIZE", value_parser = parse_statement_memory)]
+    max_query_memory: Option<usize>,
     /// Folder of a drive letter in T-SQL file names, e.g. --volume E=/mnt/data
     #[arg(long = "volume", value_name = "E=DIR", value_parser = parse_volume)]
     volumes: Vec<(char, PathBuf)>,
@@ -96,6 +100,9 @@ struct InstanceArgs {
     /// Let threads read and write data files even where the kernel has io_uring
     #[arg(long = "io-threads")]
     io_threads: bool,
+    /// What is told of each line of the error log.
+    #[arg(skip)]
+    log_echo: Option<engine::catalog::errorlog::Echo>,
 }
 
 impl InstanceArgs {
@@ -119,6 +126,8 @@ impl InstanceArgs {
         let mut options = InstanceOptions {
             memory_bytes: self.memory,
             query_bytes: self.query_memory,
+            statement_bytes: self.max_query_memory,
+            log_echo: self.log_echo.clone(),
             volumes: self.volumes.iter().cloned().collect(),
             trace_flags: self.trace_flags.clone(),
             url_devices: ringwood::url_devices(),
@@ -207,6 +216,17 @@ fn parse_query_memory(text: &str) -> Result<usize, String> {
     let bytes = parse_megabytes(text)?;
     if bytes < MIN_QUERY_MEMORY {
         return Err("at least 4MB".into());
+    }
+    usize::try_from(bytes).map_err(|_| format!("{text:?} is too large"))
+}
+
+/// The least memory of one statement, in bytes.
+const MIN_STATEMENT_MEMORY: u64 = 1 << 20;
+
+fn parse_statement_memory(text: &str) -> Result<usize, String> {
+    let bytes = parse_megabytes(text)?;
+    if bytes < MIN_STATEMENT_MEMORY {
+        return Err("at least 1MB".into());
     }
     usize::try_from(bytes).map_err(|_| format!("{text:?} is too large"))
 }

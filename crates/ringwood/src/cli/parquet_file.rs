@@ -159,7 +159,7 @@ fn parquet_type(name: &str, ty: DataType) -> Result<Type, ParquetError> {
         DataType::SmallInt => logical(Physical::INT32, LogicalType::integer(16, true)),
         DataType::Int => of(Physical::INT32),
         DataType::BigInt => of(Physical::INT64),
-        DataType::Decimal { precision, scale } => decimal(precision, scale),
+        DataType::Decimal { precision, scale, .. } => decimal(precision, scale),
         DataType::Money => decimal(19, 4),
         DataType::SmallMoney => decimal(10, 4),
         DataType::Real => of(Physical::FLOAT),

@@ -1,9 +1,10 @@
 //! `ringwood serve`: the TDS server on an instance.
 
 use super::say::{say, say_error};
-use super::{InstanceArgs, parse_size, signals, sql};
+use super::{InstanceArgs, log, parse_size, signals, sql};
 use clap::{Args, ValueEnum};
-use engine::Instance;
+use engine::{Instance, LoginAudit};
+use sd_notify::NotifyState;
 use server::{Encryption, Server, ServerOptions};
 use std::fs;
 use std::io::{self, Write};
@@ -13,8 +14,13 @@ use std::process::ExitCode;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-/// The environment variable with the administrator's password, as SQL Server's containers have it.
+/// The environment's variables that SQL Server's containers have: the administrator's password (in two spellings), a file with it, the port,
+/// the memory. ACCEPT_EULA and others that mean nothing here may be there too.
 const PASSWORD: &str = "MSSQL_SA_PASSWORD";
+const OLD_PASSWORD: &str = "SA_PASSWORD";
+const PASSWORD_FILE: &str = "MSSQL_SA_PASSWORD_FILE";
+const PORT: &str = "MSSQL_TCP_PORT";
+const MEMORY: &str = "MSSQL_MEMORY_LIMIT_MB";
 /// The list of the start scripts that have run, in the data folder.
 const SCRIPTS_RUN: &str = "init-scripts.txt";
 
@@ -23,7 +29,8 @@ const EXAMPLES: &str = "Examples:
   ringwood serve --data ./db --listen 0.0.0.0:1433 --encrypt required --tls-cert cert.pem --tls-key key.pem
   ringwood serve --data ./db --init ./scripts
 
-The administrator is sa. Without MSSQL_SA_PASSWORD a password is made at the first start and shown once.";
+The administrator is sa. Without MSSQL_SA_PASSWORD (or MSSQL_SA_PASSWORD_FILE, a file with it) a password is made at the first start and
+shown once. MSSQL_TCP_PORT and MSSQL_MEMORY_LIMIT_MB are heeded where --listen and --memory are not given.";
 
 /// Serve an instance to clients of SQL Server.
 #[derive(Args)]
@@ -31,8 +38,8 @@ The administrator is sa. Without MSSQL_SA_PASSWORD a password is made at the fir
 pub struct ServeArgs {
     #[command(flatten)]
     instance: InstanceArgs,
-    /// Address and port to listen at; may be repeated
-    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:1433", value_parser = parse_address)]
+    /// Address and port to listen at; may be repeated; 127.0.0.1:1433 unless given
+    #[arg(long, value_name = "HOST:PORT", value_parser = parse_address)]
     listen: Vec<SocketAddr>,
     /// Encryption: as clients want it, of everything, TDS 8.0 alone, or none (loopback addresses only)
     #[arg(long, value_enum, default_value = "optional")]
@@ -67,6 +74,15 @@ pub struct ServeArgs {
     /// Seconds that running requests have to end at a stop, before they are cancelled
     #[arg(long, value_name = "SECONDS", default_value_t = 10)]
     stop_timeout: u32,
+    /// Address and port for Prometheus' metrics, such as 127.0.0.1:9433; whoever reaches it can read them
+    #[arg(long, value_name = "HOST:PORT", value_parser = parse_address)]
+    metrics: Option<SocketAddr>,
+    /// How lines of the error log are shown on standard error
+    #[arg(long, value_enum, default_value = "text")]
+    log_format: LogFormat,
+    /// Logins that the error log tells of
+    #[arg(long, value_enum, default_value = "failed")]
+    audit_logins: Audit,
     /// Folder of *.sql scripts to run at the first start, in the order of their names
     #[arg(long, value_name = "DIR")]
     init: Option<PathBuf>,
@@ -80,11 +96,65 @@ enum Encrypt {
     Strict,
 }
 
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum LogFormat {
+    Text,
+    /// A line of JSON each
+    Json,
+    /// Only in the log's file
+    None,
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum Audit {
+    None,
+    Failed,
+    Successful,
+    All,
+}
+
+/// A variable of the environment that is set to something.
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+/// The administrator's password, if the environment has one.
+fn password() -> Result<Option<String>, String> {
+    if let Some(password) = variable(PASSWORD).or_else(|| variable(OLD_PASSWORD)) {
+        return Ok(Some(password));
+    }
+    let Some(file) = variable(PASSWORD_FILE) else { return Ok(None) };
+    let text = fs::read_to_string(&file)
+        .map_err(|e| format!("{PASSWORD_FILE}: {}", failed(Path::new(&file), &e)))?;
+    Ok(Some(text.trim_end_matches(['\n', '\r']).to_owned()).filter(|text| !text.is_empty()))
+}
+
 impl ServeArgs {
-    fn options(&self) -> ServerOptions {
+    /// Where to listen.
+    fn addresses(&self) -> Result<Vec<SocketAddr>, String> {
+        if !self.listen.is_empty() {
+            return Ok(self.listen.clone());
+        }
+        let port = variable(PORT)
+            .map_or(Ok(1433), |port| port.parse().map_err(|_| format!("{PORT}: {port} is no port")));
+        Ok(vec![SocketAddr::from(([127, 0, 0, 1], port?))])
+    }
+
+    /// How the instance is opened: with what the environment says where no option does.
+    fn instance(&self) -> Result<InstanceArgs, String> {
+        let mut args = self.instance.clone();
+        args.log_echo =
+            log::echo(self.log_format == LogFormat::Json).filter(|_| self.log_format != LogFormat::None);
+        if let (None, Some(megabytes)) = (args.memory, variable(MEMORY)) {
+            args.memory = Some(super::parse_memory(&megabytes).map_err(|e| format!("{MEMORY}: {e}"))?);
+        }
+        Ok(args)
+    }
+
+    fn options(&self) -> Result<ServerOptions, String> {
         let seconds = |n: u32| (n > 0).then(|| Duration::from_secs(n.into()));
-        ServerOptions {
-            listen: self.listen.clone(),
+        let addresses = self.addresses()?;
+        Ok(ServerOptions {
             encryption: match self.encrypt {
                 Encrypt::Off => Encryption::Off,
                 Encrypt::Optional => Encryption::Optional,
@@ -99,13 +169,19 @@ impl ServeArgs {
             idle_timeout: seconds(self.idle_timeout),
             send_timeout: seconds(self.send_timeout),
             max_message: self.max_message,
-            ..ServerOptions::new(self.listen[0], &self.instance.data)
-        }
+            metrics: self.metrics,
+            ..ServerOptions::listening(addresses, &self.instance.data)
+        })
     }
 }
 
 /// Runs the server until SIGINT, SIGTERM or SHUTDOWN.
 pub fn run(args: &ServeArgs) -> ExitCode {
+    // Before anything is made.
+    if let Err(text) = args.addresses() {
+        say(text);
+        return ExitCode::FAILURE;
+    }
     let init =
         match args.init.as_ref().map(|folder| StartScripts::new(folder, &args.instance.data)).transpose() {
             Ok(init) => init.flatten(),
@@ -114,10 +190,15 @@ pub fn run(args: &ServeArgs) -> ExitCode {
                 return ExitCode::FAILURE;
             }
         };
-    let instance = match args.instance.open() {
-        Ok(instance) => instance,
-        Err(error) => {
+    let opened = args.instance().map(|instance| instance.open());
+    let instance = match opened {
+        Ok(Ok(instance)) => instance,
+        Ok(Err(error)) => {
             say_error(&error);
+            return ExitCode::FAILURE;
+        }
+        Err(text) => {
+            say(text);
             return ExitCode::FAILURE;
         }
     };
@@ -125,6 +206,8 @@ pub fn run(args: &ServeArgs) -> ExitCode {
     if let Err(text) = &served {
         say(text);
     }
+    // Nobody listens where no service manager has started this.
+    let _ = sd_notify::notify(&[NotifyState::Stopping]);
     match instance.close() {
         Ok(()) if served.is_ok() => ExitCode::SUCCESS,
         Ok(()) => ExitCode::FAILURE,
@@ -141,8 +224,14 @@ fn serve(args: &ServeArgs, instance: &Arc<Instance>, init: Option<StartScripts>)
     if let Some(scripts) = init {
         scripts.run(instance)?;
     }
-    match std::env::var(PASSWORD) {
-        Ok(password) if !password.is_empty() => {
+    instance.set_login_audit(match args.audit_logins {
+        Audit::None => LoginAudit::None,
+        Audit::Failed => LoginAudit::Failed,
+        Audit::Successful => LoginAudit::Successful,
+        Audit::All => LoginAudit::Both,
+    });
+    match password()? {
+        Some(password) => {
             instance.set_sa_password(&password).map_err(|e| format!("{PASSWORD}: {}", e.message))?;
         }
         _ if instance.sa_has_password() => {}
@@ -152,10 +241,11 @@ fn serve(args: &ServeArgs, instance: &Arc<Instance>, init: Option<StartScripts>)
             say(format_args!("The password of sa is {password}"));
         }
     }
-    let server = Server::start(instance.clone(), args.options()).map_err(|e| e.to_string())?;
+    let server = Server::start(instance.clone(), args.options()?).map_err(|e| e.to_string())?;
     // It is set once.
     let _ = running.set(server.stop_handle());
     ready(&server).map_err(|e| format!("standard output: {e}"))?;
+    let _ = sd_notify::notify(&[NotifyState::Ready]);
     server.wait();
     let in_time = server.stop(Duration::from_secs(args.stop_timeout.into()));
     if in_time { Ok(()) } else { Err("Some requests did not end in time and were given up.".into()) }
@@ -171,6 +261,9 @@ fn ready(server: &Server) -> io::Result<()> {
         env!("CARGO_PKG_VERSION"),
         addresses.join(", ")
     )?;
+    if let Some(address) = server.metrics_address() {
+        writeln!(out, "Metrics are at http://{address}/metrics")?;
+    }
     out.flush()
 }
 

@@ -4,7 +4,6 @@
 //! ignored; SIGINT at the prompt does not.
 
 use engine::Instance;
-use engine::session::CancelHandle;
 use parking_lot::Mutex;
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
 use server::StopHandle;
@@ -17,8 +16,8 @@ static STOPPING: AtomicBool = AtomicBool::new(false);
 
 /// What SIGINT cancels at the prompt.
 pub struct Interrupt {
-    /// The session's running batch.
-    pub cancel: CancelHandle,
+    /// Cancels the session's running batch.
+    pub cancel: Box<dyn Fn() + Send>,
     /// Set for callers that run one batch after the other.
     pub pending: Arc<AtomicBool>,
 }
@@ -35,9 +34,33 @@ pub fn stop_cleanly(instance: &Arc<Instance>, interrupt: Option<Interrupt>) -> s
             match &interrupt {
                 Some(interrupt) if signal == SIGINT => {
                     interrupt.pending.store(true, Ordering::Release);
-                    interrupt.cancel.cancel();
+                    (interrupt.cancel)();
                 }
                 _ => stop(&instance, signal),
+            }
+        }
+    };
+    std::thread::Builder::new().name("signals".into()).spawn(wait).map(drop)
+}
+
+/// From now on these signals end the process, but for SIGINT where there is an `interrupt`; the end of its connections rolls back
+/// what runs on servers.
+pub fn end_at_once(interrupt: Option<Interrupt>) -> std::io::Result<()> {
+    let ignored = ignored_at_start();
+    let at_the_prompt = interrupt.is_some();
+    let heeds = |signal: &i32| ignored >> (signal - 1) & 1 == 0 || at_the_prompt && *signal == SIGINT;
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP].into_iter().filter(heeds))?;
+    let wait = move || {
+        for signal in signals.forever() {
+            match &interrupt {
+                Some(interrupt) if signal == SIGINT => {
+                    interrupt.pending.store(true, Ordering::Release);
+                    (interrupt.cancel)();
+                }
+                _ => {
+                    restore_terminal();
+                    std::process::exit(128 + signal);
+                }
             }
         }
     };
@@ -77,11 +100,15 @@ fn stop(instance: &Instance, signal: i32) {
     if let Err(error) = instance.close() {
         super::say::say_error(&error);
     }
+    restore_terminal();
+    std::process::exit(128 + signal);
+}
+
+fn restore_terminal() {
     if let Some(settings) = &*TERMINAL.lock() {
         // The terminal may be gone: SIGHUP.
         let _ = tcsetattr(std::io::stdin(), OptionalActions::Drain, settings);
     }
-    std::process::exit(128 + signal);
 }
 
 /// The mask of ignored signals, bit 0 for signal 1; nothing where the system does not tell.

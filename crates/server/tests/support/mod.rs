@@ -198,6 +198,7 @@ impl Client {
         login.app = "tests".to_owned();
         login.host = "here".to_owned();
         login.library = "raw".to_owned();
+        login.options.database_fatal = true;
         self.log_in_as(&login)
     }
 

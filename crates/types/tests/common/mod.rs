@@ -14,7 +14,7 @@ pub fn any_type(rng: &mut Rng) -> DataType {
         2 => DataType::SmallInt,
         3 => DataType::Int,
         4 => DataType::BigInt,
-        5 | 6 => DataType::Decimal { precision, scale: rng.u8(0..=precision) },
+        5 | 6 => DataType::decimal(precision, rng.u8(0..=precision)),
         7 => DataType::Float,
         8 => DataType::Real,
         9 => DataType::SmallMoney,
@@ -76,7 +76,7 @@ pub fn value_of(rng: &mut Rng, ty: DataType) -> Value {
         DataType::SmallInt => Value::SmallInt(rng.i16(..)),
         DataType::Int => Value::Int(if rng.bool() { rng.i32(..) } else { rng.i32(-3..3) }),
         DataType::BigInt => Value::BigInt(rng.i64(..)),
-        DataType::Decimal { precision, scale } => {
+        DataType::Decimal { precision, scale, .. } => {
             let limit = 10i128.pow(u32::from(precision));
             let digits = if rng.bool() { rng.i128(..) % limit } else { rng.i128(-9..10) };
             Value::Decimal(Decimal::new(digits, precision, scale).unwrap())

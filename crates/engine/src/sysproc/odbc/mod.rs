@@ -12,6 +12,7 @@ pub mod special;
 pub mod statistics;
 pub mod tables;
 
+use ::types::datatype::DecimalName;
 use ::types::{Collation, DataType, Len, LikePattern, SqlError, Value};
 
 use crate::state::SessionCore;
@@ -88,7 +89,8 @@ fn numbers(ty: DataType) -> (i16, u8, u8) {
         DataType::SmallInt => (5, 38, 52),
         DataType::Int => (4, 38, 56),
         DataType::BigInt => (-5, 108, 63),
-        DataType::Decimal { .. } => (3, 106, 106),
+        DataType::Decimal { name: DecimalName::Decimal, .. } => (3, 106, 106),
+        DataType::Decimal { name: DecimalName::Numeric, .. } => (2, 108, 108),
         DataType::Float => (6, 109, 62),
         DataType::Real => (7, 109, 59),
         DataType::Money => (3, 110, 60),
@@ -177,7 +179,7 @@ pub(super) fn odbc_type(ty: DataType, nullable: bool, version: i64, level: Level
 /// TYPE_NAME of a column.
 pub(super) fn type_name(ty: DataType, identity: bool) -> String {
     match (ty, identity) {
-        (DataType::Decimal { .. }, true) => "decimal() identity".to_owned(),
+        (DataType::Decimal { .. }, true) => format!("{}() identity", ty.base_name()),
         (_, true) => format!("{} identity", ty.base_name()),
         (_, false) => ty.base_name().to_owned(),
     }

@@ -8,7 +8,7 @@ use super::super::params::{NAME, PATTERN, Param};
 use super::super::{Call, column};
 use super::{Level, Names, REMARKS, check_qualifier, odbc_type, small, text};
 use crate::batch::module::params_of;
-use catalog::{Catalog, ModuleDef, ModuleKind};
+use catalog::{Catalog, ModuleDef, ModuleKind, TableTypeDef};
 
 use DataType::{Bit, Int, NVarChar, SmallInt, TinyInt, VarChar};
 
@@ -88,6 +88,7 @@ struct Parameter {
     ty: DataType,
     nullable: bool,
     position: i32,
+    table: Option<Arc<TableTypeDef>>,
 }
 
 fn list(call: &mut Call<'_>, procedure: &str, level: Level) -> Result<i32, SqlError> {
@@ -107,13 +108,20 @@ fn list(call: &mut Call<'_>, procedure: &str, level: Level) -> Result<i32, SqlEr
     let catalog = db.catalog();
     let mut rows = Vec::new();
     for module in find(&catalog, given.name(1), given.name(0), pattern)? {
-        let result =
-            Parameter { name: text("@RETURN_VALUE"), kind: 5, ty: Int, nullable: false, position: 0 };
+        let result = Parameter {
+            name: text("@RETURN_VALUE"),
+            kind: 5,
+            ty: Int,
+            nullable: false,
+            position: 0,
+            table: None,
+        };
         let mut all = vec![result];
         for (i, param) in params_of(&module, &catalog)?.into_iter().enumerate() {
             let kind = if param.output { 2 } else { 1 };
             let name = Value::Str(param.name);
-            all.push(Parameter { name, kind, ty: param.ty, nullable: true, position: i as i32 + 1 });
+            let (ty, position) = (param.ty, i as i32 + 1);
+            all.push(Parameter { name, kind, ty, nullable: true, position, table: param.table });
         }
         for p in all.into_iter().filter(|p| wanted.has(p.name.as_str().unwrap_or_default())) {
             let ty = odbc_type(p.ty, p.nullable, version, level);
@@ -142,6 +150,19 @@ fn list(call: &mut Call<'_>, procedure: &str, level: Level) -> Result<i32, SqlEr
                 row.resize(row.len() + 6, Value::Null);
             }
             row.push(Value::TinyInt(ty.ss_data_type));
+            if let Some(def) = &p.table {
+                // SQL_SS_TABLE.
+                (row[5], row[14]) = (Value::SmallInt(-153), Value::SmallInt(-153));
+                row[6] = text(&def.name);
+                (row[7], row[8]) = (Value::Int(0), Value::Int(i32::MAX));
+                (row[9], row[10], row[16]) = (Value::Null, Value::Null, Value::Int(i32::MAX));
+                if level == Level::Since2008 {
+                    (row[19], row[20]) = (Value::Str(db.name()), text(&def.schema));
+                }
+                if let Some(last) = row.last_mut() {
+                    *last = Value::TinyInt(0);
+                }
+            }
             rows.push(row);
         }
     }

@@ -30,3 +30,13 @@ UPDATE t SET b = 'y' WHERE id = 3
 GO
 DELETE t WHERE a = 4
 GO
+GO
+SELECT b FROM t WHERE id = (SELECT MAX(id) FROM t)
+GO
+SELECT b FROM t WHERE id IN (5, 9) OR id > 1990
+GO
+SELECT b FROM t WHERE c = 3 AND b IN ('x', 'y') ORDER BY b
+GO
+SELECT c FROM t WHERE a = 7 OR d < '20260101 00:05' OR id = 9
+GO
+UPDATE t SET b = 'y' WHERE id IN (3, 5)

@@ -1,19 +1,23 @@
 //! Backups, timed, and what they say.
 
-use super::{Connection, DATABASE};
+use super::Connection;
 use crate::LabError;
 use crate::work::Figure;
 use std::time::Instant;
 
 /// BACKUP LOG: seconds, and the pages and seconds of its message.
 pub(super) fn log_backup(client: &mut dyn Connection) -> Result<Vec<Figure>, LabError> {
+    let site = client.site();
+    let text = format!("backup log {} to disk = {} with init", site.database, site.backup(".trn"));
     let begin = Instant::now();
-    let reply = client.run(&format!("backup log {DATABASE} to disk = 'H:\\{DATABASE}.trn' with init"))?;
-    let seconds = begin.elapsed().as_secs_f64();
-    let mut figures = Figure::seconds(seconds);
-    if let Some((pages, said)) = reply.messages.iter().find_map(|m| backup_message(m)) {
-        figures.push(Figure::named("pages", "pages", pages));
-        figures.push(Figure::named("by its message", "s", said));
+    let reply = client.run(&text)?;
+    let mut figures = Figure::seconds(begin.elapsed().as_secs_f64());
+    match reply.messages.iter().find_map(|m| backup_message(m)) {
+        Some((pages, said)) => {
+            figures.push(Figure::named("pages", "pages", pages));
+            figures.push(Figure::named("by its message", "s", said));
+        }
+        None => figures.extend(pages_by_history(client)),
     }
     Ok(figures)
 }
@@ -26,15 +30,30 @@ fn backup_message(text: &str) -> Option<(f64, f64)> {
     Some((pages, seconds))
 }
 
+/// Pages of the last backup by the history of backups, where messages are not to be had; nothing where that is not kept.
+fn pages_by_history(client: &mut dyn Connection) -> Option<Figure> {
+    const PAGE: f64 = 8192.0;
+    let query = format!(
+        "select top (1) backup_size from msdb.dbo.backupset where database_name = '{}' order by backup_set_id desc",
+        client.site().database
+    );
+    let bytes = super::number(client, &query).ok()?;
+    Some(Figure::named("pages", "pages", (bytes / PAGE).ceil()))
+}
+
 /// BACKUP DATABASE with STATS = 1: seconds, pages, and how many lines of progress it printed.
 pub(super) fn full_backup(client: &mut dyn Connection) -> Result<Vec<Figure>, LabError> {
+    let site = client.site();
+    let to = site.backup("_full.bak");
+    let text = format!("backup database {} to disk = {to} with init, stats = 1", site.database);
     let begin = Instant::now();
-    let text = format!("backup database {DATABASE} to disk = 'H:\\{DATABASE}_full.bak' with init, stats = 1");
     let reply = client.run(&text)?;
     let mut figures = Figure::seconds(begin.elapsed().as_secs_f64());
-    if let Some((pages, _)) = reply.messages.iter().find_map(|m| backup_message(m)) {
-        figures.push(Figure::named("pages", "pages", pages));
-    }
+    let Some((pages, _)) = reply.messages.iter().find_map(|m| backup_message(m)) else {
+        figures.extend(pages_by_history(client));
+        return Ok(figures);
+    };
+    figures.push(Figure::named("pages", "pages", pages));
     let lines = reply.messages.iter().filter(|m| m.ends_with("percent processed.")).count();
     figures.push(Figure::named("lines of STATS = 1", "lines", lines as f64));
     Ok(figures)
@@ -43,7 +62,8 @@ pub(super) fn full_backup(client: &mut dyn Connection) -> Result<Vec<Figure>, La
 /// What can be released of the log is: a checkpoint, and where the log is kept until it is backed up, a backup to nowhere.
 pub(super) fn release_log(client: &mut dyn Connection) -> Result<(), LabError> {
     client.run("checkpoint")?;
-    match client.run(&format!("backup log {DATABASE} to disk = 'NUL'")) {
+    let text = format!("backup log {} to disk = 'NUL'", client.site().database);
+    match client.run(&text) {
         Ok(_) | Err(LabError::Unsupported(_)) => Ok(()),
         Err(other) => Err(other),
     }

@@ -1,14 +1,21 @@
 //! Commits of one row each: of one session and of many, durable and delayed, so many or for so long.
 
-use super::{Connection, DATABASE, Server, expect, number, sessions, timed};
+use super::{Connection, Server, Site, expect, number, sessions, timed};
 use crate::LabError;
 use crate::work::{Durability, Figure};
 use std::time::Instant;
 
 /// Sets the durability of commits for the database.
 fn set_durability(client: &mut dyn Connection, durability: Durability) -> Result<(), LabError> {
-    let setting = if durability == Durability::Delayed { "forced" } else { "disabled" };
-    client.run(&format!("alter database {DATABASE} set delayed_durability = {setting}")).map(drop)
+    let site = client.site();
+    let delayed = durability == Durability::Delayed;
+    if !site.product.has_delayed_durability() {
+        let why = "delayed durability came with SQL Server 2014";
+        return if delayed { Err(LabError::Unsupported(why.into())) } else { Ok(()) };
+    }
+    let setting = if delayed { "forced" } else { "disabled" };
+    let text = format!("alter database {} set delayed_durability = {setting}", site.database);
+    client.run(&text).map(drop)
 }
 
 pub(super) fn commits(
@@ -51,12 +58,29 @@ pub(super) fn durable_sessions(
     figures
 }
 
+/// Window of delayed durability of SQL Server, KB: a log block. It has no setting.
+const SQL_SERVER_WINDOW_KB: u32 = 60;
+
 /// A batch of delayed commits of one row each, with a window of so many KB; time does not close it.
-pub fn delayed_commits(rows: u64, window_kb: u32) -> String {
-    format!(
-        "alter database {DATABASE} set delayed_durability = forced (window_ms = 1000, window_kb = {window_kb}); \
-         set nocount on; declare @i int = 0; while @i < {rows} begin insert one_row values (@i, 'x'); set @i += 1 end"
-    )
+/// Errors: a server that has no such window.
+pub fn delayed_commits(site: &Site, rows: u64, window_kb: u32) -> Result<String, LabError> {
+    let window = match site.product.ringwood {
+        true => format!("(window_ms = 1000, window_kb = {window_kb})"),
+        false if !site.product.has_delayed_durability() => {
+            return Err(LabError::Unsupported("delayed durability came with SQL Server 2014".into()));
+        }
+        false if window_kb != SQL_SERVER_WINDOW_KB => {
+            return Err(LabError::Unsupported(format!(
+                "SQL Server's window is a log block of {SQL_SERVER_WINDOW_KB} KB and cannot be set"
+            )));
+        }
+        false => String::new(),
+    };
+    Ok(format!(
+        "alter database {} set delayed_durability = forced {window}; \
+         set nocount on; declare @i int = 0; while @i < {rows} begin insert one_row values (@i, 'x'); set @i += 1 end",
+        site.database
+    ))
 }
 
 /// One-row inserts for that many milliseconds: rows a second. Each is a transaction, or `together` they are one.

@@ -1,7 +1,7 @@
 //! The growth of the log, and the updates of one wide row that fill it.
 
 use super::setup::log_kb;
-use super::{Connection, DATABASE, Server, expect, timed};
+use super::{Connection, Server, drop_tables, expect, timed};
 use crate::LabError;
 use crate::work::Figure;
 use std::time::Instant;
@@ -9,9 +9,9 @@ use std::time::Instant;
 /// The table of one 8,000-byte row; `key` is what its first column is besides.
 pub(super) fn make_wide(key: &str) -> String {
     format!(
-        "drop table if exists vlf_test; \
-         create table vlf_test (a int identity(1,1) not null {key}, b char(8000) not null, c int not null); \
-         insert vlf_test values (replicate('a', 8000), 0); checkpoint"
+        "{}; create table vlf_test (a int identity(1,1) not null {key}, b char(8000) not null, c int not null); \
+         insert vlf_test values (replicate('a', 8000), 0); checkpoint",
+        drop_tables(&["vlf_test"])
     )
 }
 
@@ -50,11 +50,12 @@ pub(super) fn grow_log(
     to_kb: u64,
 ) -> Result<Vec<Figure>, LabError> {
     let mut size = log_kb(client)?;
+    let database = client.site().database.clone();
     let begin = Instant::now();
     while size < to_kb {
         size = (size + step_kb).min(to_kb);
         client.run(&format!(
-            "alter database {DATABASE} modify file (name = {DATABASE}_log, size = {size}KB)"
+            "alter database {database} modify file (name = {database}_log, size = {size}KB)"
         ))?;
     }
     Ok(Figure::seconds(begin.elapsed().as_secs_f64()))
@@ -66,7 +67,7 @@ pub(super) fn held_row_updates(
     client: &mut dyn Connection,
     updates: u64,
 ) -> Result<Vec<Figure>, LabError> {
-    let mut holder = server.connect(Some(DATABASE))?;
+    let mut holder = server.connect(Some(&client.site().database))?;
     holder.run("create table holder (a int); begin tran; insert holder values (1)")?;
     let figures = row_updates(client, updates);
     holder.run("commit; drop table holder")?;

@@ -1,7 +1,6 @@
 //! Loads by many connections, files that come later, and scattered changes.
 
-use super::setup::drive;
-use super::{Connection, DATABASE, LOAD_BATCH, Server, sessions};
+use super::{Connection, LOAD_BATCH, Server, drop_tables, sessions};
 use crate::LabError;
 use crate::work::Figure;
 use crate::work_tsql::LoadRow;
@@ -20,10 +19,11 @@ pub(super) fn load(server: &dyn Server, connections: u32, rows: u64) -> Result<V
 /// The table of another kind of row. The statement that inserts one is [`insert_row`].
 pub(super) fn make_rows(row: LoadRow) -> String {
     match row {
-        LoadRow::Page => "drop table if exists arrivals; \
-             create table arrivals (a bigint identity(1,1) not null, b int not null, c char(8000) not null); \
-             create unique clustered index ci_arrivals on arrivals (a); checkpoint"
-            .into(),
+        LoadRow::Page => format!(
+            "{}; create table arrivals (a bigint identity(1,1) not null, b int not null, c char(8000) not null); \
+             create unique clustered index ci_arrivals on arrivals (a); checkpoint",
+            drop_tables(&["arrivals"])
+        ),
     }
 }
 
@@ -54,20 +54,25 @@ pub(super) fn add_files(
     each_kb: u64,
 ) -> Result<(), LabError> {
     for i in from..to {
-        let (name, drive) = (format!("{DATABASE}_{}", i + 1), drive(i, arrays));
-        client.run(&format!(
-            "alter database {DATABASE} add file (name = {name}, filename = '{drive}:\\{name}.ndf', size = {each_kb}KB, filegrowth = 65536KB)"
-        ))?;
+        let site = client.site();
+        let text = format!(
+            "alter database {} add file (name = {}, filename = {}, size = {each_kb}KB, filegrowth = 65536KB)",
+            site.database,
+            site.file_name(i),
+            site.data_file(i, arrays)
+        );
+        client.run(&text)?;
     }
     Ok(())
 }
 
 /// A table of one row a page, all of it written.
 pub(super) fn make_scattered(client: &mut dyn Connection, pages: u64) -> Result<(), LabError> {
-    client.run(
-        "drop table if exists scattered; create table scattered (a int not null, b int not null, c char(7900) not null); \
+    client.run(&format!(
+        "{}; create table scattered (a int not null, b int not null, c char(7900) not null); \
          create unique clustered index ci_scattered on scattered (a); insert scattered values (0, 0, 'filler')",
-    )?;
+        drop_tables(&["scattered"])
+    ))?;
     let mut there = 1;
     while there < pages {
         let more = there.min(pages - there);

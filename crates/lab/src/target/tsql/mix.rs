@@ -1,7 +1,7 @@
 //! A mix of short transactions in the manner of TPC-C, on the author's customers: new orders (45 of 100), payments (43), and
 //! questions and deliveries (4 each). The control of a study of many VLFs: such transactions change VLF seldom.
 
-use super::{Server, sessions};
+use super::{Server, drop_tables, sessions};
 use crate::LabError;
 use crate::work::Figure;
 
@@ -9,9 +9,11 @@ use crate::work::Figure;
 const ITEMS: u32 = 5_000;
 
 /// The tables beside `customer`.
-pub(super) const TABLES: &str = "
-    drop table if exists district; drop table if exists orders; drop table if exists order_line;
-    drop table if exists stock; drop table if exists history;
+pub(super) fn tables() -> String {
+    drop_tables(&["district", "orders", "order_line", "stock", "history"]) + TABLES
+}
+
+const TABLES: &str = ";
     create table district (d_id int not null primary key, d_next int not null, d_ytd decimal(12,2) not null);
     create table orders (o_d int not null, o_id int not null, o_c int not null, o_lines int not null, o_state int not null,
         primary key (o_d, o_id));

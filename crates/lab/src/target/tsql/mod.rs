@@ -1,5 +1,6 @@
-//! The studies' work in T-SQL, over any connection that takes batches: Ringwood embedded today, a server that speaks the
-//! wire protocol (SQL Server too) by another [`Server`].
+//! The studies' work in T-SQL, over any connection that takes batches: Ringwood embedded, or a server that speaks the wire
+//! protocol, SQL Server from 2008 on too, by another [`Server`]. Statements are such that all of these take them; where a
+//! version lacks one, [`site`] says so and the other is chosen here.
 
 mod backup;
 mod commits;
@@ -9,16 +10,19 @@ mod load;
 mod mix;
 mod payload;
 mod setup;
+mod site;
 mod vlf;
 
 pub use commits::delayed_commits;
 pub use setup::{create_database, set_up};
-pub use vlf::{log_counts, next_vlf};
+pub use site::{EMBEDDED, Folders, Product, Site, VlfRule};
+pub use vlf::{log_counts, next_vlf, used_kb};
 
 use super::at_once::at_once;
 use crate::LabError;
 use crate::work::{Figure, WaitCount, Work};
 use crate::work_tsql::TsqlWork;
+use std::path::Path;
 use std::time::Instant;
 
 /// What a batch answered.
@@ -34,15 +38,26 @@ pub struct Reply {
 pub trait Connection: Send {
     /// Runs a batch. Errors: the first of the batch; [`LabError::Unsupported`] for what the server does not do.
     fn run(&mut self, batch: &str) -> Result<Reply, LabError>;
+    /// Where it runs.
+    fn site(&self) -> &Site;
 }
 
 /// A server of T-SQL.
 pub trait Server: Send + Sync {
     /// A new session, in `database` when one is named.
     fn connect(&self, database: Option<&str>) -> Result<Box<dyn Connection>, LabError>;
+    /// Where sessions run.
+    fn site(&self) -> &Site;
+    /// Loads rows of the customer table into a table like it: fields of the file are separated by `|`, rows by a line feed.
+    fn load_customers(&self, table: &str, file: &Path) -> Result<(), LabError>;
+
+    /// A new session in the study's database.
+    fn connect_in(&self) -> Result<Box<dyn Connection>, LabError> {
+        self.connect(Some(&self.site().database))
+    }
 }
 
-/// The database of every study.
+/// The database of every study on an embedded instance.
 pub const DATABASE: &str = "lab";
 /// The customer table of the studies, as its author wrote it.
 pub const CUSTOMER: &str = include_str!("customer.sql");
@@ -81,6 +96,12 @@ pub fn timed(client: &mut dyn Connection, batch: &str) -> Result<f64, LabError> 
     Ok(begin.elapsed().as_secs_f64())
 }
 
+/// Drops the tables that are there. Not by `IF EXISTS`, which came with SQL Server 2016.
+pub(super) fn drop_tables(names: &[&str]) -> String {
+    let drop = |name: &&str| format!("if object_id('{name}') is not null drop table {name}");
+    names.iter().map(drop).collect::<Vec<_>>().join("; ")
+}
+
 /// The customer table under another name, without its index.
 fn customer_named(name: &str) -> String {
     CUSTOMER.replacen("customer", name, 1)
@@ -100,14 +121,14 @@ fn sessions(
     count: u32,
     batch: &(dyn Fn(u32) -> String + Sync),
 ) -> Result<f64, LabError> {
-    let clients = (0..count).map(|_| server.connect(Some(DATABASE))).collect::<Result<Vec<_>, _>>()?;
+    let clients = (0..count).map(|_| server.connect_in()).collect::<Result<Vec<_>, _>>()?;
     let clients = clients.into_iter().zip((0..).map(batch)).collect();
     at_once(clients, |_, (client, text)| client.run(text).map(drop))
 }
 
 /// Runs a piece of work. [`Work::Recovery`] and [`Work::RawWrites`] are not work in T-SQL: they are unsupported here.
 pub fn run(server: &dyn Server, work: &Work) -> Result<Vec<Figure>, LabError> {
-    let mut client = server.connect(Some(DATABASE))?;
+    let mut client = server.connect_in()?;
     let client = client.as_mut();
     let prepare = |client: &mut dyn Connection, batch: &str| client.run(batch).map(|_| vec![]);
     match work {
@@ -117,7 +138,10 @@ pub fn run(server: &dyn Server, work: &Work) -> Result<Vec<Figure>, LabError> {
         Work::LogBackup => backup::log_backup(client),
         Work::MakeOneRow => prepare(
             client,
-            "drop table if exists one_row; create table one_row (a int not null, b char(100) not null); checkpoint",
+            &format!(
+                "{}; create table one_row (a int not null, b char(100) not null); checkpoint",
+                drop_tables(&["one_row"])
+            ),
         ),
         Work::LoopInserts(n) => Ok(Figure::seconds(timed(
             client,
@@ -134,7 +158,8 @@ pub fn run(server: &dyn Server, work: &Work) -> Result<Vec<Figure>, LabError> {
         Work::MakeLoad => prepare(
             client,
             &format!(
-                "drop table if exists arrivals; create table arrivals (a int not null, b int not null, c char({LOAD_FILLER}) not null); checkpoint"
+                "{}; create table arrivals (a int not null, b int not null, c char({LOAD_FILLER}) not null); checkpoint",
+                drop_tables(&["arrivals"])
             ),
         ),
         Work::Load(connections, rows) => load::load(server, *connections, *rows),
@@ -148,7 +173,10 @@ pub fn run(server: &dyn Server, work: &Work) -> Result<Vec<Figure>, LabError> {
         Work::GrowLog { step_kb, to_kb } => growth::grow_log(client, *step_kb, *to_kb),
         Work::MakePayload => prepare(
             client,
-            "drop table if exists tab1; create table tab1 (col1 varchar(max), col2 varchar(max), col3 varchar(max)); checkpoint",
+            &format!(
+                "{}; create table tab1 (col1 varchar(max), col2 varchar(max), col3 varchar(max)); checkpoint",
+                drop_tables(&["tab1"])
+            ),
         ),
         Work::Payload(bytes, ms) => payload::payload(client, *bytes, *ms),
         Work::Tsql(work) => run_tsql(server, client, work),
@@ -168,13 +196,13 @@ fn run_tsql(
     match work {
         TsqlWork::Customers => done(customers::customers(client)),
         TsqlWork::UpdateBack => customers::update_back(client),
-        TsqlWork::DeleteRolledBack => customers::delete_rolled_back(client),
+        TsqlWork::DeleteRolledBack => customers::delete_rolled_back(server, client),
         TsqlWork::PlaceHead { below_kb, room_kb } => done(vlf::place_head(client, *below_kb, *room_kb)),
         TsqlWork::KeepHead { below_kb, room_kb } => done(vlf::keep_head(client, *below_kb, *room_kb)),
         TsqlWork::FillLog(kb) => done(vlf::fill_log(client, *kb)),
         TsqlWork::Remedy { to_kb } => done(vlf::remedy(client, *to_kb)),
         TsqlWork::CountVlfs => vlf::count_vlfs(client),
-        TsqlWork::MakeMix => done(client.run(mix::TABLES).map(drop)),
+        TsqlWork::MakeMix => done(client.run(&mix::tables()).map(drop)),
         TsqlWork::Mix(count, each) => mix::run(server, *count, *each),
         TsqlWork::MakeRows(row) => done(client.run(&load::make_rows(*row)).map(drop)),
         TsqlWork::InsertRows(row, connections, rows) => load::insert_rows(server, *row, *connections, *rows),
@@ -194,15 +222,32 @@ fn run_tsql(
         TsqlWork::WriteSizes(bytes) => payload::write_sizes(client, *bytes),
         TsqlWork::FullBackup => backup::full_backup(client),
         TsqlWork::HeldRowUpdates(updates) => growth::held_row_updates(server, client, *updates),
-        TsqlWork::Loss { .. } => {
-            Err(LabError::Unsupported("this needs the ringwood command, which is killed".into()))
-        }
+        TsqlWork::Loss { .. } => Err(LabError::Unsupported("this needs a process that can be killed".into())),
     }
 }
 
-/// sys.dm_os_wait_stats.
-pub fn waits(server: &dyn Server) -> Result<Vec<WaitCount>, LabError> {
-    let reply = server.connect(None)?.run(
+/// Waits of threads that have nothing to do, or that wait for a time or a client: parts of these names. Ringwood counts none of them.
+const IDLE: [&str; 14] = [
+    "SLEEP",
+    "QUEUE",
+    "IDLE",
+    "_TIMER",
+    "CLR_AUTO_EVENT",
+    "CLR_MANUAL_EVENT",
+    "BROKER_",
+    "XE_",
+    "HADR_",
+    "DIRTY_PAGE_POLL",
+    "WAITFOR",
+    "LOGMGR_QUEUE",
+    "QDS_",
+    "PREEMPTIVE_XE",
+];
+
+/// sys.dm_os_wait_stats, without the waits of idle threads.
+pub fn waits(client: &mut dyn Connection) -> Result<Vec<WaitCount>, LabError> {
+    let all = client.site().product.ringwood;
+    let reply = client.run(
         "select wait_type, waiting_tasks_count, wait_time_ms from sys.dm_os_wait_stats where waiting_tasks_count > 0",
     )?;
     let number =
@@ -211,6 +256,7 @@ pub fn waits(server: &dyn Server) -> Result<Vec<WaitCount>, LabError> {
         .sets
         .into_iter()
         .flatten()
+        .filter(|row| all || !row.first().is_some_and(|n| is_idle(n.as_deref().unwrap_or_default())))
         .filter_map(|row| {
             Some(WaitCount {
                 wait_type: row.first()?.clone()?,
@@ -219,4 +265,35 @@ pub fn waits(server: &dyn Server) -> Result<Vec<WaitCount>, LabError> {
             })
         })
         .collect())
+}
+
+fn is_idle(wait_type: &str) -> bool {
+    IDLE.iter().any(|part| wait_type.contains(part))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_of_idle_threads_are_told_from_others() {
+        assert!(
+            is_idle("LAZYWRITER_SLEEP")
+                && is_idle("XE_DISPATCHER_WAIT")
+                && is_idle("SQLTRACE_INCREMENTAL_FLUSH_SLEEP")
+        );
+        for wait in
+            ["WRITELOG", "PAGELATCH_EX", "PAGEIOLATCH_SH", "LCK_M_X", "SOS_SCHEDULER_YIELD", "CXPACKET"]
+        {
+            assert!(!is_idle(wait), "{wait}");
+        }
+    }
+
+    #[test]
+    fn tables_are_dropped_as_every_version_can() {
+        assert_eq!(
+            drop_tables(&["a", "b"]),
+            "if object_id('a') is not null drop table a; if object_id('b') is not null drop table b"
+        );
+    }
 }

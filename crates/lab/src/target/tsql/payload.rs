@@ -1,6 +1,6 @@
 //! Rows of a given size, each a durable transaction, and the sizes of their log writes.
 
-use super::{Connection, DATABASE, number};
+use super::{Connection, number};
 use crate::LabError;
 use crate::work::Figure;
 use std::time::{Duration, Instant};
@@ -37,22 +37,25 @@ pub(super) fn payload(client: &mut dyn Connection, bytes: u32, ms: u64) -> Resul
 
 /// The sizes of the log writes of such rows.
 pub(super) fn write_sizes(client: &mut dyn Connection, bytes: u32) -> Result<Vec<Figure>, LabError> {
-    let statistics = format!("from sys.dm_io_virtual_file_stats(db_id('{DATABASE}'), 2)");
+    let database = &client.site().database;
+    let statistics = format!("from sys.dm_io_virtual_file_stats(db_id('{database}'), 2)");
     let writes = |client: &mut dyn Connection| -> Result<(f64, f64), LabError> {
         let count = number(client, &format!("select num_of_writes {statistics}"))?;
         Ok((count, number(client, &format!("select num_of_bytes_written {statistics}"))?))
     };
-    let end = client.run(&format!("select log_end_lsn from sys.dm_db_log_stats(db_id('{DATABASE}'))"))?;
-    let end = end.sets.into_iter().flatten().flatten().next().flatten().unwrap_or_default();
+    // What is read of the log then is short.
+    client.run("checkpoint")?;
     let before = writes(client)?;
     let condition = format!("@i < {SAMPLE}");
     client.run(&inserts(bytes, "declare @i int = 0", &condition, "set @i += 1"))?;
     let after = writes(client)?;
     let shown = client.run(&format!(
-        "select [Current LSN] from sys.fn_dblog('{end}', null) where Operation = 'LOP_COMMIT_XACT' order by [Current LSN]"
+        "select top ({SAMPLE}) [Current LSN] from sys.fn_dblog(null, null) where Operation = 'LOP_COMMIT_XACT' \
+         order by [Current LSN] desc"
     ))?;
-    let lsns: Vec<(u64, u64)> =
+    let mut lsns: Vec<(u64, u64)> =
         shown.sets.into_iter().flatten().filter_map(|row| place(row.first()?.as_ref()?)).collect();
+    lsns.reverse();
     let mut figures = Vec::new();
     if after.0 > before.0 {
         figures.push(Figure::named(

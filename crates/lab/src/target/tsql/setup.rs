@@ -1,41 +1,33 @@
 //! The database of a configuration: its files, the log with its pieces, the rows that studies copy.
 
-use super::{Connection, DATABASE, Server, backup, customer_named, number};
+use super::{Connection, Server, Site, backup, customer_named, number, vlf};
 use crate::LabError;
 use crate::work::Config;
 use std::path::Path;
 
-/// Drive of the n-th data file: E, and G for every other file when there are two arrays.
-pub(super) fn drive(file: u32, arrays: u32) -> char {
-    if arrays > 1 && file % 2 == 1 { 'G' } else { 'E' }
-}
-
-/// CREATE DATABASE with the files of a configuration: data on E: (and G:), log on F:.
-pub fn create_database(config: &Config) -> String {
-    let each_kb = (config.data.size_kb / u64::from(config.data.files.max(1))).max(4096) / 64 * 64;
+/// CREATE DATABASE with the files of a configuration.
+pub fn create_database(site: &Site, config: &Config) -> String {
+    let each_kb = (config.data.size_kb / u64::from(config.data.files.max(1)))
+        .max(site.least_data_kb)
+        .next_multiple_of(64);
     let files: Vec<String> = (0..config.data.files.max(1))
         .map(|i| {
-            let (name, ending) = match i {
-                0 => (DATABASE.to_owned(), "mdf"),
-                _ => (format!("{DATABASE}_{}", i + 1), "ndf"),
-            };
-            let drive = drive(i, config.data.arrays);
-            format!(
-                "(name = {name}, filename = '{drive}:\\{name}.{ending}', size = {each_kb}KB, filegrowth = 65536KB)"
-            )
+            let (name, path) = (site.file_name(i), site.data_file(i, config.data.arrays));
+            format!("(name = {name}, filename = {path}, size = {each_kb}KB, filegrowth = 65536KB)")
         })
         .collect();
     format!(
-        "create database {DATABASE} on primary {} log on (name = {DATABASE}_log, filename = 'F:\\{DATABASE}_log.ldf', \
-         size = {}KB, filegrowth = {}KB)",
+        "create database {0} on primary {1} log on (name = {0}_log, filename = {2}, size = {3}KB, filegrowth = {4}KB)",
+        site.database,
         files.join(", "),
+        site.log_file(),
         config.log.initial_kb,
         config.log.growth_kb
     )
 }
 
 /// Makes the database of a configuration; what was made, in words.
-/// The compatibility level is 100: growths make virtual log files by the rule of the authors' SQL Server 2008.
+/// The compatibility level is 100: in Ringwood growths make virtual log files by the rule of the authors' SQL Server 2008 then.
 pub fn set_up(
     server: &dyn Server,
     config: &Config,
@@ -43,36 +35,35 @@ pub fn set_up(
 ) -> Result<Vec<String>, LabError> {
     let mut client = server.connect(None)?;
     let client = client.as_mut();
-    client.run(&create_database(config))?;
-    client.run(&format!("alter database {DATABASE} set compatibility_level = 100"))?;
-    client.run(&format!("alter database {DATABASE} set recovery simple"))?;
-    client.run(&format!("use {DATABASE}"))?;
+    let site = server.site();
+    let database = &site.database;
+    client.run(&create_database(site, config))?;
+    client.run(&format!("alter database {database} set compatibility_level = 100"))?;
+    client.run(&format!("alter database {database} set recovery simple"))?;
+    client.run(&format!("use {database}"))?;
     if config.log.fill_to_kb > 0 {
         grow_by_steps(server, client, config.log.fill_to_kb)?;
     }
     if log_kb(client)? < config.log.final_kb {
         let size = config.log.final_kb;
         client.run(&format!(
-            "alter database {DATABASE} modify file (name = {DATABASE}_log, size = {size}KB)"
+            "alter database {database} modify file (name = {database}_log, size = {size}KB)"
         ))?;
     }
     if let Some(file) = customers.filter(|_| config.customers > 0) {
         client.run(&customer_named("source"))?;
-        client.run(&format!(
-            "bulk insert source from '{}' with (fieldterminator = '|', rowterminator = '0x0a', tablock)",
-            file.display().to_string().replace('\'', "''")
-        ))?;
+        server.load_customers("source", file)?;
     }
     let mut said = Vec::new();
     if config.full_recovery {
-        client.run(&format!("alter database {DATABASE} set recovery full"))?;
+        client.run(&format!("alter database {database} set recovery full"))?;
         if let Err(LabError::Unsupported(why)) = start_log_chain(client) {
-            client.run(&format!("alter database {DATABASE} set recovery simple"))?;
+            client.run(&format!("alter database {database} set recovery simple"))?;
             said.push(format!("recovery model SIMPLE instead of FULL: {why}"));
         }
     }
     client.run("checkpoint")?;
-    let vlfs = number(client, &format!("select count(*) from sys.dm_db_log_info(db_id('{DATABASE}'))"))?;
+    let vlfs = vlf::count(client)?;
     said.insert(
         0,
         format!(
@@ -94,7 +85,7 @@ pub(super) fn log_kb(client: &mut dyn Connection) -> Result<u64, LabError> {
 /// a dummy table of char(8000).
 fn grow_by_steps(server: &dyn Server, client: &mut dyn Connection, to_kb: u64) -> Result<(), LabError> {
     client.run("create table dummy (a char(8000)); create table holder (a int)")?;
-    let mut holder = server.connect(Some(DATABASE))?;
+    let mut holder = server.connect_in()?;
     holder.run("begin tran; insert holder values (1)")?;
     while log_kb(client)? < to_kb {
         client.run(
@@ -108,18 +99,8 @@ fn grow_by_steps(server: &dyn Server, client: &mut dyn Connection, to_kb: u64) -
 }
 
 fn start_log_chain(client: &mut dyn Connection) -> Result<(), LabError> {
-    client.run(&format!("backup database {DATABASE} to disk = 'H:\\{DATABASE}.bak' with init"))?;
+    let site = client.site();
+    let text = format!("backup database {} to disk = {} with init", site.database, site.backup(".bak"));
+    client.run(&text)?;
     backup::log_backup(client).map(drop)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn files_go_round_the_arrays() {
-        let all: String = (0..4).map(|i| drive(i, 2)).collect();
-        assert_eq!(all, "EGEG");
-        assert_eq!(drive(3, 1), 'E');
-    }
 }

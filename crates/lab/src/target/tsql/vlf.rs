@@ -2,7 +2,7 @@
 
 use super::backup::release_log;
 use super::setup::log_kb;
-use super::{Connection, DATABASE, Server, number};
+use super::{Connection, Server, number};
 use crate::LabError;
 use crate::work::Figure;
 use std::collections::BTreeMap;
@@ -18,18 +18,62 @@ const FEW: f64 = 200.0;
 /// How often the log is shrunk at most: a quarter of it is left each time.
 const SHRINKS: u32 = 8;
 
-/// Bytes before the VLF in use.
-fn head(client: &mut dyn Connection) -> Result<u64, LabError> {
+/// A virtual log file.
+struct Vlf {
+    offset: u64,
+    sequence: u64,
+}
+
+/// The VLFs as `DBCC LOGINFO` lists them. SQL Server 2012 has put RecoveryUnitId before its columns.
+fn listed(client: &mut dyn Connection) -> Result<Vec<Vlf>, LabError> {
+    let text = format!("dbcc loginfo({})", client.site().database);
+    let rows = client.run(&text)?.sets.into_iter().next().unwrap_or_default();
+    let vlf = |row: &Vec<Option<String>>| -> Option<Vlf> {
+        let first = row.len().checked_sub(7)?;
+        let number = |at: usize| row.get(first + at)?.as_ref()?.parse().ok();
+        Some(Vlf { offset: number(2)?, sequence: number(3)? })
+    };
+    let vlfs: Option<Vec<Vlf>> = rows.iter().map(vlf).collect();
+    vlfs.ok_or_else(|| LabError::Request("DBCC LOGINFO does not list VLFs as it is known to".into()))
+}
+
+/// Bytes before the VLF in use, and its sequence number.
+fn current(client: &mut dyn Connection) -> Result<Vlf, LabError> {
+    let none = || LabError::Request("the log has no VLF in use".into());
+    if !client.site().product.has_log_info() {
+        return listed(client)?.into_iter().max_by_key(|v| v.sequence).ok_or_else(none);
+    }
     let query = format!(
-        "select top (1) vlf_begin_offset from sys.dm_db_log_info(db_id('{DATABASE}')) order by vlf_sequence_number desc"
+        "select top (1) vlf_begin_offset, vlf_sequence_number from sys.dm_db_log_info(db_id('{}')) \
+         order by vlf_sequence_number desc",
+        client.site().database
     );
-    Ok(number(client, &query)? as u64)
+    let row = client.run(&query)?.sets.into_iter().flatten().next().unwrap_or_default();
+    let number = |at: usize| row.get(at)?.as_ref()?.parse().ok();
+    number(0).zip(number(1)).map(|(offset, sequence)| Vlf { offset, sequence }).ok_or_else(none)
+}
+
+fn head(client: &mut dyn Connection) -> Result<u64, LabError> {
+    Ok(current(client)?.offset)
 }
 
 /// What of the log is in use, KB.
-fn used_kb(client: &mut dyn Connection) -> Result<u64, LabError> {
-    let query = format!("select used_log_space_in_bytes from {DATABASE}.sys.dm_db_log_space_usage");
-    Ok(number(client, &query)? as u64 / 1024)
+pub fn used_kb(client: &mut dyn Connection) -> Result<u64, LabError> {
+    let site = client.site();
+    if site.product.has_log_space_usage() {
+        let query =
+            format!("select used_log_space_in_bytes from {}.sys.dm_db_log_space_usage", site.database);
+        return Ok(number(client, &query)? as u64 / 1024);
+    }
+    // Name, size in MB and used percent of each database.
+    let name = site.database.clone();
+    let reply = client.run("dbcc sqlperf(logspace)")?;
+    let used = reply.sets.into_iter().flatten().find_map(|row| {
+        let number = |at: usize| -> Option<f64> { row.get(at)?.as_ref()?.parse().ok() };
+        (row.first()?.as_deref()? == name).then(|| Some(number(1)? * 1024.0 * number(2)? / 100.0))?
+    });
+    let missing = || LabError::Request(format!("DBCC SQLPERF(LOGSPACE) does not list {name}"));
+    used.map(|kb| kb as u64).ok_or_else(missing)
 }
 
 /// Logs at least so many KB.
@@ -87,9 +131,9 @@ pub(super) fn place_head(client: &mut dyn Connection, below_kb: u64, room_kb: u6
     }
 }
 
-fn count(client: &mut dyn Connection) -> Result<f64, LabError> {
-    let reply = client.run(&format!("dbcc loginfo({DATABASE})"))?;
-    Ok(reply.sets.first().map_or(0, Vec::len) as f64)
+/// How many there are.
+pub(super) fn count(client: &mut dyn Connection) -> Result<f64, LabError> {
+    Ok(listed(client)?.len() as f64)
 }
 
 /// The VLFs that DBCC LOGINFO lists.
@@ -102,6 +146,7 @@ pub(super) fn remedy(client: &mut dyn Connection, to_kb: u64) -> Result<(), LabE
     if count(client)? <= FEW {
         return Ok(());
     }
+    let database = client.site().database.clone();
     // A file is cut after the VLF in use, so the end of the log is moved to the file's first quarter each time.
     for _ in 0..SHRINKS {
         if count(client)? <= FEW {
@@ -109,10 +154,10 @@ pub(super) fn remedy(client: &mut dyn Connection, to_kb: u64) -> Result<(), LabE
         }
         let size_kb = log_kb(client)?;
         place_head(client, size_kb / 4, 0)?;
-        client.run(&format!("dbcc shrinkfile ({DATABASE}_log, 1)"))?;
+        client.run(&format!("dbcc shrinkfile ({database}_log, 1)"))?;
     }
     client
-        .run(&format!("alter database {DATABASE} modify file (name = {DATABASE}_log, size = {to_kb}KB)"))?;
+        .run(&format!("alter database {database} modify file (name = {database}_log, size = {to_kb}KB)"))?;
     let left = count(client)?;
     if left > FEW {
         return Err(LabError::Request(format!("the log still has {left} VLFs after it was shrunk")));
@@ -122,20 +167,33 @@ pub(super) fn remedy(client: &mut dyn Connection, to_kb: u64) -> Result<(), LabE
 
 /// Goes on into the next VLF: a change of the log's alignment takes effect there.
 pub fn next_vlf(server: &dyn Server) -> Result<(), LabError> {
-    let mut client = server.connect(Some(DATABASE))?;
-    let changes = |client: &mut dyn Connection| log_counts(client).get("vlf_changes").copied().unwrap_or(1);
-    while changes(client.as_mut()) < 1 {
+    let mut client = server.connect_in()?;
+    let before = current(client.as_mut())?.sequence;
+    while current(client.as_mut())?.sequence == before {
         fill_log(client.as_mut(), CHUNK_KB.0)?;
     }
     release_log(client.as_mut())
 }
 
-/// What the log has counted, by the names of results; empty where the server does not say.
+/// What the log has counted, by the names of results; empty where there is no such database.
 pub fn log_counts(client: &mut dyn Connection) -> BTreeMap<String, i64> {
-    let query = format!("select vlf_changes, log_growths from sys.dm_db_log_stats(db_id('{DATABASE}'))");
-    let Ok(reply) = client.run(&query) else { return BTreeMap::new() };
-    let row = reply.sets.into_iter().flatten().next().unwrap_or_default();
-    let names = ["vlf_changes", "log_growths"];
-    let value = |text: Option<String>| text.and_then(|t| t.parse().ok());
-    names.into_iter().zip(row).filter_map(|(name, v)| Some((name.to_owned(), value(v)?))).collect()
+    let names = ["vlf_changes", "log_growths"].map(str::to_owned);
+    let site = client.site();
+    if site.product.ringwood {
+        let query =
+            format!("select vlf_changes, log_growths from sys.dm_db_log_stats(db_id('{}'))", site.database);
+        let Ok(reply) = client.run(&query) else { return BTreeMap::new() };
+        let row = reply.sets.into_iter().flatten().next().unwrap_or_default();
+        let value = |text: Option<String>| text.and_then(|t| t.parse().ok());
+        return names.into_iter().zip(row).filter_map(|(name, v)| Some((name, value(v)?))).collect();
+    }
+    let query = format!(
+        "select cntr_value from sys.dm_os_performance_counters where counter_name = 'Log Growths' and instance_name = '{}'",
+        site.database
+    );
+    let Ok(growths) = number(client, &query) else { return BTreeMap::new() };
+    // A VLF that comes into use gets the next sequence number.
+    let Ok(current) = current(client) else { return BTreeMap::new() };
+    let number = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
+    names.into_iter().zip([number(current.sequence), growths as i64]).collect()
 }

@@ -13,7 +13,7 @@ use super::visit::{filtered, is_volatile, with_inputs};
 use crate::bind::Binder;
 use crate::estimate;
 use crate::logical::{JoinKind, Logical};
-use expr::Pred;
+use expr::{CompareExpr, Expr, Pred};
 use graph::{Condition, Graph, MOST_RELATIONS, Relation, Set, only};
 use search::{Effort, Tree};
 
@@ -101,10 +101,15 @@ impl Parts {
         let uses: Vec<usize> = (0..self.relations.len())
             .filter(|at| self.relations[*at].offers.iter().any(|id| columns.contains(id)))
             .collect();
-        if uses.is_empty() || pred.has_subquery() || is_volatile(&pred) {
-            self.above.push(pred);
-        } else if let [one] = uses[..] {
+        let with = |e: &Expr, value: &Expr| value.is_fixed() && !e.has_subquery() && !e.is_volatile();
+        let fixed = |c: &CompareExpr| with(&c.left, &c.right) || with(&c.right, &c.left);
+        let free = !pred.has_subquery() && !is_volatile(&pred);
+        if let [one] = uses[..]
+            && (free || matches!(&pred, Pred::Compare(c) if fixed(c)))
+        {
             self.relations[one].own.push(pred);
+        } else if uses.is_empty() || !free {
+            self.above.push(pred);
         } else {
             let uses = uses.into_iter().fold(0, |set: Set, at| set | only(at));
             self.conditions.push(Condition { pred, uses });

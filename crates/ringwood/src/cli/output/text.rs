@@ -87,11 +87,7 @@ mod tests {
         check(Value::Money(-12_345), DataType::Money, "-1.2345");
         check(Value::Money(i64::MIN), DataType::Money, "-922337203685477.5808");
         check(Value::SmallMoney(5), DataType::SmallMoney, "0.0005");
-        check(
-            Value::Decimal(types::Decimal::parse("0.50").unwrap()),
-            DataType::Decimal { precision: 9, scale: 2 },
-            "0.50",
-        );
+        check(Value::Decimal(types::Decimal::parse("0.50").unwrap()), DataType::decimal(9, 2), "0.50");
         check(Value::Bytes([1, 0xab].as_slice().into()), DataType::Binary(2), "0x01AB");
         check(Value::Bit(true), DataType::Bit, "1");
         assert_eq!(json_value(&Value::Real(0.1), DataType::Real).to_string(), "0.1");

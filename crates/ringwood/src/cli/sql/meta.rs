@@ -1,10 +1,11 @@
 //! Questions in the words of other shells: psql's `\d`, SQLite's `.tables`, MySQL's `show databases`. They are answered
-//! from the catalog without running T-SQL, so they neither disturb a transaction nor wait for one.
+//! from the catalog, in this process without running T-SQL, so they neither disturb a transaction nor wait for one.
 
 use super::script::Target;
 use clap::ValueEnum;
 use engine::catalog::defs::{Catalog, IndexDef, TableDef};
 use engine::{ColumnInfo, DataType, Instance, Value};
+use std::sync::Arc;
 use types::Len;
 
 /// Names after a dot, of SQLite's shell, that are understood within a batch too when somebody types.
@@ -55,8 +56,54 @@ pub enum Reply {
     Format(crate::cli::output::Format),
 }
 
+/// What there is in a database, as the questions ask for it. Errors: a complaint.
+pub trait Catalogue {
+    fn databases(&self) -> Result<Answer, String>;
+    fn schemas(&self) -> Result<Answer, String>;
+    /// Tables whose name or schema-qualified name is `like`, with `*` and `%` for anything; all when it is empty.
+    fn tables(&self, like: &str) -> Result<Answer, String>;
+    /// Columns and indexes of a table; of all tables without a name the columns.
+    fn describe(&self, name: &str) -> Result<Vec<Answer>, String>;
+    /// Indexes of a table, or of all.
+    fn indexes(&self, name: &str) -> Result<Answer, String>;
+}
+
+/// The catalog of an instance in this process.
+pub struct Embedded {
+    pub instance: Arc<Instance>,
+    pub database: String,
+}
+
+impl Embedded {
+    fn catalog(&self) -> Arc<Catalog> {
+        self.instance.find_db(&self.database).map(|db| db.catalog()).unwrap_or_default()
+    }
+}
+
+impl Catalogue for Embedded {
+    fn databases(&self) -> Result<Answer, String> {
+        Ok(databases(&self.instance))
+    }
+
+    fn schemas(&self) -> Result<Answer, String> {
+        Ok(schemas(&self.catalog()))
+    }
+
+    fn tables(&self, like: &str) -> Result<Answer, String> {
+        Ok(tables(&self.catalog(), like))
+    }
+
+    fn describe(&self, name: &str) -> Result<Vec<Answer>, String> {
+        describe(&self.catalog(), name)
+    }
+
+    fn indexes(&self, name: &str) -> Result<Answer, String> {
+        indexes(&self.catalog(), name)
+    }
+}
+
 /// Answers a question. `gathered` is the batch as it stands. Errors: a complaint.
-pub fn ask(question: &str, instance: &Instance, database: &str, gathered: &str) -> Result<Reply, String> {
+pub fn ask(question: &str, catalogue: &dyn Catalogue, gathered: &str) -> Result<Reply, String> {
     let (word, rest) = question.split_once(char::is_whitespace).unwrap_or((question, ""));
     let rest = rest.trim();
     // `\!ls` needs no blank.
@@ -64,17 +111,16 @@ pub fn ask(question: &str, instance: &Instance, database: &str, gathered: &str) 
         Some(command) => ("\\!", command.trim()),
         None => (word, rest),
     };
-    let catalog = || instance.find_db(database).map(|db| db.catalog()).unwrap_or_default();
     let wanted =
         |what: &str| if rest.is_empty() { Err(format!("{word} wants {what}.")) } else { Ok(rest.to_owned()) };
     let lower = question.to_ascii_lowercase();
     Ok(match word.to_ascii_lowercase().as_str() {
-        "\\l" | ".databases" => Reply::Answers(vec![databases(instance)]),
-        "\\dt" | ".tables" => Reply::Answers(vec![tables(&catalog(), rest)]),
-        "\\dn" => Reply::Answers(vec![schemas(&catalog())]),
-        "\\d" if rest.is_empty() => Reply::Answers(vec![tables(&catalog(), "")]),
-        "\\d" | "\\d+" | ".schema" | "desc" | "describe" => Reply::Answers(describe(&catalog(), rest)?),
-        "\\di" | ".indexes" | ".indices" => Reply::Answers(vec![indexes(&catalog(), rest)?]),
+        "\\l" | ".databases" => Reply::Answers(vec![catalogue.databases()?]),
+        "\\dt" | ".tables" => Reply::Answers(vec![catalogue.tables(rest)?]),
+        "\\dn" => Reply::Answers(vec![catalogue.schemas()?]),
+        "\\d" if rest.is_empty() => Reply::Answers(vec![catalogue.tables("")?]),
+        "\\d" | "\\d+" | ".schema" | "desc" | "describe" => Reply::Answers(catalogue.describe(rest)?),
+        "\\di" | ".indexes" | ".indices" => Reply::Answers(vec![catalogue.indexes(rest)?]),
         "\\c" | "\\connect" => Reply::Run(format!("use [{}]", wanted("a database")?.replace(']', "]]"))),
         "\\g" => Reply::Go,
         "\\plan" | "\\profile" => Reply::Plan {
@@ -92,9 +138,9 @@ pub fn ask(question: &str, instance: &Instance, database: &str, gathered: &str) 
         "\\pager" => Reply::Pager(switch(rest)?),
         "\\format" | ".mode" => Reply::Format(format(rest)?),
         "\\?" | "\\h" | ".help" | "help" | "?" => Reply::Text(super::script::HELP.into()),
-        "show" if lower.ends_with("databases") => Reply::Answers(vec![databases(instance)]),
-        "show" if lower.ends_with("tables") => Reply::Answers(vec![tables(&catalog(), "")]),
-        "show" => Reply::Answers(vec![schemas(&catalog())]),
+        "show" if lower.ends_with("databases") => Reply::Answers(vec![catalogue.databases()?]),
+        "show" if lower.ends_with("tables") => Reply::Answers(vec![catalogue.tables("")?]),
+        "show" => Reply::Answers(vec![catalogue.schemas()?]),
         _ => return Err(format!("{word} is not a command; :help names them.")),
     })
 }
@@ -117,7 +163,7 @@ fn format(text: &str) -> Result<crate::cli::output::Format, String> {
     })
 }
 
-fn text_column(name: &str) -> ColumnInfo {
+pub fn text_column(name: &str) -> ColumnInfo {
     ColumnInfo::new(name, DataType::NVarChar(Len::N(128)), true)
 }
 
@@ -156,7 +202,7 @@ fn tables(catalog: &Catalog, like: &str) -> Answer {
 }
 
 /// Whether `name` is like `pattern`, without regard to case.
-fn matches(pattern: &str, name: &str) -> bool {
+pub fn matches(pattern: &str, name: &str) -> bool {
     fn like(pattern: &[char], name: &[char]) -> bool {
         match pattern.split_first() {
             None => name.is_empty(),
@@ -247,7 +293,7 @@ fn indexes(catalog: &Catalog, name: &str) -> Result<Answer, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::matches;
+    use super::*;
 
     #[test]
     fn patterns() {

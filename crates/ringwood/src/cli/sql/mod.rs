@@ -1,4 +1,4 @@
-//! `ringwood sql`: scripts, texts, standard input or a prompt on an embedded instance.
+//! `ringwood sql`: scripts, texts, standard input or a prompt on an embedded instance or on a server.
 
 mod complete;
 mod input;
@@ -8,14 +8,20 @@ mod pager;
 mod plan;
 mod printer;
 mod prompt;
+mod remote;
 mod runner;
 mod script;
+mod server_args;
+mod target;
 mod variables;
 
 pub use self::options::SqlArgs;
+pub use self::server_args::ServerArgs;
 
+use self::remote::Lookup;
 use self::runner::{Flow, Runner};
 use self::script::{Rules, Script};
+use self::target::{Remote, Target};
 use self::variables::Variables;
 use super::say::{say, say_error};
 use super::signals;
@@ -25,6 +31,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// The variables that options and the environment give.
@@ -69,8 +76,11 @@ fn files(args: &SqlArgs) -> Vec<PathBuf> {
     args.files.iter().flat_map(split).collect()
 }
 
-/// Runs the command. Whatever ends it, the instance is stopped cleanly.
+/// Runs the command. Whatever ends it, an instance that it opened is stopped cleanly.
 pub fn run(args: &SqlArgs) -> ExitCode {
+    if let Some(server) = &args.server {
+        return ExitCode::from(run_at_server(args, server));
+    }
     let instance = match args.instance.open_within(Duration::from_secs(args.open_timeout.into())) {
         Ok(instance) => instance,
         Err(error) => {
@@ -81,30 +91,51 @@ pub fn run(args: &SqlArgs) -> ExitCode {
     ExitCode::from(guarded(&instance, || run_on(args, &instance)))
 }
 
-/// Runs the inputs; the exit code.
-fn run_on(args: &SqlArgs, instance: &Arc<Instance>) -> u8 {
-    let mut session = match instance.session() {
-        Ok(session) => session,
-        Err(error) => {
-            say_error(&error);
+/// Whether somebody types.
+fn is_interactive(args: &SqlArgs) -> bool {
+    args.files.is_empty() && args.query.is_empty() && io::stdin().is_terminal()
+}
+
+/// Connects and runs the inputs; the exit code.
+fn run_at_server(args: &SqlArgs, server: &(String, u16)) -> u8 {
+    let connected = args.login.options(server, args.open_timeout).and_then(|mut options| {
+        options.app = "ringwood sql".into();
+        // A login whose own database cannot be opened gets in, and one that may not have this one does not.
+        options.database = args.database.clone().unwrap_or_default();
+        if let Some(host) = &args.host {
+            options.workstation = host.clone();
+        }
+        let connection = client::Connection::connect(&options);
+        connection.map(|c| (c, options)).map_err(|e| format!("{}:{}: {e}", server.0, server.1))
+    });
+    let (connection, options) = match connected {
+        Ok(connected) => connected,
+        Err(text) => {
+            say(text);
             return 1;
         }
     };
-    let interactive = args.files.is_empty() && args.query.is_empty() && io::stdin().is_terminal();
+    let interactive = is_interactive(args);
+    let target = Target::Server(Box::new(Remote::new(connection, Lookup::new(options))));
     let interrupted = Arc::default();
-    let interrupt = interactive
-        .then(|| signals::Interrupt { cancel: session.cancel_handle(), pending: Arc::clone(&interrupted) });
-    if let Err(error) = signals::stop_cleanly(instance, interrupt) {
+    let cancel = target.cancel();
+    let interrupt = interactive.then(|| signals::Interrupt {
+        cancel: Box::new(move || cancel()),
+        pending: Arc::clone(&interrupted),
+    });
+    if let Err(error) = signals::end_at_once(interrupt) {
         say(format_args!("signals: {error}"));
     }
-    if let Some(host) = &args.host {
-        session.set_names("ringwood", host, "sa");
-    }
+    run_inputs(args, target, interactive, interrupted)
+}
+
+/// Runs the inputs; the exit code.
+fn run_inputs(args: &SqlArgs, target: Target, interactive: bool, interrupted: Arc<AtomicBool>) -> u8 {
     let rules = Rules { terminator: args.terminator.clone(), expand: !args.no_variables, interactive };
     let script = Script::new(variables(args), rules);
-    match Runner::new(session, instance, args, script, interrupted) {
+    match Runner::new(target, args, script, interrupted) {
         Ok(mut runner) => {
-            inputs(args, instance, &mut runner);
+            inputs(args, &mut runner);
             runner.code()
         }
         Err(text) => {
@@ -114,8 +145,38 @@ fn run_on(args: &SqlArgs, instance: &Arc<Instance>) -> u8 {
     }
 }
 
+/// Runs the inputs on an instance; the exit code.
+fn run_on(args: &SqlArgs, instance: &Arc<Instance>) -> u8 {
+    let mut session = match instance.session() {
+        Ok(session) => session,
+        Err(error) => {
+            say_error(&error);
+            return 1;
+        }
+    };
+    let interactive = is_interactive(args);
+    let interrupted = Arc::default();
+    let handle = session.cancel_handle();
+    let interrupt = interactive.then(|| signals::Interrupt {
+        cancel: Box::new(move || handle.cancel()),
+        pending: Arc::clone(&interrupted),
+    });
+    if let Err(error) = signals::stop_cleanly(instance, interrupt) {
+        say(format_args!("signals: {error}"));
+    }
+    if let Some(host) = &args.host {
+        session.set_names("ringwood", host, "sa");
+    }
+    run_inputs(
+        args,
+        Target::Embedded { session: Box::new(session), instance: Arc::clone(instance) },
+        interactive,
+        interrupted,
+    )
+}
+
 /// Runs all inputs one after the other.
-fn inputs(args: &SqlArgs, instance: &Arc<Instance>, runner: &mut Runner<'_>) -> Flow {
+fn inputs(args: &SqlArgs, runner: &mut Runner<'_>) -> Flow {
     let files = files(args);
     if runner.check_files(&files) == Flow::End {
         return Flow::End;
@@ -142,7 +203,7 @@ fn inputs(args: &SqlArgs, instance: &Arc<Instance>, runner: &mut Runner<'_>) -> 
     if !files.is_empty() || !args.query.is_empty() {
         return Flow::On;
     }
-    if io::stdin().is_terminal() { prompt::run(runner, instance) } else { runner.file(Path::new("-")) }
+    if io::stdin().is_terminal() { prompt::run(runner) } else { runner.file(Path::new("-")) }
 }
 
 /// Runs a script as `ringwood sql -b -i` does. Whether it went through.
@@ -157,9 +218,10 @@ pub fn run_script(instance: &Arc<Instance>, script: &Path) -> bool {
     };
     let rules = Rules { terminator: args.terminator.clone(), expand: true, interactive: false };
     let script = Script::new(variables(&args), rules);
-    match Runner::new(session, instance, &args, script, Arc::default()) {
+    let target = Target::Embedded { session: Box::new(session), instance: Arc::clone(instance) };
+    match Runner::new(target, &args, script, Arc::default()) {
         Ok(mut runner) => {
-            inputs(&args, instance, &mut runner);
+            inputs(&args, &mut runner);
             runner.code() == 0
         }
         Err(text) => {

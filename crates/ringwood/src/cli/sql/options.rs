@@ -1,6 +1,7 @@
 //! The options of `ringwood sql`: sqlcmd's letters where they mean something without a server, a clear error where they
 //! do not.
 
+use super::server_args::ServerArgs;
 use crate::cli::InstanceArgs;
 use crate::cli::output::Format;
 use crate::cli::output::table::{Control, Headers, TableStyle};
@@ -15,17 +16,38 @@ const EXAMPLES: &str = "Examples:
   ringwood sql -v TABLE=customer -Q \"select count(*) from $(TABLE)\"
   ringwood sql -d Sales -W -s '|' -h -1 -Q \"select * from customer\" -o customer.txt
   ringwood sql --volume E=/mnt/fast -i create-database.sql
+  SQLCMDPASSWORD=... ringwood sql -S db.example.com -U ann -d Sales
 
 Commands in scripts and at the prompt: GO [n], :r FILE, :setvar NAME VALUE, :out FILE, :error FILE, :on error exit,
 :list, :reset, :exit, EXIT(query), !! COMMAND, \\d and more; :help names them all.";
 
-/// Run T-SQL on an embedded instance. GO [n] separates batches. Without -i and -Q: a prompt on a terminal, else
+/// Options of an instance that this process opens.
+const INSTANCE: [&str; 11] = [
+    "data",
+    "read_only",
+    "memory",
+    "query_memory",
+    "max_query_memory",
+    "volumes",
+    "trace_flags",
+    "device",
+    "device_paths",
+    "io_depth",
+    "io_threads",
+];
+
+/// Run T-SQL on an embedded instance, or with -S on a server. GO [n] separates batches. Without -i and -Q: a prompt on a terminal, else
 /// standard input, batch by batch.
 #[derive(Args)]
 #[command(after_help = EXAMPLES, disable_help_flag = true)]
 pub struct SqlArgs {
     #[command(flatten)]
     pub instance: InstanceArgs,
+    /// Server to connect to instead of opening an instance: HOST, HOST:PORT or HOST,PORT
+    #[arg(short = 'S', long = "server", value_name = "HOST[:PORT]", value_parser = client::parse_server, conflicts_with_all = INSTANCE)]
+    pub server: Option<(String, u16)>,
+    #[command(flatten)]
+    pub login: ServerArgs,
     /// Database to use first
     #[arg(short = 'd', value_name = "DATABASE")]
     pub database: Option<String>,
@@ -61,7 +83,7 @@ pub struct SqlArgs {
     /// Seconds after which a batch is cancelled
     #[arg(short = 't', value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=65_534))]
     pub timeout: Option<u32>,
-    /// Seconds to wait for another process that has the folder open
+    /// Seconds to wait for another process that has the folder open, or for a server's answer to the login
     #[arg(short = 'l', value_name = "SECONDS", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=65_534))]
     pub open_timeout: u32,
     /// Name of this computer for HOST_NAME()
@@ -227,28 +249,18 @@ fn parse_terminator(text: &str) -> Result<String, String> {
 /// Options of sqlcmd that are about servers, logins and networks.
 #[derive(Args)]
 struct Refused {
-    #[arg(short = 'S', hide = true, num_args = 0..=1, default_missing_value = "", value_parser = no_server)]
-    server: Option<String>,
     #[arg(short = 'L', hide = true, num_args = 0..=1, default_missing_value = "", value_parser = no_server)]
     list: Option<String>,
     #[arg(short = 'a', hide = true, num_args = 0..=1, default_missing_value = "", value_parser = no_server)]
     packet: Option<String>,
     #[arg(short = 'A', hide = true, num_args = 0..=1, default_missing_value = "", value_parser = no_server)]
     admin: Option<String>,
-    #[arg(short = 'C', hide = true, num_args = 0..=1, default_missing_value = "", value_parser = no_server)]
-    trust: Option<String>,
     #[arg(short = 'D', hide = true, num_args = 0..=1, default_missing_value = "", value_parser = no_server)]
     source: Option<String>,
     #[arg(short = 'K', hide = true, num_args = 0..=1, default_missing_value = "", value_parser = no_server)]
     intent: Option<String>,
     #[arg(short = 'M', hide = true, num_args = 0..=1, default_missing_value = "", value_parser = no_server)]
     failover: Option<String>,
-    #[arg(short = 'N', hide = true, num_args = 0..=1, default_missing_value = "", value_parser = no_server)]
-    encrypt: Option<String>,
-    #[arg(short = 'U', hide = true, num_args = 0..=1, default_missing_value = "", value_parser = no_login)]
-    user: Option<String>,
-    #[arg(short = 'P', hide = true, num_args = 0..=1, default_missing_value = "", value_parser = no_login)]
-    password: Option<String>,
     #[arg(short = 'E', hide = true, num_args = 0..=1, default_missing_value = "", value_parser = no_login)]
     trusted: Option<String>,
     #[arg(short = 'G', hide = true, num_args = 0..=1, default_missing_value = "", value_parser = no_login)]
@@ -266,11 +278,11 @@ struct Refused {
 }
 
 fn no_server(_: &str) -> Result<String, String> {
-    Err("there is no server to connect to: ringwood sql opens the instance in --data DIR itself".into())
+    Err("sqlcmd's option about servers has no counterpart here".into())
 }
 
 fn no_login(_: &str) -> Result<String, String> {
-    Err("there are no logins: who may read the files of the instance may open it".into())
+    Err("logins have a name and a password: -U and -P".into())
 }
 
 fn not_here(_: &str) -> Result<String, String> {

@@ -2,7 +2,8 @@
 //! The engine gives plans as rows (SHOWPLAN_ALL, STATISTICS PROFILE); this file only draws them. What the session had set is
 //! set again at the end, whatever the batch did.
 
-use engine::{ColumnInfo, Session, Sink, SqlError, Value};
+use super::target::Target;
+use engine::{ColumnInfo, Sink, SqlError, Value};
 use std::fmt::Write as _;
 
 /// Cells of a bar that stands for all of a statement's cost.
@@ -114,7 +115,7 @@ pub struct Drawn {
 }
 
 /// The plans of a batch, as text. `measured`: the batch runs, its rows are counted and not shown.
-pub fn draw(session: &mut Session, batch: &str, measured: bool) -> Drawn {
+pub fn draw(session: &mut Target, batch: &str, measured: bool) -> Drawn {
     let option = if measured { "statistics profile" } else { "showplan_all" };
     let mut plans = Plans::default();
     session.execute(&format!("set {option} on"), &mut plans);

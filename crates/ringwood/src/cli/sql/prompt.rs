@@ -1,13 +1,12 @@
 //! The prompt: a batch is edited as a whole, over as many lines as it has, until GO or a command ends it. Rustyline carries
 //! the editing; this says what a batch's end is, what is coloured how, what Tab offers and what Ctrl+C and Ctrl+D do.
 
-use super::complete::{self, Live};
+use super::complete::{self, Names};
 use super::runner::{Flow, Runner};
 use super::script::{Rules, is_command};
 use crate::cli::say::say;
 use crate::cli::signals;
 use crate::cli::source_line::SourceLine;
-use engine::Instance;
 use rustyline::completion::{Completer, FilenameCompleter, Pair};
 use rustyline::error::ReadlineError;
 use rustyline::highlight::{CmdKind, Highlighter};
@@ -22,6 +21,7 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use syntax::Scanner;
@@ -36,7 +36,7 @@ struct State {
     gathered: String,
     scanner: Scanner,
     rules: Rules,
-    names: Live,
+    names: Rc<dyn Names>,
 }
 
 struct Assistant {
@@ -118,11 +118,11 @@ impl Completer for Assistant {
             let argument = command.trim_start_matches(|c: char| !c.is_whitespace()).trim_start();
             let asked = format!("{lead}{argument}");
             let (start, names) =
-                complete::complete(&asked, asked.len(), Scanner::default(), &asked, &state.names);
+                complete::complete(&asked, asked.len(), Scanner::default(), &asked, &*state.names);
             (pos - (asked.len() - start), names)
         } else {
             let whole = format!("{}{text}", state.gathered);
-            complete::complete(text, pos, state.scanner, &whole, &state.names)
+            complete::complete(text, pos, state.scanner, &whole, &*state.names)
         };
         Ok((start, pairs(names)))
     }
@@ -284,7 +284,7 @@ impl Prompt {
 }
 
 /// Reads and runs what is typed, to the end of input. What no GO has ended then does not run.
-pub fn run(runner: &mut Runner<'_>, instance: &Arc<Instance>) -> Flow {
+pub fn run(runner: &mut Runner<'_>) -> Flow {
     signals::remember_terminal();
     say(format_args!(
         "Ringwood {}. GO on a line of its own runs what was typed; help or :help tells more; exit or Ctrl+D ends.",
@@ -295,7 +295,7 @@ pub fn run(runner: &mut Runner<'_>, instance: &Arc<Instance>) -> Flow {
             gathered: String::new(),
             scanner: Scanner::default(),
             rules: runner.script.rules.clone(),
-            names: Live { instance: Arc::clone(instance), database: String::new() },
+            names: runner.names(),
         }),
         files: FilenameCompleter::new(),
     };
@@ -313,7 +313,7 @@ pub fn run(runner: &mut Runner<'_>, instance: &Arc<Instance>) -> Flow {
             let mut state = assistant.state.borrow_mut();
             state.gathered = runner.script.text().to_owned();
             state.scanner = runner.script.scanner();
-            state.names.database = database;
+            state.names = runner.names();
         }
         match prompt.ask(&shown) {
             Ok(Typed::Text(text)) => {

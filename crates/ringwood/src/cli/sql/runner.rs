@@ -1,19 +1,21 @@
 //! Runs scripts: takes lines from anywhere, does what each [`Command`] asks for, runs batches in one session. It decides
 //! what ends the run, and with which exit code.
 
+use super::complete::Names;
 use super::input::{InputError, Lines, check};
 use super::meta::{self, Reply};
 use super::options::{SqlArgs, headers};
 use super::pager::{self, Pager};
 use super::plan;
 use super::printer::{Came, Printer, Stream, prefix};
-use super::script::{Batch, Command, Script, Target};
+use super::script::{self, Batch, Command, Script};
+use super::target::Target;
 use crate::cli::output::Format;
 use crate::cli::output::table::TableStyle;
 use crate::cli::say::counted;
 use crate::cli::signals;
 use crate::cli::source_line::SourceLine;
-use engine::{Instance, Session, Sink};
+use engine::Sink;
 use std::fs::{File, OpenOptions};
 use std::io::{self, IsTerminal, Read};
 use std::path::{Path, PathBuf};
@@ -38,10 +40,9 @@ pub enum Flow {
     End,
 }
 
-/// A session, what prints its results, and the script that it runs.
+/// Where batches run, what prints their results, and the script that is run.
 pub struct Runner<'a> {
-    session: Session,
-    instance: &'a Instance,
+    target: Target,
     args: &'a SqlArgs,
     printer: Printer,
     pub script: Script,
@@ -68,8 +69,7 @@ pub struct Runner<'a> {
 
 impl<'a> Runner<'a> {
     pub fn new(
-        session: Session,
-        instance: &'a Instance,
+        target: Target,
         args: &'a SqlArgs,
         script: Script,
         interrupted: Arc<AtomicBool>,
@@ -88,8 +88,7 @@ impl<'a> Runner<'a> {
         printer.levels.messages_to_results =
             args.output.redirect.as_deref() == Some("0") && args.output.file.is_none();
         let mut runner = Runner {
-            session,
-            instance,
+            target,
             args,
             printer,
             script,
@@ -116,9 +115,14 @@ impl<'a> Runner<'a> {
         self.printer.broken().or(self.exit).unwrap_or(self.code)
     }
 
+    /// What completion offers now.
+    pub fn names(&self) -> Rc<dyn Names> {
+        self.target.names()
+    }
+
     /// The current database.
     pub fn database(&self) -> String {
-        self.session.database().to_string()
+        self.target.database()
     }
 
     /// The code page of results: files have their own.
@@ -160,8 +164,7 @@ impl<'a> Runner<'a> {
 
     /// Whether anything may run still.
     fn flow(&self) -> Flow {
-        let ends =
-            self.instance.shutdown_requested() || self.printer.broken().is_some() || self.exit.is_some();
+        let ends = self.target.is_over() || self.printer.broken().is_some() || self.exit.is_some();
         if ends { Flow::End } else { Flow::On }
     }
 
@@ -338,14 +341,14 @@ impl<'a> Runner<'a> {
         if self.interactive && self.depth == 0 { self.flow() } else { flow }
     }
 
-    fn out(&mut self, target: &Target, place: &SourceLine) -> Flow {
-        if *target == Target::Stdout {
+    fn out(&mut self, target: &script::Target, place: &SourceLine) -> Flow {
+        if *target == script::Target::Stdout {
             self.results_to_stdout();
             return self.flow();
         }
         match self.stream(target) {
             Ok(stream) => {
-                self.printer.set_results(stream, matches!(target, Target::File(_)));
+                self.printer.set_results(stream, matches!(target, script::Target::File(_)));
                 self.to_stdout = false;
                 self.flow()
             }
@@ -353,11 +356,11 @@ impl<'a> Runner<'a> {
         }
     }
 
-    fn stream(&self, target: &Target) -> Result<Stream, String> {
+    fn stream(&self, target: &script::Target) -> Result<Stream, String> {
         match target {
-            Target::Stdout => Ok(Stream::stdout(self.page(false))),
-            Target::Stderr => Ok(Stream::stderr(self.args.code_pages.streams)),
-            Target::File(name) => create(Path::new(name), self.page(true)),
+            script::Target::Stdout => Ok(Stream::stdout(self.page(false))),
+            script::Target::Stderr => Ok(Stream::stderr(self.args.code_pages.streams)),
+            script::Target::File(name) => create(Path::new(name), self.page(true)),
         }
     }
 
@@ -382,8 +385,7 @@ impl<'a> Runner<'a> {
     }
 
     fn question(&mut self, question: &str, place: &SourceLine) -> Flow {
-        let database = self.session.database();
-        match meta::ask(question, self.instance, &database, self.script.text()) {
+        match meta::ask(question, &*self.target.catalogue(), self.script.text()) {
             Err(text) => self.complain(&format!("{}{text}", prefix(place))),
             Ok(Reply::Answers(answers)) => {
                 self.settle();
@@ -442,7 +444,7 @@ impl<'a> Runner<'a> {
         if text.trim().is_empty() {
             return self.complain("There is no batch yet: \\plan QUERY, or \\plan after its lines.");
         }
-        let drawn = plan::draw(&mut self.session, text, measured);
+        let drawn = plan::draw(&mut self.target, text, measured);
         self.printer.begin(Batch::of(text.to_owned()), false);
         for message in drawn.messages.iter().filter(|message| message.number == 0) {
             let _ = self.printer.message(message);
@@ -511,7 +513,7 @@ impl<'a> Runner<'a> {
     }
 
     fn once(&mut self, batch: &Batch, keep_last: bool, timeout: Option<u64>) -> Came {
-        let (session, printer) = (&mut self.session, &mut self.printer);
+        let (session, printer) = (&mut self.target, &mut self.printer);
         printer.begin(batch.clone(), keep_last);
         let Some(seconds) = timeout else {
             session.execute(&batch.text, printer);
@@ -523,14 +525,14 @@ impl<'a> Runner<'a> {
             counted(seconds as usize, "second")
         );
         printer.cancelled_by = Some((expired.clone(), text));
-        let cancel = session.cancel_handle();
+        let cancel = session.cancel();
         std::thread::scope(|scope| {
             let (ended, watched) = mpsc::channel::<()>();
             scope.spawn(move || {
                 let waited = watched.recv_timeout(Duration::from_secs(seconds));
                 if waited == Err(mpsc::RecvTimeoutError::Timeout) {
                     expired.store(true, Ordering::Release);
-                    cancel.cancel();
+                    cancel();
                 }
             });
             session.execute(&batch.text, printer);

@@ -1,14 +1,18 @@
 //! `ringwood top`: a live view of an instance that another process has open. It reads pictures of the instance from the
-//! socket in its folder and shows what happened between two of them.
+//! socket in its folder, or from its server, and shows what happened between two of them.
 
 mod frame;
 mod rates;
 mod ring;
 mod screen;
 
+use super::sql::ServerArgs;
 use clap::Args;
+use client::{Connection, Token};
+use engine::Value;
 use engine::watch::look;
 use engine::watch::status::InstanceStatus;
+use std::cell::RefCell;
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -18,6 +22,7 @@ const EXAMPLES: &str = "Examples:
   ringwood top --data ./db
   ringwood top --data ./db -d Sales --once
   ringwood top --data ./db --json | jq .databases[].log.vlfs
+  SQLCMDPASSWORD=... ringwood top -S db.example.com -U ann
 
 Keys: Tab or arrows another database, Space holds the picture, q or Esc ends.";
 
@@ -28,6 +33,11 @@ pub struct TopArgs {
     /// Folder of the instance
     #[arg(long, value_name = "DIR", default_value = "./ringwood-data")]
     data: PathBuf,
+    /// Server to look at instead of a folder: HOST, HOST:PORT or HOST,PORT; the login needs VIEW SERVER STATE
+    #[arg(short = 'S', long = "server", value_name = "HOST[:PORT]", value_parser = client::parse_server, conflicts_with = "data")]
+    server: Option<(String, u16)>,
+    #[command(flatten)]
+    login: ServerArgs,
     /// Database whose log is drawn; the one that writes most unless given
     #[arg(short = 'd', value_name = "DATABASE")]
     database: Option<String>,
@@ -54,14 +64,55 @@ fn parse_interval(text: &str) -> Result<Duration, String> {
 /// Width of a frame that is printed as text.
 const TEXT_WIDTH: usize = 100;
 
-impl TopArgs {
+/// Where pictures come from.
+enum Source<'a> {
+    Folder(&'a PathBuf),
+    Server(Box<RefCell<Connection>>, String),
+}
+
+impl Source<'_> {
     fn look(&self) -> Result<InstanceStatus, String> {
-        look(&self.data).map_err(|e| match e.kind() {
-            io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => {
-                format!("no process has an instance open in {}", self.data.display())
+        match self {
+            Source::Folder(folder) => look(folder).map_err(|e| match e.kind() {
+                io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => {
+                    format!("no process has an instance open in {}", folder.display())
+                }
+                _ => format!("{}: {e}", folder.display()),
+            }),
+            Source::Server(connection, name) => {
+                ask(&mut connection.borrow_mut()).map_err(|e| format!("{name}: {e}"))
             }
-            _ => format!("{}: {e}", self.data.display()),
-        })
+        }
+    }
+}
+
+/// A picture from a server.
+fn ask(connection: &mut Connection) -> Result<InstanceStatus, String> {
+    let (mut text, mut error) = (None, None);
+    let asked = connection.batch("exec sys.sp_ringwood_status", &mut |token| {
+        match token {
+            Token::Row(row) => text = row.first().and_then(Value::as_str).map(str::to_owned),
+            Token::Error(e) => error = error.take().or(Some(e.message)),
+            _ => {}
+        }
+        true
+    });
+    asked.map_err(|e| e.to_string())?;
+    match (text, error) {
+        (_, Some(error)) => Err(error),
+        (Some(text), None) => serde_json::from_str(&text).map_err(|e| e.to_string()),
+        (None, None) => Err("the server shows no state".into()),
+    }
+}
+
+impl TopArgs {
+    fn source(&self) -> Result<Source<'_>, String> {
+        let Some(server) = &self.server else { return Ok(Source::Folder(&self.data)) };
+        let name = format!("{}:{}", server.0, server.1);
+        let mut options = self.login.options(server, 0)?;
+        options.app = "ringwood top".into();
+        let connection = Connection::connect(&options).map_err(|e| format!("{name}: {e}"))?;
+        Ok(Source::Server(Box::new(RefCell::new(connection)), name))
     }
 
     /// Errors: `-d` names no database of the instance.
@@ -75,18 +126,18 @@ impl TopArgs {
         }
     }
 
-    fn json(&self) -> Result<(), String> {
-        let status = self.look()?;
+    fn json(&self, source: &Source<'_>) -> Result<(), String> {
+        let status = source.look()?;
         self.check_name(&status)?;
         let text = serde_json::to_string(&status).map_err(|e| e.to_string())?;
         print(&text)
     }
 
-    fn once(&self) -> Result<(), String> {
-        let first = self.look()?;
+    fn once(&self, source: &Source<'_>) -> Result<(), String> {
+        let first = source.look()?;
         self.check_name(&first)?;
         std::thread::sleep(self.interval);
-        let second = self.look()?;
+        let second = source.look()?;
         let chosen = frame::choose(&first, &second, self.database.as_deref());
         let mut text = String::new();
         for line in frame::frame(&first, &second, chosen, TEXT_WIDTH, usize::MAX) {
@@ -103,13 +154,15 @@ fn print(text: &str) -> Result<(), String> {
 
 /// Runs the command.
 pub fn run(args: &TopArgs) -> ExitCode {
-    let done = if args.json {
-        args.json()
-    } else if args.once || !io::stdout().is_terminal() {
-        args.once()
-    } else {
-        screen::watch(args)
-    };
+    let done = args.source().and_then(|source| {
+        if args.json {
+            args.json(&source)
+        } else if args.once || !io::stdout().is_terminal() {
+            args.once(&source)
+        } else {
+            screen::watch(args, &source)
+        }
+    });
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

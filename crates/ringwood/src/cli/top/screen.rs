@@ -1,7 +1,7 @@
 //! The terminal: draws a frame per picture, reads keys, leaves the terminal as it was.
 
-use super::TopArgs;
 use super::frame::{Line, Style, choose, frame};
+use super::{Source, TopArgs};
 use crossterm::event::{Event, KeyCode, KeyEventKind, KeyModifiers, poll, read};
 use crossterm::style::{Attribute, Color, Print, ResetColor, SetAttribute, SetForegroundColor};
 use crossterm::terminal::{
@@ -85,8 +85,8 @@ impl View {
 }
 
 /// Shows the instance until a key ends it or the instance is gone.
-pub fn watch(args: &TopArgs) -> Result<(), String> {
-    let first = args.look()?;
+pub fn watch(args: &TopArgs, source: &Source<'_>) -> Result<(), String> {
+    let first = source.look()?;
     args.check_name(&first)?;
     let screen = |e: io::Error| format!("terminal: {e}");
     let mut terminal = Terminal::open().map_err(screen)?;
@@ -116,7 +116,7 @@ pub fn watch(args: &TopArgs) -> Result<(), String> {
             }
         };
         if !redraw && !view.held {
-            before = std::mem::replace(&mut now, args.look()?);
+            before = std::mem::replace(&mut now, source.look()?);
         }
     }
 }

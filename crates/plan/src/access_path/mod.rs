@@ -1,21 +1,27 @@
 //! How a table is read: full scan, seek of the clustered index, seek of a nonclustered index with or without a look
-//! at the base row; in which order the rows come. Costs are in units of one row of a full scan.
+//! at the base row, by one range or several; seeks of several indexes together (`union`); in which order the rows come. Costs are
+//! in units of one row of a full scan.
+
+mod terms;
+mod union;
+
+pub use terms::{MOST_RANGES, is_sought, keeps_order};
 
 use super::logical::{Get, Logical, SortKey};
 use super::physical::pred_slots;
 use crate::chance::Chance;
-use crate::cost::{COVERED, GROUPED, LOOKUP, SEEK, SORTED, SOUGHT, STREAMED};
+use crate::cost::{COVERED, GROUPED, LOOKUP, RANGE, SEEK, SORTED, SOUGHT, STREAMED};
 use crate::estimate;
 use crate::nodes::SeekSpec;
 use crate::nodes::{Node, Plan};
 use crate::nodes::{Path, ScanPlan};
 use crate::statistics::{self, table_rows};
 use catalog::IndexDef;
-use expr::{ColId, CompareExpr, Expr, Pred, mirrored};
+use expr::{ColId, Expr, Pred};
 use std::sync::Arc;
 use storage::{Base, TableMode, TableStore};
-use syntax::ast::CompareOp;
-use types::{Collation, DataType, SqlError};
+use terms::{Choice, Conditions, Found, Terms};
+use types::{Collation, SqlError};
 
 /// What the rest of the plan wants of a table.
 pub struct Wishes<'w> {
@@ -24,32 +30,12 @@ pub struct Wishes<'w> {
     /// Rows with the same values of these columns are wanted one after another; no order is asked for then.
     pub grouping: &'w [(ColId, Collation)],
     pub goal: Option<u64>,
+    /// The order has to hold of the rows: only versions of one moment lie where their index entries say.
+    pub exact: bool,
 }
 
-/// A key column, equal to something.
-struct EqualTerm<'p> {
-    pred: usize,
-    column: usize,
-    value: Option<&'p Expr>,
-}
-
-/// One end of a range of a column.
-struct RangeTerm<'p> {
-    pred: usize,
-    column: usize,
-    op: CompareOp,
-    value: &'p Expr,
-}
-
-/// What the conditions say of single columns.
-#[derive(Default)]
-struct Terms<'p> {
-    equal: Vec<EqualTerm<'p>>,
-    range: Vec<RangeTerm<'p>>,
-}
-
-/// A way to read the table.
-struct Choice {
+/// A way to read the table with one of its structures.
+struct Candidate {
     /// `None`: the base.
     index: Option<usize>,
     seek: SeekSpec,
@@ -118,33 +104,22 @@ pub fn plan(
 ) -> Result<Plan, SqlError> {
     let mut tested: Vec<ColId> = Vec::new();
     preds.iter().for_each(|p| p.columns(&mut tested));
-    let choice = choose(get, &store, &preds, &tested, wishes, chance);
+    match choose(get, &store, &preds, &tested, wishes, chance) {
+        Chosen::One(candidate) => one(get, store, preds, wishes, candidate),
+        Chosen::Union(union) => union::plan(get, store, preds, wishes, union),
+    }
+}
+
+fn one(
+    get: &Get,
+    store: Arc<TableStore>,
+    preds: Vec<Pred>,
+    wishes: &Wishes<'_>,
+    choice: Candidate,
+) -> Result<Plan, SqlError> {
     let used = choice.used;
     let preds = preds.into_iter().enumerate().filter(|(i, _)| !used.contains(i)).map(|(_, p)| p);
-    let mut pred = Pred::from_conjuncts(preds.collect());
-
-    // The condition's columns come first: the others are decoded only for rows that satisfy it.
-    let mut ids: Vec<ColId> = Vec::new();
-    if let Some(pred) = &pred {
-        pred.columns(&mut ids);
-    }
-    ids.retain(|id| *id != get.locator());
-    let tested = ids.len();
-    for id in wishes.needed {
-        if get.position(*id).is_some() && !ids.contains(id) {
-            ids.push(*id);
-        }
-    }
-    let locator = wishes.needed.contains(&get.locator());
-    let columns: Vec<u16> = ids.iter().filter_map(|id| get.position(*id)).map(|c| c as u16).collect();
-    let mut cols = ids;
-    if locator {
-        cols.push(get.locator());
-    }
-    if let Some(pred) = &mut pred {
-        pred_slots(pred, &cols)?;
-    }
-    let mut index_columns = Vec::new();
+    let mut given = Given::of(get, preds.collect(), wishes)?;
     let path = match choice.index {
         None if choice.seek.is_empty() => Path::Base,
         None if choice.point => Path::Point(choice.seek),
@@ -152,29 +127,78 @@ pub fn plan(
         Some(index) => {
             if choice.covering {
                 let entry = &store.indexes[index];
-                index_columns = columns
-                    .iter()
-                    .filter_map(|c| entry.position(usize::from(*c)))
-                    .map(|c| c as u16)
-                    .collect();
+                let positions = given.columns.iter().filter_map(|c| entry.position(usize::from(*c)));
+                given.index_columns = positions.map(|c| c as u16).collect();
             }
             Path::Index { index, seek: choice.seek, point: choice.point, covering: choice.covering }
         }
     };
-    let scan = ScanPlan {
-        db: get.db.clone(),
-        store,
-        mode: get.mode,
-        locks: get.locks,
-        path,
-        backward: choice.backward,
-        columns,
-        index_columns,
-        tested,
-        pred,
-        locator,
-    };
-    Ok(Plan { node: Node::Scan(Box::new(scan)), cols, rows: choice.rows, ordered: choice.ordered })
+    let (rows, ordered) = (choice.rows, choice.ordered);
+    let (scan, cols) = given.scan(get, store, path, choice.backward);
+    Ok(Plan { node: Node::Scan(Box::new(scan)), cols, rows, ordered })
+}
+
+/// What a read of a table gives: its columns, and the condition on them.
+struct Given {
+    /// Column ids of the slots.
+    cols: Vec<ColId>,
+    columns: Vec<u16>,
+    index_columns: Vec<u16>,
+    tested: usize,
+    pred: Option<Pred>,
+    locator: bool,
+}
+
+impl Given {
+    /// What is wanted, and the columns of the conditions that are tested on the row.
+    fn of(get: &Get, preds: Vec<Pred>, wishes: &Wishes<'_>) -> Result<Given, SqlError> {
+        let mut pred = Pred::from_conjuncts(preds);
+        // The condition's columns come first: the others are decoded only for rows that satisfy it.
+        let mut ids: Vec<ColId> = Vec::new();
+        if let Some(pred) = &pred {
+            pred.columns(&mut ids);
+        }
+        ids.retain(|id| *id != get.locator());
+        let tested = ids.len();
+        for id in wishes.needed {
+            if get.position(*id).is_some() && !ids.contains(id) {
+                ids.push(*id);
+            }
+        }
+        let locator = wishes.needed.contains(&get.locator());
+        let columns: Vec<u16> = ids.iter().filter_map(|id| get.position(*id)).map(|c| c as u16).collect();
+        let mut cols = ids;
+        if locator {
+            cols.push(get.locator());
+        }
+        if let Some(pred) = &mut pred {
+            pred_slots(pred, &cols)?;
+        }
+        Ok(Given { cols, columns, index_columns: Vec::new(), tested, pred, locator })
+    }
+
+    fn scan(self, get: &Get, store: Arc<TableStore>, path: Path, backward: bool) -> (ScanPlan, Vec<ColId>) {
+        let scan = ScanPlan {
+            db: get.db.clone(),
+            store,
+            mode: get.mode,
+            locks: get.locks,
+            path,
+            backward,
+            columns: self.columns,
+            index_columns: self.index_columns,
+            tested: self.tested,
+            pred: self.pred,
+            locator: self.locator,
+        };
+        (scan, self.cols)
+    }
+}
+
+/// How a table is read.
+enum Chosen {
+    One(Candidate),
+    Union(union::Union),
 }
 
 /// What is known while the ways to read a table are compared.
@@ -182,8 +206,7 @@ struct Question<'q> {
     get: &'q Get,
     /// The table as a plan, for estimates.
     input: Logical,
-    preds: &'q [Pred],
-    terms: Terms<'q>,
+    conditions: Conditions<'q>,
     wishes: &'q Wishes<'q>,
     /// Rows of the table, and those that satisfy all conditions.
     total: f64,
@@ -207,8 +230,10 @@ fn choose(
     tested: &[ColId],
     wishes: &Wishes<'_>,
     chance: &mut Option<Chance>,
-) -> Choice {
-    let terms = terms(get, preds);
+) -> Chosen {
+    let choices = Choice::all(get, preds);
+    let conditions = Conditions::of(get, preds, &choices);
+    let terms = &conditions.own;
     let mut wanted: Vec<usize> =
         wishes.needed.iter().chain(tested).filter_map(|id| get.position(*id)).collect();
     wanted.sort_unstable();
@@ -221,26 +246,40 @@ fn choose(
         let covering = wanted.iter().all(|c| index.position(*c).is_some()) && get.mode != TableMode::Current;
         ways.push(Way { def: &index.def, index: Some(at), tree: true, covering });
     }
-    if let Some(hint) = get.hints.index
-        && ways.iter().any(|way| way.def.index_id == hint)
-    {
+    let hinted = get.hints.index.filter(|hint| ways.iter().any(|way| way.def.index_id == *hint));
+    let by_keys = hinted.is_none() && get.locks.is_none() && get.mode != TableMode::Current;
+    // Seeks of several indexes, which chance takes now and then.
+    let mut union = by_keys && !choices.is_empty();
+    let mut forced = false;
+    if let Some(hint) = hinted {
         ways.retain(|way| way.def.index_id == hint);
     } else if let Some(chance) = chance {
-        let any = chance.one_of(ways.len());
-        ways.swap(0, any);
-        ways.truncate(1);
-    } else if ways.iter().any(|way| way.is_point(&terms)) {
+        forced = union && chance.one_of(2) == 0;
+        if !forced {
+            union = false;
+            let any = chance.one_of(ways.len());
+            ways.swap(0, any);
+            ways.truncate(1);
+        }
+    } else if ways.iter().any(|way| way.is_point(terms)) {
         // One row at most: nothing else has to be weighed, and no statistics have to be asked.
-        ways.retain(|way| way.is_point(&terms));
+        ways.retain(|way| way.is_point(terms));
+        union = false;
     }
     let input = Logical::Get(Box::new(get.clone()));
     let total = table_rows(&get.table);
-    let points = ways.iter().all(|way| way.is_point(&terms));
+    let points = ways.iter().all(|way| way.is_point(terms));
     let rows = if points { 1.0 } else { (total * estimate::kept(preds, &input)).max(1.0) };
-    let question = Question { get, input, preds, terms, wishes, total, rows };
-    let choices = ways.iter().map(|way| question.candidate(way));
-    let best = choices.reduce(|a, b| if b.cost < a.cost { b } else { a });
-    best.unwrap_or_else(Choice::scan)
+    let question = Question { get, input, conditions, wishes, total, rows };
+    let candidates = ways.iter().map(|way| question.candidate(way));
+    let best = candidates.reduce(|a, b| if b.cost < a.cost { b } else { a }).unwrap_or_else(Candidate::scan);
+    if union
+        && let Some(union) = question.union(&ways)
+        && (forced || union.cost < best.cost)
+    {
+        return Chosen::Union(union);
+    }
+    Chosen::One(best)
 }
 
 impl Way<'_> {
@@ -254,10 +293,10 @@ impl Way<'_> {
     }
 }
 
-impl Choice {
+impl Candidate {
     /// The base, from end to end.
-    fn scan() -> Choice {
-        Choice {
+    fn scan() -> Candidate {
+        Candidate {
             index: None,
             seek: SeekSpec::default(),
             used: Vec::new(),
@@ -269,24 +308,36 @@ impl Choice {
             cost: 0.0,
         }
     }
+
+    /// Takes the ranges that an index is sought by.
+    fn seek(&mut self, found: Vec<Found<'_>>, common: usize) {
+        // The columns that the table's own conditions name come first, so they are the same in all.
+        let mut found = found.into_iter();
+        let Some(first) = found.next() else { return };
+        (self.seek, self.used) = (first.seek, first.used);
+        self.seek.others = found.map(|found| found.seek).collect();
+        self.seek.common = common;
+    }
 }
 
 impl Question<'_> {
-    fn candidate(&self, way: &Way<'_>) -> Choice {
-        let mut choice = Choice { index: way.index, covering: way.covering, ..Choice::scan() };
-        let mut sought = Vec::new();
-        if way.tree {
-            self.seek(way, &mut choice, &mut sought);
-        }
+    fn candidate(&self, way: &Way<'_>) -> Candidate {
+        let mut choice = Candidate { index: way.index, covering: way.covering, ..Candidate::scan() };
+        let mut fetched = self.total;
         // One row by the whole key; a clustered index that is not unique has the uniquifier after it.
-        choice.point = way.is_point(&self.terms);
-        let fetched = if choice.point { 1.0 } else { self.fetched(way, &choice.seek, &sought) };
+        choice.point = way.is_point(&self.conditions.own);
+        if way.tree {
+            let found = self.conditions.ranges(way.def);
+            fetched = if choice.point { 1.0 } else { self.fetched(way, &found) };
+            choice.seek(found, self.conditions.equal_columns(way.def));
+        }
         choice.rows = self.rows.min(fetched).max(1.0);
         let wanted = &self.wishes.order;
-        let equal = choice.seek.equal.len();
+        let equal = choice.seek.common_equal();
         let (ordered, backward) =
             if way.tree { order(self.get, way.def, equal, choice.point, wanted) } else { (false, false) };
-        choice.ordered = ordered && !wanted.is_empty();
+        let holds = !self.wishes.exact || is_of_one_moment(self.get);
+        choice.ordered = ordered && holds && !wanted.is_empty();
         choice.backward = choice.ordered && backward;
         let grouping = self.wishes.grouping;
         if !grouping.is_empty() {
@@ -303,13 +354,8 @@ impl Question<'_> {
             (Some(_), true) => COVERED,
             (Some(_), false) => LOOKUP,
         };
-        choice.cost = read * per_row + if choice.seek.is_empty() { 0.0 } else { 3.0 };
-        if !wanted.is_empty() && !choice.ordered {
-            choice.cost += choice.rows * choice.rows.max(2.0).log2() * SORTED;
-        }
-        if !grouping.is_empty() {
-            choice.cost += choice.rows * if choice.ordered { STREAMED } else { GROUPED };
-        }
+        let seeks = if choice.seek.is_empty() { 0.0 } else { 3.0 + choice.seek.others.len() as f64 * RANGE };
+        choice.cost = read * per_row + seeks + self.afterwards(choice.rows, choice.ordered);
         // Of two equal costs the seek's is the surer one: it does not grow with the table.
         if !choice.seek.is_empty() {
             choice.cost *= 0.9;
@@ -317,51 +363,48 @@ impl Question<'_> {
         choice
     }
 
-    /// Adds what the index can be sought by; `sought` gets the conditions.
-    fn seek(&self, way: &Way<'_>, choice: &mut Choice, sought: &mut Vec<usize>) {
-        let seek = &mut choice.seek;
-        for (column, _) in &way.def.key {
-            let Some(term) = self.terms.equal.iter().find(|t| t.column == *column) else { break };
-            seek.equal.push(term.value.cloned().unwrap_or(Expr::Const(types::Value::Null)));
-            seek.null_ok.push(term.value.is_none());
-            choice.used.push(term.pred);
+    /// What sorting or grouping of so many rows costs that are read.
+    fn afterwards(&self, rows: f64, ordered: bool) -> f64 {
+        if !self.wishes.grouping.is_empty() {
+            return rows * if ordered { STREAMED } else { GROUPED };
         }
-        sought.extend(&choice.used);
-        if let Some((column, _)) = way.def.key.get(seek.equal.len()) {
-            add_range(seek, &self.terms, *column, sought);
+        let sort = !self.wishes.order.is_empty() && !ordered;
+        if sort { rows * rows.max(2.0).log2() * SORTED } else { 0.0 }
+    }
+
+    /// Rows that are read when these ranges are sought.
+    fn fetched(&self, way: &Way<'_>, found: &[Found<'_>]) -> f64 {
+        match found {
+            [one] => self.fetched_by(way, one),
+            several => {
+                let whole = |found: &Found<'_>| found.seek.equal.len() == way.def.key.len();
+                let most = several.len() as f64;
+                let rows = self.total * estimate::share(&any_of(several), &self.input);
+                let unique = way.def.unique && several.iter().all(whole);
+                rows.clamp(1.0, if unique { most } else { f64::INFINITY })
+            }
         }
     }
 
-    /// Rows that are read when these conditions are sought.
-    fn fetched(&self, way: &Way<'_>, seek: &SeekSpec, sought: &[usize]) -> f64 {
-        if sought.is_empty() {
+    fn fetched_by(&self, way: &Way<'_>, found: &Found<'_>) -> f64 {
+        if found.sought.is_empty() {
             return self.total;
         }
-        let rows = self.total * estimate::kept(sought.iter().map(|at| &self.preds[*at]), &self.input);
-        let equal: Vec<usize> = way.def.key[..seek.equal.len()].iter().map(|(column, _)| *column).collect();
+        let rows = self.total * estimate::kept(found.sought.iter().copied(), &self.input);
+        let equal: Vec<usize> =
+            way.def.key[..found.seek.equal.len()].iter().map(|(column, _)| *column).collect();
         // What is known of the columns together is better than what is known of each.
-        if equal.len() > 1 && sought.len() == equal.len() {
+        if equal.len() > 1 && found.sought.len() == equal.len() {
             return rows_per_value(self.get, &equal).max(1.0);
         }
         rows.max(1.0)
     }
 }
 
-/// Adds the range of a key column; `sought` gets its conditions.
-fn add_range(seek: &mut SeekSpec, terms: &Terms<'_>, column: usize, sought: &mut Vec<usize>) {
-    for term in terms.range.iter().filter(|t| t.column == column) {
-        let (end, inclusive) = match term.op {
-            CompareOp::Greater => (&mut seek.lower, false),
-            CompareOp::GreaterEqual => (&mut seek.lower, true),
-            CompareOp::Less => (&mut seek.upper, false),
-            CompareOp::LessEqual => (&mut seek.upper, true),
-            CompareOp::Equal | CompareOp::NotEqual => continue,
-        };
-        if end.is_none() {
-            *end = Some((term.value.clone(), inclusive));
-            sought.push(term.pred);
-        }
-    }
+/// What ranges stand for, as one condition.
+fn any_of(found: &[Found<'_>]) -> Pred {
+    let case = |found: &Found<'_>| Pred::And(found.sought.iter().map(|pred| (*pred).clone()).collect());
+    Pred::Or(found.iter().map(case).collect())
 }
 
 /// Whether the rows of an index come in an order, and whether backwards.
@@ -392,11 +435,37 @@ fn order(get: &Get, def: &IndexDef, equal: usize, whole: bool, wanted: &[SortKey
     (true, backward.unwrap_or(false))
 }
 
+/// Whether the rows that a read gives are versions of one moment, as their index entries are: what is read in its newest version
+/// may lie elsewhere than its entry says.
+fn is_of_one_moment(get: &Get) -> bool {
+    get.mode == TableMode::Snapshot && get.locks.is_none()
+}
+
+/// Whether the rows of the clustered index come in the order of a column.
+pub fn comes_in_order(get: &Get, id: ColId, collation: Collation) -> bool {
+    let storage = &get.table.storage;
+    let column = get.position(id);
+    let same = |at: usize| {
+        let def = &get.table.columns[at];
+        !def.ty.is_string() || def.collation == collation
+    };
+    is_of_one_moment(get)
+        && storage.index_id > 0
+        && get.hints.index.is_none_or(|hint| hint == storage.index_id)
+        && storage.key.first().is_some_and(|(at, descending)| Some(*at) == column && !descending && same(*at))
+}
+
+/// Whether conditions name the first column of another index than the clustered one.
+pub fn seeks_elsewhere(get: &Get, preds: &[Pred]) -> bool {
+    let conditions = Conditions::of(get, preds, &[]);
+    get.table.indexes.iter().any(|def| conditions.ranges(def).iter().any(|found| !found.sought.is_empty()))
+}
+
 /// Whether rows of an index with the same values of some columns come one after another: the columns are the next ones of
 /// its key, in whatever order. Only of rows that are versions of one moment, as their entries are: what is read in its
 /// newest version may lie elsewhere than its entry says.
 fn groups(get: &Get, def: &IndexDef, equal: usize, whole: bool, wanted: &[(ColId, Collation)]) -> bool {
-    if get.mode != TableMode::Snapshot || get.locks.is_some() {
+    if !is_of_one_moment(get) {
         return false;
     }
     let bound: Vec<usize> = def.key[..equal].iter().map(|(column, _)| *column).collect();
@@ -416,60 +485,4 @@ fn groups(get: &Get, def: &IndexDef, equal: usize, whole: bool, wanted: &[(ColId
     // Behind all of a unique key no two rows are left.
     let all_found = rest.len() <= key.len() || def.unique;
     whole || all_found && first.iter().all(|(column, _)| rest.contains(column))
-}
-
-fn terms<'p>(get: &Get, preds: &'p [Pred]) -> Terms<'p> {
-    let mut terms = Terms::default();
-    for (at, pred) in preds.iter().enumerate() {
-        match pred {
-            Pred::IsNull(e, false) => {
-                if let Expr::Col(id) = **e
-                    && let Some(column) = get.position(id)
-                {
-                    terms.equal.push(EqualTerm { pred: at, column, value: None });
-                }
-            }
-            Pred::Compare(c) => {
-                let Some((column, op, value)) = sargable(get, c) else { continue };
-                if op == CompareOp::Equal {
-                    terms.equal.push(EqualTerm { pred: at, column, value: Some(value) });
-                } else if op != CompareOp::NotEqual {
-                    terms.range.push(RangeTerm { pred: at, column, op, value });
-                }
-            }
-            _ => {}
-        }
-    }
-    terms
-}
-
-/// A comparison of a column with something that does not depend on the row.
-fn sargable<'p>(get: &Get, c: &'p CompareExpr) -> Option<(usize, CompareOp, &'p Expr)> {
-    let one = |column: &Expr, op: CompareOp, value: &'p Expr| {
-        let column = seekable_column(get, column, c.collation)?;
-        (value.is_row_free() && !value.is_volatile()).then_some((column, op, value))
-    };
-    one(&c.left, c.op, &c.right).or_else(|| one(&c.right, mirrored(c.op), &c.left))
-}
-
-/// The column itself, or widened in a way that keeps its order.
-fn seekable_column(get: &Get, e: &Expr, collation: Collation) -> Option<usize> {
-    match e {
-        Expr::Col(id) => {
-            let column = get.position(*id)?;
-            let def = &get.table.columns[column];
-            (!def.ty.is_string() || def.collation == collation).then_some(column)
-        }
-        Expr::Convert(c) if keeps_order(c.from, c.to) => match &c.operand {
-            Expr::Col(id) => get.position(*id),
-            _ => None,
-        },
-        _ => None,
-    }
-}
-
-fn keeps_order(from: DataType, to: DataType) -> bool {
-    let exact = |ty: DataType| ty.is_number() && !matches!(ty, DataType::Float | DataType::Real);
-    let dated = |ty: DataType| ty.is_temporal() && !matches!(ty, DataType::Time(_));
-    (exact(from) && to.is_number()) || (dated(from) && dated(to))
 }

@@ -1,4 +1,4 @@
-//! Customer rows by the rules of TPC-C (standard specification 5.11, clause 4.3.3.1), as a delimited text file that
+//! Customer rows of the studies by the rules of TPC-C (standard specification 5.11, clause 4.3.3.1), as a delimited text file that
 //! every target can bulk load. The same seed gives the same rows, so that all targets work on the same data.
 
 use std::io::{self, BufWriter, Write};
@@ -12,6 +12,11 @@ const DISTRICTS: u64 = 10;
 const SYLLABLES: [&str; 10] =
     ["BAR", "OUGHT", "ABLE", "PRI", "PRES", "ESE", "ANTI", "CALLY", "ATION", "EING"];
 const ALPHANUMERIC: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+/// C_LAST of a number of three digits (clause 4.3.2.3).
+pub(crate) fn last_name(number: usize) -> String {
+    [number / 100 % 10, number / 10 % 10, number % 10].map(|i| SYLLABLES[i]).concat()
+}
 
 /// Field separator of the file.
 pub const FIELD: char = '|';
@@ -53,8 +58,7 @@ impl Generator {
             let high = self.random.u64(0..=999);
             ((low | high) + 157) % 1_000
         } as usize;
-        let name = [number / 100, number / 10 % 10, number % 10].map(|i| SYLLABLES[i]).concat();
-        self.field(&name);
+        self.field(&last_name(number));
     }
 
     fn row(&mut self, warehouse: u64, district: u64, customer: u64) -> &str {

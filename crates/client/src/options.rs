@@ -1,0 +1,159 @@
+//! What a client can be told, and why it does not get on.
+
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tds::TdsError;
+use tds::client::ServerMessage;
+
+/// Port of a server where none is given.
+const PORT: u16 = 1433;
+
+/// What is encrypted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Encryption {
+    /// The login alone, or everything if the server wants it. The certificate is not checked.
+    Optional,
+    /// Everything.
+    Mandatory,
+    /// TDS 8.0: TLS before anything else.
+    Strict,
+}
+
+/// Which certificates are good.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Trust {
+    /// Those that the system's authorities have signed, for the name of the server.
+    System,
+    /// Those that are in this PEM file, or are signed by one of them, for the name of the server.
+    File(PathBuf),
+    /// All.
+    Any,
+}
+
+/// Where to connect, and as whom.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Name or address of the server.
+    pub host: String,
+    pub port: u16,
+    pub user: String,
+    pub password: String,
+    /// Empty: the login's default.
+    pub database: String,
+    pub encryption: Encryption,
+    pub trust: Trust,
+    /// What APP_NAME() says.
+    pub app: String,
+    /// What HOST_NAME() says.
+    pub workstation: String,
+    /// For the connection and its login together.
+    pub timeout: Duration,
+}
+
+impl Options {
+    /// Everything but the password's owner at its default; the whole connection is encrypted.
+    pub fn new(host: &str, port: u16, user: &str, password: &str) -> Options {
+        Options {
+            host: host.into(),
+            port,
+            user: user.into(),
+            password: password.into(),
+            database: String::new(),
+            encryption: Encryption::Mandatory,
+            trust: Trust::System,
+            app: "ringwood".into(),
+            workstation: String::new(),
+            timeout: Duration::from_secs(15),
+        }
+    }
+}
+
+/// Host and port of `HOST`, `HOST:PORT`, `[ADDRESS]:PORT` or sqlcmd's `tcp:HOST,PORT`.
+///
+/// # Errors
+/// What is wrong with the text.
+pub fn parse_server(text: &str) -> Result<(String, u16), String> {
+    let rest = text.strip_prefix("tcp:").unwrap_or(text);
+    if rest.contains('\\') {
+        return Err(format!("{text}: named instances are not looked up; give HOST:PORT"));
+    }
+    let (host, port) = if let Some(inner) = rest.strip_prefix('[') {
+        let (host, after) = inner.split_once(']').ok_or_else(|| format!("{text}: a ] is missing"))?;
+        (host, after.strip_prefix([':', ',']).or(after.is_empty().then_some("")))
+    } else if let Some((host, port)) = rest.split_once(',') {
+        (host, Some(port))
+    } else {
+        match rest.split_once(':') {
+            // An address of IPv6 without brackets has more colons than one.
+            Some((host, port)) if !port.contains(':') => (host, Some(port)),
+            _ => (rest, Some("")),
+        }
+    };
+    let host = if matches!(host, "." | "(local)") { "localhost" } else { host };
+    let port = match port.map(str::trim) {
+        Some("") => Some(PORT),
+        Some(port) => port.parse().ok(),
+        None => None,
+    };
+    match port {
+        Some(port) if !host.is_empty() => Ok((host.to_owned(), port)),
+        _ => Err(format!("{text}: expected HOST, HOST:PORT or HOST,PORT")),
+    }
+}
+
+/// Why a connection cannot be made or goes on no longer.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientError {
+    #[error("{0}")]
+    Io(#[from] io::Error),
+    #[error("what the server sends is not TDS: {0}")]
+    Protocol(#[from] TdsError),
+    #[error("TLS: {0}")]
+    Tls(#[from] rustls::Error),
+    /// The server refuses the login.
+    #[error("{}", texts(.0))]
+    Login(Vec<ServerMessage>),
+    /// One side wants encryption, the other does not have it.
+    #[error("the server does not encrypt")]
+    NoEncryption,
+    /// The file of trusted certificates.
+    #[error("{}: {why}", .file.display())]
+    Certificates { file: PathBuf, why: String },
+    #[error("{0:?} is no name that a certificate can have")]
+    Name(String),
+}
+
+fn texts(errors: &[ServerMessage]) -> String {
+    let lines = errors
+        .iter()
+        .map(|e| format!("Msg {}, Level {}, State {}\n{}", e.number, e.severity, e.state, e.message));
+    let all: Vec<String> = lines.collect();
+    if all.is_empty() { "the server refuses the login without a reason".into() } else { all.join("\n") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse_server;
+
+    #[test]
+    fn servers() {
+        let good = [
+            ("db", "db", 1433),
+            ("db:1500", "db", 1500),
+            ("tcp:db,1500", "db", 1500),
+            (".", "localhost", 1433),
+            ("[::1]:14330", "::1", 14330),
+            ("[::1]", "::1", 1433),
+            ("::1", "::1", 1433),
+            ("10.0.0.1, 99", "10.0.0.1", 99),
+        ];
+        for (text, host, port) in good {
+            assert_eq!(parse_server(text), Ok((host.to_owned(), port)), "{text}");
+        }
+        for text in ["", ":1433", "db:x", "db,70000", "db\\SQLEXPRESS", "[::1", "[::1]x"] {
+            assert!(parse_server(text).is_err(), "{text}");
+        }
+    }
+}

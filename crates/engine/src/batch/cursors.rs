@@ -1,0 +1,423 @@
+//! DECLARE CURSOR, OPEN, FETCH, CLOSE, and SET of cursor variables.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, Ordering::Relaxed};
+
+use parking_lot::{Mutex, MutexGuard};
+use plan::bind::literal::literal;
+use plan::cursor::{CursorPlan, Model, Source, compile_cursor};
+use syntax::ast::{
+    CursorDef, CursorName, DeclareCursor, Expr, ExprKind, Fetch, FetchFrom, NameOrVariable, SetValue,
+    SetVariable, Span,
+};
+use types::convert::{Mode, convert};
+use types::{DataType, SqlError, Value};
+
+use super::Bound;
+use super::cursor_options::{Options, read_only};
+use super::run::{Failure, Run, ToSink};
+use crate::cursor::{Body, Status, To};
+use crate::exec::context::RowSink;
+use crate::output::StatementKind;
+use crate::state::SessionCore;
+use crate::state::cursors::{Concurrency, Current, Cursor, CursorBody, CursorInfo, Declared};
+use catalog::errors;
+
+/// How often a cursor is compiled again while tables change under its OPEN.
+const MAX_RECOMPILES: u32 = 100;
+
+/// A cursor that is being made.
+pub struct NewCursor<'a> {
+    pub plan: Arc<CursorPlan>,
+    pub name: &'a str,
+    pub concurrency: Concurrency,
+    pub scroll: bool,
+    pub global: bool,
+    pub api: bool,
+    pub text: &'a str,
+    pub vars: Vec<Value>,
+}
+
+impl NewCursor<'_> {
+    /// The cursor, closed, with a handle of its own. What its query cannot have, concurrency and scrolling, it has not.
+    pub fn make(self, core: &mut SessionCore) -> Arc<Cursor> {
+        let model = self.plan.model;
+        let fixed = matches!(model, Model::Static | Model::FastForward) || self.plan.dirty;
+        let concurrency = if fixed { Concurrency::ReadOnly } else { self.concurrency };
+        let update_of = self.plan.update_of.as_ref().map(|list| {
+            let column = |(table, column): &(usize, usize)| {
+                let table = self.plan.tables.get(*table)?;
+                Some((table.db.id(), table.store.table.object_id, *column))
+            };
+            list.iter().filter_map(column).collect()
+        });
+        let declared = Declared {
+            model,
+            concurrency,
+            scroll: self.scroll,
+            global: self.global,
+            api: self.api,
+            text: self.text.into(),
+            created: catalog::clock::now(),
+            update_of,
+        };
+        let columns = self.plan.columns.len() as i32;
+        let (updatable, locks) =
+            (concurrency != Concurrency::ReadOnly, concurrency == Concurrency::ScrollLocks);
+        let body: Box<dyn CursorBody> = Box::new(Body::new(self.plan, self.vars, updatable, locks));
+        let info = Arc::new(CursorInfo {
+            handle: core.cursors.next_handle(),
+            name: Mutex::new(self.name.into()),
+            declared,
+            open: AtomicBool::new(false),
+            fetch_status: AtomicI32::new(-9),
+            rows: AtomicI64::new(0),
+            position: AtomicI64::new(0),
+            columns,
+            reads: AtomicI64::new(0),
+        });
+        let mut shared = core.shared.cursors.lock();
+        if shared.len() % 16 == 15 {
+            shared.retain(|cursor| cursor.strong_count() > 0);
+        }
+        shared.push(Arc::downgrade(&info));
+        drop(shared);
+        Arc::new(Cursor { info, current: Mutex::new(Current::None), body: Mutex::new(body) })
+    }
+}
+
+/// What a cursor runs with.
+///
+/// # Errors
+/// 16910 a statement is using it.
+pub fn body_of<'c>(cursor: &'c Cursor) -> Result<MutexGuard<'c, Box<dyn CursorBody>>, SqlError> {
+    cursor.body.try_lock().ok_or_else(|| {
+        let text = format!("The cursor {} is currently used by another statement.", cursor.info.name.lock());
+        SqlError::new(16910, 16, 4, text)
+    })
+}
+
+/// The engine's own kind of body.
+pub fn own(body: &mut Box<dyn CursorBody>) -> Result<&mut Body, SqlError> {
+    let body: &mut dyn CursorBody = &mut **body;
+    body.as_any().downcast_mut().ok_or_else(|| SqlError::internal("a cursor of an unknown kind"))
+}
+
+/// Opens a cursor within a statement; compiles it again where its tables have changed since it was declared.
+///
+/// # Errors
+/// 16905 it is open; those of the query.
+pub fn open(core: &mut SessionCore, cursor: &Cursor) -> Result<(), SqlError> {
+    if cursor.is_open() {
+        return Err(SqlError::new(16905, 16, 1, "The cursor is already open."));
+    }
+    let mut guard = body_of(cursor)?;
+    let body = own(&mut guard)?;
+    let mut tries = 0;
+    let rows = loop {
+        match body.open(core) {
+            Err(e) if e.number == errors::SCHEMA_CHANGED && tries < MAX_RECOMPILES => {
+                tries += 1;
+                body.plan = compile(core, &body.plan.source)?;
+            }
+            result => break result?,
+        }
+    };
+    let info = &cursor.info;
+    info.rows.store(rows.unwrap_or(-1), Relaxed);
+    info.position.store(if rows.is_some() { 0 } else { -1 }, Relaxed);
+    info.fetch_status.store(-9, Relaxed);
+    info.open.store(true, Relaxed);
+    core.cursors.opened_rows = rows.map_or(-1, |rows| i32::try_from(rows).unwrap_or(i32::MAX));
+    Ok(())
+}
+
+/// Compiles a cursor in the state that the session is in.
+pub fn compile(core: &SessionCore, source: &Source) -> Result<Arc<CursorPlan>, SqlError> {
+    let (_, bound) = Bound::make(core, &source.vars, &[], |env| {
+        Ok(Bound::Cursor(Arc::new(compile_cursor(source, env)?)))
+    })?;
+    match bound {
+        Bound::Cursor(plan) => Ok(plan),
+        _ => Err(SqlError::internal("a cursor was expected")),
+    }
+}
+
+/// Fetches a row into the body's `fetched` and notes where the cursor stands.
+///
+/// # Errors
+/// As [`Body::fetch`].
+pub fn fetch(core: &mut SessionCore, cursor: &Cursor, body: &mut Body, to: To) -> Result<Status, SqlError> {
+    let result = body.fetch(core, to);
+    let info = &cursor.info;
+    if body.is_updatable() {
+        *cursor.current.lock() = match &result {
+            Ok(Status::Row) => Current::Row(body.fetched.tables.clone()),
+            Ok(Status::Missing) => Current::Missing,
+            _ => Current::None,
+        };
+    }
+    info.reads.fetch_add(1, Relaxed);
+    if let Some(position) = body.position() {
+        info.position.store(position, Relaxed);
+    }
+    let status = result.as_ref().map_or(-1, |status| status.code());
+    info.fetch_status.store(status, Relaxed);
+    result
+}
+
+/// 16911, 16925: what a cursor cannot fetch.
+pub fn check_fetch(declared: &Declared, to: To) -> Result<(), SqlError> {
+    let name = match to {
+        To::Next => return Ok(()),
+        To::Prior => "prior",
+        To::First => "first",
+        To::Last => "last",
+        To::Absolute(_) => "absolute",
+        To::Relative(_) => "relative",
+    };
+    if !declared.scroll {
+        let text = format!("fetch: The fetch type {name} cannot be used with forward only cursors.");
+        return Err(SqlError::new(16911, 16, 1, text));
+    }
+    if declared.model == Model::Dynamic && matches!(to, To::Absolute(_)) {
+        let text = format!("The fetch type {name} cannot be used with dynamic cursors.");
+        return Err(SqlError::new(16925, 16, 1, text));
+    }
+    Ok(())
+}
+
+impl Run<'_> {
+    pub(super) fn bind_cursor(&mut self, at: usize, def: &CursorDef) -> Result<(), Failure> {
+        if self.is_bound(at) {
+            return Ok(());
+        }
+        let source = Source {
+            query: Arc::new(def.query.clone()),
+            vars: Arc::new(self.batch.program.vars.clone()),
+            wish: Options::of(def)?.wish,
+            update_of: def.for_update.clone().unwrap_or_default(),
+        };
+        self.compile(at, |env| Ok(Bound::Cursor(Arc::new(compile_cursor(&source, env)?))))
+    }
+
+    fn new_cursor(
+        &mut self,
+        at: usize,
+        def: &CursorDef,
+        name: &str,
+        global: bool,
+        span: Span,
+    ) -> Result<Arc<Cursor>, Failure> {
+        let options = Options::of(def)?;
+        self.bind_cursor(at, def)?;
+        let Some((_, Bound::Cursor(plan))) = &self.bound[at] else {
+            return Err(SqlError::internal("a cursor was expected").into());
+        };
+        let plan = plan.clone();
+        if def.for_update.is_some() && plan.model == Model::Static {
+            return Err(read_only().into());
+        }
+        if options.type_warning && plan.model != options.wish {
+            let text = "The created cursor is not of the requested type.";
+            let message = self.placed(at, SqlError::new(16956, 10, 4, text));
+            self.sink.message(&message)?;
+        }
+        let new = NewCursor {
+            plan,
+            name,
+            concurrency: options.concurrency,
+            scroll: options.scroll,
+            global,
+            api: false,
+            text: span.text(&self.batch.text),
+            vars: self.vars.clone(),
+        };
+        Ok(new.make(self.core))
+    }
+
+    pub(super) fn declare_cursor(
+        &mut self,
+        at: usize,
+        declare: &DeclareCursor,
+        span: Span,
+    ) -> Result<(), Failure> {
+        let global = Options::of(&declare.cursor)?.global;
+        let global = global.unwrap_or(!self.core.db().has_local_cursors());
+        let name = &declare.name.value;
+        self.core.cursors.check_free(name, global)?;
+        let cursor = self.new_cursor(at, &declare.cursor, name, global, span)?;
+        self.core.cursors.declare(name, global, cursor)?;
+        self.core.succeeded(0);
+        Ok(())
+    }
+
+    /// Whether a SET is of a cursor variable.
+    pub(super) fn sets_cursor(&self, set: &SetVariable) -> bool {
+        matches!(set.value, SetValue::Cursor(_)) || self.batch.program.vars.is_cursor(&set.name)
+    }
+
+    /// SET @c = CURSOR ..., SET @c = @d, SET @c = name.
+    pub(super) fn set_cursor(&mut self, at: usize, set: &SetVariable, span: Span) -> Result<(), Failure> {
+        self.check_cursor_variable(&set.name)?;
+        let cursor = match &set.value {
+            SetValue::Cursor(def) => Some(self.new_cursor(at, def, &set.name, false, span)?),
+            SetValue::Expr(Expr { kind: ExprKind::Variable(from), .. }) => {
+                self.check_cursor_variable(from)?;
+                self.core.cursors.variable(from).cloned()
+            }
+            SetValue::Expr(Expr { kind: ExprKind::Column(column), .. }) if column.qualifier.is_none() => {
+                let name = NameOrVariable::Name(column.name.clone());
+                Some(self.core.cursors.find(&CursorName { global: false, name })?)
+            }
+            SetValue::Expr(_) => return Err(self.no_cursor_variable(&set.name).into()),
+        };
+        self.core.cursors.set_variable(&set.name, cursor);
+        self.core.succeeded(0);
+        Ok(())
+    }
+
+    /// 16948 when a variable holds no cursors, 137 when there is none.
+    pub(super) fn check_cursor_variable(&self, name: &str) -> Result<(), SqlError> {
+        let vars = &self.batch.program.vars;
+        if vars.is_cursor(name) {
+            return Ok(());
+        }
+        vars.find(name).and_then(|_| Err(self.no_cursor_variable(name)))
+    }
+
+    fn no_cursor_variable(&self, name: &str) -> SqlError {
+        let text = format!(
+            "The variable '{name}' is not a cursor variable, but it is used in a place where a cursor variable is \
+             expected."
+        );
+        SqlError::new(16948, 16, 4, text)
+    }
+
+    fn find_cursor(&self, name: &CursorName) -> Result<Arc<Cursor>, SqlError> {
+        if let NameOrVariable::Variable(variable) = &name.name {
+            self.check_cursor_variable(variable)?;
+        }
+        self.core.cursors.find(name)
+    }
+
+    pub(super) fn open_cursor(&mut self, name: &CursorName) -> Result<(), Failure> {
+        let cursor = self.find_cursor(name)?;
+        self.core.begin_statement(true)?;
+        self.core.tell_transactions(self.sink)?;
+        let opened = open(self.core, &cursor);
+        if let Err(error) = self.core.end_statement(opened) {
+            // What was filled so far is given back; one that was open before stays so.
+            if error.number != 16905 {
+                cursor.close();
+            }
+            return Err(error.into());
+        }
+        self.core.succeeded(0);
+        Ok(())
+    }
+
+    pub(super) fn close_cursor(&mut self, name: &CursorName) -> Result<(), Failure> {
+        let cursor = self.find_cursor(name)?;
+        cursor.check_open()?;
+        cursor.close();
+        self.core.succeeded(0);
+        Ok(())
+    }
+
+    /// The variables of INTO.
+    fn bind_into(&mut self, at: usize, fetch: &Fetch) -> Result<Arc<[(usize, DataType)]>, SqlError> {
+        if let Some((_, Bound::Into(into))) = &self.bound[at] {
+            return Ok(into.clone());
+        }
+        let vars = &self.batch.program.vars;
+        let into: Arc<[_]> = fetch.into.iter().map(|name| vars.find(name)).collect::<Result<_, _>>()?;
+        let bound = (super::Stamp::now(self.core), Bound::Into(into.clone()));
+        self.bound[at] = Some(bound.clone());
+        self.batch.bound.lock()[at] = Some(bound);
+        Ok(into)
+    }
+
+    fn wanted(&self, from: &FetchFrom) -> Result<To, SqlError> {
+        let number = |expr: &Expr| {
+            let value = match &expr.kind {
+                ExprKind::Variable(name) => self.vars[self.batch.program.vars.find(name)?.0].clone(),
+                _ => literal(expr)?,
+            };
+            value.as_i64().ok_or_else(|| {
+                let text = "sp_cursorfetch: The value of the parameter 'rownum' is invalid.";
+                SqlError::new(16902, 16, 4, text)
+            })
+        };
+        Ok(match from {
+            FetchFrom::Next => To::Next,
+            FetchFrom::Prior => To::Prior,
+            FetchFrom::First => To::First,
+            FetchFrom::Last => To::Last,
+            FetchFrom::Absolute(n) => To::Absolute(number(n)?),
+            FetchFrom::Relative(n) => To::Relative(number(n)?),
+        })
+    }
+
+    pub(super) fn fetch(&mut self, at: usize, statement: &Fetch) -> Result<(), Failure> {
+        let cursor = self.find_cursor(&statement.cursor)?;
+        cursor.check_open()?;
+        let into = self.bind_into(at, statement)?;
+        let to = self.wanted(&statement.from)?;
+        check_fetch(&cursor.info.declared, to)?;
+        if !into.is_empty() && into.len() != cursor.info.columns as usize {
+            let text = "Cursorfetch: The number of variables declared in the INTO list must match that of selected \
+                        columns.";
+            return Err(SqlError::new(16924, 16, 1, text).into());
+        }
+        let mut guard = body_of(&cursor)?;
+        let body = own(&mut guard)?;
+        self.core.cursors.fetch_status = -1;
+        self.core.begin_statement(true)?;
+        self.core.tell_transactions(self.sink)?;
+        let result = fetch(self.core, &cursor, body, to);
+        let status = self.core.end_statement(result)?;
+        let rows = u64::from(status == Status::Row);
+        if !into.is_empty() {
+            if status == Status::Row {
+                self.assign_row(&into, body)?;
+            }
+        } else {
+            let textsize = self.core.options.textsize;
+            let mut out = ToSink::new(self.sink, &body.plan.columns, textsize);
+            if status == Status::Row {
+                out.row(&body.fetched.row)?;
+            }
+            out.finish()?;
+        }
+        drop(guard);
+        self.core.succeeded(rows);
+        self.core.cursors.fetch_status = status.code();
+        if into.is_empty() {
+            return self.done(StatementKind::Select, Some(rows));
+        }
+        self.core.tell_transactions(self.sink)?;
+        Ok(())
+    }
+
+    fn assign_row(&mut self, into: &[(usize, DataType)], body: &mut Body) -> Result<(), SqlError> {
+        let row = body.fetched.row.iter_mut().zip(&body.plan.columns);
+        for ((slot, ty), (value, column)) in into.iter().zip(row) {
+            self.vars[*slot] = if column.ty == *ty {
+                std::mem::take(value)
+            } else {
+                convert(value, column.ty, *ty, 0, Mode::Implicit).map_err(|e| match e.number {
+                    206 | 257 => {
+                        let text = format!(
+                            "Cursor Fetch: Implicit conversion from data type {} to {} is not allowed.",
+                            column.ty, ty
+                        );
+                        SqlError::new(16922, 16, 1, text)
+                    }
+                    _ => e,
+                })?
+            };
+        }
+        Ok(())
+    }
+}

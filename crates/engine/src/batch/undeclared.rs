@@ -1,0 +1,126 @@
+//! Parameters that a batch uses and nobody declares: which they are, and what the statements of this crate say of their types.
+//! The rules are those of [`plan::bind::deduce`].
+
+use std::collections::HashSet;
+
+use compact_str::CompactString;
+use syntax::ParseSettings;
+use syntax::ast::{
+    AssignOp, Execute, ExecuteArg, ExecuteWhat, Expr, ExprKind, ObjectName, QueryBody, Stmt, StmtKind,
+};
+use types::{DataType, SqlError};
+
+use super::execute::Called;
+use super::module::{params_of, position};
+use super::run::{Failure, Run};
+use super::{BatchParam, declared};
+use crate::batch::Bound;
+use crate::exec::scalar::compile_scalar;
+use catalog::fold_name;
+use plan::bind::undeclared::Deduced;
+
+/// The parameters of a batch in the order in which they first stand in it.
+///
+/// # Errors
+/// 11508 one that is used twice, 1087 one that stands for a table, 11526 a temporary table that the batch makes.
+pub fn names(
+    text: &str,
+    stmts: &[Stmt],
+    params: &[BatchParam],
+    settings: ParseSettings,
+) -> Result<Vec<CompactString>, SqlError> {
+    if let Some(stmt) = stmts.iter().find_map(makes_temporary) {
+        let shown = stmt.span.text(text);
+        let text =
+            format!("The metadata could not be determined because statement '{shown}' uses a temp table.");
+        return Err(SqlError::new(11526, 16, 1, text).at_line(stmt.span.line));
+    }
+    let mut names: Vec<CompactString> = Vec::new();
+    let mut seen = HashSet::new();
+    for used in declared::undeclared(text, stmts, params, settings) {
+        if used.table {
+            let text = format!("Must declare the table variable \"{}\".", used.shown);
+            return Err(SqlError::new(1087, 15, 2, text).at_line(used.line));
+        }
+        if !seen.insert(fold_name(used.shown)) {
+            let text = format!(
+                "The undeclared parameter '{}' is used more than once in the batch being analyzed.",
+                used.shown
+            );
+            return Err(SqlError::new(11508, 16, 1, text).at_line(used.line));
+        }
+        names.push(used.shown.into());
+    }
+    Ok(names)
+}
+
+/// The statement within this one that makes a temporary table.
+fn makes_temporary(stmt: &Stmt) -> Option<&Stmt> {
+    let temporary = |name: &ObjectName| name.name.value.starts_with('#');
+    let into =
+        |body: &QueryBody| body.first_select().into.as_ref().is_some_and(|into| temporary(&into.table));
+    match &stmt.kind {
+        StmtKind::CreateTable(table) => temporary(&table.name).then_some(stmt),
+        StmtKind::Select(query) => into(&query.body).then_some(stmt),
+        StmtKind::If { then, otherwise, .. } => {
+            makes_temporary(then).or_else(|| otherwise.as_deref().and_then(makes_temporary))
+        }
+        StmtKind::While { body, .. } => makes_temporary(body),
+        StmtKind::Block(body) => body.iter().find_map(makes_temporary),
+        StmtKind::TryCatch { body, catch } => body.iter().chain(catch).find_map(makes_temporary),
+        _ => None,
+    }
+}
+
+impl Run<'_> {
+    /// `SET @p = x`: the parameter has the type of the value.
+    pub(super) fn deduce_target(
+        &mut self,
+        at: usize,
+        slot: usize,
+        op: AssignOp,
+        value: &Expr,
+    ) -> Result<(), Failure> {
+        let undeclared = self.batch.program.vars.undeclared().cloned();
+        self.compile(at, |env| {
+            let value = compile_scalar(value, env, None)?;
+            if let Some(undeclared) = &undeclared {
+                let input = op != AssignOp::Set;
+                undeclared.set(slot, Deduced { ty: value.ty(), input, output: true, formal: None });
+            }
+            Ok(Bound::Assign { slot, value })
+        })
+    }
+
+    /// `EXEC @p = procedure @q`: an argument has the type of the procedure's parameter.
+    pub(super) fn deduce_arguments(&mut self, execute: &Execute) -> Result<(), Failure> {
+        let vars = &self.batch.program.vars;
+        let Some(undeclared) = vars.undeclared().cloned() else { return Ok(()) };
+        if let Some(slot) = execute.result.as_deref().and_then(|name| vars.open(name)) {
+            undeclared.set(slot, Deduced { ty: DataType::Int, input: false, output: true, formal: None });
+        }
+        let ExecuteWhat::Procedure { name, args, .. } = &execute.what else { return Ok(()) };
+        let slot_of = |arg: &ExecuteArg| match &arg.value.kind {
+            ExprKind::Variable(variable) => vars.open(variable),
+            _ => None,
+        };
+        let (db, called) = self.find_called(name, &name.to_string())?;
+        // Those of system procedures are not declared anywhere: 11502 in the end.
+        let Called::Module(module) = called else { return Ok(()) };
+        let caller = self.core.db().clone();
+        self.core.set_db(db.clone());
+        let entered = self.enter_module(&module);
+        self.core.set_db(caller);
+        entered?;
+        let params = params_of(&module, &db.catalog())?;
+        for (i, arg) in args.iter().enumerate() {
+            let param = &params[position(&module.name, &params, arg.name.as_deref(), i)?];
+            // A parameter that is a table has no type that could be told: 11502.
+            if let Some(slot) = slot_of(arg).filter(|_| param.table.is_none()) {
+                let formal = Some(param.name.clone());
+                undeclared.set(slot, Deduced { ty: param.ty, input: true, output: param.output, formal });
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,93 @@
+//! CREATE TYPE ... AS TABLE and DROP TYPE of table types.
+
+use std::sync::Arc;
+
+use types::SqlError;
+
+use super::alias_types::check_name;
+use super::tables::Work;
+use crate::state::SessionCore;
+use catalog::change::DdlChange;
+use catalog::table_type::{elements_of, rows_of};
+use catalog::{Catalog, Db, ModuleDef, TableTypeDef, errors, fold_name};
+
+/// A table type to make.
+pub struct NewTableType<'a> {
+    /// `dbo` when empty.
+    pub schema: &'a str,
+    pub name: &'a str,
+    /// The CREATE TYPE statement.
+    pub text: &'a str,
+    /// SET QUOTED_IDENTIFIER and ANSI_NULL_DFLT_ON of the session.
+    pub quoted_identifier: bool,
+    pub nullable: bool,
+}
+
+/// Makes a table type; its columns and constraints were checked.
+///
+/// # Errors
+/// 219 the name is taken, 2760 no such schema.
+pub fn create(core: &mut SessionCore, db: &Arc<Db>, new: &NewTableType<'_>) -> Result<(), SqlError> {
+    let work = &mut Work::begin(core, db)?;
+    let schema = work.schema(new.schema)?;
+    check_name(&db.catalog(), &schema, new.name)?;
+    let type_id = work.object_id()?;
+    let def = TableTypeDef {
+        type_id,
+        schema,
+        name: new.name.into(),
+        text: new.text.into(),
+        quoted_identifier: new.quoted_identifier,
+        nullable: new.nullable,
+        create_date: catalog::clock::now(),
+        elements: elements_of(new.text, new.quoted_identifier)?,
+    };
+    change(work, &Arc::new(def), true)
+}
+
+/// Drops a table type.
+///
+/// # Errors
+/// 3732 a procedure has a parameter of the type.
+pub fn drop_type(core: &mut SessionCore, db: &Arc<Db>, def: &Arc<TableTypeDef>) -> Result<(), SqlError> {
+    let work = &mut Work::begin(core, db)?;
+    let catalog = db.catalog();
+    let users = catalog.modules.values().filter(|module| uses(module, def, &catalog));
+    if let Some(user) = users.min_by_key(|module| module.object_id) {
+        let text = format!(
+            "Cannot drop type '{}.{}' because it is being referenced by object '{}'. There may be other objects that \
+             reference this type.",
+            def.schema, def.name, user.name
+        );
+        return Err(SqlError::new(3732, 16, 1, text));
+    }
+    change(work, def, false)?;
+    // Batches that were compiled with it hold its columns.
+    work.core.instance().forget_batches();
+    Ok(())
+}
+
+/// Whether a module has a parameter of a table type.
+fn uses(module: &ModuleDef, def: &TableTypeDef, catalog: &Catalog) -> bool {
+    let params = module.procedure().map_or(&[][..], |procedure| &procedure.params);
+    params.iter().any(|param| {
+        let name = &param.data_type.name;
+        let schema = name.schema.as_ref().map_or("", |s| s.value.as_str());
+        catalog.find_table_type(schema, &name.name.value).is_some_and(|found| found.type_id == def.type_id)
+    })
+}
+
+fn change(work: &mut Work<'_>, def: &Arc<TableTypeDef>, made: bool) -> Result<(), SqlError> {
+    let (db, open) = (work.db.clone(), work.open.clone());
+    let schema_id = db.catalog().schemas.get(&fold_name(&def.schema)).copied().unwrap_or(1);
+    let txn = work.core.txn(&db)?;
+    for (system, values) in rows_of(def, schema_id) {
+        let done = match made {
+            true => open.trees.put(txn, system, &values),
+            false => open.trees.delete(txn, system, &values).map(drop),
+        };
+        done.map_err(|e| errors::store_error(&db, e))?;
+    }
+    work.core.remember_ddl(DdlChange::table_type(&db, def, made));
+    Ok(())
+}

@@ -1,0 +1,133 @@
+//! sp_describe_undeclared_parameters: types for the parameters of a batch that nobody has declared, without running it.
+
+use ::types::{DataType, Len, SqlError, Value};
+
+use super::describe::wire;
+use super::params::{NAME, Param};
+use super::{Call, column};
+use crate::batch::Compiled;
+use crate::batch::dynamic::declared_parameters;
+use crate::batch::run::run_batch;
+use crate::output::{ColumnInfo, Sink};
+use crate::state::SessionCore;
+use compact_str::CompactString;
+use plan::bind::undeclared::Deduced;
+use std::sync::Arc;
+
+use DataType::{Bit, Int, NVarChar, SmallInt, TinyInt};
+
+/// Takes the first error and nothing else.
+#[derive(Default)]
+struct FirstError(Option<SqlError>);
+
+impl Sink for FirstError {
+    fn columns(&mut self, _: &[ColumnInfo]) -> Result<(), SqlError> {
+        Ok(())
+    }
+    fn error(&mut self, error: &SqlError) -> Result<(), SqlError> {
+        self.0.get_or_insert_with(|| error.clone());
+        Ok(())
+    }
+}
+
+/// The parameters of a text, with what its statements say of them.
+///
+/// # Errors
+/// Those of compiling the text; 11502 to 11508 when a type cannot be deduced.
+fn deduced(
+    core: &mut SessionCore,
+    text: &str,
+    declarations: &str,
+) -> Result<Vec<(CompactString, Deduced)>, SqlError> {
+    let catalog = core.db().catalog();
+    let params = declared_parameters(declarations, &catalog)?;
+    let settings = core.options.parse_settings();
+    let (batch, undeclared) = Compiled::with_undeclared(text, &params, settings, &catalog)?;
+    let mut vars = vec![Value::Null; batch.parameters];
+    let before = core.options.clone();
+    core.options.noexec = true;
+    let mut first = FirstError::default();
+    let ran = run_batch(core, &mut first, &Arc::new(batch), &mut vars, false);
+    core.options = before;
+    if let Some(error) = first.0 {
+        return Err(error);
+    }
+    ran?;
+    undeclared.deduced()
+}
+
+/// EXEC sp_describe_undeclared_parameters text [, parameters].
+pub fn parameters(call: &mut Call<'_>) -> Result<i32, SqlError> {
+    const PARAMS: &[Param] = &[("@tsql", NVarChar(Len::Max)), ("@params", NVarChar(Len::Max))];
+    let given = call.given("sp_describe_undeclared_parameters", 1, PARAMS)?;
+    let text = given.text(0).unwrap_or_default().to_owned();
+    let found = match deduced(call.core, &text, given.text(1).unwrap_or_default()) {
+        Ok(found) => found,
+        Err(error) if (11_502..=11_526).contains(&error.number) => return Err(error),
+        // What is wrong with the text, and that this is why.
+        Err(error) => {
+            call.sink.error(&error)?;
+            let text = "The batch could not be analyzed because of compile errors.";
+            return Err(SqlError::new(11_501, 16, 2, text));
+        }
+    };
+    let rows: Vec<_> = found.iter().enumerate().map(row).collect();
+    call.result(&header(), &rows)?;
+    Ok(0)
+}
+
+fn row((i, (name, found)): (usize, &(CompactString, Deduced))) -> Vec<Value> {
+    let ty = found.ty;
+    let (number, length) = wire(ty);
+    let mut row = vec![
+        Value::Int(i as i32 + 1),
+        Value::str(name),
+        Value::Int(ty.system_type_id().into()),
+        Value::str(ty.to_string()),
+        Value::SmallInt(ty.max_length()),
+        Value::TinyInt(ty.precision()),
+        Value::TinyInt(ty.scale()),
+    ];
+    // Types of users, assemblies and collections.
+    row.resize(16, Value::Null);
+    row.extend([
+        Value::Bit(false),
+        Value::Bit(false),
+        Value::Bit(false),
+        Value::Bit(found.input),
+        Value::Bit(found.output),
+        found.formal.as_ref().map_or(Value::Null, Value::str),
+        Value::Int(number),
+        Value::Int(length),
+    ]);
+    row
+}
+
+fn header() -> Vec<ColumnInfo> {
+    vec![
+        column("parameter_ordinal", Int, false),
+        column("name", NAME, false),
+        column("suggested_system_type_id", Int, false),
+        column("suggested_system_type_name", NVarChar(Len::N(256)), true),
+        column("suggested_max_length", SmallInt, false),
+        column("suggested_precision", TinyInt, false),
+        column("suggested_scale", TinyInt, false),
+        column("suggested_user_type_id", Int, true),
+        column("suggested_user_type_database", NAME, true),
+        column("suggested_user_type_schema", NAME, true),
+        column("suggested_user_type_name", NAME, true),
+        column("suggested_assembly_qualified_type_name", NVarChar(Len::N(4000)), true),
+        column("suggested_xml_collection_id", Int, true),
+        column("suggested_xml_collection_database", NAME, true),
+        column("suggested_xml_collection_schema", NAME, true),
+        column("suggested_xml_collection_name", NAME, true),
+        column("suggested_is_xml_document", Bit, false),
+        column("suggested_is_case_sensitive", Bit, false),
+        column("suggested_is_fixed_length_clr_type", Bit, false),
+        column("suggested_is_input", Bit, false),
+        column("suggested_is_output", Bit, false),
+        column("formal_parameter_name", NAME, true),
+        column("suggested_tds_type_id", Int, false),
+        column("suggested_tds_length", Int, false),
+    ]
+}

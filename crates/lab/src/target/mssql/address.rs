@@ -1,0 +1,205 @@
+//! `mssql://user[:password]@host[:port]/?data=DIR&data2=DIR&log=DIR&backup=DIR&encrypt=off|login|on&trust=yes|no`: which server, and
+//! where its files go. The password is never shown: [`Address::shown`] has the rest.
+
+use crate::LabError;
+use percent_encoding::percent_decode_str;
+use std::net::{TcpStream, ToSocketAddrs};
+use std::time::Duration;
+use tiberius::{AuthMethod, Config, EncryptionLevel};
+use url::Url;
+
+/// How the address begins.
+const SCHEME: &str = "mssql://";
+/// The environment variable with the password where the address has none: sqlcmd's.
+pub const PASSWORD: &str = "SQLCMDPASSWORD";
+const PORT: u16 = 1433;
+const CONNECT: Duration = Duration::from_secs(15);
+
+/// What goes through TLS.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Encrypt {
+    Nothing,
+    Login,
+    Everything,
+}
+
+/// A server's address.
+#[derive(Clone, Debug)]
+pub struct Address {
+    host: String,
+    port: u16,
+    user: String,
+    password: String,
+    encrypt: Encrypt,
+    trust: bool,
+    /// Folders for files, as the server names them: data, data2, log, backup; its own unless given.
+    pub folders: [Option<String>; 4],
+}
+
+fn wrong(what: impl std::fmt::Display) -> LabError {
+    LabError::Request(format!(
+        "the address of a server: {what} (mssql://user@host:port/?data=DIR&log=DIR, password in {PASSWORD})"
+    ))
+}
+
+/// Whether only this machine can listen to what is sent there.
+fn is_loopback(host: &str) -> bool {
+    let literal = host.trim_matches(['[', ']']).parse::<std::net::IpAddr>();
+    host.eq_ignore_ascii_case("localhost") || literal.is_ok_and(|ip| ip.is_loopback())
+}
+
+impl Address {
+    /// Reads it. Errors never have the password.
+    pub fn parse(text: &str) -> Result<Address, LabError> {
+        let url = Url::parse(text).map_err(wrong)?;
+        let decode =
+            |text: &str| percent_decode_str(text).decode_utf8().map(|t| t.into_owned()).map_err(wrong);
+        let host = url.host_str().filter(|h| !h.is_empty()).ok_or_else(|| wrong("no host"))?;
+        let user = decode(url.username())?;
+        if user.is_empty() {
+            return Err(wrong("no user"));
+        }
+        let password = match url.password() {
+            Some(password) => decode(password)?,
+            None => std::env::var(PASSWORD).unwrap_or_default(),
+        };
+        if !matches!(url.path(), "" | "/") {
+            return Err(wrong(format_args!(
+                "{} after the port: studies make databases of their own",
+                url.path()
+            )));
+        }
+        let local = is_loopback(host);
+        let mut address = Address {
+            host: host.trim_matches(['[', ']']).to_owned(),
+            port: url.port().unwrap_or(PORT),
+            user,
+            password,
+            encrypt: if local { Encrypt::Nothing } else { Encrypt::Everything },
+            trust: false,
+            folders: [const { None }; 4],
+        };
+        for (name, value) in url.query_pairs() {
+            let folder = ["data", "data2", "log", "backup"].iter().position(|n| *n == name);
+            match (&*name, &*value) {
+                (_, dir) if folder.is_some() && !dir.is_empty() => {
+                    address.folders[folder.unwrap_or_default()] = Some(dir.to_owned());
+                }
+                ("encrypt", "off") => address.encrypt = Encrypt::Nothing,
+                ("encrypt", "login") => address.encrypt = Encrypt::Login,
+                ("encrypt", "on") => address.encrypt = Encrypt::Everything,
+                ("trust", "yes") => address.trust = true,
+                ("trust", "no") => address.trust = false,
+                _ => return Err(wrong(format_args!("{name}={value}"))),
+            }
+        }
+        if address.encrypt != Encrypt::Nothing && !cfg!(feature = "mssql-tls") {
+            return Err(wrong(
+                "this build has no TLS for it: build it with --features mssql-tls, or say encrypt=off, which sends the password \
+                 and everything else so that others on the way can read it",
+            ));
+        }
+        Ok(address)
+    }
+
+    /// Without its password.
+    pub fn shown(&self) -> String {
+        let host = if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() };
+        format!("{}@{host}:{}", self.user, self.port)
+    }
+
+    /// Whether the server is reached without a network, so that its files are most likely this machine's.
+    pub fn is_local(&self) -> bool {
+        is_loopback(&self.host)
+    }
+
+    /// A socket and what is said at login, with that many bytes in a packet.
+    pub fn open(&self) -> Result<(Config, TcpStream), LabError> {
+        let failed = |e: std::io::Error| LabError::Request(format!("{}: {e}", self.shown()));
+        let mut last = std::io::Error::other("the host has no address");
+        let mut socket = None;
+        for address in (self.host.as_str(), self.port).to_socket_addrs().map_err(failed)? {
+            match TcpStream::connect_timeout(&address, CONNECT) {
+                Ok(there) => {
+                    socket = Some(there);
+                    break;
+                }
+                Err(error) => last = error,
+            }
+        }
+        let socket = socket.ok_or(last).map_err(failed)?;
+        socket.set_nodelay(true).map_err(failed)?;
+        let mut config = Config::new();
+        config.host(&self.host);
+        config.port(self.port);
+        config.application_name("ringwood lab");
+        config.authentication(AuthMethod::sql_server(&self.user, &self.password));
+        // The socket blocks: nothing could look at a clock meanwhile.
+        config.handshake_timeout(None);
+        config.encryption(match self.encrypt {
+            Encrypt::Nothing => EncryptionLevel::NotSupported,
+            #[cfg(feature = "mssql-tls")]
+            Encrypt::Login => EncryptionLevel::Off,
+            #[cfg(feature = "mssql-tls")]
+            Encrypt::Everything => EncryptionLevel::Required,
+            #[cfg(not(feature = "mssql-tls"))]
+            _ => EncryptionLevel::NotSupported,
+        });
+        if self.trust {
+            config.trust_cert();
+        }
+        Ok((config, socket))
+    }
+}
+
+/// The address without its password, for journals and command lines; other names as they are.
+pub fn without_password(text: &str) -> String {
+    let hidden = || -> Option<String> {
+        let rest = text.strip_prefix(SCHEME)?;
+        let end = rest.find(['/', '?']).unwrap_or(rest.len());
+        let (user, host) = rest[..end].rsplit_once('@')?;
+        let user = user.split_once(':')?.0;
+        Some(format!("{SCHEME}{user}@{host}{}", &rest[end..]))
+    };
+    hidden().unwrap_or_else(|| text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_read() {
+        let a = Address::parse("mssql://sa:p%40ss@127.0.0.1:14330/?data=/d&log=%2Fl&backup=C:%5Cb").unwrap();
+        assert_eq!((a.host.as_str(), a.port, a.password.as_str()), ("127.0.0.1", 14330, "p@ss"));
+        assert_eq!(a.folders, [Some("/d".into()), None, Some("/l".into()), Some(r"C:\b".into())]);
+        assert_eq!((a.shown().as_str(), a.is_local()), ("sa@127.0.0.1:14330", true));
+        let a = Address::parse("mssql://me@[::1]").unwrap();
+        assert_eq!((a.shown().as_str(), a.port, a.is_local()), ("me@[::1]:1433", 1433, true));
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused_and_no_password_is_shown() {
+        for wrong in [
+            "mssql://sa:secret@localhost/master",
+            "mssql://sa:secret@localhost/?colour=red",
+            "mssql://sa:secret@localhost/?encrypt=maybe",
+            "mssql://sa:secret@/",
+            "mssql://:secret@localhost/",
+            "mssql://sa:secret@localhost:99999/",
+        ] {
+            let error = Address::parse(wrong).unwrap_err().to_string();
+            assert!(!error.contains("secret"), "{error}");
+        }
+        assert_eq!(Address::parse("mssql://sa@db.example.org/").is_ok(), cfg!(feature = "mssql-tls"));
+        assert!(Address::parse("mssql://sa@db.example.org/?encrypt=off").is_ok());
+    }
+
+    #[test]
+    fn a_password_is_taken_out_of_an_address() {
+        assert_eq!(without_password("mssql://sa:p@ss@h:1/?data=/d"), "mssql://sa@h:1/?data=/d");
+        assert_eq!(without_password("mssql://sa:p@h"), "mssql://sa@h");
+        assert_eq!(without_password("mssql://sa@h/?data=/a:b@c"), "mssql://sa@h/?data=/a:b@c");
+        assert_eq!(without_password("postgres"), "postgres");
+    }
+}

@@ -1,0 +1,312 @@
+//! What conditions say of single columns of a table, and the ranges of an index that follow: one for a conjunction, several for an OR or
+//! a list, whose cases each make the seek longer.
+//! Guarantee: the ranges hold every row that satisfies the conditions; conditions that they do not stand for exactly are kept
+//! to be tested on the row.
+
+use super::super::logical::Get;
+use crate::nodes::SeekSpec;
+use catalog::IndexDef;
+use expr::{CompareExpr, Expr, Pred, mirrored};
+use std::borrow::Cow;
+use syntax::ast::CompareOp;
+use types::{Collation, DataType, Value};
+
+/// Most ranges of one seek: each costs a way down the index. Longer lists are joined (`rewrite::in_list`).
+pub const MOST_RANGES: usize = 32;
+
+/// A key column, equal to something.
+pub struct EqualTerm<'p> {
+    /// Where the condition stands in its conjunction.
+    pub at: usize,
+    pub pred: &'p Pred,
+    pub column: usize,
+    /// None: it is NULL.
+    pub value: Option<&'p Expr>,
+}
+
+/// One end of a range of a column.
+struct RangeTerm<'p> {
+    pred: &'p Pred,
+    column: usize,
+    op: CompareOp,
+    value: &'p Expr,
+}
+
+/// What the conditions of a conjunction say of single columns.
+#[derive(Default)]
+pub struct Terms<'p> {
+    pub equal: Vec<EqualTerm<'p>>,
+    range: Vec<RangeTerm<'p>>,
+}
+
+impl<'p> Terms<'p> {
+    /// Of a conjunction.
+    pub fn of(get: &Get, preds: &'p [Pred]) -> Terms<'p> {
+        let mut terms = Terms::default();
+        for (at, pred) in preds.iter().enumerate() {
+            match pred {
+                Pred::IsNull(e, false) => {
+                    if let Expr::Col(id) = **e
+                        && let Some(column) = get.position(id)
+                    {
+                        terms.equal.push(EqualTerm { at, pred, column, value: None });
+                    }
+                }
+                Pred::Compare(c) => {
+                    let Some((column, op, value)) = sargable(get, c) else { continue };
+                    if op == CompareOp::Equal {
+                        terms.equal.push(EqualTerm { at, pred, column, value: Some(value) });
+                    } else if op != CompareOp::NotEqual {
+                        terms.range.push(RangeTerm { pred, column, op, value });
+                    }
+                }
+                _ => {}
+            }
+        }
+        terms
+    }
+
+    fn is_empty(&self) -> bool {
+        self.equal.is_empty() && self.range.is_empty()
+    }
+}
+
+/// An OR or a list of values: one of its cases holds.
+pub struct Choice<'p> {
+    /// Where the condition stands in its conjunction.
+    pub at: usize,
+    /// Each a conjunction.
+    pub cases: Vec<Cow<'p, [Pred]>>,
+}
+
+impl<'p> Choice<'p> {
+    /// Those of a conjunction's conditions that may give several ranges: each case says something of a column.
+    pub fn all(get: &Get, preds: &'p [Pred]) -> Vec<Choice<'p>> {
+        let sought = |cases: &[Cow<'_, [Pred]>]| cases.iter().all(|case| !Terms::of(get, case).is_empty());
+        let of = |(at, pred)| cases(pred).filter(|cases| sought(cases)).map(|cases| Choice { at, cases });
+        preds.iter().enumerate().filter_map(of).collect()
+    }
+
+    /// Whether every case is one equality: ranges that stand for them stand for all of it.
+    fn is_equalities(&self) -> bool {
+        let equality = |case: &Cow<'_, [Pred]>| match &**case {
+            [Pred::Compare(c)] => c.op == CompareOp::Equal,
+            [Pred::IsNull(_, negated)] => !negated,
+            _ => false,
+        };
+        self.cases.iter().all(equality)
+    }
+}
+
+fn cases(pred: &Pred) -> Option<Vec<Cow<'_, [Pred]>>> {
+    match pred {
+        Pred::Or(list) if list.len() <= MOST_RANGES => {
+            // An OR or a list within it is so many cases more.
+            let mut all = Vec::with_capacity(list.len());
+            for pred in list {
+                match pred {
+                    Pred::Or(_) | Pred::InList(_) => all.extend(cases(pred)?),
+                    Pred::And(list) => all.push(Cow::Borrowed(&list[..])),
+                    one => all.push(Cow::Borrowed(std::slice::from_ref(one))),
+                }
+            }
+            (all.len() <= MOST_RANGES).then_some(all)
+        }
+        Pred::InList(list) if !list.negated && list.list.len() <= MOST_RANGES => {
+            let case = |value: &Expr| {
+                let (left, right) = (list.operand.clone(), value.clone());
+                let compare = CompareExpr { op: CompareOp::Equal, left, right, collation: list.collation };
+                Cow::Owned(vec![Pred::Compare(Box::new(compare))])
+            };
+            Some(list.list.iter().map(case).collect())
+        }
+        _ => None,
+    }
+}
+
+/// A seek by one range, and what it came from.
+#[derive(Clone)]
+pub struct Found<'p> {
+    pub seek: SeekSpec,
+    /// Conditions of the table's own conjunction that it stands for exactly, by their places there.
+    pub used: Vec<usize>,
+    /// All conditions that it was made of.
+    pub sought: Vec<&'p Pred>,
+}
+
+impl Found<'_> {
+    /// How much is known of a key: equal columns, then ends of a range.
+    fn length(&self) -> (usize, usize) {
+        let ends = usize::from(self.seek.lower.is_some()) + usize::from(self.seek.upper.is_some());
+        (self.seek.equal.len(), ends)
+    }
+}
+
+/// The range of an index for conjunctions that hold together; the first is the table's own.
+fn found<'p>(def: &IndexDef, terms: &[&Terms<'p>]) -> Found<'p> {
+    let mut found = Found { seek: SeekSpec::default(), used: Vec::new(), sought: Vec::new() };
+    let seek = &mut found.seek;
+    for (column, _) in &def.key {
+        let mut all =
+            terms.iter().enumerate().flat_map(|(at, terms)| terms.equal.iter().map(move |t| (at, t)));
+        let Some((of, term)) = all.find(|(_, t)| t.column == *column) else { break };
+        seek.equal.push(term.value.cloned().unwrap_or(Expr::Const(Value::Null)));
+        seek.null_ok.push(term.value.is_none());
+        found.sought.push(term.pred);
+        if of == 0 {
+            found.used.push(term.at);
+        }
+    }
+    if let Some((column, _)) = def.key.get(seek.equal.len()) {
+        for terms in terms {
+            add_range(seek, terms, *column, &mut found.sought);
+        }
+    }
+    found
+}
+
+/// Adds the range of a key column; `sought` gets its conditions.
+fn add_range<'p>(seek: &mut SeekSpec, terms: &Terms<'p>, column: usize, sought: &mut Vec<&'p Pred>) {
+    for term in terms.range.iter().filter(|t| t.column == column) {
+        let (end, inclusive) = match term.op {
+            CompareOp::Greater => (&mut seek.lower, false),
+            CompareOp::GreaterEqual => (&mut seek.lower, true),
+            CompareOp::Less => (&mut seek.upper, false),
+            CompareOp::LessEqual => (&mut seek.upper, true),
+            CompareOp::Equal | CompareOp::NotEqual => continue,
+        };
+        if end.is_none() {
+            *end = Some((term.value.clone(), inclusive));
+            sought.push(term.pred);
+        }
+    }
+}
+
+/// A conjunction's conditions on a table.
+pub struct Conditions<'p> {
+    pub own: Terms<'p>,
+    pub choices: &'p [Choice<'p>],
+    /// Of each choice what its cases say.
+    pub cases: Vec<Vec<Terms<'p>>>,
+}
+
+impl<'p> Conditions<'p> {
+    /// Of a conjunction whose choices are known.
+    pub fn of(get: &Get, preds: &'p [Pred], choices: &'p [Choice<'p>]) -> Conditions<'p> {
+        let cases =
+            choices.iter().map(|choice| choice.cases.iter().map(|case| Terms::of(get, case)).collect());
+        Conditions { own: Terms::of(get, preds), choices, cases: cases.collect() }
+    }
+
+    /// The ranges of an index: one, or several of which each is longer by every choice that was made use of. Conditions
+    /// that they stand for exactly, choices among them, are in the first one's `used`.
+    pub fn ranges(&self, def: &IndexDef) -> Vec<Found<'p>> {
+        let mut all = vec![(vec![&self.own], found(def, &[&self.own]))];
+        let mut left: Vec<usize> = (0..self.choices.len()).collect();
+        let mut used = Vec::new();
+        while let Some((place, longer)) = self.longer(def, &left, &all) {
+            let choice = &self.choices[left.remove(place)];
+            if choice.is_equalities() {
+                used.push(choice.at);
+            }
+            all = longer;
+        }
+        let mut all: Vec<Found<'p>> = all.into_iter().map(|(_, found)| found).collect();
+        if let Some(first) = all.first_mut() {
+            first.used.extend(used);
+        }
+        all
+    }
+
+    /// The first of these choices that makes all ranges longer, by its place, and the ranges then.
+    fn longer<'t>(
+        &'t self,
+        def: &IndexDef,
+        choices: &[usize],
+        all: &[Case<'t, 'p>],
+    ) -> Option<(usize, Vec<Case<'t, 'p>>)> {
+        let longer = |(place, choice): (usize, &usize)| {
+            split(def, all, &self.cases[*choice]).map(|longer| (place, longer))
+        };
+        choices.iter().enumerate().find_map(longer)
+    }
+
+    /// So many leading columns of an index have one value by the conjunction's own conditions.
+    pub fn equal_columns(&self, def: &IndexDef) -> usize {
+        let named = |(column, _): &&(usize, bool)| self.own.equal.iter().any(|term| term.column == *column);
+        def.key.iter().take_while(named).count()
+    }
+
+    /// The range of an index for one case of a choice that makes use of it; the conjunction's own conditions help.
+    pub fn range_of_case(&self, def: &IndexDef, choice: usize, case: usize) -> Option<Found<'p>> {
+        let alone = found(def, &[&self.own]);
+        let with = found(def, &[&self.own, &self.cases[choice][case]]);
+        (with.length() > alone.length()).then_some(with)
+    }
+}
+
+/// Conjunctions that hold together, with their range.
+type Case<'t, 'p> = (Vec<&'t Terms<'p>>, Found<'p>);
+
+/// Each range for each case of a choice, where that makes all of them longer.
+fn split<'t, 'p>(def: &IndexDef, all: &[Case<'t, 'p>], cases: &'t [Terms<'p>]) -> Option<Vec<Case<'t, 'p>>> {
+    if all.len() * cases.len() > MOST_RANGES {
+        return None;
+    }
+    let mut longer = Vec::with_capacity(all.len() * cases.len());
+    for (terms, before) in all {
+        for case in cases {
+            let terms: Vec<&Terms<'p>> = terms.iter().copied().chain([case]).collect();
+            let now = found(def, &terms);
+            if now.length() <= before.length() {
+                return None;
+            }
+            longer.push((terms, now));
+        }
+    }
+    Some(longer)
+}
+
+/// Whether all subqueries of a condition are compared with a column and the same for all rows: it can be sought.
+pub fn is_sought(get: &Get, pred: &Pred) -> bool {
+    match pred {
+        Pred::Compare(c) => sargable(get, c).is_some(),
+        Pred::InList(list) => !list.operand.has_subquery() && list.list.iter().all(Expr::is_fixed),
+        Pred::And(list) | Pred::Or(list) => {
+            list.iter().all(|pred| !pred.has_subquery() || is_sought(get, pred))
+        }
+        _ => false,
+    }
+}
+
+/// A comparison of a column with something that does not depend on the row.
+fn sargable<'p>(get: &Get, c: &'p CompareExpr) -> Option<(usize, CompareOp, &'p Expr)> {
+    let one = |column: &Expr, op: CompareOp, value: &'p Expr| {
+        let column = seekable_column(get, column, c.collation)?;
+        value.is_fixed().then_some((column, op, value))
+    };
+    one(&c.left, c.op, &c.right).or_else(|| one(&c.right, mirrored(c.op), &c.left))
+}
+
+/// The column itself, or widened in a way that keeps its order.
+fn seekable_column(get: &Get, e: &Expr, collation: Collation) -> Option<usize> {
+    match e {
+        Expr::Col(id) => {
+            let column = get.position(*id)?;
+            let def = &get.table.columns[column];
+            (!def.ty.is_string() || def.collation == collation).then_some(column)
+        }
+        Expr::Convert(c) if keeps_order(c.from, c.to) => match &c.operand {
+            Expr::Col(id) => get.position(*id),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Whether a conversion keeps the order of numbers and of dates.
+pub fn keeps_order(from: DataType, to: DataType) -> bool {
+    let exact = |ty: DataType| ty.is_number() && !matches!(ty, DataType::Float | DataType::Real);
+    let dated = |ty: DataType| ty.is_temporal() && !matches!(ty, DataType::Time(_));
+    (exact(from) && to.is_number()) || (dated(from) && dated(to))
+}

@@ -1,0 +1,187 @@
+//! Scripts say the same over the wire as in process: result sets, counts, messages and errors, batch by batch. The experiments' own
+//! scripts always; those of a folder too where `RINGWOOD_SCRIPTS` names one (all its `*.sql`, each in a new database).
+
+mod support;
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use engine::{ColumnInfo, DataType, Sink, SqlError, StatementEnd, Value};
+use support::{Client, TestServer};
+use tds::client::{ServerMessage, Token};
+use tds::tokens::DoneStatus;
+use types::display::format_value;
+
+/// What a script has said, a line each.
+#[derive(Default)]
+struct Said {
+    lines: Vec<String>,
+    types: Vec<DataType>,
+}
+
+impl Said {
+    fn sees_columns<'a>(&mut self, columns: impl Iterator<Item = (&'a str, DataType)>) {
+        let mut line = String::from("columns");
+        self.types.clear();
+        for (name, ty) in columns {
+            let _ = write!(line, " [{name}]");
+            self.types.push(ty);
+        }
+        self.lines.push(line);
+    }
+
+    fn sees_row(&mut self, row: &[Value]) {
+        assert_eq!(row.len(), self.types.len());
+        let cells: Vec<String> = row.iter().zip(&self.types).map(|(v, ty)| format_value(v, *ty)).collect();
+        self.lines.push(cells.join("|"));
+    }
+
+    fn sees_message(&mut self, number: i32, severity: u8, line: u32, text: &str) {
+        // How much a backup has written and how long it took is another thing each time.
+        let text = match text.contains("successfully processed") || text.starts_with("Processed ") {
+            true => text.split(|c: char| c.is_ascii_digit()).next().unwrap_or(""),
+            false => text,
+        };
+        self.lines.push(format!("{number}, {severity}, line {line}: {text}"));
+    }
+}
+
+impl Sink for Said {
+    fn columns(&mut self, columns: &[ColumnInfo]) -> Result<(), SqlError> {
+        self.sees_columns(columns.iter().map(|c| (c.name.as_str(), c.ty)));
+        Ok(())
+    }
+
+    fn row(&mut self, row: &[Value]) -> Result<(), SqlError> {
+        self.sees_row(row);
+        Ok(())
+    }
+
+    fn done(&mut self, end: StatementEnd) -> Result<(), SqlError> {
+        if let Some(rows) = end.rows {
+            self.lines.push(format!("({rows})"));
+        }
+        Ok(())
+    }
+
+    fn message(&mut self, m: &SqlError) -> Result<(), SqlError> {
+        self.sees_message(m.number, m.severity, m.line, &m.message);
+        Ok(())
+    }
+
+    fn error(&mut self, e: &SqlError) -> Result<(), SqlError> {
+        self.message(e)
+    }
+}
+
+/// What an answer's tokens say.
+fn answered(said: &mut Said, tokens: &[Token]) {
+    let message =
+        |said: &mut Said, m: &ServerMessage| said.sees_message(m.number, m.severity, m.line, &m.message);
+    for token in tokens {
+        match token {
+            Token::Columns(columns) if !columns.is_empty() => {
+                let ty = |column: &tds::Column| column.ty.data_type().expect("a type");
+                said.sees_columns(columns.iter().map(|c| (c.name.as_str(), ty(c))));
+            }
+            Token::Row(row) => said.sees_row(row),
+            Token::Done { status, rows, .. } if status.contains(DoneStatus::COUNT) => {
+                said.lines.push(format!("({rows})"));
+            }
+            Token::Error(m) | Token::Info(m) => message(said, m),
+            _ => {}
+        }
+    }
+}
+
+/// Runs a script on two new servers, in a session of the one and over the wire on the other.
+fn both_ways(name: &str, scripts: &[String]) {
+    let (here, there) = (TestServer::start(), TestServer::start());
+    let mut session = here.instance.session().expect("a session");
+    let mut client: Client = there.client();
+    for batch in scripts.iter().flat_map(|script| syntax::split_batches(script)) {
+        for _ in 0..batch.count {
+            let (mut embedded, mut wired) = (Said::default(), Said::default());
+            session.execute(batch.text, &mut embedded);
+            answered(&mut wired, &client.batch(batch.text).tokens);
+            assert_eq!(embedded.lines, wired.lines, "{name}, line {}: {}", batch.first_line, batch.text);
+        }
+    }
+}
+
+/// A script of the experiments, with what makes it long replaced.
+fn script(name: &str, replaced: &[(&str, &str)]) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../engine/tests/data").join(name);
+    let text = std::fs::read_to_string(path).expect("a script");
+    replaced.iter().fold(text, |text, (from, to)| {
+        assert!(text.contains(from), "{name} has no '{from}'");
+        text.replace(from, to)
+    })
+}
+
+#[test]
+fn log_growth() {
+    // 8 MB in place of 5 GB, 200 of the 40,000 rounds.
+    let databases = script("log-growth-databases.sql", &[("5120000KB", "8192KB"), ("262144KB", "2048KB")]);
+    let workload = script("log-growth-workload.sql", &[("40000", "200")]);
+    let table = script("log-growth-table.sql", &[]);
+    let used = |name: &str| format!("use {name}");
+    let question =
+        "select a, c, left(b, 3) as b from vlf_test; select count(*) from sys.dm_db_log_info(null)"
+            .to_string();
+    let mut all = vec![databases];
+    for name in ["HighVLF", "LowVLF"] {
+        all.extend([
+            used(name),
+            table.clone(),
+            workload.clone(),
+            "set nocount off".to_string(),
+            question.clone(),
+        ]);
+    }
+    all.push(script("log-growth-backups.sql", &[]));
+    both_ways("log-growth", &all);
+}
+
+#[test]
+fn vlf_count() {
+    let fill = "insert customer (c_id, c_d_id, c_w_id, c_data, c_discount, c_since)
+        select value / 10 + 1, value % 10 + 1, 1, replicate('ABC ', 100), 0.1234, '2008-02-29T12:34:56.789'
+        from generate_series(0, 299)";
+    let question =
+        "select top 3 * from customer_tmp order by c_w_id, c_d_id, c_id; select count(*) from customer";
+    let all = [
+        script("vlf-count-schema.sql", &[]),
+        fill.to_string(),
+        script("vlf-count-workload.sql", &[]),
+        question.to_string(),
+    ];
+    both_ways("vlf-count", &all);
+}
+
+#[test]
+fn log_block_size() {
+    let tables = "create database YourTestDB\ngo\nuse YourTestDB\ngo\ncreate table YourTestTable (a int)
+        create table tab1 (col1 varchar(1000), col2 varchar(1000), col3 varchar(2000))";
+    // One second instead of thirty.
+    let all = [tables.to_string(), script("log-block-size-workload.sql", &[("SECOND,30", "SECOND,1")])];
+    both_ways("log-block-size", &all);
+}
+
+#[test]
+fn scripts_of_a_folder() {
+    let Some(folder) = std::env::var_os("RINGWOOD_SCRIPTS") else { return };
+    let mut paths: Vec<_> = std::fs::read_dir(folder)
+        .expect("a folder")
+        .map(|entry| entry.expect("an entry").path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "sql"))
+        .collect();
+    paths.sort();
+    for path in paths {
+        let bytes = std::fs::read(&path).expect("a script");
+        let text =
+            String::from_utf8(bytes).unwrap_or_else(|e| e.into_bytes().iter().map(|b| *b as char).collect());
+        let database = "create database scripted\ngo\nuse scripted".to_string();
+        both_ways(&path.display().to_string(), &[database, text]);
+    }
+}
