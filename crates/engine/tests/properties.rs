@@ -104,9 +104,9 @@ fn changes_and_their_errors() {
         "Msg 15233: Property cannot be added. Property 'ms_description' already exists for 'dbo.t'."
     );
     assert_eq!(
-        call(&format!(
+        call(
             "sp_updateextendedproperty @name = N'MS_Description', @value = N'two', @level0type = N'SCHEMA', @level0name = dbo, @level1type = 'TABLE', @level1name = t"
-        )),
+        ),
         ""
     );
     assert_eq!(call(&format!("sp_addextendedproperty 'Other', null, {on}")), "");
