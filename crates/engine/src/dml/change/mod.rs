@@ -222,11 +222,13 @@ pub fn finish_all(
     follow(ctx, &changed.collect::<Vec<_>>())
 }
 
+/// What comes after the rows of a change.
+type Step = fn(&ChangePlan, &mut ExecCtx<'_>) -> Result<(), SqlError>;
+
 /// Cascades come before tests of keys: what they take along breaks no key.
 fn follow(ctx: &mut ExecCtx<'_>, changes: &[(&ChangePlan, Arc<ChangedRows>)]) -> Result<(), SqlError> {
     let before = ctx.session.fired.len();
-    let steps: [fn(&ChangePlan, &mut ExecCtx<'_>) -> Result<(), SqlError>; 2] =
-        [ChangePlan::cascade, ChangePlan::test_keys];
+    let steps: [Step; 2] = [ChangePlan::cascade, ChangePlan::test_keys];
     for step in steps {
         for (plan, rows) in changes.iter().filter(|(_, rows)| !rows.is_empty()) {
             let outer = ctx.session.changes.replace(rows.clone());

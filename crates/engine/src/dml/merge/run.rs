@@ -24,6 +24,9 @@ use types::{SqlError, Value};
 /// A joined row and its clause.
 type Chosen<'p> = (Box<[Value]>, &'p Clause);
 
+/// How a row that was just read is changed; false when someone else has changed it in between.
+type ChangeOne<'c> = &'c mut dyn FnMut(&mut Rt<'_, '_>, &At<'_>, &[Value]) -> Result<bool, SqlError>;
+
 /// Rows that were inserted, updated and deleted.
 #[derive(Default)]
 struct Counts {
@@ -162,7 +165,7 @@ impl MergePlan {
         slots: &mut Vec<Value>,
         lookup: &mut RowBatch,
         rt: &mut Rt<'_, '_>,
-        one: &mut dyn FnMut(&mut Rt<'_, '_>, &At<'_>, &[Value]) -> Result<bool, SqlError>,
+        one: ChangeOne<'_>,
     ) -> Result<u64, SqlError> {
         rt.check_cancel()?;
         slots.clear();
