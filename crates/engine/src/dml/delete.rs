@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use super::change::{self, ChangePlan, CompileCascade, Kept, TableChange};
 use super::output::{self, Images, Outlet, OutputPlan, OutputRow, OutputScope};
-use super::target::{Limit, Progress, RowChange, Target, dml_source, plan_target, wait_for};
+use super::source::{Purpose, Rows, dml_source, plan_target};
+use super::target::{Limit, Progress, RowChange, Target, wait_for};
 use crate::exec::RowSet;
 use crate::exec::context::{ExecCtx, RowSink};
 use crate::exec::rt::Rt;
@@ -43,7 +44,13 @@ pub fn compile(
     compile_cascade: CompileCascade,
 ) -> Result<DeletePlan, SqlError> {
     binder.push_ctes(&delete.ctes);
-    let bound = dml_source(binder, &delete.target, &delete.from, delete.filter.as_ref(), &delete.hints)?;
+    let rows = Rows {
+        target: &delete.target,
+        from: &delete.from,
+        filter: delete.filter.as_ref(),
+        hints: &delete.hints,
+    };
+    let bound = dml_source(binder, &rows, Purpose::Delete)?;
     let lock = bound.lock;
     let (db, table) = (bound.get.db.clone(), bound.get.table.clone());
     let top = delete.top.as_ref().map(|top| binder.top(top, Vec::new())).transpose()?;
@@ -53,7 +60,9 @@ pub fn compile(
         images: Images::Deleted,
         merge: false,
         others: bound.others(binder)?,
+        columns: bound.output(),
     };
+    let view = bound.view();
     let output = output::bind(binder, names, &delete.output, compile_cascade)?;
     let mut needed = Vec::new();
     if let Some(output) = &output {
@@ -63,9 +72,9 @@ pub fn compile(
     let (target, cols) = plan_target(binder, bound, &needed, share)?;
     binder.scopes.pop();
     let output = output.map(|output| output.planned(&cols)).transpose()?;
-    let change = TableChange::new(&db, &table, Action::Delete, &[]);
+    let change = TableChange { view: view.as_ref(), ..TableChange::new(&db, &table, Action::Delete, &[]) };
     let change = change::compile(binder.env, &mut binder.rights, &change, compile_cascade)?;
-    change.check_output(output.as_ref())?;
+    change.check_output(output::to_client(output.as_ref()))?;
     Ok(DeletePlan {
         change,
         store: TableStore::open(&db, &table)?,

@@ -3,9 +3,9 @@
 use super::bulk::BulkRows;
 use super::change::{CompileCascade, Kept, TableChange};
 use super::loader::Loader;
-use super::named::target_table;
-use super::new_row::{NewRows, row_of, target_columns, wrong_count};
-use super::output::{self, Images, Outlet, OutputPlan, OutputRow, OutputScope};
+use super::named::insert_target;
+use super::new_row::{NewRows, row_of, wrong_count};
+use super::output::{self, Images, Outlet, OutputColumn, OutputPlan, OutputRow, OutputScope};
 use super::values::{default_of, into_column};
 use crate::exec::context::{ExecCtx, RowSink};
 use crate::exec::rt::Rt;
@@ -72,9 +72,10 @@ pub fn compile(
     compile_cascade: CompileCascade,
 ) -> Result<InsertPlan, SqlError> {
     binder.push_ctes(&insert.ctes);
-    let (db, table) = target_table(binder, &insert.target)?;
+    let target = insert_target(binder, &insert.target, &insert.columns)?;
+    let (db, table) = (target.db.clone(), target.table.clone());
     let explicit_allowed = binder.env.options.identity_insert == Some((db.id(), table.object_id));
-    let columns = target_columns(&table, &insert.columns, explicit_allowed)?;
+    let columns = target.columns(&insert.columns, explicit_allowed)?;
     let source = match &insert.source {
         InsertSource::Values(rows) => {
             values_source(binder, &table, &columns, rows, !insert.columns.is_empty())?
@@ -97,8 +98,18 @@ pub fn compile(
     // A rebuild reads one storage of a table and fills another.
     let is_target = |t: &TableDef| t.object_id == table.object_id && t.storage.unit == table.storage.unit;
     let reads_target = binder.tables.iter().any(|used| is_target(&used.table));
-    let names =
-        OutputScope { db: &db, table: &table, images: Images::Inserted, merge: false, others: Vec::new() };
+    let names = OutputScope {
+        db: &db,
+        table: &table,
+        images: Images::Inserted,
+        merge: false,
+        others: Vec::new(),
+        columns: match &target.through {
+            Some((through, get)) => through.output(get),
+            None => OutputColumn::of_table(&table, 0),
+        },
+    };
+    let view = target.through.as_ref().map(|(through, get)| through.change(get));
     let output = output::bind(binder, names, &insert.output, compile_cascade)?;
     let output = output.map(|output| output.planned(&[])).transpose()?;
     let hints = Hints::parse(&table, &insert.hints)?;
@@ -106,10 +117,11 @@ pub fn compile(
     let change = TableChange {
         constraints: !hints.ignore_constraints,
         triggers: !hints.ignore_triggers,
+        view: view.as_ref(),
         ..TableChange::new(&db, &table, Action::Insert, &all)
     };
     let rows = NewRows::compile(binder, &change, &columns, compile_cascade)?;
-    rows.change.check_output(output.as_ref())?;
+    rows.change.check_output(output::to_client(output.as_ref()))?;
     Ok(InsertPlan {
         rows,
         source,

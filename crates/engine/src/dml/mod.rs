@@ -14,7 +14,9 @@ mod named;
 mod new_row;
 pub mod output;
 pub mod select_into;
+mod source;
 pub mod target;
+mod through;
 pub mod update;
 mod values;
 

@@ -3,9 +3,14 @@
 
 use std::sync::Arc;
 
-use catalog::{Db, TableDef};
+use super::new_row::target_columns;
+use super::through::Through;
+use catalog::{Db, TableDef, VARIABLES, errors, fold_name};
 use plan::bind::from::Named;
+use plan::bind::scope::Scope;
+use plan::bind::updatable::find_table;
 use plan::bind::{Binder, unsupported};
+use plan::logical::Get;
 use syntax::ast;
 use types::SqlError;
 
@@ -14,7 +19,7 @@ pub fn target_table(binder: &Binder<'_>, target: &ast::Target) -> Result<(Arc<Db
     match target {
         ast::Target::Name(name) => match binder.resolve(name)? {
             Named::Table(db, table) => Ok((db, table)),
-            Named::Module(_, module) => Err(plan::bind::module::view_as_target(&module)),
+            Named::Module(..) => Err(errors::invalid_object(&name.to_string())),
             Named::View(..) => {
                 Err(SqlError::new(259, 16, 1, "Ad hoc updates to system catalogs are not allowed."))
             }
@@ -37,5 +42,87 @@ pub fn check_changeable(binder: &Binder<'_>, variable: i32) -> Result<(), SqlErr
             let text = format!("The table-valued parameter \"{name}\" is READONLY and cannot be modified.");
             Err(SqlError::new(10700, 16, 1, text))
         }
+    }
+}
+
+/// Whether a target is a view or a common table expression.
+///
+/// # Errors
+/// 208.
+pub fn is_query(binder: &Binder<'_>, target: &ast::Target) -> Result<bool, SqlError> {
+    let ast::Target::Name(name) = target else { return Ok(false) };
+    if name.is_bare() && binder.is_cte(&name.name.value) {
+        return Ok(true);
+    }
+    Ok(matches!(binder.resolve(name)?, Named::Module(_, module) if module.view().is_some()))
+}
+
+/// The position of a column. Error: 207.
+pub fn table_position(table: &TableDef, name: &str) -> Result<usize, SqlError> {
+    let folded = fold_name(name);
+    let found = table.columns.iter().position(|c| fold_name(&c.name) == folded);
+    found.ok_or_else(|| SqlError::new(207, 16, 1, format!("Invalid column name '{name}'.")))
+}
+
+/// What INSERT adds rows to.
+pub struct InsertTarget {
+    pub db: Arc<Db>,
+    pub table: Arc<TableDef>,
+    pub through: Option<(Through, Get)>,
+}
+
+/// The target of INSERT with this list of columns. What a view reads is not read.
+///
+/// # Errors
+/// 208, 259, 10700; those of a change through a query.
+pub fn insert_target(
+    binder: &mut Binder<'_>,
+    target: &ast::Target,
+    names: &[ast::Ident],
+) -> Result<InsertTarget, SqlError> {
+    let name = match target {
+        ast::Target::Name(name) if is_query(binder, target)? => name,
+        _ => {
+            let (db, table) = target_table(binder, target)?;
+            return Ok(InsertTarget { db, table, through: None });
+        }
+    };
+    let (tables, subqueries, rights) = (binder.tables.len(), binder.subqueries.len(), binder.rights.clone());
+    binder.scopes.push(Scope::default());
+    let bound = binder.target_query(name);
+    let source = binder.scopes.pop().and_then(|mut scope| scope.sources.pop());
+    let mut logical = bound?;
+    binder.tables.truncate(tables);
+    binder.subqueries.truncate(subqueries);
+    binder.rights = rights;
+    let source = source.ok_or_else(|| SqlError::internal("a view that is no source"))?;
+    let through = Through::of(binder, name.to_string(), source)?;
+    let first = match names {
+        [] => through.table_of(through.names(), &mut logical)?,
+        names => through.table_of(names.iter().map(|name| name.value.as_str()), &mut logical)?,
+    };
+    let get = find_table(&mut logical, first).cloned();
+    let get = get.ok_or_else(|| SqlError::internal("a view has lost its table"))?;
+    if get.db.id() == VARIABLES {
+        check_changeable(binder, get.table.object_id)?;
+    }
+    Ok(InsertTarget { db: get.db.clone(), table: get.table.clone(), through: Some((through, get)) })
+}
+
+impl InsertTarget {
+    /// The positions of the columns that get values, in the statement's order.
+    ///
+    /// # Errors
+    /// 207, 264, 4405, 4406, 8101.
+    pub fn columns(&self, names: &[ast::Ident], explicit: bool) -> Result<Vec<usize>, SqlError> {
+        let Some((through, get)) = &self.through else {
+            return target_columns(&self.table, names, explicit, &|name| table_position(&self.table, name));
+        };
+        let position = |name: &str| through.position(get, name);
+        if !names.is_empty() || explicit {
+            return target_columns(&self.table, names, explicit, &position);
+        }
+        let all: Vec<usize> = through.names().map(position).collect::<Result<_, _>>()?;
+        Ok(all.into_iter().filter(|at| self.table.columns[*at].identity.is_none()).collect())
     }
 }

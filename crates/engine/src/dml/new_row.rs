@@ -9,7 +9,7 @@ use super::loader::Loader;
 use super::values::{column_value, default_of, null_error};
 use crate::exec::context::ExecCtx;
 use crate::exec::rt::Rt;
-use catalog::{Db, TableDef, fold_name, identity};
+use catalog::{Db, TableDef, identity};
 use expr::Expr;
 use plan::bind::Binder;
 use storage::TableStore;
@@ -190,6 +190,7 @@ pub fn target_columns(
     table: &TableDef,
     names: &[ast::Ident],
     explicit: bool,
+    position: &dyn Fn(&str) -> Result<usize, SqlError>,
 ) -> Result<Vec<usize>, SqlError> {
     if names.is_empty() {
         if explicit {
@@ -204,10 +205,7 @@ pub fn target_columns(
     }
     let mut columns = Vec::with_capacity(names.len());
     for name in names {
-        let folded = fold_name(&name.value);
-        let Some(at) = table.columns.iter().position(|c| fold_name(&c.name) == folded) else {
-            return Err(SqlError::new(207, 16, 1, format!("Invalid column name '{}'.", name.value)));
-        };
+        let at = position(&name.value)?;
         if columns.contains(&at) {
             let text = format!(
                 "The column name '{}' is specified more than once in the SET clause or column list of an INSERT. A \

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::change::{CompileCascade, TableChange};
 use super::loader::Loader;
-use super::named::target_table;
+use super::named::{is_query, table_position, target_table};
 use super::new_row::{NewRows, row_of, target_columns, wrong_count};
 use super::values::into_column;
 use crate::exec::context::{ExecCtx, RowSink};
@@ -18,7 +18,7 @@ use catalog::security::Permission;
 use catalog::{Db, TableDef};
 use expr::{ColId, Expr, Typed};
 use plan::bind::scope::{Clause, Scope, ScopeColumn, Source};
-use plan::bind::{Binder, from};
+use plan::bind::{Binder, unsupported};
 use plan::hints::{Hints, TableLock};
 use plan::physical::slots;
 use syntax::ast::{self, SelectItem};
@@ -69,6 +69,30 @@ pub struct OutputScope<'a> {
     pub merge: bool,
     /// Sources of the statement besides the target.
     pub others: Vec<Source>,
+    /// The target's columns.
+    pub columns: Vec<OutputColumn>,
+}
+
+/// A column of the target, which may be a view.
+pub struct OutputColumn {
+    pub column: ScopeColumn,
+    /// Where the changed table has it; nowhere for one that is computed or another table's.
+    pub position: Option<usize>,
+    /// It is another table's.
+    pub foreign: bool,
+}
+
+impl OutputColumn {
+    /// The columns of a table.
+    pub fn of_table(table: &TableDef, first: ColId) -> Vec<OutputColumn> {
+        let columns = table.columns.iter().enumerate();
+        let column = columns.map(|(at, c)| OutputColumn {
+            column: ScopeColumn::new(&c.name, first + at as ColId, c.ty, c.nullable, c.collation),
+            position: Some(at),
+            foreign: false,
+        });
+        column.collect()
+    }
 }
 
 /// A bound OUTPUT clause: columns have ids still.
@@ -96,7 +120,9 @@ pub fn bind(
     let width = scope.table.columns.len();
     let first = binder.new_cols(2 * width);
     let action = binder.new_col();
-    let names = names(&scope, first, action);
+    // Columns that `inserted` has not.
+    let absent = binder.new_cols(scope.columns.len());
+    let names = names(&scope, first, absent, action);
     // Nothing but these names is seen.
     let outer = std::mem::replace(&mut binder.scopes, vec![names]);
     let subqueries = binder.subqueries.len();
@@ -109,6 +135,10 @@ pub fn bind(
     let plan = OutputPlan { width, client, into };
     let mut used = Vec::new();
     plan.exprs().for_each(|e| e.columns(&mut used));
+    let mut missing = scope.columns.iter().zip(absent..).filter(|(_, id)| used.contains(id));
+    if let Some((column, _)) = missing.next() {
+        return Err(not_inserted(column));
+    }
     let mut shown: Vec<usize> = used
         .iter()
         .filter_map(|id| id.checked_sub(first).filter(|at| (*at as usize) < 2 * width))
@@ -133,21 +163,35 @@ fn check_number(output: &[ast::Output]) -> Result<(), SqlError> {
     }
 }
 
-fn names(scope: &OutputScope<'_>, first: ColId, action: ColId) -> Scope {
+/// 404: `inserted` has the columns of the changed table alone.
+fn not_inserted(column: &OutputColumn) -> SqlError {
+    if !column.foreign {
+        return unsupported("A computed column of a view in OUTPUT inserted");
+    }
+    let text = format!(
+        "The column reference \"inserted.{}\" is not allowed because it refers to a base table that is not being modified in \
+         this statement.",
+        column.column.name
+    );
+    SqlError::new(404, 16, 1, text)
+}
+
+/// `absent`: ids for the columns that `inserted` has not.
+fn names(scope: &OutputScope<'_>, first: ColId, absent: ColId, action: ColId) -> Scope {
     let width = scope.table.columns.len() as ColId;
-    let image = |name: &str, first: ColId| Source {
+    // The id of a column of the table, or of one that it has not.
+    let image = |name: &str, first: ColId, other: &dyn Fn(usize, &ScopeColumn) -> ColId| Source {
         name: name.into(),
         aliased: true,
         schema: None,
         database: None,
         columns: scope
-            .table
             .columns
             .iter()
             .enumerate()
-            .map(|(i, c)| {
-                let nullable = c.nullable || scope.merge;
-                ScopeColumn::new(&c.name, first + i as ColId, c.ty, nullable, c.collation)
+            .map(|(i, OutputColumn { column: c, position, .. })| {
+                let id = position.map_or_else(|| other(i, c), |at| first + at as ColId);
+                ScopeColumn::new(&c.name, id, c.ty, c.nullable || scope.merge, c.collation)
             })
             .collect(),
         object_id: 0,
@@ -155,10 +199,10 @@ fn names(scope: &OutputScope<'_>, first: ColId, action: ColId) -> Scope {
     };
     let mut names = Scope { visible: true, clause: Clause::Output, ..Scope::default() };
     if scope.images != Images::Inserted {
-        names.sources.push(image("deleted", first));
+        names.sources.push(image("deleted", first, &|_, c| c.id));
     }
     if scope.images != Images::Deleted {
-        names.sources.push(image("inserted", first + width));
+        names.sources.push(image("inserted", first + width, &|i, _| absent + i as ColId));
     }
     // Without a prefix a name means a column of another source.
     names.prefixed = if scope.others.is_empty() { 0 } else { names.sources.len() };
@@ -210,7 +254,7 @@ fn into_table(
     let (db, table) = into_target(binder, &into.target)?;
     check_into(&db, &table, &written(&into.target))?;
     let explicit = binder.env.options.identity_insert == Some((db.id(), table.object_id));
-    let columns = target_columns(&table, &into.columns, explicit)?;
+    let columns = target_columns(&table, &into.columns, explicit, &|name| table_position(&table, name))?;
     if columns.len() != values.len() {
         return Err(wrong_count(values.len(), columns.len(), !into.columns.is_empty(), true));
     }
@@ -229,14 +273,12 @@ fn into_table(
 
 /// 330: neither a view nor a common table expression.
 fn into_target(binder: &Binder<'_>, target: &ast::Target) -> Result<(Arc<Db>, Arc<TableDef>), SqlError> {
-    if let ast::Target::Name(name) = target {
-        let cte = name.is_bare() && binder.is_cte(&name.name.value);
-        if cte || matches!(binder.resolve(name)?, from::Named::Module(_, module) if module.view().is_some()) {
-            let text = format!(
-                "The target '{name}' of the OUTPUT INTO clause cannot be a view or common table expression."
-            );
-            return Err(SqlError::new(330, 15, 1, text));
-        }
+    if is_query(binder, target)? {
+        let text = format!(
+            "The target '{}' of the OUTPUT INTO clause cannot be a view or common table expression.",
+            written(target)
+        );
+        return Err(SqlError::new(330, 15, 1, text));
     }
     target_table(binder, target)
 }
@@ -355,11 +397,11 @@ impl OutputPlan {
     pub fn columns(&self) -> &[ColumnInfo] {
         self.client.as_ref().map_or(&[], |client| &client.columns)
     }
+}
 
-    /// Whether rows go to the client.
-    pub fn is_for_client(&self) -> bool {
-        self.client.is_some()
-    }
+/// Whether rows go to the client.
+pub fn to_client(output: Option<&OutputPlan>) -> bool {
+    output.is_some_and(|plan| plan.client.is_some())
 }
 
 /// A change of one row, for OUTPUT. An image that there is not is empty.

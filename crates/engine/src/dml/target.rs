@@ -9,49 +9,16 @@ use crate::exec::rt::Rt;
 use crate::exec::scan::Scan;
 use crate::explain;
 use access::{RowBatch, Writer};
-use catalog::Db;
-use catalog::TableDef;
-use catalog::VARIABLES;
-use catalog::errors;
+use catalog::{Db, errors};
+use expr::Pred;
 use expr::key::{KeySet, encode};
-use expr::{ColId, Pred};
 use pages::{RowHeader, TxnId};
-use plan::bind::from::inner;
-use plan::bind::scope::{Clause, Scope, Source};
-use plan::bind::set_options::Isolation;
-use plan::bind::{Binder, unsupported};
-use plan::hints::{Hints, Reading, TableLock};
-use plan::logical::{Get, Logical, TopSpec};
-use plan::nodes::{Node, Plan};
-use plan::nodes::{Path, ScanPlan};
-use plan::physical::{self, pred_slots};
+use plan::logical::TopSpec;
+use plan::nodes::{Plan, ScanPlan};
 use std::sync::Arc;
 use storage::write::{Locator, read_current, wait};
-use storage::{Base, TableMode, TableStore};
-use syntax::ast;
+use storage::{Base, TableStore};
 use types::{Collation, SqlError, Value};
-
-/// The bound source of an UPDATE or DELETE: its scope is on the binder's stack.
-pub struct BoundTarget {
-    pub get: Get,
-    /// The lock on the table as a whole.
-    pub lock: TableLock,
-    logical: Logical,
-    preds: Vec<Pred>,
-    /// WHERE CURRENT OF.
-    cursor: Option<ast::CursorName>,
-}
-
-impl BoundTarget {
-    /// The sources beside the target, which OUTPUT may name.
-    ///
-    /// # Errors
-    /// Internal: the scope is gone.
-    pub fn others(&self, binder: &mut Binder<'_>) -> Result<Vec<Source>, SqlError> {
-        let target = |s: &&Source| s.columns.first().is_none_or(|c| c.id != self.get.first);
-        Ok(binder.scope()?.sources.iter().filter(target).cloned().collect())
-    }
-}
 
 /// How the rows are found.
 #[derive(Debug)]
@@ -65,15 +32,15 @@ pub enum Target {
 /// Rows found by a plan; slot 0 is the locator.
 #[derive(Debug)]
 pub struct Gathered {
-    plan: Plan,
+    pub plan: Plan,
     /// Slots that hold columns of the target: (slot, column). They are read again before the change.
-    own: Vec<(usize, u16)>,
+    pub own: Vec<(usize, u16)>,
     /// Tested again on the row as it is then.
-    recheck: Option<Pred>,
+    pub recheck: Option<Pred>,
     /// Several source rows may lead to one target row.
-    repeats: bool,
+    pub repeats: bool,
     /// The rows are the snapshot's: a newer version is a conflict.
-    snapshot: bool,
+    pub snapshot: bool,
 }
 
 impl Target {
@@ -84,162 +51,6 @@ impl Target {
             Target::Gathered(gathered) => explain::Source::Plan(&gathered.plan),
             Target::Current(_) => explain::Source::Constant,
         }
-    }
-}
-
-/// Binds target, FROM and WHERE; leaves the scope on the stack for the assignments.
-pub fn dml_source(
-    binder: &mut Binder<'_>,
-    target: &ast::Target,
-    from: &[ast::TableRef],
-    filter: Option<&ast::Filter>,
-    hints: &[ast::OptionItem],
-) -> Result<BoundTarget, SqlError> {
-    let name = &match target {
-        ast::Target::Name(name) => name.clone(),
-        ast::Target::Variable(name) => plan::bind::from::variable_name(name),
-        ast::Target::Function { .. } => return Err(unsupported("This target")),
-    };
-    binder.scopes.push(Scope::default());
-    let mut logical = binder.from_clause(from)?;
-    let scope = binder.scope()?;
-    let known = scope.sources.iter().find(|s| s.is_named(name));
-    let variable = known.filter(|s| s.db_id == VARIABLES).map(|s| s.object_id);
-    let known = known.map(|s| (s.object_id, s.columns.first().map(|c| c.id)));
-    if let Some(variable) = variable {
-        super::named::check_changeable(binder, variable)?;
-    }
-    let first = match known {
-        Some((0, _)) | Some((_, None)) => {
-            let text = format!("Cannot update the view or function '{name}' because it is not updatable.");
-            return Err(SqlError::new(4405, 16, 1, text));
-        }
-        Some((_, Some(first))) => first,
-        None => {
-            let (db, table) = super::named::target_table(binder, target)?;
-            let existing = source_of(binder, &table, from.is_empty());
-            match existing {
-                Some(first) => first,
-                None => {
-                    let hints = Hints::parse(&table, hints)?;
-                    let reading = hints.target(binder.env.options.isolation)?;
-                    let get = binder.get(db, table, reading, hints);
-                    let source = plan::bind::from::table_source(&get, name, None);
-                    binder.scope()?.sources.insert(0, source);
-                    let (first, node) = (get.first, Logical::Get(Box::new(get)));
-                    logical = if from.is_empty() { node } else { inner(node, logical) };
-                    first
-                }
-            }
-        }
-    };
-    let Some((get, reading)) = read_for_change(&mut logical, first, binder.env.options.isolation)? else {
-        return Err(SqlError::internal("the target is not among the sources"));
-    };
-    let lock = reading.table;
-    binder.scope()?.visible = true;
-    binder.scope()?.clause = Clause::Where;
-    let (mut preds, mut cursor) = (Vec::new(), None);
-    match filter {
-        None => {}
-        Some(ast::Filter::Condition(e)) => binder.pred(e)?.into_conjuncts(&mut preds),
-        Some(ast::Filter::CurrentOf(_)) if !matches!(logical, Logical::Get(_)) => {
-            return Err(unsupported("WHERE CURRENT OF beside a join"));
-        }
-        Some(ast::Filter::CurrentOf(name)) => cursor = Some(name.clone()),
-    }
-    Ok(BoundTarget { get, lock, logical, preds, cursor })
-}
-
-/// `UPDATE t ... FROM dbo.t AS x`: the one source that is the table is the target.
-fn source_of(binder: &mut Binder<'_>, table: &TableDef, alone: bool) -> Option<ColId> {
-    if alone {
-        return None;
-    }
-    let scope = binder.scopes.last()?;
-    let mut same = scope.sources.iter().filter(|s| s.object_id == table.object_id);
-    let first = same.next()?.columns.first()?.id;
-    same.next().is_none().then_some(first)
-}
-
-/// Decides how the rows are found. `needed`: columns that the change reads. `gather`: the change moves rows within
-/// the structure that is read.
-pub fn plan_target(
-    binder: &mut Binder<'_>,
-    bound: BoundTarget,
-    needed: &[ColId],
-    gather: bool,
-) -> Result<(Target, Vec<ColId>), SqlError> {
-    let BoundTarget { get, logical, preds, cursor, .. } = bound;
-    let snapshot = get.mode == TableMode::Snapshot;
-    if let Some(cursor) = cursor {
-        let own = |id: &ColId| get.position(*id).map(|at| at as u16);
-        let reads = needed.iter().map(own).collect::<Option<Vec<u16>>>();
-        let reads = reads.ok_or_else(|| SqlError::internal("a column of another table"))?;
-        let target = CurrentTarget { cursor, reads, sets: Vec::new(), snapshot };
-        return Ok((Target::Current(Box::new(target)), needed.to_vec()));
-    }
-    let gather = gather || snapshot || get.locks.is_some();
-    let simple = matches!(logical, Logical::Get(_)) && !gather && !preds.iter().any(Pred::has_subquery);
-    if simple {
-        let mut ids: Vec<ColId> = needed.to_vec();
-        preds.iter().for_each(|p| p.columns(&mut ids));
-        let node = Logical::Filter { input: Box::new(logical.clone()), preds: preds.clone() };
-        let plan = plan::planner::Planner { binder }.plan(node, &ids, None)?;
-        if let Node::Scan(scan) = plan.node
-            && !matches!(scan.path, Path::Index { .. })
-        {
-            return Ok((Target::Pages(scan), plan.cols));
-        }
-    }
-    let repeats = !matches!(logical, Logical::Get(_));
-    let (mut again, mut ids) = (Vec::new(), vec![get.locator()]);
-    let add = |list: &[ColId], ids: &mut Vec<ColId>| {
-        list.iter().for_each(|id| {
-            if !ids.contains(id) {
-                ids.push(*id)
-            }
-        });
-    };
-    add(needed, &mut ids);
-    for pred in preds.iter().filter(|p| !p.has_subquery()) {
-        let mut used = Vec::new();
-        pred.columns(&mut used);
-        add(&used, &mut ids);
-        again.push(pred.clone());
-    }
-    let node = Logical::Filter { input: Box::new(logical), preds };
-    let plan = physical::plan_query(binder, node, &ids, None)?;
-    let mut recheck = Pred::from_conjuncts(again);
-    if let Some(pred) = &mut recheck {
-        pred_slots(pred, &ids)?;
-    }
-    let own = ids.iter().enumerate().filter_map(|(slot, id)| Some((slot, get.position(*id)? as u16)));
-    let own = own.collect();
-    Ok((Target::Gathered(Box::new(Gathered { plan, own, recheck, repeats, snapshot })), ids))
-}
-
-/// Makes the target's node one that is read for change, by its hints. Returns a copy of it. In SNAPSHOT isolation the
-/// rows are those of the snapshot, and one that was changed since is a conflict.
-fn read_for_change(
-    logical: &mut Logical,
-    first: ColId,
-    isolation: Isolation,
-) -> Result<Option<(Get, Reading)>, SqlError> {
-    match logical {
-        Logical::Get(get) if get.first == first => {
-            let reading = get.hints.target(isolation)?;
-            (get.mode, get.locks) = (reading.mode, reading.locks);
-            Ok(Some(((**get).clone(), reading)))
-        }
-        Logical::Join { left, right, .. } | Logical::Apply { left, right, .. } => {
-            match read_for_change(left, first, isolation)? {
-                None => read_for_change(right, first, isolation),
-                found => Ok(found),
-            }
-        }
-        Logical::Filter { input, .. } => read_for_change(input, first, isolation),
-        _ => Ok(None),
     }
 }
 

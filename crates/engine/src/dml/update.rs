@@ -10,7 +10,8 @@ use std::sync::Arc;
 
 use super::change::{self, ChangePlan, CompileCascade, TableChange};
 use super::output::{self, Images, Outlet, OutputPlan, OutputScope};
-use super::target::{Limit, Progress, RowChange, Target, dml_source, plan_target};
+use super::source::{Purpose, Rows, dml_source, plan_target};
+use super::target::{Limit, Progress, RowChange, Target};
 use crate::exec::RowSet;
 use crate::exec::context::{ExecCtx, RowSink};
 use crate::exec::rt::Rt;
@@ -58,11 +59,17 @@ pub fn compile(
     compile_cascade: CompileCascade,
 ) -> Result<UpdatePlan, SqlError> {
     binder.push_ctes(&update.ctes);
-    let bound = dml_source(binder, &update.target, &update.from, update.filter.as_ref(), &update.hints)?;
+    let rows = Rows {
+        target: &update.target,
+        from: &update.from,
+        filter: update.filter.as_ref(),
+        hints: &update.hints,
+    };
+    let bound = dml_source(binder, &rows, Purpose::Update(&update.assignments))?;
     let lock = bound.lock;
     let get = bound.get.clone();
     let (db, table) = (get.db.clone(), get.table.clone());
-    let mut set = SetClause::bind(binder, &get, &update.assignments)?;
+    let mut set = SetClause::bind(binder, &get, &update.assignments, &|name| bound.position(name))?;
     let top = update.top.as_ref().map(|top| binder.top(top, Vec::new())).transpose()?;
     let mut needed: Vec<ColId> = Vec::new();
     set.needed(&mut needed);
@@ -73,7 +80,9 @@ pub fn compile(
         images: Images::Both,
         merge: false,
         others: bound.others(binder)?,
+        columns: bound.output(),
     };
+    let view = bound.view();
     let output = output::bind(binder, names, &update.output, compile_cascade)?;
     if let Some(output) = &output {
         output.needed(&mut needed);
@@ -89,9 +98,10 @@ pub fn compile(
     let output = output.map(|output| output.planned(&cols)).transpose()?;
     let store = TableStore::open(&db, &table)?;
     let indexed = store.indexes.iter().any(|i| touches(i, &set.changed));
-    let change = TableChange::new(&db, &table, Action::Update, &set.changed);
+    let change =
+        TableChange { view: view.as_ref(), ..TableChange::new(&db, &table, Action::Update, &set.changed) };
     let change = change::compile(binder.env, &mut binder.rights, &change, compile_cascade)?;
-    change.check_output(output.as_ref())?;
+    change.check_output(output::to_client(output.as_ref()))?;
     let seen = output.is_some() || !set.vars.is_empty() || change.sees_rows();
     let row_by_row = indexed || !store.lob_columns.is_empty() || seen;
     let mut needs = plan::physical::needs(binder)?;

@@ -21,9 +21,6 @@ use plan::bind::env::{CompileEnv, NO_TEMPS, VarScope};
 impl StmtCtx<'_> {
     pub(super) fn create_view(&mut self, stmt: &CreateView) -> Result<(), SqlError> {
         check_options("CREATE VIEW", &stmt.options, &["VIEW_METADATA"])?;
-        if stmt.check_option {
-            return Err(errors::not_supported("CREATE VIEW ... WITH CHECK OPTION"));
-        }
         let db = self.own_database("VIEW", &stmt.name)?;
         let text = self.module_text(&stmt.text);
         let new = self.new_module(ModuleKind::View, stmt.verb, &stmt.name, &text);

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use plan::bind::module::checks_changes;
 use types::{DataType, Len, SqlError, Value};
 
 use super::objects::{Kind, is_made_up, object, object_columns};
@@ -55,15 +56,17 @@ const VIEW_COLUMNS: &[ViewColumn] = object_columns!(
 );
 
 /// The rest of a row of sys.views.
-fn finish_view(row: &mut Vec<Value>) {
-    row.resize(row.len() + 8, bit(false));
+fn finish_view(row: &mut Vec<Value>, check_option: bool) {
+    row.resize(row.len() + 4, bit(false));
+    row.push(bit(check_option));
+    row.resize(row.len() + 3, bit(false));
     row.extend([Value::TinyInt(0), text("NON_LEDGER_VIEW"), bit(false)]);
 }
 
 fn user_views(catalog: &Catalog, wanted: &Wanted<'_>) -> Vec<Vec<Value>> {
     let row = |module: &Arc<ModuleDef>| {
         let mut row = module_object(catalog, module);
-        finish_view(&mut row);
+        finish_view(&mut row, checks_changes(module));
         wanted.part(row)
     };
     pick::modules(catalog, ModuleKind::View, wanted, 1, Some(0)).iter().map(row).collect()
@@ -77,7 +80,7 @@ fn system_views(session: &SessionCore, wanted: &Wanted<'_>) -> Vec<Vec<Value>> {
             let schema_id = if view.schema() == "sys" { 4 } else { 3 };
             let kind = kind_of(ModuleKind::View);
             let mut row = object(view.name(), id, schema_id, 0, kind, session.instance().started(), true);
-            finish_view(&mut row);
+            finish_view(&mut row, false);
             rows.push(wanted.part(row));
         }
     }

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use compact_str::CompactString;
+use plan::bind::module::checks_changes;
 use types::{Collation, DataType, Len, Value};
 
 use super::information_schema::{TypeParts, constraints};
@@ -42,7 +43,7 @@ pub static VIEWS: View =
                 text(&m.schema),
                 text(&m.name),
                 definition(m),
-                text("NONE"),
+                text(if checks_changes(m) { "CASCADE" } else { "NONE" }),
                 text("NO"),
             ])
         };

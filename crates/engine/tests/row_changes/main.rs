@@ -8,3 +8,4 @@ mod text;
 
 mod merge;
 mod output;
+mod through;

@@ -2,6 +2,7 @@
 
 use crate::TableUse;
 use crate::bind::scope::{Clause, Scope, ScopeColumn, Source};
+use crate::bind::updatable::Origin;
 use crate::bind::{Binder, unsupported};
 use crate::hints::{Hints, Reading};
 use crate::logical::{CteDef, Get, JoinHint, JoinKind, Logical, OutColumn, ViewScan};
@@ -90,13 +91,17 @@ impl Binder<'_> {
                 self.table_function(name, args, alias.as_ref(), columns)
             }
             TableRefKind::Derived { query, alias, columns } => {
+                let known = self.query_sources.len();
                 let bound = self.nested(|b| b.inner_query(query))?.0;
                 self.add_derived(&alias.value, columns, &bound.columns)?;
+                self.note_query(&alias.value, Origin::Derived, known, &bound.logical, &bound.columns);
                 Ok(bound.logical)
             }
             TableRefKind::Values { rows, alias, columns } => {
                 let (logical, out) = self.values(rows)?;
                 self.add_derived(&alias.value, columns, &out)?;
+                let known = self.query_sources.len();
+                self.note_query(&alias.value, Origin::Derived, known, &logical, &out);
                 Ok(logical)
             }
             TableRefKind::Join { kind, hint, left, right, on } => {
@@ -329,6 +334,17 @@ impl Binder<'_> {
         Ok(())
     }
 
+    /// Binds the view or common table expression of a name as the first source of the current block: a target of a change.
+    ///
+    /// # Errors
+    /// Those of its query.
+    pub fn target_query(&mut self, name: &ast::ObjectName) -> Result<Logical, SqlError> {
+        let logical = self.named(name, None, &[])?;
+        let sources = &mut self.scope()?.sources;
+        sources.rotate_right(1);
+        Ok(logical)
+    }
+
     /// Whether a bare name means a common table expression.
     pub fn is_cte(&self, name: &str) -> bool {
         self.find_cte(name).is_some()
@@ -343,6 +359,7 @@ impl Binder<'_> {
         // Inside, only the CTEs before it are in sight, and no block around it.
         let hidden = self.ctes.split_off(cte.visible);
         let scopes = std::mem::take(&mut self.scopes);
+        let known = self.query_sources.len();
         self.open_ctes.push(cte.name.clone());
         let bound = match super::recursive::parts(cte) {
             Some((anchors, steps)) => self.nested(|b| b.recursive_cte(cte, &anchors, &steps)),
@@ -355,6 +372,7 @@ impl Binder<'_> {
         let (bound, _) = bound?;
         let name = alias.map_or(cte.name.as_str(), |a| a.value.as_str());
         self.add_derived(name, &cte.columns, &bound.columns)?;
+        self.note_query(name, Origin::CommonTable, known, &bound.logical, &bound.columns);
         Ok(bound.logical)
     }
 

@@ -16,6 +16,7 @@ pub mod select;
 pub mod set_options;
 mod subquery;
 pub mod undeclared;
+pub mod updatable;
 pub mod window;
 
 use crate::applied::{Applied, RuleSet};
@@ -81,6 +82,8 @@ pub struct Binder<'a> {
     next_work: usize,
     /// Base tables met so far.
     pub tables: Vec<TableUse>,
+    /// Sources of FROM that are queries, as far as they are in sight.
+    pub query_sources: Vec<updatable::QuerySource>,
     /// Views met so far.
     pub modules: Vec<(Arc<Db>, Arc<ModuleDef>)>,
     /// What the caller must be allowed, as far as met.
@@ -118,6 +121,7 @@ impl<'a> Binder<'a> {
             recursions: Vec::new(),
             next_work: 0,
             tables: Vec::new(),
+            query_sources: Vec::new(),
             modules: Vec::new(),
             rights: Rights::new(env.chain),
             watched: Vec::new(),

@@ -4,10 +4,11 @@
 
 use crate::bind::Binder;
 use crate::bind::scope::{ScopeColumn, Source};
+use crate::bind::updatable::Origin;
 use crate::logical::{Logical, OutColumn, WorkScan, WorkSource};
 use crate::rights::Chain;
 use catalog::security::Permission;
-use catalog::{Db, ModuleDef, TableDef, errors, fold_name};
+use catalog::{Db, ModuleDef, TableDef, fold_name};
 use std::sync::Arc;
 use syntax::ast;
 use types::{Collation, DataType, SqlError};
@@ -39,9 +40,12 @@ impl Binder<'_> {
     ) -> Result<Logical, SqlError> {
         let named = (view.schema.as_str(), view.name.as_str());
         self.rights.need_object(&db, named, view.object_id, Permission::Select, &[]);
+        let known = self.query_sources.len();
         let (logical, columns) = self.view_query(&db, view)?;
+        let shown = alias.map_or(name.name.value.as_str(), |a| a.value.as_str());
+        self.note_query(shown, Origin::View(db.clone(), view.clone()), known, &logical, &columns);
         let source = Source {
-            name: fold_name(alias.map_or(name.name.value.as_str(), |a| a.value.as_str())),
+            name: fold_name(shown),
             aliased: alias.is_some(),
             schema: Some(fold_name(&view.schema)),
             database: Some(fold_name(&db.name())),
@@ -242,7 +246,7 @@ fn view_names(
     Ok(out)
 }
 
-/// 4406-like: a view as the target of a change.
-pub fn view_as_target(view: &ModuleDef) -> SqlError {
-    errors::not_supported(&format!("a change of the view '{}'", view.name))
+/// Whether a view tests what is changed through it: WITH CHECK OPTION.
+pub fn checks_changes(view: &ModuleDef) -> bool {
+    view.view().is_some_and(|create| create.check_option)
 }

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use super::TableChange;
+use super::{TableChange, ViewChange};
 use crate::exec::context::ExecCtx;
 use crate::exec::query::run_query;
 use crate::exec::rt::Rt;
 use crate::state::changes::Action;
 use catalog::names::quote;
-use catalog::{CheckDef, Db, TableDef};
+use catalog::{CheckDef, Db, TableDef, errors};
 use expr::{ColId, Pred};
 use plan::bind::env::CompileEnv;
 use plan::bind::scope::{Clause, Scope, ScopeColumn, Source};
@@ -20,15 +20,17 @@ use types::{SqlError, Value};
 /// A compiled constraint.
 #[derive(Debug)]
 pub struct Check {
-    /// True where the constraint is broken; slots are the table's columns.
-    broken: Pred,
+    /// Over the table's columns.
+    condition: Pred,
+    /// True where the constraint is broken; else true where it holds.
+    breaks: bool,
     error: SqlError,
 }
 
 impl Check {
     /// Error 547 when the row breaks it.
     pub fn test(&self, row: &[Value], rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
-        if self.broken.is_true(row, rt)? { Err(self.error.clone()) } else { Ok(()) }
+        if self.condition.is_true(row, rt)? == self.breaks { Err(self.error.clone()) } else { Ok(()) }
     }
 }
 
@@ -38,10 +40,33 @@ pub fn compile(env: &CompileEnv<'_>, change: &TableChange<'_>) -> Result<Vec<Che
     for check in change.table.checks.iter().filter(|check| !check.disabled) {
         let (broken, used) = condition(env, change.table, check)?;
         if change.action == Action::Insert || used.iter().any(|at| change.columns.contains(at)) {
-            out.push(Check { broken, error: violation(change.verb, change.db, change.table, check) });
+            let error = violation(change.verb, change.db, change.table, check);
+            out.push(Check { condition: broken, breaks: true, error });
         }
     }
     Ok(out)
+}
+
+/// WITH CHECK OPTION: each condition of the view holds for the changed row; unknown is not enough.
+///
+/// # Errors
+/// 40510: a condition over more than the row.
+pub fn of_view(view: &ViewChange, table: &TableDef) -> Result<Vec<Check>, SqlError> {
+    let all: Vec<ColId> = (view.first..view.first + table.columns.len() as ColId).collect();
+    let test = |condition: &Pred| {
+        let mut used = Vec::new();
+        condition.columns(&mut used);
+        if condition.has_subquery() || used.iter().any(|id| !all.contains(id)) {
+            return Err(errors::not_supported("WITH CHECK OPTION of a view with a join or a subquery"));
+        }
+        let mut condition = condition.clone();
+        pred_slots(&mut condition, &all)?;
+        let text = "The attempted insert or update failed because the target view either specifies WITH CHECK OPTION or spans \
+                    a view that specifies WITH CHECK OPTION and one or more rows resulting from the operation did not qualify \
+                    under the CHECK OPTION constraint.";
+        Ok(Check { condition, breaks: false, error: SqlError::new(550, 16, 1, text) })
+    };
+    view.check.iter().flatten().map(test).collect()
 }
 
 /// The negated condition over the table's columns, and which of them it uses.

@@ -13,7 +13,6 @@ mod keys;
 
 use std::sync::Arc;
 
-use super::output::OutputPlan;
 use crate::exec::context::ExecCtx;
 use crate::exec::memory::row_bytes;
 use crate::exec::rt::Rt;
@@ -21,6 +20,7 @@ use crate::state::changes::{Action, ChangedRows, FiredTriggers, KeptRows};
 use catalog::security::Permission;
 use catalog::{Catalog, Db, ModuleDef, TableDef};
 use checks::Check;
+use expr::{ColId, Pred};
 use keys::{Cascade, KeyTest};
 pub use keys::{CascadePlan, CompileCascade};
 use plan::bind::env::CompileEnv;
@@ -40,6 +40,18 @@ pub struct TableChange<'a> {
     pub constraints: bool,
     /// Its triggers run.
     pub triggers: bool,
+    /// It goes through a view or another query.
+    pub view: Option<&'a ViewChange>,
+}
+
+/// What a change through a view or another query has to keep.
+pub struct ViewChange {
+    /// The view that the statement names: the right to the change is one on it.
+    pub view: Option<(Arc<Db>, Arc<ModuleDef>)>,
+    /// WITH CHECK OPTION: what changed rows satisfy.
+    pub check: Option<Vec<Pred>>,
+    /// The id of the table's first column in the conditions.
+    pub first: ColId,
 }
 
 impl<'a> TableChange<'a> {
@@ -50,7 +62,16 @@ impl<'a> TableChange<'a> {
         action: Action,
         columns: &'a [usize],
     ) -> TableChange<'a> {
-        TableChange { db, table, action, columns, verb: action.word(), constraints: true, triggers: true }
+        TableChange {
+            db,
+            table,
+            action,
+            columns,
+            verb: action.word(),
+            constraints: true,
+            triggers: true,
+            view: None,
+        }
     }
 }
 
@@ -83,7 +104,15 @@ pub fn compile(
         Action::Delete => Permission::Delete,
     };
     let columns = if change.action == Action::Update { change.columns } else { &[] };
-    rights.need_table(change.db, change.table, permission, columns);
+    match change.view.and_then(|through| through.view.as_ref()) {
+        None => rights.need_table(change.db, change.table, permission, columns),
+        Some((db, view)) => {
+            rights.need_object(db, (&view.schema, &view.name), view.object_id, permission, &[]);
+            rights.in_view(db, view, |rights| {
+                rights.need_table(change.db, change.table, permission, columns);
+            });
+        }
+    }
     // Rows past the constraints and triggers that there are: for whom could take them away.
     let table = change.table;
     let checked = change.constraints || (table.checks.is_empty() && table.foreign_keys.is_empty());
@@ -104,9 +133,14 @@ pub fn compile(
         keys: Vec::new(),
         triggers: if change.triggers { triggers_for(&catalog, change) } else { Vec::new() },
     };
+    if let Some(view) = change.view
+        && change.action != Action::Delete
+    {
+        plan.checks.extend(checks::of_view(view, change.table)?);
+    }
     if change.constraints {
         if change.action != Action::Delete {
-            plan.checks = checks::compile(env, change)?;
+            plan.checks.extend(checks::compile(env, change)?);
         }
         let keys = keys::compile(env, &catalog, change, compile_cascade)?;
         (plan.cascades, plan.keys) = (keys.cascades, keys.tests);
@@ -144,8 +178,8 @@ impl ChangePlan {
     ///
     /// # Errors
     /// 334.
-    pub fn check_output(&self, output: Option<&OutputPlan>) -> Result<(), SqlError> {
-        if self.triggers.is_empty() || !output.is_some_and(OutputPlan::is_for_client) {
+    pub fn check_output(&self, to_client: bool) -> Result<(), SqlError> {
+        if self.triggers.is_empty() || !to_client {
             return Ok(());
         }
         let text = format!(

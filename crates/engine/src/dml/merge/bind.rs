@@ -4,18 +4,18 @@ use std::sync::Arc;
 
 use super::{Action, Case, Clause, MergePlan, clauses};
 use crate::dml::change::{self, ChangePlan, CompileCascade, TableChange};
-use crate::dml::named::target_table;
+use crate::dml::named::{is_query, table_position, target_table};
 use crate::dml::new_row::{NewRows, row_of, target_columns, wrong_count};
-use crate::dml::output::{self, BoundOutput, Images, OutputScope};
+use crate::dml::output::{self, BoundOutput, Images, OutputColumn, OutputScope};
 use crate::dml::update::set::SetClause;
 use crate::dml::values::{default_of, into_column};
 use crate::state::changes::Action as Kind;
 use catalog::{Db, TableDef};
 use expr::{ColId, Expr, Pred};
-use plan::bind::Binder;
 use plan::bind::deduce::Wanted;
 use plan::bind::from::{table_source, variable_name};
 use plan::bind::scope::{Clause as Place, Scope, Source};
+use plan::bind::{Binder, unsupported};
 use plan::hints::{Hints, RowLocks};
 use plan::logical::{Get, JoinKind, Logical, TopSpec};
 use plan::physical::{self, pred_slots, slots};
@@ -70,6 +70,7 @@ pub fn compile(
         images: Images::Both,
         merge: true,
         others: sides.sources.clone(),
+        columns: OutputColumn::of_table(&table, sides.get.first),
     };
     let output = output::bind(binder, names, &merge.output, compile_cascade)?;
     let snapshot = sides.get.mode == TableMode::Snapshot;
@@ -93,7 +94,7 @@ pub fn compile(
     let updates = steps(updates, bound.updated.as_deref())?;
     let deletes = steps(deletes, bound.deletes.then_some(&[]))?;
     let changes = inserts.iter().map(|rows| &rows.change).chain(&updates).chain(&deletes);
-    changes.into_iter().try_for_each(|change| change.check_output(output.as_ref()))?;
+    changes.into_iter().try_for_each(|change| change.check_output(output::to_client(output.as_ref())))?;
     Ok(MergePlan {
         store: TableStore::open(&db, &table)?,
         plan,
@@ -123,6 +124,9 @@ fn of_merge<'a>(
 /// The target, as it is read for the change: its rows stay locked from then on, so that what the join has found still holds
 /// when a row is changed.
 fn target(binder: &mut Binder<'_>, merge: &ast::Merge) -> Result<(Sides, plan::hints::TableLock), SqlError> {
+    if is_query(binder, &merge.target)? {
+        return Err(unsupported("MERGE into a view or common table expression"));
+    }
     let (db, table) = target_table(binder, &merge.target)?;
     let hints = Hints::parse(&table, &merge.hints)?;
     let reading = hints.target(binder.env.options.isolation)?;
@@ -247,7 +251,9 @@ impl Bound {
                     ast::Assignment::Write { .. } => None,
                 });
                 let values: Vec<&ast::Expr> = values.collect();
-                let set = in_clause(binder, sides, case, &values, |b| SetClause::bind(b, &sides.get, list))?;
+                let set = in_clause(binder, sides, case, &values, |b| {
+                    SetClause::bind(b, &sides.get, list, &|name| table_position(&sides.get.table, name))
+                })?;
                 let updated = self.updated.get_or_insert_default();
                 updated
                     .extend(set.changed.iter().filter(|c| !updated.contains(c)).copied().collect::<Vec<_>>());
@@ -332,7 +338,7 @@ fn insert(
         return Ok((Vec::new(), row_of(binder, table, &[], Vec::new())?));
     }
     let explicit = binder.env.options.identity_insert == Some((get.db.id(), table.object_id));
-    let columns = target_columns(table, names, explicit)?;
+    let columns = target_columns(table, names, explicit, &|name| table_position(table, name))?;
     if columns.len() != values.len() {
         return Err(wrong_count(values.len(), columns.len(), !names.is_empty(), false));
     }

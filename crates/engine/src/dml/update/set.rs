@@ -2,7 +2,7 @@
 //! Guarantees: no column twice (264), none that numbers itself (8102); values are of the columns' types.
 
 use super::super::values::{default_of, into_column};
-use catalog::{TableDef, fold_name};
+use catalog::TableDef;
 use expr::{ColId, Expr, Typed, bind_ops};
 use plan::bind::deduce::Wanted;
 use plan::bind::scope::Clause;
@@ -10,9 +10,12 @@ use plan::bind::select::compound;
 use plan::bind::{Binder, unsupported};
 use plan::logical::Get;
 use plan::physical::slots;
-use syntax::ast::{self, Assignment, ExprKind};
+use syntax::ast::{Assignment, ExprKind};
 use types::SqlError;
 use types::convert::Mode;
+
+/// How a name in SET finds its column of the table.
+type Position<'p> = &'p dyn Fn(&str) -> Result<usize, SqlError>;
 
 /// The SET clause of a statement.
 #[derive(Debug, Default)]
@@ -61,10 +64,11 @@ impl SetClause {
         binder: &mut Binder<'_>,
         get: &Get,
         assignments: &[Assignment],
+        position: Position<'_>,
     ) -> Result<SetClause, SqlError> {
         let mut clause = SetClause::default();
         for assignment in assignments {
-            clause.assignment(binder, get, assignment)?;
+            clause.assignment(binder, get, assignment, position)?;
         }
         clause.changed = clause.sets.iter().map(|s| s.column).collect();
         Ok(clause)
@@ -101,6 +105,7 @@ impl SetClause {
         binder: &mut Binder<'_>,
         get: &Get,
         assignment: &Assignment,
+        position: Position<'_>,
     ) -> Result<(), SqlError> {
         match assignment {
             Assignment::Variable { variable, op, value } => {
@@ -109,7 +114,7 @@ impl SetClause {
                 self.vars.push((slot, VarValue::Expr(e)));
             }
             Assignment::Column { variable, column, op, value } => {
-                let at = target_column(get, column)?;
+                let at = position(&column.name.value)?;
                 let def = &get.table.columns[at];
                 if def.identity.is_some() {
                     let text = format!("Cannot update identity column '{}'.", def.name);
@@ -159,10 +164,4 @@ impl SetClause {
         }
         Ok(())
     }
-}
-
-fn target_column(get: &Get, name: &ast::ColumnRef) -> Result<usize, SqlError> {
-    let folded = fold_name(&name.name.value);
-    let found = get.table.columns.iter().position(|c| fold_name(&c.name) == folded);
-    found.ok_or_else(|| SqlError::new(207, 16, 1, format!("Invalid column name '{}'.", name.name.value)))
 }
