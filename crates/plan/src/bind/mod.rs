@@ -8,6 +8,7 @@ pub mod env;
 pub mod from;
 pub mod function;
 mod grouping;
+mod json;
 pub mod literal;
 pub mod module;
 pub mod recursive;
