@@ -36,6 +36,7 @@ use scope::{Clause, Scope};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use syntax::ast::{self, CompareOp, ExprKind};
+pub use type_names::{cast_type, declared_type};
 use types::like::LikePattern;
 use types::{Collation, DataType, SqlError, Value};
 
@@ -741,29 +742,6 @@ pub fn negate(p: Pred) -> Pred {
         Pred::Not(inner) => *inner,
         other => Pred::Not(Box::new(other)),
     }
-}
-
-/// The type of CAST and CONVERT: a bare varchar has 30 characters.
-pub fn cast_type(name: &ast::TypeName) -> Result<DataType, SqlError> {
-    named_type(name, types::NameContext::Cast)
-}
-
-/// The type of a column or variable.
-pub fn declared_type(name: &ast::TypeName) -> Result<DataType, SqlError> {
-    named_type(name, types::NameContext::Declaration)
-}
-
-fn named_type(name: &ast::TypeName, context: types::NameContext) -> Result<DataType, SqlError> {
-    let args = name
-        .params
-        .iter()
-        .map(|p| match p {
-            ast::TypeParam::Int(n) => Ok(types::TypeArg::Number(*n)),
-            ast::TypeParam::Max => Ok(types::TypeArg::Max),
-            ast::TypeParam::Name(n) => Err(SqlError::unknown_type(&n.to_string())),
-        })
-        .collect::<Result<Vec<_>, _>>()?;
-    DataType::from_name_in(&name.name.name.value, &args, context)
 }
 
 /// Error for a construct that parses and is not there yet.

@@ -2,7 +2,7 @@
 
 use catalog::{Catalog, TableTypeDef};
 use std::sync::Arc;
-use syntax::ast::TypeName;
+use syntax::ast::{TypeName, TypeParam};
 use types::{DataType, SqlError};
 
 /// The type that a column, variable or parameter names.
@@ -44,7 +44,7 @@ pub fn built_in(name: &TypeName) -> Result<DataType, SqlError> {
     if name.name.schema.as_ref().is_some_and(|schema| !schema.is("sys")) {
         return Err(cannot_find_type(name));
     }
-    super::declared_type(name).map_err(|e| if e.number == 243 { cannot_find_type(name) } else { e })
+    declared_type(name).map_err(|e| if e.number == 243 { cannot_find_type(name) } else { e })
 }
 
 fn cannot_find_type(name: &TypeName) -> SqlError {
@@ -54,4 +54,27 @@ fn cannot_find_type(name: &TypeName) -> SqlError {
         6,
         format!("Column, parameter, or variable #1: Cannot find data type {}.", name.name),
     )
+}
+
+/// The type of CAST and CONVERT: a bare varchar has 30 characters.
+pub fn cast_type(name: &TypeName) -> Result<DataType, SqlError> {
+    named_type(name, types::NameContext::Cast)
+}
+
+/// The type of a column or variable.
+pub fn declared_type(name: &TypeName) -> Result<DataType, SqlError> {
+    named_type(name, types::NameContext::Declaration)
+}
+
+fn named_type(name: &TypeName, context: types::NameContext) -> Result<DataType, SqlError> {
+    let args = name
+        .params
+        .iter()
+        .map(|p| match p {
+            TypeParam::Int(n) => Ok(types::TypeArg::Number(*n)),
+            TypeParam::Max => Ok(types::TypeArg::Max),
+            TypeParam::Name(n) => Err(SqlError::unknown_type(&n.to_string())),
+        })
+        .collect::<Result<Vec<_>, _>>()?;
+    DataType::from_name_in(&name.name.name.value, &args, context)
 }
