@@ -82,7 +82,11 @@ impl Shape {
             }
             Logical::Distinct { .. } => Barrier::Grouped,
             Logical::Concat { .. } | Logical::SetOp { .. } | Logical::Recursive { .. } => Barrier::Union,
-            Logical::One | Logical::View(_) | Logical::Work(_) | Logical::Values { .. } => Barrier::Made,
+            Logical::One
+            | Logical::View(_)
+            | Logical::Routine(_)
+            | Logical::Work(_)
+            | Logical::Values { .. } => Barrier::Made,
         };
         self.barrier = self.barrier.or(Some(barrier));
     }
