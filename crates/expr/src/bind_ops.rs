@@ -347,7 +347,14 @@ pub fn same_syntax(a: &ast::Expr, b: &ast::Expr) -> bool {
     };
     match (&a.kind, &b.kind) {
         (K::Literal(a), K::Literal(b)) => a == b,
-        (K::Column(a), K::Column(b)) => a.name.value.eq_ignore_ascii_case(&b.name.value),
+        (K::Column(a), K::Column(b)) => {
+            // A name without a table is of one table only.
+            let same_table = match (&a.qualifier, &b.qualifier) {
+                (Some(a), Some(b)) => a.name.is(&b.name.value),
+                _ => true,
+            };
+            same_table && a.name.value.eq_ignore_ascii_case(&b.name.value)
+        }
         (K::Variable(a), K::Variable(b)) => a.eq_ignore_ascii_case(b),
         (K::Unary { op: o, operand: a }, K::Unary { op: p, operand: b }) => o == p && same_syntax(a, b),
         (K::Binary { op: o, left: l, right: r }, K::Binary { op: p, left: m, right: s }) => {

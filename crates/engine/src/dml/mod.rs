@@ -104,7 +104,7 @@ pub fn compile_dml(stmt: &ast::Stmt, env: &CompileEnv<'_>) -> Result<Arc<DmlPlan
     let began = Instant::now();
     let mut binder = Binder::new(env);
     let options = options_of(stmt);
-    plan::apply_options(&mut binder, options)?;
+    plan::apply_options(&mut binder, options, assigns(stmt))?;
     let plan = match &stmt.kind {
         StmtKind::Insert(i) => DmlPlan::Insert(Box::new(insert::compile(&mut binder, i, compile_cascade)?)),
         StmtKind::Update(u) => DmlPlan::Update(Box::new(update::compile(&mut binder, u, compile_cascade)?)),
@@ -133,6 +133,14 @@ impl change::CascadePlan for DmlPlan {
 }
 
 /// The OPTION clause of a statement.
+/// Whether a statement gives variables values while it reads rows.
+fn assigns(stmt: &ast::Stmt) -> bool {
+    match &stmt.kind {
+        StmtKind::Update(u) => u.assignments.iter().any(ast::Assignment::assigns),
+        _ => false,
+    }
+}
+
 fn options_of(stmt: &ast::Stmt) -> &[ast::OptionItem] {
     match &stmt.kind {
         StmtKind::Insert(i) => match &i.source {

@@ -18,6 +18,7 @@ use access::{Change, EntryChange, HeapChange, Outcome, RowBatch};
 use catalog::Db;
 use catalog::TableDef;
 use catalog::fold_name;
+use catalog::statistics::column_bit;
 use expr::{ColId, Expr, Typed, bind_ops};
 use pages::RowHeader;
 use plan::Needs;
@@ -46,6 +47,8 @@ pub struct UpdatePlan {
     vars: Vec<(usize, VarValue)>,
     /// Columns that are set.
     changed: Vec<usize>,
+    /// The same as bits of `column_bit`.
+    changed_bits: u64,
     /// Some nonclustered index holds a changed column, a large value may be one, or each row is seen by itself (OUTPUT,
     /// variables).
     row_by_row: bool,
@@ -158,6 +161,7 @@ pub fn compile(
         target,
         sets,
         vars,
+        changed_bits: changed.iter().fold(0, |all, c| all | column_bit(table.columns[*c].column_id)),
         changed,
         row_by_row,
         top,
@@ -281,7 +285,7 @@ impl UpdatePlan {
             out,
         };
         let count = self.target.run(&self.db, &self.store, &mut rt, limit, &mut change)?;
-        self.store.table.state.updated(count);
+        self.store.table.state.updated(count, self.changed_bits);
         let Updating { mut writer, rests, kept, .. } = change;
         for (rest, new) in &rests {
             rt.check_cancel()?;

@@ -165,7 +165,7 @@ fn check_view(work: &mut Work<'_>, view: &Arc<ModuleDef>) -> Result<(), SqlError
         db: &db,
         catalog: db.catalog(),
         vars: &vars,
-        parameters: &[],
+        values: &[],
         options: &work.core.options,
         temps: &NO_TEMPS,
         changes: None,

@@ -463,7 +463,7 @@ pub(crate) fn columns_of_view(
         db,
         catalog: db.catalog(),
         vars: &vars,
-        parameters: &[],
+        values: &[],
         options: &session.options,
         temps: &plan::bind::env::NO_TEMPS,
         changes: None,
