@@ -3,9 +3,12 @@
 //! Guarantees: names are unique and lower case; an evaluator gets arguments of the kinds that its rules say; a
 //! `strict` function is not called with a NULL; [`Stability`] says what a value depends on besides the arguments.
 
+pub mod bits;
 pub mod choice;
 pub mod convert;
 pub mod date;
+pub mod digest;
+pub mod json;
 pub mod math;
 pub mod string;
 
@@ -150,14 +153,22 @@ pub fn invalid_argument(ty: DataType, at: usize, name: &str) -> SqlError {
     SqlError::new(8116, 16, 1, text)
 }
 
+/// The lists, one for each theme.
+const LISTS: &[&[Function]] = &[
+    string::FUNCTIONS,
+    date::FUNCTIONS,
+    math::FUNCTIONS,
+    bits::FUNCTIONS,
+    convert::FUNCTIONS,
+    digest::FUNCTIONS,
+    json::FUNCTIONS,
+    choice::FUNCTIONS,
+];
+
 /// The function of a lower-case name.
 pub fn find(name: &str) -> Option<&'static Function> {
     static TABLE: OnceLock<HashMap<&'static str, &'static Function>> = OnceLock::new();
-    let table = TABLE.get_or_init(|| {
-        let lists =
-            [string::FUNCTIONS, date::FUNCTIONS, math::FUNCTIONS, convert::FUNCTIONS, choice::FUNCTIONS];
-        lists.into_iter().flatten().map(|f| (f.name, f)).collect()
-    });
+    let table = TABLE.get_or_init(|| LISTS.iter().copied().flatten().map(|f| (f.name, f)).collect());
     table.get(name).copied()
 }
 
@@ -241,10 +252,8 @@ mod tests {
 
     #[test]
     fn names_are_unique_and_lower_case() {
-        let lists =
-            [string::FUNCTIONS, date::FUNCTIONS, math::FUNCTIONS, convert::FUNCTIONS, choice::FUNCTIONS];
         let mut seen = std::collections::HashSet::new();
-        for f in lists.into_iter().flatten() {
+        for f in LISTS.iter().copied().flatten() {
             assert!(seen.insert(f.name), "{} twice", f.name);
             assert_eq!(f.name, f.name.to_lowercase());
             assert!(f.min <= f.max, "{}", f.name);
