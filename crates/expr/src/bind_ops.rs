@@ -348,12 +348,10 @@ pub fn same_syntax(a: &ast::Expr, b: &ast::Expr) -> bool {
     match (&a.kind, &b.kind) {
         (K::Literal(a), K::Literal(b)) => a == b,
         (K::Column(a), K::Column(b)) => {
-            // A name without a table is of one table only.
-            let same_table = match (&a.qualifier, &b.qualifier) {
-                (Some(a), Some(b)) => a.name.is(&b.name.value),
-                _ => true,
-            };
-            same_table && a.name.value.eq_ignore_ascii_case(&b.name.value)
+            // One of them may leave out whose column it is.
+            let other = |a: &ast::ObjectName, b: &ast::ObjectName| !a.name.is(&b.name.value);
+            let others = a.qualifier.as_deref().zip(b.qualifier.as_deref());
+            a.name.value.eq_ignore_ascii_case(&b.name.value) && !others.is_some_and(|(a, b)| other(a, b))
         }
         (K::Variable(a), K::Variable(b)) => a.eq_ignore_ascii_case(b),
         (K::Unary { op: o, operand: a }, K::Unary { op: p, operand: b }) => o == p && same_syntax(a, b),
