@@ -121,6 +121,7 @@ pub fn compile_query(q: &ast::Query, env: &CompileEnv<'_>) -> Result<Arc<QueryPl
     let began = Instant::now();
     let mut binder = Binder::new(env);
     apply_options(&mut binder, &q.options)?;
+    binder.whole = true;
     let bound = binder.query(q)?;
     let (wanted, mut assignments) = wanted(&bound);
     let plan = physical::plan_query(&mut binder, bound.logical, &wanted, None)?;

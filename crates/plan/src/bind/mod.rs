@@ -4,6 +4,7 @@
 
 pub mod call;
 pub mod deduce;
+pub mod document;
 pub mod env;
 pub mod from;
 mod grouping;
@@ -74,6 +75,8 @@ pub struct Binder<'a> {
     pub changes: Option<module::ChangedTable>,
     /// An expression is bound to find out whether the type of a parameter fits.
     trial: bool,
+    /// The next query is the whole statement: what FOR makes of it goes out in pieces.
+    pub whole: bool,
     /// Views around what is bound.
     view_depth: usize,
     /// Recursive CTEs whose steps are being bound.
@@ -114,6 +117,7 @@ impl<'a> Binder<'a> {
             catalog: env.catalog.clone(),
             changes: env.changes.clone(),
             trial: false,
+            whole: false,
             view_depth: 0,
             recursions: Vec::new(),
             next_work: 0,
