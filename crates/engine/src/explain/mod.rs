@@ -297,6 +297,10 @@ pub fn dml(plan: &DmlPlan, shown: &mut Shown) {
             let (db, store, source) = plan.shown();
             (db, store, source, "Delete")
         }
+        DmlPlan::Merge(plan) => {
+            let (db, store, source) = plan.shown();
+            (db, store, source, "Merge")
+        }
         DmlPlan::SelectInto(plan) => {
             let (name, source) = plan.shown();
             shown.kind = "SELECT INTO";
@@ -308,6 +312,7 @@ pub fn dml(plan: &DmlPlan, shown: &mut Shown) {
     shown.kind = match verb {
         "Insert" => "INSERT",
         "Update" => "UPDATE",
+        "Merge" => "MERGE",
         _ => "DELETE",
     };
     let object = Object::of(db, &store.table, &store.table.storage);
@@ -331,6 +336,8 @@ fn change(store: &TableStore, verb: &'static str) -> (&'static str, &'static str
         ("Insert", false) => "Table Insert",
         ("Update", true) => "Clustered Index Update",
         ("Update", false) => "Table Update",
+        ("Merge", true) => "Clustered Index Merge",
+        ("Merge", false) => "Table Merge",
         (_, true) => "Clustered Index Delete",
         (_, false) => "Table Delete",
     };

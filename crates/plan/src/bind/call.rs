@@ -177,6 +177,9 @@ impl Binder<'_> {
                     147,
                 );
             }
+            Clause::Output => {
+                return misplaced("An aggregate may not appear in the OUTPUT clause.", 158);
+            }
             Clause::GroupBy => {
                 return misplaced(
                     "Cannot use an aggregate or a subquery in an expression used for the group by list of a GROUP \

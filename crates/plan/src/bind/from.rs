@@ -329,6 +329,11 @@ impl Binder<'_> {
         Ok(())
     }
 
+    /// Whether a bare name means a common table expression.
+    pub fn is_cte(&self, name: &str) -> bool {
+        self.find_cte(name).is_some()
+    }
+
     fn find_cte(&self, name: &str) -> Option<Arc<CteDef>> {
         let name = fold_name(name);
         self.ctes.iter().rev().find(|cte| cte.name == name).cloned()

@@ -544,6 +544,9 @@ impl<'a> Binder<'a> {
             }
         }
         Err(match &column.qualifier {
+            None if column.name.value.starts_with('$') && !column.name.quoted => {
+                SqlError::new(126, 15, 1, format!("Invalid pseudocolumn \"{}\".", column.name.value))
+            }
             None => SqlError::new(207, 16, 1, format!("Invalid column name '{}'.", column.name.value)),
             Some(qualifier) if self.source_exists(qualifier) => {
                 SqlError::new(207, 16, 1, format!("Invalid column name '{}'.", column.name.value))
@@ -580,7 +583,8 @@ impl<'a> Binder<'a> {
     ) -> Result<Option<Typed>, SqlError> {
         let scope = &self.scopes[depth];
         let mut found: Option<(Typed, String)> = None;
-        for source in &scope.sources {
+        let unnamed = if column.qualifier.is_none() { scope.prefixed } else { 0 };
+        for source in scope.sources.iter().skip(unnamed) {
             if column.qualifier.as_ref().is_some_and(|q| !source.is_named(q)) {
                 continue;
             }

@@ -38,10 +38,7 @@ pub fn compile(env: &CompileEnv<'_>, change: &TableChange<'_>) -> Result<Vec<Che
     for check in change.table.checks.iter().filter(|check| !check.disabled) {
         let (broken, used) = condition(env, change.table, check)?;
         if change.action == Action::Insert || used.iter().any(|at| change.columns.contains(at)) {
-            out.push(Check {
-                broken,
-                error: violation(change.action.word(), change.db, change.table, check),
-            });
+            out.push(Check { broken, error: violation(change.verb, change.db, change.table, check) });
         }
     }
     Ok(out)
