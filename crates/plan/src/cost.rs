@@ -50,7 +50,7 @@ pub fn of(plan: &Plan) -> Cost {
     let (own, below) = match &plan.node {
         Node::One | Node::Values(_) | Node::Work { .. } => (plan.rows * GIVEN, 0.0),
         Node::Scan(scan) => (of_scan(scan, plan.rows), 0.0),
-        Node::View { .. } => (plan.rows, 0.0),
+        Node::View { .. } | Node::Routine { .. } => (plan.rows, 0.0),
         Node::Recursive { anchor, steps, .. } => {
             (plan.rows * GIVEN, total(anchor) + ROUNDS * steps.iter().map(total).sum::<f64>())
         }

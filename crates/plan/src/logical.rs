@@ -8,7 +8,7 @@ use catalog::TableDef;
 use compact_str::CompactString;
 use expr::aggregate::Aggregate;
 use expr::document::Document;
-use expr::{ColId, Expr, Pred};
+use expr::{ColId, Expr, Pred, Routine};
 use std::sync::Arc;
 use storage::TableMode;
 use types::{Collation, DataType, Value};
@@ -22,6 +22,8 @@ pub enum Logical {
     Get(Box<Get>),
     /// A system view or table function.
     View(Box<ViewScan>),
+    /// The table that a user's function fills.
+    Routine(Box<RoutineScan>),
     /// Rows that the running statement keeps.
     Work(WorkScan),
     /// A recursive CTE: the anchor's rows, then those of the steps over the rows of the round before, until there are none.
@@ -173,6 +175,17 @@ impl std::fmt::Debug for ViewScan {
     }
 }
 
+/// The rows that a user's function gives for its arguments; column `i` is `first + i`.
+#[derive(Clone, Debug)]
+pub struct RoutineScan {
+    pub routine: Arc<dyn Routine>,
+    pub args: Vec<Expr>,
+    pub first: ColId,
+    pub width: usize,
+    /// How many are expected.
+    pub rows: f64,
+}
+
 /// How two inputs are joined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JoinKind {
@@ -319,6 +332,7 @@ impl Logical {
             Logical::Get(get) => out.extend(get.first..=get.locator()),
             Logical::View(v) => out.extend(v.first..v.first + v.view.columns().len() as ColId),
             Logical::Work(work) => out.extend(work.first..work.first + work.width as ColId),
+            Logical::Routine(scan) => out.extend(scan.first..scan.first + scan.width as ColId),
             Logical::Values { cols, .. } | Logical::Concat { cols, .. } | Logical::Recursive { cols, .. } => {
                 out.extend(cols)
             }

@@ -28,6 +28,11 @@ use std::sync::Arc;
 impl Run<'_> {
     pub(super) fn execute(&mut self, at: usize, execute: &Execute) -> Result<Flow, Failure> {
         option_rules::check("EXECUTE", &execute.options, option_rules::EXECUTE)?;
+        if self.core.in_function() {
+            let text =
+                "Only functions and some extended stored procedures can be executed from within a function.";
+            return Err(SqlError::new(557, 16, 2, text).into());
+        }
         match &execute.what {
             ExecuteWhat::Text { at: Some(server), .. } => {
                 let text = format!(

@@ -8,6 +8,8 @@ pub mod dynamic;
 pub mod errors_text;
 pub mod execute;
 pub mod flow;
+pub mod function;
+mod function_body;
 mod insert_exec;
 mod kind;
 pub mod module;
@@ -45,7 +47,7 @@ use plan::bind::module::ChangedTable;
 use plan::bind::set_options::CompileOptions;
 use plan::bind::undeclared::Undeclared;
 use plan::cursor::CursorPlan;
-use program::{Op, Program};
+use program::{FunctionResult, Op, Program};
 
 /// A variable that exists before a batch starts: its name, and its type unless it is a table.
 pub type BatchParam = (CompactString, Option<DataType>);
@@ -221,6 +223,22 @@ impl Compiled {
         check_showplan(&stmts)?;
         let type_of = |name: &TypeName| declared_type(name, catalog);
         let program = Program::build(stmts, variables(params)?, &type_of)?;
+        Ok(Compiled::with(text, program, params.len(), settings))
+    }
+
+    /// Flattens the statements of a function.
+    ///
+    /// Errors: as [`Compiled::of_body`].
+    pub fn of_function(
+        text: &str,
+        stmts: Vec<Stmt>,
+        params: &[BatchParam],
+        result: FunctionResult,
+        settings: ParseSettings,
+        catalog: &Catalog,
+    ) -> Result<Compiled, SqlError> {
+        let type_of = |name: &TypeName| declared_type(name, catalog);
+        let program = Program::build_function(stmts, variables(params)?, &type_of, result)?;
         Ok(Compiled::with(text, program, params.len(), settings))
     }
 

@@ -234,7 +234,7 @@ impl<'a> Run<'a> {
             }
             return Ok(After::Resume(region.catch as usize));
         }
-        if self.outer_try && !fatal {
+        if self.outer_try && (!fatal || self.core.in_function()) {
             if aborts && self.core.trancount > 0 {
                 self.core.doomed = true;
             }
@@ -627,7 +627,8 @@ impl Run<'_> {
         );
         let bulk = matches!(kind, StmtKind::BulkInsert(_));
         let calls = matches!(kind, StmtKind::Insert(insert) if insert.source.is_execute());
-        !self.core.doomed && (whole || (is_dml(kind) && !bulk && !calls && !assigns(kind) && !self.shown))
+        let possible = !self.core.doomed && !self.core.in_function();
+        possible && (whole || (is_dml(kind) && !bulk && !calls && !assigns(kind) && !self.shown))
     }
 
     /// Whether the statement gives space back.

@@ -7,6 +7,7 @@ pub mod modules;
 pub mod rebuild;
 #[cfg(test)]
 pub(crate) mod roots_tests;
+pub mod schemabinding;
 pub mod table_types;
 pub mod tables;
 pub mod temps;

@@ -27,6 +27,7 @@ pub mod outer;
 mod partition;
 pub mod profile;
 pub mod query;
+pub(crate) mod routine;
 pub(crate) mod row_store;
 pub mod rt;
 pub mod scalar;

@@ -11,6 +11,7 @@ use super::lookup::Lookup;
 use super::loop_join::LoopJoin;
 use super::merge_join::MergeJoin;
 use super::profile::Counted;
+use super::routine::Routine;
 use super::rt::Rt;
 use super::scan::Scan;
 use super::sort::Sort;
@@ -39,6 +40,7 @@ fn operator<const COUNTED: bool>(plan: &Plan) -> Box<dyn Operator> {
         Node::Scan(scan) if scan.locks.is_some() => Box::new(LockedScan::new(scan)),
         Node::Scan(_) => Box::new(Scan::default()),
         Node::View { .. } => Box::new(basic::View::default()),
+        Node::Routine { .. } => Box::new(Routine::default()),
         Node::Work { .. } => Box::new(Work::default()),
         Node::Recursive { anchor, .. } => Box::new(Recursive::new(anchor, open)),
         Node::Filter { input, .. } => Box::new(basic::Filter::new(open(input))),

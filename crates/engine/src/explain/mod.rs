@@ -19,6 +19,7 @@ use crate::state::profile::{NodeCounters, NodeId, Profile};
 use catalog::{Db, IndexDef, TableDef};
 use expr::{Expr, Pred, SubRef};
 use plan::QueryPlan;
+use plan::bind::function::CalledFunction;
 use plan::cost::{self, Cost};
 use plan::logical::{JoinKind, WorkSource};
 use plan::nodes::{Node, Path, Plan, ScanPlan, SeekSpec};
@@ -373,6 +374,11 @@ fn add(plan: &Plan, parent: Option<usize>, executions: f64, shown: &mut Shown) {
         Node::View { scan, .. } => {
             step(same("Table-valued function"), format!("OBJECT:([sys].[{}])", scan.view.name()))
         }
+        Node::Routine { scan, .. } => {
+            let name = scan.routine.as_any().downcast_ref::<CalledFunction>();
+            let name = name.map_or(String::new(), |f| format!("[{}].[{}]", f.module.schema, f.module.name));
+            step(same("Table-valued function"), format!("OBJECT:({name})"))
+        }
         Node::Work { source, .. } => {
             let name = match source {
                 WorkSource::Inserted => "Inserted Scan",
@@ -447,7 +453,12 @@ fn add(plan: &Plan, parent: Option<usize>, executions: f64, shown: &mut Shown) {
 
 fn inputs(node: &Node) -> Vec<&Plan> {
     match node {
-        Node::One | Node::Values(_) | Node::Scan(_) | Node::View { .. } | Node::Work { .. } => Vec::new(),
+        Node::One
+        | Node::Values(_)
+        | Node::Scan(_)
+        | Node::View { .. }
+        | Node::Routine { .. }
+        | Node::Work { .. } => Vec::new(),
         Node::Recursive { anchor, steps, .. } => std::iter::once(&**anchor).chain(steps).collect(),
         Node::Filter { input, .. }
         | Node::Lookup { input, .. }
@@ -553,6 +564,7 @@ fn in_expr<'e>(e: &'e Expr, out: &mut Vec<&'e SubRef>) {
         }
         Expr::Coalesce(list) => list.iter().for_each(|e| in_expr(e, out)),
         Expr::Call(c) => c.args.iter().for_each(|e| in_expr(e, out)),
+        Expr::Routine(c) => c.args.iter().for_each(|e| in_expr(e, out)),
         Expr::Subquery(sub) => out.push(sub),
     }
 }

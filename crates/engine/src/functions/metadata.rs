@@ -57,7 +57,7 @@ pub const FUNCTIONS: &[Function] = &[
         let session = session(cx)?;
         let (db, id) = (session.db().clone(), int_arg(a, 1));
         let view = i32::try_from(int_arg(a, 0)).ok().and_then(|id| db.catalog().modules.get(&id).cloned());
-        if let Some(view) = view.filter(|module| module.kind == ModuleKind::View) {
+        if let Some(view) = view.filter(|m| m.kind == ModuleKind::View || m.kind.is_table_function()) {
             let columns = crate::views::columns_of_view(session, &db, &view).unwrap_or_default();
             let at = usize::try_from(id - 1).ok();
             return Ok(at.and_then(|at| columns.get(at)).map_or(Value::Null, |c| Value::Str(c.name.clone())));

@@ -19,7 +19,7 @@ use super::caller::Caller;
 use super::changes::{ChangedRows, FiredTriggers};
 use super::cursors::{Cursors, SharedCursors};
 use super::handles::Handles;
-use super::inner::TriggerRunner;
+use super::inner::{FunctionRunner, TriggerRunner};
 use super::profile::Profile;
 use super::transactions::Transactions;
 use crate::instance::Instance;
@@ -188,6 +188,8 @@ pub struct SessionCore {
     pub(crate) fired: Vec<FiredTriggers>,
     /// What runs triggers.
     pub(crate) trigger_runner: Option<&'static dyn TriggerRunner>,
+    /// What runs users' functions.
+    pub(crate) function_runner: Option<&'static dyn FunctionRunner>,
     /// Triggers that are running, the innermost last, by object_id and database.
     pub(crate) running_triggers: Vec<(i32, i32)>,
     /// Definitions that only the running statement sees: see `catalog::rebuild`.
@@ -248,6 +250,7 @@ impl SessionCore {
             changes: None,
             fired: Vec::new(),
             trigger_runner: None,
+            function_runner: None,
             running_triggers: Vec::new(),
             private_tables: Vec::new(),
             app_locks: AppLocks::default(),

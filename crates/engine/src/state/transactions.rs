@@ -66,6 +66,8 @@ pub(crate) struct Transactions {
     no_wait: bool,
     /// The isolation level at the transaction's first look at a table.
     pub(super) began: Option<Isolation>,
+    /// Calls of functions around what runs.
+    pub(super) in_function: u32,
     /// One of `open` is that of table variables.
     autonomous: bool,
     /// The last statement failed because a filegroup was full, and it is no more.
@@ -213,6 +215,9 @@ impl SessionCore {
 
     /// A statement begins. `touches_data`: it begins a transaction under SET IMPLICIT_TRANSACTIONS ON.
     pub(crate) fn begin_statement(&mut self, touches_data: bool) -> Result<(), SqlError> {
+        if self.transactions.in_function > 0 {
+            return Ok(());
+        }
         if touches_data && self.options.implicit_transactions && self.trancount == 0 {
             self.set_trancount(1);
             self.transaction_began();
@@ -228,6 +233,9 @@ impl SessionCore {
 
     /// A statement ends: committed when it is its own transaction, taken back when it failed.
     pub(crate) fn end_statement<T>(&mut self, result: Result<T, SqlError>) -> Result<T, SqlError> {
+        if self.transactions.in_function > 0 {
+            return result;
+        }
         let result = match result {
             Ok(value) => self.acknowledge().map(|()| value),
             Err(e) => Err(e),
@@ -279,7 +287,7 @@ impl SessionCore {
     /// As [`SessionCore::end_statement`] for an expression: mostly there is nothing to end.
     #[inline]
     pub(crate) fn end_expression<T>(&mut self, result: Result<T, SqlError>) -> Result<T, SqlError> {
-        if self.transactions.open.is_empty() {
+        if self.transactions.open.is_empty() || self.transactions.in_function > 0 {
             return result;
         }
         if self.trancount == 0 {

@@ -128,6 +128,7 @@ impl StmtCtx<'_> {
             StmtKind::CreateType(create) => self.create_type(create, span)?,
             StmtKind::CreateView(create) => self.create_view(create)?,
             StmtKind::CreateProcedure(create) => self.create_procedure(create)?,
+            StmtKind::CreateFunction(create) => self.create_function(create)?,
             StmtKind::CreateTrigger(create) => self.create_trigger(create)?,
             StmtKind::SwitchTrigger(switch) => self.switch_trigger(switch)?,
             StmtKind::BulkInsert(bulk) => {
@@ -200,7 +201,6 @@ fn name_of(kind: &StmtKind) -> &'static str {
         | StmtKind::Fetch(_)
         | StmtKind::CloseCursor(_)
         | StmtKind::Deallocate(_) => "CURSOR",
-        StmtKind::CreateFunction(_) => "CREATE FUNCTION",
         StmtKind::CreateSequence(_) | StmtKind::AlterSequence(_) => "SEQUENCE",
         StmtKind::CreateSynonym { .. } => "CREATE SYNONYM",
         StmtKind::TransferSchema { .. } => "ALTER SCHEMA",

@@ -158,6 +158,7 @@ impl StmtCtx<'_> {
             (Some(table), _) => (table.object_id, Some(table.clone()), OF_TABLE),
             (_, Some(module)) => match module.kind {
                 ModuleKind::View => (module.object_id, None, OF_TABLE),
+                ModuleKind::InlineFunction | ModuleKind::TableFunction => (module.object_id, None, OF_TABLE),
                 ModuleKind::Trigger => return Err(missing()),
                 _ => (module.object_id, None, OF_PROCEDURE),
             },

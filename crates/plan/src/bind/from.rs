@@ -155,6 +155,10 @@ impl Binder<'_> {
                 self.system_view(db, view, Vec::new(), name, alias)
             }
             Named::Module(db, module) if module.view().is_some() => self.user_view(db, &module, name, alias),
+            Named::Module(_, module) if module.kind.is_table_function() => {
+                let text = format!("Parameters were not supplied for the function '{name}'.");
+                Err(SqlError::new(216, 16, 1, text))
+            }
             Named::Module(..) => Err(errors::invalid_object(&name.to_string())),
         }
     }
@@ -274,7 +278,13 @@ impl Binder<'_> {
     ) -> Result<Logical, SqlError> {
         let schema = name.schema.as_ref().map_or("sys", |s| s.value.as_str());
         let view = self.env.names.view(schema, &name.name.value).filter(|v| v.arguments().is_some());
-        let Some(view) = view else { return Err(errors::invalid_object(&name.to_string())) };
+        let Some(view) = view else {
+            if let Some(rows) = self.user_table_function(name, args, alias)? {
+                self.rename_columns(columns)?;
+                return Ok(rows);
+            }
+            return Err(errors::invalid_object(&name.to_string()));
+        };
         let wanted = view.arguments().unwrap_or(0);
         if !(wanted..=wanted + view.optional_arguments()).contains(&args.len()) {
             let (number, few) =

@@ -7,6 +7,7 @@ pub mod deduce;
 pub mod document;
 pub mod env;
 pub mod from;
+pub mod function;
 mod grouping;
 mod json;
 pub mod literal;
@@ -16,6 +17,7 @@ pub mod scope;
 pub mod select;
 pub mod set_options;
 mod subquery;
+pub mod type_names;
 pub mod undeclared;
 pub mod window;
 
@@ -35,6 +37,7 @@ use scope::{Clause, Scope};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use syntax::ast::{self, CompareOp, ExprKind};
+pub use type_names::{cast_type, declared_type};
 use types::like::LikePattern;
 use types::{Collation, DataType, SqlError, Value};
 
@@ -77,8 +80,14 @@ pub struct Binder<'a> {
     trial: bool,
     /// The next query is the whole statement: what FOR makes of it goes out in pieces.
     pub whole: bool,
-    /// Views around what is bound.
+    /// Views and functions around what is bound.
     view_depth: usize,
+    /// The function whose text is bound in place: what its variables mean.
+    inline: Option<function::InlineCall>,
+    /// The scalar functions that are being bound in place: database and object_id.
+    open_functions: Vec<(i32, i32)>,
+    /// Whether the text of a scalar function may be bound where it is called.
+    pub may_inline: bool,
     /// Recursive CTEs whose steps are being bound.
     recursions: Vec<recursive::OpenRecursion>,
     next_work: usize,
@@ -119,6 +128,9 @@ impl<'a> Binder<'a> {
             trial: false,
             whole: false,
             view_depth: 0,
+            inline: None,
+            open_functions: Vec::new(),
+            may_inline: true,
             recursions: Vec::new(),
             next_work: 0,
             tables: Vec::new(),
@@ -218,10 +230,7 @@ impl<'a> Binder<'a> {
                 Err(SqlError::new(156, 15, 1, "Incorrect syntax near the keyword 'DEFAULT'."))
             }
             ExprKind::Column(column) => self.column(column),
-            ExprKind::Variable(name) => {
-                let (slot, ty) = self.env.vars.find(name)?;
-                Ok(Typed::new(Expr::Var(slot), ty, true))
-            }
+            ExprKind::Variable(name) => self.variable(name),
             ExprKind::GlobalVariable(name) => self.global(name),
             ExprKind::Unary { op, operand } => {
                 let operand = self.expr(operand)?;
@@ -628,6 +637,9 @@ impl<'a> Binder<'a> {
 
     /// A key of GROUP BY that is an expression and stands here again, written the same way.
     fn group_key(&mut self, e: &ast::Expr) -> Result<Option<Typed>, SqlError> {
+        if self.inline.as_ref().is_some_and(|call| call.is_beside(self.scopes.len())) {
+            return Ok(None);
+        }
         let Some(scope) = self.scopes.last() else { return Ok(None) };
         let Some(grouping) = &scope.grouping else { return Ok(None) };
         if !matches!(scope.clause, Clause::Select | Clause::Having | Clause::OrderBy) {
@@ -646,7 +658,7 @@ impl<'a> Binder<'a> {
     }
 
     /// A column of an outer block becomes a parameter of the block below it.
-    fn carried(&mut self, depth: usize, found: Typed) -> Typed {
+    pub(super) fn carried(&mut self, depth: usize, found: Typed) -> Typed {
         if depth + 1 == self.scopes.len() {
             return found;
         }
@@ -738,29 +750,6 @@ pub fn negate(p: Pred) -> Pred {
         Pred::Not(inner) => *inner,
         other => Pred::Not(Box::new(other)),
     }
-}
-
-/// The type of CAST and CONVERT: a bare varchar has 30 characters.
-pub fn cast_type(name: &ast::TypeName) -> Result<DataType, SqlError> {
-    named_type(name, types::NameContext::Cast)
-}
-
-/// The type of a column or variable.
-pub fn declared_type(name: &ast::TypeName) -> Result<DataType, SqlError> {
-    named_type(name, types::NameContext::Declaration)
-}
-
-fn named_type(name: &ast::TypeName, context: types::NameContext) -> Result<DataType, SqlError> {
-    let args = name
-        .params
-        .iter()
-        .map(|p| match p {
-            ast::TypeParam::Int(n) => Ok(types::TypeArg::Number(*n)),
-            ast::TypeParam::Max => Ok(types::TypeArg::Max),
-            ast::TypeParam::Name(n) => Err(SqlError::unknown_type(&n.to_string())),
-        })
-        .collect::<Result<Vec<_>, _>>()?;
-    DataType::from_name_in(&name.name.name.value, &args, context)
 }
 
 /// Error for a construct that parses and is not there yet.

@@ -19,6 +19,7 @@ pub fn rows(logical: &Logical) -> f64 {
         Logical::Get(get) => table_rows(&get.table),
         Logical::View(view) => view.view.expected_rows(&view.db),
         Logical::Work(work) => work.rows,
+        Logical::Routine(scan) => scan.rows,
         Logical::Recursive { anchor, .. } => rows(&anchor.0) * 10.0,
         Logical::Values { rows, .. } => rows.len() as f64,
         Logical::Filter { input, preds } => rows(input) * kept(preds, input),

@@ -54,6 +54,8 @@ pub fn condition(
     check: &CheckDef,
 ) -> Result<(Pred, Vec<usize>), SqlError> {
     let mut binder = Binder::new(env);
+    // A function may have subqueries where the condition may not.
+    binder.may_inline = false;
     let width = table.columns.len();
     let first = binder.new_cols(width);
     let columns = table.columns.iter().enumerate();

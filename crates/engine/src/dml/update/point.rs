@@ -137,6 +137,10 @@ impl Env for Vars<'_> {
         Err(not_plain())
     }
 
+    fn call(&mut self, _: &dyn expr::Routine, _: Vec<Value>) -> Result<Value, SqlError> {
+        Err(not_plain())
+    }
+
     fn check_cancel(&self) -> Result<(), SqlError> {
         Ok(())
     }
