@@ -151,7 +151,11 @@ fn check(query: &ast::Query) -> Result<(), SqlError> {
         return Err(not_allowed("INTO"));
     }
     match &query.for_clause {
-        Some(clause) if clause.kind == ast::ForKind::Browse => Err(not_allowed("FOR BROWSE")),
+        Some(clause) => Err(not_allowed(match clause.kind {
+            ast::ForKind::Browse => "FOR BROWSE",
+            ast::ForKind::Xml => "FOR XML",
+            ast::ForKind::Json => "FOR JSON",
+        })),
         _ => Ok(()),
     }
 }

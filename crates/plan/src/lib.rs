@@ -127,6 +127,7 @@ pub fn compile_query(q: &ast::Query, env: &CompileEnv<'_>) -> Result<Arc<QueryPl
     let mut binder = Binder::new(env);
     let assigns = q.body.first_select().items.iter().any(ast::SelectItem::assigns);
     apply_options(&mut binder, &q.options, assigns)?;
+    binder.whole = true;
     let bound = binder.query(q)?;
     let (wanted, mut assignments) = wanted(&bound);
     let plan = physical::plan_query(&mut binder, bound.logical, &wanted, None)?;

@@ -7,6 +7,7 @@ use catalog::Db;
 use catalog::TableDef;
 use compact_str::CompactString;
 use expr::aggregate::Aggregate;
+use expr::document::Document;
 use expr::{ColId, Expr, Pred, Routine};
 use std::sync::Arc;
 use storage::TableMode;
@@ -88,6 +89,14 @@ pub enum Logical {
     Top {
         input: Box<Logical>,
         top: TopSpec,
+    },
+    /// FOR JSON, FOR XML: all rows of the input, with `cols`, become one text; with `pieces` it goes out as rows of some length.
+    Document {
+        input: Box<Logical>,
+        cols: Vec<ColId>,
+        document: Arc<Document>,
+        pieces: bool,
+        output: ColId,
     },
     /// UNION ALL: column `i` of input `k` is `inputs[k].1[i]`.
     Concat {
@@ -348,6 +357,7 @@ impl Logical {
                 input.offers(out);
                 out.extend(calls.iter().map(|c| c.output));
             }
+            Logical::Document { output, .. } => out.push(*output),
             Logical::SetOp { cols, .. } => out.extend(cols.iter().map(|(id, _)| *id)),
         }
     }

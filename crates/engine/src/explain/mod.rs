@@ -429,6 +429,10 @@ fn add(plan: &Plan, parent: Option<usize>, executions: f64, shown: &mut Shown) {
         Node::Sort { keys, limit: Some(n), .. } => {
             step(("Sort", "TopN Sort"), format!("TOP {n}, ORDER BY:({} keys)", keys.len()))
         }
+        Node::Document { document, .. } => {
+            let json = matches!(**document, expr::document::Document::Json(_));
+            step(("UDX", if json { "FOR JSON" } else { "FOR XML" }), String::new())
+        }
         Node::Top { .. } => step(same("Top"), String::new()),
         Node::Window { calls, .. } => step(same("Window Aggregate"), format!("{} functions", calls.len())),
         Node::Concat(_) => step(same("Concatenation"), String::new()),
@@ -462,6 +466,7 @@ fn inputs(node: &Node) -> Vec<&Plan> {
         | Node::Aggregate { input, .. }
         | Node::Distinct { input, .. }
         | Node::Sort { input, .. }
+        | Node::Document { input, .. }
         | Node::Top { input, .. }
         | Node::Window { input, .. } => vec![input],
         Node::HashJoin { left, right, .. }

@@ -4,6 +4,7 @@
 
 pub mod call;
 pub mod deduce;
+pub mod document;
 pub mod env;
 pub mod from;
 pub mod function;
@@ -81,6 +82,8 @@ pub struct Binder<'a> {
     pub changes: Option<module::ChangedTable>,
     /// An expression is bound to find out whether the type of a parameter fits.
     trial: bool,
+    /// The next query is the whole statement: what FOR makes of it goes out in pieces.
+    pub whole: bool,
     /// Views and functions around what is bound.
     view_depth: usize,
     /// The function whose text is bound in place: what its variables mean.
@@ -129,6 +132,7 @@ impl<'a> Binder<'a> {
             catalog: env.catalog.clone(),
             changes: env.changes.clone(),
             trial: false,
+            whole: false,
             view_depth: 0,
             inline: None,
             open_functions: Vec::new(),
