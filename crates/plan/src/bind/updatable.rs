@@ -82,11 +82,8 @@ impl Shape {
             }
             Logical::Distinct { .. } => Barrier::Grouped,
             Logical::Concat { .. } | Logical::SetOp { .. } | Logical::Recursive { .. } => Barrier::Union,
-            Logical::One
-            | Logical::View(_)
-            | Logical::Routine(_)
-            | Logical::Work(_)
-            | Logical::Values { .. } => Barrier::Made,
+            // Rows that are made up.
+            _ => Barrier::Made,
         };
         self.barrier = self.barrier.or(Some(barrier));
     }

@@ -3,6 +3,7 @@
 
 use super::super::values::{default_of, into_column};
 use catalog::TableDef;
+use catalog::statistics::column_bit;
 use expr::{ColId, Expr, Typed, bind_ops};
 use plan::bind::deduce::Wanted;
 use plan::bind::scope::Clause;
@@ -25,6 +26,8 @@ pub struct SetClause {
     pub vars: Vec<(usize, VarValue)>,
     /// Columns that are set.
     pub changed: Vec<usize>,
+    /// The same as bits of `column_bit`.
+    pub bits: u64,
 }
 
 #[derive(Debug)]
@@ -71,6 +74,8 @@ impl SetClause {
             clause.assignment(binder, get, assignment, position)?;
         }
         clause.changed = clause.sets.iter().map(|s| s.column).collect();
+        let bit = |column: &usize| column_bit(get.table.columns[*column].column_id);
+        clause.bits = clause.changed.iter().map(bit).fold(0, |all, bit| all | bit);
         Ok(clause)
     }
 
