@@ -12,6 +12,7 @@ mod grouping;
 mod json;
 pub mod literal;
 pub mod module;
+mod query_source;
 pub mod recursive;
 pub mod scope;
 pub mod select;

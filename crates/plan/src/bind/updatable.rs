@@ -3,7 +3,6 @@
 //! what a change of it changes.
 
 use super::scope::Source;
-use super::{Binder, module};
 use crate::logical::{Get, JoinKind, Logical, OutColumn};
 use catalog::{Db, ModuleDef};
 use compact_str::CompactString;
@@ -125,19 +124,17 @@ pub fn find_table(logical: &mut Logical, first: ColId) -> Option<&mut Get> {
     }
 }
 
-impl Binder<'_> {
-    /// Notes a source that is a query; `inside`: how many were known before it was bound.
-    pub(super) fn note_query(
-        &mut self,
+impl QuerySource {
+    /// A source with a query's columns; `nested`: the queries in it. `checks`: it is a view WITH CHECK OPTION.
+    pub fn new(
         name: &str,
         origin: Origin,
-        inside: usize,
+        checks: bool,
+        nested: Vec<QuerySource>,
         logical: &Logical,
         columns: &[OutColumn],
-    ) {
-        let nested = self.query_sources.split_off(inside);
-        let own = matches!(&origin, Origin::View(_, view) if module::checks_changes(view));
-        let check = match own {
+    ) -> QuerySource {
+        let check = match checks {
             true => {
                 let mut all = Vec::new();
                 conditions(logical, &mut all);
@@ -151,14 +148,11 @@ impl Binder<'_> {
         let Shape { tables, barrier, aggregates } = Shape::of(logical);
         let ids = columns.iter().map(|c| c.id).collect();
         let name = catalog::fold_name(name);
-        self.query_sources.push(QuerySource { name, ids, origin, tables, barrier, aggregates, check });
+        QuerySource { name, ids, origin, tables, barrier, aggregates, check }
     }
 
-    /// What a source of FROM is, when it is a query.
-    pub fn query_of(&self, source: &Source) -> Option<&QuerySource> {
-        let same = |q: &&QuerySource| {
-            q.name == source.name && q.ids.iter().copied().eq(source.columns.iter().map(|c| c.id))
-        };
-        self.query_sources.iter().rev().find(same)
+    /// Whether it is what a source of FROM names.
+    pub fn is(&self, source: &Source) -> bool {
+        self.name == source.name && self.ids.iter().copied().eq(source.columns.iter().map(|c| c.id))
     }
 }
