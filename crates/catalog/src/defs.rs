@@ -326,6 +326,14 @@ impl Catalog {
         triggers
     }
 
+    /// The enabled trigger that stands in the place of an action on a table or view.
+    pub fn instead_of(&self, object_id: i32, event: &str) -> Option<Arc<ModuleDef>> {
+        let own = |m: &&Arc<ModuleDef>| {
+            m.kind == ModuleKind::Trigger && m.parent == object_id && !m.disabled && m.stands_for(event)
+        };
+        self.modules.values().find(own).cloned()
+    }
+
     /// The foreign keys that refer to a table, each with the table that has it.
     pub fn foreign_keys_to(&self, table: i32) -> Vec<(Arc<TableDef>, ForeignKeyDef)> {
         let mut ids = self.referenced_by.get(&table).cloned().unwrap_or_default();
@@ -344,6 +352,44 @@ impl Catalog {
 }
 
 impl TableDef {
+    /// The rows of a view as those of a table that is stored nowhere.
+    pub fn of_view(view: &ModuleDef, columns: Vec<ColumnDef>) -> TableDef {
+        let types: Vec<types::ColumnType> = columns
+            .iter()
+            .map(|c| types::ColumnType { ty: c.ty, nullable: c.nullable, collation: c.collation })
+            .collect();
+        let nowhere = IndexDef {
+            index_id: 0,
+            name: CompactString::default(),
+            unit: UnitId(0),
+            first_iam: PageId::NONE,
+            root: PageId::NONE,
+            unique: false,
+            key: Vec::new(),
+            included: Vec::new(),
+            primary_key: None,
+            unique_constraint: None,
+            fill_factor: 0,
+            filegroup: 1,
+        };
+        TableDef {
+            object_id: view.object_id,
+            schema: view.schema.clone(),
+            name: view.name.clone(),
+            columns,
+            layout: Arc::new(RowLayout::new(&types)),
+            storage: Arc::new(nowhere),
+            indexes: Vec::new(),
+            lob: None,
+            uniquifier: false,
+            checks: Vec::new(),
+            foreign_keys: Vec::new(),
+            create_date: view.create_date.clone(),
+            state: Arc::default(),
+            seen: SeenCurrent::default(),
+        }
+    }
+
     /// Heap or clustered index, then the nonclustered ones.
     pub fn all_indexes(&self) -> impl Iterator<Item = &Arc<IndexDef>> {
         std::iter::once(&self.storage).chain(&self.indexes)

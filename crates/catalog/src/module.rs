@@ -239,6 +239,11 @@ impl ModuleDef {
         }
     }
 
+    /// Whether it is an INSTEAD OF trigger for an event.
+    pub fn stands_for(&self, event: &str) -> bool {
+        self.trigger().is_some_and(|t| t.instead_of && t.events.iter().any(|e| e == event))
+    }
+
     /// The statements of a procedure, trigger or function.
     pub fn body(&self) -> &[Stmt] {
         match &self.stmt {

@@ -1,5 +1,5 @@
-//! Power loss under statements with consequences: cascades, triggers that keep an audit, temporary tables, several sessions at
-//! once. After the restart every child has a parent, the audit adds up to the rows, tempdb is empty,
+//! Power loss under statements with consequences: cascades, triggers that keep an audit, INSTEAD OF triggers of a view, MERGE with
+//! OUTPUT INTO, changes through common table expressions, temporary tables, several sessions at once. After the restart every child has a parent, the audit adds up to the rows, tempdb is empty,
 //! every acknowledged commit is there, and the integrity check is clean.
 //!
 //! `RINGWOOD_CRASH_SEEDS=2000 cargo test --release -p ringwood-engine --test crash_chains` runs more; RINGWOOD_CRASH_FROM sets the
@@ -22,7 +22,7 @@ fn number(variable: &str, default: u64) -> u64 {
     std::env::var(variable).ok().and_then(|n| n.parse().ok()).unwrap_or(default)
 }
 
-const TABLES: [&str; 8] = [
+const TABLES: [&str; 12] = [
     "CREATE DATABASE d ON (NAME = d, FILENAME = 'd.mdf', SIZE = 4MB) LOG ON (NAME = l, FILENAME = 'd.ldf', SIZE = 2MB)",
     "USE d CREATE TABLE p (id int PRIMARY KEY, name varchar(10) NULL)",
     "USE d CREATE TABLE c (id int PRIMARY KEY, pid int NOT NULL REFERENCES p ON DELETE CASCADE ON UPDATE CASCADE,
@@ -35,6 +35,18 @@ const TABLES: [&str; 8] = [
          SET NOCOUNT ON
          INSERT audit (cid, delta) SELECT id, -n FROM deleted
          INSERT audit (cid, delta) SELECT id, n FROM inserted')",
+    "USE d CREATE TABLE merged (no int IDENTITY PRIMARY KEY, what nvarchar(10), cid int, old int NULL, new int NULL)",
+    // A view whose rows are changed by its triggers.
+    "USE d EXEC ('CREATE VIEW cv AS SELECT c.id, c.pid, c.n, p.name FROM c JOIN p ON p.id = c.pid')",
+    "USE d EXEC ('CREATE TRIGGER cv_in ON cv INSTEAD OF INSERT, UPDATE AS
+         SET NOCOUNT ON
+         MERGE c USING inserted AS i ON i.id = c.id
+         WHEN MATCHED THEN UPDATE SET pid = i.pid, n = i.n
+         WHEN NOT MATCHED THEN INSERT (id, pid, n) VALUES (i.id, i.pid, i.n)
+         OUTPUT $action, COALESCE(inserted.id, deleted.id), deleted.n, inserted.n INTO merged;')",
+    "USE d EXEC ('CREATE TRIGGER cv_out ON cv INSTEAD OF DELETE AS
+         SET NOCOUNT ON
+         DELETE c FROM c JOIN deleted AS d ON d.id = c.id')",
     "USE d EXEC ('CREATE PROCEDURE move_up @from int, @to int AS
          SET NOCOUNT ON
          SELECT id INTO #moving FROM c WHERE pid = @from
@@ -44,7 +56,7 @@ const TABLES: [&str; 8] = [
 
 fn statement(random: &mut fastrand::Rng) -> String {
     let (id, p, n) = (random.u32(0..200), random.u32(0..12), random.u32(0..110));
-    match random.u8(0..12) {
+    match random.u8(0..18) {
         0..=3 => format!("INSERT c VALUES ({id}, {p}, {n}, REPLICATE('x', {n}))"),
         4 => format!(
             "INSERT c SELECT {id} + v, {p}, 1 + v, 'several' FROM (VALUES (200), (401), (602)) AS x (v)"
@@ -54,6 +66,21 @@ fn statement(random: &mut fastrand::Rng) -> String {
         8 => format!("DELETE p WHERE id = {p}; INSERT p (id) VALUES ({p})"),
         9 => format!(
             "UPDATE p SET id = id + 20 WHERE id = {p}; INSERT p (id) SELECT {p} WHERE NOT EXISTS (SELECT 1 FROM p WHERE id = {p})"
+        ),
+        11 | 12 => format!(
+            "MERGE c USING (VALUES ({id}, 1), ({id} + 1, 2), ({id} + 2, {n})) AS v (id, n) ON v.id = c.id
+             WHEN MATCHED AND c.n > 50 THEN DELETE
+             WHEN MATCHED THEN UPDATE SET n = v.n, pad = REPLICATE('m', v.n)
+             WHEN NOT MATCHED THEN INSERT VALUES (v.id, {p}, v.n, NULL)
+             WHEN NOT MATCHED BY SOURCE AND c.pid = {p} AND c.id % 5 = 0 THEN DELETE
+             OUTPUT $action, COALESCE(inserted.id, deleted.id), deleted.n, inserted.n INTO merged"
+        ),
+        13 => format!("INSERT cv (id, pid, n) VALUES ({id}, {p}, {n}), ({id} + 3, {p}, 3)"),
+        14 => format!("UPDATE cv SET n = n % 9 + 1, pid = {p} WHERE id BETWEEN {id} AND {id} + 9"),
+        15 => format!("DELETE cv WHERE pid = {p} AND n > {n}"),
+        16 => format!(
+            "WITH o AS (SELECT *, ROW_NUMBER() OVER (PARTITION BY pid ORDER BY id) AS no FROM c) DELETE o WHERE no > 15;
+             WITH o AS (SELECT TOP (3) n FROM c WHERE pid = {p} ORDER BY n) UPDATE o SET n += 1"
         ),
         10 => format!("EXEC move_up {p}, {}", random.u32(0..12)),
         _ => format!(
@@ -135,12 +162,24 @@ fn history(seed: u64) {
          FULL JOIN c ON c.id = a.cid WHERE COALESCE(a.n, 0) <> COALESCE(c.n, 0)",
         "0",
     );
+    // What MERGE has put out it has done: the trigger has noted the same.
+    ask(
+        "USE d SELECT COUNT(*) FROM merged AS m WHERE
+             (m.new IS NOT NULL AND NOT EXISTS (SELECT 1 FROM audit AS a WHERE a.cid = m.cid AND a.delta = m.new))
+             OR (m.old IS NOT NULL AND NOT EXISTS (SELECT 1 FROM audit AS a WHERE a.cid = m.cid AND a.delta = -m.old))",
+        "0",
+    );
     ask("SELECT COUNT(*) FROM tempdb.sys.tables", "0");
     for (session, no) in acknowledged.iter().enumerate().filter(|(_, no)| **no > 0) {
         ask(&format!("USE d SELECT COUNT(*) FROM done WHERE session = {session} AND no = {no}"), "1");
     }
     ask("DBCC CHECKDB (d) WITH NO_INFOMSGS", "");
     // It goes on: constraints and triggers are the ones that were made.
+    ask(
+        "USE d SET NOCOUNT ON DELETE c WHERE id = 7000; INSERT p SELECT 7000, 'x' WHERE NOT EXISTS (SELECT 1 FROM p WHERE id = 7000)
+         INSERT cv (id, pid, n) VALUES (7000, 7000, 7); SELECT n FROM c WHERE id = 7000",
+        "7",
+    );
     ask("USE d SET NOCOUNT ON DELETE g; DELETE p; SELECT COUNT(*) FROM c", "0");
     ask("USE d SELECT COUNT(*) FROM (SELECT cid FROM audit GROUP BY cid HAVING SUM(delta) <> 0) AS x", "0");
 }

@@ -113,6 +113,7 @@ impl Bound {
                 table: rows.table.clone(),
                 deleted: true,
                 inserted: true,
+                instead_of: rows.instead_of.then(|| rows.action.word()),
             }),
             cancel: &core.shared.cancel,
             counters: core.instance().optimizer(),

@@ -35,7 +35,7 @@ impl TriggerRunner for Triggers {
             let count = changed.inserted.len().max(changed.deleted.len()) as u64;
             for trigger in &triggers {
                 let id = (trigger.object_id, db.id());
-                if core.running_triggers.last() == Some(&id) {
+                if core.running_triggers.last() == Some(&id) && !changed.instead_of {
                     continue;
                 }
                 core.rowcount = count;

@@ -25,8 +25,43 @@ pub struct NewModule<'a> {
     /// The statement.
     pub text: &'a str,
     pub settings: ModuleSettings,
-    /// The table of a trigger.
-    pub table: Option<Arc<TableDef>>,
+    /// What a trigger watches.
+    pub parent: Option<Parent>,
+}
+
+/// The table or view of a trigger.
+#[derive(Clone)]
+pub enum Parent {
+    Table(Arc<TableDef>),
+    View(Arc<ModuleDef>),
+}
+
+impl Parent {
+    /// Its object_id.
+    pub fn id(&self) -> i32 {
+        match self {
+            Parent::Table(table) => table.object_id,
+            Parent::View(view) => view.object_id,
+        }
+    }
+
+    /// Its schema.
+    pub fn schema(&self) -> &str {
+        match self {
+            Parent::Table(table) => &table.schema,
+            Parent::View(view) => &view.schema,
+        }
+    }
+
+    fn lock(&self, work: &mut Work<'_>) -> Result<(), SqlError> {
+        match self {
+            Parent::Table(table) => work.lock_current(table),
+            Parent::View(view) => {
+                work.lock(view.object_id, LockMode::SchM)?;
+                check_current(work, &view.schema, &view.name, Some(view))
+            }
+        }
+    }
 }
 
 /// Makes or changes a module; `check` looks at the definition before anything is written.
@@ -59,8 +94,8 @@ pub fn put(
     };
     work.lock(object_id, LockMode::SchM)?;
     check_current(work, &schema, new.name, before.as_ref())?;
-    if let Some(table) = &new.table {
-        work.lock_current(table)?;
+    if let Some(parent) = &new.parent {
+        parent.lock(work)?;
     }
     let now = clock::now();
     let head = ModuleHead {
@@ -68,7 +103,7 @@ pub fn put(
         schema,
         name: new.name.into(),
         kind: new.kind,
-        parent: new.table.as_ref().map_or(0, |table| table.object_id),
+        parent: new.parent.as_ref().map_or(0, Parent::id),
         settings: new.settings,
         disabled: before.as_ref().is_some_and(|before| before.disabled),
         create_date: before.as_ref().map_or_else(|| now.clone(), |before| before.create_date.clone()),
@@ -82,7 +117,7 @@ pub fn put(
     schemabinding::check(&after)?;
     check(work, &after)?;
     replace(work, before, Some(after))?;
-    renew(work, new.table.as_ref())
+    renew(work, new.parent.as_ref())
 }
 
 /// Another session may have changed the module while its lock was waited for.
@@ -136,11 +171,17 @@ fn replace(
     Ok(())
 }
 
-/// Statements on the table of a trigger are compiled again.
-fn renew(work: &mut Work<'_>, table: Option<&Arc<TableDef>>) -> Result<(), SqlError> {
-    match table {
+/// Statements on the table or view of a trigger are compiled again.
+fn renew(work: &mut Work<'_>, parent: Option<&Parent>) -> Result<(), SqlError> {
+    match parent {
         None => Ok(()),
-        Some(table) => work.publish(Some(table.clone()), Some(Arc::new(TableDef::clone(table)))),
+        Some(Parent::Table(table)) => {
+            work.publish(Some(table.clone()), Some(Arc::new(TableDef::clone(table))))
+        }
+        Some(Parent::View(view)) => {
+            let again = Arc::new(ModuleDef::new(view.head(), &view.text)?);
+            replace(work, Some(view.clone()), Some(again))
+        }
     }
 }
 
@@ -153,21 +194,29 @@ pub fn drop_module(work: &mut Work<'_>, module: &Arc<ModuleDef>) -> Result<(), S
     check_current(work, &module.schema, &module.name, Some(module))?;
     let what = format!("DROP {}", module.kind.word().to_uppercase());
     schemabinding::check_free(&work.db.catalog(), &what, &module.schema, &module.name)?;
-    let table = work.db.catalog().by_id.get(&module.parent).cloned();
-    if let Some(table) = &table {
-        work.lock_current(table)?;
+    let catalog = work.db.catalog();
+    let parent = match (catalog.by_id.get(&module.parent), catalog.modules.get(&module.parent)) {
+        (Some(table), _) => Some(Parent::Table(table.clone())),
+        (None, Some(view)) => Some(Parent::View(view.clone())),
+        _ => None,
+    };
+    if let Some(parent) = &parent {
+        parent.lock(work)?;
+    }
+    if module.kind == ModuleKind::View {
+        drop_triggers(work, module.object_id)?;
     }
     replace(work, Some(module.clone()), None)?;
-    renew(work, table.as_ref())
+    renew(work, parent.as_ref())
 }
 
-/// The triggers of a table that is dropped go with it.
+/// The triggers of a table or view that is dropped go with it.
 ///
 /// # Errors
 /// What the storage says.
-pub fn drop_triggers(work: &mut Work<'_>, table: &TableDef) -> Result<(), SqlError> {
+pub fn drop_triggers(work: &mut Work<'_>, parent: i32) -> Result<(), SqlError> {
     let catalog = work.db.catalog();
-    let own = |m: &&Arc<ModuleDef>| m.kind == ModuleKind::Trigger && m.parent == table.object_id;
+    let own = |m: &&Arc<ModuleDef>| m.kind == ModuleKind::Trigger && m.parent == parent;
     for trigger in catalog.modules.values().filter(own) {
         replace(work, Some(trigger.clone()), None)?;
     }
@@ -180,13 +229,13 @@ pub fn drop_triggers(work: &mut Work<'_>, table: &TableDef) -> Result<(), SqlErr
 /// 4902-like: no such trigger.
 pub fn switch_triggers(
     work: &mut Work<'_>,
-    table: &Arc<TableDef>,
+    parent: &Parent,
     names: &[CompactString],
     enable: bool,
 ) -> Result<(), SqlError> {
-    work.lock_current(table)?;
+    parent.lock(work)?;
     let catalog = work.db.catalog();
-    let own = |m: &&Arc<ModuleDef>| m.kind == ModuleKind::Trigger && m.parent == table.object_id;
+    let own = |m: &&Arc<ModuleDef>| m.kind == ModuleKind::Trigger && m.parent == parent.id();
     let mut found: Vec<Arc<ModuleDef>> = catalog.modules.values().filter(own).cloned().collect();
     for name in names {
         if !found.iter().any(|m| catalog::fold_name(&m.name) == catalog::fold_name(name)) {
@@ -205,5 +254,5 @@ pub fn switch_triggers(
         let after = Arc::new(ModuleDef::new(head, &before.text)?);
         replace(work, Some(before), Some(after))?;
     }
-    renew(work, Some(table))
+    renew(work, Some(parent))
 }

@@ -100,7 +100,7 @@ pub fn drop_table(core: &mut SessionCore, db: &Arc<Db>, table: &Arc<TableDef>) -
         );
         return Err(SqlError::new(3726, 16, 1, text));
     }
-    modules::drop_triggers(&mut work, table)?;
+    modules::drop_triggers(&mut work, table.object_id)?;
     work.delete_rows(table)?;
     work.forget_count(table)?;
     work.drop_units(units_of(table))?;

@@ -115,7 +115,9 @@ impl DeletePlan {
         let count = self.target.run(&self.db, &self.store, &mut rt, limit, &mut change)?;
         change.out.finish(&mut rt)?;
         self.change.finish(ctx, change.row.kept)?;
-        ctx.session.deleted(&self.db, &self.store.table, count);
+        if !self.change.is_instead() {
+            ctx.session.deleted(&self.db, &self.store.table, count);
+        }
         Ok(count)
     }
 }
@@ -128,6 +130,8 @@ pub struct RowDelete<'p> {
     /// The row's values, for its index entries.
     old: Vec<Value>,
     needs_old: bool,
+    /// A trigger gets the rows; they stay.
+    instead: bool,
     /// Rows for what follows the change.
     pub kept: Option<Box<Kept>>,
 }
@@ -140,6 +144,7 @@ impl<'p> RowDelete<'p> {
             store,
             writer: RowWriter::default(),
             needs_old: !store.indexes.is_empty() || seen,
+            instead: change.is_instead(),
             kept: change.begin(),
             old: vec![Value::Null; store.table.columns.len()],
         }
@@ -168,6 +173,10 @@ impl<'p> RowDelete<'p> {
     ) -> Result<bool, SqlError> {
         if self.needs_old {
             self.store.all_columns(self.db, row, &mut self.old)?;
+        }
+        if self.instead {
+            self.give(slots, rt, out)?;
+            return Ok(true);
         }
         let txn = rt.session().txn(self.db)?;
         match self.writer.delete(self.db, txn, self.store, locator, header, row, &self.old)? {
@@ -228,6 +237,13 @@ impl RowChange for Deleting<'_> {
         slots: &RowSet,
     ) -> Result<Progress, SqlError> {
         let (db, store) = (self.row.db, self.row.store);
+        if self.row.instead {
+            for (at, i) in picked.iter().enumerate() {
+                self.row.store.all_columns(db, page.row(*i), &mut self.row.old)?;
+                self.row.give(slots.row(at), rt, &mut self.out)?;
+            }
+            return Ok(Progress { count: picked.len() as u64, stopped_at: None });
+        }
         let txn = rt.session().txn(db)?;
         let fail = |e| access_error(db, e);
         let outcomes: Vec<Outcome<()>> = match &store.base {

@@ -47,7 +47,7 @@ struct Given<'p> {
 }
 
 #[derive(Debug)]
-enum Source {
+pub(super) enum Source {
     /// Rows of expressions, one per column of the table (the identity's is ignored).
     Values(Vec<Vec<Expr>>),
     /// A query; the expressions are over its rows.
@@ -56,7 +56,7 @@ enum Source {
 
 /// How much work a row of the query is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Copy {
+pub(super) enum Copy {
     /// Each column is computed.
     Computed,
     /// The rows are the table's rows as they are.
@@ -133,7 +133,7 @@ pub fn compile(
     })
 }
 
-fn values_source(
+pub(super) fn values_source(
     binder: &mut Binder<'_>,
     table: &TableDef,
     columns: &[usize],
@@ -168,7 +168,7 @@ fn values_source(
     Ok(Source::Values(out))
 }
 
-fn query_source(
+pub(super) fn query_source(
     binder: &mut Binder<'_>,
     table: &TableDef,
     columns: &[usize],
@@ -271,9 +271,20 @@ impl InsertPlan {
             },
         };
         to.out.finish(&mut rt)?;
+        let count = self.counted(count, to.kept.as_deref());
         change.finish(ctx, to.kept)?;
-        ctx.session.inserted(db, &store.table, count);
+        if !change.is_instead() {
+            ctx.session.inserted(db, &store.table, count);
+        }
         Ok(count)
+    }
+
+    /// How many rows there were: all that a trigger gets, if it gets them in the place of the table.
+    fn counted(&self, written: u64, kept: Option<&Kept>) -> u64 {
+        match kept {
+            Some(kept) if self.rows.change.is_instead() => kept.count(),
+            _ => written,
+        }
     }
 
     /// Whether something sees each row with all its columns.
@@ -315,8 +326,11 @@ impl InsertPlan {
             self.load(&mut loader, &mut values, &mut rt, &mut to)?;
         }
         let count = loader.finish(&mut rt)?;
+        let count = self.counted(count, to.kept.as_deref());
         change.finish(ctx, to.kept)?;
-        ctx.session.inserted(db, &store.table, count);
+        if !change.is_instead() {
+            ctx.session.inserted(db, &store.table, count);
+        }
         Ok((count, more))
     }
 
@@ -336,8 +350,10 @@ impl InsertPlan {
         let mut values: smallvec::SmallVec<[Value; 8]> = smallvec::smallvec![Value::Null; exprs.len()];
         self.rows.compute(exprs, &[], rt, &mut values)?;
         self.rows.complete(&mut values, true, rt)?;
-        let txn = rt.session().txn(db)?;
-        with_writer(|writer| writer.insert(db, txn, store, &values))?;
+        if !self.rows.change.is_instead() {
+            let txn = rt.session().txn(db)?;
+            with_writer(|writer| writer.insert(db, txn, store, &values))?;
+        }
         to.out.give(&added(&values), rt)?;
         if let Some(kept) = &mut to.kept {
             kept.inserted(&values, rt)?;

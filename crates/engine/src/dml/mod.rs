@@ -8,6 +8,7 @@ pub mod change;
 pub mod current;
 pub mod delete;
 pub mod insert;
+pub mod instead;
 pub mod loader;
 pub mod merge;
 mod named;
@@ -22,6 +23,7 @@ mod values;
 
 use crate::exec::context::{ExecCtx, RowSink};
 use crate::output::ColumnInfo;
+use crate::state::changes::Action;
 use plan::bind::Binder;
 use plan::bind::env::CompileEnv;
 use plan::counters::Kind;
@@ -38,6 +40,8 @@ pub enum DmlPlan {
     Update(Box<update::UpdatePlan>),
     Delete(Box<delete::DeletePlan>),
     Merge(Box<merge::MergePlan>),
+    /// Of a view whose trigger does it.
+    Instead(Box<instead::InsteadPlan>),
     SelectInto(Box<select_into::SelectIntoPlan>),
 }
 
@@ -49,6 +53,7 @@ impl DmlPlan {
             DmlPlan::Update(plan) => &plan.needs,
             DmlPlan::Delete(plan) => &plan.needs,
             DmlPlan::Merge(plan) => &plan.needs,
+            DmlPlan::Instead(plan) => &plan.needs,
             DmlPlan::SelectInto(plan) => &plan.needs,
         }
     }
@@ -60,6 +65,7 @@ impl DmlPlan {
             DmlPlan::Update(plan) => plan.output(),
             DmlPlan::Delete(plan) => plan.output(),
             DmlPlan::Merge(plan) => plan.output(),
+            DmlPlan::Instead(plan) => plan.output(),
             DmlPlan::SelectInto(_) => None,
         };
         output.map_or(&[], |output| output.columns())
@@ -72,7 +78,7 @@ impl DmlPlan {
                 DmlPlan::Insert(plan) => plan.reads_nothing(),
                 DmlPlan::Update(plan) => plan.shown().2.reads_points(),
                 DmlPlan::Delete(plan) => plan.shown().2.reads_points(),
-                DmlPlan::Merge(_) | DmlPlan::SelectInto(_) => false,
+                DmlPlan::Merge(_) | DmlPlan::Instead(_) | DmlPlan::SelectInto(_) => false,
             }
     }
 
@@ -83,6 +89,11 @@ impl DmlPlan {
             DmlPlan::Update(_) => Kind::Update,
             DmlPlan::Delete(_) => Kind::Delete,
             DmlPlan::Merge(_) => Kind::Merge,
+            DmlPlan::Instead(plan) => match plan.action() {
+                Action::Insert => Kind::Insert,
+                Action::Update => Kind::Update,
+                Action::Delete => Kind::Delete,
+            },
         }
     }
 
@@ -93,6 +104,7 @@ impl DmlPlan {
             DmlPlan::Update(plan) => plan.shown().2,
             DmlPlan::Delete(plan) => plan.shown().2,
             DmlPlan::Merge(plan) => plan.shown().2,
+            DmlPlan::Instead(plan) => return plan.shown().2.map_or(0.0, |plan| cost::of(plan).total),
             DmlPlan::SelectInto(plan) => return cost::of(plan.shown().1).total,
         };
         source.plan().map_or(0.0, |plan| cost::of(plan).total)
@@ -105,6 +117,7 @@ impl DmlPlan {
             DmlPlan::Update(plan) => plan.run(ctx, out),
             DmlPlan::Delete(plan) => plan.run(ctx, out),
             DmlPlan::Merge(plan) => plan.run(ctx, out),
+            DmlPlan::Instead(plan) => plan.run(ctx, out),
             DmlPlan::SelectInto(plan) => plan.run(ctx),
         }
     }
@@ -116,18 +129,27 @@ pub fn compile_dml(stmt: &ast::Stmt, env: &CompileEnv<'_>) -> Result<Arc<DmlPlan
     let mut binder = Binder::new(env);
     let options = options_of(stmt);
     plan::apply_options(&mut binder, options, assigns(stmt))?;
-    let plan = match &stmt.kind {
-        StmtKind::Insert(i) => DmlPlan::Insert(Box::new(insert::compile(&mut binder, i, compile_cascade)?)),
-        StmtKind::Update(u) => DmlPlan::Update(Box::new(update::compile(&mut binder, u, compile_cascade)?)),
-        StmtKind::Delete(d) => DmlPlan::Delete(Box::new(delete::compile(&mut binder, d, compile_cascade)?)),
-        StmtKind::Select(q) => DmlPlan::SelectInto(Box::new(select_into::compile(&mut binder, q)?)),
-        StmtKind::Merge(m) => DmlPlan::Merge(Box::new(merge::compile(&mut binder, m, compile_cascade)?)),
-        _ => return Err(SqlError::internal("not a statement that changes data")),
+    let instead = instead::compile(&mut binder, &stmt.kind, compile_cascade)?;
+    let plan = match (&stmt.kind, instead) {
+        (_, Some(plan)) => DmlPlan::Instead(Box::new(plan)),
+        (stmt, None) => compile_stored(&mut binder, stmt)?,
     };
     let counted =
         Counted { kind: plan.kind(), began, options, cost: plan.cost(), trivial: plan.reads_points() };
     counted.add(&binder, plan.needs());
     Ok(Arc::new(plan))
+}
+
+/// Compiles a change of a table.
+fn compile_stored(binder: &mut Binder<'_>, stmt: &StmtKind) -> Result<DmlPlan, SqlError> {
+    Ok(match stmt {
+        StmtKind::Insert(i) => DmlPlan::Insert(Box::new(insert::compile(binder, i, compile_cascade)?)),
+        StmtKind::Update(u) => DmlPlan::Update(Box::new(update::compile(binder, u, compile_cascade)?)),
+        StmtKind::Delete(d) => DmlPlan::Delete(Box::new(delete::compile(binder, d, compile_cascade)?)),
+        StmtKind::Select(q) => DmlPlan::SelectInto(Box::new(select_into::compile(binder, q)?)),
+        StmtKind::Merge(m) => DmlPlan::Merge(Box::new(merge::compile(binder, m, compile_cascade)?)),
+        _ => return Err(SqlError::internal("not a statement that changes data")),
+    })
 }
 
 /// Compiles a statement that a cascade runs.

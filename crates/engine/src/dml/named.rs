@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::new_row::target_columns;
 use super::through::Through;
+use crate::state::changes::Action;
 use catalog::{Db, TableDef, VARIABLES, errors, fold_name};
 use plan::bind::from::Named;
 use plan::bind::scope::Scope;
@@ -97,6 +98,7 @@ pub fn insert_target(
     binder.rights = rights;
     let source = source.ok_or_else(|| SqlError::internal("a view that is no source"))?;
     let through = Through::of(binder, name.to_string(), source)?;
+    through.check_triggers(binder, Action::Insert)?;
     let first = match names {
         [] => through.table_of(through.names(), &mut logical)?,
         names => through.table_of(names.iter().map(|name| name.value.as_str()), &mut logical)?,

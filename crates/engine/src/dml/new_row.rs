@@ -108,6 +108,9 @@ impl NewRows {
     /// 515, 547, 8115.
     #[inline]
     pub fn complete(&self, values: &mut [Value], noted: bool, rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
+        if self.change.is_instead() {
+            return self.unnumbered(values);
+        }
         if let Some(column) = self.identity {
             let next = identity::next(&self.db, &self.store.table, 1)?;
             self.give_identity(values, column, next)?;
@@ -119,6 +122,14 @@ impl NewRows {
             self.note_explicit(&values[column], noted, rt)?;
         }
         self.checked(values, rt)
+    }
+
+    /// A row for a trigger that stands in the place of the INSERT has no number: 0.
+    fn unnumbered(&self, values: &mut [Value]) -> Result<(), SqlError> {
+        match self.identity {
+            None => Ok(()),
+            Some(column) => self.give_identity(values, column, 0),
+        }
     }
 
     /// NOT NULL and CHECK.
@@ -175,7 +186,7 @@ impl NewRows {
         if let Some(kept) = kept {
             kept.inserted(values, rt)?;
         }
-        loader.add(rt, values)
+        if self.change.is_instead() { Ok(()) } else { loader.add(rt, values) }
     }
 }
 

@@ -7,6 +7,7 @@ use super::named::{check_changeable, is_query, table_position, target_table};
 use super::output::OutputColumn;
 use super::target::{Gathered, Target};
 use super::through::{Through, set_names};
+use crate::state::changes::Action;
 use catalog::{TableDef, VARIABLES};
 use expr::{ColId, Pred};
 use plan::bind::from::{inner, table_source, variable_name};
@@ -111,6 +112,13 @@ pub fn dml_source(
     let first = match known {
         Some(source) if source.object_id == 0 => {
             let over = Through::of(binder, name.to_string(), source)?;
+            over.check_triggers(
+                binder,
+                match purpose {
+                    Purpose::Update(_) => Action::Update,
+                    Purpose::Delete => Action::Delete,
+                },
+            )?;
             let first = match purpose {
                 Purpose::Update(list) => over.table_of(set_names(list), &mut logical)?,
                 Purpose::Delete => over.deleted_table()?,

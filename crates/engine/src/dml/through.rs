@@ -2,11 +2,15 @@
 //! Guarantees: exactly one base table is changed (4405, 4420); nothing that is computed is set (4406, 4421); where rows are no
 //! rows of a table, the error says why (4403, 4418, 4426, 4417).
 
-use catalog::fold_name;
+use std::sync::Arc;
+
+use super::change::stands_instead;
+use crate::state::changes::Action;
+use catalog::{Db, ModuleDef, fold_name};
 use expr::ColId;
-use plan::bind::Binder;
 use plan::bind::scope::{ScopeColumn, Source};
 use plan::bind::updatable::{Barrier, Origin, QuerySource, find_table};
+use plan::bind::{Binder, unsupported};
 use plan::logical::{Get, Logical};
 use syntax::ast::Assignment;
 use types::SqlError;
@@ -29,6 +33,20 @@ impl Through {
         // A system view or a function.
         let query = query.ok_or_else(|| derived(&name))?;
         Ok(Through { name, source, query })
+    }
+
+    /// Refuses a change past a view below whose trigger stands in its place.
+    ///
+    /// # Errors
+    /// 40517.
+    pub fn check_triggers(&self, binder: &Binder<'_>, action: Action) -> Result<(), SqlError> {
+        let below = |(db, view): &(Arc<Db>, Arc<ModuleDef>)| {
+            stands_instead(binder.env, &db.catalog(), view.object_id, action).is_some()
+        };
+        match self.query.views.iter().any(below) {
+            true => Err(unsupported("A change of a query over a view with an INSTEAD OF trigger for it")),
+            false => Ok(()),
+        }
     }
 
     fn is_derived(&self) -> bool {

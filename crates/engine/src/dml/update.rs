@@ -5,6 +5,7 @@
 mod point;
 pub mod row;
 pub mod set;
+mod write;
 
 use std::sync::Arc;
 
@@ -150,7 +151,9 @@ impl UpdatePlan {
             out,
         };
         let count = self.target.run(&self.db, &self.store, &mut rt, limit, &mut change)?;
-        self.store.table.state.updated(count, self.set.bits);
+        if !self.change.is_instead() {
+            self.store.table.state.updated(count, self.set.bits);
+        }
         let Updating { row, out, .. } = change;
         let kept = row.finish(&mut rt)?;
         out.finish(&mut rt)?;

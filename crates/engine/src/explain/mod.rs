@@ -302,6 +302,22 @@ pub fn dml(plan: &DmlPlan, shown: &mut Shown) {
             let (db, store, source) = plan.shown();
             (db, store, source, "Merge")
         }
+        DmlPlan::Instead(plan) => {
+            let (name, verb, source) = plan.shown();
+            shown.kind = match verb {
+                "Insert" => "INSERT",
+                "Update" => "UPDATE",
+                _ => "DELETE",
+            };
+            let at = shown.push(None, ("Table Insert", verb), format!("OBJECT:([{name}])"), None);
+            shown.steps[at].counted = Counted::Changes;
+            return match source {
+                Some(source) => add(source, Some(at), 1.0, shown),
+                None => {
+                    shown.push(Some(at), ("Constant Scan", "Constant Scan"), String::new(), None);
+                }
+            };
+        }
         DmlPlan::SelectInto(plan) => {
             let (name, source) = plan.shown();
             shown.kind = "SELECT INTO";

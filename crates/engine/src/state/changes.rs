@@ -72,6 +72,8 @@ pub struct ChangedRows {
     pub inserted: Arc<KeptRows>,
     /// Positions of the columns that an UPDATE has set; every column for an INSERT.
     pub columns: Vec<usize>,
+    /// Nothing was changed: a trigger stands in the place of the change.
+    pub instead_of: bool,
 }
 
 impl ChangedRows {

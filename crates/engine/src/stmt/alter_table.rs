@@ -11,6 +11,7 @@ use types::SqlError;
 use super::index::{add_index, drop_from, new_columns};
 use super::statistics::check_no_statistics;
 use super::{StmtCtx, option_rules, resolve_table, table_def};
+use crate::ddl::modules::Parent;
 use crate::ddl::rebuild::{copy_rows, run_dml};
 use crate::ddl::tables::Work;
 use crate::ddl::{constraints, modules};
@@ -61,7 +62,7 @@ impl StmtCtx<'_> {
             }
             AlterTableAction::SwitchTriggers { enable, names } => {
                 let names: Vec<_> = names.iter().map(|name| name.value.clone()).collect();
-                modules::switch_triggers(&mut work, &table, &names, *enable)
+                modules::switch_triggers(&mut work, &Parent::Table(table), &names, *enable)
             }
             AlterTableAction::Rebuild(options) => {
                 if options.iter().any(|o| o.name == "PARTITION" && !is_all(&o.value)) {
@@ -113,7 +114,7 @@ fn add_column(
     column: &ColumnDef,
     added: Added<'_>,
 ) -> Result<Arc<TableDef>, SqlError> {
-    let new = table_def::new_column(column, &table.name, added.text, &column_defaults(work))?;
+    let mut new = table_def::new_column(column, &table.name, added.text, &column_defaults(work))?;
     if table.column(&new.name).is_some() {
         let text = format!(
             "Column names in each table must be unique. Column name '{}' in table '{}' is specified more than once.",
@@ -122,8 +123,14 @@ fn add_column(
         );
         return Err(SqlError::new(2705, 16, 4, text));
     }
-    if new.identity.is_some() {
-        return Err(errors::not_supported("ALTER TABLE ADD of an identity column"));
+    // Its rows get their numbers before the column numbers itself.
+    let identity = new.identity.take();
+    if identity.is_some() && table.columns.iter().any(|c| c.identity.is_some()) {
+        let text = format!(
+            "Multiple identity columns specified for table '{}'. Only one identity column per table is allowed.",
+            table.name
+        );
+        return Err(SqlError::new(2744, 16, 2, text));
     }
     let with_values = column
         .constraints
@@ -141,7 +148,7 @@ fn add_column(
         work.check_free_name(name)?;
     }
     let must_fill = !new.nullable || (with_values && new.default.is_some());
-    if must_fill && new.default.is_none() {
+    if must_fill && new.default.is_none() && identity.is_none() {
         require_empty(work, table, &new.name)?;
     }
     let mut after = work.replace(table, next)?;
@@ -149,11 +156,45 @@ fn add_column(
         let (name, column) = (table_name(&after), quote(&new.name));
         run_dml(work, &format!("UPDATE {name} SET {column} = {}", default.text))?;
     }
+    if let Some(identity) = identity {
+        after = number_rows(work, &after, identity)?;
+    }
     for constraint in &column.constraints {
         if !matches!(constraint.kind, ConstraintKind::Default { .. }) {
             after = add_constraint(work, &after, constraint, Some(&new.name), added)?;
         }
     }
+    Ok(after)
+}
+
+/// Numbers the rows in the order of the clustered index by the table's last column, which is its identity column from then on.
+fn number_rows(
+    work: &mut Work<'_>,
+    table: &Arc<TableDef>,
+    (seed, step): (i64, i64),
+) -> Result<Arc<TableDef>, SqlError> {
+    let Some(column) = table.columns.last().map(|c| quote(&c.name)) else {
+        return Err(SqlError::internal("a table without columns"));
+    };
+    let key = table.storage.key.iter().map(|(at, descending)| {
+        format!("{}{}", quote(&table.columns[*at].name), if *descending { " DESC" } else { "" })
+    });
+    let key = key.collect::<Vec<_>>().join(", ");
+    let order = if key.is_empty() { "(SELECT NULL)" } else { &key };
+    let text = format!(
+        "WITH numbered AS (SELECT {column}, ROW_NUMBER() OVER (ORDER BY {order}) AS [$number] FROM {}) \
+         UPDATE numbered SET {column} = {seed} + ([$number] - 1) * {step}",
+        table_name(table)
+    );
+    let rows = run_dml(work, &text)?;
+    let mut next = TableDef::clone(table);
+    if let Some(column) = next.columns.last_mut() {
+        column.identity = Some((seed, step));
+    }
+    let after = work.replace(table, next)?;
+    let last = i64::try_from(rows).ok().filter(|rows| *rows > 0);
+    let last = last.map(|rows| seed.saturating_add((rows - 1).saturating_mul(step)));
+    catalog::identity::set(&work.db, &after, last)?;
     Ok(after)
 }
 

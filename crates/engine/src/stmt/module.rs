@@ -4,18 +4,18 @@ use std::sync::Arc;
 
 use syntax::ast::{
     CreateFunction, CreateProcedure, CreateTrigger, CreateView, DropKind, DropObjects, ExecuteAs,
-    FunctionBody, ModuleVerb, ObjectName, OptionItem, SwitchTrigger, TriggerTarget,
+    FunctionBody, ModuleVerb, ObjectName, OptionItem, ReferentialAction, SwitchTrigger, TriggerTarget,
 };
 use types::SqlError;
 
 use super::table_def;
 use super::{StmtCtx, database_of, resolve_table};
 use crate::batch::module::{compile, params_of};
-use crate::ddl::modules::{self, NewModule};
+use crate::ddl::modules::{self, NewModule, Parent};
 use crate::ddl::tables::Work;
 use crate::security::change::forget;
 use catalog::security::Class;
-use catalog::{Db, ModuleDef, ModuleKind, ModuleSettings, TableDef, errors, fold_name};
+use catalog::{Catalog, Db, ModuleDef, ModuleKind, ModuleSettings, errors, fold_name};
 use plan::bind::Binder;
 use plan::bind::env::{CompileEnv, NO_TEMPS, VarScope};
 
@@ -48,34 +48,37 @@ impl StmtCtx<'_> {
         let TriggerTarget::Table(target) = &stmt.on else {
             return Err(errors::not_supported("CREATE TRIGGER ON DATABASE or ALL SERVER"));
         };
-        if stmt.instead_of {
-            return Err(errors::not_supported("CREATE TRIGGER ... INSTEAD OF"));
+        let (db, parent) = self.trigger_parent(target)?;
+        if matches!(parent, Parent::View(_)) && !stmt.instead_of {
+            return Err(invalid_parent(target));
         }
-        let (db, table) = self.trigger_table(target)?;
         let text = self.module_text(&stmt.text);
         let mut new = self.new_module(ModuleKind::Trigger, stmt.verb, &stmt.name, &text);
         if new.schema.is_empty() {
-            new.schema = &table.schema;
-        } else if fold_name(new.schema) != fold_name(&table.schema) {
+            new.schema = parent.schema();
+        } else if fold_name(new.schema) != fold_name(parent.schema()) {
             let text = format!(
                 "Cannot create trigger '{}' because its schema is different from the schema of the target table or view.",
                 stmt.name
             );
             return Err(SqlError::new(2103, 15, 1, text));
         }
-        new.table = Some(table.clone());
+        new.parent = Some(parent.clone());
         let mut work = Work::begin(self.core, &db)?;
-        modules::put(&mut work, &new, |work, module| compile(module, &work.db.catalog()).map(drop))
+        modules::put(&mut work, &new, |work, module| {
+            check_instead_of(&work.db.catalog(), module, &parent, target)?;
+            compile(module, &work.db.catalog()).map(drop)
+        })
     }
 
     pub(super) fn switch_trigger(&mut self, stmt: &SwitchTrigger) -> Result<(), SqlError> {
         let TriggerTarget::Table(target) = &stmt.on else {
             return Err(errors::not_supported("ENABLE or DISABLE TRIGGER ON DATABASE or ALL SERVER"));
         };
-        let (db, table) = self.trigger_table(target)?;
+        let (db, parent) = self.trigger_parent(target)?;
         let names: Vec<_> = stmt.names.iter().map(|name| name.name.value.clone()).collect();
         let mut work = Work::begin(self.core, &db)?;
-        modules::switch_triggers(&mut work, &table, &names, stmt.enable)
+        modules::switch_triggers(&mut work, &parent, &names, stmt.enable)
     }
 
     /// CREATE FUNCTION. Of an inline function the query is bound, of the others the statements are looked through.
@@ -132,7 +135,7 @@ impl StmtCtx<'_> {
                 quoted_identifier: options.quoted_identifier,
                 ansi_nulls: options.ansi_nulls,
             },
-            table: None,
+            parent: None,
         }
     }
 
@@ -153,15 +156,73 @@ impl StmtCtx<'_> {
         Ok(self.core.db().clone())
     }
 
-    fn trigger_table(&self, name: &ObjectName) -> Result<(Arc<Db>, Arc<TableDef>), SqlError> {
-        resolve_table(self.core, name).map_err(|e| match e.number {
-            208 => {
-                let text = format!("The object '{name}' does not exist or is invalid for this operation.");
-                SqlError::new(8197, 16, 4, text)
-            }
-            _ => e,
-        })
+    /// The table or view that a trigger watches. Error: 8197.
+    fn trigger_parent(&self, name: &ObjectName) -> Result<(Arc<Db>, Parent), SqlError> {
+        let found = resolve_table(self.core, name);
+        let missing = match found {
+            Ok((db, table)) => return Ok((db, Parent::Table(table))),
+            Err(e) if e.number == 208 => invalid_parent(name),
+            Err(e) => return Err(e),
+        };
+        let db = database_of(self.core, name)?;
+        let schema = name.schema.as_ref().map_or("", |s| s.value.as_str());
+        let view = db.catalog().find_module(schema, &name.name.value).cloned();
+        match view.filter(|module| module.view().is_some()) {
+            Some(view) => Ok((db, Parent::View(view))),
+            None => Err(missing),
+        }
     }
+}
+
+/// 8197.
+fn invalid_parent(name: &ObjectName) -> SqlError {
+    let text = format!("The object '{name}' does not exist or is invalid for this operation.");
+    SqlError::new(8197, 16, 4, text)
+}
+
+/// One INSTEAD OF trigger for each action, and none beside a cascade that would take its place.
+///
+/// # Errors
+/// 2111, 2113.
+fn check_instead_of(
+    catalog: &Catalog,
+    module: &ModuleDef,
+    parent: &Parent,
+    target: &ObjectName,
+) -> Result<(), SqlError> {
+    let Some(trigger) = module.trigger().filter(|t| t.instead_of) else { return Ok(()) };
+    let what = if matches!(parent, Parent::Table(_)) { "table" } else { "view" };
+    for event in &trigger.events {
+        let same = |m: &Arc<ModuleDef>| {
+            m.kind == ModuleKind::Trigger
+                && m.parent == parent.id()
+                && m.object_id != module.object_id
+                && m.stands_for(event)
+        };
+        if catalog.modules.values().any(same) {
+            let text = format!(
+                "Cannot create trigger '{}' on {what} '{target}' because an INSTEAD OF {event} trigger already exists on this \
+                 object.",
+                module.name
+            );
+            return Err(SqlError::new(2111, 16, 1, text));
+        }
+    }
+    let Parent::Table(table) = parent else { return Ok(()) };
+    let cascades = |action: ReferentialAction| action != ReferentialAction::NoAction;
+    let meets = |key: &catalog::ForeignKeyDef| {
+        (cascades(key.on_delete) && module.stands_for("DELETE"))
+            || (cascades(key.on_update) && module.stands_for("UPDATE"))
+    };
+    if table.foreign_keys.iter().any(meets) {
+        let text = format!(
+            "Cannot create INSTEAD OF DELETE or INSTEAD OF UPDATE TRIGGER '{}' on table '{target}'. This is because the table \
+             has a FOREIGN KEY with cascading DELETE or UPDATE.",
+            module.name
+        );
+        return Err(SqlError::new(2113, 16, 1, text));
+    }
+    Ok(())
 }
 
 /// Binds a view's query, for its errors.

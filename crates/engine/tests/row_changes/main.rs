@@ -6,6 +6,9 @@ extern crate ringwood_engine as engine;
 #[path = "../support/text.rs"]
 mod text;
 
+mod identity;
+mod instead;
 mod merge;
 mod output;
 mod through;
+mod write;

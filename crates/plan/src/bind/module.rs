@@ -27,6 +27,8 @@ pub struct ChangedTable {
     /// The statement deletes rows or their old state.
     pub deleted: bool,
     pub inserted: bool,
+    /// In the body of a trigger that stands in the place of this event, which does not stand in its own place.
+    pub instead_of: Option<&'static str>,
 }
 
 impl Binder<'_> {

@@ -40,6 +40,8 @@ pub struct QuerySource {
     pub barrier: Option<Barrier>,
     /// Columns that aggregates give.
     pub aggregates: Vec<ColId>,
+    /// The views that it spans, itself among them.
+    pub views: Vec<(Arc<Db>, Arc<ModuleDef>)>,
     /// What changed rows must satisfy: the conditions of views WITH CHECK OPTION, when it spans one.
     pub check: Option<Vec<Pred>>,
 }
@@ -134,6 +136,10 @@ impl QuerySource {
         logical: &Logical,
         columns: &[OutColumn],
     ) -> QuerySource {
+        let mut views: Vec<_> = nested.iter().flat_map(|source| source.views.iter().cloned()).collect();
+        if let Origin::View(db, view) = &origin {
+            views.push((db.clone(), view.clone()));
+        }
         let check = match checks {
             true => {
                 let mut all = Vec::new();
@@ -148,7 +154,7 @@ impl QuerySource {
         let Shape { tables, barrier, aggregates } = Shape::of(logical);
         let ids = columns.iter().map(|c| c.id).collect();
         let name = catalog::fold_name(name);
-        QuerySource { name, ids, origin, tables, barrier, aggregates, check }
+        QuerySource { name, ids, origin, tables, barrier, aggregates, views, check }
     }
 
     /// Whether it is what a source of FROM names.

@@ -8,11 +8,11 @@ use crate::exec::query::run_query;
 use crate::exec::rt::Rt;
 use crate::state::changes::Action;
 use catalog::names::quote;
-use catalog::{CheckDef, Db, TableDef, errors};
+use catalog::{CheckDef, Db, TableDef};
 use expr::{ColId, Pred};
 use plan::bind::env::CompileEnv;
 use plan::bind::scope::{Clause, Scope, ScopeColumn, Source};
-use plan::bind::{Binder, negate};
+use plan::bind::{Binder, negate, unsupported};
 use plan::compile_query;
 use plan::physical::pred_slots;
 use types::{SqlError, Value};
@@ -50,14 +50,14 @@ pub fn compile(env: &CompileEnv<'_>, change: &TableChange<'_>) -> Result<Vec<Che
 /// WITH CHECK OPTION: each condition of the view holds for the changed row; unknown is not enough.
 ///
 /// # Errors
-/// 40510: a condition over more than the row.
+/// 40517: a condition over more than the row.
 pub fn of_view(view: &ViewChange, table: &TableDef) -> Result<Vec<Check>, SqlError> {
     let all: Vec<ColId> = (view.first..view.first + table.columns.len() as ColId).collect();
     let test = |condition: &Pred| {
         let mut used = Vec::new();
         condition.columns(&mut used);
         if condition.has_subquery() || used.iter().any(|id| !all.contains(id)) {
-            return Err(errors::not_supported("WITH CHECK OPTION of a view with a join or a subquery"));
+            return Err(unsupported("WITH CHECK OPTION of a view with a join or a subquery"));
         }
         let mut condition = condition.clone();
         pred_slots(&mut condition, &all)?;

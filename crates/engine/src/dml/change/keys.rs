@@ -135,6 +135,7 @@ pub fn compile(
         table: change.table.clone(),
         deleted: change.action != Action::Insert,
         inserted: change.action != Action::Delete,
+        instead_of: None,
     };
     let env = CompileEnv { vars: &vars, values: &[], changes: Some(changes), ..env.clone() };
     let steps = Steps { env: &env, catalog, change, compile_cascade };

@@ -24,6 +24,7 @@ use expr::{ColId, Pred};
 use keys::{Cascade, KeyTest};
 pub use keys::{CascadePlan, CompileCascade};
 use plan::bind::env::CompileEnv;
+use plan::bind::module::ChangedTable;
 use plan::rights::{Chain, Rights};
 use types::{SqlError, Value};
 
@@ -86,6 +87,8 @@ pub struct ChangePlan {
     cascades: Vec<Cascade>,
     keys: Vec<KeyTest>,
     triggers: Vec<Arc<ModuleDef>>,
+    /// A trigger stands in the place of the change.
+    instead: bool,
 }
 
 /// Compiles the steps; the right to the change goes to the statement's.
@@ -132,7 +135,15 @@ pub fn compile(
         cascades: Vec::new(),
         keys: Vec::new(),
         triggers: if change.triggers { triggers_for(&catalog, change) } else { Vec::new() },
+        instead: false,
     };
+    if change.triggers
+        && let Some(trigger) = stands_instead(env, &catalog, change.table.object_id, change.action)
+    {
+        plan.triggers = vec![trigger];
+        plan.instead = true;
+        return Ok(plan);
+    }
     if let Some(view) = change.view
         && change.action != Action::Delete
     {
@@ -148,10 +159,28 @@ pub fn compile(
     Ok(plan)
 }
 
+/// The trigger that stands in the place of an action on a table or view, unless its own body is what acts.
+pub fn stands_instead(
+    env: &CompileEnv<'_>,
+    catalog: &Catalog,
+    object_id: i32,
+    action: Action,
+) -> Option<Arc<ModuleDef>> {
+    let own = |changes: &ChangedTable| {
+        changes.table.object_id == object_id && changes.instead_of == Some(action.word())
+    };
+    if env.changes.as_ref().is_some_and(own) {
+        return None;
+    }
+    catalog.instead_of(object_id, action.word())
+}
+
+/// AFTER triggers.
 fn triggers_for(catalog: &Catalog, change: &TableChange<'_>) -> Vec<Arc<ModuleDef>> {
     let mut triggers = catalog.triggers_of(change.table.object_id);
     triggers.retain(|module| {
-        module.trigger().is_some_and(|t| t.events.iter().any(|event| event == change.action.word()))
+        let wanted = change.action.word();
+        module.trigger().is_some_and(|t| !t.instead_of && t.events.iter().any(|event| event == wanted))
     });
     triggers
 }
@@ -174,6 +203,12 @@ impl ChangePlan {
         !(self.cascades.is_empty() && self.keys.is_empty() && self.triggers.is_empty())
     }
 
+    /// Whether nothing is written: a trigger gets the rows and does what is to be done.
+    #[inline]
+    pub fn is_instead(&self) -> bool {
+        self.instead
+    }
+
     /// 334: rows go to the client while triggers are still to come.
     ///
     /// # Errors
@@ -193,10 +228,7 @@ impl ChangePlan {
     /// The change begins: where its rows are kept.
     #[inline]
     pub fn begin(&self) -> Option<Box<Kept>> {
-        self.keeps_rows().then(|| {
-            let width = self.table.columns.len();
-            Box::new(Kept { deleted: KeptRows::new(width), inserted: KeptRows::new(width) })
-        })
+        self.keeps_rows().then(|| Kept::new(self.table.columns.len()))
     }
 
     /// Tests a new row, one value per column.
@@ -232,6 +264,7 @@ impl ChangePlan {
             deleted: Arc::new(kept.deleted),
             inserted: Arc::new(kept.inserted),
             columns: self.columns.clone(),
+            instead_of: self.instead,
         })
     }
 
@@ -283,6 +316,35 @@ fn follow(ctx: &mut ExecCtx<'_>, changes: &[(&ChangePlan, Arc<ChangedRows>)]) ->
 }
 
 impl Kept {
+    /// No row yet.
+    pub fn new(width: usize) -> Box<Kept> {
+        Box::new(Kept { deleted: KeptRows::new(width), inserted: KeptRows::new(width) })
+    }
+
+    /// The rows of a view, for the trigger that stands in the place of a change of it.
+    pub fn fire_instead(
+        self,
+        ctx: &mut ExecCtx<'_>,
+        (db, table): (&Arc<Db>, &Arc<TableDef>),
+        action: Action,
+        (trigger, columns): (&Arc<ModuleDef>, &[usize]),
+    ) {
+        let rows = Arc::new(ChangedRows {
+            table: table.clone(),
+            action,
+            deleted: Arc::new(self.deleted),
+            inserted: Arc::new(self.inserted),
+            columns: columns.to_vec(),
+            instead_of: true,
+        });
+        ctx.session.fired.push(FiredTriggers { db: db.clone(), triggers: vec![trigger.clone()], rows });
+    }
+
+    /// How many rows the change has.
+    pub fn count(&self) -> u64 {
+        self.inserted.len().max(self.deleted.len()) as u64
+    }
+
     /// Keeps a row that was written.
     ///
     /// # Errors

@@ -94,6 +94,10 @@ pub fn compile(
     let updates = steps(updates, bound.updated.as_deref())?;
     let deletes = steps(deletes, bound.deletes.then_some(&[]))?;
     let changes = inserts.iter().map(|rows| &rows.change).chain(&updates).chain(&deletes);
+    let changes: Vec<&ChangePlan> = changes.collect();
+    if changes.iter().any(|c| c.is_instead()) && !changes.iter().all(|c| c.is_instead()) {
+        return Err(partly_instead(merge));
+    }
     changes.into_iter().try_for_each(|change| change.check_output(output::to_client(output.as_ref())))?;
     Ok(MergePlan {
         store: TableStore::open(&db, &table)?,
@@ -110,6 +114,20 @@ pub fn compile(
         needs: physical::needs(binder)?,
         db,
     })
+}
+
+/// 5316.
+fn partly_instead(merge: &ast::Merge) -> SqlError {
+    let target = match &merge.target {
+        ast::Target::Name(name) | ast::Target::Function { name, .. } => name.to_string(),
+        ast::Target::Variable(name) => name.to_string(),
+    };
+    let text = format!(
+        "The target '{target}' of the MERGE statement has an INSTEAD OF trigger on some, but not all, of the actions specified \
+         in the MERGE statement. In a MERGE statement, if any action has an enabled INSTEAD OF trigger on the target, then \
+         all actions must have enabled INSTEAD OF triggers."
+    );
+    SqlError::new(5316, 16, 1, text)
 }
 
 fn of_merge<'a>(

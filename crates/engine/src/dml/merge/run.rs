@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::{Action, Case, Clause, MergePlan};
-use crate::dml::change::{Kept, finish_all};
+use crate::dml::change::{ChangePlan, Kept, finish_all};
 use crate::dml::delete::RowDelete;
 use crate::dml::loader::Loader;
 use crate::dml::output::{Outlet, OutputRow};
@@ -61,12 +61,22 @@ impl MergePlan {
             self.deletes.as_ref().map(|change| (change, deleted)),
         ];
         finish_all(ctx, changes.into_iter().flatten().collect())?;
+        let total = counts.inserted + counts.updated + counts.deleted;
+        if self.is_instead() {
+            return Ok(total);
+        }
         let table = &self.store.table;
         // Whichever columns each clause sets.
         table.state.updated(counts.updated, u64::MAX);
         ctx.session.inserted(&self.db, table, counts.inserted);
         ctx.session.deleted(&self.db, table, counts.deleted);
-        Ok(counts.inserted + counts.updated + counts.deleted)
+        Ok(total)
+    }
+
+    /// Whether triggers stand in the place of all of its actions.
+    fn is_instead(&self) -> bool {
+        let inserts = self.inserts.as_ref().map(|rows| &rows.change);
+        inserts.into_iter().chain(&self.updates).chain(&self.deletes).any(ChangePlan::is_instead)
     }
 
     /// Reads all rows and finds the clause of each.
@@ -208,7 +218,11 @@ impl MergePlan {
             out.give(&OutputRow { deleted: &[], inserted: &values, row, action: Kind::Insert }, rt)?;
             rows.load(&values, &mut loader, &mut kept, rt)?;
         }
-        counts.inserted = loader.finish(rt)?;
+        let written = loader.finish(rt)?;
+        counts.inserted = match &kept {
+            Some(kept) if rows.change.is_instead() => kept.count(),
+            _ => written,
+        };
         Ok(kept)
     }
 }

@@ -68,7 +68,7 @@ impl<'p> RowUpdate<'p> {
         self.values.clear();
         for set in &self.set.sets {
             let value = column_value(&set.expr, slots, rt, self.db, table, set.column)?;
-            if value.is_null() && !table.columns[set.column].nullable {
+            if value.is_null() && !table.columns[set.column].nullable && !self.change.is_instead() {
                 return Err(null_error(self.db, table, set.column, "UPDATE"));
             }
             self.values.push(value);
@@ -114,6 +114,10 @@ impl<'p> RowUpdate<'p> {
         self.new.clone_from_slice(&self.old);
         for (set, value) in self.set.sets.iter().zip(&mut self.values) {
             self.new[set.column] = std::mem::take(value);
+        }
+        if self.change.is_instead() {
+            self.changed(Rest::Nothing, slots, rt, out)?;
+            return Ok(true);
         }
         self.change.check(&self.new, rt)?;
         let txn = rt.session().txn(db)?;

@@ -2,13 +2,14 @@
 //! Guarantees: no column twice (264), none that numbers itself (8102); values are of the columns' types.
 
 use super::super::values::{default_of, into_column};
+use super::write;
 use catalog::TableDef;
 use catalog::statistics::column_bit;
 use expr::{ColId, Expr, Typed, bind_ops};
+use plan::bind::Binder;
 use plan::bind::deduce::Wanted;
 use plan::bind::scope::Clause;
 use plan::bind::select::compound;
-use plan::bind::{Binder, unsupported};
 use plan::logical::Get;
 use plan::physical::slots;
 use syntax::ast::{Assignment, ExprKind};
@@ -105,6 +106,21 @@ impl SetClause {
         Ok(())
     }
 
+    /// 264: a column that is set already.
+    fn check_once(&self, table: &TableDef, at: usize) -> Result<(), SqlError> {
+        if !self.sets.iter().any(|s| s.column == at) {
+            return Ok(());
+        }
+        let text = format!(
+            "The column name '{}' is specified more than once in the SET clause or column list of an INSERT. A column cannot be \
+             assigned more than one value in the same clause. Modify the clause to make sure that a column is updated only \
+             once. If this statement updates or inserts columns into a view, column aliasing can conceal the duplication in \
+             your code.",
+            table.columns[at].name
+        );
+        Err(SqlError::new(264, 16, 1, text))
+    }
+
     fn assignment(
         &mut self,
         binder: &mut Binder<'_>,
@@ -125,16 +141,7 @@ impl SetClause {
                     let text = format!("Cannot update identity column '{}'.", def.name);
                     return Err(SqlError::new(8102, 16, 1, text));
                 }
-                if self.sets.iter().any(|s| s.column == at) {
-                    let text = format!(
-                        "The column name '{}' is specified more than once in the SET clause or column list of an \
-                         INSERT. A column cannot be assigned more than one value in the same clause. Modify the clause \
-                         to make sure that a column is updated only once. If this statement updates or inserts columns \
-                         into a view, column aliasing can conceal the duplication in your code.",
-                        def.name
-                    );
-                    return Err(SqlError::new(264, 16, 1, text));
-                }
+                self.check_once(&get.table, at)?;
                 let expr = match &value.kind {
                     ExprKind::Default => default_of(binder, &get.table, at)?,
                     _ => {
@@ -145,14 +152,7 @@ impl SetClause {
                         }
                         let mut typed = binder.expr(value)?;
                         if let Some(op) = compound(*op) {
-                            let own = Typed {
-                                expr: Expr::Col(get.first + at as ColId),
-                                ty: def.ty,
-                                nullable: def.nullable,
-                                collation: def.collation,
-                                explicit_collation: false,
-                            };
-                            typed = binder.binary(op, own, typed)?;
+                            typed = binder.binary(op, own(get, at), typed)?;
                         }
                         into_column(typed, &get.table, at)?
                     }
@@ -165,8 +165,27 @@ impl SetClause {
                     self.vars.push((slot, VarValue::Set(self.sets.len() - 1, e)));
                 }
             }
-            Assignment::Write { .. } => return Err(unsupported("The .WRITE clause")),
+            Assignment::Write { column, args } => {
+                let at = position(&column.name.value)?;
+                self.check_once(&get.table, at)?;
+                binder.scope()?.clause = Clause::Where;
+                let typed = write::bind(binder, own(get, at), args)?;
+                let expr = into_column(typed, &get.table, at)?;
+                self.sets.push(SetColumn { column: at, expr, patch: None });
+            }
         }
         Ok(())
+    }
+}
+
+/// A column of the target as it is before the change.
+fn own(get: &Get, at: usize) -> Typed {
+    let def = &get.table.columns[at];
+    Typed {
+        expr: Expr::Col(get.first + at as ColId),
+        ty: def.ty,
+        nullable: def.nullable,
+        collation: def.collation,
+        explicit_collation: false,
     }
 }
