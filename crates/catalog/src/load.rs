@@ -14,7 +14,7 @@ use super::systables::SysTable;
 use super::{
     Catalog, CheckDef, ColumnDef, DefaultDef, ForeignKeyDef, IdentityState, IndexDef, TableDef, TableState,
 };
-use super::{alias, constraint, module, statistics, table_type};
+use super::{alias, constraint, module, other, statistics, table_type};
 use crate::statistics::TableStatistics;
 use crate::{LOB_INDEX_ID, fold_name};
 
@@ -96,6 +96,9 @@ pub fn load(trees: &SysTrees) -> Result<Catalog, StoreError> {
         if let Some(def) = table_type::load(id, object, schema.clone(), &texts)? {
             let name = (fold_name(&def.schema), fold_name(&def.name));
             catalog.table_types.insert(name, Arc::new(def));
+        }
+        if let Some(other) = other::load(id, object, schema.clone(), |id| reserved.get(&id).copied())? {
+            catalog.insert_other(other);
         }
         if let Some(module) = module::load(id, object, schema, &texts)? {
             catalog.insert_module(Arc::new(module));

@@ -12,6 +12,7 @@ use catalog::ModuleDef;
 use catalog::TableDef;
 use catalog::errors;
 use catalog::fold_name;
+use catalog::other::{OtherObject, SynonymDef};
 use catalog::security::{Permission, Securable};
 use expr::{Typed, bind_ops};
 use std::sync::Arc;
@@ -145,7 +146,14 @@ impl Binder<'_> {
         if let Some(rows) = self.changed_rows(name, alias)? {
             return Ok(rows);
         }
-        match self.resolve(name)? {
+        let found = self.resolve(name)?;
+        // A synonym's name is the table's here.
+        let renamed = match &found {
+            Named::Table(_, table) => !name.name.is(&table.name) && !table.name.starts_with('#'),
+            Named::Module(..) | Named::View(..) => false,
+        };
+        let alias = alias.or(Some(&name.name).filter(|_| renamed));
+        match found {
             Named::Table(db, table) => self.base_table(db, table, name, alias, hints),
             Named::View(db, view) => {
                 if view.arguments().is_some() {
@@ -177,6 +185,11 @@ impl Binder<'_> {
 
     /// What an object name means. Error: 208.
     pub fn resolve(&self, name: &ast::ObjectName) -> Result<Named, SqlError> {
+        self.resolve_through(name, true)
+    }
+
+    /// Through a synonym, or where that has led.
+    fn resolve_through(&self, name: &ast::ObjectName, synonyms: bool) -> Result<Named, SqlError> {
         let missing = || errors::invalid_object(&name.to_string());
         if name.server.is_some() {
             return Err(missing());
@@ -204,6 +217,11 @@ impl Binder<'_> {
         }
         if let Some(module) = catalog.find_module(schema, &name.name.value) {
             return Ok(Named::Module(db, module.clone()));
+        }
+        if let (Some(OtherObject::Synonym(synonym)), true) =
+            (catalog.find_other(schema, &name.name.value), synonyms)
+        {
+            return self.resolve_through(&base_of(&db, synonym), false).map_err(|_| invalid_synonym(name));
         }
         let view = self.env.names.view(schema, &name.name.value);
         view.map(|view| Named::View(db, view)).ok_or_else(missing)
@@ -520,6 +538,21 @@ impl Binder<'_> {
         scope.sources.append(&mut inner.sources);
         Ok(Logical::Apply { outer, left: Box::new(left), right: Box::new(right), args: inner.outer })
     }
+}
+
+/// The name that a synonym of a database stands for.
+pub fn base_of(db: &Db, synonym: &SynonymDef) -> ast::ObjectName {
+    let mut base = synonym.base.clone();
+    if base.database.is_none() {
+        let span = ast::Span::default();
+        base.database = Some(ast::Ident { value: db.name(), quoted: true, span });
+    }
+    base
+}
+
+/// 5313.
+pub fn invalid_synonym(name: &ast::ObjectName) -> SqlError {
+    SqlError::new(5313, 16, 1, format!("Synonym '{name}' refers to an invalid object."))
 }
 
 /// A base table as a name source.
