@@ -444,6 +444,11 @@ fn kind_of(thing: &Thing, property: &str) -> Option<Value> {
     }
 }
 
+/// Whether a trigger is an INSTEAD OF trigger.
+fn stands_instead(catalog: &catalog::Catalog, trigger: i32) -> bool {
+    catalog.modules.get(&trigger).and_then(|m| m.trigger()).is_some_and(|t| t.instead_of)
+}
+
 fn table_value(db: &Db, table: &TableDef, property: &str) -> Value {
     let catalog = db.catalog();
     let triggers = |event: Option<&str>| {
@@ -473,7 +478,8 @@ fn table_value(db: &Db, table: &TableDef, property: &str) -> Value {
         "tablehasnonclustindex" => flag(!table.indexes.is_empty()),
         "tablehasindex" | "isindexed" => flag(table.storage.index_id == 1 || !table.indexes.is_empty()),
         "tablehastextimage" => flag(table.columns.iter().any(|c| c.ty.is_lob())),
-        "hasaftertrigger" => flag(!triggers(None).is_empty()),
+        "hasaftertrigger" => flag(triggers(None).iter().any(|id| !stands_instead(&catalog, *id))),
+        "hasinsteadoftrigger" => flag(triggers(None).iter().any(|id| stands_instead(&catalog, *id))),
         "hasinserttrigger" | "tablehasinserttrigger" => has("INSERT"),
         "hasupdatetrigger" | "tablehasupdatetrigger" => has("UPDATE"),
         "hasdeletetrigger" | "tablehasdeletetrigger" => has("DELETE"),
@@ -484,8 +490,7 @@ fn table_value(db: &Db, table: &TableDef, property: &str) -> Value {
         "tableupdatetriggercount" => count("UPDATE"),
         "tabledeletetriggercount" => count("DELETE"),
         "isansinullson" | "isquotedidenton" | "isindexable" => flag(true),
-        "hasinsteadoftrigger"
-        | "tablefulltextpopulatestatus"
+        "tablefulltextpopulatestatus"
         | "tablehasactivefulltextindex"
         | "tablehascolumnset"
         | "tablehasrowguidcol"

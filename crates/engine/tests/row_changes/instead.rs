@@ -24,6 +24,7 @@ fn of_tables() {
     b.check("CREATE TRIGGER idel ON t INSTEAD OF DELETE AS SET NOCOUNT ON INSERT log SELECT 'D', id, v FROM deleted", "");
     b.check("DELETE log; DELETE t WHERE id < 3; DELETE FROM t WHERE v IN (SELECT v FROM t WHERE id = 3); SELECT COUNT(*) FROM t; SELECT what, id FROM log ORDER BY no", "(2)\n(2)\n(1)\n3\nD|1\nD|2\nD|3");
     b.check("SELECT name, is_instead_of_trigger FROM sys.triggers ORDER BY name", "idel|1\niu|1");
+    b.check("SELECT OBJECTPROPERTY(OBJECT_ID('t'), 'HasInsteadOfTrigger'), OBJECTPROPERTY(OBJECT_ID('t'), 'HasAfterTrigger')", "1|0");
     b.check("DISABLE TRIGGER idel ON t; DELETE t WHERE id = 1; ENABLE TRIGGER idel ON t; DELETE t; SELECT COUNT(*) FROM t", "(1)\n(2)\n2");
 }
 
