@@ -169,7 +169,7 @@ pub fn compile_cursor(source: &Source, env: &CompileEnv<'_>) -> Result<CursorPla
     let query = &*source.query;
     check(query)?;
     let mut binder = Binder::new(env);
-    apply_options(&mut binder, &query.options)?;
+    apply_options(&mut binder, &query.options, false)?;
     let bound = binder.query(query)?;
     if !bound.assignments.is_empty() {
         return Err(not_allowed("Variable assignment"));

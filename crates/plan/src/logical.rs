@@ -143,8 +143,8 @@ pub struct Get {
     /// Locks that the read takes on rows.
     pub locks: Option<RowLocks>,
     pub hints: Hints,
-    /// Values of the batch's parameters for which the plan is made.
-    pub parameters: Arc<[Value]>,
+    /// Values of the batch's variables for which the plan is made, by slot; NULL, or none, where nothing is known.
+    pub values: Arc<[Value]>,
 }
 
 impl Get {

@@ -23,7 +23,7 @@ use plan::bind::function::CalledFunction;
 use plan::cost::{self, Cost};
 use plan::logical::{JoinKind, WorkSource};
 use plan::nodes::{Node, Path, Plan, ScanPlan, SeekSpec};
-use storage::{Base, TableStore};
+use storage::{Base, IndexStore, TableStore};
 
 /// Where the rows of a change come from.
 pub enum Source<'p> {
@@ -484,7 +484,14 @@ fn add_scan(scan: &ScanPlan, estimate: Option<Estimate>, parent: Option<usize>, 
         let length =
             |seek: &SeekSpec| seek.equal.len() + usize::from(seek.lower.is_some() || seek.upper.is_some());
         let used = columns.iter().take(seek.ranges().map(length).max().unwrap_or(0));
-        let names: Vec<_> = used.map(|(at, _)| format!("[{}]", store.table.columns[*at].name)).collect();
+        let mut names: Vec<String> = Vec::new();
+        for (at, _) in used {
+            let name = format!("[{}]", store.table.columns[*at].name);
+            // The clustered key behind an index's own may have its columns again.
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
         let ranges = if seek.others.is_empty() { "" } else { &format!(", {} ranges", 1 + seek.others.len()) };
         format!(", SEEK:({}{ranges})", names.join(", "))
     };
@@ -504,10 +511,10 @@ fn add_scan(scan: &ScanPlan, estimate: Option<Estimate>, parent: Option<usize>, 
             ("Clustered Index Seek", base(), key(&store.table.storage.key, seek))
         }
         Path::Index { index, seek, covering, .. } => {
-            let def = &store.indexes[*index].def;
+            let IndexStore { def, order, .. } = &store.indexes[*index];
             let mut text = String::new();
             if !seek.is_empty() {
-                text += &key(&def.key, seek);
+                text += &key(order, seek);
             }
             if !covering {
                 text += if tree { ", KEY LOOKUP" } else { ", RID LOOKUP" };
