@@ -52,7 +52,7 @@ const ZONE_COLUMNS: &[ViewColumn] = &[
 pub static TIME_ZONES: View = View::sys("time_zone_info", ZONE_COLUMNS, |_, _, _| {
     let zones = expr::zones::WINDOWS.iter().filter_map(|(name, _)| {
         let (offset, dst) = expr::zones::now(name)?;
-        Some(vec![text(name), text(&types::datetime::offset_text(offset)), Value::Bit(dst)])
+        Some(vec![text(name), text(types::datetime::offset_text(offset)), Value::Bit(dst)])
     });
     Ok(zones.collect())
 });

@@ -146,7 +146,7 @@ pub fn format_span(ticks: u64, format: &str, culture: &Culture) -> Option<String
     let fraction = format!("{:07}", ticks % SECOND);
     match format {
         "" | "c" | "t" | "T" => {
-            let some = if ticks % SECOND == 0 { String::new() } else { format!(".{fraction}") };
+            let some = if ticks.is_multiple_of(SECOND) { String::new() } else { format!(".{fraction}") };
             return Some(format!("{hours:02}:{minutes:02}:{seconds:02}{some}"));
         }
         "g" => {

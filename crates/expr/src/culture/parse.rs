@@ -64,9 +64,9 @@ pub fn date_text(text: &str, culture: &Culture) -> String {
             return;
         }
         let same = |name: &&str| name.to_lowercase() == word.to_lowercase();
-        let month = culture.months.iter().position(|n| same(n));
-        let month = month.or_else(|| culture.short_months.iter().position(|n| same(n)));
-        let day = culture.days.iter().chain(&culture.short_days).any(|n| same(&n));
+        let month = culture.months.iter().position(&same);
+        let month = month.or_else(|| culture.short_months.iter().position(&same));
+        let day = culture.days.iter().chain(&culture.short_days).any(same);
         match month {
             Some(at) => out.push_str(english[at]),
             None if day => {}
