@@ -4,6 +4,7 @@
 
 use crate::fold_name;
 use crate::lookups::Lookups;
+use crate::other::OtherObject;
 use crate::row_counts;
 use crate::security::Security;
 use crate::statistics::TableStatistics;
@@ -235,6 +236,10 @@ pub struct Catalog {
     pub modules: HashMap<i32, Arc<ModuleDef>>,
     /// Their ids by (schema, name), both folded.
     pub module_names: HashMap<(CompactString, CompactString), i32>,
+    /// Sequences and synonyms by object_id.
+    pub others: HashMap<i32, OtherObject>,
+    /// Their ids by (schema, name), both folded.
+    pub other_names: HashMap<(CompactString, CompactString), i32>,
     /// Alias types by (schema, name), both folded.
     pub types: HashMap<(CompactString, CompactString), Arc<AliasDef>>,
     /// Table types by (schema, name), both folded. No name is one of an alias type too.
@@ -301,6 +306,36 @@ impl Catalog {
     pub fn find_module(&self, schema: &str, name: &str) -> Option<&Arc<ModuleDef>> {
         let schema = if schema.is_empty() { "dbo" } else { schema };
         self.modules.get(self.module_names.get(&(fold_name(schema), fold_name(name)))?)
+    }
+
+    /// Adds a sequence or synonym, or puts it in the place of the one with its id.
+    pub fn insert_other(&mut self, object: OtherObject) {
+        let name = (fold_name(object.schema()), fold_name(object.name()));
+        self.other_names.insert(name, object.object_id());
+        self.others.insert(object.object_id(), object);
+    }
+
+    /// Takes a sequence or synonym out.
+    pub fn remove_other(&mut self, object_id: i32) {
+        if let Some(object) = self.others.remove(&object_id) {
+            self.other_names.remove(&(fold_name(object.schema()), fold_name(object.name())));
+        }
+    }
+
+    /// The sequence or synonym with this name; an empty schema is `dbo`.
+    pub fn find_other(&self, schema: &str, name: &str) -> Option<&OtherObject> {
+        if self.others.is_empty() {
+            return None;
+        }
+        let schema = if schema.is_empty() { "dbo" } else { schema };
+        self.others.get(self.other_names.get(&(fold_name(schema), fold_name(name)))?)
+    }
+
+    /// Whether no table, module, sequence or synonym has this name.
+    pub fn is_free(&self, schema: &str, name: &str) -> bool {
+        self.find(schema, name).is_none()
+            && self.find_module(schema, name).is_none()
+            && self.find_other(schema, name).is_none()
     }
 
     /// The alias type with this name; an empty schema is `dbo`.

@@ -3,6 +3,7 @@
 use crate::hints::TableLock;
 use crate::nodes::Plan;
 use crate::rights::Right;
+use catalog::other::SequenceDef;
 use catalog::{Db, ModuleDef, TableDef, TableState};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -22,6 +23,8 @@ pub struct Needs {
     pub tables: Vec<TableUse>,
     /// The views that were expanded in it: they must still be the current ones.
     pub modules: Vec<(Arc<Db>, Arc<ModuleDef>)>,
+    /// The sequences whose values it takes.
+    pub sequences: Vec<(Arc<Db>, Arc<SequenceDef>)>,
     /// What the caller must be allowed.
     pub rights: Vec<Right>,
     /// Plans of the subqueries in its expressions.
@@ -54,7 +57,10 @@ impl Needs {
     /// Whether there is nothing to lock and nothing to be allowed.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.tables.is_empty() && self.modules.is_empty() && self.rights.is_empty()
+        self.tables.is_empty()
+            && self.modules.is_empty()
+            && self.sequences.is_empty()
+            && self.rights.is_empty()
     }
 
     /// Whether it reads tables or views: then it begins a transaction under SET IMPLICIT_TRANSACTIONS ON.

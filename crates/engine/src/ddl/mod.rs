@@ -4,6 +4,7 @@ pub mod alias_types;
 pub mod build;
 pub mod constraints;
 pub mod modules;
+pub mod others;
 pub mod rebuild;
 #[cfg(test)]
 pub(crate) mod roots_tests;

@@ -224,7 +224,8 @@ impl<'a> Work<'a> {
     /// Error 2714 when a table has the name; one that another transaction is making or dropping is waited for.
     fn check_name(&mut self, schema: &str, name: &str) -> Result<(), SqlError> {
         self.core.wait_for_ddl_of_others()?;
-        if self.db.catalog().find_module(schema, name).is_some() {
+        let catalog = self.db.catalog();
+        if catalog.find_module(schema, name).is_some() || catalog.find_other(schema, name).is_some() {
             return Err(errors::name_taken(name));
         }
         let Some(other) = self.db.catalog().find(schema, name).cloned() else { return Ok(()) };
@@ -267,7 +268,9 @@ impl<'a> Work<'a> {
         let taken = catalog.by_id.values().any(|t| {
             fold_name(&t.name) == folded || constraint_names(t).any(|other| fold_name(other) == folded)
         });
-        let taken = taken || catalog.modules.values().any(|m| fold_name(&m.name) == folded);
+        let taken = taken
+            || catalog.modules.values().any(|m| fold_name(&m.name) == folded)
+            || catalog.others.values().any(|o| fold_name(o.name()) == folded);
         if taken { Err(errors::name_taken(name)) } else { Ok(()) }
     }
 

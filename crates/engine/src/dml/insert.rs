@@ -137,6 +137,7 @@ fn values_source(
             }
             return Err(wrong_count(row.len(), columns.len(), listed, false));
         }
+        binder.begin_row();
         let mut given = Vec::with_capacity(row.len());
         for (e, column) in row.iter().zip(columns) {
             let value = match e.kind {

@@ -153,6 +153,8 @@ pub struct SessionCore {
     pub last_identity: Option<i64>,
     /// SCOPE_IDENTITY(): last identity value of the current scope.
     pub scope_identity: Option<i64>,
+    /// The values that were taken last of sequences, by database and object_id.
+    pub(crate) sequence_values: Vec<((i32, i32), i64)>,
     /// CONTEXT_INFO().
     pub context_info: Value,
     /// RAND().
@@ -232,6 +234,7 @@ impl SessionCore {
             error_number: 0,
             last_identity: None,
             scope_identity: None,
+            sequence_values: Vec::new(),
             context_info: Value::Null,
             random: Random::new((random_bits() >> 33) as i64),
             trancount: 0,

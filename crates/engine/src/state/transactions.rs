@@ -19,6 +19,7 @@ use catalog::TableDef;
 use catalog::change::DdlChange;
 use catalog::errors::{self, db_error};
 use catalog::fold_name;
+use catalog::other::{OtherObject, SequenceDef};
 use plan::bind::set_options::Isolation;
 use plan::hints::TableLock;
 
@@ -210,6 +211,20 @@ impl SessionCore {
             Ok(())
         } else {
             Err(errors::schema_changed())
+        }
+    }
+
+    /// Locks a sequence while a statement takes values of it. Its definition must still be the current one.
+    ///
+    /// Errors: as [`SessionCore::lock_table`].
+    pub fn lock_sequence(&mut self, db: &Arc<Db>, sequence: &Arc<SequenceDef>) -> Result<(), SqlError> {
+        let at = self.open_txn(db)?;
+        let txn = &mut self.transactions.open[at].txn;
+        let locked = txn.lock_statement(What::Table(sequence.object_id as u32), LockMode::SchS);
+        locked.map_err(|e| db_error(db, &e))?;
+        match db.catalog().others.get(&sequence.object_id) {
+            Some(OtherObject::Sequence(current)) if Arc::ptr_eq(current, sequence) => Ok(()),
+            _ => Err(errors::schema_changed()),
         }
     }
 

@@ -9,7 +9,7 @@ use syntax::ast::{
 use types::SqlError;
 
 use super::table_def::{self, ColumnDefaults};
-use super::{StmtCtx, database_of, option_rules, resolve_table};
+use super::{StmtCtx, database_of, option_rules, resolve_table, sequence};
 use crate::ddl::table_types::{self, NewTableType};
 use crate::ddl::{alias_types, schemabinding, tables, temps};
 use crate::security::change::forget;
@@ -190,26 +190,10 @@ impl StmtCtx<'_> {
             DropKind::ServerRole => self.drop_server_role(stmt),
             DropKind::User => self.drop_user(stmt),
             DropKind::Role => self.drop_role(stmt),
-            kind => {
-                let (word, text) = kind_name(kind);
-                if stmt.if_exists {
-                    return Ok(());
-                }
-                match (word, stmt.names.first()) {
-                    (Some(word), Some(name)) => Err(errors::cannot_drop(word, &name.to_string())),
-                    _ => Err(errors::not_supported(text)),
-                }
-            }
+            DropKind::Sequence => self.drop_others(stmt, sequence::SEQUENCE),
+            DropKind::Synonym => self.drop_others(stmt, sequence::SYNONYM),
+            _ if stmt.if_exists => Ok(()),
+            _ => Err(errors::not_supported("DROP")),
         }
-    }
-}
-
-/// What 3701 calls a kind of object that no database has yet, and the statement's name.
-fn kind_name(kind: DropKind) -> (Option<&'static str>, &'static str) {
-    match kind {
-        DropKind::Function => (Some("function"), "DROP FUNCTION"),
-        DropKind::Sequence => (Some("sequence object"), "DROP SEQUENCE"),
-        DropKind::Synonym => (Some("synonym"), "DROP SYNONYM"),
-        _ => (None, "DROP"),
     }
 }

@@ -12,6 +12,7 @@ use super::type_names::{data_type, type_of};
 use super::{Binder, case_of};
 use crate::logical::{Logical, OutColumn, RoutineScan};
 use crate::rights::Chain;
+use catalog::other::OtherObject;
 use catalog::security::Permission;
 use catalog::{Db, ModuleDef, ModuleKind, fold_name};
 use compact_str::CompactString;
@@ -123,6 +124,11 @@ impl Binder<'_> {
 
     /// The function of a name of at least two parts, or in FROM of one.
     fn find_function(&self, name: &ast::ObjectName) -> Option<(Arc<Db>, Arc<ModuleDef>)> {
+        self.function_through(name, true)
+    }
+
+    /// Through a synonym, or where that has led.
+    fn function_through(&self, name: &ast::ObjectName, synonyms: bool) -> Option<(Arc<Db>, Arc<ModuleDef>)> {
         let db = match &name.database {
             _ if name.server.is_some() => return None,
             Some(db) => self.env.names.database(&db.value).ok()?,
@@ -130,6 +136,11 @@ impl Binder<'_> {
         };
         let catalog = if db.id() == self.db.id() { self.catalog.clone() } else { db.catalog() };
         let schema = name.schema.as_ref().map_or("", |s| s.value.as_str());
+        if let (Some(OtherObject::Synonym(synonym)), true) =
+            (catalog.find_other(schema, &name.name.value), synonyms)
+        {
+            return self.function_through(&super::synonym::base_of(&db, synonym), false);
+        }
         let module = catalog.find_module(schema, &name.name.value).cloned()?;
         module.kind.is_function().then_some((db, module))
     }

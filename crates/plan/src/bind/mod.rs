@@ -15,8 +15,10 @@ pub mod module;
 pub mod recursive;
 pub mod scope;
 pub mod select;
+pub mod sequence;
 pub mod set_options;
 mod subquery;
+pub mod synonym;
 pub mod type_names;
 pub mod undeclared;
 pub mod window;
@@ -28,6 +30,7 @@ use crate::nodes::{Node, Path, Plan, Subquery};
 use crate::options::JoinMethods;
 use crate::rights::Rights;
 use crate::{TableUse, Watched};
+use catalog::other::SequenceDef;
 use catalog::statistics::threshold;
 use catalog::{Catalog, Db, ModuleDef, TableDef, fold_name};
 use deduce::Wanted;
@@ -99,6 +102,12 @@ pub struct Binder<'a> {
     pub tables: Vec<TableUse>,
     /// Views met so far.
     pub modules: Vec<(Arc<Db>, Arc<ModuleDef>)>,
+    /// The value of a column is bound that SET gives.
+    pub assigning: bool,
+    /// Sequences met so far.
+    pub sequences: Vec<(Arc<Db>, Arc<SequenceDef>)>,
+    /// Sequences that the row which is bound has a value of: database and object_id.
+    row_values: Vec<(i32, i32)>,
     /// What the caller must be allowed, as far as met.
     pub rights: Rights,
     /// Tables whose rows and values decided how they are read.
@@ -141,6 +150,9 @@ impl<'a> Binder<'a> {
             next_work: 0,
             tables: Vec::new(),
             modules: Vec::new(),
+            assigning: false,
+            sequences: Vec::new(),
+            row_values: Vec::new(),
             rights: Rights::new(env.chain),
             watched: Vec::new(),
             subqueries: Vec::new(),
@@ -167,6 +179,11 @@ impl<'a> Binder<'a> {
     /// Error 3617 when the session was told to stop.
     pub fn check_cancel(&self) -> Result<(), SqlError> {
         if self.env.cancel.load(Ordering::Relaxed) { Err(catalog::errors::cancelled()) } else { Ok(()) }
+    }
+
+    /// Another row is bound: it has values of sequences of its own.
+    pub fn begin_row(&mut self) {
+        self.row_values.clear();
     }
 
     /// A new column id.
@@ -278,7 +295,7 @@ impl<'a> Binder<'a> {
             ExprKind::Function(call) => self.call(call),
             ExprKind::Collate { operand, collation } => self.collate(operand, collation),
             ExprKind::Subquery(query) => self.scalar_subquery(query),
-            ExprKind::NextValueFor { .. } => Err(unsupported("NEXT VALUE FOR")),
+            ExprKind::NextValueFor { sequence, over } => self.next_value(sequence, over.as_deref()),
             ExprKind::AtTimeZone { .. } => Err(unsupported("AT TIME ZONE")),
             ExprKind::Method { .. } => Err(unsupported("A method call")),
             _ => Err(SqlError::internal("a condition stands where a value belongs")),

@@ -138,7 +138,10 @@ impl SetClause {
                             None => binder.deduce(value, Wanted::Becomes(def.ty))?,
                             Some(_) => binder.deduce(value, Wanted::Ordered(def.ty))?,
                         }
-                        let mut typed = binder.expr(value)?;
+                        binder.assigning = true;
+                        let typed = binder.expr(value);
+                        binder.assigning = false;
+                        let mut typed = typed?;
                         if let Some(op) = compound(*op) {
                             let own = Typed {
                                 expr: Expr::Col(get.first + at as ColId),
