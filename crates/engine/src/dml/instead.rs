@@ -313,6 +313,9 @@ fn in_a_join(found: &Found, update: bool) -> SqlError {
     SqlError::new(number, 16, 1, text)
 }
 
+/// What becomes of a row that was read.
+type GiveRow<'g> = &'g mut dyn FnMut(&[Value], &mut Rt<'_, '_>) -> Result<(), SqlError>;
+
 /// The rows of a statement on their way to the trigger.
 struct Giving<'p> {
     plan: &'p InsteadPlan,
@@ -393,7 +396,7 @@ impl InsteadPlan {
         plan: &Plan,
         limit: Limit,
         rt: &mut Rt<'_, '_>,
-        give: &mut dyn FnMut(&[Value], &mut Rt<'_, '_>) -> Result<(), SqlError>,
+        give: GiveRow<'_>,
     ) -> Result<(), SqlError> {
         let mut op = crate::exec::open::start(plan, rt);
         let mut batch = RowSet::default();

@@ -60,7 +60,7 @@ fn write(args: &[Value], _: &mut CallCx<'_>) -> Result<Value, SqlError> {
             let units = |value: &Value| value.as_str().map(|s| s.encode_utf16().collect::<Vec<u16>>());
             let (old, new) = (units(old).unwrap_or_default(), units(new));
             let all = replaced(&old, new.as_deref(), offset, length)?;
-            Ok(Value::str(&String::from_utf16_lossy(&all)))
+            Ok(Value::str(String::from_utf16_lossy(&all)))
         }
     }
 }
