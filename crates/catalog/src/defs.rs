@@ -151,10 +151,13 @@ impl TableState {
         self.other.fetch_add(2 * rows as i64, Relaxed);
     }
 
-    /// A statement has updated rows.
+    /// A statement has updated rows in these columns (bits of `statistics::column_bit`). It counts where something is known of
+    /// one of them that may no longer be so.
     #[inline]
-    pub fn updated(&self, rows: u64) {
-        self.other.fetch_add(rows as i64, Relaxed);
+    pub fn updated(&self, rows: u64, columns: u64) {
+        if columns & self.statistics.measured_columns() != 0 {
+            self.other.fetch_add(rows as i64, Relaxed);
+        }
     }
 
     /// Rows as they were kept up; below zero when nobody has counted them.
@@ -170,7 +173,7 @@ impl TableState {
         }
     }
 
-    /// How many rows were inserted, updated and deleted since the database was opened or the table made.
+    /// How many rows were inserted, deleted, and updated in columns of which something is known, since the database was opened or the table made.
     #[inline]
     pub fn modified(&self) -> u64 {
         let sum = self.rows.load(Relaxed).wrapping_add(self.other.load(Relaxed));
@@ -401,6 +404,18 @@ impl TableDef {
     /// Heap or clustered index, then the nonclustered ones.
     pub fn all_indexes(&self) -> impl Iterator<Item = &Arc<IndexDef>> {
         std::iter::once(&self.storage).chain(&self.indexes)
+    }
+
+    /// The columns by which the entries of an index are ordered. Those of one that is not unique have the clustered key behind
+    /// their own, as far as it says more; a column may stand there twice.
+    pub fn entry_order(&self, index: &IndexDef) -> Vec<(usize, bool)> {
+        let mut order = index.key.clone();
+        if !index.unique && index.index_id > 1 && self.storage.index_id > 0 {
+            let is_new = |(column, _): &(usize, bool)| index.key.iter().all(|(own, _)| own != column);
+            let more = self.storage.key.iter().rposition(is_new).map_or(0, |last| last + 1);
+            order.extend_from_slice(&self.storage.key[..more]);
+        }
+        order
     }
 
     /// The position of a column by name.

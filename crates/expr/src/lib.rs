@@ -9,6 +9,7 @@
 
 pub mod aggregate;
 pub mod bind_ops;
+pub mod document;
 mod env;
 pub mod eval;
 pub mod functions;

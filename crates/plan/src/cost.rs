@@ -77,6 +77,7 @@ pub fn of(plan: &Plan) -> Cost {
             (input.rows * if *streams { STREAMED } else { GROUPED }, total(input))
         }
         Node::Sort { input, .. } => (sorted(input.rows), total(input)),
+        Node::Document { input, .. } => (input.rows * COMPUTED, total(input)),
         Node::Top { input, .. } => (plan.rows * COMPUTED, total(input)),
         Node::Window { input, calls } => (sorted(input.rows) + input.rows * calls.len() as f64, total(input)),
         Node::Concat(inputs) => (plan.rows * COMPUTED, inputs.iter().map(total).sum()),

@@ -7,6 +7,7 @@ use catalog::Db;
 use catalog::TableDef;
 use compact_str::CompactString;
 use expr::aggregate::Aggregate;
+use expr::document::Document;
 use expr::{ColId, Expr, Pred, Routine};
 use std::sync::Arc;
 use storage::TableMode;
@@ -89,6 +90,14 @@ pub enum Logical {
         input: Box<Logical>,
         top: TopSpec,
     },
+    /// FOR JSON, FOR XML: all rows of the input, with `cols`, become one text; with `pieces` it goes out as rows of some length.
+    Document {
+        input: Box<Logical>,
+        cols: Vec<ColId>,
+        document: Arc<Document>,
+        pieces: bool,
+        output: ColId,
+    },
     /// UNION ALL: column `i` of input `k` is `inputs[k].1[i]`.
     Concat {
         inputs: Vec<(Logical, Vec<ColId>)>,
@@ -134,8 +143,8 @@ pub struct Get {
     /// Locks that the read takes on rows.
     pub locks: Option<RowLocks>,
     pub hints: Hints,
-    /// Values of the batch's parameters for which the plan is made.
-    pub parameters: Arc<[Value]>,
+    /// Values of the batch's variables for which the plan is made, by slot; NULL, or none, where nothing is known.
+    pub values: Arc<[Value]>,
 }
 
 impl Get {
@@ -348,6 +357,7 @@ impl Logical {
                 input.offers(out);
                 out.extend(calls.iter().map(|c| c.output));
             }
+            Logical::Document { output, .. } => out.push(*output),
             Logical::SetOp { cols, .. } => out.extend(cols.iter().map(|(id, _)| *id)),
         }
     }

@@ -4,6 +4,7 @@ use super::hints::RowLocks;
 use super::logical::{JoinKind, Logical, RoutineScan, ViewScan, WindowCall, WorkSource};
 use catalog::Db;
 use expr::aggregate::Aggregate;
+use expr::document::Document;
 use expr::{ColId, Expr, Pred};
 use std::sync::Arc;
 use storage::{TableMode, TableStore};
@@ -96,6 +97,12 @@ pub enum Node {
         keys: Vec<SortSlot>,
         limit: Option<usize>,
     },
+    /// FOR JSON, FOR XML.
+    Document {
+        input: Box<Plan>,
+        document: Arc<Document>,
+        pieces: bool,
+    },
     Top {
         input: Box<Plan>,
         plan: Box<TopPlan>,
@@ -134,6 +141,7 @@ impl Plan {
             | Node::Aggregate { input, .. }
             | Node::Distinct { input, .. }
             | Node::Sort { input, .. }
+            | Node::Document { input, .. }
             | Node::Top { input, .. }
             | Node::Window { input, .. } => input.reads_points(),
             Node::HashJoin { left, right, .. }

@@ -154,6 +154,11 @@ impl Planner<'_, '_> {
                 let plan = self.top(*input, top, &cx.with(&preds))?;
                 self.above(plan, preds)
             }
+            Logical::Document { input, cols, document, pieces, output } => {
+                let input = Box::new(self.branch(*input, &cols)?);
+                let node = Node::Document { input, document, pieces };
+                self.above(Plan { node, cols: vec![output], rows: 1.0, ordered: false }, preds)
+            }
             Logical::Concat { inputs, cols } => self.concat(inputs, cols, preds, cx),
             Logical::SetOp { except, left, right, cols } => {
                 let left = self.branch(left.0, &left.1)?;

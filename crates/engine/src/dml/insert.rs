@@ -164,6 +164,7 @@ fn query_source(
     query: &ast::Query,
     listed: bool,
 ) -> Result<Source, SqlError> {
+    plan::bind::document::check_absent(query, "INSERT")?;
     let bound = binder.query(query)?;
     if bound.columns.len() != columns.len() {
         return Err(wrong_count(bound.columns.len(), columns.len(), listed, true));

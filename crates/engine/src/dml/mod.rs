@@ -113,7 +113,7 @@ pub fn compile_dml(stmt: &ast::Stmt, env: &CompileEnv<'_>) -> Result<Arc<DmlPlan
     let began = Instant::now();
     let mut binder = Binder::new(env);
     let options = options_of(stmt);
-    plan::apply_options(&mut binder, options)?;
+    plan::apply_options(&mut binder, options, assigns(stmt))?;
     let plan = match &stmt.kind {
         StmtKind::Insert(i) => DmlPlan::Insert(Box::new(insert::compile(&mut binder, i, compile_cascade)?)),
         StmtKind::Update(u) => DmlPlan::Update(Box::new(update::compile(&mut binder, u, compile_cascade)?)),
@@ -138,6 +138,15 @@ impl change::CascadePlan for DmlPlan {
     fn cascade(&self, ctx: &mut ExecCtx<'_>) -> Result<(), SqlError> {
         let mut none: Vec<Vec<Value>> = Vec::new();
         self.run(ctx, &mut none).map(drop)
+    }
+}
+
+/// Whether a statement gives variables values while it reads rows, or may do so.
+fn assigns(stmt: &ast::Stmt) -> bool {
+    match &stmt.kind {
+        StmtKind::Update(u) => u.assignments.iter().any(ast::Assignment::assigns),
+        StmtKind::Merge(_) => true,
+        _ => false,
     }
 }
 

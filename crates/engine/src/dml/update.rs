@@ -140,7 +140,7 @@ impl UpdatePlan {
             out,
         };
         let count = self.target.run(&self.db, &self.store, &mut rt, limit, &mut change)?;
-        self.store.table.state.updated(count);
+        self.store.table.state.updated(count, self.set.bits);
         let Updating { row, out, .. } = change;
         let kept = row.finish(&mut rt)?;
         out.finish(&mut rt)?;

@@ -8,6 +8,7 @@ pub mod apply;
 pub mod basic;
 pub mod context;
 mod distinct;
+mod document;
 mod env;
 pub mod external_sort;
 mod groups;

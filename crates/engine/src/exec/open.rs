@@ -4,6 +4,7 @@ use super::aggregate::HashAggregate;
 use super::apply::Apply;
 use super::basic;
 use super::distinct::Distinct;
+use super::document::Document;
 use super::hash_join::HashJoin;
 use super::locked::LockedScan;
 use super::lookup::Lookup;
@@ -57,6 +58,7 @@ fn operator<const COUNTED: bool>(plan: &Plan) -> Box<dyn Operator> {
         Node::Distinct { input, streams: true, .. } => Box::new(StreamDistinct::new(open(input))),
         Node::Distinct { input, .. } => Box::new(Distinct::new(open(input))),
         Node::Sort { input, .. } => Box::new(Sort::new(open(input))),
+        Node::Document { input, .. } => Box::new(Document::new(open(input))),
         Node::Top { input, .. } => Box::new(Top::new(open(input))),
         Node::Window { input, calls } => Box::new(Window::new(open(input), calls, input.width())),
         Node::Concat(_) => Box::new(basic::Concat::new(open)),

@@ -23,7 +23,7 @@ use plan::bind::function::CalledFunction;
 use plan::cost::{self, Cost};
 use plan::logical::{JoinKind, WorkSource};
 use plan::nodes::{Node, Path, Plan, ScanPlan, SeekSpec};
-use storage::{Base, TableStore};
+use storage::{Base, IndexStore, TableStore};
 
 /// Where the rows of a change come from.
 pub enum Source<'p> {
@@ -429,6 +429,10 @@ fn add(plan: &Plan, parent: Option<usize>, executions: f64, shown: &mut Shown) {
         Node::Sort { keys, limit: Some(n), .. } => {
             step(("Sort", "TopN Sort"), format!("TOP {n}, ORDER BY:({} keys)", keys.len()))
         }
+        Node::Document { document, .. } => {
+            let json = matches!(**document, expr::document::Document::Json(_));
+            step(("UDX", if json { "FOR JSON" } else { "FOR XML" }), String::new())
+        }
         Node::Top { .. } => step(same("Top"), String::new()),
         Node::Window { calls, .. } => step(same("Window Aggregate"), format!("{} functions", calls.len())),
         Node::Concat(_) => step(same("Concatenation"), String::new()),
@@ -462,6 +466,7 @@ fn inputs(node: &Node) -> Vec<&Plan> {
         | Node::Aggregate { input, .. }
         | Node::Distinct { input, .. }
         | Node::Sort { input, .. }
+        | Node::Document { input, .. }
         | Node::Top { input, .. }
         | Node::Window { input, .. } => vec![input],
         Node::HashJoin { left, right, .. }
@@ -479,7 +484,14 @@ fn add_scan(scan: &ScanPlan, estimate: Option<Estimate>, parent: Option<usize>, 
         let length =
             |seek: &SeekSpec| seek.equal.len() + usize::from(seek.lower.is_some() || seek.upper.is_some());
         let used = columns.iter().take(seek.ranges().map(length).max().unwrap_or(0));
-        let names: Vec<_> = used.map(|(at, _)| format!("[{}]", store.table.columns[*at].name)).collect();
+        let mut names: Vec<String> = Vec::new();
+        for (at, _) in used {
+            let name = format!("[{}]", store.table.columns[*at].name);
+            // The clustered key behind an index's own may have its columns again.
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
         let ranges = if seek.others.is_empty() { "" } else { &format!(", {} ranges", 1 + seek.others.len()) };
         format!(", SEEK:({}{ranges})", names.join(", "))
     };
@@ -499,10 +511,10 @@ fn add_scan(scan: &ScanPlan, estimate: Option<Estimate>, parent: Option<usize>, 
             ("Clustered Index Seek", base(), key(&store.table.storage.key, seek))
         }
         Path::Index { index, seek, covering, .. } => {
-            let def = &store.indexes[*index].def;
+            let IndexStore { def, order, .. } = &store.indexes[*index];
             let mut text = String::new();
             if !seek.is_empty() {
-                text += &key(&def.key, seek);
+                text += &key(order, seek);
             }
             if !covering {
                 text += if tree { ", KEY LOOKUP" } else { ", RID LOOKUP" };

@@ -210,7 +210,7 @@ fn bind_module(
         db: &db,
         catalog: db.catalog(),
         vars: &vars,
-        parameters: &[],
+        values: &[],
         options: &work.core.options,
         temps: &NO_TEMPS,
         changes: None,

@@ -495,7 +495,7 @@ pub(crate) fn columns_of_view(
         db,
         catalog: db.catalog(),
         vars: &vars,
-        parameters: &[],
+        values: &[],
         options: &session.options,
         temps: &plan::bind::env::NO_TEMPS,
         changes: None,

@@ -605,7 +605,7 @@ fn count_rows(session: &mut SessionCore, name: &str) -> Result<i64, SqlError> {
         db: &db,
         catalog: db.catalog(),
         vars: &vars,
-        parameters: &[],
+        values: &[],
         options: &options,
         temps: &NO_TEMPS,
         changes: None,

@@ -253,8 +253,8 @@ impl Binder<'_> {
             self.tables.push(TableUse { db: db.clone(), table: table.clone(), lock });
         }
         self.rights.reads(&db, &table, first);
-        let parameters = self.parameters.clone();
-        Get { db, table, first, mode: reading.mode, locks: reading.locks, hints, parameters }
+        let values = self.values.clone();
+        Get { db, table, first, mode: reading.mode, locks: reading.locks, hints, values }
     }
 
     fn system_view(

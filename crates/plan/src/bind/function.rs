@@ -80,7 +80,12 @@ impl Binder<'_> {
     pub(super) fn variable(&mut self, name: &str) -> Result<Typed, SqlError> {
         let Some(call) = &mut self.inline else {
             let (slot, ty) = self.env.vars.find(name)?;
-            return Ok(Typed::new(Expr::Var(slot), ty, true));
+            let value = self.env.values.get(slot).filter(|_| self.folds);
+            return Ok(Typed::new(
+                value.map_or(Expr::Var(slot), |value| Expr::Const(value.clone())),
+                ty,
+                true,
+            ));
         };
         let folded = fold_name(name);
         let Some(variable) = call.variables.iter_mut().rev().find(|v| v.name == folded) else {

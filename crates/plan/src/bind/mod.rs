@@ -5,6 +5,7 @@
 pub mod call;
 pub mod computed;
 pub mod deduce;
+pub mod document;
 pub mod env;
 pub mod from;
 pub mod function;
@@ -71,8 +72,12 @@ pub struct Binder<'a> {
     pub join_hints: u64,
     /// OPTION (MAXRECURSION n); none for as many rounds as there are.
     pub max_recursion: Option<u32>,
-    /// Values of the batch's parameters for which the plan is made.
-    pub parameters: Arc<[Value]>,
+    /// Values of the batch's variables for which the plan is made, by slot; NULL, or none, where nothing is known.
+    pub values: Arc<[Value]>,
+    /// OPTION (RECOMPILE): the plan is for one run.
+    pub one_run: bool,
+    /// The values that variables have in that run, as constants: of a statement that changes none of them.
+    folds: bool,
     /// The database and the catalog in which names are looked up: those of the statement, inside a view those of the view.
     pub db: Arc<Db>,
     pub catalog: Arc<Catalog>,
@@ -80,6 +85,8 @@ pub struct Binder<'a> {
     pub changes: Option<module::ChangedTable>,
     /// An expression is bound to find out whether the type of a parameter fits.
     trial: bool,
+    /// The next query is the whole statement: what FOR makes of it goes out in pieces.
+    pub whole: bool,
     /// Views and functions around what is bound.
     view_depth: usize,
     /// The function whose text is bound in place: what its variables mean.
@@ -127,11 +134,14 @@ impl<'a> Binder<'a> {
             applied: Applied::default(),
             join_hints: 0,
             max_recursion: Some(DEFAULT_RECURSION),
-            parameters: env.parameters.into(),
+            values: crate::options::known(env).into(),
+            one_run: false,
+            folds: false,
             db: env.db.clone(),
             catalog: env.catalog.clone(),
             changes: env.changes.clone(),
             trial: false,
+            whole: false,
             view_depth: 0,
             inline: None,
             open_functions: Vec::new(),
@@ -149,14 +159,21 @@ impl<'a> Binder<'a> {
         }
     }
 
-    /// What the OPTION clause of the statement says of how it is bound.
-    pub fn apply_options(&mut self, options: &[ast::OptionItem]) {
+    /// What the OPTION clause of the statement says of how it is bound; `assigns`: the statement gives variables values.
+    ///
+    /// # Errors
+    /// Those of the values that OPTIMIZE FOR names.
+    pub fn apply_options(&mut self, options: &[ast::OptionItem], assigns: bool) -> Result<(), SqlError> {
+        self.values = crate::options::values(options, self.env)?;
+        self.one_run = crate::options::is_for_one_run(options);
+        self.folds = self.one_run && !assigns && !self.env.values.is_empty();
         self.force_order = crate::options::forces_order(options);
         self.join_methods = crate::options::join_methods(options);
         self.any_plan = crate::options::any_plan(options).map(Chance::new);
         if let Some(rounds) = crate::options::max_recursion(options) {
             self.max_recursion = rounds;
         }
+        Ok(())
     }
 
     /// Error 3617 when the session was told to stop.
@@ -304,7 +321,10 @@ impl<'a> Binder<'a> {
             ExprKind::Not(inner) => Ok(negate(self.pred(inner)?)),
             ExprKind::IsNull { operand, negated } => {
                 let operand = self.expr(operand)?;
-                Ok(Pred::IsNull(Box::new(operand.expr), *negated))
+                Ok(match operand.expr.as_const() {
+                    Some(value) => Pred::Const(Some(value.is_null() != *negated)),
+                    None => Pred::IsNull(Box::new(operand.expr), *negated),
+                })
             }
             ExprKind::IsDistinct { left, right, negated } => {
                 self.deduce_compared(CompareOp::Equal, left, right)?;

@@ -33,6 +33,9 @@ pub fn with_inputs(logical: Logical, f: &mut dyn FnMut(Logical) -> Logical) -> L
         Logical::Distinct { input, cols } => Logical::Distinct { input: boxed(input), cols },
         Logical::Sort { input, keys } => Logical::Sort { input: boxed(input), keys },
         Logical::Top { input, top } => Logical::Top { input: boxed(input), top },
+        Logical::Document { input, cols, document, pieces, output } => {
+            Logical::Document { input: boxed(input), cols, document, pieces, output }
+        }
         Logical::Concat { inputs, cols } => {
             let inputs = inputs.into_iter().map(|(input, ids)| (f(input), ids)).collect();
             Logical::Concat { inputs, cols }
@@ -62,6 +65,7 @@ fn inputs(logical: &Logical) -> Vec<&Logical> {
         | Logical::Window { input, .. }
         | Logical::Distinct { input, .. }
         | Logical::Sort { input, .. }
+        | Logical::Document { input, .. }
         | Logical::Top { input, .. } => vec![input],
         Logical::Join { left, right, .. } | Logical::Apply { left, right, .. } => vec![left, right],
         Logical::Concat { inputs, .. } => inputs.iter().map(|(input, _)| input).collect(),
@@ -108,6 +112,7 @@ fn own_leaves(logical: &Logical, f: &mut dyn FnMut(&Expr)) {
                 }
             }
         }
+        Logical::Document { cols, .. } => cols.iter().for_each(|id| f(&Expr::Col(*id))),
         Logical::Distinct { cols, .. } => cols.iter().for_each(|(id, _)| f(&Expr::Col(*id))),
         Logical::Sort { keys, .. } => keys.iter().for_each(|k| k.expr.leaves(f)),
         Logical::Top { top, .. } => {

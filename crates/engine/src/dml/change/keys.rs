@@ -136,7 +136,7 @@ pub fn compile(
         deleted: change.action != Action::Insert,
         inserted: change.action != Action::Delete,
     };
-    let env = CompileEnv { vars: &vars, parameters: &[], changes: Some(changes), ..env.clone() };
+    let env = CompileEnv { vars: &vars, values: &[], changes: Some(changes), ..env.clone() };
     let steps = Steps { env: &env, catalog, change, compile_cascade };
     if change.action != Action::Insert {
         for (child, key) in catalog.foreign_keys_to(change.table.object_id) {

@@ -62,7 +62,8 @@ impl MergePlan {
         ];
         finish_all(ctx, changes.into_iter().flatten().collect())?;
         let table = &self.store.table;
-        table.state.updated(counts.updated);
+        // Whichever columns each clause sets.
+        table.state.updated(counts.updated, u64::MAX);
         ctx.session.inserted(&self.db, table, counts.inserted);
         ctx.session.deleted(&self.db, table, counts.deleted);
         Ok(counts.inserted + counts.updated + counts.deleted)

@@ -57,7 +57,7 @@ impl UpdatePlan {
         ctx.session.point_key = key;
         Ok(match edited? {
             Edited::Done => {
-                self.store.table.state.updated(1);
+                self.store.table.state.updated(1, self.set.bits);
                 Some(1)
             }
             Edited::Left | Edited::Missing => Some(0),

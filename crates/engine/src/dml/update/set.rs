@@ -2,6 +2,7 @@
 //! Guarantees: no column twice (264), none that numbers itself (8102); values are of the columns' types.
 
 use super::super::values::{default_of, into_column};
+use catalog::statistics::column_bit;
 use catalog::{TableDef, fold_name};
 use expr::{ColId, Expr, Typed, bind_ops};
 use plan::bind::deduce::Wanted;
@@ -22,6 +23,8 @@ pub struct SetClause {
     pub vars: Vec<(usize, VarValue)>,
     /// Columns that are set.
     pub changed: Vec<usize>,
+    /// The same as bits of `column_bit`.
+    pub bits: u64,
 }
 
 #[derive(Debug)]
@@ -67,6 +70,8 @@ impl SetClause {
             clause.assignment(binder, get, assignment)?;
         }
         clause.changed = clause.sets.iter().map(|s| s.column).collect();
+        let bit = |column: &usize| column_bit(get.table.columns[*column].column_id);
+        clause.bits = clause.changed.iter().map(bit).fold(0, |all, bit| all | bit);
         Ok(clause)
     }
 
