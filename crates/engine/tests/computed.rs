@@ -24,16 +24,28 @@ fn bench() -> Bench {
 fn values_follow_the_columns_they_are_computed_from() {
     let mut b = bench();
     b.check("SELECT * FROM a ORDER BY id", "1|10|20|n=10|11\n2|20|40|n=20|22\n3|NULL|NULL|NULL|3");
-    b.check("UPDATE a SET n = n + 1 WHERE id = 1; SELECT twice, label, whole FROM a WHERE id = 1", "(1)\n22|n=11|12");
-    b.check("UPDATE a SET n = 5, id = 7 OUTPUT deleted.twice, inserted.twice, inserted.whole WHERE id = 3", "NULL|10|12\n(1)");
-    b.check("INSERT a (n, id) OUTPUT inserted.twice, inserted.label, inserted.whole VALUES (4, 4)", "8|n=4|8\n(1)");
+    b.check(
+        "UPDATE a SET n = n + 1 WHERE id = 1; SELECT twice, label, whole FROM a WHERE id = 1",
+        "(1)\n22|n=11|12",
+    );
+    b.check(
+        "UPDATE a SET n = 5, id = 7 OUTPUT deleted.twice, inserted.twice, inserted.whole WHERE id = 3",
+        "NULL|10|12\n(1)",
+    );
+    b.check(
+        "INSERT a (n, id) OUTPUT inserted.twice, inserted.label, inserted.whole VALUES (4, 4)",
+        "8|n=4|8\n(1)",
+    );
     b.check("INSERT a (id, n) SELECT id + 10, twice FROM a WHERE id < 3; SELECT id, n, twice FROM a WHERE id > 10 ORDER BY 1", "(2)\n11|22|44\n12|40|80");
     b.check("SELECT id FROM a WHERE twice = 40", "2");
     b.check("SELECT x.id, y.id FROM a x JOIN a y ON x.twice = y.n ORDER BY 1, 2", "1|11\n2|12");
     b.check("SELECT twice, COUNT(*) FROM a WHERE id < 5 GROUP BY twice ORDER BY twice", "8|1\n22|1\n40|1");
     b.check("SELECT n, twice + 1 FROM a WHERE id < 5 GROUP BY n ORDER BY n", "4|9\n11|23\n20|41");
     b.check("SELECT x.id FROM a x WHERE EXISTS (SELECT 1 FROM a y WHERE y.n = x.twice) ORDER BY 1", "1\n2");
-    b.check("SELECT x.id, (SELECT MAX(y.id) FROM a y WHERE y.twice < x.twice) FROM a x WHERE x.id < 3 ORDER BY 1", "1|7\n2|7");
+    b.check(
+        "SELECT x.id, (SELECT MAX(y.id) FROM a y WHERE y.twice < x.twice) FROM a x WHERE x.id < 3 ORDER BY 1",
+        "1|7\n2|7",
+    );
     b.check("SELECT id, f.z FROM a CROSS APPLY (SELECT a.twice + 1 AS z) f WHERE id = 2", "2|41");
     b.check("CREATE VIEW v AS SELECT id, twice FROM a", "");
     b.check("SELECT SUM(twice) FROM v WHERE id < 5", "70");
@@ -65,16 +77,25 @@ fn constraints_triggers_and_table_variables_see_them() {
     b.check("DECLARE @t TABLE (x int, y AS x + 1, z AS x * 2 PERSISTED); INSERT @t VALUES (1), (2); SELECT * FROM @t", "(2)\n1|2|2\n2|3|4");
     b.check("CREATE TABLE #t (x int, y AS x + 1); INSERT #t VALUES (5); SELECT y FROM #t", "(1)\n6");
     b.check("CREATE TABLE parent (id int PRIMARY KEY); INSERT parent VALUES (1), (2)", "(2)");
-    b.check("CREATE TABLE child (n int, p AS n % 10 PERSISTED REFERENCES parent (id)); INSERT child VALUES (11)", "(1)");
+    b.check(
+        "CREATE TABLE child (n int, p AS n % 10 PERSISTED REFERENCES parent (id)); INSERT child VALUES (11)",
+        "(1)",
+    );
     fails(&i, "USE t; INSERT child VALUES (13)", &[547]);
 }
 
 #[test]
 fn indexes_keys_and_altered_tables() {
     let mut b = bench();
-    b.check("CREATE INDEX by_twice ON a (twice); CREATE UNIQUE INDEX by_whole ON a (whole) INCLUDE (label)", "");
+    b.check(
+        "CREATE INDEX by_twice ON a (twice); CREATE UNIQUE INDEX by_whole ON a (whole) INCLUDE (label)",
+        "",
+    );
     b.check("SELECT id FROM a WHERE twice = 40; SELECT label FROM a WHERE whole = 11", "2\nn=10");
-    b.check("UPDATE a SET n = 21 WHERE id = 2; SELECT id FROM a WITH (INDEX(by_twice)) WHERE twice = 42", "(1)\n2");
+    b.check(
+        "UPDATE a SET n = 21 WHERE id = 2; SELECT id FROM a WITH (INDEX(by_twice)) WHERE twice = 42",
+        "(1)\n2",
+    );
     b.check("SELECT COUNT(*) FROM a WITH (INDEX(by_twice)) WHERE twice = 40", "0");
     let i = b.instance.clone();
     assert!(say(&i, "USE t; INSERT a (id, n) VALUES (0, 11)").contains("Msg 2601"));
@@ -84,10 +105,19 @@ fn indexes_keys_and_altered_tables() {
     assert!(say(&i, "USE t; INSERT p VALUES (1)").contains("Msg 2627"));
     b.check("UPDATE p SET x = x + 1; SELECT * FROM p", "(2)\n2|20\n3|30");
     b.check("ALTER TABLE p ADD v AS x + y0 , s AS x * 3 PERSISTED", "Msg 207: Invalid column name 'y0'.");
-    b.check("ALTER TABLE p ADD v AS x + 100, s AS x * 3 PERSISTED; SELECT * FROM p", "2|20|102|6\n3|30|103|9");
+    b.check(
+        "ALTER TABLE p ADD v AS x + 100, s AS x * 3 PERSISTED; SELECT * FROM p",
+        "2|20|102|6\n3|30|103|9",
+    );
     b.check("ALTER TABLE p ADD w int NULL; UPDATE p SET w = s; SELECT w, v FROM p", "(2)\n6|102\n9|103");
-    b.check("ALTER TABLE p DROP COLUMN v; ALTER TABLE p ALTER COLUMN w bigint; SELECT * FROM p", "2|20|6|6\n3|30|9|9");
-    b.check("DROP INDEX by_twice ON a; SELECT twice FROM a WHERE id = 2; DBCC CHECKDB (t) WITH NO_INFOMSGS", "42");
+    b.check(
+        "ALTER TABLE p DROP COLUMN v; ALTER TABLE p ALTER COLUMN w bigint; SELECT * FROM p",
+        "2|20|6|6\n3|30|9|9",
+    );
+    b.check(
+        "DROP INDEX by_twice ON a; SELECT twice FROM a WHERE id = 2; DBCC CHECKDB (t) WITH NO_INFOMSGS",
+        "42",
+    );
 }
 
 #[test]
@@ -150,7 +180,10 @@ fn a_power_loss_leaves_rows_that_agree() {
     let disk = SimDisk::new(5);
     let instance = open(&disk);
     run(&instance, "CREATE DATABASE d");
-    run(&instance, "USE d; CREATE TABLE a (id int PRIMARY KEY, n int, v AS n * 2); INSERT a (id, n) VALUES (1, 1), (2, 2), (3, 3)");
+    run(
+        &instance,
+        "USE d; CREATE TABLE a (id int PRIMARY KEY, n int, v AS n * 2); INSERT a (id, n) VALUES (1, 1), (2, 2), (3, 3)",
+    );
     drop(instance);
     let sql = "USE d; CREATE INDEX i ON a (v); ALTER TABLE a ADD s AS n + 1 PERSISTED; UPDATE a SET n = n * 10; INSERT a (id, n) VALUES (4, 7)";
     power_loss(&disk, open, sql, 60, |instance, _, at| {

@@ -420,11 +420,11 @@ fn modules_run_as_whom_they_say() {
     }
     let i = b.instance.clone();
     fails(&i, "USE t; EXECUTE AS USER = 'u'; EXEC c", &[229]);
-    b.check("EXECUTE AS USER = 'u'; EXEC o; EXEC s; EXEC x; SELECT USER_NAME(); REVERT", "dbo|3\ndbo|3\nw|3\nu");
     b.check(
-        "CREATE FUNCTION who () RETURNS sysname WITH EXECUTE AS 'w' AS BEGIN RETURN USER_NAME() END",
-        "",
+        "EXECUTE AS USER = 'u'; EXEC o; EXEC s; EXEC x; SELECT USER_NAME(); REVERT",
+        "dbo|3\ndbo|3\nw|3\nu",
     );
+    b.check("CREATE FUNCTION who () RETURNS sysname WITH EXECUTE AS 'w' AS BEGIN RETURN USER_NAME() END", "");
     b.check("GRANT EXECUTE ON who TO u; EXECUTE AS USER = 'u'; SELECT dbo.who(), USER_NAME(); REVERT", "w|u");
     b.check("CREATE TRIGGER tr ON a WITH EXECUTE AS 'w' FOR UPDATE AS PRINT USER_NAME()", "");
     b.check("UPDATE a SET n = 1 WHERE id = 1", "w\n(1)");

@@ -96,7 +96,8 @@ pub fn bind(
     let width = scope.table.columns.len();
     let first = binder.new_cols(2 * width);
     let action = binder.new_col();
-    let columns = [first, first + width as ColId].map(|first| binder.columns_of(scope.db, scope.table, first));
+    let columns =
+        [first, first + width as ColId].map(|first| binder.columns_of(scope.db, scope.table, first));
     let [deleted, inserted] = columns;
     let names = names(&scope, [deleted?, inserted?], action);
     // Nothing but these names is seen.

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use super::session;
 use crate::state::SessionCore;
-use crate::views::{self, SystemView};
 use crate::stmt::computed_def;
+use crate::views::{self, SystemView};
 use catalog::{Catalog, ConstraintAt, ConstraintKind, Db, ModuleDef, ModuleKind, TableDef, fold_name};
 use expr::functions::{ArgRule as A, Function, Stability, int, int_arg, text_arg};
 use plan::view::ViewDef;

@@ -181,8 +181,8 @@ impl FileRows<'_> {
             if end == End::File && i + 1 < count {
                 return Err(unexpected_end());
             }
-            let skipped = column.computed.is_some()
-                || (column.identity.is_some() && !self.options.load.keep_identity);
+            let skipped =
+                column.computed.is_some() || (column.identity.is_some() && !self.options.load.keep_identity);
             if skipped || self.row < self.options.first_row {
                 continue;
             }

@@ -47,7 +47,8 @@ impl Names for Functions {
 
 fn bind(db: &Arc<Db>, table: &str, columns: &[NamedColumn], e: &ast::Expr) -> Result<Computed, SqlError> {
     static GOES_ON: AtomicBool = AtomicBool::new(false);
-    let (vars, options, counters) = (VarScope::new(), SessionOptions::default(), OptimizerCounters::default());
+    let (vars, options, counters) =
+        (VarScope::new(), SessionOptions::default(), OptimizerCounters::default());
     let env = CompileEnv {
         chain: Chain::Trusted,
         names: &Functions,
@@ -103,9 +104,10 @@ pub fn new_computed(
         check_persisted(&computed, table, name)?;
     }
     let only_persisted = column.nullable == Some(false)
-        || column.constraints.iter().any(|c| {
-            matches!(c.kind, ConstraintKind::Check { .. } | ConstraintKind::ForeignKey { .. })
-        });
+        || column
+            .constraints
+            .iter()
+            .any(|c| matches!(c.kind, ConstraintKind::Check { .. } | ConstraintKind::ForeignKey { .. }));
     if only_persisted && !written.persisted {
         let text = "Only UNIQUE or PRIMARY KEY constraints can be created on computed columns, while CHECK, FOREIGN KEY, \
                     and NOT NULL constraints require that computed columns be persisted.";
@@ -156,11 +158,13 @@ fn check_indexable(computed: &Computed, table: &str, column: &str) -> Result<(),
 pub fn store_indexed(table: &mut NewTable, defaults: &ColumnDefaults) -> Result<(), SqlError> {
     for at in 0..table.columns.len() {
         let Some(computed) = table.columns[at].computed.clone().filter(|c| !c.stored) else { continue };
-        let used = table.indexes.iter().any(|i| i.key.iter().any(|(k, _)| *k == at) || i.included.contains(&at));
+        let used =
+            table.indexes.iter().any(|i| i.key.iter().any(|(k, _)| *k == at) || i.included.contains(&at));
         if used {
             let bound = bind(&defaults.db, &table.name, &named(&table.columns), &computed.expr)?;
             check_indexable(&bound, &table.name, &table.columns[at].name)?;
-            table.columns[at].computed = Some(Arc::new(ComputedDef { stored: true, ..ComputedDef::clone(&computed) }));
+            table.columns[at].computed =
+                Some(Arc::new(ComputedDef { stored: true, ..ComputedDef::clone(&computed) }));
         }
     }
     Ok(())

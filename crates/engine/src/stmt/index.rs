@@ -5,8 +5,8 @@ use std::sync::Arc;
 use syntax::ast::{AlterIndex, AlterIndexAction, CreateIndex, DropIndex, DropIndexItem};
 use types::SqlError;
 
-use super::statistics::check_free_index_name;
 use super::computed_def;
+use super::statistics::check_free_index_name;
 use super::table_def::{fill_factor, key_columns};
 use super::{StmtCtx, option_rules, resolve_table};
 use crate::ddl::build::build_index;

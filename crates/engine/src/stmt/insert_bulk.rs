@@ -29,7 +29,8 @@ impl StmtCtx<'_> {
             columns.push(at);
         }
         if stmt.columns.is_empty() {
-            let given = |at: &usize| table.columns[*at].identity.is_none() && table.columns[*at].computed.is_none();
+            let given =
+                |at: &usize| table.columns[*at].identity.is_none() && table.columns[*at].computed.is_none();
             columns = (0..table.columns.len()).filter(given).collect();
         }
         let on =

@@ -158,7 +158,8 @@ impl StmtCtx<'_> {
             Some(ExecuteAs::Login(_)) => Err(errors::syntax_near("LOGIN")),
             Some(ExecuteAs::User(name)) => {
                 let db = self.core.db().clone();
-                let found = self.core.security(&db).database.find(name).filter(|p| p.kind == Kind::User).cloned();
+                let found =
+                    self.core.security(&db).database.find(name).filter(|p| p.kind == Kind::User).cloned();
                 let own = self.core.user_id();
                 let may = found.filter(|p| {
                     let on = Securable::new(Class::User, p.id);

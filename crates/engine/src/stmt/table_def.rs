@@ -16,8 +16,8 @@ use super::option_rules;
 use catalog::errors;
 use catalog::fold_name;
 use catalog::{
-    Catalog, ComputedDef, Db, KeyConstraint, NewCheck, NewColumn, NewDefault, NewForeignKey, NewIndex, NewTable,
-    TableTypeDef,
+    Catalog, ComputedDef, Db, KeyConstraint, NewCheck, NewColumn, NewDefault, NewForeignKey, NewIndex,
+    NewTable, TableTypeDef,
 };
 
 /// Most columns of a table, key columns of an index.

@@ -256,7 +256,9 @@ pub static COMPUTED_COLUMNS: View = View::seeking(
         let (catalog, mut rows) = (db.catalog(), Vec::new());
         for table in pick::tables(&catalog, wanted, 0, None) {
             for c in &table.columns {
-                let Some(computed) = c.computed.as_ref().filter(|_| wanted.may_be(1, &c.name)) else { continue };
+                let Some(computed) = c.computed.as_ref().filter(|_| wanted.may_be(1, &c.name)) else {
+                    continue;
+                };
                 let (object_id, column_id, ty) = (table.object_id, c.column_id, c.ty);
                 let column =
                     Column { object_id, column_id, name: &c.name, ty, nullable: c.nullable, def: Some(c) };
