@@ -36,6 +36,7 @@ pub mod statistics;
 pub mod store;
 pub mod systables;
 pub mod table_type;
+pub mod type_text;
 
 pub use alias::AliasDef;
 pub use constraint::{CheckDef, ForeignKeyDef};

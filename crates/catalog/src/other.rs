@@ -5,17 +5,41 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use compact_str::CompactString;
+use parking_lot::Mutex;
 use syntax::ast::ObjectName;
 use types::{DataType, Value};
 
-use crate::load::{ObjectRow, damaged, type_of_text};
-use crate::sequence::SequenceState;
-use crate::store::StoreError;
 use crate::systables::SysTable;
+use crate::type_text::type_of_text;
 
 /// Kinds of the rows in the objects' table, and sys.objects.type.
 pub const SEQUENCE: &str = "SO";
 pub const SYNONYM: &str = "SN";
+
+/// Where a sequence stands.
+#[derive(Debug)]
+pub struct SequenceState(pub(crate) Mutex<Place>);
+
+/// The last values.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    /// The value that was given last; none before the first.
+    pub last: Option<i64>,
+    /// Values from there to this one may be given without another reservation.
+    pub reserved: Option<i64>,
+}
+
+impl SequenceState {
+    /// Of a sequence that has reserved up to a value.
+    pub fn new(reserved: Option<i64>) -> SequenceState {
+        SequenceState(Mutex::new(Place { last: reserved, reserved }))
+    }
+
+    /// The value that was given last.
+    pub fn last(&self) -> Option<i64> {
+        self.0.lock().last
+    }
+}
 
 /// What a sequence is besides where it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -189,31 +213,38 @@ pub fn row_of(other: &OtherObject, schema_id: i32) -> (SysTable, Vec<Value>) {
     (SysTable::Objects, row)
 }
 
-/// The sequence or synonym that an object is; `None` for an object of another kind. `reserved`: values up to which a counter has
+/// What every object has.
+#[derive(Clone, Debug)]
+pub struct Head {
+    pub object_id: i32,
+    pub schema: CompactString,
+    pub name: CompactString,
+    pub create_date: Value,
+    pub modify_date: Value,
+}
+
+/// Whether objects of a kind are sequences or synonyms.
+pub fn is_kind(kind: &str) -> bool {
+    kind == SYNONYM || kind == SEQUENCE
+}
+
+/// The sequence or synonym whose row has this text; `None` when the text is none. `reserved`: values up to which a counter has
 /// reserved.
-pub(crate) fn load(
-    object_id: i32,
-    object: &ObjectRow,
-    schema: CompactString,
+pub fn load(
+    head: Head,
+    kind: &str,
+    text: &str,
     reserved: impl Fn(i32) -> Option<i64>,
-) -> Result<Option<OtherObject>, StoreError> {
-    let (name, create_date) = (object.name.clone(), object.create_date.clone());
-    let text = object.text.as_deref().unwrap_or_default();
-    match object.kind.as_str() {
-        SYNONYM => {
-            let base = base_of(text).ok_or_else(|| damaged("synonym", object_id))?;
-            let synonym = SynonymDef { object_id, schema, name, base, create_date };
-            Ok(Some(OtherObject::Synonym(Arc::new(synonym))))
-        }
-        SEQUENCE => {
-            let options = options_of(text).ok_or_else(|| damaged("sequence", object_id))?;
-            let state = Arc::new(SequenceState::new(reserved(options.counter)));
-            let modify_date = object.modify_date.clone();
-            let sequence = SequenceDef { object_id, schema, name, options, create_date, modify_date, state };
-            Ok(Some(OtherObject::Sequence(Arc::new(sequence))))
-        }
-        _ => Ok(None),
+) -> Option<OtherObject> {
+    let Head { object_id, schema, name, create_date, modify_date } = head;
+    if kind == SYNONYM {
+        let synonym = SynonymDef { object_id, schema, name, base: base_of(text)?, create_date };
+        return Some(OtherObject::Synonym(Arc::new(synonym)));
     }
+    let options = options_of(text)?;
+    let state = Arc::new(SequenceState::new(reserved(options.counter)));
+    let sequence = SequenceDef { object_id, schema, name, options, create_date, modify_date, state };
+    Some(OtherObject::Sequence(Arc::new(sequence)))
 }
 
 fn options_of(text: &str) -> Option<SequenceOptions> {

@@ -4,7 +4,6 @@
 
 use std::sync::Arc;
 
-use parking_lot::Mutex;
 use txn::Durability;
 use types::{SqlError, Value};
 
@@ -14,30 +13,6 @@ use crate::{Db, errors};
 
 /// Values that CACHE without a number reserves.
 const DEFAULT_CACHE: u32 = 50;
-
-/// Where a sequence stands.
-#[derive(Debug)]
-pub struct SequenceState(Mutex<Place>);
-
-#[derive(Clone, Copy, Debug)]
-struct Place {
-    /// The value that was given last; none before the first.
-    last: Option<i64>,
-    /// Values from there to this one may be given without another reservation.
-    reserved: Option<i64>,
-}
-
-impl SequenceState {
-    /// Of a sequence that has reserved up to a value.
-    pub fn new(reserved: Option<i64>) -> SequenceState {
-        SequenceState(Mutex::new(Place { last: reserved, reserved }))
-    }
-
-    /// The value that was given last.
-    pub fn last(&self) -> Option<i64> {
-        self.0.lock().last
-    }
-}
 
 impl SequenceOptions {
     /// The value after another; none at the end of a sequence that does not cycle.

@@ -182,12 +182,12 @@ impl Run<'_> {
         let Some(OtherObject::Synonym(synonym)) = catalog.find_other(schema, &name.name.value) else {
             return Ok(None);
         };
-        let base = plan::bind::from::base_of(&db, synonym);
+        let base = plan::bind::synonym::base_of(&db, synonym);
         let found = crate::stmt::database_of(self.core, &base)?.catalog();
         let schema = base.schema.as_ref().map_or("", |s| s.value.as_str());
         match found.find_module(schema, &base.name.value) {
             Some(module) if module.kind == ModuleKind::Procedure => Ok(Some(base)),
-            _ => Err(plan::bind::from::invalid_synonym(name)),
+            _ => Err(plan::bind::synonym::invalid_synonym(name)),
         }
     }
 

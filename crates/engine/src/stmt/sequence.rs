@@ -9,9 +9,8 @@ use super::{StmtCtx, database_of};
 use crate::ddl::others;
 use crate::ddl::tables::Work;
 use crate::security::change::forget;
-use catalog::other::{OtherObject, SequenceDef, SequenceOptions, SynonymDef};
+use catalog::other::{OtherObject, SequenceDef, SequenceOptions, SequenceState, SynonymDef};
 use catalog::security::Class;
-use catalog::sequence::SequenceState;
 use catalog::{clock, errors};
 
 /// What DROP calls a kind, and whether an object is of it.

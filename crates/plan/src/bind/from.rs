@@ -2,6 +2,7 @@
 
 use crate::TableUse;
 use crate::bind::scope::{Clause, Scope, ScopeColumn, Source};
+use crate::bind::synonym::{base_of, invalid_synonym};
 use crate::bind::{Binder, unsupported};
 use crate::hints::{Hints, Reading};
 use crate::logical::{CteDef, Get, JoinHint, JoinKind, Logical, OutColumn, ViewScan};
@@ -12,7 +13,7 @@ use catalog::ModuleDef;
 use catalog::TableDef;
 use catalog::errors;
 use catalog::fold_name;
-use catalog::other::{OtherObject, SynonymDef};
+use catalog::other::OtherObject;
 use catalog::security::{Permission, Securable};
 use expr::{Typed, bind_ops};
 use std::sync::Arc;
@@ -539,21 +540,6 @@ impl Binder<'_> {
         scope.sources.append(&mut inner.sources);
         Ok(Logical::Apply { outer, left: Box::new(left), right: Box::new(right), args: inner.outer })
     }
-}
-
-/// The name that a synonym of a database stands for.
-pub fn base_of(db: &Db, synonym: &SynonymDef) -> ast::ObjectName {
-    let mut base = synonym.base.clone();
-    if base.database.is_none() {
-        let span = ast::Span::default();
-        base.database = Some(ast::Ident { value: db.name(), quoted: true, span });
-    }
-    base
-}
-
-/// 5313.
-pub fn invalid_synonym(name: &ast::ObjectName) -> SqlError {
-    SqlError::new(5313, 16, 1, format!("Synonym '{name}' refers to an invalid object."))
 }
 
 /// A base table as a name source.

@@ -126,7 +126,7 @@ impl Binder<'_> {
         if let (Some(OtherObject::Synonym(synonym)), true) =
             (catalog.find_other(schema, &name.name.value), synonyms)
         {
-            return self.function_through(&super::from::base_of(&db, synonym), false);
+            return self.function_through(&super::synonym::base_of(&db, synonym), false);
         }
         let module = catalog.find_module(schema, &name.name.value).cloned()?;
         module.kind.is_function().then_some((db, module))

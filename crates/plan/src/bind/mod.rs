@@ -19,6 +19,7 @@ pub mod select;
 pub mod sequence;
 pub mod set_options;
 mod subquery;
+pub mod synonym;
 pub mod type_names;
 pub mod undeclared;
 pub mod window;
