@@ -7,7 +7,7 @@ use std::sync::Arc;
 use access::ReadMode;
 use compact_str::CompactString;
 use pages::{PageId, UnitId};
-use types::{Collation, ColumnType, RowLayout, SqlError, Value};
+use types::{Collation, ColumnType, DataType, RowLayout, SqlError, Value};
 
 use super::store::{StoreError, SysTrees};
 use super::systables::SysTable;
