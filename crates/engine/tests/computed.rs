@@ -138,6 +138,7 @@ fn what_cannot_be_computed_or_given() {
     refused("ALTER TABLE a DROP COLUMN n", 5074);
     refused("ALTER TABLE a ALTER COLUMN n bigint", 5074);
     refused("ALTER TABLE a ALTER COLUMN twice bigint", 4928);
+    refused("EXEC sp_rename 'a.n', 'm', 'COLUMN'", 15336);
     refused("CREATE TABLE y (a int, b AS a / 0 PERSISTED); INSERT y VALUES (1)", 8134);
     refused("CREATE TABLE z (a int, b AS a PERSISTED NOT NULL); INSERT z VALUES (NULL)", 515);
 }
