@@ -278,6 +278,11 @@ impl ModuleDef {
         self.options().iter().any(|option| option.name == name)
     }
 
+    /// WITH INLINE = OFF: a scalar function that is called, whatever it is.
+    pub fn is_never_inline(&self) -> bool {
+        self.options().iter().any(|option| option.name == "INLINE" && !option.is_on())
+    }
+
     /// WITH EXECUTE AS.
     pub fn execute_as(&self) -> Option<&ExecuteAs> {
         match &self.stmt {

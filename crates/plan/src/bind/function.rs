@@ -249,7 +249,7 @@ impl Binder<'_> {
             && module.settings.ansi_nulls == self.env.options.ansi_nulls
             && !module.is_strict()
             && module.execute_as().is_none_or(|who| *who == ast::ExecuteAs::Caller)
-            && !module.has_option("INLINE")
+            && !module.is_never_inline()
             && is_simple(body);
         if !possible {
             return Ok(None);
