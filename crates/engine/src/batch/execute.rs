@@ -21,7 +21,7 @@ use crate::stmt::option_rules;
 use crate::sysproc::{self, Arg};
 use catalog::other::OtherObject;
 use catalog::security::Permission;
-use catalog::{Db, ModuleDef, ModuleKind, errors, fold_name};
+use catalog::{Db, ModuleDef, ModuleKind, errors};
 use plan::bind::set_options::SessionOptions;
 use plan::rights::{Chain, Rights};
 use std::sync::Arc;
@@ -349,7 +349,6 @@ impl Run<'_> {
         let options = self.core.options.clone();
         let db = self.core.db().clone();
         let trancount = self.core.trancount;
-        set(&mut self.core.options);
         let scope = match of {
             Some(module) => {
                 let db = db.clone();
@@ -357,6 +356,7 @@ impl Run<'_> {
             }
             None => self.core.enter_chain(Chain::None),
         };
+        set(&mut self.core.options);
         self.core.nest_level += 1;
         self.core.temps.level = self.core.nest_level;
         // No identity value was given in it yet.

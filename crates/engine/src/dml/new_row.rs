@@ -48,7 +48,7 @@ impl NewRows {
         let table = change.table;
         let identity = table.columns.iter().position(|c| c.identity.is_some());
         let given = identity.filter(|at| columns.contains(at));
-        let not_null = (0..table.columns.len());
+        let not_null = 0..table.columns.len();
         let not_null = not_null.filter(|i| !table.columns[*i].nullable && !table.columns[*i].is_virtual());
         Ok(NewRows {
             db: change.db.clone(),

@@ -55,7 +55,7 @@ fn bind(db: &Arc<Db>, table: &str, columns: &[NamedColumn], e: &ast::Expr) -> Re
         db,
         catalog: db.catalog(),
         vars: &vars,
-        parameters: &[],
+        values: &[],
         options: &options,
         temps: &NO_TEMPS,
         changes: None,
