@@ -215,7 +215,8 @@ impl<'a> Binder<'a> {
         if !point && !known {
             let rows = crate::statistics::table_rows(table);
             let limit = table.state.modified().saturating_add(threshold(rows));
-            self.watched.push(Watched { state: table.state.clone(), limit });
+            let renewals = table.state.statistics.renewals();
+            self.watched.push(Watched { state: table.state.clone(), limit, renewals });
         }
     }
 
