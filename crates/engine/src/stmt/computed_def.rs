@@ -195,7 +195,7 @@ pub fn is_deterministic(db: &Arc<Db>, table: &TableDef, at: usize) -> bool {
 }
 
 /// The computed column of a table that is computed from a column.
-pub fn computed_from<'t>(table: &'t TableDef, column: usize) -> Option<&'t catalog::ColumnDef> {
+pub fn computed_from(table: &TableDef, column: usize) -> Option<&catalog::ColumnDef> {
     let name = catalog::fold_name(&table.columns[column].name);
     let words = |text: &str| {
         let tokens = syntax::lexer::tokenize(text).list;

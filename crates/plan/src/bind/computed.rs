@@ -52,11 +52,11 @@ impl Binder<'_> {
     ) -> Result<Vec<ScopeColumn>, SqlError> {
         let mut columns = plain_columns(table, first);
         if table.columns.iter().any(catalog::ColumnDef::is_virtual) {
-            for at in 0..columns.len() {
+            for (at, column) in columns.iter_mut().enumerate() {
                 let Some(computed) = table.columns[at].computed.clone().filter(|c| !c.stored) else {
                     continue;
                 };
-                columns[at].value = Some(Arc::new(self.computed(db, table, first, at, &computed)?));
+                column.value = Some(Arc::new(self.computed(db, table, first, at, &computed)?));
             }
         }
         Ok(columns)
