@@ -27,6 +27,8 @@ pub struct NewModule<'a> {
     pub settings: ModuleSettings,
     /// What a trigger watches.
     pub parent: Option<Parent>,
+    /// EXECUTE AS.
+    pub run_as: Option<i32>,
 }
 
 /// The table or view of a trigger.
@@ -106,6 +108,7 @@ pub fn put(
         parent: new.parent.as_ref().map_or(0, Parent::id),
         settings: new.settings,
         disabled: before.as_ref().is_some_and(|before| before.disabled),
+        run_as: new.run_as,
         create_date: before.as_ref().map_or_else(|| now.clone(), |before| before.create_date.clone()),
         modify_date: now,
     };

@@ -158,6 +158,7 @@ fn table_of(view: &ModuleDef, columns: &[ScopeColumn]) -> Arc<TableDef> {
         collation: c.collation,
         default: None,
         identity: None,
+        computed: None,
     });
     Arc::new(TableDef::of_view(view, columns.collect()))
 }

@@ -122,7 +122,10 @@ pub fn bind(
     let action = binder.new_col();
     // Columns that `inserted` has not.
     let absent = binder.new_cols(scope.columns.len());
-    let names = names(&scope, first, absent, action);
+    let columns =
+        [first, first + width as ColId].map(|first| binder.columns_of(scope.db, scope.table, first));
+    let [deleted, inserted] = columns;
+    let names = names(&scope, [deleted?, inserted?], absent, action);
     // Nothing but these names is seen.
     let outer = std::mem::replace(&mut binder.scopes, vec![names]);
     let subqueries = binder.subqueries.len();
@@ -177,10 +180,9 @@ fn not_inserted(column: &OutputColumn) -> SqlError {
 }
 
 /// `absent`: ids for the columns that `inserted` has not.
-fn names(scope: &OutputScope<'_>, first: ColId, absent: ColId, action: ColId) -> Scope {
-    let width = scope.table.columns.len() as ColId;
+fn names(scope: &OutputScope<'_>, images: [Vec<ScopeColumn>; 2], absent: ColId, action: ColId) -> Scope {
     // The id of a column of the table, or of one that it has not.
-    let image = |name: &str, first: ColId, other: &dyn Fn(usize, &ScopeColumn) -> ColId| Source {
+    let image = |name: &str, own: Vec<ScopeColumn>, other: &dyn Fn(usize, &ScopeColumn) -> ColId| Source {
         name: name.into(),
         aliased: true,
         schema: None,
@@ -190,19 +192,25 @@ fn names(scope: &OutputScope<'_>, first: ColId, absent: ColId, action: ColId) ->
             .iter()
             .enumerate()
             .map(|(i, OutputColumn { column: c, position, .. })| {
-                let id = position.map_or_else(|| other(i, c), |at| first + at as ColId);
-                ScopeColumn::new(&c.name, id, c.ty, c.nullable || scope.merge, c.collation)
+                let column = match position.and_then(|at| own.get(at)) {
+                    Some(own) => {
+                        ScopeColumn { name: c.name.clone(), folded: c.folded.clone(), ..own.clone() }
+                    }
+                    None => ScopeColumn::new(&c.name, other(i, c), c.ty, c.nullable, c.collation),
+                };
+                ScopeColumn { nullable: column.nullable || scope.merge, ..column }
             })
             .collect(),
         object_id: 0,
         db_id: 0,
     };
+    let [deleted, inserted] = images;
     let mut names = Scope { visible: true, clause: Clause::Output, ..Scope::default() };
     if scope.images != Images::Inserted {
-        names.sources.push(image("deleted", first, &|_, c| c.id));
+        names.sources.push(image("deleted", deleted, &|_, c| c.id));
     }
     if scope.images != Images::Deleted {
-        names.sources.push(image("inserted", first + width, &|i, _| absent + i as ColId));
+        names.sources.push(image("inserted", inserted, &|i, _| absent + i as ColId));
     }
     // Without a prefix a name means a column of another source.
     names.prefixed = if scope.others.is_empty() { 0 } else { names.sources.len() };

@@ -141,7 +141,8 @@ pub fn dml_source(
                     let hints = Hints::parse(&table, rows.hints)?;
                     let reading = hints.target(binder.env.options.isolation)?;
                     let get = binder.get(db, table, reading, hints);
-                    let source = table_source(&get, name, None);
+                    let mut source = table_source(&get, name, None);
+                    source.columns = binder.columns_of(&get.db, &get.table, get.first)?;
                     binder.scope()?.sources.insert(0, source);
                     let (first, node) = (get.first, Logical::Get(Box::new(get)));
                     logical = if rows.from.is_empty() { node } else { inner(node, logical) };

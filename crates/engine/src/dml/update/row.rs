@@ -115,6 +115,13 @@ impl<'p> RowUpdate<'p> {
         for (set, value) in self.set.sets.iter().zip(&mut self.values) {
             self.new[set.column] = std::mem::take(value);
         }
+        for (column, e) in &self.set.computed {
+            let value = column_value(e, &self.new, rt, db, &store.table, *column)?;
+            if value.is_null() && !store.table.columns[*column].nullable && !self.change.is_instead() {
+                return Err(null_error(db, &store.table, *column, "UPDATE"));
+            }
+            self.new[*column] = value;
+        }
         if self.change.is_instead() {
             self.changed(Rest::Nothing, slots, rt, out)?;
             return Ok(true);
