@@ -3,6 +3,7 @@
 //! Guarantees: what it returns needs no name; errors carry SQL Server's numbers.
 
 pub mod call;
+pub mod computed;
 pub mod deduce;
 pub mod document;
 pub mod env;
@@ -12,6 +13,7 @@ mod grouping;
 mod json;
 pub mod literal;
 pub mod module;
+mod pivot;
 pub mod recursive;
 pub mod scope;
 pub mod select;
@@ -41,6 +43,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use syntax::ast::{self, CompareOp, ExprKind};
 pub use type_names::{cast_type, declared_type};
+use types::convert::Mode;
 use types::like::LikePattern;
 use types::{Collation, DataType, SqlError, Value};
 
@@ -286,18 +289,18 @@ impl<'a> Binder<'a> {
             ExprKind::Convert { target, operand, style, or_null } => {
                 self.convert(target, operand, style.as_deref(), *or_null)
             }
-            ExprKind::Parse { operand, target, or_null, .. } => {
-                let ty = cast_type(target)?;
-                self.deduce(operand, Wanted::Becomes(ty))?;
-                let operand = self.expr(operand)?;
-                expr::bind_ops::explicit(operand, ty, 0, *or_null)
+            ExprKind::Parse { operand, target, culture, or_null } => {
+                self.parse(operand, target, culture.as_deref(), *or_null)
             }
             ExprKind::Function(call) => self.call(call),
             ExprKind::Collate { operand, collation } => self.collate(operand, collation),
             ExprKind::Subquery(query) => self.scalar_subquery(query),
             ExprKind::NextValueFor { sequence, over } => self.next_value(sequence, over.as_deref()),
-            ExprKind::AtTimeZone { .. } => Err(unsupported("AT TIME ZONE")),
-            ExprKind::Method { .. } => Err(unsupported("A method call")),
+            ExprKind::AtTimeZone { operand, zone } => {
+                let args = vec![self.expr(operand)?, self.expr(zone)?];
+                call::apply(expr::functions::required("at_time_zone")?, args)
+            }
+            ExprKind::Method { target, method, args } => self.method(target, method, args),
             _ => Err(SqlError::internal("a condition stands where a value belongs")),
         }
     }
@@ -553,11 +556,38 @@ impl<'a> Binder<'a> {
                 match e {
                     Expr::Const(Value::Int(style)) => style,
                     Expr::Const(Value::Null) => return Ok(Typed::new(Expr::Const(Value::Null), ty, true)),
-                    _ => return Err(unsupported("CONVERT with a style that is not a constant")),
+                    style => {
+                        types::convert::check_conversion(operand.ty, ty, Mode::Explicit)?;
+                        let style = Typed::new(style, DataType::Int, true);
+                        let args = vec![operand, style, type_of(ty), flag(or_null)];
+                        return call::apply(expr::functions::required("convert_styled")?, args);
+                    }
                 }
             }
         };
         expr::bind_ops::explicit(operand, ty, style, or_null)
+    }
+
+    fn parse(
+        &mut self,
+        operand: &ast::Expr,
+        target: &ast::TypeName,
+        culture: Option<&ast::Expr>,
+        or_null: bool,
+    ) -> Result<Typed, SqlError> {
+        let ty = cast_type(target)?;
+        let operand = self.expr(operand)?;
+        if !operand.ty.is_string() && !operand.is_null_literal() {
+            return Err(expr::functions::invalid_argument(operand.ty, 1, "parse"));
+        }
+        let culture = match culture {
+            Some(culture) => self.expr(culture)?,
+            None => {
+                Typed::new(Expr::Const(Value::str("en-US")), DataType::NVarChar(types::Len::N(128)), false)
+            }
+        };
+        let args = vec![operand, culture, type_of(ty), flag(or_null)];
+        call::apply(expr::functions::required("parse_as")?, args)
     }
 
     fn collate(&mut self, operand: &ast::Expr, collation: &ast::Ident) -> Result<Typed, SqlError> {
@@ -625,7 +655,7 @@ impl<'a> Binder<'a> {
         folded: &str,
     ) -> Result<Option<Typed>, SqlError> {
         let scope = &self.scopes[depth];
-        let mut found: Option<(Typed, String)> = None;
+        let mut found: Option<(ColId, Typed, String)> = None;
         let unnamed = if column.qualifier.is_none() { scope.prefixed } else { 0 };
         for source in scope.sources.iter().skip(unnamed) {
             if column.qualifier.as_ref().is_some_and(|q| !source.is_named(q)) {
@@ -636,13 +666,12 @@ impl<'a> Binder<'a> {
                     let text = format!("Ambiguous column name '{}'.", column.name.value);
                     return Err(SqlError::new(209, 16, 1, text));
                 }
-                found = Some((candidate.typed(), format!("{}.{}", source.name, candidate.name)));
+                found =
+                    Some((candidate.id, candidate.typed(), format!("{}.{}", source.name, candidate.name)));
             }
         }
-        let Some((typed, full)) = found else { return Ok(None) };
-        if let Expr::Col(id) = typed.expr {
-            self.rights.mentions(id);
-        }
+        let Some((id, typed, full)) = found else { return Ok(None) };
+        self.rights.mentions(id);
         self.grouped_column(depth, typed, &full).map(Some)
     }
 
@@ -651,7 +680,7 @@ impl<'a> Binder<'a> {
         let scope = &self.scopes[depth];
         let after = matches!(scope.clause, Clause::Select | Clause::Having | Clause::OrderBy);
         let Some(grouping) = scope.grouping.as_ref().filter(|_| after) else { return Ok(typed) };
-        let Expr::Col(id) = typed.expr else { return Ok(typed) };
+        let Expr::Col(id) = typed.expr else { return self.grouped_value(depth, typed, full) };
         let key = grouping.keys.iter().position(|k| matches!(k.source.expr, Expr::Col(k) if k == id));
         if let Some(at) = key {
             let nullable = typed.nullable || grouping.leaves_out(at);
@@ -667,6 +696,22 @@ impl<'a> Binder<'a> {
              or the GROUP BY clause."
         );
         Err(SqlError::new(number, 16, 1, text))
+    }
+
+    /// The same for the value of a computed column: what it is computed from is grouped.
+    fn grouped_value(&self, depth: usize, mut typed: Typed, full: &str) -> Result<Typed, SqlError> {
+        let mut ids = Vec::new();
+        typed.expr.columns(&mut ids);
+        for id in ids {
+            let column = Typed { expr: Expr::Col(id), ..typed.clone() };
+            let grouped = self.grouped_column(depth, column, full)?.expr;
+            typed.expr.leaves_mut(&mut |leaf| {
+                if matches!(leaf, Expr::Col(of) if *of == id) {
+                    *leaf = grouped.clone();
+                }
+            });
+        }
+        Ok(typed)
     }
 
     /// A key of GROUP BY that is an expression and stands here again, written the same way.
@@ -691,26 +736,36 @@ impl<'a> Binder<'a> {
         }))
     }
 
-    /// A column of an outer block becomes a parameter of the block below it.
-    pub(super) fn carried(&mut self, depth: usize, found: Typed) -> Typed {
+    /// What is made of columns of an outer block becomes one of parameters of the block below it.
+    pub(super) fn carried(&mut self, depth: usize, mut found: Typed) -> Typed {
         if depth + 1 == self.scopes.len() {
             return found;
         }
         for scope in &mut self.scopes[depth + 1..] {
             scope.correlated = true;
         }
-        let Expr::Col(id) = found.expr else { return found };
+        let mut ids = Vec::new();
+        found.expr.columns(&mut ids);
+        for id in ids {
+            let slot = self.param_of(depth, id);
+            found.expr.leaves_mut(&mut |leaf| {
+                if matches!(leaf, Expr::Col(of) if *of == id) {
+                    *leaf = Expr::Param(slot);
+                }
+            });
+        }
+        found
+    }
+
+    /// The parameter that a column of a block is below it.
+    fn param_of(&mut self, depth: usize, id: ColId) -> usize {
         let known = self.scopes[depth + 1].outer.iter();
         let known = known.clone().find(|(_, e)| matches!(e, Expr::Col(c) if *c == id)).map(|(slot, _)| *slot);
-        let slot = match known {
-            Some(slot) => slot,
-            None => {
-                let slot = self.new_param();
-                self.scopes[depth + 1].outer.push((slot, Expr::Col(id)));
-                slot
-            }
-        };
-        Typed { expr: Expr::Param(slot), ..found }
+        known.unwrap_or_else(|| {
+            let slot = self.new_param();
+            self.scopes[depth + 1].outer.push((slot, Expr::Col(id)));
+            slot
+        })
     }
 }
 
@@ -784,6 +839,16 @@ pub fn negate(p: Pred) -> Pred {
         Pred::Not(inner) => *inner,
         other => Pred::Not(Box::new(other)),
     }
+}
+
+/// NULL of a type, by which a function is told the type of its result.
+fn type_of(ty: DataType) -> Typed {
+    Typed::new(Expr::Const(Value::Null), ty, true)
+}
+
+/// A truth as an argument.
+fn flag(on: bool) -> Typed {
+    Typed::new(Expr::Const(Value::Int(i32::from(on))), DataType::Int, false)
 }
 
 /// Error for a construct that parses and is not there yet.
