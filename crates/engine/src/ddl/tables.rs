@@ -239,7 +239,7 @@ impl<'a> Work<'a> {
 
     fn check_constraint_names(&self, table: &TableDef) -> Result<(), SqlError> {
         for name in constraint_names(table) {
-            self.check_free_name(name)?;
+            self.check_free_name(&table.schema, name)?;
         }
         let mut seen: Vec<CompactString> = Vec::new();
         for name in constraint_names(table) {
@@ -260,14 +260,15 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
-    /// Error 2714 when a table, module or constraint of the database has the name.
-    pub fn check_free_name(&self, name: &str) -> Result<(), SqlError> {
-        let folded = fold_name(name);
+    /// Error 2714 when a table, module or constraint of the schema has the name.
+    pub fn check_free_name(&self, schema: &str, name: &str) -> Result<(), SqlError> {
+        let (schema, folded) = (fold_name(schema), fold_name(name));
         let catalog = self.db.catalog();
-        let taken = catalog.by_id.values().any(|t| {
+        let taken = catalog.by_id.values().filter(|t| fold_name(&t.schema) == schema).any(|t| {
             fold_name(&t.name) == folded || constraint_names(t).any(|other| fold_name(other) == folded)
         });
-        let taken = taken || catalog.modules.values().any(|m| fold_name(&m.name) == folded);
+        let mut modules = catalog.modules.values().filter(|m| fold_name(&m.schema) == schema);
+        let taken = taken || modules.any(|m| fold_name(&m.name) == folded);
         if taken { Err(errors::name_taken(name)) } else { Ok(()) }
     }
 

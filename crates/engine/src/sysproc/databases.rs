@@ -195,7 +195,7 @@ pub fn rename(call: &mut Call<'_>) -> Result<i32, SqlError> {
             next.storage = renamed(&table.storage);
         }
         _ => {
-            work.check_free_name(&new).map_err(|_| taken(&new, "OBJECT"))?;
+            work.check_free_name(&table.schema, &new).map_err(|_| taken(&new, "OBJECT"))?;
             next.name = new.as_str().into();
         }
     }
