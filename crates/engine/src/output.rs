@@ -18,8 +18,8 @@ pub trait Sink {
         let _ = row;
         Ok(())
     }
-    /// A statement ended, and with it the result set that [`Sink::columns`] began. Not told of DECLARE, SET of a variable, PRINT,
-    /// RAISERROR, EXECUTE and control of flow, unless they fail.
+    /// A statement ended, and with it the result set that [`Sink::columns`] began. Not told of DECLARE, SET of a variable, EXECUTE
+    /// and control of flow, unless they fail.
     fn done(&mut self, end: StatementEnd) -> Result<(), SqlError> {
         let _ = end;
         Ok(())

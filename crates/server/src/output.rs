@@ -21,6 +21,8 @@ const BATCH: usize = 32 << 10;
 const HURRY: Duration = Duration::from_millis(10);
 /// The error of a batch that was cancelled.
 const CANCELLED: i32 = 3617;
+/// Errors of this severity and above end the connection.
+const FATAL: u8 = 20;
 /// Room for the next answer that a buffer keeps.
 const KEEP: usize = 64 << 10;
 
@@ -42,6 +44,8 @@ pub struct Answer<'a> {
     held: Option<Done>,
     /// An error was sent since the last DONE.
     error: bool,
+    /// An error was sent after which the connection ends.
+    fatal: bool,
     /// A transaction is open, as far as this answer has heard.
     in_transaction: bool,
     /// A procedure was called by name or number: statements end with DONEINPROC.
@@ -69,6 +73,7 @@ impl<'a> Answer<'a> {
             packets: Vec::new(),
             held: None,
             error: false,
+            fatal: false,
             in_transaction: active.session.trancount() > 0,
             call: false,
             sent: Instant::now(),
@@ -108,6 +113,7 @@ impl<'a> Answer<'a> {
     fn status(&self, error: bool) -> DoneStatus {
         DoneStatus::FINAL
             .with_if(error, DoneStatus::ERROR)
+            .with_if(self.fatal, DoneStatus::SERVER_ERROR)
             .with_if(self.in_transaction, DoneStatus::IN_TRANSACTION)
     }
 
@@ -123,12 +129,18 @@ impl<'a> Answer<'a> {
         self.connection.is_stopped()
     }
 
+    /// Whether an error was sent after which the connection ends.
+    pub fn is_fatal(&self) -> bool {
+        self.fatal
+    }
+
     /// An error that ends the request.
     pub fn fail(&mut self, error: &SqlError) {
         self.hub.counters.error(error.severity);
         self.release();
         self.tokens().error(error, server_name(), error.procedure());
         self.error = true;
+        self.fatal |= error.severity >= FATAL;
     }
 
     /// Ends the answer and sends what is left of it; `stopped`: the client wants no more.

@@ -66,6 +66,7 @@ pub fn run(
     if let Err(failure) = result {
         answer.fail(&failure.error());
     }
+    let over = over || answer.is_fatal();
     connection.set_in_transaction(active.session.trancount() > 0);
     answer.finish(stopped)?;
     Ok(if over { After::Close } else { After::Continue })

@@ -245,7 +245,7 @@ impl<'a> Work<'a> {
         for name in constraint_names(table) {
             let folded = fold_name(name);
             if seen.contains(&folded) || folded == fold_name(&table.name) {
-                return Err(errors::name_taken(name));
+                return Err(errors::constraint_name_taken(name));
             }
             seen.push(folded);
         }
@@ -269,7 +269,7 @@ impl<'a> Work<'a> {
         });
         let mut modules = catalog.modules.values().filter(|m| fold_name(&m.schema) == schema);
         let taken = taken || modules.any(|m| fold_name(&m.name) == folded);
-        if taken { Err(errors::name_taken(name)) } else { Ok(()) }
+        if taken { Err(errors::constraint_name_taken(name)) } else { Ok(()) }
     }
 
     /// A filegroup's id by name; 1921 when there is none.

@@ -3,6 +3,7 @@
 //! Guarantees: names are unique and lower case; an evaluator gets arguments of the kinds that its rules say; a
 //! `strict` function is not called with a NULL; [`Stability`] says what a value depends on besides the arguments.
 
+pub mod bits;
 pub mod choice;
 pub mod convert;
 pub mod date;
@@ -85,6 +86,8 @@ pub enum ArgRule {
     DateTimeOffset,
     /// A string or a binary.
     Bytes,
+    /// A whole number or a binary of its own type.
+    Bits,
     Guid,
 }
 
@@ -120,6 +123,12 @@ impl ArgRule {
             ArgRule::DateTimeOffset => Some(DataType::DateTimeOffset(7)),
             ArgRule::Bytes if ty.is_string() || ty.is_binary() => None,
             ArgRule::Bytes => return Err(invalid()),
+            ArgRule::Bits if null => Some(DataType::Int),
+            ArgRule::Bits => match ty {
+                DataType::TinyInt | DataType::SmallInt | DataType::Int | DataType::BigInt => None,
+                DataType::Binary(_) | DataType::VarBinary(Len::N(_)) => None,
+                _ => return Err(invalid()),
+            },
             ArgRule::Guid => Some(DataType::UniqueIdentifier),
         })
     }
@@ -155,7 +164,7 @@ pub fn find(name: &str) -> Option<&'static Function> {
     static TABLE: OnceLock<HashMap<&'static str, &'static Function>> = OnceLock::new();
     let table = TABLE.get_or_init(|| {
         let lists =
-            [string::FUNCTIONS, date::FUNCTIONS, math::FUNCTIONS, convert::FUNCTIONS, choice::FUNCTIONS];
+            [string::FUNCTIONS, date::FUNCTIONS, math::FUNCTIONS, bits::FUNCTIONS, convert::FUNCTIONS, choice::FUNCTIONS];
         lists.into_iter().flatten().map(|f| (f.name, f)).collect()
     });
     table.get(name).copied()
@@ -242,7 +251,7 @@ mod tests {
     #[test]
     fn names_are_unique_and_lower_case() {
         let lists =
-            [string::FUNCTIONS, date::FUNCTIONS, math::FUNCTIONS, convert::FUNCTIONS, choice::FUNCTIONS];
+            [string::FUNCTIONS, date::FUNCTIONS, math::FUNCTIONS, bits::FUNCTIONS, convert::FUNCTIONS, choice::FUNCTIONS];
         let mut seen = std::collections::HashSet::new();
         for f in lists.into_iter().flatten() {
             assert!(seen.insert(f.name), "{} twice", f.name);
