@@ -4,6 +4,7 @@ use std::any::Any;
 
 use types::{SqlError, Value};
 
+use crate::random::Random;
 use crate::{QuantifiedExpr, SubRef};
 
 /// What evaluation needs of the run around it. A statement's run implements it; it is handed in at each call, and nothing
@@ -18,8 +19,17 @@ pub trait Env {
     /// The statement's time, nanoseconds since 1970: the same however often it is asked for.
     fn clock(&mut self) -> i128;
 
-    /// The value of a call that has one for the whole statement; made at its first use.
-    fn once(&mut self, call: usize, make: fn() -> f64) -> f64;
+    /// The random number of a call that has one for the whole statement; drawn at its first use.
+    ///
+    /// # Errors
+    /// Internal, for a constant.
+    fn once(&mut self, call: usize) -> Result<f64, SqlError>;
+
+    /// The session's random numbers.
+    ///
+    /// # Errors
+    /// Internal, for a constant.
+    fn random(&mut self) -> Result<&mut Random, SqlError>;
 
     /// SET DATEFIRST, 1 to 7.
     ///
@@ -89,8 +99,12 @@ impl Env for Constant {
         0
     }
 
-    fn once(&mut self, _: usize, make: fn() -> f64) -> f64 {
-        make()
+    fn once(&mut self, _: usize) -> Result<f64, SqlError> {
+        Err(no_constant("a random number"))
+    }
+
+    fn random(&mut self) -> Result<&mut Random, SqlError> {
+        Err(no_constant("a random number"))
     }
 
     fn datefirst(&mut self) -> Result<u8, SqlError> {

@@ -12,7 +12,9 @@ pub mod bind_ops;
 mod env;
 pub mod eval;
 pub mod functions;
+pub mod json;
 pub mod key;
+pub mod random;
 
 use functions::Stability;
 use std::sync::Arc;

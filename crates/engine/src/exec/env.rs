@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use expr::random::Random;
 use expr::{Env, QuantifiedExpr, SubRef};
 use types::{SqlError, Value};
 
@@ -23,11 +24,15 @@ impl Env for Rt<'_, '_> {
         })
     }
 
-    fn once(&mut self, call: usize, make: fn() -> f64) -> f64 {
+    fn once(&mut self, call: usize) -> Result<f64, SqlError> {
         if self.state.once.len() <= call {
             self.state.once.resize(call + 1, None);
         }
-        *self.state.once[call].get_or_insert_with(make)
+        Ok(*self.state.once[call].get_or_insert_with(|| self.ctx.session.random.draw()))
+    }
+
+    fn random(&mut self) -> Result<&mut Random, SqlError> {
+        Ok(&mut self.ctx.session.random)
     }
 
     fn datefirst(&mut self) -> Result<u8, SqlError> {

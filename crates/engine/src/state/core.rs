@@ -27,6 +27,8 @@ use crate::output::{SessionChange, Sink};
 use catalog::Db;
 use catalog::TableDef;
 use catalog::change::DdlChange;
+use expr::functions::math::random_bits;
+use expr::random::Random;
 use plan::bind::env::TempTables;
 use plan::bind::set_options::SessionOptions;
 use plan::rights::Chain;
@@ -153,6 +155,8 @@ pub struct SessionCore {
     pub scope_identity: Option<i64>,
     /// CONTEXT_INFO().
     pub context_info: Value,
+    /// RAND().
+    pub random: Random,
     /// @@TRANCOUNT.
     pub(crate) trancount: u32,
     /// Number of the transaction, for clients; 0 without one.
@@ -227,6 +231,7 @@ impl SessionCore {
             last_identity: None,
             scope_identity: None,
             context_info: Value::Null,
+            random: Random::new((random_bits() >> 33) as i64),
             trancount: 0,
             transaction: 0,
             untold: SmallVec::new(),

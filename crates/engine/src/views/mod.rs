@@ -15,6 +15,7 @@ pub mod log;
 pub mod memory;
 pub(crate) mod modules;
 pub mod objects;
+mod open_json;
 pub mod optimizer;
 mod pick;
 mod properties;
@@ -333,6 +334,7 @@ static VIEWS: &[&dyn SystemView] = &[
     &dblog::FN_DBLOG,
     &table_functions::GENERATE_SERIES,
     &table_functions::STRING_SPLIT,
+    &open_json::OPEN_JSON,
     &memory::RESOURCE_SEMAPHORES,
     &server::WAIT_STATS,
     &counters::COUNTERS,

@@ -1,9 +1,12 @@
-//! Functions about values as such: ISNUMERIC, NEWID, CHECKSUM and the like. CAST and CONVERT are expressions.
+//! Functions about values as such: ISNUMERIC, NEWID and the like. CAST and CONVERT are expressions.
 
 use super::math::random_bits;
 use super::{ArgRule as A, CallCx, Function, Stability, int};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
 use types::convert::{Mode, convert};
-use types::{Collation, DataType, SqlError, Value};
+use types::{DataType, SqlError, Value};
 
 const fn f(
     name: &'static str,
@@ -34,10 +37,14 @@ pub const FUNCTIONS: &[Function] = &[
     },
     Function {
         stability: Stability::Row,
-        ..f("newsequentialid", (0, 0), &[], |_, _| Ok(DataType::UniqueIdentifier), |_, _| Ok(newid()))
+        ..f(
+            "newsequentialid",
+            (0, 0),
+            &[],
+            |_, _| Ok(DataType::UniqueIdentifier),
+            |_, _| Ok(newsequentialid()),
+        )
     },
-    f("checksum", (1, 255), &[A::Any], int, |a, cx| Ok(Value::Int(checksum(a, cx.collation)))),
-    f("binary_checksum", (1, 255), &[A::Any], int, |a, _| Ok(Value::Int(checksum(a, Collation::BIN2)))),
 ];
 
 fn isnumeric(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
@@ -66,13 +73,30 @@ pub fn newid() -> Value {
     Value::Guid(bytes)
 }
 
-fn checksum(args: &[Value], collation: Collation) -> i32 {
-    let mut sum = 0u32;
-    for value in args {
-        let key = crate::key::ValueKey::new(value, collation);
-        let hash =
-            key.bytes().iter().fold(0x811c_9dc5u32, |h, b| (h ^ u32::from(*b)).wrapping_mul(0x0100_0193));
-        sum = sum.rotate_left(4) ^ hash;
-    }
-    sum as i32
+/// A uniqueidentifier that is greater than all that were made before it on this machine, in the order of the type: SQL Server's
+/// arrangement of a version 1 UUID, whose time stands in the order in which the type compares bytes and whose node is the highest part.
+/// The node is random for each start, as a machine without a network card has it.
+fn newsequentialid() -> Value {
+    /// 100 ns since 1582-10-15 at 1970-01-01.
+    const EPOCH: u64 = 0x01B2_1DD2_1381_4000;
+    static LAST: AtomicU64 = AtomicU64::new(0);
+    static NODE: OnceLock<[u8; 8]> = OnceLock::new();
+    let elapsed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos() / 100;
+    let now = EPOCH.wrapping_add(elapsed as u64);
+    let next = |last: u64| Some(now.max(last + 1));
+    let time =
+        LAST.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next).map_or(now, |last| now.max(last + 1));
+    let node = NODE.get_or_init(|| {
+        let mut node = random_bits().to_le_bytes();
+        // Variant; the bit that says that the node is no network card.
+        node[0] = (node[0] & 0x3F) | 0x80;
+        node[2] |= 1;
+        node
+    });
+    let mut bytes = [0u8; 16];
+    bytes[..4].copy_from_slice(&(time as u32).to_be_bytes());
+    bytes[4..6].copy_from_slice(&((time >> 32) as u16).to_be_bytes());
+    bytes[6..8].copy_from_slice(&(((time >> 48) as u16 & 0x0FFF) | 0x1000).to_be_bytes());
+    bytes[8..].copy_from_slice(node);
+    Value::Guid(bytes)
 }

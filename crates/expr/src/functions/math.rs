@@ -2,6 +2,7 @@
 
 use super::{ArgRule as A, CallCx, Function, Stability, first_type, float, int_arg};
 use crate::Expr;
+use crate::random::Random;
 use std::cell::Cell;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use types::convert::{Mode, convert};
@@ -63,14 +64,15 @@ pub const FUNCTIONS: &[Function] = &[
         stability: Stability::Statement,
         ..f("rand", (1, 1), &[A::Int], float, |a, cx| {
             let call = usize::try_from(int_arg(a, 0)).unwrap_or(0);
-            Ok(Value::Float(cx.rt.once(call, next_random)))
+            cx.rt.once(call).map(Value::Float)
         })
     },
     Function {
         stability: Stability::Row,
-        ..f("rand_seeded", (1, 1), &[A::Int], float, |a, _| {
-            seed(int_arg(a, 0) as u64);
-            Ok(Value::Float(next_random()))
+        ..f("rand_seeded", (1, 1), &[A::Int], float, |a, cx| {
+            let random = cx.rt.random()?;
+            *random = Random::new(int_arg(a, 0));
+            Ok(Value::Float(random.draw()))
         })
     },
 ];
@@ -239,11 +241,6 @@ thread_local! {
     static RANDOM: Cell<u64> = Cell::new(RandomState::new().build_hasher().finish() | 1);
 }
 
-fn seed(seed: u64) {
-    // Neighbouring seeds must not give neighbouring numbers.
-    RANDOM.set(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0xD1B5_4A32_D192_ED03 | 1);
-}
-
 /// 64 pseudo-random bits (xorshift*), per thread.
 pub fn random_bits() -> u64 {
     let mut x = RANDOM.get();
@@ -252,8 +249,4 @@ pub fn random_bits() -> u64 {
     x ^= x >> 27;
     RANDOM.set(x);
     x.wrapping_mul(0x2545_F491_4F6C_DD1D)
-}
-
-fn next_random() -> f64 {
-    (random_bits() >> 11) as f64 / (1u64 << 53) as f64
 }

@@ -7,6 +7,8 @@ pub mod bits;
 pub mod choice;
 pub mod convert;
 pub mod date;
+pub mod digest;
+pub mod json;
 pub mod math;
 pub mod string;
 
@@ -86,8 +88,6 @@ pub enum ArgRule {
     DateTimeOffset,
     /// A string or a binary.
     Bytes,
-    /// A whole number or a binary of its own type.
-    Bits,
     Guid,
 }
 
@@ -123,12 +123,6 @@ impl ArgRule {
             ArgRule::DateTimeOffset => Some(DataType::DateTimeOffset(7)),
             ArgRule::Bytes if ty.is_string() || ty.is_binary() => None,
             ArgRule::Bytes => return Err(invalid()),
-            ArgRule::Bits if null => Some(DataType::Int),
-            ArgRule::Bits => match ty {
-                DataType::TinyInt | DataType::SmallInt | DataType::Int | DataType::BigInt => None,
-                DataType::Binary(_) | DataType::VarBinary(Len::N(_)) => None,
-                _ => return Err(invalid()),
-            },
             ArgRule::Guid => Some(DataType::UniqueIdentifier),
         })
     }
@@ -159,14 +153,22 @@ pub fn invalid_argument(ty: DataType, at: usize, name: &str) -> SqlError {
     SqlError::new(8116, 16, 1, text)
 }
 
+/// The lists, one for each theme.
+const LISTS: &[&[Function]] = &[
+    string::FUNCTIONS,
+    date::FUNCTIONS,
+    math::FUNCTIONS,
+    bits::FUNCTIONS,
+    convert::FUNCTIONS,
+    digest::FUNCTIONS,
+    json::FUNCTIONS,
+    choice::FUNCTIONS,
+];
+
 /// The function of a lower-case name.
 pub fn find(name: &str) -> Option<&'static Function> {
     static TABLE: OnceLock<HashMap<&'static str, &'static Function>> = OnceLock::new();
-    let table = TABLE.get_or_init(|| {
-        let lists =
-            [string::FUNCTIONS, date::FUNCTIONS, math::FUNCTIONS, bits::FUNCTIONS, convert::FUNCTIONS, choice::FUNCTIONS];
-        lists.into_iter().flatten().map(|f| (f.name, f)).collect()
-    });
+    let table = TABLE.get_or_init(|| LISTS.iter().copied().flatten().map(|f| (f.name, f)).collect());
     table.get(name).copied()
 }
 
@@ -250,10 +252,8 @@ mod tests {
 
     #[test]
     fn names_are_unique_and_lower_case() {
-        let lists =
-            [string::FUNCTIONS, date::FUNCTIONS, math::FUNCTIONS, bits::FUNCTIONS, convert::FUNCTIONS, choice::FUNCTIONS];
         let mut seen = std::collections::HashSet::new();
-        for f in lists.into_iter().flatten() {
+        for f in LISTS.iter().copied().flatten() {
             assert!(seen.insert(f.name), "{} twice", f.name);
             assert_eq!(f.name, f.name.to_lowercase());
             assert!(f.min <= f.max, "{}", f.name);

@@ -118,6 +118,11 @@ impl Binder<'_> {
                 apply(functions::required("rand_seeded")?, args)?
             }
             "grouping" | "grouping_id" => self.grouping_call(name, call)?,
+            "checksum" | "binary_checksum" if call.star => {
+                let columns = self.all_columns()?;
+                apply(functions::required(name)?, columns)?
+            }
+            "isjson" | "json_modify" | "json_object" | "json_array" => self.json_call(name, call)?,
             _ => return Ok(None),
         }))
     }
@@ -284,7 +289,7 @@ fn isnull(first: Typed, second: Typed) -> Result<Typed, SqlError> {
     Ok(Typed { expr, ty, nullable, collation, explicit_collation: first.explicit_collation })
 }
 
-fn wrong_count(name: &str, expected: usize) -> SqlError {
+pub(super) fn wrong_count(name: &str, expected: usize) -> SqlError {
     let text = format!("The {} function requires {expected} argument(s).", name.to_lowercase());
     SqlError::new(174, 15, 1, text)
 }

@@ -80,6 +80,12 @@ impl Binder<'_> {
                 let name = variable_name(name);
                 self.base_table(db, table, &name, alias.as_ref(), hints)
             }
+            TableRefKind::Function { name, args, schema, alias, columns } if !schema.is_empty() => {
+                if !name.is_bare() || !name.name.is("openjson") || !columns.is_empty() {
+                    return Err(SqlError::new(102, 15, 1, "Incorrect syntax near '('."));
+                }
+                self.open_json((name, args), schema, alias.as_ref())
+            }
             TableRefKind::Function { name, args, alias, columns, .. } => {
                 self.table_function(name, args, alias.as_ref(), columns)
             }
@@ -259,7 +265,7 @@ impl Binder<'_> {
         Ok(Logical::View(Box::new(ViewScan { db, view, args, first })))
     }
 
-    fn table_function(
+    pub(super) fn table_function(
         &mut self,
         name: &ast::ObjectName,
         args: &[ast::Expr],

@@ -7,6 +7,7 @@ pub mod deduce;
 pub mod env;
 pub mod from;
 mod grouping;
+mod json;
 pub mod literal;
 pub mod module;
 pub mod recursive;

@@ -349,6 +349,13 @@ impl Binder<'_> {
         Ok(())
     }
 
+    /// All columns of the block's sources: `*` as the arguments of a function.
+    pub(super) fn all_columns(&mut self) -> Result<Vec<Typed>, SqlError> {
+        let mut items = Vec::new();
+        self.wildcard(None, &mut items)?;
+        Ok(items.into_iter().map(|item| item.typed).collect())
+    }
+
     /// ORDER BY: a position, an alias or name of the select list, else an expression over the sources.
     fn order_keys(
         &mut self,

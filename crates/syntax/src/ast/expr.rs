@@ -207,7 +207,7 @@ pub struct FunctionCall {
     pub niladic: bool,
     /// `{fn f(x)}`.
     pub odbc: bool,
-    /// `f(x) IGNORE NULLS`; `RESPECT NULLS` is the default.
+    /// `f(x) IGNORE NULLS`; `RESPECT NULLS` is the default. Of JSON_OBJECT and JSON_ARRAY: `ABSENT ON NULL`.
     pub ignore_nulls: bool,
     /// `WITHIN GROUP (ORDER BY ...)`.
     pub within_group: Vec<OrderItem>,

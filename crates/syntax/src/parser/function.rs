@@ -137,6 +137,9 @@ impl Parser<'_> {
             if self.at("TRIM") {
                 return self.nest(Self::trim);
             }
+            if self.at("JSON_OBJECT") || self.at("JSON_ARRAY") {
+                return self.nest(Self::json_constructor);
+            }
         }
         self.named_operand()
     }
@@ -312,6 +315,33 @@ impl Parser<'_> {
         function.args.push(self.scalar()?);
         if self.eat("FROM") {
             function.args.insert(0, self.scalar()?);
+        }
+        self.expect_tok(Tok::RParen)?;
+        Ok(self.node(ExprKind::Function(Box::new(function)), start))
+    }
+
+    /// `JSON_OBJECT([name : value, ...] [NULL | ABSENT ON NULL])`: names and values are the arguments in turn; `JSON_ARRAY([value, ...])`
+    /// has the same end. NULLs stay in an object and are left out of an array unless it says otherwise.
+    fn json_constructor(&mut self) -> P<Expr> {
+        let start = self.peek().span;
+        let object = self.at("JSON_OBJECT");
+        let mut function = call_of(ObjectName::bare(self.ident()?));
+        function.ignore_nulls = !object;
+        self.expect_tok(Tok::LParen)?;
+        while !self.at_tok(Tok::RParen) && !self.at_seq(&["NULL", "ON"]) && !self.at_seq(&["ABSENT", "ON"]) {
+            if !function.args.is_empty() {
+                self.expect_tok(Tok::Comma)?;
+            }
+            function.args.push(self.scalar()?);
+            if object {
+                self.expect_tok(Tok::Colon)?;
+                function.args.push(self.scalar()?);
+            }
+        }
+        if self.eat_seq(&["NULL", "ON", "NULL"]) {
+            function.ignore_nulls = false;
+        } else if self.eat_seq(&["ABSENT", "ON", "NULL"]) {
+            function.ignore_nulls = true;
         }
         self.expect_tok(Tok::RParen)?;
         Ok(self.node(ExprKind::Function(Box::new(function)), start))

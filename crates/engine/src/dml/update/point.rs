@@ -9,6 +9,7 @@ use crate::dml::target::Target;
 use crate::exec::context::ExecCtx;
 use crate::exec::seek;
 use access::{Edit, Edited, Wish};
+use expr::random::Random;
 use expr::{Env, Expr, Pred, QuantifiedExpr, SubRef};
 use plan::nodes::{Path, ScanPlan};
 use smallvec::SmallVec;
@@ -123,8 +124,12 @@ impl Env for Vars<'_> {
         0
     }
 
-    fn once(&mut self, _: usize, make: fn() -> f64) -> f64 {
-        make()
+    fn once(&mut self, _: usize) -> Result<f64, SqlError> {
+        Err(not_plain())
+    }
+
+    fn random(&mut self) -> Result<&mut Random, SqlError> {
+        Err(not_plain())
     }
 
     fn datefirst(&mut self) -> Result<u8, SqlError> {

@@ -1,0 +1,173 @@
+//! Digests of values: CHECKSUM, BINARY_CHECKSUM, HASHBYTES; COMPRESS and DECOMPRESS.
+//! Guarantees: values that SQL calls equal have one CHECKSUM. SQL Server's own checksums come out for integers, for NULL, for
+//! varchar texts of ASCII under the default collation, and with BINARY_CHECKSUM for char, varchar and binary; of other types they are
+//! ours, for SQL Server's are published nowhere.
+
+use std::io::{Read, Write};
+
+use flate2::Compression;
+use flate2::read::MultiGzDecoder;
+use flate2::write::GzEncoder;
+use sha1::Sha1;
+use sha2::{Digest, Sha256, Sha512};
+use types::convert::{Mode, convert};
+use types::{Collation, DataType, Len, SqlError, Value};
+
+use super::{ArgRule as A, CallCx, Function, Stability, int, text_arg};
+use crate::key::ValueKey;
+
+const fn f(
+    name: &'static str,
+    count: (u8, u8),
+    args: &'static [A],
+    result: super::ResultRule,
+    eval: super::Eval,
+) -> Function {
+    Function {
+        name,
+        min: count.0,
+        max: count.1,
+        args,
+        result,
+        strict: true,
+        stability: Stability::Pure,
+        nullable: true,
+        eval,
+    }
+}
+
+/// The functions of this theme.
+pub const FUNCTIONS: &[Function] = &[
+    Function { strict: false, nullable: false, ..f("checksum", (1, 255), &[A::Any], int, checksum) },
+    Function {
+        strict: false,
+        nullable: false,
+        ..f("binary_checksum", (1, 255), &[A::Any], int, binary_checksum)
+    },
+    f("hashbytes", (2, 2), &[A::Str, A::Bytes], |_, _| Ok(DataType::VarBinary(Len::N(8000))), hashbytes),
+    f("compress", (1, 1), &[A::Bytes], |_, _| Ok(DataType::VarBinary(Len::Max)), compress),
+    f("decompress", (1, 1), &[A::Bytes], |_, _| Ok(DataType::VarBinary(Len::Max)), decompress),
+];
+
+fn checksum(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
+    let one = |(value, ty): (&Value, &DataType)| match value {
+        Value::Str(text) if !ty.is_unicode() => {
+            let fold = cx.collation.is_case_insensitive();
+            rotated(text.trim_end_matches(' ').chars().map(|c| dictionary_code(c, fold)))
+        }
+        other => of_value(other, *ty, cx.collation),
+    };
+    Ok(Value::Int(combined(args.iter().zip(cx.types).map(one))))
+}
+
+fn binary_checksum(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
+    let one = |(value, ty): (&Value, &DataType)| match value {
+        Value::Str(text) if !ty.is_unicode() => {
+            let byte = |c| u32::from(types::codepage::encode_char(c).unwrap_or(b'?'));
+            rotated(text.trim_end_matches(' ').chars().map(byte))
+        }
+        other => of_value(other, *ty, Collation::BIN2),
+    };
+    Ok(Value::Int(combined(args.iter().zip(cx.types).map(one))))
+}
+
+/// Each argument shifts what came before it by four bits around.
+fn combined(sums: impl Iterator<Item = u32>) -> i32 {
+    rotated(sums) as i32
+}
+
+fn rotated(codes: impl Iterator<Item = u32>) -> u32 {
+    codes.fold(0u32, |sum, code| sum.rotate_left(4) ^ code)
+}
+
+/// The place of a character in the default collation's order, as CHECKSUM counts it: symbols, digits, letters without case.
+fn dictionary_code(c: char, fold: bool) -> u32 {
+    let c = if fold { c.to_ascii_lowercase() } else { c };
+    match c {
+        ' ' => 0,
+        '0'..='9' => u32::from(c) - u32::from('0') + 132,
+        'a'..='z' => u32::from(c) - u32::from('a') + 142,
+        'A'..='Z' => u32::from(c) - u32::from('A') + 142,
+        ':'..='@' => u32::from(c) - u32::from(':') + 48,
+        '['..='`' => u32::from(c) - u32::from('[') + 55,
+        '{'..='\u{7f}' => u32::from(c) - u32::from('{') + 61,
+        c if c.is_ascii() => u32::from(c),
+        c if fold => {
+            let mut lower = c.to_lowercase();
+            let one = lower.next().filter(|_| lower.next().is_none()).unwrap_or(c);
+            // Only where both forms have a byte of their own are they one letter to the collation.
+            let known = types::codepage::encode_char(one).or(types::codepage::encode_char(c));
+            known.map_or(u32::from(one), u32::from)
+        }
+        c => types::codepage::encode_char(c).map_or(u32::from(c), u32::from),
+    }
+}
+
+fn of_value(value: &Value, ty: DataType, collation: Collation) -> u32 {
+    match value {
+        Value::Null => i32::MAX as u32,
+        Value::BigInt(n) => (*n as u32) ^ if *n < 0 { !((*n >> 32) as u32) } else { (*n >> 32) as u32 },
+        Value::Bytes(bytes) if ty.is_binary() => {
+            let end = bytes.iter().rposition(|b| *b != 0).map_or(0, |at| at + 1);
+            rotated(bytes[..end].iter().map(|b| u32::from(*b)))
+        }
+        other => match other.as_i64() {
+            Some(n) => n as u32,
+            None => {
+                let key = ValueKey::new(other, collation);
+                let step = |h: u32, b: &u8| (h ^ u32::from(*b)).wrapping_mul(0x0100_0193);
+                key.bytes().iter().fold(0x811c_9dc5, step)
+            }
+        },
+    }
+}
+
+/// A string's stored bytes; binary as it is.
+fn bytes_of(value: &Value, ty: DataType) -> Result<Value, SqlError> {
+    convert(value, ty, DataType::VarBinary(Len::Max), 0, Mode::Explicit)
+}
+
+/// NULL for an algorithm that does not exist.
+fn hashbytes(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
+    let input = bytes_of(&args[1], cx.types[1])?;
+    let input = input.as_bytes().unwrap_or_default();
+    Ok(match text_arg(args, 0).trim_end().to_ascii_uppercase().as_str() {
+        "MD5" => Value::bytes(md5::Md5::digest(input).to_vec()),
+        "SHA" | "SHA1" => Value::bytes(Sha1::digest(input).to_vec()),
+        "SHA2_256" => Value::bytes(Sha256::digest(input).to_vec()),
+        "SHA2_512" => Value::bytes(Sha512::digest(input).to_vec()),
+        name @ ("MD2" | "MD4") => {
+            let text = format!("HASHBYTES with {name} is not supported in this version of Ringwood.");
+            return Err(SqlError::new(40517, 16, 1, text));
+        }
+        _ => Value::Null,
+    })
+}
+
+/// GZIP.
+fn compress(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
+    let input = bytes_of(&args[0], cx.types[0])?;
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    let packed = encoder.write_all(input.as_bytes().unwrap_or_default()).and_then(|()| encoder.finish());
+    packed.map(Value::bytes).map_err(|error| SqlError::internal(format!("COMPRESS: {error}")))
+}
+
+/// Reads as it goes, so that a small input cannot take memory that the statement does not have.
+fn decompress(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
+    let input = bytes_of(&args[0], cx.types[0])?;
+    let mut decoder = MultiGzDecoder::new(input.as_bytes().unwrap_or_default());
+    let (mut out, mut piece) = (Vec::new(), [0u8; 16 * 1024]);
+    loop {
+        match decoder.read(&mut piece) {
+            Ok(0) => return Ok(Value::bytes(out)),
+            Ok(n) => {
+                cx.rt.check_memory(out.len() + n)?;
+                out.extend_from_slice(&piece[..n]);
+            }
+            Err(_) => {
+                let text = "Encountered an error while decompressing the input. The input is not in the GZIP format.";
+                return Err(SqlError::new(13_636, 16, 1, text));
+            }
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! JSON texts as T-SQL sees them: they are ordinary strings, read where a function asks for them.
+//! Guarantees: values are parts of the text they stand in, so what is not looked at stays as it was written (blanks, the digits
+//! of numbers, doubled keys); a text is checked to the end before anything of it is used; nesting is at most 128 deep, as in
+//! SQL Server.
+
+mod modify;
+mod path;
+mod scan;
+mod write;
+
+pub use modify::{NewValue, modify};
+pub use path::{Path, Step};
+pub use scan::{Kind, Member, Node, parse, parse_any, unescaped};
+pub use write::{base64, from_base64, value_text, write_string};
+
+use types::SqlError;
+
+/// 13608: a strict path that leads nowhere.
+pub fn no_property() -> SqlError {
+    SqlError::new(13608, 16, 1, "Property cannot be found on the specified JSON path.")
+}
+
+impl<'t> Node<'t> {
+    /// What a path leads to; `None` when a step of it is not there. Of two members with one name the first counts.
+    pub fn at(self, steps: &[Step]) -> Option<Node<'t>> {
+        steps.iter().try_fold(self, |node, step| match step {
+            Step::Key(key) => node.members().find(|m| unescaped(m.name) == *key).map(|m| m.value),
+            Step::Index(at) => node.elements().nth(*at),
+        })
+    }
+}

@@ -1,0 +1,87 @@
+//! SQL values as JSON text, as FOR JSON, JSON_OBJECT and JSON_MODIFY write them.
+
+use types::convert::{Mode, convert};
+use types::{DataType, Len, SqlError, Value};
+
+/// Appends a quoted string.
+pub fn write_string(text: &str, out: &mut String) {
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '/' => out.push_str("\\/"),
+            '\u{8}' => out.push_str("\\b"),
+            '\u{c}' => out.push_str("\\f"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            c if c < ' ' => out.push_str(&format!("\\u{:04x}", c as u32)),
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+}
+
+/// Appends a value; `json` says that a string is JSON text already. NULL is `null`.
+pub fn value_text(value: &Value, ty: DataType, json: bool, out: &mut String) -> Result<(), SqlError> {
+    let ty = if ty == DataType::SqlVariant { value.natural_type() } else { ty };
+    let text = |style| convert(value, ty, DataType::VarChar(Len::Max), style, Mode::Explicit);
+    match value {
+        Value::Null => out.push_str("null"),
+        Value::Bit(b) => out.push_str(if *b { "true" } else { "false" }),
+        Value::Str(s) if json => out.push_str(s),
+        Value::Str(s) => write_string(s, out),
+        Value::Bytes(bytes) => write_string(&base64(bytes), out),
+        Value::Guid(_) => write_string(text(0)?.as_str().unwrap_or_default(), out),
+        Value::Float(_) | Value::Real(_) => {
+            // 16 digits of a float, 8 of a real, as style 2 and 1 have them.
+            let style = if matches!(value, Value::Float(_)) { 2 } else { 1 };
+            out.push_str(text(style)?.as_str().unwrap_or_default());
+        }
+        Value::Money(_) | Value::SmallMoney(_) => out.push_str(text(2)?.as_str().unwrap_or_default()),
+        Value::DateTimeOffset { offset: 0, .. } => {
+            let moment = text(127)?;
+            write_string(moment.as_str().unwrap_or_default(), out);
+        }
+        _ if ty.is_temporal() => write_string(text(126)?.as_str().unwrap_or_default(), out),
+        _ => out.push_str(text(0)?.as_str().unwrap_or_default()),
+    }
+    Ok(())
+}
+
+const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+/// The bytes of a base64 text; `None` for what is none.
+pub fn from_base64(text: &str) -> Option<Vec<u8>> {
+    let digits = text.trim_end_matches('=');
+    if !text.len().is_multiple_of(4) || text.len() - digits.len() > 2 {
+        return None;
+    }
+    let mut out = Vec::with_capacity(text.len() / 4 * 3);
+    for chunk in digits.as_bytes().chunks(4) {
+        let mut whole = 0u32;
+        for at in 0..4 {
+            let digit = match chunk.get(at) {
+                Some(byte) => DIGITS.iter().position(|d| d == byte)? as u32,
+                None => 0,
+            };
+            whole = (whole << 6) | digit;
+        }
+        out.extend_from_slice(&whole.to_be_bytes()[1..chunk.len()]);
+    }
+    Some(out)
+}
+
+/// Base64 with padding, without line ends.
+pub fn base64(bytes: &[u8]) -> String {
+    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for chunk in bytes.chunks(3) {
+        let whole = chunk.iter().fold(0u32, |n, b| (n << 8) | u32::from(*b)) << (8 * (3 - chunk.len()));
+        for at in 0..4 {
+            let digit = DIGITS[(whole >> (18 - 6 * at) & 63) as usize];
+            out.push(if at <= chunk.len() { char::from(digit) } else { '=' });
+        }
+    }
+    out
+}
