@@ -6,9 +6,9 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use engine::{
-    ColumnInfo, OutputParameter, SessionChange, Sink, SqlError, StatementEnd, StatementKind, Value,
+    ColumnInfo, Origins, OutputParameter, SessionChange, Sink, SqlError, StatementEnd, StatementKind, Value,
 };
-use tds::tokens::{DoneKind, DoneStatus, EnvChange, ReturnValue, command};
+use tds::tokens::{ColumnSource, DoneKind, DoneStatus, EnvChange, ReturnValue, command};
 use tds::{Column, ColumnFlags, MessageBuffer, TdsVersion, TokenWriter, TypeInfo};
 
 use crate::client::Active;
@@ -23,6 +23,8 @@ const HURRY: Duration = Duration::from_millis(10);
 const CANCELLED: i32 = 3617;
 /// Errors of this severity and above end the connection.
 const FATAL: u8 = 20;
+/// Columns and tables of a cursor whose origins can be told.
+const MOST_ORIGINS: usize = 255;
 /// Room for the next answer that a buffer keeps.
 const KEEP: usize = 64 << 10;
 
@@ -50,6 +52,8 @@ pub struct Answer<'a> {
     in_transaction: bool,
     /// A procedure was called by name or number: statements end with DONEINPROC.
     call: bool,
+    /// The client knows the columns of the call's rows.
+    known_columns: bool,
     sent: Instant,
 }
 
@@ -76,6 +80,7 @@ impl<'a> Answer<'a> {
             fatal: false,
             in_transaction: active.session.trancount() > 0,
             call: false,
+            known_columns: false,
             sent: Instant::now(),
         }
     }
@@ -89,10 +94,11 @@ impl<'a> Answer<'a> {
         self.tokens().env_change(EnvChange::ResetAck);
     }
 
-    /// A call by name or number begins.
-    pub fn begin_call(&mut self) {
+    /// A call by name or number begins. `known_columns`: the client knows the columns of what it returns.
+    pub fn begin_call(&mut self, known_columns: bool) {
         self.release();
         self.call = true;
+        self.known_columns = known_columns;
         self.error = false;
     }
 
@@ -101,6 +107,7 @@ impl<'a> Answer<'a> {
         self.release();
         self.hold_procedure();
         self.call = false;
+        self.known_columns = false;
     }
 
     /// The DONEPROC of a procedure that has ended.
@@ -235,7 +242,37 @@ impl Sink for Answer<'_> {
         let columns: Vec<Column> = columns.iter().map(|info| column(info, self.version)).collect();
         self.types.clear();
         self.types.extend(columns.iter().map(|c| c.ty));
-        self.tokens().columns(&columns);
+        if self.known_columns {
+            self.tokens().no_columns();
+        } else {
+            self.tokens().columns(&columns);
+        }
+        self.flow()
+    }
+
+    fn origins(&mut self, origins: &Origins) -> Result<(), SqlError> {
+        let (tables, columns) = (&origins.tables, &origins.columns);
+        // The token counts columns and tables in a byte each.
+        if tables.is_empty() || tables.len() > MOST_ORIGINS || columns.len() > MOST_ORIGINS {
+            return Ok(());
+        }
+        let names: Vec<Vec<String>> =
+            tables.iter().map(|parts| parts.iter().map(|part| part.to_string()).collect()).collect();
+        let sources: Vec<ColumnSource> = columns
+            .iter()
+            .enumerate()
+            .map(|(at, origin)| ColumnSource {
+                column: (at + 1) as u8,
+                table: origin.table.map_or(0, |table| (table + 1) as u8),
+                expression: origin.table.is_none(),
+                key: origin.key,
+                hidden: origin.hidden,
+                base_name: origin.name.as_ref().map(|name| name.to_string()),
+            })
+            .collect();
+        let mut tokens = self.tokens();
+        tokens.table_names(&names);
+        tokens.column_sources(&sources);
         self.flow()
     }
 

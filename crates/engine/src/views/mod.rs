@@ -375,6 +375,7 @@ static VIEWS: &[&dyn SystemView] = &[
     &routines::DOMAINS,
     &properties::EXTENDED_PROPERTIES,
     &properties::FN_LISTEXTENDEDPROPERTY,
+    &compatibility::COLLATIONS,
     &absent::SYNONYMS,
     &absent::SEQUENCES,
     &types::TABLE_TYPES,
