@@ -221,6 +221,7 @@ fn the_same_by_exec() {
         &[
             "done Select nested",
             "info 0 line 4 of add_up: added",
+            "done Other nested",
             "columns [ Int null]",
             "row 7",
             "done Select 1 nested",

@@ -208,7 +208,9 @@ fn a_power_loss_among_types_leaves_all_or_none() {
         let (make, gone) = if state.starts_with("old") { ("a", "amount") } else { ("b", "phone") };
         run(
             instance,
-            &format!("use t declare @o old insert @o ({make}) values (1) create type {gone} from int"),
+            &format!(
+                "use t exec ('declare @o old insert @o ({make}) values (1) create type {gone} from int')"
+            ),
         );
         assert_eq!(say(instance, "dbcc checkdb (t) with no_infomsgs"), "", "power lost at I/O {at}");
         seen.insert(state);

@@ -221,10 +221,10 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Error 2714 when a table has the name; one that another transaction is making or dropping is waited for.
+    /// Error 2714 when a table, module or constraint has the name; a table that another transaction is making or dropping is waited for.
     fn check_name(&mut self, schema: &str, name: &str) -> Result<(), SqlError> {
         self.core.wait_for_ddl_of_others()?;
-        if self.db.catalog().find_module(schema, name).is_some() {
+        if self.db.catalog().find_module(schema, name).is_some() || self.is_constraint(schema, name) {
             return Err(errors::name_taken(name));
         }
         let Some(other) = self.db.catalog().find(schema, name).cloned() else { return Ok(()) };
@@ -262,14 +262,18 @@ impl<'a> Work<'a> {
 
     /// Error 2714 when a table, module or constraint of the schema has the name.
     pub fn check_free_name(&self, schema: &str, name: &str) -> Result<(), SqlError> {
+        let catalog = self.db.catalog();
+        let taken = catalog.find(schema, name).is_some()
+            || catalog.find_module(schema, name).is_some()
+            || self.is_constraint(schema, name);
+        if taken { Err(errors::constraint_name_taken(name)) } else { Ok(()) }
+    }
+
+    fn is_constraint(&self, schema: &str, name: &str) -> bool {
         let (schema, folded) = (fold_name(schema), fold_name(name));
         let catalog = self.db.catalog();
-        let taken = catalog.by_id.values().filter(|t| fold_name(&t.schema) == schema).any(|t| {
-            fold_name(&t.name) == folded || constraint_names(t).any(|other| fold_name(other) == folded)
-        });
-        let mut modules = catalog.modules.values().filter(|m| fold_name(&m.schema) == schema);
-        let taken = taken || modules.any(|m| fold_name(&m.name) == folded);
-        if taken { Err(errors::constraint_name_taken(name)) } else { Ok(()) }
+        let mut tables = catalog.by_id.values().filter(|t| fold_name(&t.schema) == schema);
+        tables.any(|t| constraint_names(t).any(|other| fold_name(other) == folded))
     }
 
     /// A filegroup's id by name; 1921 when there is none.
