@@ -6,6 +6,7 @@ use std::sync::Arc;
 use compact_str::CompactString;
 use pages::{PageId, UnitId};
 
+use super::other::OtherObject;
 use super::security::Security;
 use super::statistics::Statistics;
 use super::{AliasDef, ModuleDef, TableDef, TableTypeDef};
@@ -47,6 +48,8 @@ enum What {
     TableType { def: Arc<TableTypeDef>, created: bool },
     /// A module's definition before and after.
     Module { before: Option<Arc<ModuleDef>>, after: Option<Arc<ModuleDef>> },
+    /// A sequence or synonym before and after.
+    Other { before: Option<OtherObject>, after: Option<OtherObject> },
     /// Statistics of a table that were created (`true`) or dropped.
     Statistics { table: Arc<TableDef>, statistics: Arc<Statistics>, created: bool },
     /// A schema that was created (`true`) or dropped.
@@ -83,6 +86,18 @@ impl DdlChange {
             return Err(errors::name_taken(after.map(|m| m.name.clone()).unwrap_or_default().as_str()));
         }
         Ok(DdlChange { db: db.clone(), what: What::Module { before, after }, created: Vec::new() })
+    }
+
+    /// Publishes a sequence or synonym. Errors: 2714 when another transaction has taken the name meanwhile.
+    pub fn other(
+        db: &Arc<Db>,
+        before: Option<OtherObject>,
+        after: Option<OtherObject>,
+    ) -> Result<DdlChange, SqlError> {
+        if !db.replace_other(before.as_ref(), after.clone()) {
+            return Err(errors::name_taken(after.map(|o| o.name().clone()).unwrap_or_default().as_str()));
+        }
+        Ok(DdlChange { db: db.clone(), what: What::Other { before, after }, created: Vec::new() })
     }
 
     /// Publishes an alias type's creation or removal.
@@ -154,6 +169,10 @@ impl DdlChange {
             What::Module { before, after } => {
                 let restored = self.db.replace_module(after.as_deref(), before.clone());
                 debug_assert!(restored, "the old name was kept free by the lock on the module");
+            }
+            What::Other { before, after } => {
+                let restored = self.db.replace_other(after.as_ref(), before.clone());
+                debug_assert!(restored, "the old name was kept free by the lock on the object");
             }
             What::Units | What::Security(_) => {}
             What::Alias { alias, created } => self.db.set_type(alias, !created),

@@ -19,6 +19,7 @@ use super::settings::DbSettings;
 use crate::change::UnitRef;
 use crate::errors;
 use crate::fold_name;
+use crate::other::OtherObject;
 use crate::security::Security;
 use crate::store::SysTrees;
 use crate::{AliasDef, Catalog, ModuleDef, TableDef, TableTypeDef};
@@ -396,8 +397,7 @@ impl Db {
                 catalog.remove(old.object_id);
             }
             let Some(new) = new else { return true };
-            let free = catalog.find(&new.schema, &new.name).is_none()
-                && catalog.find_module(&new.schema, &new.name).is_none();
+            let free = catalog.is_free(&new.schema, &new.name);
             if free {
                 catalog.insert(new);
             }
@@ -412,10 +412,24 @@ impl Db {
                 catalog.remove_module(old.object_id);
             }
             let Some(new) = new else { return true };
-            let free = catalog.find(&new.schema, &new.name).is_none()
-                && catalog.find_module(&new.schema, &new.name).is_none();
+            let free = catalog.is_free(&new.schema, &new.name);
             if free {
                 catalog.insert_module(new);
+            }
+            free
+        })
+    }
+
+    /// Replaces, adds or removes a sequence or synonym; false when the name belongs to another object.
+    pub fn replace_other(&self, old: Option<&OtherObject>, new: Option<OtherObject>) -> bool {
+        self.publish(|catalog| {
+            if let Some(old) = old {
+                catalog.remove_other(old.object_id());
+            }
+            let Some(new) = new else { return true };
+            let free = catalog.is_free(new.schema(), new.name());
+            if free {
+                catalog.insert_other(new);
             }
             free
         })

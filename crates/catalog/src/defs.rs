@@ -4,6 +4,7 @@
 
 use crate::fold_name;
 use crate::lookups::Lookups;
+use crate::other::OtherObject;
 use crate::row_counts;
 use crate::security::Security;
 use crate::statistics::TableStatistics;
@@ -128,10 +129,13 @@ impl TableState {
         self.other.fetch_add(2 * rows as i64, Relaxed);
     }
 
-    /// A statement has updated rows.
+    /// A statement has updated rows in these columns (bits of `statistics::column_bit`). It counts where something is known of
+    /// one of them that may no longer be so.
     #[inline]
-    pub fn updated(&self, rows: u64) {
-        self.other.fetch_add(rows as i64, Relaxed);
+    pub fn updated(&self, rows: u64, columns: u64) {
+        if columns & self.statistics.measured_columns() != 0 {
+            self.other.fetch_add(rows as i64, Relaxed);
+        }
     }
 
     /// Rows as they were kept up; below zero when nobody has counted them.
@@ -147,7 +151,7 @@ impl TableState {
         }
     }
 
-    /// How many rows were inserted, updated and deleted since the database was opened or the table made.
+    /// How many rows were inserted, deleted, and updated in columns of which something is known, since the database was opened or the table made.
     #[inline]
     pub fn modified(&self) -> u64 {
         let sum = self.rows.load(Relaxed).wrapping_add(self.other.load(Relaxed));
@@ -232,6 +236,10 @@ pub struct Catalog {
     pub modules: HashMap<i32, Arc<ModuleDef>>,
     /// Their ids by (schema, name), both folded.
     pub module_names: HashMap<(CompactString, CompactString), i32>,
+    /// Sequences and synonyms by object_id.
+    pub others: HashMap<i32, OtherObject>,
+    /// Their ids by (schema, name), both folded.
+    pub other_names: HashMap<(CompactString, CompactString), i32>,
     /// Alias types by (schema, name), both folded.
     pub types: HashMap<(CompactString, CompactString), Arc<AliasDef>>,
     /// Table types by (schema, name), both folded. No name is one of an alias type too.
@@ -300,6 +308,36 @@ impl Catalog {
         self.modules.get(self.module_names.get(&(fold_name(schema), fold_name(name)))?)
     }
 
+    /// Adds a sequence or synonym, or puts it in the place of the one with its id.
+    pub fn insert_other(&mut self, object: OtherObject) {
+        let name = (fold_name(object.schema()), fold_name(object.name()));
+        self.other_names.insert(name, object.object_id());
+        self.others.insert(object.object_id(), object);
+    }
+
+    /// Takes a sequence or synonym out.
+    pub fn remove_other(&mut self, object_id: i32) {
+        if let Some(object) = self.others.remove(&object_id) {
+            self.other_names.remove(&(fold_name(object.schema()), fold_name(object.name())));
+        }
+    }
+
+    /// The sequence or synonym with this name; an empty schema is `dbo`.
+    pub fn find_other(&self, schema: &str, name: &str) -> Option<&OtherObject> {
+        if self.others.is_empty() {
+            return None;
+        }
+        let schema = if schema.is_empty() { "dbo" } else { schema };
+        self.others.get(self.other_names.get(&(fold_name(schema), fold_name(name)))?)
+    }
+
+    /// Whether no table, module, sequence or synonym has this name.
+    pub fn is_free(&self, schema: &str, name: &str) -> bool {
+        self.find(schema, name).is_none()
+            && self.find_module(schema, name).is_none()
+            && self.find_other(schema, name).is_none()
+    }
+
     /// The alias type with this name; an empty schema is `dbo`.
     pub fn find_type(&self, schema: &str, name: &str) -> Option<&Arc<AliasDef>> {
         let schema = if schema.is_empty() { "dbo" } else { schema };
@@ -344,6 +382,18 @@ impl TableDef {
     /// Heap or clustered index, then the nonclustered ones.
     pub fn all_indexes(&self) -> impl Iterator<Item = &Arc<IndexDef>> {
         std::iter::once(&self.storage).chain(&self.indexes)
+    }
+
+    /// The columns by which the entries of an index are ordered. Those of one that is not unique have the clustered key behind
+    /// their own, as far as it says more; a column may stand there twice.
+    pub fn entry_order(&self, index: &IndexDef) -> Vec<(usize, bool)> {
+        let mut order = index.key.clone();
+        if !index.unique && index.index_id > 1 && self.storage.index_id > 0 {
+            let is_new = |(column, _): &(usize, bool)| index.key.iter().all(|(own, _)| own != column);
+            let more = self.storage.key.iter().rposition(is_new).map_or(0, |last| last + 1);
+            order.extend_from_slice(&self.storage.key[..more]);
+        }
+        order
     }
 
     /// The position of a column by name.

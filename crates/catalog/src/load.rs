@@ -7,14 +7,15 @@ use std::sync::Arc;
 use access::ReadMode;
 use compact_str::CompactString;
 use pages::{PageId, UnitId};
-use types::{Collation, ColumnType, DataType, RowLayout, SqlError, TypeArg, Value};
+use types::{Collation, ColumnType, RowLayout, SqlError, Value};
 
 use super::store::{StoreError, SysTrees};
 use super::systables::SysTable;
+pub use super::type_text::type_of_text;
 use super::{
     Catalog, CheckDef, ColumnDef, DefaultDef, ForeignKeyDef, IdentityState, IndexDef, TableDef, TableState,
 };
-use super::{alias, constraint, module, statistics, table_type};
+use super::{alias, constraint, module, other, statistics, table_type};
 use crate::statistics::TableStatistics;
 use crate::{LOB_INDEX_ID, fold_name};
 
@@ -96,6 +97,18 @@ pub fn load(trees: &SysTrees) -> Result<Catalog, StoreError> {
         if let Some(def) = table_type::load(id, object, schema.clone(), &texts)? {
             let name = (fold_name(&def.schema), fold_name(&def.name));
             catalog.table_types.insert(name, Arc::new(def));
+        }
+        if other::is_kind(&object.kind) {
+            let head = other::Head {
+                object_id: id,
+                schema: schema.clone(),
+                name: object.name.clone(),
+                create_date: object.create_date.clone(),
+                modify_date: object.modify_date.clone(),
+            };
+            let text = object.text.as_deref().unwrap_or_default();
+            let loaded = other::load(head, &object.kind, text, |id| reserved.get(&id).copied());
+            catalog.insert_other(loaded.ok_or_else(|| damaged("definition", id))?);
         }
         if let Some(module) = module::load(id, object, schema, &texts)? {
             catalog.insert_module(Arc::new(module));
@@ -345,22 +358,6 @@ fn object(
 
 // ---- single fields ----
 
-/// The type that [`DataType`]'s display wrote.
-pub fn type_of_text(text: &str) -> Result<DataType, SqlError> {
-    let (name, args) = match text.split_once('(') {
-        None => (text, ""),
-        Some((name, rest)) => (name, rest.trim_end_matches(')')),
-    };
-    let mut parsed = Vec::new();
-    for arg in args.split(',').filter(|a| !a.is_empty()) {
-        parsed.push(match arg.parse() {
-            Ok(n) => TypeArg::Number(n),
-            Err(_) => TypeArg::Max,
-        });
-    }
-    DataType::from_name(name, &parsed)
-}
-
 /// An expression that the catalog keeps as text.
 pub fn parse_expression(text: &str) -> Result<syntax::ast::Expr, SqlError> {
     let stmts = syntax::parse(&format!("PRINT {text}")).map_err(crate::errors::syntax_error)?;
@@ -416,27 +413,4 @@ pub(crate) fn damaged(what: &str, object_id: i32) -> StoreError {
         1,
         format!("The catalog is damaged: {what} of object {object_id} cannot be read."),
     ))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use types::Len;
-
-    #[test]
-    fn types_survive_their_text() {
-        let types = [
-            DataType::Int,
-            DataType::decimal(12, 2),
-            DataType::VarChar(Len::Max),
-            DataType::NVarChar(Len::N(128)),
-            DataType::Char(500),
-            DataType::DateTime2(3),
-            DataType::Time(0),
-            DataType::UniqueIdentifier,
-        ];
-        for ty in types {
-            assert_eq!(type_of_text(&ty.to_string()).unwrap(), ty);
-        }
-    }
 }

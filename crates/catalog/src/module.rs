@@ -1,5 +1,5 @@
-//! Views, procedures and triggers as the catalog keeps them: the text of their statement, the settings it was made under, and
-//! what it parses to. Nothing runs here.
+//! Views, procedures, functions and triggers as the catalog keeps them: the text of their statement, the settings it was made
+//! under, and what it parses to. Nothing runs here.
 //! Guarantee: the text that is stored begins with CREATE, whatever the statement that made it; `load` of `rows_of` gives the
 //! same definition.
 
@@ -8,7 +8,10 @@ use std::sync::Arc;
 
 use compact_str::CompactString;
 use syntax::ParseSettings;
-use syntax::ast::{CreateProcedure, CreateTrigger, CreateView, Stmt, StmtKind};
+use syntax::ast::{
+    CreateFunction, CreateProcedure, CreateTrigger, CreateView, ExecuteAs, FunctionBody, OptionItem, Stmt,
+    StmtKind,
+};
 use types::{SqlError, Value};
 
 use crate::load::{ObjectRow, damaged};
@@ -29,10 +32,47 @@ pub enum ModuleKind {
     View,
     Procedure,
     Trigger,
+    /// A function that gives a value.
+    ScalarFunction,
+    /// A function that is one query.
+    InlineFunction,
+    /// A function that fills a table.
+    TableFunction,
 }
 
 impl ModuleKind {
-    const ALL: [ModuleKind; 3] = [ModuleKind::View, ModuleKind::Procedure, ModuleKind::Trigger];
+    /// All kinds.
+    pub const ALL: [ModuleKind; 6] = [
+        ModuleKind::View,
+        ModuleKind::Procedure,
+        ModuleKind::Trigger,
+        ModuleKind::ScalarFunction,
+        ModuleKind::InlineFunction,
+        ModuleKind::TableFunction,
+    ];
+
+    /// Functions of every kind.
+    pub const FUNCTIONS: [ModuleKind; 3] =
+        [ModuleKind::ScalarFunction, ModuleKind::InlineFunction, ModuleKind::TableFunction];
+
+    /// Whether it is a function.
+    pub fn is_function(self) -> bool {
+        ModuleKind::FUNCTIONS.contains(&self)
+    }
+
+    /// Whether it is a function that stands in FROM.
+    pub fn is_table_function(self) -> bool {
+        matches!(self, ModuleKind::InlineFunction | ModuleKind::TableFunction)
+    }
+
+    /// Of a function with this body.
+    pub fn of_function(body: &FunctionBody) -> ModuleKind {
+        match body {
+            FunctionBody::Scalar { .. } => ModuleKind::ScalarFunction,
+            FunctionBody::Inline(_) => ModuleKind::InlineFunction,
+            FunctionBody::Table { .. } => ModuleKind::TableFunction,
+        }
+    }
 
     /// sys.objects.type.
     pub fn code(self) -> &'static str {
@@ -40,6 +80,9 @@ impl ModuleKind {
             ModuleKind::View => "V ",
             ModuleKind::Procedure => "P ",
             ModuleKind::Trigger => "TR",
+            ModuleKind::ScalarFunction => "FN",
+            ModuleKind::InlineFunction => "IF",
+            ModuleKind::TableFunction => "TF",
         }
     }
 
@@ -49,6 +92,9 @@ impl ModuleKind {
             ModuleKind::View => "VIEW",
             ModuleKind::Procedure => "SQL_STORED_PROCEDURE",
             ModuleKind::Trigger => "SQL_TRIGGER",
+            ModuleKind::ScalarFunction => "SQL_SCALAR_FUNCTION",
+            ModuleKind::InlineFunction => "SQL_INLINE_TABLE_VALUED_FUNCTION",
+            ModuleKind::TableFunction => "SQL_TABLE_VALUED_FUNCTION",
         }
     }
 
@@ -58,6 +104,7 @@ impl ModuleKind {
             ModuleKind::View => "view",
             ModuleKind::Procedure => "procedure",
             ModuleKind::Trigger => "trigger",
+            ModuleKind::ScalarFunction | ModuleKind::InlineFunction | ModuleKind::TableFunction => "function",
         }
     }
 
@@ -184,13 +231,56 @@ impl ModuleDef {
         }
     }
 
-    /// The statements of a procedure or trigger.
+    /// The statement, if it is a function.
+    pub fn function(&self) -> Option<&CreateFunction> {
+        match &self.stmt {
+            StmtKind::CreateFunction(function) => Some(function),
+            _ => None,
+        }
+    }
+
+    /// The statements of a procedure, trigger or function.
     pub fn body(&self) -> &[Stmt] {
         match &self.stmt {
             StmtKind::CreateProcedure(procedure) => &procedure.body,
             StmtKind::CreateTrigger(trigger) => &trigger.body,
+            StmtKind::CreateFunction(function) => match &function.body {
+                FunctionBody::Scalar { body, .. } | FunctionBody::Table { body, .. } => body,
+                FunctionBody::Inline(_) => &[],
+            },
             _ => &[],
         }
+    }
+
+    /// What stands behind WITH.
+    pub fn options(&self) -> &[OptionItem] {
+        match &self.stmt {
+            StmtKind::CreateView(view) => &view.options,
+            StmtKind::CreateProcedure(procedure) => &procedure.options,
+            StmtKind::CreateTrigger(trigger) => &trigger.options,
+            StmtKind::CreateFunction(function) => &function.options,
+            _ => &[],
+        }
+    }
+
+    /// Whether an option stands behind WITH.
+    pub fn has_option(&self, name: &str) -> bool {
+        self.options().iter().any(|option| option.name == name)
+    }
+
+    /// WITH EXECUTE AS.
+    pub fn execute_as(&self) -> Option<&ExecuteAs> {
+        match &self.stmt {
+            StmtKind::CreateProcedure(procedure) => procedure.execute_as.as_ref(),
+            StmtKind::CreateTrigger(trigger) => trigger.execute_as.as_ref(),
+            StmtKind::CreateFunction(function) => function.execute_as.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// A function that is not called when one of its arguments is NULL: it gives NULL.
+    pub fn is_strict(&self) -> bool {
+        self.has_option("RETURNS NULL ON NULL INPUT")
     }
 }
 
@@ -201,6 +291,11 @@ fn parse(text: &str, kind: ModuleKind, settings: ModuleSettings) -> Result<StmtK
         (ModuleKind::View, Some(stmt @ StmtKind::CreateView(_)))
         | (ModuleKind::Procedure, Some(stmt @ StmtKind::CreateProcedure(_)))
         | (ModuleKind::Trigger, Some(stmt @ StmtKind::CreateTrigger(_))) => Ok(stmt),
+        (kind, Some(StmtKind::CreateFunction(function)))
+            if kind == ModuleKind::of_function(&function.body) =>
+        {
+            Ok(StmtKind::CreateFunction(function))
+        }
         _ => Err(SqlError::internal(format!("the definition of a {} is something else", kind.word()))),
     }
 }

@@ -163,3 +163,18 @@ fn as_groups_one_after_another() {
         assert_eq!(sorted(b, &whole), sorted(b, &parts.join(" union all ")), "{whole}");
     }
 }
+
+#[test]
+fn columns_of_two_tables_with_one_name_are_two_keys() {
+    let mut b = Bench::new();
+    b.run("CREATE TABLE a (x int) CREATE TABLE b (x int) INSERT a VALUES (1), (2) INSERT b VALUES (5), (6)");
+    b.check(
+        "SELECT a.x, b.x, COUNT(*) FROM a CROSS JOIN b GROUP BY a.x, b.x ORDER BY 1, 2",
+        "1|5|1\n1|6|1\n2|5|1\n2|6|1",
+    );
+    b.check(
+        "SELECT b.x + 1, a.x + 1 FROM a CROSS JOIN b GROUP BY a.x + 1, b.x + 1 ORDER BY 1, 2",
+        "6|2\n6|3\n7|2\n7|3",
+    );
+    b.check("SELECT COUNT(*) FROM (SELECT a.x FROM a CROSS JOIN b GROUP BY ROLLUP (a.x, b.x), a.x) d", "8");
+}

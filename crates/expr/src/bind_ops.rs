@@ -347,7 +347,12 @@ pub fn same_syntax(a: &ast::Expr, b: &ast::Expr) -> bool {
     };
     match (&a.kind, &b.kind) {
         (K::Literal(a), K::Literal(b)) => a == b,
-        (K::Column(a), K::Column(b)) => a.name.value.eq_ignore_ascii_case(&b.name.value),
+        (K::Column(a), K::Column(b)) => {
+            // One of them may leave out whose column it is.
+            let other = |a: &ast::ObjectName, b: &ast::ObjectName| !a.name.is(&b.name.value);
+            let others = a.qualifier.as_deref().zip(b.qualifier.as_deref());
+            a.name.value.eq_ignore_ascii_case(&b.name.value) && !others.is_some_and(|(a, b)| other(a, b))
+        }
         (K::Variable(a), K::Variable(b)) => a.eq_ignore_ascii_case(b),
         (K::Unary { op: o, operand: a }, K::Unary { op: p, operand: b }) => o == p && same_syntax(a, b),
         (K::Binary { op: o, left: l, right: r }, K::Binary { op: p, left: m, right: s }) => {

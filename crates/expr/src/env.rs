@@ -5,7 +5,7 @@ use std::any::Any;
 use types::{SqlError, Value};
 
 use crate::random::Random;
-use crate::{QuantifiedExpr, SubRef};
+use crate::{QuantifiedExpr, Routine, SubRef};
 
 /// What evaluation needs of the run around it. A statement's run implements it; it is handed in at each call, and nothing
 /// keeps it.
@@ -54,6 +54,12 @@ pub trait Env {
 
     /// The session, for functions of the crate that defines it; none for a constant.
     fn host(&mut self) -> Option<&mut dyn Any>;
+
+    /// The value of a user's function for these arguments.
+    ///
+    /// # Errors
+    /// What the function says.
+    fn call(&mut self, routine: &dyn Routine, args: Vec<Value>) -> Result<Value, SqlError>;
 
     /// The one value of a subquery; NULL without a row.
     ///
@@ -125,6 +131,10 @@ impl Env for Constant {
 
     fn host(&mut self) -> Option<&mut dyn Any> {
         None
+    }
+
+    fn call(&mut self, _: &dyn Routine, _: Vec<Value>) -> Result<Value, SqlError> {
+        Err(no_constant("a function"))
     }
 
     fn scalar(&mut self, _: &SubRef, _: &[Value]) -> Result<Value, SqlError> {

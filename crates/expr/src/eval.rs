@@ -2,7 +2,9 @@
 //! Guarantees: columns and constants are compared in place, without a copy; no allocation for numbers.
 
 use crate::functions::CallCx;
-use crate::{CallExpr, CaseExpr, CompareExpr, ConvertExpr, Env, Expr, InListExpr, LikeExpr, Pred};
+use crate::{
+    CallExpr, CaseExpr, CompareExpr, ConvertExpr, Env, Expr, InListExpr, LikeExpr, Pred, RoutineCall,
+};
 use smallvec::SmallVec;
 use std::cmp::Ordering;
 use syntax::ast::CompareOp;
@@ -41,6 +43,7 @@ impl Expr {
                 Ok(Value::Null)
             }
             Expr::Call(c) => c.eval(row, rt),
+            Expr::Routine(c) => c.eval(row, rt),
             Expr::Subquery(s) => rt.scalar(s, row),
         }
     }
@@ -113,6 +116,19 @@ impl CallExpr {
         }
         let mut cx = CallCx { rt, ty: self.ty, types: &self.types, collation: self.collation };
         (self.function.eval)(&args, &mut cx)
+    }
+}
+
+impl RoutineCall {
+    fn eval(&self, row: &[Value], rt: &mut dyn Env) -> Result<Value, SqlError> {
+        let mut args = Vec::with_capacity(self.args.len());
+        for arg in &self.args {
+            args.push(arg.eval(row, rt)?);
+        }
+        if self.strict && args.iter().any(Value::is_null) {
+            return Ok(Value::Null);
+        }
+        rt.call(&*self.routine, args)
     }
 }
 

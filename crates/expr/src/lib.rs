@@ -9,6 +9,7 @@
 
 pub mod aggregate;
 pub mod bind_ops;
+pub mod document;
 mod env;
 pub mod eval;
 pub mod functions;
@@ -54,6 +55,8 @@ pub enum Expr {
     Coalesce(Vec<Expr>),
     /// A function of the table in [`functions`].
     Call(Box<CallExpr>),
+    /// A function whose body is statements.
+    Routine(Box<RoutineCall>),
     /// `(SELECT ...)` as a value: NULL without a row, error 512 with several.
     Subquery(Box<SubRef>),
 }
@@ -96,6 +99,21 @@ pub struct CallExpr {
     /// The result's type.
     pub ty: DataType,
     pub collation: Collation,
+}
+
+/// A user's function, which runs where statements run.
+pub trait Routine: std::fmt::Debug + Send + Sync {
+    /// What runs it knows what it is.
+    fn as_any(&self) -> &dyn std::any::Any;
+}
+
+/// A call of a user's function; the arguments have its parameters' types.
+#[derive(Clone, Debug)]
+pub struct RoutineCall {
+    pub routine: Arc<dyn Routine>,
+    pub args: Vec<Expr>,
+    /// NULL in, NULL out, and the function is not called.
+    pub strict: bool,
 }
 
 /// A condition: true, false or unknown (`None`).
@@ -237,6 +255,7 @@ impl Expr {
             }
             Expr::Coalesce(list) => list.iter_mut().for_each(|e| e.leaves_mut(f)),
             Expr::Call(c) => c.args.iter_mut().for_each(|e| e.leaves_mut(f)),
+            Expr::Routine(c) => c.args.iter_mut().for_each(|e| e.leaves_mut(f)),
             Expr::Subquery(s) => s.leaves_mut(f),
         }
     }
@@ -260,6 +279,7 @@ impl Expr {
             }
             Expr::Coalesce(list) => list.iter().for_each(|e| e.leaves(f)),
             Expr::Call(c) => c.args.iter().for_each(|e| e.leaves(f)),
+            Expr::Routine(c) => c.args.iter().for_each(|e| e.leaves(f)),
             Expr::Subquery(s) => s.leaves(f),
         }
     }
@@ -281,11 +301,12 @@ impl Expr {
             Expr::Negate(e, _) | Expr::BitNot(e, _) => e.is_fixed(),
             Expr::Coalesce(list) => list.iter().all(Expr::is_fixed),
             Expr::Call(c) => c.function.stability != Stability::Row && c.args.iter().all(Expr::is_fixed),
+            Expr::Routine(c) => c.args.iter().all(Expr::is_fixed),
             other => other.is_row_free() && !other.is_volatile(),
         }
     }
 
-    /// Whether a subquery is somewhere inside.
+    /// Whether a subquery, or a function whose body is statements, is somewhere inside: what reads tables itself.
     pub fn has_subquery(&self) -> bool {
         match self {
             Expr::Const(_) | Expr::Var(_) | Expr::Param(_) | Expr::Col(_) => false,
@@ -298,7 +319,7 @@ impl Expr {
             }
             Expr::Coalesce(list) => list.iter().any(Expr::has_subquery),
             Expr::Call(c) => c.args.iter().any(Expr::has_subquery),
-            Expr::Subquery(_) => true,
+            Expr::Routine(_) | Expr::Subquery(_) => true,
         }
     }
 
@@ -307,7 +328,7 @@ impl Expr {
     pub fn is_plain(&self) -> bool {
         match self {
             Expr::Const(_) | Expr::Var(_) | Expr::Col(_) => true,
-            Expr::Param(_) | Expr::Call(_) | Expr::Subquery(_) => false,
+            Expr::Param(_) | Expr::Call(_) | Expr::Routine(_) | Expr::Subquery(_) => false,
             Expr::Convert(c) => c.operand.is_plain(),
             Expr::Binary(b) => b.left.is_plain() && b.right.is_plain(),
             Expr::Negate(e, _) | Expr::BitNot(e, _) => e.is_plain(),
@@ -331,7 +352,7 @@ impl Expr {
             }
             Expr::Coalesce(list) => list.iter().any(Expr::is_volatile),
             Expr::Call(c) => c.function.stability == Stability::Row || c.args.iter().any(Expr::is_volatile),
-            Expr::Subquery(_) => true,
+            Expr::Routine(_) | Expr::Subquery(_) => true,
         }
     }
 

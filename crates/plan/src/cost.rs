@@ -50,7 +50,7 @@ pub fn of(plan: &Plan) -> Cost {
     let (own, below) = match &plan.node {
         Node::One | Node::Values(_) | Node::Work { .. } => (plan.rows * GIVEN, 0.0),
         Node::Scan(scan) => (of_scan(scan, plan.rows), 0.0),
-        Node::View { .. } => (plan.rows, 0.0),
+        Node::View { .. } | Node::Routine { .. } => (plan.rows, 0.0),
         Node::Recursive { anchor, steps, .. } => {
             (plan.rows * GIVEN, total(anchor) + ROUNDS * steps.iter().map(total).sum::<f64>())
         }
@@ -77,6 +77,7 @@ pub fn of(plan: &Plan) -> Cost {
             (input.rows * if *streams { STREAMED } else { GROUPED }, total(input))
         }
         Node::Sort { input, .. } => (sorted(input.rows), total(input)),
+        Node::Document { input, .. } => (input.rows * COMPUTED, total(input)),
         Node::Top { input, .. } => (plan.rows * COMPUTED, total(input)),
         Node::Window { input, calls } => (sorted(input.rows) + input.rows * calls.len() as f64, total(input)),
         Node::Concat(inputs) => (plan.rows * COMPUTED, inputs.iter().map(total).sum()),

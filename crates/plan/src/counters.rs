@@ -14,6 +14,7 @@ pub enum Kind {
     Insert,
     Update,
     Delete,
+    Merge,
 }
 
 /// One compilation that has made a plan.
@@ -77,6 +78,7 @@ pub struct Totals {
     pub inserts: Tally,
     pub updates: Tally,
     pub deletes: Tally,
+    pub merges: Tally,
     pub subqueries: Tally,
     pub views: Tally,
     pub hints: Tally,
@@ -103,6 +105,7 @@ impl OptimizerCounters {
         totals.inserts.add_if(made.kind == Kind::Insert);
         totals.updates.add_if(made.kind == Kind::Update);
         totals.deletes.add_if(made.kind == Kind::Delete);
+        totals.merges.add_if(made.kind == Kind::Merge);
         totals.subqueries.add_if(made.subqueries > 0);
         totals.views.occurrences += made.views as u64;
         totals.hints.occurrences += made.hints.any;

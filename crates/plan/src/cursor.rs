@@ -155,7 +155,11 @@ fn check(query: &ast::Query) -> Result<(), SqlError> {
         return Err(not_allowed("INTO"));
     }
     match &query.for_clause {
-        Some(clause) if clause.kind == ast::ForKind::Browse => Err(not_allowed("FOR BROWSE")),
+        Some(clause) => Err(not_allowed(match clause.kind {
+            ast::ForKind::Browse => "FOR BROWSE",
+            ast::ForKind::Xml => "FOR XML",
+            ast::ForKind::Json => "FOR JSON",
+        })),
         _ => Ok(()),
     }
 }
@@ -169,7 +173,7 @@ pub fn compile_cursor(source: &Source, env: &CompileEnv<'_>) -> Result<CursorPla
     let query = &*source.query;
     check(query)?;
     let mut binder = Binder::new(env);
-    apply_options(&mut binder, &query.options)?;
+    apply_options(&mut binder, &query.options, false)?;
     let bound = binder.query(query)?;
     if !bound.assignments.is_empty() {
         return Err(not_allowed("Variable assignment"));

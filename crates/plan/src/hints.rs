@@ -1,11 +1,11 @@
 //! Table hints and isolation levels: how a table is read, which locks the read takes, how the table itself is locked.
 //! Guarantees: a hint that is not SQL Server's is an error; hints that contradict each other are one.
 
+use crate::access_hints::AccessHints;
 use crate::bind::set_options::Isolation;
 use catalog::TableDef;
-use catalog::fold_name;
 use storage::TableMode;
-use syntax::ast::{self, OptionItem};
+use syntax::ast::OptionItem;
 use txn::locks::LockMode;
 use types::SqlError;
 
@@ -26,8 +26,8 @@ pub struct Hints {
     pub ignore_constraints: bool,
     /// IGNORE_TRIGGERS: its triggers do not run.
     pub ignore_triggers: bool,
-    /// INDEX(...): the index id.
-    pub index: Option<i32>,
+    /// How the rows are found.
+    pub access: AccessHints,
 }
 
 /// The locks that a scan takes on the rows that it reads.
@@ -69,11 +69,9 @@ pub struct Reading {
 }
 
 /// Hints that are accepted and change nothing here: granularity, plans, loading.
-const IDLE: [&str; 12] = [
+const IDLE: [&str; 10] = [
     "ROWLOCK",
     "PAGLOCK",
-    "FORCESEEK",
-    "FORCESCAN",
     "NOEXPAND",
     "EXPAND",
     "KEEPIDENTITY",
@@ -87,7 +85,8 @@ const IDLE: [&str; 12] = [
 impl Hints {
     /// Reads the hints of a table.
     ///
-    /// Errors: 321 no such hint, 308 no such index, 1047 hints that contradict each other.
+    /// Errors: 321 no such hint, 308 no such index, 362 and 363 FORCESEEK by columns that are not its key's, 1047 hints that contradict
+    /// each other.
     pub fn parse(table: &TableDef, items: &[OptionItem]) -> Result<Hints, SqlError> {
         let mut hints = Hints::default();
         for item in items {
@@ -108,10 +107,13 @@ impl Hints {
                 "NOWAIT" => hints.no_wait = true,
                 "IGNORE_CONSTRAINTS" => hints.ignore_constraints = true,
                 "IGNORE_TRIGGERS" => hints.ignore_triggers = true,
-                "INDEX" => hints.index = index_of_hint(table, item)?,
+                "INDEX" | "FORCESEEK" | "FORCESCAN" => hints.access.add(table, item)?,
                 name if IDLE.contains(&name) => {}
                 name => return Err(unknown(name)),
             }
+        }
+        if hints.access.is_contradictory() {
+            return Err(conflicting());
         }
         let locks = hints.mode.is_some() || hints.table.is_some() || hints.read_past;
         if hints.isolation == Some(Isolation::ReadUncommitted) && locks {
@@ -214,40 +216,6 @@ fn unknown(name: &str) -> SqlError {
          or to the CHANGETABLE function, ensure that your database compatibility mode is set to 90."
     );
     SqlError::new(321, 15, 1, text)
-}
-
-/// The index id that INDEX(...) names.
-fn index_of_hint(table: &TableDef, hint: &OptionItem) -> Result<Option<i32>, SqlError> {
-    let all = || table.indexes.iter().chain([&table.storage]);
-    let word_of = |value: &ast::OptionValue| match value {
-        ast::OptionValue::Word(word) => Some(word.to_string()),
-        ast::OptionValue::Expr(e) => match &e.kind {
-            ast::ExprKind::Literal(ast::Literal::Integer(n)) => Some(n.to_string()),
-            ast::ExprKind::Column(c) => Some(c.name.value.to_string()),
-            _ => None,
-        },
-        _ => None,
-    };
-    let word = match hint.nested.first() {
-        Some(first) if first.name.is_empty() => word_of(&first.value),
-        Some(first) => Some(first.name.to_string()),
-        None => word_of(&hint.value),
-    };
-    let Some(word) = word else { return Ok(None) };
-    let found = match word.parse::<i32>() {
-        Ok(id) => all().find(|i| i.index_id == id || (id == 0 && i.index_id == table.storage.index_id)),
-        Err(_) => all().find(|i| fold_name(&i.name) == fold_name(&word)),
-    };
-    match found {
-        Some(index) => Ok(Some(index.index_id)),
-        None => {
-            let text = format!(
-                "Index '{word}' on table '{}' (specified in the FROM clause) does not exist.",
-                table.name
-            );
-            Err(SqlError::new(308, 16, 1, text))
-        }
-    }
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 //! A merge wants both sides in the order of its keys: a side that does not come so is sorted. Loops and merges give rows in the order
 //! of their left side, so an order or groups that are wanted above may be asked of it.
 
+use super::access_hints::no_plan;
 use super::access_path;
 use super::estimate;
 use super::logical::{JoinHint, JoinKind, Logical, SortKey};
@@ -160,6 +161,11 @@ impl Planner<'_, '_> {
             Some(JoinHint::Ordered) | None => self.binder.join_methods,
         };
         let mut exchange = None;
+        // FORCESEEK of the right table, which only the left rows make possible.
+        let must = kind != JoinKind::Full && allowed.loops && keys.must_seek(right);
+        if must {
+            return Ok((Method::Seek, None));
+        }
         if let Some(chance) = self.binder.any_plan.as_mut().filter(|_| allowed == JoinMethods::ALL) {
             match chance.one_of(5) {
                 0 => allowed = JoinMethods { loops: true, hash: false, merge: false },
@@ -179,11 +185,7 @@ impl Planner<'_, '_> {
         let seeks = allowed.loops
             && kind != JoinKind::Full
             && !keys.pairs.is_empty()
-            && match peeled(&right.logical) {
-                Logical::Get(get) => access_path::can_seek(get, &keys.right_columns(), left.rows, forced),
-                Logical::View(view) => view_seek::pays(view, &keys.right_columns(), left.rows),
-                _ => false,
-            };
+            && keys.can_seek(right, left.rows, forced);
         let method = if seeks {
             Method::Seek
         } else if allowed.merge
@@ -196,9 +198,7 @@ impl Planner<'_, '_> {
         } else if allowed.loops {
             Method::Loop
         } else {
-            let text = "Query processor could not produce a query plan because of the hints defined in this query. \
-                        Resubmit the query without specifying any hints and without using SET FORCEPLAN.";
-            return Err(SqlError::new(8622, 16, 1, text));
+            return Err(no_plan());
         };
         Ok((method, exchange))
     }
@@ -450,13 +450,31 @@ impl Equalities {
         cx.order.iter().map(key).collect()
     }
 
-    /// Right-side columns that stand alone in an equality.
-    fn right_columns(&self) -> Vec<ColId> {
-        let plain = self.pairs.iter().filter_map(|(_, r, _)| match r {
+    /// Whether the right side is a table that has to be sought, and only values of the left rows make that possible.
+    fn must_seek(&self, right: &Side) -> bool {
+        let own = access_path::with_conditions(&right.logical, &right.preds);
+        own.is_some_and(|(get, own)| !access_path::is_possible(get, &own)) && self.can_seek(right, 1.0, true)
+    }
+
+    /// Whether the right side can be sought for each of so many left rows; `forced`: whatever that costs.
+    fn can_seek(&self, right: &Side, left_rows: f64, forced: bool) -> bool {
+        if let Some((get, own)) = access_path::with_conditions(&right.logical, &right.preds) {
+            let column =
+                |(_, r, collation): &(Expr, Expr, Collation)| access_path::sought_column(get, r, *collation);
+            let columns: Vec<ColId> = self.pairs.iter().filter_map(column).collect();
+            return access_path::can_seek(get, &own, &columns, left_rows, forced);
+        }
+        let plain = |(_, r, _): &(Expr, Expr, Collation)| match r {
             Expr::Col(id) => Some(*id),
             _ => None,
-        });
-        plain.collect()
+        };
+        match peeled(&right.logical) {
+            Logical::View(view) => {
+                let columns: Vec<ColId> = self.pairs.iter().filter_map(plain).collect();
+                view_seek::pays(view, &columns, left_rows)
+            }
+            _ => false,
+        }
     }
 }
 

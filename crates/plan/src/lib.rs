@@ -3,6 +3,7 @@
 //! plan runs: what it asks of the instance comes through [`bind::env::Names`].
 //! Guarantees: a compiled object holds no name that must be looked up again; errors carry SQL Server's numbers.
 
+pub mod access_hints;
 pub mod access_path;
 pub mod applied;
 pub mod bind;
@@ -75,13 +76,17 @@ pub struct QueryPlan {
     pub needs: Needs,
 }
 
-/// What the OPTION clause of a statement says of its compilation.
+/// What the OPTION clause of a statement says of its compilation; `assigns`: the statement gives variables values.
 ///
 /// # Errors
 /// Those of [`options::check`]; 10715 a rewrite is to be left out that there is not.
-pub fn apply_options(binder: &mut Binder<'_>, options: &[ast::OptionItem]) -> Result<(), SqlError> {
+pub fn apply_options(
+    binder: &mut Binder<'_>,
+    options: &[ast::OptionItem],
+    assigns: bool,
+) -> Result<(), SqlError> {
     options::check(options, binder.env)?;
-    binder.apply_options(options);
+    binder.apply_options(options, assigns)?;
     binder.rules_off = rewrite::left_out(options)?;
     Ok(())
 }
@@ -120,7 +125,9 @@ impl Counted<'_> {
 pub fn compile_query(q: &ast::Query, env: &CompileEnv<'_>) -> Result<Arc<QueryPlan>, SqlError> {
     let began = Instant::now();
     let mut binder = Binder::new(env);
-    apply_options(&mut binder, &q.options)?;
+    let assigns = q.body.first_select().items.iter().any(ast::SelectItem::assigns);
+    apply_options(&mut binder, &q.options, assigns)?;
+    binder.whole = true;
     let bound = binder.query(q)?;
     let (wanted, mut assignments) = wanted(&bound);
     let plan = physical::plan_query(&mut binder, bound.logical, &wanted, None)?;

@@ -7,7 +7,8 @@ use catalog::Db;
 use catalog::TableDef;
 use compact_str::CompactString;
 use expr::aggregate::Aggregate;
-use expr::{ColId, Expr, Pred};
+use expr::document::Document;
+use expr::{ColId, Expr, Pred, Routine};
 use std::sync::Arc;
 use storage::TableMode;
 use types::{Collation, DataType, Value};
@@ -21,6 +22,8 @@ pub enum Logical {
     Get(Box<Get>),
     /// A system view or table function.
     View(Box<ViewScan>),
+    /// The table that a user's function fills.
+    Routine(Box<RoutineScan>),
     /// Rows that the running statement keeps.
     Work(WorkScan),
     /// A recursive CTE: the anchor's rows, then those of the steps over the rows of the round before, until there are none.
@@ -87,6 +90,14 @@ pub enum Logical {
         input: Box<Logical>,
         top: TopSpec,
     },
+    /// FOR JSON, FOR XML: all rows of the input, with `cols`, become one text; with `pieces` it goes out as rows of some length.
+    Document {
+        input: Box<Logical>,
+        cols: Vec<ColId>,
+        document: Arc<Document>,
+        pieces: bool,
+        output: ColId,
+    },
     /// UNION ALL: column `i` of input `k` is `inputs[k].1[i]`.
     Concat {
         inputs: Vec<(Logical, Vec<ColId>)>,
@@ -132,8 +143,8 @@ pub struct Get {
     /// Locks that the read takes on rows.
     pub locks: Option<RowLocks>,
     pub hints: Hints,
-    /// Values of the batch's parameters for which the plan is made.
-    pub parameters: Arc<[Value]>,
+    /// Values of the batch's variables for which the plan is made, by slot; NULL, or none, where nothing is known.
+    pub values: Arc<[Value]>,
 }
 
 impl Get {
@@ -162,6 +173,17 @@ impl std::fmt::Debug for ViewScan {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.view.name())
     }
+}
+
+/// The rows that a user's function gives for its arguments; column `i` is `first + i`.
+#[derive(Clone, Debug)]
+pub struct RoutineScan {
+    pub routine: Arc<dyn Routine>,
+    pub args: Vec<Expr>,
+    pub first: ColId,
+    pub width: usize,
+    /// How many are expected.
+    pub rows: f64,
 }
 
 /// How two inputs are joined.
@@ -310,6 +332,7 @@ impl Logical {
             Logical::Get(get) => out.extend(get.first..=get.locator()),
             Logical::View(v) => out.extend(v.first..v.first + v.view.columns().len() as ColId),
             Logical::Work(work) => out.extend(work.first..work.first + work.width as ColId),
+            Logical::Routine(scan) => out.extend(scan.first..scan.first + scan.width as ColId),
             Logical::Values { cols, .. } | Logical::Concat { cols, .. } | Logical::Recursive { cols, .. } => {
                 out.extend(cols)
             }
@@ -334,6 +357,7 @@ impl Logical {
                 input.offers(out);
                 out.extend(calls.iter().map(|c| c.output));
             }
+            Logical::Document { output, .. } => out.push(*output),
             Logical::SetOp { cols, .. } => out.extend(cols.iter().map(|(id, _)| *id)),
         }
     }

@@ -3,8 +3,10 @@
 use crate::hints::TableLock;
 use crate::nodes::Plan;
 use crate::rights::Right;
+use catalog::other::SequenceDef;
 use catalog::{Db, ModuleDef, TableDef, TableState};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// A table that a plan reads, and how it is locked meanwhile.
 #[derive(Clone)]
@@ -21,12 +23,18 @@ pub struct Needs {
     pub tables: Vec<TableUse>,
     /// The views that were expanded in it: they must still be the current ones.
     pub modules: Vec<(Arc<Db>, Arc<ModuleDef>)>,
+    /// The sequences whose values it takes.
+    pub sequences: Vec<(Arc<Db>, Arc<SequenceDef>)>,
     /// What the caller must be allowed.
     pub rights: Vec<Right>,
     /// Plans of the subqueries in its expressions.
     pub subqueries: Vec<Arc<Plan>>,
     /// Tables whose rows and values decided how they are read.
     pub watched: Vec<Watched>,
+    /// OPTION (RECOMPILE): the plan is for one run.
+    pub one_run: bool,
+    /// A session makes the plan that will replace this one; the others go on with it.
+    pub(crate) renewed: Arc<AtomicBool>,
 }
 
 /// A table of which so much has changed that a plan may no longer be a good one when its count of changed rows reaches `limit`.
@@ -40,7 +48,10 @@ impl Needs {
     /// Whether there is nothing to lock and nothing to be allowed.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.tables.is_empty() && self.modules.is_empty() && self.rights.is_empty()
+        self.tables.is_empty()
+            && self.modules.is_empty()
+            && self.sequences.is_empty()
+            && self.rights.is_empty()
     }
 
     /// Whether it reads tables or views: then it begins a transaction under SET IMPLICIT_TRANSACTIONS ON.
@@ -49,10 +60,20 @@ impl Needs {
         !self.tables.is_empty() || !self.modules.is_empty()
     }
 
-    /// Whether the statistics have not moved by the thresholds since the statement was compiled.
+    /// Whether the plan may run again, and the statistics have not moved by the thresholds since the statement was compiled.
     #[inline]
     pub fn is_current(&self) -> bool {
-        self.watched.iter().all(|watched| watched.state.modified() < watched.limit)
+        !self.one_run && self.watched.iter().all(|watched| watched.state.modified() < watched.limit)
+    }
+
+    /// Whether the caller is to make the plan that replaces this one: whoever asks first, until it gives up.
+    pub fn claim(&self) -> bool {
+        self.one_run || !self.renewed.swap(true, Relaxed)
+    }
+
+    /// The caller could not make another plan.
+    pub fn give_up(&self) {
+        self.renewed.store(false, Relaxed);
     }
 }
 

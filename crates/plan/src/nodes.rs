@@ -1,9 +1,10 @@
 //! Physical plans as plain data: the operators, what each does, with slots instead of column ids. `exec` runs them.
 
 use super::hints::RowLocks;
-use super::logical::{JoinKind, Logical, ViewScan, WindowCall, WorkSource};
+use super::logical::{JoinKind, Logical, RoutineScan, ViewScan, WindowCall, WorkSource};
 use catalog::Db;
 use expr::aggregate::Aggregate;
+use expr::document::Document;
 use expr::{ColId, Expr, Pred};
 use std::sync::Arc;
 use storage::{TableMode, TableStore};
@@ -32,6 +33,11 @@ pub enum Node {
         keep: Vec<usize>,
         /// Columns by which the rows are sought, with the values that are wanted.
         equal: Vec<(usize, Expr)>,
+    },
+    /// The rows of a user's function, with the columns at these positions.
+    Routine {
+        scan: Box<RoutineScan>,
+        keep: Vec<usize>,
     },
     /// Rows that the statement keeps, with the columns at these positions.
     Work {
@@ -91,6 +97,12 @@ pub enum Node {
         keys: Vec<SortSlot>,
         limit: Option<usize>,
     },
+    /// FOR JSON, FOR XML.
+    Document {
+        input: Box<Plan>,
+        document: Arc<Document>,
+        pieces: bool,
+    },
     Top {
         input: Box<Plan>,
         plan: Box<TopPlan>,
@@ -119,12 +131,17 @@ impl Plan {
         match &self.node {
             Node::One | Node::Values(_) => true,
             Node::Scan(scan) => scan.path.is_point(),
-            Node::View { .. } | Node::Work { .. } | Node::Recursive { .. } | Node::Lookup { .. } => false,
+            Node::View { .. }
+            | Node::Routine { .. }
+            | Node::Work { .. }
+            | Node::Recursive { .. }
+            | Node::Lookup { .. } => false,
             Node::Filter { input, .. }
             | Node::Project { input, .. }
             | Node::Aggregate { input, .. }
             | Node::Distinct { input, .. }
             | Node::Sort { input, .. }
+            | Node::Document { input, .. }
             | Node::Top { input, .. }
             | Node::Window { input, .. } => input.reads_points(),
             Node::HashJoin { left, right, .. }

@@ -1,6 +1,8 @@
-//! The OPTION clause. Hints about plans change no result and are accepted; what would change one is refused; misspelt ones
-//! are the parser's error 102, misspelt names within USE HINT are 10715.
+//! The OPTION clause: how a statement is planned, and for which values. Hints about plans change no result; those that have no meaning
+//! here are accepted, what would change a result is refused; misspelt ones are the parser's error 102, misspelt names within USE HINT
+//! are 10715.
 
+use std::sync::Arc;
 use syntax::ast::{OptionItem, OptionValue};
 use types::{SqlError, Value};
 
@@ -65,7 +67,7 @@ pub fn check(options: &[OptionItem], env: &CompileEnv<'_>) -> Result<(), SqlErro
         "MAXDOP" => number(option, 32_767).map(drop),
         "FAST" | "QUERYTRACEON" => number(option, i64::MAX).map(drop),
         "MAX_GRANT_PERCENT" | "MIN_GRANT_PERCENT" => percent(option),
-        "OPTIMIZE FOR" => option.nested.iter().try_for_each(|item| env.vars.find(&item.name).map(drop)),
+        "OPTIMIZE FOR" => option.nested.iter().try_for_each(|item| meant(item, env).map(drop)),
         "USE HINT" => option.nested.iter().try_for_each(hint_name),
         "USE PLAN" | "TABLE HINT" | "FOR TIMESTAMP AS OF" => {
             Err(unsupported(&format!("OPTION ({})", option.name)))
@@ -73,6 +75,57 @@ pub fn check(options: &[OptionItem], env: &CompileEnv<'_>) -> Result<(), SqlErro
         // How rows are joined, grouped and ordered, when a plan is made anew, a name for the log.
         _ => Ok(()),
     })
+}
+
+/// A variable that OPTIMIZE FOR names, and the value that it is taken to have; NULL for UNKNOWN.
+///
+/// Errors: 137 no such variable, 102 neither a value nor UNKNOWN, those of converting the value.
+fn meant(item: &OptionItem, env: &CompileEnv<'_>) -> Result<(usize, Value), SqlError> {
+    let (slot, ty) = env.vars.find(&item.name)?;
+    let value = match &item.value {
+        OptionValue::Word(word) if word.eq_ignore_ascii_case("UNKNOWN") => Value::Null,
+        _ => constant(item)?,
+    };
+    if value.is_null() {
+        return Ok((slot, value));
+    }
+    Ok((slot, types::convert(&value, value.natural_type(), ty, 0, types::Mode::Implicit)?))
+}
+
+/// The values of variables for which a statement is planned, by slot; NULL, or none, where nothing is known. They are those of this
+/// moment unless OPTIMIZE FOR says others.
+///
+/// # Errors
+/// Those of the values that OPTIMIZE FOR names.
+pub fn values(options: &[OptionItem], env: &CompileEnv<'_>) -> Result<Arc<[Value]>, SqlError> {
+    let named = |name: &str| options.iter().any(|option| option.name == name);
+    let hinted = |name: &str| {
+        let hints = options.iter().filter(|option| option.name == "USE HINT");
+        hints.flat_map(|option| &option.nested).any(|item| name_of(item) == name)
+    };
+    let unknown = named("OPTIMIZE FOR UNKNOWN") || hinted("DISABLE_PARAMETER_SNIFFING");
+    let mut values = if unknown { Vec::new() } else { known(env) };
+    for item in options.iter().filter(|option| option.name == "OPTIMIZE FOR").flat_map(|o| &o.nested) {
+        let (slot, value) = meant(item, env)?;
+        values.resize(values.len().max(slot + 1), Value::Null);
+        values[slot] = value;
+    }
+    Ok(values.into())
+}
+
+/// The values that variables have now, as far as they are short enough to be compared with a column's.
+pub fn known(env: &CompileEnv<'_>) -> Vec<Value> {
+    let is_short = |value: &Value| match value {
+        Value::Str(text) => text.len() <= 8_000,
+        Value::Bytes(bytes) => bytes.len() <= 8_000,
+        _ => true,
+    };
+    env.values.iter().map(|value| if is_short(value) { value.clone() } else { Value::Null }).collect()
+}
+
+/// Whether a plan is made for each run of the statement, for the values that its variables have then: OPTION (RECOMPILE).
+pub fn is_for_one_run(options: &[OptionItem]) -> bool {
+    options.iter().any(|option| option.name == "RECOMPILE")
 }
 
 /// The most rounds of a recursive CTE, if OPTION (MAXRECURSION n) says so: `Some(None)` for any number.

@@ -36,8 +36,10 @@ pub fn needs(binder: &mut Binder<'_>) -> Result<Needs, SqlError> {
     }
     let (tables, modules) = (std::mem::take(&mut binder.tables), std::mem::take(&mut binder.modules));
     let watched = std::mem::take(&mut binder.watched);
+    let sequences = std::mem::take(&mut binder.sequences);
     let rights = binder.rights.take();
-    Ok(Needs { tables, modules, rights, subqueries: plans, watched })
+    let one_run = binder.one_run;
+    Ok(Needs { tables, modules, sequences, rights, subqueries: plans, watched, one_run, ..Needs::default() })
 }
 
 /// The plan with exactly these columns. Error: internal, when it does not have one of them.

@@ -103,6 +103,15 @@ impl Planner<'_, '_> {
                 let plan = Plan { node: Node::View { scan: view, keep, equal }, cols, rows, ordered: false };
                 self.above(plan, preds)
             }
+            Logical::Routine(scan) => {
+                let cx = cx.with(&preds);
+                let ids = scan.first..scan.first + scan.width as ColId;
+                let cols: Vec<ColId> = ids.filter(|id| cx.needed.contains(id)).collect();
+                let keep = cols.iter().map(|id| (id - scan.first) as usize).collect();
+                let rows = scan.rows;
+                let node = Node::Routine { scan, keep };
+                self.above(Plan { node, cols, rows, ordered: false }, preds)
+            }
             Logical::Work(work) => {
                 let cx = cx.with(&preds);
                 let ids = work.first..work.first + work.width as ColId;
@@ -144,6 +153,11 @@ impl Planner<'_, '_> {
             Logical::Top { input, top } => {
                 let plan = self.top(*input, top, &cx.with(&preds))?;
                 self.above(plan, preds)
+            }
+            Logical::Document { input, cols, document, pieces, output } => {
+                let input = Box::new(self.branch(*input, &cols)?);
+                let node = Node::Document { input, document, pieces };
+                self.above(Plan { node, cols: vec![output], rows: 1.0, ordered: false }, preds)
             }
             Logical::Concat { inputs, cols } => self.concat(inputs, cols, preds, cx),
             Logical::SetOp { except, left, right, cols } => {

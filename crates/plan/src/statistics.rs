@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use catalog::statistics::{self, Measured, Origin, Statistics};
-use catalog::{Db, TableDef};
+use catalog::{Db, IndexDef, TableDef};
 use storage::sample::{self, Amount};
 use types::DataType;
 
@@ -25,23 +25,53 @@ pub fn of_column(db: &Arc<Db>, table: &Arc<TableDef>, column: usize) -> Option<A
     if db.is_autonomous() || !can_be_measured(def.ty) {
         return None;
     }
-    let known = table.state.statistics.of_column(def.column_id);
-    match &known {
-        Some(statistics) => {
-            let measured = statistics.measured.as_ref()?;
-            let renew = !statistics.no_recompute
-                && statistics::is_stale(table, measured)
-                && db.settings().auto_update_stats;
-            if !renew {
-                return Some(measured.clone());
+    let settings = db.settings();
+    let known = || table.state.statistics.of_column(def.column_id);
+    match known() {
+        Some(old) => {
+            let measured = old.measured.clone()?;
+            let fits = |measured: &Measured| {
+                old.no_recompute || !statistics::is_stale(table, measured) || !settings.auto_update_stats
+            };
+            if fits(&measured) {
+                return Some(measured);
+            }
+            // One session measures; the others go on with what is known.
+            let Some(_turn) = table.state.statistics.try_turn() else { return Some(measured) };
+            let newer = known().and_then(|newer| newer.measured.clone()).filter(|newer| fits(newer));
+            newer.or_else(|| measure(db, table, &old, Amount::Default)).or(Some(measured))
+        }
+        None if !settings.auto_create_stats => None,
+        None => {
+            let _turn = table.state.statistics.turn();
+            match known() {
+                Some(made) => made.measured.clone(),
+                None => measure(db, table, &wanted(table, def.column_id), Amount::Default),
             }
         }
-        None if !db.settings().auto_create_stats => return None,
-        None => {}
     }
-    let target = known.clone().unwrap_or_else(|| Arc::new(wanted(table, def.column_id)));
-    let kept = known.and_then(|statistics| statistics.measured.clone());
-    measure(db, table, &target, Amount::Default).or(kept)
+}
+
+/// The most of these columns of which it is known how many combinations of values they have: their ids, and that number.
+pub fn together(db: &Arc<Db>, table: &Arc<TableDef>, columns: &[i32]) -> Option<(Vec<i32>, f64)> {
+    let known = table.state.statistics.begun_with(columns);
+    let length = |index: &IndexDef| {
+        let ids = index.key.iter().map(|(at, _)| table.columns[*at].column_id);
+        ids.take_while(|id| columns.contains(id)).count()
+    };
+    let best = table.all_indexes().max_by_key(|index| length(index))?;
+    let most = known.as_ref().map_or(1, |(columns, _)| columns.len());
+    if length(best) > most && !db.is_autonomous() && db.settings().auto_create_stats {
+        // An index says more, and has not been asked yet.
+        let _turn = table.state.statistics.turn();
+        let made = table.state.statistics.begun_with(columns);
+        if made.as_ref().is_some_and(|(columns, _)| columns.len() >= length(best)) {
+            return made;
+        }
+        measure(db, table, &statistics::of_index(table, best), Amount::Default)?;
+        return table.state.statistics.begun_with(columns).or(known);
+    }
+    known
 }
 
 /// Whether values of a type have an order and lie in the row.

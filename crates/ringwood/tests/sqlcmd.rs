@@ -214,6 +214,8 @@ fn levels_timeouts_and_options_of_tables() {
         vec!["-S", "server", "--memory", "64MB"],
         vec!["-S", "server\\instance"],
         vec!["-U", "sa"],
+        vec!["-P", "x", "--memory", "64MB"],
+        vec!["-C"],
         vec!["-E"],
         vec!["-w", "8"],
         vec!["-f", "99"],

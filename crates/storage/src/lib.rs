@@ -19,7 +19,10 @@ use pages::{PageId, Unit, UnitId};
 use std::any::Any;
 use std::sync::Arc;
 use txn::TxnError;
-use types::{ColumnType, Corrupt, DataType, KeyPart, Len, RowLayout, SqlError, Value, encode_key_part};
+use types::{
+    ColumnType, Corrupt, DataType, KeyPart, Len, RowLayout, SqlError, Value, decode_key_part,
+    encode_key_part, keeps_values,
+};
 
 pub use row::fetch;
 
@@ -48,16 +51,51 @@ pub struct IndexStore {
     pub tree: BTree,
     /// One per key column.
     pub parts: Vec<KeyPart>,
+    /// What the entries are ordered by: the key, and the clustered key behind it unless the index is unique.
+    pub order: Vec<(usize, bool)>,
+    /// One for each column of the order.
+    pub order_parts: Vec<KeyPart>,
     /// Layout of an entry's value: key columns, included columns, locator.
     pub layout: RowLayout,
     /// Table positions of the value's columns, without the locator.
     pub columns: Vec<usize>,
+    /// Columns of a locator that is a clustered key, from the first one to the last whose values a key keeps.
+    located: Vec<(usize, KeyPart)>,
 }
 
 impl IndexStore {
-    /// Where the value keeps a table column.
+    /// Where an entry has a table column: in its value, or behind that in the locator.
     pub fn position(&self, column: usize) -> Option<usize> {
-        self.columns.iter().position(|c| *c == column)
+        let located = || self.located.iter().position(|(at, _)| *at == column);
+        let own = self.columns.iter().position(|c| *c == column);
+        own.or_else(|| located().map(|at| self.columns.len() + 1 + at))
+    }
+
+    /// Columns of an entry, by the positions that [`IndexStore::position`] gives, into the first places of `out`.
+    pub fn decode(&self, entry: &[u8], wanted: &[u16], out: &mut [Value]) -> Result<(), Corrupt> {
+        let locator = self.columns.len();
+        if wanted.iter().all(|at| usize::from(*at) < locator) {
+            return self.layout.decode_some(entry, wanted, out);
+        }
+        let damaged = || Corrupt::Value { column: locator };
+        let key = self.layout.raw_column(entry, locator).ok_or_else(damaged)?;
+        for (at, place) in wanted.iter().zip(out) {
+            let at = usize::from(*at);
+            *place = match at.checked_sub(locator + 1) {
+                None => self.layout.decode_column(entry, at)?,
+                Some(part) => self.located_value(key, part).ok_or_else(damaged)?,
+            };
+        }
+        Ok(())
+    }
+
+    /// A column of a locator.
+    fn located_value(&self, mut key: &[u8], at: usize) -> Option<Value> {
+        let mut value = None;
+        for (_, part) in self.located.get(..=at)? {
+            value = Some(decode_key_part(part, &mut key)?);
+        }
+        value
     }
 }
 
@@ -150,12 +188,18 @@ pub fn open_index(db: &Arc<Db>, table: &Arc<TableDef>, def: &Arc<IndexDef>) -> R
         nullable: false,
         collation: types::Collation::DEFAULT,
     });
+    let order = table.entry_order(def);
+    let keeps = |(_, part): &(usize, KeyPart)| keeps_values(part.ty);
+    let clustered = table.storage.key.iter().filter(|_| table.storage.index_id > 0);
     Ok(IndexStore {
         def: def.clone(),
         tree,
         parts: key_parts(table, def),
+        order_parts: order.iter().map(|column| key_part(table, *column)).collect(),
+        order,
         layout: RowLayout::new(&types),
         columns,
+        located: clustered.map(|column| (column.0, key_part(table, *column))).take_while(keeps).collect(),
     })
 }
 
@@ -166,11 +210,12 @@ fn column_type(table: &TableDef, column: usize) -> ColumnType {
 
 /// The parts of an index's key.
 pub fn key_parts(table: &TableDef, index: &IndexDef) -> Vec<KeyPart> {
-    let parts = index.key.iter().map(|(column, descending)| {
-        let c = &table.columns[*column];
-        KeyPart { ty: c.ty, descending: *descending, collation: c.collation }
-    });
-    parts.collect()
+    index.key.iter().map(|column| key_part(table, *column)).collect()
+}
+
+fn key_part(table: &TableDef, (column, descending): (usize, bool)) -> KeyPart {
+    let c = &table.columns[column];
+    KeyPart { ty: c.ty, descending, collation: c.collation }
 }
 
 /// Whether the current definition of a table still has a unit, under this name and with this root.

@@ -1,10 +1,11 @@
 //! Normalised keys: bytes whose memcmp order is SQL's order. Guarantees: for values of the part's type, keys
 //! compare as `ops::compare` does, NULL first, a descending part the other way round; no key is a prefix of
-//! another with the same parts, so keys of several columns simply follow each other.
+//! another with the same parts, so keys of several columns simply follow each other. Keys of numbers, dates and GUIDs give their
+//! values back ([`keeps_values`]).
 
 use crate::collation::Collation;
 use crate::datatype::DataType;
-use crate::decimal::{MAX_PRECISION, POW10};
+use crate::decimal::{Decimal, MAX_PRECISION, POW10};
 use crate::value::Value;
 
 /// One column of a key.
@@ -114,7 +115,7 @@ fn put_i64(n: i64, out: &mut Vec<u8>) {
     out.extend_from_slice(&((n as u64) ^ (1 << 63)).to_be_bytes());
 }
 
-fn put_decimal(d: crate::decimal::Decimal, ty: DataType, out: &mut Vec<u8>) {
+fn put_decimal(d: Decimal, ty: DataType, out: &mut Vec<u8>) {
     let (precision, scale) = match ty {
         DataType::Decimal { precision, scale, .. } => (precision, scale),
         _ => (d.precision(), d.scale()),
@@ -130,7 +131,7 @@ fn put_decimal(d: crate::decimal::Decimal, ty: DataType, out: &mut Vec<u8>) {
 }
 
 /// A decimal as 0.ddd * 10^e: sign, e, 38 digits, so that 1.0 and 1.00 are one key.
-fn put_any_decimal(d: crate::decimal::Decimal, out: &mut Vec<u8>) {
+fn put_any_decimal(d: Decimal, out: &mut Vec<u8>) {
     let mantissa = d.mantissa();
     let magnitude = mantissa.unsigned_abs();
     let digits = magnitude.checked_ilog10().map_or(0, |n| n + 1);
@@ -165,6 +166,84 @@ fn put_bytes(bytes: &[u8], out: &mut Vec<u8>) {
         }
     }
     out.push(0);
+}
+
+/// Whether a key keeps the values of a type as they are. Strings lose their case and trailing blanks, binary values trailing zeros,
+/// -0.0 its sign, an instant its time zone.
+pub fn keeps_values(ty: DataType) -> bool {
+    let exact = ty.is_number() && !matches!(ty, DataType::Float | DataType::Real);
+    let instant = ty.is_temporal() && !matches!(ty, DataType::DateTimeOffset(_));
+    exact || instant || ty == DataType::UniqueIdentifier
+}
+
+/// Takes one column's part from the beginning of a key: the other way round than [`encode_key_part`], for types whose values a key
+/// keeps. `None`: it is no such key.
+pub fn decode_key_part(part: &KeyPart, key: &mut &[u8]) -> Option<Value> {
+    let mut bytes = Bytes { key, descending: part.descending };
+    match bytes.take::<1>()? {
+        [NULL] => return Some(Value::Null),
+        [NOT_NULL] => {}
+        _ => return None,
+    }
+    Some(match part.ty {
+        DataType::Bit => Value::Bit(bytes.take::<1>()? == [1]),
+        DataType::TinyInt => Value::TinyInt(u8::from_be_bytes(bytes.take()?)),
+        DataType::SmallInt => Value::SmallInt((u16::from_be_bytes(bytes.take()?) ^ 0x8000) as i16),
+        DataType::Int => Value::Int(bytes.int()?),
+        DataType::BigInt => Value::BigInt(bytes.bigint()?),
+        DataType::Money => Value::Money(bytes.bigint()?),
+        DataType::SmallMoney => Value::SmallMoney(bytes.int()?),
+        DataType::Decimal { precision, scale, .. } => {
+            let mantissa = match precision <= SHORT_DECIMAL {
+                true => i128::from(bytes.bigint()?),
+                false => (u128::from_be_bytes(bytes.take()?) ^ (1 << 127)) as i128,
+            };
+            Value::Decimal(Decimal::new(mantissa, precision, scale)?)
+        }
+        DataType::Date => Value::Date(bytes.int()?),
+        DataType::Time(_) => Value::Time(u64::from_be_bytes(bytes.take()?)),
+        DataType::DateTime => {
+            Value::DateTime { days: bytes.int()?, ticks: u32::from_be_bytes(bytes.take()?) }
+        }
+        DataType::SmallDateTime => Value::SmallDateTime {
+            days: u16::from_be_bytes(bytes.take()?),
+            minutes: u16::from_be_bytes(bytes.take()?),
+        },
+        DataType::DateTime2(_) => {
+            Value::DateTime2 { days: bytes.int()?, ticks: u64::from_be_bytes(bytes.take()?) }
+        }
+        DataType::UniqueIdentifier => {
+            let ordered: [u8; 16] = bytes.take()?;
+            let mut guid = [0; 16];
+            GUID_ORDER.iter().zip(ordered).for_each(|(at, byte)| guid[*at] = byte);
+            Value::Guid(guid)
+        }
+        _ => return None,
+    })
+}
+
+/// The bytes of a key from the beginning.
+struct Bytes<'k, 'b> {
+    key: &'k mut &'b [u8],
+    descending: bool,
+}
+
+impl Bytes<'_, '_> {
+    fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (first, rest) = self.key.split_first_chunk::<N>()?;
+        *self.key = rest;
+        let mut first = *first;
+        turn(self.descending, &mut first);
+        Some(first)
+    }
+
+    fn int(&mut self) -> Option<i32> {
+        Some((u32::from_be_bytes(self.take()?) ^ 0x8000_0000) as i32)
+    }
+
+    fn bigint(&mut self) -> Option<i64> {
+        Some((u64::from_be_bytes(self.take()?) ^ (1 << 63)) as i64)
+    }
 }
 
 /// The order of two stored uniqueidentifiers.

@@ -28,7 +28,7 @@ pub use datatype::{DataType, Len, NameContext, TypeArg, common_type};
 pub use decimal::Decimal;
 pub use display::format_value;
 pub use error::{Corrupt, SqlError};
-pub use key::{KeyPart, encode_key, encode_key_part, encode_sort_part};
+pub use key::{KeyPart, decode_key_part, encode_key, encode_key_part, encode_sort_part, keeps_values};
 pub use like::LikePattern;
 pub use ops::{BinaryOp, compare};
 pub use packed::{pack_row, unpack_row};

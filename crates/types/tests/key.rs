@@ -5,7 +5,10 @@ mod common;
 use std::cmp::Ordering;
 
 use fastrand::Rng;
-use ringwood_types::{Collation, DataType, Decimal, KeyPart, Value, compare, encode_key, encode_sort_part};
+use ringwood_types::{
+    Collation, DataType, Decimal, KeyPart, Value, compare, decode_key_part, encode_key, encode_key_part,
+    encode_sort_part, keeps_values,
+};
 
 fn expected(a: &Value, b: &Value, part: &KeyPart) -> Ordering {
     let order = match (a.is_null(), b.is_null()) {
@@ -129,4 +132,40 @@ fn sort_keys_order_values_of_any_precision() {
         let (x, y) = (key(&a), key(&b));
         assert!(x == y || !y.starts_with(&x), "seed {seed}: {a:?} begins {b:?}");
     }
+}
+
+#[test]
+fn keys_give_values_back() {
+    let mut kept = 0;
+    for seed in 0..20_000 {
+        let mut rng = Rng::with_seed(seed);
+        let parts: Vec<KeyPart> = (0..rng.usize(1..4))
+            .map(|_| KeyPart {
+                ty: common::any_type(&mut rng),
+                descending: rng.bool(),
+                collation: Collation::DEFAULT,
+            })
+            .take_while(|part| keeps_values(part.ty))
+            .collect();
+        let value =
+            |rng: &mut Rng, ty| if rng.u8(0..8) == 0 { Value::Null } else { common::value_of(rng, ty) };
+        let values: Vec<Value> = parts.iter().map(|part| value(&mut rng, part.ty)).collect();
+        let mut key = Vec::new();
+        values.iter().zip(&parts).for_each(|(value, part)| encode_key_part(value, part, &mut key));
+        let mut rest = &key[..];
+        for (value, part) in values.iter().zip(&parts) {
+            assert_eq!(decode_key_part(part, &mut rest).as_ref(), Some(value), "seed {seed}: {part:?}");
+            kept += 1;
+        }
+        assert!(rest.is_empty());
+        if let Some(part) = parts.last()
+            && !key.is_empty()
+        {
+            // What is cut off is no key.
+            let mut short = &key[..key.len() - 1];
+            let all: Vec<_> = parts.iter().map(|part| decode_key_part(part, &mut short)).collect();
+            assert_eq!(all.last(), Some(&None), "{part:?}");
+        }
+    }
+    assert!(kept > 5_000, "{kept} values");
 }

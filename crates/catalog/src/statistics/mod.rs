@@ -11,10 +11,10 @@ pub mod histogram;
 pub mod store;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use compact_str::{CompactString, format_compact};
-use parking_lot::RwLock;
+use parking_lot::{Mutex, MutexGuard, RwLock};
 use types::Value;
 
 use crate::{LOB_INDEX_ID, TableDef, fold_name};
@@ -102,13 +102,47 @@ pub struct TableStatistics {
     list: RwLock<Vec<Arc<Statistics>>>,
     /// Something has been measured since the statistics were last written.
     unwritten: AtomicBool,
+    /// Held by the session that measures because its plan needs it.
+    turn: Mutex<()>,
+    /// The columns of which something was measured, as [`column_bit`]s: changes of others make no plan worse.
+    measured: AtomicU64,
+}
+
+/// The bit of a column in a set of columns; columns that are 64 apart have the same.
+pub fn column_bit(column_id: i32) -> u64 {
+    1 << (column_id & 63)
 }
 
 impl TableStatistics {
     /// Those of a database that is being opened.
     pub fn of(list: Vec<Statistics>) -> TableStatistics {
-        let list = RwLock::new(list.into_iter().map(Arc::new).collect());
-        TableStatistics { list, ..TableStatistics::default() }
+        let list: Vec<_> = list.into_iter().map(Arc::new).collect();
+        let statistics = TableStatistics::default();
+        statistics.note_measured(&list);
+        *statistics.list.write() = list;
+        statistics
+    }
+
+    /// The columns of which something was measured, as [`column_bit`]s.
+    #[inline]
+    pub fn measured_columns(&self) -> u64 {
+        self.measured.load(Relaxed)
+    }
+
+    fn note_measured(&self, list: &[Arc<Statistics>]) {
+        let measured = list.iter().filter(|s| s.measured.is_some());
+        let columns = measured.flat_map(|s| &s.columns).fold(0, |all, id| all | column_bit(*id));
+        self.measured.store(columns, Relaxed);
+    }
+
+    /// The right to measure, when no other session has it.
+    pub fn try_turn(&self) -> Option<MutexGuard<'_, ()>> {
+        self.turn.try_lock()
+    }
+
+    /// The right to measure; waits for another session that has it.
+    pub fn turn(&self) -> MutexGuard<'_, ()> {
+        self.turn.lock()
     }
 
     /// All of them, by id.
@@ -134,6 +168,17 @@ impl TableStatistics {
         })
     }
 
+    /// The most of these columns that statistics begin with, at least two, in any order, and their different combinations.
+    pub fn begun_with(&self, columns: &[i32]) -> Option<(Vec<i32>, f64)> {
+        let list = self.list.read();
+        let prefix = |s: &Arc<Statistics>| {
+            let length = s.columns.iter().take_while(|id| columns.contains(id)).count();
+            let distinct = s.measured.as_ref().filter(|_| length > 1)?.distinct(length)?;
+            Some((s.columns[..length].to_vec(), distinct))
+        };
+        list.iter().filter_map(prefix).max_by_key(|(columns, _)| columns.len())
+    }
+
     /// Adds statistics, or puts them in the place of those with their id.
     pub fn put(&self, statistics: Statistics) {
         let mut list = self.list.write();
@@ -142,6 +187,7 @@ impl TableStatistics {
             Ok(at) => list[at] = Arc::new(statistics),
             Err(at) => list.insert(at, Arc::new(statistics)),
         }
+        self.note_measured(&list);
     }
 
     /// Takes statistics out.
@@ -149,7 +195,9 @@ impl TableStatistics {
         let mut list = self.list.write();
         self.unwritten.store(true, Relaxed);
         let at = list.binary_search_by_key(&stats_id, |s| s.stats_id).ok()?;
-        Some(list.remove(at))
+        let removed = list.remove(at);
+        self.note_measured(&list);
+        Some(removed)
     }
 
     /// Forgets what was measured of a column: it is dropped, or its type changes.
@@ -160,6 +208,7 @@ impl TableStatistics {
         for statistics in list.iter_mut().filter(|s| s.columns.contains(&column_id)) {
             *statistics = Arc::new(Statistics { measured: None, ..Statistics::clone(statistics) });
         }
+        self.note_measured(&list);
     }
 
     /// Whether something is to be written, asked once.
@@ -282,9 +331,14 @@ mod tests {
         statistics.put(make(7, &[1, 2], 5));
         statistics.put(make(3, &[1], 9));
         assert_eq!(statistics.of_column(1).map(|s| s.stats_id), Some(3));
+        assert_eq!(statistics.measured_columns(), column_bit(1) | column_bit(2));
         assert!(statistics.of_column(2).is_none());
         assert_eq!(statistics.distinct(&[2, 1]), Some(20.0));
+        assert_eq!(statistics.begun_with(&[3, 2, 1]), Some((vec![1, 2], 20.0)));
+        assert_eq!(statistics.begun_with(&[3, 2]), None);
         assert_eq!(statistics.list().iter().map(|s| s.stats_id).collect::<Vec<_>>(), [3, 7]);
         assert!(statistics.remove(3).is_some() && statistics.remove(3).is_none());
+        statistics.remove(7);
+        assert_eq!(statistics.measured_columns(), 0);
     }
 }

@@ -19,6 +19,7 @@ use crate::functions::metadata::name_parts;
 use crate::output::SessionChange;
 use crate::stmt::option_rules;
 use crate::sysproc::{self, Arg};
+use catalog::other::OtherObject;
 use catalog::security::Permission;
 use catalog::{Db, ModuleDef, ModuleKind, errors, fold_name};
 use plan::bind::set_options::SessionOptions;
@@ -28,6 +29,11 @@ use std::sync::Arc;
 impl Run<'_> {
     pub(super) fn execute(&mut self, at: usize, execute: &Execute) -> Result<Flow, Failure> {
         option_rules::check("EXECUTE", &execute.options, option_rules::EXECUTE)?;
+        if self.core.in_function() {
+            let text =
+                "Only functions and some extended stored procedures can be executed from within a function.";
+            return Err(SqlError::new(557, 16, 2, text).into());
+        }
         match &execute.what {
             ExecuteWhat::Text { at: Some(server), .. } => {
                 let text = format!(
@@ -128,6 +134,8 @@ impl Run<'_> {
         let procedure = sysproc::find(&name.name.value);
         let dynamic = Dynamic::find(&name.name.value);
         let own = name.schema.as_ref().is_some_and(|s| !s.is("sys") && !s.is("dbo"));
+        let based = self.through_synonym(name)?;
+        let name = based.as_ref().unwrap_or(name);
         let db = crate::stmt::database_of(self.core, name)?;
         db.check_usable()?;
         self.core.check_access(&db)?;
@@ -164,6 +172,23 @@ impl Run<'_> {
             self.sink.procedure_done(status)?;
         }
         Ok((flow, status))
+    }
+
+    /// What a name stands for that is a synonym.
+    fn through_synonym(&self, name: &ObjectName) -> Result<Option<ObjectName>, SqlError> {
+        let db = crate::stmt::database_of(self.core, name)?;
+        let schema = name.schema.as_ref().map_or("", |s| s.value.as_str());
+        let catalog = db.catalog();
+        let Some(OtherObject::Synonym(synonym)) = catalog.find_other(schema, &name.name.value) else {
+            return Ok(None);
+        };
+        let base = plan::bind::synonym::base_of(&db, synonym);
+        let found = crate::stmt::database_of(self.core, &base)?.catalog();
+        let schema = base.schema.as_ref().map_or("", |s| s.value.as_str());
+        match found.find_module(schema, &base.name.value) {
+            Some(module) if module.kind == ModuleKind::Procedure => Ok(Some(base)),
+            _ => Err(plan::bind::synonym::invalid_synonym(name)),
+        }
     }
 
     /// The user's procedure of a name. Error: 2812.

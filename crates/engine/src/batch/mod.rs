@@ -8,6 +8,8 @@ pub mod dynamic;
 pub mod errors_text;
 pub mod execute;
 pub mod flow;
+pub mod function;
+mod function_body;
 mod insert_exec;
 mod kind;
 pub mod module;
@@ -39,13 +41,13 @@ use crate::dml::DmlPlan;
 use crate::exec::scalar::{Condition, Scalar};
 use crate::state::SessionCore;
 use crate::state::activity::BatchView;
-use plan::QueryPlan;
 use plan::bind::env::{CompileEnv, VarScope};
 use plan::bind::module::ChangedTable;
 use plan::bind::set_options::CompileOptions;
 use plan::bind::undeclared::Undeclared;
 use plan::cursor::CursorPlan;
-use program::{Op, Program};
+use plan::{Needs, QueryPlan};
+use program::{FunctionResult, Op, Program};
 
 /// A variable that exists before a batch starts: its name, and its type unless it is a table.
 pub type BatchParam = (CompactString, Option<DataType>);
@@ -70,14 +72,20 @@ pub enum Bound {
 }
 
 impl Bound {
+    /// What it needs, if it is a plan that may grow old.
+    #[inline]
+    fn needs(&self) -> Option<&Needs> {
+        match self {
+            Bound::Query(plan) => Some(plan.needs()),
+            Bound::Dml(plan) => Some(plan.needs()),
+            Bound::Cursor(plan) => Some(plan.needs()),
+            Bound::Assign { .. } | Bound::Condition(_) | Bound::Scalars(_) | Bound::Into(_) => None,
+        }
+    }
+
     /// Whether the tables that it reads have not changed so much that it should be planned anew.
     fn is_current(&self) -> bool {
-        match self {
-            Bound::Query(plan) => plan.needs().is_current(),
-            Bound::Dml(plan) => plan.needs().is_current(),
-            Bound::Cursor(plan) => plan.needs().is_current(),
-            Bound::Assign { .. } | Bound::Condition(_) | Bound::Scalars(_) | Bound::Into(_) => true,
-        }
+        self.needs().is_none_or(Needs::is_current)
     }
 
     /// Binds with the environment of this moment, which the stamp tells.
@@ -87,7 +95,7 @@ impl Bound {
     fn make(
         core: &SessionCore,
         vars: &VarScope,
-        parameters: &[Value],
+        values: &[Value],
         bind: impl FnOnce(&CompileEnv<'_>) -> Result<Bound, SqlError>,
     ) -> Result<(Stamp, Bound), SqlError> {
         let mut stamp = Stamp::now(core);
@@ -98,7 +106,7 @@ impl Bound {
             db: core.db(),
             catalog: core.db().catalog(),
             vars,
-            parameters,
+            values,
             options: &core.options,
             temps: &core.temps,
             changes: core.changes.as_ref().map(|rows| ChangedTable {
@@ -142,6 +150,13 @@ pub struct Stamp {
 }
 
 impl Stamp {
+    /// Whether what was bound then means the same in this session now.
+    #[inline]
+    fn is_of(&self, core: &SessionCore) -> bool {
+        self.temps.is_none_or(|generation| generation == core.temps.generation)
+            && Stamp { temps: None, ..*self } == Stamp::now(core)
+    }
+
     /// Of this moment, without temporary tables.
     #[inline]
     fn now(core: &SessionCore) -> Stamp {
@@ -221,6 +236,22 @@ impl Compiled {
         check_showplan(&stmts)?;
         let type_of = |name: &TypeName| declared_type(name, catalog);
         let program = Program::build(stmts, variables(params)?, &type_of)?;
+        Ok(Compiled::with(text, program, params.len(), settings))
+    }
+
+    /// Flattens the statements of a function.
+    ///
+    /// Errors: as [`Compiled::of_body`].
+    pub fn of_function(
+        text: &str,
+        stmts: Vec<Stmt>,
+        params: &[BatchParam],
+        result: FunctionResult,
+        settings: ParseSettings,
+        catalog: &Catalog,
+    ) -> Result<Compiled, SqlError> {
+        let type_of = |name: &TypeName| declared_type(name, catalog);
+        let program = Program::build_function(stmts, variables(params)?, &type_of, result)?;
         Ok(Compiled::with(text, program, params.len(), settings))
     }
 
@@ -319,7 +350,7 @@ mod tests {
                 db: core.db(),
                 catalog: core.db().catalog(),
                 vars: &VarScope::new(),
-                parameters: &[],
+                values: &[],
                 options: &core.options,
                 temps: &core.temps,
                 changes: None,

@@ -1,15 +1,16 @@
-//! Procedures and triggers as compiled code. [`super::cache`] keeps it.
+//! Procedures, functions and triggers as compiled code. [`super::cache`] keeps it.
 
 use std::sync::Arc;
 
 use compact_str::CompactString;
 use syntax::ParseSettings;
-use syntax::ast::Param;
+use syntax::ast::{CreateFunction, Declaration, FunctionBody, Param, Span, Stmt, StmtKind};
 use types::convert::{Mode, convert};
 use types::{DataType, SqlError, Value};
 
-use super::Compiled;
+use super::program::FunctionResult;
 use super::table_param::TableParam;
+use super::{BatchParam, Compiled};
 use crate::stmt::table_def::table_type;
 use crate::sysproc::Arg;
 use catalog::{Catalog, ModuleDef, TableTypeDef, errors, fold_name};
@@ -42,8 +43,15 @@ pub fn compile(module: &ModuleDef, catalog: &Catalog) -> Result<ModuleCode, SqlE
     let params = params_of(module, catalog)?;
     let typed: Vec<_> = params.iter().map(|p| (p.name.clone(), p.table.is_none().then_some(p.ty))).collect();
     let settings = ParseSettings { quoted_identifier: module.settings.quoted_identifier, parse_only: false };
-    super::declared::check(&module.text, module.body(), &typed, settings)?;
-    let mut batch = Compiled::of_body(&module.text, module.body().to_vec(), &typed, settings, catalog)?;
+    let mut known = typed.clone();
+    if let Some(FunctionBody::Table { variable, .. }) = module.function().map(|f| &f.body) {
+        known.push((variable.clone(), None));
+    }
+    super::declared::check(&module.text, module.body(), &known, settings)?;
+    let mut batch = match module.function() {
+        Some(function) => compile_function(module, function, &typed, settings, catalog)?,
+        None => Compiled::of_body(&module.text, module.body().to_vec(), &typed, settings, catalog)?,
+    };
     batch.procedure = module.name.clone();
     for param in params.iter().filter(|param| param.cursor) {
         batch.program.vars.mark_cursor(&param.name);
@@ -51,13 +59,58 @@ pub fn compile(module: &ModuleDef, catalog: &Catalog) -> Result<ModuleCode, SqlE
     Ok(ModuleCode { batch: Arc::new(batch), params })
 }
 
+/// The code of a scalar function, or of one that fills a table: it begins with the table's declaration and ends with its rows.
+fn compile_function(
+    module: &ModuleDef,
+    function: &CreateFunction,
+    params: &[BatchParam],
+    settings: ParseSettings,
+    catalog: &Catalog,
+) -> Result<Compiled, SqlError> {
+    super::function_body::check(&module.text, function)?;
+    let (body, result) = match &function.body {
+        FunctionBody::Scalar { returns, body } => {
+            (body.clone(), FunctionResult::Scalar(crate::stmt::table_def::data_type(returns, catalog)?))
+        }
+        FunctionBody::Table { variable, elements, body } => {
+            let (name, elements, span) = (variable.clone(), elements.clone(), Span::default());
+            let declared = StmtKind::Declare(vec![Declaration::Table { name, elements, span }]);
+            let stmts = std::iter::once(Stmt { kind: declared, span }).chain(body.iter().cloned()).collect();
+            let rows = syntax::parse(&format!("SELECT * FROM {variable}")).map_err(errors::syntax_error)?;
+            let Some(rows) = rows.into_iter().next() else {
+                return Err(SqlError::internal("a function gives no rows"));
+            };
+            (stmts, FunctionResult::Rows(Box::new(rows)))
+        }
+        FunctionBody::Inline(_) => return Err(SqlError::internal("an inline function has no code")),
+    };
+    Compiled::of_function(&module.text, body, params, result, settings, catalog)
+}
+
 /// The parameters of a module.
 ///
 /// # Errors
 /// As [`compile`].
 pub fn params_of(module: &ModuleDef, catalog: &Catalog) -> Result<Vec<ParamCode>, SqlError> {
-    let params = module.procedure().map_or(&[][..], |procedure| &procedure.params);
+    let params = match (module.procedure(), module.function()) {
+        (Some(procedure), _) => &procedure.params[..],
+        (_, Some(function)) => &function.params[..],
+        _ => &[],
+    };
     params.iter().map(|p| param(p, catalog)).collect()
+}
+
+/// The type of what a scalar function returns.
+///
+/// # Errors
+/// 2715 no such type.
+pub fn result_of(module: &ModuleDef, catalog: &Catalog) -> Result<Option<DataType>, SqlError> {
+    match module.function().map(|function| &function.body) {
+        Some(FunctionBody::Scalar { returns, .. }) => {
+            crate::stmt::table_def::data_type(returns, catalog).map(Some)
+        }
+        _ => Ok(None),
+    }
 }
 
 fn param(param: &Param, catalog: &Catalog) -> Result<ParamCode, SqlError> {

@@ -57,10 +57,24 @@ pub struct Program {
     pub tries: Vec<TryRegion>,
     /// Variables of the batch.
     pub vars: VarScope,
+    /// Of a scalar function: the variable that RETURN sets.
+    pub result: Option<usize>,
+}
+
+/// What RETURN means in a function.
+#[derive(Debug)]
+pub enum FunctionResult {
+    /// The value of this type.
+    Scalar(DataType),
+    /// That the function ends with this statement, which gives its rows.
+    Rows(Box<Stmt>),
 }
 
 /// Resolves a declared type name; `None` for a table type.
 pub type TypeOf<'a> = &'a dyn Fn(&syntax::ast::TypeName) -> Result<Option<DataType>, SqlError>;
+
+/// The name of the variable that holds a function's value: no text can name it.
+const RESULT: &str = "@return value";
 
 struct Loop {
     start: u32,
@@ -77,6 +91,8 @@ struct Builder<'a> {
     /// The TRY and CATCH blocks around what is built, outermost first, each with a number of its own.
     blocks: Vec<u32>,
     block_count: u32,
+    /// In a function that ends with a statement: the jumps to it.
+    returns: Option<Vec<usize>>,
 }
 
 struct Label {
@@ -97,17 +113,37 @@ impl Program {
     /// Errors: 134 a variable declared twice, 133 GOTO to no label, 1026 GOTO into TRY or CATCH, 132 a label twice, 135 and
     /// 136 BREAK and CONTINUE outside a loop, and errors of types.
     pub fn build(stmts: Vec<Stmt>, vars: VarScope, type_of: TypeOf<'_>) -> Result<Program, SqlError> {
-        let mut builder = Builder {
-            program: Program { vars, ..Program::default() },
-            type_of,
-            loops: Vec::new(),
-            labels: HashMap::new(),
-            gotos: Vec::new(),
-            depth: 0,
-            blocks: Vec::new(),
-            block_count: 0,
-        };
+        let mut builder = Builder::new(vars, type_of);
         builder.block(stmts)?;
+        builder.resolve_gotos()?;
+        Ok(builder.program)
+    }
+
+    /// Flattens the statements of a function.
+    ///
+    /// Errors: as [`Program::build`].
+    pub fn build_function(
+        stmts: Vec<Stmt>,
+        vars: VarScope,
+        type_of: TypeOf<'_>,
+        result: FunctionResult,
+    ) -> Result<Program, SqlError> {
+        let mut builder = Builder::new(vars, type_of);
+        match result {
+            FunctionResult::Scalar(ty) => {
+                builder.program.result = Some(builder.program.vars.declare(RESULT, ty)?);
+                builder.block(stmts)?;
+            }
+            FunctionResult::Rows(last) => {
+                builder.returns = Some(Vec::new());
+                builder.block(stmts)?;
+                let end = builder.here();
+                for at in builder.returns.take().unwrap_or_default() {
+                    builder.patch(at, end);
+                }
+                builder.stmt(*last)?;
+            }
+        }
         builder.resolve_gotos()?;
         Ok(builder.program)
     }
@@ -116,6 +152,22 @@ impl Program {
     pub fn handler(&self, at: usize) -> Option<&TryRegion> {
         let at = at as u32;
         self.tries.iter().find(|region| region.start <= at && at < region.end)
+    }
+}
+
+impl<'a> Builder<'a> {
+    fn new(vars: VarScope, type_of: TypeOf<'a>) -> Builder<'a> {
+        Builder {
+            program: Program { vars, ..Program::default() },
+            type_of,
+            loops: Vec::new(),
+            labels: HashMap::new(),
+            gotos: Vec::new(),
+            depth: 0,
+            blocks: Vec::new(),
+            block_count: 0,
+            returns: None,
+        }
     }
 }
 
@@ -167,6 +219,19 @@ impl Builder<'_> {
                 None => Err(outside_loop(136, "CONTINUE")),
             },
             StmtKind::TryCatch { body, catch } => self.try_catch(body, catch, line),
+            StmtKind::Return(_) if self.returns.is_some() => {
+                let at = self.push(Op::Jump(0), line);
+                self.returns.get_or_insert_default().push(at);
+                Ok(())
+            }
+            StmtKind::Return(value) if self.program.result.is_some() => {
+                if let (Some(slot), Some(value)) = (self.program.result, value) {
+                    let expr = self.expr(value);
+                    self.push(Op::Init { slot: slot as u32, expr }, line);
+                }
+                self.push(Op::Return(None), line);
+                Ok(())
+            }
             StmtKind::Return(value) => {
                 let value = value.map(|e| self.expr(e));
                 self.push(Op::Return(value), line);

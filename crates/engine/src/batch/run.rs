@@ -251,7 +251,7 @@ impl<'a> Run<'a> {
             }
             return Ok(After::Resume(region.catch as usize));
         }
-        if self.outer_try && !fatal {
+        if self.outer_try && (!fatal || self.core.in_function()) {
             if aborts && self.core.trancount > 0 {
                 self.core.doomed = true;
             }
@@ -335,10 +335,23 @@ impl<'a> Run<'a> {
 
     // ---- binding ----
 
-    pub(super) fn is_bound(&self, at: usize) -> bool {
+    pub(super) fn is_bound(&mut self, at: usize) -> bool {
         let Some((bound_to, bound)) = &self.bound[at] else { return false };
-        let temps = bound_to.temps.is_none_or(|generation| generation == self.core.temps.generation);
-        temps && Stamp { temps: None, ..*bound_to } == Stamp::now(self.core) && bound.is_current()
+        bound_to.is_of(self.core) && (bound.is_current() || !self.is_to_renew(at))
+    }
+
+    /// What to do with a plan whose tables have changed much since it was made: one session makes a new one, the others go on with
+    /// the old one until it is there. True: this session makes it.
+    #[cold]
+    fn is_to_renew(&mut self, at: usize) -> bool {
+        let shared = self.batch.bound.lock()[at].clone();
+        if let Some((bound_to, bound)) = shared
+            && bound_to.is_of(self.core)
+        {
+            self.bound[at] = Some((bound_to, bound));
+        }
+        let needs = self.bound[at].as_ref().and_then(|(_, bound)| bound.needs());
+        needs.is_some_and(|needs| !needs.is_current() && needs.claim())
     }
 
     /// Compiles with the environment of this moment.
@@ -347,13 +360,29 @@ impl<'a> Run<'a> {
         at: usize,
         make: impl Fn(&CompileEnv<'_>) -> Result<Bound, SqlError>,
     ) -> Result<(), Failure> {
+        let made = self.compile_anew(at, make);
+        if made.is_err()
+            && let Some((_, old)) = &self.bound[at]
+            && let Some(needs) = old.needs()
+        {
+            needs.give_up();
+        }
+        made
+    }
+
+    fn compile_anew(
+        &mut self,
+        at: usize,
+        make: impl Fn(&CompileEnv<'_>) -> Result<Bound, SqlError>,
+    ) -> Result<(), Failure> {
         let mut waited = false;
         loop {
-            let parameters = &self.vars[..self.batch.parameters.min(self.vars.len())];
-            match Bound::make(self.core, &self.batch.program.vars, parameters, &make) {
+            match Bound::make(self.core, &self.batch.program.vars, self.vars, &make) {
                 Ok((stamp, bound)) => {
-                    self.bound[at] = Some((stamp, bound.clone()));
-                    self.batch.bound.lock()[at] = Some((stamp, bound));
+                    if bound.needs().is_none_or(|needs| !needs.one_run) {
+                        self.batch.bound.lock()[at] = Some((stamp, bound.clone()));
+                    }
+                    self.bound[at] = Some((stamp, bound));
                     return Ok(());
                 }
                 // The name may belong to a table that another transaction has dropped and not yet committed.
@@ -644,7 +673,8 @@ impl Run<'_> {
         );
         let bulk = matches!(kind, StmtKind::BulkInsert(_));
         let calls = matches!(kind, StmtKind::Insert(insert) if insert.source.is_execute());
-        !self.core.doomed && (whole || (is_dml(kind) && !bulk && !calls && !assigns(kind) && !self.shown))
+        let possible = !self.core.doomed && !self.core.in_function();
+        possible && (whole || (is_dml(kind) && !bulk && !calls && !assigns(kind) && !self.shown))
     }
 
     /// Whether the statement gives space back.

@@ -36,7 +36,7 @@ fn with_env<T>(
         db,
         catalog: db.catalog(),
         vars: &vars,
-        parameters: &[],
+        values: &[],
         options: &options,
         temps: &NO_TEMPS,
         changes: None,

@@ -4,9 +4,11 @@ pub mod alias_types;
 pub mod build;
 pub mod constraints;
 pub mod modules;
+pub mod others;
 pub mod rebuild;
 #[cfg(test)]
 pub(crate) mod roots_tests;
+pub mod schemabinding;
 pub mod table_types;
 pub mod tables;
 pub mod temps;

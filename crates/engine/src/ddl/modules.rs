@@ -1,4 +1,4 @@
-//! Views, procedures and triggers: made, changed, dropped. Each works in the session's transaction, like a change of a table.
+//! Views, procedures, functions and triggers: made, changed, dropped. Each works in the session's transaction, like a change of a table.
 //! Guarantees: a module's name is free in its schema; the table of a trigger is locked while its triggers change, and
 //! statements that were compiled before are compiled again.
 
@@ -9,6 +9,7 @@ use syntax::ast::ModuleVerb;
 use txn::LockMode;
 use types::SqlError;
 
+use super::schemabinding;
 use super::tables::Work;
 use catalog::change::DdlChange;
 use catalog::module::{as_create, rows_of};
@@ -74,6 +75,11 @@ pub fn put(
         modify_date: now,
     };
     let after = Arc::new(ModuleDef::new(head, &as_create(new.text))?);
+    if let Some(before) = &before {
+        let what = format!("ALTER {}", before.kind.word().to_uppercase());
+        schemabinding::check_free(&catalog, &what, &before.schema, &before.name)?;
+    }
+    schemabinding::check(&after)?;
     check(work, &after)?;
     replace(work, before, Some(after))?;
     renew(work, new.table.as_ref())
@@ -145,6 +151,8 @@ fn renew(work: &mut Work<'_>, table: Option<&Arc<TableDef>>) -> Result<(), SqlEr
 pub fn drop_module(work: &mut Work<'_>, module: &Arc<ModuleDef>) -> Result<(), SqlError> {
     work.lock(module.object_id, LockMode::SchM)?;
     check_current(work, &module.schema, &module.name, Some(module))?;
+    let what = format!("DROP {}", module.kind.word().to_uppercase());
+    schemabinding::check_free(&work.db.catalog(), &what, &module.schema, &module.name)?;
     let table = work.db.catalog().by_id.get(&module.parent).cloned();
     if let Some(table) = &table {
         work.lock_current(table)?;

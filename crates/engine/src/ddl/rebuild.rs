@@ -84,7 +84,7 @@ fn run(
         db: &db,
         catalog: Arc::new(catalog),
         vars: &vars,
-        parameters: &[],
+        values: &[],
         options: &options,
         temps: &NO_TEMPS,
         changes: None,

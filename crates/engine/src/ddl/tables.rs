@@ -224,7 +224,9 @@ impl<'a> Work<'a> {
     /// Error 2714 when a table, module or constraint has the name; a table that another transaction is making or dropping is waited for.
     fn check_name(&mut self, schema: &str, name: &str) -> Result<(), SqlError> {
         self.core.wait_for_ddl_of_others()?;
-        if self.db.catalog().find_module(schema, name).is_some() || self.is_constraint(schema, name) {
+        let catalog = self.db.catalog();
+        let taken = catalog.find_module(schema, name).is_some() || catalog.find_other(schema, name).is_some();
+        if taken || self.is_constraint(schema, name) {
             return Err(errors::name_taken(name));
         }
         let Some(other) = self.db.catalog().find(schema, name).cloned() else { return Ok(()) };
@@ -265,6 +267,7 @@ impl<'a> Work<'a> {
         let catalog = self.db.catalog();
         let taken = catalog.find(schema, name).is_some()
             || catalog.find_module(schema, name).is_some()
+            || catalog.find_other(schema, name).is_some()
             || self.is_constraint(schema, name);
         if taken { Err(errors::constraint_name_taken(name)) } else { Ok(()) }
     }

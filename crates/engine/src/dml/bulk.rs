@@ -192,7 +192,7 @@ fn environment<'a>(core: &'a SessionCore, vars: &'a VarScope) -> CompileEnv<'a> 
         db: core.db(),
         catalog: core.db().catalog(),
         vars,
-        parameters: &[],
+        values: &[],
         options: &core.options,
         temps: &core.temps,
         changes: None,

@@ -1,8 +1,10 @@
-//! DELETE.
+//! DELETE: whole pages of rows at once, or one row after another.
+
+use std::sync::Arc;
 
 use super::change::{self, ChangePlan, CompileCascade, Kept, TableChange};
-use super::output::{self, Images, OutputPlan};
-use super::target::{Progress, RowChange, Target, dml_source, limit_of, plan_target, wait_for};
+use super::output::{self, Images, Outlet, OutputPlan, OutputRow, OutputScope};
+use super::target::{Limit, Progress, RowChange, Target, dml_source, plan_target, wait_for};
 use crate::exec::RowSet;
 use crate::exec::context::{ExecCtx, RowSink};
 use crate::exec::rt::Rt;
@@ -10,12 +12,11 @@ use crate::explain::Source;
 use crate::state::changes::Action;
 use access::{Change, EntryChange, HeapChange, Outcome, RowBatch};
 use catalog::Db;
-use expr::Expr;
 use pages::RowHeader;
 use plan::Needs;
-use plan::bind::{Binder, unsupported};
+use plan::bind::Binder;
 use plan::hints::TableLock;
-use std::sync::Arc;
+use plan::logical::TopSpec;
 use storage::write::{Image, Locator, RowWriter, wait_for_lock};
 use storage::{Base, TableStore, access_error};
 use syntax::ast;
@@ -27,7 +28,7 @@ pub struct DeletePlan {
     db: Arc<Db>,
     store: Arc<TableStore>,
     target: Target,
-    top: Option<Expr>,
+    top: Option<TopSpec>,
     output: Option<OutputPlan>,
     /// Foreign keys, triggers.
     change: ChangePlan,
@@ -45,24 +46,26 @@ pub fn compile(
     let bound = dml_source(binder, &delete.target, &delete.from, delete.filter.as_ref(), &delete.hints)?;
     let lock = bound.lock;
     let (db, table) = (bound.get.db.clone(), bound.get.table.clone());
-    let top = match &delete.top {
-        Some(top) if top.percent => return Err(unsupported("DELETE TOP (n) PERCENT")),
-        Some(top) => binder.top(top, Vec::new())?.count,
-        None => None,
-    };
-    let (target, _) = plan_target(binder, bound, &[], false)?;
-    binder.scopes.pop();
-    let output = output::compile(binder, (&db, &table), &delete.output, Images::Deleted)?;
-    let change = TableChange {
+    let top = delete.top.as_ref().map(|top| binder.top(top, Vec::new())).transpose()?;
+    let names = OutputScope {
         db: &db,
         table: &table,
-        action: Action::Delete,
-        columns: &[],
-        constraints: true,
-        triggers: true,
+        images: Images::Deleted,
+        merge: false,
+        others: bound.others(binder)?,
     };
+    let output = output::bind(binder, names, &delete.output, compile_cascade)?;
+    let mut needed = Vec::new();
+    if let Some(output) = &output {
+        output.needed(&mut needed);
+    }
+    let share = top.as_ref().is_some_and(|top| top.percent);
+    let (target, cols) = plan_target(binder, bound, &needed, share)?;
+    binder.scopes.pop();
+    let output = output.map(|output| output.planned(&cols)).transpose()?;
+    let change = TableChange::new(&db, &table, Action::Delete, &[]);
     let change = change::compile(binder.env, &mut binder.rights, &change, compile_cascade)?;
-    change.check_output(output.is_some())?;
+    change.check_output(output.as_ref())?;
     Ok(DeletePlan {
         change,
         store: TableStore::open(&db, &table)?,
@@ -95,132 +98,64 @@ impl DeletePlan {
             ctx.session.shows_newest(&self.db)?;
         }
         crate::exec::query::lock_tables(&self.needs, ctx)?;
+        let out = Outlet::begin(self.output.as_ref(), ctx, out)?;
         let mut rt = Rt::new(ctx, &self.needs);
-        let limit = limit_of(&self.top, &mut rt)?;
-        let width = self.store.table.columns.len();
-        let mut change = Deleting {
-            db: &self.db,
-            store: &self.store,
-            writer: RowWriter::default(),
-            needs_old: !self.store.indexes.is_empty() || self.output.is_some() || self.change.sees_rows(),
-            kept: self.change.begin(),
-            old: vec![Value::Null; width],
-            output: self.output.as_ref(),
-            out,
-        };
+        let limit = Limit::of(self.top.as_ref(), &mut rt)?;
+        let seen = self.output.is_some() || self.change.sees_rows();
+        let mut change = Deleting { row: RowDelete::new(&self.db, &self.store, &self.change, seen), out };
         let count = self.target.run(&self.db, &self.store, &mut rt, limit, &mut change)?;
-        let kept = change.kept;
-        self.change.finish(ctx, kept)?;
+        change.out.finish(&mut rt)?;
+        self.change.finish(ctx, change.row.kept)?;
         ctx.session.deleted(&self.db, &self.store.table, count);
         Ok(count)
     }
 }
 
-struct Deleting<'p> {
+/// Rows of a table that are being deleted.
+pub struct RowDelete<'p> {
     db: &'p Arc<Db>,
     store: &'p TableStore,
     writer: RowWriter,
     /// The row's values, for its index entries.
     old: Vec<Value>,
     needs_old: bool,
-    output: Option<&'p OutputPlan>,
     /// Rows for what follows the change.
-    kept: Option<Box<Kept>>,
-    out: &'p mut dyn RowSink,
+    pub kept: Option<Box<Kept>>,
 }
 
-impl Deleting<'_> {
-    /// Hands the row in `old` to OUTPUT and to what follows the change.
-    fn give(&mut self, rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
-        if let Some(output) = self.output {
-            output.send(&self.old, &[], rt, self.out)?;
+impl<'p> RowDelete<'p> {
+    /// No row yet; `seen`: something sees each row with its values.
+    pub fn new(db: &'p Arc<Db>, store: &'p TableStore, change: &ChangePlan, seen: bool) -> RowDelete<'p> {
+        RowDelete {
+            db,
+            store,
+            writer: RowWriter::default(),
+            needs_old: !store.indexes.is_empty() || seen,
+            kept: change.begin(),
+            old: vec![Value::Null; store.table.columns.len()],
         }
+    }
+
+    /// Hands the row in `old` to OUTPUT and to what follows the change.
+    fn give(&mut self, slots: &[Value], rt: &mut Rt<'_, '_>, out: &mut Outlet<'_>) -> Result<(), SqlError> {
+        let row = OutputRow { deleted: &self.old, inserted: &[], row: slots, action: Action::Delete };
+        out.give(&row, rt)?;
         match &mut self.kept {
             Some(kept) => kept.deleted(&self.old, rt),
             None => Ok(()),
         }
     }
 
-    fn entries(&mut self, rt: &mut Rt<'_, '_>, locator: &[u8], row: &[u8]) -> Result<(), SqlError> {
-        if !self.needs_old {
-            return Ok(());
-        }
-        self.store.all_columns(self.db, row, &mut self.old)?;
-        self.give(rt)?;
-        let txn = rt.session().txn(self.db)?;
-        let row = Image::Old { values: &self.old, locator };
-        self.writer.entries(self.db, txn, self.store, row, &|_| true)
-    }
-
-    fn settled(
+    /// Deletes a row that was just read; false when it was changed by someone else in between.
+    ///
+    /// # Errors
+    /// Those of storage.
+    pub fn one(
         &mut self,
         rt: &mut Rt<'_, '_>,
-        page: &RowBatch,
-        outcomes: &[(usize, Outcome<()>)],
-    ) -> Result<Progress, SqlError> {
-        let mut done = Progress::default();
-        for (i, outcome) in outcomes {
-            match outcome {
-                Outcome::Done(()) => {
-                    done.count += 1;
-                    if self.store.lob.is_some() {
-                        let txn = rt.session().txn(self.db)?;
-                        self.writer.discard_values(self.db, txn, self.store, page.row(*i))?;
-                    }
-                    if self.needs_old {
-                        let locator = match &self.store.base {
-                            Base::Heap(_) => page.rid(*i).to_bytes().to_vec(),
-                            Base::Tree(_) => page.key(*i).to_vec(),
-                        };
-                        self.entries(rt, &locator, page.row(*i))?;
-                    }
-                }
-                Outcome::Wait(_) | Outcome::Locked | Outcome::Changed => done.stopped_at = Some(*i),
-                Outcome::Missing | Outcome::Duplicate => {}
-            }
-        }
-        Ok(done)
-    }
-}
-
-impl RowChange for Deleting<'_> {
-    fn page(
-        &mut self,
-        rt: &mut Rt<'_, '_>,
-        page: &RowBatch,
-        picked: &[usize],
-        _: &RowSet,
-    ) -> Result<Progress, SqlError> {
-        let txn = rt.session().txn(self.db)?;
-        let fail = |e| access_error(self.db, e);
-        let outcomes: Vec<(usize, Outcome<()>)> = match &self.store.base {
-            Base::Heap(heap) => {
-                let mut changes: Vec<HeapChange<'_>> = picked
-                    .iter()
-                    .map(|i| HeapChange::new(page.rid(*i), page.header(*i), Change::Delete))
-                    .collect();
-                let tried = heap.apply_batch(txn, &mut changes).map_err(fail)?;
-                picked.iter().copied().zip(changes.into_iter().map(|c| c.outcome)).take(tried).collect()
-            }
-            Base::Tree(tree) => {
-                let mut changes: Vec<EntryChange<'_>> = picked
-                    .iter()
-                    .map(|i| EntryChange::new(page.key(*i), page.slot(*i), page.header(*i), Change::Delete))
-                    .collect();
-                let tried = tree.apply_batch(txn, &mut changes).map_err(fail)?;
-                picked.iter().copied().zip(changes.into_iter().map(|c| c.outcome)).take(tried).collect()
-            }
-        };
-        self.settled(rt, page, &outcomes)
-    }
-
-    fn one(
-        &mut self,
-        rt: &mut Rt<'_, '_>,
-        locator: &Locator,
-        header: &RowHeader,
-        row: &[u8],
-        _: &[Value],
+        (locator, header, row): (&Locator, &RowHeader, &[u8]),
+        slots: &[Value],
+        out: &mut Outlet<'_>,
     ) -> Result<bool, SqlError> {
         if self.needs_old {
             self.store.all_columns(self.db, row, &mut self.old)?;
@@ -228,7 +163,7 @@ impl RowChange for Deleting<'_> {
         let txn = rt.session().txn(self.db)?;
         match self.writer.delete(self.db, txn, self.store, locator, header, row, &self.old)? {
             Outcome::Done(()) => {
-                self.give(rt)?;
+                self.give(slots, rt, out)?;
                 Ok(true)
             }
             Outcome::Wait(other) => {
@@ -241,5 +176,91 @@ impl RowChange for Deleting<'_> {
             }
             _ => Ok(false),
         }
+    }
+
+    /// What is left to do for a row whose base is gone: its large values, its index entries.
+    fn rest(
+        &mut self,
+        (rt, out): (&mut Rt<'_, '_>, &mut Outlet<'_>),
+        page: &RowBatch,
+        i: usize,
+        slots: &[Value],
+    ) -> Result<(), SqlError> {
+        if self.store.lob.is_some() {
+            let txn = rt.session().txn(self.db)?;
+            self.writer.discard_values(self.db, txn, self.store, page.row(i))?;
+        }
+        if !self.needs_old {
+            return Ok(());
+        }
+        let locator = match &self.store.base {
+            Base::Heap(_) => page.rid(i).to_bytes().to_vec(),
+            Base::Tree(_) => page.key(i).to_vec(),
+        };
+        self.store.all_columns(self.db, page.row(i), &mut self.old)?;
+        self.give(slots, rt, out)?;
+        let txn = rt.session().txn(self.db)?;
+        let row = Image::Old { values: &self.old, locator: &locator };
+        self.writer.entries(self.db, txn, self.store, row, &|_| true)
+    }
+}
+
+struct Deleting<'p> {
+    row: RowDelete<'p>,
+    out: Outlet<'p>,
+}
+
+impl RowChange for Deleting<'_> {
+    fn page(
+        &mut self,
+        rt: &mut Rt<'_, '_>,
+        page: &RowBatch,
+        picked: &[usize],
+        slots: &RowSet,
+    ) -> Result<Progress, SqlError> {
+        let (db, store) = (self.row.db, self.row.store);
+        let txn = rt.session().txn(db)?;
+        let fail = |e| access_error(db, e);
+        let outcomes: Vec<Outcome<()>> = match &store.base {
+            Base::Heap(heap) => {
+                let mut changes: Vec<HeapChange<'_>> = picked
+                    .iter()
+                    .map(|i| HeapChange::new(page.rid(*i), page.header(*i), Change::Delete))
+                    .collect();
+                let tried = heap.apply_batch(txn, &mut changes).map_err(fail)?;
+                changes.into_iter().map(|c| c.outcome).take(tried).collect()
+            }
+            Base::Tree(tree) => {
+                let mut changes: Vec<EntryChange<'_>> = picked
+                    .iter()
+                    .map(|i| EntryChange::new(page.key(*i), page.slot(*i), page.header(*i), Change::Delete))
+                    .collect();
+                let tried = tree.apply_batch(txn, &mut changes).map_err(fail)?;
+                changes.into_iter().map(|c| c.outcome).take(tried).collect()
+            }
+        };
+        let mut done = Progress::default();
+        for (at, (i, outcome)) in picked.iter().zip(outcomes).enumerate() {
+            match outcome {
+                Outcome::Done(()) => {
+                    done.count += 1;
+                    self.row.rest((rt, &mut self.out), page, *i, slots.row(at))?;
+                }
+                Outcome::Wait(_) | Outcome::Locked | Outcome::Changed => done.stopped_at = Some(*i),
+                Outcome::Missing | Outcome::Duplicate => {}
+            }
+        }
+        Ok(done)
+    }
+
+    fn one(
+        &mut self,
+        rt: &mut Rt<'_, '_>,
+        locator: &Locator,
+        header: &RowHeader,
+        row: &[u8],
+        slots: &[Value],
+    ) -> Result<bool, SqlError> {
+        self.row.one(rt, (locator, header, row), slots, &mut self.out)
     }
 }

@@ -1,4 +1,4 @@
-//! INSERT, UPDATE, DELETE and SELECT INTO: compiled once, run without names.
+//! INSERT, UPDATE, DELETE, MERGE and SELECT INTO: compiled once, run without names.
 //! Guarantees: a statement never meets its own changes (Halloween): what it reads is complete before it writes, or
 //! the way it reads cannot lead to what it wrote; rows that another transaction is changing are waited for and tested
 //! again; an error names table and column.
@@ -9,6 +9,9 @@ pub mod current;
 pub mod delete;
 pub mod insert;
 pub mod loader;
+pub mod merge;
+mod named;
+mod new_row;
 pub mod output;
 pub mod select_into;
 pub mod target;
@@ -17,8 +20,8 @@ mod values;
 
 use crate::exec::context::{ExecCtx, RowSink};
 use crate::output::ColumnInfo;
+use plan::bind::Binder;
 use plan::bind::env::CompileEnv;
-use plan::bind::{Binder, unsupported};
 use plan::counters::Kind;
 use plan::{Counted, Needs, cost};
 use std::sync::Arc;
@@ -26,12 +29,13 @@ use std::time::Instant;
 use syntax::ast::{self, StmtKind};
 use types::{SqlError, Value};
 
-/// A compiled INSERT, UPDATE, DELETE or SELECT INTO.
+/// A compiled INSERT, UPDATE, DELETE, MERGE or SELECT INTO.
 #[derive(Debug)]
 pub enum DmlPlan {
     Insert(Box<insert::InsertPlan>),
     Update(Box<update::UpdatePlan>),
     Delete(Box<delete::DeletePlan>),
+    Merge(Box<merge::MergePlan>),
     SelectInto(Box<select_into::SelectIntoPlan>),
 }
 
@@ -42,6 +46,7 @@ impl DmlPlan {
             DmlPlan::Insert(plan) => &plan.needs,
             DmlPlan::Update(plan) => &plan.needs,
             DmlPlan::Delete(plan) => &plan.needs,
+            DmlPlan::Merge(plan) => &plan.needs,
             DmlPlan::SelectInto(plan) => &plan.needs,
         }
     }
@@ -52,9 +57,10 @@ impl DmlPlan {
             DmlPlan::Insert(plan) => plan.output(),
             DmlPlan::Update(plan) => plan.output(),
             DmlPlan::Delete(plan) => plan.output(),
+            DmlPlan::Merge(plan) => plan.output(),
             DmlPlan::SelectInto(_) => None,
         };
-        output.map_or(&[], |output| &output.columns)
+        output.map_or(&[], |output| output.columns())
     }
 
     /// Whether it adds rows that it has itself, or finds its rows by whole keys of unique indexes alone.
@@ -64,7 +70,7 @@ impl DmlPlan {
                 DmlPlan::Insert(plan) => plan.reads_nothing(),
                 DmlPlan::Update(plan) => plan.shown().2.reads_points(),
                 DmlPlan::Delete(plan) => plan.shown().2.reads_points(),
-                DmlPlan::SelectInto(_) => false,
+                DmlPlan::Merge(_) | DmlPlan::SelectInto(_) => false,
             }
     }
 
@@ -74,6 +80,7 @@ impl DmlPlan {
             DmlPlan::Insert(_) | DmlPlan::SelectInto(_) => Kind::Insert,
             DmlPlan::Update(_) => Kind::Update,
             DmlPlan::Delete(_) => Kind::Delete,
+            DmlPlan::Merge(_) => Kind::Merge,
         }
     }
 
@@ -83,6 +90,7 @@ impl DmlPlan {
             DmlPlan::Insert(plan) => plan.shown().2,
             DmlPlan::Update(plan) => plan.shown().2,
             DmlPlan::Delete(plan) => plan.shown().2,
+            DmlPlan::Merge(plan) => plan.shown().2,
             DmlPlan::SelectInto(plan) => return cost::of(plan.shown().1).total,
         };
         source.plan().map_or(0.0, |plan| cost::of(plan).total)
@@ -94,6 +102,7 @@ impl DmlPlan {
             DmlPlan::Insert(plan) => plan.run(ctx, out),
             DmlPlan::Update(plan) => plan.run(ctx, out),
             DmlPlan::Delete(plan) => plan.run(ctx, out),
+            DmlPlan::Merge(plan) => plan.run(ctx, out),
             DmlPlan::SelectInto(plan) => plan.run(ctx),
         }
     }
@@ -104,13 +113,13 @@ pub fn compile_dml(stmt: &ast::Stmt, env: &CompileEnv<'_>) -> Result<Arc<DmlPlan
     let began = Instant::now();
     let mut binder = Binder::new(env);
     let options = options_of(stmt);
-    plan::apply_options(&mut binder, options)?;
+    plan::apply_options(&mut binder, options, assigns(stmt))?;
     let plan = match &stmt.kind {
         StmtKind::Insert(i) => DmlPlan::Insert(Box::new(insert::compile(&mut binder, i, compile_cascade)?)),
         StmtKind::Update(u) => DmlPlan::Update(Box::new(update::compile(&mut binder, u, compile_cascade)?)),
         StmtKind::Delete(d) => DmlPlan::Delete(Box::new(delete::compile(&mut binder, d, compile_cascade)?)),
         StmtKind::Select(q) => DmlPlan::SelectInto(Box::new(select_into::compile(&mut binder, q)?)),
-        StmtKind::Merge(_) => return Err(unsupported("MERGE")),
+        StmtKind::Merge(m) => DmlPlan::Merge(Box::new(merge::compile(&mut binder, m, compile_cascade)?)),
         _ => return Err(SqlError::internal("not a statement that changes data")),
     };
     let counted =
@@ -129,6 +138,15 @@ impl change::CascadePlan for DmlPlan {
     fn cascade(&self, ctx: &mut ExecCtx<'_>) -> Result<(), SqlError> {
         let mut none: Vec<Vec<Value>> = Vec::new();
         self.run(ctx, &mut none).map(drop)
+    }
+}
+
+/// Whether a statement gives variables values while it reads rows, or may do so.
+fn assigns(stmt: &ast::Stmt) -> bool {
+    match &stmt.kind {
+        StmtKind::Update(u) => u.assignments.iter().any(ast::Assignment::assigns),
+        StmtKind::Merge(_) => true,
+        _ => false,
     }
 }
 

@@ -1,23 +1,55 @@
-//! OUTPUT: expressions over the row before and after the change, sent to the client row by row.
+//! OUTPUT: expressions over a row before and after its change, for the client, for a table, or for both.
+//! Guarantees: rows for a table that the statement reads or changes are added when it has done its own work; the target of
+//! OUTPUT INTO has no triggers, foreign keys or CHECK constraints (331 to 333).
 
-use crate::exec::context::RowSink;
+use std::sync::Arc;
+
+use super::change::{CompileCascade, TableChange};
+use super::loader::Loader;
+use super::named::target_table;
+use super::new_row::{NewRows, row_of, target_columns, wrong_count};
+use super::values::into_column;
+use crate::exec::context::{ExecCtx, RowSink};
+use crate::exec::memory::row_bytes;
 use crate::exec::rt::Rt;
 use crate::output::ColumnInfo;
+use crate::state::changes::Action;
 use catalog::security::Permission;
 use catalog::{Db, TableDef};
-use expr::{ColId, Expr};
+use expr::{ColId, Expr, Typed};
 use plan::bind::scope::{Clause, Scope, ScopeColumn, Source};
-use plan::bind::{Binder, unsupported};
+use plan::bind::{Binder, from};
+use plan::hints::{Hints, TableLock};
 use plan::physical::slots;
-use std::sync::Arc;
 use syntax::ast::{self, SelectItem};
-use types::{SqlError, Value};
+use types::{Collation, DataType, Len, SqlError, Value};
 
-/// A compiled OUTPUT clause; slots: the columns of `deleted`, then those of `inserted`.
+/// A compiled OUTPUT clause, or two: one INTO a table and one for the client. Slots: the columns of `deleted`, those of
+/// `inserted`, those of the statement's row, what was done.
 #[derive(Debug)]
 pub struct OutputPlan {
-    pub columns: Vec<ColumnInfo>,
+    /// Columns of the changed table.
+    width: usize,
+    client: Option<Selected>,
+    into: Option<IntoPlan>,
+}
+
+/// What goes to the client.
+#[derive(Debug)]
+struct Selected {
+    columns: Vec<ColumnInfo>,
     exprs: Vec<Expr>,
+}
+
+/// What goes into a table.
+#[derive(Debug)]
+struct IntoPlan {
+    rows: NewRows,
+    /// One for each column of the table.
+    exprs: Vec<Expr>,
+    lock: TableLock,
+    /// The statement reads or changes the table: its rows wait for the end.
+    waits: bool,
 }
 
 /// Which of the two pseudo tables a statement has.
@@ -28,62 +60,232 @@ pub enum Images {
     Both,
 }
 
-/// Compiles OUTPUT; `None` without one.
-pub fn compile(
+/// What an OUTPUT clause may name.
+pub struct OutputScope<'a> {
+    pub db: &'a Arc<Db>,
+    pub table: &'a Arc<TableDef>,
+    pub images: Images,
+    /// MERGE: `$action` is known, and each image may be missing.
+    pub merge: bool,
+    /// Sources of the statement besides the target.
+    pub others: Vec<Source>,
+}
+
+/// A bound OUTPUT clause: columns have ids still.
+pub struct BoundOutput {
+    /// Ids of `deleted`, then of `inserted`.
+    images: Vec<ColId>,
+    action: ColId,
+    plan: OutputPlan,
+}
+
+/// Binds OUTPUT; nothing without one. The sources of the statement are left as they are.
+///
+/// # Errors
+/// 158, 10705; 330 to 333; those of the names and types.
+pub fn bind(
     binder: &mut Binder<'_>,
-    (db, table): (&Arc<Db>, &TableDef),
+    scope: OutputScope<'_>,
     output: &[ast::Output],
-    images: Images,
-) -> Result<Option<OutputPlan>, SqlError> {
-    let output = match output {
-        [] => return Ok(None),
-        [one] if one.into.is_none() => one,
-        _ => return Err(unsupported("OUTPUT ... INTO")),
-    };
-    let width = table.columns.len();
+    compile_cascade: CompileCascade,
+) -> Result<Option<BoundOutput>, SqlError> {
+    if output.is_empty() {
+        return Ok(None);
+    }
+    check_number(output)?;
+    let width = scope.table.columns.len();
     let first = binder.new_cols(2 * width);
-    let cols: Vec<ColId> = (first..first + 2 * width as ColId).collect();
+    let action = binder.new_col();
+    let names = names(&scope, first, action);
+    // Nothing but these names is seen.
+    let outer = std::mem::replace(&mut binder.scopes, vec![names]);
+    let subqueries = binder.subqueries.len();
+    let bound = clauses(binder, &scope, output, compile_cascade);
+    binder.scopes = outer;
+    let (client, into) = bound?;
+    if binder.subqueries.len() > subqueries {
+        return Err(SqlError::new(10705, 15, 1, "Subqueries are not allowed in the OUTPUT clause."));
+    }
+    let plan = OutputPlan { width, client, into };
+    let mut used = Vec::new();
+    plan.exprs().for_each(|e| e.columns(&mut used));
+    let mut shown: Vec<usize> = used
+        .iter()
+        .filter_map(|id| id.checked_sub(first).filter(|at| (*at as usize) < 2 * width))
+        .map(|at| at as usize % width.max(1))
+        .collect();
+    shown.sort_unstable();
+    shown.dedup();
+    if !shown.is_empty() {
+        binder.rights.need_table(scope.db, scope.table, Permission::Select, &shown);
+    }
+    used.iter().for_each(|id| binder.rights.mentions(*id));
+    let images = (first..first + 2 * width as ColId).collect();
+    Ok(Some(BoundOutput { images, action, plan }))
+}
+
+/// One clause, or two of which the first is INTO a table.
+fn check_number(output: &[ast::Output]) -> Result<(), SqlError> {
+    match output {
+        [_] => Ok(()),
+        [first, second] if first.into.is_some() && second.into.is_none() => Ok(()),
+        _ => Err(SqlError::new(102, 15, 1, "Incorrect syntax near 'OUTPUT'.")),
+    }
+}
+
+fn names(scope: &OutputScope<'_>, first: ColId, action: ColId) -> Scope {
+    let width = scope.table.columns.len() as ColId;
     let image = |name: &str, first: ColId| Source {
         name: name.into(),
         aliased: true,
         schema: None,
         database: None,
-        columns: table
+        columns: scope
+            .table
             .columns
             .iter()
             .enumerate()
-            .map(|(i, c)| ScopeColumn::new(&c.name, first + i as ColId, c.ty, c.nullable, c.collation))
+            .map(|(i, c)| {
+                let nullable = c.nullable || scope.merge;
+                ScopeColumn::new(&c.name, first + i as ColId, c.ty, nullable, c.collation)
+            })
             .collect(),
         object_id: 0,
         db_id: 0,
     };
-    let mut scope = Scope { visible: true, clause: Clause::Where, ..Scope::default() };
-    if images != Images::Inserted {
-        scope.sources.push(image("deleted", first));
+    let mut names = Scope { visible: true, clause: Clause::Output, ..Scope::default() };
+    if scope.images != Images::Inserted {
+        names.sources.push(image("deleted", first));
     }
-    if images != Images::Deleted {
-        scope.sources.push(image("inserted", first + width as ColId));
+    if scope.images != Images::Deleted {
+        names.sources.push(image("inserted", first + width));
     }
-    binder.scopes.push(scope);
-    let bound = items(binder, output);
-    binder.scopes.pop();
-    let (columns, mut exprs) = bound?;
-    let mut shown: Vec<ColId> = Vec::new();
-    exprs.iter().for_each(|e| e.columns(&mut shown));
-    let mut shown: Vec<usize> = shown.iter().map(|id| (id - first) as usize % width.max(1)).collect();
-    shown.sort_unstable();
-    shown.dedup();
-    if !shown.is_empty() {
-        binder.rights.need_table(db, table, Permission::Select, &shown);
+    // Without a prefix a name means a column of another source.
+    names.prefixed = if scope.others.is_empty() { 0 } else { names.sources.len() };
+    names.sources.extend(scope.others.iter().cloned());
+    if scope.merge {
+        let ty = DataType::NVarChar(Len::N(10));
+        let mut column = ScopeColumn::new("$action", action, ty, false, Collation::DEFAULT);
+        column.hidden = true;
+        names.sources.push(Source {
+            name: "".into(),
+            aliased: true,
+            schema: None,
+            database: None,
+            columns: vec![column],
+            object_id: 0,
+            db_id: 0,
+        });
     }
-    for e in &mut exprs {
-        slots(e, &cols)?;
-    }
-    Ok(Some(OutputPlan { columns, exprs }))
+    names
 }
 
-fn items(binder: &mut Binder<'_>, output: &ast::Output) -> Result<(Vec<ColumnInfo>, Vec<Expr>), SqlError> {
-    let (mut columns, mut exprs) = (Vec::new(), Vec::new());
+fn clauses(
+    binder: &mut Binder<'_>,
+    scope: &OutputScope<'_>,
+    output: &[ast::Output],
+    compile_cascade: CompileCascade,
+) -> Result<(Option<Selected>, Option<IntoPlan>), SqlError> {
+    let (mut client, mut into) = (None, None);
+    for clause in output {
+        let (columns, values) = items(binder, clause)?;
+        match &clause.into {
+            None => {
+                let exprs = values.into_iter().map(|typed| typed.expr).collect();
+                client = Some(Selected { columns, exprs });
+            }
+            Some(target) => into = Some(into_table(binder, scope, target, values, compile_cascade)?),
+        }
+    }
+    Ok((client, into))
+}
+
+fn into_table(
+    binder: &mut Binder<'_>,
+    scope: &OutputScope<'_>,
+    into: &ast::OutputInto,
+    values: Vec<Typed>,
+    compile_cascade: CompileCascade,
+) -> Result<IntoPlan, SqlError> {
+    let (db, table) = into_target(binder, &into.target)?;
+    check_into(&db, &table, &written(&into.target))?;
+    let explicit = binder.env.options.identity_insert == Some((db.id(), table.object_id));
+    let columns = target_columns(&table, &into.columns, explicit)?;
+    if columns.len() != values.len() {
+        return Err(wrong_count(values.len(), columns.len(), !into.columns.is_empty(), true));
+    }
+    let mut given = Vec::with_capacity(values.len());
+    for (typed, column) in values.into_iter().zip(&columns) {
+        given.push(into_column(typed, &table, *column)?);
+    }
+    let exprs = row_of(binder, &table, &columns, given)?;
+    let all: Vec<usize> = (0..table.columns.len()).collect();
+    let change = TableChange::new(&db, &table, Action::Insert, &all);
+    let rows = NewRows::compile(binder, &change, &columns, compile_cascade)?;
+    let same = |other: &TableDef| other.object_id == table.object_id;
+    let waits = same(scope.table) || binder.tables.iter().any(|used| same(&used.table));
+    Ok(IntoPlan { rows, exprs, lock: Hints::default().write_lock()?, waits })
+}
+
+/// 330: neither a view nor a common table expression.
+fn into_target(binder: &Binder<'_>, target: &ast::Target) -> Result<(Arc<Db>, Arc<TableDef>), SqlError> {
+    if let ast::Target::Name(name) = target {
+        let cte = name.is_bare() && binder.is_cte(&name.name.value);
+        if cte || matches!(binder.resolve(name)?, from::Named::Module(_, module) if module.view().is_some()) {
+            let text = format!(
+                "The target '{name}' of the OUTPUT INTO clause cannot be a view or common table expression."
+            );
+            return Err(SqlError::new(330, 15, 1, text));
+        }
+    }
+    target_table(binder, target)
+}
+
+/// A target as the statement names it.
+fn written(target: &ast::Target) -> String {
+    match target {
+        ast::Target::Name(name) | ast::Target::Function { name, .. } => name.to_string(),
+        ast::Target::Variable(name) => name.to_string(),
+    }
+}
+
+/// 331, 332, 333.
+fn check_into(db: &Arc<Db>, table: &TableDef, name: &str) -> Result<(), SqlError> {
+    let catalog = db.catalog();
+    let fail = |number, what: String| {
+        let text = format!("The target table '{name}' of the OUTPUT INTO clause cannot {what}");
+        Err(SqlError::new(number, 16, 1, text))
+    };
+    if !catalog.triggers_of(table.object_id).is_empty() {
+        return fail(331, "have any enabled triggers.".into());
+    }
+    let referring = catalog.foreign_keys_to(table.object_id);
+    if let Some(key) = table.foreign_keys.iter().chain(referring.iter().map(|(_, key)| key)).next() {
+        let what = format!(
+            "be on either side of a (primary key, foreign key) relationship. Found reference constraint '{}'.",
+            key.name
+        );
+        return fail(332, what);
+    }
+    match table.checks.iter().find(|check| !check.disabled) {
+        None => Ok(()),
+        Some(check) => {
+            let what = format!(
+                "have any enabled check constraints or any enabled rules. Found check constraint or rule '{}'.",
+                check.name
+            );
+            fail(333, what)
+        }
+    }
+}
+
+fn items(binder: &mut Binder<'_>, output: &ast::Output) -> Result<(Vec<ColumnInfo>, Vec<Typed>), SqlError> {
+    let (mut columns, mut values) = (Vec::new(), Vec::new());
+    let mut add = |name: compact_str::CompactString, typed: Typed| {
+        let collation = typed.collation;
+        columns.push(ColumnInfo { collation, ..ColumnInfo::new(name, typed.ty, typed.nullable) });
+        values.push(typed);
+    };
     for item in &output.items {
         match item {
             SelectItem::Wildcard { qualifier: Some(qualifier), .. } => {
@@ -95,11 +297,8 @@ fn items(binder: &mut Binder<'_>, output: &ast::Output) -> Result<(Vec<ColumnInf
                     );
                     return Err(SqlError::new(107, 15, 1, text));
                 };
-                for c in &source.columns {
-                    let collation = c.collation;
-                    columns
-                        .push(ColumnInfo { collation, ..ColumnInfo::new(c.name.clone(), c.ty, c.nullable) });
-                    exprs.push(Expr::Col(c.id));
+                for c in source.columns.iter().filter(|c| !c.hidden) {
+                    add(c.name.clone(), c.typed());
                 }
             }
             SelectItem::Expr { expr, alias } => {
@@ -109,33 +308,187 @@ fn items(binder: &mut Binder<'_>, output: &ast::Output) -> Result<(Vec<ColumnInf
                     (None, ast::ExprKind::Column(c)) => c.name.value.clone(),
                     _ => "".into(),
                 };
-                let collation = typed.collation;
-                columns.push(ColumnInfo { collation, ..ColumnInfo::new(name, typed.ty, typed.nullable) });
-                exprs.push(typed.expr);
+                add(name, typed);
             }
             _ => return Err(SqlError::new(102, 15, 1, "Incorrect syntax near '*'.")),
         }
     }
-    Ok((columns, exprs))
+    Ok((columns, values))
+}
+
+impl BoundOutput {
+    /// Adds the columns of the statement's row that the clause uses.
+    pub fn needed(&self, needed: &mut Vec<ColId>) {
+        let mut used = Vec::new();
+        self.plan.exprs().for_each(|e| e.columns(&mut used));
+        for id in used {
+            if id != self.action && !self.images.contains(&id) && !needed.contains(&id) {
+                needed.push(id);
+            }
+        }
+    }
+
+    /// The plan, where the statement's rows have these columns.
+    ///
+    /// # Errors
+    /// Internal: a column is not among them.
+    pub fn planned(self, row: &[ColId]) -> Result<OutputPlan, SqlError> {
+        let BoundOutput { images, action, mut plan } = self;
+        let cols: Vec<ColId> = images.into_iter().chain(row.iter().copied()).chain([action]).collect();
+        for e in plan.client.iter_mut().flat_map(|c| &mut c.exprs) {
+            slots(e, &cols)?;
+        }
+        for e in plan.into.iter_mut().flat_map(|i| &mut i.exprs) {
+            slots(e, &cols)?;
+        }
+        Ok(plan)
+    }
 }
 
 impl OutputPlan {
-    /// Sends the row of one change. An image that the statement does not have is empty.
-    pub fn send(
-        &self,
-        deleted: &[Value],
-        inserted: &[Value],
+    fn exprs(&self) -> impl Iterator<Item = &Expr> {
+        let client = self.client.iter().flat_map(|c| &c.exprs);
+        client.chain(self.into.iter().flat_map(|i| &i.exprs))
+    }
+
+    /// Columns of the rows for the client; none without such.
+    pub fn columns(&self) -> &[ColumnInfo] {
+        self.client.as_ref().map_or(&[], |client| &client.columns)
+    }
+
+    /// Whether rows go to the client.
+    pub fn is_for_client(&self) -> bool {
+        self.client.is_some()
+    }
+}
+
+/// A change of one row, for OUTPUT. An image that there is not is empty.
+pub struct OutputRow<'r> {
+    pub deleted: &'r [Value],
+    pub inserted: &'r [Value],
+    /// The statement's row.
+    pub row: &'r [Value],
+    pub action: Action,
+}
+
+/// OUTPUT while its statement runs.
+pub struct Outlet<'p> {
+    plan: Option<&'p OutputPlan>,
+    client: &'p mut dyn RowSink,
+    into: Option<IntoRun<'p>>,
+    slots: Vec<Value>,
+}
+
+struct IntoRun<'p> {
+    loader: Loader<'p>,
+    values: Vec<Value>,
+    /// Rows that wait for the end.
+    waiting: Vec<Box<[Value]>>,
+}
+
+impl<'p> Outlet<'p> {
+    /// Locks the table that rows go into.
+    ///
+    /// # Errors
+    /// 544, 545; those of the lock.
+    #[inline]
+    pub fn begin(
+        plan: Option<&'p OutputPlan>,
+        ctx: &mut ExecCtx<'_>,
+        client: &'p mut dyn RowSink,
+    ) -> Result<Outlet<'p>, SqlError> {
+        let into = match plan.and_then(|plan| plan.into.as_ref()) {
+            None => None,
+            Some(into) => Some(into.begin(ctx)?),
+        };
+        Ok(Outlet { plan, client, into, slots: Vec::new() })
+    }
+
+    /// Gives a changed row.
+    ///
+    /// # Errors
+    /// Those of the expressions, of the client, of the table.
+    #[inline]
+    pub fn give(&mut self, row: &OutputRow<'_>, rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
+        match self.plan {
+            None => Ok(()),
+            Some(plan) => self.give_to(plan, row, rt),
+        }
+    }
+
+    fn give_to(
+        &mut self,
+        plan: &'p OutputPlan,
+        row: &OutputRow<'_>,
         rt: &mut Rt<'_, '_>,
-        out: &mut dyn RowSink,
     ) -> Result<(), SqlError> {
-        rt.session().acknowledge_reads()?;
-        let width = deleted.len().max(inserted.len());
-        let mut row = Vec::with_capacity(2 * width);
-        row.extend_from_slice(deleted);
-        row.resize(width, Value::Null);
-        row.extend_from_slice(inserted);
-        row.resize(2 * width, Value::Null);
-        let values: Result<Vec<Value>, SqlError> = self.exprs.iter().map(|e| e.eval(&row, rt)).collect();
-        out.row(&values?)
+        let mut slots = std::mem::take(&mut self.slots);
+        slots.clear();
+        slots.extend_from_slice(row.deleted);
+        slots.resize(plan.width, Value::Null);
+        slots.extend_from_slice(row.inserted);
+        slots.resize(2 * plan.width, Value::Null);
+        slots.extend_from_slice(row.row);
+        slots.push(Value::str(row.action.word()));
+        if let (Some(into), Some(run)) = (&plan.into, &mut self.into) {
+            run.add(into, &slots, rt)?;
+        }
+        if let Some(client) = &plan.client {
+            rt.session().acknowledge_reads()?;
+            let values: Result<Vec<Value>, SqlError> =
+                client.exprs.iter().map(|e| e.eval(&slots, rt)).collect();
+            self.client.row(&values?)?;
+        }
+        self.slots = slots;
+        Ok(())
+    }
+
+    /// All rows were given: those for a table are in it after this.
+    ///
+    /// # Errors
+    /// Those of the table.
+    #[inline]
+    pub fn finish(self, rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
+        match (self.plan.and_then(|plan| plan.into.as_ref()), self.into) {
+            (Some(into), Some(run)) => run.finish(into, rt),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl IntoPlan {
+    fn begin(&self, ctx: &mut ExecCtx<'_>) -> Result<IntoRun<'_>, SqlError> {
+        let NewRows { db, store, .. } = &self.rows;
+        self.rows.check_identity(ctx)?;
+        ctx.session.lock_table(db, &store.table, self.lock)?;
+        db.check_writable()?;
+        Ok(IntoRun {
+            loader: Loader::new(db, store),
+            values: vec![Value::Null; store.table.columns.len()],
+            waiting: Vec::new(),
+        })
+    }
+}
+
+impl IntoRun<'_> {
+    fn add(&mut self, into: &IntoPlan, slots: &[Value], rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
+        into.rows.compute(&into.exprs, slots, rt, &mut self.values)?;
+        if into.waits {
+            rt.reserve(row_bytes(&self.values))?;
+            self.waiting.push(self.values.as_slice().into());
+            return Ok(());
+        }
+        into.rows.complete(&mut self.values, false, rt)?;
+        self.loader.add(rt, &self.values)
+    }
+
+    fn finish(mut self, into: &IntoPlan, rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
+        for row in &mut self.waiting {
+            into.rows.complete(row, false, rt)?;
+            self.loader.add(rt, row)?;
+        }
+        let count = self.loader.finish(rt)?;
+        rt.session().inserted(&into.rows.db, &into.rows.store.table, count);
+        Ok(())
     }
 }

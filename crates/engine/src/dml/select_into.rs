@@ -51,6 +51,7 @@ pub fn compile(binder: &mut Binder<'_>, query: &ast::Query) -> Result<SelectInto
             binder.rights.need(&db, Securable::new(Class::Schema, *id), Permission::Alter);
         }
     }
+    plan::bind::document::check_absent(query, "SELECT INTO")?;
     let bound = binder.query(query)?;
     if !bound.assignments.is_empty() {
         let text = "A SELECT statement that assigns a value to a variable must not be combined with data-retrieval \

@@ -7,21 +7,21 @@ use crate::exec::RowSet;
 use crate::exec::memory::row_bytes;
 use crate::exec::rt::Rt;
 use crate::exec::scan::Scan;
-use crate::explain::Source;
+use crate::explain;
 use access::{RowBatch, Writer};
 use catalog::Db;
 use catalog::TableDef;
 use catalog::VARIABLES;
 use catalog::errors;
 use expr::key::{KeySet, encode};
-use expr::{ColId, Expr, Pred};
+use expr::{ColId, Pred};
 use pages::{RowHeader, TxnId};
 use plan::bind::from::inner;
-use plan::bind::scope::{Clause, Scope};
+use plan::bind::scope::{Clause, Scope, Source};
 use plan::bind::set_options::Isolation;
 use plan::bind::{Binder, unsupported};
 use plan::hints::{Hints, Reading, TableLock};
-use plan::logical::{Get, Logical};
+use plan::logical::{Get, Logical, TopSpec};
 use plan::nodes::{Node, Plan};
 use plan::nodes::{Path, ScanPlan};
 use plan::physical::{self, pred_slots};
@@ -40,6 +40,17 @@ pub struct BoundTarget {
     preds: Vec<Pred>,
     /// WHERE CURRENT OF.
     cursor: Option<ast::CursorName>,
+}
+
+impl BoundTarget {
+    /// The sources beside the target, which OUTPUT may name.
+    ///
+    /// # Errors
+    /// Internal: the scope is gone.
+    pub fn others(&self, binder: &mut Binder<'_>) -> Result<Vec<Source>, SqlError> {
+        let target = |s: &&Source| s.columns.first().is_none_or(|c| c.id != self.get.first);
+        Ok(binder.scope()?.sources.iter().filter(target).cloned().collect())
+    }
 }
 
 /// How the rows are found.
@@ -67,11 +78,11 @@ pub struct Gathered {
 
 impl Target {
     /// Where the rows come from, for SHOWPLAN.
-    pub fn shown(&self) -> Source<'_> {
+    pub fn shown(&self) -> explain::Source<'_> {
         match self {
-            Target::Pages(scan) => Source::Scan(scan),
-            Target::Gathered(gathered) => Source::Plan(&gathered.plan),
-            Target::Current(_) => Source::Constant,
+            Target::Pages(scan) => explain::Source::Scan(scan),
+            Target::Gathered(gathered) => explain::Source::Plan(&gathered.plan),
+            Target::Current(_) => explain::Source::Constant,
         }
     }
 }
@@ -96,7 +107,7 @@ pub fn dml_source(
     let variable = known.filter(|s| s.db_id == VARIABLES).map(|s| s.object_id);
     let known = known.map(|s| (s.object_id, s.columns.first().map(|c| c.id)));
     if let Some(variable) = variable {
-        super::insert::check_changeable(binder, variable)?;
+        super::named::check_changeable(binder, variable)?;
     }
     let first = match known {
         Some((0, _)) | Some((_, None)) => {
@@ -105,7 +116,7 @@ pub fn dml_source(
         }
         Some((_, Some(first))) => first,
         None => {
-            let (db, table) = super::insert::target_table(binder, target)?;
+            let (db, table) = super::named::target_table(binder, target)?;
             let existing = source_of(binder, &table, from.is_empty());
             match existing {
                 Some(first) => first,
@@ -274,11 +285,11 @@ impl Target {
         db: &Arc<Db>,
         store: &Arc<TableStore>,
         rt: &mut Rt<'_, '_>,
-        limit: u64,
+        limit: Limit,
         change: &mut dyn RowChange,
     ) -> Result<u64, SqlError> {
         match self {
-            Target::Pages(plan) => Pages::new(db, plan).run(rt, limit, change),
+            Target::Pages(plan) => Pages::new(db, plan).run(rt, limit.wanted(), change),
             Target::Gathered(gathered) => gathered.run(db, store, rt, limit, change),
             Target::Current(current) => current.run(db, store, rt, change),
         }
@@ -425,10 +436,11 @@ impl Gathered {
         db: &Arc<Db>,
         store: &Arc<TableStore>,
         rt: &mut Rt<'_, '_>,
-        limit: u64,
+        limit: Limit,
         change: &mut dyn RowChange,
     ) -> Result<u64, SqlError> {
-        let mut rows = self.gather(rt, limit)?;
+        let mut rows = self.gather(rt, limit.wanted())?;
+        rows.truncate(usize::try_from(limit.among(rows.len())).unwrap_or(usize::MAX));
         let mut lookup = RowBatch::new();
         let mut count = 0;
         for row in &mut rows {
@@ -510,22 +522,52 @@ pub(super) fn no_conflict(
 }
 
 /// Locators are compared byte for byte: trailing zeros of a key count.
-fn encode_locator(value: &Value, out: &mut Vec<u8>) {
+pub fn encode_locator(value: &Value, out: &mut Vec<u8>) {
     match value {
         Value::Bytes(bytes) => out.extend_from_slice(bytes),
         other => encode(other, Collation::BIN2, out),
     }
 }
 
-/// The number of rows that TOP allows now.
-pub fn limit_of(top: &Option<Expr>, rt: &mut Rt<'_, '_>) -> Result<u64, SqlError> {
-    let rowcount = match rt.session().options.rowcount {
-        0 => u64::MAX,
-        n => n,
-    };
-    match top {
-        None => Ok(rowcount),
-        Some(e) => Ok(rowcount.min(e.eval(&[], rt)?.as_i64().map_or(0, |n| n.max(0) as u64))),
+/// How many rows TOP and SET ROWCOUNT allow.
+#[derive(Clone, Copy, Debug)]
+pub struct Limit {
+    rows: u64,
+    /// Of the rows that there are.
+    percent: Option<f64>,
+}
+
+impl Limit {
+    /// As it is now.
+    ///
+    /// # Errors
+    /// 1031; those of the expression.
+    pub fn of(top: Option<&TopSpec>, rt: &mut Rt<'_, '_>) -> Result<Limit, SqlError> {
+        let rows = match rt.session().options.rowcount {
+            0 => u64::MAX,
+            n => n,
+        };
+        let Some(TopSpec { count: Some(count), percent, .. }) = top else {
+            return Ok(Limit { rows, percent: None });
+        };
+        let value = count.eval(&[], rt)?;
+        if *percent {
+            return Ok(Limit { rows, percent: Some(crate::exec::top::percent(&value)?) });
+        }
+        Ok(Limit { rows: rows.min(value.as_i64().map_or(0, |n| n.max(0) as u64)), percent: None })
+    }
+
+    /// How many of the rows that were found.
+    pub fn among(self, found: usize) -> u64 {
+        match self.percent {
+            None => self.rows,
+            Some(percent) => self.rows.min((found as f64 * percent / 100.0).ceil() as u64),
+        }
+    }
+
+    /// How many have to be found; all for a share of them.
+    fn wanted(self) -> u64 {
+        if self.percent.is_some() { u64::MAX } else { self.rows }
     }
 }
 

@@ -4,7 +4,7 @@ use std::any::Any;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use expr::random::Random;
-use expr::{Env, QuantifiedExpr, SubRef};
+use expr::{Env, QuantifiedExpr, Routine, SubRef};
 use types::{SqlError, Value};
 
 use super::rt::Rt;
@@ -54,6 +54,10 @@ impl Env for Rt<'_, '_> {
 
     fn host(&mut self) -> Option<&mut dyn Any> {
         Some(self.ctx.session)
+    }
+
+    fn call(&mut self, routine: &dyn Routine, args: Vec<Value>) -> Result<Value, SqlError> {
+        self.ctx.session.call_function(routine, args, &mut super::routine::NoRows)
     }
 
     fn scalar(&mut self, sub: &SubRef, row: &[Value]) -> Result<Value, SqlError> {

@@ -145,7 +145,7 @@ impl LockedScan {
                 let index = &plan.store.indexes[*index];
                 match *point {
                     true => point_of(&index.tree, spec, &index.parts, rt)?,
-                    false => self.ranges_of(plan, &index.tree, seek::ranges(spec, &index.parts, rt)?),
+                    false => self.ranges_of(plan, &index.tree, seek::ranges(spec, &index.order_parts, rt)?),
                 }
             }
             _ => return Err(SqlError::internal("a seek on a heap")),

@@ -4,12 +4,14 @@ use super::aggregate::HashAggregate;
 use super::apply::Apply;
 use super::basic;
 use super::distinct::Distinct;
+use super::document::Document;
 use super::hash_join::HashJoin;
 use super::locked::LockedScan;
 use super::lookup::Lookup;
 use super::loop_join::LoopJoin;
 use super::merge_join::MergeJoin;
 use super::profile::Counted;
+use super::routine::Routine;
 use super::rt::Rt;
 use super::scan::Scan;
 use super::sort::Sort;
@@ -38,6 +40,7 @@ fn operator<const COUNTED: bool>(plan: &Plan) -> Box<dyn Operator> {
         Node::Scan(scan) if scan.locks.is_some() => Box::new(LockedScan::new(scan)),
         Node::Scan(_) => Box::new(Scan::default()),
         Node::View { .. } => Box::new(basic::View::default()),
+        Node::Routine { .. } => Box::new(Routine::default()),
         Node::Work { .. } => Box::new(Work::default()),
         Node::Recursive { anchor, .. } => Box::new(Recursive::new(anchor, open)),
         Node::Filter { input, .. } => Box::new(basic::Filter::new(open(input))),
@@ -55,6 +58,7 @@ fn operator<const COUNTED: bool>(plan: &Plan) -> Box<dyn Operator> {
         Node::Distinct { input, streams: true, .. } => Box::new(StreamDistinct::new(open(input))),
         Node::Distinct { input, .. } => Box::new(Distinct::new(open(input))),
         Node::Sort { input, .. } => Box::new(Sort::new(open(input))),
+        Node::Document { input, .. } => Box::new(Document::new(open(input))),
         Node::Top { input, .. } => Box::new(Top::new(open(input))),
         Node::Window { input, calls } => Box::new(Window::new(open(input), calls, input.width())),
         Node::Concat(_) => Box::new(basic::Concat::new(open)),

@@ -21,6 +21,9 @@ pub fn lock_tables(needs: &Needs, ctx: &mut ExecCtx<'_>) -> Result<(), SqlError>
     for (db, module) in &needs.modules {
         ctx.session.lock_module(db, module)?;
     }
+    for (db, sequence) in &needs.sequences {
+        ctx.session.lock_sequence(db, sequence)?;
+    }
     Ok(())
 }
 

@@ -100,7 +100,7 @@ impl Scan {
                     }
                     Source::Done
                 } else {
-                    self.seek(&index.tree, spec, &index.parts, place, rt)?
+                    self.seek(&index.tree, spec, &index.order_parts, place, rt)?
                 }
             }
             _ => return Err(SqlError::internal("a seek on a heap")),
@@ -238,10 +238,7 @@ impl Scan {
                 let bytes = self.batch.row(i);
                 let slots = out.push_row();
                 let decode = |wanted: &[u16], slots: &mut [Value]| {
-                    index
-                        .layout
-                        .decode_some(bytes, wanted, slots)
-                        .map_err(|e| corrupt_row(&plan.store.table, &e))
+                    index.decode(bytes, wanted, slots).map_err(|e| corrupt_row(&plan.store.table, &e))
                 };
                 decode(&plan.index_columns[..plan.tested], slots)?;
                 if let Some(pred) = &plan.pred

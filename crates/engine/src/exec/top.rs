@@ -56,10 +56,7 @@ impl Top {
             )?;
             return Ok(state);
         }
-        let percent = match value {
-            Value::Float(p) if (0.0..=100.0).contains(&p) => p,
-            _ => return Err(SqlError::new(1031, 15, 1, "Percent values must be between 0 and 100.")),
-        };
+        let percent = percent(&value)?;
         let mut rows = RowStore::new(rt.session().instance().clone(), rt.share());
         let (mut batch, mut packed) = (RowSet::default(), Vec::new());
         while self.input.next(input, rt, &mut batch)? {
@@ -73,6 +70,17 @@ impl Top {
         state.left = (rows.len() as f64 * percent / 100.0).ceil() as u64;
         state.kept = Some(Kept { rows, cursor: Cursor::default(), width: batch.width(), at: 0 });
         Ok(state)
+    }
+}
+
+/// The value of TOP (n) PERCENT.
+///
+/// # Errors
+/// 1031.
+pub fn percent(value: &Value) -> Result<f64, SqlError> {
+    match value {
+        Value::Float(p) if (0.0..=100.0).contains(p) => Ok(*p),
+        _ => Err(SqlError::new(1031, 15, 1, "Percent values must be between 0 and 100.")),
     }
 }
 

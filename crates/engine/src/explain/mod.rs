@@ -19,10 +19,11 @@ use crate::state::profile::{NodeCounters, NodeId, Profile};
 use catalog::{Db, IndexDef, TableDef};
 use expr::{Expr, Pred, SubRef};
 use plan::QueryPlan;
+use plan::bind::function::CalledFunction;
 use plan::cost::{self, Cost};
 use plan::logical::{JoinKind, WorkSource};
 use plan::nodes::{Node, Path, Plan, ScanPlan, SeekSpec};
-use storage::{Base, TableStore};
+use storage::{Base, IndexStore, TableStore};
 
 /// Where the rows of a change come from.
 pub enum Source<'p> {
@@ -297,6 +298,10 @@ pub fn dml(plan: &DmlPlan, shown: &mut Shown) {
             let (db, store, source) = plan.shown();
             (db, store, source, "Delete")
         }
+        DmlPlan::Merge(plan) => {
+            let (db, store, source) = plan.shown();
+            (db, store, source, "Merge")
+        }
         DmlPlan::SelectInto(plan) => {
             let (name, source) = plan.shown();
             shown.kind = "SELECT INTO";
@@ -308,6 +313,7 @@ pub fn dml(plan: &DmlPlan, shown: &mut Shown) {
     shown.kind = match verb {
         "Insert" => "INSERT",
         "Update" => "UPDATE",
+        "Merge" => "MERGE",
         _ => "DELETE",
     };
     let object = Object::of(db, &store.table, &store.table.storage);
@@ -331,6 +337,8 @@ fn change(store: &TableStore, verb: &'static str) -> (&'static str, &'static str
         ("Insert", false) => "Table Insert",
         ("Update", true) => "Clustered Index Update",
         ("Update", false) => "Table Update",
+        ("Merge", true) => "Clustered Index Merge",
+        ("Merge", false) => "Table Merge",
         (_, true) => "Clustered Index Delete",
         (_, false) => "Table Delete",
     };
@@ -365,6 +373,11 @@ fn add(plan: &Plan, parent: Option<usize>, executions: f64, shown: &mut Shown) {
         }
         Node::View { scan, .. } => {
             step(same("Table-valued function"), format!("OBJECT:([sys].[{}])", scan.view.name()))
+        }
+        Node::Routine { scan, .. } => {
+            let name = scan.routine.as_any().downcast_ref::<CalledFunction>();
+            let name = name.map_or(String::new(), |f| format!("[{}].[{}]", f.module.schema, f.module.name));
+            step(same("Table-valued function"), format!("OBJECT:({name})"))
         }
         Node::Work { source, .. } => {
             let name = match source {
@@ -416,6 +429,10 @@ fn add(plan: &Plan, parent: Option<usize>, executions: f64, shown: &mut Shown) {
         Node::Sort { keys, limit: Some(n), .. } => {
             step(("Sort", "TopN Sort"), format!("TOP {n}, ORDER BY:({} keys)", keys.len()))
         }
+        Node::Document { document, .. } => {
+            let json = matches!(**document, expr::document::Document::Json(_));
+            step(("UDX", if json { "FOR JSON" } else { "FOR XML" }), String::new())
+        }
         Node::Top { .. } => step(same("Top"), String::new()),
         Node::Window { calls, .. } => step(same("Window Aggregate"), format!("{} functions", calls.len())),
         Node::Concat(_) => step(same("Concatenation"), String::new()),
@@ -436,7 +453,12 @@ fn add(plan: &Plan, parent: Option<usize>, executions: f64, shown: &mut Shown) {
 
 fn inputs(node: &Node) -> Vec<&Plan> {
     match node {
-        Node::One | Node::Values(_) | Node::Scan(_) | Node::View { .. } | Node::Work { .. } => Vec::new(),
+        Node::One
+        | Node::Values(_)
+        | Node::Scan(_)
+        | Node::View { .. }
+        | Node::Routine { .. }
+        | Node::Work { .. } => Vec::new(),
         Node::Recursive { anchor, steps, .. } => std::iter::once(&**anchor).chain(steps).collect(),
         Node::Filter { input, .. }
         | Node::Lookup { input, .. }
@@ -444,6 +466,7 @@ fn inputs(node: &Node) -> Vec<&Plan> {
         | Node::Aggregate { input, .. }
         | Node::Distinct { input, .. }
         | Node::Sort { input, .. }
+        | Node::Document { input, .. }
         | Node::Top { input, .. }
         | Node::Window { input, .. } => vec![input],
         Node::HashJoin { left, right, .. }
@@ -461,7 +484,14 @@ fn add_scan(scan: &ScanPlan, estimate: Option<Estimate>, parent: Option<usize>, 
         let length =
             |seek: &SeekSpec| seek.equal.len() + usize::from(seek.lower.is_some() || seek.upper.is_some());
         let used = columns.iter().take(seek.ranges().map(length).max().unwrap_or(0));
-        let names: Vec<_> = used.map(|(at, _)| format!("[{}]", store.table.columns[*at].name)).collect();
+        let mut names: Vec<String> = Vec::new();
+        for (at, _) in used {
+            let name = format!("[{}]", store.table.columns[*at].name);
+            // The clustered key behind an index's own may have its columns again.
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
         let ranges = if seek.others.is_empty() { "" } else { &format!(", {} ranges", 1 + seek.others.len()) };
         format!(", SEEK:({}{ranges})", names.join(", "))
     };
@@ -481,10 +511,10 @@ fn add_scan(scan: &ScanPlan, estimate: Option<Estimate>, parent: Option<usize>, 
             ("Clustered Index Seek", base(), key(&store.table.storage.key, seek))
         }
         Path::Index { index, seek, covering, .. } => {
-            let def = &store.indexes[*index].def;
+            let IndexStore { def, order, .. } = &store.indexes[*index];
             let mut text = String::new();
             if !seek.is_empty() {
-                text += &key(&def.key, seek);
+                text += &key(order, seek);
             }
             if !covering {
                 text += if tree { ", KEY LOOKUP" } else { ", RID LOOKUP" };
@@ -541,6 +571,7 @@ fn in_expr<'e>(e: &'e Expr, out: &mut Vec<&'e SubRef>) {
         }
         Expr::Coalesce(list) => list.iter().for_each(|e| in_expr(e, out)),
         Expr::Call(c) => c.args.iter().for_each(|e| in_expr(e, out)),
+        Expr::Routine(c) => c.args.iter().for_each(|e| in_expr(e, out)),
         Expr::Subquery(sub) => out.push(sub),
     }
 }

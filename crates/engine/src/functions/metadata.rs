@@ -57,7 +57,7 @@ pub const FUNCTIONS: &[Function] = &[
         let session = session(cx)?;
         let (db, id) = (session.db().clone(), int_arg(a, 1));
         let view = i32::try_from(int_arg(a, 0)).ok().and_then(|id| db.catalog().modules.get(&id).cloned());
-        if let Some(view) = view.filter(|module| module.kind == ModuleKind::View) {
+        if let Some(view) = view.filter(|m| m.kind == ModuleKind::View || m.kind.is_table_function()) {
             let columns = crate::views::columns_of_view(session, &db, &view).unwrap_or_default();
             let at = usize::try_from(id - 1).ok();
             return Ok(at.and_then(|at| columns.get(at)).map_or(Value::Null, |c| Value::Str(c.name.clone())));
@@ -275,6 +275,9 @@ fn object_id(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     if let Some(module) = catalog.find_module(schema, name).filter(|m| is(m.kind.code())) {
         return Ok(Value::Int(module.object_id));
     }
+    if let Some(other) = catalog.find_other(schema, name).filter(|other| is(other.code())) {
+        return Ok(Value::Int(other.object_id()));
+    }
     let named = catalog.constraint_id(schema, name).and_then(|id| catalog.constraint(id).map(|c| (id, c)));
     if let Some((id, _)) = named.filter(|(_, constraint)| is(constraint.code())) {
         return Ok(Value::Int(id));
@@ -301,6 +304,9 @@ fn object_named(db: &Option<Arc<Db>>, id: i64) -> Option<(CompactString, Compact
     }
     if let Some(module) = catalog.modules.get(&id) {
         return Some((module.schema.clone(), module.name.clone()));
+    }
+    if let Some(other) = catalog.others.get(&id) {
+        return Some((other.schema().clone(), other.name().clone()));
     }
     if let Some(constraint) = catalog.constraint(id) {
         return Some((constraint.table.schema.clone(), constraint.name().clone()));

@@ -5,6 +5,7 @@ pub mod cursors;
 pub mod metadata;
 pub mod properties;
 pub mod security;
+pub mod sequence;
 pub mod system;
 
 use std::collections::HashMap;
@@ -27,6 +28,7 @@ pub fn find(name: &str) -> Option<&'static Function> {
             metadata::FUNCTIONS,
             properties::FUNCTIONS,
             security::FUNCTIONS,
+            sequence::FUNCTIONS,
         ];
         lists.into_iter().flatten().map(|f| (f.name, f)).collect()
     });
@@ -52,6 +54,7 @@ mod tests {
             metadata::FUNCTIONS,
             properties::FUNCTIONS,
             security::FUNCTIONS,
+            sequence::FUNCTIONS,
         ];
         for f in lists.into_iter().flatten() {
             assert!(seen.insert(f.name) && expr::functions::find(f.name).is_none(), "{} twice", f.name);

@@ -433,11 +433,13 @@ fn kind_of(thing: &Thing, property: &str) -> Option<Value> {
         "isdefaultcnst" => is("D "),
         "isconstraint" => Some(flag(matches!(thing, Thing::Constraint(_)))),
         "isinlinefunction" => is("IF"),
-        "istablefunction" => is("IF"),
+        "istablefunction" => Some(flag(["IF", "TF"].contains(&code))),
+        "isscalarfunction" => is("FN"),
         "isexecuted" => Some(flag(matches!(thing, Thing::Module(_)))),
         "ismsshipped" => Some(flag(matches!(thing, Thing::System(_)))),
-        "isscalarfunction" | "issystemtable" | "isdefault" | "isrule" | "isextendedproc" | "isreplproc"
-        | "isqueue" | "isencrypted" | "isschemabound" => Some(flag(false)),
+        "issystemtable" | "isdefault" | "isrule" | "isextendedproc" | "isreplproc" | "isqueue"
+        | "isencrypted" => Some(flag(false)),
+        "isschemabound" if !matches!(thing, Thing::Module(_)) => Some(flag(false)),
         _ => None,
     }
 }
@@ -515,6 +517,7 @@ fn module_value(module: &ModuleDef, property: &str) -> Value {
         "execisdeletetrigger" => event("DELETE"),
         "execisaftertrigger" => flag(module.trigger().is_some_and(|t| !t.instead_of)),
         "execisinsteadoftrigger" => flag(module.trigger().is_some_and(|t| t.instead_of)),
+        "isschemabound" => flag(module.has_option("SCHEMABINDING")),
         "execisstartup" | "execistriggernotforrepl" | "execiswithnativecompilation" | "isdeterministic" => {
             flag(false)
         }

@@ -25,6 +25,7 @@ use catalog::Growth;
 use catalog::clock;
 use catalog::counters::Counters;
 use catalog::db::{Db, DbStatus, Open};
+use catalog::other::OtherObject;
 use catalog::registry::{ALIGN_TO_DEVICE, DbEntry, FileEntry};
 use catalog::settings::DbSettings;
 use catalog::store::{StoreError, SysTrees};
@@ -282,6 +283,11 @@ impl Instance {
         let quiet = storage.txns().active().is_empty();
         for table in db.catalog().by_id.values().filter(|_| !self.is_read_only()) {
             catalog::identity::settle(db, table, quiet)?;
+        }
+        for other in db.catalog().others.values().filter(|_| !self.is_read_only()) {
+            if let OtherObject::Sequence(sequence) = other {
+                catalog::sequence::settle(db, sequence)?;
+            }
         }
         // What changes while transactions go on is not worth noting; where there is no room in the log, estimates are worse after the
         // next start, and that is all.

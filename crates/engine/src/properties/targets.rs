@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use catalog::properties::{Holder, PropertyClass};
 use catalog::security::{Class, Permission, Securable};
-use catalog::{ConstraintAt, Db, ModuleKind, TableDef, constraints_of, fold_name};
+use catalog::{ConstraintAt, Db, ModuleDef, ModuleKind, TableDef, constraints_of, fold_name};
 use compact_str::CompactString;
 use types::SqlError;
 
@@ -140,23 +140,26 @@ fn in_schema(
             found.push(Target { on, ..target(PropertyClass::Type, alias.type_id, 0, "TYPE", &alias.name) });
         }
     }
-    let kinds = [(ModuleKind::View, "VIEW"), (ModuleKind::Procedure, "PROCEDURE")];
-    let Some((kind, word)) = kinds.into_iter().find(|(_, word)| object.is(word)) else { return };
-    let mut modules: Vec<_> =
-        catalog.modules.values().filter(|m| m.kind == kind && here(&m.schema)).collect();
+    let Some(word) = ["VIEW", "PROCEDURE", "FUNCTION"].into_iter().find(|word| object.is(word)) else {
+        return;
+    };
+    let of_kind = |m: &&Arc<ModuleDef>| m.kind.word().eq_ignore_ascii_case(word) && here(&m.schema);
+    let mut modules: Vec<_> = catalog.modules.values().filter(of_kind).collect();
     modules.retain(|module| object.means(&module.name));
     modules.sort_by(|a, b| a.name.cmp(&b.name));
     for module in modules {
         let id = module.object_id;
-        match (part.kind, kind) {
+        match (part.kind, module.kind) {
             (None, _) => found.push(target(class, id, 0, word, &module.name)),
-            (Some(_), ModuleKind::View) if part.is("COLUMN") => {
+            (Some(_), kind)
+                if part.is("COLUMN") && (kind == ModuleKind::View || kind.is_table_function()) =>
+            {
                 let columns = columns_of_view(core, db, module).unwrap_or_default();
                 for (at, column) in columns.iter().enumerate().filter(|(_, c)| part.means(&c.name)) {
                     found.push(target(class, id, at as i32 + 1, "COLUMN", &column.name));
                 }
             }
-            (Some(_), ModuleKind::Procedure) if part.is("PARAMETER") => {
+            (Some(_), kind) if part.is("PARAMETER") && kind != ModuleKind::View => {
                 let params = crate::batch::module::params_of(module, &catalog).unwrap_or_default();
                 for (at, param) in params.iter().enumerate().filter(|(_, p)| part.means(&p.name)) {
                     found.push(target(PropertyClass::Parameter, id, at as i32 + 1, "PARAMETER", &param.name));

@@ -20,6 +20,7 @@ use types::convert::{Mode, convert};
 use types::{DataType, SqlError, Value};
 
 use crate::batch::cache::{BatchCache, LastFound};
+use crate::batch::function::Functions;
 use crate::batch::parameters::{self, ToRun};
 use crate::batch::run::{End, run_batch};
 use crate::batch::trigger::Triggers;
@@ -129,6 +130,7 @@ impl Session {
     fn new(instance: Arc<Instance>, db: Arc<Db>, spid: i32, shared: Arc<SessionShared>) -> Session {
         let mut core = SessionCore::new(instance, db, spid, shared);
         core.trigger_runner = Some(&Triggers);
+        core.function_runner = Some(&Functions);
         let (login_db, login_options) = (core.db().name(), core.options.clone());
         Session { core, key: String::new(), login_db, login_options }
     }

@@ -38,7 +38,7 @@ fn compile(session: &Session, sql: &str) -> Arc<QueryPlan> {
         db: core.db(),
         catalog: core.db().catalog(),
         vars: &VarScope::new(),
-        parameters: &[],
+        values: &[],
         options: &core.options,
         temps: &core.temps,
         changes: None,

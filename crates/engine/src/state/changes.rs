@@ -74,6 +74,13 @@ pub struct ChangedRows {
     pub columns: Vec<usize>,
 }
 
+impl ChangedRows {
+    /// Whether nothing was changed.
+    pub fn is_empty(&self) -> bool {
+        self.deleted.is_empty() && self.inserted.is_empty()
+    }
+}
+
 /// Triggers that a change calls for; they run when the statement has done everything else.
 #[derive(Debug)]
 pub struct FiredTriggers {

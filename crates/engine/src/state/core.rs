@@ -19,7 +19,7 @@ use super::caller::Caller;
 use super::changes::{ChangedRows, FiredTriggers};
 use super::cursors::{Cursors, SharedCursors};
 use super::handles::Handles;
-use super::inner::TriggerRunner;
+use super::inner::{FunctionRunner, TriggerRunner};
 use super::profile::Profile;
 use super::transactions::Transactions;
 use crate::instance::Instance;
@@ -153,6 +153,8 @@ pub struct SessionCore {
     pub last_identity: Option<i64>,
     /// SCOPE_IDENTITY(): last identity value of the current scope.
     pub scope_identity: Option<i64>,
+    /// The values that were taken last of sequences, by database and object_id.
+    pub(crate) sequence_values: Vec<((i32, i32), i64)>,
     /// CONTEXT_INFO().
     pub context_info: Value,
     /// RAND().
@@ -188,6 +190,8 @@ pub struct SessionCore {
     pub(crate) fired: Vec<FiredTriggers>,
     /// What runs triggers.
     pub(crate) trigger_runner: Option<&'static dyn TriggerRunner>,
+    /// What runs users' functions.
+    pub(crate) function_runner: Option<&'static dyn FunctionRunner>,
     /// Triggers that are running, the innermost last, by object_id and database.
     pub(crate) running_triggers: Vec<(i32, i32)>,
     /// Definitions that only the running statement sees: see `catalog::rebuild`.
@@ -230,6 +234,7 @@ impl SessionCore {
             error_number: 0,
             last_identity: None,
             scope_identity: None,
+            sequence_values: Vec::new(),
             context_info: Value::Null,
             random: Random::new((random_bits() >> 33) as i64),
             trancount: 0,
@@ -248,6 +253,7 @@ impl SessionCore {
             changes: None,
             fired: Vec::new(),
             trigger_runner: None,
+            function_runner: None,
             running_triggers: Vec::new(),
             private_tables: Vec::new(),
             app_locks: AppLocks::default(),

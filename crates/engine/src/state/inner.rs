@@ -1,14 +1,18 @@
-//! Statements inside a statement: the body of a trigger runs within the statement that fired it.
+//! Statements inside a statement: the body of a trigger runs within the statement that fired it, the body of a function in the
+//! middle of the statement that calls it.
 //! Guarantees: statements inside commit nothing; what they do is taken back with the statement around them; a transaction that
-//! ends inside is error 3609 for the statement around.
+//! ends inside is error 3609 for the statement around. Those of a function are no statements of the transaction at all: they read
+//! in the snapshot and keep to the locks of the statement around, and what fails in them fails it.
 
 use smallvec::SmallVec;
-use types::SqlError;
+use types::{SqlError, Value};
 
 use super::changes::FiredTriggers;
 use super::core::SessionCore;
 use crate::output::Sink;
 use catalog::errors;
+use expr::Routine;
+use plan::bind::function::CalledFunction;
 use txn::Savepoint;
 
 /// What of the statement around is kept while statements run inside it.
@@ -34,7 +38,47 @@ pub(crate) trait TriggerRunner: Send + Sync {
     ) -> Result<(), SqlError>;
 }
 
+/// Runs users' functions: implemented where batches run.
+pub(crate) trait FunctionRunner: Send + Sync {
+    /// The value of a scalar function; of a function that fills a table the rows go to `rows`.
+    ///
+    /// # Errors
+    /// Those of the function; 217 functions nested too deeply.
+    fn run(
+        &self,
+        core: &mut SessionCore,
+        function: &CalledFunction,
+        args: Vec<Value>,
+        rows: &mut dyn Sink,
+    ) -> Result<Value, SqlError>;
+}
+
 impl SessionCore {
+    /// Calls a user's function in the middle of the running statement.
+    ///
+    /// # Errors
+    /// Those of the function.
+    pub(crate) fn call_function(
+        &mut self,
+        routine: &dyn Routine,
+        args: Vec<Value>,
+        rows: &mut dyn Sink,
+    ) -> Result<Value, SqlError> {
+        let function = routine.as_any().downcast_ref::<CalledFunction>();
+        let (Some(function), Some(runner)) = (function, self.function_runner) else {
+            return Err(SqlError::internal("nobody runs the functions"));
+        };
+        self.transactions.in_function += 1;
+        let result = runner.run(self, function, args, rows);
+        self.transactions.in_function -= 1;
+        result
+    }
+
+    /// Whether the statements that run are those of a function.
+    pub(crate) fn in_function(&self) -> bool {
+        self.transactions.in_function > 0
+    }
+
     /// Statements inside the running one begin.
     pub(crate) fn enter_inner(&mut self) -> InnerScope {
         let scope = InnerScope {

@@ -253,7 +253,10 @@ fn denied(right: &Right, column: i32) -> SqlError {
             let (schema, name) = match (table, module) {
                 (Some(table), _) => (table.schema.clone(), table.name.clone()),
                 (_, Some(module)) => (module.schema.clone(), module.name.clone()),
-                _ => Default::default(),
+                _ => match catalog.others.get(&right.on.major) {
+                    Some(other) => (other.schema().clone(), other.name().clone()),
+                    None => Default::default(),
+                },
             };
             let named = table.and_then(|t| t.columns.iter().find(|c| c.column_id == column && column > 0));
             debug_assert!(!fold_name(&name).is_empty(), "a right on an object that is not there");

@@ -19,6 +19,7 @@ use catalog::TableDef;
 use catalog::change::DdlChange;
 use catalog::errors::{self, db_error};
 use catalog::fold_name;
+use catalog::other::{OtherObject, SequenceDef};
 use plan::bind::set_options::Isolation;
 use plan::hints::TableLock;
 
@@ -66,6 +67,8 @@ pub(crate) struct Transactions {
     no_wait: bool,
     /// The isolation level at the transaction's first look at a table.
     pub(super) began: Option<Isolation>,
+    /// Calls of functions around what runs.
+    pub(super) in_function: u32,
     /// One of `open` is that of table variables.
     autonomous: bool,
     /// The last statement failed because a filegroup was full, and it is no more.
@@ -211,8 +214,25 @@ impl SessionCore {
         }
     }
 
+    /// Locks a sequence while a statement takes values of it. Its definition must still be the current one.
+    ///
+    /// Errors: as [`SessionCore::lock_table`].
+    pub fn lock_sequence(&mut self, db: &Arc<Db>, sequence: &Arc<SequenceDef>) -> Result<(), SqlError> {
+        let at = self.open_txn(db)?;
+        let txn = &mut self.transactions.open[at].txn;
+        let locked = txn.lock_statement(What::Table(sequence.object_id as u32), LockMode::SchS);
+        locked.map_err(|e| db_error(db, &e))?;
+        match db.catalog().others.get(&sequence.object_id) {
+            Some(OtherObject::Sequence(current)) if Arc::ptr_eq(current, sequence) => Ok(()),
+            _ => Err(errors::schema_changed()),
+        }
+    }
+
     /// A statement begins. `touches_data`: it begins a transaction under SET IMPLICIT_TRANSACTIONS ON.
     pub(crate) fn begin_statement(&mut self, touches_data: bool) -> Result<(), SqlError> {
+        if self.transactions.in_function > 0 {
+            return Ok(());
+        }
         if touches_data && self.options.implicit_transactions && self.trancount == 0 {
             self.set_trancount(1);
             self.transaction_began();
@@ -228,6 +248,9 @@ impl SessionCore {
 
     /// A statement ends: committed when it is its own transaction, taken back when it failed.
     pub(crate) fn end_statement<T>(&mut self, result: Result<T, SqlError>) -> Result<T, SqlError> {
+        if self.transactions.in_function > 0 {
+            return result;
+        }
         let result = match result {
             Ok(value) => self.acknowledge().map(|()| value),
             Err(e) => Err(e),
@@ -279,7 +302,7 @@ impl SessionCore {
     /// As [`SessionCore::end_statement`] for an expression: mostly there is nothing to end.
     #[inline]
     pub(crate) fn end_expression<T>(&mut self, result: Result<T, SqlError>) -> Result<T, SqlError> {
-        if self.transactions.open.is_empty() {
+        if self.transactions.open.is_empty() || self.transactions.in_function > 0 {
             return result;
         }
         if self.trancount == 0 {

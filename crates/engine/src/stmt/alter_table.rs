@@ -282,8 +282,20 @@ fn drop_element(
     }
 }
 
+/// 5074: a module with SCHEMABINDING names the column.
+fn check_unbound(work: &Work<'_>, table: &TableDef, column: &str) -> Result<(), SqlError> {
+    match crate::ddl::schemabinding::column_bound_to(&work.db.catalog(), table, column) {
+        None => Ok(()),
+        Some(module) => {
+            let text = format!("The object '{}' is dependent on column '{column}'.", module.name);
+            Err(SqlError::new(5074, 16, 1, text))
+        }
+    }
+}
+
 fn drop_column(work: &mut Work<'_>, table: &Arc<TableDef>, at: usize) -> Result<Arc<TableDef>, SqlError> {
     let name = &table.columns[at].name;
+    check_unbound(work, table, name)?;
     let default = table.columns[at].default.as_ref().map(|d| ("object", d.name.clone()));
     let used = |i: &catalog::IndexDef| i.key.iter().any(|(k, _)| *k == at) || i.included.contains(&at);
     let index = table.all_indexes().find(|i| used(i)).map(|i| ("index", i.name.clone()));
@@ -325,6 +337,7 @@ fn alter_column(
     text: &str,
 ) -> Result<(), SqlError> {
     let at = table.column(&column.name.value).ok_or_else(|| unknown_column(&column.name.value, table))?;
+    check_unbound(work, table, &table.columns[at].name)?;
     let new = table_def::new_column(column, &table.name, text, &column_defaults(work))?;
     let in_key = |i: &catalog::IndexDef| i.key.iter().any(|(k, _)| *k == at);
     if let Some(index) = table.all_indexes().find(|i| in_key(i)) {

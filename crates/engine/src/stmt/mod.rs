@@ -24,6 +24,7 @@ mod restore_lists;
 mod restore_places;
 pub(crate) mod rights;
 mod schema;
+mod sequence;
 mod statistics;
 mod table;
 pub mod table_def;
@@ -134,6 +135,10 @@ impl StmtCtx<'_> {
             StmtKind::CreateType(create) => self.create_type(create, span)?,
             StmtKind::CreateView(create) => self.create_view(create)?,
             StmtKind::CreateProcedure(create) => self.create_procedure(create)?,
+            StmtKind::CreateSequence(create) => self.create_sequence(create)?,
+            StmtKind::AlterSequence(alter) => self.alter_sequence(alter)?,
+            StmtKind::CreateSynonym { name, target } => self.create_synonym(name, target)?,
+            StmtKind::CreateFunction(create) => self.create_function(create)?,
             StmtKind::CreateTrigger(create) => self.create_trigger(create)?,
             StmtKind::SwitchTrigger(switch) => self.switch_trigger(switch)?,
             StmtKind::BulkInsert(bulk) => {
@@ -219,9 +224,6 @@ fn name_of(kind: &StmtKind) -> &'static str {
         | StmtKind::Fetch(_)
         | StmtKind::CloseCursor(_)
         | StmtKind::Deallocate(_) => "CURSOR",
-        StmtKind::CreateFunction(_) => "CREATE FUNCTION",
-        StmtKind::CreateSequence(_) | StmtKind::AlterSequence(_) => "SEQUENCE",
-        StmtKind::CreateSynonym { .. } => "CREATE SYNONYM",
         StmtKind::TransferSchema { .. } => "ALTER SCHEMA",
         _ => "this statement",
     }

@@ -1,15 +1,16 @@
-//! CREATE, ALTER and DROP of views, procedures and triggers; ENABLE and DISABLE TRIGGER.
+//! CREATE, ALTER and DROP of views, procedures, functions and triggers; ENABLE and DISABLE TRIGGER.
 
 use std::sync::Arc;
 
 use syntax::ast::{
-    CreateProcedure, CreateTrigger, CreateView, DropKind, DropObjects, ExecuteAs, ModuleVerb, ObjectName,
-    OptionItem, SwitchTrigger, TriggerTarget,
+    CreateFunction, CreateProcedure, CreateTrigger, CreateView, DropKind, DropObjects, ExecuteAs,
+    FunctionBody, ModuleVerb, ObjectName, OptionItem, SwitchTrigger, TriggerTarget,
 };
 use types::SqlError;
 
+use super::table_def;
 use super::{StmtCtx, database_of, resolve_table};
-use crate::batch::module::compile;
+use crate::batch::module::{compile, params_of};
 use crate::ddl::modules::{self, NewModule};
 use crate::ddl::tables::Work;
 use crate::security::change::forget;
@@ -20,7 +21,7 @@ use plan::bind::env::{CompileEnv, NO_TEMPS, VarScope};
 
 impl StmtCtx<'_> {
     pub(super) fn create_view(&mut self, stmt: &CreateView) -> Result<(), SqlError> {
-        check_options("CREATE VIEW", &stmt.options, &["VIEW_METADATA"])?;
+        check_options("CREATE VIEW", &stmt.options, &["VIEW_METADATA", "SCHEMABINDING"])?;
         if stmt.check_option {
             return Err(errors::not_supported("CREATE VIEW ... WITH CHECK OPTION"));
         }
@@ -80,7 +81,19 @@ impl StmtCtx<'_> {
         modules::switch_triggers(&mut work, &table, &names, stmt.enable)
     }
 
-    /// DROP VIEW, PROCEDURE, TRIGGER.
+    /// CREATE FUNCTION. Of an inline function the query is bound, of the others the statements are looked through.
+    pub(super) fn create_function(&mut self, stmt: &CreateFunction) -> Result<(), SqlError> {
+        let known = ["SCHEMABINDING", "RETURNS NULL ON NULL INPUT", "CALLED ON NULL INPUT", "INLINE"];
+        check_options("CREATE FUNCTION", &stmt.options, &known)?;
+        check_caller("CREATE FUNCTION", stmt.execute_as.as_ref())?;
+        let db = self.own_database("FUNCTION", &stmt.name)?;
+        let text = self.module_text(&stmt.text);
+        let new = self.new_module(ModuleKind::of_function(&stmt.body), stmt.verb, &stmt.name, &text);
+        let mut work = Work::begin(self.core, &db)?;
+        modules::put(&mut work, &new, check_function)
+    }
+
+    /// DROP VIEW, PROCEDURE, FUNCTION, TRIGGER.
     pub(super) fn drop_modules(&mut self, stmt: &DropObjects, kind: ModuleKind) -> Result<(), SqlError> {
         for name in &stmt.names {
             let db = database_of(self.core, name)?;
@@ -88,7 +101,7 @@ impl StmtCtx<'_> {
             let schema = name.schema.as_ref().map_or("", |s| s.value.as_str());
             let found = db.catalog().find_module(schema, &name.name.value).cloned();
             match found {
-                Some(module) if module.kind == kind => {
+                Some(module) if module.kind.word() == kind.word() => {
                     let mut work = Work::begin(self.core, &db)?;
                     modules::drop_module(&mut work, &module)?;
                     forget(work.core, &db, Class::Object, module.object_id)?;
@@ -156,6 +169,38 @@ impl StmtCtx<'_> {
 
 /// Binds a view's query, for its errors.
 fn check_view(work: &mut Work<'_>, view: &Arc<ModuleDef>) -> Result<(), SqlError> {
+    let db = work.db.clone();
+    bind_module(work, |binder| binder.view_query(&db, view).map(drop))
+}
+
+/// What is wrong with a function.
+fn check_function(work: &mut Work<'_>, function: &Arc<ModuleDef>) -> Result<(), SqlError> {
+    let db = work.db.clone();
+    let params = params_of(function, &db.catalog())?;
+    if let Some(param) = params.iter().find(|param| param.output || param.cursor) {
+        return Err(errors::syntax_near(&param.name));
+    }
+    match function.function().map(|f| &f.body) {
+        Some(FunctionBody::Inline(_)) => {
+            bind_module(work, |binder| binder.inline_columns(&db, function).map(drop))
+        }
+        Some(FunctionBody::Table { variable, elements, .. }) => {
+            let options = &work.core.options;
+            let new = table_def::of_variable(variable, elements, &function.text, &db, options)?;
+            if !new.foreign_keys.is_empty() {
+                return Err(errors::syntax_near("REFERENCES"));
+            }
+            compile(function, &db.catalog()).map(drop)
+        }
+        _ => compile(function, &db.catalog()).map(drop),
+    }
+}
+
+/// Binds something of a module in the name of the engine.
+fn bind_module(
+    work: &mut Work<'_>,
+    bind: impl FnOnce(&mut Binder<'_>) -> Result<(), SqlError>,
+) -> Result<(), SqlError> {
     let (instance, db) = (work.core.instance().clone(), work.db.clone());
     let shared = work.core.shared.clone();
     let vars = VarScope::new();
@@ -165,14 +210,14 @@ fn check_view(work: &mut Work<'_>, view: &Arc<ModuleDef>) -> Result<(), SqlError
         db: &db,
         catalog: db.catalog(),
         vars: &vars,
-        parameters: &[],
+        values: &[],
         options: &work.core.options,
         temps: &NO_TEMPS,
         changes: None,
         cancel: &shared.cancel,
         counters: instance.optimizer(),
     };
-    Binder::new(&env).view_query(&db, view).map(drop)
+    bind(&mut Binder::new(&env))
 }
 
 fn check_options(statement: &str, options: &[OptionItem], known: &[&str]) -> Result<(), SqlError> {
@@ -195,6 +240,7 @@ fn wrong_kind(kind: DropKind, name: &ObjectName, is: &str) -> SqlError {
     let word = |kind| match kind {
         DropKind::View => "VIEW",
         DropKind::Procedure => "PROCEDURE",
+        DropKind::Function => "FUNCTION",
         DropKind::Trigger => "TRIGGER",
         _ => "TABLE",
     };

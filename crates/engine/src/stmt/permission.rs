@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use catalog::other::OtherObject;
 use catalog::security::{
     Class, DBO, FIRST_LOGIN, Grant, GrantState, Kind, PUBLIC, Permission, Principal, SA, SERVER_PUBLIC,
     Scope, Securable, Security, is_fixed_role,
@@ -31,6 +32,7 @@ struct Target {
 const OF_TABLE: &[Permission] =
     &[Permission::Select, Permission::Insert, Permission::Update, Permission::Delete, Permission::References];
 const OF_PROCEDURE: &[Permission] = &[Permission::Execute];
+const OF_SEQUENCE: &[Permission] = &[Permission::Update];
 const OF_DATABASE: &[Permission] = &[
     Permission::BackupDatabase,
     Permission::BackupLog,
@@ -176,10 +178,14 @@ impl StmtCtx<'_> {
             (Some(table), _) => (table.object_id, Some(table.clone()), OF_TABLE),
             (_, Some(module)) => match module.kind {
                 ModuleKind::View => (module.object_id, None, OF_TABLE),
+                ModuleKind::InlineFunction | ModuleKind::TableFunction => (module.object_id, None, OF_TABLE),
                 ModuleKind::Trigger => return Err(missing()),
                 _ => (module.object_id, None, OF_PROCEDURE),
             },
-            _ => return Err(missing()),
+            _ => match catalog.find_other(schema, name) {
+                Some(OtherObject::Sequence(sequence)) => (sequence.object_id, None, OF_SEQUENCE),
+                _ => return Err(missing()),
+            },
         };
         Ok(Target {
             on: Securable::new(Class::Object, id),

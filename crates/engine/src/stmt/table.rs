@@ -9,9 +9,9 @@ use syntax::ast::{
 use types::SqlError;
 
 use super::table_def::{self, ColumnDefaults};
-use super::{StmtCtx, database_of, option_rules, resolve_table};
+use super::{StmtCtx, database_of, option_rules, resolve_table, sequence};
 use crate::ddl::table_types::{self, NewTableType};
-use crate::ddl::{alias_types, tables, temps};
+use crate::ddl::{alias_types, schemabinding, tables, temps};
 use crate::security::change::forget;
 use catalog::security::Class;
 use catalog::{Db, ModuleKind, errors};
@@ -50,21 +50,8 @@ impl StmtCtx<'_> {
                 }
                 Declaration::Cursor { .. } => continue,
             };
-            let created = CreateTable {
-                name: plan::bind::from::variable_name(name),
-                elements: elements.clone(),
-                on: None,
-                textimage_on: None,
-                options: Vec::new(),
-            };
             let db = self.core.db().clone();
-            let defaults = ColumnDefaults {
-                collation: db.default_collation(),
-                nullable: self.core.options.ansi_null_dflt_on,
-                catalog: db.catalog(),
-                quoted_identifier: self.core.options.quoted_identifier,
-            };
-            let new = table_def::from_create(&created, self.text, &defaults)?;
+            let new = table_def::of_variable(name, elements, self.text, &db, &self.core.options)?;
             if !new.foreign_keys.is_empty() {
                 return Err(errors::syntax_near("REFERENCES"));
             }
@@ -174,6 +161,8 @@ impl StmtCtx<'_> {
                 for name in &stmt.names {
                     match resolve_table(self.core, name) {
                         Ok((db, table)) => {
+                            let catalog = db.catalog();
+                            schemabinding::check_free(&catalog, "DROP TABLE", &table.schema, &table.name)?;
                             tables::drop_table(self.core, &db, &table)?;
                             forget(self.core, &db, Class::Object, table.object_id)?;
                         }
@@ -193,6 +182,7 @@ impl StmtCtx<'_> {
             DropKind::View => self.drop_modules(stmt, ModuleKind::View),
             DropKind::Procedure => self.drop_modules(stmt, ModuleKind::Procedure),
             DropKind::Trigger => self.drop_modules(stmt, ModuleKind::Trigger),
+            DropKind::Function => self.drop_modules(stmt, ModuleKind::ScalarFunction),
             DropKind::Schema => self.drop_schema(stmt),
             DropKind::Type => self.drop_types(stmt),
             DropKind::Statistics => self.drop_statistics(stmt),
@@ -200,26 +190,10 @@ impl StmtCtx<'_> {
             DropKind::ServerRole => self.drop_server_role(stmt),
             DropKind::User => self.drop_user(stmt),
             DropKind::Role => self.drop_role(stmt),
-            kind => {
-                let (word, text) = kind_name(kind);
-                if stmt.if_exists {
-                    return Ok(());
-                }
-                match (word, stmt.names.first()) {
-                    (Some(word), Some(name)) => Err(errors::cannot_drop(word, &name.to_string())),
-                    _ => Err(errors::not_supported(text)),
-                }
-            }
+            DropKind::Sequence => self.drop_others(stmt, sequence::SEQUENCE),
+            DropKind::Synonym => self.drop_others(stmt, sequence::SYNONYM),
+            _ if stmt.if_exists => Ok(()),
+            _ => Err(errors::not_supported("DROP")),
         }
-    }
-}
-
-/// What 3701 calls a kind of object that no database has yet, and the statement's name.
-fn kind_name(kind: DropKind) -> (Option<&'static str>, &'static str) {
-    match kind {
-        DropKind::Function => (Some("function"), "DROP FUNCTION"),
-        DropKind::Sequence => (Some("sequence object"), "DROP SEQUENCE"),
-        DropKind::Synonym => (Some("synonym"), "DROP SYNONYM"),
-        _ => (None, "DROP"),
     }
 }

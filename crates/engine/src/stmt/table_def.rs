@@ -6,7 +6,7 @@ use compact_str::CompactString;
 use syntax::ParseSettings;
 use syntax::ast::{
     ColumnDef, Constraint, ConstraintKind, CreateTable, Expr, ExprKind, Identity, IndexColumn, InlineIndex,
-    Literal, OptionItem, OptionValue, TableElement, TypeName,
+    Literal, OptionItem, OptionValue, TableElement,
 };
 use syntax::lexer::{Tok, tokenize_with, unquote};
 use types::{Collation, DataType, SqlError};
@@ -23,34 +23,7 @@ use catalog::{
 const MAX_COLUMNS: usize = 1024;
 const MAX_KEY_COLUMNS: usize = 32;
 
-/// The type that a column, variable or parameter names.
-///
-/// Errors: 2715 no such type, and what [`DataType::from_name`] gives.
-pub fn data_type(name: &TypeName, catalog: &Catalog) -> Result<DataType, SqlError> {
-    Ok(type_of(name, catalog)?.0)
-}
-
-/// The type, and of an alias type whether it may be NULL.
-fn type_of(name: &TypeName, catalog: &Catalog) -> Result<(DataType, Option<bool>), SqlError> {
-    let schema = name.name.schema.as_ref().map_or("", |s| s.value.as_str());
-    match catalog.find_type(schema, &name.name.name.value) {
-        Some(alias) if name.params.is_empty() => Ok((alias.base, Some(alias.nullable))),
-        Some(_) => {
-            let text = format!(
-                "Column, parameter, or variable #1: Cannot specify a column width on data type {}.",
-                name.name
-            );
-            Err(SqlError::new(2716, 16, 1, text))
-        }
-        None => Ok((built_in(name)?, None)),
-    }
-}
-
-/// The table type that a variable or parameter names.
-pub fn table_type<'c>(name: &TypeName, catalog: &'c Catalog) -> Option<&'c Arc<TableTypeDef>> {
-    let schema = name.name.schema.as_ref().map_or("", |s| s.value.as_str());
-    catalog.find_table_type(schema, &name.name.name.value).filter(|_| name.params.is_empty())
-}
+pub use plan::bind::type_names::{built_in, data_type, table_type};
 
 /// The table of a variable of a table type.
 ///
@@ -73,6 +46,33 @@ pub fn from_type(def: &TableTypeDef, variable: &str, db: &Db) -> Result<NewTable
     from_create(&created, &def.text, &defaults)
 }
 
+/// The table of DECLARE @t TABLE, and of a function that fills one.
+///
+/// # Errors
+/// As [`from_create`].
+pub fn of_variable(
+    variable: &str,
+    elements: &[TableElement],
+    batch: &str,
+    db: &Db,
+    options: &plan::bind::set_options::SessionOptions,
+) -> Result<NewTable, SqlError> {
+    let created = CreateTable {
+        name: plan::bind::from::variable_name(variable),
+        elements: elements.to_vec(),
+        on: None,
+        textimage_on: None,
+        options: Vec::new(),
+    };
+    let defaults = ColumnDefaults {
+        collation: db.default_collation(),
+        nullable: options.ansi_null_dflt_on,
+        catalog: db.catalog(),
+        quoted_identifier: options.quoted_identifier,
+    };
+    from_create(&created, batch, &defaults)
+}
+
 /// What a table type cannot have. Error: 102 for a constraint with a name.
 pub fn check_type_elements(elements: &[TableElement]) -> Result<(), SqlError> {
     let named = |constraint: &Constraint| match &constraint.name {
@@ -84,25 +84,6 @@ pub fn check_type_elements(elements: &[TableElement]) -> Result<(), SqlError> {
         TableElement::Constraint(constraint) => named(constraint),
         TableElement::Index(_) => Ok(()),
     })
-}
-
-/// A type that every database has.
-///
-/// Errors: 2715.
-pub fn built_in(name: &TypeName) -> Result<DataType, SqlError> {
-    if name.name.schema.as_ref().is_some_and(|schema| !schema.is("sys")) {
-        return Err(cannot_find_type(name));
-    }
-    plan::bind::declared_type(name).map_err(|e| if e.number == 243 { cannot_find_type(name) } else { e })
-}
-
-fn cannot_find_type(name: &TypeName) -> SqlError {
-    SqlError::new(
-        2715,
-        16,
-        6,
-        format!("Column, parameter, or variable #1: Cannot find data type {}.", name.name),
-    )
 }
 
 /// What a column is when it does not say.
@@ -182,7 +163,7 @@ pub fn new_column(
             format!("The definition for column '{}' must include a data type.", column.name),
         ));
     };
-    let (ty, nullable) = type_of(type_name, &defaults.catalog)?;
+    let (ty, nullable) = plan::bind::type_names::type_of(type_name, &defaults.catalog)?;
     if ty == DataType::SqlVariant {
         return Err(errors::not_supported("sql_variant column"));
     }

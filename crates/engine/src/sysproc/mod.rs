@@ -12,6 +12,7 @@ mod params_managed;
 mod properties;
 mod rights;
 mod roles;
+mod sequences;
 mod space_used;
 mod status;
 mod types;
@@ -99,6 +100,7 @@ const PROCEDURES: &[(&str, Body)] = &[
     ("sp_helpindex", help::index),
     ("sp_describe_first_result_set", describe::first_result_set),
     ("sp_describe_undeclared_parameters", undeclared::parameters),
+    ("sp_sequence_get_range", sequences::get_range),
     ("sp_tablecollations", collations::table_collations),
     ("sp_tablecollations_90", collations::table_collations),
     ("sp_tablecollations_100", collations::table_collations),

@@ -49,6 +49,7 @@ const TABLE: &[(&str, Runs)] = &[
     ("sp_datatype_info_90", Runs::Everyone),
     ("sp_datatype_info_100", Runs::Everyone),
     ("sp_getapplock", Runs::Everyone),
+    ("sp_sequence_get_range", Runs::Everyone),
     ("sp_releaseapplock", Runs::Everyone),
     ("sp_server_info", Runs::Everyone),
     // They bind the statement, with the rights that the statement takes.

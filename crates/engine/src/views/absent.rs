@@ -3,38 +3,12 @@
 
 use types::{DataType, Len, Value};
 
-use super::objects::object_columns;
 use super::{NVARCHAR60, SYSNAME, View, ViewColumn, bit, text};
 use crate::functions::properties::SERVER_NAME;
 
-use DataType::{BigInt, Binary, Bit, Char, DateTime, Int, NVarChar, SmallInt, SqlVariant, TinyInt};
+use DataType::{Binary, Bit, Char, DateTime, Int, NVarChar, SmallInt, TinyInt};
 
 const N4000: DataType = NVarChar(Len::N(4000));
-
-/// sys.synonyms.
-pub static SYNONYMS: View =
-    View::empty("synonyms", object_columns!(("base_object_name", NVarChar(Len::N(1035)), true)));
-
-/// sys.sequences.
-pub static SEQUENCES: View = View::empty(
-    "sequences",
-    object_columns!(
-        ("start_value", SqlVariant, false),
-        ("increment", SqlVariant, false),
-        ("minimum_value", SqlVariant, true),
-        ("maximum_value", SqlVariant, true),
-        ("is_cycling", Bit, true),
-        ("is_cached", Bit, true),
-        ("cache_size", Int, true),
-        ("system_type_id", TinyInt, false),
-        ("user_type_id", Int, false),
-        ("precision", TinyInt, false),
-        ("scale", TinyInt, true),
-        ("current_value", SqlVariant, false),
-        ("is_exhausted", Bit, false),
-        ("last_used_value", SqlVariant, true)
-    ),
-);
 
 macro_rules! type_columns {
     ($($more:expr),*) => {
@@ -238,25 +212,3 @@ pub static SERVERS: View = View::sys("servers", SERVER_COLUMNS, |session, _, _| 
     row.extend([session.instance().started().clone(), bit(false)]);
     Ok(vec![row])
 });
-
-/// INFORMATION_SCHEMA.SEQUENCES.
-pub static IS_SEQUENCES: View = View::information_empty(
-    "SEQUENCES",
-    &[
-        ("SEQUENCE_CATALOG", SYSNAME, true),
-        ("SEQUENCE_SCHEMA", SYSNAME, true),
-        ("SEQUENCE_NAME", SYSNAME, false),
-        ("DATA_TYPE", SYSNAME, true),
-        ("NUMERIC_PRECISION", TinyInt, true),
-        ("NUMERIC_PRECISION_RADIX", SmallInt, true),
-        ("NUMERIC_SCALE", Int, true),
-        ("START_VALUE", SqlVariant, true),
-        ("MINIMUM_VALUE", SqlVariant, true),
-        ("MAXIMUM_VALUE", SqlVariant, true),
-        ("INCREMENT", SqlVariant, true),
-        ("CYCLE_OPTION", Int, true),
-        ("DECLARED_DATA_TYPE", SYSNAME, true),
-        ("DECLARED_NUMERIC_PRECISION", TinyInt, true),
-        ("DECLARED_NUMERIC_SCALE", BigInt, true),
-    ],
-);

@@ -147,7 +147,8 @@ fn user_columns(
             add(Column { object_id, column_id, name: &c.name, ty, nullable: c.nullable, def: Some(&column) });
         }
     }
-    for view in pick::modules(&catalog, ModuleKind::View, wanted, 0, None) {
+    let kinds = [ModuleKind::View, ModuleKind::InlineFunction, ModuleKind::TableFunction];
+    for view in pick::modules_of(&catalog, &kinds, wanted, 0, None) {
         for (i, c) in modules::columns_of_view(session, db, &view).unwrap_or_default().iter().enumerate() {
             let (object_id, column_id, ty) = (view.object_id, i as i32 + 1, c.ty);
             add(Column { object_id, column_id, name: &c.name, ty, nullable: c.nullable, def: None });

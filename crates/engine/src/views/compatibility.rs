@@ -139,6 +139,12 @@ fn objects(catalog: &Catalog) -> Vec<Vec<Value>> {
         debug_assert!(m.kind != ModuleKind::Trigger || m.parent != 0);
         rows.push(object(&m.name, m.object_id, m.kind.code(), schema, m.parent, &m.create_date));
     }
+    let mut others: Vec<_> = catalog.others.values().collect();
+    others.sort_by_key(|other| other.object_id());
+    for o in others {
+        let schema = catalog.schemas.get(&catalog::fold_name(o.schema())).copied().unwrap_or(1);
+        rows.push(object(o.name(), o.object_id(), o.code(), schema, 0, o.create_date()));
+    }
     rows
 }
 

@@ -17,6 +17,7 @@ pub(crate) mod modules;
 pub mod objects;
 mod open_json;
 pub mod optimizer;
+mod others;
 mod pick;
 mod properties;
 pub mod rights;
@@ -376,8 +377,8 @@ static VIEWS: &[&dyn SystemView] = &[
     &properties::EXTENDED_PROPERTIES,
     &properties::FN_LISTEXTENDEDPROPERTY,
     &compatibility::COLLATIONS,
-    &absent::SYNONYMS,
-    &absent::SEQUENCES,
+    &others::SYNONYMS,
+    &others::SEQUENCES,
     &types::TABLE_TYPES,
     &absent::ASSEMBLY_TYPES,
     &absent::ASSEMBLIES,
@@ -387,7 +388,7 @@ static VIEWS: &[&dyn SystemView] = &[
     &absent::FULLTEXT_CATALOGS,
     &absent::FULLTEXT_INDEXES,
     &absent::SERVERS,
-    &absent::IS_SEQUENCES,
+    &others::IS_SEQUENCES,
 ];
 
 /// The view or function with this name; names compare without regard to case.

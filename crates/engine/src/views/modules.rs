@@ -1,4 +1,4 @@
-//! Views, procedures, triggers, CHECK and FOREIGN KEY constraints of a database: sys.views, procedures, parameters, triggers,
+//! Views, procedures, functions, triggers, CHECK and FOREIGN KEY constraints of a database: sys.views, procedures, parameters, triggers,
 //! trigger_events, sql_modules, check_constraints, foreign_keys, foreign_key_columns.
 
 use std::sync::Arc;
@@ -7,11 +7,14 @@ use types::{DataType, Len, SqlError, Value};
 
 use super::objects::{Kind, is_made_up, object, object_columns};
 use super::{NVARCHAR60, SYSNAME, View, ViewColumn, Wanted, bit, pick, text};
-use crate::batch::module::params_of;
+use crate::batch::module::{params_of, result_of};
 use crate::output::ColumnInfo;
 use crate::state::SessionCore;
 use catalog::{Catalog, Db, ModuleDef, ModuleKind, TableDef, fold_name};
-use syntax::ast::ReferentialAction;
+use plan::bind::function::table_columns;
+use plan::bind::scope::ScopeColumn;
+use plan::logical::OutColumn;
+use syntax::ast::{FunctionBody, ReferentialAction};
 
 use DataType::{Bit, Char, DateTime, Int, NVarChar, SmallInt, SqlVariant, TinyInt};
 
@@ -33,11 +36,9 @@ fn module_object(catalog: &Catalog, module: &ModuleDef) -> Vec<Value> {
 
 /// Rows of sys.objects for everything that is no table, as far as it is wanted.
 pub(super) fn module_objects(catalog: &Catalog, wanted: &Wanted<'_>, rows: &mut Vec<Vec<Value>>) {
-    for kind in [ModuleKind::View, ModuleKind::Procedure, ModuleKind::Trigger] {
-        let list = pick::modules(catalog, kind, wanted, 1, Some(0));
-        let wanted_parent = |m: &&Arc<ModuleDef>| wanted.id(4).is_none_or(|parent| parent == m.parent);
-        rows.extend(list.iter().filter(wanted_parent).map(|module| module_object(catalog, module)));
-    }
+    let list = pick::modules_of(catalog, &ModuleKind::ALL, wanted, 1, Some(0));
+    let wanted_parent = |m: &&Arc<ModuleDef>| wanted.id(4).is_none_or(|parent| parent == m.parent);
+    rows.extend(list.iter().filter(wanted_parent).map(|module| module_object(catalog, module)));
 }
 
 const VIEW_COLUMNS: &[ViewColumn] = object_columns!(
@@ -149,9 +150,39 @@ const PARAMETER_COLUMNS: &[ViewColumn] = &[
     ("column_encryption_key_database_name", SYSNAME, true),
 ];
 
+/// The modules that have parameters.
+pub(super) const WITH_PARAMETERS: [ModuleKind; 4] = [
+    ModuleKind::Procedure,
+    ModuleKind::ScalarFunction,
+    ModuleKind::InlineFunction,
+    ModuleKind::TableFunction,
+];
+
 fn parameters(db: &Db, wanted: &Wanted<'_>) -> Result<Vec<Vec<Value>>, SqlError> {
     let (catalog, mut rows) = (db.catalog(), Vec::new());
-    for module in pick::modules(&catalog, ModuleKind::Procedure, wanted, 0, None) {
+    for module in pick::modules_of(&catalog, &WITH_PARAMETERS, wanted, 0, None) {
+        if let Some(result) = result_of(&module, &catalog)? {
+            let mut row = vec![
+                Value::Int(module.object_id),
+                text(""),
+                Value::Int(0),
+                Value::TinyInt(result.system_type_id()),
+                Value::Int(result.user_type_id()),
+                Value::SmallInt(result.max_length()),
+                Value::TinyInt(result.precision()),
+                Value::TinyInt(result.scale()),
+                bit(true),
+                bit(false),
+                bit(false),
+                bit(false),
+                Value::Null,
+                Value::Int(0),
+                bit(false),
+                bit(true),
+            ];
+            row.resize(PARAMETER_COLUMNS.len(), Value::Null);
+            rows.push(wanted.part(row));
+        }
         for (i, param) in params_of(&module, &catalog)?.iter().enumerate() {
             let ty = param.ty;
             let mut row = vec![
@@ -294,17 +325,18 @@ fn texts(db: &Db, wanted: &Wanted<'_>) -> Vec<Vec<Value>> {
         None => catalog.modules.values().collect(),
     };
     list.sort_by_key(|module| module.object_id);
-    let recompiled = |module: &ModuleDef| {
-        module.procedure().is_some_and(|p| p.options.iter().any(|option| option.name == "RECOMPILE"))
-    };
+    let recompiled = |module: &ModuleDef| module.has_option("RECOMPILE");
     let row = |module: &&Arc<ModuleDef>| {
         wanted.row(|at| match at {
             0 => Value::Int(module.object_id),
             1 => text(&module.text),
             2 => bit(module.settings.ansi_nulls),
             3 => bit(module.settings.quoted_identifier),
+            4 => bit(module.has_option("SCHEMABINDING")),
             6 => bit(recompiled(module)),
+            7 => bit(module.is_strict()),
             8 => Value::Null,
+            10 | 11 => bit(module.kind == ModuleKind::ScalarFunction && !module.has_option("INLINE")),
             _ => bit(false),
         })
     };
@@ -449,7 +481,7 @@ fn referring<'c>(
     }
 }
 
-/// Columns of a view; `None` for one whose tables have gone.
+/// Columns of a view or table function; `None` for one whose tables have gone.
 pub(crate) fn columns_of_view(
     session: &SessionCore,
     db: &Arc<Db>,
@@ -463,14 +495,19 @@ pub(crate) fn columns_of_view(
         db,
         catalog: db.catalog(),
         vars: &vars,
-        parameters: &[],
+        values: &[],
         options: &session.options,
         temps: &plan::bind::env::NO_TEMPS,
         changes: None,
         cancel: &shared.cancel,
         counters: instance.optimizer(),
     };
-    let (_, columns) = plan::bind::Binder::new(&env).view_query(db, view).ok()?;
-    let column = |c: plan::logical::OutColumn| ColumnInfo::new(c.name, c.ty, c.nullable);
-    Some(columns.into_iter().map(column).collect())
+    let mut binder = plan::bind::Binder::new(&env);
+    let columns: Vec<ScopeColumn> = match view.function().map(|function| &function.body) {
+        None => binder.view_query(db, view).ok()?.1.iter().map(OutColumn::scope_column).collect(),
+        Some(FunctionBody::Inline(_)) => binder.inline_columns(db, view).ok()?,
+        Some(FunctionBody::Table { elements, .. }) => table_columns(db, elements, 0).ok()?,
+        Some(FunctionBody::Scalar { .. }) => return None,
+    };
+    Some(columns.into_iter().map(|c| ColumnInfo::new(c.name, c.ty, c.nullable)).collect())
 }

@@ -128,6 +128,7 @@ fn user_objects(catalog: &Catalog, wanted: &Wanted<'_>) -> Vec<Vec<Value>> {
         table_objects(catalog, table, &mut rows);
     }
     modules::module_objects(catalog, wanted, &mut rows);
+    super::others::other_objects(catalog, wanted, &mut rows);
     rows.retain(|row| {
         id.is_none_or(|id| row[1] == Value::Int(id))
             && row[0].as_str().is_none_or(|name| wanted.may_be(0, name))
@@ -604,7 +605,7 @@ fn count_rows(session: &mut SessionCore, name: &str) -> Result<i64, SqlError> {
         db: &db,
         catalog: db.catalog(),
         vars: &vars,
-        parameters: &[],
+        values: &[],
         options: &options,
         temps: &NO_TEMPS,
         changes: None,

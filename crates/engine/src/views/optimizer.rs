@@ -35,6 +35,7 @@ pub static INFO: View = View::sys("dm_exec_query_optimizer_info", COLUMNS, |sess
         ("insert stmt", totals.inserts, false),
         ("delete stmt", totals.deletes, false),
         ("update stmt", totals.updates, false),
+        ("merge stmt", totals.merges, false),
         ("contains subquery", totals.subqueries, false),
         ("tables", totals.tables, true),
         ("hints", totals.hints, false),

@@ -42,7 +42,19 @@ pub fn modules(
     id: usize,
     name: Option<usize>,
 ) -> Vec<Arc<ModuleDef>> {
-    let of_kind = |m: &&Arc<ModuleDef>| m.kind == kind && name.is_none_or(|at| wanted.may_be(at, &m.name));
+    modules_of(catalog, &[kind], wanted, id, name)
+}
+
+/// The same, of several kinds.
+pub fn modules_of(
+    catalog: &Catalog,
+    kinds: &[ModuleKind],
+    wanted: &Wanted<'_>,
+    id: usize,
+    name: Option<usize>,
+) -> Vec<Arc<ModuleDef>> {
+    let of_kind =
+        |m: &&Arc<ModuleDef>| kinds.contains(&m.kind) && name.is_none_or(|at| wanted.may_be(at, &m.name));
     if let Some(id) = wanted.id(id) {
         return catalog.modules.get(&id).filter(of_kind).cloned().into_iter().collect();
     }

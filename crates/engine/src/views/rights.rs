@@ -267,6 +267,7 @@ pub(crate) fn sees(core: &mut SessionCore, db: &Arc<Db>, id: i32) -> bool {
         (Some(table), _) => (id, table.schema.clone()),
         (_, Some(module)) if module.kind == ModuleKind::Trigger => (module.parent, module.schema.clone()),
         (_, Some(module)) => (id, module.schema.clone()),
+        _ if catalog.others.contains_key(&id) => (id, catalog.others[&id].schema().clone()),
         // Negative ids are the system's views.
         _ => match catalog.constraint(id) {
             Some(constraint) => (constraint.table.object_id, constraint.table.schema.clone()),

@@ -7,8 +7,9 @@ use compact_str::CompactString;
 use types::{Collation, DataType, Len, Value};
 
 use super::information_schema::{TypeParts, constraints};
+use super::modules::WITH_PARAMETERS;
 use super::{SYSNAME, View, ViewColumn, pick, text};
-use crate::batch::module::{ParamCode, params_of};
+use crate::batch::module::{ParamCode, params_of, result_of};
 use catalog::{ConstraintAt, ConstraintKind, ModuleDef, ModuleKind, TableDef, fold_name};
 use syntax::ast::ReferentialAction;
 
@@ -107,24 +108,32 @@ const ROUTINE_COLUMNS: &[ViewColumn] = &[
 /// INFORMATION_SCHEMA.ROUTINES.
 pub static ROUTINES: View =
     View::information_seeking("ROUTINES", ROUTINE_COLUMNS, &[2, 5], pick::per_module, |_, db, wanted| {
+        let catalog = db.catalog();
         let row = |m: &Arc<ModuleDef>| {
             wanted.row(|at| match ROUTINE_COLUMNS[at].0 {
                 "SPECIFIC_CATALOG" | "ROUTINE_CATALOG" => Value::Str(db.name()),
                 "SPECIFIC_SCHEMA" | "ROUTINE_SCHEMA" => text(&m.schema),
                 "SPECIFIC_NAME" | "ROUTINE_NAME" => text(&m.name),
-                "ROUTINE_TYPE" => text("PROCEDURE"),
+                "ROUTINE_TYPE" => text(if m.kind.is_function() { "FUNCTION" } else { "PROCEDURE" }),
                 "ROUTINE_BODY" => text("SQL"),
                 "ROUTINE_DEFINITION" => definition(m),
+                "SQL_DATA_ACCESS" if m.kind.is_function() => text("READS"),
+                "MAX_DYNAMIC_RESULT_SETS" if m.kind.is_function() => Value::SmallInt(0),
+                "DATA_TYPE" if m.kind.is_table_function() => text("TABLE"),
+                "IS_NULL_CALL" if m.kind.is_function() => text(if m.is_strict() { "NO" } else { "YES" }),
                 "IS_DETERMINISTIC" | "IS_USER_DEFINED_CAST" | "IS_IMPLICITLY_INVOCABLE" => text("NO"),
                 "SQL_DATA_ACCESS" => text("MODIFIES"),
                 "SCHEMA_LEVEL_ROUTINE" => text("YES"),
                 "MAX_DYNAMIC_RESULT_SETS" => Value::SmallInt(-1),
                 "CREATED" => m.create_date.clone(),
                 "LAST_ALTERED" => m.modify_date.clone(),
-                _ => Value::Null,
+                name => match result_of(m, &catalog) {
+                    Ok(Some(ty)) => TypeParts::of(ty, Collation::DEFAULT).value(name),
+                    _ => Value::Null,
+                },
             })
         };
-        let list = pick::modules(&db.catalog(), ModuleKind::Procedure, wanted, usize::MAX, Some(2));
+        let list = pick::modules_of(&catalog, &WITH_PARAMETERS, wanted, usize::MAX, Some(2));
         Ok(list.iter().filter(|m| wanted.may_be(5, &m.name)).map(row).collect())
     });
 
@@ -175,7 +184,21 @@ fn table_parameter(column: &str, param: &ParamCode, db: &str) -> Value {
 pub static PARAMETERS: View =
     View::information_seeking("PARAMETERS", PARAMETER_COLUMNS, &[2], pick::per_module, |_, db, wanted| {
         let (catalog, mut rows) = (db.catalog(), Vec::new());
-        for module in pick::modules(&catalog, ModuleKind::Procedure, wanted, usize::MAX, Some(2)) {
+        for module in pick::modules_of(&catalog, &WITH_PARAMETERS, wanted, usize::MAX, Some(2)) {
+            if let Some(ty) = result_of(&module, &catalog)? {
+                let parts = TypeParts::of(ty, Collation::DEFAULT);
+                rows.push(wanted.row(|at| match PARAMETER_COLUMNS[at].0 {
+                    "SPECIFIC_CATALOG" => Value::Str(db.name()),
+                    "SPECIFIC_SCHEMA" => text(&module.schema),
+                    "SPECIFIC_NAME" => text(&module.name),
+                    "ORDINAL_POSITION" => Value::Int(0),
+                    "PARAMETER_MODE" => text("OUT"),
+                    "IS_RESULT" => text("YES"),
+                    "AS_LOCATOR" => text("NO"),
+                    "PARAMETER_NAME" => text(""),
+                    name => parts.value(name),
+                }));
+            }
             for (i, p) in params_of(&module, &catalog)?.into_iter().enumerate() {
                 let parts = TypeParts::of(p.ty, Collation::DEFAULT);
                 rows.push(wanted.row(|at| match PARAMETER_COLUMNS[at].0 {

@@ -2,22 +2,32 @@
 //! at the base row, by one range or several; seeks of several indexes together (`union`); in which order the rows come. Costs are
 //! in units of one row of a full scan.
 
+mod order;
+mod probe;
 mod terms;
 mod union;
 
+pub use order::comes_in_order;
+pub use probe::{
+    can_seek, fixed_before, is_possible, read_cost, seek_cost, seeks_elsewhere, sought_column,
+    with_conditions,
+};
 pub use terms::{MOST_RANGES, is_sought, keeps_order};
 
+use super::access_hints::{AccessHints, no_plan};
 use super::logical::{Get, Logical, SortKey};
 use super::physical::pred_slots;
 use crate::chance::Chance;
-use crate::cost::{COVERED, GROUPED, LOOKUP, RANGE, SEEK, SORTED, SOUGHT, STREAMED};
+use crate::cost::{COVERED, GROUPED, LOOKUP, RANGE, SORTED, STREAMED};
 use crate::estimate;
 use crate::nodes::SeekSpec;
 use crate::nodes::{Node, Plan};
 use crate::nodes::{Path, ScanPlan};
-use crate::statistics::{self, table_rows};
+use crate::statistics::table_rows;
 use catalog::IndexDef;
-use expr::{ColId, Expr, Pred};
+use expr::{ColId, Pred};
+use order::{groups, is_of_one_moment, order};
+use std::borrow::Cow;
 use std::sync::Arc;
 use storage::{Base, TableMode, TableStore};
 use terms::{Choice, Conditions, Found, Terms};
@@ -49,51 +59,6 @@ struct Candidate {
     cost: f64,
 }
 
-/// Whether columns of a join's inner table can be sought once per outer row, cheaper than a scan of all of it for a hash table.
-pub fn can_seek(get: &Get, columns: &[ColId], outer_rows: f64, forced: bool) -> bool {
-    let Some(one) = seek_cost(get, columns) else { return false };
-    forced || outer_rows * one < table_rows(&get.table) * 2.0
-}
-
-/// What it costs to seek the rows with given values of these columns; `None` when no index begins with one of them.
-pub fn seek_cost(get: &Get, columns: &[ColId]) -> Option<f64> {
-    let positions: Vec<usize> = columns.iter().filter_map(|id| get.position(*id)).collect();
-    let table = &get.table;
-    let clustered = Some(&table.storage).filter(|s| s.index_id > 0).into_iter();
-    let cost = |index: &Arc<IndexDef>| {
-        let key: Vec<usize> =
-            index.key.iter().map(|(c, _)| *c).take_while(|c| positions.contains(c)).collect();
-        if key.is_empty() {
-            return None;
-        }
-        let whole = index.unique && key.len() == index.key.len();
-        let rows = if whole { 1.0 } else { rows_per_value(get, &key) };
-        let each = if index.index_id == 1 { SOUGHT } else { LOOKUP };
-        Some(SEEK + rows * each)
-    };
-    clustered.chain(&table.indexes).filter_map(cost).reduce(f64::min)
-}
-
-/// Rows of a table with one combination of values of these columns, on average.
-pub fn rows_per_value(get: &Get, columns: &[usize]) -> f64 {
-    let rows = table_rows(&get.table);
-    let mut each = columns.iter().map(|at| {
-        let measured = statistics::of_column(&get.db, &get.table, *at);
-        measured.and_then(|m| m.distinct(1)).unwrap_or_else(|| rows.sqrt())
-    });
-    let ids: Vec<i32> = columns.iter().map(|at| get.table.columns[*at].column_id).collect();
-    let together = match columns {
-        [_] => None,
-        // The first column's are measured with those of the index that begins with it.
-        _ => {
-            let first = each.next();
-            get.table.state.statistics.distinct(&ids).or(first)
-        }
-    };
-    let distinct = together.unwrap_or_else(|| each.fold(1.0, |all, values| all * values));
-    (rows / distinct.max(1.0)).max(1.0)
-}
-
 /// The plan of a table's read under conditions on its columns alone.
 pub fn plan(
     get: &Get,
@@ -104,7 +69,7 @@ pub fn plan(
 ) -> Result<Plan, SqlError> {
     let mut tested: Vec<ColId> = Vec::new();
     preds.iter().for_each(|p| p.columns(&mut tested));
-    match choose(get, &store, &preds, &tested, wishes, chance) {
+    match choose(get, &store, &preds, &tested, wishes, chance)? {
         Chosen::One(candidate) => one(get, store, preds, wishes, candidate),
         Chosen::Union(union) => union::plan(get, store, preds, wishes, union),
     }
@@ -217,6 +182,8 @@ struct Question<'q> {
 struct Way<'q> {
     def: &'q IndexDef,
     index: Option<usize>,
+    /// The columns that its entries are ordered by.
+    order: Cow<'q, [(usize, bool)]>,
     /// Its rows are in a tree: it can be sought and gives an order.
     tree: bool,
     /// It holds all wanted columns.
@@ -230,7 +197,7 @@ fn choose(
     tested: &[ColId],
     wishes: &Wishes<'_>,
     chance: &mut Option<Chance>,
-) -> Chosen {
+) -> Result<Chosen, SqlError> {
     let choices = Choice::all(get, preds);
     let conditions = Conditions::of(get, preds, &choices);
     let terms = &conditions.own;
@@ -240,20 +207,23 @@ fn choose(
     wanted.dedup();
     let mut ways = Vec::with_capacity(1 + store.indexes.len());
     let clustered = matches!(store.base, Base::Tree(_));
-    ways.push(Way { def: &get.table.storage, index: None, tree: clustered, covering: true });
+    let base = &get.table.storage;
+    ways.push(Way { def: base, index: None, order: (&base.key).into(), tree: clustered, covering: true });
     for (at, index) in store.indexes.iter().enumerate() {
         // An entry's version is of the moment of its row's; a row that is to be changed is always looked at itself.
         let covering = wanted.iter().all(|c| index.position(*c).is_some()) && get.mode != TableMode::Current;
-        ways.push(Way { def: &index.def, index: Some(at), tree: true, covering });
+        let order = (&index.order).into();
+        ways.push(Way { def: &index.def, index: Some(at), order, tree: true, covering });
     }
-    let hinted = get.hints.index.filter(|hint| ways.iter().any(|way| way.def.index_id == *hint));
-    let by_keys = hinted.is_none() && get.locks.is_none() && get.mode != TableMode::Current;
+    let hints = get.hints.access;
+    let hinted = hints.index.is_some() || hints.scan;
+    let by_keys = !hinted && get.locks.is_none() && get.mode != TableMode::Current;
     // Seeks of several indexes, which chance takes now and then.
     let mut union = by_keys && !choices.is_empty();
     let mut forced = false;
-    if let Some(hint) = hinted {
-        ways.retain(|way| way.def.index_id == hint);
-    } else if let Some(chance) = chance {
+    let all = ways.len();
+    ways.retain(|way| way.obeys(hints, &conditions));
+    if let Some(chance) = chance.as_mut().filter(|_| ways.len() == all) {
         forced = union && chance.one_of(2) == 0;
         if !forced {
             union = false;
@@ -261,28 +231,35 @@ fn choose(
             ways.swap(0, any);
             ways.truncate(1);
         }
-    } else if ways.iter().any(|way| way.is_point(terms)) {
+    } else if !hints.scan && ways.iter().any(|way| way.is_point(terms)) {
         // One row at most: nothing else has to be weighed, and no statistics have to be asked.
         ways.retain(|way| way.is_point(terms));
         union = false;
     }
     let input = Logical::Get(Box::new(get.clone()));
     let total = table_rows(&get.table);
-    let points = ways.iter().all(|way| way.is_point(terms));
+    let points = !ways.is_empty() && ways.iter().all(|way| way.is_point(terms));
     let rows = if points { 1.0 } else { (total * estimate::kept(preds, &input)).max(1.0) };
     let question = Question { get, input, conditions, wishes, total, rows };
     let candidates = ways.iter().map(|way| question.candidate(way));
-    let best = candidates.reduce(|a, b| if b.cost < a.cost { b } else { a }).unwrap_or_else(Candidate::scan);
+    let best = candidates.reduce(|a, b| if b.cost < a.cost { b } else { a });
     if union
         && let Some(union) = question.union(&ways)
-        && (forced || union.cost < best.cost)
+        && best.as_ref().is_none_or(|best| forced || union.cost < best.cost)
     {
-        return Chosen::Union(union);
+        return Ok(Chosen::Union(union));
     }
-    Chosen::One(best)
+    best.map(Chosen::One).ok_or_else(no_plan)
 }
 
 impl Way<'_> {
+    /// Whether the table may be read so.
+    fn obeys(&self, hints: AccessHints, conditions: &Conditions<'_>) -> bool {
+        let named = hints.index.is_none_or(|hint| hint == self.def.index_id);
+        let seeks = |least| self.tree && conditions.seeks(&self.order, least);
+        named && hints.seek.is_none_or(seeks)
+    }
+
     /// Whether equalities name a whole unique key.
     fn is_point(&self, terms: &Terms<'_>) -> bool {
         let named = |column: &usize| terms.equal.iter().any(|term| term.column == *column);
@@ -324,24 +301,25 @@ impl Question<'_> {
     fn candidate(&self, way: &Way<'_>) -> Candidate {
         let mut choice = Candidate { index: way.index, covering: way.covering, ..Candidate::scan() };
         let mut fetched = self.total;
+        let seeks = way.tree && !self.get.hints.access.scan;
         // One row by the whole key; a clustered index that is not unique has the uniquifier after it.
-        choice.point = way.is_point(&self.conditions.own);
-        if way.tree {
-            let found = self.conditions.ranges(way.def);
+        choice.point = seeks && way.is_point(&self.conditions.own);
+        if seeks {
+            let found = self.conditions.ranges(&way.order);
             fetched = if choice.point { 1.0 } else { self.fetched(way, &found) };
-            choice.seek(found, self.conditions.equal_columns(way.def));
+            choice.seek(found, self.conditions.equal_columns(&way.order));
         }
         choice.rows = self.rows.min(fetched).max(1.0);
         let wanted = &self.wishes.order;
         let equal = choice.seek.common_equal();
         let (ordered, backward) =
-            if way.tree { order(self.get, way.def, equal, choice.point, wanted) } else { (false, false) };
+            if way.tree { order(self.get, way, equal, choice.point, wanted) } else { (false, false) };
         let holds = !self.wishes.exact || is_of_one_moment(self.get);
         choice.ordered = ordered && holds && !wanted.is_empty();
         choice.backward = choice.ordered && backward;
         let grouping = self.wishes.grouping;
         if !grouping.is_empty() {
-            choice.ordered = way.tree && groups(self.get, way.def, equal, choice.point, grouping);
+            choice.ordered = way.tree && groups(self.get, way, equal, choice.point, grouping);
         }
         let mut read = fetched;
         if let Some(goal) = self.wishes.goal
@@ -390,14 +368,11 @@ impl Question<'_> {
         if found.sought.is_empty() {
             return self.total;
         }
-        let rows = self.total * estimate::kept(found.sought.iter().copied(), &self.input);
-        let equal: Vec<usize> =
-            way.def.key[..found.seek.equal.len()].iter().map(|(column, _)| *column).collect();
-        // What is known of the columns together is better than what is known of each.
-        if equal.len() > 1 && found.sought.len() == equal.len() {
-            return rows_per_value(self.get, &equal).max(1.0);
+        // The whole key of a unique index, and more: one row.
+        if way.def.unique && found.seek.equal.len() == way.def.key.len() {
+            return 1.0;
         }
-        rows.max(1.0)
+        (self.total * estimate::kept(found.sought.iter().copied(), &self.input)).max(1.0)
     }
 }
 
@@ -405,84 +380,4 @@ impl Question<'_> {
 fn any_of(found: &[Found<'_>]) -> Pred {
     let case = |found: &Found<'_>| Pred::And(found.sought.iter().map(|pred| (*pred).clone()).collect());
     Pred::Or(found.iter().map(case).collect())
-}
-
-/// Whether the rows of an index come in an order, and whether backwards.
-fn order(get: &Get, def: &IndexDef, equal: usize, whole: bool, wanted: &[SortKey]) -> (bool, bool) {
-    if whole {
-        return (true, false);
-    }
-    let bound: Vec<usize> = def.key[..equal].iter().map(|(c, _)| *c).collect();
-    let mut rest = def.key[equal..].iter();
-    let mut backward = None;
-    for key in wanted {
-        let Expr::Col(id) = key.expr else { return (false, false) };
-        let Some(column) = get.position(id) else { return (false, false) };
-        if bound.contains(&column) {
-            continue;
-        }
-        let Some((next, descending)) = rest.next() else {
-            // All of a unique key is behind us: no two rows are left to be ordered.
-            return (def.unique, backward.unwrap_or(false));
-        };
-        let opposite = *descending != key.descending;
-        let same_collation =
-            !get.table.columns[column].ty.is_string() || get.table.columns[column].collation == key.collation;
-        if *next != column || !same_collation || *backward.get_or_insert(opposite) != opposite {
-            return (false, false);
-        }
-    }
-    (true, backward.unwrap_or(false))
-}
-
-/// Whether the rows that a read gives are versions of one moment, as their index entries are: what is read in its newest version
-/// may lie elsewhere than its entry says.
-fn is_of_one_moment(get: &Get) -> bool {
-    get.mode == TableMode::Snapshot && get.locks.is_none()
-}
-
-/// Whether the rows of the clustered index come in the order of a column.
-pub fn comes_in_order(get: &Get, id: ColId, collation: Collation) -> bool {
-    let storage = &get.table.storage;
-    let column = get.position(id);
-    let same = |at: usize| {
-        let def = &get.table.columns[at];
-        !def.ty.is_string() || def.collation == collation
-    };
-    is_of_one_moment(get)
-        && storage.index_id > 0
-        && get.hints.index.is_none_or(|hint| hint == storage.index_id)
-        && storage.key.first().is_some_and(|(at, descending)| Some(*at) == column && !descending && same(*at))
-}
-
-/// Whether conditions name the first column of another index than the clustered one.
-pub fn seeks_elsewhere(get: &Get, preds: &[Pred]) -> bool {
-    let conditions = Conditions::of(get, preds, &[]);
-    get.table.indexes.iter().any(|def| conditions.ranges(def).iter().any(|found| !found.sought.is_empty()))
-}
-
-/// Whether rows of an index with the same values of some columns come one after another: the columns are the next ones of
-/// its key, in whatever order. Only of rows that are versions of one moment, as their entries are: what is read in its
-/// newest version may lie elsewhere than its entry says.
-fn groups(get: &Get, def: &IndexDef, equal: usize, whole: bool, wanted: &[(ColId, Collation)]) -> bool {
-    if !is_of_one_moment(get) {
-        return false;
-    }
-    let bound: Vec<usize> = def.key[..equal].iter().map(|(column, _)| *column).collect();
-    let mut rest: Vec<usize> = Vec::new();
-    for (id, collation) in wanted {
-        let Some(column) = get.position(*id) else { return false };
-        let def = &get.table.columns[column];
-        if def.ty.is_string() && def.collation != *collation {
-            return false;
-        }
-        if !bound.contains(&column) && !rest.contains(&column) {
-            rest.push(column);
-        }
-    }
-    let key = &def.key[equal..];
-    let first = &key[..rest.len().min(key.len())];
-    // Behind all of a unique key no two rows are left.
-    let all_found = rest.len() <= key.len() || def.unique;
-    whole || all_found && first.iter().all(|(column, _)| rest.contains(column))
 }

@@ -5,7 +5,6 @@
 
 use super::super::logical::Get;
 use crate::nodes::SeekSpec;
-use catalog::IndexDef;
 use expr::{CompareExpr, Expr, Pred, mirrored};
 use std::borrow::Cow;
 use syntax::ast::CompareOp;
@@ -142,22 +141,31 @@ impl Found<'_> {
     }
 }
 
-/// The range of an index for conjunctions that hold together; the first is the table's own.
-fn found<'p>(def: &IndexDef, terms: &[&Terms<'p>]) -> Found<'p> {
+/// The range of an index, by the order of its entries, for conjunctions that hold together; the first is the table's own.
+fn found<'p>(key: &[(usize, bool)], terms: &[&Terms<'p>]) -> Found<'p> {
     let mut found = Found { seek: SeekSpec::default(), used: Vec::new(), sought: Vec::new() };
     let seek = &mut found.seek;
-    for (column, _) in &def.key {
+    let is_again = |place: usize| key[..place].iter().any(|(before, _)| *before == key[place].0);
+    for (place, (column, _)) in key.iter().enumerate() {
         let mut all =
             terms.iter().enumerate().flat_map(|(at, terms)| terms.equal.iter().map(move |t| (at, t)));
         let Some((of, term)) = all.find(|(_, t)| t.column == *column) else { break };
         seek.equal.push(term.value.cloned().unwrap_or(Expr::Const(Value::Null)));
         seek.null_ok.push(term.value.is_none());
+        // Behind the key of an index stands that of the clustered one, which may have its columns again.
+        if is_again(place) {
+            continue;
+        }
         found.sought.push(term.pred);
         if of == 0 {
             found.used.push(term.at);
         }
     }
-    if let Some((column, _)) = def.key.get(seek.equal.len()) {
+    while seek.equal.len().checked_sub(1).is_some_and(is_again) {
+        seek.equal.pop();
+        seek.null_ok.pop();
+    }
+    if let Some((column, _)) = key.get(seek.equal.len()) {
         for terms in terms {
             add_range(seek, terms, *column, &mut found.sought);
         }
@@ -200,11 +208,11 @@ impl<'p> Conditions<'p> {
 
     /// The ranges of an index: one, or several of which each is longer by every choice that was made use of. Conditions
     /// that they stand for exactly, choices among them, are in the first one's `used`.
-    pub fn ranges(&self, def: &IndexDef) -> Vec<Found<'p>> {
-        let mut all = vec![(vec![&self.own], found(def, &[&self.own]))];
+    pub fn ranges(&self, key: &[(usize, bool)]) -> Vec<Found<'p>> {
+        let mut all = vec![(vec![&self.own], found(key, &[&self.own]))];
         let mut left: Vec<usize> = (0..self.choices.len()).collect();
         let mut used = Vec::new();
-        while let Some((place, longer)) = self.longer(def, &left, &all) {
+        while let Some((place, longer)) = self.longer(key, &left, &all) {
             let choice = &self.choices[left.remove(place)];
             if choice.is_equalities() {
                 used.push(choice.at);
@@ -218,29 +226,38 @@ impl<'p> Conditions<'p> {
         all
     }
 
+    /// Whether they give ranges of an index, by the order of its entries, over so many columns at least.
+    pub fn seeks(&self, key: &[(usize, bool)], least: usize) -> bool {
+        let columns = |found: &Found<'_>| {
+            let (equal, ends) = found.length();
+            equal + usize::from(ends > 0)
+        };
+        self.ranges(key).iter().all(|found| columns(found) >= least.max(1))
+    }
+
     /// The first of these choices that makes all ranges longer, by its place, and the ranges then.
     fn longer<'t>(
         &'t self,
-        def: &IndexDef,
+        key: &[(usize, bool)],
         choices: &[usize],
         all: &[Case<'t, 'p>],
     ) -> Option<(usize, Vec<Case<'t, 'p>>)> {
         let longer = |(place, choice): (usize, &usize)| {
-            split(def, all, &self.cases[*choice]).map(|longer| (place, longer))
+            split(key, all, &self.cases[*choice]).map(|longer| (place, longer))
         };
         choices.iter().enumerate().find_map(longer)
     }
 
     /// So many leading columns of an index have one value by the conjunction's own conditions.
-    pub fn equal_columns(&self, def: &IndexDef) -> usize {
+    pub fn equal_columns(&self, key: &[(usize, bool)]) -> usize {
         let named = |(column, _): &&(usize, bool)| self.own.equal.iter().any(|term| term.column == *column);
-        def.key.iter().take_while(named).count()
+        key.iter().take_while(named).count()
     }
 
     /// The range of an index for one case of a choice that makes use of it; the conjunction's own conditions help.
-    pub fn range_of_case(&self, def: &IndexDef, choice: usize, case: usize) -> Option<Found<'p>> {
-        let alone = found(def, &[&self.own]);
-        let with = found(def, &[&self.own, &self.cases[choice][case]]);
+    pub fn range_of_case(&self, key: &[(usize, bool)], choice: usize, case: usize) -> Option<Found<'p>> {
+        let alone = found(key, &[&self.own]);
+        let with = found(key, &[&self.own, &self.cases[choice][case]]);
         (with.length() > alone.length()).then_some(with)
     }
 }
@@ -249,7 +266,11 @@ impl<'p> Conditions<'p> {
 type Case<'t, 'p> = (Vec<&'t Terms<'p>>, Found<'p>);
 
 /// Each range for each case of a choice, where that makes all of them longer.
-fn split<'t, 'p>(def: &IndexDef, all: &[Case<'t, 'p>], cases: &'t [Terms<'p>]) -> Option<Vec<Case<'t, 'p>>> {
+fn split<'t, 'p>(
+    key: &[(usize, bool)],
+    all: &[Case<'t, 'p>],
+    cases: &'t [Terms<'p>],
+) -> Option<Vec<Case<'t, 'p>>> {
     if all.len() * cases.len() > MOST_RANGES {
         return None;
     }
@@ -257,7 +278,7 @@ fn split<'t, 'p>(def: &IndexDef, all: &[Case<'t, 'p>], cases: &'t [Terms<'p>]) -
     for (terms, before) in all {
         for case in cases {
             let terms: Vec<&Terms<'p>> = terms.iter().copied().chain([case]).collect();
-            let now = found(def, &terms);
+            let now = found(key, &terms);
             if now.length() <= before.length() {
                 return None;
             }
@@ -289,7 +310,7 @@ fn sargable<'p>(get: &Get, c: &'p CompareExpr) -> Option<(usize, CompareOp, &'p 
 }
 
 /// The column itself, or widened in a way that keeps its order.
-fn seekable_column(get: &Get, e: &Expr, collation: Collation) -> Option<usize> {
+pub(super) fn seekable_column(get: &Get, e: &Expr, collation: Collation) -> Option<usize> {
     match e {
         Expr::Col(id) => {
             let column = get.position(*id)?;

@@ -60,7 +60,7 @@ impl Question<'_> {
     /// The cheapest seek for one case.
     fn case(&self, choice: usize, case: usize, ways: &[Way<'_>]) -> Option<CaseSeek> {
         let seek = |way: &Way<'_>| {
-            let found = self.conditions.range_of_case(way.def, choice, case)?;
+            let found = self.conditions.range_of_case(&way.order, choice, case)?;
             let rows = self.rows_of(way, &found);
             let each = if way.index.is_some() { COVERED } else { 1.0 };
             Some(CaseSeek { index: way.index, seek: found.seek, rows, cost: SEEK + rows * each })

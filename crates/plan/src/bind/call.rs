@@ -15,15 +15,8 @@ impl Binder<'_> {
     /// Binds a call.
     pub fn call(&mut self, call: &ast::FunctionCall) -> Result<Typed, SqlError> {
         let name = fold_name(&call.name.name.value);
-        if let Some(schema) = &call.name.schema
-            && !schema.is("sys")
-        {
-            let text = format!(
-                "Cannot find either column \"{schema}\" or the user-defined function or aggregate \"{}\", or the \
-                 name is ambiguous.",
-                call.name
-            );
-            return Err(SqlError::new(4121, 16, 1, text));
+        if call.name.schema.as_ref().is_some_and(|schema| !schema.is("sys")) {
+            return self.user_function(call);
         }
         if let Some(over) = &call.over {
             return self.window_call(&name, call, over);
@@ -176,6 +169,9 @@ impl Binder<'_> {
                      HAVING clause or a select list, and the column being aggregated is an outer reference.",
                     147,
                 );
+            }
+            Clause::Output => {
+                return misplaced("An aggregate may not appear in the OUTPUT clause.", 158);
             }
             Clause::GroupBy => {
                 return misplaced(

@@ -346,6 +346,7 @@ fn of_expr(e: &Expr) -> u32 {
         }
         Expr::Coalesce(all) => list(all),
         Expr::Call(call) => of_call(call),
+        Expr::Routine(call) => list(&call.args),
     }
 }
 

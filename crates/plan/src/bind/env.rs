@@ -50,8 +50,8 @@ pub struct CompileEnv<'a> {
     pub catalog: Arc<Catalog>,
     /// The batch's variables.
     pub vars: &'a VarScope,
-    /// The values of its parameters, the first of them, at this moment: what a plan is made for. Empty when nothing is known.
-    pub parameters: &'a [Value],
+    /// Their values at this moment, by slot: what a plan is made for. NULL, or none, when nothing is known.
+    pub values: &'a [Value],
     /// SET options that change what a statement means.
     pub options: &'a SessionOptions,
     /// The session's temporary tables.

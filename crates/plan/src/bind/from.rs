@@ -2,6 +2,7 @@
 
 use crate::TableUse;
 use crate::bind::scope::{Clause, Scope, ScopeColumn, Source};
+use crate::bind::synonym::{base_of, invalid_synonym};
 use crate::bind::{Binder, unsupported};
 use crate::hints::{Hints, Reading};
 use crate::logical::{CteDef, Get, JoinHint, JoinKind, Logical, OutColumn, ViewScan};
@@ -12,6 +13,7 @@ use catalog::ModuleDef;
 use catalog::TableDef;
 use catalog::errors;
 use catalog::fold_name;
+use catalog::other::OtherObject;
 use catalog::security::{Permission, Securable};
 use expr::{Typed, bind_ops};
 use std::sync::Arc;
@@ -145,7 +147,14 @@ impl Binder<'_> {
         if let Some(rows) = self.changed_rows(name, alias)? {
             return Ok(rows);
         }
-        match self.resolve(name)? {
+        let found = self.resolve(name)?;
+        // A synonym's name is the table's here.
+        let renamed = match &found {
+            Named::Table(_, table) => !name.name.is(&table.name) && !table.name.starts_with('#'),
+            Named::Module(..) | Named::View(..) => false,
+        };
+        let alias = alias.or(Some(&name.name).filter(|_| renamed));
+        match found {
             Named::Table(db, table) => self.base_table(db, table, name, alias, hints),
             Named::View(db, view) => {
                 if view.arguments().is_some() {
@@ -155,6 +164,10 @@ impl Binder<'_> {
                 self.system_view(db, view, Vec::new(), name, alias)
             }
             Named::Module(db, module) if module.view().is_some() => self.user_view(db, &module, name, alias),
+            Named::Module(_, module) if module.kind.is_table_function() => {
+                let text = format!("Parameters were not supplied for the function '{name}'.");
+                Err(SqlError::new(216, 16, 1, text))
+            }
             Named::Module(..) => Err(errors::invalid_object(&name.to_string())),
         }
     }
@@ -173,6 +186,11 @@ impl Binder<'_> {
 
     /// What an object name means. Error: 208.
     pub fn resolve(&self, name: &ast::ObjectName) -> Result<Named, SqlError> {
+        self.resolve_through(name, true)
+    }
+
+    /// Through a synonym, or where that has led.
+    fn resolve_through(&self, name: &ast::ObjectName, synonyms: bool) -> Result<Named, SqlError> {
         let missing = || errors::invalid_object(&name.to_string());
         if name.server.is_some() {
             return Err(missing());
@@ -200,6 +218,11 @@ impl Binder<'_> {
         }
         if let Some(module) = catalog.find_module(schema, &name.name.value) {
             return Ok(Named::Module(db, module.clone()));
+        }
+        if let (Some(OtherObject::Synonym(synonym)), true) =
+            (catalog.find_other(schema, &name.name.value), synonyms)
+        {
+            return self.resolve_through(&base_of(&db, synonym), false).map_err(|_| invalid_synonym(name));
         }
         let view = self.env.names.view(schema, &name.name.value);
         view.map(|view| Named::View(db, view)).ok_or_else(missing)
@@ -230,8 +253,8 @@ impl Binder<'_> {
             self.tables.push(TableUse { db: db.clone(), table: table.clone(), lock });
         }
         self.rights.reads(&db, &table, first);
-        let parameters = self.parameters.clone();
-        Get { db, table, first, mode: reading.mode, locks: reading.locks, hints, parameters }
+        let values = self.values.clone();
+        Get { db, table, first, mode: reading.mode, locks: reading.locks, hints, values }
     }
 
     fn system_view(
@@ -274,7 +297,13 @@ impl Binder<'_> {
     ) -> Result<Logical, SqlError> {
         let schema = name.schema.as_ref().map_or("sys", |s| s.value.as_str());
         let view = self.env.names.view(schema, &name.name.value).filter(|v| v.arguments().is_some());
-        let Some(view) = view else { return Err(errors::invalid_object(&name.to_string())) };
+        let Some(view) = view else {
+            if let Some(rows) = self.user_table_function(name, args, alias)? {
+                self.rename_columns(columns)?;
+                return Ok(rows);
+            }
+            return Err(errors::invalid_object(&name.to_string()));
+        };
         let wanted = view.arguments().unwrap_or(0);
         if !(wanted..=wanted + view.optional_arguments()).contains(&args.len()) {
             let (number, few) =
@@ -327,6 +356,11 @@ impl Binder<'_> {
             *column = ScopeColumn::new(&name.value, column.id, column.ty, column.nullable, column.collation);
         }
         Ok(())
+    }
+
+    /// Whether a bare name means a common table expression.
+    pub fn is_cte(&self, name: &str) -> bool {
+        self.find_cte(name).is_some()
     }
 
     fn find_cte(&self, name: &str) -> Option<Arc<CteDef>> {

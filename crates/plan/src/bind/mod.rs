@@ -4,8 +4,10 @@
 
 pub mod call;
 pub mod deduce;
+pub mod document;
 pub mod env;
 pub mod from;
+pub mod function;
 mod grouping;
 mod json;
 pub mod literal;
@@ -13,8 +15,11 @@ pub mod module;
 pub mod recursive;
 pub mod scope;
 pub mod select;
+pub mod sequence;
 pub mod set_options;
 mod subquery;
+pub mod synonym;
+pub mod type_names;
 pub mod undeclared;
 pub mod window;
 
@@ -25,6 +30,7 @@ use crate::nodes::{Node, Path, Plan, Subquery};
 use crate::options::JoinMethods;
 use crate::rights::Rights;
 use crate::{TableUse, Watched};
+use catalog::other::SequenceDef;
 use catalog::statistics::threshold;
 use catalog::{Catalog, Db, ModuleDef, TableDef, fold_name};
 use deduce::Wanted;
@@ -34,6 +40,7 @@ use scope::{Clause, Scope};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use syntax::ast::{self, CompareOp, ExprKind};
+pub use type_names::{cast_type, declared_type};
 use types::like::LikePattern;
 use types::{Collation, DataType, SqlError, Value};
 
@@ -65,8 +72,12 @@ pub struct Binder<'a> {
     pub join_hints: u64,
     /// OPTION (MAXRECURSION n); none for as many rounds as there are.
     pub max_recursion: Option<u32>,
-    /// Values of the batch's parameters for which the plan is made.
-    pub parameters: Arc<[Value]>,
+    /// Values of the batch's variables for which the plan is made, by slot; NULL, or none, where nothing is known.
+    pub values: Arc<[Value]>,
+    /// OPTION (RECOMPILE): the plan is for one run.
+    pub one_run: bool,
+    /// The values that variables have in that run, as constants: of a statement that changes none of them.
+    folds: bool,
     /// The database and the catalog in which names are looked up: those of the statement, inside a view those of the view.
     pub db: Arc<Db>,
     pub catalog: Arc<Catalog>,
@@ -74,8 +85,16 @@ pub struct Binder<'a> {
     pub changes: Option<module::ChangedTable>,
     /// An expression is bound to find out whether the type of a parameter fits.
     trial: bool,
-    /// Views around what is bound.
+    /// The next query is the whole statement: what FOR makes of it goes out in pieces.
+    pub whole: bool,
+    /// Views and functions around what is bound.
     view_depth: usize,
+    /// The function whose text is bound in place: what its variables mean.
+    inline: Option<function::InlineCall>,
+    /// The scalar functions that are being bound in place: database and object_id.
+    open_functions: Vec<(i32, i32)>,
+    /// Whether the text of a scalar function may be bound where it is called.
+    pub may_inline: bool,
     /// Recursive CTEs whose steps are being bound.
     recursions: Vec<recursive::OpenRecursion>,
     next_work: usize,
@@ -83,6 +102,12 @@ pub struct Binder<'a> {
     pub tables: Vec<TableUse>,
     /// Views met so far.
     pub modules: Vec<(Arc<Db>, Arc<ModuleDef>)>,
+    /// The value of a column is bound that SET gives.
+    pub assigning: bool,
+    /// Sequences met so far.
+    pub sequences: Vec<(Arc<Db>, Arc<SequenceDef>)>,
+    /// Sequences that the row which is bound has a value of: database and object_id.
+    row_values: Vec<(i32, i32)>,
     /// What the caller must be allowed, as far as met.
     pub rights: Rights,
     /// Tables whose rows and values decided how they are read.
@@ -109,35 +134,56 @@ impl<'a> Binder<'a> {
             applied: Applied::default(),
             join_hints: 0,
             max_recursion: Some(DEFAULT_RECURSION),
-            parameters: env.parameters.into(),
+            values: crate::options::known(env).into(),
+            one_run: false,
+            folds: false,
             db: env.db.clone(),
             catalog: env.catalog.clone(),
             changes: env.changes.clone(),
             trial: false,
+            whole: false,
             view_depth: 0,
+            inline: None,
+            open_functions: Vec::new(),
+            may_inline: true,
             recursions: Vec::new(),
             next_work: 0,
             tables: Vec::new(),
             modules: Vec::new(),
+            assigning: false,
+            sequences: Vec::new(),
+            row_values: Vec::new(),
             rights: Rights::new(env.chain),
             watched: Vec::new(),
             subqueries: Vec::new(),
         }
     }
 
-    /// What the OPTION clause of the statement says of how it is bound.
-    pub fn apply_options(&mut self, options: &[ast::OptionItem]) {
+    /// What the OPTION clause of the statement says of how it is bound; `assigns`: the statement gives variables values.
+    ///
+    /// # Errors
+    /// Those of the values that OPTIMIZE FOR names.
+    pub fn apply_options(&mut self, options: &[ast::OptionItem], assigns: bool) -> Result<(), SqlError> {
+        self.values = crate::options::values(options, self.env)?;
+        self.one_run = crate::options::is_for_one_run(options);
+        self.folds = self.one_run && !assigns && !self.env.values.is_empty();
         self.force_order = crate::options::forces_order(options);
         self.join_methods = crate::options::join_methods(options);
         self.any_plan = crate::options::any_plan(options).map(Chance::new);
         if let Some(rounds) = crate::options::max_recursion(options) {
             self.max_recursion = rounds;
         }
+        Ok(())
     }
 
     /// Error 3617 when the session was told to stop.
     pub fn check_cancel(&self) -> Result<(), SqlError> {
         if self.env.cancel.load(Ordering::Relaxed) { Err(catalog::errors::cancelled()) } else { Ok(()) }
+    }
+
+    /// Another row is bound: it has values of sequences of its own.
+    pub fn begin_row(&mut self) {
+        self.row_values.clear();
     }
 
     /// A new column id.
@@ -214,10 +260,7 @@ impl<'a> Binder<'a> {
                 Err(SqlError::new(156, 15, 1, "Incorrect syntax near the keyword 'DEFAULT'."))
             }
             ExprKind::Column(column) => self.column(column),
-            ExprKind::Variable(name) => {
-                let (slot, ty) = self.env.vars.find(name)?;
-                Ok(Typed::new(Expr::Var(slot), ty, true))
-            }
+            ExprKind::Variable(name) => self.variable(name),
             ExprKind::GlobalVariable(name) => self.global(name),
             ExprKind::Unary { op, operand } => {
                 let operand = self.expr(operand)?;
@@ -251,7 +294,7 @@ impl<'a> Binder<'a> {
             ExprKind::Function(call) => self.call(call),
             ExprKind::Collate { operand, collation } => self.collate(operand, collation),
             ExprKind::Subquery(query) => self.scalar_subquery(query),
-            ExprKind::NextValueFor { .. } => Err(unsupported("NEXT VALUE FOR")),
+            ExprKind::NextValueFor { sequence, over } => self.next_value(sequence, over.as_deref()),
             ExprKind::AtTimeZone { .. } => Err(unsupported("AT TIME ZONE")),
             ExprKind::Method { .. } => Err(unsupported("A method call")),
             _ => Err(SqlError::internal("a condition stands where a value belongs")),
@@ -278,7 +321,10 @@ impl<'a> Binder<'a> {
             ExprKind::Not(inner) => Ok(negate(self.pred(inner)?)),
             ExprKind::IsNull { operand, negated } => {
                 let operand = self.expr(operand)?;
-                Ok(Pred::IsNull(Box::new(operand.expr), *negated))
+                Ok(match operand.expr.as_const() {
+                    Some(value) => Pred::Const(Some(value.is_null() != *negated)),
+                    None => Pred::IsNull(Box::new(operand.expr), *negated),
+                })
             }
             ExprKind::IsDistinct { left, right, negated } => {
                 self.deduce_compared(CompareOp::Equal, left, right)?;
@@ -540,6 +586,9 @@ impl<'a> Binder<'a> {
             }
         }
         Err(match &column.qualifier {
+            None if column.name.value.starts_with('$') && !column.name.quoted => {
+                SqlError::new(126, 15, 1, format!("Invalid pseudocolumn \"{}\".", column.name.value))
+            }
             None => SqlError::new(207, 16, 1, format!("Invalid column name '{}'.", column.name.value)),
             Some(qualifier) if self.source_exists(qualifier) => {
                 SqlError::new(207, 16, 1, format!("Invalid column name '{}'.", column.name.value))
@@ -576,7 +625,8 @@ impl<'a> Binder<'a> {
     ) -> Result<Option<Typed>, SqlError> {
         let scope = &self.scopes[depth];
         let mut found: Option<(Typed, String)> = None;
-        for source in &scope.sources {
+        let unnamed = if column.qualifier.is_none() { scope.prefixed } else { 0 };
+        for source in scope.sources.iter().skip(unnamed) {
             if column.qualifier.as_ref().is_some_and(|q| !source.is_named(q)) {
                 continue;
             }
@@ -620,6 +670,9 @@ impl<'a> Binder<'a> {
 
     /// A key of GROUP BY that is an expression and stands here again, written the same way.
     fn group_key(&mut self, e: &ast::Expr) -> Result<Option<Typed>, SqlError> {
+        if self.inline.as_ref().is_some_and(|call| call.is_beside(self.scopes.len())) {
+            return Ok(None);
+        }
         let Some(scope) = self.scopes.last() else { return Ok(None) };
         let Some(grouping) = &scope.grouping else { return Ok(None) };
         if !matches!(scope.clause, Clause::Select | Clause::Having | Clause::OrderBy) {
@@ -638,7 +691,7 @@ impl<'a> Binder<'a> {
     }
 
     /// A column of an outer block becomes a parameter of the block below it.
-    fn carried(&mut self, depth: usize, found: Typed) -> Typed {
+    pub(super) fn carried(&mut self, depth: usize, found: Typed) -> Typed {
         if depth + 1 == self.scopes.len() {
             return found;
         }
@@ -730,29 +783,6 @@ pub fn negate(p: Pred) -> Pred {
         Pred::Not(inner) => *inner,
         other => Pred::Not(Box::new(other)),
     }
-}
-
-/// The type of CAST and CONVERT: a bare varchar has 30 characters.
-pub fn cast_type(name: &ast::TypeName) -> Result<DataType, SqlError> {
-    named_type(name, types::NameContext::Cast)
-}
-
-/// The type of a column or variable.
-pub fn declared_type(name: &ast::TypeName) -> Result<DataType, SqlError> {
-    named_type(name, types::NameContext::Declaration)
-}
-
-fn named_type(name: &ast::TypeName, context: types::NameContext) -> Result<DataType, SqlError> {
-    let args = name
-        .params
-        .iter()
-        .map(|p| match p {
-            ast::TypeParam::Int(n) => Ok(types::TypeArg::Number(*n)),
-            ast::TypeParam::Max => Ok(types::TypeArg::Max),
-            ast::TypeParam::Name(n) => Err(SqlError::unknown_type(&n.to_string())),
-        })
-        .collect::<Result<Vec<_>, _>>()?;
-    DataType::from_name_in(&name.name.name.value, &args, context)
 }
 
 /// Error for a construct that parses and is not there yet.

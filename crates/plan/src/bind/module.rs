@@ -63,13 +63,7 @@ impl Binder<'_> {
         view: &Arc<ModuleDef>,
     ) -> Result<(Logical, Vec<OutColumn>), SqlError> {
         let Some(create) = view.view() else { return Err(SqlError::internal("a module is no view")) };
-        if self.view_depth >= MAX_VIEWS {
-            let text = format!(
-                "Maximum stored procedure, function, trigger, or view nesting level exceeded (limit {MAX_VIEWS})."
-            );
-            return Err(SqlError::new(217, 16, 1, text));
-        }
-        self.view_depth += 1;
+        self.enter_view()?;
         let outside = self.step_into(db.clone());
         let chain = self.rights.chain;
         if chain != Chain::Trusted {
@@ -79,7 +73,7 @@ impl Binder<'_> {
         let bound = self.nested(|b| b.inner_query(&create.query));
         self.step_out(outside);
         self.rights.chain = chain;
-        self.view_depth -= 1;
+        self.leave_view();
         let mut columns = bound?.0;
         let names = view_names(view, &create.columns, &columns.columns)?;
         for (column, name) in columns.columns.iter_mut().zip(names) {
@@ -91,24 +85,44 @@ impl Binder<'_> {
         Ok((columns.logical, columns.columns))
     }
 
+    /// Another module's text begins inside.
+    ///
+    /// Errors: 217 modules nested too deeply.
+    pub(super) fn enter_view(&mut self) -> Result<(), SqlError> {
+        if self.view_depth >= MAX_VIEWS {
+            let text = format!(
+                "Maximum stored procedure, function, trigger, or view nesting level exceeded (limit {MAX_VIEWS})."
+            );
+            return Err(SqlError::new(217, 16, 1, text));
+        }
+        self.view_depth += 1;
+        Ok(())
+    }
+
+    pub(super) fn leave_view(&mut self) {
+        self.view_depth -= 1;
+    }
+
     /// Hides everything that a module's text cannot name.
-    fn step_into(&mut self, db: Arc<Db>) -> Outside {
+    pub(super) fn step_into(&mut self, db: Arc<Db>) -> Outside {
         let catalog = if db.id() == self.env.db.id() { self.env.catalog.clone() } else { db.catalog() };
         Outside {
             scopes: std::mem::take(&mut self.scopes),
             ctes: std::mem::take(&mut self.ctes),
             open_ctes: std::mem::take(&mut self.open_ctes),
             changes: self.changes.take(),
+            inline: self.inline.take(),
             db: std::mem::replace(&mut self.db, db),
             catalog: std::mem::replace(&mut self.catalog, catalog),
         }
     }
 
-    fn step_out(&mut self, outside: Outside) {
+    pub(super) fn step_out(&mut self, outside: Outside) {
         self.scopes = outside.scopes;
         self.ctes = outside.ctes;
         self.open_ctes = outside.open_ctes;
         self.changes = outside.changes;
+        self.inline = outside.inline;
         self.db = outside.db;
         self.catalog = outside.catalog;
     }
@@ -194,11 +208,12 @@ impl Binder<'_> {
 }
 
 /// What a mention of a view hides.
-struct Outside {
-    scopes: Vec<crate::bind::scope::Scope>,
+pub(super) struct Outside {
+    pub(super) scopes: Vec<crate::bind::scope::Scope>,
     ctes: Vec<Arc<crate::logical::CteDef>>,
     open_ctes: Vec<compact_str::CompactString>,
     changes: Option<ChangedTable>,
+    inline: Option<crate::bind::function::InlineCall>,
     db: Arc<Db>,
     catalog: Arc<catalog::Catalog>,
 }
@@ -206,7 +221,7 @@ struct Outside {
 /// The names of a view's columns.
 ///
 /// Errors: 4502 more names than columns or fewer, 4511 a column without a name, 4506 a name twice.
-fn view_names(
+pub(super) fn view_names(
     view: &ModuleDef,
     names: &[ast::Ident],
     columns: &[OutColumn],

@@ -87,6 +87,8 @@ pub enum Clause {
     OrderBy,
     /// Inside the argument of an aggregate.
     Aggregate,
+    /// An OUTPUT clause.
+    Output,
     /// Where there is no row: VALUES, variables, TOP.
     None,
 }
@@ -132,6 +134,8 @@ pub struct GroupKey {
 #[derive(Debug, Default)]
 pub struct Scope {
     pub sources: Vec<Source>,
+    /// So many of them, from the first, have columns that only a name with their prefix means.
+    pub prefixed: usize,
     /// False while FROM is bound: siblings are not visible except to APPLY and ON.
     pub visible: bool,
     pub clause: Clause,

@@ -1,8 +1,8 @@
 //! SELECT, set operations, ORDER BY and CTEs become logical plans.
 
+use crate::bind::Binder;
 use crate::bind::grouping::aggregated;
 use crate::bind::scope::{Clause, Scope};
-use crate::bind::{Binder, unsupported};
 use crate::logical::{BoundQuery, CteDef, Logical, OutColumn, SortKey, TopSpec};
 use catalog::fold_name;
 use expr::bind_ops;
@@ -44,9 +44,15 @@ impl Binder<'_> {
     }
 
     fn query_in_scope(&mut self, query: &ast::Query) -> Result<BoundQuery, SqlError> {
-        if query.for_clause.as_ref().is_some_and(|f| f.kind != ast::ForKind::Browse) {
-            return Err(unsupported("FOR XML and FOR JSON"));
+        let whole = std::mem::take(&mut self.whole);
+        match &query.for_clause {
+            Some(clause) if clause.kind != ast::ForKind::Browse => self.document(query, clause, whole),
+            _ => self.plain_query(query),
         }
+    }
+
+    /// The query without what FOR makes of it.
+    pub(super) fn plain_query(&mut self, query: &ast::Query) -> Result<BoundQuery, SqlError> {
         let before = self.ctes.len();
         self.push_ctes(&query.ctes);
         let bound = match &query.body {

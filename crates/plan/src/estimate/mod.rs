@@ -19,6 +19,7 @@ pub fn rows(logical: &Logical) -> f64 {
         Logical::Get(get) => table_rows(&get.table),
         Logical::View(view) => view.view.expected_rows(&view.db),
         Logical::Work(work) => work.rows,
+        Logical::Routine(scan) => scan.rows,
         Logical::Recursive { anchor, .. } => rows(&anchor.0) * 10.0,
         Logical::Values { rows, .. } => rows.len() as f64,
         Logical::Filter { input, preds } => rows(input) * kept(preds, input),
@@ -44,6 +45,7 @@ pub fn rows(logical: &Logical) -> f64 {
             let count = top.count.as_ref().and_then(Expr::as_const).and_then(types::Value::as_i64);
             count.filter(|_| !top.percent).map_or(rows(input), |n| rows(input).min(n as f64))
         }
+        Logical::Document { .. } => 1.0,
         Logical::Concat { inputs, .. } => inputs.iter().map(|(input, _)| rows(input)).sum(),
         Logical::SetOp { left, .. } => rows(&left.0),
     };

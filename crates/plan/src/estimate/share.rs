@@ -28,6 +28,7 @@ const STEPS_FOR_PATTERNS: usize = 20;
 /// exponential back-off). The two ends of one column's range are one condition.
 pub fn kept<'p>(preds: impl IntoIterator<Item = &'p Pred>, input: &Logical) -> f64 {
     let mut ranges: Vec<Range> = Vec::new();
+    let mut equals: Vec<(ColId, f64)> = Vec::new();
     let mut shares: Vec<f64> = Vec::new();
     for pred in preds {
         match range_of(pred, input) {
@@ -35,10 +36,15 @@ pub fn kept<'p>(preds: impl IntoIterator<Item = &'p Pred>, input: &Logical) -> f
                 Some(known) => known.narrow(&range),
                 None => ranges.push(range),
             },
-            None => shares.push(share(pred, input)),
+            None => match equal_column(pred) {
+                Some(column) => equals.push((column, share(pred, input))),
+                None => shares.push(share(pred, input)),
+            },
         }
     }
     shares.extend(ranges.iter().map(Range::share));
+    shares.extend(together(&mut equals, input));
+    shares.extend(equals.iter().map(|(_, share)| *share));
     shares.sort_by(f64::total_cmp);
     let mut weight = 1.0;
     shares.iter().take(4).fold(1.0, |all, share| {
@@ -46,6 +52,46 @@ pub fn kept<'p>(preds: impl IntoIterator<Item = &'p Pred>, input: &Logical) -> f
         weight /= 2.0;
         all
     })
+}
+
+/// The column that a condition gives one value.
+fn equal_column(pred: &Pred) -> Option<ColId> {
+    match pred {
+        Pred::Compare(c) => with_constant(c).filter(|(_, op, _)| *op == CompareOp::Equal).map(|(id, ..)| id),
+        _ => None,
+    }
+}
+
+/// Takes from equalities those of which it is known how many combinations of values their columns have, and gives the share of the
+/// rows that they keep together: a value that is more frequent than the others of its column makes it larger.
+fn together(equals: &mut Vec<(ColId, f64)>, input: &Logical) -> Option<f64> {
+    let get = match &equals[..] {
+        [(first, _), _, ..] => source(input, *first)?,
+        _ => return None,
+    };
+    let id_of = |column: ColId| Some(get.table.columns[get.position(column)?].column_id);
+    let ids: Vec<i32> = equals.iter().filter_map(|(column, _)| id_of(*column)).collect();
+    let columns: Vec<ColId> = equals.iter().map(|(column, _)| *column).collect();
+    if let Some(rows) = super::unique_rows(input, &columns) {
+        let least = equals.iter().fold(1.0 / rows, |least, (_, share)| least.min(*share));
+        equals.clear();
+        return Some(least);
+    }
+    let (known, distinct) = statistics::together(&get.db, &get.table, &ids)?;
+    let (mut share, mut least) = (1.0 / distinct, 1.0f64);
+    let of_known = |(column, _): &mut (ColId, f64)| id_of(*column).is_some_and(|id| known.contains(&id));
+    for (column, own) in equals.extract_if(.., of_known) {
+        if let Some(average) = known_average(column, input) {
+            share *= own / average;
+        }
+        least = least.min(own);
+    }
+    Some(share.min(least))
+}
+
+/// The share of the rows with any one value of a column.
+fn known_average(column: ColId, input: &Logical) -> Option<f64> {
+    known(column, input)?.measured.densities.first().copied().filter(|average| *average > 0.0)
 }
 
 /// The part of a column's values between two bounds, as shares of the rows below them.
@@ -82,11 +128,12 @@ fn known(id: ColId, input: &Logical) -> Option<Known<'_>> {
     Some(Known { get, at, measured })
 }
 
-/// The value of an expression that is the same for all rows, where it is known: a constant, or a parameter's value of this moment.
+/// The value of an expression that is the same for all rows, where it is known: a constant, or the value that a variable has when the
+/// plan is made.
 fn constant(e: &Expr, get: &Get) -> Option<Value> {
     match e {
         Expr::Const(value) => Some(value.clone()),
-        Expr::Var(slot) => get.parameters.get(*slot).cloned(),
+        Expr::Var(slot) => get.values.get(*slot).filter(|value| !value.is_null()).cloned(),
         Expr::Convert(c) => {
             let value = constant(&c.operand, get)?;
             types::convert(&value, c.from, c.to, c.style, c.mode).ok()

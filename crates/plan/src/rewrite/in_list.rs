@@ -35,7 +35,7 @@ fn list_of<'p>(pred: &'p Pred, input: &Logical) -> Option<&'p InListExpr> {
         let get = source_table(input, id)?;
         // A point query wants its row without a join.
         let values = list.list.len() as f64;
-        (get.locks.is_none() && can_seek(get, &[id], values, false)).then_some(())
+        (get.locks.is_none() && can_seek(get, &[], &[id], values, false)).then_some(())
     };
     let plain = !list.negated
         && list.list.len() > MOST_RANGES

@@ -1,4 +1,4 @@
-//! MIN and MAX of a column that an index begins with: its first or last entry that satisfies the conditions instead of all rows.
+//! MIN and MAX of a column that an index begins with, or has behind columns of which the conditions name one value: its first or last entry that satisfies the conditions instead of all rows.
 //! `SELECT MAX(x) FROM t WHERE p` becomes the maximum of `SELECT TOP (1) x FROM t WHERE p AND x IS NOT NULL ORDER BY x DESC`, which
 //! the order of the index answers.
 //!
@@ -7,11 +7,13 @@
 
 use super::rule::{Pass, Rewrite};
 use super::visit::{filtered, with_inputs};
+use crate::access_path::{fixed_before, with_conditions};
 use crate::estimate;
-use crate::logical::{Get, Logical, SortKey, TopSpec};
-use crate::statistics::table_rows;
+use crate::logical::{Logical, SortKey, TopSpec};
+use catalog::IndexDef;
 use expr::aggregate::{AggKind, Aggregate};
-use expr::{Expr, Pred};
+use expr::{ColId, Expr, Pred};
+use std::sync::Arc;
 use types::Value;
 
 /// The rewrite.
@@ -40,7 +42,7 @@ fn first_or_last(input: Logical, aggregate: &Aggregate, pass: &mut Pass<'_, '_>)
     let Some(Expr::Col(id)) = aggregate.arg else { return input };
     let Some(get) = estimate::base(&input) else { return input };
     let Some(at) = get.position(id) else { return input };
-    if get.locks.is_some() || !begins_an_index(get, at) || !is_worth_it(&input, get) {
+    if get.locks.is_some() || !is_worth_it(&input, id) {
         return input;
     }
     pass.changed();
@@ -52,11 +54,17 @@ fn first_or_last(input: Logical, aggregate: &Aggregate, pass: &mut Pass<'_, '_>)
     Logical::Top { input: Box::new(sorted), top }
 }
 
-fn begins_an_index(get: &Get, column: usize) -> bool {
-    get.table.all_indexes().any(|index| index.key.first().is_some_and(|(first, _)| *first == column))
-}
-
-/// The entry is among the first few: the conditions keep a good part of the rows.
-fn is_worth_it(input: &Logical, get: &Get) -> bool {
-    estimate::rows(input) * 100.0 >= table_rows(&get.table)
+/// Whether an index has the column behind columns of which the conditions name one value, and the entry is among the first few
+/// of that range: the other conditions keep a good part of it.
+fn is_worth_it(input: &Logical, id: ColId) -> bool {
+    let Some((get, preds)) = with_conditions(input, &[]) else { return false };
+    let Some(at) = get.position(id) else { return false };
+    let table = Logical::Get(Box::new(get.clone()));
+    let kept = estimate::kept(&preds, &table);
+    let worth = |index: &Arc<IndexDef>| {
+        let range = fixed_before(get, &preds, index, at)?;
+        let all = if range.is_empty() { 1.0 } else { estimate::kept(range, &table) };
+        Some(kept * 100.0 >= all)
+    };
+    get.table.all_indexes().filter_map(worth).any(|worth| worth)
 }

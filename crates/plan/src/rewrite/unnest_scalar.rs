@@ -7,7 +7,7 @@
 
 use super::rule::{Pass, Rewrite};
 use super::visit::{filtered, mentions, with_inputs};
-use crate::access_path::can_seek;
+use crate::access_path::{can_seek, with_conditions};
 use crate::bind::Binder;
 use crate::estimate;
 use crate::logical::{GroupCol, JoinKind, Logical};
@@ -206,7 +206,7 @@ fn is_cheap(source: &Logical, keys: &[GroupCol], outer_rows: f64) -> bool {
             _ => None,
         })
         .collect();
-    estimate::base(source).is_some_and(|get| can_seek(get, &columns, outer_rows, false))
+    with_conditions(source, &[]).is_some_and(|(get, own)| can_seek(get, &own, &columns, outer_rows, false))
 }
 
 /// Puts the column in the place of the subquery.

@@ -7,9 +7,12 @@ use expr::{ColId, Expr, Pred};
 pub fn with_inputs(logical: Logical, f: &mut dyn FnMut(Logical) -> Logical) -> Logical {
     let mut boxed = |input: Box<Logical>| Box::new(f(*input));
     match logical {
-        Logical::One | Logical::Get(_) | Logical::View(_) | Logical::Work(_) | Logical::Values { .. } => {
-            logical
-        }
+        Logical::One
+        | Logical::Get(_)
+        | Logical::View(_)
+        | Logical::Routine(_)
+        | Logical::Work(_)
+        | Logical::Values { .. } => logical,
         Logical::Recursive { anchor, steps, cols, work, limit } => {
             let anchor = Box::new((f(anchor.0), anchor.1));
             let steps = steps.into_iter().map(|(step, ids)| (f(step), ids)).collect();
@@ -30,6 +33,9 @@ pub fn with_inputs(logical: Logical, f: &mut dyn FnMut(Logical) -> Logical) -> L
         Logical::Distinct { input, cols } => Logical::Distinct { input: boxed(input), cols },
         Logical::Sort { input, keys } => Logical::Sort { input: boxed(input), keys },
         Logical::Top { input, top } => Logical::Top { input: boxed(input), top },
+        Logical::Document { input, cols, document, pieces, output } => {
+            Logical::Document { input: boxed(input), cols, document, pieces, output }
+        }
         Logical::Concat { inputs, cols } => {
             let inputs = inputs.into_iter().map(|(input, ids)| (f(input), ids)).collect();
             Logical::Concat { inputs, cols }
@@ -44,9 +50,12 @@ pub fn with_inputs(logical: Logical, f: &mut dyn FnMut(Logical) -> Logical) -> L
 /// The inputs of a node.
 fn inputs(logical: &Logical) -> Vec<&Logical> {
     match logical {
-        Logical::One | Logical::Get(_) | Logical::View(_) | Logical::Work(_) | Logical::Values { .. } => {
-            Vec::new()
-        }
+        Logical::One
+        | Logical::Get(_)
+        | Logical::View(_)
+        | Logical::Routine(_)
+        | Logical::Work(_)
+        | Logical::Values { .. } => Vec::new(),
         Logical::Recursive { anchor, steps, .. } => {
             std::iter::once(&anchor.0).chain(steps.iter().map(|(step, _)| step)).collect()
         }
@@ -56,6 +65,7 @@ fn inputs(logical: &Logical) -> Vec<&Logical> {
         | Logical::Window { input, .. }
         | Logical::Distinct { input, .. }
         | Logical::Sort { input, .. }
+        | Logical::Document { input, .. }
         | Logical::Top { input, .. } => vec![input],
         Logical::Join { left, right, .. } | Logical::Apply { left, right, .. } => vec![left, right],
         Logical::Concat { inputs, .. } => inputs.iter().map(|(input, _)| input).collect(),
@@ -73,6 +83,7 @@ fn own_leaves(logical: &Logical, f: &mut dyn FnMut(&Expr)) {
         | Logical::Concat { .. }
         | Logical::SetOp { .. } => {}
         Logical::View(view) => view.args.iter().for_each(|e| e.leaves(f)),
+        Logical::Routine(scan) => scan.args.iter().for_each(|e| e.leaves(f)),
         Logical::Values { rows, .. } => rows.iter().flatten().for_each(|e| e.leaves(f)),
         Logical::Filter { preds, .. } => preds.iter().for_each(|p| p.leaves(f)),
         Logical::Join { on, .. } => on.iter().for_each(|p| p.leaves(f)),
@@ -101,6 +112,7 @@ fn own_leaves(logical: &Logical, f: &mut dyn FnMut(&Expr)) {
                 }
             }
         }
+        Logical::Document { cols, .. } => cols.iter().for_each(|id| f(&Expr::Col(*id))),
         Logical::Distinct { cols, .. } => cols.iter().for_each(|(id, _)| f(&Expr::Col(*id))),
         Logical::Sort { keys, .. } => keys.iter().for_each(|k| k.expr.leaves(f)),
         Logical::Top { top, .. } => {

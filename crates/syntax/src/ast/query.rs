@@ -129,6 +129,14 @@ pub enum SelectItem {
     Assign { variable: CompactString, op: AssignOp, expr: Expr },
 }
 
+impl SelectItem {
+    /// Whether it gives a variable a value.
+    #[must_use]
+    pub fn assigns(&self) -> bool {
+        matches!(self, SelectItem::Assign { .. })
+    }
+}
+
 /// Assignment operators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AssignOp {

@@ -251,6 +251,18 @@ pub enum Assignment {
     Write { column: super::ColumnRef, args: Vec<Expr> },
 }
 
+impl Assignment {
+    /// Whether it gives a variable a value.
+    #[must_use]
+    pub fn assigns(&self) -> bool {
+        match self {
+            Assignment::Column { variable, .. } => variable.is_some(),
+            Assignment::Variable { .. } => true,
+            Assignment::Write { .. } => false,
+        }
+    }
+}
+
 /// WHERE of UPDATE and DELETE.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Filter {

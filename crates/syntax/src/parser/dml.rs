@@ -221,8 +221,8 @@ impl Parser<'_> {
         };
         let condition = if self.eat("AND") { Some(self.condition()?) } else { None };
         self.expect("THEN")?;
-        let action = if when == MergeWhen::NotMatchedByTarget {
-            self.expect("INSERT")?;
+        // Which action a case may have is told when the statement is bound.
+        let action = if self.eat("INSERT") {
             self.merge_insert()?
         } else if self.eat("DELETE") {
             MergeAction::Delete

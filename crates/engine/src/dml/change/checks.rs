@@ -38,10 +38,7 @@ pub fn compile(env: &CompileEnv<'_>, change: &TableChange<'_>) -> Result<Vec<Che
     for check in change.table.checks.iter().filter(|check| !check.disabled) {
         let (broken, used) = condition(env, change.table, check)?;
         if change.action == Action::Insert || used.iter().any(|at| change.columns.contains(at)) {
-            out.push(Check {
-                broken,
-                error: violation(change.action.word(), change.db, change.table, check),
-            });
+            out.push(Check { broken, error: violation(change.verb, change.db, change.table, check) });
         }
     }
     Ok(out)
@@ -57,6 +54,8 @@ pub fn condition(
     check: &CheckDef,
 ) -> Result<(Pred, Vec<usize>), SqlError> {
     let mut binder = Binder::new(env);
+    // A function may have subqueries where the condition may not.
+    binder.may_inline = false;
     let width = table.columns.len();
     let first = binder.new_cols(width);
     let columns = table.columns.iter().enumerate();

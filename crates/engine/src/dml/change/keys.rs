@@ -136,7 +136,7 @@ pub fn compile(
         deleted: change.action != Action::Insert,
         inserted: change.action != Action::Delete,
     };
-    let env = CompileEnv { vars: &vars, parameters: &[], changes: Some(changes), ..env.clone() };
+    let env = CompileEnv { vars: &vars, values: &[], changes: Some(changes), ..env.clone() };
     let steps = Steps { env: &env, catalog, change, compile_cascade };
     if change.action != Action::Insert {
         for (child, key) in catalog.foreign_keys_to(change.table.object_id) {
@@ -167,14 +167,14 @@ impl Steps<'_> {
 
     /// New keys of this table have a parent.
     fn parents_of_new(&self, key: &ForeignKeyDef, keys: &mut Keys) -> Result<(), SqlError> {
-        let TableChange { db, table, action, .. } = self.change;
+        let TableChange { db, table, verb, .. } = self.change;
         if key.disabled || !self.sets(key.columns.iter().map(|(own, _)| *own)) {
             return Ok(());
         }
         let parent = self.catalog.by_id.get(&key.parent);
         let parent = parent.ok_or_else(|| SqlError::internal("a foreign key has lost its table"))?;
         let broken = self.query(&orphans(db, "inserted", parent, &Pairs::of(key, table, parent)?))?;
-        let error = no_parent(action.word(), db, key, table, parent);
+        let error = no_parent(verb, db, key, table, parent);
         keys.tests.push(KeyTest { broken, error });
         Ok(())
     }
@@ -186,7 +186,7 @@ impl Steps<'_> {
         key: &ForeignKeyDef,
         keys: &mut Keys,
     ) -> Result<(), SqlError> {
-        let TableChange { db, table, action, .. } = self.change;
+        let TableChange { db, table, action, verb, .. } = self.change;
         if key.disabled || !self.sets(key.columns.iter().map(|(_, other)| *other)) {
             return Ok(());
         }
@@ -196,9 +196,9 @@ impl Steps<'_> {
         let found = pairs.equal("c", "d");
         let text = match (wanted, action) {
             (ReferentialAction::NoAction, _) => {
-                // An UPDATE may have given the key to another row.
-                let kept = match action {
-                    Action::Update => format!(
+                // An UPDATE may have given the key to another row, a MERGE may have added one with it.
+                let kept = match (action, *verb) {
+                    (Action::Update, _) | (_, "MERGE") => format!(
                         " AND NOT EXISTS (SELECT 1 FROM {} AS p WITH (READCOMMITTEDLOCK) WHERE {})",
                         name_of(db, table),
                         pairs.same("p", "d")
@@ -209,7 +209,7 @@ impl Steps<'_> {
                     "SELECT TOP (1) 1 AS x FROM deleted AS d WHERE EXISTS (SELECT 1 FROM {name} AS c \
                      WITH (READCOMMITTEDLOCK) WHERE {found}){kept}"
                 );
-                let error = has_children(action.word(), db, key, child, table);
+                let error = has_children(verb, db, key, child, table);
                 keys.tests.push(KeyTest { broken: self.query(&text)?, error });
                 return Ok(());
             }

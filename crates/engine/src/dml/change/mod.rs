@@ -13,6 +13,7 @@ mod keys;
 
 use std::sync::Arc;
 
+use super::output::OutputPlan;
 use crate::exec::context::ExecCtx;
 use crate::exec::memory::row_bytes;
 use crate::exec::rt::Rt;
@@ -33,10 +34,24 @@ pub struct TableChange<'a> {
     pub action: Action,
     /// Positions of the columns that get a value.
     pub columns: &'a [usize],
+    /// The statement, as messages name it: the action's own, or MERGE.
+    pub verb: &'static str,
     /// CHECK and FOREIGN KEY hold for it.
     pub constraints: bool,
     /// Its triggers run.
     pub triggers: bool,
+}
+
+impl<'a> TableChange<'a> {
+    /// The whole of a statement with one action.
+    pub fn new(
+        db: &'a Arc<Db>,
+        table: &'a Arc<TableDef>,
+        action: Action,
+        columns: &'a [usize],
+    ) -> TableChange<'a> {
+        TableChange { db, table, action, columns, verb: action.word(), constraints: true, triggers: true }
+    }
 }
 
 /// The steps of a change.
@@ -129,8 +144,8 @@ impl ChangePlan {
     ///
     /// # Errors
     /// 334.
-    pub fn check_output(&self, output: bool) -> Result<(), SqlError> {
-        if !output || self.triggers.is_empty() {
+    pub fn check_output(&self, output: Option<&OutputPlan>) -> Result<(), SqlError> {
+        if self.triggers.is_empty() || !output.is_some_and(OutputPlan::is_for_client) {
             return Ok(());
         }
         let text = format!(
@@ -173,36 +188,64 @@ impl ChangePlan {
 
     #[cold]
     fn consequences(&self, ctx: &mut ExecCtx<'_>, kept: Kept) -> Result<(), SqlError> {
-        let Kept { deleted, inserted } = kept;
-        let none = deleted.is_empty() && inserted.is_empty();
-        let rows = Arc::new(ChangedRows {
+        follow(ctx, &[(self, self.changed(kept))])
+    }
+
+    fn changed(&self, kept: Kept) -> Arc<ChangedRows> {
+        Arc::new(ChangedRows {
             table: self.table.clone(),
             action: self.action,
-            deleted: Arc::new(deleted),
-            inserted: Arc::new(inserted),
+            deleted: Arc::new(kept.deleted),
+            inserted: Arc::new(kept.inserted),
             columns: self.columns.clone(),
-        });
-        let before = ctx.session.fired.len();
-        if !none {
+        })
+    }
+
+    fn cascade(&self, ctx: &mut ExecCtx<'_>) -> Result<(), SqlError> {
+        self.cascades.iter().try_for_each(|cascade| cascade.run(ctx))
+    }
+
+    fn test_keys(&self, ctx: &mut ExecCtx<'_>) -> Result<(), SqlError> {
+        self.keys.iter().try_for_each(|key| key.run(ctx))
+    }
+}
+
+/// What follows when the rows of all changes of one statement are written: their triggers run in this order.
+///
+/// # Errors
+/// 547, and those of cascades.
+pub fn finish_all(
+    ctx: &mut ExecCtx<'_>,
+    changes: Vec<(&ChangePlan, Option<Box<Kept>>)>,
+) -> Result<(), SqlError> {
+    let changed = changes.into_iter().filter_map(|(plan, kept)| Some((plan, plan.changed(*kept?))));
+    follow(ctx, &changed.collect::<Vec<_>>())
+}
+
+/// What comes after the rows of a change.
+type Step = fn(&ChangePlan, &mut ExecCtx<'_>) -> Result<(), SqlError>;
+
+/// Cascades come before tests of keys: what they take along breaks no key.
+fn follow(ctx: &mut ExecCtx<'_>, changes: &[(&ChangePlan, Arc<ChangedRows>)]) -> Result<(), SqlError> {
+    let before = ctx.session.fired.len();
+    let steps: [Step; 2] = [ChangePlan::cascade, ChangePlan::test_keys];
+    for step in steps {
+        for (plan, rows) in changes.iter().filter(|(_, rows)| !rows.is_empty()) {
             let outer = ctx.session.changes.replace(rows.clone());
             let limit = std::mem::take(&mut ctx.session.options.rowcount);
-            let result = self.follow(ctx);
+            let result = step(plan, ctx);
             ctx.session.options.rowcount = limit;
             ctx.session.changes = outer;
             result?;
         }
-        if !self.triggers.is_empty() {
-            let fired = FiredTriggers { db: self.db.clone(), triggers: self.triggers.clone(), rows };
-            // The statement's own table comes before those that its cascades have changed.
-            ctx.session.fired.insert(before, fired);
-        }
-        Ok(())
     }
-
-    fn follow(&self, ctx: &mut ExecCtx<'_>) -> Result<(), SqlError> {
-        self.cascades.iter().try_for_each(|cascade| cascade.run(ctx))?;
-        self.keys.iter().try_for_each(|key| key.run(ctx))
+    // The statement's own table comes before those that its cascades have changed.
+    for (plan, rows) in changes.iter().filter(|(plan, _)| !plan.triggers.is_empty()).rev() {
+        let fired =
+            FiredTriggers { db: plan.db.clone(), triggers: plan.triggers.clone(), rows: rows.clone() };
+        ctx.session.fired.insert(before, fired);
     }
+    Ok(())
 }
 
 impl Kept {

@@ -4,7 +4,8 @@
 //! transaction's, deleted, or may be locked; NULL; a value that cannot be computed) is left to that way, which has not
 //! begun by then.
 
-use super::{SetColumn, UpdatePlan};
+use super::UpdatePlan;
+use super::set::SetColumn;
 use crate::dml::target::Target;
 use crate::exec::context::ExecCtx;
 use crate::exec::seek;
@@ -56,7 +57,7 @@ impl UpdatePlan {
         ctx.session.point_key = key;
         Ok(match edited? {
             Edited::Done => {
-                self.store.table.state.updated(1);
+                self.store.table.state.updated(1, self.set.bits);
                 Some(1)
             }
             Edited::Left | Edited::Missing => Some(0),
@@ -78,14 +79,14 @@ impl UpdatePlan {
             Some(Err(_)) => return Wish::Unknown,
         }
         // One stretch of bytes, from the first of these columns to the last.
-        let places = || self.sets.iter().filter_map(|set| set.patch);
+        let places = || self.set.sets.iter().filter_map(|set| set.patch);
         let from = places().map(|patch| patch.offset).min().unwrap_or(0);
         let end = places().map(|patch| patch.offset + patch.width).max().unwrap_or(0);
         let Some(there) = row.get(from..end) else { return Wish::Unknown };
         edit.at = from;
         edit.bytes.clear();
         edit.bytes.extend_from_slice(there);
-        for set in &self.sets {
+        for set in &self.set.sets {
             let Some(patch) = set.patch else { return Wish::Unknown };
             if layout.raw_column(row, set.column).is_none() {
                 return Wish::Unknown;
@@ -133,6 +134,10 @@ impl Env for Vars<'_> {
     }
 
     fn datefirst(&mut self) -> Result<u8, SqlError> {
+        Err(not_plain())
+    }
+
+    fn call(&mut self, _: &dyn expr::Routine, _: Vec<Value>) -> Result<Value, SqlError> {
         Err(not_plain())
     }
 

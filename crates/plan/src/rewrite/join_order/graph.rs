@@ -12,10 +12,9 @@ use std::collections::HashMap;
 
 use types::Collation;
 
-use crate::access_path::seek_cost;
+use crate::access_path::{read_cost, seek_cost, sought_column, with_conditions};
 use crate::estimate;
 use crate::logical::{Get, Logical};
-use crate::statistics::table_rows;
 use expr::{ColId, CompareExpr, Expr, Pred};
 use syntax::ast::CompareOp;
 
@@ -60,7 +59,7 @@ impl Relation {
 
     /// The cost of reading it, in rows of a scan.
     pub fn cost(&self) -> f64 {
-        self.table().map_or(self.rows, |get| table_rows(&get.table))
+        with_conditions(&self.logical, &self.own).map_or(self.rows, |(get, own)| read_cost(get, &own))
     }
 }
 
@@ -107,7 +106,7 @@ struct Pair {
     factor: f64,
 }
 
-/// Costs of seeks, by relation and by the classes whose values are given.
+/// Costs of seeks, by relation and by the classes and other conditions whose values are given.
 type Seeks = HashMap<(usize, Vec<usize>), Option<f64>>;
 
 /// Relations and what connects them.
@@ -119,7 +118,7 @@ pub struct Graph {
     pairs: Vec<Pair>,
     /// For each relation those that a condition connects with it.
     near: Vec<Set>,
-    /// Costs of seeks by relation and by the classes whose values are given.
+    /// Costs of seeks that have been asked for.
     seeks: RefCell<Seeks>,
 }
 
@@ -260,18 +259,44 @@ impl Graph {
 
     /// What it costs to seek a relation's rows for one row of a set; `None` when it is no table or has no index for it.
     pub fn seek_cost(&self, set: Set, relation: usize) -> Option<f64> {
-        let get = self.relations[relation].table()?;
-        let given = |at: &usize| {
+        self.relations[relation].table()?;
+        let of_class = |at: &usize| {
             let class = &self.classes[*at];
             class.set & set != 0 && class.set & only(relation) != 0
         };
-        let given: Vec<usize> = (0..self.classes.len()).filter(given).collect();
+        let of_other = |at: &usize| {
+            let uses = self.others[*at].uses;
+            uses & only(relation) != 0 && uses & !only(relation) & !set == 0
+        };
+        let classes = (0..self.classes.len()).filter(of_class);
+        let others = (0..self.others.len()).filter(of_other).map(|at| self.classes.len() + at);
+        let given: Vec<usize> = classes.chain(others).collect();
         let mut seeks = self.seeks.borrow_mut();
         *seeks.entry((relation, given)).or_insert_with_key(|(_, given)| {
-            let members = given.iter().filter_map(|at| self.classes[*at].of(relation));
-            let columns: Vec<ColId> = members.map(|m| m.column).collect();
-            seek_cost(get, &columns)
+            let relation = &self.relations[relation];
+            let (get, own) = with_conditions(&relation.logical, &relation.own)?;
+            let columns: Vec<ColId> = given.iter().filter_map(|at| self.given_column(*at, get)).collect();
+            seek_cost(get, &own, &columns)
         })
+    }
+
+    /// The column of a table that a class (by its number) or another condition (by its number after the classes') gives a value.
+    fn given_column(&self, at: usize, get: &Get) -> Option<ColId> {
+        if let Some(class) = self.classes.get(at) {
+            return class.members.iter().map(|m| m.column).find(|column| get.position(*column).is_some());
+        }
+        match &self.others[at - self.classes.len()].pred {
+            Pred::Compare(c) if c.op == CompareOp::Equal => {
+                let of = |e: &Expr, other: &Expr| {
+                    let mut columns = Vec::new();
+                    other.columns(&mut columns);
+                    let free = columns.iter().all(|column| get.position(*column).is_none());
+                    sought_column(get, e, c.collation).filter(|_| free)
+                };
+                of(&c.left, &c.right).or_else(|| of(&c.right, &c.left))
+            }
+            _ => None,
+        }
     }
 
     /// The equalities of the classes between two sets: those that are written or follow.

@@ -81,6 +81,10 @@ pub fn run(args: &SqlArgs) -> ExitCode {
     if let Some(server) = &args.server {
         return ExitCode::from(run_at_server(args, server));
     }
+    if let Err(error) = args.login.without_server() {
+        say(error);
+        return ExitCode::from(2);
+    }
     let instance = match args.instance.open_within(Duration::from_secs(args.open_timeout.into())) {
         Ok(instance) => instance,
         Err(error) => {

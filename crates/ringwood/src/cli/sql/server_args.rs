@@ -51,6 +51,22 @@ enum Encrypt {
 }
 
 impl ServerArgs {
+    /// What is wrong when no server is given: an option that says how to connect. `requires` alone does not see it beside an option
+    /// of the folder, because such an option rules the server out.
+    pub fn without_server(&self) -> Result<(), String> {
+        let given = [
+            ("-U", self.user.is_some()),
+            ("-P", self.password.is_some()),
+            ("-N", self.encrypt.is_some()),
+            ("-C", self.trust),
+            ("-J", self.certificate.is_some()),
+        ];
+        match given.iter().find(|(_, given)| *given) {
+            Some((name, _)) => Err(format!("error: {name} is for a server, which -S names")),
+            None => Ok(()),
+        }
+    }
+
     /// How to connect; asks for the password if nobody has given it. `timeout` in seconds, 0 for 15.
     ///
     /// # Errors

@@ -154,6 +154,12 @@ fn print(text: &str) -> Result<(), String> {
 
 /// Runs the command.
 pub fn run(args: &TopArgs) -> ExitCode {
+    if args.server.is_none()
+        && let Err(error) = args.login.without_server()
+    {
+        super::say::say(error);
+        return ExitCode::from(2);
+    }
     let done = args.source().and_then(|source| {
         if args.json {
             args.json(&source)

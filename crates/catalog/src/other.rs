@@ -1,0 +1,308 @@
+//! Sequences and synonyms as the catalog keeps them.
+//! Guarantee: `load` of what `rows_of` wrote gives the same definition.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use compact_str::CompactString;
+use parking_lot::Mutex;
+use syntax::ast::ObjectName;
+use types::{DataType, Value};
+
+use crate::systables::SysTable;
+use crate::type_text::type_of_text;
+
+/// Kinds of the rows in the objects' table, and sys.objects.type.
+pub const SEQUENCE: &str = "SO";
+pub const SYNONYM: &str = "SN";
+
+/// Where a sequence stands.
+#[derive(Debug)]
+pub struct SequenceState(pub(crate) Mutex<Place>);
+
+/// The last values.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    /// The value that was given last; none before the first.
+    pub last: Option<i64>,
+    /// Values from there to this one may be given without another reservation.
+    pub reserved: Option<i64>,
+}
+
+impl SequenceState {
+    /// Of a sequence that has reserved up to a value.
+    pub fn new(reserved: Option<i64>) -> SequenceState {
+        SequenceState(Mutex::new(Place { last: reserved, reserved }))
+    }
+
+    /// The value that was given last.
+    pub fn last(&self) -> Option<i64> {
+        self.0.lock().last
+    }
+}
+
+/// What a sequence is besides where it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SequenceOptions {
+    pub ty: DataType,
+    /// START WITH of the statement that made it.
+    pub start: i64,
+    /// The first value since it was made or restarted.
+    pub first: i64,
+    pub increment: i64,
+    pub min: i64,
+    pub max: i64,
+    pub cycle: bool,
+    /// Values reserved at a time; none for NO CACHE. `Some(0)` is CACHE without a number.
+    pub cache: Option<u32>,
+    /// Under which number its values are reserved: another one after a restart.
+    pub counter: i32,
+}
+
+/// A sequence.
+#[derive(Debug)]
+pub struct SequenceDef {
+    pub object_id: i32,
+    pub schema: CompactString,
+    pub name: CompactString,
+    pub options: SequenceOptions,
+    pub create_date: Value,
+    pub modify_date: Value,
+    /// Where it stands: the same for all definitions with one counter.
+    pub state: Arc<SequenceState>,
+}
+
+/// A synonym.
+#[derive(Debug)]
+pub struct SynonymDef {
+    pub object_id: i32,
+    pub schema: CompactString,
+    pub name: CompactString,
+    /// What it stands for, as it was written.
+    pub base: ObjectName,
+    pub create_date: Value,
+}
+
+/// An object that is neither a table nor a module.
+#[derive(Clone, Debug)]
+pub enum OtherObject {
+    Sequence(Arc<SequenceDef>),
+    Synonym(Arc<SynonymDef>),
+}
+
+impl OtherObject {
+    pub fn object_id(&self) -> i32 {
+        match self {
+            OtherObject::Sequence(s) => s.object_id,
+            OtherObject::Synonym(s) => s.object_id,
+        }
+    }
+
+    pub fn schema(&self) -> &CompactString {
+        match self {
+            OtherObject::Sequence(s) => &s.schema,
+            OtherObject::Synonym(s) => &s.schema,
+        }
+    }
+
+    pub fn name(&self) -> &CompactString {
+        match self {
+            OtherObject::Sequence(s) => &s.name,
+            OtherObject::Synonym(s) => &s.name,
+        }
+    }
+
+    /// sys.objects.type.
+    pub fn code(&self) -> &'static str {
+        match self {
+            OtherObject::Sequence(_) => SEQUENCE,
+            OtherObject::Synonym(_) => SYNONYM,
+        }
+    }
+
+    /// sys.objects.type_desc.
+    pub fn description(&self) -> &'static str {
+        match self {
+            OtherObject::Sequence(_) => "SEQUENCE_OBJECT",
+            OtherObject::Synonym(_) => "SYNONYM",
+        }
+    }
+
+    /// As messages call it.
+    pub fn word(&self) -> &'static str {
+        match self {
+            OtherObject::Sequence(_) => "sequence object",
+            OtherObject::Synonym(_) => "synonym",
+        }
+    }
+
+    pub fn create_date(&self) -> &Value {
+        match self {
+            OtherObject::Sequence(s) => &s.create_date,
+            OtherObject::Synonym(s) => &s.create_date,
+        }
+    }
+
+    pub fn modify_date(&self) -> &Value {
+        match self {
+            OtherObject::Sequence(s) => &s.modify_date,
+            OtherObject::Synonym(s) => &s.create_date,
+        }
+    }
+
+    /// Whether both are one definition.
+    pub fn is(&self, other: &OtherObject) -> bool {
+        match (self, other) {
+            (OtherObject::Sequence(a), OtherObject::Sequence(b)) => Arc::ptr_eq(a, b),
+            (OtherObject::Synonym(a), OtherObject::Synonym(b)) => Arc::ptr_eq(a, b),
+            _ => false,
+        }
+    }
+
+    /// The text that the row of the object keeps.
+    fn text(&self) -> String {
+        match self {
+            OtherObject::Synonym(synonym) => base_text(&synonym.base),
+            OtherObject::Sequence(sequence) => {
+                let o = &sequence.options;
+                let mut text = format!(
+                    "{} {} {} {} {} {} {} {}",
+                    o.counter,
+                    o.start,
+                    o.first,
+                    o.increment,
+                    o.min,
+                    o.max,
+                    u8::from(o.cycle),
+                    o.cache.map_or(-1, i64::from),
+                );
+                let _ = write!(text, " {}", o.ty);
+                text
+            }
+        }
+    }
+}
+
+/// The name that a synonym stands for, as sys.synonyms shows it.
+pub fn base_text(base: &ObjectName) -> String {
+    let parts = [&base.server, &base.database, &base.schema];
+    let mut text = String::new();
+    let first = parts.iter().position(|part| part.is_some()).unwrap_or(parts.len());
+    for part in &parts[first..] {
+        if let Some(part) = part {
+            text.push_str(&crate::names::quote(&part.value));
+        }
+        text.push('.');
+    }
+    text.push_str(&crate::names::quote(&base.name.value));
+    text
+}
+
+/// The row that keeps an object.
+pub fn row_of(other: &OtherObject, schema_id: i32) -> (SysTable, Vec<Value>) {
+    let row = vec![
+        Value::Int(other.object_id()),
+        Value::str(other.name()),
+        Value::Int(schema_id),
+        Value::str(other.code()),
+        Value::Int(0),
+        other.create_date().clone(),
+        other.modify_date().clone(),
+        Value::str(other.text()),
+    ];
+    (SysTable::Objects, row)
+}
+
+/// What every object has.
+#[derive(Clone, Debug)]
+pub struct Head {
+    pub object_id: i32,
+    pub schema: CompactString,
+    pub name: CompactString,
+    pub create_date: Value,
+    pub modify_date: Value,
+}
+
+/// Whether objects of a kind are sequences or synonyms.
+pub fn is_kind(kind: &str) -> bool {
+    kind == SYNONYM || kind == SEQUENCE
+}
+
+/// The sequence or synonym whose row has this text; `None` when the text is none. `reserved`: values up to which a counter has
+/// reserved.
+pub fn load(
+    head: Head,
+    kind: &str,
+    text: &str,
+    reserved: impl Fn(i32) -> Option<i64>,
+) -> Option<OtherObject> {
+    let Head { object_id, schema, name, create_date, modify_date } = head;
+    if kind == SYNONYM {
+        let synonym = SynonymDef { object_id, schema, name, base: base_of(text)?, create_date };
+        return Some(OtherObject::Synonym(Arc::new(synonym)));
+    }
+    let options = options_of(text)?;
+    let state = Arc::new(SequenceState::new(reserved(options.counter)));
+    let sequence = SequenceDef { object_id, schema, name, options, create_date, modify_date, state };
+    Some(OtherObject::Sequence(Arc::new(sequence)))
+}
+
+fn options_of(text: &str) -> Option<SequenceOptions> {
+    let mut parts = text.splitn(9, ' ');
+    let mut number = || parts.next()?.parse::<i64>().ok();
+    let counter = i32::try_from(number()?).ok()?;
+    let (start, first, increment, min, max) = (number()?, number()?, number()?, number()?, number()?);
+    let cycle = number()? == 1;
+    let cache = number()?;
+    let cache = if cache < 0 { None } else { Some(u32::try_from(cache).ok()?) };
+    let ty = type_of_text(parts.next()?).ok()?;
+    Some(SequenceOptions { ty, start, first, increment, min, max, cycle, cache, counter })
+}
+
+/// The name that [`base_text`] wrote.
+fn base_of(text: &str) -> Option<ObjectName> {
+    let stmts = syntax::parse(&format!("CREATE SYNONYM s FOR {text}")).ok()?;
+    match stmts.into_iter().next()?.kind {
+        syntax::ast::StmtKind::CreateSynonym { target, .. } => Some(target),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sequences_survive_their_text() {
+        let options = SequenceOptions {
+            ty: DataType::decimal(10, 0),
+            start: -5,
+            first: 7,
+            increment: -2,
+            min: -100,
+            max: i64::MAX,
+            cycle: true,
+            cache: None,
+            counter: 12,
+        };
+        let sequence = SequenceDef {
+            object_id: 3,
+            schema: "dbo".into(),
+            name: "s".into(),
+            options: options.clone(),
+            create_date: Value::Null,
+            modify_date: Value::Null,
+            state: Arc::new(SequenceState::new(None)),
+        };
+        let text = OtherObject::Sequence(Arc::new(sequence)).text();
+        assert_eq!(options_of(&text), Some(options));
+        assert_eq!(options_of("1 2 3"), None);
+    }
+
+    #[test]
+    fn names_survive_their_text() {
+        for text in ["[a]", "[dbo].[a]]b]", "[d]..[t]", "[x].[d].[s].[t]"] {
+            assert_eq!(base_of(text).map(|base| base_text(&base)).as_deref(), Some(text));
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! SCHEMABINDING: what a module with it names can be neither dropped nor changed under it. Which objects those are is read from
+//! its text each time it is asked for; nothing else keeps it.
+//! Guarantee: a module with SCHEMABINDING names tables, views and functions by schema and name only, so that its text tells.
+
+use std::sync::Arc;
+
+use catalog::{Catalog, ModuleDef, TableDef, fold_name};
+use compact_str::CompactString;
+use syntax::lexer::{Tok, Tokens, tokenize};
+use types::SqlError;
+
+/// Words before the name of a table.
+const BEFORE_TABLES: [&str; 5] = ["FROM", "JOIN", "APPLY", "UPDATE", "INTO"];
+
+/// The text of a module as words.
+struct Words<'t> {
+    text: &'t str,
+    tokens: Tokens,
+}
+
+impl<'t> Words<'t> {
+    fn of(text: &'t str) -> Words<'t> {
+        Words { text, tokens: tokenize(text) }
+    }
+
+    fn len(&self) -> usize {
+        self.tokens.list.len()
+    }
+
+    fn kind(&self, at: usize) -> Option<Tok> {
+        self.tokens.list.get(at).map(|token| token.kind)
+    }
+
+    fn raw(&self, at: usize) -> &'t str {
+        self.tokens.list.get(at).map_or("", |token| token.span.text(self.text))
+    }
+
+    fn is(&self, at: usize, word: &str) -> bool {
+        self.kind(at) != Some(Tok::Quoted) && self.raw(at).eq_ignore_ascii_case(word)
+    }
+
+    /// The name at a place, without its quotes, folded.
+    fn name(&self, at: usize) -> Option<CompactString> {
+        match self.kind(at)? {
+            Tok::Word => Some(fold_name(self.raw(at))),
+            Tok::Quoted => {
+                let raw = self.raw(at);
+                let inner = raw.get(1..raw.len().saturating_sub(1))?;
+                Some(fold_name(&inner.replace("]]", "]").replace("\"\"", "\"")))
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether `schema.name` stands somewhere.
+    fn mentions(&self, schema: &str, name: &str) -> bool {
+        (0..self.len()).any(|at| {
+            self.kind(at + 1) == Some(Tok::Dot)
+                && self.name(at).is_some_and(|word| word == schema)
+                && self.name(at + 2).is_some_and(|word| word == name)
+        })
+    }
+
+    /// Names of common table expressions: `name [(...)] AS (`.
+    fn is_cte(&self, name: &str) -> bool {
+        (1..self.len()).any(|at| {
+            (self.is(at - 1, "WITH") || self.kind(at - 1) == Some(Tok::Comma))
+                && self.name(at).is_some_and(|word| word == name)
+                && (self.is(at + 1, "AS") || self.kind(at + 1) == Some(Tok::LParen))
+        })
+    }
+}
+
+/// Checks the text of a module with SCHEMABINDING.
+///
+/// # Errors
+/// 4512 a table without its schema, or of another database; 1054 `*`.
+pub fn check(module: &ModuleDef) -> Result<(), SqlError> {
+    if !module.has_option("SCHEMABINDING") {
+        return Ok(());
+    }
+    let words = Words::of(&module.text);
+    let invalid = |name: &str| {
+        let text = format!(
+            "Cannot schema bind {} '{}' because name '{name}' is invalid for schema binding. Names must be in two-part \
+             format and an object cannot reference itself.",
+            module.kind.word(),
+            module.full_name()
+        );
+        SqlError::new(4512, 16, 3, text)
+    };
+    for at in 0..words.len() {
+        if BEFORE_TABLES.iter().any(|word| words.is(at, word))
+            && let Some(name) = words.name(at + 1)
+        {
+            let qualified = words.kind(at + 2) == Some(Tok::Dot);
+            let longer = qualified && words.kind(at + 4) == Some(Tok::Dot);
+            // UPDATE may be that of an alias, and a built-in table function has no schema.
+            let other = words.is(at, "UPDATE") || words.kind(at + 2) == Some(Tok::LParen);
+            if longer || (!qualified && !other && !words.is_cte(&name)) {
+                return Err(invalid(words.raw(at + 1)));
+            }
+        }
+        let star = words.kind(at) == Some(Tok::Star);
+        let before = at.checked_sub(1);
+        let begins = before.is_some_and(|b| {
+            ["SELECT", "DISTINCT", "ALL"].iter().any(|word| words.is(b, word))
+                || matches!(words.kind(b), Some(Tok::Dot | Tok::Comma))
+        });
+        if star && begins {
+            return Err(SqlError::new(1054, 15, 1, "Syntax '*' is not allowed in schema-bound objects."));
+        }
+    }
+    let (schema, name) = (fold_name(&module.schema), fold_name(&module.name));
+    // Its own name stands once, behind CREATE.
+    let own = |at: usize| {
+        words.kind(at + 1) == Some(Tok::Dot)
+            && words.name(at).is_some_and(|word| word == schema)
+            && words.name(at + 2).is_some_and(|word| word == name)
+    };
+    let behind = (0..words.len()).position(|at| words.is(at, "AS")).unwrap_or(0);
+    if (behind..words.len()).any(own) {
+        return Err(invalid(&module.full_name()));
+    }
+    Ok(())
+}
+
+/// The module with SCHEMABINDING that names an object.
+pub fn bound_to(catalog: &Catalog, schema: &str, name: &str) -> Option<Arc<ModuleDef>> {
+    let (schema, name) = (fold_name(schema), fold_name(name));
+    let schema = if schema.is_empty() { "dbo".into() } else { schema };
+    let mut bound: Vec<_> = catalog.modules.values().filter(|m| m.has_option("SCHEMABINDING")).collect();
+    bound.retain(|m| fold_name(&m.name) != name || fold_name(&m.schema) != schema);
+    bound.retain(|m| Words::of(&m.text).mentions(&schema, &name));
+    bound.sort_by_key(|m| m.object_id);
+    bound.first().map(|m| Arc::clone(m))
+}
+
+/// That an object is named by a module with SCHEMABINDING keeps it as it is. `what`: DROP TABLE and the like.
+///
+/// # Errors
+/// 3729.
+pub fn check_free(catalog: &Catalog, what: &str, schema: &str, name: &str) -> Result<(), SqlError> {
+    match bound_to(catalog, schema, name) {
+        None => Ok(()),
+        Some(module) => {
+            let full = if schema.is_empty() { name.to_string() } else { format!("{schema}.{name}") };
+            let text =
+                format!("Cannot {what} '{full}' because it is being referenced by object '{}'.", module.name);
+            Err(SqlError::new(3729, 16, 1, text))
+        }
+    }
+}
+
+/// The module with SCHEMABINDING that names a column of a table.
+pub fn column_bound_to(catalog: &Catalog, table: &TableDef, column: &str) -> Option<Arc<ModuleDef>> {
+    let (schema, name, column) = (fold_name(&table.schema), fold_name(&table.name), fold_name(column));
+    let names = |m: &&Arc<ModuleDef>| {
+        m.has_option("SCHEMABINDING") && {
+            let words = Words::of(&m.text);
+            words.mentions(&schema, &name)
+                && (0..words.len()).any(|at| words.name(at).is_some_and(|word| word == column))
+        }
+    };
+    catalog.modules.values().filter(names).min_by_key(|m| m.object_id).cloned()
+}

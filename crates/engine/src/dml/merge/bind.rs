@@ -1,0 +1,393 @@
+//! Binding of MERGE: which sides the clauses see, how the two are joined, what the join has to give.
+
+use std::sync::Arc;
+
+use super::{Action, Case, Clause, MergePlan, clauses};
+use crate::dml::change::{self, ChangePlan, CompileCascade, TableChange};
+use crate::dml::named::target_table;
+use crate::dml::new_row::{NewRows, row_of, target_columns, wrong_count};
+use crate::dml::output::{self, BoundOutput, Images, OutputScope};
+use crate::dml::update::set::SetClause;
+use crate::dml::values::{default_of, into_column};
+use crate::state::changes::Action as Kind;
+use catalog::{Db, TableDef};
+use expr::{ColId, Expr, Pred};
+use plan::bind::Binder;
+use plan::bind::deduce::Wanted;
+use plan::bind::from::{table_source, variable_name};
+use plan::bind::scope::{Clause as Place, Scope, Source};
+use plan::hints::{Hints, RowLocks};
+use plan::logical::{Get, JoinKind, Logical, TopSpec};
+use plan::physical::{self, pred_slots, slots};
+use storage::{TableMode, TableStore};
+use syntax::ast::{self, ExprKind, MergeAction, MergeWhen};
+use txn::locks::LockMode;
+use types::{SqlError, Value};
+
+/// The two sides, as names see them.
+struct Sides {
+    sources: Vec<Source>,
+    target: Source,
+    get: Get,
+}
+
+/// What the statement's clauses have come to.
+#[derive(Default)]
+struct Bound {
+    clauses: Vec<Clause>,
+    /// Columns that INSERT gives values for, when there is one.
+    inserted: Option<Vec<usize>>,
+    /// Columns that UPDATE sets, when there is one.
+    updated: Option<Vec<usize>>,
+    deletes: bool,
+}
+
+/// Compiles MERGE.
+///
+/// # Errors
+/// Those of its clauses, of names and types, of constraints.
+pub fn compile(
+    binder: &mut Binder<'_>,
+    merge: &ast::Merge,
+    compile_cascade: CompileCascade,
+) -> Result<MergePlan, SqlError> {
+    clauses::check(&merge.clauses)?;
+    binder.push_ctes(&merge.ctes);
+    binder.scopes.push(Scope::default());
+    let source = binder.from_clause(std::slice::from_ref(&merge.source))?;
+    let (sides, lock) = target(binder, merge)?;
+    let on = on(binder, &sides, &merge.on)?;
+    let mut bound = Bound::default();
+    for clause in &merge.clauses {
+        bound.clause(binder, &sides, clause)?;
+    }
+    binder.scope()?.sources.clone_from(&sides.sources);
+    let top = merge.top.as_ref().map(|top| binder.top(top, Vec::new())).transpose()?;
+    let (db, table) = (sides.get.db.clone(), sides.get.table.clone());
+    let names = OutputScope {
+        db: &db,
+        table: &table,
+        images: Images::Both,
+        merge: true,
+        others: sides.sources.clone(),
+    };
+    let output = output::bind(binder, names, &merge.output, compile_cascade)?;
+    let snapshot = sides.get.mode == TableMode::Snapshot;
+    let (plan, own, cols) = join(binder, source, sides, on, &mut bound, output.as_ref())?;
+    binder.scopes.pop();
+    let output = output.map(|output| output.planned(&cols)).transpose()?;
+    let [inserts, updates, deletes] = [Kind::Insert, Kind::Update, Kind::Delete];
+    let inserts = match &bound.inserted {
+        None => None,
+        Some(columns) => {
+            let all: Vec<usize> = (0..table.columns.len()).collect();
+            let change = of_merge(&db, &table, inserts, &all);
+            Some(NewRows::compile(binder, &change, columns, compile_cascade)?)
+        }
+    };
+    let mut steps = |action, columns: Option<&[usize]>| -> Result<Option<ChangePlan>, SqlError> {
+        let Some(columns) = columns else { return Ok(None) };
+        let change = of_merge(&db, &table, action, columns);
+        change::compile(binder.env, &mut binder.rights, &change, compile_cascade).map(Some)
+    };
+    let updates = steps(updates, bound.updated.as_deref())?;
+    let deletes = steps(deletes, bound.deletes.then_some(&[]))?;
+    let changes = inserts.iter().map(|rows| &rows.change).chain(&updates).chain(&deletes);
+    changes.into_iter().try_for_each(|change| change.check_output(output.as_ref()))?;
+    Ok(MergePlan {
+        store: TableStore::open(&db, &table)?,
+        plan,
+        own,
+        clauses: bound.clauses,
+        inserts,
+        updates,
+        deletes,
+        top: top.map(|top| TopSpec { ties: None, ..top }),
+        output,
+        lock,
+        snapshot,
+        needs: physical::needs(binder)?,
+        db,
+    })
+}
+
+fn of_merge<'a>(
+    db: &'a Arc<Db>,
+    table: &'a Arc<TableDef>,
+    action: Kind,
+    columns: &'a [usize],
+) -> TableChange<'a> {
+    TableChange { verb: "MERGE", ..TableChange::new(db, table, action, columns) }
+}
+
+/// The target, as it is read for the change: its rows stay locked from then on, so that what the join has found still holds
+/// when a row is changed.
+fn target(binder: &mut Binder<'_>, merge: &ast::Merge) -> Result<(Sides, plan::hints::TableLock), SqlError> {
+    let (db, table) = target_table(binder, &merge.target)?;
+    let hints = Hints::parse(&table, &merge.hints)?;
+    let reading = hints.target(binder.env.options.isolation)?;
+    let mut get = binder.get(db, table, reading, hints);
+    if get.mode == TableMode::Current && get.locks.is_none() && reading.table.mode != LockMode::X {
+        get.locks = Some(RowLocks { mode: LockMode::U, range: false, hold: true, read_past: false });
+    }
+    let name = match &merge.target {
+        ast::Target::Name(name) => name.clone(),
+        ast::Target::Variable(name) => variable_name(name),
+        ast::Target::Function { .. } => return Err(SqlError::internal("a function as target")),
+    };
+    let mut target = table_source(&get, &name, merge.alias.as_ref());
+    if matches!(merge.target, ast::Target::Variable(_)) && merge.alias.is_none() {
+        target.name = catalog::fold_name(&name.name.value);
+    }
+    let scope = binder.scope()?;
+    let sources = std::mem::take(&mut scope.sources);
+    let same =
+        |s: &Source| s.name == target.name && (s.aliased || target.aliased || s.schema == target.schema);
+    if sources.iter().any(same) {
+        let text = "In a MERGE statement, the source and target cannot have the same name or alias. Use different aliases \
+                    for the source and target to ensure that they have unique names in the MERGE statement.";
+        return Err(SqlError::new(5318, 16, 1, text));
+    }
+    scope.visible = true;
+    Ok((Sides { sources, target, get }, reading.table))
+}
+
+fn on(binder: &mut Binder<'_>, sides: &Sides, on: &ast::Expr) -> Result<Vec<Pred>, SqlError> {
+    let scope = binder.scope()?;
+    scope.sources = sides.of(Case::Both);
+    scope.clause = Place::On;
+    let mut preds = Vec::new();
+    binder.pred(on)?.into_conjuncts(&mut preds);
+    Ok(preds)
+}
+
+impl Sides {
+    /// What a clause of a case may name.
+    fn of(&self, case: Case) -> Vec<Source> {
+        let target = std::iter::once(&self.target);
+        match case {
+            Case::Both => target.chain(&self.sources).cloned().collect(),
+            Case::SourceOnly => self.sources.clone(),
+            Case::TargetOnly => target.cloned().collect(),
+        }
+    }
+
+    /// The name that is wrong in an expression that does not bind in its clause, when it would bind with both sides.
+    fn misplaced(
+        &self,
+        binder: &mut Binder<'_>,
+        case: Case,
+        e: &ast::Expr,
+    ) -> Result<Option<SqlError>, SqlError> {
+        binder.scope()?.sources = self.of(Case::Both);
+        let mut used = Vec::new();
+        if self.columns_of(binder, e, &mut used).is_err() {
+            return Ok(None);
+        }
+        let (hidden, number, side, clause) = match case {
+            Case::Both => return Ok(None),
+            Case::SourceOnly => (vec![&self.target], 5333, "source", "WHEN NOT MATCHED"),
+            Case::TargetOnly => (self.sources.iter().collect(), 5334, "target", "WHEN NOT MATCHED BY SOURCE"),
+        };
+        let mut columns = hidden.iter().flat_map(|s| s.columns.iter().map(move |c| (s, c)));
+        Ok(columns.find(|(_, c)| used.contains(&c.id)).map(|(source, column)| {
+            let text = format!(
+                "The identifier '{}.{}' cannot be bound. Only {side} columns and columns in the clause scope are allowed \
+                 in the '{clause}' clause of a MERGE statement.",
+                source.name, column.name
+            );
+            SqlError::new(number, 16, 1, text)
+        }))
+    }
+
+    fn columns_of(
+        &self,
+        binder: &mut Binder<'_>,
+        e: &ast::Expr,
+        used: &mut Vec<ColId>,
+    ) -> Result<(), SqlError> {
+        match binder.pred(e) {
+            Ok(pred) => pred.columns(used),
+            Err(error) if error.number == 4145 => binder.expr(e)?.expr.columns(used),
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+}
+
+impl Bound {
+    fn clause(
+        &mut self,
+        binder: &mut Binder<'_>,
+        sides: &Sides,
+        clause: &ast::MergeClause,
+    ) -> Result<(), SqlError> {
+        let case = match clause.when {
+            MergeWhen::Matched => Case::Both,
+            MergeWhen::NotMatchedByTarget => Case::SourceOnly,
+            MergeWhen::NotMatchedBySource => Case::TargetOnly,
+        };
+        let condition = match &clause.condition {
+            None => None,
+            Some(e) => Some(in_clause(binder, sides, case, &[e], |b| {
+                b.scope()?.clause = Place::Where;
+                b.pred(e)
+            })?),
+        };
+        let action = match &clause.action {
+            MergeAction::Delete => {
+                self.deletes = true;
+                Action::Delete
+            }
+            MergeAction::Update(list) => {
+                let values = list.iter().filter_map(|a| match a {
+                    ast::Assignment::Column { value, .. } | ast::Assignment::Variable { value, .. } => {
+                        Some(value).filter(|value| !matches!(value.kind, ExprKind::Default))
+                    }
+                    ast::Assignment::Write { .. } => None,
+                });
+                let values: Vec<&ast::Expr> = values.collect();
+                let set = in_clause(binder, sides, case, &values, |b| SetClause::bind(b, &sides.get, list))?;
+                let updated = self.updated.get_or_insert_default();
+                updated
+                    .extend(set.changed.iter().filter(|c| !updated.contains(c)).copied().collect::<Vec<_>>());
+                Action::Update(set)
+            }
+            MergeAction::Insert { columns, values } => {
+                let all: Vec<&ast::Expr> =
+                    values.iter().filter(|e| !matches!(e.kind, ExprKind::Default)).collect();
+                let (columns, row) =
+                    in_clause(binder, sides, case, &all, |b| insert(b, &sides.get, columns, values))?;
+                self.inserted = Some(columns);
+                Action::Insert(row)
+            }
+        };
+        self.clauses.push(Clause { case, condition, action });
+        Ok(())
+    }
+
+    /// Columns that the clauses are made of.
+    fn needed(&self, needed: &mut Vec<ColId>) {
+        for clause in &self.clauses {
+            if let Some(pred) = &clause.condition {
+                pred.columns(needed);
+            }
+            match &clause.action {
+                Action::Insert(row) => row.iter().for_each(|e| e.columns(needed)),
+                Action::Update(set) => set.needed(needed),
+                Action::Delete => {}
+            }
+        }
+    }
+
+    /// Columns become slots.
+    fn plan(&mut self, cols: &[ColId]) -> Result<(), SqlError> {
+        for clause in &mut self.clauses {
+            if let Some(pred) = &mut clause.condition {
+                pred_slots(pred, cols)?;
+            }
+            match &mut clause.action {
+                Action::Insert(row) => row.iter_mut().try_for_each(|e| slots(e, cols))?,
+                Action::Update(set) => set.plan(cols)?,
+                Action::Delete => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn has(&self, case: Case) -> bool {
+        self.clauses.iter().any(|clause| clause.case == case)
+    }
+}
+
+/// Binds part of a clause where only what the clause may name is seen; 5333 or 5334 when a name of the other side is meant.
+fn in_clause<T>(
+    binder: &mut Binder<'_>,
+    sides: &Sides,
+    case: Case,
+    exprs: &[&ast::Expr],
+    bind: impl FnOnce(&mut Binder<'_>) -> Result<T, SqlError>,
+) -> Result<T, SqlError> {
+    binder.scope()?.sources = sides.of(case);
+    let error = match bind(binder) {
+        Err(error) if matches!(error.number, 207 | 4104) => error,
+        result => return result,
+    };
+    for e in exprs {
+        if let Some(misplaced) = sides.misplaced(binder, case, e)? {
+            return Err(misplaced);
+        }
+    }
+    Err(error)
+}
+
+fn insert(
+    binder: &mut Binder<'_>,
+    get: &Get,
+    names: &[ast::Ident],
+    values: &[ast::Expr],
+) -> Result<(Vec<usize>, Vec<Expr>), SqlError> {
+    let table = &get.table;
+    if values.is_empty() {
+        return Ok((Vec::new(), row_of(binder, table, &[], Vec::new())?));
+    }
+    let explicit = binder.env.options.identity_insert == Some((get.db.id(), table.object_id));
+    let columns = target_columns(table, names, explicit)?;
+    if columns.len() != values.len() {
+        return Err(wrong_count(values.len(), columns.len(), !names.is_empty(), false));
+    }
+    let mut given = Vec::with_capacity(values.len());
+    for (e, column) in values.iter().zip(&columns) {
+        given.push(match e.kind {
+            ExprKind::Default => default_of(binder, table, *column)?,
+            _ => {
+                binder.scope()?.clause = Place::Where;
+                binder.deduce(e, Wanted::Becomes(table.columns[*column].ty))?;
+                into_column(binder.expr(e)?, table, *column)?
+            }
+        });
+    }
+    let row = row_of(binder, table, &columns, given)?;
+    Ok((columns, row))
+}
+
+/// Joins the sides as far as the clauses ask for it. Gives the plan, which slots hold columns of the target, and the columns.
+#[allow(clippy::type_complexity)] // three things of one plan
+fn join(
+    binder: &mut Binder<'_>,
+    source: Logical,
+    sides: Sides,
+    on: Vec<Pred>,
+    bound: &mut Bound,
+    output: Option<&BoundOutput>,
+) -> Result<(plan::nodes::Plan, Vec<(usize, u16)>, Vec<ColId>), SqlError> {
+    let get = sides.get;
+    // NULL where a joined row has no source.
+    let there = binder.new_col();
+    let source =
+        Logical::Project { input: Box::new(source), exprs: vec![(there, Expr::Const(Value::Int(1)))] };
+    let target = Logical::Get(Box::new(get.clone()));
+    let (kind, left, right) = match (bound.has(Case::SourceOnly), bound.has(Case::TargetOnly)) {
+        (true, true) => (JoinKind::Full, source, target),
+        (true, false) => (JoinKind::Left, source, target),
+        (false, true) => (JoinKind::Left, target, source),
+        (false, false) => (JoinKind::Inner, source, target),
+    };
+    let logical = Logical::Join { kind, left: Box::new(left), right: Box::new(right), on, hint: None };
+    let mut needed = Vec::new();
+    bound.needed(&mut needed);
+    needed.iter().for_each(|id| binder.rights.mentions(*id));
+    if let Some(output) = output {
+        output.needed(&mut needed);
+    }
+    let mut ids = vec![get.locator(), there];
+    for id in needed {
+        if !ids.contains(&id) {
+            ids.push(id);
+        }
+    }
+    let plan = physical::plan_query(binder, logical, &ids, None)?;
+    bound.plan(&ids)?;
+    let own = ids.iter().enumerate().filter_map(|(slot, id)| Some((slot, get.position(*id)? as u16)));
+    Ok((plan, own.collect(), ids))
+}

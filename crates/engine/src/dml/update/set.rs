@@ -1,0 +1,176 @@
+//! SET: which columns get which values, and which variables.
+//! Guarantees: no column twice (264), none that numbers itself (8102); values are of the columns' types.
+
+use super::super::values::{default_of, into_column};
+use catalog::statistics::column_bit;
+use catalog::{TableDef, fold_name};
+use expr::{ColId, Expr, Typed, bind_ops};
+use plan::bind::deduce::Wanted;
+use plan::bind::scope::Clause;
+use plan::bind::select::compound;
+use plan::bind::{Binder, unsupported};
+use plan::logical::Get;
+use plan::physical::slots;
+use syntax::ast::{self, Assignment, ExprKind};
+use types::SqlError;
+use types::convert::Mode;
+
+/// The SET clause of a statement.
+#[derive(Debug, Default)]
+pub struct SetClause {
+    pub sets: Vec<SetColumn>,
+    /// `@v = x` and `@v = column = x`: slot, value over the row's slots, or the new value of a set column.
+    pub vars: Vec<(usize, VarValue)>,
+    /// Columns that are set.
+    pub changed: Vec<usize>,
+    /// The same as bits of `column_bit`.
+    pub bits: u64,
+}
+
+#[derive(Debug)]
+pub enum VarValue {
+    Expr(Expr),
+    /// The new value of `sets[i]`, converted.
+    Set(usize, Expr),
+}
+
+/// `column = x`.
+#[derive(Debug)]
+pub struct SetColumn {
+    pub column: usize,
+    pub expr: Expr,
+    /// How to write the value into a row without encoding the others.
+    pub patch: Option<Patch>,
+}
+
+/// Where the bytes of a fixed-length column lie.
+#[derive(Clone, Copy, Debug)]
+pub struct Patch {
+    pub offset: usize,
+    pub width: usize,
+}
+
+fn patch_of(table: &TableDef, column: usize) -> Option<Patch> {
+    let (offset, width) = table.layout.fixed_place(column)?;
+    Some(Patch { offset, width })
+}
+
+impl SetClause {
+    /// Binds the assignments over the block on top of the binder's stack.
+    ///
+    /// # Errors
+    /// 264, 8102, 207; those of the values.
+    pub fn bind(
+        binder: &mut Binder<'_>,
+        get: &Get,
+        assignments: &[Assignment],
+    ) -> Result<SetClause, SqlError> {
+        let mut clause = SetClause::default();
+        for assignment in assignments {
+            clause.assignment(binder, get, assignment)?;
+        }
+        clause.changed = clause.sets.iter().map(|s| s.column).collect();
+        let bit = |column: &usize| column_bit(get.table.columns[*column].column_id);
+        clause.bits = clause.changed.iter().map(bit).fold(0, |all, bit| all | bit);
+        Ok(clause)
+    }
+
+    /// Adds the columns that the values are made of.
+    pub fn needed(&self, needed: &mut Vec<ColId>) {
+        self.sets.iter().for_each(|s| s.expr.columns(needed));
+        for (_, value) in &self.vars {
+            if let VarValue::Expr(e) = value {
+                e.columns(needed);
+            }
+        }
+    }
+
+    /// Columns become slots of a row.
+    ///
+    /// # Errors
+    /// Internal: a column is not in the row.
+    pub fn plan(&mut self, cols: &[ColId]) -> Result<(), SqlError> {
+        for set in &mut self.sets {
+            slots(&mut set.expr, cols)?;
+        }
+        for (_, value) in &mut self.vars {
+            if let VarValue::Expr(e) = value {
+                slots(e, cols)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn assignment(
+        &mut self,
+        binder: &mut Binder<'_>,
+        get: &Get,
+        assignment: &Assignment,
+    ) -> Result<(), SqlError> {
+        match assignment {
+            Assignment::Variable { variable, op, value } => {
+                binder.scope()?.clause = Clause::Select;
+                let (slot, e) = binder.assignment(variable, *op, value)?;
+                self.vars.push((slot, VarValue::Expr(e)));
+            }
+            Assignment::Column { variable, column, op, value } => {
+                let at = target_column(get, column)?;
+                let def = &get.table.columns[at];
+                if def.identity.is_some() {
+                    let text = format!("Cannot update identity column '{}'.", def.name);
+                    return Err(SqlError::new(8102, 16, 1, text));
+                }
+                if self.sets.iter().any(|s| s.column == at) {
+                    let text = format!(
+                        "The column name '{}' is specified more than once in the SET clause or column list of an \
+                         INSERT. A column cannot be assigned more than one value in the same clause. Modify the clause \
+                         to make sure that a column is updated only once. If this statement updates or inserts columns \
+                         into a view, column aliasing can conceal the duplication in your code.",
+                        def.name
+                    );
+                    return Err(SqlError::new(264, 16, 1, text));
+                }
+                let expr = match &value.kind {
+                    ExprKind::Default => default_of(binder, &get.table, at)?,
+                    _ => {
+                        binder.scope()?.clause = Clause::Where;
+                        match compound(*op) {
+                            None => binder.deduce(value, Wanted::Becomes(def.ty))?,
+                            Some(_) => binder.deduce(value, Wanted::Ordered(def.ty))?,
+                        }
+                        binder.assigning = true;
+                        let typed = binder.expr(value);
+                        binder.assigning = false;
+                        let mut typed = typed?;
+                        if let Some(op) = compound(*op) {
+                            let own = Typed {
+                                expr: Expr::Col(get.first + at as ColId),
+                                ty: def.ty,
+                                nullable: def.nullable,
+                                collation: def.collation,
+                                explicit_collation: false,
+                            };
+                            typed = binder.binary(op, own, typed)?;
+                        }
+                        into_column(typed, &get.table, at)?
+                    }
+                };
+                self.sets.push(SetColumn { column: at, expr, patch: patch_of(&get.table, at) });
+                if let Some(variable) = variable {
+                    let (slot, ty) = binder.env.vars.find(variable)?;
+                    let new = Typed::new(Expr::Col(0), def.ty, true);
+                    let e = bind_ops::assigned(new, ty, Mode::Implicit)?;
+                    self.vars.push((slot, VarValue::Set(self.sets.len() - 1, e)));
+                }
+            }
+            Assignment::Write { .. } => return Err(unsupported("The .WRITE clause")),
+        }
+        Ok(())
+    }
+}
+
+fn target_column(get: &Get, name: &ast::ColumnRef) -> Result<usize, SqlError> {
+    let folded = fold_name(&name.name.value);
+    let found = get.table.columns.iter().position(|c| fold_name(&c.name) == folded);
+    found.ok_or_else(|| SqlError::new(207, 16, 1, format!("Invalid column name '{}'.", name.name.value)))
+}

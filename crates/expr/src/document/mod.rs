@@ -1,0 +1,112 @@
+//! FOR JSON and FOR XML: rows become one text. The binder says what the text looks like ([`Document`]); a [`Writer`] takes the rows in
+//! their order and gives the text at the end.
+//! Guarantees: no row, no text (NULL); values are written as SQL Server writes them in either language, strings with what the
+//! language needs escaped.
+
+mod json;
+mod xml;
+mod xml_path;
+
+pub use json::{JsonDocument, JsonLevel, JsonMember};
+pub use xml::{XmlDocument, XmlLevel, escaped, xml_name};
+pub use xml_path::{Leaf, PathColumn, XmlPath};
+
+use types::{Collation, DataType, SqlError, Value};
+
+use crate::eval::order_of;
+
+/// A column of the rows.
+#[derive(Clone, Copy, Debug)]
+pub struct DocumentColumn {
+    /// Its place in a row.
+    pub at: usize,
+    pub ty: DataType,
+    /// Its strings are text of the document's language already.
+    pub raw: bool,
+}
+
+/// What the text looks like.
+#[derive(Clone, Debug)]
+pub enum Document {
+    Json(JsonDocument),
+    Xml(XmlDocument),
+    Path(XmlPath),
+}
+
+impl Document {
+    /// A writer for a new text.
+    pub fn start(&self) -> Writer {
+        Writer { out: String::new(), rows: 0, before: Vec::new(), after_data: false }
+    }
+
+    /// Takes a row.
+    pub fn row(&self, writer: &mut Writer, row: &[Value]) -> Result<(), SqlError> {
+        match self {
+            Document::Json(json) => json.row(writer, row)?,
+            Document::Xml(xml) => xml.row(writer, row)?,
+            Document::Path(path) => path.row(writer, row)?,
+        }
+        writer.rows += 1;
+        Ok(())
+    }
+
+    /// The text; `None` when there was no row.
+    pub fn finish(&self, writer: Writer) -> Option<String> {
+        if writer.rows == 0 {
+            return None;
+        }
+        Some(match self {
+            Document::Json(json) => json.finish(writer),
+            Document::Xml(xml) => xml.finish(writer),
+            Document::Path(path) => path.finish(writer),
+        })
+    }
+}
+
+/// A text that is being written.
+#[derive(Debug)]
+pub struct Writer {
+    out: String,
+    rows: u64,
+    /// Values of the levels above the last one in the row before.
+    before: Vec<Value>,
+    /// What was written last is a part of a list of atomic values (`data()`).
+    after_data: bool,
+}
+
+impl Writer {
+    /// Bytes so far.
+    pub fn len(&self) -> usize {
+        self.out.len()
+    }
+
+    /// Whether nothing has been written.
+    pub fn is_empty(&self) -> bool {
+        self.out.is_empty()
+    }
+
+    /// The first of the levels whose columns have other values than in the row before, the last level where none has; notes
+    /// the row. Each level is given by its columns.
+    fn changed<'c>(&mut self, row: &[Value], levels: impl Iterator<Item = Vec<&'c DocumentColumn>>) -> usize {
+        let first = self.rows == 0;
+        let mut changed = None;
+        let mut seen = 0;
+        let mut last = 0;
+        for (number, columns) in levels.enumerate() {
+            last = number;
+            for column in columns {
+                let same = self
+                    .before
+                    .get(seen)
+                    .is_some_and(|before| order_of(before, &row[column.at], Collation::BIN2).is_eq());
+                if !same {
+                    changed = changed.or(Some(number));
+                    self.before.resize(self.before.len().max(seen + 1), Value::Null);
+                    self.before[seen] = row[column.at].clone();
+                }
+                seen += 1;
+            }
+        }
+        if first { 0 } else { changed.unwrap_or(last).min(last) }
+    }
+}

@@ -1,0 +1,189 @@
+//! FOR XML RAW and AUTO: elements of rows, or elements within elements by table; and how values and names are written in XML.
+
+use types::convert::{Mode, convert};
+use types::{DataType, Len, SqlError, Value};
+
+use super::{DocumentColumn, Writer};
+use crate::json::base64;
+
+/// The attribute that brings the prefix of `xsi:nil`.
+pub(super) const XSI: &str = " xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\"";
+
+/// The options, and the elements. RAW has one level; AUTO one for each table, each inside of the one before.
+#[derive(Clone, Debug)]
+pub struct XmlDocument {
+    pub levels: Vec<XmlLevel>,
+    /// ROOT, as it is written.
+    pub root: Option<String>,
+    /// Values are elements, not attributes.
+    pub elements: bool,
+    /// ELEMENTS XSINIL: NULLs are elements too.
+    pub nil: bool,
+}
+
+/// The elements of one table.
+#[derive(Clone, Debug)]
+pub struct XmlLevel {
+    /// The element's name; empty for values without one around them.
+    pub name: String,
+    /// Names and values.
+    pub columns: Vec<(String, DocumentColumn)>,
+}
+
+impl XmlDocument {
+    pub(super) fn row(&self, writer: &mut Writer, row: &[Value]) -> Result<(), SqlError> {
+        let last = self.levels.len() - 1;
+        let columns = self.levels[..last].iter().map(|level| level.columns.iter().map(|(_, c)| c).collect());
+        let changed = writer.changed(row, columns.chain([Vec::new()]));
+        if writer.rows > 0 {
+            self.close(writer, changed);
+        }
+        for (number, level) in self.levels.iter().enumerate().skip(changed) {
+            self.open(writer, level, number == 0, number < last, row)?;
+        }
+        Ok(())
+    }
+
+    /// Writes an element with its values; it is left open when others may follow in it.
+    fn open(
+        &self,
+        writer: &mut Writer,
+        level: &XmlLevel,
+        outermost: bool,
+        inner: bool,
+        row: &[Value],
+    ) -> Result<(), SqlError> {
+        let out = &mut writer.out;
+        let named = !level.name.is_empty();
+        if named {
+            out.push('<');
+            out.push_str(&level.name);
+            if self.nil && outermost && self.root.is_none() {
+                out.push_str(XSI);
+            }
+        }
+        if !self.elements {
+            for (name, column) in &level.columns {
+                let value = &row[column.at];
+                if !value.is_null() {
+                    out.push_str(&format!(" {name}=\""));
+                    escaped(&value_text(value, column.ty)?, true, out);
+                    out.push('"');
+                }
+            }
+            out.push_str(if inner { ">" } else { "/>" });
+            return Ok(());
+        }
+        let mut body = String::new();
+        for (name, column) in &level.columns {
+            let value = &row[column.at];
+            if value.is_null() {
+                if self.nil {
+                    body.push_str(&format!("<{name} xsi:nil=\"true\"/>"));
+                }
+                continue;
+            }
+            let before = body.len();
+            match value.as_str() {
+                Some(text) if column.raw => body.push_str(text),
+                _ => escaped(&value_text(value, column.ty)?, false, &mut body),
+            }
+            if body.len() == before {
+                body.push_str(&format!("<{name}></{name}>"));
+            } else {
+                body.insert_str(before, &format!("<{name}>"));
+                body.push_str(&format!("</{name}>"));
+            }
+        }
+        match (named, body.is_empty() && !inner) {
+            (false, _) => out.push_str(&body),
+            (true, true) => out.push_str("/>"),
+            (true, false) => {
+                out.push('>');
+                out.push_str(&body);
+                if !inner {
+                    out.push_str(&format!("</{}>", level.name));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Closes the elements of a level and what is inside of them; those of the last level are closed already.
+    fn close(&self, writer: &mut Writer, level: usize) {
+        let last = self.levels.len() - 1;
+        for level in self.levels[level.min(last)..last].iter().rev() {
+            writer.out.push_str(&format!("</{}>", level.name));
+        }
+    }
+
+    pub(super) fn finish(&self, mut writer: Writer) -> String {
+        self.close(&mut writer, 0);
+        rooted(writer.out, self.root.as_deref(), self.nil)
+    }
+}
+
+/// The text in its root element.
+pub(super) fn rooted(body: String, root: Option<&str>, nil: bool) -> String {
+    match root {
+        None => body,
+        Some(root) => format!("<{root}{}>{body}</{root}>", if nil { XSI } else { "" }),
+    }
+}
+
+/// A value as XML writes it, nothing escaped yet.
+pub(super) fn value_text(value: &Value, ty: DataType) -> Result<String, SqlError> {
+    let ty = if ty == DataType::SqlVariant { value.natural_type() } else { ty };
+    let text = |style| convert(value, ty, DataType::NVarChar(Len::Max), style, Mode::Explicit);
+    Ok(match value {
+        Value::Str(text) => text.to_string(),
+        Value::Bytes(bytes) => base64(bytes),
+        _ => {
+            let style = match value {
+                Value::Float(_) | Value::Money(_) | Value::SmallMoney(_) => 2,
+                Value::Real(_) => 1,
+                Value::DateTimeOffset { offset: 0, .. } => 127,
+                _ if ty.is_temporal() => 126,
+                _ => 0,
+            };
+            text(style)?.as_str().unwrap_or_default().to_owned()
+        }
+    })
+}
+
+/// Appends text with what XML needs escaped; more of it in attributes.
+pub fn escaped(text: &str, attribute: bool, out: &mut String) {
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' if attribute => out.push_str("&quot;"),
+            '\t' | '\n' if !attribute => out.push(c),
+            c if c < ' ' => out.push_str(&format!("&#x{:02X};", c as u32)),
+            c => out.push(c),
+        }
+    }
+}
+
+fn starts_name(c: char) -> bool {
+    c.is_alphabetic() || c == '_'
+}
+
+/// Whether a character may stand inside of a name.
+pub(super) fn continues_name(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '\u{b7}')
+}
+
+/// A name as XML takes it: `Order Date` is `Order_x0020_Date`.
+pub fn xml_name(name: &str) -> String {
+    let mut out = String::with_capacity(name.len());
+    for (i, c) in name.chars().enumerate() {
+        if if i == 0 { starts_name(c) } else { continues_name(c) } {
+            out.push(c);
+        } else {
+            out.push_str(&format!("_x{:04X}_", c as u32));
+        }
+    }
+    out
+}

@@ -1,0 +1,116 @@
+//! Table hints about how the rows are found: INDEX, FORCESEEK, FORCESCAN.
+//! Guarantee: what a hint asks for is what the plan does, or there is no plan (8622).
+
+use catalog::{IndexDef, TableDef, fold_name};
+use std::sync::Arc;
+use syntax::ast::{ExprKind, Literal, OptionItem, OptionValue};
+use types::SqlError;
+
+/// What the hints of a table say of how its rows are found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AccessHints {
+    /// Only by this index (its index_id).
+    pub index: Option<i32>,
+    /// FORCESEEK: only by a seek, over so many columns of the index at least.
+    pub seek: Option<usize>,
+    /// FORCESCAN, INDEX(0): no seek.
+    pub scan: bool,
+}
+
+impl AccessHints {
+    /// Takes one of these hints.
+    ///
+    /// Errors: 308 no such index, 362 and 363 columns that are not the first ones of its key.
+    pub fn add(&mut self, table: &TableDef, item: &OptionItem) -> Result<(), SqlError> {
+        match item.name.as_str() {
+            "FORCESCAN" => self.scan = true,
+            "FORCESEEK" => {
+                self.seek.get_or_insert(0);
+                if let Some(of) = item.nested.first()
+                    && let Some(word) = word_of(&of.value)
+                {
+                    let index = named(table, &word)?;
+                    self.index = Some(index.index_id);
+                    self.seek = Some(columns(table, index, &of.nested)?);
+                }
+            }
+            _ => {
+                let word = match item.nested.first() {
+                    Some(first) if first.name.is_empty() => word_of(&first.value),
+                    Some(first) => Some(first.name.to_string()),
+                    None => word_of(&item.value),
+                };
+                if let Some(word) = word {
+                    self.index = Some(named(table, &word)?.index_id);
+                    self.scan |= word == "0";
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether no plan could do what they say.
+    pub fn is_contradictory(&self) -> bool {
+        self.scan && self.seek.is_some()
+    }
+}
+
+/// Error 8622: the hints leave no plan.
+pub fn no_plan() -> SqlError {
+    let text = "Query processor could not produce a query plan because of the hints defined in this query. \
+                Resubmit the query without specifying any hints and without using SET FORCEPLAN.";
+    SqlError::new(8622, 16, 1, text)
+}
+
+/// How many columns of an index FORCESEEK names.
+fn columns(table: &TableDef, index: &IndexDef, named: &[OptionItem]) -> Result<usize, SqlError> {
+    for (place, item) in named.iter().enumerate() {
+        let name = word_of(&item.value).unwrap_or_default();
+        let Some((column, _)) = index.key.get(place) else {
+            let text = format!(
+                "The query processor could not produce a query plan because the FORCESEEK hint on table or view '{}' \
+                 specified more seek columns than the number of key columns in index '{}'.",
+                table.name, index.name
+            );
+            return Err(SqlError::new(363, 16, 1, text));
+        };
+        if fold_name(&table.columns[*column].name) != fold_name(&name) {
+            let text = format!(
+                "The query processor could not produce a query plan because the name '{name}' in the FORCESEEK hint on \
+                 table or view '{}' did not match the key column names of the index '{}'.",
+                table.name, index.name
+            );
+            return Err(SqlError::new(362, 16, 1, text));
+        }
+    }
+    Ok(named.len())
+}
+
+/// A name or a number.
+fn word_of(value: &OptionValue) -> Option<String> {
+    match value {
+        OptionValue::Word(word) => Some(word.to_string()),
+        OptionValue::Expr(e) => match &e.kind {
+            ExprKind::Literal(Literal::Integer(n)) => Some(n.to_string()),
+            ExprKind::Column(c) => Some(c.name.value.to_string()),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The index of a name or number; 0 is what the rows lie in. Error: 308.
+fn named<'t>(table: &'t TableDef, word: &str) -> Result<&'t Arc<IndexDef>, SqlError> {
+    let found = match word.parse::<i32>() {
+        Ok(0) => Some(&table.storage),
+        Ok(id) => table.all_indexes().find(|index| index.index_id == id),
+        Err(_) => table.all_indexes().find(|index| fold_name(&index.name) == fold_name(word)),
+    };
+    found.ok_or_else(|| {
+        let text = format!(
+            "Index '{word}' on table '{}' (specified in the FROM clause) does not exist.",
+            table.name
+        );
+        SqlError::new(308, 16, 1, text)
+    })
+}

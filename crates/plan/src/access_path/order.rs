@@ -1,0 +1,109 @@
+//! In which order the rows of an index come: for ORDER BY, for groups, for merges.
+
+use super::super::logical::{Get, SortKey};
+use super::Way;
+use expr::{ColId, Expr};
+use storage::TableMode;
+use types::Collation;
+
+impl Way<'_> {
+    /// What orders its rows when so many first columns have one value each. A column that stands there a second time orders nothing.
+    fn order_after(&self, equal: usize) -> Vec<(usize, bool)> {
+        let mut order = self.order[equal.min(self.order.len())..].to_vec();
+        let mut seen: Vec<usize> =
+            self.order[..equal.min(self.order.len())].iter().map(|(c, _)| *c).collect();
+        order.retain(|(column, _)| {
+            let is_new = !seen.contains(column);
+            seen.push(*column);
+            is_new
+        });
+        order
+    }
+
+    /// Whether no two rows are the same in all that orders it.
+    fn orders_wholly(&self, get: &Get) -> bool {
+        let table = &get.table;
+        self.def.unique || (self.index.is_some() && table.storage.index_id > 0 && table.storage.unique)
+    }
+}
+
+/// Whether the rows of an index come in an order, and whether backwards.
+pub(super) fn order(get: &Get, way: &Way<'_>, equal: usize, whole: bool, wanted: &[SortKey]) -> (bool, bool) {
+    if whole {
+        return (true, false);
+    }
+    let bound: Vec<usize> = way.order[..equal].iter().map(|(c, _)| *c).collect();
+    let rest = way.order_after(equal);
+    let mut rest = rest.iter();
+    let mut backward = None;
+    for key in wanted {
+        let Expr::Col(id) = key.expr else { return (false, false) };
+        let Some(column) = get.position(id) else { return (false, false) };
+        if bound.contains(&column) {
+            continue;
+        }
+        let Some((next, descending)) = rest.next() else {
+            // All of a unique key is behind us: no two rows are left to be ordered.
+            return (way.orders_wholly(get), backward.unwrap_or(false));
+        };
+        let opposite = *descending != key.descending;
+        let same_collation =
+            !get.table.columns[column].ty.is_string() || get.table.columns[column].collation == key.collation;
+        if *next != column || !same_collation || *backward.get_or_insert(opposite) != opposite {
+            return (false, false);
+        }
+    }
+    (true, backward.unwrap_or(false))
+}
+
+/// Whether the rows that a read gives are versions of one moment, as their index entries are: what is read in its newest version
+/// may lie elsewhere than its entry says.
+pub(super) fn is_of_one_moment(get: &Get) -> bool {
+    get.mode == TableMode::Snapshot && get.locks.is_none()
+}
+
+/// Whether the rows of the clustered index come in the order of a column.
+pub fn comes_in_order(get: &Get, id: ColId, collation: Collation) -> bool {
+    let storage = &get.table.storage;
+    let column = get.position(id);
+    let same = |at: usize| {
+        let def = &get.table.columns[at];
+        !def.ty.is_string() || def.collation == collation
+    };
+    is_of_one_moment(get)
+        && storage.index_id > 0
+        && get.hints.access.index.is_none_or(|hint| hint == storage.index_id)
+        && storage.key.first().is_some_and(|(at, descending)| Some(*at) == column && !descending && same(*at))
+}
+
+/// Whether rows of an index with the same values of some columns come one after another: the columns are the next ones of
+/// its order, in whatever order. Only of rows that are versions of one moment, as their entries are: what is read in its
+/// newest version may lie elsewhere than its entry says.
+pub(super) fn groups(
+    get: &Get,
+    way: &Way<'_>,
+    equal: usize,
+    whole: bool,
+    wanted: &[(ColId, Collation)],
+) -> bool {
+    if !is_of_one_moment(get) {
+        return false;
+    }
+    let bound: Vec<usize> = way.order[..equal].iter().map(|(column, _)| *column).collect();
+    let mut rest: Vec<usize> = Vec::new();
+    for (id, collation) in wanted {
+        let Some(column) = get.position(*id) else { return false };
+        let def = &get.table.columns[column];
+        if def.ty.is_string() && def.collation != *collation {
+            return false;
+        }
+        if !bound.contains(&column) && !rest.contains(&column) {
+            rest.push(column);
+        }
+    }
+    let order = way.order_after(equal);
+    let first = &order[..rest.len().min(order.len())];
+    // Behind all of a unique key no two rows are left.
+    let all_found = rest.len() <= order.len() || way.orders_wholly(get);
+    whole || all_found && first.iter().all(|(column, _)| rest.contains(column))
+}

@@ -1,0 +1,80 @@
+//! What the name of a type means in a database: a type that every database has, an alias type or a table type.
+
+use catalog::{Catalog, TableTypeDef};
+use std::sync::Arc;
+use syntax::ast::{TypeName, TypeParam};
+use types::{DataType, SqlError};
+
+/// The type that a column, variable or parameter names.
+///
+/// Errors: 2715 no such type, and what [`DataType::from_name`] gives.
+pub fn data_type(name: &TypeName, catalog: &Catalog) -> Result<DataType, SqlError> {
+    Ok(type_of(name, catalog)?.0)
+}
+
+/// The type, and of an alias type whether it may be NULL.
+///
+/// # Errors
+/// As [`data_type`].
+pub fn type_of(name: &TypeName, catalog: &Catalog) -> Result<(DataType, Option<bool>), SqlError> {
+    let schema = name.name.schema.as_ref().map_or("", |s| s.value.as_str());
+    match catalog.find_type(schema, &name.name.name.value) {
+        Some(alias) if name.params.is_empty() => Ok((alias.base, Some(alias.nullable))),
+        Some(_) => {
+            let text = format!(
+                "Column, parameter, or variable #1: Cannot specify a column width on data type {}.",
+                name.name
+            );
+            Err(SqlError::new(2716, 16, 1, text))
+        }
+        None => Ok((built_in(name)?, None)),
+    }
+}
+
+/// The table type that a variable or parameter names.
+pub fn table_type<'c>(name: &TypeName, catalog: &'c Catalog) -> Option<&'c Arc<TableTypeDef>> {
+    let schema = name.name.schema.as_ref().map_or("", |s| s.value.as_str());
+    catalog.find_table_type(schema, &name.name.name.value).filter(|_| name.params.is_empty())
+}
+
+/// A type that every database has.
+///
+/// Errors: 2715.
+pub fn built_in(name: &TypeName) -> Result<DataType, SqlError> {
+    if name.name.schema.as_ref().is_some_and(|schema| !schema.is("sys")) {
+        return Err(cannot_find_type(name));
+    }
+    declared_type(name).map_err(|e| if e.number == 243 { cannot_find_type(name) } else { e })
+}
+
+fn cannot_find_type(name: &TypeName) -> SqlError {
+    SqlError::new(
+        2715,
+        16,
+        6,
+        format!("Column, parameter, or variable #1: Cannot find data type {}.", name.name),
+    )
+}
+
+/// The type of CAST and CONVERT: a bare varchar has 30 characters.
+pub fn cast_type(name: &TypeName) -> Result<DataType, SqlError> {
+    named_type(name, types::NameContext::Cast)
+}
+
+/// The type of a column or variable.
+pub fn declared_type(name: &TypeName) -> Result<DataType, SqlError> {
+    named_type(name, types::NameContext::Declaration)
+}
+
+fn named_type(name: &TypeName, context: types::NameContext) -> Result<DataType, SqlError> {
+    let args = name
+        .params
+        .iter()
+        .map(|p| match p {
+            TypeParam::Int(n) => Ok(types::TypeArg::Number(*n)),
+            TypeParam::Max => Ok(types::TypeArg::Max),
+            TypeParam::Name(n) => Err(SqlError::unknown_type(&n.to_string())),
+        })
+        .collect::<Result<Vec<_>, _>>()?;
+    DataType::from_name_in(&name.name.name.value, &args, context)
+}
