@@ -168,6 +168,14 @@ fn xml_path() {
             "select stuff((select ', ' + Name from Customer where Id = 2 for xml path('')), 1, 2, '')",
             "B&lt;&amp;&gt;\"'",
         ),
+        (
+            "select stuff((select ', ' + Name from Customer where Id < 3 order by Id for xml path(''), type).value('.', 'nvarchar(max)'), 1, 2, '')",
+            "Ann, B<&>\"'",
+        ),
+        (
+            "select (select 'x' as a, 'y' for xml path(''), type).value('(./text())[1]', 'varchar(1)'), (select 1 as a where 1 = 0 for xml path(''), type).value('.', 'int')",
+            "y|NULL",
+        ),
         ("select Id as [data()] from Customer order by Id for xml path('')", "1 2 3"),
         ("select Id as [text()] from Customer order by Id for xml path('')", "123"),
         ("select 1 as a, 2 as a for xml path", "<row><a>12</a></row>"),
@@ -213,6 +221,8 @@ fn xml_path() {
         ("select 1 as 'a b' for xml path", 6850),
         ("select 1 as a for xml explicit", 40517),
         ("select 1 as a for xml", 102),
+        ("select (select 1 as a for xml path(''), type).value('/a[1]', 'int')", 40517),
+        ("select (select 1 as a for xml path(''), type).value('.', 'nothing')", 243),
         ("create table #t (x nvarchar(max)); insert #t select 1 as a for xml path", 6819),
     ] {
         fails(&mut b, sql, number);

@@ -25,6 +25,9 @@ pub enum AggKind {
     VarP,
     StringAgg,
     ChecksumAgg,
+    /// PERCENTILE_CONT and PERCENTILE_DISC: the argument is WITHIN GROUP's key, the separator the share of the rows.
+    PercentileCont,
+    PercentileDisc,
 }
 
 impl AggKind {
@@ -43,8 +46,15 @@ impl AggKind {
             "varp" => AggKind::VarP,
             "string_agg" => AggKind::StringAgg,
             "checksum_agg" => AggKind::ChecksumAgg,
+            "percentile_cont" | "approx_percentile_cont" => AggKind::PercentileCont,
+            "percentile_disc" | "approx_percentile_disc" => AggKind::PercentileDisc,
             _ => return None,
         })
+    }
+
+    /// Whether it is a percentile, which has its key in WITHIN GROUP.
+    pub fn is_percentile(self) -> bool {
+        matches!(self, AggKind::PercentileCont | AggKind::PercentileDisc)
     }
 
     /// The result's type for an argument's. Errors: 8117 when the aggregate does not take the type.
@@ -80,7 +90,8 @@ impl AggKind {
                 DataType::Float | DataType::Real => DataType::Float,
                 _ => return Err(invalid()),
             },
-            AggKind::Stdev | AggKind::StdevP | AggKind::Var | AggKind::VarP => {
+            AggKind::PercentileDisc => arg,
+            AggKind::Stdev | AggKind::StdevP | AggKind::Var | AggKind::VarP | AggKind::PercentileCont => {
                 if !arg.is_number() || arg == DataType::Bit {
                     return Err(invalid());
                 }
@@ -100,9 +111,9 @@ pub struct Aggregate {
     /// The result's type.
     pub ty: DataType,
     pub collation: Collation,
-    /// STRING_AGG's separator.
+    /// STRING_AGG's separator; the share of a percentile.
     pub separator: Option<Expr>,
-    /// STRING_AGG's WITHIN GROUP: key, descending.
+    /// STRING_AGG's WITHIN GROUP: key, descending. Of a percentile only the direction.
     pub order: Vec<(Expr, bool)>,
     /// The column that carries the result.
     pub output: ColId,
@@ -142,6 +153,10 @@ enum State {
         value: i32,
         any: bool,
     },
+    Values {
+        list: Vec<Value>,
+        share: f64,
+    },
 }
 
 impl Aggregate {
@@ -155,6 +170,7 @@ impl Aggregate {
             (AggKind::Sum | AggKind::Avg, _) => exact(0),
             (AggKind::Min | AggKind::Max, _) => State::Extreme(Value::Null),
             (AggKind::StringAgg, _) => State::Text { parts: Vec::new(), separator: None },
+            (kind, _) if kind.is_percentile() => State::Values { list: Vec::new(), share: 0.0 },
             (AggKind::ChecksumAgg, _) => State::Checksum { value: 0, any: false },
             _ => State::Spread { mean: 0.0, squares: 0.0, n: 0 },
         };
@@ -200,6 +216,13 @@ impl Aggregate {
             State::Checksum { value: sum, any } => {
                 *sum ^= value.as_i64().unwrap_or(0) as i32;
                 *any = true;
+            }
+            State::Values { list, share } => {
+                if list.is_empty() {
+                    *share = share_of(self.separator.as_ref(), row, rt)?;
+                }
+                rt.reserve(std::mem::size_of::<Value>() + value.heap_bytes())?;
+                list.push(value.clone());
             }
             State::Text { .. } => {
                 let text = value.as_str().unwrap_or("").into();
@@ -270,6 +293,12 @@ impl Aggregate {
                 *value ^= more;
                 *any |= some;
             }
+            (State::Values { list, share }, State::Values { list: more, share: theirs }) => {
+                if list.is_empty() {
+                    *share = *theirs;
+                }
+                list.extend(more.iter().cloned());
+            }
             (State::Text { parts, separator }, State::Text { parts: more, separator: theirs }) => {
                 parts.extend(more.iter().cloned());
                 if separator.is_none() {
@@ -304,6 +333,7 @@ impl Aggregate {
             State::Extreme(best) => Ok(best),
             State::Checksum { any: false, .. } => Ok(Value::Null),
             State::Checksum { value, .. } => Ok(Value::Int(value)),
+            State::Values { list, share } => Ok(self.finish_percentile(list, share)),
             State::Text { parts, separator } => self.finish_text(parts, &separator.unwrap_or_default()),
         }
     }
@@ -346,6 +376,24 @@ impl Aggregate {
         let variance = squares / divisor as f64;
         let root = matches!(self.kind, AggKind::Stdev | AggKind::StdevP);
         Value::Float(if root { variance.sqrt() } else { variance })
+    }
+
+    /// Between the two values around the place (CONT), or the first value at or behind it (DISC).
+    fn finish_percentile(&self, mut list: Vec<Value>, share: f64) -> Value {
+        let descending = self.order.first().is_some_and(|(_, descending)| *descending);
+        list.sort_by(|a, b| {
+            let order = order_of(a, b, self.collation);
+            if descending { order.reverse() } else { order }
+        });
+        let Some(last) = list.len().checked_sub(1) else { return Value::Null };
+        if self.kind == AggKind::PercentileDisc {
+            let place = (share * list.len() as f64).ceil().max(1.0) as usize;
+            return list[(place - 1).min(last)].clone();
+        }
+        let place = share * last as f64;
+        let (below, above) = (place.floor() as usize, place.ceil() as usize);
+        let (low, high) = (to_f64(&list[below.min(last)]), to_f64(&list[above.min(last)]));
+        Value::Float(if below == above { low } else { low + (place - place.floor()) * (high - low) })
     }
 
     fn finish_text(
@@ -416,5 +464,16 @@ fn to_f64(value: &Value) -> f64 {
         Value::Money(m) => *m as f64 / 10_000.0,
         Value::SmallMoney(m) => f64::from(*m) / 10_000.0,
         other => other.as_i64().unwrap_or(0) as f64,
+    }
+}
+
+/// The share of a percentile. Error: 10755 outside of 0 to 1.
+fn share_of(share: Option<&Expr>, row: &[Value], rt: &mut dyn Env) -> Result<f64, SqlError> {
+    match share.map(|e| e.eval(row, rt)).transpose()? {
+        Some(Value::Float(share)) if (0.0..=1.0).contains(&share) => Ok(share),
+        _ => {
+            let text = "The percentile value should be between 0.0 and 1.0.";
+            Err(SqlError::new(10755, 16, 1, text))
+        }
     }
 }

@@ -9,6 +9,7 @@
 
 pub mod aggregate;
 pub mod bind_ops;
+pub mod culture;
 pub mod document;
 mod env;
 pub mod eval;
@@ -16,6 +17,7 @@ pub mod functions;
 pub mod json;
 pub mod key;
 pub mod random;
+pub mod zones;
 
 use functions::Stability;
 use std::sync::Arc;

@@ -37,11 +37,20 @@ pub struct Needs {
     pub(crate) renewed: Arc<AtomicBool>,
 }
 
-/// A table of which so much has changed that a plan may no longer be a good one when its count of changed rows reaches `limit`.
+/// A table of which so much has changed that a plan may no longer be a good one when its count of changed rows reaches `limit`, or
+/// when its statistics are others.
 #[derive(Clone, Debug)]
 pub struct Watched {
     pub state: Arc<TableState>,
     pub limit: u64,
+    /// How often its statistics had been renewed.
+    pub renewals: u64,
+}
+
+impl Watched {
+    fn is_as_it_was(&self) -> bool {
+        self.state.modified() < self.limit && self.state.statistics.renewals() == self.renewals
+    }
 }
 
 impl Needs {
@@ -63,7 +72,7 @@ impl Needs {
     /// Whether the plan may run again, and the statistics have not moved by the thresholds since the statement was compiled.
     #[inline]
     pub fn is_current(&self) -> bool {
-        !self.one_run && self.watched.iter().all(|watched| watched.state.modified() < watched.limit)
+        !self.one_run && self.watched.iter().all(Watched::is_as_it_was)
     }
 
     /// Whether the caller is to make the plan that replaces this one: whoever asks first, until it gives up.

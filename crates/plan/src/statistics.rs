@@ -1,6 +1,6 @@
-//! What the planner knows of the values of a table's columns. Statistics that it needs and that are not there, or have become
-//! stale, are measured now, before the plan is made: as SQL Server does with AUTO_CREATE_STATISTICS and
-//! AUTO_UPDATE_STATISTICS on.
+//! What the planner knows of the values of a table's columns. Statistics that it needs and that are not there are measured now, before
+//! the plan is made, as SQL Server does with AUTO_CREATE_STATISTICS on; those that have become stale are measured again by a thread
+//! of the database while plans are made of what is known, or now when half of the table is another one (AUTO_UPDATE_STATISTICS).
 //! Guarantee: what cannot be measured is not known, and never an error of the statement.
 
 use std::sync::Arc;
@@ -36,6 +36,9 @@ pub fn of_column(db: &Arc<Db>, table: &Arc<TableDef>, column: usize) -> Option<A
             if fits(&measured) {
                 return Some(measured);
             }
+            if !is_urgent(table, &measured) && leave(db, table, &old) {
+                return Some(measured);
+            }
             // One session measures; the others go on with what is known.
             let Some(_turn) = table.state.statistics.try_turn() else { return Some(measured) };
             let newer = known().and_then(|newer| newer.measured.clone()).filter(|newer| fits(newer));
@@ -50,6 +53,37 @@ pub fn of_column(db: &Arc<Db>, table: &Arc<TableDef>, column: usize) -> Option<A
             }
         }
     }
+}
+
+/// Whether so much is different that no plan should be made of what is known: half of the rows.
+fn is_urgent(table: &TableDef, measured: &Measured) -> bool {
+    let changed = table.state.modified().saturating_sub(measured.modified) as f64;
+    let rows = table_rows(table);
+    changed * 2.0 >= measured.rows || rows > measured.rows * 2.0 || rows * 2.0 < measured.rows
+}
+
+/// Leaves it to a thread of the database to measure statistics again: the statement goes on with what is known, and plans are
+/// made again when that is done. False: there is no such thread.
+fn leave(db: &Arc<Db>, table: &Arc<TableDef>, statistics: &Arc<Statistics>) -> bool {
+    let Ok(storage) = db.storage() else { return false };
+    let id = statistics.stats_id;
+    if !table.state.statistics.ask(id) {
+        return true;
+    }
+    // A database is not kept open by what it has to do.
+    let (of, at, target) = (Arc::downgrade(db), table.clone(), statistics.clone());
+    let left = storage.leave(Box::new(move || {
+        let _turn = at.state.statistics.turn();
+        let is_there = at.state.statistics.list().iter().any(|known| known.stats_id == id);
+        if let Some(db) = of.upgrade().filter(|_| is_there) {
+            measure(&db, &at, &target, Amount::Default);
+        }
+        at.state.statistics.answered(id);
+    }));
+    if !left {
+        table.state.statistics.answered(id);
+    }
+    left
 }
 
 /// The most of these columns of which it is known how many combinations of values they have: their ids, and that number.

@@ -19,6 +19,7 @@ use wal::{Log, Lsn};
 use crate::background::{Bell, Threads};
 use crate::background_state::{Deferred, DeferredQueue, Discards, Flusher, GhostQueue, Sweep};
 use crate::checkpoint_state::Checkpointer;
+use crate::errands::Errands;
 use crate::error::{ErrorKind, TxnError};
 use crate::lockers::Lockers;
 use crate::locks::LockManager;
@@ -85,7 +86,7 @@ impl std::fmt::Debug for Env {
 
 /// What a panic in a background thread means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum AfterPanic {
+pub(crate) enum AfterPanic {
     /// The database fails: without the thread, log is not flushed or not freed, and what it was doing is in an unknown state.
     Fail,
     /// The next round goes on with what is left to do. Where pages or the log were being changed the database has failed already.
@@ -144,6 +145,7 @@ pub struct Database {
     flusher: Flusher,
     counters: TxnCounters,
     threads: Threads,
+    errands: Errands,
     /// Where transactions hold locks on rows.
     lockers: Lockers,
 }
@@ -188,6 +190,7 @@ impl Database {
             flusher: Flusher::default(),
             counters: TxnCounters::default(),
             threads: Threads::default(),
+            errands: Errands::default(),
             lockers: Lockers::default(),
         });
         // A waiter for a lock is told of a failure when it happens, not when the holder meets it.
@@ -236,7 +239,7 @@ impl Database {
     }
 
     /// A thread that runs `round` whenever its bell rings or `every` has passed. It does not keep the database alive.
-    fn spawn(
+    pub(crate) fn spawn(
         self: &Arc<Self>,
         name: &str,
         bell: &Arc<Bell>,
@@ -419,6 +422,10 @@ impl Database {
     /// Bytes of log written since the database was opened.
     pub(crate) fn log_bytes(&self) -> u64 {
         self.log.stats().record_bytes
+    }
+
+    pub(crate) fn errands(&self) -> &Errands {
+        &self.errands
     }
 
     /// Whether its background threads run.

@@ -106,6 +106,10 @@ pub struct TableStatistics {
     turn: Mutex<()>,
     /// The columns of which something was measured, as [`column_bit`]s: changes of others make no plan worse.
     measured: AtomicU64,
+    /// How often something was measured again.
+    renewals: AtomicU64,
+    /// Ids of those that are to be measured again by a thread of the database.
+    asked: Mutex<Vec<i32>>,
 }
 
 /// The bit of a column in a set of columns; columns that are 64 apart have the same.
@@ -143,6 +147,27 @@ impl TableStatistics {
     /// The right to measure; waits for another session that has it.
     pub fn turn(&self) -> MutexGuard<'_, ()> {
         self.turn.lock()
+    }
+
+    /// How often something that was known has been measured again.
+    #[inline]
+    pub fn renewals(&self) -> u64 {
+        self.renewals.load(Relaxed)
+    }
+
+    /// Somebody wants statistics to be measured again. False: they are already waited for.
+    pub fn ask(&self, stats_id: i32) -> bool {
+        let mut asked = self.asked.lock();
+        let is_new = !asked.contains(&stats_id);
+        if is_new {
+            asked.push(stats_id);
+        }
+        is_new
+    }
+
+    /// What was asked for has been measured, or cannot be.
+    pub fn answered(&self, stats_id: i32) {
+        self.asked.lock().retain(|id| *id != stats_id);
     }
 
     /// All of them, by id.
@@ -184,7 +209,11 @@ impl TableStatistics {
         let mut list = self.list.write();
         self.unwritten.store(true, Relaxed);
         match list.binary_search_by_key(&statistics.stats_id, |s| s.stats_id) {
-            Ok(at) => list[at] = Arc::new(statistics),
+            Ok(at) => {
+                let again = list[at].measured.is_some() && statistics.measured.is_some();
+                self.renewals.fetch_add(u64::from(again), Relaxed);
+                list[at] = Arc::new(statistics);
+            }
             Err(at) => list.insert(at, Arc::new(statistics)),
         }
         self.note_measured(&list);

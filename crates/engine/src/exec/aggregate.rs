@@ -172,7 +172,7 @@ fn update(
 
 /// Whether states grow with their rows.
 fn grows(aggregate: &Aggregate) -> bool {
-    aggregate.distinct || aggregate.kind == AggKind::StringAgg
+    aggregate.distinct || aggregate.kind == AggKind::StringAgg || aggregate.kind.is_percentile()
 }
 
 impl HashAggregate {

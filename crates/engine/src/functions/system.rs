@@ -74,6 +74,24 @@ pub const FUNCTIONS: &[Function] = &[
     session!("@@remserver", sysname, |_| Value::Null),
     session!("@@dbts", |_, _| Ok(DataType::VarBinary(Len::N(8))), |_| Value::bytes(vec![0u8; 8])),
     session!("context_info", |_, _| Ok(DataType::VarBinary(Len::N(128))), |s| s.context_info.clone()),
+    Function {
+        name: "session_context",
+        min: 1,
+        max: 1,
+        args: &[A::Any],
+        result: |types, _| match types.first() {
+            Some(ty) if ty.is_unicode() => Ok(DataType::SqlVariant),
+            ty => Err(super::invalid_argument(ty.copied().unwrap_or(DataType::Int), 1, "session_context")),
+        },
+        strict: true,
+        stability: Stability::Statement,
+        nullable: true,
+        eval: |args, cx| {
+            let key = catalog::fold_name(args[0].as_str().unwrap_or_default());
+            let found = session(cx)?.session_context.get(&key);
+            Ok(found.map_or(Value::Null, |(value, _)| value.clone()))
+        },
+    },
     session!("xact_state", smallint, |s| Value::SmallInt(s.xact_state())),
     session!("app_name", sysname, |s| Value::Str(s.app_name.clone())),
     session!("host_name", sysname, |s| Value::Str(s.host_name.clone())),

@@ -1,6 +1,7 @@
 //! What statements need of their session while they run: current database, transactions, options, counters, the
 //! error that CATCH shows. It knows nothing of batches; `Session` drives it.
 
+use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU64, Ordering};
@@ -157,6 +158,8 @@ pub struct SessionCore {
     pub(crate) sequence_values: Vec<((i32, i32), i64)>,
     /// CONTEXT_INFO().
     pub context_info: Value,
+    /// SESSION_CONTEXT: values by lower-case key, and whether they may not be set again.
+    pub session_context: HashMap<CompactString, (Value, bool)>,
     /// RAND().
     pub random: Random,
     /// @@TRANCOUNT.
@@ -236,6 +239,7 @@ impl SessionCore {
             scope_identity: None,
             sequence_values: Vec::new(),
             context_info: Value::Null,
+            session_context: HashMap::new(),
             random: Random::new((random_bits() >> 33) as i64),
             trancount: 0,
             transaction: 0,

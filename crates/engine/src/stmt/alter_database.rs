@@ -176,7 +176,9 @@ impl StmtCtx<'_> {
             "AUTO_CLOSE" => settings.auto_close = on()?,
             "AUTO_SHRINK" => settings.auto_shrink = on()?,
             "AUTO_CREATE_STATISTICS" => settings.auto_create_stats = on()?,
-            "AUTO_UPDATE_STATISTICS" | "AUTO_UPDATE_STATISTICS_ASYNC" => settings.auto_update_stats = on()?,
+            "AUTO_UPDATE_STATISTICS" => settings.auto_update_stats = on()?,
+            // Whether a statement waits follows from how much has changed.
+            "AUTO_UPDATE_STATISTICS_ASYNC" => drop(on()?),
             "READ_ONLY" => settings.read_only = true,
             "READ_WRITE" => settings.read_only = false,
             "MULTI_USER" => settings.user_access = 0,

@@ -13,6 +13,7 @@ mod properties;
 mod rights;
 mod roles;
 mod sequences;
+mod session_context;
 mod space_used;
 mod status;
 mod types;
@@ -76,6 +77,7 @@ impl Procedure {
 
 /// All procedures but sp_executesql, which is the interpreter's own.
 const PROCEDURES: &[(&str, Body)] = &[
+    ("sp_set_session_context", session_context::set),
     ("sp_tables", odbc::tables::tables),
     ("sp_columns", odbc::columns::columns),
     ("sp_columns_90", odbc::columns::columns),

@@ -346,6 +346,7 @@ static VIEWS: &[&dyn SystemView] = &[
     &transactions::ACTIVE_TRANSACTIONS,
     &transactions::SESSION_TRANSACTIONS,
     &server::CONFIGURATIONS,
+    &server::TIME_ZONES,
     &server::SYS_INFO,
     &server::CREDENTIALS,
     &security::SERVER_PRINCIPALS,

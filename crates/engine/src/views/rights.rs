@@ -44,6 +44,7 @@ const DEFINITIONS: ViewRight = ViewRight::Database(Permission::ViewDefinition);
 const TABLE: &[(&str, ViewRight, Rows)] = &[
     ("sys.generate_series", PUBLIC, Rows::All),
     ("sys.openjson", PUBLIC, Rows::All),
+    ("sys.time_zone_info", PUBLIC, Rows::All),
     ("sys.string_split", PUBLIC, Rows::All),
     ("sys.databases", PUBLIC, Rows::Databases("database_id")),
     ("sys.sysdatabases", PUBLIC, Rows::Databases("dbid")),

@@ -42,6 +42,21 @@ pub static WAIT_STATS: View = View::sys("dm_os_wait_stats", WAIT_COLUMNS, |sessi
     Ok(rows.collect())
 });
 
+const ZONE_COLUMNS: &[ViewColumn] = &[
+    ("name", SYSNAME, false),
+    ("current_utc_offset", NVarChar(Len::N(6)), false),
+    ("is_currently_dst", Bit, false),
+];
+
+/// sys.time_zone_info: the zones that AT TIME ZONE knows, and what they show now.
+pub static TIME_ZONES: View = View::sys("time_zone_info", ZONE_COLUMNS, |_, _, _| {
+    let zones = expr::zones::WINDOWS.iter().filter_map(|(name, _)| {
+        let (offset, dst) = expr::zones::now(name)?;
+        Some(vec![text(name), text(types::datetime::offset_text(offset)), Value::Bit(dst)])
+    });
+    Ok(zones.collect())
+});
+
 const CONFIGURATION_COLUMNS: &[ViewColumn] = &[
     ("configuration_id", Int, false),
     ("name", NVarChar(Len::N(35)), false),

@@ -1,7 +1,8 @@
 //! Functions about values as such: ISNUMERIC, NEWID and the like. CAST and CONVERT are expressions.
 
 use super::math::random_bits;
-use super::{ArgRule as A, CallCx, Function, Stability, int};
+use super::{ArgRule as A, CallCx, Function, Stability, int, int_arg};
+use crate::Expr;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -31,6 +32,11 @@ const fn f(
 /// The functions of this theme.
 pub const FUNCTIONS: &[Function] = &[
     f("isnumeric", (1, 1), &[A::Any], int, isnumeric),
+    // CONVERT with a style that is no constant: value, style, NULL of the type, 1 for TRY_CONVERT.
+    Function {
+        nullable: true,
+        ..f("convert_styled", (4, 4), &[A::Any, A::Int, A::Any, A::Int], styled_type, styled)
+    },
     Function {
         stability: Stability::Row,
         ..f("newid", (0, 0), &[], |_, _| Ok(DataType::UniqueIdentifier), |_, _| Ok(newid()))
@@ -46,6 +52,19 @@ pub const FUNCTIONS: &[Function] = &[
         )
     },
 ];
+
+fn styled_type(types: &[DataType], _: &[Expr]) -> Result<DataType, SqlError> {
+    types.get(2).copied().ok_or_else(|| SqlError::internal("CONVERT without a type"))
+}
+
+fn styled(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
+    let Some(style) = args[1].as_i64() else { return Ok(Value::Null) };
+    let style = i32::try_from(style).unwrap_or(i32::MAX);
+    match convert(&args[0], cx.types[0], cx.ty, style, Mode::Explicit) {
+        Err(error) if int_arg(args, 3) != 0 && error.severity <= 16 => Ok(Value::Null),
+        result => result,
+    }
+}
 
 fn isnumeric(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let (value, ty) = (&args[0], cx.types[0]);

@@ -128,7 +128,7 @@ pub fn check_part(word: &str, function: &str) -> Result<(), SqlError> {
     }
 }
 
-fn part(args: &[Value]) -> Result<DatePart, SqlError> {
+pub(super) fn part(args: &[Value]) -> Result<DatePart, SqlError> {
     let word = text_arg(args, 0);
     DatePart::from_name(word).ok_or_else(|| SqlError::not_a_datepart(word, "datepart"))
 }
@@ -164,7 +164,7 @@ fn from_parts(args: &[Value], time: [i64; 4], offset: i64, ty: DataType) -> Resu
     datetime::from_parts([int_arg(args, 0), int_arg(args, 1), int_arg(args, 2)], time, offset, ty)
 }
 
-fn const_scale(exprs: &[Expr], at: usize) -> Result<u8, SqlError> {
+pub(super) fn const_scale(exprs: &[Expr], at: usize) -> Result<u8, SqlError> {
     let scale = exprs.get(at).and_then(Expr::as_const).and_then(Value::as_i64);
     match scale.and_then(|s| u8::try_from(s).ok()) {
         Some(scale) if scale <= 7 => Ok(scale),
@@ -184,7 +184,7 @@ fn parts_type(_: &[DataType], exprs: &[Expr]) -> Result<DataType, SqlError> {
 }
 
 /// A fraction counted in the type's own units as 100 ns.
-fn scaled_fraction(fraction: i64, ty: DataType) -> i64 {
+pub(super) fn scaled_fraction(fraction: i64, ty: DataType) -> i64 {
     fraction.saturating_mul(10i64.pow(7 - u32::from(ty.scale().min(7))))
 }
 
@@ -214,7 +214,7 @@ fn switchoffset(args: &[Value], _: &mut CallCx<'_>) -> Result<Value, SqlError> {
 }
 
 /// `+05:30` in minutes.
-fn offset_minutes(text: &str) -> Option<i16> {
+pub(super) fn offset_minutes(text: &str) -> Option<i16> {
     let text = text.trim();
     let (sign, rest) = match text.as_bytes().first()? {
         b'+' => (1, &text[1..]),

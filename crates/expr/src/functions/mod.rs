@@ -7,10 +7,14 @@ pub mod bits;
 pub mod choice;
 pub mod convert;
 pub mod date;
+pub mod date_units;
 pub mod digest;
+pub mod format;
 pub mod json;
 pub mod math;
 pub mod string;
+pub mod xml;
+pub mod zones;
 
 use crate::{Env, Expr};
 use std::collections::HashMap;
@@ -157,6 +161,10 @@ pub fn invalid_argument(ty: DataType, at: usize, name: &str) -> SqlError {
 const LISTS: &[&[Function]] = &[
     string::FUNCTIONS,
     date::FUNCTIONS,
+    date_units::FUNCTIONS,
+    format::FUNCTIONS,
+    zones::FUNCTIONS,
+    xml::FUNCTIONS,
     math::FUNCTIONS,
     bits::FUNCTIONS,
     convert::FUNCTIONS,

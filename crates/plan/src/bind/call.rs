@@ -21,6 +21,10 @@ impl Binder<'_> {
         if let Some(over) = &call.over {
             return self.window_call(&name, call, over);
         }
+        if let ("percentile_cont" | "percentile_disc", None) = (name.as_str(), &call.over) {
+            let text = format!("The function '{}' must have an OVER clause.", call.name.name.value);
+            return Err(SqlError::new(10753, 15, 1, text));
+        }
         if let Some(kind) = AggKind::from_name(&name) {
             return self.aggregate(kind, &name, call);
         }
@@ -99,9 +103,8 @@ impl Binder<'_> {
                 case_of(vec![(condition, then)], otherwise)?
             }
             "choose" => self.choose(call)?,
-            "dateadd" | "datediff" | "datediff_big" | "datepart" | "datename" => {
-                self.date_call(name, call)?
-            }
+            "dateadd" | "datediff" | "datediff_big" | "datepart" | "datename" | "datetrunc"
+            | "date_bucket" => self.date_call(name, call)?,
             "rand" if call.args.is_empty() => {
                 let number = Expr::Const(Value::Int(self.new_once()));
                 apply(functions::required("rand")?, vec![Typed::new(number, DataType::Int, false)])?
@@ -138,7 +141,7 @@ impl Binder<'_> {
     fn date_call(&mut self, name: &str, call: &ast::FunctionCall) -> Result<Typed, SqlError> {
         let function = functions::required(name)?;
         let expected = usize::from(function.min);
-        if call.args.len() != expected {
+        if !(expected..=usize::from(function.max)).contains(&call.args.len()) {
             return Err(wrong_count(&call.name.name.value, expected));
         }
         let word = match &call.args[0].kind {
@@ -250,6 +253,9 @@ impl Binder<'_> {
         name: &str,
         call: &ast::FunctionCall,
     ) -> Result<(), SqlError> {
+        if aggregate.kind.is_percentile() {
+            return self.percentile_operands(aggregate, name, call);
+        }
         let arg = self.expr(&call.args[0])?;
         aggregate.ty = aggregate.kind.result_type(arg.ty, name)?;
         aggregate.collation = arg.collation;
@@ -268,6 +274,38 @@ impl Binder<'_> {
         } else {
             aggregate.arg = Some(arg.expr);
         }
+        Ok(())
+    }
+}
+
+impl Binder<'_> {
+    /// `PERCENTILE_CONT(share) WITHIN GROUP (ORDER BY key)`. Errors: 10754 without the group, 10751 with several keys.
+    pub(super) fn percentile_operands(
+        &mut self,
+        aggregate: &mut Aggregate,
+        name: &str,
+        call: &ast::FunctionCall,
+    ) -> Result<(), SqlError> {
+        let shown = call.name.name.value.as_str();
+        let [item] = call.within_group.as_slice() else {
+            let (number, text) = match call.within_group.is_empty() {
+                true => (10754, format!("The function '{shown}' must have a WITHIN GROUP clause.")),
+                false => (
+                    10751,
+                    format!(
+                        "The ORDER BY in WITHIN GROUP clause of '{shown}' function must have exactly one expression."
+                    ),
+                ),
+            };
+            return Err(SqlError::new(number, 15, 1, text));
+        };
+        let [share] = call.args.as_slice() else { return Err(wrong_count(shown, 1)) };
+        let key = self.expr(&item.expr)?;
+        aggregate.ty = aggregate.kind.result_type(key.ty, name)?;
+        aggregate.collation = key.collation;
+        aggregate.separator = Some(self.expr_as(share, DataType::Float)?);
+        aggregate.arg = Some(key.expr);
+        aggregate.order = vec![(Expr::Const(Value::Null), item.descending)];
         Ok(())
     }
 }

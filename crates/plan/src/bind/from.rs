@@ -69,7 +69,7 @@ impl Binder<'_> {
         Ok(())
     }
 
-    fn table_ref(&mut self, table: &ast::TableRef) -> Result<Logical, SqlError> {
+    pub(super) fn table_ref(&mut self, table: &ast::TableRef) -> Result<Logical, SqlError> {
         match &table.kind {
             TableRefKind::Named { name, alias, sample, hints } => {
                 if sample.is_some() {
@@ -106,8 +106,12 @@ impl Binder<'_> {
             }
             TableRefKind::Apply { outer, left, right } => self.apply(*outer, left, right),
             TableRefKind::Method { .. } => Err(unsupported("The nodes() method")),
-            TableRefKind::Pivot { .. } => Err(unsupported("PIVOT")),
-            TableRefKind::Unpivot { .. } => Err(unsupported("UNPIVOT")),
+            TableRefKind::Pivot { input, aggregate, column, values, alias } => {
+                self.pivot(input, aggregate, column, values, alias)
+            }
+            TableRefKind::Unpivot { input, value, column, values, alias } => {
+                self.unpivot(input, (value, column), values, alias)
+            }
         }
     }
 
@@ -388,7 +392,7 @@ impl Binder<'_> {
     }
 
     /// A source that is a query: its columns need names.
-    fn add_derived(
+    pub(super) fn add_derived(
         &mut self,
         alias: &str,
         names: &[ast::Ident],

@@ -12,6 +12,7 @@ mod grouping;
 mod json;
 pub mod literal;
 pub mod module;
+mod pivot;
 pub mod recursive;
 pub mod scope;
 pub mod select;
@@ -41,6 +42,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use syntax::ast::{self, CompareOp, ExprKind};
 pub use type_names::{cast_type, declared_type};
+use types::convert::Mode;
 use types::like::LikePattern;
 use types::{Collation, DataType, SqlError, Value};
 
@@ -214,7 +216,8 @@ impl<'a> Binder<'a> {
         if !point && !known {
             let rows = crate::statistics::table_rows(table);
             let limit = table.state.modified().saturating_add(threshold(rows));
-            self.watched.push(Watched { state: table.state.clone(), limit });
+            let renewals = table.state.statistics.renewals();
+            self.watched.push(Watched { state: table.state.clone(), limit, renewals });
         }
     }
 
@@ -285,18 +288,18 @@ impl<'a> Binder<'a> {
             ExprKind::Convert { target, operand, style, or_null } => {
                 self.convert(target, operand, style.as_deref(), *or_null)
             }
-            ExprKind::Parse { operand, target, or_null, .. } => {
-                let ty = cast_type(target)?;
-                self.deduce(operand, Wanted::Becomes(ty))?;
-                let operand = self.expr(operand)?;
-                expr::bind_ops::explicit(operand, ty, 0, *or_null)
+            ExprKind::Parse { operand, target, culture, or_null } => {
+                self.parse(operand, target, culture.as_deref(), *or_null)
             }
             ExprKind::Function(call) => self.call(call),
             ExprKind::Collate { operand, collation } => self.collate(operand, collation),
             ExprKind::Subquery(query) => self.scalar_subquery(query),
             ExprKind::NextValueFor { sequence, over } => self.next_value(sequence, over.as_deref()),
-            ExprKind::AtTimeZone { .. } => Err(unsupported("AT TIME ZONE")),
-            ExprKind::Method { .. } => Err(unsupported("A method call")),
+            ExprKind::AtTimeZone { operand, zone } => {
+                let args = vec![self.expr(operand)?, self.expr(zone)?];
+                call::apply(expr::functions::required("at_time_zone")?, args)
+            }
+            ExprKind::Method { target, method, args } => self.method(target, method, args),
             _ => Err(SqlError::internal("a condition stands where a value belongs")),
         }
     }
@@ -552,11 +555,38 @@ impl<'a> Binder<'a> {
                 match e {
                     Expr::Const(Value::Int(style)) => style,
                     Expr::Const(Value::Null) => return Ok(Typed::new(Expr::Const(Value::Null), ty, true)),
-                    _ => return Err(unsupported("CONVERT with a style that is not a constant")),
+                    style => {
+                        types::convert::check_conversion(operand.ty, ty, Mode::Explicit)?;
+                        let style = Typed::new(style, DataType::Int, true);
+                        let args = vec![operand, style, type_of(ty), flag(or_null)];
+                        return call::apply(expr::functions::required("convert_styled")?, args);
+                    }
                 }
             }
         };
         expr::bind_ops::explicit(operand, ty, style, or_null)
+    }
+
+    fn parse(
+        &mut self,
+        operand: &ast::Expr,
+        target: &ast::TypeName,
+        culture: Option<&ast::Expr>,
+        or_null: bool,
+    ) -> Result<Typed, SqlError> {
+        let ty = cast_type(target)?;
+        let operand = self.expr(operand)?;
+        if !operand.ty.is_string() && !operand.is_null_literal() {
+            return Err(expr::functions::invalid_argument(operand.ty, 1, "parse"));
+        }
+        let culture = match culture {
+            Some(culture) => self.expr(culture)?,
+            None => {
+                Typed::new(Expr::Const(Value::str("en-US")), DataType::NVarChar(types::Len::N(128)), false)
+            }
+        };
+        let args = vec![operand, culture, type_of(ty), flag(or_null)];
+        call::apply(expr::functions::required("parse_as")?, args)
     }
 
     fn collate(&mut self, operand: &ast::Expr, collation: &ast::Ident) -> Result<Typed, SqlError> {
@@ -783,6 +813,16 @@ pub fn negate(p: Pred) -> Pred {
         Pred::Not(inner) => *inner,
         other => Pred::Not(Box::new(other)),
     }
+}
+
+/// NULL of a type, by which a function is told the type of its result.
+fn type_of(ty: DataType) -> Typed {
+    Typed::new(Expr::Const(Value::Null), ty, true)
+}
+
+/// A truth as an argument.
+fn flag(on: bool) -> Typed {
+    Typed::new(Expr::Const(Value::Int(i32::from(on))), DataType::Int, false)
 }
 
 /// Error for a construct that parses and is not there yet.

@@ -87,6 +87,12 @@ impl Binder<'_> {
             let text = format!("The function '{name}' must have an OVER clause with ORDER BY.");
             return Err(SqlError::new(4112, 15, 1, text));
         }
+        if matches!(name, "percentile_cont" | "percentile_disc")
+            && (!order.is_empty() || over.frame.is_some())
+        {
+            let text = format!("The function '{name}' may not have ORDER BY in OVER clause.");
+            return Err(SqlError::new(10752, 15, 1, text));
+        }
         let (start, end) = frame(over, !order.is_empty())?;
         let (kind, mut typed) = self.window_kind(name, call)?;
         let output = self.new_col();
@@ -139,6 +145,12 @@ impl Binder<'_> {
                     );
                     return Err(SqlError::new(4113, 16, 1, text));
                 };
+                if kind.is_percentile() && name.starts_with("approx_") {
+                    let text = format!(
+                        "The function '{name}' is not a valid windowing function, and cannot be used with the OVER clause."
+                    );
+                    return Err(SqlError::new(4113, 16, 1, text));
+                }
                 if call.distinct {
                     return Err(SqlError::new(
                         10759,
@@ -168,6 +180,20 @@ impl Binder<'_> {
         }
         if call.star {
             return self.aggregate_args(kind, name, call);
+        }
+        if kind.is_percentile() {
+            let mut aggregate = Aggregate {
+                kind,
+                ty: DataType::Float,
+                collation: types::Collation::DEFAULT,
+                arg: None,
+                distinct: false,
+                separator: None,
+                order: Vec::new(),
+                output: self.new_col(),
+            };
+            self.percentile_operands(&mut aggregate, name, call)?;
+            return Ok(aggregate);
         }
         let [arg] = call.args.as_slice() else { return Err(unsupported("STRING_AGG with OVER")) };
         debug_assert!(self.clause() != Clause::Aggregate);

@@ -1,0 +1,52 @@
+//! sp_set_session_context: values by name that live as long as the session, for SESSION_CONTEXT.
+
+use ::types::{DataType, Len, SqlError, Value};
+use catalog::fold_name;
+
+use super::Call;
+use super::params::Param;
+
+const PARAMS: &[Param] = &[
+    ("@key", DataType::NVarChar(Len::N(128))),
+    ("@value", DataType::SqlVariant),
+    ("@read_only", DataType::Bit),
+];
+
+/// Bytes that a session may keep.
+const MOST_BYTES: usize = 1 << 20;
+
+/// EXEC sp_set_session_context @key, @value [, @read_only]. NULL takes the key away. Errors: 15664 a key that was set as read only,
+/// 15665 too much in all.
+pub fn set(call: &mut Call<'_>) -> Result<i32, SqlError> {
+    let given = call.given("sp_set_session_context", 2, PARAMS)?;
+    let Some(key) = given.text(0) else {
+        let text = "The parameter '@key' of the procedure sp_set_session_context must not be NULL.";
+        return Err(SqlError::new(15666, 16, 1, text));
+    };
+    let folded = fold_name(key);
+    let context = &mut call.core.session_context;
+    if context.get(&folded).is_some_and(|(_, read_only)| *read_only) {
+        let text = format!(
+            "Cannot set key '{key}' in the session context. The key has been set as read_only for this session."
+        );
+        return Err(SqlError::new(15664, 16, 1, text));
+    }
+    let value = given.value(1);
+    let read_only = given.number(2, 0) != 0;
+    if value.is_null() && !read_only {
+        context.remove(&folded);
+        return Ok(0);
+    }
+    let bytes = |key: &str, value: &Value| key.len() * 2 + value.heap_bytes() + 16;
+    let others: usize =
+        context.iter().filter(|(known, _)| **known != folded).map(|(known, (v, _))| bytes(known, v)).sum();
+    if others + bytes(&folded, &value) > MOST_BYTES {
+        let text = format!(
+            "The value was not set for key '{key}' because the total size of keys and values in the session context would exceed \
+             the 1 MB limit."
+        );
+        return Err(SqlError::new(15665, 16, 1, text));
+    }
+    context.insert(folded, (value, read_only));
+    Ok(0)
+}
