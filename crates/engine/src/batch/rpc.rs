@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use types::{DataType, SqlError, Value};
+use types::{DataType, SqlError};
 
 use super::Compiled;
 use super::program::Program;
@@ -22,7 +22,7 @@ pub fn call(
     name: &str,
     args: Vec<Arg>,
     types: Vec<Option<DataType>>,
-) -> Result<(End, Vec<(usize, DataType, Value)>), SqlError> {
+) -> Result<(End, Outputs), SqlError> {
     let batch = nothing();
     let mut vars = Vec::new();
     let mut run = Run::new(core, sink, batch, &mut vars, false);
@@ -35,7 +35,7 @@ pub fn call(
             End::ScopeAborted
         }
     };
-    Ok((end, run.outputs.take().unwrap_or_default().values))
+    Ok((end, run.outputs.take().unwrap_or_default()))
 }
 
 /// The batch around a call: it has no text and no variables.

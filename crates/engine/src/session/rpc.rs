@@ -48,7 +48,7 @@ impl Session {
         let types = params.iter().map(|param| param.ty).collect();
         self.request(sink, |core, sink| {
             let (end, outputs) = call(core, sink, name, args, types)?;
-            for (ordinal, ty, value) in &outputs {
+            for (ordinal, ty, value) in &outputs.values {
                 let name = params.get(*ordinal).map_or("", |param| param.name.as_str());
                 sink.output_parameter(&OutputParameter { ordinal: *ordinal, name, ty: *ty, value })?;
             }
