@@ -38,6 +38,28 @@ pub struct ColumnDef {
     pub default: Option<DefaultDef>,
     /// IDENTITY(seed, increment).
     pub identity: Option<(i64, i64)>,
+    /// Of a computed column: what it is.
+    pub computed: Option<Arc<ComputedDef>>,
+}
+
+impl ColumnDef {
+    /// Whether it is a computed column whose value no row has: it is computed where it is named.
+    pub fn is_virtual(&self) -> bool {
+        self.computed.as_ref().is_some_and(|computed| !computed.stored)
+    }
+}
+
+/// What a computed column is.
+#[derive(Clone, Debug)]
+pub struct ComputedDef {
+    /// In parentheses, as sys.computed_columns.definition shows it.
+    pub text: CompactString,
+    /// The parsed expression, over the other columns of its table.
+    pub expr: Arc<syntax::ast::Expr>,
+    /// PERSISTED.
+    pub persisted: bool,
+    /// The rows have its values: it is persisted, or an index needs them.
+    pub stored: bool,
 }
 
 /// A DEFAULT constraint: its text is parsed again when the catalog is loaded.

@@ -7,13 +7,14 @@ use std::sync::Arc;
 use access::ReadMode;
 use compact_str::CompactString;
 use pages::{PageId, UnitId};
-use types::{Collation, ColumnType, RowLayout, SqlError, Value};
+use types::{Collation, ColumnType, DataType, RowLayout, SqlError, Value};
 
 use super::store::{StoreError, SysTrees};
 use super::systables::SysTable;
 pub use super::type_text::type_of_text;
 use super::{
-    Catalog, CheckDef, ColumnDef, DefaultDef, ForeignKeyDef, IdentityState, IndexDef, TableDef, TableState,
+    Catalog, CheckDef, ColumnDef, ComputedDef, DefaultDef, ForeignKeyDef, IdentityState, IndexDef, TableDef,
+    TableState,
 };
 use super::{alias, constraint, module, other, statistics, table_type};
 use crate::statistics::TableStatistics;
@@ -175,7 +176,11 @@ fn table(
 pub fn layout_of(columns: &[ColumnDef]) -> Arc<RowLayout> {
     let types: Vec<ColumnType> = columns
         .iter()
-        .map(|c| ColumnType { ty: c.ty, nullable: c.nullable, collation: c.collation })
+        .map(|c| match c.is_virtual() {
+            // A place that is always NULL.
+            true => ColumnType { ty: DataType::Bit, nullable: true, collation: c.collation },
+            false => ColumnType { ty: c.ty, nullable: c.nullable, collation: c.collation },
+        })
         .collect();
     Arc::new(RowLayout::new(&types))
 }
@@ -200,7 +205,26 @@ fn column(row: &[Value], objects: &HashMap<i32, ObjectRow>) -> Result<ColumnDef,
         collation,
         default,
         identity: row[6].as_i64().zip(row[7].as_i64()),
+        computed: computed(&row[9])?,
     })
+}
+
+/// What the row of a computed column says of it: how it is kept, and its text.
+fn computed_text(computed: &ComputedDef) -> String {
+    let kept = match (computed.persisted, computed.stored) {
+        (true, _) => 'P',
+        (false, true) => 'S',
+        (false, false) => 'V',
+    };
+    format!("{kept}{}", computed.text)
+}
+
+fn computed(text: &Value) -> Result<Option<Arc<ComputedDef>>, StoreError> {
+    let Some(text) = text.as_str() else { return Ok(None) };
+    let (kept, text) = text.split_at_checked(1).ok_or_else(|| damaged("computed column", 0))?;
+    let expr = Arc::new(parse_expression(text)?);
+    let (persisted, stored) = (kept == "P", kept != "V");
+    Ok(Some(Arc::new(ComputedDef { text: text.into(), expr, persisted, stored })))
 }
 
 fn index(
@@ -260,6 +284,7 @@ pub fn rows_of(table: &TableDef, schema_id: i32) -> Vec<(SysTable, Vec<Value>)> 
                 column.identity.map_or(Value::Null, |(seed, _)| Value::BigInt(seed)),
                 column.identity.map_or(Value::Null, |(_, step)| Value::BigInt(step)),
                 default.map_or(Value::Null, |d| Value::Int(d.object_id)),
+                column.computed.as_ref().map_or(Value::Null, |c| Value::str(computed_text(c))),
             ],
         ));
         if let Some(d) = default {

@@ -25,6 +25,11 @@ const PART: usize = 3000;
 const QUOTED_OFF: &str = "quoted_identifier_off";
 const NULLS_OFF: &str = "ansi_nulls_off";
 const DISABLED: &str = "disabled";
+/// Before the number of whom it runs as.
+const RUN_AS: &str = "execute_as=";
+
+/// EXECUTE AS OWNER, as sys.sql_modules shows it.
+pub const AS_OWNER: i32 = -2;
 
 /// What kind of module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -139,6 +144,8 @@ pub struct ModuleDef {
     pub settings: ModuleSettings,
     /// DISABLE TRIGGER.
     pub disabled: bool,
+    /// EXECUTE AS: the principal_id of whom it runs as, [`AS_OWNER`], or none for the caller.
+    pub run_as: Option<i32>,
     pub create_date: Value,
     pub modify_date: Value,
     /// The parsed statement.
@@ -161,6 +168,7 @@ pub struct ModuleHead {
     pub parent: i32,
     pub settings: ModuleSettings,
     pub disabled: bool,
+    pub run_as: Option<i32>,
     pub create_date: Value,
     pub modify_date: Value,
 }
@@ -181,6 +189,7 @@ impl ModuleDef {
             text: text.into(),
             settings: head.settings,
             disabled: head.disabled,
+            run_as: head.run_as,
             create_date: head.create_date,
             modify_date: head.modify_date,
             stmt,
@@ -197,6 +206,7 @@ impl ModuleDef {
             parent: self.parent,
             settings: self.settings,
             disabled: self.disabled,
+            run_as: self.run_as,
             create_date: self.create_date.clone(),
             modify_date: self.modify_date.clone(),
         }
@@ -268,6 +278,11 @@ impl ModuleDef {
         self.options().iter().any(|option| option.name == name)
     }
 
+    /// WITH INLINE = OFF: a scalar function that is called, whatever it is.
+    pub fn is_never_inline(&self) -> bool {
+        self.options().iter().any(|option| option.name == "INLINE" && !option.is_on())
+    }
+
     /// WITH EXECUTE AS.
     pub fn execute_as(&self) -> Option<&ExecuteAs> {
         match &self.stmt {
@@ -322,7 +337,9 @@ pub fn rows_of(module: &ModuleDef, schema_id: i32) -> Vec<(SysTable, Vec<Value>)
         (!module.settings.ansi_nulls, NULLS_OFF),
         (module.disabled, DISABLED),
     ];
-    let words: Vec<&str> = flags.iter().filter(|(set, _)| *set).map(|(_, word)| *word).collect();
+    let mut words: Vec<String> =
+        flags.iter().filter(|(set, _)| *set).map(|(_, word)| (*word).to_string()).collect();
+    words.extend(module.run_as.map(|id| format!("{RUN_AS}{id}")));
     let object = vec![
         Value::Int(module.object_id),
         Value::str(&module.name),
@@ -388,6 +405,7 @@ pub(crate) fn load(
         parent: object.parent,
         settings: ModuleSettings { quoted_identifier: !has(QUOTED_OFF), ansi_nulls: !has(NULLS_OFF) },
         disabled: has(DISABLED),
+        run_as: words.split(' ').find_map(|w| w.strip_prefix(RUN_AS)).and_then(|id| id.parse().ok()),
         create_date: object.create_date.clone(),
         modify_date: object.modify_date.clone(),
     };

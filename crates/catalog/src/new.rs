@@ -34,6 +34,7 @@ pub struct NewColumn {
     pub default: Option<NewDefault>,
     /// Seed and increment.
     pub identity: Option<(i64, i64)>,
+    pub computed: Option<Arc<crate::ComputedDef>>,
 }
 
 impl NewColumn {
@@ -46,6 +47,7 @@ impl NewColumn {
             collation: Collation::default(),
             default: None,
             identity: None,
+            computed: None,
         }
     }
 }

@@ -11,7 +11,8 @@ use types::{Collation, ColumnType, DataType, KeyPart, Len, RowLayout, SqlError, 
 pub enum SysTable {
     /// object_id | name, schema_id, type, parent, created, modified, text
     Objects = 0,
-    /// object_id, column_id | name, type, collation, nullable, seed, increment, default's object_id
+    /// object_id, column_id | name, type, collation, nullable, seed, increment, default's object_id, how a computed column is kept and
+    /// its text
     Columns = 1,
     /// object_id, index_id | name, unit, IAM page, root page, unique, constraint, fill factor, filegroup
     Indexes = 2,
@@ -135,6 +136,7 @@ impl SysTable {
                 (BigInt, true),
                 (BigInt, true),
                 (Int, true),
+                (TEXT, true),
             ],
             SysTable::Indexes => &[
                 (Int, false),

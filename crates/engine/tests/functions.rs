@@ -405,3 +405,36 @@ fn rights_to_functions() {
     );
     fails(&i, "USE t; EXECUTE AS USER = 'u'; SELECT * FROM a", &[229]);
 }
+
+#[test]
+fn modules_run_as_whom_they_say() {
+    let mut b = bench();
+    b.check("CREATE USER u WITHOUT LOGIN; CREATE USER w WITHOUT LOGIN; GRANT SELECT ON a TO w", "");
+    // The text of EXEC is no part of the module: only whom the module runs as counts in it.
+    for (name, who) in [("c", "CALLER"), ("o", "OWNER"), ("s", "SELF"), ("x", "'w'")] {
+        b.check(
+            &format!("CREATE PROCEDURE {name} WITH EXECUTE AS {who} AS EXEC ('SELECT USER_NAME(), COUNT(*) FROM a')"),
+            "",
+        );
+        b.check(&format!("GRANT EXECUTE ON {name} TO u"), "");
+    }
+    let i = b.instance.clone();
+    fails(&i, "USE t; EXECUTE AS USER = 'u'; EXEC c", &[229]);
+    b.check(
+        "EXECUTE AS USER = 'u'; EXEC o; EXEC s; EXEC x; SELECT USER_NAME(); REVERT",
+        "dbo|3\ndbo|3\nw|3\nu",
+    );
+    b.check("CREATE FUNCTION who () RETURNS sysname WITH EXECUTE AS 'w' AS BEGIN RETURN USER_NAME() END", "");
+    b.check("GRANT EXECUTE ON who TO u; EXECUTE AS USER = 'u'; SELECT dbo.who(), USER_NAME(); REVERT", "w|u");
+    b.check("CREATE TRIGGER tr ON a WITH EXECUTE AS 'w' FOR UPDATE AS PRINT USER_NAME()", "");
+    b.check("UPDATE a SET n = 1 WHERE id = 1", "w\n(1)");
+    b.check(
+        "SELECT OBJECT_NAME(object_id), IIF(execute_as_principal_id = USER_ID('w'), 'w', CAST(execute_as_principal_id AS varchar(9)))
+         FROM sys.sql_modules WHERE object_id IN (OBJECT_ID('c'), OBJECT_ID('o'), OBJECT_ID('x')) ORDER BY 1",
+        "c|NULL\no|-2\nx|w",
+    );
+    fails(&i, "USE t; DROP USER w", &[15136]);
+    fails(&i, "USE t; EXEC ('CREATE PROCEDURE n WITH EXECUTE AS ''nobody'' AS SELECT 1')", &[15151]);
+    b = b.restart();
+    b.check("EXECUTE AS USER = 'u'; EXEC x; REVERT", "w|3");
+}

@@ -142,7 +142,12 @@ impl TableStore {
         for def in &table.indexes {
             indexes.push(open_index(db, table, def)?);
         }
-        let lob_columns = table.columns.iter().enumerate().filter(|(_, c)| c.ty.is_lob()).map(|(i, _)| i);
+        let lob_columns = table
+            .columns
+            .iter()
+            .enumerate()
+            .filter(|(_, c)| c.ty.is_lob() && !c.is_virtual())
+            .map(|(i, _)| i);
         let lob = match &table.lob {
             None => None,
             Some(_) => match &*handle(db, table, None, false)? {

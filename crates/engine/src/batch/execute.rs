@@ -21,7 +21,7 @@ use crate::stmt::option_rules;
 use crate::sysproc::{self, Arg};
 use catalog::other::OtherObject;
 use catalog::security::Permission;
-use catalog::{Db, ModuleDef, ModuleKind, errors, fold_name};
+use catalog::{Db, ModuleDef, ModuleKind, errors};
 use plan::bind::set_options::SessionOptions;
 use plan::rights::{Chain, Rights};
 use std::sync::Arc;
@@ -205,18 +205,16 @@ impl Run<'_> {
         module.cloned().ok_or_else(|| errors::no_procedure(shown))
     }
 
-    /// The right to a procedure: EXECUTE, unless the module that calls it has the same owner. Gives the chain in which its statements
-    /// run.
-    pub(super) fn enter_module(&mut self, module: &Arc<ModuleDef>) -> Result<Chain, SqlError> {
+    /// The right to a procedure: EXECUTE, unless the module that calls it has the same owner.
+    pub(super) fn enter_module(&mut self, module: &Arc<ModuleDef>) -> Result<(), SqlError> {
         let db = self.core.db().clone();
-        let schema = db.catalog().schemas.get(&fold_name(&module.schema)).copied().unwrap_or(0);
         if !self.core.may_all() {
             let mut rights = Rights::new(self.core.chain);
             let name = (module.schema.as_str(), module.name.as_str());
             rights.need_object(&db, name, module.object_id, Permission::Execute, &[]);
             self.core.check_rights(&rights.take())?;
         }
-        Ok(Chain::Owner(db.id(), db.security().object_owner(module.object_id, schema)))
+        Ok(())
     }
 
     /// Runs a procedure with arguments.
@@ -227,10 +225,10 @@ impl Run<'_> {
             bind_arguments(&module.name, &code, args)?;
         self.check_cursor_arguments(&cursors)?;
         let settings = module.settings;
-        let chain = self.enter_module(module)?;
+        self.enter_module(module)?;
         self.pass_tables(&tables)?;
         self.core.cursors.want(cursors.iter().map(|(parameter, _)| parameter.clone()).collect());
-        let done = self.in_scope(&code.batch, &mut vars, chain, |options| {
+        let done = self.in_scope(&code.batch, &mut vars, Some(module), |options| {
             options.quoted_identifier = settings.quoted_identifier;
             options.ansi_nulls = settings.ansi_nulls;
         });
@@ -271,13 +269,13 @@ impl Run<'_> {
         let instance = self.core.instance().clone();
         let code = BatchCache::of(&instance)?.module(self.core.db(), module)?;
         let settings = module.settings;
-        let chain = self.enter_module(module)?;
+        self.enter_module(module)?;
         let tables = code.params.iter().filter_map(|p| Some((p, p.table.as_ref()?)));
         let tables =
             tables.map(|(p, def)| TableParam::new(&p.name, def, None)).collect::<Result<Vec<_>, _>>()?;
         self.pass_tables(&tables)?;
         self.core.described.push(id);
-        let result = self.in_scope(&code.batch, &mut Vec::new(), chain, |options| {
+        let result = self.in_scope(&code.batch, &mut Vec::new(), Some(module), |options| {
             options.quoted_identifier = settings.quoted_identifier;
             options.ansi_nulls = settings.ansi_nulls;
         });
@@ -333,7 +331,7 @@ impl Run<'_> {
         vars: &mut Vec<Value>,
     ) -> Result<(Flow, i32), Failure> {
         let settings = inner.settings;
-        self.in_scope(inner, vars, Chain::None, |options| options.set_parse_settings(settings))
+        self.in_scope(inner, vars, None, |options| options.set_parse_settings(settings))
     }
 
     /// Runs compiled code in a scope of its own: SET options, the current database, SCOPE_IDENTITY() and what `inserted` means
@@ -342,7 +340,7 @@ impl Run<'_> {
         &mut self,
         inner: &Arc<Compiled>,
         vars: &mut Vec<Value>,
-        chain: Chain,
+        of: Option<&ModuleDef>,
         set: impl FnOnce(&mut SessionOptions),
     ) -> Result<(Flow, i32), Failure> {
         if self.core.nest_level >= MAX_NESTING {
@@ -351,9 +349,14 @@ impl Run<'_> {
         let options = self.core.options.clone();
         let db = self.core.db().clone();
         let trancount = self.core.trancount;
+        let scope = match of {
+            Some(module) => {
+                let db = db.clone();
+                self.core.enter_module_scope(&db, module)?
+            }
+            None => self.core.enter_chain(Chain::None),
+        };
         set(&mut self.core.options);
-        let (chain, floor) = (std::mem::replace(&mut self.core.chain, chain), self.core.acting_floor);
-        self.core.acting_floor = self.core.caller.depth();
         self.core.nest_level += 1;
         self.core.temps.level = self.core.nest_level;
         // No identity value was given in it yet.
@@ -365,8 +368,7 @@ impl Run<'_> {
         self.core.temps.level = self.core.nest_level;
         temps::end_scope(self.core);
         // What EXECUTE AS began in the scope ends with it.
-        self.core.caller.return_to(self.core.acting_floor);
-        (self.core.chain, self.core.acting_floor) = (chain, floor);
+        self.core.leave_scope(scope);
         let implicit = self.core.options.implicit_transactions;
         self.core.options = options;
         self.core.scope_identity = scope_identity;

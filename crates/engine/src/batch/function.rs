@@ -14,7 +14,6 @@ use crate::state::SessionCore;
 use crate::state::inner::FunctionRunner;
 use catalog::errors;
 use plan::bind::function::CalledFunction;
-use plan::rights::Chain;
 
 /// The interpreter, as what runs functions.
 pub struct Functions;
@@ -33,8 +32,7 @@ impl FunctionRunner for Functions {
         let (db, module) = (&function.db, &function.module);
         let instance = core.instance().clone();
         let code = BatchCache::of(&instance)?.module(db, module)?;
-        let schema = db.catalog().schemas.get(&catalog::fold_name(&module.schema)).copied().unwrap_or(0);
-        let owner = db.security().object_owner(module.object_id, schema);
+        let scope = core.enter_module_scope(db, module)?;
         // A function changes no option but these.
         let options = (core.options.quoted_identifier, core.options.ansi_nulls, core.options.nocount);
         core.options.quoted_identifier = module.settings.quoted_identifier;
@@ -45,14 +43,11 @@ impl FunctionRunner for Functions {
         }
         let counts = (core.rowcount, core.error_number, core.scope_identity.take(), core.last_identity);
         let (changes, profile) = (core.changes.take(), core.profile.take());
-        let outer = (std::mem::replace(&mut core.chain, Chain::Owner(db.id(), owner)), core.acting_floor);
-        core.acting_floor = core.caller.depth();
         core.nest_level += 1;
         core.temps.level = core.nest_level;
         let mut vars = args;
         let end = run_batch(core, rows, &code.batch, &mut vars, true);
-        core.caller.return_to(core.acting_floor);
-        (core.chain, core.acting_floor) = outer;
+        core.leave_scope(scope);
         core.nest_level -= 1;
         core.temps.level = core.nest_level;
         temps::end_scope(core);

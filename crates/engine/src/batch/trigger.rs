@@ -15,7 +15,6 @@ use crate::state::SessionCore;
 use crate::state::changes::{ChangedRows, FiredTriggers};
 use crate::state::inner::{TriggerRunner, check_after_trigger};
 use catalog::{Db, ModuleDef, errors};
-use plan::rights::Chain;
 
 /// Deepest nesting of scopes.
 pub const MAX_NESTING: u32 = 32;
@@ -70,6 +69,7 @@ fn run_one(
     }
     let instance = core.instance().clone();
     let code = BatchCache::of(&instance)?.module(db, trigger)?;
+    let scope = core.enter_module_scope(db, trigger)?;
     let (options, caller) = (core.options.clone(), core.db().clone());
     let changes = core.changes.replace(changed.clone());
     let identity = core.scope_identity.take();
@@ -79,13 +79,8 @@ fn run_one(
     core.set_db(db.clone());
     core.nest_level += 1;
     core.temps.level = core.nest_level;
-    let schema = db.catalog().schemas.get(&catalog::fold_name(&trigger.schema)).copied().unwrap_or(0);
-    let owner = db.security().object_owner(trigger.parent, schema);
-    let outer = (std::mem::replace(&mut core.chain, Chain::Owner(db.id(), owner)), core.acting_floor);
-    core.acting_floor = core.caller.depth();
     let end = run_batch(core, sink, &code.batch, &mut Vec::new(), catching);
-    core.caller.return_to(core.acting_floor);
-    (core.chain, core.acting_floor) = outer;
+    core.leave_scope(scope);
     core.nest_level -= 1;
     core.temps.level = core.nest_level;
     temps::end_scope(core);

@@ -27,6 +27,8 @@ pub struct NewModule<'a> {
     pub settings: ModuleSettings,
     /// The table of a trigger.
     pub table: Option<Arc<TableDef>>,
+    /// EXECUTE AS.
+    pub run_as: Option<i32>,
 }
 
 /// Makes or changes a module; `check` looks at the definition before anything is written.
@@ -71,6 +73,7 @@ pub fn put(
         parent: new.table.as_ref().map_or(0, |table| table.object_id),
         settings: new.settings,
         disabled: before.as_ref().is_some_and(|before| before.disabled),
+        run_as: new.run_as,
         create_date: before.as_ref().map_or_else(|| now.clone(), |before| before.create_date.clone()),
         modify_date: now,
     };

@@ -110,6 +110,9 @@ fn private(table: &TableDef, name: &str) -> TableDef {
     copy.name = name.into();
     for column in &mut copy.columns {
         column.identity = None;
+        // The values are those that are given, and none of what no row has.
+        column.nullable |= column.is_virtual();
+        column.computed = None;
     }
     copy.checks.clear();
     copy.foreign_keys.clear();

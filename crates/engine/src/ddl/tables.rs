@@ -57,7 +57,11 @@ pub fn create_table(core: &mut SessionCore, db: &Arc<Db>, new: NewTable) -> Resu
         let id = indexes.len() as i32 + 2;
         indexes.push(Arc::new(work.index(&new.name, object_id, id, index, filegroup)?));
     }
-    let lob = if columns.iter().any(|c| c.ty.is_lob()) { Some(work.unit(filegroup)?) } else { None };
+    let lob = if columns.iter().any(|c| c.ty.is_lob() && !c.is_virtual()) {
+        Some(work.unit(filegroup)?)
+    } else {
+        None
+    };
     let mut table = TableDef {
         object_id,
         schema,
@@ -315,6 +319,7 @@ impl<'a> Work<'a> {
             collation: new.collation,
             default,
             identity: new.identity,
+            computed: new.computed.clone(),
         })
     }
 

@@ -184,7 +184,10 @@ fn query_source(
 
 fn copy_kind(table: &TableDef, plan: &Plan, exprs: &[Expr]) -> Copy {
     let straight = exprs.iter().enumerate().all(|(i, e)| matches!(e, Expr::Col(slot) if *slot as usize == i));
-    if !straight || plan.width() != exprs.len() || table.columns.iter().any(|c| c.identity.is_some()) {
+    if !straight
+        || plan.width() != exprs.len()
+        || table.columns.iter().any(|c| c.identity.is_some() || c.computed.is_some())
+    {
         return Copy::Computed;
     }
     let Some(scan) = whole_rows(&plan.node) else { return Copy::Values };

@@ -28,6 +28,8 @@ pub struct NewRows {
     explicit_identity: Option<usize>,
     /// Columns that take no NULL.
     not_null: Vec<usize>,
+    /// Computed columns that the rows have, with their values over the others.
+    computed: Vec<(usize, Expr)>,
     /// CHECK, foreign keys, triggers.
     pub change: ChangePlan,
 }
@@ -46,13 +48,15 @@ impl NewRows {
         let table = change.table;
         let identity = table.columns.iter().position(|c| c.identity.is_some());
         let given = identity.filter(|at| columns.contains(at));
-        let not_null = (0..table.columns.len()).filter(|i| !table.columns[*i].nullable);
+        let not_null = 0..table.columns.len();
+        let not_null = not_null.filter(|i| !table.columns[*i].nullable && !table.columns[*i].is_virtual());
         Ok(NewRows {
             db: change.db.clone(),
             store: TableStore::open(change.db, table)?,
             identity: identity.filter(|_| given.is_none()),
             explicit_identity: given,
             not_null: not_null.filter(|i| given.is_some() || Some(*i) != identity).collect(),
+            computed: binder.stored_computed(change.db, table, None)?,
             change: change::compile(binder.env, &mut binder.rights, change, compile_cascade)?,
         })
     }
@@ -117,6 +121,9 @@ impl NewRows {
         }
         if let Some(column) = self.explicit_identity {
             self.note_explicit(&values[column], noted, rt)?;
+        }
+        for (column, e) in &self.computed {
+            values[*column] = column_value(e, values, rt, &self.db, &self.store.table, *column)?;
         }
         self.checked(values, rt)
     }
@@ -200,7 +207,8 @@ pub fn target_columns(
             );
             return Err(SqlError::new(8101, 16, 1, text));
         }
-        return Ok((0..table.columns.len()).filter(|i| table.columns[*i].identity.is_none()).collect());
+        let given = |i: &usize| table.columns[*i].identity.is_none() && table.columns[*i].computed.is_none();
+        return Ok((0..table.columns.len()).filter(given).collect());
     }
     let mut columns = Vec::with_capacity(names.len());
     for name in names {
@@ -218,9 +226,21 @@ pub fn target_columns(
             );
             return Err(SqlError::new(264, 16, 1, text));
         }
+        if table.columns[at].computed.is_some() {
+            return Err(not_modifiable(&table.columns[at].name));
+        }
         columns.push(at);
     }
     Ok(columns)
+}
+
+/// 271: a value for a computed column.
+pub fn not_modifiable(column: &str) -> SqlError {
+    let text = format!(
+        "The column \"{column}\" cannot be modified because it is either a computed column or is the result of a UNION \
+         operator."
+    );
+    SqlError::new(271, 16, 1, text)
 }
 
 /// Error of a list of the wrong length.

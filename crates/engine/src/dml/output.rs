@@ -96,7 +96,10 @@ pub fn bind(
     let width = scope.table.columns.len();
     let first = binder.new_cols(2 * width);
     let action = binder.new_col();
-    let names = names(&scope, first, action);
+    let columns =
+        [first, first + width as ColId].map(|first| binder.columns_of(scope.db, scope.table, first));
+    let [deleted, inserted] = columns;
+    let names = names(&scope, [deleted?, inserted?], action);
     // Nothing but these names is seen.
     let outer = std::mem::replace(&mut binder.scopes, vec![names]);
     let subqueries = binder.subqueries.len();
@@ -133,32 +136,26 @@ fn check_number(output: &[ast::Output]) -> Result<(), SqlError> {
     }
 }
 
-fn names(scope: &OutputScope<'_>, first: ColId, action: ColId) -> Scope {
-    let width = scope.table.columns.len() as ColId;
-    let image = |name: &str, first: ColId| Source {
+fn names(scope: &OutputScope<'_>, images: [Vec<ScopeColumn>; 2], action: ColId) -> Scope {
+    let image = |name: &str, columns: Vec<ScopeColumn>| Source {
         name: name.into(),
         aliased: true,
         schema: None,
         database: None,
-        columns: scope
-            .table
-            .columns
-            .iter()
-            .enumerate()
-            .map(|(i, c)| {
-                let nullable = c.nullable || scope.merge;
-                ScopeColumn::new(&c.name, first + i as ColId, c.ty, nullable, c.collation)
-            })
+        columns: columns
+            .into_iter()
+            .map(|c| ScopeColumn { nullable: c.nullable || scope.merge, ..c })
             .collect(),
         object_id: 0,
         db_id: 0,
     };
+    let [deleted, inserted] = images;
     let mut names = Scope { visible: true, clause: Clause::Output, ..Scope::default() };
     if scope.images != Images::Inserted {
-        names.sources.push(image("deleted", first));
+        names.sources.push(image("deleted", deleted));
     }
     if scope.images != Images::Deleted {
-        names.sources.push(image("inserted", first + width));
+        names.sources.push(image("inserted", inserted));
     }
     // Without a prefix a name means a column of another source.
     names.prefixed = if scope.others.is_empty() { 0 } else { names.sources.len() };

@@ -124,7 +124,8 @@ pub fn dml_source(
                     let hints = Hints::parse(&table, hints)?;
                     let reading = hints.target(binder.env.options.isolation)?;
                     let get = binder.get(db, table, reading, hints);
-                    let source = plan::bind::from::table_source(&get, name, None);
+                    let mut source = plan::bind::from::table_source(&get, name, None);
+                    source.columns = binder.columns_of(&get.db, &get.table, get.first)?;
                     binder.scope()?.sources.insert(0, source);
                     let (first, node) = (get.first, Logical::Get(Box::new(get)));
                     logical = if from.is_empty() { node } else { inner(node, logical) };

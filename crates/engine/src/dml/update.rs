@@ -92,7 +92,7 @@ pub fn compile(
     let change = TableChange::new(&db, &table, Action::Update, &set.changed);
     let change = change::compile(binder.env, &mut binder.rights, &change, compile_cascade)?;
     change.check_output(output.as_ref())?;
-    let seen = output.is_some() || !set.vars.is_empty() || change.sees_rows();
+    let seen = output.is_some() || !set.vars.is_empty() || !set.computed.is_empty() || change.sees_rows();
     let row_by_row = indexed || !store.lob_columns.is_empty() || seen;
     let mut needs = plan::physical::needs(binder)?;
     // The lock on the target covers what reading it takes.

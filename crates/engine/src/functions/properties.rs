@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::session;
 use crate::state::SessionCore;
+use crate::stmt::computed_def;
 use crate::views::{self, SystemView};
 use catalog::{Catalog, ConstraintAt, ConstraintKind, Db, ModuleDef, ModuleKind, TableDef, fold_name};
 use expr::functions::{ArgRule as A, Function, Stability, int, int_arg, text_arg};
@@ -318,7 +319,11 @@ fn column(id: i64, name: &str, property: &str, session: &mut SessionCore) -> Val
             "isidentity" => flag(c.identity.is_some()),
             "columnid" => Value::Int(c.column_id),
             "ordinal" => Value::Int(at as i32 + 1),
-            "isindexable" => flag(!c.ty.is_lob()),
+            "isindexable" => {
+                flag(!c.ty.is_lob() && (!c.is_virtual() || computed_def::is_deterministic(&db, table, at)))
+            }
+            "iscomputed" => flag(c.computed.is_some()),
+            "isdeterministic" if c.computed.is_some() => flag(computed_def::is_deterministic(&db, table, at)),
             "generatedalwaystype" => flag(false),
             _ => typed(c.ty, c.nullable, property),
         };

@@ -160,7 +160,10 @@ impl Sink for Unheard {
 
 fn positions(table: &Arc<TableDef>, names: &[&str], identity: bool) -> Result<Vec<usize>, SqlError> {
     if names.is_empty() {
-        let given = |at: &usize| identity || table.columns[*at].identity.is_none();
+        let given = |at: &usize| {
+            let column = &table.columns[*at];
+            column.computed.is_none() && (identity || column.identity.is_none())
+        };
         return Ok((0..table.columns.len()).filter(given).collect());
     }
     let find = |name: &&str| {

@@ -1,10 +1,12 @@
-//! Who a session's caller is, by name and number, and EXECUTE AS and REVERT.
+//! Who a session's caller is, by name and number, EXECUTE AS and REVERT, and as whom the statements of a module run.
 
 use std::sync::Arc;
 
-use catalog::Db;
+use catalog::module::AS_OWNER;
 use catalog::security::{Class, DBO, Kind, Permission, Principal, Securable, Security};
+use catalog::{Db, ModuleDef, fold_name};
 use compact_str::CompactString;
+use plan::rights::Chain;
 use types::SqlError;
 
 use super::caller::Acting;
@@ -12,6 +14,14 @@ use super::core::SessionCore;
 
 /// Deepest nesting of EXECUTE AS.
 const MAX_DEPTH: usize = 32;
+
+/// Whose statements were running, before those of a module.
+#[derive(Debug)]
+pub(crate) struct ModuleScope {
+    chain: Chain,
+    floor: usize,
+    depth: usize,
+}
 
 impl SessionCore {
     /// Principals and permissions of a database as the session's transaction sees them.
@@ -90,6 +100,64 @@ impl SessionCore {
             return Err(e);
         }
         Ok(())
+    }
+
+    /// The statements of a module begin: in whose name they are bound, and as whom they run. What EXECUTE AS begins in them
+    /// ends with them.
+    ///
+    /// # Errors
+    /// 15517 whom the module runs as is gone.
+    pub(crate) fn enter_module_scope(
+        &mut self,
+        db: &Arc<Db>,
+        module: &ModuleDef,
+    ) -> Result<ModuleScope, SqlError> {
+        let security = self.security(db);
+        let schema = db.catalog().schemas.get(&fold_name(&module.schema)).copied().unwrap_or(0);
+        // A trigger belongs to whom its table belongs to.
+        let object = if module.parent != 0 { module.parent } else { module.object_id };
+        let owner = security.object_owner(object, schema);
+        let chain = Chain::Owner(db.id(), owner);
+        let run_as = module.run_as.map(|id| if id == AS_OWNER { owner } else { id });
+        let acting = match run_as.map(|id| (id, security.database.get(id))) {
+            None => None,
+            Some((_, Some(user))) => {
+                let Principal { id, name, sid, .. } = Principal::clone(user);
+                Some(Acting::User { db: db.id(), id, name, sid })
+            }
+            Some((id, None)) => {
+                let text = format!(
+                    "Cannot execute as the database principal because the principal \"{id}\" does not exist, this type of \
+                     principal cannot be impersonated, or you do not have permission."
+                );
+                return Err(SqlError::new(15_517, 16, 1, text));
+            }
+        };
+        Ok(self.enter_scope(chain, acting))
+    }
+
+    /// Statements begin that are bound in a name.
+    pub(crate) fn enter_chain(&mut self, chain: Chain) -> ModuleScope {
+        self.enter_scope(chain, None)
+    }
+
+    fn enter_scope(&mut self, chain: Chain, acting: Option<Acting>) -> ModuleScope {
+        let scope = ModuleScope {
+            chain: std::mem::replace(&mut self.chain, chain),
+            floor: self.acting_floor,
+            depth: self.caller.depth(),
+        };
+        if let Some(acting) = acting {
+            self.caller.act(acting);
+        }
+        self.acting_floor = self.caller.depth();
+        scope
+    }
+
+    /// They have ended.
+    pub(crate) fn leave_scope(&mut self, scope: ModuleScope) {
+        self.caller.return_to(scope.depth);
+        (self.chain, self.acting_floor) = (scope.chain, scope.floor);
     }
 
     fn check_depth(&self) -> Result<(), SqlError> {

@@ -10,7 +10,7 @@ use types::SqlError;
 
 use super::index::{add_index, drop_from, new_columns};
 use super::statistics::check_no_statistics;
-use super::{StmtCtx, option_rules, resolve_table, table_def};
+use super::{StmtCtx, computed_def, option_rules, resolve_table, table_def};
 use crate::ddl::rebuild::{copy_rows, run_dml};
 use crate::ddl::tables::Work;
 use crate::ddl::{constraints, modules};
@@ -113,7 +113,13 @@ fn add_column(
     column: &ColumnDef,
     added: Added<'_>,
 ) -> Result<Arc<TableDef>, SqlError> {
-    let new = table_def::new_column(column, &table.name, added.text, &column_defaults(work))?;
+    let defaults = column_defaults(work);
+    let new = match &column.computed {
+        None => table_def::new_column(column, &table.name, added.text, &defaults)?,
+        Some(_) => {
+            computed_def::new_computed(column, &table.name, &new_columns(table), added.text, &defaults)?
+        }
+    };
     if table.column(&new.name).is_some() {
         let text = format!(
             "Column names in each table must be unique. Column name '{}' in table '{}' is specified more than once.",
@@ -132,15 +138,23 @@ fn add_column(
     let id = table.columns.iter().map(|c| c.column_id).max().unwrap_or(0) + 1;
     let mut next = TableDef::clone(table);
     next.columns.push(work.column(&table.name, id, &new)?);
+    if let Some(computed) = new.computed.clone().filter(|computed| computed.stored) {
+        let at = next.columns.len() - 1;
+        let mut after = rewrite(work, table, next, Some((at, computed.text.to_string())))?;
+        for constraint in &column.constraints {
+            after = add_constraint(work, &after, constraint, Some(&new.name), added)?;
+        }
+        return Ok(after);
+    }
     next.layout = layout_of(&next.columns);
-    if new.ty.is_lob() && next.lob.is_none() {
+    if new.ty.is_lob() && new.computed.is_none() && next.lob.is_none() {
         let unit = work.unit(table.storage.filegroup)?;
         next.lob = Some((unit.unit, unit.first_iam));
     }
     if let Some(name) = new.default.as_ref().and_then(|d| d.name.as_ref()) {
         work.check_free_name(&table.schema, name)?;
     }
-    let must_fill = !new.nullable || (with_values && new.default.is_some());
+    let must_fill = (!new.nullable && new.computed.is_none()) || (with_values && new.default.is_some());
     if must_fill && new.default.is_none() {
         require_empty(work, table, &new.name)?;
     }
@@ -201,7 +215,8 @@ fn add_constraint(
                 index.clustered = false;
             }
             debug_assert_eq!(index.constraint == Some(KeyConstraint::Primary), *primary);
-            add_index(work, table, &index)
+            let table = super::index::with_stored(work, table.clone(), &index)?;
+            add_index(work, &table, &index)
         }
         ConstraintKind::Default { expr, column: Some(name), .. } => {
             let at = table.column(&name.value).ok_or_else(|| unknown_column(&name.value, table))?;
@@ -282,6 +297,18 @@ fn drop_element(
     }
 }
 
+/// 5074: a computed column is computed from the column.
+fn check_not_computed_from(table: &TableDef, at: usize) -> Result<(), SqlError> {
+    match computed_def::computed_from(table, at) {
+        None => Ok(()),
+        Some(computed) => {
+            let name = &table.columns[at].name;
+            let text = format!("The column '{}' is dependent on column '{name}'.", computed.name);
+            Err(SqlError::new(5074, 16, 1, text))
+        }
+    }
+}
+
 /// 5074: a module with SCHEMABINDING names the column.
 fn check_unbound(work: &Work<'_>, table: &TableDef, column: &str) -> Result<(), SqlError> {
     match crate::ddl::schemabinding::column_bound_to(&work.db.catalog(), table, column) {
@@ -296,6 +323,7 @@ fn check_unbound(work: &Work<'_>, table: &TableDef, column: &str) -> Result<(), 
 fn drop_column(work: &mut Work<'_>, table: &Arc<TableDef>, at: usize) -> Result<Arc<TableDef>, SqlError> {
     let name = &table.columns[at].name;
     check_unbound(work, table, name)?;
+    check_not_computed_from(table, at)?;
     let default = table.columns[at].default.as_ref().map(|d| ("object", d.name.clone()));
     let used = |i: &catalog::IndexDef| i.key.iter().any(|(k, _)| *k == at) || i.included.contains(&at);
     let index = table.all_indexes().find(|i| used(i)).map(|i| ("index", i.name.clone()));
@@ -338,6 +366,11 @@ fn alter_column(
 ) -> Result<(), SqlError> {
     let at = table.column(&column.name.value).ok_or_else(|| unknown_column(&column.name.value, table))?;
     check_unbound(work, table, &table.columns[at].name)?;
+    if table.columns[at].computed.is_some() {
+        let text = format!("Cannot alter column '{}' because it is 'COMPUTED'.", table.columns[at].name);
+        return Err(SqlError::new(4928, 16, 1, text));
+    }
+    check_not_computed_from(table, at)?;
     let new = table_def::new_column(column, &table.name, text, &column_defaults(work))?;
     let in_key = |i: &catalog::IndexDef| i.key.iter().any(|(k, _)| *k == at);
     if let Some(index) = table.all_indexes().find(|i| in_key(i)) {
@@ -358,7 +391,8 @@ fn alter_column(
     next.columns[at].ty = new.ty;
     next.columns[at].nullable = new.nullable;
     next.columns[at].collation = new.collation;
-    rewrite(work, table, next, Some(at)).map(drop)
+    let converted = format!("CONVERT({}, {})", next.columns[at].ty, quote(&next.columns[at].name));
+    rewrite(work, table, next, Some((at, converted))).map(drop)
 }
 
 /// Whether a constraint may mean something else over the changed column.
@@ -366,12 +400,12 @@ fn next_type_matters(old: &catalog::ColumnDef, new: &catalog::NewColumn) -> bool
     old.ty != new.ty || old.collation != new.collation
 }
 
-/// New storage for all rows in the layout of `next`; `converted` is the column that is cast.
-fn rewrite(
+/// New storage for all rows in the layout of `next`; `computed` is the column that is not the one of its name, with its value.
+pub(super) fn rewrite(
     work: &mut Work<'_>,
     table: &Arc<TableDef>,
     mut next: TableDef,
-    converted: Option<usize>,
+    computed: Option<(usize, String)>,
 ) -> Result<Arc<TableDef>, SqlError> {
     next.layout = layout_of(&next.columns);
     next.storage = Arc::new(work.renewed(&next.storage)?);
@@ -381,12 +415,14 @@ fn rewrite(
     }
     next.indexes = indexes;
     next.lob = None;
-    if next.columns.iter().any(|c| c.ty.is_lob()) {
+    if next.columns.iter().any(|c| c.ty.is_lob() && !c.is_virtual()) {
         let unit = work.unit(next.storage.filegroup)?;
         next.lob = Some((unit.unit, unit.first_iam));
     }
-    let source = |(i, c): (usize, &catalog::ColumnDef)| match converted {
-        Some(at) if at == i => format!("CONVERT({}, {})", c.ty, quote(&c.name)),
+    let source = |(i, c): (usize, &catalog::ColumnDef)| match &computed {
+        Some((at, value)) if *at == i => value.clone(),
+        // No row has its value.
+        _ if c.is_virtual() => "NULL".to_string(),
         _ => quote(&c.name),
     };
     let sources: Vec<String> = next.columns.iter().enumerate().map(source).collect();
@@ -408,6 +444,7 @@ fn column_defaults(work: &Work<'_>) -> table_def::ColumnDefaults {
     let nullable = work.core.options.ansi_null_dflt_on;
     let quoted_identifier = work.core.options.quoted_identifier;
     table_def::ColumnDefaults {
+        db: work.db.clone(),
         collation: work.db.default_collation(),
         nullable,
         catalog: work.db.catalog(),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use syntax::ast::{AlterIndex, AlterIndexAction, CreateIndex, DropIndex, DropIndexItem};
 use types::SqlError;
 
+use super::computed_def;
 use super::statistics::check_free_index_name;
 use super::table_def::{fill_factor, key_columns};
 use super::{StmtCtx, option_rules, resolve_table};
@@ -44,6 +45,7 @@ impl StmtCtx<'_> {
         let old = table.all_indexes().find(|i| fold_name(&i.name) == fold_name(&stmt.name.value)).cloned();
         let mut work = Work::begin(self.core, &db)?;
         work.lock_current(&table)?;
+        let table = with_stored(&mut work, table, &new)?;
         match old {
             Some(old) if drop_existing => {
                 if old.index_id == 1 && !new.clustered {
@@ -161,11 +163,36 @@ fn stays_clustered() -> SqlError {
     SqlError::new(1925, 16, 2, text)
 }
 
+/// The table with the values of those computed columns in its rows that an index needs.
+///
+/// Errors: 2729; those of the values.
+pub(super) fn with_stored(
+    work: &mut Work<'_>,
+    mut table: Arc<TableDef>,
+    index: &NewIndex,
+) -> Result<Arc<TableDef>, SqlError> {
+    for at in 0..table.columns.len() {
+        let used = index.key.iter().any(|(k, _)| *k == at) || index.included.contains(&at);
+        if used && table.columns[at].is_virtual() {
+            let computed = computed_def::as_stored(&work.db, &table, at)?;
+            let text = computed.text.to_string();
+            let mut next = TableDef::clone(&table);
+            next.columns[at].computed = Some(computed);
+            table = super::alter_table::rewrite(work, &table, next, Some((at, text)))?;
+        }
+    }
+    Ok(table)
+}
+
 /// The columns as a new table would have them, for checks that look at names and types.
 pub(super) fn new_columns(table: &TableDef) -> Vec<NewColumn> {
     let columns = table.columns.iter();
     columns
-        .map(|c| NewColumn { collation: c.collation, ..NewColumn::new(c.name.clone(), c.ty, c.nullable) })
+        .map(|c| NewColumn {
+            collation: c.collation,
+            computed: c.computed.clone(),
+            ..NewColumn::new(c.name.clone(), c.ty, c.nullable)
+        })
         .collect()
 }
 

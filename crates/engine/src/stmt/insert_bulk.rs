@@ -29,7 +29,9 @@ impl StmtCtx<'_> {
             columns.push(at);
         }
         if stmt.columns.is_empty() {
-            columns = (0..table.columns.len()).filter(|at| table.columns[*at].identity.is_none()).collect();
+            let given =
+                |at: &usize| table.columns[*at].identity.is_none() && table.columns[*at].computed.is_none();
+            columns = (0..table.columns.len()).filter(given).collect();
         }
         let on =
             |name: &str| stmt.options.iter().any(|item| item.name == name && item.value != OptionValue::Off);

@@ -10,6 +10,7 @@ mod backup_media;
 mod backup_url;
 mod bulk_file;
 mod bulk_insert;
+pub(crate) mod computed_def;
 mod create_database;
 mod credential;
 mod database_files;

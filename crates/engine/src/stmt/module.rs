@@ -14,7 +14,8 @@ use crate::batch::module::{compile, params_of};
 use crate::ddl::modules::{self, NewModule};
 use crate::ddl::tables::Work;
 use crate::security::change::forget;
-use catalog::security::Class;
+use catalog::module::AS_OWNER;
+use catalog::security::{Class, Kind, Permission, Securable};
 use catalog::{Db, ModuleDef, ModuleKind, ModuleSettings, TableDef, errors, fold_name};
 use plan::bind::Binder;
 use plan::bind::env::{CompileEnv, NO_TEMPS, VarScope};
@@ -34,20 +35,21 @@ impl StmtCtx<'_> {
 
     pub(super) fn create_procedure(&mut self, stmt: &CreateProcedure) -> Result<(), SqlError> {
         check_options("CREATE PROCEDURE", &stmt.options, &["RECOMPILE"])?;
-        check_caller("CREATE PROCEDURE", stmt.execute_as.as_ref())?;
+        let run_as = self.run_as(stmt.execute_as.as_ref())?;
         if stmt.number.is_some_and(|n| n != 1) {
             return Err(errors::not_supported("CREATE PROCEDURE with a number"));
         }
         let db = self.own_database("PROCEDURE", &stmt.name)?;
         let text = self.module_text(&stmt.text);
-        let new = self.new_module(ModuleKind::Procedure, stmt.verb, &stmt.name, &text);
+        let mut new = self.new_module(ModuleKind::Procedure, stmt.verb, &stmt.name, &text);
+        new.run_as = run_as;
         let mut work = Work::begin(self.core, &db)?;
         modules::put(&mut work, &new, |work, module| compile(module, &work.db.catalog()).map(drop))
     }
 
     pub(super) fn create_trigger(&mut self, stmt: &CreateTrigger) -> Result<(), SqlError> {
         check_options("CREATE TRIGGER", &stmt.options, &[])?;
-        check_caller("CREATE TRIGGER", stmt.execute_as.as_ref())?;
+        let run_as = self.run_as(stmt.execute_as.as_ref())?;
         let TriggerTarget::Table(target) = &stmt.on else {
             return Err(errors::not_supported("CREATE TRIGGER ON DATABASE or ALL SERVER"));
         };
@@ -57,6 +59,7 @@ impl StmtCtx<'_> {
         let (db, table) = self.trigger_table(target)?;
         let text = self.module_text(&stmt.text);
         let mut new = self.new_module(ModuleKind::Trigger, stmt.verb, &stmt.name, &text);
+        new.run_as = run_as;
         if new.schema.is_empty() {
             new.schema = &table.schema;
         } else if fold_name(new.schema) != fold_name(&table.schema) {
@@ -85,10 +88,14 @@ impl StmtCtx<'_> {
     pub(super) fn create_function(&mut self, stmt: &CreateFunction) -> Result<(), SqlError> {
         let known = ["SCHEMABINDING", "RETURNS NULL ON NULL INPUT", "CALLED ON NULL INPUT", "INLINE"];
         check_options("CREATE FUNCTION", &stmt.options, &known)?;
-        check_caller("CREATE FUNCTION", stmt.execute_as.as_ref())?;
+        let run_as = self.run_as(stmt.execute_as.as_ref())?;
+        if run_as.is_some() && matches!(stmt.body, FunctionBody::Inline(_)) {
+            return Err(errors::syntax_near("EXECUTE"));
+        }
         let db = self.own_database("FUNCTION", &stmt.name)?;
         let text = self.module_text(&stmt.text);
-        let new = self.new_module(ModuleKind::of_function(&stmt.body), stmt.verb, &stmt.name, &text);
+        let mut new = self.new_module(ModuleKind::of_function(&stmt.body), stmt.verb, &stmt.name, &text);
+        new.run_as = run_as;
         let mut work = Work::begin(self.core, &db)?;
         modules::put(&mut work, &new, check_function)
     }
@@ -136,6 +143,33 @@ impl StmtCtx<'_> {
                 ansi_nulls: options.ansi_nulls,
             },
             table: None,
+            run_as: None,
+        }
+    }
+
+    /// As whom a module is to run: none for its caller.
+    ///
+    /// Errors: 15151 no such user, or none that the caller may act as.
+    fn run_as(&mut self, execute_as: Option<&ExecuteAs>) -> Result<Option<i32>, SqlError> {
+        match execute_as {
+            None | Some(ExecuteAs::Caller) => Ok(None),
+            Some(ExecuteAs::Owner) => Ok(Some(AS_OWNER)),
+            Some(ExecuteAs::SelfUser) => Ok(Some(self.core.user_id())),
+            Some(ExecuteAs::Login(_)) => Err(errors::syntax_near("LOGIN")),
+            Some(ExecuteAs::User(name)) => {
+                let db = self.core.db().clone();
+                let found =
+                    self.core.security(&db).database.find(name).filter(|p| p.kind == Kind::User).cloned();
+                let own = self.core.user_id();
+                let may = found.filter(|p| {
+                    let on = Securable::new(Class::User, p.id);
+                    p.id == own || self.core.has(&db, on, 0, Permission::Impersonate)
+                });
+                let text = format!(
+                    "Cannot find the user '{name}', because it does not exist or you do not have permission."
+                );
+                may.map(|p| Some(p.id)).ok_or_else(|| SqlError::new(15_151, 16, 1, text))
+            }
         }
     }
 
@@ -224,14 +258,6 @@ fn check_options(statement: &str, options: &[OptionItem], known: &[&str]) -> Res
     match options.iter().find(|option| !known.contains(&option.name.as_str())) {
         None => Ok(()),
         Some(option) => Err(errors::not_supported(&format!("{statement} WITH {}", option.name))),
-    }
-}
-
-/// EXECUTE AS CALLER is what every module does.
-fn check_caller(statement: &str, execute_as: Option<&ExecuteAs>) -> Result<(), SqlError> {
-    match execute_as {
-        None | Some(ExecuteAs::Caller) => Ok(()),
-        Some(_) => Err(errors::not_supported(&format!("{statement} WITH EXECUTE AS"))),
     }
 }
 

@@ -27,6 +27,7 @@ impl StmtCtx<'_> {
         let nullable = self.core.options.ansi_null_dflt_on;
         let quoted_identifier = self.core.options.quoted_identifier;
         let defaults = ColumnDefaults {
+            db: db.clone(),
             collation: db.default_collation(),
             nullable,
             catalog: db.catalog(),
@@ -110,6 +111,7 @@ impl StmtCtx<'_> {
             options: Vec::new(),
         };
         let defaults = ColumnDefaults {
+            db: db.clone(),
             collation: db.default_collation(),
             nullable: self.core.options.ansi_null_dflt_on,
             catalog: db.catalog(),

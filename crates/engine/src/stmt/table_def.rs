@@ -11,12 +11,13 @@ use syntax::ast::{
 use syntax::lexer::{Tok, tokenize_with, unquote};
 use types::{Collation, DataType, SqlError};
 
+use super::computed_def::{self, new_computed};
 use super::option_rules;
 use catalog::errors;
 use catalog::fold_name;
 use catalog::{
-    Catalog, Db, KeyConstraint, NewCheck, NewColumn, NewDefault, NewForeignKey, NewIndex, NewTable,
-    TableTypeDef,
+    Catalog, ComputedDef, Db, KeyConstraint, NewCheck, NewColumn, NewDefault, NewForeignKey, NewIndex,
+    NewTable, TableTypeDef,
 };
 
 /// Most columns of a table, key columns of an index.
@@ -29,7 +30,7 @@ pub use plan::bind::type_names::{built_in, data_type, table_type};
 ///
 /// # Errors
 /// As [`from_create`]: a type that it names may be gone.
-pub fn from_type(def: &TableTypeDef, variable: &str, db: &Db) -> Result<NewTable, SqlError> {
+pub fn from_type(def: &TableTypeDef, variable: &str, db: &Arc<Db>) -> Result<NewTable, SqlError> {
     let created = CreateTable {
         name: plan::bind::from::variable_name(variable),
         elements: def.elements.clone(),
@@ -38,6 +39,7 @@ pub fn from_type(def: &TableTypeDef, variable: &str, db: &Db) -> Result<NewTable
         options: Vec::new(),
     };
     let defaults = ColumnDefaults {
+        db: db.clone(),
         collation: db.default_collation(),
         nullable: def.nullable,
         catalog: db.catalog(),
@@ -54,7 +56,7 @@ pub fn of_variable(
     variable: &str,
     elements: &[TableElement],
     batch: &str,
-    db: &Db,
+    db: &Arc<Db>,
     options: &plan::bind::set_options::SessionOptions,
 ) -> Result<NewTable, SqlError> {
     let created = CreateTable {
@@ -65,6 +67,7 @@ pub fn of_variable(
         options: Vec::new(),
     };
     let defaults = ColumnDefaults {
+        db: db.clone(),
         collation: db.default_collation(),
         nullable: options.ansi_null_dflt_on,
         catalog: db.catalog(),
@@ -89,6 +92,7 @@ pub fn check_type_elements(elements: &[TableElement]) -> Result<(), SqlError> {
 /// What a column is when it does not say.
 #[derive(Clone, Debug)]
 pub struct ColumnDefaults {
+    pub db: Arc<Db>,
     /// The database's.
     pub collation: Collation,
     /// SET ANSI_NULL_DFLT_ON.
@@ -114,6 +118,15 @@ pub fn from_create(stmt: &CreateTable, batch: &str, defaults: &ColumnDefaults) -
             add_column(&mut table, column, batch, defaults)?;
         }
     }
+    // A computed column may be computed from any other, so they come when all are known.
+    for element in &stmt.elements {
+        if let TableElement::Column(column) = element
+            && column.computed.is_some()
+            && let Some(at) = find(&table.columns, &column.name.value)
+        {
+            table.columns[at] = new_computed(column, &table.name, &table.columns, batch, defaults)?;
+        }
+    }
     for element in &stmt.elements {
         match element {
             TableElement::Column(column) => add_column_keys(&mut table, column, batch, defaults)?,
@@ -124,6 +137,7 @@ pub fn from_create(stmt: &CreateTable, batch: &str, defaults: &ColumnDefaults) -
         }
     }
     check_table(&mut table)?;
+    computed_def::store_indexed(&mut table, defaults)?;
     Ok(table)
 }
 
@@ -133,7 +147,10 @@ fn add_column(
     batch: &str,
     defaults: &ColumnDefaults,
 ) -> Result<(), SqlError> {
-    let new = new_column(column, &table.name, batch, defaults)?;
+    let new = match &column.computed {
+        None => new_column(column, &table.name, batch, defaults)?,
+        Some(computed) => announced(column, computed),
+    };
     if find(&table.columns, &new.name).is_some() {
         let text = format!(
             "Column names in each table must be unique. Column name '{}' in table '{}' is specified more than once.",
@@ -145,6 +162,15 @@ fn add_column(
     Ok(())
 }
 
+/// The place of a computed column whose type is not known yet.
+fn announced(column: &ColumnDef, computed: &syntax::ast::Computed) -> NewColumn {
+    let mut new = NewColumn::new(column.name.value.clone(), DataType::Int, true);
+    let expr = Arc::new(computed.expr.clone());
+    let (persisted, stored) = (computed.persisted, computed.persisted);
+    new.computed = Some(Arc::new(ComputedDef { text: CompactString::default(), expr, persisted, stored }));
+    new
+}
+
 /// One column with its DEFAULT and IDENTITY; keys after it are [`add_column_keys`]'s.
 pub fn new_column(
     column: &ColumnDef,
@@ -153,7 +179,7 @@ pub fn new_column(
     defaults: &ColumnDefaults,
 ) -> Result<NewColumn, SqlError> {
     if column.computed.is_some() {
-        return Err(errors::not_supported("computed column"));
+        return Err(SqlError::internal("a computed column has no definition of its own"));
     }
     let Some(type_name) = &column.data_type else {
         return Err(SqlError::new(
@@ -226,7 +252,7 @@ pub fn new_default(constraint: &Constraint, expr: &Expr, batch: &str) -> NewDefa
 
 /// A DEFAULT's text as it reads under QUOTED_IDENTIFIER ON, which the catalog is read with: no column can be named in it,
 /// so that what stands in double quotes is a string.
-fn single_quoted(text: &str) -> String {
+pub fn single_quoted(text: &str) -> String {
     let off = ParseSettings { quoted_identifier: false, ..ParseSettings::default() };
     let mut out = String::with_capacity(text.len());
     let mut from = 0;

@@ -122,6 +122,11 @@ impl StmtCtx<'_> {
             }
             check_owns_nothing(&security, Scope::Database, &user)?;
             check_granted_nothing(&security, &user)?;
+            if db.catalog().modules.values().any(|module| module.run_as == Some(user.id)) {
+                let text = "The database principal is set as the execution context of one or more procedures, functions, or \
+                            event notifications and cannot be dropped.";
+                return Err(SqlError::new(15_136, 16, 1, text));
+            }
             change.delete_principal(Scope::Database, user.id)?;
             change.finish()?;
             crate::properties::forget(self.core, &db, PropertyClass::Principal, user.id)?;

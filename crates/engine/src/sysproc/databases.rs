@@ -6,7 +6,9 @@ use std::sync::atomic::Ordering;
 use types::{DataType, Len, SqlError, Value};
 
 use super::{Call, column};
+use crate::ddl::schemabinding;
 use crate::ddl::tables::Work;
+use crate::stmt::computed_def;
 use crate::views::files::database_size;
 use catalog::TableDef;
 use catalog::errors;
@@ -175,6 +177,10 @@ pub fn rename(call: &mut Call<'_>) -> Result<i32, SqlError> {
             if table.column(&new).is_some_and(|other| other != at) {
                 return Err(taken(&new, "COLUMN"));
             }
+            let bound = schemabinding::column_bound_to(&db.catalog(), &table, &column).is_some();
+            if bound || computed_def::computed_from(&table, at).is_some() {
+                return Err(enforced(&old));
+            }
             next.columns[at].name = new.as_str().into();
         }
         ("INDEX", Some(index)) => {
@@ -196,6 +202,9 @@ pub fn rename(call: &mut Call<'_>) -> Result<i32, SqlError> {
         }
         _ => {
             work.check_free_name(&table.schema, &new).map_err(|_| taken(&new, "OBJECT"))?;
+            if schemabinding::bound_to(&db.catalog(), &table.schema, &table.name).is_some() {
+                return Err(enforced(&old));
+            }
             next.name = new.as_str().into();
         }
     }
@@ -203,6 +212,14 @@ pub fn rename(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let text = "Caution: Changing any part of an object name could break scripts and stored procedures.";
     call.sink.message(&SqlError::new(15477, 10, 1, text))?;
     Ok(0)
+}
+
+/// 15336: something depends on the name.
+fn enforced(name: &str) -> SqlError {
+    let text = format!(
+        "Object '{name}' cannot be renamed because the object participates in enforced dependencies."
+    );
+    SqlError::new(15336, 16, 1, text)
 }
 
 fn taken(name: &str, kind: &str) -> SqlError {

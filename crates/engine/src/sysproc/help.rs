@@ -26,9 +26,17 @@ pub fn text(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let parts = name_parts(name).filter(|parts| parts.len() <= 3).ok_or_else(missing)?;
     let schema = parts.get(1).map_or("", String::as_str);
     let catalog = db.catalog();
-    if given.name(1).is_some() {
-        let text = "There are no computed columns.";
-        return Err(SqlError::new(15646, 16, 1, text));
+    let computed = given.name(1).map(|column| {
+        let table = catalog.find(schema, &parts[0]);
+        let at = table.and_then(|table| table.column(column).map(|at| (table, at)));
+        let computed = at.and_then(|(table, at)| table.columns[at].computed.clone());
+        computed.ok_or_else(|| {
+            SqlError::new(15646, 16, 1, format!("Column '{column}' is not a computed column."))
+        })
+    });
+    if let Some(computed) = computed {
+        let computed = computed?;
+        return lines_of(call, &computed.text);
     }
     let text = match catalog.find_module(schema, &parts[0]) {
         Some(module) => module.text.to_string(),
@@ -52,7 +60,12 @@ pub fn text(call: &mut Call<'_>) -> Result<i32, SqlError> {
             }
         }
     };
-    let rows: Vec<_> = lines(&text).into_iter().map(|line| vec![Value::str(line)]).collect();
+    lines_of(call, &text)
+}
+
+/// A text as sp_helptext shows it.
+fn lines_of(call: &mut Call<'_>, text: &str) -> Result<i32, SqlError> {
+    let rows: Vec<_> = lines(text).into_iter().map(|line| vec![Value::str(line)]).collect();
     call.result(&[column("Text", DataType::NVarChar(Len::N(LINE as u16)), true)], &rows)?;
     Ok(0)
 }

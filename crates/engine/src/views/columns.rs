@@ -97,7 +97,8 @@ impl Column<'_> {
             9 => bit(self.nullable),
             10 => bit(ty.is_string() || ty.is_binary()),
             12 => bit(self.def.is_some_and(|c| c.identity.is_some())),
-            11 | 13..=19 | 23 | 24 => bit(false),
+            13 => bit(self.def.is_some_and(|c| c.computed.is_some())),
+            11 | 14..=19 | 23 | 24 => bit(false),
             21 => Value::Int(self.def.and_then(|c| c.default.as_ref()).map_or(0, |d| d.object_id)),
             20 | 22 => Value::Int(0),
             _ => Value::Null,
@@ -142,6 +143,7 @@ fn user_columns(
                 collation: c.collation,
                 default: None,
                 identity: c.identity,
+                computed: c.computed.clone(),
             };
             let (object_id, column_id, ty) = (def.type_id, column.column_id, c.ty);
             add(Column { object_id, column_id, name: &c.name, ty, nullable: c.nullable, def: Some(&column) });
@@ -240,12 +242,34 @@ pub static IDENTITY_COLUMNS: View =
         Ok(rows)
     });
 
-/// sys.computed_columns: there are none.
-pub static COMPUTED_COLUMNS: View = View::empty(
+/// sys.computed_columns.
+pub static COMPUTED_COLUMNS: View = View::seeking(
     "computed_columns",
     column_columns!(
         ("definition", NVarChar(Len::Max), true),
         ("uses_database_collation", Bit, false),
         ("is_persisted", Bit, false)
     ),
+    SOUGHT,
+    pick::per_table,
+    |_, db, wanted| {
+        let (catalog, mut rows) = (db.catalog(), Vec::new());
+        for table in pick::tables(&catalog, wanted, 0, None) {
+            for c in &table.columns {
+                let Some(computed) = c.computed.as_ref().filter(|_| wanted.may_be(1, &c.name)) else {
+                    continue;
+                };
+                let (object_id, column_id, ty) = (table.object_id, c.column_id, c.ty);
+                let column =
+                    Column { object_id, column_id, name: &c.name, ty, nullable: c.nullable, def: Some(c) };
+                rows.push(wanted.row(|at| match at.checked_sub(BEFORE) {
+                    Some(0) => text(&computed.text),
+                    Some(1) => bit(ty.is_string()),
+                    Some(2) => bit(computed.persisted),
+                    _ => column.value(at, 3),
+                }));
+            }
+        }
+        Ok(rows)
+    },
 );

@@ -335,8 +335,8 @@ fn texts(db: &Db, wanted: &Wanted<'_>) -> Vec<Vec<Value>> {
             4 => bit(module.has_option("SCHEMABINDING")),
             6 => bit(recompiled(module)),
             7 => bit(module.is_strict()),
-            8 => Value::Null,
-            10 | 11 => bit(module.kind == ModuleKind::ScalarFunction && !module.has_option("INLINE")),
+            8 => module.run_as.map_or(Value::Null, Value::Int),
+            10 | 11 => bit(module.kind == ModuleKind::ScalarFunction && !module.is_never_inline()),
             _ => bit(false),
         })
     };

@@ -244,7 +244,8 @@ impl Binder<'_> {
         let reading = hints.reading(self.env.options.isolation)?;
         self.rights.need_table(&db, &table, Permission::Select, &[]);
         let get = self.get(db, table, reading, hints);
-        let source = table_source(&get, name, alias);
+        let mut source = table_source(&get, name, alias);
+        source.columns = self.columns_of(&get.db, &get.table, get.first)?;
         self.scope()?.sources.push(source);
         Ok(Logical::Get(Box::new(get)))
     }

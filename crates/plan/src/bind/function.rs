@@ -92,34 +92,21 @@ impl Binder<'_> {
             let text = format!("Must declare the scalar variable \"{name}\".");
             return Err(SqlError::new(137, 15, 2, text));
         };
-        let (mut value, block) = (variable.value.clone(), call.block);
+        let (value, block) = (variable.value.clone(), call.block);
         // In a block of its own it is computed for each row of it.
         let below = block.is_some_and(|block| block + 1 < self.scopes.len());
         variable.uses += if below { 2 } else { 1 };
-        let mut ids = Vec::new();
         let mut varies = false;
-        value.expr.leaves(&mut |leaf| match leaf {
-            Expr::Col(id) => ids.push(*id),
-            Expr::Param(_) => varies = true,
-            _ => {}
-        });
+        value.expr.leaves(&mut |leaf| varies |= matches!(leaf, Expr::Param(_)));
         if varies || value.expr.has_subquery() {
             // What is inside is another for another row of a block around the function.
             let first = block.map_or(0, |block| block + 1);
             self.scopes.iter_mut().skip(first).for_each(|scope| scope.correlated = true);
         }
-        if let Some(block) = block.filter(|_| below) {
-            for id in ids {
-                let column = Typed { expr: Expr::Col(id), ..value.clone() };
-                let carried = self.carried(block, column).expr;
-                value.expr.leaves_mut(&mut |leaf| {
-                    if matches!(leaf, Expr::Col(of) if *of == id) {
-                        *leaf = carried.clone();
-                    }
-                });
-            }
-        }
-        Ok(value)
+        Ok(match block.filter(|_| below) {
+            Some(block) => self.carried(block, value),
+            None => value,
+        })
     }
 
     /// The function of a name of at least two parts, or in FROM of one.
@@ -262,7 +249,7 @@ impl Binder<'_> {
             && module.settings.ansi_nulls == self.env.options.ansi_nulls
             && !module.is_strict()
             && module.execute_as().is_none_or(|who| *who == ast::ExecuteAs::Caller)
-            && !module.has_option("INLINE")
+            && !module.is_never_inline()
             && is_simple(body);
         if !possible {
             return Ok(None);

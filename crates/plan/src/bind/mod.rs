@@ -3,6 +3,7 @@
 //! Guarantees: what it returns needs no name; errors carry SQL Server's numbers.
 
 pub mod call;
+pub mod computed;
 pub mod deduce;
 pub mod document;
 pub mod env;
@@ -654,7 +655,7 @@ impl<'a> Binder<'a> {
         folded: &str,
     ) -> Result<Option<Typed>, SqlError> {
         let scope = &self.scopes[depth];
-        let mut found: Option<(Typed, String)> = None;
+        let mut found: Option<(ColId, Typed, String)> = None;
         let unnamed = if column.qualifier.is_none() { scope.prefixed } else { 0 };
         for source in scope.sources.iter().skip(unnamed) {
             if column.qualifier.as_ref().is_some_and(|q| !source.is_named(q)) {
@@ -665,13 +666,12 @@ impl<'a> Binder<'a> {
                     let text = format!("Ambiguous column name '{}'.", column.name.value);
                     return Err(SqlError::new(209, 16, 1, text));
                 }
-                found = Some((candidate.typed(), format!("{}.{}", source.name, candidate.name)));
+                found =
+                    Some((candidate.id, candidate.typed(), format!("{}.{}", source.name, candidate.name)));
             }
         }
-        let Some((typed, full)) = found else { return Ok(None) };
-        if let Expr::Col(id) = typed.expr {
-            self.rights.mentions(id);
-        }
+        let Some((id, typed, full)) = found else { return Ok(None) };
+        self.rights.mentions(id);
         self.grouped_column(depth, typed, &full).map(Some)
     }
 
@@ -680,7 +680,7 @@ impl<'a> Binder<'a> {
         let scope = &self.scopes[depth];
         let after = matches!(scope.clause, Clause::Select | Clause::Having | Clause::OrderBy);
         let Some(grouping) = scope.grouping.as_ref().filter(|_| after) else { return Ok(typed) };
-        let Expr::Col(id) = typed.expr else { return Ok(typed) };
+        let Expr::Col(id) = typed.expr else { return self.grouped_value(depth, typed, full) };
         let key = grouping.keys.iter().position(|k| matches!(k.source.expr, Expr::Col(k) if k == id));
         if let Some(at) = key {
             let nullable = typed.nullable || grouping.leaves_out(at);
@@ -696,6 +696,22 @@ impl<'a> Binder<'a> {
              or the GROUP BY clause."
         );
         Err(SqlError::new(number, 16, 1, text))
+    }
+
+    /// The same for the value of a computed column: what it is computed from is grouped.
+    fn grouped_value(&self, depth: usize, mut typed: Typed, full: &str) -> Result<Typed, SqlError> {
+        let mut ids = Vec::new();
+        typed.expr.columns(&mut ids);
+        for id in ids {
+            let column = Typed { expr: Expr::Col(id), ..typed.clone() };
+            let grouped = self.grouped_column(depth, column, full)?.expr;
+            typed.expr.leaves_mut(&mut |leaf| {
+                if matches!(leaf, Expr::Col(of) if *of == id) {
+                    *leaf = grouped.clone();
+                }
+            });
+        }
+        Ok(typed)
     }
 
     /// A key of GROUP BY that is an expression and stands here again, written the same way.
@@ -720,26 +736,36 @@ impl<'a> Binder<'a> {
         }))
     }
 
-    /// A column of an outer block becomes a parameter of the block below it.
-    pub(super) fn carried(&mut self, depth: usize, found: Typed) -> Typed {
+    /// What is made of columns of an outer block becomes one of parameters of the block below it.
+    pub(super) fn carried(&mut self, depth: usize, mut found: Typed) -> Typed {
         if depth + 1 == self.scopes.len() {
             return found;
         }
         for scope in &mut self.scopes[depth + 1..] {
             scope.correlated = true;
         }
-        let Expr::Col(id) = found.expr else { return found };
+        let mut ids = Vec::new();
+        found.expr.columns(&mut ids);
+        for id in ids {
+            let slot = self.param_of(depth, id);
+            found.expr.leaves_mut(&mut |leaf| {
+                if matches!(leaf, Expr::Col(of) if *of == id) {
+                    *leaf = Expr::Param(slot);
+                }
+            });
+        }
+        found
+    }
+
+    /// The parameter that a column of a block is below it.
+    fn param_of(&mut self, depth: usize, id: ColId) -> usize {
         let known = self.scopes[depth + 1].outer.iter();
         let known = known.clone().find(|(_, e)| matches!(e, Expr::Col(c) if *c == id)).map(|(slot, _)| *slot);
-        let slot = match known {
-            Some(slot) => slot,
-            None => {
-                let slot = self.new_param();
-                self.scopes[depth + 1].outer.push((slot, Expr::Col(id)));
-                slot
-            }
-        };
-        Typed { expr: Expr::Param(slot), ..found }
+        known.unwrap_or_else(|| {
+            let slot = self.new_param();
+            self.scopes[depth + 1].outer.push((slot, Expr::Col(id)));
+            slot
+        })
     }
 }
 

@@ -142,12 +142,8 @@ impl Binder<'_> {
         let there = if source == WorkSource::Inserted { changes.inserted } else { changes.deleted };
         let width = changes.table.columns.len() + 1;
         let first = self.new_cols(width);
-        let columns = changes
-            .table
-            .columns
-            .iter()
-            .enumerate()
-            .map(|(i, c)| ScopeColumn::new(&c.name, first + i as u32, c.ty, c.nullable, c.collation));
+        let db = self.db.clone();
+        let mut columns = self.columns_of(&db, &changes.table, first)?;
         let mut number = ScopeColumn::new(
             ROW_NUMBER,
             first + width as u32 - 1,
@@ -156,12 +152,13 @@ impl Binder<'_> {
             Collation::DEFAULT,
         );
         number.hidden = true;
+        columns.push(number);
         let source_of = Source {
             name: fold_name(alias.map_or(name.name.value.as_str(), |a| a.value.as_str())),
             aliased: alias.is_some(),
             schema: None,
             database: None,
-            columns: columns.chain([number]).collect(),
+            columns,
             object_id: 0,
             db_id: 0,
         };

@@ -23,18 +23,21 @@ pub struct ScopeColumn {
     pub collation: Collation,
     /// Hidden from `*`.
     pub hidden: bool,
+    /// Its value, where no row has it: a computed column's.
+    pub value: Option<std::sync::Arc<Expr>>,
 }
 
 impl ScopeColumn {
     /// A visible column.
     pub fn new(name: &str, id: ColId, ty: DataType, nullable: bool, collation: Collation) -> ScopeColumn {
-        ScopeColumn { name: name.into(), folded: fold_name(name), id, ty, nullable, collation, hidden: false }
+        let (folded, name) = (fold_name(name), name.into());
+        ScopeColumn { name, folded, id, ty, nullable, collation, hidden: false, value: None }
     }
 
     /// The column as an expression.
     pub fn typed(&self) -> Typed {
         Typed {
-            expr: Expr::Col(self.id),
+            expr: self.value.as_deref().map_or(Expr::Col(self.id), Expr::clone),
             ty: self.ty,
             nullable: self.nullable,
             collation: self.collation,

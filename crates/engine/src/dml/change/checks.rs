@@ -11,7 +11,7 @@ use catalog::names::quote;
 use catalog::{CheckDef, Db, TableDef};
 use expr::{ColId, Pred};
 use plan::bind::env::CompileEnv;
-use plan::bind::scope::{Clause, Scope, ScopeColumn, Source};
+use plan::bind::scope::{Clause, Scope, Source};
 use plan::bind::{Binder, negate};
 use plan::compile_query;
 use plan::physical::pred_slots;
@@ -58,15 +58,13 @@ pub fn condition(
     binder.may_inline = false;
     let width = table.columns.len();
     let first = binder.new_cols(width);
-    let columns = table.columns.iter().enumerate();
-    let columns =
-        columns.map(|(i, c)| ScopeColumn::new(&c.name, first + i as ColId, c.ty, c.nullable, c.collation));
+    let columns = binder.columns_of(env.db, table, first)?;
     let source = Source {
         name: catalog::fold_name(&table.name),
         aliased: false,
         schema: Some(catalog::fold_name(&table.schema)),
         database: None,
-        columns: columns.collect(),
+        columns,
         object_id: table.object_id,
         db_id: 0,
     };

@@ -136,6 +136,7 @@ fn target(binder: &mut Binder<'_>, merge: &ast::Merge) -> Result<(Sides, plan::h
         ast::Target::Function { .. } => return Err(SqlError::internal("a function as target")),
     };
     let mut target = table_source(&get, &name, merge.alias.as_ref());
+    target.columns = binder.columns_of(&get.db, &get.table, get.first)?;
     if matches!(merge.target, ast::Target::Variable(_)) && merge.alias.is_none() {
         target.name = catalog::fold_name(&name.name.value);
     }

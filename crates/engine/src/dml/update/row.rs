@@ -115,6 +115,13 @@ impl<'p> RowUpdate<'p> {
         for (set, value) in self.set.sets.iter().zip(&mut self.values) {
             self.new[set.column] = std::mem::take(value);
         }
+        for (column, e) in &self.set.computed {
+            let value = column_value(e, &self.new, rt, db, &store.table, *column)?;
+            if value.is_null() && !store.table.columns[*column].nullable {
+                return Err(null_error(db, &store.table, *column, "UPDATE"));
+            }
+            self.new[*column] = value;
+        }
         self.change.check(&self.new, rt)?;
         let txn = rt.session().txn(db)?;
         let (old, new, changed) = (&self.old, &self.new, &self.set.changed);

@@ -1,6 +1,7 @@
 //! SET: which columns get which values, and which variables.
 //! Guarantees: no column twice (264), none that numbers itself (8102); values are of the columns' types.
 
+use super::super::new_row::not_modifiable;
 use super::super::values::{default_of, into_column};
 use catalog::statistics::column_bit;
 use catalog::{TableDef, fold_name};
@@ -21,8 +22,10 @@ pub struct SetClause {
     pub sets: Vec<SetColumn>,
     /// `@v = x` and `@v = column = x`: slot, value over the row's slots, or the new value of a set column.
     pub vars: Vec<(usize, VarValue)>,
-    /// Columns that are set.
+    /// Columns that are set, and those that are computed from them.
     pub changed: Vec<usize>,
+    /// Computed columns that the rows have and that change with the set ones, with their values over the new row.
+    pub computed: Vec<(usize, Expr)>,
     /// The same as bits of `column_bit`.
     pub bits: u64,
 }
@@ -70,6 +73,8 @@ impl SetClause {
             clause.assignment(binder, get, assignment)?;
         }
         clause.changed = clause.sets.iter().map(|s| s.column).collect();
+        clause.computed = binder.stored_computed(&get.db, &get.table, Some(&clause.changed))?;
+        clause.changed.extend(clause.computed.iter().map(|(column, _)| *column));
         let bit = |column: &usize| column_bit(get.table.columns[*column].column_id);
         clause.bits = clause.changed.iter().map(bit).fold(0, |all, bit| all | bit);
         Ok(clause)
@@ -116,6 +121,9 @@ impl SetClause {
             Assignment::Column { variable, column, op, value } => {
                 let at = target_column(get, column)?;
                 let def = &get.table.columns[at];
+                if def.computed.is_some() {
+                    return Err(not_modifiable(&def.name));
+                }
                 if def.identity.is_some() {
                     let text = format!("Cannot update identity column '{}'.", def.name);
                     return Err(SqlError::new(8102, 16, 1, text));

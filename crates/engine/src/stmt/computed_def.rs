@@ -1,0 +1,205 @@
+//! Definitions of computed columns: what is written becomes type, nullability and text of a column.
+//! Guarantees: what the rows of a table keep depends on the row alone (4936, 4934, 2729); a computed column is computed from plain
+//! columns (1759).
+
+use std::sync::Arc;
+
+use syntax::ast::{self, ColumnDef, ConstraintKind};
+use types::SqlError;
+
+use super::table_def::{ColumnDefaults, single_quoted};
+use catalog::other::SequenceDef;
+use catalog::{ComputedDef, Db, NewColumn, NewTable, TableDef, errors, load};
+use expr::functions::Function;
+use plan::bind::Binder;
+use plan::bind::computed::{Computed, NamedColumn};
+use plan::bind::env::{CompileEnv, NO_TEMPS, Names, VarScope};
+use plan::bind::set_options::SessionOptions;
+use plan::counters::OptimizerCounters;
+use plan::rights::Chain;
+use plan::view::ViewDef;
+use std::sync::atomic::AtomicBool;
+
+/// What a definition can name besides the columns of its table: functions.
+struct Functions;
+
+impl Names for Functions {
+    fn find_db(&self, _: &str) -> Option<Arc<Db>> {
+        None
+    }
+
+    fn variables(&self) -> Result<Arc<Db>, SqlError> {
+        Err(SqlError::internal("a definition names a table variable"))
+    }
+
+    fn database(&self, name: &str) -> Result<Arc<Db>, SqlError> {
+        Err(errors::no_database(name))
+    }
+
+    fn view(&self, _: &str, _: &str) -> Option<&'static dyn ViewDef> {
+        None
+    }
+
+    fn function(&self, name: &str) -> Option<&'static Function> {
+        crate::functions::find(name)
+    }
+}
+
+fn bind(db: &Arc<Db>, table: &str, columns: &[NamedColumn], e: &ast::Expr) -> Result<Computed, SqlError> {
+    static GOES_ON: AtomicBool = AtomicBool::new(false);
+    let (vars, options, counters) =
+        (VarScope::new(), SessionOptions::default(), OptimizerCounters::default());
+    let env = CompileEnv {
+        chain: Chain::Trusted,
+        names: &Functions,
+        db,
+        catalog: db.catalog(),
+        vars: &vars,
+        values: &[],
+        options: &options,
+        temps: &NO_TEMPS,
+        changes: None,
+        cancel: &GOES_ON,
+        counters: &counters,
+    };
+    let mut binder = Binder::new(&env);
+    let computed = binder.new_computed(db, table, columns, e)?;
+    let sequences: &[(Arc<Db>, Arc<SequenceDef>)] = &binder.sequences;
+    debug_assert!(sequences.is_empty(), "a computed column takes values of a sequence");
+    Ok(computed)
+}
+
+fn named(columns: &[NewColumn]) -> Vec<NamedColumn> {
+    let column = |c: &NewColumn| NamedColumn {
+        name: c.name.clone(),
+        ty: c.ty,
+        nullable: c.nullable,
+        collation: c.collation,
+        computed: c.computed.is_some(),
+    };
+    columns.iter().map(column).collect()
+}
+
+/// A computed column beside the columns of its table, of which the computed ones are known to be such.
+///
+/// # Errors
+/// Those of binding; 1046, 1759, 4934, 4936; 8183-like: constraints that only a persisted column can have.
+pub fn new_computed(
+    column: &ColumnDef,
+    table: &str,
+    columns: &[NewColumn],
+    batch: &str,
+    defaults: &ColumnDefaults,
+) -> Result<NewColumn, SqlError> {
+    let Some(written) = &column.computed else {
+        return Err(SqlError::internal("a column is not computed"));
+    };
+    let name = &column.name.value;
+    let text = written.expr.span.text(batch).trim();
+    let text = if defaults.quoted_identifier { text.to_string() } else { single_quoted(text) };
+    let text = format!("({text})");
+    let expr = Arc::new(load::parse_expression(&text)?);
+    let computed = bind(&defaults.db, table, &named(columns), &expr)?;
+    if written.persisted {
+        check_persisted(&computed, table, name)?;
+    }
+    let only_persisted = column.nullable == Some(false)
+        || column
+            .constraints
+            .iter()
+            .any(|c| matches!(c.kind, ConstraintKind::Check { .. } | ConstraintKind::ForeignKey { .. }));
+    if only_persisted && !written.persisted {
+        let text = "Only UNIQUE or PRIMARY KEY constraints can be created on computed columns, while CHECK, FOREIGN KEY, \
+                    and NOT NULL constraints require that computed columns be persisted.";
+        return Err(SqlError::new(8183, 16, 1, text));
+    }
+    let nullable = column.nullable.unwrap_or(computed.nullable);
+    let mut new = NewColumn::new(name.clone(), computed.ty, nullable);
+    new.collation = if computed.ty.is_string() { computed.collation } else { defaults.collation };
+    let (persisted, stored) = (written.persisted, written.persisted);
+    new.computed = Some(Arc::new(ComputedDef { text: text.into(), expr, persisted, stored }));
+    Ok(new)
+}
+
+/// Errors: 4934, 4936.
+fn check_persisted(computed: &Computed, table: &str, column: &str) -> Result<(), SqlError> {
+    if !computed.deterministic {
+        let text = format!(
+            "Computed column '{column}' in table '{table}' cannot be persisted because the column is non-deterministic."
+        );
+        return Err(SqlError::new(4936, 16, 1, text));
+    }
+    if computed.reads {
+        let text = format!(
+            "Computed column '{column}' in table '{table}' cannot be persisted because the column does user or system \
+             data access."
+        );
+        return Err(SqlError::new(4934, 16, 3, text));
+    }
+    Ok(())
+}
+
+/// Whether the rows can have the values of a column, for an index. Errors: 2729.
+fn check_indexable(computed: &Computed, table: &str, column: &str) -> Result<(), SqlError> {
+    if computed.deterministic && !computed.reads {
+        return Ok(());
+    }
+    let text = format!(
+        "Column '{column}' in table '{table}' cannot be used in an index or statistics or as a partition key because it is \
+         non-deterministic."
+    );
+    Err(SqlError::new(2729, 16, 1, text))
+}
+
+/// The rows of a new table have the values of computed columns that its indexes need.
+///
+/// # Errors
+/// 2729.
+pub fn store_indexed(table: &mut NewTable, defaults: &ColumnDefaults) -> Result<(), SqlError> {
+    for at in 0..table.columns.len() {
+        let Some(computed) = table.columns[at].computed.clone().filter(|c| !c.stored) else { continue };
+        let used =
+            table.indexes.iter().any(|i| i.key.iter().any(|(k, _)| *k == at) || i.included.contains(&at));
+        if used {
+            let bound = bind(&defaults.db, &table.name, &named(&table.columns), &computed.expr)?;
+            check_indexable(&bound, &table.name, &table.columns[at].name)?;
+            table.columns[at].computed =
+                Some(Arc::new(ComputedDef { stored: true, ..ComputedDef::clone(&computed) }));
+        }
+    }
+    Ok(())
+}
+
+/// A table's computed column as one whose values the rows have, if it can be.
+///
+/// # Errors
+/// 2729.
+pub fn as_stored(db: &Arc<Db>, table: &TableDef, at: usize) -> Result<Arc<ComputedDef>, SqlError> {
+    let column = &table.columns[at];
+    let Some(computed) = &column.computed else { return Err(SqlError::internal("a column is not computed")) };
+    let columns = table.columns.iter().map(|c| NamedColumn {
+        name: c.name.clone(),
+        ty: c.ty,
+        nullable: c.nullable,
+        collation: c.collation,
+        computed: c.computed.is_some(),
+    });
+    let bound = bind(db, &table.name, &columns.collect::<Vec<_>>(), &computed.expr)?;
+    check_indexable(&bound, &table.name, &column.name)?;
+    Ok(Arc::new(ComputedDef { stored: true, ..ComputedDef::clone(computed) }))
+}
+
+/// Whether a column's value depends on the row alone: COLUMNPROPERTY's IsDeterministic.
+pub fn is_deterministic(db: &Arc<Db>, table: &TableDef, at: usize) -> bool {
+    as_stored(db, table, at).is_ok()
+}
+
+/// The computed column of a table that is computed from a column.
+pub fn computed_from(table: &TableDef, column: usize) -> Option<&catalog::ColumnDef> {
+    let name = catalog::fold_name(&table.columns[column].name);
+    let words = |text: &str| {
+        let tokens = syntax::lexer::tokenize(text).list;
+        tokens.iter().any(|t| catalog::fold_name(t.span.text(text).trim_matches(['[', ']', '"'])) == name)
+    };
+    table.columns.iter().find(|c| c.computed.as_ref().is_some_and(|computed| words(&computed.text)))
+}

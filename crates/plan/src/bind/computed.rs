@@ -1,0 +1,238 @@
+//! Computed columns: the columns of a table as sources offer them, those without values in the rows as their expressions; the
+//! expressions of a table's computed columns over its rows; what an expression of a new one is.
+//! Guarantees: nothing of the statement around is seen in an expression; whoever may read a computed column needs no right to what
+//! it is computed from.
+
+use std::sync::Arc;
+
+use super::Binder;
+use super::scope::{Clause, Scope, ScopeColumn, Source};
+use crate::bind::function::CalledFunction;
+use crate::physical::slots;
+use crate::rights::{Chain, Rights};
+use catalog::{ComputedDef, Db, TableDef, fold_name};
+use expr::functions::Stability;
+use expr::{ColId, Expr, Pred, Typed, bind_ops};
+use syntax::ast;
+use types::convert::Mode;
+use types::{Collation, DataType, SqlError};
+
+/// A column as an expression may name it.
+#[derive(Clone, Debug)]
+pub struct NamedColumn {
+    pub name: compact_str::CompactString,
+    pub ty: DataType,
+    pub nullable: bool,
+    pub collation: Collation,
+    pub computed: bool,
+}
+
+/// What an expression of a computed column is.
+#[derive(Clone, Debug)]
+pub struct Computed {
+    pub ty: DataType,
+    pub nullable: bool,
+    pub collation: Collation,
+    /// Its value depends on the row alone.
+    pub deterministic: bool,
+    /// It may read tables: a user's function does.
+    pub reads: bool,
+}
+
+impl Binder<'_> {
+    /// The columns of a table whose ids begin with `first`.
+    ///
+    /// # Errors
+    /// Those of binding a computed column: what it calls may have gone.
+    pub fn columns_of(
+        &mut self,
+        db: &Arc<Db>,
+        table: &TableDef,
+        first: ColId,
+    ) -> Result<Vec<ScopeColumn>, SqlError> {
+        let mut columns = plain_columns(table, first);
+        if table.columns.iter().any(catalog::ColumnDef::is_virtual) {
+            for (at, column) in columns.iter_mut().enumerate() {
+                let Some(computed) = table.columns[at].computed.clone().filter(|c| !c.stored) else {
+                    continue;
+                };
+                column.value = Some(Arc::new(self.computed(db, table, first, at, &computed)?));
+            }
+        }
+        Ok(columns)
+    }
+
+    /// The stored computed columns of a table that depend on one of the changed ones (all for an INSERT), each with its value over
+    /// a row of the table.
+    ///
+    /// # Errors
+    /// Those of binding them.
+    pub fn stored_computed(
+        &mut self,
+        db: &Arc<Db>,
+        table: &TableDef,
+        changed: Option<&[usize]>,
+    ) -> Result<Vec<(usize, Expr)>, SqlError> {
+        let mut out = Vec::new();
+        for at in 0..table.columns.len() {
+            let Some(computed) = table.columns[at].computed.clone().filter(|c| c.stored) else { continue };
+            let width = table.columns.len();
+            let first = self.new_cols(width);
+            let mut value = self.computed(db, table, first, at, &computed)?;
+            let mut used = Vec::new();
+            value.columns(&mut used);
+            let used = |changed: &[usize]| changed.iter().any(|c| used.contains(&(first + *c as ColId)));
+            if changed.is_none_or(used) {
+                let all: Vec<ColId> = (first..first + width as ColId).collect();
+                slots(&mut value, &all)?;
+                out.push((at, value));
+            }
+        }
+        Ok(out)
+    }
+
+    fn computed(
+        &mut self,
+        db: &Arc<Db>,
+        table: &TableDef,
+        first: ColId,
+        at: usize,
+        computed: &ComputedDef,
+    ) -> Result<Expr, SqlError> {
+        let source = Source {
+            name: fold_name(&table.name),
+            aliased: false,
+            schema: Some(fold_name(&table.schema)),
+            database: None,
+            columns: plain_columns(table, first),
+            object_id: table.object_id,
+            db_id: db.id(),
+        };
+        let typed = self.over(db.clone(), source, &computed.expr)?;
+        bind_ops::assigned(typed, table.columns[at].ty, Mode::Implicit)
+    }
+
+    /// Binds an expression over one source and nothing else.
+    fn over(&mut self, db: Arc<Db>, source: Source, e: &ast::Expr) -> Result<Typed, SqlError> {
+        let outside = self.step_into(db);
+        let rights = std::mem::replace(&mut self.rights, Rights::new(Chain::Trusted));
+        let may_inline = std::mem::replace(&mut self.may_inline, false);
+        let block = Scope { sources: vec![source], visible: true, clause: Clause::Where, ..Scope::default() };
+        self.scopes.push(block);
+        let bound = self.expr(e);
+        self.may_inline = may_inline;
+        self.rights = rights;
+        self.step_out(outside);
+        bound
+    }
+
+    /// Binds the expression of a computed column that is being made.
+    ///
+    /// # Errors
+    /// Those of binding; 1046 a subquery, 1759 another computed column.
+    pub fn new_computed(
+        &mut self,
+        db: &Arc<Db>,
+        table: &str,
+        columns: &[NamedColumn],
+        e: &ast::Expr,
+    ) -> Result<Computed, SqlError> {
+        let first = self.new_cols(columns.len());
+        let offered = columns.iter().enumerate();
+        let offered = offered
+            .map(|(i, c)| ScopeColumn::new(&c.name, first + i as ColId, c.ty, c.nullable, c.collation));
+        let source = Source {
+            name: fold_name(table),
+            aliased: false,
+            schema: None,
+            database: None,
+            columns: offered.collect(),
+            object_id: 0,
+            db_id: 0,
+        };
+        let before = self.subqueries.len();
+        let typed = self.over(db.clone(), source, e)?;
+        if self.subqueries.len() > before {
+            let text = "Subqueries are not allowed in this context. Only scalar expressions are allowed.";
+            return Err(SqlError::new(1046, 15, 1, text));
+        }
+        let mut used = Vec::new();
+        typed.expr.columns(&mut used);
+        if let Some(other) = used.iter().find(|id| columns[(**id - first) as usize].computed) {
+            let other = &columns[(*other - first) as usize].name;
+            let text = format!(
+                "Computed column '{other}' in table '{table}' is not allowed to be used in another computed-column \
+                 definition."
+            );
+            return Err(SqlError::new(1759, 16, 0, text));
+        }
+        let mut found = Found { deterministic: true, reads: false };
+        found.expr(&typed.expr);
+        let ty = if typed.is_null_literal() { DataType::Int } else { typed.ty };
+        let Found { deterministic, reads } = found;
+        Ok(Computed { ty, nullable: typed.nullable, collation: typed.collation, deterministic, reads })
+    }
+}
+
+fn plain_columns(table: &TableDef, first: ColId) -> Vec<ScopeColumn> {
+    let columns = table.columns.iter().enumerate();
+    columns
+        .map(|(i, c)| ScopeColumn::new(&c.name, first + i as ColId, c.ty, c.nullable, c.collation))
+        .collect()
+}
+
+/// Looks through an expression.
+struct Found {
+    deterministic: bool,
+    reads: bool,
+}
+
+impl Found {
+    fn expr(&mut self, e: &Expr) {
+        match e {
+            Expr::Const(_) | Expr::Col(_) | Expr::Param(_) => {}
+            // @@names are functions; a variable cannot stand in a definition.
+            Expr::Var(_) | Expr::Subquery(_) => self.deterministic = false,
+            Expr::Convert(c) => self.expr(&c.operand),
+            Expr::Binary(b) => {
+                self.expr(&b.left);
+                self.expr(&b.right);
+            }
+            Expr::Negate(e, _) | Expr::BitNot(e, _) => self.expr(e),
+            Expr::Case(c) => {
+                for (when, then) in &c.branches {
+                    self.pred(when);
+                    self.expr(then);
+                }
+                self.expr(&c.otherwise);
+            }
+            Expr::Coalesce(list) => list.iter().for_each(|e| self.expr(e)),
+            Expr::Call(c) => {
+                self.deterministic &= c.function.stability == Stability::Pure;
+                c.args.iter().for_each(|e| self.expr(e));
+            }
+            Expr::Routine(c) => {
+                let called = c.routine.as_any().downcast_ref::<CalledFunction>();
+                self.deterministic &= called.is_some_and(|f| f.module.has_option("SCHEMABINDING"));
+                self.reads = true;
+                c.args.iter().for_each(|e| self.expr(e));
+            }
+        }
+    }
+
+    fn pred(&mut self, p: &Pred) {
+        match p {
+            Pred::Const(_) => {}
+            Pred::Compare(c) | Pred::Distinct(c, _) => {
+                self.expr(&c.left);
+                self.expr(&c.right);
+            }
+            Pred::And(list) | Pred::Or(list) => list.iter().for_each(|p| self.pred(p)),
+            Pred::Not(p) => self.pred(p),
+            Pred::IsNull(e, _) => self.expr(e),
+            Pred::Like(l) => [&l.operand, &l.pattern].into_iter().chain(&l.escape).for_each(|e| self.expr(e)),
+            Pred::InList(l) => l.list.iter().chain([&l.operand]).for_each(|e| self.expr(e)),
+            Pred::Exists(_) | Pred::Quantified(_) => self.deterministic = false,
+        }
+    }
+}
