@@ -188,6 +188,7 @@ fn open_json() {
         r#"select * from openjson('{"s":"John","i":45,"t":true,"a":["a", 1],"o":{"x":1},"z":null}')"#,
         "s|John|1\ni|45|2\nt|true|3\na|[\"a\", 1]|4\no|{\"x\":1}|5\nz|NULL|0",
     );
+    check(&mut b, r#"select count(*) from openjson('{"a":1,"A":2}') where [key] = 'a'"#, "1");
     check(&mut b, r#"select [key], value from openjson('["en","it"]')"#, "0|en\n1|it");
     check(&mut b, &format!("{INFO} select value from openjson(@j, '$.info.tags') as t"), "Sport\nWater polo");
     check(&mut b, &format!("{INFO} select value from openjson(@j, '$.info.none')"), "");

@@ -71,6 +71,8 @@ fn dates_by_units() {
     ] {
         check(&mut b, &format!("select {sql}"), want);
     }
+    check(&mut b, "select date_bucket(month, 700000000000000000, cast('2020-01-01' as date))", "1900-01-01");
+    fails(&mut b, "select date_bucket(month, 9000000000000000000, cast('1800-01-01' as date))", 517);
     fails(&mut b, "select date_bucket(day, 0, getdate())", 9834);
     fails(&mut b, "select date_bucket(microsecond, 1, getdate())", 9810);
     fails(&mut b, "select todatetimeoffset(getdate(), '+15:00')", 9812);
@@ -309,4 +311,74 @@ fn percentiles() {
         8117,
     );
     fails(&mut b, "select percentile_cont(0.5) within group (order by v, g) over () from P", 10751);
+}
+
+#[test]
+fn around_the_statement() {
+    let mut b = Bench::new();
+    check(
+        &mut b,
+        "select current_timezone_id(), trigger_nestlevel(), datalength(crypt_gen_random(20)), \
+         case when crypt_gen_random(16) <> crypt_gen_random(16) then 1 end",
+        "UTC|0|20|1",
+    );
+    b.run(
+        "create table A (i int); create table B (i int, n int, own int); \
+         create table L (n int)",
+    );
+    b.run("create trigger ta on A after insert as insert B values (1, trigger_nestlevel(), trigger_nestlevel(object_id('ta')))");
+    b.run("create trigger tb on B after insert as insert L values (trigger_nestlevel())");
+    check(&mut b, "set nocount on; insert A values (1); select n, own from B; select n from L", "1|1\n2");
+    check(
+        &mut b,
+        "select sql_variant_property(cast(1.50 as decimal(9, 2)), 'BaseType'), sql_variant_property(cast(1.50 as decimal(9, 2)), 'Scale'), \
+         sql_variant_property('abc', 'MaxLength'), sql_variant_property(cast(7 as sql_variant), 'BaseType'), \
+         sql_variant_property('abc', 'Collation'), sql_variant_property(1, 'Nothing')",
+        "decimal|2|3|int|SQL_Latin1_General_CP1_CI_AS|NULL",
+    );
+    check(
+        &mut b,
+        "select switchoffset(cast('2020-01-01 12:00:00.5 +00:00' as datetimeoffset(1)), '-03:00')",
+        "2020-01-01 09:00:00.5 -03:00",
+    );
+}
+
+/// Every function of SQL Server 2022's reference that is there, and those that are not, with error 195.
+#[test]
+fn functions_of_the_reference() {
+    let mut b = Bench::new();
+    let there = "approx_count_distinct avg checksum_agg count count_big grouping grouping_id max min stdev stdevp string_agg sum var varp \
+        approx_percentile_cont approx_percentile_disc cume_dist first_value lag last_value lead percentile_cont percentile_disc \
+        percent_rank dense_rank ntile rank row_number left_shift right_shift bit_count get_bit set_bit collationproperty \
+        crypt_gen_random hashbytes cursor_status datalength ident_current ident_incr ident_seed sql_variant_property current_timezone \
+        current_timezone_id date_bucket dateadd datediff datediff_big datefromparts datename datepart datetime2fromparts \
+        datetimefromparts datetimeoffsetfromparts datetrunc day eomonth getdate getutcdate isdate month smalldatetimefromparts \
+        switchoffset sysdatetime sysdatetimeoffset sysutcdatetime timefromparts todatetimeoffset year isjson json_array json_modify \
+        json_object json_path_exists json_query json_value choose greatest least abs acos asin atan atn2 ceiling cos cot degrees \
+        exp floor log log10 pi power radians rand round sign sin sqrt square tan app_name col_length col_name columnproperty \
+        databasepropertyex db_id db_name file_id file_idex file_name filegroup_id filegroup_name filegroupproperty fileproperty \
+        fulltextserviceproperty index_col indexkey_property indexproperty object_definition object_id object_name \
+        object_schema_name objectproperty objectpropertyex original_db_name parsename schema_id schema_name scope_identity \
+        serverproperty stats_date type_id type_name typeproperty database_principal_id has_dbaccess has_perms_by_name is_member \
+        is_rolemember is_srvrolemember loginproperty original_login suser_id suser_name suser_sid suser_sname user_id user_name \
+        ascii char charindex concat concat_ws difference format left len lower ltrim nchar patindex quotename replace replicate \
+        reverse right rtrim soundex space str string_escape stuff substring translate trim unicode upper binary_checksum checksum \
+        compress connectionproperty context_info current_request_id current_transaction_id decompress error_line error_message \
+        error_number error_procedure error_severity error_state formatmessage getansinull host_name isnull isnumeric newid \
+        newsequentialid rowcount_big session_context xact_state trigger_nestlevel sessionproperty coalesce nullif";
+    for name in there.split_whitespace() {
+        let said = b.run(&format!("select {name}()"));
+        assert!(!said.contains("Msg 195:"), "{name}: {said}");
+    }
+    let absent = "tertiary_weights asymkey_id asymkeyproperty certproperty cert_id decryptbyasymkey decryptbycert decryptbykey \
+        decryptbykeyautoasymkey decryptbykeyautocert decryptbypassphrase encryptbyasymkey encryptbycert encryptbykey \
+        encryptbypassphrase is_objectsigned key_guid key_id key_name signbyasymkey signbycert symkeyproperty verifysignedbycert \
+        verifysignedbyasymkey edge_id_from_parts graph_id_from_edge_id graph_id_from_node_id node_id_from_parts \
+        object_id_from_edge_id object_id_from_node_id applock_mode applock_test assemblyproperty filepropertyex \
+        fulltextcatalogproperty publishingservername certencoded certprivatekey permissions pwdcompare pwdencrypt \
+        get_filestream_transaction_context host_id min_active_rowversion textptr textvalid";
+    for name in absent.split_whitespace() {
+        let said = b.run(&format!("select {name}()"));
+        assert!(said.contains("Msg 195:"), "{name}: {said}");
+    }
 }

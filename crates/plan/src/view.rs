@@ -5,7 +5,7 @@ use catalog::Db;
 use catalog::security::Permission;
 use std::any::Any;
 use std::sync::Arc;
-use types::{DataType, SqlError, Value};
+use types::{Collation, DataType, SqlError, Value};
 
 /// A column of a system view: name, type, nullable.
 pub type ViewColumn = (&'static str, DataType, bool);
@@ -50,6 +50,11 @@ pub trait ViewDef: Sync {
     fn for_arguments(&self, args: &[Argument<'_>]) -> Result<Option<&'static dyn ViewDef>, SqlError> {
         let _ = args;
         Ok(None)
+    }
+    /// The collation of a text column, by its position.
+    fn collation(&self, column: usize) -> Collation {
+        let _ = column;
+        Collation::DEFAULT
     }
     /// object_id as sys.all_objects shows it: negative, stable.
     fn object_id(&self) -> i32 {

@@ -2,6 +2,7 @@
 //! Guarantees: names are unique over all lists and lower case.
 
 pub mod cursors;
+pub mod environment;
 pub mod metadata;
 pub mod properties;
 pub mod security;
@@ -25,6 +26,7 @@ pub fn find(name: &str) -> Option<&'static Function> {
         let lists = [
             cursors::FUNCTIONS,
             system::FUNCTIONS,
+            environment::FUNCTIONS,
             metadata::FUNCTIONS,
             properties::FUNCTIONS,
             security::FUNCTIONS,
@@ -51,6 +53,7 @@ mod tests {
         let lists = [
             cursors::FUNCTIONS,
             system::FUNCTIONS,
+            environment::FUNCTIONS,
             metadata::FUNCTIONS,
             properties::FUNCTIONS,
             security::FUNCTIONS,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use catalog::Db;
 use expr::json::{self, Kind, Node, Path};
 use plan::view::Argument;
-use types::{DataType, Len, SqlError, Value};
+use types::{Collation, DataType, Len, SqlError, Value};
 
 use super::{RowSource, Rows, SystemView, ViewColumn, ViewDef};
 use crate::state::SessionCore;
@@ -51,6 +51,11 @@ impl ViewDef for OpenJson {
 
     fn optional_arguments(&self) -> usize {
         2
+    }
+
+    fn collation(&self, column: usize) -> Collation {
+        // Names in a document are told apart by their case.
+        if column == 0 && !self.whole { Collation::BIN2 } else { Collation::DEFAULT }
     }
 
     fn for_arguments(&self, args: &[Argument<'_>]) -> Result<Option<&'static dyn ViewDef>, SqlError> {

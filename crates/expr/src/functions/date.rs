@@ -1,6 +1,8 @@
 //! Date and time functions; the calendar itself is `types::datetime`.
 
-use super::{ArgRule as A, CallCx, Function, Stability, bigint, int, int_arg, nvarchar_4000, text_arg};
+use super::{
+    ArgRule as A, CallCx, Function, Stability, bigint, first_type, int, int_arg, nvarchar_4000, text_arg,
+};
 use crate::Expr;
 use types::datetime::{self, DatePart, Moment};
 use types::{DataType, SqlError, Value};
@@ -101,13 +103,7 @@ pub const FUNCTIONS: &[Function] = &[
         },
     ),
     Function { strict: false, ..f("isdate", (1, 1), &[A::Any], int, isdate) },
-    f(
-        "switchoffset",
-        (2, 2),
-        &[A::DateTimeOffset, A::Any],
-        |_, _| Ok(DataType::DateTimeOffset(7)),
-        switchoffset,
-    ),
+    f("switchoffset", (2, 2), &[A::DateTimeOffset, A::Any], first_type, switchoffset),
 ];
 
 fn datetime_type(_: &[DataType], _: &[Expr]) -> Result<DataType, SqlError> {

@@ -161,7 +161,10 @@ fn date_bucket(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
             let (year, month, _) = civil_from_days(m.days);
             i64::from(year) * 12 + i64::from(month)
         };
-        let at = |bucket: i64| datetime::dateadd(DatePart::Month, bucket * width, &origin, cx.ty);
+        let at = |bucket: i64| {
+            let months = bucket.checked_mul(width).ok_or_else(fail)?;
+            datetime::dateadd(DatePart::Month, months, &origin, cx.ty)
+        };
         let bucket = (month(date) - month(start)).div_euclid(width);
         let begin = at(bucket)?;
         let later =

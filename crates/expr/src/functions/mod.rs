@@ -124,6 +124,7 @@ impl ArgRule {
             ArgRule::Moment | ArgRule::MomentOrDateTime if ty.is_number() || null => Some(DataType::DateTime),
             ArgRule::Moment | ArgRule::MomentOrDateTime => return Err(invalid()),
             ArgRule::Date => Some(DataType::Date),
+            ArgRule::DateTimeOffset if matches!(ty, DataType::DateTimeOffset(_)) => None,
             ArgRule::DateTimeOffset => Some(DataType::DateTimeOffset(7)),
             ArgRule::Bytes if ty.is_string() || ty.is_binary() => None,
             ArgRule::Bytes => return Err(invalid()),

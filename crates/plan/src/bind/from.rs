@@ -18,7 +18,7 @@ use catalog::security::{Permission, Securable};
 use expr::{Typed, bind_ops};
 use std::sync::Arc;
 use syntax::ast::{self, TableRefKind};
-use types::{Collation, DataType, SqlError};
+use types::{DataType, SqlError};
 
 /// What a name in FROM means.
 pub enum Named {
@@ -278,7 +278,7 @@ impl Binder<'_> {
         }
         let first = self.new_cols(view.columns().len());
         let columns = view.columns().iter().enumerate().map(|(i, (name, ty, nullable))| {
-            ScopeColumn::new(name, first + i as u32, *ty, *nullable, Collation::DEFAULT)
+            ScopeColumn::new(name, first + i as u32, *ty, *nullable, view.collation(i))
         });
         let source = Source {
             name: alias.map_or_else(|| fold_name(view.name()), |a| fold_name(&a.value)),
