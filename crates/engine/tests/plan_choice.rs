@@ -360,3 +360,92 @@ fn old_statistics_are_measured_in_the_background() {
     let b = b.restart();
     drop(b);
 }
+
+#[test]
+fn ranges_of_a_joined_table_are_sought() {
+    let mut b = Bench::new();
+    fill(&mut b);
+    for (sql, sought) in [
+        (
+            "SELECT COUNT(*), SUM(e.id) FROM place AS p JOIN event AS e ON e.id >= p.id AND p.id + 3 > e.id WHERE p.w = 1 AND p.d = 2",
+            true,
+        ),
+        (
+            "SELECT COUNT(*), COUNT(e.id) FROM place AS p LEFT JOIN event AS e ON e.id > p.id + 19950 WHERE p.w = 1 AND p.d = 2",
+            true,
+        ),
+        (
+            "SELECT COUNT(*) FROM place AS p WHERE p.w = 1 AND EXISTS (SELECT * FROM event AS e WHERE e.id BETWEEN p.id - 5 AND p.id AND e.at > 40)",
+            true,
+        ),
+        (
+            "SELECT COUNT(*) FROM place AS p WHERE p.w = 1 AND NOT EXISTS (SELECT * FROM event AS e WHERE e.id < p.id)",
+            true,
+        ),
+        // Behind columns that are fixed, and beside those that are joined.
+        (
+            "SELECT COUNT(*), SUM(q.id) FROM heap AS h JOIN place AS q ON q.w = 3 AND q.d = 1 AND q.id < h.a",
+            true,
+        ),
+        (
+            "SELECT COUNT(*), SUM(q.id) FROM heap AS h INNER LOOP JOIN place AS q ON q.w = h.a AND q.d > h.b",
+            true,
+        ),
+        // NULL is in no range; what is compared with is not the column as it is.
+        (
+            "SELECT COUNT(*) FROM heap AS h LEFT JOIN event AS e ON e.id < NULLIF(h.a, 7) AND e.id > NULLIF(h.b, 9) - 2",
+            true,
+        ),
+        ("SELECT COUNT(*) FROM heap AS h JOIN event AS e ON e.id + 1 < h.a", false),
+        ("SELECT COUNT(*) FROM heap AS h JOIN event AS e ON e.kind < h.a", false),
+    ] {
+        let shown = plan(&mut b, sql);
+        assert_eq!(shown.contains("OUTER REFERENCES"), sought, "{sql}: {shown}");
+        // As the binder's own way to do it: no column stands alone.
+        let by_hand =
+            sql.replace("e.id", "(e.id + 0)").replace("q.id", "(q.id + 0)").replace("q.d", "(q.d + 0)");
+        let by_hand = format!("{by_hand} OPTION (FORCE ORDER)");
+        assert_eq!(lines(&mut b, sql), lines(&mut b, &by_hand), "{sql}");
+    }
+}
+
+/// Rows that operators have given, by a part of their lines.
+fn rows_of(shown: &str, operator: &str) -> u64 {
+    let line =
+        shown.lines().find(|line| line.contains(operator)).unwrap_or_else(|| panic!("{operator} in {shown}"));
+    line.split('|')
+        .next()
+        .and_then(|rows| rows.trim().parse().ok())
+        .unwrap_or_else(|| panic!("rows in {line}"))
+}
+
+#[test]
+fn a_scan_reads_what_is_asked_for() {
+    let mut b = Bench::new();
+    fill(&mut b);
+    for (sql, operator, most) in [
+        ("SELECT TOP (1) id FROM event ORDER BY id DESC", "Clustered Index Scan", 1),
+        ("SELECT MAX(at) FROM event", "Index Scan", 1),
+        ("SELECT TOP (5) pad FROM event WHERE kind = 0", "Scan", 5),
+        ("SELECT TOP (3) id FROM place WHERE w = 1 AND d > 2 ORDER BY d, id", "Clustered Index Seek", 3),
+        (
+            "SELECT COUNT(*) FROM heap AS h WHERE EXISTS (SELECT * FROM event AS e WHERE e.kind = h.a - h.b) OPTION (LOOP JOIN)",
+            "Index Seek",
+            99,
+        ),
+    ] {
+        let shown = ran(&mut b, sql);
+        let rows = rows_of(&shown, operator);
+        assert!((1..=most).contains(&rows), "{rows} rows: {shown}");
+    }
+    // More is read when that is not enough.
+    assert_eq!(
+        lines(
+            &mut b,
+            "SELECT COUNT(*) FROM (SELECT TOP (3000) id FROM event WHERE id % 3 = 0 ORDER BY id) q"
+        ),
+        "3000"
+    );
+    assert_eq!(lines(&mut b, "SELECT TOP (1) id FROM event WHERE pad = 'y' ORDER BY id"), "");
+    assert_eq!(lines(&mut b, "SELECT TOP (2) id FROM event WHERE at % 9999 = 0 ORDER BY id"), "9999\n19998");
+}

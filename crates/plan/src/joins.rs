@@ -13,7 +13,7 @@ use super::planner::{Context, Planner, offers, sort_slots, within};
 use super::view_seek;
 use crate::cost::{BUILD, MERGED, PROBE};
 use crate::nodes::{ApplyPlan, HashJoinPlan, LoopJoinPlan, MergeJoinPlan, Node, Plan};
-use expr::{ColId, CompareExpr, Expr, Pred};
+use expr::{ColId, CompareExpr, Expr, Pred, mirrored};
 use syntax::ast::CompareOp;
 use types::{Collation, DataType, SqlError};
 
@@ -82,7 +82,7 @@ impl Planner<'_, '_> {
         (kind, hint): (JoinKind, Option<JoinHint>),
         left: Side,
         right: Side,
-        keys: Equalities,
+        mut keys: Equalities,
         cx: &Context,
     ) -> Result<Plan, SqlError> {
         let merge = MergeKeys::of(&keys, &left.logical, &right.logical, hint);
@@ -103,6 +103,7 @@ impl Planner<'_, '_> {
         for_left.order = order.unwrap_or_default();
         for_left.exact = cx.exact;
         let for_right = right.context();
+        let left_ids = left.ids;
         let left = self.filter(left.logical, left.preds, &for_left)?;
         let ordered = wishes && left.ordered;
         let mut right_preds = right.preds;
@@ -110,18 +111,20 @@ impl Planner<'_, '_> {
             Method::Seek => {
                 // The inner side is a seek by values of the outer row.
                 let mut args = Vec::new();
-                for (l, r, collation) in &keys.pairs {
+                let equal = keys.pairs.iter().map(|(l, r, c)| (l.clone(), CompareOp::Equal, r.clone(), *c));
+                let mut given: Vec<Given> = equal.collect();
+                given.extend(keys.take_ranges(&right.logical, &left_ids));
+                for (l, op, r, collation) in given {
                     let slot = self.binder.new_param();
-                    args.push((slot, l.clone()));
-                    let compare = CompareExpr {
-                        op: CompareOp::Equal,
-                        left: r.clone(),
-                        right: Expr::Param(slot),
-                        collation: *collation,
-                    };
+                    args.push((slot, l));
+                    let compare = CompareExpr { op, left: r, right: Expr::Param(slot), collation };
                     right_preds.push(Pred::Compare(Box::new(compare)));
                 }
-                let right = self.filter(right.logical, right_preds, &for_right)?;
+                let mut right = self.filter(right.logical, right_preds, &for_right)?;
+                if keys.rest.is_empty() && matches!(kind, JoinKind::Semi | JoinKind::Anti) {
+                    // One row tells; a way to it that counts on finding one would be slow where there is none.
+                    right.wants_few(1);
+                }
                 apply_plan(kind, left, right, args, Pred::from_conjuncts(keys.rest))?
             }
             Method::Loop => {
@@ -196,7 +199,9 @@ impl Planner<'_, '_> {
         } else if allowed.hash && !keys.pairs.is_empty() {
             Method::Hash
         } else if allowed.loops {
-            Method::Loop
+            let by_range =
+                kind != JoinKind::Full && keys.pairs.is_empty() && keys.can_seek_ranges(left, right);
+            if by_range { Method::Seek } else { Method::Loop }
         } else {
             return Err(no_plan());
         };
@@ -385,6 +390,9 @@ impl Parts {
     }
 }
 
+/// A value of the left side, how a column of the right side compares with it, and that column.
+type Given = (Expr, CompareOp, Expr, Collation);
+
 /// The equalities of a join, left side first, and what is left of the condition.
 struct Equalities {
     pairs: Vec<(Expr, Expr, Collation)>,
@@ -415,6 +423,49 @@ impl Equalities {
             }
         }
         out
+    }
+
+    /// A condition that gives one end of a range of a column of the right side by a value of the left one.
+    fn range_of(pred: &Pred, right: &Logical, left: &[ColId]) -> Option<Given> {
+        let Pred::Compare(c) = pred else { return None };
+        if matches!(c.op, CompareOp::Equal | CompareOp::NotEqual) {
+            return None;
+        }
+        let (get, _) = access_path::with_conditions(right, &[])?;
+        let of = |l: &Expr, op: CompareOp, r: &Expr| {
+            let mut used = Vec::new();
+            l.columns(&mut used);
+            let from_left = !used.is_empty() && used.iter().all(|id| left.contains(id)) && !l.is_volatile();
+            access_path::sought_column(get, r, c.collation).filter(|_| from_left)?;
+            Some((l.clone(), op, r.clone(), c.collation))
+        };
+        of(&c.left, mirrored(c.op), &c.right).or_else(|| of(&c.right, c.op, &c.left))
+    }
+
+    /// Takes the ranges of the right side's columns that values of the left side give.
+    fn take_ranges(&mut self, right: &Logical, left: &[ColId]) -> Vec<Given> {
+        let mut ranges = Vec::new();
+        self.rest.retain(|pred| match Equalities::range_of(pred, right, left) {
+            Some(range) => {
+                ranges.push(range);
+                false
+            }
+            None => true,
+        });
+        ranges
+    }
+
+    /// Whether a range of the clustered index of the right side can be sought for each left row: a part of the table instead of all of it.
+    fn can_seek_ranges(&self, left: &Side, right: &Side) -> bool {
+        let Some((get, own)) = access_path::with_conditions(&right.logical, &right.preds) else {
+            return false;
+        };
+        let ranges =
+            self.rest.iter().filter_map(|pred| Equalities::range_of(pred, &right.logical, &left.ids));
+        let columns: Vec<ColId> = ranges
+            .filter_map(|(_, _, r, collation)| access_path::sought_column(get, &r, collation))
+            .collect();
+        access_path::can_seek_range(get, &own, &columns)
     }
 
     fn mirrored(self) -> Equalities {

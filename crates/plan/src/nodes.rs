@@ -126,6 +126,15 @@ impl Plan {
         self.cols.len()
     }
 
+    /// So many of its rows may be all that are asked for.
+    pub fn wants_few(&mut self, rows: usize) {
+        match &mut self.node {
+            Node::Scan(scan) => scan.goal = Some(rows),
+            Node::Project { input, .. } | Node::Filter { input, .. } => input.wants_few(rows),
+            _ => {}
+        }
+    }
+
     /// Whether every table in it is read by the whole key of a unique index: no other value makes another plan better.
     pub fn reads_points(&self) -> bool {
         match &self.node {
@@ -191,6 +200,8 @@ pub struct ScanPlan {
     pub tested: usize,
     pub pred: Option<Pred>,
     pub locator: bool,
+    /// So many rows may be all that are asked for: its first batch is that small, and each further one twice as large.
+    pub goal: Option<usize>,
 }
 
 impl ScanPlan {

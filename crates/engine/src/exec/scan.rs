@@ -37,6 +37,8 @@ pub struct Scan {
     backward: bool,
     /// Rows of a batch.
     most: usize,
+    /// Each batch has twice as many rows as the one before it, up to [`BATCH`].
+    grows: bool,
 }
 
 /// A scan that has not begun.
@@ -52,6 +54,7 @@ impl Default for Scan {
             rest: Vec::new(),
             backward: false,
             most: BATCH,
+            grows: false,
         }
     }
 }
@@ -64,8 +67,11 @@ impl Scan {
         }
         let place = rt.state.place.take();
         self.backward = plan.backward;
+        if let Some(goal) = plan.goal {
+            (self.most, self.grows) = (goal.clamp(1, BATCH), true);
+        }
         if let Some(place) = &place {
-            self.most = place.most;
+            (self.most, self.grows) = (place.most, false);
             self.backward ^= place.reverse;
         }
         let place = place.as_deref();
@@ -383,6 +389,9 @@ impl Operator for Scan {
                     self.row(plan, i, rt, out)?;
                 }
             }
+        }
+        if self.grows {
+            self.most = (self.most * 2).min(BATCH);
         }
         Ok(!out.is_empty())
     }

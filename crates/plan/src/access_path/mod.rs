@@ -9,8 +9,8 @@ mod union;
 
 pub use order::comes_in_order;
 pub use probe::{
-    can_seek, fixed_before, is_possible, read_cost, seek_cost, seeks_elsewhere, sought_column,
-    with_conditions,
+    can_seek, can_seek_range, fixed_before, is_possible, read_cost, seek_cost, seeks_elsewhere,
+    sought_column, with_conditions,
 };
 pub use terms::{MOST_RANGES, is_sought, keeps_order};
 
@@ -99,7 +99,10 @@ fn one(
         }
     };
     let (rows, ordered) = (choice.rows, choice.ordered);
-    let (scan, cols) = given.scan(get, store, path, choice.backward);
+    let (mut scan, cols) = given.scan(get, store, path, choice.backward);
+    if ordered || wishes.order.is_empty() {
+        scan.goal = wishes.goal.and_then(|rows| usize::try_from(rows).ok());
+    }
     Ok(Plan { node: Node::Scan(Box::new(scan)), cols, rows, ordered })
 }
 
@@ -155,6 +158,7 @@ impl Given {
             tested: self.tested,
             pred: self.pred,
             locator: self.locator,
+            goal: None,
         };
         (scan, self.cols)
     }
@@ -165,6 +169,10 @@ enum Chosen {
     One(Candidate),
     Union(union::Union),
 }
+
+/// Of a table with fewer rows, which are on a page or two, no columns are taken out of the locators of an index instead of
+/// reading the rows.
+const FEW: f64 = 100.0;
 
 /// What is known while the ways to read a table are compared.
 struct Question<'q> {
@@ -188,6 +196,8 @@ struct Way<'q> {
     tree: bool,
     /// It holds all wanted columns.
     covering: bool,
+    /// Some of them in its locators.
+    by_locator: bool,
 }
 
 fn choose(
@@ -208,12 +218,20 @@ fn choose(
     let mut ways = Vec::with_capacity(1 + store.indexes.len());
     let clustered = matches!(store.base, Base::Tree(_));
     let base = &get.table.storage;
-    ways.push(Way { def: base, index: None, order: (&base.key).into(), tree: clustered, covering: true });
+    ways.push(Way {
+        def: base,
+        index: None,
+        order: (&base.key).into(),
+        tree: clustered,
+        covering: true,
+        by_locator: false,
+    });
     for (at, index) in store.indexes.iter().enumerate() {
         // An entry's version is of the moment of its row's; a row that is to be changed is always looked at itself.
         let covering = wanted.iter().all(|c| index.position(*c).is_some()) && get.mode != TableMode::Current;
         let order = (&index.order).into();
-        ways.push(Way { def: &index.def, index: Some(at), order, tree: true, covering });
+        let by_locator = wanted.iter().any(|c| !index.columns.contains(c));
+        ways.push(Way { def: &index.def, index: Some(at), order, tree: true, covering, by_locator });
     }
     let hints = get.hints.access;
     let hinted = hints.index.is_some() || hints.scan;
@@ -329,6 +347,7 @@ impl Question<'_> {
         }
         let per_row = match (way.index, way.covering) {
             (None, _) => 1.0,
+            (Some(_), true) if way.by_locator && self.total < FEW => 1.0,
             (Some(_), true) => COVERED,
             (Some(_), false) => LOOKUP,
         };

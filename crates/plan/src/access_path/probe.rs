@@ -68,6 +68,21 @@ pub fn seek_cost(get: &Get, own: &[Pred], columns: &[ColId]) -> Option<f64> {
     trees(get).filter_map(cost).reduce(f64::min)
 }
 
+/// Fewest rows of a table that is sought by ranges of another one's values instead of being kept and compared row by row.
+const MANY: f64 = 100.0;
+
+/// Whether ends of ranges of these columns, under a table's own conditions, are worth a seek of its clustered index for each of
+/// some rows.
+pub fn can_seek_range(get: &Get, own: &[Pred], columns: &[ColId]) -> bool {
+    let joined: Vec<usize> = columns.iter().filter_map(|id| get.position(*id)).collect();
+    let terms = Terms::of(get, own);
+    let fixed = |column: &usize| terms.equal.iter().any(|term| term.column == *column);
+    let hints = get.hints.access;
+    let allowed = !hints.scan && hints.index.is_none_or(|hint| hint == get.table.storage.index_id);
+    let next = get.table.storage.key.iter().map(|(column, _)| *column).find(|column| !fixed(column));
+    allowed && next.is_some_and(|column| joined.contains(&column)) && table_rows(&get.table) >= MANY
+}
+
 /// Costs that no plan has: the hints do not allow it.
 const IMPOSSIBLE: f64 = 1e30;
 
