@@ -103,6 +103,10 @@ fn what_no_sequence_can_be_and_where_none_can_stand() {
     refused("EXEC ('CREATE VIEW v AS SELECT NEXT VALUE FOR s AS x')", 11719);
     refused("SELECT SUM(NEXT VALUE FOR s) FROM a", 11725);
     refused("SELECT NEXT VALUE FOR s OVER () FROM a", 11718);
+    refused("SELECT DISTINCT NEXT VALUE FOR s FROM a", 11721);
+    refused("SELECT NEXT VALUE FOR s UNION ALL SELECT NEXT VALUE FOR s", 11721);
+    refused("INSERT a SELECT 1 EXCEPT SELECT NEXT VALUE FOR s", 11721);
+    refused("SELECT NEXT VALUE FOR s, n FROM a ORDER BY n", 11723);
     refused("DROP SEQUENCE nothing", 3701);
     refused("DROP SYNONYM s", 3701);
     b.check(

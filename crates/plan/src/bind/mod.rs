@@ -111,6 +111,10 @@ pub struct Binder<'a> {
     pub sequences: Vec<(Arc<Db>, Arc<SequenceDef>)>,
     /// Sequences that the row which is bound has a value of: database and object_id.
     row_values: Vec<(i32, i32)>,
+    /// A side of a set operation is bound.
+    combining: bool,
+    /// How many of these values are taken in whatever order the rows come.
+    unordered_values: usize,
     /// What the caller must be allowed, as far as met.
     pub rights: Rights,
     /// Tables whose rows and values decided how they are read.
@@ -156,6 +160,8 @@ impl<'a> Binder<'a> {
             assigning: false,
             sequences: Vec::new(),
             row_values: Vec::new(),
+            combining: false,
+            unordered_values: 0,
             rights: Rights::new(env.chain),
             watched: Vec::new(),
             subqueries: Vec::new(),

@@ -122,7 +122,10 @@ impl Binder<'_> {
             }
             QueryBody::Set { op, all, left, right } => (*op, *all, left, right),
         };
-        let (left, right) = (self.set_body(left)?, self.set_body(right)?);
+        let around = std::mem::replace(&mut self.combining, true);
+        let sides = self.set_body(left).and_then(|left| Ok((left, self.set_body(right)?)));
+        self.combining = around;
+        let (left, right) = sides?;
         self.combined(op, all, left, right)
     }
 
@@ -223,7 +226,9 @@ impl Binder<'_> {
         };
         self.scope()?.clause = Clause::Select;
         self.scope()?.allow_windows = true;
+        let known = self.known_values();
         let (items, assignments) = self.items(select)?;
+        self.check_values_since(known, select.distinct, !query.order_by.is_empty())?;
         let keys = self.order_keys(select, query, &items)?;
         self.scope()?.allow_windows = false;
         logical = self.grouped_plan(logical, having)?;

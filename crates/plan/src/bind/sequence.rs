@@ -36,6 +36,7 @@ impl Binder<'_> {
         if !again {
             self.row_values.push(key);
         }
+        self.unordered_values += usize::from(over.is_none());
         let order = match over {
             None => Expr::Const(Value::Null),
             // The window puts the rows in order.
@@ -87,9 +88,37 @@ impl Binder<'_> {
         }
     }
 
+    /// How many values of sequences are taken so far, and how many in whatever order the rows come.
+    pub(super) fn known_values(&self) -> (usize, usize) {
+        (self.row_values.len(), self.unordered_values)
+    }
+
+    /// What a query that takes values of sequences since then cannot be besides.
+    ///
+    /// Errors: 11721 rows are compared, 11723 rows are put in an order in which they do not get their values.
+    pub(super) fn check_values_since(
+        &self,
+        (values, unordered): (usize, usize),
+        compared: bool,
+        ordered: bool,
+    ) -> Result<(), SqlError> {
+        if compared && self.row_values.len() > values {
+            return Err(compared_values());
+        }
+        if ordered && self.unordered_values > unordered {
+            let text = "NEXT VALUE FOR function cannot be used directly in a statement that contains an ORDER BY clause \
+                        unless the OVER clause is specified.";
+            return Err(SqlError::new(11_723, 15, 1, text));
+        }
+        Ok(())
+    }
+
     /// Where NEXT VALUE FOR may stand.
     fn check_next_value(&self, over: Option<&ast::Over>) -> Result<(), SqlError> {
         let fail = |number, text: &str| Err(SqlError::new(number, 15, 1, text));
+        if self.combining {
+            return Err(compared_values());
+        }
         if self.view_depth > 0 || self.inline.is_some() || self.scopes.len() > 1 || !self.open_ctes.is_empty()
         {
             return fail(
@@ -128,4 +157,11 @@ impl Binder<'_> {
             },
         }
     }
+}
+
+/// 11721.
+fn compared_values() -> SqlError {
+    let text = "NEXT VALUE FOR function cannot be used directly in a statement that uses a DISTINCT, UNION, UNION ALL, EXCEPT or \
+                INTERSECT operator.";
+    SqlError::new(11_721, 15, 1, text)
 }
