@@ -73,6 +73,26 @@ pub fn cannot_drop(kind: &str, name: &str) -> SqlError {
     SqlError::new(3701, 11, 5, text)
 }
 
+/// 2714: the name of a constraint is taken.
+pub fn constraint_name_taken(name: &str) -> SqlError {
+    let mut error = name_taken(name);
+    error.state = CONSTRAINT_NAME;
+    error
+}
+
+/// The state of 2714 that is about a constraint.
+const CONSTRAINT_NAME: u8 = 5;
+
+/// Whether an error of CREATE or ALTER TABLE is about a constraint or its index, so that 1750 follows it.
+pub fn is_of_constraint(error: &SqlError) -> bool {
+    match error.number {
+        2714 => error.state == CONSTRAINT_NAME,
+        1505 | 1753 | 1761 | 1762 | 1767 | 1769 | 1770 | 1773 | 1776 | 1778 | 1779 | 1781 | 1785 | 8110
+        | 8111 => true,
+        _ => false,
+    }
+}
+
 /// 2714: the name is taken.
 pub fn name_taken(name: &str) -> SqlError {
     SqlError::new(2714, 16, 6, format!("There is already an object named '{name}' in the database."))

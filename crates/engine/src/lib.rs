@@ -30,7 +30,9 @@ pub mod watch;
 pub use catalog;
 pub use dml::bulk::{BulkOptions, BulkRows, ColumnBatches};
 pub use instance::{Instance, InstanceOptions, PageMemory};
-pub use output::{ColumnInfo, OutputParameter, SessionChange, Sink, StatementEnd, StatementKind};
+pub use output::{
+    ColumnInfo, Origin, Origins, OutputParameter, SessionChange, Sink, StatementEnd, StatementKind,
+};
 pub use security::{ClientInfo, LoginAudit, LoginToken};
 pub use session::{RpcParam, Session, TransactionRequest, TransactionStart};
 pub use txn::backup::UrlDevices;

@@ -1,6 +1,7 @@
 //! What a batch says to its caller: result sets, ends of statements, messages and errors, changes of the session, in the order
 //! they happen. The engine never buffers a result set for its caller: rows stream through [`Sink::row`].
 
+use compact_str::CompactString;
 use types::{DataType, SqlError, Value};
 
 pub use plan::ColumnInfo;
@@ -13,13 +14,18 @@ pub trait Sink {
         let _ = columns;
         Ok(())
     }
+    /// Where the columns of a client's cursor come from; behind [`Sink::columns`].
+    fn origins(&mut self, origins: &Origins) -> Result<(), SqlError> {
+        let _ = origins;
+        Ok(())
+    }
     /// A row of the current result set; valid for the call only.
     fn row(&mut self, row: &[Value]) -> Result<(), SqlError> {
         let _ = row;
         Ok(())
     }
-    /// A statement ended, and with it the result set that [`Sink::columns`] began. Not told of DECLARE, SET of a variable, PRINT,
-    /// RAISERROR, EXECUTE and control of flow, unless they fail.
+    /// A statement ended, and with it the result set that [`Sink::columns`] began. Not told of DECLARE, SET of a variable, EXECUTE
+    /// and control of flow, unless they fail.
     fn done(&mut self, end: StatementEnd) -> Result<(), SqlError> {
         let _ = end;
         Ok(())
@@ -47,6 +53,28 @@ pub trait Sink {
         let _ = parameter;
         Ok(())
     }
+}
+
+/// Where the columns of a client's cursor come from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Origins {
+    /// The tables, each by the parts of its name: `[database,] schema, table`.
+    pub tables: Vec<Vec<CompactString>>,
+    /// One for each column.
+    pub columns: Vec<Origin>,
+}
+
+/// Where a column comes from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Origin {
+    /// Its table among those of [`Origins::tables`]; none for an expression.
+    pub table: Option<usize>,
+    /// Its name in the table, where the result names it differently.
+    pub name: Option<CompactString>,
+    /// It is part of a key that tells the table's rows apart.
+    pub key: bool,
+    /// The query did not ask for it: ROWSTAT.
+    pub hidden: bool,
 }
 
 /// How a statement ended.

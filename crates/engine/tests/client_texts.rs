@@ -84,6 +84,7 @@ fn nothing_between_statements() {
             "row 1",
             "done Select 1",
             "info 0 line 1: x",
+            "done Other",
             "columns [b Int]",
             "row 3",
             "done Select 1",
@@ -131,4 +132,72 @@ fn a_bulk_copy_asks_for_columns() {
         ),
         "{said:?}"
     );
+}
+
+#[test]
+fn parts_of_unions_have_orders_of_their_own_in_subqueries() {
+    let mut b = bench();
+    b.setup(&["insert t (n) values (1), (2), (3)"]);
+    // As SQLAlchemy writes it, and without the parentheses.
+    let rows = |text: &str, b: &mut Bench| -> String {
+        let lines = b.run(text);
+        let kept = lines.iter().filter_map(|l| l.strip_prefix("row ").or_else(|| l.strip_prefix("error ")));
+        kept.collect::<Vec<_>>().join(" ")
+    };
+    let top = |order: &str| format!("select top 1 n from t order by n{order}");
+    let (low, high) = (top(""), top(" desc"));
+    assert_eq!(rows(&format!("select n from (({low}) union ({high})) as u order by n"), &mut b), "1 3");
+    assert_eq!(rows(&format!("select n from ({high} union all {low}) as u"), &mut b), "3 1");
+    assert_eq!(
+        rows(&format!("with c as ({low} union all {high} union all select 7) select n from c"), &mut b),
+        "1 3 7"
+    );
+    assert_eq!(rows(&format!("select 1 where 3 in (({low}) union ({high}))"), &mut b), "1");
+    assert_eq!(rows(&format!("select n from (({high})) as u"), &mut b), "3");
+    // At the top of a statement it is an error, and without TOP anywhere.
+    assert_eq!(rows(&format!("({low}) union ({high})"), &mut b), "156 line 1");
+    assert_eq!(
+        rows("select n from ((select n from t order by n) union (select 1)) as u", &mut b),
+        "1033 line 1"
+    );
+}
+
+#[test]
+fn shifts_have_operators() {
+    let mut b = bench();
+    let lines = b.run("select 1 << 4, 256 >> 2, 1 + 1 << 3, -1 >> 31, 6 & 1 << 2");
+    assert_eq!(lines[1], "row 16|64|16|1|0");
+}
+
+#[test]
+fn options_of_the_session_are_listed() {
+    let mut b = bench();
+    b.run(
+        "set transaction isolation level serializable set nocount on set lock_timeout 5 set ansi_nulls off",
+    );
+    let lines = b.run("dbcc useroptions");
+    let rows: Vec<&str> = lines.iter().filter_map(|line| line.strip_prefix("row ")).collect();
+    for row in [
+        "textsize|2147483647",
+        "language|us_english",
+        "lock_timeout|5",
+        "nocount|SET",
+        "isolation level|serializable",
+    ] {
+        assert!(rows.contains(&row), "{row}: {rows:?}");
+    }
+    assert!(!rows.iter().any(|row| row.starts_with("ansi_nulls")), "{rows:?}");
+    assert!(lines.iter().any(|line| line.starts_with("info 2528")), "{lines:?}");
+}
+
+#[test]
+fn collations_are_listed() {
+    let mut b = bench();
+    let lines = b.run(
+        "select count(*), sum(case when collationproperty(name, 'codepage') = 1252 then 1 end) from fn_helpcollations()
+         select description from sys.fn_helpcollations() where name = 'SQL_Latin1_General_CP1_CI_AS'",
+    );
+    let rows: Vec<&str> = lines.iter().filter_map(|line| line.strip_prefix("row ")).collect();
+    assert_eq!(rows[0], "7|7");
+    assert!(rows[1].starts_with("Latin1-General, case-insensitive, accent-sensitive"), "{rows:?}");
 }

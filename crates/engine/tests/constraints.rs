@@ -154,7 +154,7 @@ fn a_table_that_refers_to_itself() {
         "(1)\n(2)\n(2)\n0",
     );
     let i = b.instance.clone();
-    fails(&i, "USE t; ALTER TABLE e ADD FOREIGN KEY (boss) REFERENCES e ON DELETE CASCADE", &[1785]);
+    fails(&i, "USE t; ALTER TABLE e ADD FOREIGN KEY (boss) REFERENCES e ON DELETE CASCADE", &[1785, 1750]);
 }
 
 #[test]
@@ -190,9 +190,9 @@ fn cascades_go_down_and_set_values() {
     fails(
         &i,
         "USE t; CREATE TABLE z (a int REFERENCES p ON DELETE CASCADE, b int REFERENCES c ON DELETE CASCADE)",
-        &[1785],
+        &[1785, 1750],
     );
-    fails(&i, "USE t; ALTER TABLE p ADD FOREIGN KEY (x) REFERENCES c ON DELETE CASCADE", &[1785]);
+    fails(&i, "USE t; ALTER TABLE p ADD FOREIGN KEY (x) REFERENCES c ON DELETE CASCADE", &[1785, 1750]);
 }
 
 #[test]
@@ -227,21 +227,25 @@ fn foreign_keys_that_cannot_be() {
     let say = |sql: &str, number: i32| {
         fails(&i, &format!("USE t; {sql}"), &[number]);
     };
-    say("CREATE TABLE z (a int REFERENCES missing)", 1767);
-    say("CREATE TABLE z (a int REFERENCES p (missing))", 1770);
-    say("CREATE TABLE z (a int, FOREIGN KEY (b) REFERENCES p)", 1769);
+    // Of the constraint: 1750 follows.
+    let refused = |sql: &str, number: i32| {
+        fails(&i, &format!("USE t; {sql}"), &[number, 1750]);
+    };
+    refused("CREATE TABLE z (a int REFERENCES missing)", 1767);
+    refused("CREATE TABLE z (a int REFERENCES p (missing))", 1770);
+    refused("CREATE TABLE z (a int, FOREIGN KEY (b) REFERENCES p)", 1769);
     say("CREATE TABLE z (a int, b int, FOREIGN KEY (a, b) REFERENCES p)", 8139);
-    say("CREATE TABLE z (a bigint REFERENCES p)", 1778);
-    say("CREATE TABLE z (a char(4) REFERENCES p (code))", 1753);
-    say("CREATE TABLE z (a int REFERENCES c (pid))", 1776);
-    say("CREATE TABLE z (a int NOT NULL REFERENCES p ON DELETE SET NULL)", 1761);
-    say("CREATE TABLE z (a int NOT NULL REFERENCES p ON DELETE SET DEFAULT)", 1762);
-    say("CREATE TABLE z (a int CONSTRAINT fk REFERENCES p)", 2714);
+    refused("CREATE TABLE z (a bigint REFERENCES p)", 1778);
+    refused("CREATE TABLE z (a char(4) REFERENCES p (code))", 1753);
+    refused("CREATE TABLE z (a int REFERENCES c (pid))", 1776);
+    refused("CREATE TABLE z (a int NOT NULL REFERENCES p ON DELETE SET NULL)", 1761);
+    refused("CREATE TABLE z (a int NOT NULL REFERENCES p ON DELETE SET DEFAULT)", 1762);
+    refused("CREATE TABLE z (a int CONSTRAINT fk REFERENCES p)", 2714);
     say("SELECT * FROM z", 208);
     say("ALTER TABLE c DROP COLUMN pid", 5074);
     say("ALTER TABLE p DROP COLUMN id", 5074);
     b.check("CREATE TABLE heap (a int)", "");
-    say("CREATE TABLE z (a int REFERENCES heap)", 1773);
+    refused("CREATE TABLE z (a int REFERENCES heap)", 1773);
     let name = b
         .run("SELECT name FROM sys.key_constraints WHERE type = 'PK' AND parent_object_id = OBJECT_ID('p')")
         .trim()
@@ -326,4 +330,55 @@ fn bulk_loads_leave_constraints_out_unless_told() {
     };
     assert_eq!(load(false).unwrap_err().number, 547);
     assert_eq!(load(true).unwrap(), 1);
+}
+
+#[test]
+fn a_constraint_that_cannot_be_has_two_errors() {
+    let mut b = Bench::new();
+    let i = b.instance.clone();
+    b.check(
+        "CREATE TABLE k (a int NOT NULL, b int CONSTRAINT d DEFAULT 1); INSERT k VALUES (1, 1), (1, 2)",
+        "(2)",
+    );
+    let refused = |sql: &str, number: i32| {
+        fails(&i, &format!("USE t; {sql}"), &[number, 1750]);
+    };
+    refused("CREATE TABLE #bad (bad int NULL PRIMARY KEY)", 8111);
+    refused("CREATE TABLE z (a int PRIMARY KEY, b int PRIMARY KEY)", 8110);
+    refused("ALTER TABLE k ADD PRIMARY KEY (a)", 1505);
+    refused("ALTER TABLE k ADD DEFAULT 2 FOR b", 1781);
+    refused("ALTER TABLE k ADD CONSTRAINT d CHECK (a > 0)", 2714);
+    // An index is none.
+    fails(&i, "USE t; CREATE UNIQUE INDEX u ON k (a)", &[1505]);
+    // A CATCH sees the last, and the client neither.
+    b.check(
+        "BEGIN TRY CREATE TABLE z (a int REFERENCES none) END TRY BEGIN CATCH SELECT ERROR_NUMBER() END CATCH",
+        "1750",
+    );
+}
+
+#[test]
+fn names_of_constraints_are_those_of_their_schema() {
+    let mut b = Bench::new();
+    b.check("EXEC ('CREATE SCHEMA s')", "");
+    let table = |schema: &str| {
+        format!(
+            "CREATE TABLE {schema}.t (id int CONSTRAINT pk PRIMARY KEY, up int CONSTRAINT fk REFERENCES {schema}.t,
+                n int CONSTRAINT df DEFAULT 1 CONSTRAINT ck CHECK (n > 0), CONSTRAINT uq UNIQUE (n))"
+        )
+    };
+    b.check(&table("dbo"), "");
+    b.check(&table("s"), "");
+    b.check("EXEC ('CREATE VIEW s.v AS SELECT 1 AS x'); EXEC ('CREATE VIEW dbo.v AS SELECT 2 AS x')", "");
+    b.check("SELECT (SELECT x FROM v), (SELECT x FROM s.v)", "2|1");
+    b.check(
+        "SELECT SCHEMA_NAME(schema_id), COUNT(*) FROM sys.objects WHERE name IN ('pk', 'fk', 'df', 'ck', 'uq')
+         GROUP BY SCHEMA_NAME(schema_id) ORDER BY 1",
+        "dbo|5\ns|5",
+    );
+    let i = b.instance.clone();
+    fails(&i, "USE t; CREATE TABLE s.ck (a int)", &[2714]);
+    fails(&i, "USE t; CREATE TABLE s.other (a int CONSTRAINT v CHECK (a > 0))", &[2714, 1750]);
+    b.check("ALTER TABLE s.t DROP CONSTRAINT ck; INSERT s.t VALUES (1, NULL, -1)", "(1)");
+    b.check("ALTER TABLE s.t ADD CONSTRAINT free CHECK (n < 0)", "");
 }

@@ -33,15 +33,21 @@ fn a_procedure_gives_rows_status_and_output() {
     // Named parameters in any order, defaults for what is left out.
     assert_eq!(
         b.call("add_up", &[sum.clone(), int("@a", 5)]),
-        ["done Select nested", "info 0 line 4 of add_up: added", "status 7", "output 0 @sum Int 15"]
+        [
+            "done Select nested",
+            "info 0 line 4 of add_up: added",
+            "done Other nested",
+            "status 7",
+            "output 0 @sum BigInt 15"
+        ]
     );
     // By position, and DEFAULT.
     let default = RpcParam { is_default: true, ..int("", 0) };
     let by_position = [int("", 1), default, out(int("", 0)), out(text("", "x"))];
     let lines = b.call("dbo.add_up", &by_position);
-    assert_eq!(lines[2..], ["status 7", "output 2  Int 11", "output 3  VarChar(N(10)) x!"]);
+    assert_eq!(lines[3..], ["status 7", "output 2  Int 11", "output 3  NVarChar(N(4000)) x!"]);
     for name in ["[add_up]", "[dbo].[add_up]", "master..add_up", "\"master\".\"dbo\".add_up"] {
-        assert_eq!(b.call(name, &[int("", 1), int("", 2), out(int("", 0))]).len(), 4, "{name}");
+        assert_eq!(b.call(name, &[int("", 1), int("", 2), out(int("", 0))]).len(), 5, "{name}");
     }
 }
 
@@ -215,6 +221,7 @@ fn the_same_by_exec() {
         &[
             "done Select nested",
             "info 0 line 4 of add_up: added",
+            "done Other nested",
             "columns [ Int null]",
             "row 7",
             "done Select 1 nested",

@@ -856,3 +856,62 @@ fn permissions_survive_a_power_loss() {
         assert!(found == "1\n1\n0" || found == "2\n2\n1", "I/O {at}: {found}");
     });
 }
+
+#[test]
+fn types_are_used_with_permission() {
+    let instance = new();
+    owner(
+        &instance,
+        &[
+            "CREATE TYPE lines AS TABLE (id int NOT NULL PRIMARY KEY)",
+            "CREATE TYPE phone FROM varchar(20)",
+            "CREATE PROCEDURE take @l lines READONLY AS SELECT COUNT(*) FROM @l",
+            "CREATE PROCEDURE inside AS DECLARE @l lines; INSERT @l VALUES (1); SELECT COUNT(*) FROM @l",
+            "GRANT CREATE TABLE TO ann; GRANT EXECUTE ON take TO ann; GRANT EXECUTE ON inside TO ann",
+            "CREATE SCHEMA own AUTHORIZATION ann",
+        ],
+    );
+    let mut ann = login(&instance, "ann", "d");
+    let use_type = "DECLARE @l lines; INSERT @l VALUES (1), (2); EXEC take @l";
+    let column = "CREATE TABLE own.c (p phone); DROP TABLE own.c";
+    let add = "CREATE TABLE own.a (id int); ALTER TABLE own.a ADD p phone";
+    assert!(said(&mut ann, use_type).starts_with(
+        "Msg 229: The EXECUTE permission was denied on the object 'lines', database 'd', schema 'dbo'."
+    ));
+    assert!(
+        said(&mut ann, column)
+            .starts_with("Msg 229: The REFERENCES permission was denied on the object 'phone'")
+    );
+    assert!(said(&mut ann, add).starts_with("Msg 229"));
+    // A variable of an alias type needs nothing, and a procedure uses its owner's types.
+    assert_eq!(said(&mut ann, "DECLARE @p phone = '1'; SELECT @p; EXEC inside"), "1\n(1)\n1");
+    owner(&instance, &["GRANT EXECUTE ON TYPE::lines TO ann; GRANT REFERENCES ON TYPE::dbo.phone TO ann"]);
+    assert_eq!(said(&mut ann, use_type), "(2)\n2");
+    assert_eq!(said(&mut ann, column), "");
+    assert_eq!(
+        said(
+            &mut ann,
+            "SELECT class, class_desc, permission_name FROM sys.database_permissions WHERE class = 6 ORDER BY 3"
+        ),
+        "6|TYPE|EXECUTE\n6|TYPE|REFERENCES"
+    );
+    // From the schema, and not against a DENY.
+    owner(&instance, &["REVOKE EXECUTE ON TYPE::lines FROM ann; GRANT EXECUTE ON SCHEMA::dbo TO ann"]);
+    assert_eq!(said(&mut ann, use_type), "(2)\n2");
+    owner(&instance, &["DENY EXECUTE ON TYPE::lines TO ann"]);
+    assert!(said(&mut ann, use_type).starts_with("Msg 229"));
+    // Who may not may not grant, and what is not there is not found.
+    assert!(said(&mut ann, "GRANT EXECUTE ON TYPE::lines TO PUBLIC").starts_with("Msg 15151"));
+    assert!(said(&mut ann, "GRANT SELECT ON TYPE::lines TO PUBLIC").starts_with("Msg 4606"));
+    // A type that is made anew begins without.
+    owner(
+        &instance,
+        &[
+            "REVOKE EXECUTE ON SCHEMA::dbo FROM ann; DROP PROCEDURE take; DROP PROCEDURE inside; DROP TYPE lines; DROP TYPE phone",
+            "CREATE TYPE phone FROM varchar(20); CREATE TYPE lines AS TABLE (id int)",
+        ],
+    );
+    assert!(said(&mut ann, "DECLARE @l lines").starts_with("Msg 229"));
+    assert!(said(&mut ann, column).starts_with("Msg 229"));
+    assert_eq!(said(&mut ann, "SELECT COUNT(*) FROM sys.database_permissions WHERE class = 6"), "0");
+}

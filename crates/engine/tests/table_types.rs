@@ -9,9 +9,10 @@ mod text;
 
 use engine::session::{RpcTable, RpcTableColumn};
 use engine::{RpcParam, Value};
+use sim::SimDisk;
 use std::sync::Arc;
 use tape::{int, text as string};
-use text::Bench;
+use text::{Bench, power_loss, run, say, try_open};
 
 const TYPE: &str = "create type dbo.lines as table (
     id int not null primary key, word nvarchar(20) null, amount decimal(9, 2) not null default 5 check (amount > 0),
@@ -174,6 +175,47 @@ fn a_type_survives_a_restart() {
     b.check("declare @o odd insert @o (a) values (1) select * from @o", "(1)\n1|x");
     let said = b.run("declare @o odd insert @o values (null, 'y')");
     assert!(said.starts_with("Msg 515"), "{said}");
+}
+
+#[test]
+fn a_power_loss_among_types_leaves_all_or_none() {
+    let disk = SimDisk::new(23);
+    let open = |disk: &SimDisk| try_open(disk, 64 << 20).unwrap();
+    let instance = open(&disk);
+    for sql in [
+        "create database t",
+        "use t create type old as table (a int not null primary key) create type phone from varchar(20)",
+    ] {
+        run(&instance, sql);
+    }
+    instance.close().unwrap();
+    drop(instance);
+    let changes = "use t begin tran drop type old drop type phone create type old as table (b int, c varchar(9) default 'x')
+                   create type amount from decimal(9, 2) commit";
+    let mut seen = std::collections::BTreeSet::new();
+    power_loss(&disk, open, changes, 30, |instance, _, at| {
+        let state = say(
+            instance,
+            "use t select t.name, c.name from sys.types t left join sys.table_types tt on tt.user_type_id = t.user_type_id
+             left join sys.columns c on c.object_id = tt.type_table_object_id where t.is_user_defined = 1 order by 1, 2",
+        );
+        let state = state.lines().filter(|line| line.contains('|')).collect::<Vec<_>>().join(" ");
+        assert!(
+            state == "old|a phone|NULL" || state == "amount|NULL old|b old|c",
+            "power lost at I/O {at}: {state}"
+        );
+        // What is there can be used, and the names that are free be taken.
+        let (make, gone) = if state.starts_with("old") { ("a", "amount") } else { ("b", "phone") };
+        run(
+            instance,
+            &format!(
+                "use t exec ('declare @o old insert @o ({make}) values (1) create type {gone} from int')"
+            ),
+        );
+        assert_eq!(say(instance, "dbcc checkdb (t) with no_infomsgs"), "", "power lost at I/O {at}");
+        seen.insert(state);
+    });
+    assert_eq!(seen.len(), 2, "both ends were met");
 }
 
 #[test]

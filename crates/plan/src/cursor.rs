@@ -11,7 +11,7 @@ use crate::logical::{BoundQuery, Get, JoinKind, Logical};
 use crate::nodes::{Node, Path, Plan, ScanPlan};
 use crate::physical::{self, slots};
 use crate::{ColumnInfo, Counted, Needs, QueryPlan, apply_options, columns_of, cost};
-use catalog::{Db, fold_name};
+use catalog::{Db, TableDef, fold_name};
 use expr::{ColId, Expr};
 use std::sync::Arc;
 use std::time::Instant;
@@ -61,6 +61,10 @@ pub struct CursorPlan {
     pub model: Model,
     /// Columns of its rows.
     pub columns: Vec<ColumnInfo>,
+    /// The tables of the query whose rows its rows are made of; none where they are something else.
+    pub origins: Vec<(Arc<Db>, Arc<TableDef>)>,
+    /// Table and column that each column of the rows is.
+    pub origin_of: Vec<Option<(usize, usize)>>,
     /// Rows; for a keyset the locators, one per table; for a dynamic cursor the rows, each followed by its locator.
     pub query: Arc<QueryPlan>,
     /// None for static and fast forward cursors.
@@ -176,6 +180,7 @@ pub fn compile_cursor(source: &Source, env: &CompileEnv<'_>) -> Result<CursorPla
     }
     let made = Made::new(&mut binder, &bound, source.wish)?;
     let columns = columns_of(&bound.columns);
+    let (origins, origin_of) = made.origins(&bound);
     let needs = physical::needs(&mut binder)?;
     let update_of = update_columns(&made.shape, &source.update_of)?;
     let plan_columns = if made.model == Model::Keyset { Vec::new() } else { columns.clone() };
@@ -188,6 +193,8 @@ pub fn compile_cursor(source: &Source, env: &CompileEnv<'_>) -> Result<CursorPla
     Ok(CursorPlan {
         model: made.model,
         columns,
+        origins,
+        origin_of,
         dirty: made.shape.gets.iter().any(|(get, _)| get.mode == TableMode::Dirty),
         query: Arc::new(query),
         tables,
@@ -208,9 +215,23 @@ struct Made {
     model: Model,
     plan: Plan,
     shape: Shape,
+    rows_of_tables: bool,
 }
 
+/// Tables, and of each column the table and the column there.
+type OriginsOf = (Vec<(Arc<Db>, Arc<TableDef>)>, Vec<Option<(usize, usize)>>);
+
 impl Made {
+    fn origins(&self, bound: &BoundQuery) -> OriginsOf {
+        let gets: &[(Get, bool)] = if self.rows_of_tables { &self.shape.gets } else { &[] };
+        let tables = gets.iter().map(|(get, _)| (get.db.clone(), get.table.clone())).collect();
+        let place = |id: ColId| {
+            let mut found = gets.iter().enumerate();
+            found.find_map(|(at, (get, _))| get.position(id).map(|column| (at, column)))
+        };
+        (tables, bound.columns.iter().map(|column| place(column.id)).collect())
+    }
+
     fn new(binder: &mut Binder<'_>, bound: &BoundQuery, wish: Model) -> Result<Made, SqlError> {
         let columns: Vec<ColId> = bound.columns.iter().map(|c| c.id).collect();
         let mut shape = Shape::default();
@@ -228,7 +249,7 @@ impl Made {
             wanted.push(shape.gets[0].0.locator());
             let plan = physical::plan_query(binder, bound.logical.clone(), &wanted, Some(1))?;
             if keeps_place(&plan) {
-                return Ok(Made { model, plan, shape });
+                return Ok(Made { model, plan, shape, rows_of_tables });
             }
         }
         let (model, plan) = match model {
@@ -239,7 +260,7 @@ impl Made {
             }
             model => (model, rows(binder)?),
         };
-        Ok(Made { model, plan, shape })
+        Ok(Made { model, plan, shape, rows_of_tables })
     }
 }
 

@@ -13,7 +13,7 @@ use std::sync::Arc;
 pub struct Right {
     pub db: Arc<Db>,
     pub on: Securable,
-    /// schema_id of an object; 0 for others.
+    /// schema_id of an object or type; 0 for others.
     pub schema: i32,
     pub permission: Permission,
     /// column_ids: each of them must be allowed. None: the whole object, or for SELECT any column of it.
@@ -103,6 +103,21 @@ impl Rights {
         if !self.is_exempt(db, name, object_id, schema) {
             let on = Securable::new(Class::Object, object_id);
             self.add(Right { db: db.clone(), on, schema, permission, columns: columns.to_vec() });
+        }
+    }
+
+    /// A permission on a type that was made in a schema.
+    pub fn need_type(&mut self, db: &Arc<Db>, (schema, type_id): (&str, i32), permission: Permission) {
+        let schema = db.catalog().schemas.get(&fold_name(schema)).copied().unwrap_or(0);
+        let exempt = db.is_autonomous()
+            || match self.chain {
+                Chain::None => false,
+                Chain::Trusted => true,
+                Chain::Owner(of, owner) => of == db.id() && db.security().schema_owner(schema) == owner,
+            };
+        if !exempt {
+            let on = Securable::new(Class::Type, type_id);
+            self.add(Right { db: db.clone(), on, schema, permission, columns: Vec::new() });
         }
     }
 

@@ -6,9 +6,9 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use engine::{
-    ColumnInfo, OutputParameter, SessionChange, Sink, SqlError, StatementEnd, StatementKind, Value,
+    ColumnInfo, Origins, OutputParameter, SessionChange, Sink, SqlError, StatementEnd, StatementKind, Value,
 };
-use tds::tokens::{DoneKind, DoneStatus, EnvChange, ReturnValue, command};
+use tds::tokens::{ColumnSource, DoneKind, DoneStatus, EnvChange, ReturnValue, command};
 use tds::{Column, ColumnFlags, MessageBuffer, TdsVersion, TokenWriter, TypeInfo};
 
 use crate::client::Active;
@@ -21,6 +21,10 @@ const BATCH: usize = 32 << 10;
 const HURRY: Duration = Duration::from_millis(10);
 /// The error of a batch that was cancelled.
 const CANCELLED: i32 = 3617;
+/// Errors of this severity and above end the connection.
+const FATAL: u8 = 20;
+/// Columns and tables of a cursor whose origins can be told.
+const MOST_ORIGINS: usize = 255;
 /// Room for the next answer that a buffer keeps.
 const KEEP: usize = 64 << 10;
 
@@ -42,10 +46,14 @@ pub struct Answer<'a> {
     held: Option<Done>,
     /// An error was sent since the last DONE.
     error: bool,
+    /// An error was sent after which the connection ends.
+    fatal: bool,
     /// A transaction is open, as far as this answer has heard.
     in_transaction: bool,
     /// A procedure was called by name or number: statements end with DONEINPROC.
     call: bool,
+    /// The client knows the columns of the call's rows.
+    known_columns: bool,
     sent: Instant,
 }
 
@@ -69,8 +77,10 @@ impl<'a> Answer<'a> {
             packets: Vec::new(),
             held: None,
             error: false,
+            fatal: false,
             in_transaction: active.session.trancount() > 0,
             call: false,
+            known_columns: false,
             sent: Instant::now(),
         }
     }
@@ -84,10 +94,11 @@ impl<'a> Answer<'a> {
         self.tokens().env_change(EnvChange::ResetAck);
     }
 
-    /// A call by name or number begins.
-    pub fn begin_call(&mut self) {
+    /// A call by name or number begins. `known_columns`: the client knows the columns of what it returns.
+    pub fn begin_call(&mut self, known_columns: bool) {
         self.release();
         self.call = true;
+        self.known_columns = known_columns;
         self.error = false;
     }
 
@@ -96,6 +107,7 @@ impl<'a> Answer<'a> {
         self.release();
         self.hold_procedure();
         self.call = false;
+        self.known_columns = false;
     }
 
     /// The DONEPROC of a procedure that has ended.
@@ -108,6 +120,7 @@ impl<'a> Answer<'a> {
     fn status(&self, error: bool) -> DoneStatus {
         DoneStatus::FINAL
             .with_if(error, DoneStatus::ERROR)
+            .with_if(self.fatal, DoneStatus::SERVER_ERROR)
             .with_if(self.in_transaction, DoneStatus::IN_TRANSACTION)
     }
 
@@ -123,12 +136,18 @@ impl<'a> Answer<'a> {
         self.connection.is_stopped()
     }
 
+    /// Whether an error was sent after which the connection ends.
+    pub fn is_fatal(&self) -> bool {
+        self.fatal
+    }
+
     /// An error that ends the request.
     pub fn fail(&mut self, error: &SqlError) {
         self.hub.counters.error(error.severity);
         self.release();
         self.tokens().error(error, server_name(), error.procedure());
         self.error = true;
+        self.fatal |= error.severity >= FATAL;
     }
 
     /// Ends the answer and sends what is left of it; `stopped`: the client wants no more.
@@ -223,7 +242,37 @@ impl Sink for Answer<'_> {
         let columns: Vec<Column> = columns.iter().map(|info| column(info, self.version)).collect();
         self.types.clear();
         self.types.extend(columns.iter().map(|c| c.ty));
-        self.tokens().columns(&columns);
+        if self.known_columns {
+            self.tokens().no_columns();
+        } else {
+            self.tokens().columns(&columns);
+        }
+        self.flow()
+    }
+
+    fn origins(&mut self, origins: &Origins) -> Result<(), SqlError> {
+        let (tables, columns) = (&origins.tables, &origins.columns);
+        // The token counts columns and tables in a byte each.
+        if tables.is_empty() || tables.len() > MOST_ORIGINS || columns.len() > MOST_ORIGINS {
+            return Ok(());
+        }
+        let names: Vec<Vec<String>> =
+            tables.iter().map(|parts| parts.iter().map(|part| part.to_string()).collect()).collect();
+        let sources: Vec<ColumnSource> = columns
+            .iter()
+            .enumerate()
+            .map(|(at, origin)| ColumnSource {
+                column: (at + 1) as u8,
+                table: origin.table.map_or(0, |table| (table + 1) as u8),
+                expression: origin.table.is_none(),
+                key: origin.key,
+                hidden: origin.hidden,
+                base_name: origin.name.as_ref().map(|name| name.to_string()),
+            })
+            .collect();
+        let mut tokens = self.tokens();
+        tokens.table_names(&names);
+        tokens.column_sources(&sources);
         self.flow()
     }
 

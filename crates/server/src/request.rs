@@ -66,6 +66,7 @@ pub fn run(
     if let Err(failure) = result {
         answer.fail(&failure.error());
     }
+    let over = over || answer.is_fatal();
     connection.set_in_transaction(active.session.trancount() > 0);
     answer.finish(stopped)?;
     Ok(if over { After::Close } else { After::Continue })
@@ -155,7 +156,9 @@ fn calls(hub: &Hub, active: &mut Active, message: &Message, answer: &mut Answer<
     let limits = Limits { memory: hub.options.max_message };
     let mut reader = RpcReader::new(&message.payload, active.version, limits)?;
     while let Some(call) = reader.next_call()? {
-        answer.begin_call();
+        // Whoever fetches knows the columns since the cursor was opened.
+        let fetches = call.procedure.name().is_some_and(|name| name.eq_ignore_ascii_case("sp_cursorfetch"));
+        answer.begin_call(call.no_metadata && fetches);
         if let Err(error) = run_call(active, call, answer) {
             answer.fail(&error);
         }

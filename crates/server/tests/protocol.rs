@@ -11,6 +11,7 @@ use tds::login::{Feature, Login7, Password, feature};
 use tds::prelogin::Encryption;
 use tds::request::rpc::procedure_id;
 use tds::request::{Procedure, RpcParam, RpcRequest, RpcValue, TableColumn, TableValue};
+use tds::tokens::DoneStatus;
 use tds::{PacketType, TdsVersion, TypeInfo};
 
 /// The types of the columns of a query's result.
@@ -282,5 +283,195 @@ fn a_connection_is_reset_by_name() {
         assert_eq!(client.int("select @@trancount"), 0);
         assert_eq!(client.int("select @@lock_timeout"), -1);
         assert_eq!(client.value("select object_id('tempdb..#t')"), Value::Null);
+    }
+}
+
+#[test]
+fn messages_and_fetches_into_variables_end_like_statements() {
+    let server = TestServer::start();
+    let mut client = server.client();
+    let counted = |answer: &support::Answer| {
+        answer.dones().iter().map(|(status, _)| status.contains(DoneStatus::COUNT)).collect::<Vec<_>>()
+    };
+    let answer = client.batch("print 'a'; select 1; raiserror('b', 10, 1); print 'c'");
+    assert_eq!(counted(&answer), [false, true, false, false]);
+    let answer = client.batch(
+        "declare @n int
+         declare c cursor for select 1 union select 2
+         open c; fetch c into @n; close c; deallocate c",
+    );
+    assert_eq!(counted(&answer), [false; 5]);
+}
+
+#[test]
+fn an_error_of_severity_20_ends_the_connection() {
+    let server = TestServer::start();
+    let mut client = server.client();
+    assert_eq!(client.batch("raiserror('x', 20, 1)").error_numbers(), [2754]);
+    assert_eq!(client.batch("raiserror('x', 19, 1) with log; select 1").rows(), [[Value::Int(1)]]);
+    client.run("create table t (id int) begin tran insert t values (1)");
+    let answer = client.batch(
+        "begin try raiserror('fatal', 20, 1) with log end try begin catch select 1 end catch; select 2",
+    );
+    assert_eq!(answer.error_numbers(), [2745, 50000]);
+    assert!(answer.rows().is_empty());
+    assert!(answer.dones().last().unwrap().0.contains(DoneStatus::SERVER_ERROR), "{answer:?}");
+    assert!(client.is_closed());
+    let mut other = server.client();
+    assert_eq!(other.int("select count(*) from t"), 0);
+    // Who is not an administrator cannot.
+    other.run("create login ann with password = 'Some-l0ng-one'");
+    let (mut ann, _) = log_in(&server, |login| {
+        login.user = "ann".into();
+        login.password = Password("Some-l0ng-one".into());
+    })
+    .unwrap();
+    assert_eq!(ann.batch("raiserror('fatal', 20, 1) with log").error_numbers(), [2778]);
+    assert_eq!(ann.int("select 1"), 1);
+}
+
+#[test]
+fn output_parameters_have_the_clients_types() {
+    let server = TestServer::start();
+    let mut client = server.client();
+    client.run("create procedure p @b bit output, @s varchar(20) output, @d date output as select @b = 1, @s = 'abcdef', @d = '2024-02-29'");
+    let null = |name: &str, ty: DataType| RpcParam::new(name, type_of(ty), Value::Null).output();
+    let answer = call_by_name(
+        &mut client,
+        "p",
+        vec![
+            null("@b", DataType::BigInt),
+            null("@s", DataType::NVarChar(types::Len::N(4))),
+            null("@d", DataType::VarChar(types::Len::N(30))),
+        ],
+    );
+    let values: Vec<Value> = answer
+        .tokens
+        .iter()
+        .filter_map(|t| if let Token::ReturnValue { value, .. } = t { Some(value.clone()) } else { None })
+        .collect();
+    assert_eq!(values, [Value::BigInt(1), Value::str("abcd"), Value::str("2024-02-29")], "{answer:?}");
+    // What the client's type cannot take.
+    let answer = call_by_name(
+        &mut client,
+        "p",
+        vec![null("@b", DataType::Int), null("@s", DataType::Int), null("@d", DataType::Date)],
+    );
+    assert_eq!(answer.error_numbers(), [245], "{answer:?}");
+    assert_eq!(client.int("select 1"), 1);
+}
+
+#[test]
+fn a_cursor_tells_where_its_columns_come_from() {
+    let server = TestServer::start();
+    let mut client = server.client();
+    client.run("create table t (id int primary key, n int, w varchar(10)) create table u (id int, v int)");
+    client.run("insert t values (1, 10, 'a'), (2, 20, 'b') insert u values (1, 5)");
+    let int = |n: i32| RpcParam::new("", type_of(DataType::Int), Value::Int(n));
+    let mut open = |query: &str, scroll: i32| {
+        let params =
+            vec![int(0).output(), text(query), int(scroll).output(), int(4).output(), int(0).output()];
+        let bytes =
+            client.codec.rpc(&[RpcRequest::new(Procedure::Id(procedure_id::CURSOR_OPEN), params)]).unwrap();
+        client.send(&bytes);
+        client.read().unwrap()
+    };
+    let answer = open("select t.n as m, t.id, v, w + 'x' as e from t join u on u.id = t.id", 1);
+    assert!(answer.errors().is_empty(), "{answer:?}");
+    let names =
+        answer.tokens.iter().find_map(|t| if let Token::TableNames(names) = t { Some(names) } else { None });
+    assert_eq!(names, Some(&vec![vec!["dbo".to_owned(), "t".into()], vec!["dbo".into(), "u".into()]]));
+    let sources =
+        answer.tokens.iter().find_map(|t| if let Token::ColumnSources(c) = t { Some(c) } else { None });
+    let told: Vec<(u8, bool, bool, bool, Option<&str>)> = sources
+        .unwrap()
+        .iter()
+        .map(|s| (s.table, s.expression, s.key, s.hidden, s.base_name.as_deref()))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            (1, false, false, false, Some("n")),
+            (1, false, true, false, None),
+            (2, false, false, false, None),
+            (0, true, false, false, None),
+            (0, true, false, true, None),
+        ]
+    );
+    // Rows that are none of a table come from nowhere.
+    let answer = open("select distinct n from t", 8);
+    assert!(
+        !answer.tokens.iter().any(|t| matches!(t, Token::TableNames(_) | Token::ColumnSources(_))),
+        "{answer:?}"
+    );
+    // A fetch whose client knows the columns gets none, and the same rows.
+    let answer = open("select id, w from t", 1);
+    let handle = answer.tokens.iter().find_map(|t| match t {
+        Token::ReturnValue { ordinal: 0, value, .. } => value.as_i64(),
+        _ => None,
+    });
+    let params = vec![int(handle.unwrap() as i32), int(2), int(0), int(5)];
+    let mut fetch = RpcRequest::new(Procedure::Id(procedure_id::CURSOR_FETCH), params);
+    let columns = |fetch: &RpcRequest, client: &mut support::Client| {
+        client.send(&client.codec.rpc(std::slice::from_ref(fetch)).unwrap());
+        let payload = client.read_payload().unwrap().0;
+        u16::from_le_bytes([payload[1], payload[2]])
+    };
+    assert_eq!(columns(&fetch, &mut client), 3);
+    fetch.no_metadata = true;
+    assert_eq!(columns(&fetch, &mut client), 0xFFFF);
+}
+
+/// What drivers declare their parameters as, whatever the column: JDBC's strings, BigDecimal and Timestamp.
+#[test]
+fn parameters_of_other_types_seek() {
+    let server = TestServer::start();
+    let mut client = server.client();
+    client.run(
+        "create table t (id int primary key, code varchar(20), at datetime, amount decimal(9, 2), big bigint, d date)
+         insert t select value, concat('c', value), dateadd(minute, value, '2024-01-01'), value, value, dateadd(day, value, '2024-01-01')
+         from generate_series(1, 5000)
+         create index by_code on t (code) create index by_at on t (at) create index by_amount on t (amount)
+         create index by_big on t (big) create index by_d on t (d)",
+    );
+    let datetime = client.value("select cast('2024-01-01 00:07:00' as datetime2(7))");
+    let decimal = client.value("select cast(7 as decimal(38, 4))");
+    let whole = client.value("select cast(7 as decimal(38, 0))");
+    let nvarchar = DataType::NVarChar(types::Len::N(4000));
+    let cases = [
+        ("code = @p", "nvarchar(4000)", nvarchar, Value::str("c7")),
+        ("code >= @p and code < @p + 'x'", "nvarchar(4000)", nvarchar, Value::str("c77")),
+        ("id = @p", "decimal(38, 0)", DataType::numeric(38, 0), whole.clone()),
+        ("id = @p", "decimal(38, 4)", DataType::numeric(38, 4), decimal.clone()),
+        ("id = @p", "bigint", DataType::BigInt, Value::BigInt(7)),
+        ("id = @p", "nvarchar(4000)", nvarchar, Value::str("7")),
+        ("big = @p", "decimal(38, 0)", DataType::numeric(38, 0), whole.clone()),
+        ("amount = @p", "decimal(38, 4)", DataType::numeric(38, 4), decimal),
+        ("at = @p", "datetime2(7)", DataType::DateTime2(7), datetime.clone()),
+        ("at between @p and @p", "datetime2(7)", DataType::DateTime2(7), datetime),
+        ("at = @p", "nvarchar(4000)", nvarchar, Value::str("2024-01-01T00:07:00")),
+        ("d = @p", "nvarchar(4000)", nvarchar, Value::str("2024-01-08")),
+    ];
+    client.run("set statistics profile on");
+    for (condition, declared, ty, value) in cases {
+        let params = vec![
+            text(&format!("select id from t where {condition}")),
+            text(&format!("@p {declared}")),
+            RpcParam::new("@p", type_of(ty), value),
+        ];
+        let bytes =
+            client.codec.rpc(&[RpcRequest::new(Procedure::Id(procedure_id::EXECUTE_SQL), params)]).unwrap();
+        client.send(&bytes);
+        let answer = client.read().unwrap();
+        let rows = answer.rows();
+        let found: Vec<&Value> = rows.iter().filter(|row| row.len() == 1).map(|row| &row[0]).collect();
+        let expected = if condition.starts_with("code >=") { 77 } else { 7 };
+        assert_eq!(found.first(), Some(&&Value::Int(expected)), "{condition}: {answer:?}");
+        let operators: Vec<&str> = rows.iter().filter_map(|row| row.get(6)?.as_str()).collect();
+        assert!(
+            operators.iter().any(|name| name.ends_with("Seek"))
+                && !operators.iter().any(|name| name.ends_with("Scan")),
+            "{condition} as {declared}: {operators:?}"
+        );
     }
 }

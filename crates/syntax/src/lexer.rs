@@ -56,6 +56,10 @@ pub enum Tok {
     Pipe,
     DoublePipe,
     Caret,
+    /// `<<`
+    ShiftLeft,
+    /// `>>`
+    ShiftRight,
     Tilde,
     Bang,
     Eq,
@@ -460,6 +464,8 @@ impl Lexer<'_> {
             (b'<', b'=') | (b'!', b'>') => (Tok::LessEq, 2),
             (b'>', b'=') | (b'!', b'<') => (Tok::GreaterEq, 2),
             (b'<', b'>') | (b'!', b'=') => (Tok::NotEq, 2),
+            (b'<', b'<') => (Tok::ShiftLeft, 2),
+            (b'>', b'>') => (Tok::ShiftRight, 2),
             (b'+', b'=') => (Tok::PlusEq, 2),
             (b'-', b'=') => (Tok::MinusEq, 2),
             (b'*', b'=') => (Tok::StarEq, 2),

@@ -30,7 +30,7 @@ pub const MAX_STACK: usize = 1 << 20;
 
 /// Greatest height of a tree that the parser returns, in rules from root to leaf: beyond [`MAX_DEPTH`] only
 /// through left-deep chains such as `a + b + c` or `UNION ALL`. AND and OR are flat and not limited.
-pub const MAX_HEIGHT: u32 = 1000;
+pub const MAX_HEIGHT: u32 = 1024;
 
 /// Parses one batch (without GO).
 ///

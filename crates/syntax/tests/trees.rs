@@ -112,6 +112,7 @@ fn set_operators_bind_to_the_left_and_intersect_first() {
                 SelectItem::Expr { expr, .. } => show(expr),
                 other => format!("{other:?}"),
             },
+            QueryBody::Ordered(query) => format!("[{}]", shape(&query.body)),
             QueryBody::Set { op, all, left, right } => {
                 format!("({} {op:?} {all} {})", shape(left), shape(right))
             }

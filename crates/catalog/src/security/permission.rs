@@ -11,6 +11,8 @@ pub enum Class {
     Schema = 3,
     /// A user or a role.
     User = 4,
+    /// A type that was made: an alias or a table type.
+    Type = 6,
     Server = 100,
     /// A login or a role of the server.
     Login = 101,
@@ -18,8 +20,15 @@ pub enum Class {
 
 impl Class {
     /// All of them.
-    pub const ALL: [Class; 6] =
-        [Class::Database, Class::Object, Class::Schema, Class::User, Class::Server, Class::Login];
+    pub const ALL: [Class; 7] = [
+        Class::Database,
+        Class::Object,
+        Class::Schema,
+        Class::User,
+        Class::Type,
+        Class::Server,
+        Class::Login,
+    ];
 
     /// The class of a number.
     pub fn from_number(number: u8) -> Option<Class> {
@@ -33,6 +42,7 @@ impl Class {
             Class::Object => "OBJECT_OR_COLUMN",
             Class::Schema => "SCHEMA",
             Class::User => "DATABASE_PRINCIPAL",
+            Class::Type => "TYPE",
             Class::Server => "SERVER",
             Class::Login => "SERVER_PRINCIPAL",
         }
@@ -94,7 +104,7 @@ permissions! {
     Connect "CO" "CONNECT" [Database],
     ConnectAnyDatabase "CADB" "CONNECT ANY DATABASE" [Server],
     ConnectSql "COSQ" "CONNECT SQL" [Server],
-    Control "CL" "CONTROL" [Database Object Schema User Login],
+    Control "CL" "CONTROL" [Database Object Schema User Type Login],
     ControlServer "CL" "CONTROL SERVER" [Server],
     CreateAnyDatabase "CRDB" "CREATE ANY DATABASE" [Server],
     CreateFunction "CRFN" "CREATE FUNCTION" [Database],
@@ -108,21 +118,21 @@ permissions! {
     CreateType "CRTY" "CREATE TYPE" [Database],
     CreateView "CRVW" "CREATE VIEW" [Database],
     Delete "DL" "DELETE" [Database Object Schema],
-    Execute "EX" "EXECUTE" [Database Object Schema],
+    Execute "EX" "EXECUTE" [Database Object Schema Type],
     Impersonate "IM" "IMPERSONATE" [User Login],
     ImpersonateAnyLogin "IAL" "IMPERSONATE ANY LOGIN" [Server],
     Insert "IN" "INSERT" [Database Object Schema],
-    References "RF" "REFERENCES" [Database Object Schema],
+    References "RF" "REFERENCES" [Database Object Schema Type],
     Select "SL" "SELECT" [Database Object Schema],
     SelectAllUserSecurables "SUS" "SELECT ALL USER SECURABLES" [Server],
     Showplan "SPLN" "SHOWPLAN" [Database],
     Shutdown "SHDN" "SHUTDOWN" [Server],
-    TakeOwnership "TO" "TAKE OWNERSHIP" [Database Object Schema User],
+    TakeOwnership "TO" "TAKE OWNERSHIP" [Database Object Schema User Type],
     Update "UP" "UPDATE" [Database Object Schema],
     ViewAnyDatabase "VWDB" "VIEW ANY DATABASE" [Server],
     ViewAnyDefinition "VWAD" "VIEW ANY DEFINITION" [Server],
     ViewDatabaseState "VWDS" "VIEW DATABASE STATE" [Database],
-    ViewDefinition "VW" "VIEW DEFINITION" [Database Object Schema User Login],
+    ViewDefinition "VW" "VIEW DEFINITION" [Database Object Schema User Type Login],
     ViewServerState "VWSS" "VIEW SERVER STATE" [Server],
 }
 
@@ -229,6 +239,12 @@ impl Permission {
             (C::Object, P::ViewDefinition) => &[(C::Object, P::Control), (C::Schema, P::ViewDefinition)],
             (C::Object, P::TakeOwnership) => &[(C::Object, P::Control), (C::Schema, P::TakeOwnership)],
             (C::Object, _) => &[(C::Object, P::Control)],
+            (C::Type, P::Control) => &[(C::Schema, P::Control)],
+            (C::Type, P::Execute) => &[(C::Type, P::Control), (C::Schema, P::Execute)],
+            (C::Type, P::References) => &[(C::Type, P::Control), (C::Schema, P::References)],
+            (C::Type, P::ViewDefinition) => &[(C::Type, P::Control), (C::Schema, P::ViewDefinition)],
+            (C::Type, P::TakeOwnership) => &[(C::Type, P::Control), (C::Schema, P::TakeOwnership)],
+            (C::Type, _) => &[(C::Type, P::Control)],
             (C::User, P::Control) => &[(C::Database, P::Control)],
             (C::User, P::Alter) => &[(C::User, P::Control)],
             (C::User, P::ViewDefinition) => &[(C::User, P::Control), (C::Database, P::ViewDefinition)],

@@ -393,11 +393,7 @@ impl Run<'_> {
         drop(guard);
         self.core.succeeded(rows);
         self.core.cursors.fetch_status = status.code();
-        if into.is_empty() {
-            return self.done(StatementKind::Select, Some(rows));
-        }
-        self.core.tell_transactions(self.sink)?;
-        Ok(())
+        self.done(StatementKind::Select, into.is_empty().then_some(rows))
     }
 
     fn assign_row(&mut self, into: &[(usize, DataType)], body: &mut Body) -> Result<(), SqlError> {

@@ -303,7 +303,7 @@ impl Run<'_> {
     /// The value of an OUTPUT parameter goes to the variable of the call, or to the client.
     pub(super) fn give_back(&mut self, slot: usize, ty: DataType, value: &Value) -> Result<(), SqlError> {
         match &mut self.outputs {
-            Some(outputs) => outputs.push((slot, ty, value.clone())),
+            Some(outputs) => outputs.put(slot, ty, value)?,
             None => {
                 let to = self.batch.program.vars.get(slot).map_or(DataType::Int, |(_, ty)| ty);
                 self.vars[slot] = convert(value, ty, to, 0, Mode::Implicit)?;

@@ -13,7 +13,7 @@ use types::{DataType, Len, SqlError, Value};
 use super::errors_text::format_message;
 use super::kind::kind_of;
 use super::run::{Effect, Failure, Flow, Run};
-use crate::output::SessionChange;
+use crate::output::{SessionChange, StatementKind};
 use catalog::errors;
 use plan::bind::set_options::{DateFormat, Isolation};
 
@@ -41,10 +41,7 @@ impl Run<'_> {
     /// Everything that is not a query, DML or an assignment.
     pub(super) fn other(&mut self, at: usize, stmt: &Stmt) -> Result<Flow, Failure> {
         match &stmt.kind {
-            StmtKind::Print(value) => {
-                self.print(at, value)?;
-                return Ok(Flow::Next);
-            }
+            StmtKind::Print(value) => self.print(at, value)?,
             StmtKind::RaisError(raise) => return self.raise(at, raise),
             StmtKind::Throw(args) => return self.throw(at, args.as_deref()),
             StmtKind::WaitFor(wait) => {
@@ -189,7 +186,19 @@ impl Run<'_> {
             Value::Null => (50_000, String::new()),
             number => return Err(no_user_message(number).into()),
         };
+        if severity > 18 && !(raise.log && self.core.is_sysadmin()) {
+            let text = "Error severity levels greater than 18 can only be specified by members of the sysadmin role, \
+                        using the WITH LOG option.";
+            return Err(SqlError::new(2754, 16, 1, text).into());
+        }
         let error = self.placed(at, SqlError::new(number, severity, state, text));
+        if severity > 19 {
+            let text = format!(
+                "Process ID {} has raised user error {number}, severity {severity}. SQL Server is terminating this process.",
+                self.core.spid()
+            );
+            self.sink.error(&self.placed(at, SqlError::new(2745, 16, 2, text)))?;
+        }
         if raise.log {
             let source = format!("spid{}", self.core.spid());
             self.core.instance().error_log().write(&source, &error.message);
@@ -201,6 +210,7 @@ impl Run<'_> {
         self.sink.message(&error)?;
         self.core.succeeded(0);
         self.core.error_number = number;
+        self.done(StatementKind::Other, None)?;
         Ok(Flow::Next)
     }
 

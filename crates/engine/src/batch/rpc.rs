@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use types::SqlError;
+use types::{DataType, SqlError};
 
 use super::Compiled;
 use super::program::Program;
@@ -11,7 +11,8 @@ use crate::output::Sink;
 use crate::state::SessionCore;
 use crate::sysproc::Arg;
 
-/// Calls a procedure. `output` of an argument is its position; gives how the call ended and the values of OUTPUT parameters.
+/// Calls a procedure. `output` of an argument is its position, `types` what the client declares the arguments as; gives how the call
+/// ended and the values of OUTPUT parameters.
 ///
 /// # Errors
 /// None of the call's own: they go to the sink.
@@ -20,11 +21,12 @@ pub fn call(
     sink: &mut dyn Sink,
     name: &str,
     args: Vec<Arg>,
+    types: Vec<Option<DataType>>,
 ) -> Result<(End, Outputs), SqlError> {
     let batch = nothing();
     let mut vars = Vec::new();
     let mut run = Run::new(core, sink, batch, &mut vars, false);
-    run.outputs = Some(Outputs::new());
+    run.outputs = Some(Outputs { types, values: Vec::new() });
     let end = match run.call_by_name(name, args) {
         Ok((Flow::Next, status)) => End::Finished(status),
         Ok((Flow::Abort, _)) => End::BatchAborted,

@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use syntax::ast::{Assignment, Expr, ExprKind, SetValue, Span, Stmt, StmtKind};
+use types::convert::{Mode, convert};
 use types::{DataType, SqlError, Value};
 
 use super::kind::kind_of;
@@ -88,12 +89,28 @@ pub struct Run<'a> {
     base_depth: usize,
     /// The running statement has begun a result set, or sent rows of OUTPUT.
     shown: bool,
-    /// For a call by RPC, which has no variables: what its OUTPUT parameters become, by position.
+    /// For a call by RPC, which has no variables: what its OUTPUT parameters become.
     pub(super) outputs: Option<Outputs>,
 }
 
-/// Values of OUTPUT parameters by their positions in a call.
-pub type Outputs = Vec<(usize, DataType, Value)>;
+/// Values of OUTPUT parameters of a call.
+#[derive(Debug, Default)]
+pub struct Outputs {
+    /// What the client declares each argument as; none for a NULL without a type.
+    pub types: Vec<Option<DataType>>,
+    /// Values by the positions of their arguments.
+    pub values: Vec<(usize, DataType, Value)>,
+}
+
+impl Outputs {
+    /// Takes a value, in the client's type as a variable would take it.
+    pub fn put(&mut self, at: usize, ty: DataType, value: &Value) -> Result<(), SqlError> {
+        let to = self.types.get(at).copied().flatten().unwrap_or(ty);
+        let value = if to == ty { value.clone() } else { convert(value, ty, to, 0, Mode::Implicit)? };
+        self.values.push((at, to, value));
+        Ok(())
+    }
+}
 
 /// Runs a batch to its end. `vars` holds its parameters and gets the rest of its variables, NULL at first.
 ///

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use compact_str::CompactString;
-use plan::cursor::{Model, Source};
+use plan::cursor::{CursorPlan, Model, Source};
 use syntax::ast::StmtKind;
 use types::{DataType, SqlError, Value};
 
@@ -17,11 +17,11 @@ use super::program::Op;
 use super::run::{Failure, Flow, Run};
 use super::{BatchParam, Compiled};
 use crate::cursor::{Body, BufferRow, Status, To};
-use crate::output::{ColumnInfo, StatementEnd, StatementKind};
+use crate::output::{ColumnInfo, Origin, Origins, Sink, StatementEnd, StatementKind};
 use crate::state::cursors::{Concurrency, Current, Cursor};
 use crate::state::handles::Declared;
 use crate::sysproc::Arg;
-use catalog::errors;
+use catalog::{Db, TableDef, errors};
 
 /// Scroll options.
 mod scroll {
@@ -107,8 +107,10 @@ impl Run<'_> {
         let _options = args.next();
         let (prepared, batch) = self.prepare(text, declared)?;
         let (wished, concurrency) = (args.next(), args.next());
-        if let Some(columns) = self.columns_of_cursor(&batch)? {
-            self.sink.columns(&columns)?;
+        if let Some(source) = source_of(&batch, Model::Static) {
+            let plan = compile(self.core, &source)?;
+            self.sink.columns(&shown_columns(&plan.columns, false))?;
+            self.sink.origins(&origins_of(&plan, self.core.db().id()))?;
             self.rows_sent(0)?;
         }
         for arg in [&wished, &concurrency] {
@@ -164,13 +166,6 @@ impl Run<'_> {
         }
     }
 
-    fn columns_of_cursor(&mut self, batch: &Arc<Compiled>) -> Result<Option<Vec<ColumnInfo>>, SqlError> {
-        match source_of(batch, Model::Static) {
-            Some(source) => Ok(Some(shown_columns(&compile(self.core, &source)?.columns, false))),
-            None => Ok(None),
-        }
-    }
-
     fn open_server_cursor(
         &mut self,
         declared: &Declared,
@@ -216,7 +211,10 @@ impl Run<'_> {
         };
         let model = plan.model;
         let forward = options & scroll::FORWARD_ONLY != 0 && model == Model::Dynamic;
-        let columns = shown_columns(&plan.columns, model == Model::Keyset);
+        let header = Header {
+            columns: shown_columns(&plan.columns, model == Model::Keyset),
+            origins: origins_of(&plan, self.core.db().id()),
+        };
         let wished = match access & 0xf {
             concurrency::READ_ONLY => Concurrency::ReadOnly,
             concurrency::SCROLL_LOCKS => Concurrency::ScrollLocks,
@@ -242,7 +240,7 @@ impl Run<'_> {
         *cursor.info.name.lock() = hidden_name(handle).into();
         self.core.cursors.keep(cursor.clone());
         self.core.cursors.declare(&hidden_name(handle), true, cursor.clone())?;
-        let result = self.first_rows(&cursor, &columns, options, outs);
+        let result = self.first_rows(&cursor, &header, options, outs);
         let status = match result {
             Ok(status) => status,
             Err(error) => {
@@ -274,17 +272,17 @@ impl Run<'_> {
     fn first_rows(
         &mut self,
         cursor: &Arc<Cursor>,
-        columns: &[ColumnInfo],
+        header: &Header,
         options: i64,
         outs: &OpenArgs,
     ) -> Result<i32, Failure> {
         if options & scroll::AUTO_FETCH == 0 {
-            self.sink.columns(columns)?;
+            header.send(self.sink)?;
             self.rows_sent(0)?;
             return Ok(0);
         }
         let wanted = number(outs.rows.as_ref()).filter(|n| *n > 0).unwrap_or(ROWS);
-        let given = self.fetch_block(cursor, Block::Next, wanted)?;
+        let given = self.fetch_block(cursor, Block::Next, wanted, Some(header))?;
         if options & scroll::AUTO_CLOSE != 0 && (given as i64) < wanted {
             self.core.cursors.release(cursor.info.handle);
             return Ok(CLOSED);
@@ -359,20 +357,32 @@ impl Run<'_> {
         if count < 0 {
             return Err(invalid("sp_cursorfetch", "nrows").into());
         }
-        self.fetch_block(&cursor, block, count)?;
+        self.fetch_block(&cursor, block, count, None)?;
         Ok((Flow::Next, 0))
     }
 
-    /// Fetches rows into the buffer and sends them; gives how many.
-    fn fetch_block(&mut self, cursor: &Arc<Cursor>, block: Block, count: i64) -> Result<u64, Failure> {
+    /// Fetches rows into the buffer and sends them; gives how many. `header`: the rows come with the opening, which tells where the
+    /// columns come from.
+    fn fetch_block(
+        &mut self,
+        cursor: &Arc<Cursor>,
+        block: Block,
+        count: i64,
+        header: Option<&Header>,
+    ) -> Result<u64, Failure> {
         cursor.check_open()?;
         check_fetch(&cursor.info.declared, block.kind())?;
         let mut guard = body_of(cursor)?;
         let body = own(&mut guard)?;
         self.core.begin_statement(true)?;
         self.core.tell_transactions(self.sink)?;
-        let columns = shown_columns(&body.plan.columns, cursor.info.declared.model == Model::Keyset);
-        self.sink.columns(&columns)?;
+        match header {
+            Some(header) => header.send(self.sink)?,
+            None => {
+                let missing = cursor.info.declared.model == Model::Keyset;
+                self.sink.columns(&shown_columns(&body.plan.columns, missing))?;
+            }
+        }
         let result = self.block(cursor, body, block, count);
         let rows = self.core.end_statement(result)?;
         self.core.succeeded(rows);
@@ -762,6 +772,49 @@ fn shown_columns(columns: &[ColumnInfo], missing: bool) -> Vec<ColumnInfo> {
     }
     shown.push(ColumnInfo::new("ROWSTAT", DataType::Int, false));
     shown
+}
+
+/// What goes before the rows of a cursor that is opened.
+struct Header {
+    columns: Vec<ColumnInfo>,
+    origins: Origins,
+}
+
+impl Header {
+    fn send(&self, sink: &mut dyn Sink) -> Result<(), SqlError> {
+        sink.columns(&self.columns)?;
+        sink.origins(&self.origins)
+    }
+}
+
+/// Where the columns of a cursor come from, for a session in the database `here`.
+fn origins_of(plan: &CursorPlan, here: i32) -> Origins {
+    let name = |(db, table): &(Arc<Db>, Arc<TableDef>)| {
+        let mut parts = Vec::with_capacity(3);
+        if !table.name.starts_with('#') {
+            parts.extend((db.id() != here).then(|| db.name()));
+            parts.push(table.schema.clone());
+        }
+        parts.push(table.name.clone());
+        parts
+    };
+    let column = |(info, origin): (&ColumnInfo, &Option<(usize, usize)>)| {
+        let Some((at, column)) = *origin else { return Origin::default() };
+        let table = &plan.origins[at].1;
+        let unique = table.all_indexes().find(|index| index.index_id > 0 && index.unique);
+        let base = &table.columns[column].name;
+        Origin {
+            table: Some(at),
+            name: (*base != info.name).then(|| base.clone()),
+            key: unique.is_some_and(|index| index.key.iter().any(|(key, _)| *key == column)),
+            hidden: false,
+        }
+    };
+    let rowstat = Origin { hidden: true, ..Origin::default() };
+    Origins {
+        tables: plan.origins.iter().map(name).collect(),
+        columns: plan.columns.iter().zip(&plan.origin_of).map(column).chain([rowstat]).collect(),
+    }
 }
 
 fn row_with_state(body: &mut Body, status: Status) -> Vec<Value> {

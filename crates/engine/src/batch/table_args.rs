@@ -17,7 +17,9 @@ use crate::session::bulk::Typed;
 use crate::stmt::table_def;
 use catalog::TableDef;
 use catalog::names::quote;
+use catalog::security::Permission;
 use plan::bind::env::VarScope;
+use plan::rights::Rights;
 use syntax::ast::Stmt;
 
 impl Run<'_> {
@@ -51,6 +53,12 @@ impl Run<'_> {
                 Ok(())
             }
             Some(TableArg::Rows(rows)) => {
+                if !self.core.may_all() {
+                    let mut rights = Rights::new(self.core.chain);
+                    let ty = (param.def.schema.as_str(), param.def.type_id);
+                    rights.need_type(&self.core.db().clone(), ty, Permission::Execute);
+                    self.core.check_rights(&rights.take())?;
+                }
                 self.check_type(param, rows)?;
                 let table = self.make_table(param, level)?;
                 let filled = self.fill(param, &table, rows, level);

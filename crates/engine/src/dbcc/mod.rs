@@ -6,6 +6,7 @@ mod log;
 mod shrink;
 mod statistics;
 mod trace;
+mod user_options;
 mod vacate;
 
 use std::sync::Arc;
@@ -50,6 +51,7 @@ pub fn run(ctx: &mut StmtCtx<'_>, stmt: &Dbcc) -> Result<(), SqlError> {
         "TRACEON" => trace::switch(&mut command, true)?,
         "TRACEOFF" => trace::switch(&mut command, false)?,
         "TRACESTATUS" => trace::status(&mut command)?,
+        "USEROPTIONS" => user_options::show(&mut command)?,
         "FREEPROCCACHE" => command.ctx.core.instance().forget_batches(),
         // Caches of pages empty themselves; emptying them by hand only costs time.
         "DROPCLEANBUFFERS" | "FREESYSTEMCACHE" | "FREESESSIONCACHE" | "UPDATEUSAGE" => {}

@@ -5,10 +5,12 @@ use std::sync::Arc;
 use types::{DataType, SqlError};
 
 use super::tables::Work;
+use crate::security::change::forget;
 use crate::state::SessionCore;
 use catalog::alias::row_of;
 use catalog::change::DdlChange;
 use catalog::properties::PropertyClass;
+use catalog::security::Class;
 use catalog::{AliasDef, Catalog, Db, errors};
 
 /// Makes an alias type.
@@ -61,6 +63,7 @@ pub fn drop_type(core: &mut SessionCore, db: &Arc<Db>, schema: &str, name: &str)
         return Err(SqlError::new(218, 16, 1, text));
     };
     change(work, &alias, false)?;
+    forget(work.core, db, Class::Type, alias.type_id)?;
     crate::properties::forget(work.core, db, PropertyClass::Type, alias.type_id)?;
     // Batches that were compiled with it hold what it stood for.
     work.core.instance().forget_batches();

@@ -63,7 +63,7 @@ pub fn make_check(
         Some(name) => name.clone(),
         None => made_up("CK", &table.name, column.map(|c| c.name.as_str()), object_id),
     };
-    work.check_free_name(&name)?;
+    work.check_free_name(&table.schema, &name)?;
     let check = CheckDef {
         object_id,
         name,
@@ -112,7 +112,7 @@ pub fn add_foreign_key(
     let object_id = work.object_id()?;
     let first = new.columns.first().map(CompactString::as_str);
     let name = new.name.clone().unwrap_or_else(|| made_up("FK", &table.name, first, object_id));
-    work.check_free_name(&name)?;
+    work.check_free_name(&table.schema, &name)?;
     let parent = parent_of(work, table, new, &name)?;
     let same = parent.object_id == table.object_id;
     if !same {

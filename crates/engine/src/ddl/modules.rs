@@ -90,7 +90,7 @@ pub fn put(
         }
         (None, ModuleVerb::Alter) => return Err(errors::invalid_object(new.name)),
         (None, _) => {
-            work.check_free_name(new.name)?;
+            work.check_free_name(&schema, new.name).map_err(|_| errors::name_taken(new.name))?;
             work.object_id()?
         }
     };

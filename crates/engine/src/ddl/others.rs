@@ -56,7 +56,7 @@ pub fn replace(
 /// # Errors
 /// 2714; as [`replace`].
 pub fn create(work: &mut Work<'_>, object: OtherObject) -> Result<(), SqlError> {
-    work.check_free_name(object.name())?;
+    work.check_free_name(object.schema(), object.name()).map_err(|_| errors::name_taken(object.name()))?;
     work.lock(object.object_id(), LockMode::SchM)?;
     replace(work, None, Some(object))
 }

@@ -6,8 +6,11 @@ use types::SqlError;
 
 use super::alias_types::check_name;
 use super::tables::Work;
+use crate::security::change::forget;
 use crate::state::SessionCore;
 use catalog::change::DdlChange;
+use catalog::properties::PropertyClass;
+use catalog::security::Class;
 use catalog::table_type::{elements_of, rows_of};
 use catalog::{Catalog, Db, ModuleDef, TableTypeDef, errors, fold_name};
 
@@ -62,6 +65,8 @@ pub fn drop_type(core: &mut SessionCore, db: &Arc<Db>, def: &Arc<TableTypeDef>) 
         return Err(SqlError::new(3732, 16, 1, text));
     }
     change(work, def, false)?;
+    forget(work.core, db, Class::Type, def.type_id)?;
+    crate::properties::forget(work.core, db, PropertyClass::Type, def.type_id)?;
     // Batches that were compiled with it hold its columns.
     work.core.instance().forget_batches();
     Ok(())

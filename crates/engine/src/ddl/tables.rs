@@ -225,11 +225,12 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Error 2714 when a table has the name; one that another transaction is making or dropping is waited for.
+    /// Error 2714 when a table, module or constraint has the name; a table that another transaction is making or dropping is waited for.
     fn check_name(&mut self, schema: &str, name: &str) -> Result<(), SqlError> {
         self.core.wait_for_ddl_of_others()?;
         let catalog = self.db.catalog();
-        if catalog.find_module(schema, name).is_some() || catalog.find_other(schema, name).is_some() {
+        let taken = catalog.find_module(schema, name).is_some() || catalog.find_other(schema, name).is_some();
+        if taken || self.is_constraint(schema, name) {
             return Err(errors::name_taken(name));
         }
         let Some(other) = self.db.catalog().find(schema, name).cloned() else { return Ok(()) };
@@ -244,13 +245,13 @@ impl<'a> Work<'a> {
 
     fn check_constraint_names(&self, table: &TableDef) -> Result<(), SqlError> {
         for name in constraint_names(table) {
-            self.check_free_name(name)?;
+            self.check_free_name(&table.schema, name)?;
         }
         let mut seen: Vec<CompactString> = Vec::new();
         for name in constraint_names(table) {
             let folded = fold_name(name);
             if seen.contains(&folded) || folded == fold_name(&table.name) {
-                return Err(errors::name_taken(name));
+                return Err(errors::constraint_name_taken(name));
             }
             seen.push(folded);
         }
@@ -265,17 +266,21 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
-    /// Error 2714 when a table, module or constraint of the database has the name.
-    pub fn check_free_name(&self, name: &str) -> Result<(), SqlError> {
-        let folded = fold_name(name);
+    /// Error 2714 when a table, module or constraint of the schema has the name.
+    pub fn check_free_name(&self, schema: &str, name: &str) -> Result<(), SqlError> {
         let catalog = self.db.catalog();
-        let taken = catalog.by_id.values().any(|t| {
-            fold_name(&t.name) == folded || constraint_names(t).any(|other| fold_name(other) == folded)
-        });
-        let taken = taken
-            || catalog.modules.values().any(|m| fold_name(&m.name) == folded)
-            || catalog.others.values().any(|o| fold_name(o.name()) == folded);
-        if taken { Err(errors::name_taken(name)) } else { Ok(()) }
+        let taken = catalog.find(schema, name).is_some()
+            || catalog.find_module(schema, name).is_some()
+            || catalog.find_other(schema, name).is_some()
+            || self.is_constraint(schema, name);
+        if taken { Err(errors::constraint_name_taken(name)) } else { Ok(()) }
+    }
+
+    fn is_constraint(&self, schema: &str, name: &str) -> bool {
+        let (schema, folded) = (fold_name(schema), fold_name(name));
+        let catalog = self.db.catalog();
+        let mut tables = catalog.by_id.values().filter(|t| fold_name(&t.schema) == schema);
+        tables.any(|t| constraint_names(t).any(|other| fold_name(other) == folded))
     }
 
     /// A filegroup's id by name; 1921 when there is none.

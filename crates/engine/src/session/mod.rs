@@ -397,6 +397,11 @@ impl Sink for Watch<'_> {
         self.passed(result)
     }
 
+    fn origins(&mut self, origins: &crate::output::Origins) -> Result<(), SqlError> {
+        let result = self.inner.origins(origins);
+        self.passed(result)
+    }
+
     fn row(&mut self, row: &[Value]) -> Result<(), SqlError> {
         let result = self.inner.row(row);
         self.passed(result)

@@ -33,7 +33,7 @@ impl Session {
     /// Numbers that sp_prepare gives are the session's own, until [`Session::reset`].
     ///
     /// The sink gets what the statements of the procedure produce, then [`Sink::procedure_done`] unless the call was ended by an
-    /// error, then the OUTPUT parameters that the client wants, in the types that the procedure declares. Errors go to the sink.
+    /// error, then the OUTPUT parameters that the client wants, in the types that the client declares. Errors go to the sink.
     pub fn rpc(&mut self, name: &str, params: &[RpcParam], sink: &mut dyn Sink) -> Outcome {
         let args = params.iter().enumerate().map(|(at, param)| Arg {
             name: Some(param.name.clone()).filter(|name| !name.is_empty()),
@@ -45,9 +45,10 @@ impl Session {
             table: param.table.clone().map(TableArg::Rows),
         });
         let args = args.collect();
+        let types = params.iter().map(|param| param.ty).collect();
         self.request(sink, |core, sink| {
-            let (end, outputs) = call(core, sink, name, args)?;
-            for (ordinal, ty, value) in &outputs {
+            let (end, outputs) = call(core, sink, name, args, types)?;
+            for (ordinal, ty, value) in &outputs.values {
                 let name = params.get(*ordinal).map_or("", |param| param.name.as_str());
                 sink.output_parameter(&OutputParameter { ordinal: *ordinal, name, ty: *ty, value })?;
             }

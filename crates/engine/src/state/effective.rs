@@ -93,6 +93,7 @@ impl Effective {
         match on.class {
             Class::Object => self.users.contains(&self.database.object_owner(on.major, schema)),
             Class::Schema => self.users.contains(&self.database.schema_owner(on.major)),
+            Class::Type => self.users.contains(&self.database.schema_owner(schema)),
             Class::User => {
                 let role = self.database.database.get(on.major).filter(|p| p.kind == Kind::Role);
                 role.is_some_and(|role| self.users.contains(&role.owner))

@@ -237,6 +237,16 @@ fn denied(right: &Right, column: i32) -> SqlError {
             SqlError::new(2760, 16, 1, text)
         }
         Class::Database | Class::User => denied_in(right.permission, &database),
+        Class::Type => {
+            let alias = catalog.types.values().find(|def| def.type_id == right.on.major);
+            let table = catalog.table_types.values().find(|def| def.type_id == right.on.major);
+            let (schema, name) = match (alias, table) {
+                (Some(def), _) => (def.schema.clone(), def.name.clone()),
+                (_, Some(def)) => (def.schema.clone(), def.name.clone()),
+                _ => Default::default(),
+            };
+            denied_object(right.permission, &name, &database, &schema)
+        }
         Class::Object => {
             let table = catalog.by_id.get(&right.on.major);
             let module = catalog.modules.get(&right.on.major);
@@ -259,14 +269,17 @@ fn denied(right: &Right, column: i32) -> SqlError {
                     );
                     SqlError::new(230, 14, 1, text)
                 }
-                None => {
-                    let text = format!(
-                        "The {permission} permission was denied on the object '{name}', database '{database}', schema \
-                         '{schema}'."
-                    );
-                    SqlError::new(229, 14, 5, text)
-                }
+                None => denied_object(right.permission, &name, &database, &schema),
             }
         }
     }
+}
+
+/// 229.
+fn denied_object(permission: Permission, name: &str, database: &str, schema: &str) -> SqlError {
+    let text = format!(
+        "The {} permission was denied on the object '{name}', database '{database}', schema '{schema}'.",
+        permission.name()
+    );
+    SqlError::new(229, 14, 5, text)
 }

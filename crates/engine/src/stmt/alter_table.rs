@@ -159,7 +159,7 @@ fn add_column(
         next.lob = Some((unit.unit, unit.first_iam));
     }
     if let Some(name) = new.default.as_ref().and_then(|d| d.name.as_ref()) {
-        work.check_free_name(name)?;
+        work.check_free_name(&table.schema, name)?;
     }
     let must_fill = (!new.nullable && new.computed.is_none()) || (with_values && new.default.is_some());
     if must_fill && new.default.is_none() && identity.is_none() {
@@ -270,7 +270,7 @@ fn add_constraint(
             let made: Option<DefaultDef> =
                 work.column(&table.name, table.columns[at].column_id, &new)?.default;
             if let Some(default) = &made {
-                work.check_free_name(&default.name)?;
+                work.check_free_name(&table.schema, &default.name)?;
             }
             next.columns[at].default = made;
             work.replace(table, next)

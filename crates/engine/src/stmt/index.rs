@@ -237,7 +237,7 @@ fn check_index_name(work: &Work<'_>, table: &TableDef, index: &IndexDef) -> Resu
         return Err(duplicate_index(&index.name, &table.full_name()));
     }
     if index.primary_key.or(index.unique_constraint).is_some() {
-        work.check_free_name(&index.name)?;
+        work.check_free_name(&table.schema, &index.name)?;
     }
     Ok(())
 }
@@ -257,7 +257,7 @@ fn with_new_base(
     let constraint = next.storage.primary_key.or(next.storage.unique_constraint).is_some();
     // A rebuild keeps its constraint, whose name is taken by itself.
     if constraint && !table.all_indexes().any(|i| fold_name(&i.name) == fold_name(&next.storage.name)) {
-        work.check_free_name(&next.storage.name)?;
+        work.check_free_name(&table.schema, &next.storage.name)?;
     }
     let mut indexes = Vec::with_capacity(next.indexes.len());
     for index in &next.indexes {

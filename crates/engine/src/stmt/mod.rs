@@ -118,8 +118,14 @@ impl StmtCtx<'_> {
             return Err(errors::ddl_in_snapshot());
         }
         match kind {
-            StmtKind::CreateTable(create) => self.create_table(create)?,
-            StmtKind::AlterTable(alter) => self.alter_table(alter)?,
+            StmtKind::CreateTable(create) => {
+                let made = self.create_table(create);
+                self.of_constraints(made)?;
+            }
+            StmtKind::AlterTable(alter) => {
+                let made = self.alter_table(alter);
+                self.of_constraints(made)?;
+            }
             StmtKind::Truncate(truncate) => self.truncate(truncate)?,
             StmtKind::CreateIndex(create) => self.create_index(create)?,
             StmtKind::AlterIndex(alter) => self.alter_index(alter)?,
@@ -182,10 +188,23 @@ impl StmtCtx<'_> {
         }
     }
 
-    /// Sends an error that comes before the statement's own.
+    /// Sends an error that comes before the statement's own. A CATCH sees the last one alone, and nobody the others.
     pub fn first_error(&mut self, reason: SqlError) {
-        // A client that cannot be told the reason cannot be told the error either.
-        let _ = self.sink.error(&reason.at_line(self.line));
+        if !self.catching {
+            // A client that cannot be told the reason cannot be told the error either.
+            let _ = self.sink.error(&reason.at_line(self.line));
+        }
+    }
+
+    /// What CREATE or ALTER TABLE says: when a constraint cannot be, the reason, then 1750.
+    fn of_constraints(&mut self, made: Result<(), SqlError>) -> Result<(), SqlError> {
+        made.map_err(|reason| {
+            if !errors::is_of_constraint(&reason) {
+                return reason;
+            }
+            self.first_error(reason);
+            SqlError::new(1750, 16, 0, "Could not create constraint or index. See previous errors.")
+        })
     }
 
     /// Sends an informational message.

@@ -109,6 +109,7 @@ impl StmtCtx<'_> {
                 target.name = name.into();
                 Ok(target)
             }
+            "TYPE" => self.type_target(named),
             class @ ("USER" | "ROLE") => {
                 let db = self.core.db().clone();
                 let security = self.core.security(&db);
@@ -141,6 +142,23 @@ impl StmtCtx<'_> {
         let found = found.ok_or_else(|| cannot("find", what, name))?;
         let mut target = whole(of, Securable::new(of, found.id), what);
         target.name = found.name.clone();
+        Ok(target)
+    }
+
+    fn type_target(&self, named: &Named) -> Result<Target, SqlError> {
+        let name = &named.name;
+        let missing = || cannot("find", "type", &name.name.value);
+        let catalog = self.core.db().catalog();
+        let schema = name.schema.as_ref().map_or("dbo", |s| s.value.as_str());
+        let schema_id = catalog.schemas.get(&fold_name(schema)).copied().ok_or_else(missing)?;
+        let name = name.name.value.as_str();
+        let id = match (catalog.find_type(schema, name), catalog.find_table_type(schema, name)) {
+            (Some(alias), _) => alias.type_id,
+            (_, Some(table)) => table.type_id,
+            _ => return Err(missing()),
+        };
+        let mut target = whole(Class::Type, Securable::new(Class::Type, id), "type");
+        (target.schema, target.name) = (schema_id, name.into());
         Ok(target)
     }
 
@@ -207,6 +225,7 @@ impl StmtCtx<'_> {
         let owner = match on.class {
             Class::Object => security.object_owner(on.major, schema),
             Class::Schema => security.schema_owner(on.major),
+            Class::Type => security.schema_owner(schema),
             _ => DBO,
         };
         let mut ids = vec![self.core.user_id(), PUBLIC];

@@ -8,8 +8,8 @@ use catalog::security::{Class, DBO, Permission, Principal, Scope, Securable};
 use catalog::{Db, FIRST_USER_DB, errors, fold_name};
 use plan::rights::Rights;
 use syntax::ast::{
-    AlterDatabase, Backup, CreateTable, DropKind, DropObjects, ModuleVerb, NameOrVariable, ObjectName,
-    Restore, RestoreKind, SetOption, Stmt, StmtKind, TriggerTarget,
+    AlterDatabase, AlterTableAction, Backup, CreateTable, Declaration, DropKind, DropObjects, ModuleVerb,
+    NameOrVariable, ObjectName, Restore, RestoreKind, SetOption, Stmt, StmtKind, TableElement, TriggerTarget,
 };
 use types::SqlError;
 
@@ -46,7 +46,6 @@ pub(crate) fn check(core: &mut SessionCore, stmt: &Stmt) -> Result<(), SqlError>
         | StmtKind::DeclareCursor(_)
         | StmtKind::OpenCursor(_)
         | StmtKind::SetVariable(_)
-        | StmtKind::Declare(_)
         // Control of flow: what its expressions read is in their plans.
         | StmtKind::If { .. }
         | StmtKind::While { .. }
@@ -86,6 +85,7 @@ pub(crate) fn check(core: &mut SessionCore, stmt: &Stmt) -> Result<(), SqlError>
             )),
             false => Ok(()),
         },
+        StmtKind::Declare(list) => declare(core, list),
         StmtKind::SetOption(option) => set_option(core, option),
         StmtKind::BulkInsert(bulk) => match core.has_server(Permission::AdministerBulk) {
             true => insert_into(core, &bulk.table),
@@ -96,7 +96,13 @@ pub(crate) fn check(core: &mut SessionCore, stmt: &Stmt) -> Result<(), SqlError>
         },
         StmtKind::InsertBulk(bulk) => insert_into(core, &bulk.table),
         StmtKind::Truncate(truncate) => alter_table(core, &truncate.table),
-        StmtKind::AlterTable(alter) => alter_table(core, &alter.name),
+        StmtKind::AlterTable(alter) => {
+            alter_table(core, &alter.name)?;
+            match &alter.action {
+                AlterTableAction::Add { elements, .. } => columns(core, elements),
+                _ => Ok(()),
+            }
+        }
         StmtKind::CreateIndex(create) => alter_table(core, &create.table),
         StmtKind::AlterIndex(alter) => alter_table(core, &alter.table),
         StmtKind::DropIndex(drop) => drop.items.iter().try_for_each(|item| alter_table(core, &item.table)),
@@ -296,7 +302,40 @@ fn object(core: &mut SessionCore, name: &ObjectName, permission: Permission) -> 
 }
 
 fn create_table(core: &mut SessionCore, create: &CreateTable) -> Result<(), SqlError> {
-    if is_temporary(&create.name) { Ok(()) } else { object(core, &create.name, Permission::CreateTable) }
+    if !is_temporary(&create.name) {
+        object(core, &create.name, Permission::CreateTable)?;
+    }
+    columns(core, &create.elements)
+}
+
+/// A column of a type that was made refers to it.
+fn columns(core: &mut SessionCore, elements: &[TableElement]) -> Result<(), SqlError> {
+    let types = elements.iter().filter_map(|element| match element {
+        TableElement::Column(column) => column.data_type.as_ref(),
+        _ => None,
+    });
+    let db = core.db().clone();
+    let mut rights = Rights::new(core.chain);
+    for ty in types {
+        let schema = ty.name.schema.as_ref().map_or("", |s| s.value.as_str());
+        if let Some(alias) = db.catalog().find_type(schema, &ty.name.name.value) {
+            rights.need_type(&db, (&alias.schema, alias.type_id), Permission::References);
+        }
+    }
+    core.check_rights(&rights.take())
+}
+
+/// A variable of a table type uses the type; one of an alias type does not.
+fn declare(core: &mut SessionCore, list: &[Declaration]) -> Result<(), SqlError> {
+    let db = core.db().clone();
+    let mut rights = Rights::new(core.chain);
+    for item in list {
+        let Declaration::Scalar { data_type, .. } = item else { continue };
+        if let Some(def) = super::table_def::table_type(data_type, &db.catalog()) {
+            rights.need_type(&db, (&def.schema, def.type_id), Permission::Execute);
+        }
+    }
+    core.check_rights(&rights.take())
 }
 
 /// CREATE needs the permission and the schema, ALTER of something that is there needs ALTER on it.

@@ -201,7 +201,7 @@ pub fn rename(call: &mut Call<'_>) -> Result<i32, SqlError> {
             next.storage = renamed(&table.storage);
         }
         _ => {
-            work.check_free_name(&new).map_err(|_| taken(&new, "OBJECT"))?;
+            work.check_free_name(&table.schema, &new).map_err(|_| taken(&new, "OBJECT"))?;
             if schemabinding::bound_to(&db.catalog(), &table.schema, &table.name).is_some() {
                 return Err(enforced(&old));
             }

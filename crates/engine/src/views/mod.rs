@@ -377,6 +377,7 @@ static VIEWS: &[&dyn SystemView] = &[
     &routines::DOMAINS,
     &properties::EXTENDED_PROPERTIES,
     &properties::FN_LISTEXTENDEDPROPERTY,
+    &compatibility::COLLATIONS,
     &others::SYNONYMS,
     &others::SEQUENCES,
     &types::TABLE_TYPES,

@@ -100,6 +100,7 @@ const TABLE: &[(&str, ViewRight, Rows)] = &[
     ("sys.computed_columns", PUBLIC, Rows::All),
     ("sys.extended_properties", PUBLIC, Rows::All),
     ("sys.fn_listextendedproperty", PUBLIC, Rows::All),
+    ("sys.fn_helpcollations", PUBLIC, Rows::All),
     ("sys.fulltext_catalogs", PUBLIC, Rows::All),
     ("sys.fulltext_indexes", PUBLIC, Rows::All),
     ("sys.periods", PUBLIC, Rows::All),

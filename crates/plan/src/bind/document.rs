@@ -58,7 +58,7 @@ impl Binder<'_> {
         let bound = self.plain_query(&bare)?;
         let select = match &query.body {
             QueryBody::Select(select) => Some(&**select),
-            QueryBody::Set { .. } => None,
+            QueryBody::Set { .. } | QueryBody::Ordered(_) => None,
         };
         if !bound.assignments.is_empty() {
             return Err(not_allowed(clause.kind, "ASSIGNMENT"));

@@ -46,6 +46,7 @@ fn names(body: &QueryBody, name: &str) -> bool {
     match body {
         QueryBody::Select(select) => select.from.iter().any(|table| table_names(table, name)),
         QueryBody::Set { left, right, .. } => names(left, name) || names(right, name),
+        QueryBody::Ordered(query) => names(&query.body, name),
     }
 }
 

@@ -57,7 +57,7 @@ impl Binder<'_> {
         self.push_ctes(&query.ctes);
         let bound = match &query.body {
             QueryBody::Select(select) => self.select(select, query),
-            QueryBody::Set { .. } => self.set_query(query),
+            QueryBody::Set { .. } | QueryBody::Ordered(_) => self.set_query(query),
         };
         self.ctes.truncate(before);
         bound
@@ -113,6 +113,12 @@ impl Binder<'_> {
                     span: select.span,
                 };
                 return self.query(&bare);
+            }
+            QueryBody::Ordered(query) => {
+                self.scopes.push(Scope::default());
+                let bound = self.inner_query(query);
+                self.scopes.pop();
+                return bound;
             }
             QueryBody::Set { op, all, left, right } => (*op, *all, left, right),
         };
@@ -601,12 +607,7 @@ fn output_column<'c>(e: &ast::Expr, columns: &'c [OutColumn]) -> Result<Option<&
 /// Where a column that is named with its table (`t.a`) stands in the list of the first SELECT of a UNION, as `t.a` too.
 fn selected_at(e: &ast::Expr, body: &QueryBody) -> Option<usize> {
     let ExprKind::Column(ast::ColumnRef { qualifier: Some(table), name }) = &e.kind else { return None };
-    let mut first = body;
-    while let QueryBody::Set { left, .. } = first {
-        first = left;
-    }
-    let QueryBody::Select(select) = first else { return None };
-    for (at, item) in select.items.iter().enumerate() {
+    for (at, item) in body.first_select().items.iter().enumerate() {
         match item {
             SelectItem::Expr { expr, .. } => {
                 if let ExprKind::Column(ast::ColumnRef { qualifier: Some(own), name: column }) = &expr.kind

@@ -43,6 +43,8 @@ pub enum QueryBody {
     Select(Box<Select>),
     /// `left UNION [ALL] right` and the like, left-associative; INTERSECT binds tighter.
     Set { op: SetOp, all: bool, left: Box<QueryBody>, right: Box<QueryBody> },
+    /// A part of a set operation with an order of its own, for its TOP or OFFSET; in subqueries only.
+    Ordered(Box<Query>),
 }
 
 impl QueryBody {
@@ -54,6 +56,7 @@ impl QueryBody {
             match body {
                 QueryBody::Select(select) => return select,
                 QueryBody::Set { left, .. } => body = left,
+                QueryBody::Ordered(query) => body = &query.body,
             }
         }
     }

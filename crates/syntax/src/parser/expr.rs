@@ -2,7 +2,7 @@
 //! a scalar rule never takes a comparison, and a rule for conditions refuses a scalar with error 4145.
 
 use super::{P, Parser};
-use crate::ast::{BinaryOp, CaseBranch, CompareOp, Expr, ExprKind, Span, UnaryOp};
+use crate::ast::{BinaryOp, CaseBranch, CompareOp, Expr, ExprKind, Ident, ObjectName, Span, UnaryOp};
 use crate::error::SyntaxError;
 use crate::lexer::Tok;
 
@@ -87,6 +87,7 @@ impl Parser<'_> {
     fn infix_level(&self) -> u8 {
         match self.kind() {
             Tok::Plus | Tok::Minus | Tok::Amp | Tok::Pipe | Tok::Caret | Tok::DoublePipe => ADD,
+            Tok::ShiftLeft | Tok::ShiftRight => ADD,
             Tok::Star | Tok::Slash | Tok::Percent => MULTIPLY,
             Tok::Eq | Tok::NotEq | Tok::Less | Tok::LessEq | Tok::Greater | Tok::GreaterEq => COMPARE,
             Tok::Bang if matches!(self.peek_at(1).kind, Tok::Eq | Tok::Less | Tok::Greater) => COMPARE,
@@ -208,7 +209,11 @@ impl Parser<'_> {
     }
 
     fn arithmetic(&mut self, left: Expr, level: u8, start: Span) -> P<Expr> {
-        let op = match self.bump().kind {
+        let operator = self.bump();
+        let op = match operator.kind {
+            // Other names of functions.
+            Tok::ShiftLeft => return self.shift(left, "LEFT_SHIFT", operator.span, start),
+            Tok::ShiftRight => return self.shift(left, "RIGHT_SHIFT", operator.span, start),
             Tok::Plus => BinaryOp::Add,
             Tok::Minus => BinaryOp::Subtract,
             Tok::Amp => BinaryOp::BitAnd,
@@ -221,6 +226,16 @@ impl Parser<'_> {
         };
         let right = Box::new(self.binary(level + 1)?);
         Ok(self.node(ExprKind::Binary { op, left: Box::new(left), right }, start))
+    }
+
+    /// `left << right`: a call of LEFT_SHIFT, or RIGHT_SHIFT.
+    fn shift(&mut self, left: Expr, name: &str, span: Span, start: Span) -> P<Expr> {
+        let right = self.binary(ADD + 1)?;
+        let name = Ident { value: name.into(), quoted: false, span };
+        let name = ObjectName { server: None, database: None, schema: None, name };
+        let mut call = super::function::call_of(name);
+        call.args = vec![left, right];
+        Ok(self.node(ExprKind::Function(Box::new(call)), start))
     }
 
     /// What makes a condition of the scalar `left`.

@@ -33,7 +33,7 @@ pub(super) fn column_of(name: ObjectName) -> ColumnRef {
 }
 
 /// A call of `name` with nothing said yet.
-fn call_of(name: ObjectName) -> FunctionCall {
+pub(super) fn call_of(name: ObjectName) -> FunctionCall {
     FunctionCall {
         name,
         args: Vec::new(),

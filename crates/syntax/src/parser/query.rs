@@ -16,7 +16,7 @@ impl Parser<'_> {
     }
 
     pub(super) fn query_after_ctes(&mut self, ctes: Vec<Cte>, start: Span) -> P<Query> {
-        let mut query = self.nest(Self::query)?;
+        let mut query = self.nest(|p| p.query(false))?;
         query.ctes = ctes;
         query.options = self.opt_query_options()?;
         query.span = self.since(start);
@@ -25,7 +25,7 @@ impl Parser<'_> {
 
     /// A query inside parentheses: without CTEs and OPTION.
     pub(super) fn subquery(&mut self) -> P<Query> {
-        self.nest(Self::query)
+        self.nest(|p| p.query(true))
     }
 
     /// `(SELECT ...)`, with further parentheses allowed.
@@ -45,10 +45,13 @@ impl Parser<'_> {
         self.at_word(ahead, "SELECT")
     }
 
-    fn query(&mut self) -> P<Query> {
+    /// `inner`: a subquery, where each SELECT with TOP may have its ORDER BY.
+    fn query(&mut self, inner: bool) -> P<Query> {
         let start = self.peek().span;
-        let body = self.query_body()?;
-        self.query_tail(body, start)
+        match self.query_body(inner)? {
+            QueryBody::Ordered(query) if !self.at("ORDER") => Ok(*query),
+            body => self.query_tail(body, start),
+        }
     }
 
     /// Goes on after a parenthesised query that turned out to be the first part of a larger one.
@@ -56,13 +59,10 @@ impl Parser<'_> {
         if !self.at_any(&["UNION", "EXCEPT", "INTERSECT", "ORDER", "FOR"]) {
             return Ok(first);
         }
-        // An ORDER BY in the inner parentheses has no place in a set operation.
-        if !first.order_by.is_empty() && first.offset.is_none() {
-            return Err(self.unexpected());
-        }
+        let first = if first.order_by.is_empty() { first.body } else { QueryBody::Ordered(first) };
         let body = self.chain(|p| {
-            let left = p.intersections(first.body)?;
-            p.unions(left)
+            let left = p.intersections(first, true)?;
+            p.unions(left, true)
         })?;
         self.query_tail(body, start).map(Box::new)
     }
@@ -118,15 +118,15 @@ impl Parser<'_> {
 
     // ---- set operators ----
 
-    fn query_body(&mut self) -> P<QueryBody> {
+    fn query_body(&mut self, inner: bool) -> P<QueryBody> {
         self.chain(|p| {
-            let first = p.query_term()?;
-            let left = p.intersections(first)?;
-            p.unions(left)
+            let first = p.query_term(inner)?;
+            let left = p.intersections(first, inner)?;
+            p.unions(left, inner)
         })
     }
 
-    fn unions(&mut self, mut left: QueryBody) -> P<QueryBody> {
+    fn unions(&mut self, mut left: QueryBody, inner: bool) -> P<QueryBody> {
         loop {
             let op = if self.eat("UNION") {
                 SetOp::Union
@@ -137,17 +137,17 @@ impl Parser<'_> {
             };
             let all = op == SetOp::Union && self.eat("ALL");
             let right = self.chain(|p| {
-                let first = p.query_term()?;
-                p.intersections(first)
+                let first = p.query_term(inner)?;
+                p.intersections(first, inner)
             })?;
             left = QueryBody::Set { op, all, left: Box::new(left), right: Box::new(right) };
             self.deepen()?;
         }
     }
 
-    fn intersections(&mut self, mut left: QueryBody) -> P<QueryBody> {
+    fn intersections(&mut self, mut left: QueryBody, inner: bool) -> P<QueryBody> {
         while self.eat("INTERSECT") {
-            let right = self.query_term()?;
+            let right = self.query_term(inner)?;
             left = QueryBody::Set {
                 op: SetOp::Intersect,
                 all: false,
@@ -159,13 +159,25 @@ impl Parser<'_> {
         Ok(left)
     }
 
-    fn query_term(&mut self) -> P<QueryBody> {
-        if self.eat_tok(Tok::LParen) {
-            let body = self.nest(Self::query_body)?;
+    fn query_term(&mut self, inner: bool) -> P<QueryBody> {
+        let start = self.peek().span;
+        let (body, ordered) = if self.eat_tok(Tok::LParen) {
+            let body = self.nest(|p| {
+                let body = p.query_body(inner)?;
+                if inner && p.at("ORDER") { p.ordered(body, start) } else { Ok(body) }
+            })?;
             self.expect_tok(Tok::RParen)?;
-            return Ok(body);
-        }
-        Ok(QueryBody::Select(Box::new(self.select()?)))
+            (body, false)
+        } else {
+            let select = self.select()?;
+            let ordered = inner && select.top.is_some() && self.at("ORDER");
+            (QueryBody::Select(Box::new(select)), ordered)
+        };
+        if ordered { self.ordered(body, start) } else { Ok(body) }
+    }
+
+    fn ordered(&mut self, body: QueryBody, start: Span) -> P<QueryBody> {
+        Ok(QueryBody::Ordered(Box::new(self.query_tail(body, start)?)))
     }
 
     // ---- SELECT ----

@@ -116,7 +116,10 @@ impl<'a> Decoder<'a> {
         Ok(match id {
             token::COLMETADATA => {
                 let columns = Column::read_all(&mut self.reader, self.version, Sender::Server)?;
-                *types = columns.iter().map(|c| c.ty).collect();
+                // Without columns: those that the client knows from before.
+                if !columns.is_empty() {
+                    *types = columns.iter().map(|c| c.ty).collect();
+                }
                 Token::Columns(columns)
             }
             token::ROW | token::NBCROW => {

@@ -399,6 +399,63 @@ public final class Checks {
         }
     }
 
+    /** Server cursors: result sets that scroll and are changed in place, by aliases and over a join. */
+    static void cursors() throws Exception {
+        try (Connection c = connect()) {
+            run(c, "drop table if exists cur_b; drop table if exists cur_a");
+            run(c, "create table cur_a (id int primary key, word nvarchar(20), n decimal(9, 2))");
+            run(c, "create table cur_b (id int primary key, a int)");
+            run(c, "insert cur_a select value, concat('w', value), value from generate_series(1, 300)");
+            run(c, "insert cur_b select value, value from generate_series(1, 300)");
+            try (PreparedStatement s =
+                            c.prepareStatement(
+                                    "select id, word as label, n, n * 2 as twice from cur_a where id > ? order by id",
+                                    ResultSet.TYPE_SCROLL_SENSITIVE,
+                                    ResultSet.CONCUR_UPDATABLE)) {
+                s.setInt(1, 100);
+                ResultSet r = s.executeQuery();
+                equal(r.getMetaData().getTableName(2), "cur_a", "table of a column");
+                equal(r.last(), true, "last");
+                equal(r.getInt("id"), 300, "last row");
+                r.absolute(150);
+                equal(r.getString("label"), "w250", "absolute");
+                r.updateString("label", "changed");
+                r.updateBigDecimal(3, new BigDecimal("7.50"));
+                r.updateRow();
+                r.previous();
+                equal(r.getInt(1), 249, "previous");
+                r.next();
+                r.refreshRow();
+                equal(r.getString(2), "changed", "changed in place");
+                r.next();
+                r.deleteRow();
+                r.moveToInsertRow();
+                r.updateInt(1, 1000);
+                r.updateString(2, "new");
+                r.insertRow();
+                r.moveToCurrentRow();
+                try {
+                    r.updateInt("twice", 1);
+                    throw new AssertionError("an expression was updated");
+                } catch (SQLException e) {
+                    // The driver knows by COLINFO.
+                }
+            }
+            equal(one(c, "select concat(word, ' ', n) from cur_a where id = 250"), "changed 7.50", "the change");
+            equal(one(c, "select count(*) from cur_a where id = 251"), 0, "the deletion");
+            equal(one(c, "select word from cur_a where id = 1000"), "new", "the insertion");
+            try (Statement s = c.createStatement(ResultSet.TYPE_SCROLL_SENSITIVE, ResultSet.CONCUR_UPDATABLE)) {
+                ResultSet r = s.executeQuery("select b.id, a.word from cur_b b join cur_a a on a.id = b.a where b.id < 20");
+                equal(r.getMetaData().getTableName(1) + r.getMetaData().getTableName(2), "cur_bcur_a", "tables of a join");
+                r.first();
+                r.updateString(2, "joined");
+                r.updateRow();
+            }
+            equal(one(c, "select word from cur_a where id = 1"), "joined", "a change through a join");
+            run(c, "drop table cur_b; drop table cur_a");
+        }
+    }
+
     static void pool() throws Exception {
         SQLServerConnectionPoolDataSource source = new SQLServerConnectionPoolDataSource();
         source.setURL(url());
@@ -451,6 +508,7 @@ public final class Checks {
         list.put("cancel", Checks::cancel);
         list.put("bulk load", Checks::bulkLoad);
         list.put("metadata", Checks::metadata);
+        list.put("cursors", Checks::cursors);
         list.put("pool with reset", Checks::pool);
         list.put("32 connections", Checks::connections32);
         int failed = 0;
