@@ -318,7 +318,12 @@ fn chains_of_ownership() {
     // A text is the caller's own, wherever it is run.
     refused(&mut ann, "EXEC dynamic", &[229]);
     refused(&mut ann, "SELECT v.a FROM v JOIN t ON t.id = v.id", &[229]);
-    refused(&mut ann, "UPDATE v SET a = 1", &[40_510]);
+    // A change through a view needs the right to the view, and none to its table.
+    refused(&mut ann, "UPDATE v SET a = 1", &[229]);
+    owner(&instance, &["GRANT UPDATE ON v TO ann"]);
+    allowed(&mut ann, "UPDATE v SET a = a");
+    refused(&mut ann, "UPDATE t SET a = a", &[229]);
+    owner(&instance, &["REVOKE UPDATE ON v FROM ann"]);
     // Another owner's view or procedure breaks the chain.
     owner(
         &instance,
