@@ -139,7 +139,7 @@ fn nesting_is_bounded() {
         assert_eq!(parse_on_small_stack(format!("SELECT {}1{}", "(".repeat(n), ")".repeat(n))), Err(191));
         assert_eq!(parse_on_small_stack(format!("SELECT {}1", " -".repeat(n))), Err(191));
         assert_eq!(parse_on_small_stack(format!("SELECT {}1", "~".repeat(n))), Err(191));
-        assert_eq!(parse_on_small_stack(format!("SELECT 1 WHERE {}a = 1", "NOT ".repeat(n))), Err(191));
+        assert_eq!(parse_on_small_stack(format!("SELECT 1 WHERE {}a = 1", "NOT ".repeat(4 * n))), Err(191));
         assert_eq!(deep("BEGIN ", "SELECT 1", " END", n), Err(191));
         assert_eq!(deep("IF 1 = 1 ", "SELECT 1", "", n), Err(191));
         assert_eq!(deep("IF 1 = 1 SELECT 1 ELSE ", "SELECT 1", "", n), Err(191));
