@@ -32,8 +32,9 @@ const fn f(
 
 /// The string functions.
 pub const FUNCTIONS: &[Function] = &[
-    f("len", (1, 1), &[A::Str], len_type, |a, _| {
-        Ok(count_value(types::codepage::utf16_len(text_arg(a, 0).trim_end_matches(' ')), false))
+    f("len", (1, 1), &[A::Str], len_type, |a, cx| {
+        let units = types::codepage::utf16_len(text_arg(a, 0).trim_end_matches(' '));
+        Ok(count_value(units, cx.ty == DataType::BigInt))
     }),
     f("datalength", (1, 1), &[A::Any], len_type, datalength),
     f("lower", (1, 1), &[A::Str], same_length, |a, _| Ok(cased(text_arg(a, 0), false))),
