@@ -156,14 +156,14 @@ fn nesting_is_bounded() {
         assert_eq!(parse_on_small_stack(format!("SELECT {}1{}", "f(".repeat(n), ")".repeat(n))), Err(191));
         let cases = format!("SELECT {}1{}", "CASE WHEN 1 = 1 THEN ".repeat(n), " END".repeat(n));
         assert_eq!(parse_on_small_stack(cases), Err(191));
-        assert_eq!(parse_on_small_stack(format!("SELECT 1{}", " + 1".repeat(n + 10))), Err(191));
+        assert_eq!(parse_on_small_stack(format!("SELECT 1{}", " + 1".repeat(n + 30))), Err(191));
         assert_eq!(
-            parse_on_small_stack(format!("SELECT 1{}", " UNION ALL SELECT 1".repeat(n + 10))),
+            parse_on_small_stack(format!("SELECT 1{}", " UNION ALL SELECT 1".repeat(n + 30))),
             Err(191)
         );
-        assert_eq!(parse_on_small_stack(format!("SELECT a{}", " COLLATE x".repeat(n + 10))), Err(191));
+        assert_eq!(parse_on_small_stack(format!("SELECT a{}", " COLLATE x".repeat(n + 30))), Err(191));
         assert_eq!(
-            parse_on_small_stack(format!("SELECT 1 FROM t{}", " CROSS JOIN t".repeat(n + 10))),
+            parse_on_small_stack(format!("SELECT 1 FROM t{}", " CROSS JOIN t".repeat(n + 30))),
             Err(191)
         );
         assert_eq!(

@@ -425,7 +425,8 @@ pub struct OutputRow<'r> {
 pub struct Outlet<'p> {
     plan: Option<&'p OutputPlan>,
     client: &'p mut dyn RowSink,
-    into: Option<IntoRun<'p>>,
+    /// Boxed: it is large, and most statements have none.
+    into: Option<Box<IntoRun<'p>>>,
     slots: Vec<Value>,
 }
 
@@ -499,24 +500,25 @@ impl<'p> Outlet<'p> {
     /// Those of the table.
     #[inline]
     pub fn finish(self, rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
-        match (self.plan.and_then(|plan| plan.into.as_ref()), self.into) {
-            (Some(into), Some(run)) => run.finish(into, rt),
-            _ => Ok(()),
+        let Some(run) = self.into else { return Ok(()) };
+        match self.plan.and_then(|plan| plan.into.as_ref()) {
+            Some(into) => (*run).finish(into, rt),
+            None => Ok(()),
         }
     }
 }
 
 impl IntoPlan {
-    fn begin(&self, ctx: &mut ExecCtx<'_>) -> Result<IntoRun<'_>, SqlError> {
+    fn begin(&self, ctx: &mut ExecCtx<'_>) -> Result<Box<IntoRun<'_>>, SqlError> {
         let NewRows { db, store, .. } = &self.rows;
         self.rows.check_identity(ctx)?;
         ctx.session.lock_table(db, &store.table, self.lock)?;
         db.check_writable()?;
-        Ok(IntoRun {
+        Ok(Box::new(IntoRun {
             loader: Loader::new(db, store),
             values: vec![Value::Null; store.table.columns.len()],
             waiting: Vec::new(),
-        })
+        }))
     }
 }
 
