@@ -91,7 +91,6 @@ impl NewRows {
     /// # Errors
     /// Those of the expressions; 2628.
     #[inline]
-    #[inline]
     pub fn compute(
         &self,
         exprs: &[Expr],
@@ -111,7 +110,6 @@ impl NewRows {
     ///
     /// # Errors
     /// 515, 547, 8115.
-    #[inline]
     #[inline]
     pub fn complete(&self, values: &mut [Value], noted: bool, rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
         if self.change.is_instead() {

@@ -26,7 +26,6 @@ pub fn null_error(db: &Db, table: &TableDef, column: usize, verb: &str) -> SqlEr
 
 /// The value for a column; a string that is too long is reported with table and column.
 #[inline]
-#[inline]
 pub fn column_value(
     e: &Expr,
     row: &[Value],
