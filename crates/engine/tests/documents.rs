@@ -7,15 +7,6 @@ mod text;
 
 use text::Bench;
 
-fn check(bench: &mut Bench, sql: &str, want: &str) {
-    assert_eq!(bench.run(sql).trim(), want, "{sql}");
-}
-
-fn fails(bench: &mut Bench, sql: &str, number: i32) {
-    let said = bench.run(sql);
-    assert!(said.contains(&format!("Msg {number}:")), "{sql}: {said}");
-}
-
 /// Customers with orders: one without, one whose name needs escapes.
 fn shop() -> Bench {
     let mut b = Bench::new();
@@ -84,7 +75,7 @@ fn json_path() {
             r#"[{"n":2,"Customer":1},{"n":1,"Customer":3}]"#,
         ),
     ] {
-        check(&mut b, sql, want);
+        b.check(sql, want);
     }
     for (sql, number) in [
         ("select 1 for json path", 13605),
@@ -101,26 +92,21 @@ fn json_path() {
         ("declare @x int; select @x = 1 for json path", 13602),
         ("declare c cursor for select 1 as a for json path", 16907),
     ] {
-        fails(&mut b, sql, number);
+        b.fails(sql, number);
     }
 }
 
 #[test]
 fn json_auto() {
     let mut b = shop();
-    check(
-        &mut b,
+    b.check(
         "select Id, Name from Customer where Id <> 2 order by Id for json auto",
         r#"[{"Id":1,"Name":"Ann"},{"Id":3,"Name":"Cy"}]"#,
     );
-    check(
-        &mut b,
-        "select C.Id, o.No, o.Total, C.Name from Customer C join Orders o on o.Customer = C.Id order by C.Id, o.No for json auto",
+    b.check("select C.Id, o.No, o.Total, C.Name from Customer C join Orders o on o.Customer = C.Id order by C.Id, o.No for json auto",
         r#"[{"Id":1,"Name":"Ann","o":[{"No":10,"Total":5.50},{"No":11}]},{"Id":3,"Name":"Cy","o":[{"No":12,"Total":7.00}]}]"#,
     );
-    check(
-        &mut b,
-        "select C.Id, Orders.No from Customer C left join Orders on Orders.Customer = C.Id order by C.Id, Orders.No for json auto, root('x')",
+    b.check("select C.Id, Orders.No from Customer C left join Orders on Orders.Customer = C.Id order by C.Id, Orders.No for json auto, root('x')",
         r#"{"x":[{"Id":1,"Orders":[{"No":10},{"No":11}]},{"Id":2,"Orders":[{}]},{"Id":3,"Orders":[{"No":12}]}]}"#,
     );
 }
@@ -128,9 +114,7 @@ fn json_auto() {
 #[test]
 fn json_in_pieces() {
     let mut b = Bench::new();
-    check(
-        &mut b,
-        "declare @t table (n int); insert @t select value from generate_series(1, 400); select n from @t order by n for json path",
+    b.check("declare @t table (n int); insert @t select value from generate_series(1, 400); select n from @t order by n for json path",
         &{
             let all: Vec<String> = (1..=400).map(|n| format!("{{\"n\":{n}}}")).collect();
             let text = format!("[{}]", all.join(","));
@@ -140,9 +124,7 @@ fn json_in_pieces() {
         },
     );
     // As a value it is one text.
-    check(
-        &mut b,
-        "select len((select value from generate_series(1, 1000) for json path)), len((select value from generate_series(1, 1000) for xml raw))",
+    b.check("select len((select value from generate_series(1, 1000) for json path)), len((select value from generate_series(1, 1000) for xml raw))",
         "13894|17893",
     );
 }
@@ -212,7 +194,7 @@ fn xml_path() {
             "<Id>1</Id>",
         ),
     ] {
-        check(&mut b, sql, want);
+        b.check(sql, want);
     }
     for (sql, number) in [
         ("select 1 as '@a' for xml path('')", 6864),
@@ -225,7 +207,7 @@ fn xml_path() {
         ("select (select 1 as a for xml path(''), type).value('.', 'nothing')", 243),
         ("create table #t (x nvarchar(max)); insert #t select 1 as a for xml path", 6819),
     ] {
-        fails(&mut b, sql, number);
+        b.fails(sql, number);
     }
 }
 
@@ -257,7 +239,7 @@ fn xml_raw_and_auto() {
         ),
         ("select 0x01 as b for xml raw, binary base64", "<row b=\"AQ==\"/>"),
     ] {
-        check(&mut b, sql, want);
+        b.check(sql, want);
     }
     for (sql, number) in [
         ("select 1 for xml raw", 6809),
@@ -266,7 +248,7 @@ fn xml_raw_and_auto() {
         ("select 1 as a for xml raw('')", 6864),
         ("select 1 as a for xml raw, root('')", 6861),
     ] {
-        fails(&mut b, sql, number);
+        b.fails(sql, number);
     }
 }
 

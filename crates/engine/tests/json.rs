@@ -7,15 +7,6 @@ mod text;
 
 use text::Bench;
 
-fn check(bench: &mut Bench, sql: &str, want: &str) {
-    assert_eq!(bench.run(sql).trim(), want, "{sql}");
-}
-
-fn fails(bench: &mut Bench, sql: &str, number: i32) {
-    let said = bench.run(sql);
-    assert!(said.contains(&format!("Msg {number}:")), "{sql}: {said}");
-}
-
 const INFO: &str = r#"declare @j nvarchar(max) = N'{"info":{"type":1,"address":{"town":"Bristol","county":"Avon","country":"England"},"tags":["Sport","Water polo"]},"type":"Basic","n":null,"b":true,"x y":1.50}'; "#;
 
 #[test]
@@ -41,9 +32,9 @@ fn is_json() {
         ("isjson('[-0.5e+3]')", "1"),
         (r#"isjson('["\u12"]')"#, "0"),
     ] {
-        check(&mut b, &format!("select {sql}"), want);
+        b.check(&format!("select {sql}"), want);
     }
-    fails(&mut b, "select isjson(1)", 8116);
+    b.fails("select isjson(1)", 8116);
 }
 
 #[test]
@@ -72,7 +63,7 @@ fn values_and_fragments() {
         (r#"json_value('{"a":"x\ty\u00e9\"\/"}', '$.a')"#, "x\ty\u{e9}\"/"),
         (r#"json_value('{"$a_1":7}', '$.$a_1')"#, "7"),
     ] {
-        check(&mut b, &format!("{INFO} select {sql}"), want);
+        b.check(&format!("{INFO} select {sql}"), want);
     }
     for (sql, number) in [
         ("json_value(@j, 'strict $.nothing')", 13608),
@@ -87,27 +78,23 @@ fn values_and_fragments() {
         ("json_value('{\"a\":\"' + replicate(cast('x' as varchar(max)), 4001) + '\"}', 'strict $.a')", 13625),
         ("json_value(1, '$')", 8116),
     ] {
-        fails(&mut b, &format!("{INFO} select {sql}"), number);
+        b.fails(&format!("{INFO} select {sql}"), number);
     }
-    check(
-        &mut b,
+    b.check(
         "select json_value('{\"a\" 1}', '$.a')",
         "Msg 13609: JSON text is not properly formatted. Unexpected character '1' is found at position 5.",
     );
-    check(
-        &mut b,
+    b.check(
         "select json_value('{\"a\":\"' + replicate(cast('x' as varchar(max)), 4001) + '\"}', '$.a')",
         "NULL",
     );
     // In conditions and over rows.
-    check(
-        &mut b,
-        r#"create table #d (id int, doc nvarchar(max)); insert #d values (1, N'{"n":5}'), (2, N'{"n":7}'), (3, null);
+    b.check(r#"create table #d (id int, doc nvarchar(max)); insert #d values (1, N'{"n":5}'), (2, N'{"n":7}'), (3, null);
            select id from #d where cast(json_value(doc, '$.n') as int) > 5"#,
         "(3)\n2",
     );
     // Deep nesting is an error and nothing worse.
-    fails(&mut b, "select json_value(replicate(cast('[' as varchar(max)), 100000), '$')", 13609);
+    b.fails("select json_value(replicate(cast('[' as varchar(max)), 100000), '$')", 13609);
 }
 
 #[test]
@@ -140,12 +127,12 @@ fn modify() {
         ),
         ("json_modify(null, '$.a', 1)", "NULL"),
     ] {
-        check(&mut b, &format!("select {sql}"), want);
+        b.check(&format!("select {sql}"), want);
     }
-    fails(&mut b, r#"select json_modify('{"a":1}', 'strict $.b', 1)"#, 13608);
-    fails(&mut b, r#"select json_modify('{"a":1}', 'append strict $.a', 1)"#, 13621);
-    fails(&mut b, r#"select json_modify('{"a":1}', '$', 1)"#, 13619);
-    fails(&mut b, r#"select json_modify('{"a":1}', '$.a')"#, 174);
+    b.fails(r#"select json_modify('{"a":1}', 'strict $.b', 1)"#, 13608);
+    b.fails(r#"select json_modify('{"a":1}', 'append strict $.a', 1)"#, 13621);
+    b.fails(r#"select json_modify('{"a":1}', '$', 1)"#, 13619);
+    b.fails(r#"select json_modify('{"a":1}', '$.a')"#, 174);
 }
 
 #[test]
@@ -170,34 +157,32 @@ fn constructors() {
             r#"["2024-02-29T10:11:12.123",3.0000]"#,
         ),
     ] {
-        check(&mut b, &format!("select {sql}"), want);
+        b.check(&format!("select {sql}"), want);
     }
-    check(
-        &mut b,
+    b.check(
         "declare @id int = 7; select json_object('user':@id, 'n':t.n) from (values (1), (2)) t (n)",
         "{\"user\":7,\"n\":1}\n{\"user\":7,\"n\":2}",
     );
-    fails(&mut b, "select json_object('a', 1)", 102);
+    b.fails("select json_object('a', 1)", 102);
 }
 
 #[test]
 fn open_json() {
     let mut b = Bench::new();
-    check(
-        &mut b,
+    b.check(
         r#"select * from openjson('{"s":"John","i":45,"t":true,"a":["a", 1],"o":{"x":1},"z":null}')"#,
         "s|John|1\ni|45|2\nt|true|3\na|[\"a\", 1]|4\no|{\"x\":1}|5\nz|NULL|0",
     );
-    check(&mut b, r#"select count(*) from openjson('{"a":1,"A":2}') where [key] = 'a'"#, "1");
-    check(&mut b, r#"select [key], value from openjson('["en","it"]')"#, "0|en\n1|it");
-    check(&mut b, &format!("{INFO} select value from openjson(@j, '$.info.tags') as t"), "Sport\nWater polo");
-    check(&mut b, &format!("{INFO} select value from openjson(@j, '$.info.none')"), "");
-    check(&mut b, "select value from openjson(null)", "");
-    fails(&mut b, &format!("{INFO} select value from openjson(@j, 'strict $.info.none')"), 13608);
-    fails(&mut b, &format!("{INFO} select value from openjson(@j, 'strict $.type')"), 13611);
-    fails(&mut b, "select value from openjson('x')", 13609);
-    fails(&mut b, "select value from openjson('[]', '$', 'rows', 1)", 8144);
-    fails(&mut b, "select value from openjson(1)", 8116);
+    b.check(r#"select count(*) from openjson('{"a":1,"A":2}') where [key] = 'a'"#, "1");
+    b.check(r#"select [key], value from openjson('["en","it"]')"#, "0|en\n1|it");
+    b.check(&format!("{INFO} select value from openjson(@j, '$.info.tags') as t"), "Sport\nWater polo");
+    b.check(&format!("{INFO} select value from openjson(@j, '$.info.none')"), "");
+    b.check("select value from openjson(null)", "");
+    b.fails(&format!("{INFO} select value from openjson(@j, 'strict $.info.none')"), 13608);
+    b.fails(&format!("{INFO} select value from openjson(@j, 'strict $.type')"), 13611);
+    b.fails("select value from openjson('x')", 13609);
+    b.fails("select value from openjson('[]', '$', 'rows', 1)", 8144);
+    b.fails("select value from openjson(1)", 8116);
 }
 
 #[test]
@@ -205,37 +190,29 @@ fn open_json_with_columns() {
     let mut b = Bench::new();
     let orders = r#"declare @j nvarchar(max) = N'[{"Order":{"Number":"SO1","Date":"2011-05-31T00:00:00"},"AccountNumber":"AW29825","Item":{"Price":2024.9940,"Quantity":1}},
         {"Order":{"Number":"SO2","Date":"2011-06-01T00:00:00"},"AccountNumber":"AW73565","Item":{"Price":2024.9940,"Quantity":3}}]'; "#;
-    check(
-        &mut b,
-        &format!(
+    b.check(&format!(
             "{orders} select * from openjson(@j) with (Number varchar(200) '$.Order.Number', Date datetime '$.Order.Date', \
              Customer varchar(200) '$.AccountNumber', Quantity int '$.Item.Quantity', Item nvarchar(max) '$.Item' as json, AccountNumber nvarchar(10))"
         ),
         "SO1|2011-05-31 00:00:00.000|AW29825|1|{\"Price\":2024.9940,\"Quantity\":1}|AW29825\n\
          SO2|2011-06-01 00:00:00.000|AW73565|3|{\"Price\":2024.9940,\"Quantity\":3}|AW73565",
     );
-    check(
-        &mut b,
-        &format!(
+    b.check(&format!(
             "{orders} select o.q * o.p from openjson(@j) with (q int '$.Item.Quantity', p decimal(10, 2) '$.Item.Price') o where o.q > 1"
         ),
         "6074.97",
     );
     // An object is one row; members that are not there are NULL, strict 13608.
-    check(
-        &mut b,
-        r#"select * from openjson('{"a":1,"b":{"c":true}}') with (a int, c bit '$.b.c', d int, b nvarchar(max))"#,
+    b.check(r#"select * from openjson('{"a":1,"b":{"c":true}}') with (a int, c bit '$.b.c', d int, b nvarchar(max))"#,
         "1|1|NULL|NULL",
     );
-    fails(&mut b, "select * from openjson('{}') with (a int 'strict $.a')", 13608);
-    fails(&mut b, "select * from openjson('{\"a\":\"x\"}') with (a int)", 245);
-    fails(&mut b, "select * from openjson('{}') with (a varchar(10) as json)", 13618);
-    check(&mut b, "select * from openjson('{\"x\":\"AQID\"}') with (x varbinary(10))", "0x010203");
+    b.fails("select * from openjson('{}') with (a int 'strict $.a')", 13608);
+    b.fails("select * from openjson('{\"a\":\"x\"}') with (a int)", 245);
+    b.fails("select * from openjson('{}') with (a varchar(10) as json)", 13618);
+    b.check("select * from openjson('{\"x\":\"AQID\"}') with (x varbinary(10))", "0x010203");
     // Scalars in an array, nested arrays by APPLY, a table's documents.
-    check(&mut b, "select v from openjson('[3,1,2]') with (v int '$') order by v", "1\n2\n3");
-    check(
-        &mut b,
-        r#"create table #d (id int, doc nvarchar(max));
+    b.check("select v from openjson('[3,1,2]') with (v int '$') order by v", "1\n2\n3");
+    b.check(r#"create table #d (id int, doc nvarchar(max));
            insert #d values (1, N'{"tags":["a","b"]}'), (2, N'{"tags":[]}'), (3, N'{}');
            select d.id, t.[key], t.value from #d d cross apply openjson(d.doc, '$.tags') t order by d.id, t.[key];
            select d.id, t.v from #d d outer apply openjson(d.doc, '$.tags') with (v varchar(5) '$') t order by d.id, t.v;
@@ -243,9 +220,7 @@ fn open_json_with_columns() {
              with (name varchar(9), kids nvarchar(max) as json) p cross apply openjson(p.kids) with (v int) c"#,
         "(3)\n1|0|a\n1|1|b\n1|a\n1|b\n2|NULL\n3|NULL\nx|1\nx|2",
     );
-    check(
-        &mut b,
-        "declare @ids nvarchar(max) = N'[2,3]'; select n from (values (1), (2), (3)) t (n) where n in (select value from openjson(@ids))",
+    b.check("declare @ids nvarchar(max) = N'[2,3]'; select n from (values (1), (2), (3)) t (n) where n in (select value from openjson(@ids))",
         "2\n3",
     );
 }

@@ -7,15 +7,6 @@ mod text;
 
 use text::Bench;
 
-fn check(bench: &mut Bench, sql: &str, want: &str) {
-    assert_eq!(bench.run(sql).trim(), want, "{sql}");
-}
-
-fn fails(bench: &mut Bench, sql: &str, number: i32) {
-    let said = bench.run(sql);
-    assert!(said.contains(&format!("Msg {number}:")), "{sql}: {said}");
-}
-
 fn sales() -> Bench {
     let mut b = Bench::new();
     b.run(
@@ -52,7 +43,7 @@ fn pivot() {
             "3",
         ),
     ] {
-        check(&mut b, sql, want);
+        b.check(sql, want);
     }
     for (sql, number) in [
         ("select * from Sales pivot (sum(Qty) for Yr in ([20x0])) p", 473),
@@ -62,7 +53,7 @@ fn pivot() {
         ("select * from Sales pivot (sum(Qty) for Yr in ([2020], [2020])) p", 8156),
         ("select Qty from Sales pivot (sum(Qty) for Yr in ([2020])) p", 207),
     ] {
-        fails(&mut b, sql, number);
+        b.fails(sql, number);
     }
 }
 
@@ -86,13 +77,13 @@ fn unpivot() {
             "1|10|NULL|12\n2|20|21|NULL",
         ),
     ] {
-        check(&mut b, sql, want);
+        b.check(sql, want);
     }
     for (sql, number) in [
         ("select * from Wide unpivot (Val for Name in (A, D)) u", 8167),
         ("select * from Wide unpivot (Val for Name in (A, Nothing)) u", 207),
         ("select * from Wide unpivot (Id for Name in (A, B)) u", 8156),
     ] {
-        fails(&mut b, sql, number);
+        b.fails(sql, number);
     }
 }

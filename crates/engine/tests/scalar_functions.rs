@@ -7,15 +7,6 @@ mod text;
 
 use text::Bench;
 
-fn check(bench: &mut Bench, sql: &str, want: &str) {
-    assert_eq!(bench.run(sql).trim(), want, "{sql}");
-}
-
-fn fails(bench: &mut Bench, sql: &str, number: i32) {
-    let said = bench.run(sql);
-    assert!(said.contains(&format!("Msg {number}:")), "{sql}: {said}");
-}
-
 #[test]
 fn dates_by_units() {
     let mut b = Bench::new();
@@ -34,19 +25,17 @@ fn dates_by_units() {
         ("millisecond", "2021-12-08 11:30:15.1230000"),
         ("microsecond", "2021-12-08 11:30:15.1234560"),
     ] {
-        check(&mut b, &format!("select datetrunc({part}, {d})"), want);
+        b.check(&format!("select datetrunc({part}, {d})"), want);
     }
-    check(&mut b, &format!("set datefirst 6; select datetrunc(week, {d})"), "2021-12-04 00:00:00.0000000");
-    check(
-        &mut b,
-        "set datefirst 7; select datetrunc(month, cast('2024-02-29' as date)), datetrunc(hour, cast('10:59' as time(0)))",
+    b.check(&format!("set datefirst 6; select datetrunc(week, {d})"), "2021-12-04 00:00:00.0000000");
+    b.check("set datefirst 7; select datetrunc(month, cast('2024-02-29' as date)), datetrunc(hour, cast('10:59' as time(0)))",
         "2024-02-01|10:00:00",
     );
-    check(&mut b, "select datetrunc(year, '1998-12-11 02:03:04.1234567')", "1998-01-01 00:00:00.0000000");
-    fails(&mut b, "select datetrunc(hour, cast('2024-02-29' as date))", 9810);
-    fails(&mut b, "select datetrunc(day, cast('10:59' as time))", 9810);
-    fails(&mut b, "select datetrunc(weekday, getdate())", 9810);
-    fails(&mut b, "select datetrunc(week, cast('0001-01-01' as date))", 517);
+    b.check("select datetrunc(year, '1998-12-11 02:03:04.1234567')", "1998-01-01 00:00:00.0000000");
+    b.fails("select datetrunc(hour, cast('2024-02-29' as date))", 9810);
+    b.fails("select datetrunc(day, cast('10:59' as time))", 9810);
+    b.fails("select datetrunc(weekday, getdate())", 9810);
+    b.fails("select datetrunc(week, cast('0001-01-01' as date))", 517);
 
     for (sql, want) in [
         // The examples of the reference.
@@ -69,15 +58,15 @@ fn dates_by_units() {
         ),
         ("datetimeoffsetfromparts(2010, 12, 31, 14, 23, 23, 0, -3, -30, 0)", "2010-12-31 14:23:23 -03:30"),
     ] {
-        check(&mut b, &format!("select {sql}"), want);
+        b.check(&format!("select {sql}"), want);
     }
-    check(&mut b, "select date_bucket(month, 700000000000000000, cast('2020-01-01' as date))", "1900-01-01");
-    fails(&mut b, "select date_bucket(month, 9000000000000000000, cast('1800-01-01' as date))", 517);
-    fails(&mut b, "select date_bucket(day, 0, getdate())", 9834);
-    fails(&mut b, "select date_bucket(microsecond, 1, getdate())", 9810);
-    fails(&mut b, "select todatetimeoffset(getdate(), '+15:00')", 9812);
-    fails(&mut b, "select datetimeoffsetfromparts(2010, 12, 31, 14, 23, 23, 0, 3, -30, 0)", 289);
-    fails(&mut b, "select datetrunc(x, getdate())", 155);
+    b.check("select date_bucket(month, 700000000000000000, cast('2020-01-01' as date))", "1900-01-01");
+    b.fails("select date_bucket(month, 9000000000000000000, cast('1800-01-01' as date))", 517);
+    b.fails("select date_bucket(day, 0, getdate())", 9834);
+    b.fails("select date_bucket(microsecond, 1, getdate())", 9810);
+    b.fails("select todatetimeoffset(getdate(), '+15:00')", 9812);
+    b.fails("select datetimeoffsetfromparts(2010, 12, 31, 14, 23, 23, 0, 3, -30, 0)", 289);
+    b.fails("select datetrunc(x, getdate())", 155);
 }
 
 #[test]
@@ -97,28 +86,22 @@ fn time_zones() {
         ("2024-01-01 12:00:00", "India Standard Time", "2024-01-01 12:00:00 +05:30"),
         ("2024-01-01 12:00:00", "UTC", "2024-01-01 12:00:00 +00:00"),
     ] {
-        check(&mut b, &at(moment, zone), want);
+        b.check(&at(moment, zone), want);
     }
-    check(
-        &mut b,
-        "select cast('2024-07-01 12:00:00' as datetime) at time zone 'UTC' at time zone 'Eastern Standard Time', \
+    b.check("select cast('2024-07-01 12:00:00' as datetime) at time zone 'UTC' at time zone 'Eastern Standard Time', \
          cast('2024-01-01 00:30:00.12 +05:30' as datetimeoffset(2)) at time zone 'Pacific Standard Time'",
         "2024-07-01 08:00:00.000 -04:00|2023-12-31 11:00:00.12 -08:00",
     );
-    check(
-        &mut b,
-        "declare @z nvarchar(50) = N'Tokyo Standard Time'; select d at time zone @z from (values (cast('2020-01-01' as datetime2(0))), (null)) v (d)",
+    b.check("declare @z nvarchar(50) = N'Tokyo Standard Time'; select d at time zone @z from (values (cast('2020-01-01' as datetime2(0))), (null)) v (d)",
         "2020-01-01 00:00:00 +09:00\nNULL",
     );
-    check(&mut b, "select count(*) from sys.time_zone_info where name like 'Central Euro%'", "2");
-    check(
-        &mut b,
-        "select current_utc_offset, is_currently_dst from sys.time_zone_info where name = 'India Standard Time'",
+    b.check("select count(*) from sys.time_zone_info where name like 'Central Euro%'", "2");
+    b.check("select current_utc_offset, is_currently_dst from sys.time_zone_info where name = 'India Standard Time'",
         "+05:30|0",
     );
-    fails(&mut b, &at("2024-01-01", "Nowhere Standard Time"), 9820);
-    fails(&mut b, "select '2024-01-01' at time zone 'UTC'", 8116);
-    fails(&mut b, "select cast('2024-01-01' as date) at time zone 'UTC'", 8116);
+    b.fails(&at("2024-01-01", "Nowhere Standard Time"), 9820);
+    b.fails("select '2024-01-01' at time zone 'UTC'", 8116);
+    b.fails("select cast('2024-01-01' as date) at time zone 'UTC'", 8116);
 }
 
 #[test]
@@ -164,12 +147,12 @@ fn numbers_in_formats() {
         ("1", "Y", "en-US", "NULL"),
         ("null", "N", "en-US", "NULL"),
     ] {
-        check(&mut b, &format!("select format({value}, '{format}', '{culture}')"), want);
+        b.check(&format!("select format({value}, '{format}', '{culture}')"), want);
     }
-    check(&mut b, "select format(1234.5, 'N2'), format(123, '')", "1,234.50|123");
-    fails(&mut b, "select format(1, 'N', 'xx-YY')", 9818);
-    fails(&mut b, "select format('1', 'N')", 8116);
-    fails(&mut b, "select format(cast(1 as bit), 'N')", 8116);
+    b.check("select format(1234.5, 'N2'), format(123, '')", "1,234.50|123");
+    b.fails("select format(1, 'N', 'xx-YY')", 9818);
+    b.fails("select format('1', 'N')", 8116);
+    b.fails("select format(cast(1 as bit), 'N')", 8116);
 }
 
 #[test]
@@ -206,17 +189,13 @@ fn dates_in_formats() {
         ("ss.FFFF", "en-US", "05.123"),
         ("z", "en-US", "NULL"),
     ] {
-        check(&mut b, &format!("select format({d}, '{format}', '{culture}')"), want);
+        b.check(&format!("select format({d}, '{format}', '{culture}')"), want);
     }
-    check(
-        &mut b,
-        "select format(cast('2011-08-01' as date), 'd'), format(cast('2011-08-01 01:02:03 +02:00' as datetimeoffset), 'yyyy zzz')",
+    b.check("select format(cast('2011-08-01' as date), 'd'), format(cast('2011-08-01 01:02:03 +02:00' as datetimeoffset), 'yyyy zzz')",
         "8/1/2011|2011 +02:00",
     );
     // A time is a span: separators must be escaped.
-    check(
-        &mut b,
-        "select format(cast('07:35' as time), N'hh\\.mm'), format(cast('07:35' as time), N'hh:mm'), format(cast('17:35' as time(0)), 'c')",
+    b.check("select format(cast('07:35' as time), N'hh\\.mm'), format(cast('07:35' as time), N'hh:mm'), format(cast('17:35' as time(0)), 'c')",
         "07.35|NULL|17:35:00",
     );
 }
@@ -240,84 +219,68 @@ fn parse() {
         ("parse(null as int)", "NULL"),
         ("case when try_parse('x' as decimal using 'de-DE') is null then 'no' end", "no"),
     ] {
-        check(&mut b, &format!("select {sql}"), want);
+        b.check(&format!("select {sql}"), want);
     }
-    fails(&mut b, "select parse('x' as int using 'en-US')", 9819);
-    fails(&mut b, "select parse('1' as int using 'xx-YY')", 9818);
-    fails(&mut b, "select try_parse('1' as int using 'xx-YY')", 9818);
-    fails(&mut b, "select parse('1' as varchar(10))", 10761);
+    b.fails("select parse('x' as int using 'en-US')", 9819);
+    b.fails("select parse('1' as int using 'xx-YY')", 9818);
+    b.fails("select try_parse('1' as int using 'xx-YY')", 9818);
+    b.fails("select parse('1' as varchar(10))", 10761);
 }
 
 #[test]
 fn session_context() {
     let mut b = Bench::new();
-    check(
-        &mut b,
-        "exec sp_set_session_context N'user', N'ann'; exec sp_set_session_context @key = N'n', @value = 7, @read_only = 1; \
+    b.check("exec sp_set_session_context N'user', N'ann'; exec sp_set_session_context @key = N'n', @value = 7, @read_only = 1; \
          select cast(session_context(N'user') as nvarchar(10)), cast(session_context(N'USER') as nvarchar(10)), cast(session_context(N'n') as int) + 1, session_context(N'other')",
         "ann|ann|8|NULL",
     );
-    check(&mut b, "exec sp_set_session_context N'user', null; select session_context(N'user')", "NULL");
-    fails(&mut b, "exec sp_set_session_context N'n', 8", 15664);
-    fails(&mut b, "select session_context('n')", 8116);
+    b.check("exec sp_set_session_context N'user', null; select session_context(N'user')", "NULL");
+    b.fails("exec sp_set_session_context N'n', 8", 15664);
+    b.fails("select session_context('n')", 8116);
 }
 
 #[test]
 fn styles_that_are_no_constants() {
     let mut b = Bench::new();
-    check(
-        &mut b,
-        "declare @s int = 103; select convert(varchar(10), cast('2024-02-29' as date), @s), convert(varchar(10), cast('2024-02-29' as date), s) \
+    b.check("declare @s int = 103; select convert(varchar(10), cast('2024-02-29' as date), @s), convert(varchar(10), cast('2024-02-29' as date), s) \
          from (values (112), (101)) v (s) order by s",
         "29/02/2024|02/29/2024\n29/02/2024|20240229",
     );
-    check(
-        &mut b,
-        "declare @s int; select convert(varchar(10), getdate(), @s), try_convert(date, '31/12/2024', 103), convert(varbinary(2), '0x0102', 1)",
+    b.check("declare @s int; select convert(varchar(10), getdate(), @s), try_convert(date, '31/12/2024', 103), convert(varbinary(2), '0x0102', 1)",
         "NULL|2024-12-31|0x0102",
     );
-    fails(&mut b, "declare @s int = 99; select convert(varchar(10), getdate(), @s)", 281);
-    check(&mut b, "declare @s int = 101; select try_convert(date, '31/12/2024', @s)", "NULL");
+    b.fails("declare @s int = 99; select convert(varchar(10), getdate(), @s)", 281);
+    b.check("declare @s int = 101; select try_convert(date, '31/12/2024', @s)", "NULL");
 }
 
 #[test]
 fn percentiles() {
     let mut b = Bench::new();
     b.run("create table P (g int, v int null); insert P values (1, 1), (1, 2), (1, 4), (1, null), (2, 10), (2, 20), (3, null)");
-    check(
-        &mut b,
+    b.check(
         "select distinct g, percentile_cont(0.5) within group (order by v) over (partition by g), \
          percentile_disc(0.5) within group (order by v) over (partition by g), \
          percentile_cont(0.25) within group (order by v desc) over (partition by g), \
          percentile_disc(0.25) within group (order by v desc) over (partition by g) from P order by g",
         "1|2.0|2|3.0|4\n2|15.0|10|17.5|20\n3|NULL|NULL|NULL|NULL",
     );
-    check(
-        &mut b,
-        "select g, approx_percentile_cont(0.5) within group (order by v), approx_percentile_disc(1.0) within group (order by v) from P group by g order by g",
+    b.check("select g, approx_percentile_cont(0.5) within group (order by v), approx_percentile_disc(1.0) within group (order by v) from P group by g order by g",
         "1|2.0|4\n2|15.0|20\n3|NULL|NULL",
     );
-    check(
-        &mut b,
-        "select g, percentile_cont(0.5) within group (order by sum(v)) over () from P where g < 3 group by g order by g",
+    b.check("select g, percentile_cont(0.5) within group (order by sum(v)) over () from P where g < 3 group by g order by g",
         "1|18.5\n2|18.5",
     );
-    fails(&mut b, "select percentile_cont(0.5) within group (order by v) from P", 10753);
-    fails(&mut b, "select percentile_cont(0.5) over () from P", 10754);
-    fails(&mut b, "select percentile_cont(1.5) within group (order by v) over () from P", 10755);
-    fails(
-        &mut b,
-        "select percentile_cont(0.5) within group (order by cast(v as varchar(3))) over () from P",
-        8117,
-    );
-    fails(&mut b, "select percentile_cont(0.5) within group (order by v, g) over () from P", 10751);
+    b.fails("select percentile_cont(0.5) within group (order by v) from P", 10753);
+    b.fails("select percentile_cont(0.5) over () from P", 10754);
+    b.fails("select percentile_cont(1.5) within group (order by v) over () from P", 10755);
+    b.fails("select percentile_cont(0.5) within group (order by cast(v as varchar(3))) over () from P", 8117);
+    b.fails("select percentile_cont(0.5) within group (order by v, g) over () from P", 10751);
 }
 
 #[test]
 fn around_the_statement() {
     let mut b = Bench::new();
-    check(
-        &mut b,
+    b.check(
         "select current_timezone_id(), trigger_nestlevel(), datalength(crypt_gen_random(20)), \
          case when crypt_gen_random(16) <> crypt_gen_random(16) then 1 end",
         "UTC|0|20|1",
@@ -328,16 +291,13 @@ fn around_the_statement() {
     );
     b.run("create trigger ta on A after insert as insert B values (1, trigger_nestlevel(), trigger_nestlevel(object_id('ta')))");
     b.run("create trigger tb on B after insert as insert L values (trigger_nestlevel())");
-    check(&mut b, "set nocount on; insert A values (1); select n, own from B; select n from L", "1|1\n2");
-    check(
-        &mut b,
-        "select sql_variant_property(cast(1.50 as decimal(9, 2)), 'BaseType'), sql_variant_property(cast(1.50 as decimal(9, 2)), 'Scale'), \
+    b.check("set nocount on; insert A values (1); select n, own from B; select n from L", "1|1\n2");
+    b.check("select sql_variant_property(cast(1.50 as decimal(9, 2)), 'BaseType'), sql_variant_property(cast(1.50 as decimal(9, 2)), 'Scale'), \
          sql_variant_property('abc', 'MaxLength'), sql_variant_property(cast(7 as sql_variant), 'BaseType'), \
          sql_variant_property('abc', 'Collation'), sql_variant_property(1, 'Nothing')",
         "decimal|2|3|int|SQL_Latin1_General_CP1_CI_AS|NULL",
     );
-    check(
-        &mut b,
+    b.check(
         "select switchoffset(cast('2020-01-01 12:00:00.5 +00:00' as datetimeoffset(1)), '-03:00')",
         "2020-01-01 09:00:00.5 -03:00",
     );

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use engine::Instance;
 use sim::SimDisk;
-use text::{Bench, fails, run, say, try_open};
+use text::{Bench, fails, power_loss, run, say, try_open};
 
 #[test]
 fn values_go_on_and_come_once() {
@@ -232,4 +232,52 @@ fn no_value_comes_again_after_a_power_loss() {
             assert_eq!(say(&instance, "DBCC CHECKDB (d) WITH NO_INFOMSGS"), "");
         }
     }
+}
+
+#[test]
+fn a_power_loss_among_definitions_leaves_all_or_none() {
+    let disk = SimDisk::new(31);
+    let open = |disk: &SimDisk| try_open(disk, 64 << 20).expect("it opens");
+    let instance = open(&disk);
+    run(&instance, "CREATE DATABASE d");
+    run(&instance, "USE d; CREATE TABLE a (i int); INSERT a VALUES (1); CREATE TABLE b (i int)");
+    run(&instance, "USE d; CREATE SYNONYM x FOR a");
+    for module in [
+        "CREATE FUNCTION dbo.f () RETURNS int AS BEGIN RETURN 1 END",
+        "CREATE FUNCTION dbo.rows () RETURNS TABLE AS RETURN (SELECT i FROM dbo.a)",
+        "CREATE VIEW v AS SELECT i FROM dbo.a",
+    ] {
+        run(&instance, &format!("USE d; EXEC ('{module}')"));
+    }
+    instance.close().expect("it closes");
+    drop(instance);
+    let changes = "USE d; BEGIN TRAN
+        DROP SYNONYM x; CREATE SYNONYM x FOR b; CREATE SEQUENCE q AS int
+        EXEC ('ALTER FUNCTION dbo.f () RETURNS int AS BEGIN RETURN 2 END')
+        EXEC ('DROP FUNCTION dbo.rows')
+        EXEC ('CREATE TRIGGER t ON v INSTEAD OF INSERT AS INSERT dbo.b SELECT i FROM inserted')
+        COMMIT";
+    let (mut before, mut after) = (0, 0);
+    power_loss(&disk, open, changes, 30, |instance, _, at| {
+        let left = say(
+            instance,
+            "USE d; SELECT CONCAT((SELECT COUNT(*) FROM x), dbo.f(), ISNULL(OBJECT_ID('rows') - OBJECT_ID('rows') + 1, 0),
+                 (SELECT COUNT(*) FROM sys.sequences), (SELECT COUNT(*) FROM sys.triggers))",
+        );
+        let left = left.lines().last().unwrap_or_default();
+        if left == "11100" {
+            before += 1;
+            run(
+                instance,
+                "USE d; IF (SELECT SUM(i) FROM dbo.rows()) <> 1 RAISERROR('rows', 16, 1); INSERT v VALUES (2)",
+            );
+        } else {
+            assert_eq!(left, "02011", "power lost at I/O {at}");
+            after += 1;
+            let put = "USE d; INSERT v VALUES (NEXT VALUE FOR q); IF (SELECT COUNT(*) FROM x) <> 1 RAISERROR('x', 16, 1)";
+            run(instance, put);
+        }
+        assert_eq!(say(instance, "DBCC CHECKDB (d) WITH NO_INFOMSGS"), "", "power lost at I/O {at}");
+    });
+    assert!(before > 0 && after > 0, "{before} before, {after} after");
 }

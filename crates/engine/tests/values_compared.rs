@@ -8,39 +8,27 @@ mod text;
 
 use text::Bench;
 
-fn check(bench: &mut Bench, sql: &str, want: &str) {
-    assert_eq!(bench.run(sql).trim(), want, "{sql}");
-}
-
-fn fails(bench: &mut Bench, sql: &str, number: i32) {
-    let said = bench.run(sql);
-    assert!(said.contains(&format!("Msg {number}:")), "{sql}: {said}");
-}
-
 #[test]
 fn rand_goes_on_from_its_seed() {
     let mut b = Bench::new();
     let shown = |call: &str| format!("cast({call} as decimal(20, 15))");
-    check(&mut b, &format!("select {}", shown("rand(1)")), ".713591993212924");
+    b.check(&format!("select {}", shown("rand(1)")), ".713591993212924");
     let three = format!("select {}, {}, {}", shown("rand(100)"), shown("rand()"), shown("rand()"));
-    check(&mut b, &three, ".715436657367485|.284633807679820|.013103908285036");
+    b.check(&three, ".715436657367485|.284633807679820|.013103908285036");
     // The session keeps it from statement to statement, and one call has one value for all rows.
-    check(
-        &mut b,
-        &format!(
+    b.check(&format!(
             "declare @x float = rand(100); select {}; select count(distinct r) from (select rand() r from (values (1), (2), (3)) v (n)) t",
             shown("rand()")
         ),
         ".284633807679820\n1",
     );
     // A seed of each row gives the number of each row.
-    check(
-        &mut b,
+    b.check(
         &format!("select {} from (values (1), (2), (100)) v (n) order by n", shown("rand(n)")),
         ".713591993212924\n.713610626184182\n.715436657367485",
     );
     // Another session has its own numbers.
-    check(&mut b, "select case when rand() between 0 and 1 then 'yes' end", "yes");
+    b.check("select case when rand() between 0 and 1 then 'yes' end", "yes");
 }
 
 #[test]
@@ -69,16 +57,14 @@ fn checksums() {
         ("case when checksum('\u{e9}') = checksum('\u{c9}') then 1 end", "1"),
         ("case when checksum(N'stra\u{df}e') = checksum(N'STRA\u{df}E') then 1 end", "1"),
     ] {
-        check(&mut b, &format!("select {sql}"), want);
+        b.check(&format!("select {sql}"), want);
     }
-    check(
-        &mut b,
-        "create table #t (a int, b varchar(10)); insert #t values (1, 'x'), (2, 'x'), (3, null); \
+    b.check("create table #t (a int, b varchar(10)); insert #t values (1, 'x'), (2, 'x'), (3, null); \
          select case when checksum(*) = checksum(a, b) and binary_checksum(*) = binary_checksum(a, b) then a end from #t; \
          select checksum_agg(a), checksum_agg(distinct a % 2) from #t",
         "(3)\n1\n2\n3\n0|1",
     );
-    fails(&mut b, "select checksum(*)", 263);
+    b.fails("select checksum(*)", 263);
 }
 
 #[test]
@@ -104,38 +90,34 @@ fn hashbytes() {
         ("hashbytes('MD5', cast(null as varchar(3)))", "NULL"),
         ("len(hashbytes('MD5', replicate(cast('x' as varchar(max)), 20000)))", "16"),
     ] {
-        check(&mut b, &format!("select {sql}"), want);
+        b.check(&format!("select {sql}"), want);
     }
-    fails(&mut b, "select hashbytes('MD4', 'abc')", 40517);
-    fails(&mut b, "select hashbytes('MD5', 1)", 8116);
+    b.fails("select hashbytes('MD4', 'abc')", 40517);
+    b.fails("select hashbytes('MD5', 1)", 8116);
 }
 
 #[test]
 fn compression() {
     let mut b = Bench::new();
-    check(&mut b, "select cast(decompress(compress('Ringwood')) as varchar(20))", "Ringwood");
-    check(&mut b, "select cast(decompress(compress(N'Burl\u{e9}y')) as nvarchar(20))", "Burl\u{e9}y");
-    check(
-        &mut b,
-        "select datalength(decompress(compress(replicate(cast('abc' as varchar(max)), 100000)))), \
+    b.check("select cast(decompress(compress('Ringwood')) as varchar(20))", "Ringwood");
+    b.check("select cast(decompress(compress(N'Burl\u{e9}y')) as nvarchar(20))", "Burl\u{e9}y");
+    b.check("select datalength(decompress(compress(replicate(cast('abc' as varchar(max)), 100000)))), \
          case when datalength(compress(replicate(cast('abc' as varchar(max)), 100000))) < 2000 then 'small' end",
         "300000|small",
     );
     // A stream that is cut.
-    check(
-        &mut b,
+    b.check(
         "select cast(decompress(0x1F8B08000000000000034BCE48CDC9C90700B9E0F27907000000) as varchar(10))",
         "Msg 13636: Encountered an error while decompressing the input. The input is not in the GZIP format.",
     );
-    check(&mut b, "select compress(null), decompress(null)", "NULL|NULL");
-    fails(&mut b, "select decompress(0x00)", 13636);
+    b.check("select compress(null), decompress(null)", "NULL|NULL");
+    b.fails("select decompress(0x00)", 13636);
 }
 
 #[test]
 fn sequential_ids_grow() {
     let mut b = Bench::new();
-    check(
-        &mut b,
+    b.check(
         "create table #s (n int identity, id uniqueidentifier default newsequentialid()); \
          declare @i int = 0; while @i < 200 begin insert #s default values; set @i += 1 end; \
          select count(*) from #s a join #s b on b.n = a.n + 1 where b.id > a.id; \
@@ -167,9 +149,9 @@ fn bits() {
         ("set_bit(0, 31)", "-2147483648"),
         ("bit_count(null)", "NULL"),
     ] {
-        check(&mut b, &format!("select {sql}"), want);
+        b.check(&format!("select {sql}"), want);
     }
-    fails(&mut b, "select get_bit(1, 32)", 4199);
-    fails(&mut b, "select set_bit(1, 1, 2)", 4199);
-    fails(&mut b, "select left_shift(1.5, 1)", 8116);
+    b.fails("select get_bit(1, 32)", 4199);
+    b.fails("select set_bit(1, 1, 2)", 4199);
+    b.fails("select left_shift(1.5, 1)", 8116);
 }

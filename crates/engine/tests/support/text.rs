@@ -176,6 +176,13 @@ impl Bench {
         text.out
     }
 
+    /// Runs a batch that has this error, perhaps among others.
+    #[track_caller]
+    pub fn fails(&mut self, sql: &str, number: i32) {
+        let said = self.run(sql);
+        assert!(said.contains(&format!("Msg {number}:")), "{sql}: {said}");
+    }
+
     /// Checks what a batch says; blanks at the ends of lines and around the whole do not count.
     #[track_caller]
     pub fn check(&mut self, sql: &str, expected: &str) {
