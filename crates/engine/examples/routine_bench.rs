@@ -1,0 +1,76 @@
+//! What stored code costs for each call beside the statement without it: a scalar function that becomes part of its expression and
+//! one that is called, an inline table function, a procedure of one SELECT by key, a trigger that does nothing.
+//! `cargo run --release -p ringwood-engine --example routine_bench`.
+
+use std::time::{Duration, Instant};
+
+use ringwood_engine::{Instance, InstanceOptions, Session, Sink, SqlError};
+
+const CALLS: u32 = 20_000;
+const ROUNDS: usize = 11;
+
+/// Fails at any error.
+struct NoErrors;
+
+impl Sink for NoErrors {
+    fn error(&mut self, error: &SqlError) -> Result<(), SqlError> {
+        panic!("{error}")
+    }
+}
+
+const SETUP: [&str; 8] = [
+    "create table t (id int primary key, n int not null)
+     insert t select value, value from generate_series(1, 20000)",
+    "create table u (id int primary key, n int not null)
+     insert u select id, n from t",
+    "create function dbo.inlined (@x int) returns int as begin return @x * 2 + 1 end",
+    "create function dbo.called (@x int) returns int with inline = off as begin return @x * 2 + 1 end",
+    "create function dbo.one_row (@id int) returns table as return (select n from t where id = @id)",
+    "create procedure by_key @id int, @n int output as select @n = n from t where id = @id",
+    "create trigger nothing on u after update as return",
+    // Its first rows were added without the trigger; both tables have been used once.
+    "update t set n = n where id = 1 update u set n = n where id = 1",
+];
+
+/// Name, and the statement of a loop over `@i` from 1 to the number of calls.
+const CASES: [(&str, &str); 8] = [
+    ("expression", "set @n = @i * 2 + 1"),
+    ("function, inlined", "set @n = dbo.inlined(@i)"),
+    ("function, called", "set @n = dbo.called(@i)"),
+    ("SELECT by key", "select @n = n from t where id = @i"),
+    ("inline table function", "select @n = n from dbo.one_row(@i)"),
+    ("procedure", "exec by_key @i, @n output"),
+    ("UPDATE by key", "update t set n = n + 1 where id = @i"),
+    ("UPDATE, empty trigger", "update u set n = n + 1 where id = @i"),
+];
+
+fn run(session: &mut Session, sql: &str) {
+    session.execute(sql, &mut NoErrors);
+}
+
+fn main() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let options = InstanceOptions { memory_bytes: Some(256 << 20), ..InstanceOptions::new(folder.path()) };
+    let instance = Instance::open(options).expect("an instance");
+    let mut session = instance.session().expect("a session");
+    SETUP.iter().for_each(|sql| run(&mut session, sql));
+    let batches = CASES.map(|(_, statement)| {
+        format!(
+            "declare @i int = 1, @n int begin tran
+             while @i <= {CALLS} begin {statement} set @i += 1 end commit"
+        )
+    });
+    let mut times: Vec<Vec<Duration>> = vec![Vec::new(); CASES.len()];
+    for _ in 0..ROUNDS {
+        for (batch, times) in batches.iter().zip(&mut times) {
+            let begun = Instant::now();
+            run(&mut session, batch);
+            times.push(begun.elapsed());
+        }
+    }
+    for ((name, _), times) in CASES.iter().zip(&mut times) {
+        times.sort();
+        let median = times[ROUNDS / 2];
+        println!("{name:24} {:7.3} us a turn of the loop", median.as_secs_f64() * 1e6 / f64::from(CALLS));
+    }
+}
