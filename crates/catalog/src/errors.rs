@@ -46,6 +46,15 @@ pub fn no_procedure(name: &str) -> SqlError {
     SqlError::new(2812, 16, 62, format!("Could not find stored procedure '{name}'."))
 }
 
+/// 7202: a name of four parts.
+pub fn no_server(server: &str) -> SqlError {
+    let text = format!(
+        "Could not find server '{server}' in sys.servers. Verify that the correct server name was specified. If necessary, \
+         execute the stored procedure sp_addlinkedserver to add the server to sys.servers."
+    );
+    SqlError::new(7202, 11, 2, text)
+}
+
 /// 911: USE or a name that names no database.
 pub fn no_database(name: &str) -> SqlError {
     SqlError::new(
@@ -87,8 +96,8 @@ const CONSTRAINT_NAME: u8 = 5;
 pub fn is_of_constraint(error: &SqlError) -> bool {
     match error.number {
         2714 => error.state == CONSTRAINT_NAME,
-        1505 | 1753 | 1761 | 1762 | 1767 | 1769 | 1770 | 1773 | 1776 | 1778 | 1779 | 1781 | 1785 | 8110
-        | 8111 => true,
+        1505 | 1752 | 1753 | 1754 | 1761 | 1762 | 1767 | 1769 | 1770 | 1773 | 1776 | 1778 | 1779 | 1781
+        | 1785 | 8110 | 8111 => true,
         _ => false,
     }
 }
@@ -340,6 +349,9 @@ pub fn ends_batch(error: &SqlError) -> bool {
                 | 244
                 | 245
                 | 248
+                | 292
+                | 293
+                | 294
                 | 295
                 | 296
                 | 517

@@ -135,8 +135,8 @@ fn what_cannot_be_computed_or_given() {
     refused("CREATE TABLE x (a int, b AS c + 1)", 207);
     refused("CREATE TABLE x (a int, b AS a + 1 CHECK (b > 0))", 8183);
     refused("CREATE TABLE x (a int, d AS GETDATE()); CREATE INDEX i ON x (d)", 2729);
-    refused("ALTER TABLE a DROP COLUMN n", 5074);
-    refused("ALTER TABLE a ALTER COLUMN n bigint", 5074);
+    fails(&i, "USE t; ALTER TABLE a DROP COLUMN n", &[5074, 4922]);
+    fails(&i, "USE t; ALTER TABLE a ALTER COLUMN n bigint", &[5074, 4922]);
     refused("ALTER TABLE a ALTER COLUMN twice bigint", 4928);
     refused("EXEC sp_rename 'a.n', 'm', 'COLUMN'", 15336);
     refused("CREATE TABLE y (a int, b AS a / 0 PERSISTED); INSERT y VALUES (1)", 8134);

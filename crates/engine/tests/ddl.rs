@@ -75,7 +75,7 @@ fn columns_and_constraints_change() {
         "1|x|NULL|q\n2|y|NULL|q",
     );
     b.check("alter table d add constraint pk_d primary key(a) alter table d add constraint df_c default 7 for c insert d(a) values(3) select * from d", "1|x|NULL|q\n2|y|NULL|q\n3|NULL|7|q");
-    b.check("alter table d drop column a", "Msg 5074: The index 'pk_d' is dependent on column 'a'.");
+    b.check("alter table d drop column a", "Msg 5074: The index 'pk_d' is dependent on column 'a'.\nMsg 4922: ALTER TABLE DROP COLUMN a failed because one or more objects access this column.");
     b.check(
         "alter table d drop constraint df_c alter table d drop column c select * from d",
         "1|x|q\n2|y|q\n3|NULL|q",

@@ -268,8 +268,8 @@ fn schemabinding_keeps_what_a_module_names() {
     );
     refused("DROP FUNCTION f", 3729);
     refused("EXEC ('ALTER FUNCTION f (@x int) RETURNS int AS BEGIN RETURN 1 END')", 3729);
-    refused("ALTER TABLE a DROP COLUMN n", 5074);
-    refused("ALTER TABLE a ALTER COLUMN n bigint", 5074);
+    fails(&i, "USE t; ALTER TABLE a DROP COLUMN n", &[5074, 4922]);
+    fails(&i, "USE t; ALTER TABLE a ALTER COLUMN n bigint", &[5074, 4922]);
     refused("EXEC ('CREATE VIEW w WITH SCHEMABINDING AS SELECT id FROM a')", 4512);
     refused("EXEC ('CREATE VIEW w WITH SCHEMABINDING AS SELECT * FROM dbo.a')", 1054);
     refused("EXEC ('CREATE VIEW w WITH SCHEMABINDING AS SELECT id FROM t.dbo.a')", 4512);

@@ -118,7 +118,7 @@ fn which_columns_were_set() {
     );
     b.check("SET NOCOUNT ON; INSERT a VALUES (1, 1, 'x'); UPDATE a SET n = 2; UPDATE a SET s = s; UPDATE a SET s = 'y', n = 3", "");
     b.check("SELECT what, old, rows FROM log ORDER BY no", "ns|7|1\nn-|2|1\n-s|4|1\nns|6|1");
-    assert!(b.run("IF UPDATE(n) SELECT 1").starts_with("Msg 157: "));
+    assert!(b.run("IF UPDATE(n) SELECT 1").starts_with("Msg 140: "));
 }
 
 #[test]

@@ -79,7 +79,7 @@ fn money_literal(text: &str) -> Result<Typed, SqlError> {
     let text = if text.is_empty() || text == "." { "0" } else { text };
     let out_of_range =
         || SqlError::new(8115, 16, 4, "Arithmetic overflow error converting numeric to data type money.");
-    let value = Decimal::parse(text).map_err(|_| SqlError::money_syntax())?;
+    let value = Decimal::parse(text).map_err(|_| SqlError::money_syntax(DataType::Money))?;
     let value = value.rescale(19, 4).ok_or_else(out_of_range)?;
     let units = i64::try_from(value.mantissa()).map_err(|_| out_of_range())?;
     Ok(Typed::new(Expr::Const(Value::Money(units)), DataType::Money, false))

@@ -98,6 +98,40 @@ impl SyntaxError {
         Self { state: 2, ..Self::new(142, line, message.to_owned()) }
     }
 
+    pub(crate) fn no_return_value(line: u32) -> Self {
+        Self::new(
+            178,
+            line,
+            "A RETURN statement with a return value cannot be used in this context.".to_owned(),
+        )
+    }
+
+    pub(crate) fn must_be_named(line: u32, at: usize) -> Self {
+        let message = format!(
+            "Must pass parameter number {at} and subsequent parameters as '@name = value'. After the form '@name = value' \
+             has been used, all subsequent parameters must be passed in the form '@name = value'."
+        );
+        Self::new(119, line, message)
+    }
+
+    pub(crate) fn output_of_constant(line: u32) -> Self {
+        let message = "Cannot use the OUTPUT option when passing a constant to a stored procedure.";
+        Self::new(179, line, message.to_owned())
+    }
+
+    pub(crate) fn no_subqueries(line: u32) -> Self {
+        let message = "Subqueries are not allowed in this context. Only scalar expressions are allowed.";
+        Self::new(1046, line, message.to_owned())
+    }
+
+    pub(crate) fn same_action(line: u32, action: &str) -> Self {
+        let message = format!(
+            "Syntax error: Duplicate specification of the action \"{}\" in the trigger declaration.",
+            action
+        );
+        Self::new(1034, line, message)
+    }
+
     pub(crate) fn too_deep(line: u32) -> Self {
         let message = "Some part of your SQL statement is nested too deeply. Rewrite the query or break it up \
                        into smaller queries.";

@@ -393,7 +393,10 @@ fn money_value(units: i64, to: DataType) -> Option<Value> {
 }
 
 fn to_money(value: &Value, from: DataType, to: DataType) -> Result<Value, SqlError> {
-    let fail = || SqlError::overflow_from(from.message_name(), to);
+    let fail = || match value {
+        Value::Str(_) => SqlError::money_overflow(to),
+        _ => SqlError::overflow_from(from.message_name(), to),
+    };
     let from_decimal = |d: Option<Decimal>| d.and_then(|d| i64::try_from(d.mantissa()).ok());
     let units = match value {
         Value::Money(m) => Some(*m),
@@ -401,7 +404,7 @@ fn to_money(value: &Value, from: DataType, to: DataType) -> Result<Value, SqlErr
         Value::Decimal(d) => from_decimal(d.rescale(38, 4)),
         Value::Float(f) => from_decimal(Decimal::from_f64(*f, 38, 4)),
         Value::Real(f) => from_decimal(Decimal::from_f64(f64::from(*f), 38, 4)),
-        Value::Str(s) => numtext::parse_money(s).ok_or_else(SqlError::money_syntax)?,
+        Value::Str(s) => numtext::parse_money(s).ok_or_else(|| SqlError::money_syntax(to))?,
         Value::Bytes(b) => Some(convertbin::integer_from_bytes(b, DataType::BigInt)),
         Value::DateTime { .. } | Value::SmallDateTime { .. } => {
             from_decimal(Decimal::from_f64(days_as_float(value), 38, 4))

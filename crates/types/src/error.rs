@@ -123,14 +123,40 @@ impl SqlError {
         SqlError::new(8114, 16, 5, format!("Error converting data type {from} to {to}."))
     }
 
-    /// 235: the string is not money.
-    pub fn money_syntax() -> SqlError {
-        SqlError::new(
-            235,
-            16,
-            0,
-            "Cannot convert a char value to money. The char value has incorrect syntax.",
-        )
+    /// 235, 293: the string is not money.
+    pub fn money_syntax(to: DataType) -> SqlError {
+        match to {
+            DataType::SmallMoney => SqlError::new(
+                293,
+                16,
+                0,
+                "Cannot convert char value to smallmoney. The char value has incorrect syntax.",
+            ),
+            _ => SqlError::new(
+                235,
+                16,
+                0,
+                "Cannot convert a char value to money. The char value has incorrect syntax.",
+            ),
+        }
+    }
+
+    /// 236, 294: the money that the string tells is too much.
+    pub fn money_overflow(to: DataType) -> SqlError {
+        match to {
+            DataType::SmallMoney => SqlError::new(
+                294,
+                16,
+                0,
+                "The conversion from char data type to smallmoney data type resulted in a smallmoney overflow error.",
+            ),
+            _ => SqlError::new(
+                236,
+                16,
+                0,
+                "The conversion from char data type to money resulted in a money overflow error.",
+            ),
+        }
     }
 
     /// 234: the target string is too short for a money value.

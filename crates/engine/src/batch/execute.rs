@@ -9,9 +9,9 @@ use super::trigger::{MAX_NESTING, too_deep};
 use super::{BatchParam, Compiled};
 use crate::arguments::TableArg;
 use compact_str::CompactString;
-use syntax::ast::{Execute, ExecuteArg, ExecuteWhat, Expr, ExprKind, Ident, ObjectName, Span};
+use syntax::ast::{Execute, ExecuteArg, ExecuteWhat, Expr, ExprKind, Ident, Literal, ObjectName, Span};
 use types::convert::{Mode, convert};
-use types::{DataType, SqlError, Value};
+use types::{DataType, Len, SqlError, Value};
 
 use super::run::{Effect, End, Failure, Flow, Run, run_batch};
 use crate::ddl::temps;
@@ -35,12 +35,7 @@ impl Run<'_> {
             return Err(SqlError::new(557, 16, 2, text).into());
         }
         match &execute.what {
-            ExecuteWhat::Text { at: Some(server), .. } => {
-                let text = format!(
-                    "Could not find server '{server}' in sys.servers. Verify that the correct server name was specified."
-                );
-                Err(SqlError::new(7202, 11, 2, text).into())
-            }
+            ExecuteWhat::Text { at: Some(server), .. } => Err(errors::no_server(&server.value).into()),
             ExecuteWhat::Text { text, .. } => {
                 let values = self.evaluate_at(at, &[text])?;
                 match values.into_iter().next() {
@@ -97,7 +92,14 @@ impl Run<'_> {
                 _ => None,
             };
             let is_default = is_default(&arg.value);
-            let (name, ty) = (arg.name.clone(), value.natural_type());
+            let ty = match &arg.value.kind {
+                ExprKind::Literal(Literal::String { national: false, .. }) => DataType::VarChar(Len::Max),
+                ExprKind::Variable(variable) => {
+                    self.batch.program.vars.find(variable).map_or(value.natural_type(), |v| v.1)
+                }
+                _ => value.natural_type(),
+            };
+            let name = arg.name.clone();
             bound.push(Arg { name, ty, value, output, is_default, table, cursor });
         }
         let (flow, status) = self.run_called(db, called, bound)?;

@@ -19,6 +19,8 @@ use plan::bind::set_options::{DateFormat, Isolation};
 
 /// Longest PRINT, in characters.
 const MAX_PRINT: usize = 8000;
+/// Values that RAISERROR may put into its text.
+const MAX_SUBSTITUTIONS: usize = 20;
 /// How often a waiting session looks whether it was cancelled.
 const POLL: Duration = Duration::from_millis(20);
 
@@ -179,6 +181,12 @@ impl Run<'_> {
         let [message, severity, state, args @ ..] = values.as_slice() else {
             return Err(SqlError::internal("RAISERROR has too few arguments").into());
         };
+        if args.len() > MAX_SUBSTITUTIONS {
+            let text = format!(
+                "Too many substitution parameters for RAISERROR. Cannot exceed {MAX_SUBSTITUTIONS} substitution parameters."
+            );
+            return Err(SqlError::new(2747, 16, 1, text).into());
+        }
         let severity = severity.as_i64().unwrap_or(0).clamp(0, 25) as u8;
         let state = state.as_i64().unwrap_or(1).clamp(0, 255) as u8;
         let (number, text) = match message {
@@ -355,7 +363,15 @@ impl Run<'_> {
                 let size = small(name, number, -1, i32::MAX)?;
                 options.textsize = if size == 0 { 4096 } else { size };
             }
-            "DATEFIRST" => options.datefirst = small(name, number, 1, 7)? as u8,
+            "DATEFIRST" => {
+                options.datefirst = match number {
+                    Some(day @ 1..=7) => day as u8,
+                    day => {
+                        let text = format!("SET DATEFIRST {} is out of range.", day.unwrap_or(0));
+                        return Err(SqlError::new(2742, 16, 1, text).into());
+                    }
+                };
+            }
             "DEADLOCK_PRIORITY" => {
                 options.deadlock_priority = match value.as_str().map(str::to_ascii_uppercase).as_deref() {
                     Some("LOW") => -5,
@@ -441,6 +457,12 @@ fn bad_time(value: Option<&Value>) -> SqlError {
 
 fn no_user_message(number: &Value) -> SqlError {
     let number = number.as_i64().unwrap_or(0);
+    if !(13_000..=i64::from(i32::MAX)).contains(&number) || number == 50_000 {
+        let text = format!(
+            "Error number {number} is invalid. The number must be from 13000 through 2147483647 and it cannot be 50000."
+        );
+        return SqlError::new(2732, 16, 1, text);
+    }
     let text = format!(
         "Error {number}, severity 16, state 1 was raised, but no message with that error number was found in \
          sys.messages. If error is larger than 50000, make sure the user-defined message is added using \

@@ -190,6 +190,10 @@ pub fn position(
             })
         }
         None if at < params.len() => Ok(at),
+        None if params.is_empty() => {
+            let text = format!("Procedure {procedure} has no parameters and arguments were supplied.");
+            Err(SqlError::new(8146, 16, 2, text))
+        }
         None => {
             let text = format!("Procedure or function {procedure} has too many arguments specified.");
             Err(SqlError::new(8144, 16, 2, text))
@@ -249,7 +253,13 @@ pub fn bind_arguments(name: &str, code: &ModuleCode, args: Vec<Arg>) -> Result<A
             ));
         }
         if !arg.is_default {
-            values[at] = Some(convert(&arg.value, arg.ty, param.ty, 0, Mode::Implicit)?);
+            values[at] =
+                Some(convert(&arg.value, arg.ty, param.ty, 0, Mode::Implicit).map_err(
+                    |e| match e.number {
+                        241 | 244 | 245 | 248 | 295 => SqlError::error_converting(arg.ty, param.ty),
+                        _ => e,
+                    },
+                )?);
         }
     }
     let mut vars = Vec::with_capacity(params.len());

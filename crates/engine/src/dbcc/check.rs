@@ -225,7 +225,9 @@ pub(super) fn check_table(command: &mut Command<'_, '_>) -> Result<(), SqlError>
     let name = command.text(0).unwrap_or_default().to_string();
     let (db, table) = command.table(&name)?;
     let Some(table) = table else {
-        return Err(errors::invalid_object(&name));
+        let text =
+            format!("Cannot find a table or object with the name \"{name}\". Check the system catalog.");
+        return Err(SqlError::new(2501, 16, 45, text));
     };
     let report = check_all(command.ctx.core, &db)?;
     tell(command, &db, &report, Some(table.full_name()))

@@ -41,19 +41,28 @@ impl Top {
             None => 0,
             Some(e) => count(
                 &e.eval(&[], rt)?,
-                10742,
-                "The offset specified in a OFFSET clause may not be negative.",
+                0,
+                (10_742, "The offset specified in a OFFSET clause may not be negative."),
             )?,
         };
         let mut state = TopState { skip, left: u64::MAX, last: None, kept: None };
         let Some(e) = &top.count else { return Ok(state) };
         let value = e.eval(&[], rt)?;
         if !top.percent {
-            state.left = count(
-                &value,
-                1060,
-                "The number of rows provided for a TOP or FETCH clauses row count parameter must be an integer.",
-            )?;
+            let (least, error) = match (&value, top.offset.is_some()) {
+                (Value::Null, _) => (
+                    0,
+                    (
+                        1060,
+                        "The number of rows provided for a TOP or FETCH clauses row count parameter must be an integer.",
+                    ),
+                ),
+                (_, false) => (0, (127, "A TOP N or FETCH rowcount value may not be negative.")),
+                (_, true) => {
+                    (1, (10_744, "The number of rows provided for a FETCH clause must be greater then zero."))
+                }
+            };
+            state.left = count(&value, least, error)?;
             return Ok(state);
         }
         let percent = percent(&value)?;
@@ -84,8 +93,9 @@ pub fn percent(value: &Value) -> Result<f64, SqlError> {
     }
 }
 
-fn count(value: &Value, number: i32, message: &str) -> Result<u64, SqlError> {
-    value.as_i64().and_then(|n| u64::try_from(n).ok()).ok_or_else(|| SqlError::new(number, 15, 1, message))
+fn count(value: &Value, least: u64, (number, message): (i32, &str)) -> Result<u64, SqlError> {
+    let count = value.as_i64().and_then(|n| u64::try_from(n).ok()).filter(|n| *n >= least);
+    count.ok_or_else(|| SqlError::new(number, 15, 1, message))
 }
 
 impl TopState {

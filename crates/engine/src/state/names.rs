@@ -10,10 +10,7 @@ use types::SqlError;
 /// The database that a name of up to four parts is in. Errors: 7202 a linked server, 911 no such database.
 pub fn database_of(core: &SessionCore, name: &ObjectName) -> Result<Arc<Db>, SqlError> {
     if let Some(server) = &name.server {
-        let text = format!(
-            "Could not find server '{server}' in sys.servers. Verify that the correct server name was specified."
-        );
-        return Err(SqlError::new(7202, 11, 2, text));
+        return Err(errors::no_server(&server.value));
     }
     match &name.database {
         None => Ok(core.db().clone()),

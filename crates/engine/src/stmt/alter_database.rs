@@ -34,7 +34,7 @@ impl StmtCtx<'_> {
                     "User does not have permission to alter database '{name}', the database does not exist, or the \
                      database is not in a state that allows access checks."
                 );
-                SqlError::new(5011, 14, 5, text)
+                self.alter_failed(SqlError::new(5011, 14, 5, text))
             })?,
         };
         let _turn = instance.changing.lock();

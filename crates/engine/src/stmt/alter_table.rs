@@ -260,7 +260,16 @@ fn add_constraint(
             add_index(work, &table, &index)
         }
         ConstraintKind::Default { expr, column: Some(name), .. } => {
-            let at = table.column(&name.value).ok_or_else(|| unknown_column(&name.value, table))?;
+            let at = table.column(&name.value).ok_or_else(|| {
+                let text = format!(
+                    "Column '{name}' in table '{}' is invalid for creating a default constraint.",
+                    table.name
+                );
+                SqlError::new(1752, 16, 0, text)
+            })?;
+            if table.columns[at].identity.is_some() {
+                return Err(table_def::default_of_identity(&table.name, &table.columns[at].name));
+            }
             if table.columns[at].default.is_some() {
                 return Err(SqlError::new(1781, 16, 1, "Column already has a DEFAULT bound to it."));
             }

@@ -34,7 +34,9 @@ pub(crate) mod user;
 pub(crate) use create_database::{attach, new_log};
 pub(crate) use statistics::update_changed as update_changed_statistics;
 
-use syntax::ast::{DropKind, Expr, ExprKind, Principal, PrincipalKind, Span, Stmt, StmtKind};
+use syntax::ast::{
+    AlterTableAction, DropElement, DropKind, Expr, ExprKind, Principal, PrincipalKind, Span, Stmt, StmtKind,
+};
 use types::{SqlError, Value};
 
 use crate::output::Sink;
@@ -124,7 +126,7 @@ impl StmtCtx<'_> {
             }
             StmtKind::AlterTable(alter) => {
                 let made = self.alter_table(alter);
-                self.of_constraints(made)?;
+                self.of_alteration(&alter.action, made)?;
             }
             StmtKind::Truncate(truncate) => self.truncate(truncate)?,
             StmtKind::CreateIndex(create) => self.create_index(create)?,
@@ -207,10 +209,41 @@ impl StmtCtx<'_> {
         })
     }
 
+    /// What ALTER TABLE says: the reason, then what it was that failed.
+    fn of_alteration(
+        &mut self,
+        action: &AlterTableAction,
+        made: Result<(), SqlError>,
+    ) -> Result<(), SqlError> {
+        let Err(reason) = made else { return Ok(()) };
+        let (number, state, text) = match (reason.number, action) {
+            (5074, AlterTableAction::AlterColumn(column)) => {
+                (4922, 9, failed_column("ALTER COLUMN", &column.name.value))
+            }
+            (5074, AlterTableAction::Drop(elements)) => {
+                let column = elements.iter().find_map(|element| match element {
+                    DropElement::Column { name, .. } => Some(name.value.as_str()),
+                    DropElement::Constraint { .. } => None,
+                });
+                (4922, 9, failed_column("DROP COLUMN", column.unwrap_or_default()))
+            }
+            (3725 | 3728, _) => (3727, 0, "Could not drop constraint. See previous errors.".into()),
+            (4917, _) => (4916, 0, "Could not enable or disable the constraint. See previous errors.".into()),
+            _ => return self.of_constraints(Err(reason)),
+        };
+        self.first_error(reason);
+        Err(SqlError::new(number, 16, state, text))
+    }
+
     /// Sends an informational message.
     pub fn inform(&mut self, number: i32, severity: u8, text: String) -> Result<(), SqlError> {
         self.sink.message(&SqlError::new(number, severity, 1, text))
     }
+}
+
+/// The text of 4922.
+fn failed_column(what: &str, column: &str) -> String {
+    format!("ALTER TABLE {what} {column} failed because one or more objects access this column.")
 }
 
 pub use plan::bind::literal::literal;

@@ -68,10 +68,32 @@ impl StmtCtx<'_> {
         }
         new.parent = Some(parent.clone());
         let mut work = Work::begin(self.core, &db)?;
+        let before =
+            db.catalog().find_module(new.schema, new.name).filter(|m| m.kind == ModuleKind::Trigger).cloned();
+        if stmt.verb != ModuleVerb::Create
+            && let Some(before) = before
+            && before.parent != parent.id()
+        {
+            let text = format!(
+                "Cannot alter trigger '{}' on '{target}' because this trigger does not belong to this object.",
+                stmt.name
+            );
+            return Err(SqlError::new(2103, 15, 1, text));
+        }
         modules::put(&mut work, &new, |work, module| {
             check_instead_of(&work.db.catalog(), module, &parent, target)?;
             compile(module, &work.db.catalog()).map(drop)
         })
+    }
+
+    /// 3705: DROP TABLE of something that is none.
+    pub(super) fn check_is_table(&self, name: &ObjectName) -> Result<(), SqlError> {
+        let db = database_of(self.core, name)?;
+        let schema = name.schema.as_ref().map_or("", |schema| schema.value.as_str());
+        match db.catalog().find_module(schema, &name.name.value) {
+            None => Ok(()),
+            Some(module) => Err(wrong_kind(DropKind::Table, name, module.kind.word())),
+        }
     }
 
     pub(super) fn switch_trigger(&mut self, stmt: &SwitchTrigger) -> Result<(), SqlError> {
@@ -91,6 +113,9 @@ impl StmtCtx<'_> {
         let run_as = self.run_as(stmt.execute_as.as_ref())?;
         if run_as.is_some() && matches!(stmt.body, FunctionBody::Inline(_)) {
             return Err(errors::syntax_near("EXECUTE"));
+        }
+        if stmt.name.name.value.starts_with('#') {
+            return Err(SqlError::new(1074, 15, 1, "Creation of temporary functions is not allowed."));
         }
         let db = self.own_database("FUNCTION", &stmt.name)?;
         let text = self.module_text(&stmt.text);
@@ -262,7 +287,14 @@ fn check_instead_of(
 /// Binds a view's query, for its errors.
 fn check_view(work: &mut Work<'_>, view: &Arc<ModuleDef>) -> Result<(), SqlError> {
     let db = work.db.clone();
-    bind_module(work, |binder| binder.view_query(&db, view).map(drop))
+    bind_module(work, |binder| binder.view_query(&db, view).map(drop)).map_err(|e| {
+        if e.number == 208 && e.message.starts_with("Invalid object name '#") {
+            let text = "Views or functions are not allowed on temporary tables. Table names that begin with '#' denote \
+                        temporary tables.";
+            return SqlError::new(4508, 16, 1, text);
+        }
+        e
+    })
 }
 
 /// What is wrong with a function.

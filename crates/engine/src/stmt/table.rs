@@ -170,6 +170,7 @@ impl StmtCtx<'_> {
                         }
                         Err(e) if e.number == 208 && stmt.if_exists => {}
                         Err(e) if e.number == 208 => {
+                            self.check_is_table(name)?;
                             // The table may be another transaction's uncommitted drop, and come back.
                             if !self.core.wait_for_ddl_of_others()? {
                                 return Err(errors::cannot_drop("table", &name.to_string()));

@@ -136,6 +136,7 @@ pub fn from_create(stmt: &CreateTable, batch: &str, defaults: &ColumnDefaults) -
             TableElement::Index(index) => add_inline_index(&mut table, index, None)?,
         }
     }
+    check_clustered(stmt)?;
     check_table(&mut table)?;
     computed_def::store_indexed(&mut table, defaults)?;
     Ok(table)
@@ -207,16 +208,15 @@ pub fn new_column(
     for constraint in &column.constraints {
         match &constraint.kind {
             ConstraintKind::Default { expr, .. } => {
-                if new.default.is_some() || new.identity.is_some() {
-                    return Err(SqlError::new(
-                        1754,
-                        16,
-                        0,
-                        format!(
-                            "Defaults cannot be created on columns with an IDENTITY attribute. Table '{table}', column '{}'.",
-                            new.name
-                        ),
-                    ));
+                if new.default.is_some() {
+                    let text = format!(
+                        "More than one column DEFAULT constraint specified for column '{}', table '{table}'.",
+                        new.name
+                    );
+                    return Err(SqlError::new(8148, 16, 0, text));
+                }
+                if new.identity.is_some() {
+                    return Err(default_of_identity(table, &new.name));
                 }
                 new.default = Some(new_default(constraint, expr, batch));
             }
@@ -231,6 +231,14 @@ pub fn new_column(
         }
     }
     Ok(new)
+}
+
+/// 1754.
+pub fn default_of_identity(table: &str, column: &str) -> SqlError {
+    let text = format!(
+        "Defaults cannot be created on columns with an IDENTITY attribute. Table '{table}', column '{column}'."
+    );
+    SqlError::new(1754, 16, 0, text)
 }
 
 /// A DEFAULT's text as the catalog keeps it: in parentheses, numbers in two pairs of them.
@@ -499,13 +507,32 @@ pub fn fill_factor(options: &[OptionItem]) -> Result<u8, SqlError> {
             if (1..=100).contains(n) {
                 return Ok(*n as u8);
             }
-            let text = format!(
-                "{n} is not a valid percentage for FILLFACTOR. FILLFACTOR must be between 1 and 100."
-            );
+            let text =
+                format!("Fillfactor {n} is not a valid percentage; fillfactor must be between 1 and 100.");
             return Err(SqlError::new(129, 15, 1, text));
         }
     }
     Ok(0)
+}
+
+/// 8112: two constraints that say CLUSTERED.
+fn check_clustered(stmt: &CreateTable) -> Result<(), SqlError> {
+    let clustered = |c: &&Constraint| matches!(c.kind, ConstraintKind::Key { clustered: Some(true), .. });
+    let count = |element: &TableElement| match element {
+        TableElement::Column(column) => column.constraints.iter().filter(clustered).count(),
+        TableElement::Constraint(constraint) => usize::from(clustered(&constraint)),
+        TableElement::Index(_) => 0,
+    };
+    if stmt.elements.iter().map(count).sum::<usize>() > 1 {
+        return Err(two_clustered(&stmt.name.name.value));
+    }
+    Ok(())
+}
+
+/// 8112.
+fn two_clustered(table: &str) -> SqlError {
+    let text = format!("Cannot add more than one clustered index for constraints on table '{table}'.");
+    SqlError::new(8112, 16, 0, text)
 }
 
 fn check_table(table: &mut NewTable) -> Result<(), SqlError> {
@@ -531,12 +558,7 @@ fn check_table(table: &mut NewTable) -> Result<(), SqlError> {
     // A PRIMARY KEY that does not say so is clustered only if nothing else is.
     let others = table.indexes.iter().filter(|i| i.clustered && !primary(i)).count();
     if others > 1 {
-        return Err(SqlError::new(
-            8112,
-            16,
-            0,
-            format!("Cannot add more than one clustered index for constraints on table '{name}'."),
-        ));
+        return Err(two_clustered(name));
     }
     if others == 1 {
         for index in table.indexes.iter_mut().filter(|i| i.constraint == Some(KeyConstraint::Primary)) {

@@ -130,6 +130,13 @@ pub fn configure(call: &mut Call<'_>) -> Result<i32, SqlError> {
     if call.arg(1, "@configvalue").is_some() {
         return Err(errors::not_supported("sp_configure with a value"));
     }
+    if let Some(name) = call.arg(0, "@configname").and_then(Value::as_str)
+        && !"max server memory (mb)".starts_with(&name.to_ascii_lowercase())
+    {
+        let text =
+            format!("The configuration option '{name}' does not exist, or it may be an advanced option.");
+        return Err(SqlError::new(15123, 16, 1, text));
+    }
     let megabytes = i32::try_from(call.core.instance().memory_bytes() >> 20).unwrap_or(i32::MAX);
     let row = vec![
         Value::str("max server memory (MB)"),
@@ -160,7 +167,22 @@ pub fn rename(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let name = parts.pop().unwrap_or_default();
     let schema = parts.pop().unwrap_or_default();
     let db = call.core.db().clone();
+    if !matches!(
+        kind.as_str(),
+        "" | "COLUMN" | "INDEX" | "OBJECT" | "STATISTICS" | "USERDATATYPE" | "DATABASE"
+    ) {
+        let text = format!("Error: Explicit @objtype '{kind}' is unrecognized.");
+        return Err(SqlError::new(15249, 11, 1, text));
+    }
     let missing = || {
+        if kind.is_empty() {
+            let text = format!(
+                "No item by the name of '{old}' could be found in the current database '{}', given that @itemtype was input \
+                 as '(null)'.",
+                db.name()
+            );
+            return SqlError::new(15225, 11, 1, text);
+        }
         let text = format!(
             "Either the parameter @objname is ambiguous or the claimed @objtype ({kind}) is wrong. No item by the \
              name of '{old}' could be found in the current database."

@@ -134,9 +134,12 @@ fn trimmed(args: &[Value], start: bool, end: bool) -> Value {
     Value::str(text)
 }
 
+/// 536, 537: a negative length.
 fn bad_length(name: &str) -> SqlError {
-    let text = format!("Invalid length parameter passed to the {name} function.");
-    SqlError::new(537, 16, 3, text)
+    match name {
+        "right" => SqlError::new(536, 16, 2, "Invalid length parameter passed to the right function."),
+        _ => SqlError::new(537, 16, 3, "Invalid length parameter passed to the LEFT or SUBSTRING function."),
+    }
 }
 
 /// What stands for half of a character.
@@ -177,13 +180,13 @@ fn units_of(text: &str, from: usize, to: usize) -> Value {
 }
 
 fn left(args: &[Value], _: &mut CallCx<'_>) -> Result<Value, SqlError> {
-    let n = usize::try_from(int_arg(args, 1)).map_err(|_| bad_length("LEFT"))?;
+    let n = usize::try_from(int_arg(args, 1)).map_err(|_| bad_length("left"))?;
     Ok(units_of(text_arg(args, 0), 0, n))
 }
 
 fn right(args: &[Value], _: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let text = text_arg(args, 0);
-    let n = usize::try_from(int_arg(args, 1)).map_err(|_| bad_length("RIGHT"))?;
+    let n = usize::try_from(int_arg(args, 1)).map_err(|_| bad_length("right"))?;
     let count = units(text);
     Ok(units_of(text, count.saturating_sub(n), count))
 }

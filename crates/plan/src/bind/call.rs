@@ -163,9 +163,17 @@ impl Binder<'_> {
     fn aggregate(&mut self, kind: AggKind, name: &str, call: &ast::FunctionCall) -> Result<Typed, SqlError> {
         let aggregate = self.aggregate_args(kind, name, call)?;
         let clause = self.clause();
-        let scope = self.scope()?;
         let misplaced = |text: &str, number| Err(SqlError::new(number, 15, 1, text));
         match clause {
+            Clause::Where if self.assigning => {
+                return misplaced("An aggregate may not appear in the set list of an UPDATE statement.", 157);
+            }
+            Clause::Definition => {
+                return misplaced(
+                    "An aggregate may not appear in a computed column expression or check constraint.",
+                    175,
+                );
+            }
             Clause::Where | Clause::On => {
                 return misplaced(
                     "An aggregate may not appear in the WHERE clause unless it is in a subquery contained in a \
@@ -191,7 +199,7 @@ impl Binder<'_> {
             }
             _ => {}
         }
-        let Some(grouping) = &mut scope.grouping else {
+        let Some(grouping) = &mut self.scope()?.grouping else {
             return Err(SqlError::new(
                 157,
                 15,
@@ -241,7 +249,8 @@ impl Binder<'_> {
             let text = "Cannot perform an aggregate function on an expression containing an aggregate or a subquery.";
             return Err(SqlError::new(130, 15, 1, text));
         }
-        self.scope()?.clause = if outer == Clause::Where { Clause::Where } else { Clause::Aggregate };
+        self.scope()?.clause =
+            if matches!(outer, Clause::Where | Clause::Definition) { outer } else { Clause::Aggregate };
         let bound = self.aggregate_operands(&mut aggregate, name, call);
         self.scope()?.clause = outer;
         bound.map(|()| aggregate)

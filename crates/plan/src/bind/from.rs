@@ -201,8 +201,8 @@ impl Binder<'_> {
     /// Through a synonym, or where that has led.
     fn resolve_through(&self, name: &ast::ObjectName, synonyms: bool) -> Result<Named, SqlError> {
         let missing = || errors::invalid_object(&name.to_string());
-        if name.server.is_some() {
-            return Err(missing());
+        if let Some(server) = &name.server {
+            return Err(errors::no_server(&server.value));
         }
         let db = match &name.database {
             Some(db) => {
@@ -312,6 +312,13 @@ impl Binder<'_> {
                 self.rename_columns(columns)?;
                 return Ok(rows);
             }
+            if self.resolve(name).is_ok() {
+                let text = format!(
+                    "Parameters supplied for object '{name}' which is not a function. If the parameters are intended as a \
+                     table hint, a WITH keyword is required."
+                );
+                return Err(SqlError::new(215, 16, 1, text));
+            }
             return Err(errors::invalid_object(&name.to_string()));
         };
         let wanted = view.arguments().unwrap_or(0);
@@ -397,7 +404,9 @@ impl Binder<'_> {
         self.open_ctes.push(cte.name.clone());
         let bound = match super::recursive::parts(cte) {
             Some((anchors, steps)) => self.nested(|b| b.recursive_cte(cte, &anchors, &steps)),
-            None => self.nested(|b| b.inner_query(&cte.query)),
+            None => {
+                self.nested(|b| b.inner_query(&cte.query)).map_err(|e| super::recursive::in_subquery(cte, e))
+            }
         };
         self.open_ctes.pop();
         self.scopes = scopes;
@@ -500,7 +509,10 @@ impl Binder<'_> {
         let right_node = self.table_ref(right)?;
         let on = match on {
             None => Vec::new(),
-            Some(e) => self.on_clause(e)?,
+            Some(e) => {
+                self.check_names()?;
+                self.on_clause(e)?
+            }
         };
         let scope = self.scope()?;
         let nullable = |sources: &mut [Source]| {

@@ -178,11 +178,11 @@ impl Binder<'_> {
     /// UPDATE(column) in a trigger.
     ///
     /// # Errors
-    /// 157 outside a trigger, 207 no such column.
+    /// 140 outside a trigger, 207 no such column.
     pub(super) fn column_updated(&mut self, column: &ast::Ident) -> Result<expr::Pred, SqlError> {
         let Some(changes) = &self.changes else {
             let text = "Can only use IF UPDATE within a CREATE TRIGGER statement.";
-            return Err(SqlError::new(157, 15, 1, text));
+            return Err(SqlError::new(140, 15, 1, text));
         };
         let Some(at) = changes.table.column(&column.value) else {
             return Err(SqlError::new(207, 16, 1, format!("Invalid column name '{}'.", column.value)));
@@ -223,17 +223,23 @@ pub(super) struct Outside {
 
 /// The names of a view's columns.
 ///
-/// Errors: 4502 more names than columns or fewer, 4511 a column without a name, 4506 a name twice.
+/// Errors: 4502 more names than columns, 8158 fewer, 4511 a column without a name, 4506 a name twice.
 pub(super) fn view_names(
     view: &ModuleDef,
     names: &[ast::Ident],
     columns: &[OutColumn],
 ) -> Result<Vec<compact_str::CompactString>, SqlError> {
     if !names.is_empty() && names.len() != columns.len() {
-        let (number, more) = if names.len() > columns.len() { (8159, "more") } else { (8158, "fewer") };
-        let text = match more {
-            "more" => format!("'{}' has fewer columns than were specified in the column list.", view.name),
-            _ => format!("'{}' has more columns than were specified in the column list.", view.name),
+        let (number, text) = if names.len() > columns.len() {
+            (
+                4502,
+                format!(
+                    "View or function '{}' has more column names specified than columns defined.",
+                    view.name
+                ),
+            )
+        } else {
+            (8158, format!("'{}' has more columns than were specified in the column list.", view.name))
         };
         return Err(SqlError::new(number, 16, 1, text));
     }

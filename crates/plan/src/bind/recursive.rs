@@ -4,11 +4,12 @@
 
 use crate::bind::Binder;
 use crate::bind::scope::{ScopeColumn, Source};
+use crate::bind::select::has_aggregate;
 use crate::logical::{BoundQuery, CteDef, Logical, OutColumn, WorkScan, WorkSource};
 use catalog::fold_name;
 use compact_str::CompactString;
 use std::sync::Arc;
-use syntax::ast::{self, QueryBody, SetOp, TableRefKind};
+use syntax::ast::{self, QueryBody, SelectItem, SetOp, TableRefKind};
 use types::SqlError;
 
 /// Rows that a round is expected to give.
@@ -182,6 +183,37 @@ impl Binder<'_> {
     }
 }
 
+/// How often a table of FROM names a CTE.
+fn mentions(table: &ast::TableRef, cte: &str) -> usize {
+    match &table.kind {
+        TableRefKind::Join { left, right, .. } | TableRefKind::Apply { left, right, .. } => {
+            mentions(left, cte) + mentions(right, cte)
+        }
+        _ => usize::from(table_names(table, cte)),
+    }
+}
+
+/// Whether the CTE stands in an outer join.
+fn outer_join(table: &ast::TableRef, cte: &str) -> bool {
+    match &table.kind {
+        TableRefKind::Join { kind, left, right, .. } => {
+            let inner = matches!(kind, ast::JoinKind::Inner | ast::JoinKind::Cross);
+            (!inner && table_names(table, cte)) || outer_join(left, cte) || outer_join(right, cte)
+        }
+        TableRefKind::Apply { left, right, .. } => outer_join(left, cte) || outer_join(right, cte),
+        _ => false,
+    }
+}
+
+/// 465: a CTE whose only mention of itself is in a subquery of a step.
+pub(super) fn in_subquery(cte: &CteDef, error: SqlError) -> SqlError {
+    let step = matches!(cte.query.body, QueryBody::Set { op: SetOp::Union, all: true, .. });
+    if error.number == 252 && step {
+        return SqlError::new(465, 16, 1, "Recursive references are not allowed in subqueries.");
+    }
+    error
+}
+
 /// What a step may not have: GROUP BY, aggregates are found when it is bound; DISTINCT, TOP, outer joins here.
 fn check_step(step: &QueryBody, cte: &str) -> Result<(), SqlError> {
     let QueryBody::Select(select) = step else { return Ok(()) };
@@ -191,14 +223,31 @@ fn check_step(step: &QueryBody, cte: &str) -> Result<(), SqlError> {
         );
         Err(SqlError::new(number, 16, 1, text))
     };
+    if select.from.iter().map(|table| mentions(table, cte)).sum::<usize>() > 1 {
+        let text = format!(
+            "Recursive member of a common table expression '{cte}' has multiple recursive references."
+        );
+        return Err(SqlError::new(253, 16, 1, text));
+    }
+    if select.from.iter().any(|table| outer_join(table, cte)) {
+        return refuse(462, "Outer join");
+    }
     if select.distinct {
         return refuse(460, "DISTINCT operator");
     }
     if select.top.is_some() {
-        return refuse(461, "TOP operator");
+        return refuse(461, "The TOP or OFFSET operator");
     }
-    if select.group_by.is_some() || select.having.is_some() {
-        return refuse(467, "GROUP BY, HAVING, or aggregate functions");
+    let aggregates = select.items.iter().any(|item| match item {
+        SelectItem::Expr { expr, .. } | SelectItem::Assign { expr, .. } => has_aggregate(expr),
+        SelectItem::Wildcard { .. } => false,
+    });
+    if aggregates || select.group_by.is_some() || select.having.is_some() {
+        let text = format!(
+            "GROUP BY, HAVING, or aggregate functions are not allowed in the recursive part of a recursive common table \
+             expression '{cte}'."
+        );
+        return Err(SqlError::new(467, 16, 1, text));
     }
     Ok(())
 }

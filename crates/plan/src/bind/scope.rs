@@ -92,6 +92,8 @@ pub enum Clause {
     Aggregate,
     /// An OUTPUT clause.
     Output,
+    /// The definition of a computed column or a CHECK constraint.
+    Definition,
     /// Where there is no row: VALUES, variables, TOP.
     None,
 }

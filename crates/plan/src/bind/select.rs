@@ -1,6 +1,7 @@
 //! SELECT, set operations, ORDER BY and CTEs become logical plans.
 
 use crate::bind::Binder;
+use crate::bind::deduce::Wanted;
 use crate::bind::grouping::aggregated;
 use crate::bind::scope::{Clause, Scope};
 use crate::logical::{BoundQuery, CteDef, Logical, OutColumn, SortKey, TopSpec};
@@ -11,6 +12,10 @@ use std::sync::Arc;
 use syntax::ast::{self, ExprKind, QueryBody, SelectItem, SetOp};
 use types::convert::Mode;
 use types::{Collation, DataType, SqlError, Value};
+
+/// Error 1060.
+const NO_COUNT: &str =
+    "The number of rows provided for a TOP or FETCH clauses row count parameter must be an integer.";
 
 /// `@v = x` of a select list: slot, value.
 type Assignments = Vec<(usize, Expr)>;
@@ -523,8 +528,11 @@ impl Binder<'_> {
     /// TOP (n) [PERCENT] [WITH TIES].
     pub fn top(&mut self, top: &ast::Top, ties: Vec<SortKey>) -> Result<TopSpec, SqlError> {
         let clause = self.scope().map(|s| std::mem::replace(&mut s.clause, Clause::Where));
-        let ty = if top.percent { DataType::Float } else { DataType::BigInt };
-        let count = self.expr_as(&top.count, ty)?;
+        let count = if top.percent {
+            self.expr_as(&top.count, DataType::Float)?
+        } else {
+            self.row_count(&top.count, (1060, NO_COUNT))?
+        };
         if let (Ok(clause), Ok(scope)) = (clause, self.scope()) {
             scope.clause = clause;
         }
@@ -541,16 +549,33 @@ impl Binder<'_> {
         Ok(TopSpec { count: Some(count), percent: top.percent, ties, offset: None })
     }
 
+    /// The number of rows of TOP, OFFSET or FETCH; the error is for what is no integer.
+    fn row_count(&mut self, e: &ast::Expr, (number, text): (i32, &str)) -> Result<Expr, SqlError> {
+        self.deduce(e, Wanted::Becomes(DataType::BigInt))?;
+        let typed = self.expr(e)?;
+        let integer =
+            matches!(typed.ty, DataType::TinyInt | DataType::SmallInt | DataType::Int | DataType::BigInt);
+        if !integer && !typed.is_null_literal() {
+            return Err(SqlError::new(number, 15, 1, text));
+        }
+        bind_ops::implicit(typed, DataType::BigInt)
+    }
+
     fn offset_fetch(&mut self, query: &ast::Query, mut bound: BoundQuery) -> Result<BoundQuery, SqlError> {
         if query.offset.is_none() && query.fetch.is_none() {
             return Ok(bound);
         }
+        if matches!(&query.body, QueryBody::Select(select) if select.top.is_some()) {
+            let text = "A TOP can not be used in the same query or sub-query as a OFFSET.";
+            return Err(SqlError::new(10_741, 15, 2, text));
+        }
         let mut spec = TopSpec::default();
         if let Some(e) = &query.offset {
-            spec.offset = Some(self.expr_as(e, DataType::BigInt)?);
+            let text = "The number of rows provided for a OFFSET clause must be an integer.";
+            spec.offset = Some(self.row_count(e, (10_743, text))?);
         }
         if let Some(e) = &query.fetch {
-            spec.count = Some(self.expr_as(e, DataType::BigInt)?);
+            spec.count = Some(self.row_count(e, (1060, NO_COUNT))?);
         }
         bound.logical = Logical::Top { input: Box::new(bound.logical), top: spec };
         Ok(bound)

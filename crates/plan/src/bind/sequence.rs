@@ -15,6 +15,11 @@ use types::{Collation, DataType, SqlError, Value};
 /// The function's name, which no text can have.
 pub const NEXT_VALUE: &str = "next value for";
 
+/// Error 11719.
+const NOT_ALLOWED: &str = "NEXT VALUE FOR function is not allowed in check constraints, default objects, computed columns, views, \
+     user-defined functions, user-defined aggregates, user-defined table types, sub-queries, common table expressions, derived \
+     tables or return statements.";
+
 impl Binder<'_> {
     /// `NEXT VALUE FOR sequence [OVER (ORDER BY ...)]`.
     ///
@@ -121,12 +126,7 @@ impl Binder<'_> {
         }
         if self.view_depth > 0 || self.inline.is_some() || self.scopes.len() > 1 || !self.open_ctes.is_empty()
         {
-            return fail(
-                11_719,
-                "NEXT VALUE FOR function is not allowed in check constraints, default objects, computed columns, views, \
-                 user-defined functions, user-defined aggregates, user-defined table types, sub-queries, common table \
-                 expressions, derived tables or return statements.",
-            );
+            return fail(11_719, NOT_ALLOWED);
         }
         match self.clause() {
             Clause::Where if self.assigning && over.is_none() => Ok(()),
@@ -135,6 +135,7 @@ impl Binder<'_> {
                 "NEXT VALUE FOR function does not support the OVER clause in default constraints, UPDATE statements, or MERGE \
                  statements.",
             ),
+            Clause::Definition => fail(11_719, NOT_ALLOWED),
             Clause::Aggregate => fail(
                 11_725,
                 "An expression that contains a NEXT VALUE FOR function cannot be passed as an argument to an aggregate.",

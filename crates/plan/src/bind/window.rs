@@ -80,6 +80,9 @@ impl Binder<'_> {
         }
         let mut order = Vec::new();
         for item in &over.order_by {
+            if let ast::ExprKind::Literal(literal) = &item.expr.kind {
+                return Err(constant_key(literal));
+            }
             let key = self.expr(&item.expr)?;
             order.push(SortKey { expr: key.expr, descending: item.descending, collation: key.collation });
         }
@@ -209,6 +212,18 @@ impl Binder<'_> {
             output: self.new_col(),
         })
     }
+}
+
+/// 5308, 5309: ORDER BY a constant in OVER.
+fn constant_key(literal: &ast::Literal) -> SqlError {
+    let (number, what) = match literal {
+        ast::Literal::Integer(_) => (5308, "integer indices"),
+        _ => (5309, "constants"),
+    };
+    let text = format!(
+        "Windowed functions, aggregates and NEXT VALUE FOR functions do not support {what} as ORDER BY clause expressions."
+    );
+    SqlError::new(number, 16, 1, text)
 }
 
 fn too_few(name: &str, count: usize) -> SqlError {

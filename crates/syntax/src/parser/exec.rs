@@ -3,6 +3,7 @@
 use super::types::literal_expr;
 use super::{P, Parser};
 use crate::ast::{Execute, ExecuteArg, ExecuteAs, ExecuteWhat, Expr, ExprKind, Literal, StmtKind};
+use crate::error::SyntaxError;
 use crate::lexer::Tok;
 use compact_str::CompactString;
 
@@ -106,7 +107,17 @@ impl Parser<'_> {
             Tok::Reserved => self.at_any(&["DEFAULT", "NULL"]),
             _ => false,
         };
-        if argument { self.list(Self::execute_arg) } else { Ok(Vec::new()) }
+        if !argument {
+            return Ok(Vec::new());
+        }
+        let args = self.list(Self::execute_arg)?;
+        if let Some(named) = args.iter().position(|arg| arg.name.is_some())
+            && let Some(at) = args[named..].iter().position(|arg| arg.name.is_none())
+        {
+            let line = args[named + at].value.span.line;
+            return Err(SyntaxError::must_be_named(line, named + at + 1));
+        }
+        Ok(args)
     }
 
     fn execute_arg(&mut self) -> P<ExecuteArg> {
@@ -117,7 +128,10 @@ impl Parser<'_> {
         }
         let value = self.execute_value()?;
         let variable = matches!(value.kind, ExprKind::Variable(_) | ExprKind::GlobalVariable(_));
-        let output = variable && (self.eat("OUTPUT") || self.eat("OUT"));
+        let output = self.eat("OUTPUT") || self.eat("OUT");
+        if output && !variable {
+            return Err(SyntaxError::output_of_constant(value.span.line));
+        }
         Ok(ExecuteArg { name, value, output })
     }
 

@@ -21,9 +21,11 @@ impl Parser<'_> {
         Ok(match word {
             "BREAK" => StmtKind::Break,
             "CONTINUE" => StmtKind::Continue,
-            "RETURN" => StmtKind::Return(if self.at_expression() { Some(self.scalar()?) } else { None }),
+            "RETURN" if !self.at_expression() => StmtKind::Return(None),
+            "RETURN" if !self.returns => return Err(SyntaxError::no_return_value(self.peek().span.line)),
+            "RETURN" => StmtKind::Return(Some(self.scalar()?)),
             "GOTO" => StmtKind::Goto(self.ident()?),
-            "PRINT" => StmtKind::Print(self.scalar()?),
+            "PRINT" => StmtKind::Print(self.without_subquery(Self::scalar)?),
             _ => {
                 let delay = self.eat("DELAY");
                 if !delay {
@@ -33,6 +35,19 @@ impl Parser<'_> {
                 StmtKind::WaitFor(if delay { WaitFor::Delay(value) } else { WaitFor::Time(value) })
             }
         })
+    }
+
+    /// What a rule reads, where it has no subquery. SELECT is in no other expression.
+    fn without_subquery<T>(&mut self, rule: impl FnOnce(&mut Self) -> P<T>) -> P<T> {
+        let start = self.pos;
+        let read = rule(self)?;
+        match (start..self.pos)
+            .map(|at| self.at_index(at))
+            .find(|token| token.kind == Tok::Reserved && self.text_of(*token).eq_ignore_ascii_case("SELECT"))
+        {
+            None => Ok(read),
+            Some(token) => Err(SyntaxError::no_subqueries(token.span.line)),
+        }
     }
 
     fn while_statement(&mut self) -> P<StmtKind> {

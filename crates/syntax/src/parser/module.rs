@@ -5,6 +5,7 @@ use crate::ast::{
     CreateFunction, CreateProcedure, CreateTrigger, CreateView, ExecuteAs, FunctionBody, ModuleVerb,
     OptionItem, Param, Span, Stmt, StmtKind, SwitchTrigger, TriggerTarget,
 };
+use crate::error::SyntaxError;
 use crate::lexer::Tok;
 use compact_str::CompactString;
 
@@ -39,6 +40,9 @@ impl Parser<'_> {
         let options = if self.at("WITH") { self.opt_with_bare_options()? } else { Vec::new() };
         self.expect("AS")?;
         let query = self.query_statement()?;
+        if let Some(into) = &query.body.first_select().into {
+            return Err(SyntaxError::near_keyword(into.table.name.span.line, "INTO"));
+        }
         let check_option = self.eat_seq(&["WITH", "CHECK", "OPTION"]);
         let text = self.text_since(start);
         let view = CreateView { verb, name, columns, options, query, check_option, text };
@@ -109,6 +113,7 @@ impl Parser<'_> {
         let (options, execute_as) = self.module_options()?;
         self.eat_seq(&["FOR", "REPLICATION"]);
         self.expect("AS")?;
+        self.returns = true;
         let body = self.module_body()?;
         let text = self.text_since(start);
         let procedure = CreateProcedure { verb, name, number, params, options, execute_as, body, text };
@@ -173,7 +178,10 @@ impl Parser<'_> {
         let (options, execute_as) = self.module_options()?;
         self.eat("AS");
         let body = match returns {
-            Some(returns) => FunctionBody::Scalar { returns, body: self.begin_end()? },
+            Some(returns) => {
+                self.returns = true;
+                FunctionBody::Scalar { returns, body: self.begin_end()? }
+            }
             None => FunctionBody::Inline(self.inline_body()?),
         };
         let text = self.text_since(start);
@@ -234,6 +242,10 @@ impl Parser<'_> {
             }
             p.upper_word()
         })?;
+        if let Some(at) = (1..events.len()).find(|at| events[..*at].contains(&events[*at])) {
+            let line = self.at_index(self.pos.saturating_sub(1)).span.line;
+            return Err(SyntaxError::same_action(line, &events[at]));
+        }
         self.eat_seq(&["NOT", "FOR", "REPLICATION"]);
         self.expect("AS")?;
         let body = self.module_body()?;

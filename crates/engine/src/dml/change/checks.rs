@@ -96,7 +96,7 @@ pub fn condition(
     binder.scopes.push(Scope {
         sources: vec![source],
         visible: true,
-        clause: Clause::Where,
+        clause: Clause::Definition,
         ..Scope::default()
     });
     let mut pred = negate(binder.pred(&check.condition)?);
