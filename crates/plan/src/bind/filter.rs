@@ -183,7 +183,8 @@ impl Filter<'_, '_, '_> {
             return Ok(Constant { value: value_of(&typed)?, ty, converted: None });
         }
         let same = common.is_kind_of(own);
-        if !same && !(own.is_number() && ty.is_number()) {
+        let numbers = own.is_number() && ty.is_number();
+        if !same && !numbers {
             return Err(wider());
         }
         // A value that is there but is none of the column's: 10612.
