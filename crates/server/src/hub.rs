@@ -185,8 +185,11 @@ impl Hub {
 
     /// A listener has connections.
     pub fn accept_from(&self, index: usize) {
-        let failed =
-            self.listeners.lock().get(index).is_some_and(|listener| poller::accept_all(listener, self).is_err());
+        let failed = self
+            .listeners
+            .lock()
+            .get(index)
+            .is_some_and(|listener| poller::accept_all(listener, self).is_err());
         if failed && !self.again.swap(true, Ordering::Relaxed) {
             self.alarm.ring();
         }

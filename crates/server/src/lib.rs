@@ -111,7 +111,11 @@ impl Server {
         Ok(server)
     }
 
-    fn start_thread(&mut self, name: &str, run: impl FnOnce(&Arc<Hub>) + Send + 'static) -> std::io::Result<()> {
+    fn start_thread(
+        &mut self,
+        name: &str,
+        run: impl FnOnce(&Arc<Hub>) + Send + 'static,
+    ) -> std::io::Result<()> {
         let hub = self.hub.clone();
         self.threads.push(std::thread::Builder::new().name(name.into()).spawn(move || run(&hub))?);
         Ok(())

@@ -121,7 +121,10 @@ mod tests {
         let at_once = Some(Duration::ZERO);
         assert!(set.wait(&mut room, at_once).unwrap().is_empty());
         set.ring();
-        assert_eq!(set.wait(&mut room, at_once).unwrap().iter().map(ready).collect::<Vec<_>>(), [Ready::Bell]);
+        assert_eq!(
+            set.wait(&mut room, at_once).unwrap().iter().map(ready).collect::<Vec<_>>(),
+            [Ready::Bell]
+        );
         assert!(set.wait(&mut room, at_once).unwrap().is_empty(), "a ring wakes once");
 
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
