@@ -15,6 +15,7 @@ mod create_database;
 mod credential;
 mod database_files;
 pub mod index;
+mod index_options;
 mod insert_bulk;
 pub(crate) mod login;
 mod module;
@@ -155,6 +156,8 @@ impl StmtCtx<'_> {
             StmtKind::InsertBulk(bulk) => self.insert_bulk(bulk)?,
             StmtKind::CreateStatistics(create) => self.create_statistics(create)?,
             StmtKind::UpdateStatistics(update) => self.update_statistics(update)?,
+            StmtKind::Foreign(foreign) if foreign.part => return Err(plan::bind::unsupported(&foreign.what)),
+            StmtKind::Foreign(foreign) => return Err(errors::not_supported(&foreign.what)),
             other => return Err(errors::not_supported(name_of(other))),
         }
         Ok(None)

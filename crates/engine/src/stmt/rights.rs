@@ -72,6 +72,7 @@ pub(crate) fn check(core: &mut SessionCore, stmt: &Stmt) -> Result<(), SqlError>
         | StmtKind::Execute(_)
         | StmtKind::ExecuteAs(_)
         | StmtKind::Revert
+        | StmtKind::Foreign(_)
         | StmtKind::CreatePrincipal(_)
         | StmtKind::AlterPrincipal(_)
         | StmtKind::Permission(_) => Ok(()),

@@ -213,6 +213,10 @@ fn renew(
         None => options.amount,
     };
     let columns = statistics.columns.iter().filter_map(|id| table.position(*id));
+    // Of a column that a rollback has taken away.
+    if columns.clone().count() < statistics.columns.len() {
+        return Ok(());
+    }
     if columns.clone().any(|at| !can_be_measured(table.columns[at].ty)) {
         return Ok(());
     }

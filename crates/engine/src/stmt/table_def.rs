@@ -12,13 +12,14 @@ use syntax::lexer::{Tok, tokenize_with, unquote};
 use types::{Collation, DataType, SqlError};
 
 use super::computed_def::{self, new_computed};
-use super::option_rules;
+use super::{index_options, option_rules};
 use catalog::errors;
 use catalog::fold_name;
 use catalog::{
     Catalog, ComputedDef, Db, KeyConstraint, NewCheck, NewColumn, NewDefault, NewForeignKey, NewIndex,
     NewTable, TableTypeDef,
 };
+use plan::bind::filter::FilteredIndex;
 
 /// Most columns of a table, key columns of an index.
 const MAX_COLUMNS: usize = 1024;
@@ -133,7 +134,7 @@ pub fn from_create(stmt: &CreateTable, batch: &str, defaults: &ColumnDefaults) -
             TableElement::Constraint(constraint) => {
                 add_constraint(&mut table, constraint, None, batch, defaults)?;
             }
-            TableElement::Index(index) => add_inline_index(&mut table, index, None)?,
+            TableElement::Index(index) => add_inline_index(&mut table, index, None, defaults)?,
         }
     }
     check_clustered(stmt)?;
@@ -182,19 +183,19 @@ pub fn new_column(
     if column.computed.is_some() {
         return Err(SqlError::internal("a computed column has no definition of its own"));
     }
-    let Some(type_name) = &column.data_type else {
-        return Err(SqlError::new(
-            173,
-            15,
-            1,
-            format!("The definition for column '{}' must include a data type.", column.name),
-        ));
+    let (ty, nullable) = match &column.data_type {
+        Some(name) => plan::bind::type_names::type_of(name, &defaults.catalog)?,
+        // A column that is called timestamp is one.
+        None if column.name.is("timestamp") => (DataType::RowVersion, None),
+        None => {
+            let text = format!("The definition for column '{}' must include a data type.", column.name);
+            return Err(SqlError::new(173, 15, 1, text));
+        }
     };
-    let (ty, nullable) = plan::bind::type_names::type_of(type_name, &defaults.catalog)?;
     if ty == DataType::SqlVariant {
         return Err(errors::not_supported("sql_variant column"));
     }
-    let nullable = column.nullable.or(nullable).unwrap_or(defaults.nullable);
+    let nullable = column.nullable.or(nullable).unwrap_or(defaults.nullable && ty != DataType::RowVersion);
     let mut new = NewColumn::new(column.name.value.clone(), ty, nullable);
     new.collation = defaults.collation;
     if let Some(name) = &column.collation {
@@ -218,6 +219,7 @@ pub fn new_column(
                 if new.identity.is_some() {
                     return Err(default_of_identity(table, &new.name));
                 }
+                check_default_type(&new, table)?;
                 new.default = Some(new_default(constraint, expr, batch));
             }
             ConstraintKind::Key { primary: true, .. } => {
@@ -239,6 +241,18 @@ pub fn default_of_identity(table: &str, column: &str) -> SqlError {
         "Defaults cannot be created on columns with an IDENTITY attribute. Table '{table}', column '{column}'."
     );
     SqlError::new(1754, 16, 0, text)
+}
+
+/// 1755: a DEFAULT of a rowversion column.
+pub fn check_default_type(column: &NewColumn, table: &str) -> Result<(), SqlError> {
+    if column.ty != DataType::RowVersion {
+        return Ok(());
+    }
+    let text = format!(
+        "Defaults cannot be created on columns of data type timestamp. Table '{table}', column '{}'.",
+        column.name
+    );
+    Err(SqlError::new(1755, 16, 0, text))
 }
 
 /// A DEFAULT's text as the catalog keeps it: in parentheses, numbers in two pairs of them.
@@ -331,7 +345,7 @@ fn add_column_keys(
         }
     }
     if let Some(index) = &column.index {
-        add_inline_index(table, index, Some(&column.name.value))?;
+        add_inline_index(table, index, Some(&column.name.value), defaults)?;
     }
     Ok(())
 }
@@ -357,6 +371,7 @@ fn add_constraint(
         }
         ConstraintKind::Default { expr, column: Some(name), .. } => {
             let at = find(&table.columns, &name.value).ok_or_else(|| no_column(&name.value, &table.name))?;
+            check_default_type(&table.columns[at], &table.name)?;
             table.columns[at].default = Some(new_default(constraint, expr, batch));
             Ok(())
         }
@@ -427,6 +442,7 @@ pub fn key_constraint(
         }
         _ => key_columns(columns, keys, table)?,
     };
+    let (fill_factor, options) = index_options::of_new(options, true, None)?;
     Ok(NewIndex {
         name: constraint.name.as_ref().map(|n| n.value.clone()),
         unique: true,
@@ -434,14 +450,27 @@ pub fn key_constraint(
         key,
         included: Vec::new(),
         constraint: Some(if *primary { KeyConstraint::Primary } else { KeyConstraint::Unique }),
-        fill_factor: fill_factor(options)?,
+        fill_factor,
+        options,
+        filter: None,
     })
 }
 
-fn add_inline_index(table: &mut NewTable, index: &InlineIndex, column: Option<&str>) -> Result<(), SqlError> {
-    if index.filter.is_some() {
-        return Err(errors::not_supported("filtered index"));
-    }
+fn add_inline_index(
+    table: &mut NewTable,
+    index: &InlineIndex,
+    column: Option<&str>,
+    defaults: &ColumnDefaults,
+) -> Result<(), SqlError> {
+    let filtered = index.filter.as_ref().map(|_| (index.name.value.as_str(), table.name.as_str()));
+    let (fill_factor, options) = index_options::of_new(&index.options, index.unique, filtered)?;
+    let filter = match &index.filter {
+        None => None,
+        Some(e) => {
+            let of = FilteredIndex { name: &index.name.value, table: &table.name };
+            Some(computed_def::new_filter(&defaults.db, of, &table.columns, e)?)
+        }
+    };
     let key = match (index.columns.is_empty(), column) {
         (true, Some(name)) => {
             vec![(find(&table.columns, name).ok_or_else(|| no_column(name, &table.name))?, false)]
@@ -459,7 +488,9 @@ fn add_inline_index(table: &mut NewTable, index: &InlineIndex, column: Option<&s
         key,
         included,
         constraint: None,
-        fill_factor: fill_factor(&index.options)?,
+        fill_factor,
+        options,
+        filter,
     });
     Ok(())
 }
@@ -550,6 +581,10 @@ fn check_table(table: &mut NewTable) -> Result<(), SqlError> {
         );
         return Err(SqlError::new(2744, 16, 2, text));
     }
+    let mut versions = table.columns.iter().filter(|c| c.ty == DataType::RowVersion);
+    if let (Some(_), Some(second)) = (versions.next(), versions.next()) {
+        return Err(second_row_version(name, &second.name));
+    }
     let primary = |i: &&NewIndex| i.constraint == Some(KeyConstraint::Primary);
     if table.indexes.iter().filter(primary).count() > 1 {
         let text = format!("Cannot add multiple PRIMARY KEY constraints to table '{name}'.");
@@ -568,6 +603,15 @@ fn check_table(table: &mut NewTable) -> Result<(), SqlError> {
     // The clustered index is built first: the others' rows point through its key.
     table.indexes.sort_by_key(|i| !i.clustered);
     Ok(())
+}
+
+/// 2738: a table has one rowversion column.
+pub fn second_row_version(table: &str, column: &str) -> SqlError {
+    let text = format!(
+        "A table can only have one timestamp column. Because table '{table}' already has one, the column '{column}' cannot be \
+         added."
+    );
+    SqlError::new(2738, 16, 1, text)
 }
 
 /// 8111: a primary key over a column that allows NULL.

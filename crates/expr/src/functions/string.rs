@@ -59,7 +59,7 @@ pub const FUNCTIONS: &[Function] = &[
     }),
     Function { nullable: true, ..f("space", (1, 1), &[A::BigInt], space_type, space) },
     Function { strict: false, ..f("concat", (2, 254), &[A::Str], concat_type, concat) },
-    Function { strict: false, ..f("concat_ws", (3, 254), &[A::Str], concat_type, concat_ws) },
+    Function { strict: false, ..f("concat_ws", (3, 254), &[A::Str], concat_ws_type, concat_ws) },
     Function { nullable: true, ..f("ascii", (1, 1), &[A::Str], int, ascii) },
     Function { nullable: true, ..f("unicode", (1, 1), &[A::Str], int, unicode) },
     Function { nullable: true, ..f("char", (1, 1), &[A::Int], |_, _| Ok(DataType::Char(1)), char_of) },
@@ -371,6 +371,13 @@ fn space(args: &[Value], _: &mut CallCx<'_>) -> Result<Value, SqlError> {
         Ok(n) => Ok(Value::Str(" ".repeat(n.min(8000)).into())),
         Err(_) => Ok(Value::Null),
     }
+}
+
+fn concat_ws_type(types: &[DataType], args: &[Expr]) -> Result<DataType, SqlError> {
+    // The separator stands between the others, once less than there are of them.
+    let between = types.len().saturating_sub(3);
+    let all: Vec<DataType> = types.iter().copied().chain(std::iter::repeat_n(types[0], between)).collect();
+    concat_type(&all, args)
 }
 
 fn concat_type(types: &[DataType], _: &[Expr]) -> Result<DataType, SqlError> {

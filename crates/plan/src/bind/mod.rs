@@ -7,6 +7,7 @@ pub mod computed;
 pub mod deduce;
 pub mod document;
 pub mod env;
+pub mod filter;
 pub mod from;
 pub mod function;
 mod grouping;
@@ -16,6 +17,7 @@ pub mod module;
 mod pivot;
 mod query_source;
 pub mod recursive;
+pub mod row_version;
 pub mod scope;
 pub mod select;
 pub mod sequence;
@@ -528,6 +530,12 @@ impl<'a> Binder<'a> {
         branches: &[ast::CaseBranch],
         otherwise: Option<&ast::Expr>,
     ) -> Result<Typed, SqlError> {
+        let null = |e: &ast::Expr| matches!(e.kind, ExprKind::Literal(ast::Literal::Null));
+        if otherwise.is_none_or(null) && branches.iter().all(|branch| null(&branch.then)) {
+            let text = "At least one of the result expressions in a CASE specification must be an expression other than \
+                        the NULL constant.";
+            return Err(SqlError::new(8133, 16, 1, text));
+        }
         if let Some(operand) = operand {
             branches.iter().try_for_each(|b| self.deduce_compared(CompareOp::Equal, operand, &b.when))?;
         }

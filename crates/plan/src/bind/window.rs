@@ -96,6 +96,10 @@ impl Binder<'_> {
             let text = format!("The function '{name}' may not have ORDER BY in OVER clause.");
             return Err(SqlError::new(10752, 15, 1, text));
         }
+        if over.frame.is_some() && order.is_empty() {
+            let text = "Window frame with ROWS or RANGE must have an ORDER BY clause.";
+            return Err(SqlError::new(10_756, 15, 1, text));
+        }
         let (start, end) = frame(over, !order.is_empty())?;
         let (kind, mut typed) = self.window_kind(name, call)?;
         let output = self.new_col();

@@ -68,6 +68,8 @@ pub enum StmtKind {
     ExecuteAs(ExecuteAs),
     /// `REVERT`.
     Revert,
+    /// What T-SQL has and this parser reads without understanding it.
+    Foreign(Foreign),
 
     // Transactions
     BeginTransaction(BeginTransaction),
@@ -715,4 +717,13 @@ pub struct Truncate {
     pub table: ObjectName,
     /// `WITH (...)`.
     pub options: Vec<OptionItem>,
+}
+
+/// Something of T-SQL that is not supported.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Foreign {
+    /// What it is, as messages name it.
+    pub what: CompactString,
+    /// It is a part of a statement, not the whole.
+    pub part: bool,
 }

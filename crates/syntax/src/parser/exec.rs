@@ -74,6 +74,7 @@ impl Parser<'_> {
         if self.at_seq(&["WITH", "RECOMPILE"]) {
             options = self.opt_with_bare_options()?;
         }
+        self.opt_result_sets()?;
         Ok(Execute { result: None, what, options })
     }
 
@@ -88,7 +89,24 @@ impl Parser<'_> {
         } else {
             None
         };
+        if self.at("AS") && (self.at_word(1, "USER") || self.at_word(1, "LOGIN")) {
+            self.bump();
+            self.bump();
+            self.expect_tok(Tok::Eq)?;
+            self.string()?;
+            self.mark_foreign("EXECUTE of a text AS another user");
+        }
+        self.opt_result_sets()?;
         Ok(Execute { result: None, what: ExecuteWhat::Text { text, args, at }, options: Vec::new() })
+    }
+
+    /// `WITH RESULT SETS UNDEFINED`, which is the default, or one of the others.
+    fn opt_result_sets(&mut self) -> P<()> {
+        if !self.eat_seq(&["WITH", "RESULT", "SETS"]) || self.eat("UNDEFINED") {
+            return Ok(());
+        }
+        self.mark_foreign("WITH RESULT SETS");
+        if self.eat("NONE") { Ok(()) } else { self.skip_parentheses() }
     }
 
     fn execute_args(&mut self) -> P<Vec<ExecuteArg>> {

@@ -29,10 +29,6 @@ const BARE_HINTS: &[&str] = &[
     "FASTFIRSTROW",
 ];
 
-/// Reserved words that are table functions.
-const RESERVED_SOURCES: &[&str] =
-    &["OPENROWSET", "OPENQUERY", "OPENXML", "OPENDATASOURCE", "CONTAINSTABLE", "FREETEXTTABLE"];
-
 /// What begins a join, and what it is.
 enum JoinStart {
     Join(JoinKind, Option<JoinHint>),
@@ -166,6 +162,9 @@ impl Parser<'_> {
 
     fn table_primary(&mut self) -> P<TableRef> {
         let start = self.peek().span;
+        if let Some(kind) = self.foreign_source()? {
+            return Ok(self.table_node(kind, start));
+        }
         let kind = match self.kind() {
             Tok::LParen => return self.nest(Self::parenthesised_source),
             Tok::Variable => self.variable_source()?,
@@ -174,10 +173,6 @@ impl Parser<'_> {
                 let mut name = self.object_name()?;
                 let span = name.span();
                 name.schema = Some(Ident { value: "sys".into(), quoted: false, span });
-                self.function_source(name)?
-            }
-            Tok::Reserved if self.at_any(RESERVED_SOURCES) => {
-                let name = ObjectName::bare(self.take_ident());
                 self.function_source(name)?
             }
             _ => {
@@ -271,6 +266,7 @@ impl Parser<'_> {
         if self.at_tok(Tok::LParen) && !self.at_bare_hints() {
             return self.function_source(name);
         }
+        self.opt_system_time()?;
         let mut hints = self.opt_table_hints()?;
         let alias = self.opt_alias()?;
         let sample = self.opt_sample()?;

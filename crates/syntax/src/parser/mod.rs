@@ -10,6 +10,7 @@ mod dml;
 mod exec;
 mod expr;
 mod flow;
+mod foreign;
 mod from;
 mod function;
 mod index;
@@ -48,7 +49,8 @@ pub fn parse(text: &str, settings: ParseSettings) -> Result<Parsed, SyntaxError>
     let stack_base = stack_position();
     let tokens = tokenize_with(text, settings);
     let (settings, only_parsed) = (tokens.settings, tokens.only_parsed);
-    let mut parser = Parser { text, tokens, pos: 0, depth: 0, high: 0, stack_base, returns: false };
+    let mut parser =
+        Parser { text, tokens, pos: 0, depth: 0, high: 0, stack_base, returns: false, foreign: None };
     match parser.batch() {
         Ok(stmts) => Ok(Parsed { stmts, settings, only_parsed }),
         Err(error) => Err(parser.cause(error)),
@@ -75,6 +77,8 @@ struct Parser<'a> {
     stack_base: usize,
     /// RETURN may have a value: in procedures and scalar functions.
     returns: bool,
+    /// A part of the statement at hand that is read and not understood.
+    foreign: Option<crate::ast::Foreign>,
 }
 
 impl<'a> Parser<'a> {

@@ -78,8 +78,13 @@ impl Parser<'_> {
     pub(super) fn permission(&mut self, verb: PermissionVerb) -> P<Permission> {
         self.bump();
         let mut grant_option = verb == PermissionVerb::Revoke && self.eat_seq(&["GRANT", "OPTION", "FOR"]);
-        let permissions = self.list(Self::permission_item)?;
+        let mut permissions = self.list(Self::permission_item)?;
         let on = if self.eat("ON") { Some(self.securable()?) } else { None };
+        // The columns of the object, for every permission that does not name its own.
+        let columns = if on.is_some() { self.opt_ident_list()? } else { Vec::new() };
+        for permission in permissions.iter_mut().filter(|p| p.columns.is_empty()) {
+            permission.columns.clone_from(&columns);
+        }
         let to = verb != PermissionVerb::Revoke || self.at("TO");
         self.expect(if to { "TO" } else { "FROM" })?;
         let principals = self.list(Self::grantee)?;

@@ -49,6 +49,10 @@ impl Parser<'_> {
         self.nest(|p| {
             while p.eat_tok(Tok::Semi) {}
             let start = p.peek().span;
+            if let Some(kind) = p.foreign_statement() {
+                return Ok(Stmt { kind, span: p.since(start) });
+            }
+            let around = p.foreign.take();
             let kind = match p.kind() {
                 Tok::Reserved => p.reserved_statement()?,
                 Tok::Word => p.word_statement()?,
@@ -56,6 +60,8 @@ impl Parser<'_> {
                 Tok::LParen if p.at_query() => p.select_statement()?,
                 _ => return Err(p.unexpected()),
             };
+            let kind = p.foreign.take().map_or(kind, StmtKind::Foreign);
+            p.foreign = around;
             Ok(Stmt { kind, span: p.since(start) })
         })
     }

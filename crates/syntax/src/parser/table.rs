@@ -23,7 +23,7 @@ impl Parser<'_> {
                 table.textimage_on = Some(self.placement_name()?);
             } else if table.options.is_empty() && self.at("WITH") && self.peek_at(1).kind == Tok::LParen {
                 table.options = self.opt_with_options()?;
-            } else {
+            } else if !self.foreign_table_part()? {
                 return Ok(StmtKind::CreateTable(Box::new(table)));
             }
         }
@@ -37,7 +37,12 @@ impl Parser<'_> {
             if self.at_tok(Tok::RParen) {
                 break;
             }
-            elements.push(self.table_element()?);
+            if self.eat_seq(&["PERIOD", "FOR", "SYSTEM_TIME"]) {
+                self.mark_foreign("PERIOD FOR SYSTEM_TIME");
+                self.skip_parentheses()?;
+            } else {
+                elements.push(self.table_element()?);
+            }
         }
         self.expect_tok(Tok::RParen)?;
         Ok(elements)
@@ -103,6 +108,7 @@ impl Parser<'_> {
             column.rowguidcol = true;
         } else if self.eat("SPARSE") {
             column.sparse = true;
+        } else if self.foreign_property()? {
         } else if self.at("INDEX") {
             column.index = Some(Box::new(self.inline_index()?));
         } else if self.at_any(&[
@@ -185,6 +191,9 @@ impl Parser<'_> {
 
     fn key_constraint(&mut self, primary: bool) -> P<ConstraintKind> {
         let clustered = self.opt_clustered();
+        if self.eat("HASH") {
+            self.mark_foreign("A HASH index");
+        }
         let columns = if self.at_tok(Tok::LParen) { self.index_columns()? } else { Vec::new() };
         let options = self.opt_key_options()?;
         let on = self.opt_placement()?;
@@ -279,7 +288,7 @@ impl Parser<'_> {
         let clustered = self.opt_clustered();
         let columns = if self.at_tok(Tok::LParen) { self.index_columns()? } else { Vec::new() };
         let include = if self.eat("INCLUDE") { self.ident_list()? } else { Vec::new() };
-        let filter = if self.eat("WHERE") { Some(self.condition()?) } else { None };
+        let filter = if clustered == Some(true) { None } else { self.opt_index_filter()? };
         let options = self.opt_key_options()?;
         let on = self.opt_placement()?;
         Ok(InlineIndex { name, unique, clustered, columns, include, filter, options, on })

@@ -1,0 +1,288 @@
+//! What T-SQL has and Ringwood does not: read as far as its end, so that the batch around it runs and the error comes from the
+//! statement itself, where it runs.
+//! Guarantees: nothing read here is taken for something else; the statement that it stands in does nothing but fail.
+
+use super::{P, Parser};
+use crate::ast::{Foreign, Ident, ObjectName, StmtKind, TableRefKind};
+use crate::lexer::Tok;
+use compact_str::CompactString;
+
+/// Kinds of objects behind CREATE, ALTER and DROP.
+const OBJECTS: &[&str] = &[
+    "AGGREGATE",
+    "APPLICATION ROLE",
+    "ASSEMBLY",
+    "ASYMMETRIC KEY",
+    "AUTHORIZATION",
+    "AVAILABILITY GROUP",
+    "BROKER PRIORITY",
+    "CERTIFICATE",
+    "COLUMN ENCRYPTION KEY",
+    "COLUMN MASTER KEY",
+    "CONTRACT",
+    "CRYPTOGRAPHIC PROVIDER",
+    "DATABASE AUDIT SPECIFICATION",
+    "DATABASE ENCRYPTION KEY",
+    "DATABASE SCOPED CONFIGURATION",
+    "DEFAULT",
+    "ENDPOINT",
+    "EVENT NOTIFICATION",
+    "EVENT SESSION",
+    "EXTERNAL",
+    "FULLTEXT",
+    "JSON INDEX",
+    "MASTER KEY",
+    "MESSAGE TYPE",
+    "PARTITION FUNCTION",
+    "PARTITION SCHEME",
+    "PRIMARY XML INDEX",
+    "QUEUE",
+    "REMOTE SERVICE BINDING",
+    "RESOURCE GOVERNOR",
+    "RESOURCE POOL",
+    "ROUTE",
+    "RULE",
+    "SEARCH PROPERTY LIST",
+    "SECURITY POLICY",
+    "SELECTIVE XML INDEX",
+    "SENSITIVITY CLASSIFICATION",
+    "SERVER AUDIT",
+    "SERVER CONFIGURATION",
+    "SERVICE",
+    "SIGNATURE",
+    "COUNTER SIGNATURE",
+    "SPATIAL INDEX",
+    "SYMMETRIC KEY",
+    "WORKLOAD GROUP",
+    "XML INDEX",
+    "XML SCHEMA COLLECTION",
+];
+
+/// Statements by their first words.
+const STATEMENTS: &[&str] = &[
+    "ADD COUNTER SIGNATURE",
+    "ADD SENSITIVITY CLASSIFICATION",
+    "ADD SIGNATURE",
+    "BACKUP CERTIFICATE",
+    "BACKUP MASTER KEY",
+    "BACKUP SERVICE MASTER KEY",
+    "BACKUP SYMMETRIC KEY",
+    "BEGIN CONVERSATION TIMER",
+    "BEGIN DIALOG",
+    "CLOSE ALL SYMMETRIC KEYS",
+    "CLOSE MASTER KEY",
+    "CLOSE SYMMETRIC KEY",
+    "END CONVERSATION",
+    "OPEN MASTER KEY",
+    "OPEN SYMMETRIC KEY",
+    "READTEXT",
+    "RESTORE MASTER KEY",
+    "RESTORE SERVICE MASTER KEY",
+    "RESTORE SYMMETRIC KEY",
+    "SETUSER",
+    "UPDATETEXT",
+    "WITH XMLNAMESPACES",
+    "WRITETEXT",
+];
+
+/// Words that begin a statement, where one stands first in its line.
+const STARTS: &[&str] = &[
+    "ALTER",
+    "BACKUP",
+    "BEGIN",
+    "COMMIT",
+    "CREATE",
+    "DBCC",
+    "DECLARE",
+    "DELETE",
+    "DENY",
+    "DROP",
+    "EXEC",
+    "EXECUTE",
+    "GRANT",
+    "IF",
+    "INSERT",
+    "MERGE",
+    "PRINT",
+    "RAISERROR",
+    "RESTORE",
+    "REVOKE",
+    "ROLLBACK",
+    "SELECT",
+    "SET",
+    "UPDATE",
+    "USE",
+    "WHILE",
+];
+
+/// Row sources with a parenthesis behind them.
+const SOURCES: &[&str] = &[
+    "CHANGETABLE",
+    "CONTAINSTABLE",
+    "FREETEXTTABLE",
+    "OPENDATASOURCE",
+    "OPENQUERY",
+    "OPENROWSET",
+    "OPENXML",
+    "PREDICT",
+];
+
+impl Parser<'_> {
+    fn at_words(&self, from: usize, words: &str) -> bool {
+        words.split(' ').enumerate().all(|(at, word)| self.at_word(from + at, word))
+    }
+
+    /// The statement at hand, when it is one of those by its first words.
+    pub(super) fn foreign_statement(&mut self) -> Option<StmtKind> {
+        if self.at_any(&["SELECT", "INSERT", "UPDATE", "DELETE", "SET", "DECLARE", "EXEC", "IF"]) {
+            return None;
+        }
+        let known = STATEMENTS.iter().find(|words| self.at_words(0, words)).copied();
+        let what = match known {
+            Some(words) => words.into(),
+            None => {
+                let verb = ["CREATE", "ALTER", "DROP"].into_iter().find(|verb| self.at(verb))?;
+                // The two that may be dropped where they are not there.
+                let dropped = |kind: &&&str| verb != "DROP" || !matches!(**kind, "DEFAULT" | "RULE");
+                let kind = OBJECTS.iter().filter(dropped).find(|kind| self.at_words(1, kind))?;
+                CompactString::from(format!("{verb} {kind}"))
+            }
+        };
+        self.skip_statement();
+        Some(StmtKind::Foreign(Foreign { what, part: false }))
+    }
+
+    /// Goes to where the statement ends: a semicolon, an END, or a line that begins another.
+    fn skip_statement(&mut self) {
+        let mut depth = 0_u32;
+        self.bump();
+        while !self.at_tok(Tok::Eof) {
+            let line = self.at_index(self.pos.saturating_sub(1)).span.line;
+            let first = self.peek().span.line != line;
+            match self.kind() {
+                Tok::LParen => depth += 1,
+                Tok::RParen => depth = depth.saturating_sub(1),
+                Tok::Semi if depth == 0 => return,
+                Tok::Reserved if depth == 0 && (self.at("END") || (first && self.at_any(STARTS))) => return,
+                _ => {}
+            }
+            self.bump();
+        }
+    }
+
+    /// Marks the innermost statement: a part of it is not understood.
+    pub(super) fn mark_foreign(&mut self, what: &str) {
+        self.foreign.get_or_insert_with(|| Foreign { what: what.into(), part: true });
+    }
+
+    /// What is in parentheses, whatever it is.
+    pub(super) fn skip_parentheses(&mut self) -> P<()> {
+        self.expect_tok(Tok::LParen)?;
+        let mut depth = 1_u32;
+        while depth > 0 {
+            match self.kind() {
+                Tok::LParen => depth += 1,
+                Tok::RParen => depth -= 1,
+                Tok::Eof => return Err(self.unexpected()),
+                _ => {}
+            }
+            self.bump();
+        }
+        Ok(())
+    }
+
+    /// A row source that is not understood, with its alias.
+    pub(super) fn foreign_source(&mut self) -> P<Option<TableRefKind>> {
+        if !self.at_tok(Tok::LParen) && self.peek_at(1).kind != Tok::LParen {
+            return Ok(None);
+        }
+        let nested = self.at_tok(Tok::LParen)
+            && ["INSERT", "UPDATE", "DELETE", "MERGE"].iter().any(|word| self.at_word(1, word));
+        let source = SOURCES.iter().find(|word| self.at(word) && self.peek_at(1).kind == Tok::LParen);
+        let what = match source {
+            Some(word) => *word,
+            None if nested => "A changing statement in FROM",
+            None => return Ok(None),
+        };
+        self.mark_foreign(what);
+        if !nested {
+            self.bump();
+        }
+        self.skip_parentheses()?;
+        while self.eat_tok(Tok::Dot) {
+            if !self.at_tok(Tok::Dot) {
+                self.ident()?;
+            }
+        }
+        if self.at("WITH") && self.peek_at(1).kind == Tok::LParen {
+            self.bump();
+            self.skip_parentheses()?;
+        }
+        let alias = self.opt_alias()?;
+        self.opt_ident_list()?;
+        let span = self.peek().span;
+        let name = ObjectName::bare(Ident { value: what.into(), quoted: false, span });
+        Ok(Some(TableRefKind::Named { name, alias, sample: None, hints: Vec::new() }))
+    }
+
+    /// `FOR SYSTEM_TIME ...` behind a table's name.
+    pub(super) fn opt_system_time(&mut self) -> P<()> {
+        if !self.eat_seq(&["FOR", "SYSTEM_TIME"]) {
+            return Ok(());
+        }
+        self.mark_foreign("FOR SYSTEM_TIME");
+        if self.eat("ALL") {
+            return Ok(());
+        }
+        if self.eat_seq(&["CONTAINED", "IN"]) {
+            return self.skip_parentheses();
+        }
+        if self.eat_seq(&["AS", "OF"]) {
+            return self.constant_or_variable().map(drop);
+        }
+        let between = self.eat("BETWEEN");
+        if !between {
+            self.expect("FROM")?;
+        }
+        self.constant_or_variable()?;
+        self.expect(if between { "AND" } else { "TO" })?;
+        self.constant_or_variable().map(drop)
+    }
+
+    /// A property of a column that no column has here; false when there is none.
+    pub(super) fn foreign_property(&mut self) -> P<bool> {
+        if self.eat_seq(&["MASKED", "WITH"]) {
+            self.mark_foreign("A column that is MASKED");
+            self.skip_parentheses()?;
+        } else if self.eat_seq(&["ENCRYPTED", "WITH"]) {
+            self.mark_foreign("A column that is ENCRYPTED");
+            self.skip_parentheses()?;
+        } else if self.eat_seq(&["GENERATED", "ALWAYS", "AS"]) {
+            self.mark_foreign("A column that is GENERATED ALWAYS");
+            for _ in 0..2 {
+                self.upper_word()?;
+            }
+            self.eat("HIDDEN");
+        } else if self.eat("FILESTREAM") {
+            self.mark_foreign("A FILESTREAM column");
+        } else if self.eat_seq(&["COLUMN_SET", "FOR", "ALL_SPARSE_COLUMNS"]) {
+            self.mark_foreign("A column set");
+        } else {
+            return Ok(false);
+        }
+        Ok(true)
+    }
+
+    /// What may stand behind the columns of CREATE TABLE besides; false when there is nothing of it.
+    pub(super) fn foreign_table_part(&mut self) -> P<bool> {
+        if self.eat_seq(&["AS", "NODE"]) || self.eat_seq(&["AS", "EDGE"]) {
+            self.mark_foreign("A table of a graph");
+        } else if self.eat("FILESTREAM_ON") {
+            self.mark_foreign("FILESTREAM_ON");
+            self.ident_or_string()?;
+        } else {
+            return Ok(false);
+        }
+        Ok(true)
+    }
+}
