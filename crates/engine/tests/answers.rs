@@ -184,13 +184,13 @@ fn check(path: &Path, surroundings: &str) -> String {
         if !right {
             let name = path.file_name().and_then(|n| n.to_str()).unwrap_or_default();
             let _ = write!(wrong, "{name}:{} ({surroundings})\n{}", record.line, record.sql);
-            match (&record.kind, &found.error) {
-                (_, Some(e)) => drop(writeln!(wrong, "gave {e}\n")),
+            let _ = match (&record.kind, &found.error) {
+                (_, Some(e)) => writeln!(wrong, "gave {e}\n"),
                 (Kind::Rows { rows, .. }, None) => {
-                    drop(writeln!(wrong, "expected {rows:?}\nfound    {:?}\n", found.rows));
+                    writeln!(wrong, "expected {rows:?}\nfound    {:?}\n", found.rows)
                 }
-                (_, None) => drop(writeln!(wrong, "gave {:?}\n", found.rows)),
-            }
+                (_, None) => writeln!(wrong, "gave {:?}\n", found.rows),
+            };
         }
     }
     wrong

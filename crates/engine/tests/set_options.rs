@@ -69,7 +69,7 @@ fn every_set_option_is_honoured_or_refused() {
     for (sql, expected) in [
         ("SET CONTEXT_INFO 0x0102", 0),
         ("SET DATEFIRST 1", 0),
-        ("SET DATEFIRST 8", 1080),
+        ("SET DATEFIRST 8", 2742),
         ("SET DATEFORMAT mdy", 0),
         ("SET DATEFORMAT dmy", 40510),
         ("SET DATEFORMAT xyz", 2741),

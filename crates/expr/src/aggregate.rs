@@ -467,13 +467,13 @@ fn to_f64(value: &Value) -> f64 {
     }
 }
 
-/// The share of a percentile. Error: 10755 outside of 0 to 1.
+/// The share of a percentile. Error: 8727 outside of 0 to 1.
 fn share_of(share: Option<&Expr>, row: &[Value], rt: &mut dyn Env) -> Result<f64, SqlError> {
     match share.map(|e| e.eval(row, rt)).transpose()? {
         Some(Value::Float(share)) if (0.0..=1.0).contains(&share) => Ok(share),
         _ => {
-            let text = "The percentile value should be between 0.0 and 1.0.";
-            Err(SqlError::new(10755, 16, 1, text))
+            let text = "Input parameter of percentile function is outside of range [0, 1].";
+            Err(SqlError::new(8727, 16, 1, text))
         }
     }
 }

@@ -99,7 +99,7 @@ fn word_of(value: &OptionValue) -> Option<String> {
     }
 }
 
-/// The index of a name or number; 0 is what the rows lie in. Error: 308.
+/// The index of a name or number; 0 is what the rows lie in. Error: 307, 308.
 fn named<'t>(table: &'t TableDef, word: &str) -> Result<&'t Arc<IndexDef>, SqlError> {
     let found = match word.parse::<i32>() {
         Ok(0) => Some(&table.storage),
@@ -107,10 +107,12 @@ fn named<'t>(table: &'t TableDef, word: &str) -> Result<&'t Arc<IndexDef>, SqlEr
         Err(_) => table.all_indexes().find(|index| fold_name(&index.name) == fold_name(word)),
     };
     found.ok_or_else(|| {
-        let text = format!(
-            "Index '{word}' on table '{}' (specified in the FROM clause) does not exist.",
-            table.name
-        );
-        SqlError::new(308, 16, 1, text)
+        let (number, index) = match word.parse::<i32>() {
+            Ok(id) => (307, format!("ID {id}")),
+            Err(_) => (308, format!("'{word}'")),
+        };
+        let text =
+            format!("Index {index} on table '{}' (specified in the FROM clause) does not exist.", table.name);
+        SqlError::new(number, 16, 1, text)
     })
 }

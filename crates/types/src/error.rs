@@ -222,7 +222,7 @@ impl SqlError {
     /// 517: DATEADD left the type's range.
     pub fn dateadd_overflow(ty: DataType) -> SqlError {
         let ty = ty.message_name();
-        SqlError::new(517, 16, 1, format!("Adding a value to a '{ty}' column caused an overflow."))
+        SqlError::new(517, 16, 3, format!("Adding a value to a '{ty}' column caused an overflow."))
     }
 
     /// 535: DATEDIFF's count does not fit.

@@ -92,7 +92,7 @@ impl Run<'_> {
         }
         if !insert.output.is_empty() {
             let text = "The OUTPUT clause cannot be used in an INSERT...EXEC statement.";
-            return Err(SqlError::new(483, 16, 1, text).into());
+            return Err(SqlError::new(483, 16, 2, text).into());
         }
         if insert.top.is_some() {
             return Err(errors::not_supported("INSERT TOP (n) ... EXECUTE").into());

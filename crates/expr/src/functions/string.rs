@@ -137,8 +137,8 @@ fn trimmed(args: &[Value], start: bool, end: bool) -> Value {
 /// 536, 537: a negative length.
 fn bad_length(name: &str) -> SqlError {
     match name {
-        "right" => SqlError::new(536, 16, 2, "Invalid length parameter passed to the right function."),
-        _ => SqlError::new(537, 16, 3, "Invalid length parameter passed to the LEFT or SUBSTRING function."),
+        "right" => SqlError::new(536, 16, 2, "Invalid length parameter passed to the RIGHT function."),
+        _ => SqlError::new(537, 16, 2, "Invalid length parameter passed to the LEFT or SUBSTRING function."),
     }
 }
 

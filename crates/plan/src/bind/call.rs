@@ -22,15 +22,15 @@ impl Binder<'_> {
             return self.window_call(&name, call, over);
         }
         if let ("percentile_cont" | "percentile_disc", None) = (name.as_str(), &call.over) {
-            let text = format!("The function '{}' must have an OVER clause.", call.name.name.value);
-            return Err(SqlError::new(10753, 15, 1, text));
+            let text = format!("The function '{name}' must have an OVER clause.");
+            return Err(SqlError::new(10_753, 15, 3, text));
         }
         if let Some(kind) = AggKind::from_name(&name) {
             return self.aggregate(kind, &name, call);
         }
         if crate::bind::window::is_window_only(&name) {
-            let text = format!("The function '{}' must have an OVER clause.", call.name.name.value);
-            return Err(SqlError::new(10753, 15, 1, text));
+            let text = format!("The function '{name}' must have an OVER clause.");
+            return Err(SqlError::new(10_753, 15, 3, text));
         }
         if let Some(typed) = self.special_form(&name, call)? {
             return Ok(typed);

@@ -312,7 +312,11 @@ impl Binder<'_> {
                 self.rename_columns(columns)?;
                 return Ok(rows);
             }
-            if self.resolve(name).is_ok() {
+            let rows = match self.resolve(name) {
+                Ok(Named::Module(_, module)) => module.view().is_some(),
+                other => other.is_ok(),
+            };
+            if rows {
                 let text = format!(
                     "Parameters supplied for object '{name}' which is not a function. If the parameters are intended as a \
                      table hint, a WITH keyword is required."
@@ -464,7 +468,8 @@ impl Binder<'_> {
         let mut bound: Vec<Vec<Typed>> = Vec::with_capacity(rows.len());
         for row in rows {
             if row.len() != width {
-                let text = "All the rows in a VALUES list must have the same number of values.";
+                let text =
+                    "The number of columns for each row in a table value constructor must be the same.";
                 return Err(SqlError::new(10709, 16, 1, text));
             }
             bound.push(row.iter().map(|e| self.expr(e)).collect::<Result<_, _>>()?);

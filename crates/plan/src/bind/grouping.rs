@@ -284,5 +284,5 @@ fn no_key(position: usize, function: &str) -> SqlError {
     let text = format!(
         "Argument {position} of the {function} function does not match any of the expressions in the GROUP BY clause."
     );
-    SqlError::new(8161, 15, 1, text)
+    SqlError::new(8161, 16, 1, text)
 }

@@ -710,8 +710,9 @@ impl<'a> Binder<'a> {
             (Clause::OrderBy, _) => (8127, "the ORDER BY clause"),
             _ => (8120, "the select list"),
         };
+        let quote = if number == 8127 { '"' } else { '\'' };
         let text = format!(
-            "Column '{full}' is invalid in {place} because it is not contained in either an aggregate function \
+            "Column {quote}{full}{quote} is invalid in {place} because it is not contained in either an aggregate function \
              or the GROUP BY clause."
         );
         Err(SqlError::new(number, 16, 1, text))

@@ -123,7 +123,7 @@ impl Binder<'_> {
         for step in steps {
             if !names(step, &cte.name) {
                 let text = format!(
-                    "An anchor member was found in the recursive query part of recursive query \"{}\".",
+                    "An anchor member was found in the recursive part of recursive query \"{}\".",
                     cte.name
                 );
                 return Err(SqlError::new(247, 16, 1, text));

@@ -537,8 +537,14 @@ impl Binder<'_> {
             scope.clause = clause;
         }
         if !count.is_row_free() && !count.has_subquery() {
-            let text =
-                "The reference to a column is not allowed in an argument to a TOP, OFFSET, or FETCH clause.";
+            let column = match &top.count.kind {
+                ExprKind::Column(column) => column.name.value.as_str(),
+                _ => "",
+            };
+            let text = format!(
+                "The reference to column \"{column}\" is not allowed in an argument to a TOP, OFFSET, or FETCH clause. Only references to \
+                 columns at an outer scope or standalone expressions and subqueries are allowed here."
+            );
             return Err(SqlError::new(4115, 15, 1, text));
         }
         if top.with_ties && ties.is_empty() {

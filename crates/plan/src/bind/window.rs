@@ -52,7 +52,7 @@ impl Binder<'_> {
         let named =
             self.scope()?.named_windows.iter().find(|w| w.name.value.eq_ignore_ascii_case(&name.value));
         let Some(named) = named else {
-            return Err(SqlError::new(5362, 15, 1, format!("Window '{name}' is undefined.")));
+            return Err(SqlError::new(5362, 15, 3, format!("Window '{name}' is undefined.")));
         };
         let mut merged = named.over.clone();
         if !over.partition_by.is_empty() {
@@ -94,13 +94,24 @@ impl Binder<'_> {
             && (!order.is_empty() || over.frame.is_some())
         {
             let text = format!("The function '{name}' may not have ORDER BY in OVER clause.");
-            return Err(SqlError::new(10752, 15, 1, text));
+            return Err(SqlError::new(10_758, 15, 1, text));
         }
         if over.frame.is_some() && order.is_empty() {
             let text = "Window frame with ROWS or RANGE must have an ORDER BY clause.";
             return Err(SqlError::new(10_756, 15, 1, text));
         }
+        if over.frame.is_some() {
+            check_framed(name)?;
+        }
         let (start, end) = frame(over, !order.is_empty())?;
+        if let (FrameEnd::Rows(from), FrameEnd::Rows(to)) = (&start, &end)
+            && *from > 0
+            && *to <= 0
+        {
+            let text = "'BETWEEN ... FOLLOWING AND ... PRECEDING' is not a valid window frame and cannot be used with the OVER \
+                        clause.";
+            return Err(SqlError::new(4193, 16, 1, text));
+        }
         let (kind, mut typed) = self.window_kind(name, call)?;
         let output = self.new_col();
         typed.expr = Expr::Col(output);
@@ -150,13 +161,13 @@ impl Binder<'_> {
                         "The function '{name}' is not a valid windowing function, and cannot be used \
                                         with the OVER clause."
                     );
-                    return Err(SqlError::new(4113, 16, 1, text));
+                    return Err(SqlError::new(4113, 15, 4, text));
                 };
                 if kind.is_percentile() && name.starts_with("approx_") {
                     let text = format!(
                         "The function '{name}' is not a valid windowing function, and cannot be used with the OVER clause."
                     );
-                    return Err(SqlError::new(4113, 16, 1, text));
+                    return Err(SqlError::new(4113, 15, 4, text));
                 }
                 if call.distinct {
                     return Err(SqlError::new(
@@ -218,6 +229,17 @@ impl Binder<'_> {
     }
 }
 
+/// 10752: a frame for a function that looks at all rows of its partition.
+fn check_framed(name: &str) -> Result<(), SqlError> {
+    let state = match name {
+        "row_number" | "rank" | "dense_rank" | "ntile" | "percent_rank" | "cume_dist" => 3,
+        "lag" | "lead" | "percentile_cont" | "percentile_disc" => 1,
+        _ => return Ok(()),
+    };
+    let text = format!("The function '{name}' may not have a window frame.");
+    Err(SqlError::new(10_752, 15, state, text))
+}
+
 /// 5308, 5309: ORDER BY a constant in OVER.
 fn constant_key(literal: &ast::Literal) -> SqlError {
     let (number, what) = match literal {
@@ -227,7 +249,7 @@ fn constant_key(literal: &ast::Literal) -> SqlError {
     let text = format!(
         "Windowed functions, aggregates and NEXT VALUE FOR functions do not support {what} as ORDER BY clause expressions."
     );
-    SqlError::new(number, 16, 1, text)
+    SqlError::new(number, 15, 1, text)
 }
 
 fn too_few(name: &str, count: usize) -> SqlError {
