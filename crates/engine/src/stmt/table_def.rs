@@ -456,7 +456,9 @@ fn add_inline_index(table: &mut NewTable, index: &InlineIndex, column: Option<&s
     };
     let mut included = Vec::new();
     for name in &index.include {
-        included.push(find(&table.columns, &name.value).ok_or_else(|| no_column(&name.value, &table.name))?);
+        let at = find(&table.columns, &name.value).ok_or_else(|| no_column(&name.value, &table.name))?;
+        check_included(&table.columns[at], &table.name)?;
+        included.push(at);
     }
     table.indexes.push(NewIndex {
         name: Some(index.name.value.clone()),
@@ -503,6 +505,18 @@ pub fn key_columns(
         return Err(SqlError::new(1904, 16, 1, text));
     }
     Ok(out)
+}
+
+/// 1999: a column that no index can have besides its key.
+pub fn check_included(column: &NewColumn, table: &str) -> Result<(), SqlError> {
+    if !column.ty.is_old_lob() {
+        return Ok(());
+    }
+    let text = format!(
+        "Column '{}' in table '{table}' is of a type that is invalid for use as included column in an index.",
+        column.name
+    );
+    Err(SqlError::new(1999, 16, 1, text))
 }
 
 /// FILLFACTOR of an option list, 0 when not given. Errors: those of [`option_rules::check`], 129 out of range.

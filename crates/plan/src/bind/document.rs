@@ -108,7 +108,7 @@ impl Binder<'_> {
             collation: Collation::DEFAULT,
             untyped: false,
             identity: None,
-            base: false,
+            base: false,table: None,
         };
         Ok(BoundQuery { logical, columns: vec![column], assignments: Vec::new() })
     }

@@ -479,7 +479,7 @@ impl Binder<'_> {
                 collation,
                 untyped: false,
                 identity: None,
-                base: false,
+                base: false,table: None,
             });
         }
         let cols = out.iter().map(|c| c.id).collect();

@@ -98,7 +98,7 @@ impl Binder<'_> {
                 id: cols + i as u32,
                 nullable: true,
                 identity: None,
-                base: false,
+                base: false,table: None,
                 ..c.clone()
             })
             .collect();

@@ -84,6 +84,9 @@ pub(super) struct OdbcType {
 /// The numbers of a type: (DATA_TYPE of ODBC 3, its number in TDS when NULL is allowed, when it is not).
 fn numbers(ty: DataType) -> (i16, u8, u8) {
     match ty {
+        DataType::VarChar(Len::Old) => (-1, 35, 35),
+        DataType::NVarChar(Len::Old) => (-10, 35, 35),
+        DataType::VarBinary(Len::Old) => (-4, 34, 34),
         DataType::Bit => (-7, 50, 50),
         DataType::TinyInt => (-6, 38, 48),
         DataType::SmallInt => (5, 38, 52),
