@@ -5,10 +5,11 @@
 use std::sync::Arc;
 
 use super::session;
-use crate::state::SessionCore;
+use crate::instance::OfInstance;
 use crate::stmt::computed_def;
 use crate::views::{self, SystemView};
 use catalog::{Catalog, ConstraintAt, ConstraintKind, Db, ModuleDef, ModuleKind, TableDef, fold_name};
+use exec::state::SessionCore;
 use expr::functions::{ArgRule as A, Function, Stability, int, int_arg, text_arg};
 use plan::view::ViewDef;
 use syntax::ast::ReferentialAction;
@@ -45,11 +46,11 @@ const fn f(
 pub const FUNCTIONS: &[Function] = &[
     f("serverproperty", 1, &[A::Name], variant, |a, cx| server(&property(a, 0), session(cx)?)),
     f("databasepropertyex", 2, &[A::Name], variant, |a, cx| {
-        let db = session(cx)?.instance().find_db(text_arg(a, 0).trim_end());
+        let db = session(cx)?.host().find_db(text_arg(a, 0).trim_end());
         Ok(db.map_or(Value::Null, |db| db.property(&property(a, 1))))
     }),
     f("databaseproperty", 2, &[A::Name], int, |a, cx| {
-        let db = session(cx)?.instance().find_db(text_arg(a, 0).trim_end());
+        let db = session(cx)?.host().find_db(text_arg(a, 0).trim_end());
         let value = db.map_or(Value::Null, |db| db.property(&property(a, 1)));
         Ok(if matches!(value, Value::Int(_)) { value } else { Value::Null })
     }),
@@ -256,8 +257,8 @@ fn type_value(catalog: &Catalog, name: &str, property: &str) -> Value {
     match property {
         "allowsnull" => flag(nullable),
         "ownerid" => Value::Int(1),
-        "precision" if sized && alias.is_none() => Value::Int(greatest),
-        "precision" if sized => Value::Int(ty.length().map_or(-1, |n| n as i32)),
+        "precision" if sized && alias.is_none() && !ty.is_old_lob() => Value::Int(greatest),
+        "precision" if sized => Value::Int(ty.shown_length()),
         "precision" if matches!(ty, DataType::Decimal { .. }) && alias.is_none() => Value::Int(38),
         "precision" => Value::Int(ty.precision().into()),
         "scale" if sized => Value::Null,
@@ -356,7 +357,7 @@ fn typed(ty: DataType, nullable: bool, property: &str) -> Value {
     let sized = ty.is_string() || ty.is_binary();
     match property {
         "allowsnull" => flag(nullable),
-        "precision" | "charmaxlen" if sized => Value::Int(ty.length().map_or(-1, |n| n as i32)),
+        "precision" | "charmaxlen" if sized => Value::Int(ty.shown_length()),
         "precision" => Value::Int(ty.precision().into()),
         "scale" if sized => Value::Null,
         "scale" => Value::Int(ty.scale().into()),

@@ -7,18 +7,18 @@ use types::SqlError;
 
 use super::computed_def;
 use super::statistics::check_free_index_name;
-use super::table_def::{fill_factor, key_columns};
+use super::table_def::{self, fill_factor, key_columns};
 use super::{StmtCtx, index_options, option_rules, resolve_table};
 use crate::ddl::build::build_index;
 use crate::ddl::rebuild::{copy_rows, duplicate_key};
 use crate::ddl::tables::{Work, duplicate_index};
-use crate::exec::context::ExecCtx;
 use catalog::Db;
 use catalog::errors;
 use catalog::fold_name;
 use catalog::names::quote;
 use catalog::statistics;
 use catalog::{IndexDef, NewColumn, NewIndex, TableDef};
+use exec::operators::context::ExecCtx;
 use plan::bind::filter::FilteredIndex;
 
 impl StmtCtx<'_> {
@@ -35,6 +35,7 @@ impl StmtCtx<'_> {
         for name in &stmt.include {
             included.push(table.column(&name.value).ok_or_else(|| no_column(&name.value))?);
         }
+        included.iter().try_for_each(|at: &usize| table_def::check_included(&columns[*at], &table.name))?;
         let filter = match &stmt.filter {
             None => None,
             Some(e) => {

@@ -40,9 +40,10 @@ use syntax::ast::{
 };
 use types::{SqlError, Value};
 
-use crate::output::Sink;
-use crate::state::SessionCore;
+use crate::instance::OfInstance;
 use catalog::errors;
+use exec::output::Sink;
+use exec::state::SessionCore;
 use plan::bind::env::VarScope;
 use plan::bind::set_options::Isolation;
 
@@ -251,7 +252,7 @@ fn failed_column(what: &str, column: &str) -> String {
 
 pub use plan::bind::literal::literal;
 
-pub use crate::state::names::{database_of, resolve_table};
+pub use exec::state::names::{database_of, resolve_table};
 
 fn name_of(kind: &StmtKind) -> &'static str {
     match kind {

@@ -76,6 +76,7 @@ impl Binder<'_> {
         let mut partition = Vec::new();
         for e in &over.partition_by {
             let key = self.expr(e)?;
+            key.ty.check_comparable()?;
             partition.push((key.expr, key.collation));
         }
         let mut order = Vec::new();
@@ -84,6 +85,7 @@ impl Binder<'_> {
                 return Err(constant_key(literal));
             }
             let key = self.expr(&item.expr)?;
+            key.ty.check_comparable()?;
             order.push(SortKey { expr: key.expr, descending: item.descending, collation: key.collation });
         }
         if order.is_empty() && is_window_only(name) {
