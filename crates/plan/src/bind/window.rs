@@ -34,6 +34,11 @@ impl Binder<'_> {
         call: &ast::FunctionCall,
         over: &ast::Over,
     ) -> Result<Typed, SqlError> {
+        if self.clause() == Clause::Aggregate {
+            let text =
+                "Windowed functions cannot be used in the context of another windowed function or aggregate.";
+            return Err(SqlError::new(4109, 15, 1, text));
+        }
         if !self.scope()?.allow_windows {
             let text = "Windowed functions can only appear in the SELECT or ORDER BY clauses.";
             return Err(SqlError::new(4108, 15, 1, text));
@@ -245,7 +250,7 @@ fn check_framed(name: &str) -> Result<(), SqlError> {
 /// 5308, 5309: ORDER BY a constant in OVER.
 fn constant_key(literal: &ast::Literal) -> SqlError {
     let (number, what) = match literal {
-        ast::Literal::Integer(_) => (5308, "integer indices"),
+        ast::Literal::Integer(1..) => (5308, "integer indices"),
         _ => (5309, "constants"),
     };
     let text = format!(
