@@ -17,7 +17,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicI64, AtomicU64};
-use types::{Collation, DataType, RowLayout};
+use types::{Collation, DataType, RowLayout, SqlError};
 
 /// `index_id` of the row that names a table's LOB unit.
 pub const LOB_INDEX_ID: i32 = 255;
@@ -182,6 +182,19 @@ impl IndexDef {
     /// No two rows of the table share the key: what plans and constraints may count on.
     pub fn is_key(&self) -> bool {
         self.unique && self.filter.is_none() && !self.options.disabled
+    }
+
+    /// Whether it has a unit: a nonclustered index that is disabled has none.
+    pub fn is_stored(&self) -> bool {
+        self.index_id < 2 || !self.options.disabled
+    }
+
+    /// The same nonclustered index without entries, disabled.
+    pub fn without_unit(&self) -> IndexDef {
+        let mut void = self.clone();
+        (void.unit, void.first_iam, void.root) = (UnitId(0), PageId::NONE, PageId::NONE);
+        void.options.disabled = true;
+        void
     }
 
     /// Whether it keeps or tests a column.
@@ -530,6 +543,26 @@ impl TableDef {
     /// Heap or clustered index, then the nonclustered ones.
     pub fn all_indexes(&self) -> impl Iterator<Item = &Arc<IndexDef>> {
         std::iter::once(&self.storage).chain(&self.indexes)
+    }
+
+    /// Those that have a unit.
+    pub fn stored_indexes(&self) -> impl Iterator<Item = &Arc<IndexDef>> {
+        self.all_indexes().filter(|index| index.is_stored())
+    }
+
+    /// Whether rows can be read and changed.
+    ///
+    /// # Errors
+    /// 8655 its clustered index is disabled.
+    pub fn check_enabled(&self) -> Result<(), SqlError> {
+        if !self.storage.options.disabled {
+            return Ok(());
+        }
+        let text = format!(
+            "The query processor is unable to produce a plan because the index '{}' on table or view '{}' is disabled.",
+            self.storage.name, self.name
+        );
+        Err(SqlError::new(8655, 16, 1, text))
     }
 
     /// The columns by which the entries of an index are ordered. Those of one that is not unique have the clustered key behind

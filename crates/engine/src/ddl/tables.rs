@@ -161,7 +161,7 @@ pub fn lock_catalog(core: &mut SessionCore, db: &Arc<Db>, mode: LockMode) -> Res
 /// Allocation units of a table.
 pub fn units_of(table: &TableDef) -> Vec<UnitRef> {
     let mut units: Vec<UnitRef> = table
-        .all_indexes()
+        .stored_indexes()
         .map(|i| UnitRef { unit: i.unit, first_iam: i.first_iam, filegroup: i.filegroup })
         .collect();
     if let Some((unit, first_iam)) = table.lob {
@@ -404,9 +404,12 @@ impl<'a> Work<'a> {
         })
     }
 
-    /// The same heap or index in a new, empty unit.
+    /// The same heap or index in a new, empty unit; one that is disabled has none.
     pub fn renewed(&mut self, old: &IndexDef) -> Result<IndexDef, SqlError> {
         let mut next = old.clone();
+        if !old.is_stored() {
+            return Ok(next);
+        }
         if old.index_id == 0 {
             let unit = self.unit(old.filegroup)?;
             (next.unit, next.first_iam) = (unit.unit, unit.first_iam);

@@ -1,19 +1,18 @@
-//! CREATE INDEX, DROP INDEX, ALTER INDEX.
+//! CREATE INDEX and DROP INDEX; indexes built anew.
 
 use std::sync::Arc;
 
-use syntax::ast::{AlterIndex, AlterIndexAction, CreateIndex, DropIndex, DropIndexItem};
+use syntax::ast::{CreateIndex, DropIndex, DropIndexItem};
 use types::SqlError;
 
 use super::computed_def;
 use super::statistics::check_free_index_name;
-use super::table_def::{fill_factor, key_columns};
+use super::table_def::key_columns;
 use super::{StmtCtx, index_options, option_rules, resolve_table};
 use crate::ddl::build::build_index;
 use crate::ddl::rebuild::{copy_rows, duplicate_key};
 use crate::ddl::tables::{Work, duplicate_index};
 use crate::exec::context::ExecCtx;
-use catalog::Db;
 use catalog::errors;
 use catalog::fold_name;
 use catalog::names::quote;
@@ -56,6 +55,13 @@ impl StmtCtx<'_> {
         };
         let drop_existing = stmt.options.iter().any(|o| o.name == "DROP_EXISTING" && o.is_on());
         let old = table.all_indexes().find(|i| fold_name(&i.name) == fold_name(&stmt.name.value)).cloned();
+        if table.storage.options.disabled && !(new.clustered && drop_existing) {
+            let text = format!(
+                "Cannot create nonclustered index '{}' on table '{}' because its clustered index is disabled.",
+                stmt.name, table.name
+            );
+            return Err(SqlError::new(1987, 16, 1, text));
+        }
         let mut work = Work::begin(self.core, &db)?;
         work.lock_current(&table)?;
         let table = with_stored(&mut work, table, &new)?;
@@ -116,37 +122,6 @@ impl StmtCtx<'_> {
         let mut work = Work::begin(self.core, &db)?;
         work.lock_current(&table)?;
         drop_from(&mut work, &table, &index).map(drop)
-    }
-
-    pub(super) fn alter_index(&mut self, stmt: &AlterIndex) -> Result<(), SqlError> {
-        let (db, table) = resolve_table(self.core, &stmt.table).map_err(no_table)?;
-        if let Some(name) = &stmt.name
-            && !table.all_indexes().any(|i| fold_name(&i.name) == fold_name(&name.value))
-        {
-            let text = format!("Cannot find index '{name}'.");
-            return Err(SqlError::new(2727, 11, 1, text));
-        }
-        match &stmt.action {
-            AlterIndexAction::Rebuild { partition: Some(_), .. }
-            | AlterIndexAction::Reorganize { partition: Some(_), .. } => {
-                Err(errors::not_supported("ALTER INDEX ... PARTITION"))
-            }
-            AlterIndexAction::Rebuild { options, .. } => {
-                option_rules::check("ALTER INDEX", options, option_rules::INDEX)?;
-                let only = stmt.name.as_ref().map(|n| fold_name(&n.value));
-                let fill = options.iter().any(|o| o.name == "FILLFACTOR");
-                let fill = if fill { Some(fill_factor(options)?) } else { None };
-                rebuild(self, &db, &table, only.as_deref(), fill)
-            }
-            // Pages are reorganised as ghosts are removed; there is nothing more to do while others work.
-            AlterIndexAction::Reorganize { options, .. } => {
-                option_rules::check("ALTER INDEX REORGANIZE", options, option_rules::REORGANIZE)
-            }
-            AlterIndexAction::Set(options) => {
-                option_rules::check("ALTER INDEX", options, option_rules::INDEX)
-            }
-            AlterIndexAction::Disable => Err(errors::not_supported("ALTER INDEX DISABLE")),
-        }
     }
 }
 
@@ -312,28 +287,6 @@ pub(super) fn drop_from(
     work.replace(table, next)
 }
 
-/// ALTER INDEX ... REBUILD: the clustered index (and with it all others), or nonclustered ones. `fill`: a new fill factor.
-fn rebuild(
-    ctx: &mut StmtCtx<'_>,
-    db: &Arc<Db>,
-    table: &Arc<TableDef>,
-    only: Option<&str>,
-    fill: Option<u8>,
-) -> Result<(), SqlError> {
-    let mut work = Work::begin(ctx.core, db)?;
-    work.lock_current(table)?;
-    let named = |index: &IndexDef| only.is_none_or(|name| fold_name(&index.name) == name);
-    let mut changed = TableDef::clone(table);
-    if let Some(fill_factor) = fill {
-        let base = std::iter::once(&mut changed.storage);
-        for index in base.chain(&mut changed.indexes).filter(|i| i.index_id > 0 && named(i)) {
-            *index = Arc::new(IndexDef { fill_factor, ..IndexDef::clone(index) });
-        }
-    }
-    let base = named(&table.storage);
-    renew_changed(&mut work, table, changed, base, &|index| only.is_some() && named(index)).map(drop)
-}
-
 /// Gives an index another definition and a new unit.
 fn renew_as(work: &mut Work<'_>, table: &Arc<TableDef>, index: IndexDef) -> Result<Arc<TableDef>, SqlError> {
     let id = index.index_id;
@@ -357,7 +310,7 @@ pub fn renew(
 }
 
 /// The same for a definition whose indexes may have been changed.
-fn renew_changed(
+pub(super) fn renew_changed(
     work: &mut Work<'_>,
     table: &Arc<TableDef>,
     mut next: TableDef,
@@ -389,7 +342,7 @@ pub(super) fn constraint_kind(index: &IndexDef) -> Option<&'static str> {
     }
 }
 
-fn no_table(e: SqlError) -> SqlError {
+pub(super) fn no_table(e: SqlError) -> SqlError {
     if e.number != 208 {
         return e;
     }

@@ -3,6 +3,7 @@
 
 mod admin;
 mod alter_database;
+mod alter_index;
 mod alter_table;
 mod backup;
 mod backup_errors;
