@@ -291,6 +291,36 @@ pub struct IdentityState {
     pub reserved: i64,
 }
 
+/// ALTER TABLE ... SET (LOCK_ESCALATION = ...): when many locks on rows become one on the table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LockEscalation {
+    #[default]
+    Table = 0,
+    /// Never.
+    Disable = 1,
+    /// As `Table`: there are no partitions.
+    Auto = 2,
+}
+
+impl LockEscalation {
+    /// All of them, by the numbers that sys.tables shows.
+    pub const ALL: [(LockEscalation, &str); 3] = [
+        (LockEscalation::Table, "TABLE"),
+        (LockEscalation::Disable, "DISABLE"),
+        (LockEscalation::Auto, "AUTO"),
+    ];
+
+    /// Its word.
+    pub fn word(self) -> &'static str {
+        Self::ALL[self as usize].1
+    }
+
+    /// From its word.
+    pub fn of(word: &str) -> Option<LockEscalation> {
+        Self::ALL.iter().find(|(_, known)| known.eq_ignore_ascii_case(word)).map(|(one, _)| *one)
+    }
+}
+
 /// A table.
 #[derive(Clone, Debug)]
 pub struct TableDef {
@@ -316,6 +346,7 @@ pub struct TableDef {
     pub checks: Vec<CheckDef>,
     /// FOREIGN KEY constraints.
     pub foreign_keys: Vec<ForeignKeyDef>,
+    pub lock_escalation: LockEscalation,
     /// Creation time, as days/ticks of datetime.
     pub create_date: types::Value,
     /// Shared run-time state.
@@ -534,6 +565,7 @@ impl TableDef {
             uniquifier: false,
             checks: Vec::new(),
             foreign_keys: Vec::new(),
+            lock_escalation: LockEscalation::default(),
             create_date: view.create_date.clone(),
             state: Arc::default(),
             seen: SeenCurrent::default(),

@@ -74,6 +74,7 @@ pub fn create_table(core: &mut SessionCore, db: &Arc<Db>, new: NewTable) -> Resu
         lob: lob.map(|unit| (unit.unit, unit.first_iam)),
         checks: Vec::new(),
         foreign_keys: Vec::new(),
+        lock_escalation: Default::default(),
         create_date: catalog::clock::now(),
         state: Arc::new(TableState::default()),
         seen: Default::default(),
@@ -483,6 +484,25 @@ impl<'a> Work<'a> {
         }
         self.publish(Some(before.clone()), Some(after.clone()))?;
         Ok(after)
+    }
+
+    /// Replaces two definitions that have changed units: none of them is freed.
+    pub fn exchange(
+        &mut self,
+        a: &Arc<TableDef>,
+        b: &Arc<TableDef>,
+        after_a: TableDef,
+        after_b: TableDef,
+    ) -> Result<(), SqlError> {
+        let (after_a, after_b) = (Arc::new(after_a), Arc::new(after_b));
+        self.delete_rows(a)?;
+        self.delete_rows(b)?;
+        self.write_rows(&after_a)?;
+        self.write_rows(&after_b)?;
+        self.forget_count(a)?;
+        self.forget_count(b)?;
+        self.publish(Some(a.clone()), Some(after_a))?;
+        self.publish(Some(b.clone()), Some(after_b))
     }
 
     /// Publishes the change in the catalog; a rollback takes it back.

@@ -89,7 +89,8 @@ impl StmtCtx<'_> {
         let only = match &stmt.name {
             None => None,
             Some(name) => {
-                let named = |i: &&Arc<IndexDef>| i.index_id > 0 && fold_name(&i.name) == fold_name(&name.value);
+                let named =
+                    |i: &&Arc<IndexDef>| i.index_id > 0 && fold_name(&i.name) == fold_name(&name.value);
                 let found = table.all_indexes().find(named).map(|index| index.index_id);
                 let missing = || SqlError::new(2727, 11, 1, format!("Cannot find index '{name}'."));
                 Some(found.ok_or_else(missing)?)

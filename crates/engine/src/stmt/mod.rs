@@ -28,7 +28,7 @@ mod restore_places;
 pub(crate) mod rights;
 mod schema;
 mod sequence;
-mod statistics;
+pub mod statistics;
 mod table;
 pub mod table_def;
 pub(crate) mod user;

@@ -108,6 +108,15 @@ pub const INDEX: Rules = &[
     ("BUCKET_COUNT", Takes::Value),
 ];
 
+/// ALTER TABLE ... SET.
+pub const SET_TABLE: Rules = &[
+    ("LOCK_ESCALATION", Takes::Word(&["TABLE", "AUTO", "DISABLE"])),
+    ("SYSTEM_VERSIONING", Takes::NeverOn),
+    ("FILESTREAM_ON", Takes::Refused),
+    ("DATA_DELETION", Takes::Refused),
+    ("REMOTE_DATA_ARCHIVE", Takes::Refused),
+];
+
 /// ALTER INDEX ... SET.
 pub const SET_INDEX: Rules = &[
     ("ALLOW_ROW_LOCKS", Takes::Switch),
@@ -119,11 +128,8 @@ pub const SET_INDEX: Rules = &[
 ];
 
 /// ALTER INDEX ... RESUME: nothing is ever paused.
-pub const RESUME: Rules = &[
-    ("MAXDOP", Takes::Value),
-    ("MAX_DURATION", Takes::Read),
-    ("WAIT_AT_LOW_PRIORITY", Takes::Read),
-];
+pub const RESUME: Rules =
+    &[("MAXDOP", Takes::Value), ("MAX_DURATION", Takes::Read), ("WAIT_AT_LOW_PRIORITY", Takes::Read)];
 
 /// ALTER INDEX REORGANIZE.
 pub const REORGANIZE: Rules =
