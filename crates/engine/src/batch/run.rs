@@ -560,7 +560,10 @@ impl<'a> Run<'a> {
             let result = plan.run(&mut ExecCtx { session: core, vars }, &mut out);
             let result = result.and_then(|rows| out.finish().map(|()| rows));
             *shown = out.begun;
+            // Statements of triggers have notes of their own.
+            let notes = std::mem::take(&mut core.notes);
             let result = result.and_then(|rows| core.fire_triggers(*sink, catching).map(|()| rows));
+            core.notes = notes;
             core.end_statement(result)
         })?;
         self.tell_notes(at)?;

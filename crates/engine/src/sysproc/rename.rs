@@ -31,8 +31,7 @@ pub fn rename(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_string();
     let (old, new) = (text(call.arg(0, "@objname")), text(call.arg(1, "@newname")));
     let kind = text(call.arg(2, "@objtype")).to_ascii_uppercase();
-    let mut parts = name_parts(&old).unwrap_or_default();
-    parts.reverse();
+    let parts = name_parts(&old).unwrap_or_default();
     let what = Rename { db: call.core.db().clone(), old, parts, new, kind };
     let mut work = Work::begin(call.core, &what.db)?;
     match what.kind.as_str() {
