@@ -265,7 +265,7 @@ fn everything_can_be_renamed() {
         ("v", "v2", "NULL"),
         ("p", "p2", "'OBJECT'"),
         ("tr", "tr2", "'OBJECT'"),
-        ("t.a", "a2", "NULL"),
+        ("t.b", "b2", "NULL"),
         ("[dbo].[c]", "c2", "'OBJECT'"),
     ] {
         b.check(&format!("EXEC sp_rename '{old}', '{new}', {kind}"), caution);
@@ -278,9 +278,10 @@ fn everything_can_be_renamed() {
         "SELECT one FROM v2; EXEC p2; SELECT NEXT VALUE FOR sq2; DECLARE @x ty2 = 5 SELECT @x",
         "1\n2\n-9223372036854775808\n5",
     );
-    b.check("INSERT t (id, b) VALUES (1, 1); SELECT id, a2 FROM sy2", "fired\n(1)\n1|1");
+    b.check("INSERT t (id, b2) VALUES (1, 1); SELECT id, a FROM sy2", "fired\n(1)\n1|1");
     b.check("SELECT name FROM sys.stats WHERE object_id = OBJECT_ID('t') AND user_created = 1; SELECT id FROM t WITH (INDEX (ix2))", "st2\n1");
     says(&mut b, "SELECT * FROM v", "Msg 208");
+    says(&mut b, "EXEC sp_rename 't.a', 'a2', 'COLUMN'", "Msg 15336");
     says(&mut b, "EXEC sp_rename 'nothing', 'x'", "Msg 15248");
     says(&mut b, "EXEC sp_rename 'v2', 'p2'", "Msg 15335");
     says(&mut b, "EXEC sp_rename 'v2', 'x', 'THING'", "Msg 15249");

@@ -7,7 +7,7 @@ use types::{SqlError, Value};
 
 use super::Call;
 use crate::ddl::tables::Work;
-use crate::ddl::{alias_types, modules, others, schemabinding};
+use crate::ddl::{alias_types, constraints, modules, others, schemabinding};
 use crate::functions::metadata::name_parts;
 use crate::stmt::{computed_def, statistics};
 use catalog::{Db, IndexDef, TableDef, errors, fold_name};
@@ -118,7 +118,8 @@ impl Rename {
         let tests = |index: &Arc<IndexDef>| {
             index.filter.iter().any(|filter| filter.columns().any(|column| column == at))
         };
-        if bound || table.indexes.iter().any(tests) || computed_def::computed_from(&table, at).is_some() {
+        let tested = table.indexes.iter().any(tests) || constraints::check_of_column(&table, at).is_some();
+        if bound || tested || computed_def::computed_from(&table, at).is_some() {
             return Err(self.enforced());
         }
         let mut next = TableDef::clone(&table);
