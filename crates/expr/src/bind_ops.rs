@@ -136,6 +136,14 @@ pub fn binary(op: BinaryOp, mut left: Typed, mut right: Typed) -> Result<Typed, 
     } else if right.is_null_literal() && !left.is_null_literal() {
         right.ty = left.ty;
     }
+    if left.ty.is_old_lob() || right.ty.is_old_lob() {
+        let name = arith_op(op).name();
+        return Err(if left.ty == right.ty {
+            SqlError::operand_invalid(left.ty, name)
+        } else {
+            SqlError::incompatible(left.ty, right.ty, name)
+        });
+    }
     let op = arith_op(op);
     let typing = ops::operand_types(op, left.ty, right.ty)?;
     let collation =
@@ -183,6 +191,9 @@ pub fn comparable(left: Typed, right: Typed, operator: &str) -> Result<(Expr, Ex
 
 /// The type in which two types are compared.
 pub fn comparison_type(left: DataType, right: DataType, operator: &str) -> Result<DataType, SqlError> {
+    if left.is_old_lob() || right.is_old_lob() {
+        return Err(SqlError::incompatible(left, right, operator));
+    }
     let ty = types::common_type(left, right)?;
     if ty.is_lob() && ty.is_binary() && left != right && (left.is_number() || right.is_number()) {
         return Err(SqlError::incompatible(left, right, operator));
@@ -309,6 +320,9 @@ pub fn as_string(operand: Typed) -> Result<Expr, SqlError> {
         return Ok(operand.expr);
     }
     let to = DataType::VarChar(Len::N(8000));
+    if operand.ty.is_old_lob() {
+        return Err(crate::functions::invalid_argument(operand.ty, 1, "like"));
+    }
     if operand.ty.is_binary() {
         return Ok(explicit(operand, to, 0, false)?.expr);
     }

@@ -7,7 +7,7 @@ use types::SqlError;
 
 use super::computed_def;
 use super::statistics::check_free_index_name;
-use super::table_def::key_columns;
+use super::table_def::{self, key_columns};
 use super::{StmtCtx, index_options, option_rules, resolve_table};
 use crate::ddl::build::build_index;
 use crate::ddl::rebuild::{copy_rows, duplicate_key};
@@ -34,6 +34,7 @@ impl StmtCtx<'_> {
         for name in &stmt.include {
             included.push(table.column(&name.value).ok_or_else(|| no_column(&name.value))?);
         }
+        included.iter().try_for_each(|at: &usize| table_def::check_included(&columns[*at], &table.name))?;
         let filter = match &stmt.filter {
             None => None,
             Some(e) => {
