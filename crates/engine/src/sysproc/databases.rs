@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 use types::{DataType, Len, SqlError, Value};
 
 use super::{Call, column};
+use crate::instance::OfInstance;
 use crate::views::files::database_size;
 use catalog::errors;
 use catalog::fold_name;
@@ -61,7 +62,7 @@ pub fn help_db(call: &mut Call<'_>) -> Result<i32, SqlError> {
 pub fn databases(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let rows: Vec<Vec<Value>> = call
         .core
-        .instance()
+        .host()
         .databases()
         .iter()
         .map(|db| {
