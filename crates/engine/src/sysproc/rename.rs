@@ -216,7 +216,7 @@ impl Rename {
         let (schema, folded) = (fold_name(schema), fold_name(self.part(0)));
         let is = |name: &str| fold_name(name) == folded;
         let mut tables = catalog.by_id.values().filter(|table| fold_name(&table.schema) == schema);
-        let has = |table: &&Arc<TableDef>| crate::ddl::tables::constraint_names(table).any(|name| is(name));
+        let has = |table: &&Arc<TableDef>| crate::ddl::tables::constraint_names(table).any(is);
         let table = tables.find(has).cloned().ok_or_else(|| self.missing())?;
         work.lock_current(&table)?;
         free(work, &table.schema)?;
