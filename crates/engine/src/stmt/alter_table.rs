@@ -9,7 +9,7 @@ use syntax::ast::{
 use types::{DataType, Len, SqlError};
 
 use super::alter_index::clustered_disabled;
-use super::index::{add_index, drop_from, new_columns};
+use super::index::{add_index, drop_from};
 use super::statistics::check_no_statistics;
 use super::{StmtCtx, computed_def, option_rules, resolve_table, table_def};
 use crate::ddl::modules::Parent;
@@ -198,9 +198,13 @@ fn add_column(
     let defaults = column_defaults(work);
     let mut new = match &column.computed {
         None => table_def::new_column(column, &table.name, added.text, &defaults)?,
-        Some(_) => {
-            computed_def::new_computed(column, &table.name, &new_columns(table), added.text, &defaults)?
-        }
+        Some(_) => computed_def::new_computed(
+            column,
+            &table.name,
+            &table_def::new_columns(table),
+            added.text,
+            &defaults,
+        )?,
     };
     if table.column(&new.name).is_some() {
         let text = format!(
@@ -357,7 +361,8 @@ fn add_constraint(
 ) -> Result<Arc<TableDef>, SqlError> {
     match &constraint.kind {
         ConstraintKind::Key { primary, clustered, .. } => {
-            let mut index = table_def::key_constraint(&new_columns(table), &table.name, constraint, column)?;
+            let mut index =
+                table_def::key_constraint(&table_def::new_columns(table), &table.name, constraint, column)?;
             if *primary && table.all_indexes().any(|i| i.primary_key.is_some()) {
                 let text = format!("Table '{}' already has a primary key defined on it.", table.name);
                 return Err(SqlError::new(1779, 16, 0, text));
@@ -378,7 +383,7 @@ fn add_constraint(
             if table.columns[at].default.is_some() {
                 return Err(SqlError::new(1781, 16, 1, "Column already has a DEFAULT bound to it."));
             }
-            let mut new = new_columns(table)[at].clone();
+            let mut new = table_def::new_columns(table)[at].clone();
             table_def::check_default_type(&new, &table.name)?;
             new.default = Some(table_def::new_default(constraint, expr, added.text));
             let mut next = TableDef::clone(table);

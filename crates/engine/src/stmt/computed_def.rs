@@ -219,7 +219,7 @@ pub fn as_stored(db: &Arc<Db>, table: &TableDef, at: usize) -> Result<Arc<Comput
 pub fn check_can_persist(db: &Arc<Db>, table: &TableDef, at: usize) -> Result<(), SqlError> {
     let column = &table.columns[at];
     let Some(computed) = &column.computed else { return Err(SqlError::internal("a column is not computed")) };
-    let bound = bind(db, &table.name, &named(&super::index::new_columns(table)), &computed.expr)?;
+    let bound = bind(db, &table.name, &named(&super::table_def::new_columns(table)), &computed.expr)?;
     check_persisted(&bound, &table.name, &column.name)
 }
 

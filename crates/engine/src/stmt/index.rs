@@ -16,7 +16,7 @@ use catalog::errors;
 use catalog::fold_name;
 use catalog::names::quote;
 use catalog::statistics;
-use catalog::{IndexDef, NewColumn, NewIndex, TableDef};
+use catalog::{IndexDef, NewIndex, TableDef};
 use exec::operators::context::ExecCtx;
 use plan::bind::filter::FilteredIndex;
 
@@ -29,7 +29,7 @@ impl StmtCtx<'_> {
         let filtered = stmt.filter.as_ref().map(|_| (stmt.name.value.as_str(), shown.as_str()));
         let (fill_factor, options) = index_options::of_new(&stmt.options, stmt.unique, filtered)?;
         let (db, table) = resolve_table(self.core, &stmt.table).map_err(no_table)?;
-        let columns = new_columns(&table);
+        let columns = table_def::new_columns(&table);
         let mut included = Vec::new();
         for name in &stmt.include {
             included.push(table.column(&name.value).ok_or_else(|| no_column(&name.value))?);
@@ -175,18 +175,6 @@ pub(super) fn with_stored(
         }
     }
     Ok(table)
-}
-
-/// The columns as a new table would have them, for checks that look at names and types.
-pub(super) fn new_columns(table: &TableDef) -> Vec<NewColumn> {
-    let columns = table.columns.iter();
-    columns
-        .map(|c| NewColumn {
-            collation: c.collation,
-            computed: c.computed.clone(),
-            ..NewColumn::new(c.name.clone(), c.ty, c.nullable)
-        })
-        .collect()
 }
 
 /// Adds an index and builds it. A clustered one takes the rows over and has the others built anew.
