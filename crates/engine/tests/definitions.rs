@@ -282,7 +282,7 @@ fn everything_can_be_renamed() {
     b.check("SELECT name FROM sys.stats WHERE object_id = OBJECT_ID('t') AND user_created = 1; SELECT id FROM t WITH (INDEX (ix2))", "st2\n1");
     says(&mut b, "SELECT * FROM v", "Msg 208");
     says(&mut b, "EXEC sp_rename 't.a', 'a2', 'COLUMN'", "Msg 15336");
-    says(&mut b, "EXEC sp_rename 'nothing', 'x'", "Msg 15248");
+    says(&mut b, "EXEC sp_rename 'nothing', 'x'", "Msg 15225");
     says(&mut b, "EXEC sp_rename 'v2', 'p2'", "Msg 15335");
     says(&mut b, "EXEC sp_rename 'v2', 'x', 'THING'", "Msg 15249");
     b.check("BEGIN TRAN EXEC sp_rename 'v2', 'v3'; ROLLBACK SELECT one FROM v2", &format!("{caution}\n1"));
