@@ -290,6 +290,20 @@ impl Page {
             .ok_or_else(|| PageError::corrupt(self.id(), "slot points beyond the page"))
     }
 
+    /// Offset and length of a slot's content in [`Page::bytes`]. `None` where there is no such slot or its entry points outside
+    /// the body: [`Page::slot`] says which.
+    #[inline]
+    #[must_use]
+    pub fn slot_place(&self, slot: u16) -> Option<(usize, usize)> {
+        if slot >= self.slot_count() {
+            return None;
+        }
+        let at = PAGE_SIZE.checked_sub(SLOT_SIZE * (usize::from(slot) + 1))?;
+        let &[a, b, c, d] = self.bytes.get(at..at + SLOT_SIZE)? else { return None };
+        let (off, len) = (usize::from(u16::from_le_bytes([a, b])), usize::from(u16::from_le_bytes([c, d])));
+        (off >= HEADER_SIZE && off + len <= PAGE_SIZE).then_some((off, len))
+    }
+
     /// Where a slot's content lies in [`Page::bytes`]; empty for an empty slot.
     ///
     /// # Errors

@@ -58,12 +58,21 @@ pub(crate) fn inner_entry(page: &Page, slot: u16) -> Result<(PageId, &[u8]), Acc
     Ok((PageId::from_bytes(*child), key))
 }
 
-/// The key in one slot, as the search compares it.
+/// The key that is looked for.
 #[derive(Clone, Copy)]
-struct SlotKey<'a> {
+struct Wanted<'a> {
     /// Its first eight bytes as a number, filled up with zeros.
     head: u64,
     key: &'a [u8],
+}
+
+/// The key in one slot, as the search compares it: mostly by its first eight bytes alone.
+#[derive(Clone, Copy)]
+struct SlotKey {
+    head: u64,
+    /// Where it lies on the page.
+    from: usize,
+    len: usize,
 }
 
 /// The first eight bytes of a key as a number that is ordered as they are.
@@ -79,97 +88,105 @@ fn head_of(key: &[u8]) -> u64 {
     }
 }
 
-impl<'a> SlotKey<'a> {
-    #[inline]
-    fn of(key: &'a [u8]) -> SlotKey<'a> {
-        SlotKey { head: head_of(key), key }
-    }
-
+impl SlotKey {
     /// Of a slot with `HEAD` bytes in front of the key: leaf or inner entry. `None` where it is cut short.
     #[inline]
-    fn at<const HEAD: usize>(page: &'a Page, slot: u16) -> Option<SlotKey<'a>> {
-        let span = page.slot_span(slot).ok()?;
+    fn at<const HEAD: usize>(page: &Page, slot: u16) -> Option<SlotKey> {
+        let (off, len) = page.slot_place(slot)?;
+        let (from, rest) = (off + HEAD, len.checked_sub(HEAD)?);
         let bytes = page.bytes();
-        let from = span.start + HEAD;
         let len = match HEAD {
             LEAF_HEAD => {
                 let &[low, high] = bytes.get(from - 2..from)? else { return None };
-                usize::from(u16::from_le_bytes([low, high]))
+                let len = usize::from(u16::from_le_bytes([low, high]));
+                if len > rest {
+                    return None;
+                }
+                len
             }
-            _ => span.len().checked_sub(HEAD)?,
+            _ => rest,
         };
-        if from + len > span.end {
-            return None;
-        }
-        let key = bytes.get(from..from + len)?;
         // What follows a short key on the page is cut off again.
         let head = match bytes.get(from..from + 8) {
             Some(&[a, b, c, d, e, f, g, h]) => {
                 let head = u64::from_be_bytes([a, b, c, d, e, f, g, h]);
                 if len < 8 { head & !(u64::MAX >> (8 * len)) } else { head }
             }
-            _ => head_of(key),
+            _ => head_of(bytes.get(from..from + len)?),
         };
-        Some(SlotKey { head, key })
+        Some(SlotKey { head, from, len })
     }
 
     #[inline]
-    fn cmp(&self, other: &SlotKey<'_>) -> Ordering {
-        match self.head.cmp(&other.head) {
-            // Of two short keys that differ in zeros at their end the shorter one is a prefix of the other.
-            Ordering::Equal if self.key.len() <= 8 && other.key.len() <= 8 => {
-                self.key.len().cmp(&other.key.len())
-            }
-            Ordering::Equal => self.key.cmp(other.key),
-            unequal => unequal,
+    fn cmp(&self, page: &Page, wanted: &Wanted<'_>) -> Option<Ordering> {
+        if self.head != wanted.head {
+            return Some(self.head.cmp(&wanted.head));
         }
+        // Of two short keys that differ in zeros at their end the shorter one is a prefix of the other.
+        if self.len <= 8 && wanted.key.len() <= 8 {
+            return Some(self.len.cmp(&wanted.key.len()));
+        }
+        Some(page.bytes().get(self.from..self.from + self.len)?.cmp(wanted.key))
     }
 }
 
 /// Fewer slots than this are halved at once.
 const FEW: u16 = 6;
-/// Slots beside the first guess among which the key is looked for then.
-const NEAR: u16 = 4;
+/// Slots beside the first guess among which the key is looked for then; twice as many each time that it is further away.
+const NEAR: u16 = 2;
 
 /// The first slot from `first` on whose key is `>= key`, and whether it is equal.
 #[inline]
 fn search<const HEAD: usize>(page: &Page, key: &[u8], first: u16) -> Result<(u16, bool), AccessError> {
-    find::<HEAD>(page, SlotKey::of(key), first).ok_or_else(|| corrupt(page.id(), "index entry is cut short"))
+    let wanted = Wanted { head: head_of(key), key };
+    find::<HEAD>(page, wanted, first).ok_or_else(|| corrupt(page.id(), "index entry is cut short"))
 }
 
 #[inline]
-fn find<const HEAD: usize>(page: &Page, wanted: SlotKey<'_>, first: u16) -> Option<(u16, bool)> {
-    let order = |slot: u16| Some(SlotKey::at::<HEAD>(page, slot)?.cmp(&wanted));
+fn find<const HEAD: usize>(page: &Page, wanted: Wanted<'_>, first: u16) -> Option<(u16, bool)> {
+    let order = |slot: u16| SlotKey::at::<HEAD>(page, slot)?.cmp(page, &wanted);
     let (mut low, mut high) = (first, page.slot_count());
     if high.saturating_sub(low) > FEW {
         let (least, most) = (SlotKey::at::<HEAD>(page, low)?, SlotKey::at::<HEAD>(page, high - 1)?);
-        match most.cmp(&wanted) {
+        match most.cmp(page, &wanted)? {
             Ordering::Less => return Some((high, false)),
             Ordering::Equal => return Some((high - 1, true)),
             Ordering::Greater => high -= 1,
         }
-        match least.cmp(&wanted) {
+        match least.cmp(page, &wanted)? {
             Ordering::Less => low += 1,
             other => return Some((low, other.is_eq())),
         }
         // Slot `low - 1` is below the key, slot `high` above it.
         if let Some(guess) = interpolate((least.head, most.head), wanted.head, (low, high)) {
-            let near = match order(guess)? {
+            let mut step = NEAR;
+            match order(guess)? {
                 Ordering::Equal => return Some((guess, true)),
                 Ordering::Less => {
                     low = guess + 1;
-                    low + NEAR
+                    while high - low > step {
+                        match order(low + step)? {
+                            Ordering::Equal => return Some((low + step, true)),
+                            Ordering::Less => (low, step) = (low + step + 1, 2 * step),
+                            Ordering::Greater => {
+                                high = low + step;
+                                break;
+                            }
+                        }
+                    }
                 }
                 Ordering::Greater => {
                     high = guess;
-                    high.saturating_sub(NEAR)
-                }
-            };
-            if (low..high).contains(&near) {
-                match order(near)? {
-                    Ordering::Equal => return Some((near, true)),
-                    Ordering::Less => low = near + 1,
-                    Ordering::Greater => high = near,
+                    while high - low > step {
+                        match order(high - step)? {
+                            Ordering::Equal => return Some((high - step, true)),
+                            Ordering::Greater => (high, step) = (high - step, 2 * step),
+                            Ordering::Less => {
+                                low = high - step + 1;
+                                break;
+                            }
+                        }
+                    }
                 }
             }
         }

@@ -1,5 +1,6 @@
 //! Batches: parsing, the flat program, binding of statements when they first run, and the interpreter.
 
+mod bindings;
 pub mod cache;
 mod cursor_options;
 mod cursors;
@@ -37,6 +38,7 @@ use syntax::ast::{SetOption, Stmt, StmtKind, TypeName};
 use types::{DataType, SqlError, Value};
 
 use crate::conceal::conceal;
+use bindings::Bindings;
 use crate::dml::DmlPlan;
 use crate::exec::scalar::{Condition, Scalar};
 use crate::state::SessionCore;
@@ -186,7 +188,7 @@ pub struct Compiled {
     /// The settings that its SET statements left when it was parsed.
     pub settings: ParseSettings,
     /// Bindings by operation, shared by the runs of the batch.
-    pub bound: Mutex<Vec<Option<(Stamp, Bound)>>>,
+    pub bound: Mutex<Bindings>,
 }
 
 impl BatchView for Compiled {
