@@ -1,19 +1,26 @@
-//! Numbers that are never given twice: object ids and allocation units. They are reserved in blocks in a system table,
-//! so that a crash skips some and repeats none.
+//! Numbers that are never given twice: object ids, allocation units and row versions. They are reserved in blocks in a system
+//! table, so that a crash skips some and repeats none.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use access::ReadMode;
-use pages::UnitId;
+use pages::{TxnId, UnitId};
 use parking_lot::Mutex;
 use txn::{Database, Durability};
 use types::Value;
 
 use crate::store::{StoreError, SysTrees};
-use crate::systables::{COUNTER_OBJECTS, COUNTER_UNITS, FIRST_USER_UNIT, SysTable};
+use crate::systables::{COUNTER_OBJECTS, COUNTER_ROW_VERSIONS, COUNTER_UNITS, FIRST_USER_UNIT, SysTable};
 
 /// Numbers reserved at a time.
 const BLOCK: i64 = 64;
+/// Row versions reserved at a time.
+const ROW_VERSIONS: i64 = 4096;
+/// The first one, as in SQL Server's new databases.
+const FIRST_ROW_VERSION: i64 = 2001;
+/// Transactions with row versions that are kept before those that have ended are looked for.
+const KEPT_TXNS: usize = 64;
 /// object_ids look like SQL Server's: a step through all positive numbers.
 const FIRST_OBJECT_ID: i64 = 245_575_913;
 const OBJECT_ID_STEP: i64 = 16_000_057;
@@ -30,6 +37,15 @@ struct Counter {
 pub struct Counters {
     units: Mutex<Counter>,
     objects: Mutex<Counter>,
+    row_versions: Mutex<RowVersions>,
+}
+
+/// Row versions and who has them.
+#[derive(Debug, Default)]
+struct RowVersions {
+    counter: Counter,
+    /// The first one of each transaction that may still be running.
+    first: HashMap<TxnId, i64>,
 }
 
 impl Counters {
@@ -37,12 +53,17 @@ impl Counters {
     pub fn load(trees: &SysTrees) -> Result<Counters, StoreError> {
         let counters = Counters::default();
         *counters.units.lock() = Counter { next: FIRST_USER_UNIT, reserved: FIRST_USER_UNIT };
+        counters.row_versions.lock().counter =
+            Counter { next: FIRST_ROW_VERSION, reserved: FIRST_ROW_VERSION };
         for row in trees.rows(SysTable::Counters, &[], ReadMode::Dirty)? {
             let value = row[1].as_i64().unwrap_or(0);
             let counter = Counter { next: value, reserved: value };
             match row[0].as_i64() {
                 Some(id) if id == i64::from(COUNTER_UNITS) => *counters.units.lock() = counter,
                 Some(id) if id == i64::from(COUNTER_OBJECTS) => *counters.objects.lock() = counter,
+                Some(id) if id == i64::from(COUNTER_ROW_VERSIONS) => {
+                    counters.row_versions.lock().counter = counter;
+                }
                 _ => {}
             }
         }
@@ -51,7 +72,7 @@ impl Counters {
 
     /// A new allocation unit's number.
     pub fn next_unit(&self, storage: &Arc<Database>, trees: &SysTrees) -> Result<UnitId, StoreError> {
-        let n = next(&self.units, COUNTER_UNITS, storage, trees)?;
+        let n = next(&mut self.units.lock(), COUNTER_UNITS, storage, trees)?;
         u32::try_from(n)
             .map(UnitId)
             .map_err(|_| StoreError::Sql(types::SqlError::internal("allocation unit numbers are used up")))
@@ -59,29 +80,76 @@ impl Counters {
 
     /// A new object_id.
     pub fn next_object(&self, storage: &Arc<Database>, trees: &SysTrees) -> Result<i32, StoreError> {
-        let n = next(&self.objects, COUNTER_OBJECTS, storage, trees)?;
+        let n = next(&mut self.objects.lock(), COUNTER_OBJECTS, storage, trees)?;
         let id = (FIRST_OBJECT_ID + n * OBJECT_ID_STEP) % OBJECT_IDS;
         // 0 is no object, and small numbers are the schemas'.
         Ok(i32::try_from(id.max(100)).unwrap_or(100))
     }
+
+    /// The first of `count` new row versions for a transaction.
+    pub(crate) fn next_row_versions(
+        &self,
+        txn: TxnId,
+        count: i64,
+        storage: &Arc<Database>,
+        trees: &SysTrees,
+    ) -> Result<i64, StoreError> {
+        let mut versions = self.row_versions.lock();
+        let needed = versions.counter.next.saturating_add(count);
+        if needed > versions.counter.reserved {
+            // Values may be seen (OUTPUT, @@DBTS) before anything that uses them is durable.
+            let reserved = needed.saturating_add(ROW_VERSIONS);
+            reserve(&mut versions.counter, COUNTER_ROW_VERSIONS, reserved, Durability::Full, storage, trees)?;
+        }
+        let first = versions.counter.next;
+        versions.counter.next = needed;
+        if versions.first.len() >= KEPT_TXNS {
+            versions.first.retain(|txn, _| storage.txns().is_active(*txn));
+        }
+        versions.first.entry(txn).or_insert(first);
+        Ok(first)
+    }
+
+    /// The row version that was given last.
+    pub(crate) fn last_row_version(&self) -> i64 {
+        self.row_versions.lock().counter.next - 1
+    }
+
+    /// The first row version of a transaction that is running, or the next one when none has any.
+    pub(crate) fn min_active_row_version(&self, storage: &Arc<Database>) -> i64 {
+        let mut versions = self.row_versions.lock();
+        versions.first.retain(|txn, _| storage.txns().is_active(*txn));
+        versions.first.values().copied().min().unwrap_or(versions.counter.next)
+    }
 }
 
 fn next(
-    counter: &Mutex<Counter>,
+    counter: &mut Counter,
     id: i32,
     storage: &Arc<Database>,
     trees: &SysTrees,
 ) -> Result<i64, StoreError> {
-    let mut counter = counter.lock();
     if counter.next >= counter.reserved {
-        let reserved = counter.next + BLOCK;
-        let mut txn = storage.begin(0)?;
-        trees.put(&mut txn, SysTable::Counters, &[Value::Int(id), Value::BigInt(reserved)])?;
         // What uses the numbers is logged after this commit, so it need not be durable first.
-        txn.commit(Durability::Delayed)?;
-        counter.reserved = reserved;
+        reserve(counter, id, counter.next + BLOCK, Durability::Delayed, storage, trees)?;
     }
     let n = counter.next;
     counter.next += 1;
     Ok(n)
+}
+
+/// Notes that numbers below `reserved` may be given.
+fn reserve(
+    counter: &mut Counter,
+    id: i32,
+    reserved: i64,
+    durability: Durability,
+    storage: &Arc<Database>,
+    trees: &SysTrees,
+) -> Result<(), StoreError> {
+    let mut txn = storage.begin(0)?;
+    trees.put(&mut txn, SysTable::Counters, &[Value::Int(id), Value::BigInt(reserved)])?;
+    txn.commit(durability)?;
+    counter.reserved = reserved;
+    Ok(())
 }

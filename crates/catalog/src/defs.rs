@@ -47,6 +47,11 @@ impl ColumnDef {
     pub fn is_virtual(&self) -> bool {
         self.computed.as_ref().is_some_and(|computed| !computed.stored)
     }
+
+    /// Whether the table makes the value of each row itself: computed columns and rowversion. Loads have none for them.
+    pub fn is_made(&self) -> bool {
+        self.computed.is_some() || self.ty == DataType::RowVersion
+    }
 }
 
 /// What a computed column is.
@@ -409,6 +414,11 @@ impl Catalog {
 }
 
 impl TableDef {
+    /// Its rowversion column.
+    pub fn row_version(&self) -> Option<usize> {
+        self.columns.iter().position(|c| c.ty == DataType::RowVersion)
+    }
+
     /// The rows of a view as those of a table that is stored nowhere.
     pub fn of_view(view: &ModuleDef, columns: Vec<ColumnDef>) -> TableDef {
         let types: Vec<types::ColumnType> = columns

@@ -29,6 +29,7 @@ pub mod pending;
 pub mod properties;
 pub mod registry;
 pub mod row_counts;
+pub mod row_version;
 pub mod security;
 pub mod sequence;
 pub mod settings;

@@ -71,6 +71,8 @@ pub const ALL: [SysTable; 17] = [
 pub const COUNTER_UNITS: i32 = 1;
 /// Counter of object ids.
 pub const COUNTER_OBJECTS: i32 = 2;
+/// Counter of row versions.
+pub const COUNTER_ROW_VERSIONS: i32 = 3;
 /// The unit of the list of discarded large values: a tree of the storage engine, without columns.
 pub const DISCARDED_UNIT: u32 = 99;
 /// First unit id of user objects; the system tables' units are below.

@@ -6,7 +6,8 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use engine::{
-    ColumnInfo, Origins, OutputParameter, SessionChange, Sink, SqlError, StatementEnd, StatementKind, Value,
+    ColumnInfo, DataType, Origins, OutputParameter, SessionChange, Sink, SqlError, StatementEnd,
+    StatementKind, Value,
 };
 use tds::tokens::{ColumnSource, DoneKind, DoneStatus, EnvChange, ReturnValue, command};
 use tds::{Column, ColumnFlags, MessageBuffer, TdsVersion, TokenWriter, TypeInfo};
@@ -19,6 +20,8 @@ use crate::hub::Hub;
 const BATCH: usize = 32 << 10;
 /// Full packets are sent at least this often.
 const HURRY: Duration = Duration::from_millis(10);
+/// User type of rowversion, whose values are binary(8).
+const TIMESTAMP: u32 = 80;
 /// The error of a batch that was cancelled.
 const CANCELLED: i32 = 3617;
 /// Errors of this severity and above end the connection.
@@ -213,7 +216,12 @@ fn column(info: &ColumnInfo, version: TdsVersion) -> Column {
         .with_if(info.nullable, ColumnFlags::NULLABLE)
         .with(if info.base { ColumnFlags::UPDATABLE_UNKNOWN } else { ColumnFlags::default() })
         .with_if(info.identity, ColumnFlags::IDENTITY);
-    Column::new(info.name.as_str(), ty, flags)
+    Column { user_type: user_type(info.ty), ..Column::new(info.name.as_str(), ty, flags) }
+}
+
+/// The number of a type that clients cannot tell by its bytes.
+fn user_type(ty: DataType) -> u32 {
+    if ty == DataType::RowVersion { TIMESTAMP } else { 0 }
 }
 
 /// The number that DONE gives a statement.
@@ -347,7 +355,7 @@ impl Sink for Answer<'_> {
             ordinal: parameter.ordinal as u16,
             name: parameter.name,
             is_function_result: false,
-            user_type: 0,
+            user_type: user_type(parameter.ty),
             flags: ColumnFlags::NULLABLE,
             ty: TypeInfo::of(parameter.ty, true, types::Collation::DEFAULT, self.version),
             value: parameter.value,

@@ -185,3 +185,27 @@ fn scripts_of_a_folder() {
         both_ways(&path.display().to_string(), &[database, text]);
     }
 }
+
+/// The user type and the type on the wire of each column of a query.
+fn on_the_wire(client: &mut Client, sql: &str) -> Vec<(u32, tds::TypeInfo)> {
+    let answer = client.batch(sql);
+    let columns = answer.tokens.iter().find_map(|token| match token {
+        Token::Columns(columns) => Some(columns),
+        _ => None,
+    });
+    columns.expect("columns").iter().map(|c| (c.user_type, c.ty)).collect()
+}
+
+#[test]
+fn rowversion() {
+    let table = "create table v (id int primary key, n int, v rowversion, index i (v));";
+    let changes = "insert v (id, n) output inserted.v values (1, 2), (2, 3); update v set n = 5 where id = 1; select * from v
+        select id from v where v > 0x07d2; select @@dbts, min_active_rowversion(); insert v values (1, 1, 0x01); update v set v = 1
+        declare @v timestamp = 7; select @v, cast(@v as int), convert(varchar(20), @v, 1)";
+    both_ways("rowversion", &[table.to_string(), changes.to_string()]);
+    let server = TestServer::start();
+    let mut client = server.client();
+    client.batch("create table #v (n int, v rowversion, index i (v)); insert #v (n) values (1)");
+    let sent = on_the_wire(&mut client, "select v, cast(v as binary(8)) from #v");
+    assert_eq!(sent, [(80, tds::TypeInfo::Binary(8)), (0, tds::TypeInfo::Binary(8))]);
+}

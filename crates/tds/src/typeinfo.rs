@@ -172,6 +172,7 @@ impl TypeInfo {
             DataType::NVarChar(Len::Max) if has_max => TypeInfo::NVarChar(Size::Max, wire),
             DataType::NVarChar(Len::Max) => TypeInfo::NText(wire),
             DataType::Binary(n) => TypeInfo::Binary(n),
+            DataType::RowVersion => TypeInfo::Binary(8),
             DataType::VarBinary(Len::N(n)) => TypeInfo::VarBinary(Size::Bytes(n)),
             DataType::VarBinary(Len::Max) if has_max => TypeInfo::VarBinary(Size::Max),
             DataType::VarBinary(Len::Max) => TypeInfo::Image,

@@ -141,6 +141,17 @@ impl Txn {
         self.shared.as_ref().map_or(TxnId(0), |s| s.id)
     }
 
+    /// The id, which the transaction gets now if it has changed nothing yet: for what is given to it before its first change.
+    ///
+    /// # Errors
+    /// The log is full or has failed.
+    pub fn begun(&mut self) -> Result<TxnId, TxnError> {
+        if self.shared.is_none() {
+            self.begin()?;
+        }
+        Ok(self.id())
+    }
+
     pub(crate) fn shared(&self) -> Option<Arc<TxnShared>> {
         self.shared.clone()
     }

@@ -168,7 +168,7 @@ pub(crate) fn fit_bytes(bytes: Arc<[u8]>, ty: DataType, mode: Mode) -> Result<Va
         }
         return Ok(Value::Bytes(Arc::from(&bytes[..limit])));
     }
-    if matches!(ty, DataType::Binary(_)) && bytes.len() < limit {
+    if matches!(ty, DataType::Binary(_) | DataType::RowVersion) && bytes.len() < limit {
         let mut padded = bytes.to_vec();
         padded.resize(limit, 0);
         return Ok(Value::Bytes(Arc::from(padded)));

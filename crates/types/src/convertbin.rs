@@ -52,7 +52,7 @@ pub(crate) fn to_binary(
 fn right_aligned(bytes: &[u8], to: DataType) -> Arc<[u8]> {
     let room = to.length().unwrap_or(bytes.len());
     let used = &bytes[bytes.len().saturating_sub(room)..];
-    if !matches!(to, DataType::Binary(_)) {
+    if !matches!(to, DataType::Binary(_) | DataType::RowVersion) {
         return Arc::from(used);
     }
     let mut padded = vec![0u8; room - used.len()];

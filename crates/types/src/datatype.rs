@@ -41,6 +41,8 @@ pub enum DataType {
     DateTime2(u8),
     DateTimeOffset(u8),
     UniqueIdentifier,
+    /// rowversion, whose older name timestamp clients know: eight bytes, of the database's counter where a column has them.
+    RowVersion,
     /// A value that carries its own type; it passes through expressions but cannot be stored in a row.
     SqlVariant,
 }
@@ -160,6 +162,7 @@ impl DataType {
             DataType::DateTime2(_) => "datetime2",
             DataType::DateTimeOffset(_) => "datetimeoffset",
             DataType::UniqueIdentifier => "uniqueidentifier",
+            DataType::RowVersion => "timestamp",
             DataType::SqlVariant => "sql_variant",
         }
     }
@@ -223,6 +226,7 @@ impl DataType {
             "datetime2" => Ok(DataType::DateTime2(fraction_arg(args)?)),
             "datetimeoffset" => Ok(DataType::DateTimeOffset(fraction_arg(args)?)),
             "uniqueidentifier" => plain(DataType::UniqueIdentifier),
+            "rowversion" | "timestamp" => plain(DataType::RowVersion),
             "sql_variant" => plain(DataType::SqlVariant),
             _ => Err(SqlError::unknown_type(name)),
         }
@@ -250,6 +254,7 @@ impl DataType {
             DataType::Decimal { name: DecimalName::Numeric, .. } => 108,
             DataType::SmallMoney => 122,
             DataType::BigInt => 127,
+            DataType::RowVersion => 189,
             DataType::VarBinary(_) => 165,
             DataType::VarChar(_) => 167,
             DataType::Binary(_) => 173,
@@ -271,7 +276,11 @@ impl DataType {
             DataType::Bit | DataType::TinyInt => 1,
             DataType::SmallInt => 2,
             DataType::Int | DataType::Real | DataType::SmallMoney | DataType::SmallDateTime => 4,
-            DataType::BigInt | DataType::Float | DataType::Money | DataType::DateTime => 8,
+            DataType::BigInt
+            | DataType::Float
+            | DataType::Money
+            | DataType::DateTime
+            | DataType::RowVersion => 8,
             DataType::Decimal { precision, .. } => i16::from(decimal_bytes(precision)),
             DataType::Char(n) | DataType::Binary(n) => signed(n),
             DataType::NChar(n) => signed(n.saturating_mul(2)),
@@ -342,13 +351,14 @@ impl DataType {
             DataType::SmallInt => 16,
             DataType::TinyInt => 15,
             DataType::Bit => 14,
-            DataType::UniqueIdentifier => 10,
-            DataType::NVarChar(_) => 9,
-            DataType::NChar(_) => 8,
-            DataType::VarChar(_) => 7,
-            DataType::Char(_) => 6,
-            DataType::VarBinary(_) => 5,
-            DataType::Binary(_) => 4,
+            DataType::RowVersion => 8,
+            DataType::UniqueIdentifier => 7,
+            DataType::NVarChar(_) => 6,
+            DataType::NChar(_) => 5,
+            DataType::VarChar(_) => 4,
+            DataType::Char(_) => 3,
+            DataType::VarBinary(_) => 2,
+            DataType::Binary(_) => 1,
         }
     }
 
@@ -375,9 +385,9 @@ impl DataType {
         matches!(self, DataType::NChar(_) | DataType::NVarChar(_))
     }
 
-    /// binary, varbinary.
+    /// binary, varbinary, rowversion.
     pub fn is_binary(self) -> bool {
-        matches!(self, DataType::Binary(_) | DataType::VarBinary(_))
+        matches!(self, DataType::Binary(_) | DataType::VarBinary(_) | DataType::RowVersion)
     }
 
     /// varchar, nvarchar, varbinary: stored with their own length.
@@ -420,6 +430,7 @@ impl DataType {
         match self {
             DataType::Char(n) | DataType::NChar(n) | DataType::Binary(n) => Some(usize::from(n)),
             DataType::VarChar(l) | DataType::NVarChar(l) | DataType::VarBinary(l) => l.limit(),
+            DataType::RowVersion => Some(8),
             _ => None,
         }
     }
@@ -625,6 +636,7 @@ fn widened_string(high: DataType, low: DataType) -> DataType {
         DataType::NChar(_) if low.is_variable() => DataType::NVarChar(len(MAX_UNITS)),
         DataType::NChar(_) => DataType::NChar(cap(MAX_UNITS)),
         DataType::Binary(_) => DataType::Binary(cap(MAX_BYTES)),
+        DataType::RowVersion => high,
         DataType::VarChar(_) => DataType::VarChar(len(MAX_BYTES)),
         DataType::NVarChar(_) => DataType::NVarChar(len(MAX_UNITS)),
         _ => DataType::VarBinary(len(MAX_BYTES)),
@@ -648,13 +660,20 @@ pub fn conversion(from: DataType, to: DataType) -> Conversion {
     }
     match (from, to) {
         (f, T::SqlVariant) => {
-            if f.is_lob() {
+            if f.is_lob() || f == T::RowVersion {
                 None
             } else {
                 Implicit
             }
         }
         (T::SqlVariant, _) => ExplicitOnly,
+        (
+            T::RowVersion,
+            T::Date | T::Time(_) | T::DateTime2(_) | T::DateTimeOffset(_) | T::UniqueIdentifier,
+        ) => None,
+        (T::RowVersion, t) if t.is_unicode() => None,
+        (T::UniqueIdentifier | T::Float | T::Real, T::RowVersion) => None,
+        (f, T::RowVersion) if f.is_temporal() && !matches!(f, T::DateTime | T::SmallDateTime) => None,
         (f, t) if f.is_string() => {
             if t.is_binary() {
                 ExplicitOnly

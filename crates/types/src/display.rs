@@ -60,6 +60,7 @@ pub fn display_width(ty: DataType) -> usize {
         DataType::Money => 21,
         DataType::SmallMoney => 12,
         DataType::UniqueIdentifier => 36,
+        DataType::RowVersion => 18,
         DataType::Binary(n) => 2 + 2 * usize::from(n),
         DataType::VarBinary(len) => 2 + 2 * len.limit().unwrap_or(127),
         _ if ty.is_temporal() => usize::from(ty.precision()),

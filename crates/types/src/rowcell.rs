@@ -82,7 +82,7 @@ impl Cell {
             DataType::VarChar(len) => Cell::VarChar { limit: limit(len) },
             DataType::NChar(_) => Cell::NChar,
             DataType::NVarChar(len) => Cell::NVarChar { limit: limit(len) },
-            DataType::Binary(_) => Cell::Binary,
+            DataType::Binary(_) | DataType::RowVersion => Cell::Binary,
             DataType::VarBinary(len) => Cell::VarBinary { limit: limit(len) },
             DataType::Date => Cell::Date,
             DataType::Time(scale) => Cell::Time(scale),

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use syntax::ast::StmtKind;
-use types::SqlError;
+use types::{DataType, SqlError};
 
 use super::tables::Work;
 use crate::dml::compile_dml;
@@ -103,13 +103,16 @@ fn run(
     result
 }
 
-/// The definition under another name, without what an INSERT would add: identity values and counted rows.
+/// The definition under another name, without what an INSERT would add: identity values, row versions and counted rows.
 fn private(table: &TableDef, name: &str) -> TableDef {
     let mut copy = table.clone();
     copy.schema = "dbo".into();
     copy.name = name.into();
     for column in &mut copy.columns {
         column.identity = None;
+        if column.ty == DataType::RowVersion {
+            column.ty = DataType::Binary(8);
+        }
         // The values are those that are given, and none of what no row has.
         column.nullable |= column.is_virtual();
         column.computed = None;

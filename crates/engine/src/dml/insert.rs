@@ -198,7 +198,7 @@ fn copy_kind(table: &TableDef, plan: &Plan, exprs: &[Expr]) -> Copy {
     let straight = exprs.iter().enumerate().all(|(i, e)| matches!(e, Expr::Col(slot) if *slot as usize == i));
     if !straight
         || plan.width() != exprs.len()
-        || table.columns.iter().any(|c| c.identity.is_some() || c.computed.is_some())
+        || table.columns.iter().any(|c| c.identity.is_some() || c.is_made())
     {
         return Copy::Computed;
     }

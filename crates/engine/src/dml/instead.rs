@@ -30,7 +30,7 @@ use plan::nodes::Plan;
 use plan::physical;
 use storage::TableMode;
 use syntax::ast::{self, InsertSource, TableRefKind};
-use types::{SqlError, Value};
+use types::{DataType, SqlError, Value};
 
 /// A compiled change of a view whose trigger does it.
 #[derive(Debug)]
@@ -153,7 +153,11 @@ fn table_of(view: &ModuleDef, columns: &[ScopeColumn]) -> Arc<TableDef> {
     let columns = columns.iter().enumerate().map(|(at, c)| ColumnDef {
         column_id: at as i32 + 1,
         name: c.name.clone(),
-        ty: c.ty,
+        ty: match c.ty {
+            // The trigger is given what the statement says.
+            DataType::RowVersion => DataType::Binary(8),
+            ty => ty,
+        },
         nullable: true,
         collation: c.collation,
         default: None,

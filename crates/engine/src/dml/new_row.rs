@@ -9,7 +9,7 @@ use super::loader::Loader;
 use super::values::{column_value, default_of, null_error};
 use crate::exec::context::ExecCtx;
 use crate::exec::rt::Rt;
-use catalog::{Db, TableDef, identity};
+use catalog::{Db, TableDef, identity, row_version};
 use expr::Expr;
 use plan::bind::Binder;
 use storage::TableStore;
@@ -26,6 +26,8 @@ pub struct NewRows {
     identity: Option<usize>,
     /// The identity column, when it does.
     explicit_identity: Option<usize>,
+    /// The rowversion column.
+    row_version: Option<usize>,
     /// Columns that take no NULL.
     not_null: Vec<usize>,
     /// Computed columns that the rows have, with their values over the others.
@@ -48,13 +50,16 @@ impl NewRows {
         let table = change.table;
         let identity = table.columns.iter().position(|c| c.identity.is_some());
         let given = identity.filter(|at| columns.contains(at));
+        let row_version = table.row_version();
         let not_null = 0..table.columns.len();
         let not_null = not_null.filter(|i| !table.columns[*i].nullable && !table.columns[*i].is_virtual());
+        let not_null = not_null.filter(|i| Some(*i) != row_version);
         Ok(NewRows {
             db: change.db.clone(),
             store: TableStore::open(change.db, table)?,
             identity: identity.filter(|_| given.is_none()),
             explicit_identity: given,
+            row_version,
             not_null: not_null.filter(|i| given.is_some() || Some(*i) != identity).collect(),
             computed: binder.stored_computed(change.db, table, None)?,
             change: change::compile(binder.env, &mut binder.rights, change, compile_cascade)?,
@@ -105,7 +110,7 @@ impl NewRows {
         Ok(())
     }
 
-    /// What the table adds to a computed row, and its tests: identity, NOT NULL, CHECK. Notes the identity for
+    /// What the table adds to a computed row, and its tests: identity, rowversion, NOT NULL, CHECK. Notes the identity for
     /// `SCOPE_IDENTITY()` where `noted`.
     ///
     /// # Errors
@@ -125,6 +130,10 @@ impl NewRows {
         }
         if let Some(column) = self.explicit_identity {
             self.note_explicit(&values[column], noted, rt)?;
+        }
+        if let Some(column) = self.row_version {
+            let txn = rt.session().txn(&self.db)?;
+            values[column] = row_version::value(row_version::next(&self.db, txn, 1)?);
         }
         self.derived(values, rt)?;
         self.checked(values, rt)

@@ -7,7 +7,7 @@ use expr::{ConvertExpr, Expr, Typed, bind_ops};
 use plan::bind::Binder;
 use plan::bind::scope::{Clause, Scope};
 use types::convert::Mode;
-use types::{SqlError, Value};
+use types::{DataType, SqlError, Value};
 
 /// `database.schema.table`, as messages name a table.
 pub fn full_name(db: &Db, table: &TableDef) -> String {
@@ -61,8 +61,13 @@ fn truncated(
     SqlError::truncation_in(&full_name(db, table), &table.columns[column].name, &part)
 }
 
-/// The conversion to a column's type.
+/// The conversion to a column's type. Error: 273 for a rowversion column, whose values the table makes.
 pub fn into_column(typed: Typed, table: &TableDef, column: usize) -> Result<Expr, SqlError> {
+    if table.columns[column].ty == DataType::RowVersion {
+        let text = "Cannot insert an explicit value into a timestamp column. Use INSERT with a column list to exclude the \
+                    timestamp column, or insert a DEFAULT into the timestamp column.";
+        return Err(SqlError::new(273, 16, 1, text));
+    }
     bind_ops::assigned(typed, table.columns[column].ty, Mode::Assignment)
 }
 

@@ -159,6 +159,7 @@ const ALL_TYPES: &[DataType] = &[
     DataType::NChar(1),
     DataType::NVarChar(types::Len::N(1)),
     DataType::Binary(1),
+    DataType::RowVersion,
     DataType::VarBinary(types::Len::N(1)),
     DataType::Date,
     DataType::Time(7),

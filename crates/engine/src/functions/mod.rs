@@ -5,6 +5,7 @@ pub mod cursors;
 pub mod environment;
 pub mod metadata;
 pub mod properties;
+pub mod row_version;
 pub mod security;
 pub mod sequence;
 pub mod system;
@@ -29,6 +30,7 @@ pub fn find(name: &str) -> Option<&'static Function> {
             environment::FUNCTIONS,
             metadata::FUNCTIONS,
             properties::FUNCTIONS,
+            row_version::FUNCTIONS,
             security::FUNCTIONS,
             sequence::FUNCTIONS,
         ];
@@ -56,6 +58,7 @@ mod tests {
             environment::FUNCTIONS,
             metadata::FUNCTIONS,
             properties::FUNCTIONS,
+            row_version::FUNCTIONS,
             security::FUNCTIONS,
             sequence::FUNCTIONS,
         ];

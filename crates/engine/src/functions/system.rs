@@ -72,7 +72,6 @@ pub const FUNCTIONS: &[Function] = &[
     session!("@@fetch_status", int, |s| Value::Int(s.cursors.fetch_status)),
     session!("@@cursor_rows", int, |s| Value::Int(s.cursors.opened_rows)),
     session!("@@remserver", sysname, |_| Value::Null),
-    session!("@@dbts", |_, _| Ok(DataType::VarBinary(Len::N(8))), |_| Value::bytes(vec![0u8; 8])),
     session!("context_info", |_, _| Ok(DataType::VarBinary(Len::N(128))), |s| s.context_info.clone()),
     Function {
         name: "session_context",

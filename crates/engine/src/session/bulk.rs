@@ -162,7 +162,7 @@ fn positions(table: &Arc<TableDef>, names: &[&str], identity: bool) -> Result<Ve
     if names.is_empty() {
         let given = |at: &usize| {
             let column = &table.columns[*at];
-            column.computed.is_none() && (identity || column.identity.is_none())
+            !column.is_made() && (identity || column.identity.is_none())
         };
         return Ok((0..table.columns.len()).filter(given).collect());
     }

@@ -6,7 +6,7 @@ use syntax::ast::{
     AlterTable, AlterTableAction, ColumnDef, Constraint, ConstraintKind, DropElement, OptionValue,
     TableElement,
 };
-use types::SqlError;
+use types::{DataType, SqlError};
 
 use super::index::{add_index, drop_from, new_columns};
 use super::statistics::check_no_statistics;
@@ -138,6 +138,14 @@ fn add_column(
         );
         return Err(SqlError::new(2744, 16, 2, text));
     }
+    if new.ty == DataType::RowVersion && table.row_version().is_some() {
+        return Err(table_def::second_row_version(&table.name, &new.name));
+    }
+    // Its rows get their values before the column is what it is: until then it is plain bytes.
+    let row_version = new.ty == DataType::RowVersion;
+    if row_version {
+        new.ty = DataType::Binary(8);
+    }
     let with_values = column
         .constraints
         .iter()
@@ -162,7 +170,7 @@ fn add_column(
         work.check_free_name(&table.schema, name)?;
     }
     let must_fill = (!new.nullable && new.computed.is_none()) || (with_values && new.default.is_some());
-    if must_fill && new.default.is_none() && identity.is_none() {
+    if must_fill && new.default.is_none() && identity.is_none() && !row_version {
         require_empty(work, table, &new.name)?;
     }
     let mut after = work.replace(table, next)?;
@@ -172,6 +180,9 @@ fn add_column(
     }
     if let Some(identity) = identity {
         after = number_rows(work, &after, identity)?;
+    }
+    if row_version {
+        after = version_rows(work, &after)?;
     }
     for constraint in &column.constraints {
         if !matches!(constraint.kind, ConstraintKind::Default { .. }) {
@@ -187,6 +198,37 @@ fn number_rows(
     table: &Arc<TableDef>,
     (seed, step): (i64, i64),
 ) -> Result<Arc<TableDef>, SqlError> {
+    let rows = set_last(work, table, &format!("{seed} + ([$number] - 1) * {step}"))?;
+    let mut next = TableDef::clone(table);
+    if let Some(column) = next.columns.last_mut() {
+        column.identity = Some((seed, step));
+    }
+    let after = work.replace(table, next)?;
+    let last = i64::try_from(rows).ok().filter(|rows| *rows > 0);
+    let last = last.map(|rows| seed.saturating_add((rows - 1).saturating_mul(step)));
+    catalog::identity::set(&work.db, &after, last)?;
+    Ok(after)
+}
+
+/// Gives each row a row version in the table's last column, which is its rowversion column from then on.
+fn version_rows(work: &mut Work<'_>, table: &Arc<TableDef>) -> Result<Arc<TableDef>, SqlError> {
+    let rows = set_last(work, table, "0x")?;
+    if rows > 0 {
+        let txn = work.core.txn(&work.db)?;
+        let first = catalog::row_version::next(&work.db, txn, rows)?;
+        set_last(work, table, &format!("CONVERT(binary(8), CONVERT(bigint, {first}) + [$number] - 1)"))?;
+    }
+    let mut next = TableDef::clone(table);
+    if let Some(column) = next.columns.last_mut() {
+        column.ty = DataType::RowVersion;
+    }
+    next.layout = layout_of(&next.columns);
+    work.replace(table, next)
+}
+
+/// Sets a table's last column in all rows; in the value `[$number]` is a row's number in the order of the clustered index. Gives
+/// the number of rows.
+fn set_last(work: &mut Work<'_>, table: &TableDef, value: &str) -> Result<u64, SqlError> {
     let Some(column) = table.columns.last().map(|c| quote(&c.name)) else {
         return Err(SqlError::internal("a table without columns"));
     };
@@ -197,19 +239,10 @@ fn number_rows(
     let order = if key.is_empty() { "(SELECT NULL)" } else { &key };
     let text = format!(
         "WITH numbered AS (SELECT {column}, ROW_NUMBER() OVER (ORDER BY {order}) AS [$number] FROM {}) \
-         UPDATE numbered SET {column} = {seed} + ([$number] - 1) * {step}",
+         UPDATE numbered SET {column} = {value}",
         table_name(table)
     );
-    let rows = run_dml(work, &text)?;
-    let mut next = TableDef::clone(table);
-    if let Some(column) = next.columns.last_mut() {
-        column.identity = Some((seed, step));
-    }
-    let after = work.replace(table, next)?;
-    let last = i64::try_from(rows).ok().filter(|rows| *rows > 0);
-    let last = last.map(|rows| seed.saturating_add((rows - 1).saturating_mul(step)));
-    catalog::identity::set(&work.db, &after, last)?;
-    Ok(after)
+    run_dml(work, &text)
 }
 
 fn table_name(table: &TableDef) -> String {
@@ -265,6 +298,7 @@ fn add_constraint(
                 return Err(SqlError::new(1781, 16, 1, "Column already has a DEFAULT bound to it."));
             }
             let mut new = new_columns(table)[at].clone();
+            table_def::check_default_type(&new, &table.name)?;
             new.default = Some(table_def::new_default(constraint, expr, added.text));
             let mut next = TableDef::clone(table);
             let made: Option<DefaultDef> =
@@ -411,8 +445,16 @@ fn alter_column(
         let text = format!("Cannot alter column '{}' because it is 'COMPUTED'.", table.columns[at].name);
         return Err(SqlError::new(4928, 16, 1, text));
     }
+    if table.columns[at].ty == DataType::RowVersion {
+        let text = format!("Cannot alter column '{}' because it is 'timestamp'.", table.columns[at].name);
+        return Err(SqlError::new(4928, 16, 1, text));
+    }
     check_not_computed_from(table, at)?;
     let new = table_def::new_column(column, &table.name, text, &column_defaults(work))?;
+    if new.ty == DataType::RowVersion {
+        let text = format!("Cannot alter column '{}' to be data type timestamp.", new.name);
+        return Err(SqlError::new(4927, 16, 1, text));
+    }
     let in_key = |i: &catalog::IndexDef| i.key.iter().any(|(k, _)| *k == at);
     if let Some(index) = table.all_indexes().find(|i| in_key(i)) {
         let text = format!("The index '{}' is dependent on column '{}'.", index.name, column.name);

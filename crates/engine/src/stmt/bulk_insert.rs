@@ -33,10 +33,10 @@ impl StmtCtx<'_> {
         let options = self.bulk_options(&stmt.options)?;
         let path = self.core.instance().paths.resolve(&stmt.file)?;
         let input = Decoded::new(open(&path, &stmt.file)?, options.encoding);
-        // A field per column, also of identity and computed columns, which are passed over.
+        // A field per column, also of identity, computed and rowversion columns, which are passed over.
         let given = |at: &usize| {
             let column = &table.columns[*at];
-            column.computed.is_none() && (options.load.keep_identity || column.identity.is_none())
+            !column.is_made() && (options.load.keep_identity || column.identity.is_none())
         };
         let columns = (0..table.columns.len()).filter(given).collect();
         let load = BulkLoad { db, table: table.clone(), columns, options: options.load.clone() };
@@ -181,8 +181,7 @@ impl FileRows<'_> {
             if end == End::File && i + 1 < count {
                 return Err(unexpected_end());
             }
-            let skipped =
-                column.computed.is_some() || (column.identity.is_some() && !self.options.load.keep_identity);
+            let skipped = column.is_made() || (column.identity.is_some() && !self.options.load.keep_identity);
             if skipped || self.row < self.options.first_row {
                 continue;
             }

@@ -29,8 +29,7 @@ impl StmtCtx<'_> {
             columns.push(at);
         }
         if stmt.columns.is_empty() {
-            let given =
-                |at: &usize| table.columns[*at].identity.is_none() && table.columns[*at].computed.is_none();
+            let given = |at: &usize| table.columns[*at].identity.is_none() && !table.columns[*at].is_made();
             columns = (0..table.columns.len()).filter(given).collect();
         }
         let on =

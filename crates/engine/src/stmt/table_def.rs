@@ -181,19 +181,19 @@ pub fn new_column(
     if column.computed.is_some() {
         return Err(SqlError::internal("a computed column has no definition of its own"));
     }
-    let Some(type_name) = &column.data_type else {
-        return Err(SqlError::new(
-            173,
-            15,
-            1,
-            format!("The definition for column '{}' must include a data type.", column.name),
-        ));
+    let (ty, nullable) = match &column.data_type {
+        Some(name) => plan::bind::type_names::type_of(name, &defaults.catalog)?,
+        // A column that is called timestamp is one.
+        None if column.name.is("timestamp") => (DataType::RowVersion, None),
+        None => {
+            let text = format!("The definition for column '{}' must include a data type.", column.name);
+            return Err(SqlError::new(173, 15, 1, text));
+        }
     };
-    let (ty, nullable) = plan::bind::type_names::type_of(type_name, &defaults.catalog)?;
     if ty == DataType::SqlVariant {
         return Err(errors::not_supported("sql_variant column"));
     }
-    let nullable = column.nullable.or(nullable).unwrap_or(defaults.nullable);
+    let nullable = column.nullable.or(nullable).unwrap_or(defaults.nullable && ty != DataType::RowVersion);
     let mut new = NewColumn::new(column.name.value.clone(), ty, nullable);
     new.collation = defaults.collation;
     if let Some(name) = &column.collation {
@@ -218,6 +218,7 @@ pub fn new_column(
                         ),
                     ));
                 }
+                check_default_type(&new, table)?;
                 new.default = Some(new_default(constraint, expr, batch));
             }
             ConstraintKind::Key { primary: true, .. } => {
@@ -231,6 +232,18 @@ pub fn new_column(
         }
     }
     Ok(new)
+}
+
+/// 1755: a DEFAULT of a rowversion column.
+pub fn check_default_type(column: &NewColumn, table: &str) -> Result<(), SqlError> {
+    if column.ty != DataType::RowVersion {
+        return Ok(());
+    }
+    let text = format!(
+        "Defaults cannot be created on columns of data type timestamp. Table '{table}', column '{}'.",
+        column.name
+    );
+    Err(SqlError::new(1755, 16, 0, text))
 }
 
 /// A DEFAULT's text as the catalog keeps it: in parentheses, numbers in two pairs of them.
@@ -349,6 +362,7 @@ fn add_constraint(
         }
         ConstraintKind::Default { expr, column: Some(name), .. } => {
             let at = find(&table.columns, &name.value).ok_or_else(|| no_column(&name.value, &table.name))?;
+            check_default_type(&table.columns[at], &table.name)?;
             table.columns[at].default = Some(new_default(constraint, expr, batch));
             Ok(())
         }
@@ -523,6 +537,10 @@ fn check_table(table: &mut NewTable) -> Result<(), SqlError> {
         );
         return Err(SqlError::new(2744, 16, 2, text));
     }
+    let mut versions = table.columns.iter().filter(|c| c.ty == DataType::RowVersion);
+    if let (Some(_), Some(second)) = (versions.next(), versions.next()) {
+        return Err(second_row_version(name, &second.name));
+    }
     let primary = |i: &&NewIndex| i.constraint == Some(KeyConstraint::Primary);
     if table.indexes.iter().filter(primary).count() > 1 {
         let text = format!("Cannot add multiple PRIMARY KEY constraints to table '{name}'.");
@@ -546,6 +564,15 @@ fn check_table(table: &mut NewTable) -> Result<(), SqlError> {
     // The clustered index is built first: the others' rows point through its key.
     table.indexes.sort_by_key(|i| !i.clustered);
     Ok(())
+}
+
+/// 2738: a table has one rowversion column.
+pub fn second_row_version(table: &str, column: &str) -> SqlError {
+    let text = format!(
+        "A table can only have one timestamp column. Because table '{table}' already has one, the column '{column}' cannot be \
+         added."
+    );
+    SqlError::new(2738, 16, 1, text)
 }
 
 /// 8111: a primary key over a column that allows NULL.

@@ -39,6 +39,7 @@ fn managed_type(ty: DataType, new: bool) -> i16 {
         DataType::SmallDateTime => 15,
         DataType::SmallInt => 16,
         DataType::SmallMoney => 17,
+        DataType::RowVersion => 19,
         DataType::TinyInt => 20,
         DataType::VarBinary(_) => 21,
         DataType::VarChar(_) => 22,

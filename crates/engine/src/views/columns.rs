@@ -95,7 +95,7 @@ impl Column<'_> {
             7 => Value::TinyInt(ty.scale()),
             8 if ty.is_string() => text(self.def.map_or(Collation::DEFAULT, |c| c.collation).name()),
             9 => bit(self.nullable),
-            10 => bit(ty.is_string() || ty.is_binary()),
+            10 => bit((ty.is_string() || ty.is_binary()) && ty != DataType::RowVersion),
             12 => bit(self.def.is_some_and(|c| c.identity.is_some())),
             13 => bit(self.def.is_some_and(|c| c.computed.is_some())),
             11 | 14..=19 | 23 | 24 => bit(false),

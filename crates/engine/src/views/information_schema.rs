@@ -71,7 +71,7 @@ impl TypeParts {
     pub(super) fn value(&self, column: &str) -> Value {
         let ty = self.ty;
         let length = |bytes: bool| match ty.length() {
-            _ if !(ty.is_string() || ty.is_binary()) => Value::Null,
+            _ if !(ty.is_string() || ty.is_binary()) || ty == DataType::RowVersion => Value::Null,
             None => Value::Int(-1),
             Some(n) => Value::Int(n as i32 * if bytes && ty.is_unicode() { 2 } else { 1 }),
         };

@@ -29,7 +29,7 @@ const COLUMNS: &[ViewColumn] = &[
 ];
 
 /// Each type at its greatest, as sys.types shows them.
-const ALL: [DataType; 25] = [
+const ALL: [DataType; 26] = [
     DataType::UniqueIdentifier,
     DataType::Date,
     DataType::Time(7),
@@ -52,6 +52,7 @@ const ALL: [DataType; 25] = [
     DataType::VarBinary(Len::N(8000)),
     DataType::VarChar(Len::N(8000)),
     DataType::Binary(8000),
+    DataType::RowVersion,
     DataType::Char(8000),
     DataType::NVarChar(Len::N(4000)),
     DataType::NChar(4000),

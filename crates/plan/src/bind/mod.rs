@@ -16,6 +16,7 @@ pub mod module;
 mod pivot;
 mod query_source;
 pub mod recursive;
+pub mod row_version;
 pub mod scope;
 pub mod select;
 pub mod sequence;

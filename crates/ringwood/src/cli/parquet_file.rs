@@ -175,7 +175,7 @@ fn parquet_type(name: &str, ty: DataType) -> Result<Type, ParquetError> {
         DataType::UniqueIdentifier => {
             logical(Physical::FIXED_LEN_BYTE_ARRAY, LogicalType::Uuid).with_length(16)
         }
-        DataType::Binary(_) | DataType::VarBinary(_) => of(Physical::BYTE_ARRAY),
+        DataType::Binary(_) | DataType::VarBinary(_) | DataType::RowVersion => of(Physical::BYTE_ARRAY),
         _ => logical(Physical::BYTE_ARRAY, LogicalType::String),
     }
     .build()

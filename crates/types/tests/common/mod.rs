@@ -33,6 +33,8 @@ pub fn any_type(rng: &mut Rng) -> DataType {
         _ => {
             if rng.bool() {
                 DataType::DateTimeOffset(rng.u8(0..=7))
+            } else if rng.bool() {
+                DataType::RowVersion
             } else {
                 DataType::UniqueIdentifier
             }
@@ -92,7 +94,7 @@ pub fn value_of(rng: &mut Rng, ty: DataType) -> Value {
         DataType::VarChar(_) | DataType::NVarChar(_) => {
             Value::str(text(rng, ty.length().unwrap_or(90), ty.is_unicode()))
         }
-        DataType::Binary(_) | DataType::VarBinary(_) => {
+        DataType::Binary(_) | DataType::VarBinary(_) | DataType::RowVersion => {
             let n = rng.usize(0..=ty.length().unwrap_or(90).min(8));
             let bytes: Vec<u8> = (0..n).map(|_| rng.u8(..) % if rng.bool() { 3 } else { 255 }).collect();
             Value::bytes(bytes).check_and_pad(ty).unwrap()

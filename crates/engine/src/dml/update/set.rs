@@ -1,5 +1,6 @@
 //! SET: which columns get which values, and which variables.
-//! Guarantees: no column twice (264), none that numbers itself (8102); values are of the columns' types.
+//! Guarantees: no column twice (264), none that numbers itself (8102, 272); values are of the columns' types; a row that is
+//! changed gets a new rowversion.
 
 use super::super::new_row::not_modifiable;
 use super::super::values::{default_of, into_column};
@@ -9,13 +10,14 @@ use catalog::statistics::column_bit;
 use expr::{ColId, Expr, Typed, bind_ops};
 use plan::bind::Binder;
 use plan::bind::deduce::Wanted;
+use plan::bind::row_version;
 use plan::bind::scope::Clause;
 use plan::bind::select::compound;
 use plan::logical::Get;
 use plan::physical::slots;
 use syntax::ast::{Assignment, ExprKind};
-use types::SqlError;
 use types::convert::Mode;
+use types::{DataType, SqlError};
 
 /// How a name in SET finds its column of the table.
 type Position<'p> = &'p dyn Fn(&str) -> Result<usize, SqlError>;
@@ -66,7 +68,7 @@ impl SetClause {
     /// Binds the assignments over the block on top of the binder's stack.
     ///
     /// # Errors
-    /// 264, 8102, 207; those of the values.
+    /// 264, 272, 8102, 207; those of the values.
     pub fn bind(
         binder: &mut Binder<'_>,
         get: &Get,
@@ -76,6 +78,10 @@ impl SetClause {
         let mut clause = SetClause::default();
         for assignment in assignments {
             clause.assignment(binder, get, assignment, position)?;
+        }
+        if let Some(at) = get.table.row_version().filter(|_| !clause.sets.is_empty()) {
+            let expr = row_version::new_value(binder, get.db.id())?;
+            clause.sets.push(SetColumn { column: at, expr, patch: patch_of(&get.table, at) });
         }
         clause.changed = clause.sets.iter().map(|s| s.column).collect();
         clause.computed = binder.stored_computed(&get.db, &get.table, Some(&clause.changed))?;
@@ -148,6 +154,9 @@ impl SetClause {
                 if def.identity.is_some() {
                     let text = format!("Cannot update identity column '{}'.", def.name);
                     return Err(SqlError::new(8102, 16, 1, text));
+                }
+                if def.ty == DataType::RowVersion {
+                    return Err(SqlError::new(272, 16, 1, "Cannot update a timestamp column."));
                 }
                 self.check_once(&get.table, at)?;
                 let expr = match &value.kind {

@@ -39,15 +39,23 @@ fn list(call: &mut Call<'_>, procedure: &str, level: Level) -> Result<i32, SqlEr
     let db = call.core.db().clone();
     let table = relations::table(&db.catalog(), given.name(1), given.text(0).unwrap_or_default())?;
     let mut rows = Vec::new();
-    // Columns that change with every UPDATE (rowversion) do not exist.
-    if let (Some(table), 'R') = (table, kind)
-        && let Some(index) = best(&table, nullable == 'O')
-    {
-        for (at, _) in &index.key {
-            let c = &table.columns[*at];
+    let wanted: Vec<usize> = match &table {
+        None => Vec::new(),
+        // The column that changes with every UPDATE.
+        Some(table) if kind == 'V' => table.row_version().into_iter().collect(),
+        Some(table) => {
+            best(table, nullable == 'O').into_iter().flat_map(|i| i.key.iter().map(|k| k.0)).collect()
+        }
+    };
+    if let Some(table) = &table {
+        for at in wanted {
+            let c = &table.columns[at];
             let ty = odbc_type(c.ty, c.nullable, version, level);
             rows.push(vec![
-                Value::SmallInt(if scope == 'C' { 0 } else { 1 }),
+                match kind {
+                    'V' => Value::Null,
+                    _ => Value::SmallInt(if scope == 'C' { 0 } else { 1 }),
+                },
                 text(&c.name),
                 Value::SmallInt(ty.data_type),
                 text(type_name(c.ty, c.identity.is_some())),

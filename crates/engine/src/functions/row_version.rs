@@ -1,0 +1,62 @@
+//! Values of the counter of row versions: @@DBTS, MIN_ACTIVE_ROWVERSION(), and the new value that the binder asks for where a row
+//! is changed, which no text can name.
+
+use types::{DataType, Len, SqlError, Value};
+
+use super::session;
+use catalog::{VARIABLES, errors, row_version};
+use expr::Expr;
+use expr::functions::{ArgRule, CallCx, Function, Stability};
+use plan::bind::row_version::NEW_ROW_VERSION;
+
+/// The list.
+pub const FUNCTIONS: &[Function] = &[
+    Function {
+        name: NEW_ROW_VERSION,
+        min: 1,
+        max: 1,
+        args: &[ArgRule::Int],
+        result: |_, _| Ok(DataType::RowVersion),
+        strict: false,
+        stability: Stability::Row,
+        nullable: false,
+        eval: new_value,
+    },
+    Function {
+        name: "@@dbts",
+        min: 0,
+        max: 0,
+        args: &[],
+        result: varbinary_8,
+        strict: false,
+        stability: Stability::Statement,
+        nullable: false,
+        eval: |_, cx| row_version::last(session(cx)?.db()).map(row_version::value),
+    },
+    Function {
+        name: "min_active_rowversion",
+        min: 0,
+        max: 0,
+        args: &[],
+        result: |_, _| Ok(DataType::Binary(8)),
+        strict: false,
+        stability: Stability::Statement,
+        nullable: false,
+        eval: |_, cx| row_version::min_active(session(cx)?.db()).map(row_version::value),
+    },
+];
+
+fn varbinary_8(_: &[DataType], _: &[Expr]) -> Result<DataType, SqlError> {
+    Ok(DataType::VarBinary(Len::N(8)))
+}
+
+fn new_value(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
+    let id = args.first().and_then(Value::as_i64).and_then(|id| i32::try_from(id).ok()).unwrap_or(0);
+    let session = session(cx)?;
+    let db = match id {
+        VARIABLES => session.instance().variables_db()?,
+        id => session.instance().db_by_id(id).ok_or_else(errors::schema_changed)?,
+    };
+    let txn = session.txn(&db)?;
+    row_version::next(&db, txn, 1).map(row_version::value)
+}
