@@ -80,6 +80,7 @@ impl PageType {
 
     /// Whether pages of this type have a slot array.
     #[must_use]
+    #[inline]
     pub fn is_slotted(self) -> bool {
         matches!(self, PageType::Data | PageType::Index | PageType::Lob)
     }
@@ -493,6 +494,7 @@ impl Page {
         }
     }
 
+    #[inline]
     pub(crate) fn add_ghosts(&mut self, delta: i32) {
         // A corrupt count must not panic; verify() reports it.
         let n = (i32::from(self.ghost_count()) + delta).clamp(0, i32::from(u16::MAX));
@@ -703,6 +705,7 @@ impl Page {
 
     /// Gives a versioned row another header, and `new` for the `old_len` bytes at `at` of its content: as
     /// [`Page::splice_slot`] and [`Page::set_row_header`], with one look at the slot where the length stays.
+    #[inline]
     pub(crate) fn update_row(
         &mut self,
         slot: u16,

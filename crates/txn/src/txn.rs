@@ -137,6 +137,7 @@ impl Txn {
     }
 
     /// The id; `TxnId(0)` before the first change.
+    #[inline]
     pub fn id(&self) -> TxnId {
         self.shared.as_ref().map_or(TxnId(0), |s| s.id)
     }

@@ -135,30 +135,67 @@ const FEW: u16 = 6;
 /// Slots beside the first guess among which the key is looked for then; twice as many each time that it is further away.
 const NEAR: u16 = 2;
 
+/// The separators around a node, as numbers: what the way down to it tells of where a key is in it. A hint: no answer depends on
+/// it, but with it the search need not look at both ends of the node, which lie far apart in memory.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Between {
+    low: Option<u64>,
+    high: Option<u64>,
+}
+
+impl Between {
+    /// The way goes on by this slot of an inner node.
+    #[inline]
+    pub(crate) fn narrow(&mut self, page: &Page, slot: u16) {
+        let head = |slot| SlotKey::at::<INNER_HEAD>(page, slot).map(|key| key.head);
+        if slot > 0 {
+            self.low = head(slot);
+        }
+        if slot + 1 < page.slot_count() {
+            self.high = head(slot + 1);
+        }
+    }
+}
+
 /// The first slot from `first` on whose key is `>= key`, and whether it is equal.
 #[inline]
-fn search<const HEAD: usize>(page: &Page, key: &[u8], first: u16) -> Result<(u16, bool), AccessError> {
+fn search<const HEAD: usize>(
+    page: &Page,
+    key: &[u8],
+    first: u16,
+    between: Between,
+) -> Result<(u16, bool), AccessError> {
     let wanted = Wanted { head: head_of(key), key };
-    find::<HEAD>(page, wanted, first).ok_or_else(|| corrupt(page.id(), "index entry is cut short"))
+    find::<HEAD>(page, wanted, first, between).ok_or_else(|| corrupt(page.id(), "index entry is cut short"))
 }
 
 #[inline]
-fn find<const HEAD: usize>(page: &Page, wanted: Wanted<'_>, first: u16) -> Option<(u16, bool)> {
+fn find<const HEAD: usize>(
+    page: &Page,
+    wanted: Wanted<'_>,
+    first: u16,
+    between: Between,
+) -> Option<(u16, bool)> {
     let order = |slot: u16| SlotKey::at::<HEAD>(page, slot)?.cmp(page, &wanted);
     let (mut low, mut high) = (first, page.slot_count());
     if high.saturating_sub(low) > FEW {
-        let (least, most) = (SlotKey::at::<HEAD>(page, low)?, SlotKey::at::<HEAD>(page, high - 1)?);
-        match most.cmp(page, &wanted)? {
-            Ordering::Less => return Some((high, false)),
-            Ordering::Equal => return Some((high - 1, true)),
-            Ordering::Greater => high -= 1,
+        let mut ends = between.low.zip(between.high).map(|(least, most)| ((low, least), (high, most)));
+        if ends.is_none() {
+            let (least, most) = (SlotKey::at::<HEAD>(page, low)?, SlotKey::at::<HEAD>(page, high - 1)?);
+            match most.cmp(page, &wanted)? {
+                Ordering::Less => return Some((high, false)),
+                Ordering::Equal => return Some((high - 1, true)),
+                Ordering::Greater => high -= 1,
+            }
+            match least.cmp(page, &wanted)? {
+                Ordering::Less => low += 1,
+                other => return Some((low, other.is_eq())),
+            }
+            // Slot `low - 1` is below the key, slot `high` above it.
+            ends = Some(((low - 1, least.head), (high, most.head)));
         }
-        match least.cmp(page, &wanted)? {
-            Ordering::Less => low += 1,
-            other => return Some((low, other.is_eq())),
-        }
-        // Slot `low - 1` is below the key, slot `high` above it.
-        if let Some(guess) = interpolate((least.head, most.head), wanted.head, (low, high)) {
+        if let Some(guess) = ends.and_then(|(least, most)| interpolate(least, most, wanted.head, (low, high)))
+        {
             let mut step = NEAR;
             match order(guess)? {
                 Ordering::Equal => return Some((guess, true)),
@@ -202,19 +239,23 @@ fn find<const HEAD: usize>(page: &Page, wanted: Wanted<'_>, first: u16) -> Optio
     Some((low, false))
 }
 
-/// The slot in `low..high` where the number would be if the ones between `least` (slot `low - 1`) and `most` (slot `high`)
-/// were spread evenly; none where the ends are equal, or the range is empty.
+/// The slot in `low..high` where the number would be if the ones between two slots with their numbers were spread evenly; none
+/// where those are equal, or the range is empty.
 #[inline]
-fn interpolate((least, most): (u64, u64), wanted: u64, (low, high): (u16, u16)) -> Option<u16> {
-    let (range, slots) = (most.checked_sub(least)?, u64::from(high.checked_sub(low)?) + 1);
-    if range == 0 || slots == 1 {
+fn interpolate(
+    (first, least): (u16, u64),
+    (last, most): (u16, u64),
+    wanted: u64,
+    (low, high): (u16, u16),
+) -> Option<u16> {
+    let (range, slots) = (most.checked_sub(least)?, u64::from(last.checked_sub(first)?));
+    if range == 0 || low >= high {
         return None;
     }
     // A page has less than 2,048 slots: after the shift the product fits.
     let shift = if range >> 52 == 0 { 0 } else { 12 };
-    let offset = (wanted.checked_sub(least)? >> shift) * slots / (range >> shift);
-    let at = u64::from(low - 1) + offset;
-    Some((at as u16).clamp(low, high - 1))
+    let offset = (wanted.checked_sub(least)? >> shift).min(range >> shift) * slots / (range >> shift);
+    Some((first + offset as u16).clamp(low, high - 1))
 }
 
 /// Bytes of an inner entry.
@@ -227,7 +268,17 @@ pub(crate) fn inner_bytes(child: PageId, key: &[u8], out: &mut Vec<u8>) {
 /// First slot of a leaf whose key is `>= key`, and whether it is equal.
 #[inline]
 pub(crate) fn lower_bound(page: &Page, key: &[u8]) -> Result<(u16, bool), AccessError> {
-    search::<LEAF_HEAD>(page, key, 0)
+    lower_bound_between(page, key, Between::default())
+}
+
+/// As [`lower_bound`], with what the way to the leaf has told.
+#[inline]
+pub(crate) fn lower_bound_between(
+    page: &Page,
+    key: &[u8],
+    between: Between,
+) -> Result<(u16, bool), AccessError> {
+    search::<LEAF_HEAD>(page, key, 0, between)
 }
 
 /// First slot of a leaf whose key is `> key`.
@@ -254,7 +305,7 @@ fn search_children(page: &Page, key: &[u8]) -> Result<(u16, bool), AccessError> 
     if page.slot_count() == 0 {
         return Err(corrupt(page.id(), "inner index page without a child"));
     }
-    search::<INNER_HEAD>(page, key, 1)
+    search::<INNER_HEAD>(page, key, 1, Between::default())
 }
 
 /// Checks that a page is a node of the tree in this unit. Which root the page names does not matter, as a root that moves
@@ -348,6 +399,16 @@ mod tests {
                 let at = keys.partition_point(|key| key < wanted);
                 let equal = keys.get(at) == Some(wanted);
                 assert_eq!(lower_bound(&leaf, wanted).unwrap(), (at as u16, equal), "{wanted:?} in {keys:?}");
+                // No answer depends on the hint, right or wrong.
+                let right = Between {
+                    low: keys.first().map(|key| head_of(key)),
+                    high: keys.last().map(|key| head_of(key)),
+                };
+                let wrong = Between { low: Some(rng.u64(..)), high: Some(rng.u64(..)) };
+                for hint in [right, wrong] {
+                    let found = lower_bound_between(&leaf, wanted, hint).unwrap();
+                    assert_eq!(found, (at as u16, equal), "{wanted:?} in {keys:?}, {hint:?}");
+                }
                 let child = separators.partition_point(|key| key <= wanted) - 1;
                 assert_eq!(child_for(&inner, wanted).unwrap(), child as u16, "{wanted:?} in {separators:?}");
                 let before = separators[1..].partition_point(|key| key < wanted);

@@ -38,11 +38,11 @@ use syntax::ast::{SetOption, Stmt, StmtKind, TypeName};
 use types::{DataType, SqlError, Value};
 
 use crate::conceal::conceal;
-use bindings::Bindings;
 use crate::dml::DmlPlan;
 use crate::exec::scalar::{Condition, Scalar};
 use crate::state::SessionCore;
 use crate::state::activity::BatchView;
+use bindings::Bindings;
 use plan::bind::env::{CompileEnv, VarScope};
 use plan::bind::module::ChangedTable;
 use plan::bind::set_options::CompileOptions;

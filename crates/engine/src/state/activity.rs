@@ -5,11 +5,11 @@
 
 use std::cell::{Cell, RefCell};
 use std::hash::{Hash, Hasher};
-use std::sync::{Arc, Weak};
 use std::sync::atomic::{
     AtomicI32, AtomicU8, AtomicU32, AtomicU64,
     Ordering::{Acquire, Relaxed},
 };
+use std::sync::{Arc, Weak};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use parking_lot::Mutex;

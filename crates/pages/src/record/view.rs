@@ -43,6 +43,7 @@ impl<'a> RecordView<'a> {
     ///
     /// # Errors
     /// [`PageError::Record`] when the bytes are no record.
+    #[inline]
     pub fn decode(bytes: &'a [u8]) -> Result<RecordView<'a>, PageError> {
         let mut r = Reader { rest: bytes };
         let kind = RecordKind::from_u8(r.u8()?).ok_or(PageError::Record { what: "unknown record kind" })?;
@@ -93,6 +94,7 @@ impl<'a> RecordView<'a> {
 
     /// All page operations in order.
     #[must_use]
+    #[inline]
     pub fn ops(&self) -> OpIter<'a> {
         OpIter {
             r: Reader { rest: self.body },
@@ -146,6 +148,7 @@ pub struct OpIter<'a> {
 impl<'a> Iterator for OpIter<'a> {
     type Item = Result<RecordOp<'a>, PageError>;
 
+    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         if self.failed {
             return None;
@@ -161,6 +164,7 @@ impl<'a> Iterator for OpIter<'a> {
 }
 
 impl<'a> OpIter<'a> {
+    #[inline]
     fn read(&mut self) -> Result<Option<RecordOp<'a>>, PageError> {
         loop {
             if self.r.rest.is_empty() {
@@ -258,6 +262,7 @@ impl<'a> OpIter<'a> {
         })
     }
 
+    #[inline]
     fn row_operation(&mut self, code: u8, keyed: bool) -> Result<PageOp<'a>, PageError> {
         let slot = self.r.u16v()?;
         let flags = if code == OP_GHOST { 0 } else { self.r.u8()? };
@@ -288,6 +293,7 @@ impl<'a> OpIter<'a> {
         })
     }
 
+    #[inline]
     fn old_header(&mut self) -> Result<RowHeader, PageError> {
         let b = self.r.u8()?;
         if b & !(ROW_FLAGS | H_SAME_TXN | H_SAME_LSN | H_NEXT_INDEX) != 0 {
