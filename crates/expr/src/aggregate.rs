@@ -63,6 +63,9 @@ impl AggKind {
             let text = format!("Operand data type {} is invalid for {name} operator.", arg.message_name());
             SqlError::new(8117, 16, 1, text)
         };
+        if arg.is_old_lob() {
+            return Err(invalid());
+        }
         Ok(match self {
             AggKind::Count | AggKind::ChecksumAgg => DataType::Int,
             AggKind::CountBig => DataType::BigInt,

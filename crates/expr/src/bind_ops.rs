@@ -2,7 +2,7 @@
 //! Guarantees: both sides of a comparison have one comparable kind; operands of arithmetic have the kind that the
 //! operation takes; a conversion of a constant that succeeds is done at compile time.
 
-use crate::eval::{compare_values, satisfies};
+use crate::eval::compare_values;
 use crate::{BinaryExpr, CompareExpr, Constant, ConvertExpr, Expr, Pred, Typed};
 use syntax::ast::{self, BinaryOp, CompareOp, ExprKind, Literal, OdbcKind, UnaryOp};
 use types::convert::Mode;
@@ -136,6 +136,14 @@ pub fn binary(op: BinaryOp, mut left: Typed, mut right: Typed) -> Result<Typed, 
     } else if right.is_null_literal() && !left.is_null_literal() {
         right.ty = left.ty;
     }
+    if left.ty.is_old_lob() || right.ty.is_old_lob() {
+        let name = arith_op(op).name();
+        return Err(if left.ty == right.ty {
+            SqlError::operand_invalid(left.ty, name)
+        } else {
+            SqlError::incompatible(left.ty, right.ty, name)
+        });
+    }
     let op = arith_op(op);
     let typing = ops::operand_types(op, left.ty, right.ty)?;
     let collation =
@@ -154,7 +162,7 @@ pub fn binary(op: BinaryOp, mut left: Typed, mut right: Typed) -> Result<Typed, 
 pub fn compare(op: CompareOp, left: Typed, right: Typed) -> Result<Pred, SqlError> {
     let (left, right, collation) = comparable(left, right, operator_name(op))?;
     if let (Some(a), Some(b)) = (left.as_const(), right.as_const()) {
-        return Ok(Pred::Const(compare_values(a, b, collation).map(|order| satisfies(op, order))));
+        return Ok(Pred::Const(compare_values(a, b, collation).map(|order| op.holds(order))));
     }
     Ok(Pred::Compare(Box::new(CompareExpr { op, left, right, collation })))
 }
@@ -183,6 +191,9 @@ pub fn comparable(left: Typed, right: Typed, operator: &str) -> Result<(Expr, Ex
 
 /// The type in which two types are compared.
 pub fn comparison_type(left: DataType, right: DataType, operator: &str) -> Result<DataType, SqlError> {
+    if left.is_old_lob() || right.is_old_lob() {
+        return Err(SqlError::incompatible(left, right, operator));
+    }
     let ty = types::common_type(left, right)?;
     if ty.is_lob() && ty.is_binary() && left != right && (left.is_number() || right.is_number()) {
         return Err(SqlError::incompatible(left, right, operator));
@@ -309,6 +320,9 @@ pub fn as_string(operand: Typed) -> Result<Expr, SqlError> {
         return Ok(operand.expr);
     }
     let to = DataType::VarChar(Len::N(8000));
+    if operand.ty.is_old_lob() {
+        return Err(crate::functions::invalid_argument(operand.ty, 1, "like"));
+    }
     if operand.ty.is_binary() {
         return Ok(explicit(operand, to, 0, false)?.expr);
     }

@@ -55,13 +55,15 @@ pub struct ColumnInfo {
     pub base: bool,
     /// It is the identity column of its table.
     pub identity: bool,
+    /// The names of its table, where clients want to know them: for text, ntext and image.
+    pub table: Option<logical::TableName>,
 }
 
 impl ColumnInfo {
     /// A column of computed values, in the default collation.
     pub fn new(name: impl Into<CompactString>, ty: DataType, nullable: bool) -> ColumnInfo {
         let collation = Collation::DEFAULT;
-        ColumnInfo { name: name.into(), ty, nullable, collation, base: false, identity: false }
+        ColumnInfo { name: name.into(), ty, nullable, collation, base: false, identity: false, table: None }
     }
 }
 
@@ -147,6 +149,7 @@ fn columns_of(columns: &[logical::OutColumn]) -> Vec<ColumnInfo> {
         collation: c.collation,
         base: c.base,
         identity: c.identity.is_some(),
+        table: c.table.clone(),
         ..ColumnInfo::new(c.name.clone(), c.ty, c.nullable)
     });
     columns.collect()

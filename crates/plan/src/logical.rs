@@ -290,7 +290,12 @@ pub struct OutColumn {
     pub identity: Option<(i64, i64)>,
     /// It is a column of a table as it is.
     pub base: bool,
+    /// The names of its table, where clients want to know them: for text, ntext and image.
+    pub table: Option<TableName>,
 }
+
+/// Schema and name of a table.
+pub type TableName = Arc<[CompactString; 2]>;
 
 impl OutColumn {
     /// The column as an expression.

@@ -1,17 +1,16 @@
-//! One connection as pollers and workers share it. At any time it has one owner: nobody (it is idle and the poller watches it)
-//! or a worker, which reads, runs and writes. While a request runs the poller reads in the worker's place, so that
-//! an attention or the end of the connection is noticed at once.
+//! One connection as pollers and workers share it. At any time it has one owner: nobody (it is idle and the threads that wait for
+//! sockets watch it) or a worker, which reads, runs and writes. While a request runs another thread (the listener) reads in the
+//! worker's place, so that an attention or the end of the connection is noticed at once.
 //! Guarantees: an idle connection holds no thread; readiness that comes while a worker has the connection is never lost; each
 //! attention is answered once; a client that does not read makes only its own worker wait.
 
 use std::io::{self, ErrorKind};
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpStream};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use engine::session::CancelHandle;
-use mio::net::TcpStream;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use tds::{Message, PacketType};
 
@@ -20,7 +19,7 @@ use crate::wire::{Got, Wire, WireError};
 
 /// A connection.
 pub struct Connection {
-    /// Its number at the poller.
+    /// Its number in its lane's readiness.
     pub id: usize,
     /// The client's address.
     pub peer: SocketAddr,
@@ -48,13 +47,15 @@ struct Gate {
     readable: bool,
     /// There may be room to write.
     writable: bool,
-    /// A request runs: what it takes to stop it. The poller reads.
+    /// The client sends no more.
+    over: bool,
+    /// A request runs: what it takes to stop it. The listener reads.
     running: Option<CancelHandle>,
     /// The request reads by itself: a bulk load.
     loading: bool,
     /// The client wants the request stopped; to be answered.
     attention: bool,
-    /// The poller has read a request while one runs.
+    /// The listener has read a request while one runs.
     early: Option<Message>,
     /// The client has gone away, or the server ends the connection.
     gone: bool,
@@ -81,6 +82,7 @@ impl Connection {
         surplus: bool,
         wire: Wire,
     ) -> io::Result<Connection> {
+        socket.set_nonblocking(true)?;
         let now = Instant::now();
         Ok(Connection {
             id,
@@ -92,6 +94,7 @@ impl Connection {
                 owned: false,
                 readable: false,
                 writable: false,
+                over: false,
                 running: None,
                 loading: false,
                 attention: false,
@@ -108,9 +111,9 @@ impl Connection {
         })
     }
 
-    /// The socket, for registering it.
-    pub fn socket_mut(&mut self) -> &mut TcpStream {
-        &mut self.socket
+    /// The socket, for watching it.
+    pub fn socket(&self) -> &TcpStream {
+        &self.socket
     }
 
     /// What its owner knows of the client; only the owner takes it.
@@ -155,11 +158,12 @@ impl Connection {
         (!gate.owned).then_some(gate.since)
     }
 
-    // ---- the poller's side ----
+    // ---- the side of whoever waits for sockets ----
 
     /// The system reports readiness. Whether a worker must take the connection.
-    pub fn ready(&self, readable: bool, writable: bool) -> bool {
+    pub fn ready(&self, readable: bool, writable: bool, over: bool) -> bool {
         let mut gate = self.gate.lock();
+        gate.over |= over;
         gate.readable |= readable;
         gate.writable |= writable;
         if !gate.owned {
@@ -172,8 +176,9 @@ impl Connection {
         }
         if gate.readable && gate.running.is_some() && !gate.loading && gate.early.is_none() {
             gate.readable = false;
+            let over = gate.over;
             drop(gate);
-            return self.listen();
+            return self.listen(over);
         }
         if readable {
             self.changed.notify_all();
@@ -182,8 +187,8 @@ impl Connection {
     }
 
     /// Reads while a request runs. Whether a worker must take the connection, because the request has ended meanwhile.
-    fn listen(&self) -> bool {
-        let got = self.wire.lock().receive(&self.socket);
+    fn listen(&self, over: bool) -> bool {
+        let got = self.wire.lock().receive(&self.socket, true, over);
         let mut gate = self.gate.lock();
         match got {
             Ok(Got::Blocked) => return false,
@@ -239,7 +244,7 @@ impl Connection {
     /// What the client sends is of no use.
     pub fn next(&self) -> Result<Option<Next>, WireError> {
         loop {
-            {
+            let (told, over) = {
                 let mut gate = self.gate.lock();
                 if gate.gone {
                     return Ok(Some(Next::Gone));
@@ -250,9 +255,9 @@ impl Connection {
                 if let Some(message) = gate.early.take() {
                     return Ok(Some(Next::Got(Got::Message(message))));
                 }
-                gate.readable = false;
-            }
-            let got = self.wire.lock().receive(&self.socket)?;
+                (std::mem::take(&mut gate.readable), gate.over)
+            };
+            let got = self.wire.lock().receive(&self.socket, told, over)?;
             match got {
                 Got::Blocked => {}
                 Got::Closed => return Ok(Some(Next::Gone)),
@@ -269,16 +274,19 @@ impl Connection {
 
     /// A request begins; with `loading` it reads what the client sends by itself, with [`Connection::wait_next`].
     pub fn begin_request(&self, loading: bool) {
+        // An attention may have come in the same bytes as the request.
+        let more = self.wire.lock().has_more();
         let mut gate = self.gate.lock();
         gate.loading = loading;
         gate.running = self.handle.get().cloned();
         if let Some(running) = &gate.running {
             running.expect_request();
         }
-        // What has come in the meantime was for the worker: the poller will not hear of it again.
-        if !loading && std::mem::take(&mut gate.readable) && gate.early.is_none() {
+        // What has come in the meantime was for the worker: no listener will hear of it again.
+        if !loading && (std::mem::take(&mut gate.readable) || more) && gate.early.is_none() {
+            let over = gate.over;
             drop(gate);
-            self.listen();
+            self.listen(over);
         }
     }
 
@@ -372,7 +380,7 @@ impl Connection {
     ) -> Result<Next, WireError> {
         let end = timeout.map(|timeout| Instant::now() + timeout);
         loop {
-            {
+            let (told, over) = {
                 let mut gate = self.gate.lock();
                 if gate.gone {
                     return Ok(Next::Gone);
@@ -380,9 +388,9 @@ impl Connection {
                 if gate.attention {
                     return Ok(Next::Attention);
                 }
-                gate.readable = false;
-            }
-            let got = self.wire.lock().receive(&self.socket)?;
+                (std::mem::take(&mut gate.readable), gate.over)
+            };
+            let got = self.wire.lock().receive(&self.socket, told, over)?;
             match got {
                 Got::Blocked => {}
                 Got::Closed => return Ok(Next::Gone),

@@ -1,23 +1,24 @@
 //! What all parts of a running server share: options, connections, the pool, what is to happen later.
 
 use std::collections::HashMap;
+use std::net::TcpListener;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use engine::Instance;
-use mio::{Registry, Waker};
 use parking_lot::{Condvar, Mutex};
 
+use crate::clock::Alarm;
 use crate::connection::Connection;
 use crate::counters::Counters;
 use crate::options::ServerOptions;
+use crate::poller::{self, Bed};
 use crate::pool::Pool;
+use crate::readiness::Readiness;
 use crate::throttle::Throttle;
 use crate::tls::TlsConfigs;
 
-/// How often connections are looked through for time limits and ended sessions.
-const LOOK: Duration = Duration::from_secs(1);
 /// Connections beyond the limit that get an answer; further ones are dropped at once.
 const SURPLUS: usize = 64;
 
@@ -33,13 +34,18 @@ pub struct Hub {
     pub throttle: Throttle,
     /// What happens, counted.
     pub counters: Arc<Counters>,
+    /// Of the thread that does what is due.
+    pub alarm: Alarm,
     pool: OnceLock<Pool<Arc<Connection>>>,
+    listeners: Mutex<Vec<TcpListener>>,
+    /// A listener could not accept for want of descriptors: its event comes only once.
+    again: AtomicBool,
     shards: Vec<Shard>,
     next_id: AtomicUsize,
     count: AtomicUsize,
     delayed: Mutex<Vec<(Instant, Arc<Connection>)>>,
     stopping: AtomicBool,
-    /// Nothing is left to do for the pollers.
+    /// Nothing is left to do for pollers and clock.
     ended: AtomicBool,
     /// Connections have ended, or a stop was asked for.
     changed: Condvar,
@@ -47,17 +53,22 @@ pub struct Hub {
     stop: Mutex<bool>,
 }
 
-/// What belongs to one poller.
+/// What belongs to one lane: a share of the connections, the workers that wait for them and their poller.
 pub struct Shard {
-    registry: Registry,
-    waker: Waker,
+    /// Of its sockets.
+    pub readiness: Readiness,
+    /// Of its poller.
+    pub bed: Bed,
     connections: Mutex<HashMap<usize, Arc<Connection>>>,
 }
 
 impl Shard {
-    /// The part of a poller with this registry.
-    pub fn new(registry: Registry, waker: Waker) -> Shard {
-        Shard { registry, waker, connections: Mutex::default() }
+    /// A lane without connections.
+    ///
+    /// # Errors
+    /// The system has no descriptors.
+    pub fn new() -> std::io::Result<Shard> {
+        Ok(Shard { readiness: Readiness::new()?, bed: Bed::default(), connections: Mutex::default() })
     }
 }
 
@@ -75,7 +86,10 @@ impl Hub {
             tls,
             throttle: Throttle::new(),
             counters: Arc::new(Counters::new()),
+            alarm: Alarm::default(),
             pool: OnceLock::new(),
+            listeners: Mutex::default(),
+            again: AtomicBool::new(false),
             shards,
             next_id: AtomicUsize::new(0),
             count: AtomicUsize::new(0),
@@ -121,17 +135,15 @@ impl Hub {
         Some((self.next_id.fetch_add(1, Ordering::Relaxed), count >= self.options.max_connections))
     }
 
-    /// Registers a connection with one of the pollers.
+    /// Watches a connection.
     ///
     /// # Errors
-    /// The system cannot watch it.
-    pub fn enter(&self, mut connection: Connection) -> std::io::Result<()> {
-        let shard = self.shard(connection.id);
-        let token = mio::Token(connection.id);
-        let interest = mio::Interest::READABLE | mio::Interest::WRITABLE;
+    /// The system cannot.
+    pub fn enter(&self, connection: Connection) -> std::io::Result<()> {
+        let shard = self.shard_of(connection.id);
         // In the list first: its events may come at once.
         let mut connections = shard.connections.lock();
-        shard.registry.register(connection.socket_mut(), token, interest)?;
+        shard.readiness.watch(connection.socket(), connection.id as u64)?;
         connections.insert(connection.id, Arc::new(connection));
         self.count.fetch_add(1, Ordering::Relaxed);
         Ok(())
@@ -139,18 +151,66 @@ impl Hub {
 
     /// The connection of an event.
     pub fn find(&self, id: usize) -> Option<Arc<Connection>> {
-        self.shard(id).connections.lock().get(&id).cloned()
+        self.shard_of(id).connections.lock().get(&id).cloned()
     }
 
-    fn shard(&self, id: usize) -> &Shard {
+    fn shard_of(&self, id: usize) -> &Shard {
         &self.shards[id % self.shards.len()]
+    }
+
+    /// A lane.
+    pub fn shard(&self, lane: usize) -> &Shard {
+        &self.shards[lane]
+    }
+
+    /// Lanes.
+    pub fn lanes(&self) -> usize {
+        self.shards.len()
+    }
+
+    // ---- listeners ----
+
+    /// Accepts connections from now on; the listeners do not block.
+    ///
+    /// # Errors
+    /// The system cannot watch them.
+    pub fn listen(&self, all: Vec<TcpListener>) -> std::io::Result<()> {
+        let mut listeners = self.listeners.lock();
+        *listeners = all;
+        for (at, listener) in listeners.iter().enumerate() {
+            self.shards[0].readiness.watch(listener, poller::LISTENERS + at as u64)?;
+        }
+        Ok(())
+    }
+
+    /// A listener has connections.
+    pub fn accept_from(&self, index: usize) {
+        let failed = self
+            .listeners
+            .lock()
+            .get(index)
+            .is_some_and(|listener| poller::accept_all(listener, self).is_err());
+        if failed && !self.again.swap(true, Ordering::Relaxed) {
+            self.alarm.ring();
+        }
+    }
+
+    /// Accepts what could not be accepted before; whether nothing is left of it.
+    pub fn accept_again(&self) -> bool {
+        if !self.again.load(Ordering::Relaxed) {
+            return true;
+        }
+        let listeners = self.listeners.lock();
+        let all = listeners.iter().all(|listener| poller::accept_all(listener, self).is_ok());
+        self.again.store(!all, Ordering::Relaxed);
+        all
     }
 
     /// Closes a connection that the caller owns: its session ends, its transaction is rolled back.
     pub fn close(&self, connection: &Connection) {
         connection.client().end();
         connection.hang_up();
-        let gone = self.shard(connection.id).connections.lock().remove(&connection.id);
+        let gone = self.shard_of(connection.id).connections.lock().remove(&connection.id);
         if gone.is_some() {
             self.count.fetch_sub(1, Ordering::Relaxed);
             let _stop = self.stop.lock();
@@ -169,44 +229,34 @@ impl Hub {
             return self.close(&connection);
         }
         self.delayed.lock().push((Instant::now() + delay, connection));
-        self.wake();
+        self.alarm.ring();
     }
 
-    fn wake(&self) {
+    /// Gives delayed connections that are due to workers; when the next one is.
+    pub fn begin_delayed(&self, now: Instant) -> Option<Instant> {
+        let mut delayed = self.delayed.lock();
+        let (due, later): (Vec<_>, _) = delayed.drain(..).partition(|(at, _)| *at <= now);
+        *delayed = later;
+        let next = delayed.iter().map(|(at, _)| *at).min();
+        drop(delayed);
+        for (_, connection) in due {
+            self.submit(connection, false);
+        }
+        next
+    }
+
+    /// Ends connections whose time is over.
+    pub fn look(&self, now: Instant) {
         for shard in &self.shards {
-            // A poller that is gone needs no waking.
-            let _ = shard.waker.wake();
-        }
-    }
-
-    /// What is due at the poller of a number; how long it may sleep then.
-    pub fn look(&self, shard: usize) -> Option<Duration> {
-        let now = Instant::now();
-        let mut next = None;
-        if shard == 0 {
-            let mut delayed = self.delayed.lock();
-            let (due, later): (Vec<_>, _) = delayed.drain(..).partition(|(at, _)| *at <= now);
-            *delayed = later;
-            next = delayed.iter().map(|(at, _)| at.saturating_duration_since(now)).min();
-            drop(delayed);
-            for (_, connection) in due {
-                self.submit(connection, false);
+            let over: Vec<_> = {
+                let connections = shard.connections.lock();
+                connections.values().filter(|c| self.is_over(c, now)).cloned().collect()
+            };
+            for connection in over {
+                if connection.end() {
+                    self.submit(connection, true);
+                }
             }
-        }
-        let all: Vec<_> = {
-            let connections = self.shards[shard].connections.lock();
-            connections.values().filter(|c| self.is_over(c, now)).cloned().collect()
-        };
-        for connection in all {
-            if connection.end() {
-                self.submit(connection, true);
-            }
-        }
-        let any = !self.shards[shard].connections.lock().is_empty();
-        if any || self.instance.shutdown_requested() {
-            Some(next.map_or(LOOK, |n| n.min(LOOK)))
-        } else {
-            next
         }
     }
 
@@ -248,7 +298,8 @@ impl Hub {
     /// Takes no more connections and ends those that are idle; requests that run go on.
     pub fn begin_stop(&self) {
         self.stopping.store(true, Ordering::Release);
-        self.wake();
+        // Closed: nobody is accepted any more.
+        self.listeners.lock().clear();
         let delayed = std::mem::take(&mut *self.delayed.lock());
         for (_, connection) in delayed {
             self.close(&connection);
@@ -260,15 +311,19 @@ impl Hub {
         }
     }
 
-    /// Lets the pollers end.
-    pub fn end_pollers(&self) {
-        self.ended.store(true, Ordering::Release);
-        self.wake();
+    /// Lets the pollers and the clock end. No worker may wait for sockets any more.
+    pub fn end_threads(&self) {
+        self.ended.store(true, Ordering::SeqCst);
+        self.alarm.ring();
+        for shard in &self.shards {
+            shard.bed.call();
+            shard.readiness.ring();
+        }
     }
 
-    /// Whether the pollers may end.
+    /// Whether the pollers and the clock may end.
     pub fn is_ended(&self) -> bool {
-        self.ended.load(Ordering::Acquire)
+        self.ended.load(Ordering::SeqCst)
     }
 
     /// Ends all connections; what runs is stopped.

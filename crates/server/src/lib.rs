@@ -5,6 +5,7 @@
 
 pub mod certificate;
 mod client;
+mod clock;
 mod connection;
 mod counters;
 mod hub;
@@ -16,31 +17,32 @@ mod output;
 pub mod password;
 mod poller;
 pub mod pool;
+mod readiness;
 mod request;
 mod serve;
 mod throttle;
 mod tls;
 mod wire;
 
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use engine::Instance;
-use mio::net::TcpListener;
-use mio::{Interest, Poll, Waker};
 
 pub use options::{Encryption, ServerError, ServerOptions};
 
 use crate::hub::{Hub, Shard};
 use crate::metrics::MetricsServer;
-use crate::poller::{Poller, WAKE};
+use crate::poller::Sockets;
 use crate::pool::Pool;
 use crate::tls::TlsConfigs;
 
-/// Cores that one poller serves.
-const CORES_PER_POLLER: usize = 8;
+/// Cores that one lane serves: its workers wait for the same sockets.
+const CORES_PER_LANE: usize = 8;
+/// Connections that may wait to be accepted.
+const BACKLOG: i32 = 1024;
 /// How long requests that were stopped may take to end.
 const AFTER_DEADLINE: Duration = Duration::from_secs(5);
 
@@ -48,7 +50,8 @@ const AFTER_DEADLINE: Duration = Duration::from_secs(5);
 pub struct Server {
     hub: Arc<Hub>,
     addresses: Vec<SocketAddr>,
-    pollers: Vec<JoinHandle<()>>,
+    /// Pollers and clock.
+    threads: Vec<JoinHandle<()>>,
     metrics: Option<MetricsServer>,
 }
 
@@ -77,25 +80,18 @@ impl Server {
             _ => Some(TlsConfigs::new(&identity(&options)?)?),
         };
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let polls =
-            (0..cores.div_ceil(CORES_PER_POLLER)).map(|_| Poll::new()).collect::<Result<Vec<_>, _>>()?;
+        let shards =
+            (0..cores.div_ceil(CORES_PER_LANE)).map(|_| Shard::new()).collect::<Result<Vec<_>, _>>()?;
         let mut listeners = Vec::new();
-        for (at, address) in options.listen.iter().enumerate().take(poller::MAX_LISTENERS) {
-            let failed = |e| ServerError::Listen(*address, e);
-            let mut listener = TcpListener::bind(*address).map_err(failed)?;
-            polls[0].registry().register(&mut listener, poller::listener_token(at), Interest::READABLE)?;
-            listeners.push(listener);
+        for address in options.listen.iter().take(poller::MAX_LISTENERS) {
+            listeners.push(listen(*address).map_err(|e| ServerError::Listen(*address, e))?);
         }
         let addresses = listeners.iter().map(TcpListener::local_addr).collect::<Result<_, _>>()?;
-        let mut shards = Vec::new();
-        for poll in &polls {
-            let registry = poll.registry().try_clone()?;
-            shards.push(Shard::new(registry, Waker::new(poll.registry(), WAKE)?));
-        }
         let max_workers = options.max_workers;
         let hub = Arc::new(Hub::new(instance, options, tls, shards));
+        let sockets = Sockets { hub: Arc::downgrade(&hub) };
         let served = Arc::downgrade(&hub);
-        hub.set_pool(Pool::new(max_workers, move |connection| {
+        hub.set_pool(Pool::new(max_workers, hub.lanes(), sockets, move |connection| {
             if let Some(hub) = served.upgrade() {
                 serve::serve(&hub, &connection);
             }
@@ -106,14 +102,23 @@ impl Server {
             }
             None => None,
         };
-        let mut server = Server { hub, addresses, pollers: Vec::new(), metrics };
-        for (index, poll) in polls.into_iter().enumerate() {
-            let poller = Poller { index, poll, listeners: std::mem::take(&mut listeners) };
-            let hub = server.hub.clone();
-            let body = move || poller.run(&hub);
-            server.pollers.push(std::thread::Builder::new().name("poller".into()).spawn(body)?);
+        let mut server = Server { hub, addresses, threads: Vec::new(), metrics };
+        for lane in 0..server.hub.lanes() {
+            server.start_thread("poller", move |hub| poller::run(hub, lane))?;
         }
+        server.start_thread("clock", clock::run)?;
+        server.hub.listen(listeners)?;
         Ok(server)
+    }
+
+    fn start_thread(
+        &mut self,
+        name: &str,
+        run: impl FnOnce(&Arc<Hub>) + Send + 'static,
+    ) -> std::io::Result<()> {
+        let hub = self.hub.clone();
+        self.threads.push(std::thread::Builder::new().name(name.into()).spawn(move || run(&hub))?);
+        Ok(())
     }
 
     /// Where it listens.
@@ -154,11 +159,11 @@ impl Server {
             self.hub.wait_empty(Instant::now() + AFTER_DEADLINE);
         }
         let ended = self.hub.pool().is_none_or(|pool| pool.stop(Instant::now() + AFTER_DEADLINE));
-        self.hub.end_pollers();
+        self.hub.end_threads();
         drop(self.metrics.take());
-        for poller in self.pollers.drain(..) {
+        for thread in self.threads.drain(..) {
             // A panic of it was reported by the panic hook.
-            let _ = poller.join();
+            let _ = thread.join();
         }
         ended
     }
@@ -166,10 +171,18 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        if !self.pollers.is_empty() {
+        if !self.threads.is_empty() {
             self.stop_within(Duration::ZERO);
         }
     }
+}
+
+/// A listener that does not block.
+fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
+    let listener = TcpListener::bind(address)?;
+    rustix::net::listen(&listener, BACKLOG)?;
+    listener.set_nonblocking(true)?;
+    Ok(listener)
 }
 
 /// The certificate of the options.

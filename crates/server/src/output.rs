@@ -216,7 +216,8 @@ fn column(info: &ColumnInfo, version: TdsVersion) -> Column {
         .with_if(info.nullable, ColumnFlags::NULLABLE)
         .with(if info.base { ColumnFlags::UPDATABLE_UNKNOWN } else { ColumnFlags::default() })
         .with_if(info.identity, ColumnFlags::IDENTITY);
-    Column { user_type: user_type(info.ty), ..Column::new(info.name.as_str(), ty, flags) }
+    let table = info.table.iter().flat_map(|names| names.iter()).map(|part| part.to_string()).collect();
+    Column { user_type: user_type(info.ty), table, ..Column::new(info.name.as_str(), ty, flags) }
 }
 
 /// The number of a type that clients cannot tell by its bytes.

@@ -1,93 +1,143 @@
-//! The threads that wait for sockets: they accept connections and hand those that have something to read to the workers.
-//! They read themselves only while a request of the connection runs, and never block on a client.
+//! The threads that look after sockets while no worker does, and what all of them do with an event. Workers that are free wait for
+//! sockets themselves ([`Hub`] is the pool's [`Arrivals`]); a poller takes their place while all of its lane's are at work: then it
+//! queues requests, accepts connections and listens for attentions. While workers are free it sleeps.
+//! Guarantees: while a server runs some thread waits for each socket, or will within [`STEP`]; nobody blocks on a client.
 
 use std::io::{self, ErrorKind};
-use std::sync::Arc;
+use std::net::TcpListener;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use mio::net::TcpListener;
-use mio::{Events, Poll, Token};
+use parking_lot::{Condvar, Mutex};
 
 use crate::connection::Connection;
 use crate::counters::Count;
 use crate::hub::Hub;
+use crate::pool::{Arrivals, Arrived};
+use crate::readiness::{self, MOST, Ready, room};
 use crate::wire::Wire;
 
-/// The token of a poller's waker.
-pub const WAKE: Token = Token(usize::MAX);
-/// Listeners have the tokens below this, downwards.
-const LISTENERS: usize = usize::MAX - 1;
-/// Most listeners.
+/// Most listeners; they have the numbers from [`LISTENERS`] on.
 pub const MAX_LISTENERS: usize = 64;
-/// After the system had no descriptor for a connection.
-const REST: Duration = Duration::from_millis(100);
+/// The number of the first listener.
+pub const LISTENERS: u64 = 1 << 62;
+/// How long a poller leaves its lane alone after it was of use, or was called: workers that become free in that time find their
+/// requests by themselves, which costs less. The longest that an attention or a new connection waits for it.
+pub const STEP: Duration = Duration::from_micros(250);
+/// After the system could not be asked.
+const REST: Duration = Duration::from_millis(10);
 
-/// The token of a listener.
-pub fn listener_token(index: usize) -> Token {
-    Token(LISTENERS - index)
+/// Where a poller sleeps while its lane has free workers.
+#[derive(Debug, Default)]
+pub struct Bed {
+    asleep: AtomicBool,
+    /// Held while `asleep` changes.
+    change: Mutex<()>,
+    called: Condvar,
 }
 
-/// One poller.
-pub struct Poller {
-    /// Its number.
-    pub index: usize,
-    /// What it waits with.
-    pub poll: Poll,
-    /// The server's listeners, at the first poller.
-    pub listeners: Vec<TcpListener>,
+impl Bed {
+    /// Wakes the poller, if it sleeps. What was changed before is seen by it, or by this call that it goes to sleep.
+    pub fn call(&self) {
+        if self.asleep.load(Ordering::SeqCst) {
+            let _change = self.change.lock();
+            self.asleep.store(false, Ordering::SeqCst);
+            self.called.notify_one();
+        }
+    }
+
+    /// Sleeps until a call, unless `still` has ceased to hold.
+    fn sleep(&self, still: impl Fn() -> bool) {
+        let mut change = self.change.lock();
+        self.asleep.store(true, Ordering::SeqCst);
+        if !still() {
+            self.asleep.store(false, Ordering::SeqCst);
+        }
+        while self.asleep.load(Ordering::SeqCst) {
+            self.called.wait(&mut change);
+        }
+    }
 }
 
-impl Poller {
-    /// Waits and hands over until the server stops.
-    pub fn run(mut self, hub: &Arc<Hub>) {
-        let mut events = Events::with_capacity(256);
-        // A listener that could not accept for want of descriptors is tried again: its event comes only once.
-        let mut again = false;
-        loop {
-            let mut sleep = hub.look(self.index);
-            if again {
-                sleep = Some(sleep.map_or(REST, |s| s.min(REST)));
+/// Waits for the sockets of a lane while no worker does, until the server has ended.
+pub fn run(hub: &Arc<Hub>, lane: usize) {
+    let mut room = room::<MOST>();
+    let free = || !hub.is_ended() && hub.pool().is_some_and(|pool| pool.has_idle(lane));
+    while !hub.is_ended() {
+        if free() {
+            hub.shard(lane).bed.sleep(free);
+            std::thread::sleep(STEP);
+            continue;
+        }
+        let events = match hub.shard(lane).readiness.wait(&mut room, None) {
+            Ok(events) => events,
+            Err(e) => {
+                hub.instance.error_log().write("Server", &format!("Error: 17054. Waiting for sockets: {e}"));
+                return hub.request_stop();
             }
-            match self.poll.poll(&mut events, sleep) {
-                Err(e) if e.kind() != ErrorKind::Interrupted => {
-                    hub.instance
-                        .error_log()
-                        .write("Server", &format!("Error: 17054. Waiting for sockets: {e}"));
-                    hub.request_stop();
-                    return;
-                }
-                _ => {}
-            }
-            if hub.is_stopping() {
-                self.listeners.clear();
-            }
-            if hub.is_ended() {
-                return;
-            }
-            if hub.instance.shutdown_requested() {
-                hub.request_stop();
-            }
-            if std::mem::take(&mut again) {
-                again = self.listeners.iter().any(|listener| accept_all(listener, hub).is_err());
-            }
-            for event in &events {
-                match event.token() {
-                    WAKE => {}
-                    Token(id) if id > LISTENERS - MAX_LISTENERS => {
-                        if let Some(listener) = self.listeners.get(LISTENERS - id) {
-                            again |= accept_all(listener, hub).is_err();
-                        }
-                    }
-                    Token(id) => {
-                        if let Some(connection) = hub.find(id)
-                            && connection.ready(event.is_readable() || event.is_error(), event.is_writable())
-                        {
-                            let urgent = connection.is_in_transaction();
-                            hub.submit(connection, urgent);
-                        }
+        };
+        for event in events {
+            match readiness::ready(event) {
+                Ready::Bell => hub.pool().into_iter().for_each(|pool| pool.pass_on_wake()),
+                ready => {
+                    if let Some(connection) = take(hub, ready) {
+                        let urgent = connection.is_in_transaction();
+                        hub.submit(connection, urgent);
                     }
                 }
             }
+        }
+        if hub.pool().is_some_and(|pool| pool.is_busy()) {
+            std::thread::sleep(STEP);
+        }
+    }
+}
+
+/// Does what a socket's event asks for; the connection that has a request and is the caller's now.
+fn take(hub: &Hub, ready: Ready) -> Option<Arc<Connection>> {
+    let Ready::Source { id, readable, writable, over } = ready else { return None };
+    if id >= LISTENERS {
+        hub.accept_from((id - LISTENERS) as usize);
+        return None;
+    }
+    let connection = hub.find(id as usize)?;
+    connection.ready(readable, writable, over).then_some(connection)
+}
+
+/// Where the workers of a server wait.
+pub struct Sockets {
+    /// The server.
+    pub hub: Weak<Hub>,
+}
+
+impl Arrivals<Arc<Connection>> for Sockets {
+    fn wait(&self, lane: usize, timeout: Duration) -> Arrived<Arc<Connection>> {
+        let Some(hub) = self.hub.upgrade() else {
+            std::thread::sleep(REST);
+            return Arrived::Late;
+        };
+        let mut room = room::<1>();
+        match hub.shard(lane).readiness.wait(&mut room, Some(timeout)) {
+            Ok([]) => Arrived::Late,
+            Ok([event, ..]) => take(&hub, readiness::ready(event)).map_or(Arrived::Nothing, Arrived::Request),
+            Err(_) => {
+                // The poller says so.
+                std::thread::sleep(REST);
+                Arrived::Nothing
+            }
+        }
+    }
+
+    fn wake(&self, lane: usize) {
+        if let Some(hub) = self.hub.upgrade() {
+            hub.shard(lane).readiness.ring();
+        }
+    }
+
+    fn deserted(&self, lane: usize) {
+        if let Some(hub) = self.hub.upgrade() {
+            hub.shard(lane).bed.call();
         }
     }
 }
@@ -96,7 +146,7 @@ impl Poller {
 ///
 /// # Errors
 /// The system has no descriptor or memory for more.
-fn accept_all(listener: &TcpListener, hub: &Hub) -> io::Result<()> {
+pub fn accept_all(listener: &TcpListener, hub: &Hub) -> io::Result<()> {
     loop {
         let (socket, peer) = match listener.accept() {
             Ok(accepted) => accepted,

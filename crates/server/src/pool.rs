@@ -1,13 +1,17 @@
 //! The worker threads that run requests. A request may block: on locks, on the disk, on a client that reads slowly. The pool
 //! starts with as many threads as cores and grows while requests wait although the cores have time left, or while no
 //! thread gets to the next request; threads that find no work for a while end.
+//! A thread without work waits where work arises ([`Arrivals`]): what comes while threads are free reaches one of them without another
+//! thread in between. The queue is for what comes while none is free.
 //! Guarantees: there are never more threads than the limit for ordinary requests; an urgent request (one of a session that
-//! is in a transaction, whose COMMIT may be what all the others wait for) always gets a thread, whatever the limit.
+//! is in a transaction, whose COMMIT may be what all the others wait for) always gets a thread, whatever the limit. A request
+//! that a free thread finds takes no lock that all threads share.
 
 use std::collections::VecDeque;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
@@ -21,6 +25,29 @@ const LINGER: Duration = Duration::from_secs(10);
 const STACK: usize = 8 << 20;
 /// One request in so many is an ordinary one even while urgent ones wait.
 const FAIR: u64 = 8;
+/// How often threads that wait are woken at the end, until all have heard.
+const RING_AGAIN: Duration = Duration::from_millis(1);
+
+/// Where threads without work wait for it. It has lanes, each for some of the threads, so that cores do not share one.
+pub trait Arrivals<T>: Send + Sync {
+    /// Waits in a lane until something comes, somebody wakes a thread of it, or the time has passed.
+    fn wait(&self, lane: usize, timeout: Duration) -> Arrived<T>;
+    /// Wakes one thread that waits in the lane; if none does, the next one that would.
+    fn wake(&self, lane: usize);
+    /// The last free thread of the lane has work now: what comes next finds none.
+    fn deserted(&self, lane: usize);
+}
+
+/// What a wait has brought.
+#[derive(Debug)]
+pub enum Arrived<T> {
+    /// A request.
+    Request(T),
+    /// Nothing, but the queue may have something.
+    Nothing,
+    /// Nothing for all the time.
+    Late,
+}
 
 /// Worker threads that run `T`.
 pub struct Pool<T> {
@@ -29,8 +56,11 @@ pub struct Pool<T> {
 
 struct Shared<T> {
     state: Mutex<State<T>>,
-    /// There is work, or an end to it.
-    work: Condvar,
+    /// Requests in the queue.
+    queued: AtomicUsize,
+    stopped: AtomicBool,
+    lanes: Vec<Lane>,
+    arrivals: Box<dyn Arrivals<T>>,
     /// Requests wait and no thread is free.
     grow: Condvar,
     /// The last worker has ended.
@@ -40,26 +70,31 @@ struct Shared<T> {
     run: Box<dyn Fn(T) + Send + Sync>,
 }
 
+/// What the threads of a lane change with each request; on cache lines of its own.
+#[repr(align(128))]
+#[derive(Default)]
+struct Lane {
+    /// Threads that wait for work.
+    idle: AtomicUsize,
+    /// Requests run so far.
+    served: AtomicU64,
+}
+
 struct State<T> {
     urgent: VecDeque<T>,
     ordinary: VecDeque<T>,
     workers: usize,
-    /// Workers that wait for work.
-    idle: usize,
-    /// Requests taken so far.
+    /// Workers started so far: the next one's lane.
+    started: usize,
+    /// Requests taken from the queue so far.
     taken: u64,
     /// Workers that wait for a client: they do not count for the limit.
     stalled: usize,
     /// Most workers there have been.
     peak: usize,
-    stopped: bool,
 }
 
 impl<T> State<T> {
-    fn waiting(&self) -> usize {
-        self.urgent.len() + self.ordinary.len()
-    }
-
     fn take(&mut self) -> Option<T> {
         let fair = self.taken % FAIR == FAIR - 1;
         let (first, second) = if fair {
@@ -74,12 +109,17 @@ impl<T> State<T> {
 }
 
 impl<T: Send + 'static> Pool<T> {
-    /// A pool of up to `limit` threads; they start when there is work. `run` must not unwind: a panic of it is caught and
-    /// dropped.
+    /// A pool of up to `limit` threads in so many lanes; they start when there is work. `run` must not unwind: a panic of it is
+    /// caught and dropped.
     ///
     /// # Errors
     /// The thread that watches over the pool cannot be started.
-    pub fn new(limit: usize, run: impl Fn(T) + Send + Sync + 'static) -> io::Result<Pool<T>> {
+    pub fn new(
+        limit: usize,
+        lanes: usize,
+        arrivals: impl Arrivals<T> + 'static,
+        run: impl Fn(T) + Send + Sync + 'static,
+    ) -> io::Result<Pool<T>> {
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
         let base = cores.max(2);
         let shared = Arc::new(Shared {
@@ -87,13 +127,15 @@ impl<T: Send + 'static> Pool<T> {
                 urgent: VecDeque::new(),
                 ordinary: VecDeque::new(),
                 workers: 0,
-                idle: 0,
+                started: 0,
                 taken: 0,
                 stalled: 0,
                 peak: 0,
-                stopped: false,
             }),
-            work: Condvar::new(),
+            queued: AtomicUsize::new(0),
+            stopped: AtomicBool::new(false),
+            lanes: (0..lanes.max(1)).map(|_| Lane::default()).collect(),
+            arrivals: Box::new(arrivals),
             grow: Condvar::new(),
             ended: Condvar::new(),
             base,
@@ -107,8 +149,9 @@ impl<T: Send + 'static> Pool<T> {
 
     /// Runs `item` on a worker, soon.
     pub fn submit(&self, item: T, urgent: bool) {
-        let mut state = self.shared.state.lock();
-        if state.stopped {
+        let shared = &self.shared;
+        let mut state = shared.state.lock();
+        if shared.is_stopped() {
             return;
         }
         if urgent {
@@ -116,14 +159,23 @@ impl<T: Send + 'static> Pool<T> {
         } else {
             state.ordinary.push_back(item)
         }
-        if state.waiting() <= state.idle {
-            self.shared.work.notify_one();
-            return;
+        // Before the idle ones are counted: a thread that begins to wait counts itself first and looks here then.
+        shared.queued.fetch_add(1, Ordering::SeqCst);
+        if shared.waiting() == 0 {
+            drop(state);
+            return shared.wake_one();
         }
-        if state.workers < self.shared.base {
-            self.shared.start_worker(&mut state);
+        if state.workers < shared.base {
+            shared.start_worker(&mut state);
         }
-        self.shared.grow.notify_one();
+        shared.grow.notify_one();
+    }
+
+    /// A wake has reached somebody who does not take work: it is passed on.
+    pub fn pass_on_wake(&self) {
+        if self.shared.queued.load(Ordering::SeqCst) > 0 {
+            self.shared.wake_one();
+        }
     }
 
     /// Lets a worker wait for its client: it does not count for the limit meanwhile, so that clients who do not read cannot
@@ -136,8 +188,12 @@ impl<T: Send + 'static> Pool<T> {
 
     /// Whether requests wait for a worker.
     pub fn is_busy(&self) -> bool {
-        let state = self.shared.state.lock();
-        state.waiting() > state.idle
+        self.shared.waiting() > 0
+    }
+
+    /// Whether a thread of the lane waits for work.
+    pub fn has_idle(&self, lane: usize) -> bool {
+        self.shared.lanes[lane].idle.load(Ordering::SeqCst) > 0
     }
 
     /// (threads now, most threads there have been).
@@ -148,15 +204,16 @@ impl<T: Send + 'static> Pool<T> {
 
     /// Takes no more work, drops what waits and lets the threads end; returns when all have, or at the deadline. Whether all have.
     pub fn stop(&self, deadline: Instant) -> bool {
-        let mut state = self.shared.state.lock();
-        state.stopped = true;
+        let shared = &self.shared;
+        shared.stopped.store(true, Ordering::SeqCst);
+        let mut state = shared.state.lock();
         let dropped = (std::mem::take(&mut state.urgent), std::mem::take(&mut state.ordinary));
-        self.shared.work.notify_all();
-        self.shared.grow.notify_all();
-        while state.workers > 0 {
-            if self.shared.ended.wait_until(&mut state, deadline).timed_out() {
-                break;
-            }
+        shared.queued.store(0, Ordering::SeqCst);
+        shared.grow.notify_all();
+        while state.workers > 0 && Instant::now() < deadline {
+            // One wake reaches one thread.
+            (0..shared.lanes.len()).for_each(|lane| shared.arrivals.wake(lane));
+            shared.ended.wait_for(&mut state, RING_AGAIN);
         }
         let all = state.workers == 0;
         drop(state);
@@ -166,64 +223,123 @@ impl<T: Send + 'static> Pool<T> {
 }
 
 impl<T: Send + 'static> Shared<T> {
+    fn is_stopped(&self) -> bool {
+        self.stopped.load(Ordering::SeqCst)
+    }
+
+    fn idle(&self) -> usize {
+        self.lanes.iter().map(|lane| lane.idle.load(Ordering::SeqCst)).sum()
+    }
+
+    /// Requests in the queue beyond those for which a thread is free.
+    fn waiting(&self) -> usize {
+        self.queued.load(Ordering::SeqCst).saturating_sub(self.idle())
+    }
+
+    fn served(&self) -> u64 {
+        self.lanes.iter().map(|lane| lane.served.load(Ordering::Relaxed)).sum()
+    }
+
+    fn wake_one(&self) {
+        if let Some(lane) = self.lanes.iter().position(|lane| lane.idle.load(Ordering::SeqCst) > 0) {
+            self.arrivals.wake(lane);
+        }
+        // Otherwise they have found work meanwhile, and seen that the queue has some, too.
+    }
+
     /// One worker more. Where the system has no thread for it, those that are there go on.
     fn start_worker(self: &Arc<Self>, state: &mut State<T>) -> bool {
-        let shared = self.clone();
-        let body = move || shared.work_on();
+        let (shared, lane) = (self.clone(), state.started % self.lanes.len());
+        let body = move || shared.work_on(lane);
         let started = std::thread::Builder::new().name("worker".into()).stack_size(STACK).spawn(body).is_ok();
         if started {
+            state.started += 1;
             state.workers += 1;
             state.peak = state.peak.max(state.workers);
         }
         started
     }
 
-    fn work_on(&self) {
-        let mut state = self.state.lock();
-        loop {
-            if state.stopped {
-                break;
-            }
-            if let Some(item) = state.take() {
-                drop(state);
-                // The request's owner has done what a panic needs; this keeps the thread.
-                let _ = catch_unwind(AssertUnwindSafe(|| (self.run)(item)));
-                state = self.state.lock();
+    fn work_on(&self, lane: usize) {
+        while !self.is_stopped() {
+            if let Some(item) = self.take() {
+                self.serve(lane, item);
                 continue;
             }
-            state.idle += 1;
-            let late = self.work.wait_for(&mut state, LINGER).timed_out();
-            state.idle -= 1;
-            if late && state.waiting() == 0 && state.workers > self.base {
-                break;
+            match self.wait(lane) {
+                Arrived::Request(item) => self.serve(lane, item),
+                Arrived::Nothing => {}
+                Arrived::Late => {
+                    let mut state = self.state.lock();
+                    if self.queued.load(Ordering::SeqCst) == 0 && state.workers > self.base {
+                        return self.end(&mut state);
+                    }
+                }
             }
         }
+        self.end(&mut self.state.lock());
+    }
+
+    fn end(&self, state: &mut State<T>) {
         state.workers -= 1;
         if state.workers == 0 {
             self.ended.notify_all();
         }
     }
 
+    fn take(&self) -> Option<T> {
+        if self.queued.load(Ordering::SeqCst) == 0 {
+            return None;
+        }
+        let mut state = self.state.lock();
+        let item = state.take()?;
+        self.queued.fetch_sub(1, Ordering::SeqCst);
+        Some(item)
+    }
+
+    fn wait(&self, lane: usize) -> Arrived<T> {
+        let idle = &self.lanes[lane].idle;
+        idle.fetch_add(1, Ordering::SeqCst);
+        let nothing = self.queued.load(Ordering::SeqCst) == 0 && !self.is_stopped();
+        let arrived = if nothing { self.arrivals.wait(lane, LINGER) } else { Arrived::Nothing };
+        if idle.fetch_sub(1, Ordering::SeqCst) == 1 {
+            self.arrivals.deserted(lane);
+        }
+        // What was put into the queue for this thread may have to be another's now.
+        if matches!(arrived, Arrived::Request(_)) && self.waiting() > 0 {
+            // Under the lock: the watcher looks and begins to wait under it.
+            let _state = self.state.lock();
+            self.grow.notify_one();
+        }
+        arrived
+    }
+
+    fn serve(&self, lane: usize, item: T) {
+        // The request's owner has done what a panic needs; this keeps the thread.
+        let _ = catch_unwind(AssertUnwindSafe(|| (self.run)(item)));
+        self.lanes[lane].served.fetch_add(1, Ordering::Relaxed);
+    }
+
     /// Adds workers while requests wait that the cores would have time for.
     fn watch(self: &Arc<Self>, cores: usize) {
         let mut state = self.state.lock();
         loop {
-            while state.waiting() <= state.idle && !state.stopped {
+            while self.waiting() == 0 && !self.is_stopped() {
                 self.grow.wait(&mut state);
             }
-            if state.stopped {
+            if self.is_stopped() {
                 return;
             }
-            let (taken, used, began) = (state.taken, cpu_time(), Instant::now());
+            let (served, used, began) = (self.served(), cpu_time(), Instant::now());
             drop(state);
             std::thread::sleep(LOOK);
             let (used, passed) = (cpu_time().saturating_sub(used), began.elapsed());
             state = self.state.lock();
-            let waiting = state.waiting().saturating_sub(state.idle);
-            if waiting == 0 || state.stopped {
+            let waiting = self.waiting();
+            if waiting == 0 || self.is_stopped() {
                 continue;
             }
-            let stuck = state.taken == taken;
+            let stuck = self.served() == served;
             let room = used + passed / 2 < passed * cores as u32;
             if stuck || room {
                 let free = (self.limit + state.stalled).saturating_sub(state.workers);
@@ -248,13 +364,31 @@ fn cpu_time() -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::atomic::{AtomicUsize, Ordering};
+    use crate::readiness::{Readiness, room};
     use std::sync::mpsc;
 
     type Task = Box<dyn FnOnce() + Send>;
 
+    /// Nothing arrives but wakes.
+    struct Wakes(Readiness);
+
+    impl Arrivals<Task> for Wakes {
+        fn wait(&self, _lane: usize, timeout: Duration) -> Arrived<Task> {
+            match self.0.wait(&mut room::<1>(), Some(timeout)).unwrap() {
+                [] => Arrived::Late,
+                _ => Arrived::Nothing,
+            }
+        }
+
+        fn wake(&self, _lane: usize) {
+            self.0.ring();
+        }
+
+        fn deserted(&self, _lane: usize) {}
+    }
+
     fn pool(limit: usize) -> Pool<Task> {
-        Pool::new(limit, |task: Task| task()).unwrap()
+        Pool::new(limit, 1, Wakes(Readiness::new().unwrap()), |task: Task| task()).unwrap()
     }
 
     #[test]
@@ -300,6 +434,33 @@ mod tests {
         heard.recv_timeout(Duration::from_secs(30)).unwrap();
         drop(free);
         assert!(pool.stop(Instant::now() + Duration::from_secs(30)));
+    }
+
+    #[test]
+    fn work_from_many_threads_is_never_forgotten() {
+        let pool = Arc::new(pool(4));
+        let done = Arc::new(AtomicUsize::new(0));
+        let submitters: Vec<_> = (0..4)
+            .map(|_| {
+                let (pool, done) = (pool.clone(), done.clone());
+                std::thread::spawn(move || {
+                    for n in 0..2_000 {
+                        let done = done.clone();
+                        let task = move || {
+                            done.fetch_add(1, Ordering::Relaxed);
+                        };
+                        pool.submit(Box::new(task), n % 3 == 0);
+                    }
+                })
+            })
+            .collect();
+        submitters.into_iter().for_each(|thread| thread.join().unwrap());
+        let end = Instant::now() + Duration::from_secs(30);
+        while done.load(Ordering::Relaxed) < 8_000 && Instant::now() < end {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        assert_eq!(done.load(Ordering::Relaxed), 8_000);
+        assert!(pool.stop(end));
     }
 
     #[test]

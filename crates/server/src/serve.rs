@@ -1,4 +1,4 @@
-//! What a worker does with a connection: it reads what there is, answers it, and leaves the connection to the poller.
+//! What a worker does with a connection: it reads what there is, answers it, and leaves the connection to those that wait for sockets.
 //! Guarantees: a panic ends its connection alone; while others wait for a worker a connection gets one request at a time.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -4,9 +4,9 @@
 
 use std::cell::RefCell;
 use std::io::{self, ErrorKind, Read, Write};
+use std::net::TcpStream;
 use std::sync::Arc;
 
-use mio::net::TcpStream;
 use rustls::ServerConnection;
 use tds::{Event, Message, MessageBuffer, MessageReader, PacketType, TdsError};
 
@@ -71,6 +71,10 @@ pub struct Wire {
     layer: Layer,
     /// TLS may begin with the next byte: nothing has been read.
     fresh: bool,
+    /// The last read has taken all that the socket had: until the system tells of more there is nothing.
+    drained: bool,
+    /// The system has told of the end, which it does once: reading goes on until the end is read.
+    over: bool,
     reader: MessageReader,
     /// Decrypted bytes that are not read yet.
     pending: Vec<u8>,
@@ -85,6 +89,8 @@ impl Wire {
         Wire {
             layer: Layer::Plain,
             fresh: true,
+            drained: false,
+            over: false,
             reader: MessageReader::new(LOGIN_LIMIT, true),
             pending: Vec::new(),
             at: 0,
@@ -119,11 +125,14 @@ impl Wire {
         self.layer = Layer::Plain;
     }
 
-    /// What the client has sent, one message or piece at a time; carries on TLS handshakes by itself.
+    /// What the client has sent, one message or piece at a time; carries on TLS handshakes by itself. `told` is whether the system
+    /// has told of something to read since the last call, `over` whether it has ever told of the end.
     ///
     /// # Errors
     /// The connection is of no more use.
-    pub fn receive(&mut self, socket: &TcpStream) -> Result<Got, WireError> {
+    pub fn receive(&mut self, socket: &TcpStream, told: bool, over: bool) -> Result<Got, WireError> {
+        self.over |= over;
+        self.drained &= !told && !over;
         loop {
             if let Some(got) = self.next()? {
                 match got {
@@ -134,6 +143,9 @@ impl Wire {
                     got => return Ok(got),
                 }
             }
+            if self.drained {
+                return Ok(Got::Blocked);
+            }
             let got = ROOM.with_borrow_mut(|room| -> Result<Option<Got>, WireError> {
                 let n = match (&mut &*socket).read(room) {
                     Ok(0) => return Ok(Some(Got::Closed)),
@@ -143,6 +155,8 @@ impl Wire {
                     Err(e) => return Err(e.into()),
                 };
                 self.counters.add(Count::BytesReceived, n as u64);
+                // What comes later is told of.
+                self.drained = n < room.len() && !self.over;
                 self.take(&room[..n], socket)?;
                 Ok(None)
             })?;
@@ -150,6 +164,11 @@ impl Wire {
                 return Ok(got);
             }
         }
+    }
+
+    /// Whether bytes have been read that belong to no message yet.
+    pub fn has_more(&self) -> bool {
+        self.at < self.pending.len()
     }
 
     /// What is complete in the bytes at hand. The reader may have something without any: an attention that has ended a bulk load.

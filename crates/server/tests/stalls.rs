@@ -180,3 +180,41 @@ fn nothing_is_carried_out_before_the_login() {
     }
     assert_eq!(owner.int("select count(*) from reached"), 0);
 }
+
+/// Requests with and without pauses between them, with long ones among them that keep workers, attentions to those, and clients that send
+/// and leave at once: every request is answered soon, and nobody stays.
+#[test]
+fn no_request_is_forgotten() {
+    let server = TestServer::start();
+    let end = Instant::now() + Duration::from_secs(5);
+    std::thread::scope(|scope| {
+        for seed in 0..24_u64 {
+            let server = &server;
+            scope.spawn(move || {
+                let mut random = fastrand::Rng::with_seed(seed);
+                let mut client = server.client();
+                while Instant::now() < end {
+                    match random.u32(0..40) {
+                        0 => {
+                            client.send(&client.codec.batch("waitfor delay '00:01:00'"));
+                            std::thread::sleep(Duration::from_millis(random.u64(0..20)));
+                            client.send(&client.codec.attention());
+                            let end = "an attention's answer";
+                            soon(end, || while !client.read().unwrap().is_attention() {});
+                        }
+                        1 => {
+                            client.send(&client.codec.batch("select 1"));
+                            client = server.client();
+                        }
+                        2 => soon("a pause", || client.run("waitfor delay '00:00:00.020'")),
+                        3..8 => std::thread::sleep(Duration::from_micros(random.u64(0..3_000))),
+                        n => soon("a request", || {
+                            assert_eq!(client.int(&format!("select {n} + 1")), i64::from(n) + 1)
+                        }),
+                    }
+                }
+            });
+        }
+    });
+    wait_for_connections(&server, 0);
+}

@@ -73,6 +73,8 @@ impl std::hash::Hash for DecimalName {
 pub enum Len {
     N(u16),
     Max,
+    /// text, ntext and image: as long as MAX, but hardly anything takes them ([`DataType::is_old_lob`]).
+    Old,
 }
 
 /// One argument of a type name: `varchar(20)`, `varchar(max)`.
@@ -97,11 +99,11 @@ pub const MAX_BYTES: u16 = 8000;
 pub const MAX_UNITS: u16 = 4000;
 
 impl Len {
-    /// The length, or `None` for MAX.
+    /// The length, or `None` where there is no limit.
     pub fn limit(self) -> Option<usize> {
         match self {
             Len::N(n) => Some(usize::from(n)),
-            Len::Max => None,
+            Len::Max | Len::Old => None,
         }
     }
 }
@@ -150,6 +152,9 @@ impl DataType {
             DataType::SmallMoney => "smallmoney",
             DataType::Money => "money",
             DataType::Char(_) => "char",
+            DataType::VarChar(Len::Old) => "text",
+            DataType::NVarChar(Len::Old) => "ntext",
+            DataType::VarBinary(Len::Old) => "image",
             DataType::VarChar(_) => "varchar",
             DataType::NChar(_) => "nchar",
             DataType::NVarChar(_) => "nvarchar",
@@ -207,18 +212,18 @@ impl DataType {
             "varchar" | "char varying" | "character varying" => {
                 Ok(DataType::VarChar(variable_length(&lower, args, MAX_BYTES, default)?))
             }
-            "text" => plain(DataType::VarChar(Len::Max)),
+            "text" => plain(DataType::VarChar(Len::Old)),
             "nchar" | "national char" | "national character" => Ok(DataType::NChar(units(args)?)),
             "nvarchar" | "national char varying" | "national character varying" => {
                 Ok(DataType::NVarChar(variable_length(&lower, args, MAX_UNITS, default)?))
             }
-            "ntext" => plain(DataType::NVarChar(Len::Max)),
+            "ntext" | "national text" => plain(DataType::NVarChar(Len::Old)),
             "sysname" => plain(DataType::NVarChar(Len::N(128))),
             "binary" => Ok(DataType::Binary(bytes(args)?)),
             "varbinary" | "binary varying" => {
                 Ok(DataType::VarBinary(variable_length(&lower, args, MAX_BYTES, default)?))
             }
-            "image" => plain(DataType::VarBinary(Len::Max)),
+            "image" => plain(DataType::VarBinary(Len::Old)),
             "date" => plain(DataType::Date),
             "time" => Ok(DataType::Time(fraction_arg(args)?)),
             "datetime" => plain(DataType::DateTime),
@@ -235,6 +240,9 @@ impl DataType {
     /// `sys.types.system_type_id`.
     pub fn system_type_id(self) -> u8 {
         match self {
+            DataType::VarBinary(Len::Old) => 34,
+            DataType::VarChar(Len::Old) => 35,
+            DataType::NVarChar(Len::Old) => 99,
             DataType::UniqueIdentifier => 36,
             DataType::Date => 40,
             DataType::Time(_) => 41,
@@ -287,6 +295,8 @@ impl DataType {
             DataType::VarChar(Len::N(n)) | DataType::VarBinary(Len::N(n)) => signed(n),
             DataType::NVarChar(Len::N(n)) => signed(n.saturating_mul(2)),
             DataType::VarChar(Len::Max) | DataType::VarBinary(Len::Max) | DataType::NVarChar(Len::Max) => -1,
+            // Of the pointer that SQL Server's rows have.
+            DataType::VarChar(Len::Old) | DataType::VarBinary(Len::Old) | DataType::NVarChar(Len::Old) => 16,
             DataType::Date => 3,
             DataType::Time(scale) => i16::from(time_bytes(scale)),
             DataType::DateTime2(scale) => i16::from(time_bytes(scale)) + 3,
@@ -351,6 +361,9 @@ impl DataType {
             DataType::SmallInt => 16,
             DataType::TinyInt => 15,
             DataType::Bit => 14,
+            DataType::NVarChar(Len::Old) => 11,
+            DataType::VarChar(Len::Old) => 10,
+            DataType::VarBinary(Len::Old) => 9,
             DataType::RowVersion => 8,
             DataType::UniqueIdentifier => 7,
             DataType::NVarChar(_) => 6,
@@ -367,30 +380,65 @@ impl DataType {
         std::mem::discriminant(&self) == std::mem::discriminant(&other)
     }
 
-    /// MAX types: their values may live outside the row.
+    /// MAX types and text, ntext, image: their values may live outside the row.
     pub fn is_lob(self) -> bool {
+        self.is_variable() && self.length().is_none()
+    }
+
+    /// text, ntext, image.
+    pub fn is_old_lob(self) -> bool {
         matches!(
             self,
-            DataType::VarChar(Len::Max) | DataType::NVarChar(Len::Max) | DataType::VarBinary(Len::Max)
+            DataType::VarChar(Len::Old) | DataType::NVarChar(Len::Old) | DataType::VarBinary(Len::Old)
         )
     }
 
-    /// char, varchar, nchar, nvarchar.
+    /// The length that catalogs show of a string or binary type, in its own units: -1 for MAX.
+    pub fn shown_length(self) -> i32 {
+        match self {
+            DataType::NVarChar(Len::Old) => 1_073_741_823,
+            _ if self.is_old_lob() => i32::MAX,
+            _ => self.length().map_or(-1, |n| n as i32),
+        }
+    }
+
+    /// The MAX type that holds the values of text, ntext or image; another type as it is.
+    #[must_use]
+    pub fn modern(self) -> DataType {
+        match self {
+            DataType::VarChar(Len::Old) => DataType::VarChar(Len::Max),
+            DataType::NVarChar(Len::Old) => DataType::NVarChar(Len::Max),
+            DataType::VarBinary(Len::Old) => DataType::VarBinary(Len::Max),
+            other => other,
+        }
+    }
+
+    /// Why values of the type have no order and no equality, for types that have none. Error: 306.
+    pub fn check_comparable(self) -> Result<(), SqlError> {
+        if self.is_old_lob() {
+            let text = "The text, ntext, and image data types cannot be compared or sorted, except when using IS NULL or LIKE \
+                        operator.";
+            return Err(SqlError::new(306, 16, 2, text));
+        }
+        Ok(())
+    }
+
+    /// char, varchar, nchar, nvarchar, text, ntext.
     pub fn is_string(self) -> bool {
         matches!(self, DataType::Char(_) | DataType::VarChar(_) | DataType::NChar(_) | DataType::NVarChar(_))
     }
 
-    /// nchar, nvarchar.
+    /// nchar, nvarchar, ntext.
     pub fn is_unicode(self) -> bool {
         matches!(self, DataType::NChar(_) | DataType::NVarChar(_))
     }
 
-    /// binary, varbinary, rowversion.
+    /// binary, varbinary, rowversion, image.
     pub fn is_binary(self) -> bool {
         matches!(self, DataType::Binary(_) | DataType::VarBinary(_) | DataType::RowVersion)
     }
 
-    /// varchar, nvarchar, varbinary: stored with their own length.
+    /// varchar, nvarchar, varbinary, and text, ntext, image: stored with their own length.
     pub fn is_variable(self) -> bool {
         matches!(self, DataType::VarChar(_) | DataType::NVarChar(_) | DataType::VarBinary(_))
     }
@@ -461,6 +509,7 @@ impl fmt::Display for DataType {
             DataType::VarChar(l) | DataType::NVarChar(l) | DataType::VarBinary(l) => match l {
                 Len::N(n) => write!(f, "{name}({n})"),
                 Len::Max => write!(f, "{name}(max)"),
+                Len::Old => f.write_str(name),
             },
             DataType::Time(s) | DataType::DateTime2(s) | DataType::DateTimeOffset(s) => {
                 write!(f, "{name}({s})")
@@ -605,6 +654,7 @@ pub fn common_type(a: DataType, b: DataType) -> Result<DataType, SqlError> {
 
 fn widened(high: DataType, low: DataType) -> DataType {
     match high {
+        _ if high.is_old_lob() => high,
         DataType::Decimal { precision, scale, .. } => match low.as_decimal() {
             Some((p, s)) => {
                 let integral = (precision - scale).max(p - s);
@@ -655,6 +705,9 @@ pub enum Conversion {
 pub fn conversion(from: DataType, to: DataType) -> Conversion {
     use Conversion::{ExplicitOnly, Implicit, None};
     use DataType as T;
+    if from.is_old_lob() || to.is_old_lob() {
+        return old_lob_conversion(from, to);
+    }
     if from.is_kind_of(to) {
         return Implicit;
     }
@@ -718,6 +771,15 @@ pub fn conversion(from: DataType, to: DataType) -> Conversion {
     }
 }
 
+/// text and ntext are other strings, image other bytes; there is no way between them and anything else.
+fn old_lob_conversion(from: DataType, to: DataType) -> Conversion {
+    let strings = from.is_string() && to.is_string();
+    let bytes = from.is_binary() && to.is_binary();
+    // Characters have always been put into image columns.
+    let stored = from.is_string() && !from.is_unicode() && !from.is_old_lob() && to.is_binary();
+    if strings || bytes || stored { Conversion::Implicit } else { Conversion::None }
+}
+
 fn temporal_conversion(from: DataType, to: DataType) -> Conversion {
     use Conversion::{ExplicitOnly, Implicit, None};
     use DataType as T;
@@ -750,7 +812,7 @@ mod tests {
             ("time", &[], "time(7)"),
             ("datetime2", &[Number(0)], "datetime2(0)"),
             ("char", &[], "char(1)"),
-            ("image", &[], "varbinary(max)"),
+            ("image", &[], "image"),
         ];
         for (name, args, shown) in cases {
             assert_eq!(DataType::from_name(name, args).unwrap().to_string(), shown);

@@ -61,7 +61,7 @@ pub(crate) enum Cell {
 fn limit(len: Len) -> u32 {
     match len {
         Len::N(n) => u32::from(n),
-        Len::Max => u32::MAX,
+        Len::Max | Len::Old => u32::MAX,
     }
 }
 

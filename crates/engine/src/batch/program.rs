@@ -352,6 +352,10 @@ impl Builder<'_> {
                         self.push(Op::Stmt(index), line);
                         continue;
                     };
+                    if ty.is_old_lob() {
+                        let text = "The text, ntext, and image data types are invalid for local variables.";
+                        return Err(SqlError::new(2739, 16, 1, text));
+                    }
                     let slot = self.program.vars.declare(name, ty)? as u32;
                     if let Some(value) = value {
                         let expr = self.expr(value.clone());

@@ -12,13 +12,14 @@ use syntax::lexer::{Tok, tokenize_with, unquote};
 use types::{Collation, DataType, SqlError};
 
 use super::computed_def::{self, new_computed};
-use super::option_rules;
+use super::{index_options, option_rules};
 use catalog::errors;
 use catalog::fold_name;
 use catalog::{
     Catalog, ComputedDef, Db, KeyConstraint, NewCheck, NewColumn, NewDefault, NewForeignKey, NewIndex,
     NewTable, TableTypeDef,
 };
+use plan::bind::filter::FilteredIndex;
 
 /// Most columns of a table, key columns of an index.
 const MAX_COLUMNS: usize = 1024;
@@ -133,7 +134,7 @@ pub fn from_create(stmt: &CreateTable, batch: &str, defaults: &ColumnDefaults) -
             TableElement::Constraint(constraint) => {
                 add_constraint(&mut table, constraint, None, batch, defaults)?;
             }
-            TableElement::Index(index) => add_inline_index(&mut table, index, None)?,
+            TableElement::Index(index) => add_inline_index(&mut table, index, None, defaults)?,
         }
     }
     check_table(&mut table)?;
@@ -336,7 +337,7 @@ fn add_column_keys(
         }
     }
     if let Some(index) = &column.index {
-        add_inline_index(table, index, Some(&column.name.value))?;
+        add_inline_index(table, index, Some(&column.name.value), defaults)?;
     }
     Ok(())
 }
@@ -429,10 +430,13 @@ pub fn key_constraint(
     };
     let key = match (keys.is_empty(), column) {
         (true, Some(name)) => {
-            vec![(find(columns, name).ok_or_else(|| no_column(name, table))?, false)]
+            let at = find(columns, name).ok_or_else(|| no_column(name, table))?;
+            check_key(&columns[at], table)?;
+            vec![(at, false)]
         }
         _ => key_columns(columns, keys, table)?,
     };
+    let (fill_factor, options) = index_options::of_new(options, true, None)?;
     Ok(NewIndex {
         name: constraint.name.as_ref().map(|n| n.value.clone()),
         unique: true,
@@ -440,23 +444,40 @@ pub fn key_constraint(
         key,
         included: Vec::new(),
         constraint: Some(if *primary { KeyConstraint::Primary } else { KeyConstraint::Unique }),
-        fill_factor: fill_factor(options)?,
+        fill_factor,
+        options,
+        filter: None,
     })
 }
 
-fn add_inline_index(table: &mut NewTable, index: &InlineIndex, column: Option<&str>) -> Result<(), SqlError> {
-    if index.filter.is_some() {
-        return Err(errors::not_supported("filtered index"));
-    }
+fn add_inline_index(
+    table: &mut NewTable,
+    index: &InlineIndex,
+    column: Option<&str>,
+    defaults: &ColumnDefaults,
+) -> Result<(), SqlError> {
+    let filtered = index.filter.as_ref().map(|_| (index.name.value.as_str(), table.name.as_str()));
+    let (fill_factor, options) = index_options::of_new(&index.options, index.unique, filtered)?;
+    let filter = match &index.filter {
+        None => None,
+        Some(e) => {
+            let of = FilteredIndex { name: &index.name.value, table: &table.name };
+            Some(computed_def::new_filter(&defaults.db, of, &table.columns, e)?)
+        }
+    };
     let key = match (index.columns.is_empty(), column) {
         (true, Some(name)) => {
-            vec![(find(&table.columns, name).ok_or_else(|| no_column(name, &table.name))?, false)]
+            let at = find(&table.columns, name).ok_or_else(|| no_column(name, &table.name))?;
+            check_key(&table.columns[at], &table.name)?;
+            vec![(at, false)]
         }
         _ => key_columns(&table.columns, &index.columns, &table.name)?,
     };
     let mut included = Vec::new();
     for name in &index.include {
-        included.push(find(&table.columns, &name.value).ok_or_else(|| no_column(&name.value, &table.name))?);
+        let at = find(&table.columns, &name.value).ok_or_else(|| no_column(&name.value, &table.name))?;
+        check_included(&table.columns[at], &table.name)?;
+        included.push(at);
     }
     table.indexes.push(NewIndex {
         name: Some(index.name.value.clone()),
@@ -465,7 +486,9 @@ fn add_inline_index(table: &mut NewTable, index: &InlineIndex, column: Option<&s
         key,
         included,
         constraint: None,
-        fill_factor: fill_factor(&index.options)?,
+        fill_factor,
+        options,
+        filter,
     });
     Ok(())
 }
@@ -486,12 +509,7 @@ pub fn key_columns(
             );
             return Err(SqlError::new(1909, 16, 1, text));
         }
-        if columns[at].ty.is_lob() {
-            let text = format!(
-                "Column '{name}' in table '{table}' is of a type that is invalid for use as a key column in an index."
-            );
-            return Err(SqlError::new(1919, 16, 1, text));
-        }
+        check_key(&columns[at], table)?;
         out.push((at, key.descending));
     }
     if out.is_empty() || out.len() > MAX_KEY_COLUMNS {
@@ -503,6 +521,30 @@ pub fn key_columns(
         return Err(SqlError::new(1904, 16, 1, text));
     }
     Ok(out)
+}
+
+/// 1919: a column that no index can have in its key.
+fn check_key(column: &NewColumn, table: &str) -> Result<(), SqlError> {
+    if !column.ty.is_lob() {
+        return Ok(());
+    }
+    let text = format!(
+        "Column '{}' in table '{table}' is of a type that is invalid for use as a key column in an index.",
+        column.name
+    );
+    Err(SqlError::new(1919, 16, 1, text))
+}
+
+/// 1999: a column that no index can have besides its key.
+pub fn check_included(column: &NewColumn, table: &str) -> Result<(), SqlError> {
+    if !column.ty.is_old_lob() {
+        return Ok(());
+    }
+    let text = format!(
+        "Column '{}' in table '{table}' is of a type that is invalid for use as included column in an index.",
+        column.name
+    );
+    Err(SqlError::new(1999, 16, 1, text))
 }
 
 /// FILLFACTOR of an option list, 0 when not given. Errors: those of [`option_rules::check`], 129 out of range.

@@ -23,6 +23,9 @@ pub fn managed_100(call: &mut Call<'_>) -> Result<i32, SqlError> {
 fn managed_type(ty: DataType, new: bool) -> i16 {
     const NVARCHAR: i16 = 12;
     match ty {
+        DataType::VarBinary(Len::Old) => 7,
+        DataType::NVarChar(Len::Old) => 11,
+        DataType::VarChar(Len::Old) => 18,
         DataType::BigInt => 0,
         DataType::Binary(_) => 1,
         DataType::Bit => 2,

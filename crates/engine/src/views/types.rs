@@ -29,7 +29,9 @@ const COLUMNS: &[ViewColumn] = &[
 ];
 
 /// Each type at its greatest, as sys.types shows them.
-const ALL: [DataType; 26] = [
+const ALL: [DataType; 29] = [
+    DataType::VarBinary(Len::Old),
+    DataType::VarChar(Len::Old),
     DataType::UniqueIdentifier,
     DataType::Date,
     DataType::Time(7),
@@ -44,6 +46,7 @@ const ALL: [DataType; 26] = [
     DataType::DateTime,
     DataType::Float,
     DataType::SqlVariant,
+    DataType::NVarChar(Len::Old),
     DataType::Bit,
     DataType::decimal(38, 38),
     DataType::numeric(38, 38),

@@ -95,6 +95,9 @@ pub enum ArgRule {
     Guid,
 }
 
+/// The functions that take text, ntext and image, besides those that take anything.
+const TAKE_OLD_LOBS: [&str; 4] = ["substring", "patindex", "charindex", "textptr"];
+
 impl ArgRule {
     /// The type to convert to; `None` keeps the argument. Error: 8116.
     pub fn target(
@@ -105,6 +108,9 @@ impl ArgRule {
         at: usize,
     ) -> Result<Option<DataType>, SqlError> {
         let invalid = || invalid_argument(ty, at, name);
+        if ty.is_old_lob() && !null && self != ArgRule::Any && !TAKE_OLD_LOBS.contains(&name) {
+            return Err(invalid());
+        }
         Ok(match self {
             ArgRule::Any => None,
             ArgRule::Str | ArgRule::Bytes if null => Some(DataType::VarChar(Len::N(1))),
@@ -228,7 +234,7 @@ pub fn same_length(types: &[DataType], _: &[Expr]) -> Result<DataType, SqlError>
     Ok(match types.first().copied() {
         Some(DataType::Char(n)) => DataType::VarChar(Len::N(n)),
         Some(DataType::NChar(n)) => DataType::NVarChar(Len::N(n)),
-        Some(ty) if ty.is_string() => ty,
+        Some(ty) if ty.is_string() => ty.modern(),
         _ => DataType::VarChar(Len::N(8000)),
     })
 }

@@ -82,7 +82,11 @@ pub const FUNCTIONS: &[Function] = &[
 ];
 
 fn len_type(types: &[DataType], _: &[Expr]) -> Result<DataType, SqlError> {
-    Ok(if types.first().is_some_and(|ty| ty.is_lob()) { DataType::BigInt } else { DataType::Int })
+    Ok(if types.first().is_some_and(|ty| ty.is_lob() && !ty.is_old_lob()) {
+        DataType::BigInt
+    } else {
+        DataType::Int
+    })
 }
 
 fn count_value(n: usize, big: bool) -> Value {
@@ -191,7 +195,7 @@ fn right(args: &[Value], _: &mut CallCx<'_>) -> Result<Value, SqlError> {
 fn substring_type(types: &[DataType], exprs: &[Expr]) -> Result<DataType, SqlError> {
     match types[0] {
         DataType::Binary(n) => Ok(DataType::VarBinary(Len::N(n))),
-        ty if ty.is_binary() => Ok(ty),
+        ty if ty.is_binary() => Ok(ty.modern()),
         _ => {
             let ty = same_length(types, exprs)?;
             let wanted = exprs.get(2).and_then(Expr::as_const).and_then(Value::as_i64);

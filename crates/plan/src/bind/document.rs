@@ -109,6 +109,7 @@ impl Binder<'_> {
             untyped: false,
             identity: None,
             base: false,
+            table: None,
         };
         Ok(BoundQuery { logical, columns: vec![column], assignments: Vec::new() })
     }

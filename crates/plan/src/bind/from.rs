@@ -480,6 +480,7 @@ impl Binder<'_> {
                 untyped: false,
                 identity: None,
                 base: false,
+                table: None,
             });
         }
         let cols = out.iter().map(|c| c.id).collect();

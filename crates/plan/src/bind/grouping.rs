@@ -61,6 +61,7 @@ impl Binder<'_> {
             return Ok(known);
         }
         let source = self.expr(e)?;
+        source.ty.check_comparable()?;
         if source.expr.is_row_free() && !matches!(source.expr, Expr::Param(_)) {
             let text = "Each GROUP BY expression must contain at least one column that is not an outer \
                         reference.";

@@ -99,6 +99,7 @@ impl Binder<'_> {
                 nullable: true,
                 identity: None,
                 base: false,
+                table: None,
                 ..c.clone()
             })
             .collect();

@@ -3,7 +3,7 @@
 use crate::bind::Binder;
 use crate::bind::grouping::aggregated;
 use crate::bind::scope::{Clause, Scope};
-use crate::logical::{BoundQuery, CteDef, Logical, OutColumn, SortKey, TopSpec};
+use crate::logical::{BoundQuery, CteDef, Logical, OutColumn, SortKey, TableName, TopSpec};
 use catalog::fold_name;
 use expr::bind_ops;
 use expr::{Expr, Pred, Typed};
@@ -90,6 +90,7 @@ impl Binder<'_> {
                             INTERSECT or EXCEPT operator.";
                 return Err(SqlError::new(104, 16, 1, text));
             };
+            column.ty.check_comparable()?;
             let expr = Expr::Col(column.id);
             keys.push(SortKey { expr, descending: item.descending, collation: column.collation });
         }
@@ -156,6 +157,9 @@ impl Binder<'_> {
         for (i, (l, r)) in left.columns.iter().zip(&right.columns).enumerate() {
             let (lt, rt) = (out_typed(l), out_typed(r));
             let (ty, collation) = bind_ops::unified(&[&lt, &rt])?;
+            if !(all && op == SetOp::Union) && ty.check_comparable().is_err() {
+                return Err(no_operand(ty));
+            }
             columns.push(OutColumn {
                 name: l.name.clone(),
                 id: first + i as u32,
@@ -165,6 +169,7 @@ impl Binder<'_> {
                 untyped: l.untyped && r.untyped,
                 identity: None,
                 base: false,
+                table: None,
             });
         }
         let left = self.cast_to(left, &columns)?;
@@ -393,6 +398,7 @@ impl Binder<'_> {
                 let text = "ORDER BY items must appear in the select list if SELECT DISTINCT is specified.";
                 return Err(SqlError::new(145, 15, 1, text));
             }
+            typed.ty.check_comparable()?;
             let position = position.or_else(|| self.item_of(&item.expr, select));
             let key = SortKey { expr: typed.expr, descending: item.descending, collation: typed.collation };
             keys.push((key, position));
@@ -472,7 +478,21 @@ impl Binder<'_> {
             };
             let Typed { ty, nullable, collation, .. } = item.typed;
             let (base, identity) = (self.is_base(id), self.identity_of(id));
-            columns.push(OutColumn { name: item.name, id, ty, nullable, collation, untyped, identity, base });
+            let table = if ty.is_old_lob() { self.table_of(id) } else { None };
+            if select.distinct && ty.check_comparable().is_err() {
+                return Err(not_distinct(ty));
+            }
+            columns.push(OutColumn {
+                name: item.name,
+                id,
+                ty,
+                nullable,
+                collation,
+                untyped,
+                identity,
+                base,
+                table,
+            });
         }
         // A key that is an item sorts by the item's column: it is computed once.
         let mut sort = Vec::with_capacity(keys.len());
@@ -508,6 +528,17 @@ impl Binder<'_> {
     fn is_base(&self, id: expr::ColId) -> bool {
         let sources = self.scopes.last().map_or(&[][..], |scope| &scope.sources);
         sources.iter().any(|s| s.object_id != 0 && s.columns.iter().any(|c| c.id == id))
+    }
+
+    /// Schema and name of the table that a column is of.
+    fn table_of(&self, id: expr::ColId) -> Option<TableName> {
+        let mut sources = self.scopes.last()?.sources.iter();
+        let source = sources.find(|s| s.object_id != 0 && s.columns.iter().any(|c| c.id == id))?;
+        let used = self
+            .tables
+            .iter()
+            .find(|u| (u.db.id(), u.table.object_id) == (source.db_id, source.object_id))?;
+        Some(Arc::new([used.table.schema.clone(), used.table.name.clone()]))
     }
 
     fn identity_of(&self, id: expr::ColId) -> Option<(i64, i64)> {
@@ -555,6 +586,22 @@ impl Binder<'_> {
         bound.logical = Logical::Top { input: Box::new(bound.logical), top: spec };
         Ok(bound)
     }
+}
+
+/// 421: DISTINCT of values that cannot be compared.
+fn not_distinct(ty: DataType) -> SqlError {
+    let name = ty.base_name();
+    let text = format!("The {name} data type cannot be selected as DISTINCT because it is not comparable.");
+    SqlError::new(421, 16, 1, text)
+}
+
+/// 5335: a set operation that compares them.
+fn no_operand(ty: DataType) -> SqlError {
+    let text = format!(
+        "The data type {} cannot be used as an operand to the UNION, INTERSECT or EXCEPT operators because it is not comparable.",
+        ty.base_name()
+    );
+    SqlError::new(5335, 16, 1, text)
 }
 
 /// The operator of a compound assignment.

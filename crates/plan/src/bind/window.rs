@@ -76,11 +76,13 @@ impl Binder<'_> {
         let mut partition = Vec::new();
         for e in &over.partition_by {
             let key = self.expr(e)?;
+            key.ty.check_comparable()?;
             partition.push((key.expr, key.collation));
         }
         let mut order = Vec::new();
         for item in &over.order_by {
             let key = self.expr(&item.expr)?;
+            key.ty.check_comparable()?;
             order.push(SortKey { expr: key.expr, descending: item.descending, collation: key.collation });
         }
         if order.is_empty() && is_window_only(name) {

@@ -84,6 +84,9 @@ pub(super) struct OdbcType {
 /// The numbers of a type: (DATA_TYPE of ODBC 3, its number in TDS when NULL is allowed, when it is not).
 fn numbers(ty: DataType) -> (i16, u8, u8) {
     match ty {
+        DataType::VarChar(Len::Old) => (-1, 35, 35),
+        DataType::NVarChar(Len::Old) => (-10, 35, 35),
+        DataType::VarBinary(Len::Old) => (-4, 34, 34),
         DataType::Bit => (-7, 50, 50),
         DataType::TinyInt => (-6, 38, 48),
         DataType::SmallInt => (5, 38, 52),
@@ -119,10 +122,13 @@ pub(super) fn odbc_type(ty: DataType, nullable: bool, version: i64, level: Level
     let precision = match ty {
         DataType::UniqueIdentifier => 36,
         DataType::SqlVariant => 8000,
-        _ if ty.is_string() || ty.is_binary() => ty.length().unwrap_or(0) as i32,
+        _ if ty.is_string() || ty.is_binary() => ty.shown_length().max(0),
         _ => i32::from(ty.precision()),
     };
-    let bytes = i32::from(ty.max_length().max(0));
+    let bytes = match ty.is_old_lob() {
+        true => precision * if ty.is_unicode() { 2 } else { 1 },
+        false => i32::from(ty.max_length().max(0)),
+    };
     let length = match ty {
         DataType::Decimal { .. } => precision + 2,
         DataType::Money => 21,
