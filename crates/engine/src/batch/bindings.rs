@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::cache::BatchCache;
 use super::{Bound, Compiled, Stamp};
-use crate::state::SessionCore;
+use exec::state::SessionCore;
 
 /// By operation: what a statement was bound to, and under what.
 pub type Bindings = Vec<Option<(Stamp, Bound)>>;
