@@ -143,9 +143,8 @@ impl Page {
 
     #[inline]
     fn six_at(&self, at: usize) -> [u8; 6] {
-        let mut b = [0; 6];
-        b.copy_from_slice(&self.bytes[at..at + 6]);
-        b
+        let b = &self.bytes[at..at + 6];
+        [b[0], b[1], b[2], b[3], b[4], b[5]]
     }
 
     #[inline]
@@ -456,7 +455,15 @@ impl Page {
     }
 
     #[inline]
-    fn put(&mut self, at: usize, b: &[u8]) {
+    fn put<const N: usize>(&mut self, at: usize, b: &[u8; N]) {
+        // Of a known length: no call of a copy.
+        if let Some(place) = self.bytes[at..at + N].first_chunk_mut() {
+            *place = *b;
+        }
+    }
+
+    #[inline]
+    fn put_slice(&mut self, at: usize, b: &[u8]) {
         self.bytes[at..at + b.len()].copy_from_slice(b);
     }
 
@@ -659,7 +666,7 @@ impl Page {
             return Err(PageError::corrupt(id, "slot length out of range"));
         }
         if total <= len {
-            self.put(off + at, new);
+            self.put_slice(off + at, new);
             if total < len {
                 self.bytes.copy_within(off + at + old_len..off + len, off + at + new.len());
                 self.set_entry(slot, off, total);
@@ -678,7 +685,7 @@ impl Page {
         // The old place is given up first, so that compaction can use it.
         self.set_entry(slot, 0, 0);
         let to = self.claim(total, self.slot_count() as usize)?;
-        self.put(to, &content[..total]);
+        self.put_slice(to, &content[..total]);
         self.set_entry(slot, to, total);
         self.put_u16(AT_FREE_PTR, to + total);
         self.put_u16(AT_FREE_BYTES, free);
@@ -688,7 +695,7 @@ impl Page {
     /// Writes at an offset that [`Page::open_slot`] returned.
     #[inline]
     pub(crate) fn write_content(&mut self, at: usize, bytes: &[u8]) {
-        self.put(at, bytes);
+        self.put_slice(at, bytes);
     }
 
     /// Overwrites the header of a versioned row and keeps the ghost count and the newest writer true.
@@ -722,7 +729,7 @@ impl Page {
         }
         let ghost = self.bytes[span.start] & GHOST != 0;
         self.bytes[from..to].copy_from_slice(new);
-        self.bytes[span.start..span.start + ROW_HEADER].copy_from_slice(&head.to_bytes());
+        self.put(span.start, &head.to_bytes());
         if ghost != head.is_ghost() {
             self.add_ghosts(i32::from(head.is_ghost()) - i32::from(ghost));
         }

@@ -597,8 +597,13 @@ impl RecordBuilder {
     #[inline]
     pub fn stamp(&mut self, txn: TxnId, prev_lsn: Lsn) {
         let (txn, prev) = if self.is_system() { (TxnId::SYSTEM, Lsn::ZERO) } else { (txn, prev_lsn) };
-        self.buf[AT_TXN..AT_PREV].copy_from_slice(&txn.to_bytes());
-        self.buf[AT_PREV..FIXED].copy_from_slice(&lsn_to_bytes(prev));
+        // The arrays have the lengths of their places, and a record is never shorter than its fixed part.
+        if let Some(place) = self.buf[AT_TXN..AT_PREV].first_chunk_mut() {
+            *place = txn.to_bytes();
+        }
+        if let Some(place) = self.buf[AT_PREV..FIXED].first_chunk_mut() {
+            *place = lsn_to_bytes(prev);
+        }
     }
 
     /// The encoded record.

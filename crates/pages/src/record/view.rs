@@ -148,7 +148,6 @@ pub struct OpIter<'a> {
 impl<'a> Iterator for OpIter<'a> {
     type Item = Result<RecordOp<'a>, PageError>;
 
-    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         if self.failed {
             return None;
@@ -164,7 +163,6 @@ impl<'a> Iterator for OpIter<'a> {
 }
 
 impl<'a> OpIter<'a> {
-    #[inline]
     fn read(&mut self) -> Result<Option<RecordOp<'a>>, PageError> {
         loop {
             if self.r.rest.is_empty() {
@@ -262,7 +260,6 @@ impl<'a> OpIter<'a> {
         })
     }
 
-    #[inline]
     fn row_operation(&mut self, code: u8, keyed: bool) -> Result<PageOp<'a>, PageError> {
         let slot = self.r.u16v()?;
         let flags = if code == OP_GHOST { 0 } else { self.r.u8()? };
