@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use super::cache::BatchCache;
 use super::{Bound, Compiled, Stamp};
+use crate::instance::OfInstance;
 use exec::state::SessionCore;
 
 /// By operation: what a statement was bound to, and under what.
