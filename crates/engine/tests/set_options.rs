@@ -396,7 +396,7 @@ fn with_clauses() {
         ("alter index i on t rebuild partition = 1", 7729),
         ("alter index i on t reorganize with (lob_compaction = on)", 0),
         ("alter index i on t reorganize with (lob_compression = on)", 155),
-        ("alter index i on t set (ignore_dup_key = on)", 1916),
+        ("alter index i on t set (ignore_dup_key = on)", 1915),
         ("drop index i on t with (maxdops = 1)", 155),
         ("create table u (a int) with (data_compression = row)", 0),
         ("create table w (a int) with (data_compresion = row)", 155),
