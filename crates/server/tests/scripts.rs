@@ -209,3 +209,28 @@ fn rowversion() {
     let sent = on_the_wire(&mut client, "select v, cast(v as binary(8)) from #v");
     assert_eq!(sent, [(80, tds::TypeInfo::Binary(8)), (0, tds::TypeInfo::Binary(8))]);
 }
+
+#[test]
+fn text_ntext_and_image() {
+    let table = "create table old (id int primary key, t text, n ntext, i image)";
+    let changes = "insert old values (1, 'caf\u{e9}', N'\u{416}', 0x0102), (2, null, null, null), (3, '', N'', 0x); select * from old
+        select cast('x' as text), t from old where id = 1; select id from old where t = 'x'; declare @t text
+        select substring(t, 1, 2), datalength(n) from old where t like '%f%'";
+    both_ways("text", &[table.to_string(), changes.to_string()]);
+    let server = TestServer::start();
+    let mut client = server.client();
+    client.batch("create table #old (t text, n ntext, i image)");
+    let types: Vec<_> =
+        on_the_wire(&mut client, "select * from #old").into_iter().map(|(_, ty)| ty).collect();
+    assert!(
+        matches!(types[..], [tds::TypeInfo::Text(_), tds::TypeInfo::NText(_), tds::TypeInfo::Image]),
+        "{types:?}"
+    );
+    client.batch("create table tempdb.dbo.kept (t text)");
+    let answer = client.batch("select t, cast('x' as text) as x from tempdb.dbo.kept");
+    let tables = answer.tokens.iter().find_map(|token| match token {
+        Token::Columns(columns) => Some(columns.iter().map(|c| c.table.join(".")).collect::<Vec<_>>()),
+        _ => None,
+    });
+    assert_eq!(tables.as_deref(), Some(&["dbo.kept".to_string(), String::new()][..]));
+}

@@ -393,6 +393,15 @@ impl DataType {
         )
     }
 
+    /// The length that catalogs show of a string or binary type, in its own units: -1 for MAX.
+    pub fn shown_length(self) -> i32 {
+        match self {
+            DataType::NVarChar(Len::Old) => 1_073_741_823,
+            _ if self.is_old_lob() => i32::MAX,
+            _ => self.length().map_or(-1, |n| n as i32),
+        }
+    }
+
     /// The MAX type that holds the values of text, ntext or image; another type as it is.
     #[must_use]
     pub fn modern(self) -> DataType {

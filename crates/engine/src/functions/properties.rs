@@ -256,8 +256,8 @@ fn type_value(catalog: &Catalog, name: &str, property: &str) -> Value {
     match property {
         "allowsnull" => flag(nullable),
         "ownerid" => Value::Int(1),
-        "precision" if sized && alias.is_none() => Value::Int(greatest),
-        "precision" if sized => Value::Int(ty.length().map_or(-1, |n| n as i32)),
+        "precision" if sized && alias.is_none() && !ty.is_old_lob() => Value::Int(greatest),
+        "precision" if sized => Value::Int(ty.shown_length()),
         "precision" if matches!(ty, DataType::Decimal { .. }) && alias.is_none() => Value::Int(38),
         "precision" => Value::Int(ty.precision().into()),
         "scale" if sized => Value::Null,
@@ -358,7 +358,7 @@ fn typed(ty: DataType, nullable: bool, property: &str) -> Value {
     let sized = ty.is_string() || ty.is_binary();
     match property {
         "allowsnull" => flag(nullable),
-        "precision" | "charmaxlen" if sized => Value::Int(ty.length().map_or(-1, |n| n as i32)),
+        "precision" | "charmaxlen" if sized => Value::Int(ty.shown_length()),
         "precision" => Value::Int(ty.precision().into()),
         "scale" if sized => Value::Null,
         "scale" => Value::Int(ty.scale().into()),

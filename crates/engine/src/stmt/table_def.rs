@@ -429,7 +429,9 @@ pub fn key_constraint(
     };
     let key = match (keys.is_empty(), column) {
         (true, Some(name)) => {
-            vec![(find(columns, name).ok_or_else(|| no_column(name, table))?, false)]
+            let at = find(columns, name).ok_or_else(|| no_column(name, table))?;
+            check_key(&columns[at], table)?;
+            vec![(at, false)]
         }
         _ => key_columns(columns, keys, table)?,
     };
@@ -450,7 +452,9 @@ fn add_inline_index(table: &mut NewTable, index: &InlineIndex, column: Option<&s
     }
     let key = match (index.columns.is_empty(), column) {
         (true, Some(name)) => {
-            vec![(find(&table.columns, name).ok_or_else(|| no_column(name, &table.name))?, false)]
+            let at = find(&table.columns, name).ok_or_else(|| no_column(name, &table.name))?;
+            check_key(&table.columns[at], &table.name)?;
+            vec![(at, false)]
         }
         _ => key_columns(&table.columns, &index.columns, &table.name)?,
     };
@@ -488,12 +492,7 @@ pub fn key_columns(
             );
             return Err(SqlError::new(1909, 16, 1, text));
         }
-        if columns[at].ty.is_lob() {
-            let text = format!(
-                "Column '{name}' in table '{table}' is of a type that is invalid for use as a key column in an index."
-            );
-            return Err(SqlError::new(1919, 16, 1, text));
-        }
+        check_key(&columns[at], table)?;
         out.push((at, key.descending));
     }
     if out.is_empty() || out.len() > MAX_KEY_COLUMNS {
@@ -505,6 +504,18 @@ pub fn key_columns(
         return Err(SqlError::new(1904, 16, 1, text));
     }
     Ok(out)
+}
+
+/// 1919: a column that no index can have in its key.
+fn check_key(column: &NewColumn, table: &str) -> Result<(), SqlError> {
+    if !column.ty.is_lob() {
+        return Ok(());
+    }
+    let text = format!(
+        "Column '{}' in table '{table}' is of a type that is invalid for use as a key column in an index.",
+        column.name
+    );
+    Err(SqlError::new(1919, 16, 1, text))
 }
 
 /// 1999: a column that no index can have besides its key.

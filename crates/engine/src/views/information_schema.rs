@@ -72,8 +72,8 @@ impl TypeParts {
         let ty = self.ty;
         let length = |bytes: bool| match ty.length() {
             _ if !(ty.is_string() || ty.is_binary()) || ty == DataType::RowVersion => Value::Null,
-            None => Value::Int(-1),
-            Some(n) => Value::Int(n as i32 * if bytes && ty.is_unicode() { 2 } else { 1 }),
+            None if !ty.is_old_lob() => Value::Int(-1),
+            _ => Value::Int(ty.shown_length() * if bytes && ty.is_unicode() { 2 } else { 1 }),
         };
         let exact = ty.as_decimal().is_some() && ty != DataType::Bit;
         let approximate = matches!(ty, DataType::Float | DataType::Real);

@@ -258,6 +258,9 @@ impl ViewDef for Split {
                 return Err(SqlError::new(8748, 16, 1, text));
             }
         };
+        if let Some((at, arg)) = args.iter().take(2).enumerate().find(|(_, arg)| arg.ty.is_old_lob()) {
+            return Err(expr::functions::invalid_argument(arg.ty, at + 1, "string_split"));
+        }
         let length = match args[0].ty {
             DataType::VarChar(length) | DataType::NVarChar(length) => length,
             other => other.length().and_then(|n| u16::try_from(n).ok()).map_or(Len::N(1), Len::N),
@@ -265,7 +268,7 @@ impl ViewDef for Split {
         let unicode = args.iter().take(2).any(|arg| arg.ty.is_unicode());
         let ty = match (unicode, length) {
             (true, Len::N(n)) => DataType::NVarChar(Len::N(n.min(4000))),
-            (true, Len::Max) => DataType::NVarChar(Len::Max),
+            (true, _) => DataType::NVarChar(Len::Max),
             (false, length) => DataType::VarChar(length),
         };
         let make = || -> &'static Split {

@@ -82,7 +82,11 @@ pub const FUNCTIONS: &[Function] = &[
 ];
 
 fn len_type(types: &[DataType], _: &[Expr]) -> Result<DataType, SqlError> {
-    Ok(if types.first().is_some_and(|ty| ty.is_lob() && !ty.is_old_lob()) { DataType::BigInt } else { DataType::Int })
+    Ok(if types.first().is_some_and(|ty| ty.is_lob() && !ty.is_old_lob()) {
+        DataType::BigInt
+    } else {
+        DataType::Int
+    })
 }
 
 fn count_value(n: usize, big: bool) -> Value {

@@ -108,7 +108,8 @@ impl Binder<'_> {
             collation: Collation::DEFAULT,
             untyped: false,
             identity: None,
-            base: false,table: None,
+            base: false,
+            table: None,
         };
         Ok(BoundQuery { logical, columns: vec![column], assignments: Vec::new() })
     }

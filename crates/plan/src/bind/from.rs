@@ -479,7 +479,8 @@ impl Binder<'_> {
                 collation,
                 untyped: false,
                 identity: None,
-                base: false,table: None,
+                base: false,
+                table: None,
             });
         }
         let cols = out.iter().map(|c| c.id).collect();

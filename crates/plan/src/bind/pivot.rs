@@ -13,7 +13,17 @@ use types::{Collation, DataType, Len, SqlError, Value};
 
 /// A column of the new source.
 fn out(name: &str, id: ColId, ty: DataType, nullable: bool, collation: Collation) -> OutColumn {
-    OutColumn { name: name.into(), id, ty, nullable, collation, untyped: false, identity: None, base: false, table: None }
+    OutColumn {
+        name: name.into(),
+        id,
+        ty,
+        nullable,
+        collation,
+        untyped: false,
+        identity: None,
+        base: false,
+        table: None,
+    }
 }
 
 fn bare(name: &ast::Ident) -> ast::ColumnRef {

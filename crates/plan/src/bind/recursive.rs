@@ -98,7 +98,8 @@ impl Binder<'_> {
                 id: cols + i as u32,
                 nullable: true,
                 identity: None,
-                base: false,table: None,
+                base: false,
+                table: None,
                 ..c.clone()
             })
             .collect();

@@ -534,7 +534,10 @@ impl Binder<'_> {
     fn table_of(&self, id: expr::ColId) -> Option<TableName> {
         let mut sources = self.scopes.last()?.sources.iter();
         let source = sources.find(|s| s.object_id != 0 && s.columns.iter().any(|c| c.id == id))?;
-        let used = self.tables.iter().find(|u| (u.db.id(), u.table.object_id) == (source.db_id, source.object_id))?;
+        let used = self
+            .tables
+            .iter()
+            .find(|u| (u.db.id(), u.table.object_id) == (source.db_id, source.object_id))?;
         Some(Arc::new([used.table.schema.clone(), used.table.name.clone()]))
     }
 

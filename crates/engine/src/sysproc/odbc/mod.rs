@@ -122,10 +122,13 @@ pub(super) fn odbc_type(ty: DataType, nullable: bool, version: i64, level: Level
     let precision = match ty {
         DataType::UniqueIdentifier => 36,
         DataType::SqlVariant => 8000,
-        _ if ty.is_string() || ty.is_binary() => ty.length().unwrap_or(0) as i32,
+        _ if ty.is_string() || ty.is_binary() => ty.shown_length().max(0),
         _ => i32::from(ty.precision()),
     };
-    let bytes = i32::from(ty.max_length().max(0));
+    let bytes = match ty.is_old_lob() {
+        true => precision * if ty.is_unicode() { 2 } else { 1 },
+        false => i32::from(ty.max_length().max(0)),
+    };
     let length = match ty {
         DataType::Decimal { .. } => precision + 2,
         DataType::Money => 21,
