@@ -2,6 +2,7 @@
 //! A change of schema publishes new definitions and raises the database's schema version; plans made from older ones
 //! are compiled again.
 
+use crate::filter::IndexFilter;
 use crate::fold_name;
 use crate::lookups::Lookups;
 use crate::other::OtherObject;
@@ -107,6 +108,88 @@ pub struct IndexDef {
     pub fill_factor: u8,
     /// Filegroup of its unit, 1 = PRIMARY.
     pub filegroup: u16,
+    /// What else was said of it.
+    pub options: IndexOptions,
+    /// Which rows it has; all without one.
+    pub filter: Option<Arc<IndexFilter>>,
+}
+
+/// Options of an index that its definition keeps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct IndexOptions {
+    /// ALTER INDEX ... DISABLE: it has no entries, and nobody uses it until it is rebuilt.
+    pub disabled: bool,
+    /// A row whose key is there already is left out with a warning.
+    pub ignore_dup_key: bool,
+    /// PAD_INDEX.
+    pub padded: bool,
+    /// ALLOW_ROW_LOCKS = OFF and ALLOW_PAGE_LOCKS = OFF.
+    pub no_row_locks: bool,
+    pub no_page_locks: bool,
+    /// STATISTICS_NORECOMPUTE.
+    pub no_recompute: bool,
+    /// OPTIMIZE_FOR_SEQUENTIAL_KEY.
+    pub sequential_key: bool,
+}
+
+impl IndexOptions {
+    fn all(&mut self) -> [&mut bool; 7] {
+        [
+            &mut self.disabled,
+            &mut self.ignore_dup_key,
+            &mut self.padded,
+            &mut self.no_row_locks,
+            &mut self.no_page_locks,
+            &mut self.no_recompute,
+            &mut self.sequential_key,
+        ]
+    }
+
+    /// As a number that the catalog keeps.
+    pub fn bits(mut self) -> i32 {
+        self.all().iter().enumerate().map(|(at, set)| i32::from(**set) << at).sum()
+    }
+
+    /// From that number.
+    pub fn of_bits(bits: i32) -> IndexOptions {
+        let mut options = IndexOptions::default();
+        options.all().into_iter().enumerate().for_each(|(at, set)| *set = bits >> at & 1 == 1);
+        options
+    }
+}
+
+impl IndexDef {
+    /// A heap in a unit.
+    pub fn heap(unit: UnitId, first_iam: PageId, filegroup: u16) -> IndexDef {
+        IndexDef {
+            index_id: 0,
+            name: CompactString::default(),
+            unit,
+            first_iam,
+            root: PageId::NONE,
+            unique: false,
+            key: Vec::new(),
+            included: Vec::new(),
+            primary_key: None,
+            unique_constraint: None,
+            fill_factor: 0,
+            filegroup,
+            options: IndexOptions::default(),
+            filter: None,
+        }
+    }
+
+    /// No two rows of the table share the key: what plans and constraints may count on.
+    pub fn is_key(&self) -> bool {
+        self.unique && self.filter.is_none() && !self.options.disabled
+    }
+
+    /// Whether it keeps or tests a column.
+    pub fn names(&self, column: usize) -> bool {
+        self.key.iter().any(|(at, _)| *at == column)
+            || self.included.contains(&column)
+            || self.filter.as_ref().is_some_and(|filter| filter.columns().any(|at| at == column))
+    }
 }
 
 /// What a running instance keeps of a table besides its definition; shared by all versions of the definition.
@@ -425,20 +508,7 @@ impl TableDef {
             .iter()
             .map(|c| types::ColumnType { ty: c.ty, nullable: c.nullable, collation: c.collation })
             .collect();
-        let nowhere = IndexDef {
-            index_id: 0,
-            name: CompactString::default(),
-            unit: UnitId(0),
-            first_iam: PageId::NONE,
-            root: PageId::NONE,
-            unique: false,
-            key: Vec::new(),
-            included: Vec::new(),
-            primary_key: None,
-            unique_constraint: None,
-            fill_factor: 0,
-            filegroup: 1,
-        };
+        let nowhere = IndexDef::heap(UnitId(0), PageId::NONE, 1);
         TableDef {
             object_id: view.object_id,
             schema: view.schema.clone(),

@@ -13,8 +13,8 @@ use super::store::{StoreError, SysTrees};
 use super::systables::SysTable;
 pub use super::type_text::type_of_text;
 use super::{
-    Catalog, CheckDef, ColumnDef, ComputedDef, DefaultDef, ForeignKeyDef, IdentityState, IndexDef, TableDef,
-    TableState,
+    Catalog, CheckDef, ColumnDef, ComputedDef, DefaultDef, ForeignKeyDef, IdentityState, IndexDef,
+    IndexFilter, IndexOptions, TableDef, TableState,
 };
 use super::{alias, constraint, module, other, statistics, table_type};
 use crate::statistics::TableStatistics;
@@ -85,8 +85,15 @@ pub fn load(trees: &SysTrees) -> Result<Catalog, StoreError> {
             noted: noted.get(&id).copied().unwrap_or(-1),
         };
         let schema = schemas.get(&object.schema_id).cloned().ok_or_else(|| damaged("schema", id))?;
-        let table =
-            Arc::new(table(id, object, schema, parts, &objects, reserved.get(&id).copied(), &measured)?);
+        let table = Arc::new(table(
+            id,
+            object,
+            schema,
+            parts,
+            (&objects, &texts),
+            reserved.get(&id).copied(),
+            &measured,
+        )?);
         catalog.insert(table);
     }
     for (&id, object) in &objects {
@@ -132,7 +139,7 @@ fn table(
     object: &ObjectRow,
     schema: CompactString,
     rows: TableRows,
-    objects: &HashMap<i32, ObjectRow>,
+    (objects, texts): (&HashMap<i32, ObjectRow>, &HashMap<i32, String>),
     reserved: Option<i64>,
     measured: &statistics::store::Rows,
 ) -> Result<TableDef, StoreError> {
@@ -144,7 +151,7 @@ fn table(
     let mut indexes = Vec::new();
     let mut lob = None;
     for row in &rows.indexes {
-        let index = index(row, &rows.keys, &columns, objects)?;
+        let index = index(row, &rows.keys, &columns, objects, texts)?;
         match index.index_id {
             LOB_INDEX_ID => lob = Some((index.unit, index.first_iam)),
             0 | 1 => storage = Some(Arc::new(index)),
@@ -232,8 +239,18 @@ fn index(
     keys: &[Vec<Value>],
     columns: &[ColumnDef],
     objects: &HashMap<i32, ObjectRow>,
+    texts: &HashMap<i32, String>,
 ) -> Result<IndexDef, StoreError> {
     let (object_id, index_id) = (int(row, 0)?, int(row, 1)?);
+    let filter = match row[13].as_i64() {
+        None => None,
+        Some(id) => {
+            let id = i32::try_from(id).map_err(|_| damaged("filter", object_id))?;
+            let kept = texts.get(&id).map_or("", String::as_str);
+            let filter = IndexFilter::load(id, kept, columns).ok_or_else(|| damaged("filter", object_id))?;
+            Some(Arc::new(filter))
+        }
+    };
     let constraint = row[9].as_i64().and_then(|id| i32::try_from(id).ok());
     let kind = constraint.and_then(|id| objects.get(&id)).map(|o| o.kind.as_str());
     let (mut key, mut included) = (Vec::new(), Vec::new());
@@ -260,6 +277,8 @@ fn index(
         unique_constraint: constraint.filter(|_| kind == Some(UNIQUE)),
         fill_factor: u8::try_from(bigint(row, 10)?).unwrap_or(0),
         filegroup: u16::try_from(bigint(row, 11)?).unwrap_or(1),
+        options: IndexOptions::of_bits(row[12].as_i64().unwrap_or(0) as i32),
+        filter,
     })
 }
 
@@ -297,20 +316,8 @@ pub fn rows_of(table: &TableDef, schema_id: i32) -> Vec<(SysTable, Vec<Value>)> 
         index_rows(table, index, schema_id, &mut rows);
     }
     if let Some((unit, first_iam)) = table.lob {
-        let lob = IndexDef {
-            index_id: LOB_INDEX_ID,
-            name: CompactString::default(),
-            unit,
-            first_iam,
-            root: PageId::NONE,
-            unique: false,
-            key: Vec::new(),
-            included: Vec::new(),
-            primary_key: None,
-            unique_constraint: None,
-            fill_factor: 0,
-            filegroup: table.storage.filegroup,
-        };
+        let lob =
+            IndexDef { index_id: LOB_INDEX_ID, ..IndexDef::heap(unit, first_iam, table.storage.filegroup) };
         index_rows(table, &lob, schema_id, &mut rows);
     }
     constraint::rows_of(table, schema_id, &mut rows);
@@ -336,8 +343,13 @@ fn index_rows(table: &TableDef, index: &IndexDef, schema_id: i32, rows: &mut Vec
             constraint.map_or(Value::Null, Value::Int),
             Value::TinyInt(index.fill_factor),
             Value::SmallInt(index.filegroup as i16),
+            Value::Int(index.options.bits()),
+            index.filter.as_ref().map_or(Value::Null, |filter| Value::Int(filter.object_id)),
         ],
     ));
+    if let Some(filter) = &index.filter {
+        rows.extend(module::text_rows(filter.object_id, &filter.kept(&table.columns)));
+    }
     let key = index.key.iter().map(|&(at, descending)| (at, descending, false));
     let included = index.included.iter().map(|&at| (at, false, true));
     for (ordinal, (at, descending, included)) in key.chain(included).enumerate() {

@@ -105,5 +105,17 @@ pub struct NewIndex {
     pub key: Vec<(usize, bool)>,
     pub included: Vec<usize>,
     pub constraint: Option<KeyConstraint>,
+    /// Percent of a leaf that a build fills, 0 = 100.
     pub fill_factor: u8,
+    pub options: crate::IndexOptions,
+    /// Which rows it has; all without one.
+    pub filter: Option<NewFilter>,
+}
+
+/// The filter of an index to create.
+#[derive(Clone, Debug)]
+pub struct NewFilter {
+    /// In parentheses.
+    pub text: String,
+    pub terms: Vec<crate::filter::FilterTerm>,
 }

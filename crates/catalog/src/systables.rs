@@ -14,7 +14,8 @@ pub enum SysTable {
     /// object_id, column_id | name, type, collation, nullable, seed, increment, default's object_id, how a computed column is kept and
     /// its text
     Columns = 1,
-    /// object_id, index_id | name, unit, IAM page, root page, unique, constraint, fill factor, filegroup
+    /// object_id, index_id | name, unit, IAM page, root page, unique, constraint, fill factor, filegroup, options, number of the
+    /// filter's text
     Indexes = 2,
     /// object_id, index_id, ordinal | column_id, descending, included
     IndexColumns = 3,
@@ -153,6 +154,8 @@ impl SysTable {
                 (Int, true),
                 (TinyInt, false),
                 (SmallInt, false),
+                (Int, true),
+                (Int, true),
             ],
             SysTable::IndexColumns => {
                 &[(Int, false), (Int, false), (Int, false), (Int, false), (Bit, false), (Bit, false)]

@@ -22,11 +22,12 @@ fn number(variable: &str, default: u64) -> u64 {
     std::env::var(variable).ok().and_then(|n| n.parse().ok()).unwrap_or(default)
 }
 
-const TABLES: [&str; 12] = [
+const TABLES: [&str; 13] = [
     "CREATE DATABASE d ON (NAME = d, FILENAME = 'd.mdf', SIZE = 4MB) LOG ON (NAME = l, FILENAME = 'd.ldf', SIZE = 2MB)",
     "USE d CREATE TABLE p (id int PRIMARY KEY, name varchar(10) NULL)",
     "USE d CREATE TABLE c (id int PRIMARY KEY, pid int NOT NULL REFERENCES p ON DELETE CASCADE ON UPDATE CASCADE,
                            n int NOT NULL CHECK (n BETWEEN 1 AND 99), pad varchar(200))",
+    "USE d CREATE INDEX few ON c (n, pad) WHERE n > 50 AND pid IN (0, 1, 2, 3) CREATE UNIQUE INDEX nobody ON p (name, id) WHERE name IS NULL",
     "USE d CREATE INDEX by_parent ON c (pid) CREATE TABLE g (id int PRIMARY KEY, cid int NULL REFERENCES c ON DELETE SET NULL)",
     "USE d CREATE TABLE audit (no int IDENTITY PRIMARY KEY, cid int, delta int)
            CREATE TABLE done (session int, no int, PRIMARY KEY (session, no))",

@@ -2,7 +2,7 @@
 //! Guarantees: both sides of a comparison have one comparable kind; operands of arithmetic have the kind that the
 //! operation takes; a conversion of a constant that succeeds is done at compile time.
 
-use crate::eval::{compare_values, satisfies};
+use crate::eval::compare_values;
 use crate::{BinaryExpr, CompareExpr, Constant, ConvertExpr, Expr, Pred, Typed};
 use syntax::ast::{self, BinaryOp, CompareOp, ExprKind, Literal, OdbcKind, UnaryOp};
 use types::convert::Mode;
@@ -162,7 +162,7 @@ pub fn binary(op: BinaryOp, mut left: Typed, mut right: Typed) -> Result<Typed, 
 pub fn compare(op: CompareOp, left: Typed, right: Typed) -> Result<Pred, SqlError> {
     let (left, right, collation) = comparable(left, right, operator_name(op))?;
     if let (Some(a), Some(b)) = (left.as_const(), right.as_const()) {
-        return Ok(Pred::Const(compare_values(a, b, collation).map(|order| satisfies(op, order))));
+        return Ok(Pred::Const(compare_values(a, b, collation).map(|order| op.holds(order))));
     }
     Ok(Pred::Compare(Box::new(CompareExpr { op, left, right, collation })))
 }

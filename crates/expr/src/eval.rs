@@ -7,7 +7,6 @@ use crate::{
 };
 use smallvec::SmallVec;
 use std::cmp::Ordering;
-use syntax::ast::CompareOp;
 use types::like::LikePattern;
 use types::ops::{self, BinaryOp as ArithOp};
 use types::{Collation, DataType, SqlError, Value};
@@ -154,19 +153,6 @@ pub fn order_of(a: &Value, b: &Value, collation: Collation) -> Ordering {
     }
 }
 
-/// Whether an order satisfies an operator.
-#[inline]
-pub fn satisfies(op: CompareOp, order: Ordering) -> bool {
-    match op {
-        CompareOp::Equal => order == Ordering::Equal,
-        CompareOp::NotEqual => order != Ordering::Equal,
-        CompareOp::Less => order == Ordering::Less,
-        CompareOp::LessEqual => order != Ordering::Greater,
-        CompareOp::Greater => order == Ordering::Greater,
-        CompareOp::GreaterEqual => order != Ordering::Less,
-    }
-}
-
 impl CompareExpr {
     #[inline]
     fn order(&self, row: &[Value], rt: &mut dyn Env) -> Result<(Option<Ordering>, bool), SqlError> {
@@ -183,7 +169,7 @@ impl Pred {
     pub fn test(&self, row: &[Value], rt: &mut dyn Env) -> Result<Option<bool>, SqlError> {
         match self {
             Pred::Const(truth) => Ok(*truth),
-            Pred::Compare(c) => Ok(c.order(row, rt)?.0.map(|order| satisfies(c.op, order))),
+            Pred::Compare(c) => Ok(c.order(row, rt)?.0.map(|order| c.op.holds(order))),
             Pred::Distinct(c, negated) => {
                 let (order, both_null) = c.order(row, rt)?;
                 let same = both_null || order == Some(Ordering::Equal);

@@ -142,7 +142,7 @@ fn keeps_place(plan: &Plan) -> bool {
 
 fn has_unique_key(get: &Get) -> bool {
     let table = &get.table;
-    (table.storage.index_id > 0 && table.storage.unique) || table.indexes.iter().any(|i| i.unique)
+    (table.storage.index_id > 0 && table.storage.unique) || table.indexes.iter().any(|i| i.is_key())
 }
 
 /// 16907.

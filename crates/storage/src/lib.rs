@@ -64,6 +64,21 @@ pub struct IndexStore {
 }
 
 impl IndexStore {
+    /// Whether a row has an entry.
+    #[inline]
+    pub fn admits(&self, values: &[Value]) -> bool {
+        self.def.filter.as_ref().is_none_or(|filter| filter.admits(values))
+    }
+
+    /// Table positions of the columns of which a row's entry is made, and of those that say whether it has one.
+    pub fn sources(&self) -> Vec<usize> {
+        let mut all = self.columns.clone();
+        all.extend(self.def.filter.iter().flat_map(|filter| filter.columns()));
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+
     /// Where an entry has a table column: in its value, or behind that in the locator.
     pub fn position(&self, column: usize) -> Option<usize> {
         let located = || self.located.iter().position(|(at, _)| *at == column);
@@ -106,6 +121,7 @@ pub struct TableStore {
     pub base: Base,
     /// Key parts of the clustered index; empty for a heap.
     pub parts: Vec<KeyPart>,
+    /// Those that are not disabled.
     pub indexes: Vec<IndexStore>,
     pub lob: Option<LobSpace>,
     /// Positions of MAX columns.
@@ -139,7 +155,7 @@ impl TableStore {
             Handle::Lob(_) => return Err(SqlError::internal("a table's unit holds large values")),
         };
         let mut indexes = Vec::with_capacity(table.indexes.len());
-        for def in &table.indexes {
+        for def in table.indexes.iter().filter(|def| !def.options.disabled) {
             indexes.push(open_index(db, table, def)?);
         }
         let lob_columns = table

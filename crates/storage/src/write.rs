@@ -6,8 +6,8 @@ use super::row::fetch;
 use super::{Base, IndexStore, TableStore, access_error, corrupt_row, value_rid};
 use access::lob::LobPointer;
 use access::{Outcome, ReadMode, Rid, RowBatch};
-use catalog::Db;
 use catalog::errors::db_error;
+use catalog::{Db, IndexFilter};
 use pages::{RowHeader, TxnId};
 use std::cell::Cell;
 use std::ops::Bound;
@@ -274,7 +274,7 @@ impl RowWriter {
         })
     }
 
-    /// Puts a row's entries into the indexes that `wanted` names, or takes them out.
+    /// Puts a row's entries into the indexes that `wanted` names, or takes them out: of those with a filter where the row satisfies it.
     pub fn entries(
         &mut self,
         db: &Arc<Db>,
@@ -284,7 +284,7 @@ impl RowWriter {
         wanted: &dyn Fn(&IndexStore) -> bool,
     ) -> Result<(), SqlError> {
         let (Image::New { values, locator } | Image::Old { values, locator }) = row;
-        for index in store.indexes.iter().filter(|i| wanted(i)) {
+        for index in store.indexes.iter().filter(|i| wanted(i) && i.admits(values)) {
             entry_key(index, values, locator, &mut self.entry_key);
             match row {
                 Image::New { .. } => {
@@ -507,9 +507,10 @@ pub enum Rest {
     Entries(Vec<u8>),
 }
 
-/// Whether an index holds one of the columns.
+/// Whether an index holds one of the columns, or has rows by it.
 pub fn touches(index: &IndexStore, columns: &[usize]) -> bool {
-    index.columns.iter().any(|c| columns.contains(c))
+    let tested = |filter: &Arc<IndexFilter>| filter.columns().any(|c| columns.contains(&c));
+    index.columns.iter().any(|c| columns.contains(c)) || index.def.filter.as_ref().is_some_and(tested)
 }
 
 trait MapDone {

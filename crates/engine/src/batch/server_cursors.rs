@@ -801,7 +801,7 @@ fn origins_of(plan: &CursorPlan, here: i32) -> Origins {
     let column = |(info, origin): (&ColumnInfo, &Option<(usize, usize)>)| {
         let Some((at, column)) = *origin else { return Origin::default() };
         let table = &plan.origins[at].1;
-        let unique = table.all_indexes().find(|index| index.index_id > 0 && index.unique);
+        let unique = table.all_indexes().find(|index| index.index_id > 0 && index.is_key());
         let base = &table.columns[column].name;
         Origin {
             table: Some(at),

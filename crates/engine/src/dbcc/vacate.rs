@@ -227,8 +227,11 @@ impl<'c> Vacate<'c> {
         if let Base::Tree(tree) = &store.base {
             next.storage = Arc::new(self.name_head(&table.storage, tree)?);
         }
-        for (index, at) in store.indexes.iter().zip(0..) {
-            next.indexes[at] = Arc::new(self.name_head(&index.def, &index.tree)?);
+        for index in &store.indexes {
+            let named = Arc::new(self.name_head(&index.def, &index.tree)?);
+            if let Some(place) = next.indexes.iter_mut().find(|i| i.index_id == index.def.index_id) {
+                *place = named;
+            }
         }
         let db = self.db.clone();
         Work::begin(self.core, &db)?.replace(table, next)

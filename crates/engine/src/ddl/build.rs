@@ -66,13 +66,17 @@ pub fn build_index(
     let share = Grant::new(instance.query_memory()).share();
     let mut sorter = Sorter::new(instance, share, None);
     let mut values = vec![Value::Null; table.columns.len()];
-    let wanted: Vec<u16> = target.columns.iter().map(|c| *c as u16).collect();
+    let sources = target.sources();
+    let wanted: Vec<u16> = sources.iter().map(|c| *c as u16).collect();
     let mut decoded = vec![Value::Null; wanted.len()];
     let (mut key, mut value) = (Vec::new(), Vec::new());
     for_each_row(ctx, db, &base, &mut |_, locator, row| {
         base.columns(db, row, &wanted, &mut decoded)?;
-        for (column, value) in target.columns.iter().zip(&mut decoded) {
+        for (column, value) in sources.iter().zip(&mut decoded) {
             values[*column] = std::mem::take(value);
+        }
+        if !target.admits(&values) {
+            return Ok(());
         }
         let locator = locator.bytes();
         entry_key(&target, &values, &locator, &mut key);

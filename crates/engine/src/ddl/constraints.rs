@@ -221,7 +221,7 @@ fn match_key(
         return Err(SqlError::new(8139, 16, 0, text));
     }
     let matches = |index: &&Arc<IndexDef>| {
-        index.unique
+        index.is_key()
             && index.key.len() == theirs.len()
             && index.key.iter().all(|(at, _)| theirs.contains(at))
             && theirs.iter().collect::<HashSet<_>>().len() == theirs.len()

@@ -21,8 +21,8 @@ use catalog::load::{layout_of, rows_of};
 use catalog::store::StoreError;
 use catalog::systables::SysTable;
 use catalog::{
-    ColumnDef, DefaultDef, IndexDef, KeyConstraint, NewColumn, NewIndex, NewTable, TableDef, TableState,
-    pending,
+    ColumnDef, DefaultDef, IndexDef, IndexFilter, KeyConstraint, NewColumn, NewFilter, NewIndex, NewTable,
+    TableDef, TableState, pending,
 };
 use plan::hints::TableLock;
 
@@ -355,20 +355,7 @@ impl<'a> Work<'a> {
     /// A heap in a new unit.
     pub fn heap(&mut self, filegroup: u16) -> Result<IndexDef, SqlError> {
         let unit = self.unit(filegroup)?;
-        Ok(IndexDef {
-            index_id: 0,
-            name: CompactString::default(),
-            unit: unit.unit,
-            first_iam: unit.first_iam,
-            root: PageId::NONE,
-            unique: false,
-            key: Vec::new(),
-            included: Vec::new(),
-            primary_key: None,
-            unique_constraint: None,
-            fill_factor: 0,
-            filegroup,
-        })
+        Ok(IndexDef::heap(unit.unit, unit.first_iam, filegroup))
     }
 
     /// An empty index in a new unit. Constraint names are made up where none is given.
@@ -389,6 +376,13 @@ impl<'a> Work<'a> {
             (None, Some((kind, id))) => key_name(kind, table, table_id, id),
             (None, None) => return Err(SqlError::internal("an index needs a name")),
         };
+        let filter = match &new.filter {
+            None => None,
+            Some(NewFilter { text, terms }) => {
+                let (text, terms) = (text.as_str().into(), terms.clone());
+                Some(Arc::new(IndexFilter { object_id: self.object_id()?, text, terms }))
+            }
+        };
         let (unit, root) = self.tree(filegroup)?;
         Ok(IndexDef {
             index_id,
@@ -405,6 +399,8 @@ impl<'a> Work<'a> {
                 .map(|(_, id)| id),
             fill_factor: new.fill_factor,
             filegroup,
+            options: new.options,
+            filter,
         })
     }
 

@@ -5,7 +5,7 @@
 use super::RowSet;
 use super::open::start;
 use super::rt::{Rt, SubState};
-use expr::eval::{compare_values, satisfies};
+use expr::eval::compare_values;
 use expr::key::ValueKey;
 use expr::{QuantifiedExpr, SubRef};
 use plan::nodes::Plan;
@@ -120,7 +120,7 @@ impl<'r> Rt<'r, '_> {
         while op.next(plan, self, &mut batch)? {
             for i in 0..batch.len() {
                 let value = converted(sub, &batch.row(i)[0])?;
-                match compare_values(&operand, &value, test.collation).map(|o| satisfies(test.op, o)) {
+                match compare_values(&operand, &value, test.collation).map(|o| test.op.holds(o)) {
                     Some(one) if one != test.all => return Ok(Some(one)),
                     Some(_) => {}
                     None => truth = None,
@@ -154,7 +154,7 @@ fn against_list(test: &QuantifiedExpr, operand: &Value, state: &SubState) -> Opt
         return if found { Some(when_found) } else { undecided };
     }
     for value in values {
-        let one = compare_values(operand, value, test.collation).map(|o| satisfies(test.op, o));
+        let one = compare_values(operand, value, test.collation).map(|o| test.op.holds(o));
         if one.is_some_and(|one| one != test.all) {
             return one;
         }

@@ -292,16 +292,14 @@ fn index(catalog: &Catalog, table: i64, name: &str, property: &str) -> Value {
         "isclustered" => flag(index.index_id == 1),
         "indexid" => Value::Int(index.index_id),
         "indexfillfactor" => Value::Int(index.fill_factor.into()),
-        "isautostatistics"
-        | "iscolumnstore"
-        | "isdisabled"
-        | "isfulltextkey"
-        | "ishypothetical"
-        | "isoptimizedforsequentialkey"
-        | "ispadindex"
-        | "ispagelockdisallowed"
-        | "isrowlockdisallowed"
-        | "isstatistics" => flag(false),
+        "isdisabled" => flag(index.options.disabled),
+        "isoptimizedforsequentialkey" => flag(index.options.sequential_key),
+        "ispadindex" => flag(index.options.padded),
+        "ispagelockdisallowed" => flag(index.options.no_page_locks),
+        "isrowlockdisallowed" => flag(index.options.no_row_locks),
+        "isautostatistics" | "iscolumnstore" | "isfulltextkey" | "ishypothetical" | "isstatistics" => {
+            flag(false)
+        }
         _ => Value::Null,
     }
 }

@@ -400,8 +400,7 @@ fn drop_column(work: &mut Work<'_>, table: &Arc<TableDef>, at: usize) -> Result<
     check_unbound(work, table, name)?;
     check_not_computed_from(table, at)?;
     let default = table.columns[at].default.as_ref().map(|d| ("object", d.name.clone()));
-    let used = |i: &catalog::IndexDef| i.key.iter().any(|(k, _)| *k == at) || i.included.contains(&at);
-    let index = table.all_indexes().find(|i| used(i)).map(|i| ("index", i.name.clone()));
+    let index = table.all_indexes().find(|i| i.names(at)).map(|i| ("index", i.name.clone()));
     let constraint =
         constraints::constraint_of_column(&work.db.catalog(), table, at).map(|name| ("object", name));
     if let Some((kind, other)) = default.or(index).or(constraint) {
@@ -425,6 +424,7 @@ fn drop_column(work: &mut Work<'_>, table: &Arc<TableDef>, at: usize) -> Result<
         let mut index = index.clone();
         index.key.iter_mut().for_each(|(position, _)| *position = shift(*position));
         index.included.iter_mut().for_each(|position| *position = shift(*position));
+        index.filter = index.filter.map(|filter| Arc::new(filter.moved(shift)));
         Arc::new(index)
     };
     next.storage = moved(&table.storage);
@@ -455,7 +455,8 @@ fn alter_column(
         let text = format!("Cannot alter column '{}' to be data type timestamp.", new.name);
         return Err(SqlError::new(4927, 16, 1, text));
     }
-    let in_key = |i: &catalog::IndexDef| i.key.iter().any(|(k, _)| *k == at);
+    let tested = |i: &catalog::IndexDef| i.filter.iter().any(|filter| filter.columns().any(|c| c == at));
+    let in_key = |i: &catalog::IndexDef| i.key.iter().any(|(k, _)| *k == at) || tested(i);
     if let Some(index) = table.all_indexes().find(|i| in_key(i)) {
         let text = format!("The index '{}' is dependent on column '{}'.", index.name, column.name);
         return Err(SqlError::new(5074, 16, 1, text));

@@ -9,11 +9,12 @@ use types::SqlError;
 
 use super::table_def::{ColumnDefaults, single_quoted};
 use catalog::other::SequenceDef;
-use catalog::{ComputedDef, Db, NewColumn, NewTable, TableDef, errors, load};
+use catalog::{ComputedDef, Db, NewColumn, NewFilter, NewTable, TableDef, errors, load};
 use expr::functions::Function;
 use plan::bind::Binder;
 use plan::bind::computed::{Computed, NamedColumn};
 use plan::bind::env::{CompileEnv, NO_TEMPS, Names, VarScope};
+use plan::bind::filter::FilteredIndex;
 use plan::bind::set_options::SessionOptions;
 use plan::counters::OptimizerCounters;
 use plan::rights::Chain;
@@ -46,6 +47,32 @@ impl Names for Functions {
 }
 
 fn bind(db: &Arc<Db>, table: &str, columns: &[NamedColumn], e: &ast::Expr) -> Result<Computed, SqlError> {
+    with_binder(db, |binder| {
+        let computed = binder.new_computed(db, table, columns, e)?;
+        let sequences: &[(Arc<Db>, Arc<SequenceDef>)] = &binder.sequences;
+        debug_assert!(sequences.is_empty(), "a computed column takes values of a sequence");
+        Ok(computed)
+    })
+}
+
+/// Binds the filter of an index.
+///
+/// # Errors
+/// Those of `Binder::new_filter`.
+pub fn new_filter(
+    db: &Arc<Db>,
+    index: FilteredIndex<'_>,
+    columns: &[NewColumn],
+    e: &ast::Expr,
+) -> Result<NewFilter, SqlError> {
+    with_binder(db, |binder| binder.new_filter(db, index, &named(columns), e))
+}
+
+/// Runs `f` with a binder for definitions.
+fn with_binder<T>(
+    db: &Arc<Db>,
+    f: impl FnOnce(&mut Binder<'_>) -> Result<T, SqlError>,
+) -> Result<T, SqlError> {
     static GOES_ON: AtomicBool = AtomicBool::new(false);
     let (vars, options, counters) =
         (VarScope::new(), SessionOptions::default(), OptimizerCounters::default());
@@ -62,11 +89,7 @@ fn bind(db: &Arc<Db>, table: &str, columns: &[NamedColumn], e: &ast::Expr) -> Re
         cancel: &GOES_ON,
         counters: &counters,
     };
-    let mut binder = Binder::new(&env);
-    let computed = binder.new_computed(db, table, columns, e)?;
-    let sequences: &[(Arc<Db>, Arc<SequenceDef>)] = &binder.sequences;
-    debug_assert!(sequences.is_empty(), "a computed column takes values of a sequence");
-    Ok(computed)
+    f(&mut Binder::new(&env))
 }
 
 fn named(columns: &[NewColumn]) -> Vec<NamedColumn> {

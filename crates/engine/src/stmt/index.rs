@@ -8,7 +8,7 @@ use types::SqlError;
 use super::computed_def;
 use super::statistics::check_free_index_name;
 use super::table_def::{self, fill_factor, key_columns};
-use super::{StmtCtx, option_rules, resolve_table};
+use super::{StmtCtx, index_options, option_rules, resolve_table};
 use crate::ddl::build::build_index;
 use crate::ddl::rebuild::{copy_rows, duplicate_key};
 use crate::ddl::tables::{Work, duplicate_index};
@@ -19,13 +19,16 @@ use catalog::fold_name;
 use catalog::names::quote;
 use catalog::statistics;
 use catalog::{IndexDef, NewColumn, NewIndex, TableDef};
+use plan::bind::filter::FilteredIndex;
 
 impl StmtCtx<'_> {
     pub(super) fn create_index(&mut self, stmt: &CreateIndex) -> Result<(), SqlError> {
-        if stmt.columnstore || stmt.filter.is_some() {
-            return Err(errors::not_supported("columnstore or filtered index"));
+        if stmt.columnstore {
+            return Err(errors::not_supported("columnstore index"));
         }
-        option_rules::check("CREATE INDEX", &stmt.options, option_rules::INDEX)?;
+        let shown = stmt.table.to_string();
+        let filtered = stmt.filter.as_ref().map(|_| (stmt.name.value.as_str(), shown.as_str()));
+        let (fill_factor, options) = index_options::of_new(&stmt.options, stmt.unique, filtered)?;
         let (db, table) = resolve_table(self.core, &stmt.table).map_err(no_table)?;
         let columns = new_columns(&table);
         let mut included = Vec::new();
@@ -33,6 +36,14 @@ impl StmtCtx<'_> {
             included.push(table.column(&name.value).ok_or_else(|| no_column(&name.value))?);
         }
         included.iter().try_for_each(|at: &usize| table_def::check_included(&columns[*at], &table.name))?;
+        let filter = match &stmt.filter {
+            None => None,
+            Some(e) => {
+                self.core.options.check_for_filters("CREATE INDEX")?;
+                let index = FilteredIndex { name: &stmt.name.value, table: &shown };
+                Some(computed_def::new_filter(&db, index, &columns, e)?)
+            }
+        };
         let new = NewIndex {
             name: Some(stmt.name.value.clone()),
             unique: stmt.unique,
@@ -40,7 +51,9 @@ impl StmtCtx<'_> {
             key: key_columns(&columns, &stmt.columns, &table.name)?,
             included,
             constraint: None,
-            fill_factor: fill_factor(&stmt.options)?,
+            fill_factor,
+            options,
+            filter,
         };
         let drop_existing = stmt.options.iter().any(|o| o.name == "DROP_EXISTING" && o.is_on());
         let old = table.all_indexes().find(|i| fold_name(&i.name) == fold_name(&stmt.name.value)).cloned();
@@ -142,7 +155,10 @@ impl StmtCtx<'_> {
 /// say may differ (directions, fill factor). Errors: 1907 for anything else.
 fn same_constraint(old: &IndexDef, new: &NewIndex) -> Result<IndexDef, SqlError> {
     let columns = |key: &[(usize, bool)]| key.iter().map(|(column, _)| *column).collect::<Vec<_>>();
-    let same = new.unique && new.included.is_empty() && columns(&new.key) == columns(&old.key);
+    let same = new.unique
+        && new.included.is_empty()
+        && new.filter.is_none()
+        && columns(&new.key) == columns(&old.key);
     if !same {
         let text = format!(
             "Cannot recreate index '{}'. The new index definition does not match the constraint being enforced by the \
@@ -154,7 +170,8 @@ fn same_constraint(old: &IndexDef, new: &NewIndex) -> Result<IndexDef, SqlError>
     if new.clustered && old.index_id != 1 {
         return Err(errors::not_supported("DROP_EXISTING that makes a constraint's index clustered"));
     }
-    Ok(IndexDef { key: new.key.clone(), fill_factor: new.fill_factor, ..old.clone() })
+    let (key, fill_factor, options) = (new.key.clone(), new.fill_factor, new.options);
+    Ok(IndexDef { key, fill_factor, options, ..old.clone() })
 }
 
 fn stays_clustered() -> SqlError {

@@ -15,6 +15,7 @@ mod create_database;
 mod credential;
 mod database_files;
 pub mod index;
+mod index_options;
 mod insert_bulk;
 pub(crate) mod login;
 mod module;

@@ -12,13 +12,14 @@ use syntax::lexer::{Tok, tokenize_with, unquote};
 use types::{Collation, DataType, SqlError};
 
 use super::computed_def::{self, new_computed};
-use super::option_rules;
+use super::{index_options, option_rules};
 use catalog::errors;
 use catalog::fold_name;
 use catalog::{
     Catalog, ComputedDef, Db, KeyConstraint, NewCheck, NewColumn, NewDefault, NewForeignKey, NewIndex,
     NewTable, TableTypeDef,
 };
+use plan::bind::filter::FilteredIndex;
 
 /// Most columns of a table, key columns of an index.
 const MAX_COLUMNS: usize = 1024;
@@ -133,7 +134,7 @@ pub fn from_create(stmt: &CreateTable, batch: &str, defaults: &ColumnDefaults) -
             TableElement::Constraint(constraint) => {
                 add_constraint(&mut table, constraint, None, batch, defaults)?;
             }
-            TableElement::Index(index) => add_inline_index(&mut table, index, None)?,
+            TableElement::Index(index) => add_inline_index(&mut table, index, None, defaults)?,
         }
     }
     check_table(&mut table)?;
@@ -336,7 +337,7 @@ fn add_column_keys(
         }
     }
     if let Some(index) = &column.index {
-        add_inline_index(table, index, Some(&column.name.value))?;
+        add_inline_index(table, index, Some(&column.name.value), defaults)?;
     }
     Ok(())
 }
@@ -435,6 +436,7 @@ pub fn key_constraint(
         }
         _ => key_columns(columns, keys, table)?,
     };
+    let (fill_factor, options) = index_options::of_new(options, true, None)?;
     Ok(NewIndex {
         name: constraint.name.as_ref().map(|n| n.value.clone()),
         unique: true,
@@ -442,14 +444,27 @@ pub fn key_constraint(
         key,
         included: Vec::new(),
         constraint: Some(if *primary { KeyConstraint::Primary } else { KeyConstraint::Unique }),
-        fill_factor: fill_factor(options)?,
+        fill_factor,
+        options,
+        filter: None,
     })
 }
 
-fn add_inline_index(table: &mut NewTable, index: &InlineIndex, column: Option<&str>) -> Result<(), SqlError> {
-    if index.filter.is_some() {
-        return Err(errors::not_supported("filtered index"));
-    }
+fn add_inline_index(
+    table: &mut NewTable,
+    index: &InlineIndex,
+    column: Option<&str>,
+    defaults: &ColumnDefaults,
+) -> Result<(), SqlError> {
+    let filtered = index.filter.as_ref().map(|_| (index.name.value.as_str(), table.name.as_str()));
+    let (fill_factor, options) = index_options::of_new(&index.options, index.unique, filtered)?;
+    let filter = match &index.filter {
+        None => None,
+        Some(e) => {
+            let of = FilteredIndex { name: &index.name.value, table: &table.name };
+            Some(computed_def::new_filter(&defaults.db, of, &table.columns, e)?)
+        }
+    };
     let key = match (index.columns.is_empty(), column) {
         (true, Some(name)) => {
             let at = find(&table.columns, name).ok_or_else(|| no_column(name, &table.name))?;
@@ -471,7 +486,9 @@ fn add_inline_index(table: &mut NewTable, index: &InlineIndex, column: Option<&s
         key,
         included,
         constraint: None,
-        fill_factor: fill_factor(&index.options)?,
+        fill_factor,
+        options,
+        filter,
     });
     Ok(())
 }

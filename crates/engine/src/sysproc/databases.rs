@@ -178,7 +178,10 @@ pub fn rename(call: &mut Call<'_>) -> Result<i32, SqlError> {
                 return Err(taken(&new, "COLUMN"));
             }
             let bound = schemabinding::column_bound_to(&db.catalog(), &table, &column).is_some();
-            if bound || computed_def::computed_from(&table, at).is_some() {
+            let tests = |index: &std::sync::Arc<catalog::IndexDef>| {
+                index.filter.iter().any(|filter| filter.columns().any(|c| c == at))
+            };
+            if bound || table.indexes.iter().any(tests) || computed_def::computed_from(&table, at).is_some() {
                 return Err(enforced(&old));
             }
             next.columns[at].name = new.as_str().into();

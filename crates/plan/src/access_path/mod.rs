@@ -2,6 +2,7 @@
 //! at the base row, by one range or several; seeks of several indexes together (`union`); in which order the rows come. Costs are
 //! in units of one row of a full scan.
 
+mod filtered;
 mod order;
 mod probe;
 mod terms;
@@ -29,7 +30,7 @@ use expr::{ColId, Pred};
 use order::{groups, is_of_one_moment, order};
 use std::borrow::Cow;
 use std::sync::Arc;
-use storage::{Base, TableMode, TableStore};
+use storage::{Base, IndexStore, TableMode, TableStore};
 use terms::{Choice, Conditions, Found, Terms};
 use types::{Collation, SqlError};
 
@@ -226,7 +227,8 @@ fn choose(
         covering: true,
         by_locator: false,
     });
-    for (at, index) in store.indexes.iter().enumerate() {
+    let usable = |(_, index): &(usize, &IndexStore)| filtered::is_usable(get, &index.def, preds, &[]);
+    for (at, index) in store.indexes.iter().enumerate().filter(usable) {
         // An entry's version is of the moment of its row's; a row that is to be changed is always looked at itself.
         let covering = wanted.iter().all(|c| index.position(*c).is_some()) && get.mode != TableMode::Current;
         let order = (&index.order).into();

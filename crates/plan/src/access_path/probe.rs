@@ -2,6 +2,7 @@
 //! chosen by. The conditions that name one value for a key column help the columns of the join to the whole key.
 
 use super::super::logical::Get;
+use super::filtered::is_usable;
 use super::terms::{Choice, Conditions, Found, Terms, seekable_column};
 use crate::cost::{LOOKUP, SEEK, SOUGHT};
 use crate::estimate;
@@ -65,7 +66,7 @@ pub fn seek_cost(get: &Get, own: &[Pred], columns: &[ColId]) -> Option<f64> {
         let each = if index.index_id == 1 { SOUGHT } else { LOOKUP };
         Some(SEEK + rows * each)
     };
-    trees(get).filter_map(cost).reduce(f64::min)
+    trees(get, own, &joined).filter_map(cost).reduce(f64::min)
 }
 
 /// Fewest rows of a table that is sought by ranges of another one's values instead of being kept and compared row by row.
@@ -108,10 +109,10 @@ pub fn read_cost(get: &Get, own: &[Pred]) -> f64 {
         let each = if index.index_id == 1 { SOUGHT } else { LOOKUP };
         Some(SEEK + rows * each)
     };
-    trees(get).filter_map(cost).fold(all, f64::min)
+    trees(get, own, &[]).filter_map(cost).fold(all, f64::min)
 }
 
-/// The conditions that name one value for each column that an index has before a column; `None` where the rows of one such range
+/// The conditions that name one value for each column that an index has before a column, of which NULL is not wanted; `None` where the rows of one such range
 /// do not come in the order of that column.
 pub fn fixed_before<'p>(
     get: &Get,
@@ -119,6 +120,9 @@ pub fn fixed_before<'p>(
     index: &IndexDef,
     column: usize,
 ) -> Option<Vec<&'p Pred>> {
+    if !is_usable(get, index, preds, &[column]) {
+        return None;
+    }
     let terms = Terms::of(get, preds);
     let order = get.table.entry_order(index);
     let place = order.iter().position(|(at, _)| *at == column)?;
@@ -132,13 +136,16 @@ pub fn seeks_elsewhere(get: &Get, preds: &[Pred]) -> bool {
     let conditions = Conditions::of(get, preds, &[]);
     let sought =
         |def: &Arc<IndexDef>| conditions.ranges(&def.key).iter().any(|found| !found.sought.is_empty());
-    get.table.indexes.iter().any(sought)
+    get.table.indexes.iter().filter(|def| is_usable(get, def, preds, &[])).any(sought)
 }
 
-/// The indexes of a table that its hints allow, the clustered one first.
-fn trees(get: &Get) -> impl Iterator<Item = &Arc<IndexDef>> {
+/// The indexes of a table that its hints and the conditions allow, the clustered one first; `compared` are columns of which NULL is
+/// not wanted.
+fn trees<'g>(get: &'g Get, own: &[Pred], compared: &[usize]) -> impl Iterator<Item = &'g Arc<IndexDef>> {
     let allowed = |id: i32| id > 0 && get.hints.access.index.is_none_or(|hint| hint == id);
-    get.table.all_indexes().filter(move |index| allowed(index.index_id))
+    get.table
+        .all_indexes()
+        .filter(move |index| allowed(index.index_id) && is_usable(get, index, own, compared))
 }
 
 /// Whether a table can be read as its hints say under its own conditions alone.
@@ -146,7 +153,7 @@ pub fn is_possible(get: &Get, own: &[Pred]) -> bool {
     let Some(least) = get.hints.access.seek else { return true };
     let choices = Choice::all(get, own);
     let conditions = Conditions::of(get, own, &choices);
-    trees(get).any(|index| conditions.seeks(&get.table.entry_order(index), least))
+    trees(get, own, &[]).any(|index| conditions.seeks(&get.table.entry_order(index), least))
 }
 
 /// Rows of a table with one combination of values of these columns, on average.

@@ -7,6 +7,7 @@ pub mod computed;
 pub mod deduce;
 pub mod document;
 pub mod env;
+pub mod filter;
 pub mod from;
 pub mod function;
 mod grouping;

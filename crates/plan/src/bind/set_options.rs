@@ -205,6 +205,31 @@ impl SessionOptions {
         pairs.iter().filter(|(on, _)| *on).map(|(_, bit)| bit).sum()
     }
 
+    /// What a statement may be run under that makes or changes an index with a filter.
+    ///
+    /// # Errors
+    /// 1934.
+    pub fn check_for_filters(&self, statement: &str) -> Result<(), SqlError> {
+        let wanted = [
+            (self.ansi_nulls, "ANSI_NULLS"),
+            (self.quoted_identifier, "QUOTED_IDENTIFIER"),
+            (self.concat_null_yields_null, "CONCAT_NULL_YIELDS_NULL"),
+            (self.ansi_warnings, "ANSI_WARNINGS"),
+            (self.ansi_padding, "ANSI_PADDING"),
+        ];
+        let wrong: Vec<&str> = wanted.iter().filter(|(on, _)| !on).map(|(_, name)| *name).collect();
+        if wrong.is_empty() {
+            return Ok(());
+        }
+        let text = format!(
+            "{statement} failed because the following SET options have incorrect settings: '{}'. Verify that SET options \
+             are correct for use with indexed views and/or indexes on computed columns and/or filtered indexes and/or \
+             query notifications and/or XML data type methods and/or spatial index operations.",
+            wrong.join(", ")
+        );
+        Err(SqlError::new(1934, 16, 1, text))
+    }
+
     /// Whether statements run: not under NOEXEC, FMTONLY and SHOWPLAN.
     #[inline]
     pub fn runs(&self) -> bool {

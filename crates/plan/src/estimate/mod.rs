@@ -57,7 +57,7 @@ pub fn unique_rows(logical: &Logical, columns: &[ColId]) -> Option<f64> {
     let get = base(logical)?;
     let positions: Vec<usize> = columns.iter().filter_map(|id| get.position(*id)).collect();
     let covered = |index: &IndexDef| {
-        index.unique && !index.key.is_empty() && index.key.iter().all(|(c, _)| positions.contains(c))
+        index.is_key() && !index.key.is_empty() && index.key.iter().all(|(c, _)| positions.contains(c))
     };
     let mut all = get.table.indexes.iter().chain([&get.table.storage]);
     all.any(|index| covered(index)).then(|| table_rows(&get.table))
@@ -139,7 +139,7 @@ fn view_values(logical: &Logical, id: ColId) -> Option<(f64, f64)> {
 /// Different values of a column of a base table, of all its rows.
 fn values_of(get: &Get, id: ColId) -> Option<f64> {
     let at = get.position(id)?;
-    let unique = |index: &IndexDef| index.unique && matches!(index.key[..], [(column, _)] if column == at);
+    let unique = |index: &IndexDef| index.is_key() && matches!(index.key[..], [(column, _)] if column == at);
     if get.table.indexes.iter().chain([&get.table.storage]).any(|index| unique(index)) {
         return Some(table_rows(&get.table));
     }

@@ -183,6 +183,22 @@ pub enum CompareOp {
     GreaterEqual,
 }
 
+impl CompareOp {
+    /// Whether an order of its two sides satisfies it.
+    #[inline]
+    #[must_use]
+    pub fn holds(self, order: std::cmp::Ordering) -> bool {
+        match self {
+            CompareOp::Equal => order.is_eq(),
+            CompareOp::NotEqual => order.is_ne(),
+            CompareOp::Less => order.is_lt(),
+            CompareOp::LessEqual => order.is_le(),
+            CompareOp::Greater => order.is_gt(),
+            CompareOp::GreaterEqual => order.is_ge(),
+        }
+    }
+}
+
 /// `WHEN a THEN b`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CaseBranch {

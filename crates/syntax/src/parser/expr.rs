@@ -239,7 +239,7 @@ impl Parser<'_> {
     }
 
     /// What makes a condition of the scalar `left`.
-    fn predicate(&mut self, left: Expr, start: Span) -> P<Expr> {
+    pub(super) fn predicate(&mut self, left: Expr, start: Span) -> P<Expr> {
         let left = Box::new(left);
         if self.at("IS") {
             return self.is_test(left, start);

@@ -2,8 +2,8 @@
 
 use super::{P, Parser};
 use crate::ast::{
-    AlterIndex, AlterIndexAction, CreateIndex, CreateStatistics, DropIndex, DropIndexItem, Expr, ObjectName,
-    OptionItem, StmtKind, UpdateStatistics,
+    AlterIndex, AlterIndexAction, CreateIndex, CreateStatistics, DropIndex, DropIndexItem, Expr, ExprKind,
+    ObjectName, OptionItem, StmtKind, UpdateStatistics,
 };
 use crate::lexer::Tok;
 
@@ -23,7 +23,7 @@ impl Parser<'_> {
         let bare = columnstore && clustered && !self.at_tok(Tok::LParen);
         let columns = if bare { Vec::new() } else { self.index_columns()? };
         let include = if self.eat("INCLUDE") { self.ident_list()? } else { Vec::new() };
-        let filter = if self.eat("WHERE") { Some(self.condition()?) } else { None };
+        let filter = if clustered { None } else { self.opt_index_filter()? };
         let options = self.opt_index_options()?;
         let on = self.opt_placement()?;
         let index = CreateIndex {
@@ -39,6 +39,36 @@ impl Parser<'_> {
             on,
         };
         Ok(StmtKind::CreateIndex(Box::new(index)))
+    }
+
+    /// `WHERE` of a filtered index: comparisons, `IS [NOT] NULL` and `IN` with `AND` between them, in parentheses or not; no other
+    /// condition.
+    pub(super) fn opt_index_filter(&mut self) -> P<Option<Expr>> {
+        if self.eat("WHERE") { self.index_filter().map(Some) } else { Ok(None) }
+    }
+
+    fn index_filter(&mut self) -> P<Expr> {
+        let start = self.peek().span;
+        let mut terms = vec![self.filter_term()?];
+        while self.eat("AND") {
+            terms.push(self.filter_term()?);
+        }
+        match terms.len() {
+            1 => Ok(terms.remove(0)),
+            _ => Ok(self.node(ExprKind::And(terms), start)),
+        }
+    }
+
+    fn filter_term(&mut self) -> P<Expr> {
+        if self.at_tok(Tok::LParen) {
+            return self.nest(|p| p.parenthesised(Self::index_filter));
+        }
+        let start = self.peek().span;
+        let left = self.scalar()?;
+        if self.at_any(&["IS", "IN"]) || !self.at_any(&["NOT", "LIKE", "BETWEEN", "OR"]) {
+            return self.predicate(left, start);
+        }
+        Err(self.unexpected())
     }
 
     /// `WITH (...)`, or the old form without parentheses.

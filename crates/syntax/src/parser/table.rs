@@ -279,7 +279,7 @@ impl Parser<'_> {
         let clustered = self.opt_clustered();
         let columns = if self.at_tok(Tok::LParen) { self.index_columns()? } else { Vec::new() };
         let include = if self.eat("INCLUDE") { self.ident_list()? } else { Vec::new() };
-        let filter = if self.eat("WHERE") { Some(self.condition()?) } else { None };
+        let filter = if clustered == Some(true) { None } else { self.opt_index_filter()? };
         let options = self.opt_key_options()?;
         let on = self.opt_placement()?;
         Ok(InlineIndex { name, unique, clustered, columns, include, filter, options, on })

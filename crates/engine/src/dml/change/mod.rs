@@ -116,6 +116,9 @@ pub fn compile(
             });
         }
     }
+    if change.table.indexes.iter().any(|index| index.filter.is_some()) {
+        env.options.check_for_filters(change.verb)?;
+    }
     // Rows past the constraints and triggers that there are: for whom could take them away.
     let table = change.table;
     let checked = change.constraints || (table.checks.is_empty() && table.foreign_keys.is_empty());

@@ -84,7 +84,7 @@ fn list(call: &mut Call<'_>, procedure: &str, level: Level) -> Result<i32, SqlEr
 /// The primary key, or else the unique index of the fewest columns.
 fn best(table: &TableDef, not_null: bool) -> Option<&IndexDef> {
     let usable = |index: &&std::sync::Arc<IndexDef>| {
-        index.unique
+        index.is_key()
             && index.index_id > 0
             && !(not_null && index.key.iter().any(|(at, _)| table.columns[*at].nullable))
     };

@@ -1,0 +1,57 @@
+//! Options of an index that its definition keeps, from what follows WITH.
+
+use syntax::ast::OptionItem;
+use types::SqlError;
+
+use super::option_rules;
+use super::table_def::fill_factor;
+use catalog::IndexOptions;
+
+/// What a list of options says: how full pages are built (`None`: nothing is said of it), and the rest over what was said before.
+///
+/// # Errors
+/// Those of [`option_rules::check`]; 129.
+pub fn read(options: &[OptionItem], before: IndexOptions) -> Result<(Option<u8>, IndexOptions), SqlError> {
+    let fill = fill_factor(options)?;
+    let fill = options.iter().any(|o| o.name == "FILLFACTOR").then_some(fill);
+    let mut kept = before;
+    for option in options {
+        let on = option.is_on();
+        match option.name.as_str() {
+            "PAD_INDEX" => kept.padded = on,
+            "IGNORE_DUP_KEY" => kept.ignore_dup_key = on,
+            "ALLOW_ROW_LOCKS" => kept.no_row_locks = !on,
+            "ALLOW_PAGE_LOCKS" => kept.no_page_locks = !on,
+            "STATISTICS_NORECOMPUTE" => kept.no_recompute = on,
+            "OPTIMIZE_FOR_SEQUENTIAL_KEY" => kept.sequential_key = on,
+            _ => {}
+        }
+    }
+    Ok((fill, kept))
+}
+
+/// What may be said of an index that is made.
+///
+/// # Errors
+/// Those of [`read`]; 1916 IGNORE_DUP_KEY without UNIQUE, 10618 with a filter.
+pub fn of_new(
+    options: &[OptionItem],
+    unique: bool,
+    filtered: Option<(&str, &str)>,
+) -> Result<(u8, IndexOptions), SqlError> {
+    let wanted = options.iter().any(|o| o.name == "IGNORE_DUP_KEY" && o.is_on());
+    if let Some((name, table)) = filtered.filter(|_| wanted) {
+        let text = format!(
+            "Cannot create filtered index '{name}' on table '{table}' because the statement sets the IGNORE_DUP_KEY option \
+             to ON. Rewrite the statement so that it does not use the IGNORE_DUP_KEY option."
+        );
+        return Err(SqlError::new(10618, 16, 1, text));
+    }
+    if wanted && !unique {
+        let text = "CREATE INDEX options nonunique and ignore_dup_key are mutually exclusive.";
+        return Err(SqlError::new(1916, 16, 4, text));
+    }
+    option_rules::check("CREATE INDEX", options, option_rules::INDEX)?;
+    let (fill, kept) = read(options, IndexOptions::default())?;
+    Ok((fill.unwrap_or(0), kept))
+}
