@@ -211,7 +211,9 @@ fn insert(
                     id => vec![id],
                 };
                 let first = document.node(parent).children.len();
-                copied.iter().for_each(|id| drop(document.copy(run.doc(*node), *id, parent)));
+                for id in copied {
+                    document.copy(run.doc(*node), id, parent);
+                }
                 document.nodes[parent as usize].children.split_off(first)
             }
             Item::Atom(atom) => {

@@ -490,7 +490,9 @@ impl<'d> Run<'d> {
         for part in &constructor.content {
             match part {
                 Content::Text(text) => self.add_text(id, text),
-                Content::Element(inner) => drop(self.construct(inner, id)?),
+                Content::Element(inner) => {
+                    self.construct(inner, id)?;
+                }
                 Content::Value(e) => {
                     let items = self.eval(e)?;
                     self.add_items(id, items);
@@ -536,7 +538,9 @@ impl<'d> Run<'d> {
                         0 => self.document.node(0).children.clone(),
                         id => vec![id],
                     };
-                    children.iter().for_each(|id| drop(self.made.copy(self.document, *id, under)));
+                    for id in children {
+                        self.made.copy(self.document, id, under);
+                    }
                 }
                 Item::Node(node) => {
                     let own = self.made.clone();

@@ -175,14 +175,4 @@ impl Document {
             id = self.node(id).parent;
         }
     }
-
-    /// Each node and attribute below the root's, in the order of the text, as long as they are at most this many deep.
-    pub(crate) fn depth(&self, mut id: u32) -> usize {
-        let mut depth = 0;
-        while id != 0 {
-            id = self.node(id).parent;
-            depth += 1;
-        }
-        depth
-    }
 }
