@@ -6,7 +6,6 @@ use super::{Binder, unsupported};
 use crate::logical::{BoundQuery, Logical, OutColumn};
 use catalog::fold_name;
 use compact_str::CompactString;
-use expr::Typed;
 use expr::document::{
     Document, DocumentColumn, JsonDocument, JsonLevel, JsonMember, Leaf, PathColumn, XmlDocument, XmlLevel,
     XmlPath, xml_name,
@@ -103,7 +102,7 @@ impl Binder<'_> {
         let column = OutColumn {
             name: name.into(),
             id: output,
-            ty: DataType::NVarChar(Len::Max),
+            ty: if options.typed { DataType::Xml } else { DataType::NVarChar(Len::Max) },
             nullable: true,
             collation: Collation::DEFAULT,
             untyped: false,
@@ -138,7 +137,7 @@ impl Binder<'_> {
         let mut items = Vec::with_capacity(columns.len());
         for (at, column) in columns.iter().enumerate() {
             let expr = written.get(at).copied().flatten();
-            let raw = expr.is_some_and(|e| if json { is_json(e) } else { is_xml(e) });
+            let raw = if json { expr.is_some_and(is_json) } else { column.ty == DataType::Xml };
             let of_name = |e: &ast::Expr| match &e.kind {
                 ExprKind::Column(c) => {
                     let folded = fold_name(&c.name.value);
@@ -155,63 +154,6 @@ impl Binder<'_> {
         }
         Ok(items)
     }
-}
-
-impl Binder<'_> {
-    /// `(SELECT ... FOR XML ..., TYPE).value(path, type)` with a path that asks for the text: of the whole, or the first outside of elements.
-    pub(super) fn method(
-        &mut self,
-        target: &ast::Expr,
-        method: &ast::Ident,
-        args: &[ast::Expr],
-    ) -> Result<Typed, SqlError> {
-        let text = |e: &ast::Expr| match &e.kind {
-            ExprKind::Literal(ast::Literal::String { value, .. }) => Some(value.clone()),
-            _ => None,
-        };
-        let (Some(path), Some(ty)) = (args.first().and_then(text), args.get(1).and_then(text)) else {
-            return Err(unsupported("A method call"));
-        };
-        if !is_xml(target) || method.value != "value" || args.len() != 2 {
-            return Err(unsupported("A method call"));
-        }
-        let path: String = path.chars().filter(|c| !c.is_whitespace()).collect();
-        let function = match path.as_str() {
-            "." | "(.)[1]" | ".[1]" | "(./.)[1]" => "xml_whole_text",
-            "text()[1]" | "./text()[1]" | "(text())[1]" | "(./text())[1]" | "(text()[1])[1]" => {
-                "xml_first_text"
-            }
-            _ => return Err(unsupported("A path other than that of the text in value()")),
-        };
-        let ty = written_type(&ty)?;
-        let xml = self.expr(target)?;
-        let text = super::call::apply(expr::functions::required(function)?, vec![xml])?;
-        expr::bind_ops::explicit(text, ty, 0, false)
-    }
-}
-
-/// The type that a text names. Error: 102.
-fn written_type(text: &str) -> Result<DataType, SqlError> {
-    let near = || syntax_near(text);
-    let parsed = syntax::parse(&format!("select cast(null as {text})")).map_err(|_| near())?;
-    let [ast::Stmt { kind: ast::StmtKind::Select(query), .. }] = parsed.as_slice() else {
-        return Err(near());
-    };
-    let QueryBody::Select(select) = &query.body else { return Err(near()) };
-    match select.items.as_slice() {
-        [SelectItem::Expr { expr: ast::Expr { kind: ExprKind::Cast { target, .. }, .. }, alias: None }] => {
-            super::cast_type(target)
-        }
-        _ => Err(near()),
-    }
-}
-
-/// Whether an expression gives XML: a subquery with FOR XML ... TYPE.
-fn is_xml(e: &ast::Expr) -> bool {
-    let ExprKind::Subquery(query) = &e.kind else { return false };
-    query.for_clause.as_ref().is_some_and(|clause| {
-        clause.kind == ForKind::Xml && clause.options.iter().any(|option| option.name == "TYPE")
-    })
 }
 
 /// The clause where a statement does not send the query's rows. Errors: 13602, 6819.

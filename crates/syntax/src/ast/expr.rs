@@ -5,6 +5,9 @@
 use super::{Ident, Literal, ObjectName, Query, Span, TypeName};
 use compact_str::CompactString;
 
+/// The method's name in what `SET x.modify(...)` becomes: the changed value is assigned. No text can have it.
+pub const MODIFY: &str = "$modify";
+
 /// An expression and where it stands. Parentheses leave no node; the span covers what was inside them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expr {
