@@ -182,3 +182,31 @@ fn a_power_loss_leaves_whole_documents() {
         assert_eq!(say(instance, "DBCC CHECKDB (d) WITH NO_INFOMSGS"), "", "at {at}");
     });
 }
+
+#[test]
+fn namespaces_of_a_statement() {
+    let mut b = Bench::new();
+    b.check("CREATE TABLE d (x xml); INSERT d VALUES ('<p:a xmlns:p=\"urn:p\"><p:b>5</p:b></p:a>')", "(1)");
+    b.check("WITH XMLNAMESPACES ('urn:p' AS q) SELECT x.value('(/q:a/q:b)[1]', 'int'), (x.query('//q:b')).value('.', 'int') FROM d", "5|5");
+    b.check("WITH XMLNAMESPACES (DEFAULT 'urn:p'), c AS (SELECT x FROM d) SELECT n.v.value('.', 'int') FROM c CROSS APPLY c.x.nodes('/a/b') AS n (v)", "5");
+    b.check("WITH XMLNAMESPACES ('urn:p' AS q) UPDATE d SET x.modify('replace value of (/q:a/q:b/text())[1] with 6'); SELECT x FROM d", "(1)\n<p:a xmlns:p=\"urn:p\"><p:b>6</p:b></p:a>");
+    let i = b.instance.clone();
+    fails(&i, "USE t; WITH XMLNAMESPACES ('urn:p' AS q) SELECT 1 AS a FOR XML RAW", &[40517]);
+    fails(&i, "USE t; SELECT x.query('//q:b') FROM d", &[2229]);
+}
+
+#[test]
+fn open_xml() {
+    let mut b = Bench::new();
+    b.check(
+        "DECLARE @h int; EXEC sp_xml_preparedocument @h OUTPUT, N'<r><c id=\"1\" name=\"x\"><o d=\"2024-01-02\"><q>7</q></o></c><c id=\"2\"/></r>';
+         SELECT * FROM OPENXML(@h, '/r/c', 1) WITH (id int, name varchar(9));
+         SELECT t.q, t.own FROM OPENXML(@h, '/r/c/o', 2) WITH (q int, own int '../@id', d date '@d') AS t WHERE t.d = '2024-01-02';
+         SELECT node FROM OPENXML(@h, '/r/c/o') WITH (node xml '.');
+         EXEC sp_xml_removedocument @h; EXEC sp_xml_removedocument @h",
+        "1|x\n2|NULL\n7|1\n<o d=\"2024-01-02\"><q>7</q></o>\nMsg 6607: sp_xml_removedocument: The value supplied for parameter number 1 is invalid.",
+    );
+    b.check("SELECT id FROM OPENXML(77, '/r', 1) WITH (id int)", "Msg 8179: Could not find prepared statement with handle 77.");
+    let i = b.instance.clone();
+    fails(&i, "DECLARE @h int; EXEC sp_xml_preparedocument @h OUTPUT, '<a><b></a>'", &[6602]);
+}

@@ -338,6 +338,7 @@ static VIEWS: &[&dyn SystemView] = &[
     &table_functions::STRING_SPLIT,
     &open_json::OPEN_JSON,
     &xml_nodes::XML_NODES,
+    &xml_nodes::OPEN_XML,
     &memory::RESOURCE_SEMAPHORES,
     &server::WAIT_STATS,
     &counters::COUNTERS,

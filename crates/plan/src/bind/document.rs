@@ -171,6 +171,9 @@ fn not_allowed(kind: ForKind, statement: &str) -> SqlError {
 
 fn read_options(clause: &ForClause) -> Result<Options, SqlError> {
     let json = clause.kind == ForKind::Json;
+    if clause.namespaces && !json {
+        return Err(unsupported("FOR XML with XMLNAMESPACES"));
+    }
     let mut options = Options::default();
     for (at, item) in clause.options.iter().enumerate() {
         let word = match &item.value {

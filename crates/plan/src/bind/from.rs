@@ -84,6 +84,9 @@ impl Binder<'_> {
                 self.base_table(db, table, &name, alias.as_ref(), hints)
             }
             TableRefKind::Function { name, args, schema, alias, columns } if !schema.is_empty() => {
+                if name.is_bare() && name.name.is("openxml") && columns.is_empty() {
+                    return self.open_xml(name, args, schema, alias.as_ref());
+                }
                 if !name.is_bare() || !name.name.is("openjson") || !columns.is_empty() {
                     return Err(SqlError::new(102, 15, 1, "Incorrect syntax near '('."));
                 }

@@ -320,7 +320,7 @@ impl<'a> Binder<'a> {
                 let args = vec![self.expr(operand)?, self.expr(zone)?];
                 call::apply(expr::functions::required("at_time_zone")?, args)
             }
-            ExprKind::Method { target, method, args } => self.method(target, method, args),
+            ExprKind::Method { target, method, args, prolog } => self.method(target, method, args, prolog),
             _ => Err(SqlError::internal("a condition stands where a value belongs")),
         }
     }

@@ -3,13 +3,15 @@
 //! reach nothing but methods and IS NULL (493).
 
 use super::call::apply;
+use super::scope::{ScopeColumn, Source};
 use super::{Binder, unsupported};
 use crate::logical::Logical;
+use catalog::fold_name;
 use expr::functions::required;
 use expr::functions::xml::query_error;
 use expr::{Expr, Typed, bind_ops};
 use syntax::ast::{self, ExprKind, QueryBody, SelectItem};
-use types::{DataType, Len, SqlError, Value};
+use types::{Collation, DataType, Len, SqlError, Value};
 use xml::{Change, External, Query, QueryError};
 
 /// The name by which a change of a value asks for its method: no text can have it.
@@ -24,6 +26,11 @@ fn string(e: &ast::Expr) -> Option<&str> {
         ExprKind::Literal(ast::Literal::String { value, .. }) => Some(value.as_str()),
         _ => None,
     }
+}
+
+/// A method's name as users write it.
+fn shown_name(method: &str) -> &str {
+    if method == MODIFY { "modify" } else { method }
 }
 
 /// 8172.
@@ -44,12 +51,16 @@ impl Binder<'_> {
         target: &ast::Expr,
         method: &ast::Ident,
         args: &[ast::Expr],
+        prolog: &str,
     ) -> Result<Typed, SqlError> {
         let name = method.value.as_str();
         let target = self.method_target(target)?;
         let query = |wanted: usize| match args {
-            args if args.len() != wanted => Err(wrong_count(name, wanted)),
-            args => string(&args[0]).ok_or_else(|| literal_wanted(name, 1)),
+            args if args.len() != wanted => Err(wrong_count(shown_name(name), wanted)),
+            args => match string(&args[0]) {
+                Some(text) => Ok(format!("{prolog}{text}")),
+                None => Err(literal_wanted(shown_name(name), 1)),
+            },
         };
         match name {
             "value" => {
@@ -59,33 +70,30 @@ impl Binder<'_> {
                     let text = format!("The data type '{ty}' used in the VALUE method is invalid.");
                     return Err(SqlError::new(9500, 16, 1, text));
                 }
-                let (query, asked) = self.compiled("value", text, Query::parse, Query::externals)?;
+                let (query, asked) = self.compiled("value", &text, Query::parse, Query::externals)?;
                 if query.is_many() {
                     let text = "'value()' requires a singleton (or empty sequence), found operand of type 'xdt:untypedAtomic *'";
                     return Err(SqlError::new(2389, 16, 1, format!("XQuery [value()]: {text}")));
                 }
-                let value = apply(required("xml value()")?, call_args(target, text, asked))?;
+                let value = apply(required("xml value()")?, call_args(target, &text, asked))?;
                 // Dates are written as XML writes them.
                 let style = if ty.is_temporal() { 126 } else { 0 };
                 bind_ops::explicit(value, ty, style, false)
             }
             "query" => {
                 let text = query(1)?;
-                let (_, asked) = self.compiled("query", text, Query::parse, Query::externals)?;
-                apply(required("xml query()")?, call_args(target, text, asked))
+                let (_, asked) = self.compiled("query", &text, Query::parse, Query::externals)?;
+                apply(required("xml query()")?, call_args(target, &text, asked))
             }
             "exist" => {
                 let text = query(1)?;
-                let (_, asked) = self.compiled("exist", text, Query::parse, Query::externals)?;
-                apply(required("xml exist()")?, call_args(target, text, asked))
+                let (_, asked) = self.compiled("exist", &text, Query::parse, Query::externals)?;
+                apply(required("xml exist()")?, call_args(target, &text, asked))
             }
             MODIFY => {
-                let text = match args {
-                    [e] => string(e).ok_or_else(|| literal_wanted("modify", 1))?,
-                    _ => return Err(wrong_count("modify", 1)),
-                };
-                let (_, asked) = self.compiled("modify", text, Change::parse, Change::externals)?;
-                apply(required("xml modify()")?, call_args(target, text, asked))
+                let text = query(1)?;
+                let (_, asked) = self.compiled("modify", &text, Change::parse, Change::externals)?;
+                apply(required("xml modify()")?, call_args(target, &text, asked))
             }
             "modify" => {
                 let text = "Incorrect use of the XML data type method 'modify'. A non-mutator method is expected in this context.";
@@ -114,7 +122,7 @@ impl Binder<'_> {
         let span = name.span;
         let column = ast::ColumnRef { qualifier, name: column.clone() };
         let target = ast::Expr { kind: ExprKind::Column(column), span };
-        match self.method(&target, name, &call.args) {
+        match self.method(&target, name, &call.args, &call.prolog) {
             // No column: it may be a function of a schema.
             Err(e) if matches!(e.number, 128 | 207 | 4104) && self.trial_column(&target) => Ok(None),
             bound => bound.map(Some),
@@ -197,7 +205,9 @@ impl Binder<'_> {
         alias: Option<&ast::Ident>,
         columns: &[ast::Ident],
     ) -> Result<Logical, SqlError> {
-        let ExprKind::Method { target, method, args } = &call.kind else { return Err(unsupported("A method in FROM")) };
+        let ExprKind::Method { target, method, args, prolog } = &call.kind else {
+            return Err(unsupported("A method in FROM"));
+        };
         if method.value != "nodes" {
             let text = format!("The method '{}' cannot be used in the FROM clause.", method.value);
             return Err(SqlError::new(102, 15, 1, text));
@@ -207,6 +217,7 @@ impl Binder<'_> {
         };
         let [text] = args.as_slice() else { return Err(wrong_count("nodes", 1)) };
         let text = string(text).ok_or_else(|| literal_wanted("nodes", 1))?;
+        let text = &format!("{prolog}{text}");
         let target = self.method_target(target)?;
         let (_, asked) = self.compiled("nodes", text, Query::parse, Query::externals)?;
         let exprs = call_args(target, text, asked).into_iter().map(|typed| typed.expr).collect();
@@ -222,8 +233,74 @@ impl Binder<'_> {
     }
 }
 
-/// The table function behind nodes().
+/// The table functions behind nodes() and OPENXML.
 pub const NODES: &str = "xml nodes()";
+pub const PREPARED: &str = "openxml nodes()";
+
+impl Binder<'_> {
+    /// `OPENXML(@handle, path [, flags]) WITH (...)`: the nodes as rows and, above them, one expression for each column.
+    pub(super) fn open_xml(
+        &mut self,
+        name: &ast::ObjectName,
+        args: &[ast::Expr],
+        schema: &[ast::FunctionColumn],
+        alias: Option<&ast::Ident>,
+    ) -> Result<Logical, SqlError> {
+        let (handle, pattern, flags) = match args {
+            [handle, pattern] => (handle, pattern, 0),
+            [handle, pattern, flags] => match self.expr_as(flags, DataType::Int)? {
+                Expr::Const(value) => (handle, pattern, value.as_i64().unwrap_or(0)),
+                _ => return Err(unsupported("OPENXML with flags that are no constant")),
+            },
+            _ => return Err(SqlError::new(102, 15, 1, "Incorrect syntax near ')'.")),
+        };
+        let exprs = vec![self.expr_as(handle, DataType::Int)?, self.expr_as(pattern, DataType::NVarChar(Len::N(4000)))?];
+        let view = self.env.names.view("sys", PREPARED);
+        let view = view.ok_or_else(|| SqlError::internal("nobody gives the rows of OPENXML"))?;
+        let rows = self.system_view(self.db.clone(), view, exprs, name, None)?;
+        let source = self.scope()?.sources.pop();
+        let node = source.and_then(|source| source.columns.into_iter().next()).map(|c| c.typed());
+        let node = node.ok_or_else(|| SqlError::internal("OPENXML has no column for its node"))?;
+        let first = self.new_cols(schema.len());
+        let mut exprs = Vec::with_capacity(schema.len());
+        let mut columns = Vec::with_capacity(schema.len());
+        for (id, column) in (first..).zip(schema) {
+            let ty = super::cast_type(&column.data_type)?;
+            let path = column_path(column, flags)?;
+            Query::parse(&path).map_err(|e| query_error("openxml", &e))?;
+            let function = if ty == DataType::Xml { "xml query()" } else { "xml value()" };
+            let value = apply(required(function)?, call_args(node.clone(), &path, Vec::new()))?;
+            let style = if ty.is_temporal() { 126 } else { 0 };
+            exprs.push((id, bind_ops::explicit(value, ty, style, false)?.expr));
+            columns.push(ScopeColumn::new(&column.name.value, id, ty, true, Collation::DEFAULT));
+        }
+        let source = Source {
+            name: alias.map_or_else(|| fold_name(&name.name.value), |a| fold_name(&a.value)),
+            aliased: alias.is_some(),
+            schema: None,
+            database: None,
+            columns,
+            object_id: 0,
+            db_id: 0,
+        };
+        self.scope()?.sources.push(source);
+        Ok(Logical::Project { input: Box::new(rows), exprs })
+    }
+}
+
+/// The path of a column of OPENXML: its own, else by the flags its attribute (1, 0), its element (2) or either (3).
+fn column_path(column: &ast::FunctionColumn, flags: i64) -> Result<String, SqlError> {
+    let name = &column.name.value;
+    match &column.path {
+        Some(path) if path.starts_with("@mp:") => Err(unsupported("Metaproperties of OPENXML")),
+        Some(path) => Ok(format!("({path})[1]")),
+        None => Ok(match flags & 3 {
+            2 => format!("({name})[1]"),
+            3 => format!("(@{name}, {name})[1]"),
+            _ => format!("(@{name})[1]"),
+        }),
+    }
+}
 
 fn call_args(target: Typed, text: &str, asked: Vec<Typed>) -> Vec<Typed> {
     let mut args = vec![target, constant(text)];

@@ -54,7 +54,13 @@ pub enum ExprKind {
     /// `x AT TIME ZONE zone`.
     AtTimeZone { operand: Box<Expr>, zone: Box<Expr> },
     /// `x.method(args)` on a variable or a parenthesised expression.
-    Method { target: Box<Expr>, method: Ident, args: Vec<Expr> },
+    Method {
+        target: Box<Expr>,
+        method: Ident,
+        args: Vec<Expr>,
+        /// The statement's namespaces, as a query declares them.
+        prolog: CompactString,
+    },
     /// `(SELECT ...)` as a value.
     Subquery(Box<Query>),
 
@@ -232,6 +238,8 @@ pub struct FunctionCall {
     pub within_group: Vec<OrderItem>,
     /// `OVER (...)`.
     pub over: Option<Over>,
+    /// Of what may be a method of a column: the statement's namespaces, as a query declares them.
+    pub prolog: CompactString,
 }
 
 /// `OVER ([name] [PARTITION BY ...] [ORDER BY ...] [frame])`.

@@ -168,7 +168,8 @@ impl Parser<'_> {
         let target = Box::new(self.node(ExprKind::Column(column.clone()), start));
         let method = Ident { value: MODIFY.into(), ..call.name };
         let args = self.arguments()?;
-        let value = self.node(ExprKind::Method { target, method, args }, start);
+        let prolog = self.prolog.clone();
+        let value = self.node(ExprKind::Method { target, method, args, prolog }, start);
         Ok(Assignment::Column { variable: None, column, op: AssignOp::Set, value })
     }
 

@@ -135,7 +135,8 @@ impl Parser<'_> {
             let method = Ident { value: MODIFY.into(), ..method };
             let args = self.arguments()?;
             let target = Box::new(self.node(ExprKind::Variable(name.clone()), start));
-            let value = SetValue::Expr(self.node(ExprKind::Method { target, method, args }, start));
+            let prolog = self.prolog.clone();
+            let value = SetValue::Expr(self.node(ExprKind::Method { target, method, args, prolog }, start));
             return Ok(StmtKind::SetVariable(SetVariable { name, op: AssignOp::Set, value }));
         }
         let op = self.assign_op()?;
