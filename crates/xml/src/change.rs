@@ -82,7 +82,7 @@ impl Change {
         match &self.action {
             Action::Delete(what) => {
                 for item in run.eval(what)? {
-                    if let Item::Node(node) = item {
+                    if let Some(node) = own(&item) {
                         remove(&mut changed, node);
                     }
                 }
@@ -93,19 +93,27 @@ impl Change {
                 let target = run.eval(target)?;
                 let value = run.eval(value)?;
                 let texts: Vec<String> = run.atoms(&value).iter().map(Atom::text).collect();
-                if let Some(Item::Node(node)) = target.first() {
-                    replace(&mut changed, *node, texts.join(" "))?;
+                if let Some(node) = target.first().and_then(own) {
+                    replace(&mut changed, node, texts.join(" "))?;
                 }
             }
             Action::Insert { what, place, target } => {
                 let target = run.eval(target)?;
                 let new = run.eval(what)?;
-                if let Some(Item::Node(node)) = target.first() {
-                    insert(&mut changed, &run, *node, *place, &new)?;
+                if let Some(node) = target.first().and_then(own) {
+                    insert(&mut changed, &run, node, *place, &new)?;
                 }
             }
         }
         Ok(changed.text())
+    }
+}
+
+/// A node of the document itself; what the query has made is nothing to change.
+fn own(item: &Item) -> Option<NodeRef> {
+    match item {
+        Item::Node(node) if node.made == 0 => Some(*node),
+        _ => None,
     }
 }
 

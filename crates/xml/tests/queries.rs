@@ -119,6 +119,8 @@ fn changes() {
     assert_eq!(changed("<a x=\"1\"/>", "replace value of (/a/@x)[1] with (/a/@x)[1] + 1"), "<a x=\"2\"/>");
     assert_eq!(changed("<a><b>x</b></a>", "replace value of (/a/b/text())[1] with \"\""), "<a><b/></a>");
     assert_eq!(changed("<a><b>x</b></a>", "replace value of (/a/b)[1] with \"y\""), "2356");
+    assert_eq!(changed("<a/>", "insert <c/> into <d><e/><f/><g/></d>"), "<a/>");
+    assert_eq!(changed("<a/>", "delete <d><e/><f/></d>/f"), "<a/>");
     assert_eq!(Change::parse("insert <c/> into /a/b").unwrap_err().number, 2226);
     assert_eq!(Change::parse("replace value of /a/b with 1").unwrap_err().number, 2337);
     assert_eq!(Change::parse("drop /a").unwrap_err().number, 2209);
