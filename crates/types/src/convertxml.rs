@@ -33,9 +33,8 @@ fn from_xml(text: &CompactString, to: DataType) -> Result<Value, SqlError> {
     if to == DataType::Xml {
         return Ok(Value::Str(text.clone()));
     }
-    let small = || {
-        SqlError::new(6354, 16, 10, "Target string size is too small to represent the XML instance")
-    };
+    let small =
+        || SqlError::new(6354, 16, 10, "Target string size is too small to represent the XML instance");
     if to.is_binary() {
         let mut bytes = vec![0xFF, 0xFE];
         encode_utf16(text, &mut bytes);

@@ -299,7 +299,10 @@ impl DataType {
             DataType::NChar(n) => signed(n.saturating_mul(2)),
             DataType::VarChar(Len::N(n)) | DataType::VarBinary(Len::N(n)) => signed(n),
             DataType::NVarChar(Len::N(n)) => signed(n.saturating_mul(2)),
-            DataType::VarChar(Len::Max) | DataType::VarBinary(Len::Max) | DataType::NVarChar(Len::Max) | DataType::Xml => -1,
+            DataType::VarChar(Len::Max)
+            | DataType::VarBinary(Len::Max)
+            | DataType::NVarChar(Len::Max)
+            | DataType::Xml => -1,
             // Of the pointer that SQL Server's rows have.
             DataType::VarChar(Len::Old) | DataType::VarBinary(Len::Old) | DataType::NVarChar(Len::Old) => 16,
             DataType::Date => 3,
@@ -427,7 +430,8 @@ impl DataType {
     /// Why values of the type have no order and no equality, for types that have none. Errors: 305, 306.
     pub fn check_comparable(self) -> Result<(), SqlError> {
         if self == DataType::Xml {
-            let text = "The XML data type cannot be compared or sorted, except when using the IS NULL operator.";
+            let text =
+                "The XML data type cannot be compared or sorted, except when using the IS NULL operator.";
             return Err(SqlError::new(305, 16, 1, text));
         }
         if self.is_old_lob() {

@@ -60,7 +60,10 @@ impl Parser<'_> {
             let uri = if prefix.is_empty() { CompactString::default() } else { self.space(prefix)? };
             let name = Name { prefix: prefix.into(), local: local.into(), uri };
             if attributes.iter().any(|(known, _)| known.is(&name)) {
-                return Err(QueryError::new(2382, format!("The attribute '{local}' is specified more than once")));
+                return Err(QueryError::new(
+                    2382,
+                    format!("The attribute '{local}' is specified more than once"),
+                ));
             }
             attributes.push((name, value));
         }

@@ -106,7 +106,12 @@ impl Answer<'_> {
 }
 
 impl<'d> Run<'d> {
-    pub fn new(document: &'d Document, from: NodeRef, externals: &'d [Option<Atom>], variables: usize) -> Run<'d> {
+    pub fn new(
+        document: &'d Document,
+        from: NodeRef,
+        externals: &'d [Option<Atom>],
+        variables: usize,
+    ) -> Run<'d> {
         let focus = Focus { item: Item::Node(from), position: 1, last: 1 };
         Run { document, made: Document::default(), externals, variables: vec![Vec::new(); variables], focus }
     }
@@ -141,7 +146,10 @@ impl<'d> Run<'d> {
             [] => Ok(false),
             [Item::Node(_), ..] => Ok(true),
             [Item::Atom(atom)] => Ok(atom.truth()),
-            _ => Err(QueryError::new(2389, "'boolean()' requires a singleton (or empty sequence), found operand of type 'xdt:anyAtomicType *'")),
+            _ => Err(QueryError::new(
+                2389,
+                "'boolean()' requires a singleton (or empty sequence), found operand of type 'xdt:anyAtomicType *'",
+            )),
         }
     }
 
@@ -216,7 +224,13 @@ impl<'d> Run<'d> {
             Expr::Call(function, args) => function.run(self, args),
             Expr::Cast(cast, e) => {
                 let items = self.eval(e)?;
-                Ok(self.atoms(&items).first().and_then(|a| cast_to(*cast, a)).map(Item::Atom).into_iter().collect())
+                Ok(self
+                    .atoms(&items)
+                    .first()
+                    .and_then(|a| cast_to(*cast, a))
+                    .map(Item::Atom)
+                    .into_iter()
+                    .collect())
             }
             Expr::Variable(number) => Ok(self.variables.get(*number).cloned().unwrap_or_default()),
             Expr::External(number) => {
@@ -267,11 +281,18 @@ impl<'d> Run<'d> {
         }
         self.focus = kept;
         let nodes = out.iter().all(|item| matches!(item, Item::Node(_)));
-        Ok(if nodes && last > 1 || matches!(step, Step::Axis { axis: Axis::Ancestor | Axis::AncestorOrSelf | Axis::PrecedingSibling, .. }) {
-            in_order(out)
-        } else {
-            out
-        })
+        Ok(
+            if nodes && last > 1
+                || matches!(
+                    step,
+                    Step::Axis { axis: Axis::Ancestor | Axis::AncestorOrSelf | Axis::PrecedingSibling, .. }
+                )
+            {
+                in_order(out)
+            } else {
+                out
+            },
+        )
     }
 
     fn filtered(&mut self, mut items: Items, predicates: &[Expr]) -> Result<Items, QueryError> {
@@ -344,7 +365,9 @@ impl<'d> Run<'d> {
                 let siblings = &doc.node(above).children;
                 let own = siblings.iter().position(|id| *id == from.node).unwrap_or(0);
                 match axis {
-                    Axis::FollowingSibling => siblings[own + 1..].iter().for_each(|id| give(from.with_node(*id))),
+                    Axis::FollowingSibling => {
+                        siblings[own + 1..].iter().for_each(|id| give(from.with_node(*id)))
+                    }
                     _ => siblings[..own].iter().rev().for_each(|id| give(from.with_node(*id))),
                 }
             }
@@ -370,7 +393,9 @@ impl<'d> Run<'d> {
 
     fn compare(&self, op: Compare, left: &Items, right: &Items) -> Result<Items, QueryError> {
         if matches!(op, Compare::Is | Compare::Before | Compare::After) {
-            let (Some(Item::Node(a)), Some(Item::Node(b))) = (left.first(), right.first()) else { return Ok(Vec::new()) };
+            let (Some(Item::Node(a)), Some(Item::Node(b))) = (left.first(), right.first()) else {
+                return Ok(Vec::new());
+            };
             let holds = match op {
                 Compare::Is => a == b,
                 Compare::Before => a < b,
@@ -379,8 +404,12 @@ impl<'d> Run<'d> {
             return Ok(vec![Item::Atom(Atom::Bool(holds))]);
         }
         let (left, right) = (self.atoms(left), self.atoms(right));
-        let holds = left.iter().any(|a| right.iter().any(|b| compared(a, b).is_some_and(|order| satisfies(op, order))
-            || (op == Compare::NotEqual && compared(a, b).is_none() && !is_number(a) && !is_number(b))));
+        let holds = left.iter().any(|a| {
+            right.iter().any(|b| {
+                compared(a, b).is_some_and(|order| satisfies(op, order))
+                    || (op == Compare::NotEqual && compared(a, b).is_none() && !is_number(a) && !is_number(b))
+            })
+        });
         Ok(vec![Item::Atom(Atom::Bool(holds))])
     }
 
@@ -485,7 +514,8 @@ impl<'d> Run<'d> {
             }
             attributes.push(Attribute { name: name.clone(), value });
         }
-        let element = Element { name: constructor.name.clone(), attributes, spaces: constructor.spaces.clone() };
+        let element =
+            Element { name: constructor.name.clone(), attributes, spaces: constructor.spaces.clone() };
         let id = self.made.add(under, Kind::Element(element));
         for part in &constructor.content {
             match part {
@@ -511,7 +541,9 @@ impl<'d> Run<'d> {
             return;
         }
         let last = self.made.node(under).children.last().copied();
-        if let Some(Kind::Text(known)) = last.and_then(|id| self.made.nodes.get_mut(id as usize)).map(|n| &mut n.kind) {
+        if let Some(Kind::Text(known)) =
+            last.and_then(|id| self.made.nodes.get_mut(id as usize)).map(|n| &mut n.kind)
+        {
             return known.push_str(text);
         }
         self.made.add(under, Kind::Text(text.to_owned()));
@@ -559,13 +591,19 @@ fn is_down(axis: Axis) -> bool {
 
 fn passes(doc: &Document, node: NodeRef, axis: Axis, test: &Test) -> bool {
     // The kind of node that a name means.
-    let named = if axis == Axis::Attribute { node.attribute > 0 } else { node.attribute == 0 && doc.element(node.node).is_some() };
+    let named = if axis == Axis::Attribute {
+        node.attribute > 0
+    } else {
+        node.attribute == 0 && doc.element(node.node).is_some()
+    };
     match test {
         Test::Any => true,
         Test::Element => node.attribute == 0 && doc.element(node.node).is_some(),
         Test::Text => node.attribute == 0 && matches!(doc.node(node.node).kind, Kind::Text(_)),
         Test::Comment => node.attribute == 0 && matches!(doc.node(node.node).kind, Kind::Comment(_)),
-        Test::Instruction => node.attribute == 0 && matches!(doc.node(node.node).kind, Kind::Instruction { .. }),
+        Test::Instruction => {
+            node.attribute == 0 && matches!(doc.node(node.node).kind, Kind::Instruction { .. })
+        }
         Test::Name(name) => named && name_at(doc, node).is_some_and(|own| own.is(name)),
         Test::Wild { uri, local } => {
             named

@@ -40,11 +40,18 @@ static FUNCTIONS: &[Function] = &[
     f("sum", 1, 1, |run, args| one(Atom::Number(numbers(run, &args[0]).iter().sum()))),
     f("avg", 1, 1, |run, args| {
         let all = numbers(run, &args[0]);
-        if all.is_empty() { Ok(Vec::new()) } else { one(Atom::Number(all.iter().sum::<f64>() / all.len() as f64)) }
+        if all.is_empty() {
+            Ok(Vec::new())
+        } else {
+            one(Atom::Number(all.iter().sum::<f64>() / all.len() as f64))
+        }
     }),
     f("min", 1, 1, |run, args| best(run, &args[0], true)),
     f("max", 1, 1, |run, args| best(run, &args[0], false)),
-    Function { many: true, ..f("data", 1, 1, |run, args| Ok(run.atoms(&args[0]).into_iter().map(Item::Atom).collect())) },
+    Function {
+        many: true,
+        ..f("data", 1, 1, |run, args| Ok(run.atoms(&args[0]).into_iter().map(Item::Atom).collect()))
+    },
     Function {
         many: true,
         ..f("distinct-values", 1, 1, |run, args| {
@@ -61,7 +68,9 @@ static FUNCTIONS: &[Function] = &[
     of_context("number", |run, args| {
         one(Atom::Number(run.atoms(&args[0]).first().map_or(f64::NAN, Atom::number)))
     }),
-    of_context("string-length", |run, args| one(Atom::Number(text(run, args, 0).encode_utf16().count() as f64))),
+    of_context("string-length", |run, args| {
+        one(Atom::Number(text(run, args, 0).encode_utf16().count() as f64))
+    }),
     of_context("local-name", |run, args| {
         one(Atom::Text(run.name_of(&args[0]).map(|n| n.local.to_string()).unwrap_or_default()))
     }),
@@ -143,7 +152,8 @@ fn rounded(run: &Run<'_>, items: &Items, round: fn(f64) -> f64) -> Result<Items,
 
 /// Characters from a place on, places counted from 1 and rounded.
 fn substring(run: &mut Run<'_>, args: &[Items]) -> Result<Items, QueryError> {
-    let number = |at: usize| args.get(at).map(|items| run.atoms(items).first().map_or(f64::NAN, Atom::number));
+    let number =
+        |at: usize| args.get(at).map(|items| run.atoms(items).first().map_or(f64::NAN, Atom::number));
     let start = number(1).unwrap_or(1.0).round();
     let end = number(2).map_or(f64::INFINITY, |length| start + length.round());
     let inside = |at: usize| (at as f64 + 1.0) >= start && (at as f64 + 1.0) < end;

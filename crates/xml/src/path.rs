@@ -28,12 +28,19 @@ pub(crate) enum Test {
     Element,
     Name(Name),
     /// `*`, `p:*`, `*:local`: what is fixed of the name.
-    Wild { uri: Option<String>, local: Option<String> },
+    Wild {
+        uri: Option<String>,
+        local: Option<String>,
+    },
 }
 
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
-    Axis { axis: Axis, test: Test, predicates: Vec<Expr> },
+    Axis {
+        axis: Axis,
+        test: Test,
+        predicates: Vec<Expr>,
+    },
     /// An expression for each item, as `data(.)` behind a slash.
     Each(Expr),
 }
@@ -96,9 +103,19 @@ pub(crate) enum Expr {
     Variable(usize),
     /// What the surroundings give: sql:variable, sql:column.
     External(usize),
-    Flwor { clauses: Vec<Clause>, filter: Option<Box<Expr>>, order: Vec<(Expr, bool)>, value: Box<Expr> },
+    Flwor {
+        clauses: Vec<Clause>,
+        filter: Option<Box<Expr>>,
+        order: Vec<(Expr, bool)>,
+        value: Box<Expr>,
+    },
     /// SOME or EVERY.
-    Quantified { every: bool, variable: usize, of: Box<Expr>, test: Box<Expr> },
+    Quantified {
+        every: bool,
+        variable: usize,
+        of: Box<Expr>,
+        test: Box<Expr>,
+    },
     Element(Box<crate::constructor::Constructor>),
 }
 

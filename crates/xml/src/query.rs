@@ -120,7 +120,10 @@ impl<'t> Parser<'t> {
         }
     }
 
-    pub fn nested<T>(&mut self, parse: impl FnOnce(&mut Self) -> Result<T, QueryError>) -> Result<T, QueryError> {
+    pub fn nested<T>(
+        &mut self,
+        parse: impl FnOnce(&mut Self) -> Result<T, QueryError>,
+    ) -> Result<T, QueryError> {
         if self.depth >= MAX_DEPTH {
             return Err(QueryError::unsupported("An XQuery so deeply nested"));
         }
@@ -147,7 +150,10 @@ impl<'t> Parser<'t> {
         self.nested(|p| {
             let start = p.scan.at;
             let word = p.scan.name().map(|(_, word)| word);
-            let next = { p.scan.space(); p.scan.peek() };
+            let next = {
+                p.scan.space();
+                p.scan.peek()
+            };
             p.scan.at = start;
             match (word, next) {
                 (Some("for" | "let"), Some('$')) => p.flwor(),
@@ -268,8 +274,25 @@ impl<'t> Parser<'t> {
     fn comparison(&mut self) -> Result<Expr, QueryError> {
         use Compare as C;
         let left = self.additive()?;
-        let signs = [("!=", C::NotEqual), ("<<", C::Before), (">>", C::After), ("<=", C::LessEqual), (">=", C::GreaterEqual), ("=", C::Equal), ("<", C::Less), (">", C::Greater)];
-        let words = [("eq", C::Equal), ("ne", C::NotEqual), ("lt", C::Less), ("le", C::LessEqual), ("gt", C::Greater), ("ge", C::GreaterEqual), ("is", C::Is)];
+        let signs = [
+            ("!=", C::NotEqual),
+            ("<<", C::Before),
+            (">>", C::After),
+            ("<=", C::LessEqual),
+            (">=", C::GreaterEqual),
+            ("=", C::Equal),
+            ("<", C::Less),
+            (">", C::Greater),
+        ];
+        let words = [
+            ("eq", C::Equal),
+            ("ne", C::NotEqual),
+            ("lt", C::Less),
+            ("le", C::LessEqual),
+            ("gt", C::Greater),
+            ("ge", C::GreaterEqual),
+            ("is", C::Is),
+        ];
         let sign = signs.iter().find(|(sign, _)| self.scan.eat(sign)).map(|(_, op)| *op);
         let op = sign.or_else(|| words.iter().find(|(word, _)| self.scan.eat_word(word)).map(|(_, op)| *op));
         match op {
@@ -296,7 +319,11 @@ impl<'t> Parser<'t> {
     /// Chains of operators are trees as deep as they are long.
     fn deepen(&mut self) -> Result<(), QueryError> {
         self.depth += 1;
-        if self.depth > MAX_DEPTH { Err(QueryError::unsupported("An XQuery with so many operators")) } else { Ok(()) }
+        if self.depth > MAX_DEPTH {
+            Err(QueryError::unsupported("An XQuery with so many operators"))
+        } else {
+            Ok(())
+        }
     }
 
     fn multiplicative(&mut self) -> Result<Expr, QueryError> {
@@ -376,7 +403,9 @@ impl<'t> Parser<'t> {
 
     fn at_step(&mut self) -> bool {
         self.scan.space();
-        self.scan.peek().is_some_and(|c| crate::read::is_name_start(c) || matches!(c, '@' | '*' | '.' | '(' | '$'))
+        self.scan
+            .peek()
+            .is_some_and(|c| crate::read::is_name_start(c) || matches!(c, '@' | '*' | '.' | '(' | '$'))
     }
 
     fn step(&mut self) -> Result<Step, QueryError> {
@@ -392,7 +421,11 @@ impl<'t> Parser<'t> {
         } else {
             let primary = self.primary()?;
             let predicates = self.predicates()?;
-            return Ok(Step::Each(if predicates.is_empty() { primary } else { Expr::Filter(Box::new(primary), predicates) }));
+            return Ok(Step::Each(if predicates.is_empty() {
+                primary
+            } else {
+                Expr::Filter(Box::new(primary), predicates)
+            }));
         };
         match step {
             Step::Axis { axis, test, .. } => Ok(Step::Axis { axis, test, predicates: self.predicates()? }),
@@ -447,7 +480,8 @@ impl<'t> Parser<'t> {
         let wild = self.scan.rest().starts_with(":*");
         let call = self.scan.at("(");
         self.scan.at = start;
-        let kind = prefix.is_empty() && matches!(local, "node" | "text" | "comment" | "processing-instruction" | "element");
+        let kind = prefix.is_empty()
+            && matches!(local, "node" | "text" | "comment" | "processing-instruction" | "element");
         wild || !call || kind
     }
 
@@ -496,7 +530,12 @@ impl<'t> Parser<'t> {
         if self.scan.eat("$") {
             let Some((_, name)) = self.scan.name() else { return Err(self.scan.syntax()) };
             let found = self.names.iter().rev().find(|(known, _)| known == name);
-            let missing = || QueryError::new(2377, format!("The variable '{name}' was not found in the scope in which it was referenced."));
+            let missing = || {
+                QueryError::new(
+                    2377,
+                    format!("The variable '{name}' was not found in the scope in which it was referenced."),
+                )
+            };
             return found.map(|(_, number)| Expr::Variable(*number)).ok_or_else(missing);
         }
         if self.scan.eat("(") {
@@ -566,10 +605,16 @@ fn anywhere() -> Step {
 
 fn cast_of(prefix: &str, local: &str) -> Option<Cast> {
     Some(match (prefix, local) {
-        ("xs", "string" | "date" | "time" | "dateTime" | "anyURI" | "token" | "normalizedString") => Cast::Text,
+        ("xs", "string" | "date" | "time" | "dateTime" | "anyURI" | "token" | "normalizedString") => {
+            Cast::Text
+        }
         ("xdt", "untypedAtomic") => Cast::Text,
         ("xs", "double" | "float" | "decimal") => Cast::Number,
-        ("xs", "integer" | "int" | "long" | "short" | "byte" | "unsignedInt" | "unsignedByte" | "unsignedShort" | "unsignedLong" | "nonNegativeInteger" | "positiveInteger") => Cast::Whole,
+        (
+            "xs",
+            "integer" | "int" | "long" | "short" | "byte" | "unsignedInt" | "unsignedByte" | "unsignedShort"
+            | "unsignedLong" | "nonNegativeInteger" | "positiveInteger",
+        ) => Cast::Whole,
         ("xs", "boolean") => Cast::Bool,
         _ => return None,
     })

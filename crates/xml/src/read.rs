@@ -40,7 +40,15 @@ const XMLNS: &str = "http://www.w3.org/2000/xmlns/";
 pub fn read(text: &str, source: Source, whitespace: Whitespace) -> Result<Document, ReadError> {
     let mut reader = Reader::from_str(text);
     reader.config_mut().check_comments = true;
-    let mut reading = Reading { text, whitespace, document: Document::default(), open: vec![0], keep: vec![], run: String::new(), solid: false };
+    let mut reading = Reading {
+        text,
+        whitespace,
+        document: Document::default(),
+        open: vec![0],
+        keep: vec![],
+        run: String::new(),
+        solid: false,
+    };
     loop {
         let start = reader.buffer_position() as usize;
         let event = reader.read_event().map_err(|e| {
@@ -108,14 +116,16 @@ impl Reading<'_> {
                 Ok(())
             }
             Event::Text(text) => {
-                let text = text.xml10_content().map_err(|_| self.error(9420, "illegal xml character", start))?;
+                let text =
+                    text.xml10_content().map_err(|_| self.error(9420, "illegal xml character", start))?;
                 self.check_characters(&text, start)?;
                 self.solid |= !text.chars().all(is_space);
                 self.run.push_str(&text);
                 Ok(())
             }
             Event::CData(text) => {
-                let text = text.xml10_content().map_err(|_| self.error(9420, "illegal xml character", start))?;
+                let text =
+                    text.xml10_content().map_err(|_| self.error(9420, "illegal xml character", start))?;
                 self.check_characters(&text, start)?;
                 self.solid = true;
                 self.run.push_str(&text);
@@ -129,7 +139,8 @@ impl Reading<'_> {
                 Ok(())
             }
             Event::Comment(text) => {
-                let text = text.decode().map_err(|_| self.error(9420, "illegal xml character", start))?.into_owned();
+                let text =
+                    text.decode().map_err(|_| self.error(9420, "illegal xml character", start))?.into_owned();
                 self.check_characters(&text, start)?;
                 self.end_text();
                 self.document.add(self.parent(), Kind::Comment(text));
@@ -209,7 +220,8 @@ impl Reading<'_> {
         for attribute in tag.attributes() {
             let attribute = attribute.map_err(|e| self.bad_attribute(&e, start, end))?;
             let key = std::str::from_utf8(attribute.key.into_inner()).unwrap_or_default();
-            let value = self.attribute_value(std::str::from_utf8(&attribute.value).unwrap_or_default(), end)?;
+            let value =
+                self.attribute_value(std::str::from_utf8(&attribute.value).unwrap_or_default(), end)?;
             if key == "xmlns" {
                 spaces.push((CompactString::default(), value.into()));
             } else if let Some(prefix) = key.strip_prefix("xmlns:") {
@@ -219,7 +231,10 @@ impl Reading<'_> {
                 given.push((key.to_owned(), value));
             }
         }
-        let id = self.document.add(self.parent(), Kind::Element(Element { name: Name::default(), attributes: Vec::new(), spaces }));
+        let id = self.document.add(
+            self.parent(),
+            Kind::Element(Element { name: Name::default(), attributes: Vec::new(), spaces }),
+        );
         let name = self.name(&name, id, true, end)?;
         let mut attributes: Vec<Attribute> = Vec::with_capacity(given.len());
         for (key, value) in given {
@@ -229,9 +244,14 @@ impl Reading<'_> {
             }
             attributes.push(Attribute { name, value });
         }
-        let space = attributes.iter().find(|a| a.name.local == "space" && a.name.uri == XML).map(|a| a.value == "preserve");
+        let space = attributes
+            .iter()
+            .find(|a| a.name.local == "space" && a.name.uri == XML)
+            .map(|a| a.value == "preserve");
         let inherited = self.keep.last().copied().unwrap_or(false);
-        if let Some(Kind::Element(element)) = self.document.nodes.get_mut(id as usize).map(|node| &mut node.kind) {
+        if let Some(Kind::Element(element)) =
+            self.document.nodes.get_mut(id as usize).map(|node| &mut node.kind)
+        {
             (element.name, element.attributes) = (name, attributes);
         }
         self.open.push(id);
@@ -297,7 +317,9 @@ impl Reading<'_> {
             AttrError::ExpectedValue(offset) | AttrError::UnquotedValue(offset) => {
                 self.error(9413, "A string literal was expected", at(*offset))
             }
-            AttrError::ExpectedQuote(offset, _) => self.error(9413, "A string literal was expected", at(*offset)),
+            AttrError::ExpectedQuote(offset, _) => {
+                self.error(9413, "A string literal was expected", at(*offset))
+            }
             AttrError::Duplicated(offset, _) => self.error(9437, "duplicate attribute", at(*offset)),
         }
     }
@@ -318,7 +340,11 @@ fn check_encoding(decl: &BytesDecl<'_>, source: Source, text: &str, end: usize) 
         Source::Narrow => !wide,
         Source::Bytes => true,
     };
-    if fits { Ok(()) } else { Err(ReadError::at(9402, "unable to switch the encoding", text, end.saturating_sub(2))) }
+    if fits {
+        Ok(())
+    } else {
+        Err(ReadError::at(9402, "unable to switch the encoding", text, end.saturating_sub(2)))
+    }
 }
 
 fn failed(error: &quick_xml::Error, text: &str, at: usize) -> ReadError {

@@ -26,7 +26,10 @@ fn paths() {
     assert_eq!(ask("/shop/book[price > 10]/@id"), "2396");
     assert_eq!(ask("data(/shop/book/@id)"), "1 2");
     assert_eq!(ask("string((/shop/book/@lang)[1])"), "en");
-    assert_eq!(ask("/shop/book[last()]/title/.."), "<book id=\"2\"><title>C</title><price>7</price><note/></book>");
+    assert_eq!(
+        ask("/shop/book[last()]/title/.."),
+        "<book id=\"2\"><title>C</title><price>7</price><note/></book>"
+    );
     assert_eq!(ask("count(//*)"), "9");
     assert_eq!(ask("count(//@*)"), "4");
     assert_eq!(ask("count(/shop/node())"), "4");
@@ -51,7 +54,12 @@ fn values() {
     assert_eq!(ask("-(2) * 3"), "-6");
     assert_eq!(ask("(1 = 1.0, \"a\" < \"b\", \"10\" < \"9\", 10 < 9, 1 != 1)"), "true true true false false");
     assert_eq!(ask("concat(\"a\", \"b\", string(1 > 2))"), "abfalse");
-    assert_eq!(ask("(substring(\"hello\", 2, 3), string-length(\"abc\"), upper-case(\"x\"), contains(\"abc\", \"bc\"))"), "ell 3 X true");
+    assert_eq!(
+        ask(
+            "(substring(\"hello\", 2, 3), string-length(\"abc\"), upper-case(\"x\"), contains(\"abc\", \"bc\"))"
+        ),
+        "ell 3 X true"
+    );
     assert_eq!(ask("(floor(1.7), ceiling(1.2), round(2.5), number(\"x\"))"), "1 2 3 NaN");
     assert_eq!(ask("(empty(/none), empty(/shop), true(), not(false()))"), "true false true true");
     assert_eq!(ask("distinct-values((1, 2, 1))"), "1 2");
@@ -66,13 +74,24 @@ fn values() {
 #[test]
 fn flwor_and_constructors() {
     assert_eq!(
-        ask("for $b in /shop/book where $b/price < 20 order by $b/price descending return <b n=\"{$b/@id}\">{$b/title/text()}</b>"),
+        ask(
+            "for $b in /shop/book where $b/price < 20 order by $b/price descending return <b n=\"{$b/@id}\">{$b/title/text()}</b>"
+        ),
         "<b n=\"2\">C</b><b n=\"1\">A&amp;B</b>"
     );
-    assert_eq!(ask("for $b at $i in /shop/book let $t := $b/title return concat(string($i), string($t))"), "1A&amp;B 2C");
-    assert_eq!(ask("<a x=\"1{1+1}\" xmlns=\"urn:a\"> <b>{1, 2} and {{}}</b><c/>{/shop/book[2]/note}</a>"),
-        "<a xmlns=\"urn:a\" x=\"12\"><b>1 2 and {}</b><c/></a>", "the default namespace is that of the path too");
-    assert_eq!(ask("<p:a xmlns:p=\"urn:a\">{/shop/book[2]/note}</p:a>"), "<p:a xmlns:p=\"urn:a\"><note/></p:a>");
+    assert_eq!(
+        ask("for $b at $i in /shop/book let $t := $b/title return concat(string($i), string($t))"),
+        "1A&amp;B 2C"
+    );
+    assert_eq!(
+        ask("<a x=\"1{1+1}\" xmlns=\"urn:a\"> <b>{1, 2} and {{}}</b><c/>{/shop/book[2]/note}</a>"),
+        "<a xmlns=\"urn:a\" x=\"12\"><b>1 2 and {}</b><c/></a>",
+        "the default namespace is that of the path too"
+    );
+    assert_eq!(
+        ask("<p:a xmlns:p=\"urn:a\">{/shop/book[2]/note}</p:a>"),
+        "<p:a xmlns:p=\"urn:a\"><note/></p:a>"
+    );
     assert_eq!(ask("<e>{/shop/book[1]/@lang}</e>"), "<e lang=\"en\"/>");
 }
 
@@ -95,7 +114,9 @@ fn queries_that_are_none() {
     assert_eq!(number(&"<a>".repeat(100_000)), 40_517);
     assert!(Query::parse("/a/b").unwrap().is_many());
     assert!(Query::parse("/a[1]/@*").unwrap().is_many());
-    for one in ["(/a/b)[1]", "/a[1]/b[1]", "/a[1]/@x", ".", "count(/a)", "(/a/b/@c)[1]", "string((/a)[1])", "@x"] {
+    for one in
+        ["(/a/b)[1]", "/a[1]/b[1]", "/a[1]/@x", ".", "count(/a)", "(/a/b/@c)[1]", "string((/a)[1])", "@x"]
+    {
         assert!(!Query::parse(one).unwrap().is_many(), "{one}");
     }
 }
@@ -115,7 +136,10 @@ fn changes() {
     assert_eq!(changed("<a/>", "insert <c/> into (/none)[1]"), "<a/>");
     assert_eq!(changed("<a x=\"1\"><b/><c/><b/></a>", "delete //b"), "<a x=\"1\"><c/></a>");
     assert_eq!(changed("<a x=\"1\" y=\"2\" z=\"3\"/>", "delete (/a/@x, /a/@z)"), "<a y=\"2\"/>");
-    assert_eq!(changed("<a x=\"1\"><b>old</b></a>", "replace value of (/a/b/text())[1] with \"new\""), "<a x=\"1\"><b>new</b></a>");
+    assert_eq!(
+        changed("<a x=\"1\"><b>old</b></a>", "replace value of (/a/b/text())[1] with \"new\""),
+        "<a x=\"1\"><b>new</b></a>"
+    );
     assert_eq!(changed("<a x=\"1\"/>", "replace value of (/a/@x)[1] with (/a/@x)[1] + 1"), "<a x=\"2\"/>");
     assert_eq!(changed("<a><b>x</b></a>", "replace value of (/a/b/text())[1] with \"\""), "<a><b/></a>");
     assert_eq!(changed("<a><b>x</b></a>", "replace value of (/a/b)[1] with \"y\""), "2356");
@@ -132,7 +156,13 @@ fn rows_of_nodes_know_their_ancestors_tags() {
     let query = Query::parse("/a/b/c").unwrap();
     let node = query.run(&document, NodeRef::ROOT, &[]).unwrap().nodes()[0];
     let (row, at) = Document::of_row(&document.row_text(node)).unwrap();
-    let ask = |text: &str| Query::parse(text).unwrap().run(&row, at, &[]).and_then(|a| a.text()).unwrap_or_else(|e| e.number.to_string());
+    let ask = |text: &str| {
+        Query::parse(text)
+            .unwrap()
+            .run(&row, at, &[])
+            .and_then(|a| a.text())
+            .unwrap_or_else(|e| e.number.to_string())
+    };
     assert_eq!(ask("."), "<c>x</c>");
     assert_eq!(ask("string(../@n)"), "2");
     assert_eq!(ask("string(../../@k)"), "1");
@@ -157,7 +187,10 @@ fn form(text: &str) -> String {
 
 #[test]
 fn reading_and_writing() {
-    assert_eq!(form("<a><b></b> <c x='1' y = \"a&quot;b\"/>\n</a>"), "<a><b/><c x=\"1\" y=\"a&quot;b\"/></a>");
+    assert_eq!(
+        form("<a><b></b> <c x='1' y = \"a&quot;b\"/>\n</a>"),
+        "<a><b/><c x=\"1\" y=\"a&quot;b\"/></a>"
+    );
     assert_eq!(form("one <b/> two"), "one <b/> two");
     assert_eq!(form(""), "");
     assert_eq!(form("<a>&#65;&lt;&gt;<![CDATA[<x>]]></a>"), "<a>A&lt;&gt;&lt;x&gt;</a>");
@@ -175,7 +208,10 @@ fn texts_that_are_none() {
         let said = form(text);
         assert!(said.starts_with(&format!("{number}: ")), "{text}: {said}");
     };
-    assert_eq!(form("<a><b></a>"), "9436: XML parsing: line 1, character 10, end tag does not match start tag");
+    assert_eq!(
+        form("<a><b></a>"),
+        "9436: XML parsing: line 1, character 10, end tag does not match start tag"
+    );
     assert_eq!(form("<a>\n<b>"), "9400: XML parsing: line 2, character 4, unexpected end of input");
     is("<a", 9400);
     is("</a>", 9436);
@@ -195,7 +231,12 @@ fn texts_that_are_none() {
     is(" <?xml version=\"1.0\"?><a/>", 9438);
     is("<!DOCTYPE a><a/>", 6359);
     is(&"<a>".repeat(200), 6335);
-    assert_eq!(read("<?xml version=\"1.0\" encoding=\"utf-16\"?><a/>", Source::Narrow, Whitespace::Dropped).unwrap_err().number, 9402);
+    assert_eq!(
+        read("<?xml version=\"1.0\" encoding=\"utf-16\"?><a/>", Source::Narrow, Whitespace::Dropped)
+            .unwrap_err()
+            .number,
+        9402
+    );
 }
 
 /// Whatever the text, there is an answer or an error.
@@ -208,13 +249,55 @@ fn no_text_is_too_odd() {
         seed ^= seed << 17;
         (seed % n as u64) as usize
     };
-    let parts = ["<", ">", "/", "a", "b:", "=", "\"", "'", "&", ";", "[", "]", "(", ")", "@", "*", "::", "$x", " ", "for $x in ", "return ", "text()", "1", ".", "..", "{", "}", "<!--", "-->", "<![CDATA[", "<?", "?>", "insert ", "into ", "delete ", "é", "xmlns:", "if (", "|", "-"];
+    let parts = [
+        "<",
+        ">",
+        "/",
+        "a",
+        "b:",
+        "=",
+        "\"",
+        "'",
+        "&",
+        ";",
+        "[",
+        "]",
+        "(",
+        ")",
+        "@",
+        "*",
+        "::",
+        "$x",
+        " ",
+        "for $x in ",
+        "return ",
+        "text()",
+        "1",
+        ".",
+        "..",
+        "{",
+        "}",
+        "<!--",
+        "-->",
+        "<![CDATA[",
+        "<?",
+        "?>",
+        "insert ",
+        "into ",
+        "delete ",
+        "é",
+        "xmlns:",
+        "if (",
+        "|",
+        "-",
+    ];
     let document = doc(BOOKS);
     for _ in 0..60_000 {
         let text: String = (0..random(14)).map(|_| parts[random(parts.len())]).collect();
         if let Ok(read) = read(&text, Source::Wide, Whitespace::Kept) {
             let form = read.text();
-            let again = ringwood_xml::read(&form, Source::Wide, Whitespace::Kept).unwrap_or_else(|e| panic!("{text} {form} {e:?}"));
+            let again = ringwood_xml::read(&form, Source::Wide, Whitespace::Kept)
+                .unwrap_or_else(|e| panic!("{text} {form} {e:?}"));
             assert_eq!(again.text(), form, "{text}");
         }
         if let Ok(query) = Query::parse(&text) {

@@ -26,11 +26,22 @@ pub fn prepare(call: &mut Call<'_>) -> Result<i32, SqlError> {
     }
     let text = given.text(1).unwrap_or("<root/>");
     // As SQL Server does, an encoding in the declaration is passed over.
-    let xml = convert(&Value::bytes(text.as_bytes().to_vec()), DataType::VarBinary(Len::Max), DataType::Xml, 0, Mode::Explicit)
-        .map_err(|e| SqlError::new(6602, 16, 2, format!("The error description is '{}'.", e.message)))?;
+    let xml = convert(
+        &Value::bytes(text.as_bytes().to_vec()),
+        DataType::VarBinary(Len::Max),
+        DataType::Xml,
+        0,
+        Mode::Explicit,
+    )
+    .map_err(|e| SqlError::new(6602, 16, 2, format!("The error description is '{}'.", e.message)))?;
     let documents = &mut call.core.xml_documents;
     if documents.len() >= MOST {
-        return Err(SqlError::new(6624, 16, 2, "XML document could not be created because server memory is low."));
+        return Err(SqlError::new(
+            6624,
+            16,
+            2,
+            "XML document could not be created because server memory is low.",
+        ));
     }
     let handle = documents.keys().max().map_or(1, |last| last + 2);
     documents.insert(handle, Arc::from(xml.as_str().unwrap_or_default()));
@@ -50,7 +61,8 @@ pub fn prepare(call: &mut Call<'_>) -> Result<i32, SqlError> {
 pub fn remove(call: &mut Call<'_>) -> Result<i32, SqlError> {
     const PARAMS: &[Param] = &[("@hdoc", DataType::Int)];
     let given = call.given("sp_xml_removedocument", 1, PARAMS)?;
-    let known = i32::try_from(given.number(0, 0)).ok().and_then(|handle| call.core.xml_documents.remove(&handle));
+    let known =
+        i32::try_from(given.number(0, 0)).ok().and_then(|handle| call.core.xml_documents.remove(&handle));
     match known {
         Some(_) => Ok(0),
         None => {

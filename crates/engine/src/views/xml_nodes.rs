@@ -56,7 +56,8 @@ impl SystemView for Nodes {
         let nodes = match args {
             [handle, rest @ ..] if self.prepared => {
                 let number = handle.as_i64().unwrap_or(0);
-                let document = i32::try_from(number).ok().and_then(|number| session.xml_documents.get(&number));
+                let document =
+                    i32::try_from(number).ok().and_then(|number| session.xml_documents.get(&number));
                 let Some(document) = document else {
                     let text = format!("Could not find prepared statement with handle {number}.");
                     return Err(SqlError::new(8179, 16, 5, text));

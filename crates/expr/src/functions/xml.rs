@@ -12,27 +12,52 @@ use xml::{Atom, Change, Document, NodeRef, Query, QueryError, Source, Whitespace
 use super::{ArgRule as A, CallCx, Function, Stability, text_arg};
 
 const fn f(name: &'static str, result: super::ResultRule, nullable: bool, eval: super::Eval) -> Function {
-    Function { name, min: 2, max: 254, args: &[A::Any], result, strict: false, stability: Stability::Pure, nullable, eval }
+    Function {
+        name,
+        min: 2,
+        max: 254,
+        args: &[A::Any],
+        result,
+        strict: false,
+        stability: Stability::Pure,
+        nullable,
+        eval,
+    }
 }
 
 /// The functions of this theme; their names are those that texts cannot have.
 pub const FUNCTIONS: &[Function] = &[
-    f("xml value()", |_, _| Ok(DataType::NVarChar(Len::Max)), true, |args, _| {
-        on_document(args, "value", |document, from, externals, query| {
-            let answer = query.run(document, from, externals)?;
-            Ok(answer.value().map_or(Value::Null, |atom| Value::str(atom.text())))
-        })
-    }),
-    f("xml query()", |_, _| Ok(DataType::Xml), true, |args, _| {
-        on_document(args, "query", |document, from, externals, query| {
-            Ok(Value::str(query.run(document, from, externals)?.text()?))
-        })
-    }),
-    f("xml exist()", |_, _| Ok(DataType::Bit), true, |args, _| {
-        on_document(args, "exist", |document, from, externals, query| {
-            Ok(Value::Bit(!query.run(document, from, externals)?.is_empty()))
-        })
-    }),
+    f(
+        "xml value()",
+        |_, _| Ok(DataType::NVarChar(Len::Max)),
+        true,
+        |args, _| {
+            on_document(args, "value", |document, from, externals, query| {
+                let answer = query.run(document, from, externals)?;
+                Ok(answer.value().map_or(Value::Null, |atom| Value::str(atom.text())))
+            })
+        },
+    ),
+    f(
+        "xml query()",
+        |_, _| Ok(DataType::Xml),
+        true,
+        |args, _| {
+            on_document(args, "query", |document, from, externals, query| {
+                Ok(Value::str(query.run(document, from, externals)?.text()?))
+            })
+        },
+    ),
+    f(
+        "xml exist()",
+        |_, _| Ok(DataType::Bit),
+        true,
+        |args, _| {
+            on_document(args, "exist", |document, from, externals, query| {
+                Ok(Value::Bit(!query.run(document, from, externals)?.is_empty()))
+            })
+        },
+    ),
     f("xml modify()", |_, _| Ok(DataType::Xml), true, modify),
 ];
 
@@ -46,7 +71,8 @@ pub fn query_error(method: &str, error: &QueryError) -> SqlError {
 
 /// A value as a query sees it; none for NULL.
 fn atom_of(value: &Value) -> Result<Option<Atom>, SqlError> {
-    let text = |style| convert(value, value.natural_type(), DataType::NVarChar(Len::Max), style, Mode::Explicit);
+    let text =
+        |style| convert(value, value.natural_type(), DataType::NVarChar(Len::Max), style, Mode::Explicit);
     Ok(match value {
         Value::Null => None,
         Value::Str(text) => Some(Atom::Text(text.to_string())),

@@ -344,7 +344,8 @@ impl<'a> Binder<'a> {
             ExprKind::Or(list) => Ok(disjunction(self.preds(list)?)),
             ExprKind::Not(inner) => Ok(negate(self.pred(inner)?)),
             ExprKind::IsNull { operand, negated } => {
-                self.node_access = !self.node_columns.is_empty() && matches!(operand.kind, ExprKind::Column(_));
+                self.node_access =
+                    !self.node_columns.is_empty() && matches!(operand.kind, ExprKind::Column(_));
                 let operand = self.expr(operand);
                 self.node_access = false;
                 let operand = operand?;

@@ -35,7 +35,8 @@ fn shown_name(method: &str) -> &str {
 
 /// 8172.
 fn literal_wanted(method: &str, at: usize) -> SqlError {
-    let text = format!("The argument {at} of the XML data type method \"{method}\" must be a string literal.");
+    let text =
+        format!("The argument {at} of the XML data type method \"{method}\" must be a string literal.");
     SqlError::new(8172, 16, 1, text)
 }
 
@@ -112,7 +113,9 @@ impl Binder<'_> {
 
     /// A method written as a call with the column in the place of a schema, `x.value(...)`; `None` where no such column is in sight.
     pub(super) fn column_method(&mut self, call: &ast::FunctionCall) -> Result<Option<Typed>, SqlError> {
-        let ast::ObjectName { server: None, database, schema: Some(column), name } = &call.name else { return Ok(None) };
+        let ast::ObjectName { server: None, database, schema: Some(column), name } = &call.name else {
+            return Ok(None);
+        };
         if !matches!(name.value.as_str(), "value" | "query" | "exist" | "modify" | "nodes") {
             return Ok(None);
         }
@@ -191,7 +194,9 @@ impl Binder<'_> {
         };
         match &query.body {
             QueryBody::Select(select) => match select.items.as_slice() {
-                [SelectItem::Expr { expr, alias: None }] if matches!(expr.kind, ExprKind::Column(_)) => self.expr(expr),
+                [SelectItem::Expr { expr, alias: None }] if matches!(expr.kind, ExprKind::Column(_)) => {
+                    self.expr(expr)
+                }
                 _ => Err(missing()),
             },
             QueryBody::Set { .. } | QueryBody::Ordered(_) => Err(missing()),
@@ -254,7 +259,10 @@ impl Binder<'_> {
             },
             _ => return Err(SqlError::new(102, 15, 1, "Incorrect syntax near ')'.")),
         };
-        let exprs = vec![self.expr_as(handle, DataType::Int)?, self.expr_as(pattern, DataType::NVarChar(Len::N(4000)))?];
+        let exprs = vec![
+            self.expr_as(handle, DataType::Int)?,
+            self.expr_as(pattern, DataType::NVarChar(Len::N(4000)))?,
+        ];
         let view = self.env.names.view("sys", PREPARED);
         let view = view.ok_or_else(|| SqlError::internal("nobody gives the rows of OPENXML"))?;
         let rows = self.system_view(self.db.clone(), view, exprs, name, None)?;
@@ -332,4 +340,3 @@ fn written_type(text: &str) -> Result<DataType, SqlError> {
         _ => Err(near()),
     }
 }
-

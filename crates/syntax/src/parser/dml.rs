@@ -2,8 +2,9 @@
 
 use super::{P, Parser};
 use crate::ast::{
-    AssignOp, Assignment, BulkInsert, ColumnRef, Cte, Delete, ExprKind, Filter, Ident, Insert, InsertBulk, InsertSource, MODIFY, Merge,
-    MergeAction, MergeClause, MergeWhen, Output, OutputInto, StmtKind, TableRef, Target, Update,
+    AssignOp, Assignment, BulkInsert, ColumnRef, Cte, Delete, ExprKind, Filter, Ident, Insert, InsertBulk,
+    InsertSource, MODIFY, Merge, MergeAction, MergeClause, MergeWhen, Output, OutputInto, StmtKind, TableRef,
+    Target, Update,
 };
 use crate::error::SyntaxError;
 use crate::lexer::Tok;

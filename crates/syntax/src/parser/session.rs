@@ -2,8 +2,8 @@
 
 use super::{P, Parser};
 use crate::ast::{
-    AssignOp, Commit, CursorDef, Declaration, DeclareCursor, Expr, ExprKind, Fetch, FetchFrom, Ident, IsolationLevel, MODIFY,
-    NameOrVariable, SetOption, SetValue, SetVariable, StmtKind,
+    AssignOp, Commit, CursorDef, Declaration, DeclareCursor, Expr, ExprKind, Fetch, FetchFrom, Ident,
+    IsolationLevel, MODIFY, NameOrVariable, SetOption, SetValue, SetVariable, StmtKind,
 };
 use crate::error::SyntaxError;
 use crate::lexer::Tok;
