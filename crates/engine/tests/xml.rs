@@ -305,3 +305,15 @@ fn open_xml() {
     let i = b.instance.clone();
     fails(&i, "DECLARE @h int; EXEC sp_xml_preparedocument @h OUTPUT, '<a><b></a>'", &[6602]);
 }
+
+#[test]
+fn documents_of_queries_are_in_normal_form() {
+    let mut b = Bench::new();
+    b.check("SELECT (SELECT '' AS a, ' ' AS b FOR XML PATH('r'), TYPE)", "<r><a/><b> </b></r>");
+    b.check("SELECT 1 AS a FOR XML RAW, ELEMENTS, TYPE", "<row><a>1</a></row>");
+    b.check("SELECT (SELECT NULL AS a WHERE 1 = 0 FOR XML PATH(''), TYPE)", "NULL");
+    b.check(
+        "SELECT (SELECT CHAR(31) AS a FOR XML PATH(''), TYPE)",
+        "Msg 9420: XML parsing: line 1, character 10, illegal xml character",
+    );
+}

@@ -10,11 +10,15 @@ use expr::document::{
     Document, DocumentColumn, JsonDocument, JsonLevel, JsonMember, Leaf, PathColumn, XmlDocument, XmlLevel,
     XmlPath, xml_name,
 };
+use expr::{Expr, Typed, bind_ops};
 use std::sync::Arc;
 use syntax::ast::{
     self, ExprKind, ForClause, ForKind, OptionItem, OptionValue, QueryBody, SelectItem, TableRefKind,
 };
 use types::{Collation, DataType, Len, SqlError};
+
+/// CONVERT's style that keeps white space.
+const KEEP_SPACE: i32 = 1;
 
 /// Names of the column of a whole result, by which clients know it.
 const JSON_COLUMN: &str = "JSON_F52E2B61-18A1-11d1-B105-00805F49916B";
@@ -99,10 +103,20 @@ impl Binder<'_> {
             pieces,
             output,
         };
+        let text = Typed::new(Expr::Col(output), DataType::NVarChar(Len::Max), true);
+        let (logical, id, ty) = match options.typed {
+            false => (logical, output, text.ty),
+            true => {
+                // Any text may stand in it, also such as no document can have.
+                let xml = bind_ops::explicit(text, DataType::Xml, KEEP_SPACE, false)?.expr;
+                let id = self.new_col();
+                (Logical::Project { input: Box::new(logical), exprs: vec![(id, xml)] }, id, DataType::Xml)
+            }
+        };
         let column = OutColumn {
             name: name.into(),
-            id: output,
-            ty: if options.typed { DataType::Xml } else { DataType::NVarChar(Len::Max) },
+            id,
+            ty,
             nullable: true,
             collation: Collation::DEFAULT,
             untyped: false,
